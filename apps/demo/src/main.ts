@@ -1,0 +1,55 @@
+import { mkdirSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { buildApp } from './app.ts'
+import { readEnv, type Env } from './env.ts'
+import { chooseModel } from './models/choose-model.ts'
+import { welcome } from './welcome.ts'
+
+/** Milliseconds that closing may take before the process ends all the same. */
+const CLOSE_WITHIN = 8_000
+
+try {
+  await start(readEnv(process.env))
+} catch (err) {
+  console.error(`The demo cannot start: ${explain(err)}`)
+  process.exit(1)
+}
+
+async function start(env: Env): Promise<void> {
+  const { model, label } = await chooseModel(env)
+  mkdirSync(env.DATA_DIR, { recursive: true })
+  const app = await buildApp(env, model)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop(app))
+  await app.listen({ host: env.HOST, port: env.PORT })
+  const { port } = app.server.address() as AddressInfo
+  console.log(welcome(env, label, port))
+}
+
+function stop(app: { close(): Promise<void> }): void {
+  setTimeout(() => process.exit(1), CLOSE_WITHIN).unref()
+  app.close().then(
+    () => process.exit(0),
+    (err: unknown) => {
+      console.error(`The demo could not close: ${explain(err)}`)
+      process.exit(1)
+    }
+  )
+}
+
+function explain(err: unknown): string {
+  const { code, message, port, address, path } = err as NodeJS.ErrnoException & { port?: number; address?: string }
+  switch (code) {
+    case 'EADDRINUSE':
+      return `port ${port} is taken; choose another with PORT=${(port ?? 3000) + 1}`
+    case 'EACCES':
+      return port === undefined ? `${path ?? 'the data folder'} may not be written` : `port ${port} may not be used`
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `HOST ${address ?? ''} is no address of this machine`
+    case 'ENOTDIR':
+    case 'EEXIST':
+      return `DATA_DIR ${path ?? ''} is no folder`
+    default:
+      return message
+  }
+}

@@ -1,0 +1,49 @@
+import type { Model } from '@svc/runtime'
+import type { Env } from '../env.ts'
+import { createOfflineModel } from './offline/offline-model.ts'
+
+/** A model, and what is to be told of it. */
+export interface ChosenModel {
+  model: Model
+  /** For people: the model's id and where it runs. */
+  label: string
+}
+
+/** The models that are used where MODEL does not name one. */
+export const DEFAULT_MODELS = {
+  openai: 'gpt-5-mini',
+  anthropic: 'claude-haiku-4-5',
+  google: 'gemini-flash-latest'
+}
+
+/**
+ * The model that the environment asks for: of OpenAI or a server that speaks its protocol, of Anthropic, of Google, in this
+ * order, else the offline one. A provider's code is loaded only when it is used.
+ */
+export async function chooseModel(env: Env): Promise<ChosenModel> {
+  const { MODEL, OPENAI_API_KEY, OPENAI_BASE_URL, ANTHROPIC_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY } = env
+  if (OPENAI_BASE_URL !== undefined) {
+    const { createOpenAI } = await import('@ai-sdk/openai')
+    const id = MODEL ?? DEFAULT_MODELS.openai
+    // Such servers speak chat completions, and most of them ask for no key.
+    const provider = createOpenAI({ baseURL: OPENAI_BASE_URL, apiKey: OPENAI_API_KEY ?? 'none' })
+    return { model: provider.chat(id), label: `${id} at ${new URL(OPENAI_BASE_URL).host}` }
+  }
+  if (OPENAI_API_KEY !== undefined) {
+    const { createOpenAI } = await import('@ai-sdk/openai')
+    const id = MODEL ?? DEFAULT_MODELS.openai
+    return { model: createOpenAI({ apiKey: OPENAI_API_KEY })(id), label: `${id} of OpenAI` }
+  }
+  if (ANTHROPIC_API_KEY !== undefined) {
+    const { createAnthropic } = await import('@ai-sdk/anthropic')
+    const id = MODEL ?? DEFAULT_MODELS.anthropic
+    return { model: createAnthropic({ apiKey: ANTHROPIC_API_KEY })(id), label: `${id} of Anthropic` }
+  }
+  if (GOOGLE_GENERATIVE_AI_API_KEY !== undefined) {
+    const { createGoogleGenerativeAI } = await import('@ai-sdk/google')
+    const id = MODEL ?? DEFAULT_MODELS.google
+    const provider = createGoogleGenerativeAI({ apiKey: GOOGLE_GENERATIVE_AI_API_KEY })
+    return { model: provider(id), label: `${id} of Google` }
+  }
+  return { model: createOfflineModel({ delay: env.OFFLINE_DELAY }), label: 'offline (built in, needs no key)' }
+}

@@ -1,0 +1,122 @@
+import { synonymsOf } from '../../text/synonyms.ts'
+import { stemsOf, termsOf } from '../../text/terms.ts'
+import { parseBlocks, type Block } from './parse-blocks.ts'
+
+/** What is taken out of a section, and how well it fits. */
+export interface Passage {
+  text: string
+  /** How many of the words that were asked for occur in it. */
+  score: number
+}
+
+const WHOLE = 700
+const BUDGET = 900
+const MAX_ROWS = 8
+const sentences = new Intl.Segmenter('en', { granularity: 'sentence' })
+
+/**
+ * Takes from a section what answers a query, word for word: a short section as a whole, of a long one the blocks with most
+ * of the words, each with the line that leads to it.
+ */
+export function extractPassage(heading: string, markdown: string, query: string): Passage {
+  const wanted = wantedOf(query)
+  const blocks = parseBlocks(markdown)
+  const inHeading = new Set([...wanted.keys()].filter((word) => scoreOf(heading, new Map([[word, wanted.get(word)!]])) > 0))
+  const rest = new Map([...wanted].filter(([word]) => !inHeading.has(word)))
+  const whole = markdown.length <= WHOLE && !blocks.some((block) => block.type === 'table')
+  const narrowed = whole ? blocks : choose(blocks.map((block) => narrow(block, wanted)), wanted, rest)
+  const text = narrowed.map(writeBlock).join('\n\n')
+  return { text, score: scoreOf(text, wanted) + inHeading.size * 0.5 }
+}
+
+type Wanted = ReadonlyMap<string, ReadonlySet<string>>
+
+function wantedOf(query: string): Wanted {
+  return new Map(termsOf(query).map(({ stem, parts }) => [stem, new Set([stem, ...parts.slice(1), ...synonymsOf(stem)])]))
+}
+
+function scoreOf(text: string, wanted: Wanted): number {
+  const stems = new Set(stemsOf(text))
+  let score = 0
+  for (const [stem, alike] of wanted) {
+    if (stems.has(stem)) score += 1
+    else if ([...alike].some((each) => stems.has(each))) score += 0.6
+  }
+  return score
+}
+
+// A row or an item that fits stands for its table or list; a long paragraph gives its best sentences.
+function narrow(block: Block, wanted: Wanted): Block {
+  if (block.type === 'table') return { ...block, rows: best(block.rows, (row) => scoreRow(row, wanted), MAX_ROWS) }
+  if (block.type === 'list' && block.items.join('').length > WHOLE)
+    return { ...block, items: best(block.items, (item) => scoreOf(item, wanted), MAX_ROWS) }
+  if (block.type === 'paragraph' && block.text.length > WHOLE) {
+    const all = [...sentences.segment(block.text)].map(({ segment }) => segment.trim())
+    return { type: 'paragraph', text: best(all, (each) => scoreOf(each, wanted), 4).join(' ') }
+  }
+  return block
+}
+
+// What a row is about stands in its first cell.
+function scoreRow(row: readonly string[], wanted: Wanted): number {
+  return scoreOf(row.join(' '), wanted) + scoreOf(row[0] ?? '', wanted)
+}
+
+// Those that fit best, in their order; where none fits, the first ones.
+function best<T>(all: readonly T[], score: (one: T) => number, most: number): T[] {
+  const scored = all.map((one, index) => ({ one, index, points: score(one) }))
+  const top = Math.max(0, ...scored.map(({ points }) => points))
+  return scored
+    .filter(({ points }) => top === 0 || points >= top * 0.75)
+    .sort((a, b) => b.points - a.points || a.index - b.index)
+    .slice(0, most)
+    .sort((a, b) => a.index - b.index)
+    .map(({ one }) => one)
+}
+
+function choose(blocks: readonly Block[], wanted: Wanted, rest: Wanted): Block[] {
+  // What the heading says already tells the blocks below it not apart.
+  const points = blocks.map((block) => scoreOf(writeBlock(block), rest) + scoreOf(writeBlock(block), wanted) / 10)
+  const chosen = new Set<number>()
+  let length = 0
+  const take = (index: number) => {
+    if (chosen.has(index) || blocks[index] === undefined) return
+    chosen.add(index)
+    length += writeBlock(blocks[index]).length
+  }
+  const order = blocks.map((_, index) => index).sort((a, b) => points[b]! - points[a]! || a - b)
+  for (const index of order) {
+    if (length >= BUDGET || (chosen.size > 0 && points[index]! < points[order[0]!]! * 0.6)) break
+    if (leadsOn(blocks[index - 1])) take(index - 1)
+    take(index)
+    if (leadsOn(blocks[index])) take(index + 1)
+  }
+  return blocks.filter((_, index) => chosen.has(index))
+}
+
+function leadsOn(block: Block | undefined): boolean {
+  return block?.type === 'paragraph' && /:\s*$/.test(block.text)
+}
+
+function writeBlock(block: Block): string {
+  switch (block.type) {
+    case 'paragraph':
+      return block.text
+    case 'list':
+      return block.items.map((item) => `- ${item}`).join('\n')
+    case 'code':
+      return `\`\`\`${block.language}\n${block.text}\n\`\`\``
+    case 'table':
+      return block.rows.map((row) => `- ${writeRow(block.header, row)}`).join('\n')
+  }
+}
+
+// "| `X` | 404 | no such run |" below "| code | status | when |" is "`X`: status 404; when: no such run".
+function writeRow(header: readonly string[], [first = '', ...others]: readonly string[]): string {
+  const cells = others.flatMap((cell, index) => {
+    const name = header[index + 1] ?? ''
+    if (cell === '' || cell === '–') return []
+    return [others.length === 1 || name === '' ? cell : `${name}: ${cell}`]
+  })
+  return cells.length === 0 ? first : `${first}: ${cells.join('; ')}`
+}

@@ -1,0 +1,89 @@
+import type { Conversation, ToolOutcome } from './conversation.ts'
+import type { Asked, Before, Intent, IntentReader } from './intents/intent.ts'
+import { readCalculation } from './intents/read-calculation.ts'
+import { readClock } from './intents/read-clock.ts'
+import { readDocuments } from './intents/read-documents.ts'
+import { readAskedFact, readStatedFact } from './intents/read-facts.ts'
+import { readRecall } from './intents/read-recall.ts'
+import { readSmallTalk } from './intents/read-small-talk.ts'
+import { splitQuestions } from './split-questions.ts'
+
+/** Most pieces of one message that are answered. */
+export const MAX_PIECES = 25
+
+/** What a message wants, and everything that was asked before it. */
+export interface Understanding {
+  /** The pieces of the message to answer, in their order. */
+  pieces: Asked[]
+  /** Pieces of earlier turns, the oldest first. */
+  earlier: Asked[]
+  /** Pieces beyond MAX_PIECES. */
+  leftOut: number
+}
+
+// In the order in which they are asked; the documents take what is left.
+const READERS: readonly IntentReader[] = [
+  readSmallTalk,
+  readRecall,
+  readAskedFact,
+  readCalculation,
+  readClock,
+  readStatedFact,
+  readDocuments
+]
+
+/** Reads every message of a conversation with the same eyes; so what came before is known without any state. */
+export function understand(conversation: Conversation): Understanding {
+  const earlier: Asked[] = []
+  const readSections: string[] = []
+  conversation.turns.forEach(({ user, outcomes }, turn) => {
+    earlier.push(...readMessage(user, turn, { asked: earlier, readSections }).pieces)
+    readSections.push(...sectionsOf(outcomes))
+  })
+  const { pieces, leftOut } = readMessage(conversation.message, conversation.turns.length, {
+    asked: earlier,
+    readSections
+  })
+  return { pieces, earlier, leftOut }
+}
+
+function readMessage(
+  message: string,
+  turn: number,
+  before: Before
+): Pick<Understanding, 'pieces' | 'leftOut'> {
+  const texts = splitQuestions(message)
+  const asked = [...before.asked]
+  const pieces: Asked[] = []
+  for (const text of texts.slice(0, MAX_PIECES * 4)) {
+    const piece = { text, turn, intent: readPiece(text, { ...before, asked }) }
+    asked.push(piece)
+    pieces.push(piece)
+  }
+  const kept = withoutAsides(pieces)
+  return { pieces: kept.slice(0, MAX_PIECES), leftOut: Math.max(0, kept.length - MAX_PIECES) }
+}
+
+function readPiece(text: string, before: Before): Intent {
+  for (const read of READERS) {
+    const intent = read(text, before)
+    if (intent !== undefined) return intent
+  }
+  return { type: 'empty' }
+}
+
+// Beside a question, what asks nothing ("I have an agent.") is no piece of its own. Statements alone are one.
+function withoutAsides(pieces: Asked[]): Asked[] {
+  const isAside = ({ intent }: Asked) => intent.type === 'statement' || intent.type === 'empty'
+  const kept = pieces.filter((piece) => !isAside(piece))
+  if (kept.some(({ intent }) => intent.type !== 'small-talk')) return kept
+  const statement = pieces.find(({ intent }) => intent.type === 'statement')
+  if (statement !== undefined) return [...kept, statement]
+  return kept.length > 0 ? kept : pieces.slice(0, 1)
+}
+
+function sectionsOf(outcomes: readonly ToolOutcome[]): string[] {
+  return outcomes
+    .filter(({ toolName }) => toolName === 'read_section')
+    .map(({ args }) => String((args as { section?: unknown } | null)?.section ?? ''))
+}

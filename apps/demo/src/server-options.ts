@@ -1,0 +1,17 @@
+import { frameworkErrors } from '@svc/http'
+import type { FastifyServerOptions } from 'fastify'
+
+/**
+ * Bounds of the server itself, which no plugin can set. They are for receiving a request; a reply, such as an event stream,
+ * may take as long as it wants, and an idle connection is kept for the next request.
+ */
+export const SERVER_OPTIONS = {
+  requestTimeout: 30_000,
+  keepAliveTimeout: 72_000,
+  http: { headersTimeout: 10_000, connectionsCheckingInterval: 2_000 },
+  // The longest name of a runnable, with every character escaped.
+  routerOptions: { maxParamLength: 128 * 12 },
+  // A closing app drops connections on which no request is under way; streams are told before.
+  forceCloseConnections: true,
+  frameworkErrors
+} satisfies FastifyServerOptions & { http: object }

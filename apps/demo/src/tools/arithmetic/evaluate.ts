@@ -1,0 +1,93 @@
+import type jsep from 'jsep'
+import { CONSTANTS, Decimal, FUNCTIONS } from './functions.ts'
+import { parseExpression } from './parse-expression.ts'
+
+/** What an expression came to. */
+export interface Evaluation {
+  /** In plain digits where that is readable, else in scientific notation. */
+  value: string
+  /** False when `value` is rounded. */
+  exact: boolean
+}
+
+const MAX_DIGITS = 15
+const MAX_LENGTH = 500
+
+/**
+ * Evaluates an arithmetic expression in exact decimals: 0.1 + 0.2 is 0.3, 2^100 has all its digits. Nothing of JavaScript
+ * can be reached from it: only numbers, operators, parentheses and the names in FUNCTIONS and CONSTANTS are known.
+ * @throws an Error that says what is wrong with it
+ */
+export function evaluate(expression: string): Evaluation {
+  if (expression.length > MAX_LENGTH) throw new Error(`the expression has more than ${MAX_LENGTH} characters`)
+  const value = valueOf(parseExpression(expression))
+  if (value.isNaN()) throw new Error('the expression has no real result')
+  if (!value.isFinite()) throw new Error('the result is too large')
+  // The last digits of 200 are noise: without them sqrt(2)^2 is 2 and sin(pi) 0.
+  return write(value.toDecimalPlaces(180).toSignificantDigits(150))
+}
+
+function valueOf(node: jsep.Expression): Decimal {
+  const known = node as jsep.CoreExpression
+  switch (known.type) {
+    case 'Literal':
+      if (typeof known.value !== 'number') break
+      return new Decimal(known.raw)
+    case 'Identifier':
+      return constant(known.name)
+    case 'UnaryExpression':
+      if (known.operator === '-') return valueOf(known.argument).neg()
+      if (known.operator === '+') return valueOf(known.argument)
+      break
+    case 'BinaryExpression':
+      return binary(known.operator, valueOf(known.left), valueOf(known.right))
+    case 'CallExpression':
+      return call(known)
+    default:
+  }
+  throw new Error('only numbers, + - * / % ^ ! and functions such as sqrt(2) are understood')
+}
+
+function constant(name: string): Decimal {
+  const value = CONSTANTS.get(name.toLowerCase())
+  if (value === undefined) throw new Error(`"${name}" is unknown`)
+  return value
+}
+
+function binary(operator: string, a: Decimal, b: Decimal): Decimal {
+  switch (operator) {
+    case '+':
+      return a.add(b)
+    case '-':
+      return a.sub(b)
+    case '*':
+      return a.mul(b)
+    case '/':
+      if (b.isZero()) throw new Error('a division by zero has no result')
+      return a.div(b)
+    case '%':
+      if (b.isZero()) throw new Error('a division by zero has no result')
+      return a.mod(b)
+    case '^':
+      if (a.isZero() && b.isNegative()) throw new Error('a division by zero has no result')
+      return a.pow(b)
+    default:
+      throw new Error(`the operator "${operator}" is unknown`)
+  }
+}
+
+function call({ callee, arguments: args }: jsep.CallExpression): Decimal {
+  const name = callee.type === 'Identifier' ? String(callee['name']) : ''
+  const known = FUNCTIONS.get(name.toLowerCase())
+  if (known === undefined) throw new Error(`"${name}" is no function that is known`)
+  const [least, most] = known.arity
+  if (args.length < least || args.length > most) throw new Error(`${name} takes another number of arguments`)
+  return known.apply(...args.map(valueOf))
+}
+
+function write(value: Decimal): Evaluation {
+  if (value.isInteger() && value.e < 60) return { value: value.toFixed(), exact: true }
+  const rounded = value.toSignificantDigits(MAX_DIGITS)
+  const plain = rounded.e > -7 && rounded.e < 21
+  return { value: plain ? rounded.toFixed() : rounded.toExponential(), exact: rounded.eq(value) }
+}

@@ -1,0 +1,13 @@
+import type { Tool } from '@svc/runtime'
+import type { Section } from '../docs/parse-sections.ts'
+import { createSectionIndex } from '../docs/section-index.ts'
+import { calculate } from './calculate.ts'
+import { currentTime } from './current-time.ts'
+import { createReadSection } from './read-section.ts'
+import { createSearchDocs } from './search-docs.ts'
+
+/** The tools of the assistant, on the given documents. */
+export function createTools(sections: readonly Section[]): Tool[] {
+  const index = createSectionIndex(sections)
+  return [createSearchDocs(index), createReadSection(index), calculate, currentTime]
+}

@@ -1,0 +1,105 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createRegistry, createRunEngine, type RunEngine, type Stores } from '@svc/registry'
+import { createSseStream } from '@svc/registry/sse'
+import { Agent } from '@svc/runtime'
+import { scriptedModel } from '@svc/runtime/testing'
+import { createStore } from '@svc/store'
+import { median } from './load.ts'
+import { ANSWER } from './variants.ts'
+
+const registry = createRegistry()
+
+/** Shows that a run does not get dearer with what came before it. */
+export async function reportGrowth(): Promise<void> {
+  console.log('\ncost that must not grow, CPU in this process, median of 5\n')
+  await reportRuns()
+  await reportParts()
+  await reportTurns('memory', undefined)
+  const folder = mkdtempSync(join(tmpdir(), 'bench-'))
+  const store = await createStore({ url: `sqlite:${join(folder, 'growth.db')}` })
+  await reportTurns('sqlite', store)
+  await store.close()
+  rmSync(folder, { recursive: true, force: true })
+}
+
+async function reportRuns(): Promise<void> {
+  const engine = createRunEngine()
+  const agent = answering('runs')
+  const cost = async (): Promise<number> => perItem(2_000, () => finish(engine, agent))
+  await times(1_000, () => finish(engine, agent))
+  const few = await cost()
+  await times(100_000, () => finish(engine, agent))
+  const many = await cost()
+  await engine.close()
+  line('µs a run, 1,000 finished before : 100,000', few, many)
+}
+
+async function reportParts(): Promise<void> {
+  const engine = createRunEngine()
+  const cost = async (chunks: number, repeat: number): Promise<number> => {
+    const text = Array.from({ length: chunks }, () => 'word ')
+    const agent = new Agent({
+      name: `parts-${chunks}`,
+      model: scriptedModel({ text }, { record: false }),
+      registry
+    })
+    const each = await perItem(repeat, () => read(engine, agent))
+    return each / chunks
+  }
+  const few = await cost(100, 400)
+  const many = await cost(10_000, 4)
+  await engine.close()
+  line('µs a part, streamed, of 100 : of 10,000', few, many)
+}
+
+async function reportTurns(label: string, stores: Stores | undefined): Promise<void> {
+  const engine = createRunEngine({ stores })
+  const agent = answering(`turns-${label}`)
+  const talk = (sessionId: string) => finish(engine, agent, sessionId)
+  await times(5, () => talk('short'))
+  await times(500, () => talk('long'))
+  let session = 0
+  const few = await perItem(20, async () => {
+    const sessionId = `short-${session++}`
+    await times(5, () => talk(sessionId))
+  })
+  const first = await perItem(200, () => talk('long'))
+  await engine.close()
+  line(`µs a turn (${label}), session of 10 messages : of 1,000`, few / 5, first)
+}
+
+function answering(name: string): Agent {
+  return new Agent({ name, model: scriptedModel(ANSWER, { record: false }), registry })
+}
+
+async function finish(engine: RunEngine, agent: Agent, sessionId?: string): Promise<void> {
+  const run = await engine.start(agent, 'What does the fox do?', { sessionId })
+  await run.result()
+}
+
+async function read(engine: RunEngine, agent: Agent): Promise<void> {
+  const run = await engine.start(agent, 'Say it all.')
+  for await (const _chunk of createSseStream(engine, run.runId));
+}
+
+async function times(count: number, what: () => Promise<void>): Promise<void> {
+  for (let index = 0; index < count; index++) await what()
+}
+
+async function perItem(count: number, what: () => Promise<void>): Promise<number> {
+  await times(Math.ceil(count / 4), what)
+  const costs: number[] = []
+  for (let round = 0; round < 5; round++) {
+    const before = process.cpuUsage()
+    await times(count, what)
+    const { user, system } = process.cpuUsage(before)
+    costs.push((user + system) / count)
+  }
+  return median(costs)
+}
+
+function line(what: string, few: number, many: number): void {
+  console.log(`${what.padEnd(58)}${few.toFixed(2).padStart(10)} : ${many.toFixed(2)}`)
+}

@@ -1,0 +1,64 @@
+import autocannon from 'autocannon'
+import type { ServerProcess } from './server-process.ts'
+
+/** What one round of load showed. Times are milliseconds, CPU is microseconds a request. */
+export interface Round {
+  /** As fast as the server answers. */
+  perSecond: number
+  p50: number
+  p99: number
+  cpuFull: number
+  /** At the same number of requests a second for every server. */
+  cpuPaced: number
+}
+
+/** The request that is sent again and again. */
+export interface LoadRequest {
+  path: string
+  body: object
+}
+
+const CONNECTIONS = 10
+
+/**
+ * Sends so many requests as fast as the server answers, then a quarter of them at a fixed rate. A server at its limit is
+ * spared wake-ups that a faster one, waiting for the client, pays for: only at one rate do CPU times compare.
+ * @throws when one is not answered with 200
+ */
+export async function load(
+  server: ServerProcess,
+  request: LoadRequest,
+  amount: number,
+  rate: number
+): Promise<Round> {
+  const full = await send(server, request, amount)
+  const paced = await send(server, request, Math.ceil(amount / 4), rate)
+  return { ...full, cpuFull: full.cpu, cpuPaced: paced.cpu }
+}
+
+async function send(server: ServerProcess, request: LoadRequest, amount: number, rate?: number) {
+  const before = server.cpu()
+  const startedAt = performance.now()
+  const result = await autocannon({
+    url: server.url + request.path,
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(request.body),
+    connections: CONNECTIONS,
+    amount,
+    ...(rate !== undefined && { overallRate: rate })
+  })
+  const seconds = (performance.now() - startedAt) / 1000
+  const cpu = server.cpu() - before
+  if (result.non2xx > 0 || result.errors > 0 || result['2xx'] !== amount)
+    throw new Error(`${server.variant}: ${result['2xx']} of ${amount} requests were answered with 200`)
+  const { p50, p99 } = result.latency
+  return { perSecond: amount / seconds, p50, p99, cpu: cpu / amount }
+}
+
+/** The middle one of the values. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
+}

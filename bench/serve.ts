@@ -1,0 +1,86 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { setTimeout as wait } from 'node:timers/promises'
+import { Type } from '@sinclair/typebox'
+import http from '@svc/http'
+import registry, { createRegistry, type Registry } from '@svc/registry'
+import { Agent, defineTool } from '@svc/runtime'
+import { scriptedModel } from '@svc/runtime/testing'
+import store from '@svc/store'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { ANSWER, CHUNKS } from './variants.ts'
+
+const variant = process.argv[2] ?? ''
+const app = Fastify()
+if (variant.startsWith('bare-')) serveBare(app)
+else await serveAgent(app)
+const address = await app.listen({ port: 0, host: '127.0.0.1' })
+console.log(address)
+await once(process, 'disconnect').catch(() => {})
+
+function serveBare(bare: FastifyInstance): void {
+  const paced = variant.endsWith('-paced')
+  // As many bytes as the result of a run.
+  const result = {
+    text: ANSWER,
+    toolCalls: [],
+    usage: { promptTokens: 10, completionTokens: 20, totalTokens: 30 },
+    structured: null,
+    durationMs: 0.123,
+    runId: 'f47ac10b-58cc-4372-a567-0e02b2c3d479',
+    sessionId: '9b2e8f6a-3c5d-4e7f-8a9b-0c1d2e3f4a5b',
+    finishReason: 'stop'
+  }
+  bare.post('/run', async () => result)
+
+  async function* messages() {
+    let seq = 0
+    for (const text of CHUNKS) {
+      if (paced) await wait(1)
+      yield `data: ${JSON.stringify({ seq: ++seq, type: 'text', text })}\nid: ${seq}\n\n`
+    }
+    yield `data: ${JSON.stringify({ type: 'finish', finishReason: 'stop' })}\n\n`
+  }
+  bare.post('/stream', (_request, reply) => {
+    void reply.headers({ 'content-type': 'text/event-stream' }).send(Readable.from(messages()))
+  })
+}
+
+async function serveAgent(served: FastifyInstance): Promise<void> {
+  const agents = createRegistry()
+  if (variant.endsWith('-sqlite')) {
+    const folder = mkdtempSync(join(tmpdir(), 'bench-'))
+    process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+    await served.register(store, { url: `sqlite:${join(folder, 'bench.db')}` })
+  }
+  await served.register(registry, { registry: agents })
+  await served.register(http, { prefix: '/api' })
+  makeAgent(agents)
+}
+
+function makeAgent(agents: Registry): void {
+  const add = defineTool({
+    name: 'add',
+    description: 'Adds two numbers',
+    input: Type.Object({ a: Type.Number(), b: Type.Number() }),
+    execute: ({ a, b }) => a + b
+  })
+  const usage = { promptTokens: 10, completionTokens: 20 }
+  const answer = variant.startsWith('stream')
+    ? { text: CHUNKS, usage, ...(variant.endsWith('-paced') && { delay: 1 }) }
+    : { text: ANSWER, usage }
+  const call = { toolCalls: [{ toolName: 'add', args: { a: 1, b: 2 } }], usage }
+  // The tool's result is the last thing that the model is shown before it answers.
+  const script = ({ prompt }: { prompt: readonly { role: string }[] }) =>
+    variant === 'run-tool' && prompt.at(-1)?.role !== 'tool' ? call : answer
+  new Agent({
+    name: 'quick',
+    instructions: 'Be brief.',
+    model: scriptedModel(script, { record: false }),
+    tools: variant === 'run-tool' ? [add] : [],
+    registry: agents
+  })
+}

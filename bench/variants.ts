@@ -1,0 +1,54 @@
+import type { LoadRequest } from './load.ts'
+
+/** One server to measure, and what to measure it against. */
+export interface Variant {
+  name: string
+  /** What is expected of an answer, checked before anything is measured. */
+  check(status: number, body: string): boolean
+  request: LoadRequest
+  /** Requests a round, and a second where the rate is fixed. */
+  amount: number
+  rate: number
+  /** The variant that its figures are divided by. */
+  baseline: string
+  /** The ratio of CPU that the project promises. */
+  promise?: number
+}
+
+/** The text that every model and every bare route answers. */
+export const ANSWER = 'The quick brown fox jumps over the lazy dog, and the dog does not mind at all.'
+/** The chunks of every stream. */
+export const CHUNKS: readonly string[] = Array.from({ length: 20 }, (_, index) => `word ${index} `)
+
+const body = { input: 'What does the fox do?' }
+const json = { check: isAnswer, amount: 20_000, rate: 2_000, baseline: 'bare-json' }
+const sse = { check: isStream, amount: 8_000, rate: 500 }
+const run = { path: '/api/agents/quick/run', body }
+const stream = { path: '/api/agents/quick/stream', body }
+
+/** Everything that one run of the benchmark measures, interleaved. */
+export const VARIANTS: readonly Variant[] = [
+  { ...json, name: 'bare-json', request: { path: '/run', body } },
+  { ...json, name: 'run', request: run, promise: 1.8 },
+  { ...json, name: 'run-tool', request: run },
+  { ...json, name: 'run-sqlite', request: run },
+  { ...sse, name: 'bare-sse', request: { path: '/stream', body }, baseline: 'bare-sse' },
+  { ...sse, name: 'stream', request: stream, baseline: 'bare-sse', promise: 2 },
+  { ...sse, name: 'stream-sqlite', request: stream, baseline: 'bare-sse' },
+  { ...sse, name: 'bare-sse-paced', request: { path: '/stream', body }, baseline: 'bare-sse-paced' },
+  { ...sse, name: 'stream-paced', request: stream, baseline: 'bare-sse-paced', promise: 2 }
+]
+
+function isAnswer(status: number, text: string): boolean {
+  const result = JSON.parse(text) as { text: string; usage: { totalTokens: number } }
+  return status === 200 && result.text === ANSWER && result.usage.totalTokens > 0
+}
+
+function isStream(status: number, text: string): boolean {
+  const parts = text
+    .split('\n')
+    .filter((line) => line.startsWith('data: '))
+    .map((line) => JSON.parse(line.slice(6)) as { type: string; text?: string })
+  const said = parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
+  return status === 200 && said === CHUNKS.join('') && parts.at(-1)?.type === 'finish'
+}

@@ -1,0 +1,64 @@
+import { STATUS_CODES } from 'node:http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { HTTP_ERR_ROUTE_NOT_FOUND } from './errors.ts'
+import type { ErrorBody, Problem } from './schemas/error-body.ts'
+import { toFault, type Fault } from './to-fault.ts'
+
+const PROBLEM = 'application/problem+json'
+
+/**
+ * Logs what was thrown, once, without anything that a client sent, and answers it in the one shape. As
+ * `Fastify({ frameworkErrors })` it does so for URLs that Fastify refuses before any plugin sees them.
+ */
+export function handleError(err: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const fault = toFault(err)
+  const { statusCode, code } = fault
+  if (statusCode >= 500) request.log.error({ code, err: toLoggable(err) }, 'request failed')
+  else request.log.info({ code, statusCode }, 'request refused')
+  sendFault(fault, request, reply)
+}
+
+/** Answers a request that matches no route. */
+export function handleNotFound(request: FastifyRequest, reply: FastifyReply): void {
+  handleError(new HTTP_ERR_ROUTE_NOT_FOUND(request.method), request, reply)
+}
+
+/** Answers the error of a run that failed; the engine has logged it. */
+export function replyRunError(err: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  sendFault(toFault(err), request, reply)
+}
+
+function sendFault(fault: Fault, request: FastifyRequest, reply: FastifyReply): void {
+  const { statusCode, retryAfter } = fault
+  if (retryAfter !== undefined) reply.header('retry-after', Math.ceil(retryAfter))
+  const wantsProblem = request.headers.accept?.includes(PROBLEM) === true
+  reply.code(statusCode).type(wantsProblem ? PROBLEM : 'application/json; charset=utf-8')
+  void reply.send(wantsProblem ? toProblem(fault, request.id) : toErrorBody(fault, request.id))
+}
+
+function toErrorBody({ statusCode, code, message, errors }: Fault, requestId: string): ErrorBody {
+  return { statusCode, code, error: titleOf(statusCode), message, requestId, ...(errors && { errors }) }
+}
+
+function toProblem({ statusCode, code, message, errors }: Fault, requestId: string): Problem {
+  return {
+    type: 'about:blank',
+    title: titleOf(statusCode),
+    status: statusCode,
+    detail: message,
+    code,
+    requestId,
+    ...(errors && { errors })
+  }
+}
+
+function titleOf(statusCode: number): string {
+  return STATUS_CODES[statusCode] ?? (statusCode < 500 ? 'Client Error' : 'Server Error')
+}
+
+// Not the properties of an error, which may hold the headers or the body of a call that failed.
+function toLoggable(err: unknown): object {
+  if (!(err instanceof Error)) return { type: typeof err, ...(typeof err === 'string' && { stack: err }) }
+  const { name, stack, cause } = err
+  return { type: name, stack, ...(cause !== undefined && { cause: toLoggable(cause) }) }
+}

@@ -1,0 +1,54 @@
+import createError from '@fastify/error'
+
+/** An option that is unknown or has a bad value. */
+export const HTTP_ERR_BAD_OPTION = createError<[string]>('HTTP_ERR_BAD_OPTION', 'Bad option: %s', 500)
+/** The body or the query does not fit the schema of the route; `errors` lists what does not. */
+export const HTTP_ERR_VALIDATION = createError<[string]>('HTTP_ERR_VALIDATION', '%s', 400)
+/** The body is no JSON, or JSON that is not taken. */
+export const HTTP_ERR_BAD_JSON = createError<[string]>('HTTP_ERR_BAD_JSON', 'Bad JSON: %s', 400)
+/** What was sent is not what `Content-Length` said. */
+export const HTTP_ERR_BAD_BODY_LENGTH = createError(
+  'HTTP_ERR_BAD_BODY_LENGTH',
+  'The body is not as long as Content-Length says',
+  400
+)
+/** The path of the URL cannot be decoded. */
+export const HTTP_ERR_BAD_URL = createError('HTTP_ERR_BAD_URL', 'The path of the URL cannot be decoded', 400)
+/** `Last-Event-ID` or `after` names no part of the run. */
+export const HTTP_ERR_BAD_LAST_EVENT_ID = createError(
+  'HTTP_ERR_BAD_LAST_EVENT_ID',
+  'Last-Event-ID or "after" must be the number of a part of this run, or 0',
+  400
+)
+/** The request was refused by what stands before the routes, without a code of its own. */
+export const HTTP_ERR_BAD_REQUEST = createError<[string]>('HTTP_ERR_BAD_REQUEST', '%s', 400)
+/** No such route. */
+export const HTTP_ERR_ROUTE_NOT_FOUND = createError<[string]>(
+  'HTTP_ERR_ROUTE_NOT_FOUND',
+  'No route for %s on this path',
+  404
+)
+/** No agent, team or workflow of this name is exposed here. */
+export const HTTP_ERR_UNKNOWN_RUNNABLE = createError<[string, string]>(
+  'HTTP_ERR_UNKNOWN_RUNNABLE',
+  'No %s "%s"',
+  404
+)
+/** The body is larger than `limits.bodyLimit`. */
+export const HTTP_ERR_BODY_TOO_LARGE = createError('HTTP_ERR_BODY_TOO_LARGE', 'The body is too large', 413)
+/** A name in the path is longer than the app's router takes. */
+export const HTTP_ERR_URL_TOO_LONG = createError(
+  'HTTP_ERR_URL_TOO_LONG',
+  'A segment of the path is too long',
+  414
+)
+/** The body is not `application/json`. */
+export const HTTP_ERR_UNSUPPORTED_MEDIA_TYPE = createError(
+  'HTTP_ERR_UNSUPPORTED_MEDIA_TYPE',
+  'The body must be application/json',
+  415
+)
+/** The client went away before its answer was complete; only the log says so. */
+export const HTTP_ERR_CLIENT_CLOSED = createError('HTTP_ERR_CLIENT_CLOSED', 'The client went away', 499)
+/** Something of ours failed; the log says what. */
+export const HTTP_ERR_INTERNAL = createError('HTTP_ERR_INTERNAL', 'Internal Server Error', 500)

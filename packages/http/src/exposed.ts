@@ -1,0 +1,66 @@
+import {
+  createRegistry,
+  defineRunnable,
+  RUNNABLE_KINDS,
+  type Registry,
+  type Runnable,
+  type RunnableDefinition,
+  type RunnableKind
+} from '@svc/registry'
+import { HTTP_ERR_BAD_OPTION } from './errors.ts'
+import type { HttpOptions, NamedRunnables } from './options.ts'
+
+/** What this surface shows: the named runnables first, then those of the registry, looked up anew for every request. */
+export type Exposed = Pick<Registry, 'get' | 'list'>
+
+/** Joins the named runnables with a registry. @throws HTTP_ERR_BAD_OPTION */
+export function createExposed(
+  options: Pick<HttpOptions, 'agents' | 'teams' | 'workflows'>,
+  registry: Exposed | false
+): Exposed {
+  const named = createRegistry()
+  for (const kind of RUNNABLE_KINDS) addNamed(named, kind, options[`${kind}s`] ?? [])
+  if (registry === false) return named
+  return {
+    get: (kind, name) => named.get(kind, name) ?? registry.get(kind, name),
+    list(kind) {
+      const others = registry.list(kind).filter((each) => named.get(each.kind, each.name) === undefined)
+      return [...named.list(kind), ...others]
+    }
+  }
+}
+
+function addNamed(named: Registry, kind: RunnableKind, given: NamedRunnables): void {
+  try {
+    for (const [name, definition] of entriesOf(given)) {
+      const runnable = defineRunnable(definition)
+      if (runnable.kind !== kind) throw new Error(`"${runnable.name}" is of kind ${runnable.kind}`)
+      named.add(name === undefined || name === runnable.name ? runnable : renamed(runnable, name))
+    }
+  } catch (err) {
+    throw new HTTP_ERR_BAD_OPTION(`${kind}s: ${(err as Error).message}`)
+  }
+}
+
+function entriesOf(given: NamedRunnables): [name: string | undefined, Runnable | RunnableDefinition][] {
+  return isList(given) ? given.map((each) => [undefined, each]) : Object.entries(given)
+}
+
+function isList(given: NamedRunnables): given is readonly (Runnable | RunnableDefinition)[] {
+  return Array.isArray(given)
+}
+
+// The key of a map is the name; a class with private fields can only be asked, not copied.
+function renamed(runnable: Runnable, name: string): Runnable {
+  const { kind, description, inputSchema, resumable } = runnable
+  return {
+    kind,
+    name,
+    description,
+    inputSchema,
+    resumable,
+    stream: (input, context) => runnable.stream(input, context),
+    run: (input, context) => runnable.run(input, context),
+    describe: () => ({ ...runnable.describe(), name })
+  }
+}

@@ -1,0 +1,7 @@
+export { default } from './plugin.ts'
+export { handleError as frameworkErrors } from './error-handler.ts'
+export { HttpOptionsSchema, type HttpMiddleware, type HttpOptions } from './options.ts'
+export { ErrorBodySchema, ProblemSchema, type ErrorBody, type Problem } from './schemas/error-body.ts'
+export { RunBodySchema, type RunBody } from './schemas/run-body.ts'
+export { RunListSchema, RunQuerySchema, type RunList } from './schemas/run-list.ts'
+export * from './errors.ts'

@@ -1,0 +1,109 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { requireOptions, type Registry, type Runnable, type RunnableDefinition } from '@svc/registry'
+import type { onRequestHookHandler, preHandlerHookHandler, RegisterOptions } from 'fastify'
+import { HTTP_ERR_BAD_OPTION } from './errors.ts'
+import { OnDisconnectSchema, type OnDisconnect } from './schemas/run-body.ts'
+
+/** Hooks that run before every route of the plugin. */
+export type HttpMiddleware =
+  | onRequestHookHandler
+  | { onRequest?: onRequestHookHandler; preHandler?: preHandlerHookHandler }
+
+/** Runnables by list, or by the name under which they are exposed. */
+export type NamedRunnables =
+  | readonly (Runnable | RunnableDefinition)[]
+  | Readonly<Record<string, Runnable | RunnableDefinition>>
+
+const anything = Type.Unknown()
+const fn = Type.Function([], anything)
+const named = (kind: string) =>
+  Type.Optional(
+    Type.Unsafe<NamedRunnables>(
+      Type.Union([Type.Array(anything), Type.Record(Type.String(), anything)], {
+        description: `${kind} to expose, as a list or by name; looked up before the registry`
+      })
+    )
+  )
+const middleware = Type.Union([
+  fn,
+  Type.Object(
+    { onRequest: Type.Optional(fn), preHandler: Type.Optional(fn) },
+    { additionalProperties: false }
+  )
+])
+
+/** Options of the plugin. */
+export const HttpOptionsSchema = Type.Object(
+  {
+    agents: named('Agents'),
+    teams: named('Teams'),
+    workflows: named('Workflows'),
+    registry: Type.Optional(
+      Type.Unsafe<Registry | false>(
+        Type.Union([Type.Literal(false), Type.Object({ get: fn, list: fn })], {
+          description: 'Where else to look up runnables; `false`: nowhere; default `fastify.registry`'
+        })
+      )
+    ),
+    middleware: Type.Optional(
+      Type.Unsafe<HttpMiddleware | readonly HttpMiddleware[]>(
+        Type.Union([middleware, Type.Array(middleware)], {
+          description: '`onRequest` functions, or `{ onRequest?, preHandler? }`, for all routes of the plugin'
+        })
+      )
+    ),
+    limits: Type.Optional(
+      Type.Object(
+        {
+          bodyLimit: Type.Optional(
+            Type.Integer({ minimum: 1, description: 'Bytes of a request body; default 1,048,576' })
+          ),
+          jsonDepth: Type.Optional(
+            Type.Integer({
+              minimum: 1,
+              maximum: 1000,
+              description: 'Levels of objects and lists in a request body; default 64'
+            })
+          )
+        },
+        { additionalProperties: false, description: '`{ bodyLimit?, jsonDepth? }`' }
+      )
+    ),
+    onDisconnect: Type.Optional(
+      Type.Unsafe<OnDisconnect>({
+        ...OnDisconnectSchema,
+        description: '`cancel` or `continue`, for runs whose body does not say; default `cancel`'
+      })
+    ),
+    heartbeat: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 2_147_483_647,
+        description: 'Milliseconds between comments on a silent event stream; default 15,000'
+      })
+    )
+  },
+  { additionalProperties: false }
+)
+export type HttpOptions = Static<typeof HttpOptionsSchema>
+
+/** Makes sure that options are known and good, and fills in the defaults. @throws HTTP_ERR_BAD_OPTION */
+export function resolveOptions(given: HttpOptions & RegisterOptions) {
+  const { prefix, logLevel, logSerializers, ...options } = given
+  requireOptions(HttpOptionsSchema, options, HTTP_ERR_BAD_OPTION)
+  const { limits, middleware: hooks = [] } = options
+  return {
+    ...options,
+    middleware: (Array.isArray(hooks) ? hooks : [hooks]) as readonly HttpMiddleware[],
+    bodyLimit: limits?.bodyLimit ?? 1_048_576,
+    jsonDepth: limits?.jsonDepth ?? 64,
+    onDisconnect: options.onDisconnect ?? 'cancel',
+    heartbeat: options.heartbeat ?? 15_000,
+    // Of Fastify itself, for the scope that the routes live in.
+    registerOptions: {
+      ...(prefix !== undefined && { prefix }),
+      ...(logLevel !== undefined && { logLevel }),
+      ...(logSerializers !== undefined && { logSerializers })
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import registry from '@svc/registry'
+import type { FastifyInstance, RegisterOptions } from 'fastify'
+import fp from 'fastify-plugin'
+import { requirePrincipal } from './auth/require-principal.ts'
+import { handleError, handleNotFound } from './error-handler.ts'
+import { createExposed } from './exposed.ts'
+import { OpenReplies } from './open-replies.ts'
+import { resolveOptions, type HttpMiddleware, type HttpOptions } from './options.ts'
+import { healthRoutes } from './routes/health.ts'
+import { listRoutes } from './routes/list.ts'
+import { runRoutes } from './routes/run.ts'
+import { runsRoutes } from './routes/runs.ts'
+import { streamRoutes } from './routes/stream.ts'
+import { createJsonParser } from './safe-json.ts'
+import type { HttpScope, TypeBoxTypeProvider } from './type-provider.ts'
+import { compileValidator, formatValidationErrors } from './validator.ts'
+
+/** Agents, teams and workflows over HTTP: the run engine comes along where it is not there yet. */
+async function http(app: FastifyInstance, options: HttpOptions & RegisterOptions): Promise<void> {
+  const { registerOptions, bodyLimit, jsonDepth, middleware, onDisconnect, heartbeat, ...settings } =
+    resolveOptions(options)
+  if (!app.hasPlugin('@svc/registry')) await app.register(registry)
+
+  const exposed = createExposed(settings, settings.registry ?? app.registry)
+  const replies = new OpenReplies()
+  const surface = { runs: app.runs, exposed, replies, onDisconnect, heartbeat }
+
+  // The scope is its own world: nothing in it changes the app.
+  await app.register(async (plain) => {
+    const scope = plain.withTypeProvider<TypeBoxTypeProvider>()
+    scope.setErrorHandler(handleError)
+    // Without a prefix, paths that match nothing are the app's.
+    if (scope.prefix !== app.prefix) scope.setNotFoundHandler(handleNotFound)
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser(
+      'application/json',
+      { parseAs: 'buffer', bodyLimit },
+      createJsonParser(jsonDepth)
+    )
+    scope.setValidatorCompiler(compileValidator)
+    scope.setSchemaErrorFormatter(formatValidationErrors)
+    scope.setSerializerCompiler(() => JSON.stringify)
+
+    requirePrincipal(scope)
+    for (const each of middleware) addMiddleware(scope, each)
+
+    runRoutes(scope, surface)
+    streamRoutes(scope, surface)
+    listRoutes(scope, surface)
+    runsRoutes(scope, surface)
+    healthRoutes(scope, surface)
+
+    scope.addHook('preClose', () => replies.close())
+  }, registerOptions)
+}
+
+function addMiddleware(scope: HttpScope, middleware: HttpMiddleware): void {
+  const { onRequest, preHandler } = typeof middleware === 'function' ? { onRequest: middleware } : middleware
+  if (onRequest !== undefined) scope.addHook('onRequest', onRequest)
+  if (preHandler !== undefined) scope.addHook('preHandler', preHandler)
+}
+
+export default fp(http, { name: '@svc/http', fastify: '5.x' })

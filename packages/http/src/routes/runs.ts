@@ -1,0 +1,58 @@
+import { Type } from '@sinclair/typebox'
+import { isTerminalPart, RunRecordSchema, toRunRecord } from '@svc/registry'
+import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
+import { requireRun } from '../auth/require-run.ts'
+import { HTTP_ERR_BAD_LAST_EVENT_ID } from '../errors.ts'
+import { listRuns } from '../list-runs.ts'
+import { RunParamsSchema } from '../schemas/path-params.ts'
+import { RunListSchema, RunQuerySchema } from '../schemas/run-list.ts'
+import type { Surface } from '../surface.ts'
+import type { HttpScope } from '../type-provider.ts'
+
+/** `/runs`: list one's own, look at one, follow it, cancel it. */
+export function runsRoutes(scope: HttpScope, surface: Surface): void {
+  const { runs, replies, heartbeat } = surface
+  const record = { params: RunParamsSchema, response: { 200: RunRecordSchema } }
+  const watch = {
+    params: RunParamsSchema,
+    querystring: Type.Object({ after: Type.Optional(Type.String()) })
+  }
+
+  scope.get(
+    '/runs',
+    { schema: { querystring: RunQuerySchema, response: { 200: RunListSchema } } },
+    (request) => listRuns(surface, request.principal, request.query)
+  )
+
+  scope.get('/runs/:runId', { schema: record }, async ({ params, principal }) =>
+    toRunRecord(await requireRun(surface, params.runId, principal))
+  )
+
+  scope.post('/runs/:runId/cancel', { schema: record }, async ({ params, principal }) => {
+    const { runId } = await requireRun(surface, params.runId, principal)
+    return toRunRecord(await runs.cancel(runId))
+  })
+
+  scope.get('/runs/:runId/stream', { schema: watch }, async (request, reply) => {
+    const { runId } = await requireRun(surface, request.params.runId, request.principal)
+    const after = requireSeq(request.headers['last-event-id'] ?? request.query.after ?? '0')
+    // The client has all of it: this status tells an EventSource not to come back.
+    if (await isEnd(runId, after)) return reply.code(204).send()
+    reply.headers(SSE_HEADERS).header('x-run-id', runId)
+    if (request.method === 'HEAD') return reply.send()
+    replies.add(reply)
+    return reply.send(createSseStream(runs, runId, { after, heartbeat }))
+  })
+
+  async function isEnd(runId: string, seq: number): Promise<boolean> {
+    if (seq === 0) return false
+    const [entry] = await runs.stores.log.read(runId, seq - 1, { entries: 1, bytes: 1 })
+    if (entry === undefined) throw new HTTP_ERR_BAD_LAST_EVENT_ID()
+    return isTerminalPart(entry.part)
+  }
+}
+
+function requireSeq(id: string | string[]): number {
+  if (typeof id !== 'string' || !/^\d{1,15}$/.test(id)) throw new HTTP_ERR_BAD_LAST_EVENT_ID()
+  return Number(id)
+}

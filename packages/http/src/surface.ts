@@ -1,0 +1,15 @@
+import type { RunEngine } from '@svc/registry'
+import type { Exposed } from './exposed.ts'
+import type { OpenReplies } from './open-replies.ts'
+import type { OnDisconnect } from './schemas/run-body.ts'
+
+/** What the routes share. */
+export interface Surface {
+  readonly runs: RunEngine
+  readonly exposed: Exposed
+  readonly replies: OpenReplies
+  /** Where the body of a run does not say. */
+  readonly onDisconnect: OnDisconnect
+  /** Milliseconds between comments on a silent event stream. */
+  readonly heartbeat: number
+}

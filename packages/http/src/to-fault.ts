@@ -1,0 +1,74 @@
+import { toStoredError } from '@svc/registry'
+import {
+  HTTP_ERR_BAD_BODY_LENGTH,
+  HTTP_ERR_BAD_JSON,
+  HTTP_ERR_BAD_REQUEST,
+  HTTP_ERR_BAD_URL,
+  HTTP_ERR_BODY_TOO_LARGE,
+  HTTP_ERR_INTERNAL,
+  HTTP_ERR_UNSUPPORTED_MEDIA_TYPE,
+  HTTP_ERR_URL_TOO_LONG
+} from './errors.ts'
+import type { ErrorBody } from './schemas/error-body.ts'
+
+/** An error as clients may know it. */
+export interface Fault {
+  statusCode: number
+  code: string
+  message: string
+  errors?: ErrorBody['errors']
+  /** Seconds. */
+  retryAfter?: number
+}
+
+// What Fastify itself finds wrong with a request.
+const FASTIFY_FAULTS = new Map<string, Fault>(
+  Object.entries({
+    FST_ERR_BAD_URL: new HTTP_ERR_BAD_URL(),
+    FST_ERR_MAX_PARAM_LENGTH: new HTTP_ERR_URL_TOO_LONG(),
+    FST_ERR_CTP_BODY_TOO_LARGE: new HTTP_ERR_BODY_TOO_LARGE(),
+    FST_ERR_CTP_EMPTY_JSON_BODY: new HTTP_ERR_BAD_JSON('the body is empty'),
+    FST_ERR_CTP_INVALID_CONTENT_LENGTH: new HTTP_ERR_BAD_BODY_LENGTH(),
+    FST_ERR_CTP_INVALID_MEDIA_TYPE: new HTTP_ERR_UNSUPPORTED_MEDIA_TYPE()
+  }).map(([code, error]) => [code, { ...pick(error), statusCode: error.statusCode ?? 400 }])
+)
+
+/**
+ * What a client is told of whatever was thrown: our own errors as they are, others' refusals (4xx) with their message, and of
+ * any other failure only that there was one.
+ */
+export function toFault(err: unknown): Fault {
+  const thrown = asRecord(err)
+  const known = FASTIFY_FAULTS.get(String(thrown['code']))
+  if (known !== undefined) return known
+  const { code, message, statusCode, retryAfter } = toStoredError(err)
+  if (code === thrown['code']) {
+    const errors = thrown['errors'] as ErrorBody['errors']
+    return {
+      statusCode,
+      code,
+      message,
+      ...(errors && { errors }),
+      ...(retryAfter !== undefined && { retryAfter })
+    }
+  }
+  const status = Number(thrown['statusCode'])
+  if (status >= 400 && status < 500) return refusal(status, thrown)
+  const { code: internal, message: generic } = new HTTP_ERR_INTERNAL()
+  return { statusCode: status >= 500 && status < 600 ? status : 500, code: internal, message: generic }
+}
+
+// Codes of Fastify and of Node.js are not ours to promise.
+function refusal(statusCode: number, thrown: Record<string, unknown>): Fault {
+  const { code } = new HTTP_ERR_BAD_REQUEST('')
+  const own = typeof thrown['code'] === 'string' && /^(?!FST_)[A-Z0-9]+_[A-Z0-9_]+$/.test(thrown['code'])
+  return { statusCode, code: own ? String(thrown['code']) : code, message: String(thrown['message']) }
+}
+
+function pick({ code, message }: { code: string; message: string }) {
+  return { code, message }
+}
+
+function asRecord(err: unknown): Record<string, unknown> {
+  return typeof err === 'object' && err !== null ? (err as Record<string, unknown>) : {}
+}

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import * as http from '@svc/http'
+import { HttpOptionsSchema } from '@svc/http'
+import t from 'tap'
+import { buildApp } from './helpers/build-app.ts'
+
+const readme = readFileSync(resolve(import.meta.dirname, '../README.md'), 'utf8')
+
+/** The rows of the table under a heading, each with the text of its cells. */
+function tableUnder(heading: string): string[][] {
+  const section = readme.slice(readme.indexOf(`## ${heading}\n`)).split('\n## ', 2)[0] ?? ''
+  const rows = section.split('\n').filter((line) => line.startsWith('|'))
+  return rows.slice(2).map((row) =>
+    row
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim().replaceAll('`', ''))
+  )
+}
+
+t.test('the table of codes is the catalogue', async (t) => {
+  const catalogue = Object.entries(http)
+    .filter(([name]) => name.startsWith('HTTP_ERR_'))
+    .map(([name, value]) => {
+      const error = new (value as typeof http.HTTP_ERR_UNKNOWN_RUNNABLE)('x', 'y')
+      t.equal(error.code, name)
+      return [name, String(error.statusCode)]
+    })
+  t.strictSame(
+    tableUnder('Errors').map(([code, statusCode]) => [code, statusCode]),
+    catalogue.toSorted(([a = ''], [b = '']) => a.localeCompare(b))
+  )
+})
+
+t.test('the table of options is the schema', async (t) => {
+  const documented = tableUnder('Options').map(([name]) => name ?? '')
+  const known = Object.entries(HttpOptionsSchema.properties).flatMap(([name, schema]) => {
+    const { properties } = schema as { properties?: object }
+    return properties ? Object.keys(properties).map((key) => `${name}.${key}`) : [name]
+  })
+  t.strictSame(documented.toSorted(), known.toSorted())
+})
+
+t.test('the table of routes is what there is', async (t) => {
+  const routes: string[] = []
+  await buildApp(t, {
+    before: (app) =>
+      app.addHook('onRoute', ({ method, url }) => {
+        if (method !== 'HEAD') routes.push(`${String(method)} ${url.replace('/api', '')}`)
+      })
+  })
+  const documented = tableUnder('Routes').flatMap(([paths]) => {
+    const [, method, list = ''] = /^([A-Z]+) (.*)$/.exec(paths ?? '') ?? []
+    return method === undefined ? [] : list.split(' · ').map((path) => `${method} ${path}`)
+  })
+  t.strictSame(documented.toSorted(), routes.toSorted())
+})

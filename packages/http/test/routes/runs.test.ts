@@ -1,0 +1,168 @@
+import type { RunList } from '@svc/http'
+import type { RunRecord } from '@svc/registry'
+import { scriptedRunnable } from '@svc/registry/testing'
+import t from 'tap'
+import { buildApp, echo, type TestApp } from '../helpers/build-app.ts'
+import { readParts } from '../helpers/event-stream.ts'
+import { requireError } from '../helpers/require-error.ts'
+
+const endless = scriptedRunnable([{ type: 'text', text: 'still here' }, 60_000], { name: 'endless' })
+
+/** Runs an agent, and gives the id of the run. */
+async function runOnce({ post }: Pick<TestApp, 'post'>, name = 'echo'): Promise<string> {
+  const response = await post(`/agents/${name}/run`, { input: 'hi' })
+  await response.text()
+  return response.headers.get('x-run-id') ?? ''
+}
+
+t.test('the record of a run', async (t) => {
+  const app = await buildApp(t, { runnables: [echo, endless] })
+  const runId = await runOnce(app)
+  const record = (await (await app.get(`/runs/${runId}`)).json()) as RunRecord
+  t.match(record, { runId, kind: 'agent', name: 'echo', status: 'completed', pendingApprovals: [] })
+  t.match(record.result, { text: 'hi', runId })
+  t.match(record.createdAt, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
+
+  const run = await app.runs.start(endless, 'x')
+  t.match(await (await app.get(`/runs/${run.runId}`)).json(), { status: 'working' })
+})
+
+t.test('cancel, once', async (t) => {
+  const { post, runs } = await buildApp(t, { runnables: [endless] })
+  const { runId } = await runs.start(endless, 'x')
+  const response = await post(`/runs/${runId}/cancel`)
+  t.equal(response.status, 200)
+  t.match(await response.json(), { runId, status: 'canceled', result: { finishReason: 'canceled' } })
+  await requireError(t, await post(`/runs/${runId}/cancel`), 409, 'RUN_ERR_TERMINAL')
+})
+
+t.test('a run that is not there, not exposed, or another’s: all the same', async (t) => {
+  const { get, post, runs } = await buildApp(t, { runnables: [echo] })
+  const hidden = await runs.start(endless, 'x')
+  const foreign = await runs.start(echo as typeof endless, 'x', { principal: { sub: 'else', scopes: [] } })
+  for (const id of ['nothing', hidden.runId, foreign.runId, 'a%00b', '..%2f..%2fetc%2fpasswd', '__proto__']) {
+    await requireError(t, await get(`/runs/${id}`), 404, 'RUN_ERR_NOT_FOUND', id)
+    await requireError(t, await get(`/runs/${id}/stream`), 404, 'RUN_ERR_NOT_FOUND', id)
+    await requireError(t, await post(`/runs/${id}/cancel`), 404, 'RUN_ERR_NOT_FOUND', id)
+  }
+  t.equal((await runs.get(hidden.runId))?.status, 'working')
+})
+
+t.test('list: newest first, one’s own, exposed ones, in pages', async (t) => {
+  const app = await buildApp(t, { runnables: [echo, { ...echo, name: 'other' }] })
+  const ids: string[] = []
+  for (let i = 0; i < 7; i++) {
+    ids.unshift(await runOnce(app))
+    await app.runs.start(endless, 'not exposed')
+    await app.runs.start(echo as typeof endless, 'x', { principal: { sub: 'else', scopes: [] } })
+  }
+  await runOnce(app, 'other')
+  const list = async (query: string) => (await (await app.get(`/runs${query}`)).json()) as RunList
+
+  const all = await list('?name=echo')
+  t.strictSame(all.runs.map(({ runId }) => runId).toSorted(), ids.toSorted())
+  t.equal(all.nextCursor, null)
+  t.strictSame(
+    all.runs
+      .map(({ createdAt }) => createdAt)
+      .toSorted()
+      .toReversed(),
+    all.runs.map(({ createdAt }) => createdAt)
+  )
+
+  const paged: string[] = []
+  let cursor: string | null = ''
+  while (cursor !== null) {
+    const page: RunList = await list(`?limit=3${cursor && `&cursor=${cursor}`}`)
+    t.ok(page.runs.length <= 3)
+    paged.push(...page.runs.map(({ runId }) => runId))
+    cursor = page.nextCursor
+  }
+  t.equal(paged.length, 8)
+  t.equal(new Set(paged).size, 8)
+
+  t.equal((await list('?status=completed&limit=100')).runs.length, 8)
+  t.strictSame(await list('?status=failed'), { runs: [], nextCursor: null })
+  t.strictSame(await list('?name=endless'), { runs: [], nextCursor: null })
+  t.equal((await list('?token=ignored')).runs.length, 8)
+})
+
+t.test('a list reads a bounded part of the store', async (t) => {
+  const app = await buildApp(t, { runnables: [echo] })
+  const oldest = await runOnce(app)
+  const hidden = scriptedRunnable([], { name: 'hidden' })
+  for (let i = 0; i < 25; i++) await (await app.runs.start(hidden, 'x')).result()
+  const first = (await (await app.get('/runs?limit=1')).json()) as RunList
+  t.strictSame(first.runs, [])
+  t.type(first.nextCursor, 'string')
+  const second = (await (await app.get(`/runs?limit=1&cursor=${first.nextCursor}`)).json()) as RunList
+  t.match(second.runs, [{ runId: oldest }])
+})
+
+t.test('bad queries', async (t) => {
+  const { get } = await buildApp(t, { runnables: [echo] })
+  const bad = [
+    'limit=0',
+    'limit=101',
+    'limit=x',
+    'limit=1.5',
+    'status=done',
+    'name=',
+    'status=failed&status=failed'
+  ]
+  for (const query of bad) {
+    const { errors } = await requireError(t, await get(`/runs?${query}`), 400, 'HTTP_ERR_VALIDATION', query)
+    t.match(errors, [{ path: `query/${query.slice(0, query.indexOf('='))}` }])
+  }
+  await requireError(t, await get('/runs?cursor=x'), 400, 'REG_ERR_BAD_CURSOR')
+})
+
+t.test('follow a run, from the start or from a part on', async (t) => {
+  const app = await buildApp(t, { runnables: [echo, endless] })
+  const runId = await runOnce(app)
+  const path = `/runs/${runId}/stream`
+  const all = await readParts(await app.get(path))
+  t.strictSame(
+    all.map(({ type }) => type),
+    ['start', 'text', 'finish']
+  )
+  t.strictSame(await readParts(await app.get(path, { 'last-event-id': '1' })), all.slice(1))
+  t.strictSame(await readParts(await app.get(`${path}?after=1`)), all.slice(1))
+  t.strictSame(
+    await readParts(await app.get(`${path}?after=0`, { 'last-event-id': '2' })),
+    all.slice(2),
+    'the header wins'
+  )
+
+  const head = await fetch(`${app.url}${path}`, { method: 'HEAD' })
+  t.equal(head.headers.get('content-type'), 'text/event-stream; charset=utf-8')
+  const nothing = await app.get(path, { 'last-event-id': '3' })
+  t.equal(nothing.status, 204, 'who has it all is told not to come back')
+})
+
+t.test('bad Last-Event-ID', async (t) => {
+  const app = await buildApp(t, { runnables: [echo] })
+  const path = `/runs/${await runOnce(app)}/stream`
+  const bad = [
+    '-1',
+    '1.5',
+    'x',
+    '4',
+    '1e1',
+    '0x1',
+    '9'.repeat(15),
+    '9'.repeat(400),
+    'NaN',
+    'null',
+    '1,2',
+    "1' OR 1=1",
+    '%00'
+  ]
+  for (const id of bad) {
+    await requireError(t, await app.get(path, { 'last-event-id': id }), 400, 'HTTP_ERR_BAD_LAST_EVENT_ID', id)
+    const query = `?after=${encodeURIComponent(id)}`
+    await requireError(t, await app.get(path + query), 400, 'HTTP_ERR_BAD_LAST_EVENT_ID', query)
+  }
+  await requireError(t, await app.get(`${path}?after=`), 400, 'HTTP_ERR_BAD_LAST_EVENT_ID')
+  await requireError(t, await app.get(`${path}?after=1&after=2`), 400, 'HTTP_ERR_VALIDATION')
+})

@@ -1,0 +1,42 @@
+import * as fc from 'fast-check'
+import t from 'tap'
+import { decodeJson } from '../src/safe-json.ts'
+
+const decode = (text: string | Uint8Array, depth = 64) => decodeJson(Buffer.from(text as string), depth)
+
+t.test('what JSON.parse gives, for any JSON', async (t) => {
+  const harmless = fc
+    .jsonValue({ stringUnit: 'binary' })
+    .filter((value) => !/__proto__|constructor/.test(JSON.stringify(value)))
+  fc.assert(
+    fc.property(harmless, (value) =>
+      t.strictSame(decode(JSON.stringify(value)), JSON.parse(JSON.stringify(value)))
+    )
+  )
+})
+
+t.test('any bytes give a value or a 400', async (t) => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
+      try {
+        decode(bytes)
+      } catch (err) {
+        t.match(err, { code: 'HTTP_ERR_BAD_JSON', statusCode: 400 })
+      }
+    })
+  )
+  t.end()
+})
+
+t.test('depth counts objects and lists', async (t) => {
+  t.strictSame(decode('1', 0), 1)
+  t.strictSame(decode('[{"a":[]}]', 3), [{ a: [] }])
+  t.throws(() => decode('[{"a":[]}]', 2), { code: 'HTTP_ERR_BAD_JSON', message: /nested/ })
+  t.strictSame(decode('[[],[],[]]', 2), [[], [], []])
+})
+
+t.test('keys that only look dangerous pass', async (t) => {
+  const value = { constructor: 'x', prototype: {}, proto: 1, nested: { constructor: { name: 'x' } } }
+  t.equal(JSON.stringify(decode(JSON.stringify(value))), JSON.stringify(value))
+  t.throws(() => decode('{"a":[{"constructor":{"prototype":1}}]}'), { code: 'HTTP_ERR_BAD_JSON' })
+})

@@ -1,0 +1,52 @@
+import { Type, type Static } from '@sinclair/typebox'
+
+/** A piece of text. */
+export const TextContentPartSchema = Type.Object(
+  { type: Type.Literal('text'), text: Type.String() },
+  { additionalProperties: false }
+)
+
+const media = {
+  mimeType: Type.String({ minLength: 1, maxLength: 255 }),
+  filename: Type.Optional(Type.String({ maxLength: 1024 }))
+}
+const mediaType = Type.Union([Type.Literal('image'), Type.Literal('audio'), Type.Literal('file')])
+
+/** Binary content, given as base64 in `data`. */
+export const DataContentPartSchema = Type.Object(
+  { type: mediaType, ...media, data: Type.String() },
+  { additionalProperties: false }
+)
+
+/** Binary content, given by where it is. */
+export const UrlContentPartSchema = Type.Object(
+  { type: mediaType, ...media, url: Type.String({ minLength: 1, maxLength: 8192 }) },
+  { additionalProperties: false }
+)
+
+/** One piece of a multi-modal message. */
+export const ContentPartSchema = Type.Union(
+  [TextContentPartSchema, DataContentPartSchema, UrlContentPartSchema],
+  { title: 'ContentPart' }
+)
+export type ContentPart = Static<typeof ContentPartSchema>
+
+/** What agents and teams take: a text, or a list of content parts. Neither may be empty. */
+export const MessageInputSchema = Type.Union(
+  [Type.String({ minLength: 1 }), Type.Array(ContentPartSchema, { minItems: 1 })],
+  { title: 'MessageInput' }
+)
+export type MessageInput = Static<typeof MessageInputSchema>
+
+/** What a runnable is given: a message, or any JSON value that fits its own `inputSchema`. */
+export type RunInput = MessageInput | unknown
+
+/** The text of an input: a string as it is, the text parts of a list joined by newlines, any other value as JSON. */
+export function textOfInput(input: RunInput): string {
+  if (typeof input === 'string') return input
+  if (!Array.isArray(input)) return JSON.stringify(input) ?? ''
+  return input
+    .filter((part): part is Static<typeof TextContentPartSchema> => part?.type === 'text')
+    .map((part) => part.text)
+    .join('\n')
+}

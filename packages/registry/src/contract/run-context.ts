@@ -1,0 +1,60 @@
+import type { EventBus } from '../events/event-bus.ts'
+import type { Stores } from '../stores/stores.ts'
+import type { ApprovalAnswer } from './run-record.ts'
+import type { Action, AccessDecision, AccessTarget, Principal } from './principal.ts'
+
+/** The part of a logger that runs use; Fastify's and pino's loggers fit. */
+export interface RunLog {
+  debug(details: object, message?: string): void
+  info(details: object, message?: string): void
+  warn(details: object, message?: string): void
+  error(details: object, message?: string): void
+}
+
+/** What an approval is asked for. */
+export interface ApprovalRequest {
+  toolCallId: string
+  toolName: string
+  args: unknown
+  /** Milliseconds until it counts as denied; default 300,000. */
+  timeout?: number
+}
+
+/** What came of an approval; `expired` when nobody answered in time. */
+export interface ApprovalOutcome extends ApprovalAnswer {
+  expired?: boolean
+}
+
+/** Asks for approvals; the engine writes the request, the answer and the state of the run. */
+export interface Approvals {
+  /** Resolves with the answer. @throws the reason of the run's signal when the run ends first */
+  request(request: ApprovalRequest): Promise<ApprovalOutcome>
+}
+
+/** What a runnable is told of the run that it is part of. */
+export interface RunContext {
+  readonly runId: string
+  readonly sessionId: string
+  readonly userId: string | undefined
+  readonly principal: Principal
+  /** Whose session it is: the principal's `sub`, without credentials `userId`, else `anonymous`. */
+  readonly sessionOwner: string
+  /** Aborts when the run is canceled or ends otherwise. */
+  readonly signal: AbortSignal
+  readonly log: RunLog
+  readonly events: EventBus
+  readonly approvals: Approvals
+  readonly stores: Stores
+  /** Path of names of the member or step that this context belongs to; empty for the run itself. */
+  readonly source: readonly string[]
+  /** The same over every attempt of this run: hand it to what must not happen twice. */
+  readonly idempotencyKey: string
+  /** The caller's own key for a model provider, if one came with the request. Never persisted. */
+  apiKey(provider?: string): string | undefined
+  /** Asks the app's policy, for the principal of this run. Without a policy everything is allowed. */
+  authorize(action: Action, target: AccessTarget): Promise<AccessDecision>
+  /** The journal: runs `fn` once per run and key; a step that is recorded gives its recorded value. */
+  step<T>(key: string, fn: () => Promise<T> | T): Promise<T>
+  /** The context of a member or step: same run, session and signal, a longer `source`. */
+  child(name: string): RunContext
+}

@@ -1,0 +1,67 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { RunnableKindSchema } from './names.ts'
+import { PartErrorSchema } from './part.ts'
+import { RunResultSchema } from './run-result.ts'
+
+/** States of a run, in the words of A2A. The last three are terminal: no move leaves them. */
+export const RunStatusSchema = Type.Union(
+  [
+    Type.Literal('submitted'),
+    Type.Literal('working'),
+    Type.Literal('input-required'),
+    Type.Literal('completed'),
+    Type.Literal('failed'),
+    Type.Literal('canceled')
+  ],
+  { title: 'RunStatus' }
+)
+export type RunStatus = Static<typeof RunStatusSchema>
+
+/** Whether no move leaves this state. */
+export function isTerminalStatus(status: RunStatus): boolean {
+  return status === 'completed' || status === 'failed' || status === 'canceled'
+}
+
+/** An approval that waits for its answer. */
+export const PendingApprovalSchema = Type.Object(
+  {
+    approvalId: Type.String(),
+    runId: Type.String(),
+    toolCallId: Type.String(),
+    toolName: Type.String(),
+    args: Type.Unknown(),
+    expiresAt: Type.String({ format: 'date-time' }),
+    source: Type.Optional(Type.Array(Type.String()))
+  },
+  { title: 'PendingApproval' }
+)
+export type PendingApproval = Static<typeof PendingApprovalSchema>
+
+/** An answer to an approval: approve, deny with a reason, or approve with edited arguments. */
+export const ApprovalAnswerSchema = Type.Object(
+  {
+    approved: Type.Boolean(),
+    reason: Type.Optional(Type.String({ maxLength: 4096 })),
+    args: Type.Optional(Type.Unknown())
+  },
+  { title: 'ApprovalAnswer', additionalProperties: false }
+)
+export type ApprovalAnswer = Static<typeof ApprovalAnswerSchema>
+
+/** A run as clients see it. Times are ISO 8601 in UTC. */
+export const RunRecordSchema = Type.Object(
+  {
+    runId: Type.String(),
+    kind: RunnableKindSchema,
+    name: Type.String(),
+    sessionId: Type.String(),
+    status: RunStatusSchema,
+    createdAt: Type.String({ format: 'date-time' }),
+    updatedAt: Type.String({ format: 'date-time' }),
+    result: Type.Optional(RunResultSchema),
+    error: Type.Optional(PartErrorSchema),
+    pendingApprovals: Type.Array(PendingApprovalSchema)
+  },
+  { title: 'RunRecord' }
+)
+export type RunRecord = Static<typeof RunRecordSchema>

@@ -1,0 +1,148 @@
+import { Type, type Static } from '@sinclair/typebox'
+import {
+  addUsage,
+  FinishReasonSchema,
+  ToolErrorSchema,
+  UsageSchema,
+  ZERO_USAGE,
+  type FinishReason,
+  type Part,
+  type PartOf,
+  type Usage
+} from './part.ts'
+
+/** One tool call of a run, with what came of it. */
+export const ToolCallSchema = Type.Object(
+  {
+    toolCallId: Type.String(),
+    toolName: Type.String(),
+    args: Type.Unknown(),
+    result: Type.Optional(Type.Unknown()),
+    error: Type.Optional(ToolErrorSchema),
+    durationMs: Type.Number({ description: 'Milliseconds; 0 for a call that did not run' }),
+    source: Type.Optional(Type.Array(Type.String()))
+  },
+  { title: 'ToolCall' }
+)
+export type ToolCall = Static<typeof ToolCallSchema>
+
+/** What a run that did not fail gave. */
+export const RunResultSchema = Type.Object(
+  {
+    text: Type.String(),
+    toolCalls: Type.Array(ToolCallSchema),
+    usage: UsageSchema,
+    structured: Type.Unknown({ description: 'null when there is none' }),
+    durationMs: Type.Number({ description: 'Milliseconds' }),
+    runId: Type.String(),
+    sessionId: Type.String(),
+    finishReason: FinishReasonSchema
+  },
+  { title: 'RunResult' }
+)
+export type RunResult = Static<typeof RunResultSchema>
+
+/**
+ * Folds parts, in their order, into a result. It is the one place where results come from.
+ *
+ * `text` is that of the parts without `source` after the last `step.start` (all of them where there is none).
+ */
+export class RunResultBuilder {
+  #runId = ''
+  #sessionId = ''
+  #text = ''
+  #structured: unknown = null
+  #usage: Usage = ZERO_USAGE
+  #finish: PartOf<'finish'> | undefined
+  #toolCalls: Map<string, ToolCall> | undefined
+
+  add(part: Part): void {
+    switch (part.type) {
+      case 'text':
+        if (!part.source?.length) this.#text += part.text
+        break
+      case 'step.start':
+        if (!part.source?.length) this.#text = ''
+        break
+      case 'step':
+        this.#usage = addUsage(this.#usage, part.usage)
+        break
+      case 'start':
+        if (part.source?.length) break
+        this.#runId = part.runId
+        this.#sessionId = part.sessionId
+        break
+      case 'finish':
+        if (!part.source?.length) this.#finish = part
+        break
+      case 'structured':
+        if (!part.source?.length) this.#structured = part.value
+        break
+      default:
+        this.#addToolPart(part)
+    }
+  }
+
+  #addToolPart(part: Part): void {
+    if (part.type === 'tool.call') {
+      const { toolCallId, toolName, args, source } = part
+      this.#toolCalls ??= new Map()
+      this.#toolCalls.set(keyOf(part), {
+        toolCallId,
+        toolName,
+        args,
+        durationMs: 0,
+        ...(source && { source })
+      })
+      return
+    }
+    if (part.type !== 'tool.result' && part.type !== 'tool.error' && part.type !== 'tool.approval.response')
+      return
+    const call = this.#toolCalls?.get(keyOf(part))
+    if (call === undefined) return
+    if (part.type === 'tool.error') call.error = part.error
+    else if (part.type === 'tool.approval.response') {
+      if (part.args !== undefined) call.args = part.args
+    } else {
+      call.result = part.result
+      call.durationMs = part.durationMs
+    }
+  }
+
+  /** Tokens of the steps seen so far. */
+  get usage(): Usage {
+    return this.#usage
+  }
+
+  /** The last `structured` value seen, else null. */
+  get structured(): unknown {
+    return this.#structured
+  }
+
+  /** The result so far; what only a `finish` says is `finishReason: 'other'`, the steps' usage and no time before it came. */
+  build(): RunResult {
+    const finish = this.#finish
+    return {
+      text: this.#text,
+      toolCalls: this.#toolCalls === undefined ? [] : [...this.#toolCalls.values()],
+      usage: finish?.usage ?? this.#usage,
+      structured: finish?.structured ?? this.#structured,
+      durationMs: finish?.durationMs ?? 0,
+      runId: this.#runId,
+      sessionId: this.#sessionId,
+      finishReason: finish?.finishReason ?? ('other' satisfies FinishReason)
+    }
+  }
+}
+
+/** The result of a run, from its parts. */
+export async function collectRun(parts: Iterable<Part> | AsyncIterable<Part>): Promise<RunResult> {
+  const builder = new RunResultBuilder()
+  for await (const part of parts) builder.add(part)
+  return builder.build()
+}
+
+// Two members may use the same call id: the path of names tells them apart.
+function keyOf(part: { toolCallId: string; source?: string[] }): string {
+  return part.source?.length ? `${part.source.join('\u0000')}\u0000${part.toolCallId}` : part.toolCallId
+}

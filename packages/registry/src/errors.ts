@@ -1,0 +1,83 @@
+import createError from '@fastify/error'
+
+/** A name that cannot name a runnable. */
+export const REG_ERR_BAD_NAME = createError<[string]>('REG_ERR_BAD_NAME', 'Bad name: %s', 400)
+/** A kind other than agent, team or workflow. */
+export const REG_ERR_BAD_KIND = createError<[string]>('REG_ERR_BAD_KIND', 'Bad kind: %s', 400)
+/** Something was added that is no runnable. */
+export const REG_ERR_BAD_RUNNABLE = createError<[string]>('REG_ERR_BAD_RUNNABLE', 'Not a runnable: %s', 400)
+/** The name is taken for this kind. */
+export const REG_ERR_NAME_TAKEN = createError<[string, string]>(
+  'REG_ERR_NAME_TAKEN',
+  'The %s "%s" is already registered; pass `replace: true` to replace it on purpose',
+  409
+)
+/** An option that is unknown or has a bad value. */
+export const REG_ERR_BAD_OPTION = createError<[string]>('REG_ERR_BAD_OPTION', 'Bad option: %s', 500)
+/** A cursor that no page gave. */
+export const REG_ERR_BAD_CURSOR = createError(
+  'REG_ERR_BAD_CURSOR',
+  'The cursor is not one that a page gave',
+  400
+)
+
+/** No such run, or one of another owner. */
+export const RUN_ERR_NOT_FOUND = createError<[string]>('RUN_ERR_NOT_FOUND', 'No run "%s"', 404)
+/** The run ended before: it cannot be canceled. */
+export const RUN_ERR_TERMINAL = createError<[string]>('RUN_ERR_TERMINAL', 'The run is already %s', 409)
+/** The input does not fit the runnable's schema. */
+export const RUN_ERR_BAD_INPUT = createError<[string]>('RUN_ERR_BAD_INPUT', 'Bad input: %s', 400)
+/** No such approval, or one of another owner. */
+export const RUN_ERR_APPROVAL_NOT_FOUND = createError<[string]>(
+  'RUN_ERR_APPROVAL_NOT_FOUND',
+  'No approval "%s"',
+  404
+)
+/** The approval was answered before, or its time is over. */
+export const RUN_ERR_APPROVAL_ANSWERED = createError(
+  'RUN_ERR_APPROVAL_ANSWERED',
+  'The approval is already answered or expired',
+  409
+)
+/** What a model is told of a tool call that was denied or not answered in time. */
+export const RUN_ERR_APPROVAL_DENIED = createError<[string]>('RUN_ERR_APPROVAL_DENIED', '%s', 403)
+/** The process that executed the run died. */
+export const RUN_ERR_INTERRUPTED = createError(
+  'RUN_ERR_INTERRUPTED',
+  'The run was interrupted by a restart of the service',
+  500
+)
+/** The log of the run is larger than `maxLogBytes`. */
+export const RUN_ERR_LOG_LIMIT = createError<[number]>(
+  'RUN_ERR_LOG_LIMIT',
+  'The log of the run exceeds %d bytes',
+  500
+)
+/** A runnable yielded something that is no part, or that has no JSON. */
+export const RUN_ERR_BAD_PART = createError<[string, ErrorOptions?]>(
+  'RUN_ERR_BAD_PART',
+  'The runnable yielded a bad part: %s',
+  500
+)
+/** The runnable threw. */
+export const RUN_ERR_FAILED = createError('RUN_ERR_FAILED', 'The run failed', 500)
+/** Another lease took the run over: this one may write nothing. */
+export const RUN_ERR_FENCED = createError<[string]>(
+  'RUN_ERR_FENCED',
+  'The run "%s" is no longer leased here',
+  409
+)
+/** As many runs as the service takes at once are under way. */
+export const RUN_ERR_OVERLOADED = createError('RUN_ERR_OVERLOADED', 'Too many runs are under way', 503)
+/** As many runs as one owner may have at once are under way. */
+export const RUN_ERR_TOO_MANY_RUNS = createError(
+  'RUN_ERR_TOO_MANY_RUNS',
+  'Too many of your runs are under way',
+  429
+)
+/** The service shuts down and takes no new runs. */
+export const RUN_ERR_DRAINING = createError('RUN_ERR_DRAINING', 'The service is shutting down', 503)
+/** The run was canceled; the reason of its signal. */
+export const RUN_ERR_CANCELED = createError('RUN_ERR_CANCELED', 'The run was canceled', 499)
+/** A store could not be reached or refused to write. */
+export const RUN_ERR_STORE = createError<[ErrorOptions?]>('RUN_ERR_STORE', 'A store is not available', 503)

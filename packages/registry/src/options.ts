@@ -1,0 +1,63 @@
+import { Type, type Static, type TSchema } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import { REG_ERR_BAD_OPTION } from './errors.ts'
+
+/** Bounds of a run engine. */
+export const EngineLimitsSchema = Type.Object(
+  {
+    maxRuns: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'Runs under way at once; default 1,000' })
+    ),
+    maxRunsPerOwner: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'The same for one owner, not for anonymous ones; default 100' })
+    ),
+    maxLogBytes: Type.Optional(
+      Type.Integer({ minimum: 1024, description: 'JSON of one run’s parts; default 67,108,864' })
+    )
+  },
+  { additionalProperties: false }
+)
+
+/** How long finished runs are kept in memory. */
+export const RetentionSchema = Type.Object(
+  {
+    maxAge: Type.Optional(Type.Integer({ minimum: 0, description: 'Milliseconds; default 600,000' })),
+    maxRuns: Type.Optional(Type.Integer({ minimum: 0, description: 'Default 10,000' })),
+    maxBytes: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'Of all their logs; default 268,435,456' })
+    )
+  },
+  { additionalProperties: false }
+)
+
+/** Options of a run engine. */
+export const EngineOptionsSchema = Type.Object(
+  {
+    stores: Type.Optional(Type.Object({})),
+    events: Type.Optional(Type.Object({})),
+    log: Type.Optional(Type.Object({})),
+    limits: Type.Optional(EngineLimitsSchema),
+    retention: Type.Optional(RetentionSchema),
+    drainTimeout: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'Milliseconds that close() waits for runs; default 10,000' })
+    )
+  },
+  { additionalProperties: false }
+)
+export type EngineLimits = Static<typeof EngineLimitsSchema>
+export type RetentionOptions = Static<typeof RetentionSchema>
+
+/**
+ * Makes sure that options fit their schema: what is unknown or bad is an error that names it.
+ * @throws the given error, whose message gets the fault; default REG_ERR_BAD_OPTION
+ */
+export function requireOptions(
+  schema: TSchema,
+  options: unknown,
+  BadOption: new (fault: string) => Error = REG_ERR_BAD_OPTION
+): void {
+  const fault = Value.Errors(schema, options).First()
+  if (fault === undefined) return
+  const path = fault.path.slice(1).replaceAll('/', '.')
+  throw new BadOption(path === '' ? fault.message : `${path}: ${fault.message}`)
+}

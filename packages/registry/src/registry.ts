@@ -1,0 +1,73 @@
+import { RUNNABLE_KINDS, type RunnableKind } from './contract/names.ts'
+import type { Runnable, RunnableDefinition } from './contract/runnable.ts'
+import { REG_ERR_NAME_TAKEN } from './errors.ts'
+import { defineRunnable } from './runnables/define-runnable.ts'
+
+/** What happened to a registry. */
+export interface RegistryChange {
+  type: 'add' | 'remove' | 'replace'
+  runnable: Runnable
+}
+
+/** The list of runnables, by kind and exact name. Entries are held until they are removed. */
+export interface Registry {
+  /**
+   * Adds a runnable and gives it back; a plain definition is made into one.
+   * @throws REG_ERR_BAD_NAME, REG_ERR_BAD_KIND, REG_ERR_BAD_RUNNABLE, REG_ERR_NAME_TAKEN (unless `replace` is true)
+   */
+  add(runnable: Runnable | RunnableDefinition, options?: { replace?: boolean | undefined }): Runnable
+  get(kind: RunnableKind, name: string): Runnable | undefined
+  /** Those of one kind, or all, in the order in which they were added. */
+  list(kind?: RunnableKind): Runnable[]
+  /** Whether there was one. */
+  remove(kind: RunnableKind, name: string): boolean
+  /** Calls the listener after each change until the returned function is called. A listener's fault is its own. */
+  on(event: 'change', listener: (change: RegistryChange) => void): () => void
+}
+
+/** Makes an empty registry. */
+export function createRegistry(): Registry {
+  const byKind = new Map(RUNNABLE_KINDS.map((kind) => [kind, new Map<string, Runnable>()]))
+  const listeners = new Set<(change: RegistryChange) => void>()
+  const tell = (change: RegistryChange) => {
+    for (const listener of [...listeners]) {
+      try {
+        listener(change)
+      } catch (err) {
+        queueMicrotask(() => process.emitWarning(err as Error))
+      }
+    }
+  }
+
+  return {
+    add(definition, { replace = false } = {}) {
+      const runnable = defineRunnable(definition)
+      const names = byKind.get(runnable.kind)!
+      const taken = names.has(runnable.name)
+      if (taken && !replace) throw new REG_ERR_NAME_TAKEN(runnable.kind, runnable.name)
+      names.set(runnable.name, runnable)
+      tell({ type: taken ? 'replace' : 'add', runnable })
+      return runnable
+    },
+    get: (kind, name) => byKind.get(kind)?.get(name),
+    list: (kind) =>
+      (kind ? [kind] : RUNNABLE_KINDS).flatMap((each) => [...(byKind.get(each)?.values() ?? [])]),
+    remove(kind, name) {
+      const runnable = byKind.get(kind)?.get(name)
+      if (runnable === undefined) return false
+      byKind.get(kind)!.delete(name)
+      tell({ type: 'remove', runnable })
+      return true
+    },
+    on(_event, listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    }
+  }
+}
+
+const GLOBAL = Symbol.for('@svc/registry/global')
+const holder = globalThis as { [GLOBAL]?: Registry }
+
+/** The registry where agents, teams and workflows register themselves: one a process, however many copies are installed. */
+export const globalRegistry: Registry = (holder[GLOBAL] ??= createRegistry())

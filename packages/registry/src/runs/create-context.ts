@@ -1,0 +1,48 @@
+import { randomUUID } from 'node:crypto'
+import type { RunContext, RunLog } from '../contract/run-context.ts'
+import { createEventBus, type EventBus } from '../events/event-bus.ts'
+import { createMemoryStores } from '../stores/memory/memory-stores.ts'
+import type { Stores } from '../stores/stores.ts'
+import { HostedContext } from './hosted-context.ts'
+import type { StartOptions } from './run-engine.ts'
+
+/** What a run outside an engine may be given. */
+export interface ContextOptions extends StartOptions {
+  runId?: string
+  /** Ends the run from outside. */
+  signal?: AbortSignal
+  stores?: Stores
+  events?: EventBus
+}
+
+const nothing = () => {}
+/** A log that drops everything. */
+export const SILENT_LOG: RunLog = Object.freeze({
+  debug: nothing,
+  info: nothing,
+  warn: nothing,
+  error: nothing
+})
+
+/** The bus of everything that runs outside an engine. */
+export const defaultEvents: EventBus = createEventBus()
+
+let defaultStores: Stores | undefined
+
+/**
+ * A context for running a runnable without an engine, in a script or a test: sessions are kept in memory, approvals are
+ * denied because nobody could answer them, and steps are not journaled.
+ */
+export function createContext(options: ContextOptions = {}): RunContext {
+  return new HostedContext({
+    runId: options.runId ?? randomUUID(),
+    sessionId: options.sessionId ?? randomUUID(),
+    options,
+    log: options.log ?? SILENT_LOG,
+    signal: options.signal ?? new AbortController().signal,
+    stores: options.stores ?? (defaultStores ??= createMemoryStores()),
+    events: options.events ?? defaultEvents,
+    requestApproval: async () => ({ approved: false, reason: 'nobody can answer: the run has no engine' }),
+    step: async (_key, fn) => fn()
+  })
+}

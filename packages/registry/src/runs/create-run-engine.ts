@@ -1,0 +1,224 @@
+import type { RunInput } from '../contract/content-part.ts'
+import { ANONYMOUS } from '../contract/principal.ts'
+import type { ApprovalOutcome, RunLog } from '../contract/run-context.ts'
+import type { ApprovalAnswer } from '../contract/run-record.ts'
+import { isTerminalStatus } from '../contract/run-record.ts'
+import type { Runnable } from '../contract/runnable.ts'
+import {
+  RUN_ERR_APPROVAL_ANSWERED,
+  RUN_ERR_APPROVAL_NOT_FOUND,
+  RUN_ERR_DRAINING,
+  RUN_ERR_INTERRUPTED,
+  RUN_ERR_NOT_FOUND,
+  RUN_ERR_OVERLOADED,
+  RUN_ERR_STORE,
+  RUN_ERR_TERMINAL,
+  RUN_ERR_TOO_MANY_RUNS
+} from '../errors.ts'
+import { createEventBus, type EventBus } from '../events/event-bus.ts'
+import { EngineOptionsSchema, requireOptions, type EngineLimits, type RetentionOptions } from '../options.ts'
+import { isPromise } from '../stores/awaitable.ts'
+import type { ControlMessage } from '../stores/control-bus.ts'
+import { createMemoryStores } from '../stores/memory/memory-stores.ts'
+import type { StoredRun } from '../stores/run-store.ts'
+import type { Stores } from '../stores/stores.ts'
+import { SILENT_LOG } from './create-context.ts'
+import { LiveRun, partsOf, type RunHost } from './live-run.ts'
+import { LogReader, readEntries } from './log-reader.ts'
+import { endInterrupted } from './recover-runs.ts'
+import { requireInput } from './require-input.ts'
+import type { Run, RunEngine, StartOptions } from './run-engine.ts'
+
+/** Options of a run engine; every one has a default. */
+export interface RunEngineOptions {
+  /** Default: in memory. */
+  stores?: Stores | undefined
+  events?: EventBus | undefined
+  /** Where faults go that belong to no request. */
+  log?: RunLog | undefined
+  limits?: EngineLimits | undefined
+  /** Of the stores in memory; other stores have their own. */
+  retention?: RetentionOptions | undefined
+  /** Milliseconds that `close` waits for the runs under way; default 10,000. */
+  drainTimeout?: number | undefined
+}
+
+const SWEEP_EVERY = 60_000
+
+/** Makes an engine. @throws REG_ERR_BAD_OPTION */
+export function createRunEngine(options: RunEngineOptions = {}): RunEngine {
+  requireOptions(EngineOptionsSchema, withoutUndefined(options))
+  return new Engine(options)
+}
+
+class Engine implements RunEngine, RunHost {
+  readonly stores: Stores
+  readonly events: EventBus
+  readonly log: RunLog
+  readonly maxLogBytes: number
+  readonly #maxRuns: number
+  readonly #maxRunsPerOwner: number
+  readonly #drainTimeout: number
+  readonly #live = new Map<string, LiveRun>()
+  readonly #byOwner = new Map<string, number>()
+  readonly #sweeper: NodeJS.Timeout
+  readonly #unsubscribe: () => void
+  #closing: Promise<void> | undefined
+  #onIdle: (() => void) | undefined
+
+  constructor(options: RunEngineOptions) {
+    this.log = options.log ?? SILENT_LOG
+    this.stores = options.stores ?? createMemoryStores(options.retention)
+    this.events = options.events ?? createEventBus(this.log)
+    this.maxLogBytes = options.limits?.maxLogBytes ?? 67_108_864
+    this.#maxRuns = options.limits?.maxRuns ?? 1_000
+    this.#maxRunsPerOwner = options.limits?.maxRunsPerOwner ?? 100
+    this.#drainTimeout = options.drainTimeout ?? 10_000
+    this.#sweeper = setInterval(() => void this.#sweep(), SWEEP_EVERY).unref()
+    this.#unsubscribe = this.stores.control.subscribe((message) => this.#obey(message))
+  }
+
+  get active(): number {
+    return this.#live.size
+  }
+
+  get draining(): boolean {
+    return this.#closing !== undefined
+  }
+
+  async start(runnable: Runnable, input: RunInput, options: StartOptions = {}): Promise<Run> {
+    const owner = (options.principal ?? ANONYMOUS).sub
+    requireInput(runnable, input)
+    this.#admit(owner)
+    const run = new LiveRun(this, runnable, options, owner)
+    this.#live.set(run.runId, run)
+    if (owner !== ANONYMOUS.sub) this.#byOwner.set(owner, (this.#byOwner.get(owner) ?? 0) + 1)
+    try {
+      const created = this.stores.runs.create(run.record)
+      run.begin(input)
+      if (isPromise(created)) await created
+    } catch (err) {
+      run.end({ error: new RUN_ERR_STORE({ cause: err }) })
+      throw new RUN_ERR_STORE({ cause: err })
+    }
+    return run
+  }
+
+  async get(runId: string): Promise<StoredRun | undefined> {
+    return this.stores.runs.get(runId)
+  }
+
+  async list(query: Parameters<RunEngine['list']>[0]): ReturnType<RunEngine['list']> {
+    return this.stores.runs.list(query)
+  }
+
+  parts(runId: string, after = 0, signal?: AbortSignal): ReturnType<RunEngine['parts']> {
+    return partsOf(readEntries(new LogReader(this.stores.log, runId, after), signal))
+  }
+
+  async cancel(runId: string): Promise<StoredRun> {
+    const run = this.#live.get(runId)
+    if (run !== undefined && (await run.cancel())) return (await this.get(runId))!
+    const stored = await this.get(runId)
+    if (stored === undefined) throw new RUN_ERR_NOT_FOUND(runId)
+    if (isTerminalStatus(stored.status)) throw new RUN_ERR_TERMINAL(stored.status)
+    await this.stores.control.publish({ type: 'cancel', runId })
+    return stored
+  }
+
+  async findApproval(approvalId: string): ReturnType<RunEngine['findApproval']> {
+    const run = await this.get(runIdOf(approvalId))
+    const approval = run?.approvals.find((each) => each.approvalId === approvalId)
+    return run && approval && { run, approval }
+  }
+
+  async answer(approvalId: string, { approved, reason, args }: ApprovalAnswer): Promise<StoredRun> {
+    const outcome = { approved, ...(reason !== undefined && { reason }), ...(args !== undefined && { args }) }
+    if (!(await this.#accept(approvalId, outcome))) {
+      if ((await this.findApproval(approvalId)) === undefined)
+        throw new RUN_ERR_APPROVAL_NOT_FOUND(approvalId)
+      throw new RUN_ERR_APPROVAL_ANSWERED()
+    }
+    return (await this.get(runIdOf(approvalId)))!
+  }
+
+  recover(): Promise<number> {
+    return endInterrupted(this.stores, (runId) => this.#live.has(runId))
+  }
+
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close())
+  }
+
+  ended(run: LiveRun): void {
+    this.#live.delete(run.runId)
+    const { owner } = run.record
+    if (owner !== ANONYMOUS.sub) {
+      const left = this.#byOwner.get(owner)! - 1
+      if (left === 0) this.#byOwner.delete(owner)
+      else this.#byOwner.set(owner, left)
+    }
+    if (this.#live.size === 0) this.#onIdle?.()
+  }
+
+  expireApproval(approvalId: string): void {
+    const outcome = { approved: false, expired: true, reason: 'not answered in time' }
+    this.#accept(approvalId, outcome).catch((err: unknown) => {
+      this.log.error({ err, approvalId }, 'an approval could not be ended')
+    })
+  }
+
+  #admit(owner: string): void {
+    if (this.draining) throw new RUN_ERR_DRAINING()
+    if (this.#live.size >= this.#maxRuns) throw new RUN_ERR_OVERLOADED()
+    if (owner !== ANONYMOUS.sub && (this.#byOwner.get(owner) ?? 0) >= this.#maxRunsPerOwner)
+      throw new RUN_ERR_TOO_MANY_RUNS()
+  }
+
+  // The store takes the first answer only; the run that waits may be on another node.
+  async #accept(approvalId: string, answer: ApprovalOutcome): Promise<boolean> {
+    const runId = runIdOf(approvalId)
+    if (!(await this.stores.runs.answerApproval(runId, approvalId, answer))) return false
+    const run = this.#live.get(runId)
+    if (run !== undefined) run.approvalAnswered(approvalId, answer)
+    else await this.stores.control.publish({ type: 'approval', runId, approvalId, answer })
+    return true
+  }
+
+  #obey(message: ControlMessage): void {
+    const run = this.#live.get(message.runId)
+    if (message.type === 'cancel') void run?.cancel()
+    else run?.approvalAnswered(message.approvalId, message.answer)
+  }
+
+  async #sweep(): Promise<void> {
+    try {
+      await this.stores.runs.sweep(Date.now())
+    } catch (err) {
+      this.log.error({ err }, 'old runs could not be removed')
+    }
+  }
+
+  async #close(): Promise<void> {
+    clearInterval(this.#sweeper)
+    if (this.#live.size > 0 && this.#drainTimeout > 0) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.#onIdle = resolve
+      const timer = setTimeout(resolve, this.#drainTimeout)
+      await promise
+      clearTimeout(timer)
+    }
+    const left = [...this.#live.values()]
+    await Promise.all(left.map((run) => run.interrupt(new RUN_ERR_INTERRUPTED())))
+    this.#unsubscribe()
+  }
+}
+
+/** An approval's id begins with the id of its run. */
+function runIdOf(approvalId: string): string {
+  return approvalId.slice(0, Math.max(0, approvalId.lastIndexOf('.')))
+}
+
+function withoutUndefined(options: object): object {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+}

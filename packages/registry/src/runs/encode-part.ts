@@ -1,0 +1,59 @@
+import type { TSchema } from '@sinclair/typebox'
+import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
+import { PART_SCHEMAS, type Part, type PartType } from '../contract/part.ts'
+import { RUN_ERR_BAD_PART } from '../errors.ts'
+import { entryFromJson, type LogEntry } from '../stores/stream-log.ts'
+
+/**
+ * Numbers a part and makes its JSON, once for all readers.
+ * @throws RUN_ERR_BAD_PART when the part has no JSON (a cycle, a BigInt)
+ */
+export function encodePart(seq: number, part: Part): LogEntry {
+  return entryFromJson(seq, `{"seq":${seq},${jsonOf(part).slice(1)}`)
+}
+
+function jsonOf(part: Part): string {
+  let json: string | undefined
+  try {
+    json = JSON.stringify('seq' in part ? { ...part, seq: undefined } : part)
+  } catch (err) {
+    throw new RUN_ERR_BAD_PART(`its ${part.type} has no JSON`, { cause: err })
+  }
+  if (!json?.startsWith('{"')) throw new RUN_ERR_BAD_PART(`its ${part.type} has no JSON object`)
+  return json
+}
+
+// What the engine alone writes, and what it knows better than the runnable.
+const WRITTEN_BY_ENGINE = new Set(['tool.approval.request', 'tool.approval.response'])
+const checks = new Map<string, TypeCheck<TSchema>>()
+
+/**
+ * Makes sure that what a runnable yielded is a part that it may yield. `start` and `finish` are not looked into: the
+ * engine makes its own.
+ * @throws RUN_ERR_BAD_PART
+ */
+export function requirePart(value: unknown): asserts value is { type: PartType } {
+  const type = (value as { type?: unknown } | null | undefined)?.type
+  if (type === 'text' && typeof (value as { text: unknown }).text === 'string') return
+  if (typeof type !== 'string' || !Object.hasOwn(PART_SCHEMAS, type))
+    throw new RUN_ERR_BAD_PART(typeof type === 'string' ? `unknown type "${type.slice(0, 64)}"` : 'no type')
+  if (WRITTEN_BY_ENGINE.has(type)) throw new RUN_ERR_BAD_PART(`${type} is written by the engine`)
+  if (type === 'start') return
+  const check = checkFor(type as PartType)
+  if (
+    check.Check(
+      type === 'finish' ? { usage: NO_USAGE, durationMs: 0, structured: null, ...(value as object) } : value
+    )
+  )
+    return
+  const fault = check.Errors(value).First()
+  throw new RUN_ERR_BAD_PART(`${type}${fault?.path.replaceAll('/', '.') ?? ''}: ${fault?.message ?? 'bad'}`)
+}
+
+const NO_USAGE = { promptTokens: 0, completionTokens: 0, totalTokens: 0 }
+
+function checkFor(type: PartType): TypeCheck<TSchema> {
+  let check = checks.get(type)
+  if (check === undefined) checks.set(type, (check = TypeCompiler.Compile(PART_SCHEMAS[type])))
+  return check
+}

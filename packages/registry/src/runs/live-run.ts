@@ -1,0 +1,274 @@
+import { randomUUID } from 'node:crypto'
+import type { RunInput } from '../contract/content-part.ts'
+import { isTerminalPart, type NumberedPart, type Part, type YieldedPart } from '../contract/part.ts'
+import type { ApprovalOutcome, ApprovalRequest, RunLog } from '../contract/run-context.ts'
+import { RunResultBuilder, type RunResult } from '../contract/run-result.ts'
+import type { Runnable } from '../contract/runnable.ts'
+import { RUN_ERR_CANCELED, RUN_ERR_FAILED, RUN_ERR_LOG_LIMIT, RUN_ERR_STORE } from '../errors.ts'
+import type { EventBus } from '../events/event-bus.ts'
+import type { RunChange, StoredRun } from '../stores/run-store.ts'
+import type { LogEntry } from '../stores/stream-log.ts'
+import type { Stores } from '../stores/stores.ts'
+import { completeFinish } from './complete-finish.ts'
+import { encodePart, requirePart } from './encode-part.ts'
+import { HostedContext, type ContextHost } from './hosted-context.ts'
+import { LogWriter } from './log-writer.ts'
+import { LogReader, readEntries } from './log-reader.ts'
+import { RunApprovals } from './run-approvals.ts'
+import { errorFromStored, toPartError, toStoredError } from './run-error.ts'
+import type { Run, StartOptions } from './run-engine.ts'
+
+/** What a run needs of the engine that executes it. */
+export interface RunHost {
+  readonly stores: Stores
+  readonly events: EventBus
+  readonly log: RunLog
+  readonly maxLogBytes: number
+  ended(run: LiveRun): void
+  expireApproval(approvalId: string): void
+}
+
+/** A run under way in this process: numbers its parts, writes its log, and ends it once. */
+export class LiveRun implements Run, ContextHost {
+  readonly runId = randomUUID()
+  readonly sessionId: string
+  readonly runnable: Runnable
+  readonly options: StartOptions
+  readonly record: StoredRun
+  readonly #host: RunHost
+  readonly #writer: LogWriter
+  readonly #result = new RunResultBuilder()
+  readonly #startedAt = performance.now()
+  #seq = 0
+  #bytes = 0
+  #iterator: AsyncIterator<YieldedPart> | undefined
+  #controller: AbortController | undefined
+  #approvals: RunApprovals | undefined
+  #ended = false
+  // Why it ended, unless it ended well: the reason of the signal.
+  #reason: unknown
+  #outcome: { result: RunResult } | { error: unknown } | undefined
+  // Whether the last part is in the log: nobody is told of the end before.
+  #written = false
+  #waiter: PromiseWithResolvers<RunResult> | undefined
+
+  constructor(host: RunHost, runnable: Runnable, options: StartOptions, owner: string) {
+    this.#host = host
+    this.runnable = runnable
+    this.options = options
+    this.sessionId = options.sessionId ?? randomUUID()
+    const now = Date.now()
+    this.record = {
+      runId: this.runId,
+      kind: runnable.kind,
+      name: runnable.name,
+      sessionId: this.sessionId,
+      owner,
+      idempotencyKey: this.runId,
+      createdAt: now,
+      updatedAt: now,
+      status: 'submitted',
+      epoch: 1,
+      result: null,
+      error: null,
+      approvals: []
+    }
+    this.#writer = new LogWriter(host.stores.log, this.runId, 1, (err) => this.#storeFailed(err))
+  }
+
+  get stores(): Stores {
+    return this.#host.stores
+  }
+
+  get events(): EventBus {
+    return this.#host.events
+  }
+
+  get log(): RunLog {
+    return this.options.log ?? this.#host.log
+  }
+
+  // Made when it is first asked for: many runnables never do.
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#reason !== undefined) this.#controller.abort(this.#reason)
+    }
+    return this.#controller.signal
+  }
+
+  /** Begins to execute; the first part is written before this returns. */
+  begin(input: RunInput): void {
+    const { runId, sessionId, runnable } = this
+    const { kind, name } = runnable
+    this.#write({ type: 'start', runId, sessionId, kind, name }, { status: 'working', at: Date.now() })
+    void this.#execute(input)
+  }
+
+  result(): Promise<RunResult> {
+    this.#waiter ??= Promise.withResolvers()
+    if (this.#written) this.#settle()
+    return this.#waiter.promise
+  }
+
+  parts(after = 0, signal?: AbortSignal): AsyncIterable<NumberedPart> {
+    return partsOf(readEntries(new LogReader(this.stores.log, this.runId, after), signal))
+  }
+
+  async cancel(): Promise<boolean> {
+    const canceled = this.end({ type: 'finish', finishReason: 'canceled' })
+    await this.#writer.idle()
+    return canceled
+  }
+
+  /** Ends the run as failed from outside. */
+  async interrupt(error: unknown): Promise<void> {
+    this.end({ error })
+    await this.#writer.idle()
+  }
+
+  requestApproval(request: ApprovalRequest, source: readonly string[]): Promise<ApprovalOutcome> {
+    if (this.#ended) return Promise.reject(this.#reason ?? new RUN_ERR_CANCELED())
+    this.#approvals ??= new RunApprovals({
+      runId: this.runId,
+      write: (part, change) => this.#write(part, change),
+      expire: (approvalId) => this.#host.expireApproval(approvalId)
+    })
+    return this.#approvals.request(request, source)
+  }
+
+  approvalAnswered(approvalId: string, outcome: ApprovalOutcome): void {
+    this.#approvals?.answered(approvalId, outcome)
+  }
+
+  async step<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
+    const recorded = await this.stores.runs.readStep(this.runId, key)
+    if (recorded !== undefined) return recorded.output as T
+    const output = await fn()
+    const json = JSON.stringify(output)
+    const plain = json === undefined ? undefined : (JSON.parse(json) as T)
+    await this.stores.runs.recordStep(this.runId, this.record.epoch, key, plain)
+    return plain as T
+  }
+
+  /** Ends the run, once: true for the call that did. */
+  end(how: Ending): boolean {
+    if (this.#ended) return false
+    this.#ended = true
+    const { entry, change, reason } = this.#lastWords(how)
+    this.#reason = reason
+    this.#writer.write(entry, change)
+    this.#leave()
+    return true
+  }
+
+  async #execute(input: RunInput): Promise<void> {
+    try {
+      const stream = this.runnable.stream(input, new HostedContext(this))
+      this.#iterator = stream[Symbol.asyncIterator]()
+      for (;;) {
+        const next = await this.#iterator.next()
+        if (this.#ended) return
+        if (next.done) break
+        this.#take(next.value)
+        if (this.#ended) return
+        if (this.#writer.congested) await this.#writer.idle()
+      }
+      this.#iterator = undefined
+      this.end({ type: 'finish', finishReason: 'stop' })
+    } catch (err) {
+      if (this.#ended) this.log.debug({ err, runId: this.runId }, 'runnable failed after the end of its run')
+      else this.end({ error: err })
+    }
+  }
+
+  #take(part: YieldedPart): void {
+    requirePart(part)
+    if (part.type === 'start') return
+    if (!isTerminalPart(part)) this.#write(part as Part)
+    else if (part.type === 'finish') this.end(part)
+    else if (part.type === 'error') this.end({ error: { ...part.error, statusCode: 500 } })
+  }
+
+  #write(part: Part, change?: RunChange): void {
+    const entry = encodePart(this.#seq + 1, part)
+    this.#bytes += entry.json.length
+    if (this.#bytes > this.#host.maxLogBytes) throw new RUN_ERR_LOG_LIMIT(this.#host.maxLogBytes)
+    this.#seq++
+    // What a tool was given or gave may change hands after this: the result is made from the log's own copy.
+    this.#result.add(part.type.startsWith('tool.') || part.type === 'structured' ? entry.part : part)
+    this.#writer.write(entry, change)
+  }
+
+  // The last part, and the state that is written with it. What cannot be told in JSON makes the run fail.
+  #lastWords(how: Ending): { entry: LogEntry; change: RunChange; reason: unknown } {
+    if ('error' in how) return this.#failure(how.error)
+    try {
+      const finish = completeFinish(how, this.#result, this.#startedAt)
+      const entry = encodePart(this.#seq + 1, finish)
+      this.#result.add(finish)
+      const result = this.#result.build()
+      this.#outcome = { result }
+      const canceled = finish.finishReason === 'canceled'
+      const status = canceled ? 'canceled' : 'completed'
+      return {
+        entry,
+        change: { status, at: Date.now(), result },
+        reason: canceled ? new RUN_ERR_CANCELED() : undefined
+      }
+    } catch (err) {
+      return this.#failure(err)
+    }
+  }
+
+  #failure(err: unknown): { entry: LogEntry; change: RunChange; reason: unknown } {
+    const { runId, log } = this
+    const error = toStoredError(err)
+    if (error.statusCode >= 500) log.error({ err, runId, code: error.code }, 'run failed')
+    else log.info({ runId, code: error.code }, 'run failed')
+    this.#outcome = { error: errorFromStored(error) }
+    const entry = encodePart(this.#seq + 1, { type: 'error', error: toPartError(error) })
+    return { entry, change: { status: 'failed', at: Date.now(), error }, reason: err ?? new RUN_ERR_FAILED() }
+  }
+
+  // What the log says ends here; the next start of the service ends the record.
+  #storeFailed(err: unknown): void {
+    this.log.error({ err, runId: this.runId }, 'the log of the run cannot be written')
+    this.#outcome = { error: new RUN_ERR_STORE() }
+    if (this.#ended) return
+    this.#ended = true
+    this.#reason = err
+    this.#leave()
+  }
+
+  #leave(): void {
+    this.#host.ended(this)
+    if (this.#reason !== undefined) this.#controller?.abort(this.#reason)
+    this.#approvals?.abandon(this.#reason ?? new RUN_ERR_CANCELED())
+    // A generator that waits for something sees this when its wait ends; nobody waits for that.
+    this.#iterator?.return?.().catch((err: unknown) => {
+      this.log.debug({ err, runId: this.runId }, 'runnable failed after the end of its run')
+    })
+    const writing = this.#writer.idle()
+    if (writing === undefined) this.#settle()
+    else void writing.then(() => this.#settle())
+  }
+
+  #settle(): void {
+    this.#written = true
+    if (this.#waiter === undefined) return
+    const outcome = this.#outcome!
+    if ('result' in outcome) this.#waiter.resolve(outcome.result)
+    else this.#waiter.reject(outcome.error)
+  }
+}
+
+/** How a run ends: with what its `finish` says, or with an error. */
+export type Ending = Extract<YieldedPart, { type: 'finish' }> | { error: unknown }
+
+/** The parts of log entries. */
+export async function* partsOf(
+  entries: AsyncIterable<{ part: NumberedPart }>
+): AsyncGenerator<NumberedPart, void> {
+  for await (const entry of entries) yield entry.part
+}

@@ -1,0 +1,67 @@
+import type { RunInput } from '../contract/content-part.ts'
+import type { NumberedPart } from '../contract/part.ts'
+import type { Authorize, Principal } from '../contract/principal.ts'
+import type { RunLog } from '../contract/run-context.ts'
+import type { ApprovalAnswer } from '../contract/run-record.ts'
+import type { RunResult } from '../contract/run-result.ts'
+import type { Runnable } from '../contract/runnable.ts'
+import type { EventBus } from '../events/event-bus.ts'
+import type { RunPage, RunQuery, StoredApproval, StoredRun } from '../stores/run-store.ts'
+import type { Stores } from '../stores/stores.ts'
+
+/** What a run is started with. */
+export interface StartOptions {
+  /** Default: a new one. */
+  sessionId?: string | undefined
+  /** Separates sessions and memory where there are no credentials. */
+  userId?: string | undefined
+  /** Who calls; default anonymous. Its `sub` owns the run. */
+  principal?: Principal | undefined
+  log?: RunLog | undefined
+  /** The caller's own keys for model providers. */
+  apiKey?: ((provider?: string) => string | undefined) | undefined
+  /** The app's policy, for runnables that reach others. */
+  authorize?: Authorize | undefined
+}
+
+/** One execution, from where it was started. */
+export interface Run {
+  readonly runId: string
+  readonly sessionId: string
+  /** The result once the run has ended, a canceled one included. Rejects with the run's error when it failed. */
+  result(): Promise<RunResult>
+  /** The parts with a `seq` over `after`, those to come included, until the run's last or until the signal aborts. */
+  parts(after?: number, signal?: AbortSignal): AsyncIterable<NumberedPart>
+  /** Ends the run as canceled; false when it had ended before. */
+  cancel(): Promise<boolean>
+}
+
+/** Executes runnables: numbers their parts, keeps their logs, ends them. One a Fastify app: `fastify.runs`. */
+export interface RunEngine {
+  readonly stores: Stores
+  readonly events: EventBus
+  /** Runs under way in this process. */
+  readonly active: number
+  /** Whether new runs are refused because the engine closes. */
+  readonly draining: boolean
+  /**
+   * Starts a run; resolves when its record is stored.
+   * @throws RUN_ERR_BAD_INPUT, RUN_ERR_DRAINING, RUN_ERR_OVERLOADED, RUN_ERR_TOO_MANY_RUNS, RUN_ERR_STORE
+   */
+  start(runnable: Runnable, input: RunInput, options?: StartOptions): Promise<Run>
+  /** The stored run, finished ones included for as long as they are kept. */
+  get(runId: string): Promise<StoredRun | undefined>
+  list(query: RunQuery): Promise<RunPage>
+  /** Parts of any run by id, as `Run.parts`. */
+  parts(runId: string, after?: number, signal?: AbortSignal): AsyncIterable<NumberedPart>
+  /** Ends a run as canceled. @throws RUN_ERR_NOT_FOUND, RUN_ERR_TERMINAL */
+  cancel(runId: string): Promise<StoredRun>
+  /** Finds an approval with its run. */
+  findApproval(approvalId: string): Promise<{ run: StoredRun; approval: StoredApproval } | undefined>
+  /** Answers an approval, once. @throws RUN_ERR_APPROVAL_NOT_FOUND, RUN_ERR_APPROVAL_ANSWERED */
+  answer(approvalId: string, answer: ApprovalAnswer): Promise<StoredRun>
+  /** Ends what a crash left in the store as `failed` with RUN_ERR_INTERRUPTED; gives how many. */
+  recover(): Promise<number>
+  /** Refuses new runs, waits for those under way, then cancels them. */
+  close(): Promise<void>
+}

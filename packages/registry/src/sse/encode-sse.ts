@@ -1,0 +1,18 @@
+/** Headers of an event stream; `X-Accel-Buffering` keeps nginx from holding it back. */
+export const SSE_HEADERS = Object.freeze({
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store',
+  'x-accel-buffering': 'no'
+})
+
+/**
+ * One message of an event stream: the JSON, and its number as the id to resume from.
+ * @param json JSON text, which never has a line break outside of an escape
+ * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
+ */
+export function encodeSse(seq: number, json: string): string {
+  return `data: ${json}\nid: ${seq}\n\n`
+}
+
+/** A comment, which clients ignore and proxies count as life. */
+export const SSE_HEARTBEAT = ':\n\n'

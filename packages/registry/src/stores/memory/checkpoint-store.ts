@@ -1,0 +1,18 @@
+import { RUN_ERR_FENCED } from '../../errors.ts'
+import type { CheckpointStore } from '../checkpoint-store.ts'
+
+/** Checkpoints in memory; each goes when its run is done with it. */
+export function createMemoryCheckpointStore(): CheckpointStore {
+  const checkpoints = new Map<string, { epoch: number; json: string }>()
+  return {
+    save(runId, epoch, state) {
+      if ((checkpoints.get(runId)?.epoch ?? 0) > epoch) throw new RUN_ERR_FENCED(runId)
+      checkpoints.set(runId, { epoch, json: JSON.stringify(state) })
+    },
+    load(runId) {
+      const found = checkpoints.get(runId)
+      return found && { epoch: found.epoch, state: JSON.parse(found.json) as unknown }
+    },
+    remove: (runId) => void checkpoints.delete(runId)
+  }
+}

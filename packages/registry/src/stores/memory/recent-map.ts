@@ -1,0 +1,35 @@
+/**
+ * A map of what was used lately, at least `size` entries and at most twice as many. It has two generations: when the young
+ * one is full it becomes the old one, and what was not used since then is gone with the one before. Nothing is searched
+ * for, so that forgetting costs nothing per entry.
+ */
+export class RecentMap<V> {
+  readonly #size: number
+  #young = new Map<string, V>()
+  #old = new Map<string, V>()
+
+  constructor(size: number) {
+    this.#size = size
+  }
+
+  get(key: string): V | undefined {
+    const young = this.#young.get(key)
+    if (young !== undefined) return young
+    const old = this.#old.get(key)
+    if (old !== undefined) this.set(key, old)
+    return old
+  }
+
+  set(key: string, value: V): void {
+    if (this.#young.size >= this.#size && !this.#young.has(key)) {
+      this.#old = this.#young
+      this.#young = new Map()
+    }
+    this.#young.set(key, value)
+  }
+
+  delete(key: string): void {
+    this.#young.delete(key)
+    this.#old.delete(key)
+  }
+}

@@ -1,0 +1,83 @@
+import { REG_ERR_BAD_CURSOR, RUN_ERR_FENCED } from '../../errors.ts'
+import type { RunQuery, RunStore, StoredRun } from '../run-store.ts'
+import type { MemoryRuns } from './memory-runs.ts'
+
+/** The records of runs and the journal of their steps, in memory. */
+export function createMemoryRunStore(runs: MemoryRuns): RunStore {
+  return {
+    create(record) {
+      if (runs.find(record.runId) !== undefined) throw new Error(`run ${record.runId} exists`)
+      const run = { record: { ...record }, entries: [], bytes: 0, steps: undefined, followers: undefined }
+      runs.live.set(record.runId, run)
+    },
+    get(runId) {
+      const record = runs.find(runId)?.record
+      return record && { ...record }
+    },
+    list(query) {
+      const found = select(runs.all(), query)
+      const page = found.slice(0, query.limit)
+      const last = page.at(-1)
+      return { runs: page, nextCursor: last && found.length > page.length ? cursorOf(last) : null }
+    },
+    listUnfinished() {
+      const unfinished = Array.from(runs.live.values(), ({ record }) => ({ ...record }))
+      return unfinished.sort((a, b) => newestFirst(b, a))
+    },
+    lease(runId) {
+      const record = runs.live.get(runId)?.record
+      return record && ++record.epoch
+    },
+    answerApproval(runId, approvalId, answer) {
+      const record = runs.live.get(runId)?.record
+      const approval = record?.approvals.find((each) => each.approvalId === approvalId)
+      if (record === undefined || approval === undefined || approval.answer !== null) return false
+      record.approvals = record.approvals.map((each) => (each === approval ? { ...each, answer } : each))
+      return true
+    },
+    readStep(runId, key) {
+      const steps = runs.find(runId)?.steps
+      return steps?.has(key) ? { output: structuredClone(steps.get(key)) } : undefined
+    },
+    recordStep(runId, epoch, key, output) {
+      const run = runs.live.get(runId)
+      if (run === undefined || run.record.epoch !== epoch) throw new RUN_ERR_FENCED(runId)
+      run.steps ??= new Map()
+      if (!run.steps.has(key)) run.steps.set(key, structuredClone(output))
+    },
+    remove: (runId) => runs.remove(runId),
+    sweep: (now) => runs.sweep(now)
+  }
+}
+
+function select(all: Iterable<{ record: StoredRun }>, query: RunQuery): StoredRun[] {
+  const after = query.cursor === undefined ? undefined : parseCursor(query.cursor)
+  const found: StoredRun[] = []
+  for (const { record } of all) {
+    if (query.owner !== undefined && record.owner !== query.owner) continue
+    if (query.status !== undefined && record.status !== query.status) continue
+    if (query.kind !== undefined && record.kind !== query.kind) continue
+    if (query.name !== undefined && record.name !== query.name) continue
+    if (after !== undefined && newestFirst(record, after) <= 0) continue
+    found.push({ ...record })
+  }
+  return found.sort(newestFirst)
+}
+
+type Position = Pick<StoredRun, 'createdAt' | 'runId'>
+
+function newestFirst(a: Position, b: Position): number {
+  return b.createdAt - a.createdAt || (a.runId < b.runId ? 1 : a.runId > b.runId ? -1 : 0)
+}
+
+/** The cursor of the page after this run. */
+export function cursorOf({ createdAt, runId }: Position): string {
+  return `${createdAt}.${runId}`
+}
+
+/** Where a page begins. @throws REG_ERR_BAD_CURSOR */
+export function parseCursor(cursor: string): Position {
+  const [, createdAt, runId] = /^(\d{1,15})\.([\w-]{1,64})$/.exec(cursor) ?? []
+  if (createdAt === undefined || runId === undefined) throw new REG_ERR_BAD_CURSOR()
+  return { createdAt: Number(createdAt), runId }
+}

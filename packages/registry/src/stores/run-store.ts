@@ -1,0 +1,94 @@
+import type { RunnableKind } from '../contract/names.ts'
+import type { ApprovalOutcome } from '../contract/run-context.ts'
+import type { PartError } from '../contract/part.ts'
+import type { RunStatus } from '../contract/run-record.ts'
+import type { RunResult } from '../contract/run-result.ts'
+import type { Awaitable } from './awaitable.ts'
+
+/** Why a run failed: what clients see, and the HTTP status that goes with it. */
+export interface StoredError extends PartError {
+  statusCode: number
+  /** Seconds after which a new attempt makes sense, where the provider said so. */
+  retryAfter?: number
+}
+
+/** An approval as a store keeps it; `answer` is null while it waits. Times are milliseconds since the epoch. */
+export interface StoredApproval {
+  approvalId: string
+  toolCallId: string
+  toolName: string
+  args: unknown
+  source: readonly string[]
+  expiresAt: number
+  answer: ApprovalOutcome | null
+}
+
+/** A run as a store keeps it. Times are milliseconds since the epoch. */
+export interface StoredRun {
+  readonly runId: string
+  readonly kind: RunnableKind
+  readonly name: string
+  readonly sessionId: string
+  readonly owner: string
+  readonly idempotencyKey: string
+  readonly createdAt: number
+  updatedAt: number
+  status: RunStatus
+  /** Fencing token: every lease raises it, every write names it. */
+  epoch: number
+  result: RunResult | null
+  error: StoredError | null
+  approvals: readonly StoredApproval[]
+}
+
+/** A change of a run, written in one transaction with the parts that tell of it. */
+export interface RunChange {
+  status: RunStatus
+  at: number
+  result?: RunResult
+  error?: StoredError
+  /** An approval that begins to wait. */
+  approval?: StoredApproval
+}
+
+/** Which runs to list: newest first, those of one owner where `owner` is given. */
+export interface RunQuery {
+  owner?: string
+  status?: RunStatus
+  kind?: RunnableKind
+  name?: string
+  /** At most this many; 1–1,000. */
+  limit: number
+  /** Where the page before ended: its `nextCursor`. */
+  cursor?: string
+}
+
+/** One page of runs; `nextCursor` is null on the last one. */
+export interface RunPage {
+  runs: StoredRun[]
+  nextCursor: string | null
+}
+
+/** Keeps the records of runs and the journal of their steps. */
+export interface RunStore {
+  /** Adds a new run. @throws when its id is taken */
+  create(run: StoredRun): Awaitable<void>
+  /** A snapshot, that later writes do not change; undefined when there is no such run. */
+  get(runId: string): Awaitable<StoredRun | undefined>
+  /** Newest first by `createdAt`, then by id. A cursor that no page gave is REG_ERR_BAD_CURSOR. */
+  list(query: RunQuery): Awaitable<RunPage>
+  /** Every run that is in no terminal state, oldest first: what a crash left. */
+  listUnfinished(): Awaitable<StoredRun[]>
+  /** Takes a run that is not terminal: raises its epoch and gives it; undefined when it is terminal or unknown. */
+  lease(runId: string): Awaitable<number | undefined>
+  /** Records the answer of an approval that waits: true for the first answer, false for every later one. */
+  answerApproval(runId: string, approvalId: string, answer: ApprovalOutcome): Awaitable<boolean>
+  /** The recorded value of a step; undefined when it is not recorded. */
+  readStep(runId: string, key: string): Awaitable<{ output: unknown } | undefined>
+  /** Records a step once. @throws RUN_ERR_FENCED when the epoch is no longer the run's or the run is terminal */
+  recordStep(runId: string, epoch: number, key: string, output: unknown): Awaitable<void>
+  /** Removes a run with its log, steps and approvals. */
+  remove(runId: string): Awaitable<void>
+  /** Removes the finished runs that the store's retention no longer keeps; gives how many. */
+  sweep(now: number): Awaitable<number>
+}

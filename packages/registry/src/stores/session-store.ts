@@ -1,0 +1,87 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { TextContentPartSchema, UrlContentPartSchema } from '../contract/content-part.ts'
+import type { RunnableKind } from '../contract/names.ts'
+import { ToolErrorSchema } from '../contract/part.ts'
+import type { Awaitable } from './awaitable.ts'
+
+const providerOptions = {
+  providerOptions: Type.Optional(Type.Unknown({ description: 'What the model provider wants back' }))
+}
+
+/** Binary content that was sent once: what it was, not the bytes. */
+export const ContentReferenceSchema = Type.Object(
+  {
+    type: Type.Union([Type.Literal('image'), Type.Literal('audio'), Type.Literal('file')]),
+    mimeType: Type.String(),
+    filename: Type.Optional(Type.String()),
+    sha256: Type.String(),
+    size: Type.Integer({ description: 'Bytes' })
+  },
+  { title: 'ContentReference' }
+)
+export type ContentReference = Static<typeof ContentReferenceSchema>
+
+/** One message of a session. */
+export const SessionMessageSchema = Type.Union(
+  [
+    Type.Object({
+      role: Type.Literal('user'),
+      content: Type.Union([
+        Type.String(),
+        Type.Array(Type.Union([TextContentPartSchema, UrlContentPartSchema, ContentReferenceSchema]))
+      ])
+    }),
+    Type.Object({
+      role: Type.Literal('assistant'),
+      text: Type.String(),
+      toolCalls: Type.Optional(
+        Type.Array(
+          Type.Object({
+            toolCallId: Type.String(),
+            toolName: Type.String(),
+            args: Type.Unknown(),
+            ...providerOptions
+          })
+        )
+      ),
+      ...providerOptions
+    }),
+    Type.Object({
+      role: Type.Literal('tool'),
+      toolCallId: Type.String(),
+      toolName: Type.String(),
+      result: Type.Optional(Type.Unknown()),
+      error: Type.Optional(ToolErrorSchema)
+    })
+  ],
+  { title: 'SessionMessage' }
+)
+export type SessionMessage = Static<typeof SessionMessageSchema>
+
+/** Whose conversation with whom. */
+export interface SessionKey {
+  owner: string
+  kind: RunnableKind
+  name: string
+  sessionId: string
+}
+
+/** Keeps the messages of conversations. */
+export interface SessionStore {
+  /** The newest `maxMessages` messages, oldest first. */
+  load(key: SessionKey, maxMessages: number): Awaitable<SessionMessage[]>
+  /** Adds the messages of one turn, all or none. A turn that was saved before (the same `turnId`) is not added again. */
+  append(key: SessionKey, turnId: string, messages: readonly SessionMessage[]): Awaitable<void>
+  /** Forgets a conversation. */
+  remove(key: SessionKey): Awaitable<void>
+  /**
+   * Waits until no other turn of this session is under way, in the order of the calls, and gives the function that ends
+   * this one. @throws the signal's reason when it aborts first
+   */
+  lock(key: SessionKey, signal: AbortSignal): Awaitable<() => void>
+}
+
+/** One text for a key: its fields cannot run into each other. */
+export function sessionKeyText(key: SessionKey): string {
+  return JSON.stringify([key.owner, key.kind, key.name, key.sessionId])
+}

@@ -1,0 +1,18 @@
+import type { CheckpointStore } from './checkpoint-store.ts'
+import type { ControlBus } from './control-bus.ts'
+import type { MemoryStore } from './memory-store.ts'
+import type { RunStore } from './run-store.ts'
+import type { SessionStore } from './session-store.ts'
+import type { StreamLog } from './stream-log.ts'
+import type { TaskStore } from './task-store.ts'
+
+/** Every port behind which something persists. `runs` and `log` belong together: a log changes the records of its runs. */
+export interface Stores {
+  readonly runs: RunStore
+  readonly log: StreamLog
+  readonly sessions: SessionStore
+  readonly memory: MemoryStore
+  readonly tasks: TaskStore
+  readonly checkpoints: CheckpointStore
+  readonly control: ControlBus
+}

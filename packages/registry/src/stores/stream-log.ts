@@ -1,0 +1,54 @@
+import type { NumberedPart } from '../contract/part.ts'
+import type { Awaitable } from './awaitable.ts'
+import type { RunChange } from './run-store.ts'
+
+/** One part of a log: its JSON, made once whoever reads it, and the part, parsed when it is first asked for. */
+export interface LogEntry {
+  readonly seq: number
+  /** `{"seq":…,…}`; in the parts that the engine writes itself `type` comes second. */
+  readonly json: string
+  readonly part: NumberedPart
+}
+
+/** How much to read at once; an entry larger than `bytes` still comes, alone. */
+export interface ReadLimit {
+  entries: number
+  /** Characters of JSON. */
+  bytes: number
+}
+
+/** The append-only logs of runs. */
+export interface StreamLog {
+  /**
+   * Appends entries, whose `seq` goes on from the log's last, and changes the run's record in the same transaction.
+   * @throws RUN_ERR_FENCED when the epoch is no longer the run's, or the run is terminal
+   */
+  append(runId: string, epoch: number, entries: readonly LogEntry[], change?: RunChange): Awaitable<void>
+  /** The entries with a `seq` over `after`, in order; empty when there are none (yet), or no such run. */
+  read(runId: string, after: number, limit: ReadLimit): Awaitable<readonly LogEntry[]>
+  /**
+   * Calls `wake` after every append to this log, and with `true` when the log is removed or there is none, until the
+   * returned function is called.
+   */
+  follow(runId: string, wake: (gone?: boolean) => void): () => void
+}
+
+/** An entry of a log, from its JSON. */
+export function entryFromJson(seq: number, json: string): LogEntry {
+  return new JsonEntry(seq, json)
+}
+
+class JsonEntry implements LogEntry {
+  readonly seq: number
+  readonly json: string
+  #part: NumberedPart | undefined
+
+  constructor(seq: number, json: string) {
+    this.seq = seq
+    this.json = json
+  }
+
+  get part(): NumberedPart {
+    return (this.#part ??= JSON.parse(this.json) as NumberedPart)
+  }
+}

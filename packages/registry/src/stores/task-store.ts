@@ -1,0 +1,56 @@
+import type { Awaitable } from './awaitable.ts'
+
+/** What A2A adds to a run: the task's id is the run's, its context the session. Times are milliseconds since the epoch. */
+export interface StoredTask {
+  taskId: string
+  contextId: string
+  owner: string
+  agentName: string
+  createdAt: number
+  /** The messages that clients sent, in their order, as plain JSON. */
+  messages: readonly unknown[]
+}
+
+/** Where the changes of a task are to be pushed to. */
+export interface PushConfig {
+  id: string
+  url: string
+  token?: string
+  authentication?: Readonly<Record<string, unknown>>
+}
+
+/** Which tasks to list, newest first. */
+export interface TaskQuery {
+  owner?: string
+  contextId?: string
+  limit: number
+  cursor?: string
+}
+
+/** One page of tasks; `nextCursor` is null on the last one. */
+export interface TaskPage {
+  tasks: StoredTask[]
+  nextCursor: string | null
+}
+
+/** Keeps the A2A face of runs; state and artifacts come from the run's log. */
+export interface TaskStore {
+  /**
+   * Adds a task with its first message. When the owner sent this `messageId` before, nothing is added and the id of the
+   * task that it went to comes back; else the task's own id.
+   */
+  create(task: StoredTask, messageId: string): Awaitable<string>
+  get(taskId: string): Awaitable<StoredTask | undefined>
+  /** Adds a follow-up message; false when the owner sent this `messageId` before, or there is no such task. */
+  addMessage(taskId: string, messageId: string, message: unknown): Awaitable<boolean>
+  /** The newest task of a context. */
+  lastOfContext(owner: string, contextId: string): Awaitable<StoredTask | undefined>
+  list(query: TaskQuery): Awaitable<TaskPage>
+  /** Adds a configuration, or replaces the one with the same id; false when there is no such task. */
+  setPushConfig(taskId: string, config: PushConfig): Awaitable<boolean>
+  listPushConfigs(taskId: string): Awaitable<PushConfig[]>
+  /** Whether there was one. */
+  removePushConfig(taskId: string, configId: string): Awaitable<boolean>
+  /** Removes a task with all that belongs to it. */
+  remove(taskId: string): Awaitable<void>
+}

@@ -1,0 +1,6 @@
+export {
+  pause,
+  scriptedRunnable,
+  type ScriptedAct,
+  type ScriptedRunnableOptions
+} from './scripted-runnable.ts'

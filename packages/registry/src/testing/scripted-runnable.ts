@@ -1,0 +1,52 @@
+import type { RunInput } from '../contract/content-part.ts'
+import type { RunnableKind } from '../contract/names.ts'
+import type { YieldedPart } from '../contract/part.ts'
+import type { RunContext } from '../contract/run-context.ts'
+import type { Runnable } from '../contract/runnable.ts'
+import { defineRunnable } from '../runnables/define-runnable.ts'
+
+/** One act of a scripted runnable: a part to yield, milliseconds to wait, or something to do with the context. */
+export type ScriptedAct = YieldedPart | number | ((context: RunContext, input: RunInput) => unknown)
+
+/** Options of a scripted runnable. */
+export interface ScriptedRunnableOptions {
+  kind?: RunnableKind
+  name?: string
+  description?: string
+}
+
+/** A runnable that plays a script; waits end with the run's signal, and what an act throws fails the run. */
+export function scriptedRunnable(
+  script: readonly ScriptedAct[],
+  options: ScriptedRunnableOptions = {}
+): Runnable {
+  const { kind = 'agent', name = 'scripted', description } = options
+  return defineRunnable({
+    kind,
+    name,
+    description,
+    async *stream(input, context) {
+      for (const act of script) {
+        if (typeof act === 'number') await pause(act, context.signal)
+        else if (typeof act === 'function') await act(context, input)
+        else yield act
+      }
+    }
+  })
+}
+
+/** Waits so many milliseconds, or until the signal aborts. @throws the signal's reason */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal.reason as Error)
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', stop)
+      resolve()
+    }, ms)
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+  })
+}

@@ -1,0 +1,73 @@
+import {
+  addUsage,
+  isPromise,
+  toPartError,
+  toStoredError,
+  ZERO_USAGE,
+  type FinishReason,
+  type RunContext,
+  type RunInput,
+  type Usage,
+  type YieldedPart
+} from '@svc/registry'
+import { RunEvents } from '../events/run-events.ts'
+import { callModel } from '../models/call-model.ts'
+import { callTools } from '../tools/call-tools.ts'
+import type { AgentPlan } from './agent-plan.ts'
+import { createTurn, prepareTurn } from './prepare-turn.ts'
+import { RunGuard } from './run-guard.ts'
+
+/**
+ * One run of an agent, the only way there is: history → model → tools → model … → answer → saved turn. A run that fails
+ * or is canceled saves nothing.
+ */
+export async function* runAgent(plan: AgentPlan, input: RunInput, context: RunContext): AsyncGenerator<YieldedPart, void> {
+  const startedAt = performance.now()
+  const { sessionId } = context
+  const guard = new RunGuard(context.signal, plan.timeout)
+  const events = new RunEvents(context, plan.name, 'agent')
+  const turn = createTurn(plan, context, guard)
+  let usage: Usage = ZERO_USAGE
+  let finishReason: FinishReason = 'canceled'
+  let failure: unknown
+  events.emit('run.start', () => ({ sessionId }))
+  try {
+    guard.check()
+    await prepareTurn(turn, plan, input, context, guard)
+    const resolved = plan.resolveModel(context)
+    const model = isPromise(resolved) ? await guard.wait(resolved) : resolved
+    const modelCalls = { model, context, guard, events, retry: plan.retry, callIds: new Set<string>() }
+    const toolCalls = { tools: plan.tools, approval: plan.approval, context, guard, events }
+
+    let reason: FinishReason = 'max-steps'
+    for (let index = 0; index < plan.maxSteps; index++) {
+      const options = { ...plan.callOptions, prompt: turn.prompt, abortSignal: guard.signal }
+      const answer = yield* callModel(modelCalls, options, index)
+      usage = addUsage(usage, answer.usage)
+      yield { type: 'step', index, usage: answer.usage }
+      if (answer.toolCalls.length === 0) {
+        turn.add(answer, [])
+        reason = answer.finishReason
+        break
+      }
+      turn.add(answer, yield* callTools(answer.toolCalls, toolCalls))
+    }
+    await turn.save(context.runId)
+    finishReason = reason
+    yield { type: 'finish', finishReason, usage }
+  } catch (err) {
+    failure = err
+    throw err
+  } finally {
+    guard.close()
+    turn.end()
+    const durationMs = performance.now() - startedAt
+    if (failure === undefined || isCancellation(failure))
+      events.emit('run.complete', () => ({ sessionId, finishReason, usage, durationMs }))
+    else events.emit('run.error', () => ({ sessionId, error: toPartError(toStoredError(failure)), durationMs }))
+  }
+}
+
+function isCancellation(failure: unknown): boolean {
+  return (failure as { code?: unknown } | null)?.code === 'RUN_ERR_CANCELED'
+}

@@ -1,0 +1,58 @@
+import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
+import type { Registry, SessionStore } from '@svc/registry'
+import type { ApprovalPolicy } from '../approvals/approval-policy.ts'
+import type { Model, ModelFunction } from '../models/model.ts'
+import type { Retry } from '../models/retry-model.ts'
+import type { HistoryLimits } from '../sessions/history.ts'
+import type { Tool } from '../tools/define-tool.ts'
+import type { Instructions } from './agent-plan.ts'
+import type { Timeouts } from './run-guard.ts'
+
+/** What can be set of every model call; see `LanguageModelV4CallOptions` of `@ai-sdk/provider`. */
+export type ModelSettings = Pick<
+  LanguageModelV4CallOptions,
+  | 'maxOutputTokens'
+  | 'temperature'
+  | 'topP'
+  | 'topK'
+  | 'presencePenalty'
+  | 'frequencyPenalty'
+  | 'stopSequences'
+  | 'seed'
+  | 'reasoning'
+  | 'providerOptions'
+>
+
+/** What an agent is made from. Times are milliseconds. */
+export interface AgentOptions {
+  /** 1–128 characters; unique among the agents of its registry. */
+  name: string
+  /** Shown to clients. */
+  description?: string
+  /** What the model is told to be; never shown to clients. */
+  instructions?: Instructions
+  /** A model of the AI SDK, or a function that makes the one of each run, e.g. with the caller's own key. */
+  model: Model | ModelFunction
+  /** Whose key a model function gets as `apiKey`, e.g. `openai`; default: the caller's generic key. */
+  provider?: string
+  settings?: ModelSettings
+  tools?: readonly Tool[]
+  /** Which tool calls wait for an approval; default `never`. A tool's own `approval` goes before it. */
+  approval?: ApprovalPolicy
+  /** Where conversations are kept; default: the app's store. */
+  sessions?: SessionStore
+  /** Default: the newest 50 messages, with no bound of tokens. */
+  history?: Partial<HistoryLimits>
+  /** Of transient failures before the first token; default 3 attempts, 500 base, 30,000 at most. */
+  retry?: Partial<Retry>
+  /** Default: 60,000 to the first token, 60,000 between tokens, 600,000 for the run. */
+  timeout?: Partial<Timeouts>
+  /** Model calls of one run; default 10. The run then ends with `max-steps`. */
+  maxSteps?: number
+  /** Whether it registers itself; default true. */
+  register?: boolean
+  /** Where it registers itself; default: the global registry. */
+  registry?: Registry
+  /** Replaces the agent that has its name. */
+  replace?: boolean
+}

@@ -1,0 +1,49 @@
+import { requireName, requireOptions } from '@svc/registry'
+import { RUN_ERR_BAD_AGENT } from '../errors.ts'
+import { resolveModel } from '../models/model.ts'
+import { AGENT_DEFAULTS, AgentOptionsSchema } from '../options.ts'
+import { createToolSet } from '../tools/tool-set.ts'
+import type { AgentOptions } from './agent-options.ts'
+import type { AgentPlan } from './agent-plan.ts'
+
+/** Checks the options of an agent, and makes of them once what each of its runs needs. */
+export function planAgent(options: AgentOptions): AgentPlan {
+  requireOptions(AgentOptionsSchema, options, RUN_ERR_BAD_AGENT)
+  const { instructions, approval = 'never', sessions, registry, settings } = options
+  requireThat(
+    instructions === undefined || typeof instructions === 'string' || typeof instructions === 'function',
+    'instructions: neither a string nor a function'
+  )
+  requireThat(
+    approval === 'always' || approval === 'never' || typeof approval === 'function',
+    "approval: neither 'always', 'never' nor a function"
+  )
+  requireThat(sessions === undefined || hasMethods(sessions, ['lock', 'load', 'append']), 'sessions: no session store')
+  requireThat(registry === undefined || hasMethods(registry, ['add', 'get']), 'registry: no registry')
+  requireThat(
+    options.provider === undefined || typeof options.model === 'function',
+    'provider: only a model function gets the key of a provider'
+  )
+  const tools = createToolSet(options.tools ?? [])
+  return {
+    name: requireName(options.name),
+    instructions,
+    resolveModel: resolveModel(options.model, options.provider),
+    callOptions: { ...settings, ...(tools.forModel && { tools: tools.forModel }) },
+    tools,
+    approval,
+    sessions,
+    history: { ...AGENT_DEFAULTS.history, ...options.history },
+    retry: { ...AGENT_DEFAULTS.retry, ...options.retry },
+    timeout: { ...AGENT_DEFAULTS.timeout, ...options.timeout },
+    maxSteps: options.maxSteps ?? AGENT_DEFAULTS.maxSteps
+  }
+}
+
+function requireThat(condition: boolean, fault: string): void {
+  if (!condition) throw new RUN_ERR_BAD_AGENT(fault)
+}
+
+function hasMethods(value: object, names: readonly string[]): boolean {
+  return names.every((name) => typeof (value as Record<string, unknown> | null)?.[name] === 'function')
+}

@@ -1,0 +1,42 @@
+import type { LanguageModelV4Message } from '@ai-sdk/provider'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { isPromise, MessageInputSchema, RUN_ERR_BAD_INPUT, type MessageInput, type RunContext, type RunInput } from '@svc/registry'
+import { Turn } from '../sessions/turn.ts'
+import type { AgentPlan } from './agent-plan.ts'
+import type { RunGuard } from './run-guard.ts'
+
+const checkMessage = TypeCompiler.Compile(MessageInputSchema)
+
+/** The turn of a run, before it begins: whose session it belongs to. */
+export function createTurn(plan: AgentPlan, context: RunContext, guard: RunGuard): Turn {
+  const { sessionOwner: owner, sessionId, stores } = context
+  return new Turn(plan.sessions ?? stores.sessions, { owner, kind: 'agent', name: plan.name, sessionId }, guard)
+}
+
+/** Begins the turn: instructions, history and input become the first prompt. @throws RUN_ERR_BAD_INPUT, RUN_ERR_STORE */
+export async function prepareTurn(
+  turn: Turn,
+  plan: AgentPlan,
+  input: RunInput,
+  context: RunContext,
+  guard: RunGuard
+): Promise<void> {
+  requireMessage(input)
+  const system = toSystemMessage(await instruct(plan, context, guard))
+  await turn.begin(input, plan.history, system)
+}
+
+function instruct({ instructions }: AgentPlan, context: RunContext, guard: RunGuard) {
+  if (typeof instructions !== 'function') return instructions
+  const text = instructions(context)
+  return isPromise(text) ? guard.wait(text) : text
+}
+
+function toSystemMessage(content: string | undefined): LanguageModelV4Message | undefined {
+  return content ? { role: 'system', content } : undefined
+}
+
+function requireMessage(input: RunInput): asserts input is MessageInput {
+  if (checkMessage.Check(input)) return
+  throw new RUN_ERR_BAD_INPUT('an agent takes a text that is not empty, or a list of content parts')
+}

@@ -1,0 +1,52 @@
+import { Type, type Static, type TProperties } from '@sinclair/typebox'
+import { FinishReasonSchema, PartErrorSchema, RunnableKindSchema, ToolErrorSchema, UsageSchema } from '@svc/registry'
+
+const event = <const P extends TProperties>(fields: P) =>
+  Type.Object({
+    runId: Type.String(),
+    name: Type.String({ description: 'Of the runnable' }),
+    kind: RunnableKindSchema,
+    at: Type.Number({ description: 'Milliseconds since the epoch' }),
+    ...fields
+  })
+const call = { toolCallId: Type.String(), toolName: Type.String() }
+const durationMs = Type.Number({ description: 'Milliseconds' })
+const sessionId = Type.String()
+
+/** The payload of every event of the bus, by its name. */
+export const EVENT_SCHEMAS = {
+  'run.start': event({ sessionId }),
+  'run.complete': event({ sessionId, finishReason: FinishReasonSchema, usage: UsageSchema, durationMs }),
+  'run.error': event({ sessionId, error: PartErrorSchema, durationMs }),
+  'run.stream.chunk': event({ text: Type.String() }),
+  'tool.call': event({ ...call, args: Type.Unknown() }),
+  'tool.result': event({ ...call, result: Type.Unknown(), durationMs }),
+  'tool.error': event({ ...call, error: ToolErrorSchema, durationMs }),
+  'tool.approval.request': event({ ...call, args: Type.Unknown() }),
+  'tool.approval.response': event({
+    ...call,
+    approved: Type.Boolean(),
+    expired: Type.Boolean(),
+    reason: Type.Optional(Type.String())
+  }),
+  'voice.session.start': event({ sessionId }),
+  'voice.session.end': event({ sessionId, durationMs }),
+  'voice.tool.call': event({ ...call, args: Type.Unknown() }),
+  'voice.tool.result': event({ ...call, result: Type.Unknown(), durationMs }),
+  'browser.step': event({ index: Type.Integer(), url: Type.Optional(Type.String()) }),
+  'browser.action': event({ index: Type.Integer(), action: Type.String(), args: Type.Unknown() }),
+  'browser.done': event({ steps: Type.Integer(), durationMs }),
+  'browser.error': event({ error: ToolErrorSchema, durationMs }),
+  'memory.extract': event({ sessionId }),
+  'memory.stored': event({ sessionId, ids: Type.Array(Type.String()) }),
+  'memory.error': event({ sessionId, error: ToolErrorSchema }),
+  'skill.loaded': event({ skill: Type.String() }),
+  'skill.learned': event({ skill: Type.String() })
+} as const
+
+/** The payloads by the names of their events. */
+export type RuntimeEvents = { [N in keyof typeof EVENT_SCHEMAS]: Static<(typeof EVENT_SCHEMAS)[N]> }
+
+declare module '@svc/registry' {
+  interface EventMap extends RuntimeEvents {}
+}

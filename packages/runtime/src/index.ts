@@ -1,0 +1,15 @@
+export { default } from './plugin.ts'
+
+export { Agent } from './agents/agent.ts'
+export type { AgentOptions, ModelSettings } from './agents/agent-options.ts'
+export type { Instructions } from './agents/agent-plan.ts'
+export type { Timeouts } from './agents/run-guard.ts'
+export type { ApprovalPolicy } from './approvals/approval-policy.ts'
+export type { Model, ModelFunction, ModelRequest } from './models/model.ts'
+export type { Retry } from './models/retry-model.ts'
+export type { HistoryLimits } from './sessions/history.ts'
+export { defineTool, type Tool, type ToolContext, type ToolDefinition } from './tools/define-tool.ts'
+
+export { EVENT_SCHEMAS, type RuntimeEvents } from './events/events.ts'
+export { defaultEvents as events } from '@svc/registry'
+export * from './errors.ts'

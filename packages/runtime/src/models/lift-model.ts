@@ -1,0 +1,99 @@
+import type {
+  LanguageModelV2,
+  LanguageModelV2CallOptions,
+  LanguageModelV2StreamPart,
+  LanguageModelV2Usage,
+  LanguageModelV3,
+  LanguageModelV3CallOptions,
+  LanguageModelV3StreamPart,
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4FilePart,
+  LanguageModelV4Message,
+  LanguageModelV4StreamPart,
+  LanguageModelV4Usage
+} from '@ai-sdk/provider'
+import type { Model } from './model.ts'
+
+type FinishV2 = Extract<LanguageModelV2StreamPart, { type: 'finish' }>
+type FinishV3 = Extract<LanguageModelV3StreamPart, { type: 'finish' }>
+type FinishV4 = Extract<LanguageModelV4StreamPart, { type: 'finish' }>
+
+/** A model of an earlier specification as one of the current; only `doStream` is there, as the loop calls no other. */
+export function liftModel(model: Model): LanguageModelV4 {
+  if (model.specificationVersion === 'v4') return model
+  return {
+    specificationVersion: 'v4',
+    provider: model.provider,
+    modelId: model.modelId,
+    get supportedUrls() {
+      return model.supportedUrls
+    },
+    doGenerate: () => Promise.reject(new Error('a lifted model only streams')),
+    doStream: (options) => (model.specificationVersion === 'v2' ? streamV2(model, options) : streamV3(model, options))
+  }
+}
+
+async function streamV2(model: LanguageModelV2, options: LanguageModelV4CallOptions) {
+  const { stream } = await model.doStream(lowerOptions(options) as LanguageModelV2CallOptions)
+  return { stream: liftFinish(stream, liftFinishV2) }
+}
+
+async function streamV3(model: LanguageModelV3, options: LanguageModelV4CallOptions) {
+  const { stream } = await model.doStream(lowerOptions(options) as LanguageModelV3CallOptions)
+  return { stream: liftFinish(stream, liftFinishV3) }
+}
+
+// Of all the parts that the loop reads, only `finish` differs.
+function liftFinish<F extends { type: 'finish' }>(stream: ReadableStream<F | { type: string }>, lift: (finish: F) => FinishV4) {
+  return stream.pipeThrough(
+    new TransformStream<F | { type: string }, LanguageModelV4StreamPart>({
+      transform(part, controller) {
+        controller.enqueue(part.type === 'finish' ? lift(part as F) : (part as LanguageModelV4StreamPart))
+      }
+    })
+  )
+}
+
+function liftFinishV2({ finishReason, usage }: FinishV2): FinishV4 {
+  const unheard = finishReason === 'unknown' && usage.inputTokens === undefined && usage.outputTokens === undefined
+  return {
+    type: 'finish',
+    finishReason: {
+      unified: unheard ? 'interrupted' : finishReason === 'unknown' ? 'other' : finishReason,
+      raw: undefined
+    },
+    usage: liftUsage(usage)
+  }
+}
+
+// V3 had no word for a provider's stream that ended too early: its adapters say `other`, and know no usage either.
+function liftFinishV3({ finishReason: { unified, raw }, usage }: FinishV3): FinishV4 {
+  const unheard =
+    unified === 'other' &&
+    raw === undefined &&
+    usage.inputTokens.total === undefined &&
+    usage.outputTokens.total === undefined
+  return { type: 'finish', finishReason: { unified: unheard ? 'interrupted' : unified, raw }, usage }
+}
+
+function liftUsage({ inputTokens, outputTokens, cachedInputTokens, reasoningTokens }: LanguageModelV2Usage): LanguageModelV4Usage {
+  return {
+    inputTokens: { total: inputTokens, noCache: undefined, cacheRead: cachedInputTokens, cacheWrite: undefined },
+    outputTokens: { total: outputTokens, text: undefined, reasoning: reasoningTokens }
+  }
+}
+
+// Files are plain data or a URL there, and `reasoning` is no option yet.
+function lowerOptions({ reasoning: _, prompt, ...options }: LanguageModelV4CallOptions) {
+  return { ...options, prompt: prompt.map(lowerMessage) }
+}
+
+function lowerMessage(message: LanguageModelV4Message) {
+  if (message.role !== 'user') return message
+  return { ...message, content: message.content.map((part) => (part.type === 'file' ? lowerFile(part) : part)) }
+}
+
+function lowerFile(part: LanguageModelV4FilePart) {
+  return { ...part, data: part.data.type === 'url' ? part.data.url : part.data.type === 'data' ? part.data.data : '' }
+}

@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto'
+import type {
+  LanguageModelV4FinishReason,
+  LanguageModelV4Message,
+  LanguageModelV4ReasoningPart,
+  LanguageModelV4StreamPart,
+  LanguageModelV4TextPart,
+  LanguageModelV4ToolCall,
+  LanguageModelV4ToolCallPart,
+  LanguageModelV4Usage,
+  SharedV4ProviderMetadata
+} from '@ai-sdk/provider'
+import { ZERO_USAGE, type FinishReason, type Usage, type YieldedPart } from '@svc/registry'
+import { parseArgs } from '../tools/parse-args.ts'
+
+type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content']
+type Block = LanguageModelV4TextPart | LanguageModelV4ReasoningPart
+
+/** A tool call of a model. */
+export interface ModelToolCall {
+  readonly toolCallId: string
+  readonly toolName: string
+  /** As the model gave them; the text itself when it is no JSON. */
+  readonly args: unknown
+  /** Why they are no JSON. */
+  readonly fault?: string
+  /** The call in the prompt of the next model call, where arguments are always an object. */
+  readonly promptPart: LanguageModelV4ToolCallPart
+}
+
+/** What a model says in one call, put together from the parts of its stream. */
+export class ModelAnswer {
+  /** Whether anything of the answer has come: from then on a failure is not retried. */
+  begun = false
+  /** The stream's own last word; undefined until it comes. */
+  ended: LanguageModelV4FinishReason | undefined
+  usage: Usage = ZERO_USAGE
+  readonly toolCalls: ModelToolCall[] = []
+  readonly #content: AssistantContent = []
+  readonly #open = new Map<string, Block>()
+  readonly #callIds: Set<string>
+
+  /** `callIds` are the ids of the run's tool calls so far: a model may give one twice, or none. */
+  constructor(callIds: Set<string>) {
+    this.#callIds = callIds
+  }
+
+  /** Takes the next part of the stream; gives the run's part for it, if it has one. @throws what an `error` part holds */
+  take(part: LanguageModelV4StreamPart): YieldedPart | undefined {
+    switch (part.type) {
+      case 'text-delta':
+      case 'reasoning-delta':
+        return this.#extend(part)
+      case 'text-start':
+      case 'reasoning-start':
+        this.#begin(part.type === 'text-start' ? 'text' : 'reasoning', part.id, part.providerMetadata)
+        return undefined
+      case 'text-end':
+      case 'reasoning-end':
+        setMetadata(this.#open.get(part.id), part.providerMetadata)
+        this.#open.delete(part.id)
+        return undefined
+      case 'tool-input-start':
+      case 'tool-input-delta':
+        this.begun = true
+        return undefined
+      case 'tool-call':
+        return this.#call(part)
+      case 'finish':
+        this.ended = part.finishReason
+        this.usage = toUsage(part.usage)
+        return undefined
+      case 'error':
+        throw part.error
+      default:
+        return undefined
+    }
+  }
+
+  /** The text without the reasoning. */
+  get text(): string {
+    let text = ''
+    for (const part of this.#content) if (part.type === 'text') text += part.text
+    return text
+  }
+
+  get finishReason(): FinishReason {
+    const reason = this.ended?.unified
+    return reason === 'stop' || reason === 'length' || reason === 'content-filter' ? reason : 'other'
+  }
+
+  /** The answer as a message for the next model call; undefined when it is empty. */
+  toMessage(): LanguageModelV4Message | undefined {
+    const content = this.#content.filter((part) => !isEmpty(part))
+    return content.length === 0 ? undefined : { role: 'assistant', content }
+  }
+
+  #begin(type: Block['type'], id: string, metadata: SharedV4ProviderMetadata | undefined): Block {
+    const block: Block = { type, text: '' }
+    setMetadata(block, metadata)
+    this.#open.set(id, block)
+    this.#content.push(block)
+    return block
+  }
+
+  #extend(part: Extract<LanguageModelV4StreamPart, { type: 'text-delta' | 'reasoning-delta' }>) {
+    const type = part.type === 'text-delta' ? 'text' : 'reasoning'
+    let block = this.#open.get(part.id)
+    if (block === undefined || block.type !== type) block = this.#begin(type, part.id, undefined)
+    if (part.providerMetadata !== undefined) setMetadata(block, part.providerMetadata)
+    const text = part.delta
+    if (text === '') return undefined
+    this.begun = true
+    block.text += text
+    return { type, text } as const
+  }
+
+  #call({ toolCallId: givenId, toolName, input, providerExecuted, providerMetadata }: LanguageModelV4ToolCall) {
+    this.begun = true
+    // The provider runs its own tools and goes on by itself.
+    if (providerExecuted) return undefined
+    const toolCallId = givenId && !this.#callIds.has(givenId) ? givenId : `call_${randomUUID()}`
+    this.#callIds.add(toolCallId)
+    const { args, fault } = parseArgs(input)
+    const promptPart: LanguageModelV4ToolCallPart = {
+      type: 'tool-call',
+      toolCallId,
+      toolName: toSafeName(toolName),
+      input: toObject(args)
+    }
+    if (providerMetadata) promptPart.providerOptions = providerMetadata
+    this.#content.push(promptPart)
+    this.toolCalls.push({ toolCallId, toolName, args, promptPart, ...(fault !== undefined && { fault }) })
+    return { type: 'tool.call', toolCallId, toolName, args } as const
+  }
+}
+
+/** Arguments as providers take them back: an object. */
+export function toObject(args: unknown): object {
+  return typeof args === 'object' && args !== null && !Array.isArray(args) ? args : {}
+}
+
+// Providers refuse a whole prompt for one name with other characters, also for a name that a model made up.
+function toSafeName(toolName: string): string {
+  return /^[\w-]{1,64}$/.test(toolName) ? toolName : toolName.replace(/[^\w-]/g, '_').slice(0, 64) || '_'
+}
+
+function setMetadata(block: Block | undefined, metadata: SharedV4ProviderMetadata | undefined): void {
+  if (block !== undefined && metadata !== undefined) block.providerOptions = metadata
+}
+
+// Providers refuse empty texts; a reasoning without text may still hold a signature.
+function isEmpty(part: AssistantContent[number]): boolean {
+  if (part.type === 'text') return part.text === ''
+  return part.type === 'reasoning' && part.text === '' && part.providerOptions === undefined
+}
+
+function toUsage({ inputTokens, outputTokens }: LanguageModelV4Usage): Usage {
+  const promptTokens = inputTokens.total || 0
+  const completionTokens = outputTokens.total || 0
+  return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens }
+}

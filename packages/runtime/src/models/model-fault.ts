@@ -1,0 +1,98 @@
+import {
+  RUN_ERR_MODEL_AUTH,
+  RUN_ERR_MODEL_FAILED,
+  RUN_ERR_MODEL_RATE_LIMITED,
+  RUN_ERR_MODEL_REFUSED,
+  RUN_ERR_MODEL_UNREACHABLE
+} from '../errors.ts'
+import { readRetryAfter } from './retry-after.ts'
+
+/** Why a model call failed. */
+export interface ModelFault {
+  /** What clients may know; nothing of it is the provider's own text. */
+  error: Error
+  /** Whether the same call may succeed in a moment. */
+  transient: boolean
+  /** Milliseconds that the provider asks to wait. */
+  retryAfter?: number
+  /** What the log may know. */
+  details: FaultDetails
+}
+
+/** Facts about a failure that cannot hold a key, a header or a piece of the request. */
+export interface FaultDetails {
+  name?: string
+  statusCode?: number
+  /** The provider's error type and code, and those of the network, as far as they are plain words. */
+  codes?: string[]
+  host?: string
+}
+
+const NETWORK = /^(?:ECONN\w+|ETIMEDOUT|EPIPE|ENETUNREACH|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN|UND_ERR_\w+)$/
+const NETWORK_TEXT = /^(?:fetch failed|failed to fetch|terminated|network error|socket hang up)$/i
+const OVERLOADED = /rate_limit|overloaded|server_error|timeout|unavailable/
+
+/** Understands what a model threw, or what the `error` part of its stream holds. */
+export function toModelFault(thrown: unknown): ModelFault {
+  const chain = causesOf(thrown)
+  const statusCode = chain.map((each) => each.statusCode ?? each.status).find(isErrorStatus)
+  const retryAfter = readRetryAfter(chain.find((each) => each.responseHeaders !== undefined)?.responseHeaders)
+  const codes = chain.flatMap(wordsOf)
+  const details = detailsOf(chain, statusCode, codes)
+  const fault = (error: Error, transient: boolean): ModelFault => {
+    const told = retryAfter === undefined ? {} : { retryAfter: Math.ceil(retryAfter / 1000) }
+    Object.assign(error, { retryable: transient, ...told })
+    return { error, transient, details, ...(retryAfter !== undefined && { retryAfter }) }
+  }
+
+  if (statusCode === 429) return fault(new RUN_ERR_MODEL_RATE_LIMITED(), true)
+  if (statusCode === 401 || statusCode === 403) return fault(new RUN_ERR_MODEL_AUTH(), false)
+  if (statusCode !== undefined) {
+    return statusCode >= 500
+      ? fault(new RUN_ERR_MODEL_FAILED(), true)
+      : fault(new RUN_ERR_MODEL_REFUSED(), false)
+  }
+  if (chain.some(isNetworkFault)) return fault(new RUN_ERR_MODEL_UNREACHABLE(), true)
+  return fault(new RUN_ERR_MODEL_FAILED(), codes.some((code) => OVERLOADED.test(code)))
+}
+
+type Loose = Record<string, unknown>
+
+// An error, its causes, and the error object that providers put into the body.
+function causesOf(thrown: unknown): Loose[] {
+  const chain: Loose[] = []
+  let current: unknown = thrown
+  while (typeof current === 'object' && current !== null && chain.length < 6) {
+    const each = current as Loose
+    chain.push(each)
+    const inner = (each['data'] as { error?: unknown } | null | undefined)?.error ?? each['error']
+    if (typeof inner === 'object' && inner !== null) chain.push(inner as Loose)
+    current = each['cause']
+  }
+  return chain
+}
+
+function isErrorStatus(value: unknown): value is number {
+  return typeof value === 'number' && value >= 400 && value <= 599
+}
+
+function isNetworkFault({ isRetryable, code, name, message }: Loose): boolean {
+  if (isRetryable === true || (typeof code === 'string' && NETWORK.test(code))) return true
+  return name === 'TypeError' && typeof message === 'string' && NETWORK_TEXT.test(message)
+}
+
+// Words without digits: a key is no such thing.
+function wordsOf({ code, type }: Loose): string[] {
+  return [code, type].filter((word): word is string => typeof word === 'string' && /^[A-Za-z_.]{1,48}$/.test(word))
+}
+
+function detailsOf(chain: Loose[], statusCode: number | undefined, codes: string[]): FaultDetails {
+  const name = chain.find((each) => typeof each['name'] === 'string')?.['name'] as string | undefined
+  const url = chain.find((each) => typeof each['url'] === 'string')?.['url'] as string | undefined
+  return {
+    ...(name !== undefined && /^\w{1,64}$/.test(name) && { name }),
+    ...(statusCode !== undefined && { statusCode }),
+    ...(codes.length > 0 && { codes }),
+    ...(url !== undefined && URL.canParse(url) && { host: new URL(url).host })
+  }
+}

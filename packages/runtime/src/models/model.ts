@@ -1,0 +1,49 @@
+import type { LanguageModelV2, LanguageModelV3, LanguageModelV4 } from '@ai-sdk/provider'
+import type { Awaitable, RunContext } from '@svc/registry'
+import { RUN_ERR_BAD_MODEL } from '../errors.ts'
+import { liftModel } from './lift-model.ts'
+
+/** A language model of the AI SDK: of `@ai-sdk/openai`, `@ai-sdk/anthropic`, Ollama, vLLM and all the others. */
+export type Model = LanguageModelV4 | LanguageModelV3 | LanguageModelV2
+
+/** What a model function is given. */
+export interface ModelRequest {
+  /** The caller's own key for `provider`, if one came with the request. */
+  readonly apiKey: string | undefined
+  /** The agent's `provider` option: whose key it is. */
+  readonly provider: string | undefined
+  readonly context: RunContext
+}
+
+/** Makes the model of one run, e.g. with the caller's own key. */
+export type ModelFunction = (request: ModelRequest) => Awaitable<Model>
+
+/** Gives the model of a run. */
+export type ResolveModel = (context: RunContext) => Awaitable<LanguageModelV4>
+
+/**
+ * Prepares what an agent's `model` is for its runs.
+ * @throws RUN_ERR_BAD_MODEL for anything but a model or a function, such as the id of a gateway
+ */
+export function resolveModel(model: Model | ModelFunction, provider?: string): ResolveModel {
+  if (typeof model !== 'function') {
+    const lifted = liftModel(requireModel(model))
+    return () => lifted
+  }
+  return async (context) => {
+    const apiKey = context.apiKey(provider)
+    return liftModel(requireModel(await model({ apiKey, provider, context })))
+  }
+}
+
+function requireModel(model: unknown): Model {
+  if (typeof model === 'string') {
+    throw new RUN_ERR_BAD_MODEL('a string; pass the model itself, e.g. openai("gpt-5-mini") of @ai-sdk/openai')
+  }
+  const { specificationVersion: version, doStream } = (model ?? {}) as Partial<Model>
+  if (typeof doStream !== 'function') throw new RUN_ERR_BAD_MODEL('it has no doStream')
+  if (version !== 'v4' && version !== 'v3' && version !== 'v2') {
+    throw new RUN_ERR_BAD_MODEL(`specification version ${String(version)}; v2, v3 and v4 are known`)
+  }
+  return model as Model
+}

@@ -1,0 +1,22 @@
+import type { ModelFault } from './model-fault.ts'
+
+/** How transient failures of a model are retried. Times are milliseconds. */
+export interface Retry {
+  /** Calls in all, the first included. */
+  readonly attempts: number
+  /** The longest wait before the second attempt; it doubles from one to the next. */
+  readonly baseDelay: number
+  /** No wait is longer; a provider that asks for a longer one ends the run. */
+  readonly maxDelay: number
+}
+
+/**
+ * Milliseconds until the attempt after this one: what the provider asked for, else exponential backoff with full
+ * jitter. Undefined when there is to be none.
+ */
+export function retryDelay(fault: ModelFault, attempt: number, retry: Retry, random = Math.random): number | undefined {
+  const { transient, retryAfter } = fault
+  if (!transient || attempt >= retry.attempts) return undefined
+  if (retryAfter !== undefined && retryAfter > 0) return retryAfter > retry.maxDelay ? undefined : retryAfter
+  return random() * Math.min(retry.maxDelay, retry.baseDelay * 2 ** (attempt - 1))
+}

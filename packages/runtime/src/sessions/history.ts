@@ -1,0 +1,69 @@
+import type { SessionMessage } from '@svc/registry'
+
+/** How much of a conversation a model is shown. */
+export interface HistoryLimits {
+  readonly maxMessages: number
+  /** Estimated at 4 characters each. */
+  readonly maxTokens: number
+}
+
+type ToolMessage = Extract<SessionMessage, { role: 'tool' }>
+type AssistantMessage = Extract<SessionMessage, { role: 'assistant' }>
+
+const CHARACTERS_PER_TOKEN = 4
+
+/**
+ * The newest messages within the limits, from a user message on. Tool calls and their results stay together: a result
+ * without its call is dropped, and so is a call without its result.
+ */
+export function cutHistory(messages: readonly SessionMessage[], { maxTokens, maxMessages }: HistoryLimits): SessionMessage[] {
+  let from = Math.max(0, messages.length - maxMessages)
+  if (maxTokens !== Infinity) from = Math.max(from, firstWithin(messages, maxTokens))
+  while (from < messages.length && messages[from]!.role !== 'user') from++
+  return pairUp(messages, from)
+}
+
+function firstWithin(messages: readonly SessionMessage[], maxTokens: number): number {
+  let left = maxTokens * CHARACTERS_PER_TOKEN
+  let from = messages.length
+  while (from > 0) {
+    left -= lengthOf(messages[from - 1]!)
+    if (left < 0) break
+    from--
+  }
+  return from
+}
+
+function lengthOf(message: SessionMessage): number {
+  if (message.role === 'user' && typeof message.content === 'string') return message.content.length
+  if (message.role === 'assistant' && message.toolCalls === undefined) return message.text.length
+  return JSON.stringify(message).length
+}
+
+function pairUp(messages: readonly SessionMessage[], from: number): SessionMessage[] {
+  const kept: SessionMessage[] = []
+  for (let at = from; at < messages.length; ) {
+    const message = messages[at++]!
+    if (message.role === 'tool') continue
+    if (message.role === 'user' || !message.toolCalls?.length) {
+      kept.push(message)
+      continue
+    }
+    const results: ToolMessage[] = []
+    for (; messages[at]?.role === 'tool'; at++) results.push(messages[at] as ToolMessage)
+    kept.push(...pairCalls(message, results))
+  }
+  return kept
+}
+
+function pairCalls(message: AssistantMessage, results: ToolMessage[]): SessionMessage[] {
+  const calls = message.toolCalls ?? []
+  const called = new Map(calls.map((call) => [call.toolCallId, call]))
+  const answered = new Map<string, ToolMessage>()
+  for (const result of results) if (called.has(result.toolCallId)) answered.set(result.toolCallId, result)
+  if (answered.size === calls.length && results.length === calls.length) return [message, ...results]
+  const { toolCalls: _, ...rest } = message
+  const paired = [...called.values()].filter((call) => answered.has(call.toolCallId))
+  if (paired.length > 0) return [{ ...rest, toolCalls: paired }, ...answered.values()]
+  return message.text === '' ? [] : [rest]
+}

@@ -1,0 +1,8 @@
+export { scriptedModel } from './scripted-model.ts'
+export type {
+  Script,
+  ScriptedCall,
+  ScriptedModel,
+  ScriptedModelOptions,
+  ScriptedTurn
+} from './scripted-model.ts'

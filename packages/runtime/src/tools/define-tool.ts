@@ -1,0 +1,72 @@
+import type { Static, TSchema } from '@sinclair/typebox'
+import { requireOptions, type Awaitable, type Principal, type RunContext, type RunLog } from '@svc/registry'
+import { RUN_ERR_BAD_TOOL } from '../errors.ts'
+import { ToolOptionsSchema } from '../options.ts'
+import { compileInput, type CheckInput } from './compile-input.ts'
+
+/** What a tool is told of the call that it serves. */
+export interface ToolContext {
+  /** Aborts when the run ends, or when the tool takes longer than its `timeout`. */
+  readonly signal: AbortSignal
+  readonly principal: Principal
+  readonly sessionId: string
+  readonly runId: string
+  readonly log: RunLog
+  readonly toolCallId: string
+  /** The same over every attempt of this call: hand it to what must not happen twice. */
+  readonly idempotencyKey: string
+  /** The run's own context. */
+  readonly context: RunContext
+}
+
+/** What a tool is made from. */
+export interface ToolDefinition<S extends TSchema> {
+  /** 1–64 letters, digits, `_` and `-`. */
+  name: string
+  /** What the model is told of it. */
+  description: string
+  /** The schema of the arguments, an object; they are checked as they are, nothing is coerced. */
+  input: S
+  /** Does the work. What it gives goes to the model as JSON; what it throws, with its message, as an error. */
+  execute(args: Static<S>, context: ToolContext): unknown
+  /** Whether a call waits for an approval; goes before the agent's policy. */
+  approval?: boolean | ((args: Static<S>, context: ToolContext) => Awaitable<boolean>)
+  /** Milliseconds; default 60,000. */
+  timeout?: number
+  /** Bytes of JSON that the result may have; default 262,144. */
+  maxOutputBytes?: number
+}
+
+/** A tool that an agent can use. */
+export interface Tool {
+  readonly name: string
+  readonly description: string
+  /** The schema of the arguments as plain JSON. */
+  readonly inputSchema: Readonly<Record<string, unknown>>
+  readonly checkInput: CheckInput
+  readonly execute: (args: never, context: ToolContext) => unknown
+  readonly approval: boolean | ((args: never, context: ToolContext) => Awaitable<boolean>) | undefined
+  readonly timeout: number
+  readonly maxOutputBytes: number
+}
+
+/**
+ * Makes a tool: its arguments are typed by, and checked against, one TypeBox schema. Any JSON Schema of an object does.
+ * The tool runs in this process with a signal, a time-out and a cap on its result; that is no sandbox.
+ * @throws RUN_ERR_BAD_TOOL
+ */
+export function defineTool<S extends TSchema>(definition: ToolDefinition<S>): Tool {
+  requireOptions(ToolOptionsSchema, definition, RUN_ERR_BAD_TOOL)
+  const { name, description, input, execute, approval, timeout = 60_000, maxOutputBytes = 262_144 } = definition
+  const inputSchema = JSON.parse(JSON.stringify(input)) as Record<string, unknown>
+  return Object.freeze({
+    name,
+    description,
+    inputSchema,
+    checkInput: compileInput(name, inputSchema),
+    execute,
+    approval,
+    timeout,
+    maxOutputBytes
+  })
+}

@@ -1,0 +1,40 @@
+import { createContext, createEventBus, createMemoryStores, type ContextOptions, type YieldedPart } from '@svc/registry'
+import { Agent, type AgentOptions } from '@svc/runtime'
+import { scriptedModel, type Script, type ScriptedModel } from '@svc/runtime/testing'
+
+/** An agent outside of every registry; its model plays the script. */
+export function makeAgent(
+  script: Script,
+  options: Partial<AgentOptions> = {}
+): { agent: Agent; model: ScriptedModel } {
+  const model = scriptedModel(script)
+  return { model, agent: new Agent({ name: 'tester', model, register: false, ...options }) }
+}
+
+/** A context with stores and a bus of its own, and everything that was logged. */
+export function makeContext(options: ContextOptions = {}) {
+  const logged: { level: string; details: Record<string, unknown>; message: string | undefined }[] = []
+  const at = (level: string) => (details: object, message?: string) =>
+    void logged.push({ level, details: { ...details }, message })
+  const log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+  const context = createContext({ log, stores: createMemoryStores(), events: createEventBus(log), ...options })
+  return { context, logged }
+}
+
+/** Every part of a stream; with what it threw at the end, where it did. */
+export async function collect(stream: AsyncIterable<YieldedPart>) {
+  const parts: YieldedPart[] = []
+  let error: (Error & { code?: string; statusCode?: number; retryable?: boolean; retryAfter?: number }) | undefined
+  try {
+    for await (const part of stream) parts.push(part)
+  } catch (err) {
+    error = err as Error
+  }
+  const types = parts.map((part) => part.type)
+  const ofType = <T extends YieldedPart['type']>(type: T) =>
+    parts.filter((part): part is Extract<YieldedPart, { type: T }> => part.type === type)
+  const text = ofType('text')
+    .map((part) => part.text)
+    .join('')
+  return { parts, types, ofType, text, error }
+}

@@ -1,0 +1,87 @@
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { checkPackage, createPackageFromTarballData, type Package } from '@arethetypeswrong/core'
+import { publint } from 'publint'
+import t from 'tap'
+
+const root = resolve(import.meta.dirname, '..')
+const bin = (name: string) => join(root, 'node_modules/.bin', name)
+const execute = promisify(execFile)
+
+/** Runs a program without the hooks that tap puts in the options of every Node below it: tsc 7 does not start with them. */
+const run = (program: string, args: string[], cwd: string) =>
+  execute('env', ['-u', 'NODE_OPTIONS', program, ...args], { cwd })
+
+t.setTimeout(180_000)
+
+/** What the profile esm-only of attw leaves out: tools that cannot load ES modules. */
+const withoutEsm = new Set(['node10', 'node16-cjs'])
+
+interface Manifest {
+  name: string
+  exports: Record<string, object>
+}
+
+function readManifest(pkg: Package): Manifest {
+  return JSON.parse(pkg.readFile(`/node_modules/${pkg.packageName}/package.json`)) as Manifest
+}
+
+const isPublic = (name: string) =>
+  !/"private": true/.test(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8'))
+
+for (const name of readdirSync(join(root, 'packages')).filter(isPublic)) {
+  const folder = join(root, 'packages', name)
+
+  t.test(`@svc/${name} as it would be published`, async (t) => {
+    await run(bin('tsc'), ['-b'], folder)
+    const tarballPath = join(t.testdir(), `${name}.tgz`)
+    await run(bin('pnpm'), ['pack', '--out', tarballPath], folder)
+    const tarball = Uint8Array.from(readFileSync(tarballPath))
+
+    await t.test('publint finds nothing', async (t) => {
+      const { messages } = await publint({
+        pack: { tarball: tarball.slice().buffer },
+        strict: true
+      })
+      t.strictSame(messages, [])
+    })
+
+    const pkg = createPackageFromTarballData(tarball)
+    const manifest = readManifest(pkg)
+
+    await t.test('its types are right for every entry', async (t) => {
+      const analysis = await checkPackage(pkg)
+      if (!analysis.types) throw new Error('no types in the tarball')
+      t.strictSame(
+        analysis.problems.filter(
+          (found) => !('resolutionKind' in found && withoutEsm.has(found.resolutionKind))
+        ),
+        []
+      )
+    })
+
+    await t.test('it holds what a user needs, and nothing of the workspace', async (t) => {
+      const own = `/node_modules/@svc/${name}/`
+      const files = pkg.listFiles(own).map((path) => path.slice(own.length))
+      for (const path of ['LICENSE', 'README.md', 'dist/index.js', 'src/index.ts'])
+        t.ok(files.includes(path), path)
+      const allowed = /^(?:LICENSE|README\.md|CHANGELOG\.md|package\.json|(?:dist|src|node_modules)\/.+)$/
+      t.strictSame(
+        files.filter((path) => !allowed.test(path) || path.endsWith('.tsbuildinfo')),
+        []
+      )
+      t.notMatch(JSON.stringify(manifest), /workspace:|catalog:|@svc\/source/)
+    })
+
+    await t.test('every entry loads from what was built', async (t) => {
+      for (const entry of Object.keys(manifest.exports)) {
+        const specifier = join(manifest.name, entry)
+        const code = `console.log(typeof (await import(${JSON.stringify(specifier)})).default)`
+        const { stdout } = await run(process.execPath, ['--input-type=module', '-e', code], folder)
+        t.equal(stdout.trim(), entry === '.' ? 'function' : 'undefined', specifier)
+      }
+    })
+  })
+}

@@ -1,0 +1,67 @@
+import { isBuiltin } from 'node:module'
+import { findImports, packageOf } from './imports.ts'
+import type { SourceTree } from './source-tree.ts'
+import { findSourceFiles, findWorkspaces, type SourceFile, type Workspace } from './workspace.ts'
+
+const isNodeModule = (specifier: string) => specifier.startsWith('node:') || isBuiltin(specifier)
+
+/** What is imported is declared where it must be, and what is declared for users is imported in src. */
+export function checkDependencies(tree: SourceTree): string[] {
+  const workspaces = findWorkspaces(tree)
+  const files = findSourceFiles(tree, workspaces)
+  const root = workspaces.find(({ folder }) => folder === '')
+  return [
+    ...files.flatMap((file) => checkDeclared(file, root)),
+    ...workspaces.flatMap((workspace) => checkUsed(workspace, files))
+  ]
+}
+
+/** Modules of Node are imported with the `node:` prefix, and exist. */
+export function checkNodePrefix(tree: SourceTree): string[] {
+  return findSourceFiles(tree).flatMap(({ path, text }) =>
+    findImports(text)
+      .filter(
+        (specifier) => isNodeModule(specifier) && !(specifier.startsWith('node:') && isBuiltin(specifier))
+      )
+      .map((specifier) => `${path}: ${specifier} is no module of Node with its node: prefix`)
+  )
+}
+
+function packagesOf(text: string): string[] {
+  const bare = findImports(text).filter((specifier) => !specifier.startsWith('.') && !isNodeModule(specifier))
+  return [...new Set(bare.map(packageOf))]
+}
+
+const forUsers = ({ manifest }: Workspace) => [
+  ...Object.keys(manifest.dependencies ?? {}),
+  ...Object.keys(manifest.optionalDependencies ?? {}),
+  ...Object.keys(manifest.peerDependencies ?? {})
+]
+
+function checkDeclared(file: SourceFile, root: Workspace | undefined): string[] {
+  const { workspace } = file
+  const allowed = new Set(forUsers(workspace))
+  if (file.role !== 'src') {
+    for (const name of Object.keys(workspace.manifest.devDependencies ?? {})) allowed.add(name)
+    for (const name of Object.keys(root?.manifest.devDependencies ?? {})) {
+      if (workspace === root || !name.startsWith('@svc/')) allowed.add(name)
+    }
+    allowed.add(workspace.manifest.name)
+  }
+  return packagesOf(file.text)
+    .filter((name) => !allowed.has(name))
+    .map((name) => `${file.path}: ${name} is not declared in ${workspace.folder || 'the root'}/package.json`)
+}
+
+function checkUsed(workspace: Workspace, files: SourceFile[]): string[] {
+  const own = files.filter(
+    (file) => file.workspace === workspace && (file.role === 'src' || workspace.folder === '')
+  )
+  const used = new Set(own.flatMap(({ text }) => packagesOf(text)))
+  return forUsers(workspace)
+    .filter((name) => !used.has(name))
+    .map(
+      (name) =>
+        `${workspace.folder || 'the root'}/package.json: ${name} is declared and never imported in src`
+    )
+}
