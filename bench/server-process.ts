@@ -19,7 +19,7 @@ export interface ServerProcess {
 
 /** Starts `serve.ts` with a variant and waits until it listens. */
 export async function startServer(variant: string): Promise<ServerProcess> {
-  const script = fileURLToPath(new URL(process.env.SERVE ?? 'serve.ts', import.meta.url))
+  const script = fileURLToPath(new URL('serve.ts', import.meta.url))
   const args = ['--conditions=@svc/source', '--disable-warning=ExperimentalWarning', script, variant]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const url = await firstLine(child)

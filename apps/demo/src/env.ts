@@ -6,8 +6,16 @@ const text = (description: string) => Type.Optional(Type.String({ description })
 /** The environment variables that the demo reads. An empty one counts as not set. */
 export const EnvSchema = Type.Object({
   HOST: Type.String({ default: '127.0.0.1', description: 'Address to listen on' }),
-  PORT: Type.Integer({ minimum: 0, maximum: 65_535, default: 3000, description: 'Port to listen on; 0 takes a free one' }),
-  DATA_DIR: Type.String({ default: './data', description: 'Folder of the database; made where it is not there' }),
+  PORT: Type.Integer({
+    minimum: 0,
+    maximum: 65_535,
+    default: 3000,
+    description: 'Port to listen on; 0 takes a free one'
+  }),
+  DATA_DIR: Type.String({
+    default: './data',
+    description: 'Folder of the database; made where it is not there'
+  }),
   LOG_LEVEL: Type.Union(
     ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) => Type.Literal(level)),
     { default: 'warn', description: 'Least severe messages that are logged' }
@@ -28,8 +36,13 @@ export type Env = Static<typeof EnvSchema>
 
 /** Reads the environment. @throws an Error that names the variable that does not fit */
 export function readEnv(variables: NodeJS.ProcessEnv): Env {
-  const given = Object.entries(variables).filter(([name, value]) => name in EnvSchema.properties && value?.trim())
-  const env = Value.Default(EnvSchema, Object.fromEntries(given.map(([name, value]) => [name, value?.trim()])))
+  const given = Object.entries(variables).filter(
+    ([name, value]) => name in EnvSchema.properties && value?.trim()
+  )
+  const env = Value.Default(
+    EnvSchema,
+    Object.fromEntries(given.map(([name, value]) => [name, value?.trim()]))
+  )
   const converted = Value.Convert(EnvSchema, env)
   const fault = Value.Errors(EnvSchema, converted).First()
   if (fault !== undefined) throw new Error(describe(fault.path.slice(1), variables))

@@ -37,12 +37,17 @@ function stop(app: { close(): Promise<void> }): void {
 }
 
 function explain(err: unknown): string {
-  const { code, message, port, address, path } = err as NodeJS.ErrnoException & { port?: number; address?: string }
+  const { code, message, port, address, path } = err as NodeJS.ErrnoException & {
+    port?: number
+    address?: string
+  }
   switch (code) {
     case 'EADDRINUSE':
       return `port ${port} is taken; choose another with PORT=${(port ?? 3000) + 1}`
     case 'EACCES':
-      return port === undefined ? `${path ?? 'the data folder'} may not be written` : `port ${port} may not be used`
+      return port === undefined
+        ? `${path ?? 'the data folder'} may not be written`
+        : `port ${port} may not be used`
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       return `HOST ${address ?? ''} is no address of this machine`

@@ -92,6 +92,12 @@ export function resolveOptions(given: HttpOptions & RegisterOptions) {
   const { prefix, logLevel, logSerializers, ...options } = given
   requireOptions(HttpOptionsSchema, options, HTTP_ERR_BAD_OPTION)
   const { limits, middleware: hooks = [] } = options
+  // Of Fastify itself, for the scope that the routes live in.
+  const registerOptions: RegisterOptions = {
+    ...(prefix !== undefined && { prefix }),
+    ...(logLevel !== undefined && { logLevel }),
+    ...(logSerializers !== undefined && { logSerializers })
+  }
   return {
     ...options,
     middleware: (Array.isArray(hooks) ? hooks : [hooks]) as readonly HttpMiddleware[],
@@ -99,11 +105,6 @@ export function resolveOptions(given: HttpOptions & RegisterOptions) {
     jsonDepth: limits?.jsonDepth ?? 64,
     onDisconnect: options.onDisconnect ?? 'cancel',
     heartbeat: options.heartbeat ?? 15_000,
-    // Of Fastify itself, for the scope that the routes live in.
-    registerOptions: {
-      ...(prefix !== undefined && { prefix }),
-      ...(logLevel !== undefined && { logLevel }),
-      ...(logSerializers !== undefined && { logSerializers })
-    }
+    registerOptions
   }
 }

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import * as http from '@svc/http'
 import { HttpOptionsSchema } from '@svc/http'
+import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import { buildApp } from './helpers/build-app.ts'
 
@@ -18,6 +20,20 @@ function tableUnder(heading: string): string[][] {
       .map((cell) => cell.trim().replaceAll('`', ''))
   )
 }
+
+t.test('the example runs', async (t) => {
+  const [, code = ''] = /```ts\n([^]*?)```/.exec(readme) ?? []
+  const quiet = code.replace('port: 3000', 'port: 0').replace('logger: true, ', '')
+  const file = resolve(t.testdir({ 'example.ts': `${quiet}\nexport { app }\n` }), 'example.ts')
+  const { app } = (await import(pathToFileURL(file).href)) as { app: FastifyInstance }
+  t.teardown(() => app.close())
+  const response = await app.inject({
+    method: 'POST',
+    url: '/api/agents/echo/run',
+    payload: { input: 'Hello' }
+  })
+  t.match(response.json(), { text: 'You said: Hello' })
+})
 
 t.test('the table of codes is the catalogue', async (t) => {
   const catalogue = Object.entries(http)

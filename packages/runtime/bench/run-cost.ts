@@ -21,7 +21,12 @@ async function readModel(chunks: number): Promise<() => Promise<void>> {
 }
 
 async function readAgent(chunks: number): Promise<() => Promise<void>> {
-  const agent = new Agent({ name: 'bench', model: scripted(chunks), instructions: 'Be brief.', register: false })
+  const agent = new Agent({
+    name: 'bench',
+    model: scripted(chunks),
+    instructions: 'Be brief.',
+    register: false
+  })
   return async () => {
     for await (const part of agent.stream('Hi', createContext({ stores }))) void part
   }

@@ -2,7 +2,8 @@ import { Type, type TSchema } from '@sinclair/typebox'
 
 const optional = (schema: TSchema) => Type.Optional(schema)
 const strict = { additionalProperties: false }
-const milliseconds = (description: string) => Type.Integer({ minimum: 1, maximum: 2_147_483_647, description })
+const milliseconds = (description: string) =>
+  Type.Integer({ minimum: 1, maximum: 2_147_483_647, description })
 // What a schema cannot tell well is checked by hand.
 const checkedElsewhere = Type.Any()
 
@@ -39,7 +40,9 @@ export const AgentOptionsSchema = Type.Object(
       Type.Object(
         {
           maxMessages: optional(Type.Integer({ minimum: 0, description: 'Default 50' })),
-          maxTokens: optional(Type.Integer({ minimum: 0, description: 'About 4 characters each; default: no bound' }))
+          maxTokens: optional(
+            Type.Integer({ minimum: 0, description: 'About 4 characters each; default: no bound' })
+          )
         },
         strict
       )

@@ -15,7 +15,7 @@ export function createAssistant(model: Model, tools: readonly Tool[]): Agent {
     model,
     tools,
     // A turn with look-ups has several messages: this is about 60 turns.
-    history: { maxMessages: 400 },
+    history: { maxMessages: 400, maxTokens: 100_000 },
     replace: true
   })
 }

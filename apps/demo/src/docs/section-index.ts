@@ -32,19 +32,22 @@ export function createSectionIndex(sections: readonly Section[]): SectionIndex {
   const byId = new Map(sections.map((section) => [section.id, section]))
   const stems = new Map(sections.map((section) => [section.id, new Set(stemsOf(textOf(section)))]))
   const frequency = new Map<string, number>()
-  for (const set of stems.values()) for (const stem of set) frequency.set(stem, (frequency.get(stem) ?? 0) + 1)
+  for (const set of stems.values())
+    for (const stem of set) frequency.set(stem, (frequency.get(stem) ?? 0) + 1)
   const weigh = (stem: string) => Math.log(1 + (sections.length + 1) / (frequency.get(stem) ?? 0.5))
   const known = (stem: string) => frequency.has(stem)
 
   const engine = new MiniSearch<Section>({
-    fields: ['heading', 'parents', 'text'],
+    fields: ['heading', 'parents', 'document', 'text'],
     tokenize: stemsOf,
     processTerm: (term) => term,
     extractField: (section, field) =>
-      field === 'parents' ? section.parents.join(' ') : section[field as 'id' | 'heading' | 'text'],
+      field === 'parents'
+        ? section.parents.join(' ')
+        : section[field as 'id' | 'heading' | 'document' | 'text'],
     searchOptions: {
       tokenize: (query) => query.split(' '),
-      boost: { heading: 4, parents: 1.5 },
+      boost: { heading: 4, parents: 1.5, document: 1.5 },
       fuzzy: (term) => !known(term) && term.length > 3 && FUZZY,
       prefix: (term) => !known(term) && term.length > 3,
       boostDocument: (id) => (/^(?:docs|README)/.test(String(id)) ? 1.25 : 1)
@@ -74,7 +77,8 @@ export function createSectionIndex(sections: readonly Section[]): SectionIndex {
       for (const { stem, parts } of terms) {
         words.set(stem, 1)
         for (const part of parts) words.set(part, Math.max(words.get(part) ?? 0, 0.6))
-        for (const other of synonymsOf(stem)) if (!words.has(other)) words.set(other, 0.4)
+        for (const other of synonymsOf(stem))
+          if (!words.has(other)) words.set(other, known(stem) ? 0.25 : 0.5)
       }
       const hits = engine.search([...words.keys()].join(' '), { boostTerm: (term) => words.get(term) ?? 1 })
       const found = hits.slice(0, 40).map((hit) => {
@@ -106,6 +110,6 @@ function distinct(terms: readonly Term[]): Term[] {
   return [...new Map(terms.map((term) => [term.stem, term])).values()]
 }
 
-function textOf({ heading, parents, text }: Section): string {
-  return `${heading}\n${parents.join('\n')}\n${text}`
+function textOf({ heading, parents, document, text }: Section): string {
+  return `${heading}\n${parents.join('\n')}\n${document}\n${text}`
 }

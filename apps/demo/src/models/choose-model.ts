@@ -45,5 +45,8 @@ export async function chooseModel(env: Env): Promise<ChosenModel> {
     const provider = createGoogleGenerativeAI({ apiKey: GOOGLE_GENERATIVE_AI_API_KEY })
     return { model: provider(id), label: `${id} of Google` }
   }
-  return { model: createOfflineModel({ delay: env.OFFLINE_DELAY }), label: 'offline (built in, needs no key)' }
+  return {
+    model: createOfflineModel({ delay: env.OFFLINE_DELAY }),
+    label: 'offline (built in, needs no key)'
+  }
 }

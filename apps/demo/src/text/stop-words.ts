@@ -6,10 +6,14 @@ export const STOP_WORDS: ReadonlySet<string> = new Set(
   has have having he hello help her here hey hi his how how's however i i'd i'll i'm i've if in information into is
   isn't it it's its itself just kind know let let's like little look lot made make makes many may maybe me mean
   means might more much must my myself need needs no not now of oh ok okay on one only onto or other our out over
-  own part please possible pretty quite rather really right say says see shall she should show so some somehow
+  own please possible pretty quite rather really right say says see shall she should show so some somehow
   someone something soon sort still such take tell than thanks thank that that's the their them then there there's
   these they thing things think this those to too try u understand up upon us use used uses using very want wants was
   way ways we well were what what's when where where's whether which while who who's whom whose why will with
   within without won't wonder work works would wouldn't yes yet you you'd you'll you're your yourself difference
-  between called detail details briefly quickly question answer talk discuss mention`.split(/\s+/)
+  between called detail details briefly quickly question answer talk discuss mention exist exists there's support supports
+  supported able meaning
+  life everything anything raise increase adjust modify tweak handle proper properly best
+  cna hwo waht wat wht wich teh hte adn yuo thier shoud coud whould dose doesnt dont cant isnt arent wont im ive whats hows
+  wheres u r ur pls plz`.split(/\s+/)
 )

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { defineTool, type Tool } from '@svc/runtime'
 import type { SectionIndex } from '../docs/section-index.ts'
 
-const EXCERPT = 160
+const EXCERPT = 100
 
 /** Searches the documents of this service. */
 export function createSearchDocs(index: SectionIndex): Tool {

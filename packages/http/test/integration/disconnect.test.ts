@@ -101,24 +101,39 @@ t.test('who only watches leaves nothing behind', async (t) => {
   t.equal((await other).length, 4)
 })
 
-t.test('a client that leaves while its run is being stored', async (t) => {
-  const { runnable, started } = worker()
-  const client = new AbortController()
-  const app = await buildApp(t, {
-    runnables: [runnable],
-    before: (fastify) =>
-      fastify.addHook('onReady', async () => {
-        const { start } = fastify.runs
-        fastify.runs.start = async (...args) => {
-          const run = await start.apply(fastify.runs, args)
-          client.abort()
-          await pause(100)
-          return run
-        }
-      })
+for (const verb of ['run', 'stream']) {
+  t.test(`${verb}: a client that leaves while its run is being stored`, async (t) => {
+    const { runnable, started } = worker()
+    const client = new AbortController()
+    let followers = 0
+    const app = await buildApp(t, {
+      runnables: [runnable],
+      before: (fastify) =>
+        fastify.addHook('onReady', async () => {
+          const { runs } = fastify
+          const { start } = runs
+          runs.start = async (...args) => {
+            const run = await start.apply(runs, args)
+            client.abort()
+            await pause(100)
+            return run
+          }
+          const { follow } = runs.stores.log
+          runs.stores.log.follow = (...args) => {
+            const unfollow = follow.apply(runs.stores.log, args)
+            followers++
+            return () => {
+              followers--
+              unfollow()
+            }
+          }
+        })
+    })
+    await app.post(`/agents/scripted/${verb}`, { input: 'x' }, {}, client.signal).catch(() => {})
+    const { signal } = await started
+    if (!signal.aborted) await once(signal, 'abort')
+    t.match(signal.reason, { code: 'RUN_ERR_CANCELED' })
+    await pause(50)
+    t.equal(followers, 0, 'nobody reads on')
   })
-  await app.post('/agents/scripted/run', { input: 'x' }, {}, client.signal).catch(() => {})
-  const { signal } = await started
-  if (!signal.aborted) await once(signal, 'abort')
-  t.match(signal.reason, { code: 'RUN_ERR_CANCELED' })
-})
+}

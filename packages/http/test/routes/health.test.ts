@@ -22,7 +22,7 @@ t.test('not ready while a store is away', async (t) => {
     if (away) throw new Error('connection refused at secret-host')
   }
   const { get } = await buildApp(t, {
-    before: (app) => app.decorate('store', { ...createMemoryStores(), check })
+    before: (app) => app.decorate('store', { ...createMemoryStores(), check } as never)
   })
   const body = await requireError(t, await get('/readyz'), 503, 'RUN_ERR_STORE')
   t.notMatch(JSON.stringify(body), /secret-host/)

@@ -1,6 +1,15 @@
+export { codeOf, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
+export {
+  checkpointStoreContract,
+  controlBusContract,
+  memoryStoreContract,
+  taskStoreContract
+} from './other-stores-contract.ts'
+export { runStoreContract, storedRun, textEntry, type RunStores } from './run-store-contract.ts'
 export {
   pause,
   scriptedRunnable,
   type ScriptedAct,
   type ScriptedRunnableOptions
 } from './scripted-runnable.ts'
+export { sessionStoreContract } from './session-store-contract.ts'

@@ -21,7 +21,11 @@ import { RunGuard } from './run-guard.ts'
  * One run of an agent, the only way there is: history → model → tools → model … → answer → saved turn. A run that fails
  * or is canceled saves nothing.
  */
-export async function* runAgent(plan: AgentPlan, input: RunInput, context: RunContext): AsyncGenerator<YieldedPart, void> {
+export async function* runAgent(
+  plan: AgentPlan,
+  input: RunInput,
+  context: RunContext
+): AsyncGenerator<YieldedPart, void> {
   const startedAt = performance.now()
   const { sessionId } = context
   const guard = new RunGuard(context.signal, plan.timeout)
@@ -64,7 +68,8 @@ export async function* runAgent(plan: AgentPlan, input: RunInput, context: RunCo
     const durationMs = performance.now() - startedAt
     if (failure === undefined || isCancellation(failure))
       events.emit('run.complete', () => ({ sessionId, finishReason, usage, durationMs }))
-    else events.emit('run.error', () => ({ sessionId, error: toPartError(toStoredError(failure)), durationMs }))
+    else
+      events.emit('run.error', () => ({ sessionId, error: toPartError(toStoredError(failure)), durationMs }))
   }
 }
 

@@ -65,7 +65,11 @@ export class Agent implements Runnable {
       ...(this.#description !== undefined && { description: this.#description }),
       ...(this.#modelId !== undefined && { model: this.#modelId }),
       ...(forModel && {
-        tools: forModel.map(({ name, description = '', inputSchema }) => ({ name, description, input: inputSchema }))
+        tools: forModel.map(({ name, description = '', inputSchema }) => ({
+          name,
+          description,
+          input: inputSchema
+        }))
       })
     }
   }

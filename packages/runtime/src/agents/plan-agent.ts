@@ -18,7 +18,10 @@ export function planAgent(options: AgentOptions): AgentPlan {
     approval === 'always' || approval === 'never' || typeof approval === 'function',
     "approval: neither 'always', 'never' nor a function"
   )
-  requireThat(sessions === undefined || hasMethods(sessions, ['lock', 'load', 'append']), 'sessions: no session store')
+  requireThat(
+    sessions === undefined || hasMethods(sessions, ['lock', 'load', 'append']),
+    'sessions: no session store'
+  )
   requireThat(registry === undefined || hasMethods(registry, ['add', 'get']), 'registry: no registry')
   requireThat(
     options.provider === undefined || typeof options.model === 'function',

@@ -1,6 +1,13 @@
 import type { LanguageModelV4Message } from '@ai-sdk/provider'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import { isPromise, MessageInputSchema, RUN_ERR_BAD_INPUT, type MessageInput, type RunContext, type RunInput } from '@svc/registry'
+import {
+  isPromise,
+  MessageInputSchema,
+  RUN_ERR_BAD_INPUT,
+  type MessageInput,
+  type RunContext,
+  type RunInput
+} from '@svc/registry'
 import { Turn } from '../sessions/turn.ts'
 import type { AgentPlan } from './agent-plan.ts'
 import type { RunGuard } from './run-guard.ts'
@@ -10,7 +17,11 @@ const checkMessage = TypeCompiler.Compile(MessageInputSchema)
 /** The turn of a run, before it begins: whose session it belongs to. */
 export function createTurn(plan: AgentPlan, context: RunContext, guard: RunGuard): Turn {
   const { sessionOwner: owner, sessionId, stores } = context
-  return new Turn(plan.sessions ?? stores.sessions, { owner, kind: 'agent', name: plan.name, sessionId }, guard)
+  return new Turn(
+    plan.sessions ?? stores.sessions,
+    { owner, kind: 'agent', name: plan.name, sessionId },
+    guard
+  )
 }
 
 /** Begins the turn: instructions, history and input become the first prompt. @throws RUN_ERR_BAD_INPUT, RUN_ERR_STORE */

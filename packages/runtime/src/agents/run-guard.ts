@@ -64,7 +64,7 @@ export class RunGuard {
         },
         (err: unknown) => {
           off()
-          reject(err as Error)
+          reject(err)
         }
       )
     })
@@ -86,7 +86,10 @@ export class RunGuard {
     const { firstToken } = this.#timeout
     this.#awaited = this.#firstTimer =
       this.#firstTimer?.refresh() ??
-      setTimeout(() => this.#expire(this.#firstTimer, new RUN_ERR_FIRST_TOKEN_TIMEOUT(firstToken)), firstToken)
+      setTimeout(
+        () => this.#expire(this.#firstTimer, new RUN_ERR_FIRST_TOKEN_TIMEOUT(firstToken)),
+        firstToken
+      )
   }
 
   /** The wait for one more token begins. */

@@ -33,7 +33,12 @@ export async function approve(
   throw new RUN_ERR_APPROVAL_DENIED(reason === undefined || expired ? what : `${what}: ${reason}`)
 }
 
-async function isNeeded(tool: Tool, args: unknown, context: ToolContext, policy: ApprovalPolicy): Promise<boolean> {
+async function isNeeded(
+  tool: Tool,
+  args: unknown,
+  context: ToolContext,
+  policy: ApprovalPolicy
+): Promise<boolean> {
   try {
     return await needsApproval(tool, policy, args, context)
   } catch (err) {

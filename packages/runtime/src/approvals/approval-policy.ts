@@ -15,8 +15,10 @@ export async function needsApproval(
   context: ToolContext
 ): Promise<boolean> {
   const { approval } = tool
-  if (typeof approval === 'function') return (await approval(args as never, context)) !== false
-  if (approval !== undefined) return approval
-  if (typeof policy === 'function') return (await policy(tool, args, context)) !== false
-  return policy === 'always'
+  if (typeof approval === 'boolean') return approval
+  let answer: unknown
+  if (approval !== undefined) answer = await approval(args as never, context)
+  else if (typeof policy === 'function') answer = await policy(tool, args, context)
+  else answer = policy === 'always'
+  return answer !== false
 }

@@ -1,5 +1,11 @@
 import { Type, type Static, type TProperties } from '@sinclair/typebox'
-import { FinishReasonSchema, PartErrorSchema, RunnableKindSchema, ToolErrorSchema, UsageSchema } from '@svc/registry'
+import {
+  FinishReasonSchema,
+  PartErrorSchema,
+  RunnableKindSchema,
+  ToolErrorSchema,
+  UsageSchema
+} from '@svc/registry'
 
 const event = <const P extends TProperties>(fields: P) =>
   Type.Object({

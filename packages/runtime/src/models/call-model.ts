@@ -69,7 +69,11 @@ export async function* callModel(
   }
 }
 
-async function openStream(model: LanguageModelV4, options: LanguageModelV4CallOptions, guard: RunGuard): Promise<Reader> {
+async function openStream(
+  model: LanguageModelV4,
+  options: LanguageModelV4CallOptions,
+  guard: RunGuard
+): Promise<Reader> {
   const opening = model.doStream(options)
   try {
     return (await guard.wait(opening)).stream.getReader()
@@ -104,11 +108,19 @@ function toFault(err: unknown, { begun }: ModelAnswer): ModelFault {
 }
 
 // How long to wait before the next attempt. @throws the failure when there is none
-function delayAfter(fault: ModelFault, attempt: number, index: number, { context, retry }: ModelCalls): number {
+function delayAfter(
+  fault: ModelFault,
+  attempt: number,
+  index: number,
+  { context, retry }: ModelCalls
+): number {
   const delay = retryDelay(fault, attempt, retry)
   const { error, details } = fault
   const { code } = error as Error & { code?: string }
-  context.log.warn({ runId: context.runId, step: index, attempt, delay, code, ...details }, 'model call failed')
+  context.log.warn(
+    { runId: context.runId, step: index, attempt, delay, code, ...details },
+    'model call failed'
+  )
   if (delay === undefined) throw error
   return delay
 }

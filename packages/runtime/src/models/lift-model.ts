@@ -30,7 +30,8 @@ export function liftModel(model: Model): LanguageModelV4 {
       return model.supportedUrls
     },
     doGenerate: () => Promise.reject(new Error('a lifted model only streams')),
-    doStream: (options) => (model.specificationVersion === 'v2' ? streamV2(model, options) : streamV3(model, options))
+    doStream: (options) =>
+      model.specificationVersion === 'v2' ? streamV2(model, options) : streamV3(model, options)
   }
 }
 
@@ -45,7 +46,10 @@ async function streamV3(model: LanguageModelV3, options: LanguageModelV4CallOpti
 }
 
 // Of all the parts that the loop reads, only `finish` differs.
-function liftFinish<F extends { type: 'finish' }>(stream: ReadableStream<F | { type: string }>, lift: (finish: F) => FinishV4) {
+function liftFinish<F extends { type: 'finish' }>(
+  stream: ReadableStream<F | { type: string }>,
+  lift: (finish: F) => FinishV4
+) {
   return stream.pipeThrough(
     new TransformStream<F | { type: string }, LanguageModelV4StreamPart>({
       transform(part, controller) {
@@ -56,7 +60,8 @@ function liftFinish<F extends { type: 'finish' }>(stream: ReadableStream<F | { t
 }
 
 function liftFinishV2({ finishReason, usage }: FinishV2): FinishV4 {
-  const unheard = finishReason === 'unknown' && usage.inputTokens === undefined && usage.outputTokens === undefined
+  const unheard =
+    finishReason === 'unknown' && usage.inputTokens === undefined && usage.outputTokens === undefined
   return {
     type: 'finish',
     finishReason: {
@@ -77,9 +82,19 @@ function liftFinishV3({ finishReason: { unified, raw }, usage }: FinishV3): Fini
   return { type: 'finish', finishReason: { unified: unheard ? 'interrupted' : unified, raw }, usage }
 }
 
-function liftUsage({ inputTokens, outputTokens, cachedInputTokens, reasoningTokens }: LanguageModelV2Usage): LanguageModelV4Usage {
+function liftUsage({
+  inputTokens,
+  outputTokens,
+  cachedInputTokens,
+  reasoningTokens
+}: LanguageModelV2Usage): LanguageModelV4Usage {
   return {
-    inputTokens: { total: inputTokens, noCache: undefined, cacheRead: cachedInputTokens, cacheWrite: undefined },
+    inputTokens: {
+      total: inputTokens,
+      noCache: undefined,
+      cacheRead: cachedInputTokens,
+      cacheWrite: undefined
+    },
     outputTokens: { total: outputTokens, text: undefined, reasoning: reasoningTokens }
   }
 }
@@ -91,9 +106,15 @@ function lowerOptions({ reasoning: _, prompt, ...options }: LanguageModelV4CallO
 
 function lowerMessage(message: LanguageModelV4Message) {
   if (message.role !== 'user') return message
-  return { ...message, content: message.content.map((part) => (part.type === 'file' ? lowerFile(part) : part)) }
+  return {
+    ...message,
+    content: message.content.map((part) => (part.type === 'file' ? lowerFile(part) : part))
+  }
 }
 
 function lowerFile(part: LanguageModelV4FilePart) {
-  return { ...part, data: part.data.type === 'url' ? part.data.url : part.data.type === 'data' ? part.data.data : '' }
+  return {
+    ...part,
+    data: part.data.type === 'url' ? part.data.url : part.data.type === 'data' ? part.data.data : ''
+  }
 }

@@ -115,7 +115,13 @@ export class ModelAnswer {
     return { type, text } as const
   }
 
-  #call({ toolCallId: givenId, toolName, input, providerExecuted, providerMetadata }: LanguageModelV4ToolCall) {
+  #call({
+    toolCallId: givenId,
+    toolName,
+    input,
+    providerExecuted,
+    providerMetadata
+  }: LanguageModelV4ToolCall) {
     this.begun = true
     // The provider runs its own tools and goes on by itself.
     if (providerExecuted) return undefined

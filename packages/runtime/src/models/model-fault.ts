@@ -53,7 +53,10 @@ export function toModelFault(thrown: unknown): ModelFault {
       : fault(new RUN_ERR_MODEL_REFUSED(), false)
   }
   if (chain.some(isNetworkFault)) return fault(new RUN_ERR_MODEL_UNREACHABLE(), true)
-  return fault(new RUN_ERR_MODEL_FAILED(), codes.some((code) => OVERLOADED.test(code)))
+  return fault(
+    new RUN_ERR_MODEL_FAILED(),
+    codes.some((code) => OVERLOADED.test(code))
+  )
 }
 
 type Loose = Record<string, unknown>
@@ -83,7 +86,9 @@ function isNetworkFault({ isRetryable, code, name, message }: Loose): boolean {
 
 // Words without digits: a key is no such thing.
 function wordsOf({ code, type }: Loose): string[] {
-  return [code, type].filter((word): word is string => typeof word === 'string' && /^[A-Za-z_.]{1,48}$/.test(word))
+  return [code, type].filter(
+    (word): word is string => typeof word === 'string' && /^[A-Za-z_.]{1,48}$/.test(word)
+  )
 }
 
 function detailsOf(chain: Loose[], statusCode: number | undefined, codes: string[]): FaultDetails {

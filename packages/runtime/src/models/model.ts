@@ -38,7 +38,9 @@ export function resolveModel(model: Model | ModelFunction, provider?: string): R
 
 function requireModel(model: unknown): Model {
   if (typeof model === 'string') {
-    throw new RUN_ERR_BAD_MODEL('a string; pass the model itself, e.g. openai("gpt-5-mini") of @ai-sdk/openai')
+    throw new RUN_ERR_BAD_MODEL(
+      'a string; pass the model itself, e.g. openai("gpt-5-mini") of @ai-sdk/openai'
+    )
   }
   const { specificationVersion: version, doStream } = (model ?? {}) as Partial<Model>
   if (typeof doStream !== 'function') throw new RUN_ERR_BAD_MODEL('it has no doStream')

@@ -14,7 +14,12 @@ export interface Retry {
  * Milliseconds until the attempt after this one: what the provider asked for, else exponential backoff with full
  * jitter. Undefined when there is to be none.
  */
-export function retryDelay(fault: ModelFault, attempt: number, retry: Retry, random = Math.random): number | undefined {
+export function retryDelay(
+  fault: ModelFault,
+  attempt: number,
+  retry: Retry,
+  random = Math.random
+): number | undefined {
   const { transient, retryAfter } = fault
   if (!transient || attempt >= retry.attempts) return undefined
   if (retryAfter !== undefined && retryAfter > 0) return retryAfter > retry.maxDelay ? undefined : retryAfter

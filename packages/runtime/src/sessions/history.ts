@@ -16,7 +16,10 @@ const CHARACTERS_PER_TOKEN = 4
  * The newest messages within the limits, from a user message on. Tool calls and their results stay together: a result
  * without its call is dropped, and so is a call without its result.
  */
-export function cutHistory(messages: readonly SessionMessage[], { maxTokens, maxMessages }: HistoryLimits): SessionMessage[] {
+export function cutHistory(
+  messages: readonly SessionMessage[],
+  { maxTokens, maxMessages }: HistoryLimits
+): SessionMessage[] {
   let from = Math.max(0, messages.length - maxMessages)
   if (maxTokens !== Infinity) from = Math.max(from, firstWithin(messages, maxTokens))
   while (from < messages.length && messages[from]!.role !== 'user') from++
@@ -42,7 +45,7 @@ function lengthOf(message: SessionMessage): number {
 
 function pairUp(messages: readonly SessionMessage[], from: number): SessionMessage[] {
   const kept: SessionMessage[] = []
-  for (let at = from; at < messages.length; ) {
+  for (let at = from; at < messages.length;) {
     const message = messages[at++]!
     if (message.role === 'tool') continue
     if (message.role === 'user' || !message.toolCalls?.length) {

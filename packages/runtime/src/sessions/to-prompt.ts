@@ -41,16 +41,24 @@ export function toUserMessage(
 }
 
 /** What came of a tool call, as a model is shown it. */
-export function toResultOutput(result: unknown, error: ToolError | undefined): LanguageModelV4ToolResultOutput {
+export function toResultOutput(
+  result: unknown,
+  error: ToolError | undefined
+): LanguageModelV4ToolResultOutput {
   if (error !== undefined) return { type: 'error-text', value: error.message }
-  return typeof result === 'string' ? { type: 'text', value: result } : { type: 'json', value: (result ?? null) as never }
+  return typeof result === 'string'
+    ? { type: 'text', value: result }
+    : { type: 'json', value: (result ?? null) as never }
 }
 
 function toUserPart(part: ContentPart | ContentReference): LanguageModelV4TextPart | LanguageModelV4FilePart {
   if (part.type === 'text') return { type: 'text', text: part.text }
   if ('sha256' in part) return { type: 'text', text: describe(part) }
   const { mimeType: mediaType, filename } = part
-  const data = 'url' in part ? { type: 'url' as const, url: toUrl(part.url) } : { type: 'data' as const, data: part.data }
+  const data =
+    'url' in part
+      ? { type: 'url' as const, url: toUrl(part.url) }
+      : { type: 'data' as const, data: part.data }
   return { type: 'file', mediaType, data, ...(filename !== undefined && { filename }) }
 }
 
@@ -60,7 +68,8 @@ function describe({ type, filename, mimeType, size }: ContentReference): string 
 
 function toUrl(text: string): URL {
   const url = URL.parse(text)
-  if (url?.protocol !== 'https:' && url?.protocol !== 'http:') throw new RUN_ERR_BAD_INPUT('a url is not of http or https')
+  if (url?.protocol !== 'https:' && url?.protocol !== 'http:')
+    throw new RUN_ERR_BAD_INPUT('a url is not of http or https')
   return url
 }
 

@@ -36,7 +36,11 @@ export class Turn {
   }
 
   /** Waits for the session, loads its history and adds the input. @throws RUN_ERR_STORE, RUN_ERR_BAD_INPUT */
-  async begin(input: MessageInput, limits: HistoryLimits, system: LanguageModelV4Message | undefined): Promise<void> {
+  async begin(
+    input: MessageInput,
+    limits: HistoryLimits,
+    system: LanguageModelV4Message | undefined
+  ): Promise<void> {
     const user = toUserMessage(input)
     this.#unlock = await this.#ask(() => this.#store.lock(this.#key, this.#guard.signal))
     const history = await this.#ask(() => this.#store.load(this.#key, limits.maxMessages))
@@ -48,7 +52,8 @@ export class Turn {
 
   /** Adds one step: the model's answer, and what came of its tool calls. */
   add(answer: ModelAnswer, outcomes: readonly ToolOutcome[]): void {
-    for (const { call, editedArgs } of outcomes) if (editedArgs !== undefined) call.promptPart.input = editedArgs
+    for (const { call, editedArgs } of outcomes)
+      if (editedArgs !== undefined) call.promptPart.input = editedArgs
     this.#said.push(...toSessionStep(answer, outcomes))
     if (outcomes.length === 0) return
     const results = outcomes.map(({ call: { promptPart }, result, error }) => ({

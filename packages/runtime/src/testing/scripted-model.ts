@@ -78,7 +78,7 @@ export function scriptedModel(script: Script, options: ScriptedModelOptions = {}
       if (record) calls.push(call)
       const turn = turnAt(call, index++)
       if (turn.hangs === 'call') return new Promise<never>(() => {})
-      if (turn.rejects !== undefined) throw turn.rejects
+      if ('rejects' in turn) throw turn.rejects
       return { stream: playParts(toStreamParts(turn), turn, call.abortSignal) }
     }
   }

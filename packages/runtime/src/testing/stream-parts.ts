@@ -34,10 +34,14 @@ function* generate(turn: ScriptedTurn): Generator<LanguageModelV4StreamPart> {
     }
   }
   if (turn.errorPart !== undefined) yield { type: 'error', error: turn.errorPart }
-  else if (turn.breaks === undefined && turn.hangs === undefined && turn.finish !== false) yield toFinish(turn, text.length)
+  else if (turn.breaks === undefined && turn.hangs === undefined && turn.finish !== false)
+    yield toFinish(turn, text.length)
 }
 
-function toFinish({ finishReason, toolCalls = [], usage }: ScriptedTurn, chunks: number): LanguageModelV4StreamPart {
+function toFinish(
+  { finishReason, toolCalls = [], usage }: ScriptedTurn,
+  chunks: number
+): LanguageModelV4StreamPart {
   const { promptTokens, completionTokens } = usage ?? { promptTokens: 10, completionTokens: chunks }
   return {
     type: 'finish',

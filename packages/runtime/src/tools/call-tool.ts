@@ -118,7 +118,7 @@ class ToolAttempt {
     this.#startedAt = performance.now()
     const { promise: stopped, reject: stop } = Promise.withResolvers<never>()
     const end = (reason: unknown) => {
-      stop(reason as Error)
+      stop(reason)
       this.#controller.abort(reason)
     }
     const timer = setTimeout(() => end(new RUN_ERR_TOOL_TIMEOUT(tool.timeout)), tool.timeout)

@@ -6,16 +6,23 @@ import { RUN_ERR_BAD_TOOL } from '../errors.ts'
 export type CheckInput = (args: unknown) => string | undefined
 
 const MOST_FAULTS = 5
-const ajv = formats.default(new Ajv({ strict: false, allErrors: true, addUsedSchema: false, logger: false }))
+const AJV_OPTIONS = {
+  strict: false,
+  allErrors: true,
+  logger: false,
+  meta: false,
+  validateSchema: false
+} as const
 
 /** Compiles the schema of a tool's arguments. @throws RUN_ERR_BAD_TOOL when it is no JSON Schema of an object */
 export function compileInput(name: string, schema: Record<string, unknown>): CheckInput {
-  if (schema['type'] !== 'object') throw new RUN_ERR_BAD_TOOL(`the input of "${name}" is no schema of an object`)
+  if (schema['type'] !== 'object')
+    throw new RUN_ERR_BAD_TOOL(`the input of "${name}" is no schema of an object`)
   try {
-    const check = ajv.compile(schema)
-    // Its cache would hold the schemas of short-lived tools for ever.
-    ajv.removeSchema(schema)
-    return (args) => (check(args) ? undefined : (check.errors ?? []).slice(0, MOST_FAULTS).map(describe).join('; '))
+    // A shared one would mix up the `$id`s of tools, and hold the schemas of short-lived ones for ever.
+    const check = formats.default(new Ajv(AJV_OPTIONS)).compile(schema)
+    return (args) =>
+      check(args) ? undefined : (check.errors ?? []).slice(0, MOST_FAULTS).map(describe).join('; ')
   } catch (err) {
     throw new RUN_ERR_BAD_TOOL(`the input of "${name}": ${(err as Error).message}`)
   }

@@ -57,7 +57,15 @@ export interface Tool {
  */
 export function defineTool<S extends TSchema>(definition: ToolDefinition<S>): Tool {
   requireOptions(ToolOptionsSchema, definition, RUN_ERR_BAD_TOOL)
-  const { name, description, input, execute, approval, timeout = 60_000, maxOutputBytes = 262_144 } = definition
+  const {
+    name,
+    description,
+    input,
+    execute,
+    approval,
+    timeout = 60_000,
+    maxOutputBytes = 262_144
+  } = definition
   const inputSchema = JSON.parse(JSON.stringify(input)) as Record<string, unknown>
   return Object.freeze({
     name,

@@ -5,7 +5,8 @@ export function parseArgs(text: string): { args: unknown; fault?: string } {
   if (typeof text !== 'string' || text.trim() === '') return { args: {} }
   try {
     const args: unknown = JSON.parse(text)
-    if (isDeeperThan(args, MAX_DEPTH)) return { args: text, fault: `they are nested deeper than ${MAX_DEPTH}` }
+    if (isDeeperThan(args, MAX_DEPTH))
+      return { args: text, fault: `they are nested deeper than ${MAX_DEPTH}` }
     return { args }
   } catch (err) {
     return { args: text, fault: `they are no JSON: ${(err as Error).message}` }

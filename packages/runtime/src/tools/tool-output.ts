@@ -13,7 +13,8 @@ export function toToolOutput(value: unknown, maxBytes: number): unknown {
   if (bytes > maxBytes) throw new RUN_ERR_TOOL_OUTPUT_TOO_LARGE(bytes, maxBytes)
   if (typeof value === 'string') return value
   const output: unknown = JSON.parse(text)
-  if (isDeeperThan(output, MAX_DEPTH)) throw new RUN_ERR_TOOL_BAD_OUTPUT(`it is nested deeper than ${MAX_DEPTH}`)
+  if (isDeeperThan(output, MAX_DEPTH))
+    throw new RUN_ERR_TOOL_BAD_OUTPUT(`it is nested deeper than ${MAX_DEPTH}`)
   return output
 }
 
@@ -40,7 +41,8 @@ const MAX_MESSAGE = 1_000
 /** The message of whatever was thrown, at most 1,000 characters; it may be anything, also something that throws itself. */
 export function messageOf(thrown: unknown, otherwise: string): string {
   try {
-    const message = typeof thrown === 'string' ? thrown : (thrown as { message?: unknown } | null | undefined)?.message
+    const message =
+      typeof thrown === 'string' ? thrown : (thrown as { message?: unknown } | null | undefined)?.message
     if (typeof message === 'string' && message !== '') return message.slice(0, MAX_MESSAGE).toWellFormed()
   } catch {
     // A getter or a Proxy that throws has no message.

@@ -13,7 +13,10 @@ const echo = defineTool({
 const callEcho = (value: unknown) => ({ toolCalls: [{ toolName: 'echo', args: { value } }] })
 
 t.test('an answer without tools', async (t) => {
-  const { agent, model } = makeAgent({ text: ['Hel', 'lo'], reasoning: 'Greet.' }, { instructions: 'Be brief.' })
+  const { agent, model } = makeAgent(
+    { text: ['Hel', 'lo'], reasoning: 'Greet.' },
+    { instructions: 'Be brief.' }
+  )
   const { parts } = await collect(agent.stream('Hi'))
   const usage = { promptTokens: 10, completionTokens: 2, totalTokens: 12 }
   t.strictSame(parts, [
@@ -32,9 +35,12 @@ t.test('an answer without tools', async (t) => {
 })
 
 t.test('the model sees what its tools gave, until it answers', async (t) => {
-  const { agent, model } = makeAgent([{ text: 'Let me see.', ...callEcho(1) }, callEcho({ a: [2] }), 'Done.'], {
-    tools: [echo]
-  })
+  const { agent, model } = makeAgent(
+    [{ text: 'Let me see.', ...callEcho(1) }, callEcho({ a: [2] }), 'Done.'],
+    {
+      tools: [echo]
+    }
+  )
   const { types, parts, text } = await collect(agent.stream('Go'))
   t.strictSame(types, [
     ...['step.start', 'text', 'tool.call', 'step', 'tool.result'],
@@ -55,7 +61,9 @@ t.test('the model sees what its tools gave, until it answers', async (t) => {
     },
     {
       role: 'tool',
-      content: [{ type: 'tool-result', toolCallId: 'call-1', toolName: 'echo', output: { type: 'json', value: 1 } }]
+      content: [
+        { type: 'tool-result', toolCallId: 'call-1', toolName: 'echo', output: { type: 'json', value: 1 } }
+      ]
     }
   ])
   t.equal(third?.prompt.length, 5)
@@ -98,7 +106,9 @@ t.test('finish reasons', async (t) => {
 })
 
 t.test('instructions may be a function of the run', async (t) => {
-  const { agent, model } = makeAgent('Hi.', { instructions: async ({ principal }) => `You serve ${principal.sub}.` })
+  const { agent, model } = makeAgent('Hi.', {
+    instructions: async ({ principal }) => `You serve ${principal.sub}.`
+  })
   await agent.run('Hello', makeContext({ principal: { sub: 'ann', scopes: [] } }).context)
   t.match(model.calls[0]?.prompt[0], { role: 'system', content: 'You serve ann.' })
   const failing = makeAgent('Hi.', { instructions: () => Promise.reject(new Error('no file')) })
@@ -107,7 +117,12 @@ t.test('instructions may be a function of the run', async (t) => {
 })
 
 t.test('settings go to every model call', async (t) => {
-  const settings = { temperature: 0.2, maxOutputTokens: 50, stopSequences: ['END'], providerOptions: { x: { y: 1 } } }
+  const settings = {
+    temperature: 0.2,
+    maxOutputTokens: 50,
+    stopSequences: ['END'],
+    providerOptions: { x: { y: 1 } }
+  }
   const { agent, model } = makeAgent([callEcho(1), 'Done.'], { settings, tools: [echo] })
   await agent.run('Go')
   for (const call of model.calls) t.match(call, settings)
@@ -139,7 +154,13 @@ t.test('reasoning goes back to the model with what its provider wants back', asy
           { type: 'reasoning-end', id: '1' },
           { type: 'text-start', id: '2' },
           { type: 'text-end', id: '2' },
-          { type: 'tool-call', toolCallId: 'c', toolName: 'echo', input: '{"value":1}', providerMetadata: signed },
+          {
+            type: 'tool-call',
+            toolCallId: 'c',
+            toolName: 'echo',
+            input: '{"value":1}',
+            providerMetadata: signed
+          },
           {
             type: 'finish',
             finishReason: { unified: 'tool-calls', raw: 'x' },
@@ -165,7 +186,9 @@ t.test('a canceled run', async (t) => {
   t.test('before it begins', async (t) => {
     const { agent, model } = makeAgent('Hello.')
     const reason = new Error('gone')
-    const { parts, error } = await collect(agent.stream('Hi', makeContext({ signal: AbortSignal.abort(reason) }).context))
+    const { parts, error } = await collect(
+      agent.stream('Hi', makeContext({ signal: AbortSignal.abort(reason) }).context)
+    )
     t.equal(error, reason)
     t.equal(parts.length, 0)
     t.equal(model.calls.length, 0)
@@ -197,8 +220,9 @@ t.test('a canceled run', async (t) => {
   })
 })
 
+const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+
 t.test('nothing is left of a run: no listener, no timer', async (t) => {
-  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
   const { agent } = makeAgent([callEcho(1), 'Done.'], { tools: [echo] })
   const { context } = makeContext({ signal: new AbortController().signal })
   const before = timers()

@@ -27,7 +27,7 @@ t.test('registers itself in the given registry, or nowhere', async (t) => {
   const agent = new Agent({ name: 'mine', model, registry })
   t.equal(registry.get('agent', 'mine'), agent)
   t.equal(globalRegistry.get('agent', 'mine'), undefined)
-  new Agent({ name: 'nowhere', model, register: false })
+  t.equal(new Agent({ name: 'nowhere', model, register: false }).name, 'nowhere')
   t.equal(globalRegistry.get('agent', 'nowhere'), undefined)
 })
 
@@ -63,6 +63,8 @@ t.test('tells of itself without its instructions', async (t) => {
   })
 })
 
+const construct = (options: unknown): unknown => Reflect.construct(Agent, [options])
+
 t.test('a bad option is an error that names it', async (t) => {
   const bad: [options: object, says: RegExp][] = [
     [{ colour: 'red' }, /colour/],
@@ -89,22 +91,28 @@ t.test('a bad option is an error that names it', async (t) => {
     const make = () => new Agent({ name: 'bad', model, register: false, ...options })
     t.throws(make, { code: 'RUN_ERR_BAD_AGENT', message }, JSON.stringify(options))
   }
-  t.throws(() => new Agent(undefined as never), { code: 'RUN_ERR_BAD_AGENT' })
+  t.throws(() => construct(undefined), { code: 'RUN_ERR_BAD_AGENT' })
   t.throws(() => new Agent({ name: 'a/b', model, register: false }), { code: 'REG_ERR_BAD_NAME' })
-  t.throws(() => new Agent({ model, register: false } as never), { code: 'RUN_ERR_BAD_AGENT', message: /name/ })
+  t.throws(() => construct({ model, register: false }), {
+    code: 'RUN_ERR_BAD_AGENT',
+    message: /name/
+  })
 })
 
 t.test('options are not changed', async (t) => {
   const options = { name: 'kept', model, register: false, tools: [add], retry: { attempts: 2 } }
   const before = { ...options, retry: { ...options.retry }, tools: [...options.tools] }
-  new Agent(options)
+  t.ok(new Agent(options))
   t.strictSame(options, before)
 })
 
 t.test('run collects what stream gives', async (t) => {
-  const { agent } = makeAgent([{ toolCalls: [{ toolName: 'add', args: { a: 1, b: 2 } }] }, { text: ['It is', ' 3.'] }], {
-    tools: [add]
-  })
+  const { agent } = makeAgent(
+    [{ toolCalls: [{ toolName: 'add', args: { a: 1, b: 2 } }] }, { text: ['It is', ' 3.'] }],
+    {
+      tools: [add]
+    }
+  )
   const result = await agent.run('1 + 2?')
   t.match(result, {
     text: 'It is 3.',
@@ -125,7 +133,16 @@ t.test('run rejects with what the stream throws', async (t) => {
 
 t.test('input that is no message is refused', async (t) => {
   const { agent, model } = makeAgent('Hello.')
-  const bad = ['', [], 5, null, undefined, { text: 'x' }, [{ type: 'text' }], [{ type: 'image', mimeType: 'image/png' }]]
+  const bad = [
+    '',
+    [],
+    5,
+    null,
+    undefined,
+    { text: 'x' },
+    [{ type: 'text' }],
+    [{ type: 'image', mimeType: 'image/png' }]
+  ]
   for (const input of bad) await t.rejects(agent.run(input), { code: 'RUN_ERR_BAD_INPUT', statusCode: 400 })
   for (const url of ['nonsense', 'file:///etc/passwd', 'data:text/plain,x'])
     await t.rejects(agent.run([{ type: 'file', mimeType: 'a/b', url }]), { code: 'RUN_ERR_BAD_INPUT' })

@@ -14,7 +14,8 @@ export async function startChatServer(t: { teardown(fn: () => unknown): void }, 
     request.on('data', (chunk: Buffer) => (body += chunk.toString()))
     request.on('end', () => {
       bodies.push(JSON.parse(body) as Record<string, unknown>)
-      answers[Math.min(bodies.length, answers.length) - 1]!(reply, request)
+      const answerIt = answers.at(Math.min(bodies.length, answers.length) - 1)
+      answerIt?.(reply, request)
     })
   })
   server.listen(0, '127.0.0.1')

@@ -1,4 +1,10 @@
-import { createContext, createEventBus, createMemoryStores, type ContextOptions, type YieldedPart } from '@svc/registry'
+import {
+  createContext,
+  createEventBus,
+  createMemoryStores,
+  type ContextOptions,
+  type YieldedPart
+} from '@svc/registry'
 import { Agent, type AgentOptions } from '@svc/runtime'
 import { scriptedModel, type Script, type ScriptedModel } from '@svc/runtime/testing'
 
@@ -17,14 +23,21 @@ export function makeContext(options: ContextOptions = {}) {
   const at = (level: string) => (details: object, message?: string) =>
     void logged.push({ level, details: { ...details }, message })
   const log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
-  const context = createContext({ log, stores: createMemoryStores(), events: createEventBus(log), ...options })
+  const context = createContext({
+    log,
+    stores: createMemoryStores(),
+    events: createEventBus(log),
+    ...options
+  })
   return { context, logged }
 }
 
 /** Every part of a stream; with what it threw at the end, where it did. */
 export async function collect(stream: AsyncIterable<YieldedPart>) {
   const parts: YieldedPart[] = []
-  let error: (Error & { code?: string; statusCode?: number; retryable?: boolean; retryAfter?: number }) | undefined
+  let error:
+    | (Error & { code?: string; statusCode?: number; retryable?: boolean; retryAfter?: number })
+    | undefined
   try {
     for await (const part of stream) parts.push(part)
   } catch (err) {

@@ -8,7 +8,9 @@ const retry = { attempts: 3, baseDelay: 1, maxDelay: 5 }
 const overloaded = { type: 'overloaded_error', message: 'SECRET' }
 
 t.test('an error part before the first content is tried again like a throw', async (t) => {
-  const { agent } = makeAgent([{ errorPart: overloaded }, { breaks: { code: 'ECONNRESET' } }, 'Hello.'], { retry })
+  const { agent } = makeAgent([{ errorPart: overloaded }, { breaks: { code: 'ECONNRESET' } }, 'Hello.'], {
+    retry
+  })
   const { ofType, text } = await collect(agent.stream('Hi'))
   t.equal(text, 'Hello.')
   t.strictSame(
@@ -56,7 +58,12 @@ t.test('a model that does not keep to its specification', async (t) => {
     const agent = new Agent({ name: 'odd', model, register: false, retry })
     await t.rejects(agent.run('Hi'), { code: 'RUN_ERR_MODEL_FAILED', message: 'The model provider failed' })
   }
-  const throws = { ...scriptedModel('x'), doStream: () => { throw new Error('SECRET') } } as LanguageModelV4
+  const throws = {
+    ...scriptedModel('x'),
+    doStream: () => {
+      throw new Error('SECRET')
+    }
+  } as LanguageModelV4
   const { error } = await collect(new Agent({ name: 'odd', model: throws, register: false }).stream('Hi'))
   t.match(error, { code: 'RUN_ERR_MODEL_FAILED' })
   t.notMatch(String(error?.stack), 'SECRET')
@@ -78,7 +85,10 @@ t.test('time-outs end a model that ignores its signal', async (t) => {
 })
 
 t.test('tokens that keep coming hold the time-out off, pings do not', async (t) => {
-  const slow = makeAgent({ text: Array.from({ length: 8 }, () => 'x'), delay: 15 }, { timeout: { betweenTokens: 60 } })
+  const slow = makeAgent(
+    { text: Array.from({ length: 8 }, () => 'x'), delay: 15 },
+    { timeout: { betweenTokens: 60 } }
+  )
   t.equal((await slow.agent.run('Hi')).text, 'xxxxxxxx')
   const parts: LanguageModelV4StreamPart[] = [
     { type: 'text-delta', id: '1', delta: 'x' },

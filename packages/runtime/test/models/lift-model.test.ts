@@ -15,7 +15,13 @@ const input = [
   { type: 'file' as const, mimeType: 'a/b', url: 'https://example.org/x' }
 ]
 const lowered = [
-  { role: 'user', content: [{ type: 'file', mediaType: 'image/png', data: 'aGk=' }, { type: 'file', data: new URL('https://example.org/x') }] }
+  {
+    role: 'user',
+    content: [
+      { type: 'file', mediaType: 'image/png', data: 'aGk=' },
+      { type: 'file', data: new URL('https://example.org/x') }
+    ]
+  }
 ]
 const noGenerate = () => Promise.reject(new Error('not called'))
 
@@ -73,15 +79,19 @@ t.test('a model of V2', async (t) => {
   const agent = makeAgent(model)
   t.match(await agent.run(input), { text: 'Hello', finishReason: 'length', usage })
   t.match(calls[0]?.prompt, lowered)
-  t.notOk('reasoning' in calls[0]!, 'is no option of V2')
+  t.notOk(Object.hasOwn(calls[0] ?? {}, 'reasoning'), 'is no option of V2')
   t.equal(agent.describe().model, 'old-2')
 })
 
 t.test('a model of V3', async (t) => {
-  const { model, calls } = modelV3({ type: 'finish', finishReason: { unified: 'stop', raw: 'end' }, usage: usageV3 })
+  const { model, calls } = modelV3({
+    type: 'finish',
+    finishReason: { unified: 'stop', raw: 'end' },
+    usage: usageV3
+  })
   t.match(await makeAgent(model).run(input), { text: 'Hello', finishReason: 'stop', usage })
   t.match(calls[0]?.prompt, lowered)
-  t.notOk('reasoning' in calls[0]!)
+  t.notOk(Object.hasOwn(calls[0] ?? {}, 'reasoning'))
 })
 
 t.test('the way in which earlier adapters say that their provider’s stream was cut off', async (t) => {

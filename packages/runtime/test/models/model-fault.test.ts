@@ -27,7 +27,8 @@ t.test('by what an error part says', async (t) => {
   t.strictSame(codeOf({ type: 'overloaded_error', message: 'x' }), ['RUN_ERR_MODEL_FAILED', true])
   t.strictSame(codeOf({ error: { type: 'server_error' } }), ['RUN_ERR_MODEL_FAILED', true])
   t.strictSame(codeOf({ type: 'invalid_request_error' }), ['RUN_ERR_MODEL_FAILED', false])
-  for (const odd of [undefined, null, 'overloaded', 5, [], () => {}]) t.strictSame(codeOf(odd), ['RUN_ERR_MODEL_FAILED', false])
+  for (const odd of [undefined, null, 'overloaded', 5, [], () => {}])
+    t.strictSame(codeOf(odd), ['RUN_ERR_MODEL_FAILED', false])
 })
 
 t.test('an error that is its own cause ends somewhere', async (t) => {

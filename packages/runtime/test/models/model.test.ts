@@ -4,7 +4,12 @@ import t from 'tap'
 import { makeContext } from '../helpers/make-agent.ts'
 
 const make = (model: unknown, provider?: string) =>
-  new Agent({ name: 'm', model: model as Model, register: false, ...(provider !== undefined && { provider }) })
+  new Agent({
+    name: 'm',
+    model: model as Model,
+    register: false,
+    ...(provider !== undefined && { provider })
+  })
 
 t.test('only models and functions are models', async (t) => {
   const bad: [unknown, RegExp][] = [

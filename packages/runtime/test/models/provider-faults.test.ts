@@ -8,7 +8,11 @@ import { collect, makeContext } from '../helpers/make-agent.ts'
 
 const quick = { attempts: 3, baseDelay: 1, maxDelay: 2_000 }
 
-async function runWith(t: { teardown(fn: () => unknown): void }, answers: Answer[], options: Partial<AgentOptions> = {}) {
+async function runWith(
+  t: { teardown(fn: () => unknown): void },
+  answers: Answer[],
+  options: Partial<AgentOptions> = {}
+) {
   const server = await startChatServer(t, answers)
   const agent = new Agent({ name: 'remote', model: server.model, register: false, retry: quick, ...options })
   const { context, logged } = makeContext()
@@ -17,7 +21,8 @@ async function runWith(t: { teardown(fn: () => unknown): void }, answers: Answer
   return { ...run, ...server, logged, ms: performance.now() - begun }
 }
 
-const attempts = (run: Awaited<ReturnType<typeof runWith>>) => run.ofType('step.start').map((part) => part.attempt)
+const attempts = (run: Awaited<ReturnType<typeof runWith>>) =>
+  run.ofType('step.start').map((part) => part.attempt)
 
 t.test('an answer, with its usage', async (t) => {
   const run = await runWith(t, [answer('Hel', 'lo')])
@@ -54,7 +59,9 @@ t.test('429, then an answer', async (t) => {
   const run = await runWith(t, [refuse(429), answer('Hello')])
   t.equal(run.text, 'Hello')
   t.strictSame(attempts(run), [1, 2])
-  t.match(run.logged, [{ level: 'warn', details: { statusCode: 429, attempt: 1 }, message: 'model call failed' }])
+  t.match(run.logged, [
+    { level: 'warn', details: { statusCode: 429, attempt: 1 }, message: 'model call failed' }
+  ])
 })
 
 t.test('429 with Retry-After: the next attempt comes then, and not before', async (t) => {
@@ -95,12 +102,14 @@ t.test('other 4xx are not retried', async (t) => {
   }
 })
 
+const reset: Answer = (_reply, request) => void request.socket.resetAndDestroy()
+
+const resetAfterHeaders: Answer = (reply, request) => {
+  begin(reply, ': hello\n\n')
+  setImmediate(() => request.socket.resetAndDestroy())
+}
+
 t.test('a connection that is reset before the first token is tried again', async (t) => {
-  const reset: Answer = (_reply, request) => void request.socket.resetAndDestroy()
-  const resetAfterHeaders: Answer = (reply, request) => {
-    begin(reply, ': hello\n\n')
-    setImmediate(() => request.socket.resetAndDestroy())
-  }
   const mended = await runWith(t, [reset, resetAfterHeaders, answer('Hello')])
   t.equal(mended.text, 'Hello')
   t.strictSame(attempts(mended), [1, 2, 3])
@@ -133,7 +142,9 @@ t.test('a stream that breaks after its first token fails, and is not tried again
     },
     'an error inside': (reply) => {
       begin(reply, chunk({ role: 'assistant', content: 'Hel' }))
-      reply.end('data: {"error":{"message":"SECRET overloaded","type":"server_error","code":null,"param":null}}\n\n')
+      reply.end(
+        'data: {"error":{"message":"SECRET overloaded","type":"server_error","code":null,"param":null}}\n\n'
+      )
     }
   }
   for (const [name, way] of Object.entries(ways)) {
@@ -145,11 +156,12 @@ t.test('a stream that breaks after its first token fails, and is not tried again
   }
 })
 
+const html: Answer = (reply) => {
+  reply.writeHead(200, { 'content-type': 'text/html' })
+  reply.end('<html>Gateway</html>')
+}
+
 t.test('garbage instead of a stream never counts as an answer', async (t) => {
-  const html: Answer = (reply) => {
-    reply.writeHead(200, { 'content-type': 'text/html' })
-    reply.end('<html>Gateway</html>')
-  }
   const run = await runWith(t, [html])
   t.match(run.error, { statusCode: 502 })
   t.notOk(run.types.includes('finish'))
@@ -157,20 +169,24 @@ t.test('garbage instead of a stream never counts as an answer', async (t) => {
   t.equal(mended.text, 'Hello')
 })
 
+const silent: Answer = () => {}
+
+const pinging: Answer = (reply) => {
+  begin(reply)
+  const timer = setInterval(() => reply.write(': still here\n\n'), 10)
+  reply.on('close', () => clearInterval(timer))
+}
+
+const stalls: Answer = (reply) =>
+  begin(reply, chunk({ role: 'assistant', content: 'Hel' }), chunk({ content: 'lo' }))
+
 t.test('silence', async (t) => {
-  const silent: Answer = () => {}
-  const pinging: Answer = (reply) => {
-    begin(reply)
-    const timer = setInterval(() => reply.write(': still here\n\n'), 10)
-    reply.on('close', () => clearInterval(timer))
-  }
   for (const way of [silent, pinging]) {
     const run = await runWith(t, [way], { timeout: { firstToken: 80 } })
     t.match(run.error, { code: 'RUN_ERR_FIRST_TOKEN_TIMEOUT', statusCode: 504 })
     t.ok(run.ms >= 79 && run.ms < 1_000, `${run.ms} ms`)
     t.equal(run.bodies.length, 1, 'is not tried again')
   }
-  const stalls: Answer = (reply) => begin(reply, chunk({ role: 'assistant', content: 'Hel' }), chunk({ content: 'lo' }))
   const stalled = await runWith(t, [stalls], { timeout: { betweenTokens: 80 } })
   t.equal(stalled.text, 'Hello')
   t.match(stalled.error, { code: 'RUN_ERR_TOKEN_TIMEOUT', statusCode: 504 })
@@ -183,7 +199,14 @@ t.test('a 401 that holds the key: it appears nowhere', async (t) => {
     const run = await runWith(t, [refuse(status, `Incorrect API key provided: ${KEY}`, { 'x-echo': KEY })])
     t.match(run.error, { code: 'RUN_ERR_MODEL_AUTH', statusCode: 502, retryable: false })
     t.match(run.logged, [{ details: { statusCode: status, host: /^127\.0\.0\.1/ } }])
-    const everything = [run.parts, run.logged, run.error?.stack, run.error?.message, run.error?.cause, { ...run.error }]
+    const everything = [
+      run.parts,
+      run.logged,
+      run.error?.stack,
+      run.error?.message,
+      run.error?.cause,
+      Object.entries(run.error ?? {})
+    ]
     t.notMatch(JSON.stringify(everything), KEY)
   }
 })

@@ -16,6 +16,14 @@ t.test('what a response asks to wait, in milliseconds', async (t) => {
 })
 
 t.test('what it does not say', async (t) => {
-  for (const headers of [undefined, null, 'x', {}, { 'retry-after': '' }, { 'retry-after': 'soon' }, { 'retry-after': 5 }])
+  for (const headers of [
+    undefined,
+    null,
+    'x',
+    {},
+    { 'retry-after': '' },
+    { 'retry-after': 'soon' },
+    { 'retry-after': 5 }
+  ])
     t.equal(read(headers), undefined)
 })

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { assert, integer, nat, option, property, record } from 'fast-check'
 import t from 'tap'
 import { retryDelay } from '../../src/models/retry-model.ts'
 
@@ -29,9 +29,13 @@ t.test('what is not transient is not tried again', async (t) => {
 })
 
 t.test('no wait is ever longer than the cap, or negative', async () => {
-  const numbers = fc.record({ baseDelay: fc.nat(), maxDelay: fc.nat(), attempts: fc.integer({ min: 1, max: 2_000 }) })
-  fc.assert(
-    fc.property(numbers, fc.integer({ min: 1, max: 2_000 }), fc.option(fc.nat()), (options, attempt, retryAfter) => {
+  const numbers = record({
+    baseDelay: nat(),
+    maxDelay: nat(),
+    attempts: integer({ min: 1, max: 2_000 })
+  })
+  assert(
+    property(numbers, integer({ min: 1, max: 2_000 }), option(nat()), (options, attempt, retryAfter) => {
       const delay = retryDelay({ ...fault, ...(retryAfter !== null && { retryAfter }) }, attempt, options)
       return delay === undefined || (delay >= 0 && delay <= options.maxDelay)
     })

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { answerCalculation } from './answers/answer-calculation.ts'
 import { answerClock } from './answers/answer-clock.ts'
 import { answerFromDocuments } from './answers/answer-documents.ts'
@@ -14,9 +15,11 @@ const MAX_ECHO = 120
 /** Writes the answer to a message from what the tools gave: one part for each of its questions, in their order. */
 export function composeAnswer(conversation: Conversation, understanding: Understanding): string {
   const { pieces, earlier, leftOut } = understanding
-  const answers = pieces.map((piece, index) =>
-    answerPiece(piece, [...earlier, ...pieces.slice(0, index)], conversation)
-  )
+  const answers = pieces.map((piece, index) => {
+    const same = pieces.findIndex(({ intent }) => isDeepStrictEqual(intent, piece.intent))
+    if (same < index) return 'As above.'
+    return answerPiece(piece, [...earlier, ...pieces.slice(0, index)], conversation)
+  })
   return [...notesBefore(conversation), joinAnswers(pieces, answers), ...notesAfter(conversation, leftOut)]
     .filter((text) => text !== '')
     .join('\n\n')
@@ -29,6 +32,8 @@ function answerPiece({ intent, turn }: Asked, before: readonly Asked[], conversa
     case 'capabilities':
     case 'instructions':
     case 'empty':
+    case 'unclear':
+    case 'code':
       return answerSmallTalk(intent)
     case 'calculate':
       return answerCalculation(intent, outcomes)
@@ -47,13 +52,16 @@ function answerPiece({ intent, turn }: Asked, before: readonly Asked[], conversa
       return [answerForeign(intent.language), found(intent, outcomes)].filter(Boolean).join('\n\n')
     case 'statement':
       return found(intent, outcomes) || 'I see no question in that. What would you like to know about it?'
-    case 'documents':
+    default:
       return answerFromDocuments(intent, outcomes)
   }
 }
 
 // Where a question is only guessed, nothing is said unless the documents have an answer.
-function found(intent: Extract<Asked['intent'], { query: string }>, outcomes: readonly ToolOutcome[]): string {
+function found(
+  intent: Extract<Asked['intent'], { query: string }>,
+  outcomes: readonly ToolOutcome[]
+): string {
   return sectionsToRead(intent, outcomes).length === 0 ? '' : answerFromDocuments(intent, outcomes)
 }
 
@@ -64,7 +72,7 @@ function joinAnswers(pieces: readonly Asked[], answers: readonly string[]): stri
     .map((piece, index) => {
       const answer = answers[index]!
       if (!asking.includes(piece)) return asking.length > 0 && isGreeting(piece) ? 'Hello!' : answer
-      return asking.length === 1 ? answer : `**${++number}. ${echo(piece.text)}**\n\n${answer}`
+      return asking.length === 1 ? answer : `**${++number}.** ${echo(piece.text)}\n\n${answer}`
     })
     .join('\n\n')
 }
@@ -74,7 +82,7 @@ function isGreeting({ intent }: Asked): boolean {
 }
 
 function echo(text: string): string {
-  const line = text.replace(/[*`\s]+/g, ' ').trim()
+  const line = text.replace(/\s+/g, ' ').trim()
   return line.length <= MAX_ECHO ? line : `${line.slice(0, MAX_ECHO).trimEnd()}…`
 }
 

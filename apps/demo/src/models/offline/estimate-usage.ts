@@ -1,8 +1,4 @@
-import type {
-  LanguageModelV4Prompt,
-  LanguageModelV4ToolCall,
-  LanguageModelV4Usage
-} from '@ai-sdk/provider'
+import type { LanguageModelV4Prompt, LanguageModelV4ToolCall, LanguageModelV4Usage } from '@ai-sdk/provider'
 
 const CHARACTERS_A_TOKEN = 4
 
@@ -29,5 +25,7 @@ export function estimateUsage(
 // Binary content is not read, so it costs nothing.
 function textOf(content: LanguageModelV4Prompt[number]['content']): string {
   if (typeof content === 'string') return content
-  return content.map((part) => (part.type === 'file' ? '' : 'text' in part ? part.text : JSON.stringify(part))).join('')
+  return content
+    .map((part) => (part.type === 'file' ? '' : 'text' in part ? part.text : JSON.stringify(part)))
+    .join('')
 }

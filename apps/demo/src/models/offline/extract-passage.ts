@@ -10,6 +10,7 @@ export interface Passage {
 }
 
 const WHOLE = 700
+const LONG = 1500
 const BUDGET = 900
 const MAX_ROWS = 8
 const sentences = new Intl.Segmenter('en', { granularity: 'sentence' })
@@ -21,18 +22,48 @@ const sentences = new Intl.Segmenter('en', { granularity: 'sentence' })
 export function extractPassage(heading: string, markdown: string, query: string): Passage {
   const wanted = wantedOf(query)
   const blocks = parseBlocks(markdown)
-  const inHeading = new Set([...wanted.keys()].filter((word) => scoreOf(heading, new Map([[word, wanted.get(word)!]])) > 0))
+  const inHeading = new Set(
+    [...wanted.keys()].filter((word) => scoreOf(heading, new Map([[word, wanted.get(word)!]])) > 0)
+  )
   const rest = new Map([...wanted].filter(([word]) => !inHeading.has(word)))
-  const whole = markdown.length <= WHOLE && !blocks.some((block) => block.type === 'table')
-  const narrowed = whole ? blocks : choose(blocks.map((block) => narrow(block, wanted)), wanted, rest)
+  // Where the heading says all that was asked for, the question is for the section as a whole.
+  const all = rest.size === 0 && markdown.length <= LONG
+  const whole = all || (markdown.length <= WHOLE && !blocks.some((block) => block.type === 'table'))
+  const narrowed = whole
+    ? blocks
+    : choose(
+        blocks.map((block) => narrow(block, wanted)),
+        wanted,
+        rest
+      )
   const text = narrowed.map(writeBlock).join('\n\n')
-  return { text, score: scoreOf(text, wanted) + inHeading.size * 0.5 }
+  const fits = scoreOf(`${heading}\n${text}`, wanted) + inHeading.size * 0.5
+  return { text, score: fits + (defines(heading, blocks, query) ? 1.5 : 0) }
+}
+
+// A heading or the first cell of a row that is exactly what was asked for: "What is a run?", "| `RUN_ERR_TERMINAL` |".
+function defines(heading: string, blocks: readonly Block[], query: string): boolean {
+  const wanted = termsOf(query)
+    .map(({ stem }) => stem)
+    .join(' ')
+  const names = [
+    heading,
+    ...blocks.flatMap((block) => (block.type === 'table' ? block.rows.map(([first = '']) => first) : []))
+  ]
+  return names.some(
+    (name) =>
+      termsOf(name)
+        .map(({ stem }) => stem)
+        .join(' ') === wanted
+  )
 }
 
 type Wanted = ReadonlyMap<string, ReadonlySet<string>>
 
 function wantedOf(query: string): Wanted {
-  return new Map(termsOf(query).map(({ stem, parts }) => [stem, new Set([stem, ...parts.slice(1), ...synonymsOf(stem)])]))
+  return new Map(
+    termsOf(query).map(({ stem, parts }) => [stem, new Set([stem, ...parts.slice(1), ...synonymsOf(stem)])])
+  )
 }
 
 function scoreOf(text: string, wanted: Wanted): number {
@@ -47,7 +78,8 @@ function scoreOf(text: string, wanted: Wanted): number {
 
 // A row or an item that fits stands for its table or list; a long paragraph gives its best sentences.
 function narrow(block: Block, wanted: Wanted): Block {
-  if (block.type === 'table') return { ...block, rows: best(block.rows, (row) => scoreRow(row, wanted), MAX_ROWS) }
+  if (block.type === 'table')
+    return { ...block, rows: best(block.rows, (row) => scoreRow(row, wanted), MAX_ROWS) }
   if (block.type === 'list' && block.items.join('').length > WHOLE)
     return { ...block, items: best(block.items, (item) => scoreOf(item, wanted), MAX_ROWS) }
   if (block.type === 'paragraph' && block.text.length > WHOLE) {
@@ -76,7 +108,9 @@ function best<T>(all: readonly T[], score: (one: T) => number, most: number): T[
 
 function choose(blocks: readonly Block[], wanted: Wanted, rest: Wanted): Block[] {
   // What the heading says already tells the blocks below it not apart.
-  const points = blocks.map((block) => scoreOf(writeBlock(block), rest) + scoreOf(writeBlock(block), wanted) / 10)
+  const points = blocks.map(
+    (block) => scoreOf(writeBlock(block), rest) + scoreOf(writeBlock(block), wanted) / 10
+  )
   const chosen = new Set<number>()
   let length = 0
   const take = (index: number) => {
@@ -106,7 +140,7 @@ function writeBlock(block: Block): string {
       return block.items.map((item) => `- ${item}`).join('\n')
     case 'code':
       return `\`\`\`${block.language}\n${block.text}\n\`\`\``
-    case 'table':
+    default:
       return block.rows.map((row) => `- ${writeRow(block.header, row)}`).join('\n')
   }
 }

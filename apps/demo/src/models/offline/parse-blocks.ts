@@ -11,7 +11,7 @@ const ITEM = /^\s*(?:[-*+]|\d+[.)])\s+/
 export function parseBlocks(markdown: string): Block[] {
   const blocks: Block[] = []
   const lines = markdown.split('\n')
-  for (let at = 0; at < lines.length; ) {
+  for (let at = 0; at < lines.length;) {
     const line = lines[at]!
     const fence = /^\s*(```+|~~~+)\s*(\S*)/.exec(line)
     if (line.trim() === '') at++

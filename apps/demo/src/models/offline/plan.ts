@@ -21,7 +21,7 @@ const MAX_READ = 2
 
 /** The search for what a piece wants to know. */
 export function searchCall(query: string): PlannedCall {
-  return { toolName: 'search_docs', args: { query, limit: 6 } }
+  return { toolName: 'search_docs', args: { query, limit: 5 } }
 }
 
 /** The reading of one section. */
@@ -67,7 +67,10 @@ function callsFor(intent: Intent, outcomes: readonly ToolOutcome[]): PlannedCall
     case 'foreign':
     case 'statement':
       if (intent.query === '') return []
-      return [searchCall(intent.query), ...sectionsToRead(intent, outcomes).map(({ section }) => readCall(section))]
+      return [
+        searchCall(intent.query),
+        ...sectionsToRead(intent, outcomes).map(({ section }) => readCall(section))
+      ]
     default:
       return []
   }

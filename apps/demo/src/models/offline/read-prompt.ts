@@ -30,11 +30,7 @@ export function readPrompt(prompt: LanguageModelV4Prompt): Conversation {
   return { turns, message: current?.user ?? '', files, outcomes: current?.outcomes ?? [] }
 }
 
-function readAnswer(
-  content: ContentOf<'assistant'>,
-  turn: Turn,
-  waiting: Map<string, ToolOutcome>
-): void {
+function readAnswer(content: ContentOf<'assistant'>, turn: Turn, waiting: Map<string, ToolOutcome>): void {
   for (const part of content) {
     if (part.type === 'text') turn.assistant += part.text
     else if (part.type === 'tool-result') settle(part, waiting)
@@ -66,7 +62,7 @@ function readOutput(output: LanguageModelV4ToolResultOutput): Pick<ToolOutcome, 
       return { error: output.reason ?? 'it was not permitted' }
     case 'error-text':
       return { error: messageOf(parseJson(output.value)) }
-    case 'error-json':
+    default:
       return { error: messageOf(output.value) }
   }
 }

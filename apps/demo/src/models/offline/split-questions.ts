@@ -1,6 +1,9 @@
 const START =
   "(?:what|what's|whats|who|whom|whose|where|when|why|how|which|can|could|would|should|will|does|do|did|is|are|am|was|were|has|have|may|tell|show|explain|describe|list|give|name|calculate|compute|find|define|summari[sz]e|quote|repeat|compare)"
-const STARTS = new RegExp(`^(?:(?:and|also|then|so|but|now|please|hi|hello|hey|ok|okay)[,\\s]+)*${START}\\b`, 'i')
+const STARTS = new RegExp(
+  `^(?:(?:and|also|then|so|but|now|please|hi|hello|hey|ok|okay)[,\\s]+)*${START}\\b`,
+  'i'
+)
 const JOINT = new RegExp(
   `(?:[,;]\\s*(?:and|also|then|plus)?\\s*(?:also\\s+|then\\s+|please\\s+)?|\\s+(?:and|also|then|plus)\\s+(?:also\\s+|then\\s+|please\\s+)?)(?=${START}\\b)`,
   'gi'
@@ -37,7 +40,8 @@ function joinWrapped(lines: readonly string[]): string[] {
   const joined: string[] = []
   for (const line of lines) {
     const last = joined.at(-1)
-    const goesOn = last !== undefined && last.length > 50 && !/[.?!:;]\s*$/.test(last) && /^\s*\p{Ll}/u.test(line)
+    const goesOn =
+      last !== undefined && last.length > 50 && !/[.?!:;]\s*$/.test(last) && /^\s*\p{Ll}/u.test(line)
     if (goesOn) joined[joined.length - 1] = `${last} ${line.trim()}`
     else joined.push(line)
   }

@@ -1,6 +1,7 @@
 // Places whose name is not the one of their time zone.
 const ELSEWHERE: Readonly<Record<string, string>> = {
-  'Europe/London': 'uk,united kingdom,england,great britain,britain,manchester,liverpool,edinburgh,scotland,wales',
+  'Europe/London':
+    'uk,united kingdom,england,great britain,britain,manchester,liverpool,edinburgh,scotland,wales',
   'Europe/Berlin': 'germany,munich,frankfurt,hamburg,cologne,leipzig,dresden,stuttgart,cet',
   'Europe/Paris': 'france,lyon,marseille,toulouse,nice',
   'Europe/Madrid': 'spain,barcelona,valencia,seville',
@@ -34,7 +35,8 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'Africa/Lagos': 'nigeria',
   'Africa/Nairobi': 'kenya',
   'Africa/Johannesburg': 'south africa,cape town',
-  'America/New_York': 'nyc,boston,washington,washington dc,miami,atlanta,philadelphia,florida,est,edt,eastern time',
+  'America/New_York':
+    'nyc,boston,washington,washington dc,miami,atlanta,philadelphia,florida,est,edt,eastern time',
   'America/Chicago': 'texas,houston,dallas,austin,cst,central time',
   'America/Denver': 'colorado,mst,mountain time',
   'America/Los_Angeles':

@@ -52,7 +52,7 @@ function readMessage(
   turn: number,
   before: Before
 ): Pick<Understanding, 'pieces' | 'leftOut'> {
-  const texts = splitQuestions(message)
+  const texts = splitQuestions(message).flatMap(splitComparison)
   const asked = [...before.asked]
   const pieces: Asked[] = []
   for (const text of texts.slice(0, MAX_PIECES * 4)) {
@@ -60,6 +60,8 @@ function readMessage(
     asked.push(piece)
     pieces.push(piece)
   }
+  if (pieces.length === 0)
+    pieces.push({ text: message, turn, intent: { type: message.trim() === '' ? 'empty' : 'code' } })
   const kept = withoutAsides(pieces)
   return { pieces: kept.slice(0, MAX_PIECES), leftOut: Math.max(0, kept.length - MAX_PIECES) }
 }
@@ -72,9 +74,9 @@ function readPiece(text: string, before: Before): Intent {
   return { type: 'empty' }
 }
 
-// Beside a question, what asks nothing ("I have an agent.") is no piece of its own. Statements alone are one.
+// Beside a question, what asks nothing ("I have an agent.", a smile) is no piece of its own, unless it names an error code.
+// Statements alone are one.
 function withoutAsides(pieces: Asked[]): Asked[] {
-  const isAside = ({ intent }: Asked) => intent.type === 'statement' || intent.type === 'empty'
   const kept = pieces.filter((piece) => !isAside(piece))
   if (kept.some(({ intent }) => intent.type !== 'small-talk')) return kept
   const statement = pieces.find(({ intent }) => intent.type === 'statement')
@@ -82,8 +84,22 @@ function withoutAsides(pieces: Asked[]): Asked[] {
   return kept.length > 0 ? kept : pieces.slice(0, 1)
 }
 
+function isAside({ intent, text }: Asked): boolean {
+  if (intent.type === 'small-talk') return intent.kind === 'acknowledgement'
+  return intent.type === 'empty' || (intent.type === 'statement' && !/\b[A-Z]{3,4}_ERR_[A-Z_]+\b/.test(text))
+}
+
+// "What is the difference between a run and a session?" asks for both.
+function splitComparison(text: string): string[] {
+  const both =
+    /\bdifferences? between (.{2,40}?) and (.{2,40}?)[?.\s]*$/i.exec(text) ??
+    /^compare (.{2,40}?) (?:and|with|to) (.{2,40}?)[?.\s]*$/i.exec(text)
+  if (both === null || /\d|\btime\b/.test(text)) return [text]
+  return [`What is ${both[1]}?`, `What is ${both[2]}?`]
+}
+
 function sectionsOf(outcomes: readonly ToolOutcome[]): string[] {
   return outcomes
     .filter(({ toolName }) => toolName === 'read_section')
-    .map(({ args }) => String((args as { section?: unknown } | null)?.section ?? ''))
+    .map(({ args }) => (args as { section: string }).section)
 }

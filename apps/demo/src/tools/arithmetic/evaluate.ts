@@ -77,7 +77,7 @@ function binary(operator: string, a: Decimal, b: Decimal): Decimal {
 }
 
 function call({ callee, arguments: args }: jsep.CallExpression): Decimal {
-  const name = callee.type === 'Identifier' ? String(callee['name']) : ''
+  const name = callee.type === 'Identifier' ? (callee as jsep.Identifier).name : ''
   const known = FUNCTIONS.get(name.toLowerCase())
   if (known === undefined) throw new Error(`"${name}" is no function that is known`)
   const [least, most] = known.arity

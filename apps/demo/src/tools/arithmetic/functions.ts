@@ -37,7 +37,7 @@ export const FUNCTIONS: ReadonlyMap<string, ArithmeticFunction> = new Map(
     factorial: one(factorial),
     round: { arity: [1, 2], apply: (x, places) => x.toDecimalPlaces(places?.toNumber() ?? 0) },
     log: { arity: [1, 2], apply: (x, base) => (base === undefined ? x.log(10) : x.log(base)) },
-    root: { arity: [2, 2], apply: (x, degree) => x.pow(new Decimal(1).div(degree!)) },
+    root: { arity: [2, 2], apply: (x, degree) => x.pow(new Decimal(1).div(degree)) },
     min: several((...args) => Decimal.min(...args)),
     max: several((...args) => Decimal.max(...args)),
     sum: several(sum),

@@ -1,3 +1,4 @@
+import { scoreWords, wordsOf } from '../words.ts'
 import type { MemoryItem, MemoryStore } from '../memory-store.ts'
 
 /** Bounds of the memory store in memory. */
@@ -22,7 +23,7 @@ export function createMemoryMemoryStore({ maxItems = 10_000 }: MemoryItemLimits 
     search(owner, namespace, query, limit) {
       const words = wordsOf(query)
       return of(owner, namespace)
-        .map((item) => ({ ...structuredClone(item), score: sharedWords(words, wordsOf(item.text)) }))
+        .map((item) => ({ ...structuredClone(item), score: scoreWords(item.text, words) }))
         .filter((item) => item.score > 0)
         .sort((a, b) => b.score - a.score || b.createdAt - a.createdAt)
         .slice(0, limit)
@@ -39,14 +40,4 @@ export function createMemoryMemoryStore({ maxItems = 10_000 }: MemoryItemLimits 
 
 function keyOf(owner: string, namespace: string, id: string): string {
   return JSON.stringify([owner, namespace, id])
-}
-
-function sharedWords(a: Set<string>, b: Set<string>): number {
-  let shared = 0
-  for (const word of a) if (b.has(word)) shared++
-  return shared
-}
-
-function wordsOf(text: string): Set<string> {
-  return new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu))
 }

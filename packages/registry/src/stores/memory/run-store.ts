@@ -1,4 +1,5 @@
-import { REG_ERR_BAD_CURSOR, RUN_ERR_FENCED } from '../../errors.ts'
+import { RUN_ERR_FENCED } from '../../errors.ts'
+import { formatRunCursor, parseRunCursor, type RunPosition } from '../run-cursor.ts'
 import type { RunQuery, RunStore, StoredRun } from '../run-store.ts'
 import type { MemoryRuns } from './memory-runs.ts'
 
@@ -6,7 +7,8 @@ import type { MemoryRuns } from './memory-runs.ts'
 export function createMemoryRunStore(runs: MemoryRuns): RunStore {
   return {
     create(record) {
-      if (runs.find(record.runId) !== undefined) throw new Error(`run ${record.runId} exists`)
+      if (runs.live.has(record.runId) || runs.ended.has(record.runId))
+        throw new Error(`run ${record.runId} exists`)
       const run = { record: { ...record }, entries: [], bytes: 0, steps: undefined, followers: undefined }
       runs.live.set(record.runId, run)
     },
@@ -18,7 +20,7 @@ export function createMemoryRunStore(runs: MemoryRuns): RunStore {
       const found = select(runs.all(), query)
       const page = found.slice(0, query.limit)
       const last = page.at(-1)
-      return { runs: page, nextCursor: last && found.length > page.length ? cursorOf(last) : null }
+      return { runs: page, nextCursor: last && found.length > page.length ? formatRunCursor(last) : null }
     },
     listUnfinished() {
       const unfinished = Array.from(runs.live.values(), ({ record }) => ({ ...record }))
@@ -51,7 +53,7 @@ export function createMemoryRunStore(runs: MemoryRuns): RunStore {
 }
 
 function select(all: Iterable<{ record: StoredRun }>, query: RunQuery): StoredRun[] {
-  const after = query.cursor === undefined ? undefined : parseCursor(query.cursor)
+  const after = query.cursor === undefined ? undefined : parseRunCursor(query.cursor)
   const found: StoredRun[] = []
   for (const { record } of all) {
     if (query.owner !== undefined && record.owner !== query.owner) continue
@@ -64,20 +66,6 @@ function select(all: Iterable<{ record: StoredRun }>, query: RunQuery): StoredRu
   return found.sort(newestFirst)
 }
 
-type Position = Pick<StoredRun, 'createdAt' | 'runId'>
-
-function newestFirst(a: Position, b: Position): number {
+function newestFirst(a: RunPosition, b: RunPosition): number {
   return b.createdAt - a.createdAt || (a.runId < b.runId ? 1 : a.runId > b.runId ? -1 : 0)
-}
-
-/** The cursor of the page after this run. */
-export function cursorOf({ createdAt, runId }: Position): string {
-  return `${createdAt}.${runId}`
-}
-
-/** Where a page begins. @throws REG_ERR_BAD_CURSOR */
-export function parseCursor(cursor: string): Position {
-  const [, createdAt, runId] = /^(\d{1,15})\.([\w-]{1,64})$/.exec(cursor) ?? []
-  if (createdAt === undefined || runId === undefined) throw new REG_ERR_BAD_CURSOR()
-  return { createdAt: Number(createdAt), runId }
 }

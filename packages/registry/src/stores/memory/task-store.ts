@@ -1,4 +1,4 @@
-import { REG_ERR_BAD_CURSOR } from '../../errors.ts'
+import { formatRunCursor, parseRunCursor } from '../run-cursor.ts'
 import type { PushConfig, StoredTask, TaskStore } from '../task-store.ts'
 
 /** Bounds of the task store in memory. */
@@ -24,10 +24,7 @@ export function createMemoryTaskStore({ maxTasks = 10_000 }: MemoryTaskLimits = 
       taskOfMessage.delete(messageKey(entry!.task.owner, messageId))
     entries.delete(taskId)
   }
-  const newestFirst = () =>
-    [...entries.values()]
-      .map(({ task }) => task)
-      .sort((a, b) => b.createdAt - a.createdAt || (a.taskId < b.taskId ? 1 : -1))
+  const all = () => [...entries.values()].map(({ task }) => task).sort(newestFirst)
 
   return {
     remove,
@@ -50,18 +47,24 @@ export function createMemoryTaskStore({ maxTasks = 10_000 }: MemoryTaskLimits = 
       return true
     },
     lastOfContext: (owner, contextId) =>
-      structuredClone(newestFirst().find((task) => task.owner === owner && task.contextId === contextId)),
+      structuredClone(all().find((task) => task.owner === owner && task.contextId === contextId)),
     list({ owner, contextId, limit, cursor }) {
-      const found = newestFirst().filter(
+      const found = all().filter(
         (task) =>
           (owner === undefined || task.owner === owner) &&
           (contextId === undefined || task.contextId === contextId)
       )
-      const after = cursor === undefined ? -1 : found.findIndex((task) => task.taskId === cursor)
-      if (cursor !== undefined && after === -1) throw new REG_ERR_BAD_CURSOR()
-      const tasks = found.slice(after + 1, after + 1 + limit)
-      const more = after + 1 + tasks.length < found.length
-      return { tasks: structuredClone(tasks), nextCursor: more ? tasks.at(-1)!.taskId : null }
+      const start = cursor === undefined ? undefined : parseRunCursor(cursor)
+      const rest = start
+        ? found.filter((task) => newestFirst(task, { createdAt: start.createdAt, taskId: start.runId }) > 0)
+        : found
+      const tasks = rest.slice(0, limit)
+      const last = tasks.at(-1)
+      const more = last !== undefined && rest.length > limit
+      return {
+        tasks: structuredClone(tasks),
+        nextCursor: more ? formatRunCursor({ createdAt: last.createdAt, runId: last.taskId }) : null
+      }
     },
     setPushConfig(taskId, config) {
       entries.get(taskId)?.configs.set(config.id, structuredClone(config))
@@ -74,4 +77,10 @@ export function createMemoryTaskStore({ maxTasks = 10_000 }: MemoryTaskLimits = 
 
 function messageKey(owner: string, messageId: string): string {
   return JSON.stringify([owner, messageId])
+}
+
+type Position = Pick<StoredTask, 'createdAt' | 'taskId'>
+
+function newestFirst(a: Position, b: Position): number {
+  return b.createdAt - a.createdAt || (a.taskId < b.taskId ? 1 : a.taskId > b.taskId ? -1 : 0)
 }

@@ -15,7 +15,11 @@ export function answerCalculation(
 ): string {
   const outcome = outcomeOf(outcomes, calculateCall(expression))
   if (outcome === undefined) return 'I cannot calculate that: the tool `calculate` is not available here.'
-  const shown = expression.replace(/\s*([*/^%+])\s*/g, ' $1 ').replace(/ \^ /g, '^').replace(/ %(?= |$)(?! [\w(])/g, '%').trim()
+  const shown = expression
+    .replace(/\s*([*/^%+])\s*/g, ' $1 ')
+    .replace(/ \^ /g, '^')
+    .replace(/ %(?= |$)(?! [\w(])/g, '%')
+    .trim()
   const { value, exact, error = outcome.error } = (outcome.result ?? {}) as Partial<CalculateResult>
   if (error !== undefined) return `I could not calculate ${shown}: ${error.replace(/\.$/, '')}.`
   const answer = `${shown} ${exact ? '=' : '≈'} ${value}`

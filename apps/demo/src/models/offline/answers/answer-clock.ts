@@ -28,10 +28,20 @@ export function answerClock(
 
 function tell(aspect: 'time' | 'date', label: string | undefined, outcome: ToolOutcome | undefined): string {
   if (outcome === undefined) return 'I cannot tell: the tool `current_time` is not available here.'
-  const { time, date, weekday, timeZone, utcOffset, error = outcome.error } = (outcome.result ??
-    {}) as Partial<ClockResult>
+  const {
+    time,
+    date,
+    weekday,
+    timeZone,
+    utcOffset,
+    error = outcome.error
+  } = (outcome.result ?? {}) as Partial<ClockResult>
   if (error !== undefined) return `I could not tell the time: ${error.replace(/\.$/, '')}.`
-  const where = label === undefined ? ` where this service runs (${timeZone})` : ` in ${label}`
+  const zone = utcOffset === 'UTC' ? 'UTC' : utcOffset
+  const where =
+    label === undefined
+      ? ` where this service runs (${timeZone})`
+      : ` in ${label}${label.toUpperCase() === zone ? '' : ` (${zone})`}`
   if (aspect === 'date') return `It is ${weekday}, ${date}${where}.`
-  return `It is ${time} on ${weekday}, ${date}${where}, ${utcOffset}.`
+  return `It is ${time} on ${weekday}, ${date}${where}.`
 }

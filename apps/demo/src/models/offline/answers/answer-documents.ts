@@ -27,7 +27,7 @@ export function answerFromDocuments(intent: DocumentsIntent, outcomes: readonly 
   // The first hit is the search's best guess; the second must be clearly better to come before it.
   const [best, second] = passages
   if (best === undefined) return notFound(intent, outcomes, search)
-  const chosen = second !== undefined && second.score > best.score + 0.5 ? second : best
+  const chosen = second !== undefined && second.score > best.score + 0.2 ? second : best
   const other = chosen === best ? second : best
   const also = other !== undefined && other.score >= chosen.score ? `\n\nSee also: ${nameOf(other)}.` : ''
   return `${shorten(chosen.text)}\n\nSource: ${nameOf(chosen)}.${also}`
@@ -42,7 +42,9 @@ function notFound(intent: DocumentsIntent, outcomes: readonly ToolOutcome[], sea
     return 'I found a section that fits, but could not read it: the tool `read_section` gave nothing.'
   const unknown = (search.result as { unknown?: string[] } | undefined)?.unknown ?? []
   const missing =
-    unknown.length === 0 ? '' : ` No document mentions ${list(unknown.slice(0, 4).map((word) => `“${word}”`))}.`
+    unknown.length === 0
+      ? ''
+      : ` No document mentions ${list(unknown.slice(0, 4).map((word) => `“${word}”`))}.`
   const near = hits.find(({ coverage }) => coverage >= 0.3)
   const hint = near === undefined ? '' : ` The nearest that I have is ${nameOf(near)}.`
   return `The documents of this service do not answer that, so I do not know.${missing}${hint}`
@@ -59,7 +61,9 @@ function list(words: readonly string[]): string {
 function shorten(text: string): string {
   if (text.length <= MAX_PASSAGE) return text
   const cut = text.slice(0, MAX_PASSAGE)
-  const short = cut.slice(0, Math.max(cut.lastIndexOf('\n'), cut.lastIndexOf('. ') + 1, MAX_PASSAGE / 2)).trimEnd()
+  const short = cut
+    .slice(0, Math.max(cut.lastIndexOf('\n'), cut.lastIndexOf('. ') + 1, MAX_PASSAGE / 2))
+    .trimEnd()
   const open = (short.match(/^```/gm)?.length ?? 0) % 2 === 1
   return `${short}${open ? '\n```' : ''}\n…`
 }

@@ -14,7 +14,8 @@ export interface Memory {
 type RecallIntent = Extract<Intent, { type: `recall-${string}` }>
 
 const MAX_QUOTE = 600
-const NOTHING = 'That is the first thing you ask me in this session. To go on with an earlier one, send its `sessionId`.'
+const NOTHING =
+  'That is the first thing you ask me in this session. To go on with an earlier one, send its `sessionId`.'
 
 /** Answers a question about the conversation itself, by quoting it. */
 export function answerRecall(intent: RecallIntent, memory: Memory): string {
@@ -25,14 +26,18 @@ export function answerRecall(intent: RecallIntent, memory: Memory): string {
       return recallAnswer(intent.which, memory)
     case 'recall-topic':
       return recallTopic(intent, memory)
-    case 'recall-question':
+    default:
       return recallQuestion(intent.which, memory)
   }
 }
 
-function recallQuestion(which: number | 'last' | 'all' | 'count', { turns, before, current }: Memory): string {
+function recallQuestion(
+  which: number | 'last' | 'all' | 'count',
+  { turns, before, current }: Memory
+): string {
   const questions = before.filter(isQuestion)
-  if (questions.length === 0) return which === 'count' ? 'This is your first question in this session.' : NOTHING
+  if (questions.length === 0)
+    return which === 'count' ? 'This is your first question in this session.' : NOTHING
   if (which === 'last') {
     const last = questions.findLast(({ turn }) => turn < current) ?? questions.at(-1)!
     return `You asked: ${quote(turns[last.turn]?.user ?? last.text)}`
@@ -69,7 +74,8 @@ function recallTopic(
     if (found.length === 0) return `You have not asked me about “${topic}” in this session.`
     return found.length === 1 ? `You asked: ${quote(found[0]!.text)}` : `You asked:\n\n${numbered(found)}`
   }
-  const turn = turns.findLast(({ user }) => about(user)) ?? turns.findLast(({ assistant }) => about(assistant))
+  const turn =
+    turns.findLast(({ user }) => about(user)) ?? turns.findLast(({ assistant }) => about(assistant))
   if (turn === undefined || turn.assistant === '')
     return `I have said nothing about “${topic}” in this session.`
   return `You asked ${quote(turn.user)}, and I said:\n\n${blockquote(turn.assistant)}`
@@ -98,7 +104,7 @@ export function sentence(key: string, value: string): string {
 }
 
 function isQuestion({ intent }: Asked): boolean {
-  return !['small-talk', 'state-fact', 'empty', 'statement'].includes(intent.type)
+  return !['small-talk', 'state-fact', 'empty', 'unclear', 'code', 'statement'].includes(intent.type)
 }
 
 function numbered(asked: readonly Asked[]): string {

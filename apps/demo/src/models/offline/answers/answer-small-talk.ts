@@ -37,7 +37,10 @@ const FOREIGN: Readonly<Record<string, string>> = {
 
 /** Answers what needs no look-up. */
 export function answerSmallTalk(
-  intent: Extract<Intent, { type: 'small-talk' | 'capabilities' | 'instructions' | 'empty' }>
+  intent: Extract<
+    Intent,
+    { type: 'small-talk' | 'capabilities' | 'instructions' | 'empty' | 'unclear' | 'code' }
+  >
 ): string {
   switch (intent.type) {
     case 'small-talk':
@@ -47,7 +50,11 @@ export function answerSmallTalk(
     case 'instructions':
       return INSTRUCTIONS
     case 'empty':
-      return 'I see no question in that. Ask me something about this service, such as “What is a run?”'
+      return 'I find nothing in that to look up. Ask me something about this service, such as “What is a run?”'
+    case 'unclear':
+      return 'I am not sure what you mean. Please ask it as a whole question, such as “Why did my run fail?”'
+    default:
+      return 'I do not read or run code. Ask me about it in words, or about the error that it gives.'
   }
 }
 

@@ -9,6 +9,8 @@ export type Intent =
   | { type: 'small-talk'; kind: 'greeting' | 'thanks' | 'farewell' | 'acknowledgement' | 'well-being' }
   | { type: 'capabilities' }
   | { type: 'empty' }
+  | { type: 'unclear' }
+  | { type: 'code' }
   | { type: 'instructions' }
   | { type: 'calculate'; expression: string; claimed?: string }
   | { type: 'clock'; aspect: 'time' | 'date'; places: Place[] }

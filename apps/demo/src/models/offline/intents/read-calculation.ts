@@ -8,12 +8,18 @@ const FILLER = new Set(
   cost costs price worth dollars euros dollar euro`.split(/\s+/)
 )
 const OPERATOR_FIRST = /^(?:[-+*/^%]\s*[\d(.]|\^\d)/
-const LEAD = /^(?:(?:and|then|now|so|what about|how about|what if|what is|what's|ok|okay|but|also|please)[,\s]+)+/i
+const LEAD =
+  /^(?:(?:and|then|now|so|what about|how about|what if|what is|what's|ok|okay|but|also|please)[,\s]+)+/i
 const THAT = /\b(?:that|it|this|the (?:last |previous )?(?:result|answer|number|value))\b/gi
 
 /** Reads a calculation, in signs or in words, also one that goes on from the calculation before. */
 export function readCalculation(text: string, before: Before): Intent | undefined {
-  if (!/\d|\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|hundred|thousand|double|twice|triple|half|squared?|cubed?|pi)\b|[²³√]/i.test(text)) return undefined
+  if (
+    !/\d|\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|hundred|thousand|double|twice|triple|half|squared?|cubed?|pi)\b|[²³√]/i.test(
+      text
+    )
+  )
+    return undefined
   return readFollowUp(text, before) ?? readOwn(text)
 }
 
@@ -45,7 +51,8 @@ function readFollowUp(text: string, before: Before): Intent | undefined {
     .replace(/^divide by (\S+)$/i, '/ $1')
     .replace(/^(?:double|twice)$/i, '* 2')
     .replace(/^half$/i, '/ 2')
-  const whole = OPERATOR_FIRST.test(written) && (bare !== asked || !/^-?\d/.test(asked)) ? `ans ${written}` : written
+  const whole =
+    OPERATOR_FIRST.test(written) && (bare !== asked || !/^-?\d/.test(asked)) ? `ans ${written}` : written
   const found = findArithmetic(whole)
   if (found === undefined || !/\bans\b/.test(found.expression)) return undefined
   if (termsOf(found.rest).some(({ word }) => !FILLER.has(word.toLowerCase()))) return undefined

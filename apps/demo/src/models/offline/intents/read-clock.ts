@@ -3,25 +3,38 @@ import type { Before, Intent, Place } from './intent.ts'
 
 const END = String.raw`(?=\s*(?:$|[,;]|\b(?:is it|it is|now|today|right now|currently|please|there|here|in|at|for|of the day|do we|do you|are we|exactly)\b))`
 const ASKED: readonly [RegExp, 'time' | 'date'][] = [
-  [new RegExp(String.raw`\bwhat(?:'s|s| is| was)?\s+(?:the\s+)?(?:current\s+|exact\s+|local\s+)?time${END}`), 'time'],
+  [
+    new RegExp(String.raw`\bwhat(?:'s|s| is| was)?\s+(?:the\s+)?(?:current\s+|exact\s+|local\s+)?time${END}`),
+    'time'
+  ],
   [new RegExp(String.raw`\b(?:current|local|exact) time${END}`), 'time'],
   [/^(?:the )?time(?: (?:now|please|in .+|at .+))?$/, 'time'],
   [/\b(?:tell|give|show) me the time\b(?!-)/, 'time'],
   [/\b(?:have|got) the time\b(?!-)/, 'time'],
   [/\btime is it\b|\bhow late is it\b|\bwhat hour\b/, 'time'],
   [/\btime difference between\b/, 'time'],
-  [new RegExp(String.raw`\bwhat(?:'s|s| is)?\s+(?:the\s+)?(?:current\s+)?(?:date|day|year|month|weekday|day of the week)${END}`), 'date'],
+  [
+    new RegExp(
+      String.raw`\bwhat(?:'s|s| is)?\s+(?:the\s+)?(?:current\s+)?(?:date|day|year|month|weekday|day of the week)${END}`
+    ),
+    'date'
+  ],
   [/\bwhich (?:day|year|month|date)(?: is it| is today| do we)/, 'date'],
   [/\b(?:current|today'?s) (?:date|day|year|month|weekday)\b/, 'date'],
   [/\bwhat(?:'s|s| is) today\b|\bday is (?:it|today)\b|\b(?:tell|give) me the date\b/, 'date'],
   [/^(?:the )?date(?: (?:today|now|please|in .+))?$/, 'date'],
   [/\bwie (?:spät|viel uhr)\b|\bqu(?:é|e) hora\b|\bquelle heure\b|\bche ore?\b/, 'time']
 ]
-const NO_PLACE = /^(?:there|here|it|general|the (?:docs|service|demo)|this (?:service|demo)|your (?:location|place|timezone))$/
+const NO_PLACE =
+  /^(?:there|here|it|general|the (?:docs|service|demo)|this (?:service|demo)|your (?:location|place|timezone))$/
 
 /** Reads a question for the time or the date, in any number of places. */
 export function readClock(text: string, before: Before): Intent | undefined {
-  const asked = text.toLowerCase().replace(/[?!.¿\s]+$/, '').replaceAll('’', "'").trim()
+  const asked = text
+    .toLowerCase()
+    .replace(/[?!.¿\s]+$/, '')
+    .replaceAll('’', "'")
+    .trim()
   const aspect = ASKED.find(([pattern]) => pattern.test(asked))?.[1] ?? goesOn(asked, before)
   if (aspect === undefined) return undefined
   return { type: 'clock', aspect, places: placesOf(text) }
@@ -31,14 +44,18 @@ export function readClock(text: string, before: Before): Intent | undefined {
 function goesOn(asked: string, { asked: earlier }: Before): 'time' | 'date' | undefined {
   const last = earlier.at(-1)?.intent
   if (last?.type !== 'clock') return undefined
-  const place = /^(?:and |what about |how about |now )+(?:in |for |at )?(.+)$|^(?:in|for|at) (.+)$/.exec(asked)
+  const place = /^(?:and |what about |how about |now )+(?:in |for |at )?(.+)$|^(?:in|for|at) (.+)$/.exec(
+    asked
+  )
   if (place === null) return undefined
   const places = placesOf(`in ${place[1] ?? place[2]}`)
   return places.some(({ zone }) => zone !== null) || /\bin \p{L}+$/u.test(asked) ? last.aspect : undefined
 }
 
 function placesOf(text: string): Place[] {
-  const after = /\b(?:in|at|for|between|en|à|a)\s+((?!the\s+(?:moment|time)\b).+)$/iu.exec(text.replace(/[?!.¿\s]+$/, ''))?.[1]
+  const after = /\b(?:in|at|for|between|en|à|a)\s+((?!the\s+(?:moment|time)\b).+)$/iu.exec(
+    text.replace(/[?!.¿\s]+$/, '')
+  )?.[1]
   if (after === undefined) return []
   return after
     .replace(/\b(?:right now|at the moment|now|today|please|currently|exactly|time|local)\b/gi, ' ')
@@ -46,5 +63,8 @@ function placesOf(text: string): Place[] {
     .map((place) => place.replace(/^(?:in|at|for|the city of)\s+/i, '').trim())
     .filter((place) => place !== '' && !NO_PLACE.test(place.toLowerCase()))
     .slice(0, 8)
-    .map((place) => ({ label: place, zone: zoneOfPlace(place) ?? zoneOfPlace(place.replace(/^the\s+/i, '')) }))
+    .map((place) => ({
+      label: place,
+      zone: zoneOfPlace(place) ?? zoneOfPlace(place.replace(/^the\s+/i, ''))
+    }))
 }

@@ -11,7 +11,7 @@ const OK =
 const HOW_ARE_YOU =
   /^(?:(?:and )?how are (?:you|things)(?: (?:doing|today|going))*|how(?:'s| is) it going|how do you do|what'?s up|sup|are you (?:ok|okay|fine|there|alive|awake|well))$/
 const CAPABILITIES =
-  /^(?:help(?: me)?|(?:what|how) (?:can|could|do|would) you (?:do|help|offer|know|support|assist)(?: (?:me|for me|with|us|here|in general))*|what (?:else )?can i (?:ask|do)(?: (?:you|here|with you|of you|about))*|(?:so )?who (?:are|r) (?:you|u)|what(?: exactly)? are you(?: (?:good (?:at|for)|for|called|able to do|capable of))?|what(?:'s| is) your (?:name|purpose|job|role|function)|(?:please )?(?:introduce|describe) yourself|tell me about yourself|are you (?:an? )?(?:ai|bot|robot|human|llm|real|person|machine|model|chatgpt|gpt|claude|gemini|language model)(?: .{0,30})?|(?:which|what) (?:(?:language )?model|llm|ai)(?: (?:are you|do you use|is this|runs here|are you (?:using|running)|am i talking to))?(?: on)?|who (?:made|built|created|wrote) you|what do you know(?: about)?|what (?:topics|things|questions) (?:can|do) you .{1,40}|can you help(?: me)?(?: (?:out|please))?|i need (?:some )?help|what tools do you have|which tools (?:do|can) you (?:have|use))$/
+  /^(?:help(?: me)?|(?:what|how) (?:can|could|do|would) you (?:do|help|offer|know|support|assist)(?: (?:me|for me|with|us|here|in general))*|what (?:else )?can i (?:ask|do)(?: (?:you|here|with you|of you|about))*|(?:so )?who (?:are|r) (?:you|u)|what(?: exactly)? are you(?: (?:good (?:at|for)|for|called|able to do|capable of))?|what(?:'s| is) your (?:name|purpose|job|role|function)|(?:please )?(?:introduce|describe) yourself|tell me about yourself|are you (?:an? )?(?:ai|bot|robot|human|llm|real|person|machine|model|chatgpt|gpt|claude|gemini|language model)(?: .{0,30})?|(?:which|what) (?:(?:language )?model|llm|ai)(?: (?:are you|do you use|is this|runs here|are you (?:using|running)|am i talking to))?(?: on)?|who (?:made|built|created|wrote) you|what do you know(?: about)?|what (?:topics|things|questions) (?:can|do) you .{1,40}|can you help(?: me)?(?: (?:out|please))?|(?:can|could) you (?:write|generate|draw|translate|sing|program|browse|speak|search the (?:web|internet))(?: \S+){0,4}|i need (?:some )?help|what tools do you have|which tools (?:do|can) you (?:have|use))$/
 const INSTRUCTIONS =
   /\b(?:ignore|disregard|forget|override|bypass|skip)\b.{0,40}\b(?:previous|prior|above|earlier|all|your|the|any)\b.{0,30}\b(?:instructions?|prompts?|rules|directions?|guidelines|constraints|programming|system)\b|\bsystem prompt\b|\b(?:your|the) (?:hidden |secret |initial |original |system )?(?:instructions|prompt)\b(?! caching)|\bjailbreak|\bdeveloper mode\b|\bdo anything now\b|\byou are now\b|\bpretend (?:to be|you are|that you)|\bact as (?:an?|if|my|the)\b|\brepeat (?:the|all) (?:words|text) above\b|<\/?(?:system|instructions?)>|\[\/?INST\]/i
 const GREETING_SIGNS = /^(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|\u200d|\ufe0f|\s)+$/u
@@ -32,7 +32,8 @@ export function readSmallTalk(text: string): Intent | undefined {
   if (CAPABILITIES.test(bare.replace(/^(?:so|and|hi|hello|hey|ok) /, ''))) return { type: 'capabilities' }
   if (bare.length > 80) return undefined
   if (HELLO.test(bare)) return { type: 'small-talk', kind: 'greeting' }
-  if (HOW_ARE_YOU.test(bare.replace(/^(?:hi|hello|hey) /, ''))) return { type: 'small-talk', kind: 'well-being' }
+  if (HOW_ARE_YOU.test(bare.replace(/^(?:hi|hello|hey) /, '')))
+    return { type: 'small-talk', kind: 'well-being' }
   if (THANKS.test(bare)) return { type: 'small-talk', kind: 'thanks' }
   if (BYE.test(bare)) return { type: 'small-talk', kind: 'farewell' }
   if (OK.test(bare)) return { type: 'small-talk', kind: 'acknowledgement' }

@@ -1,14 +1,18 @@
 import { digitsForWords } from '../number-words.ts'
 
 const NUMBER = String.raw`\d+(?:\.\d+)?(?:e\d+)?`
-const CALL = /\b(?:sqrt|cbrt|abs|floor|ceil|sin|cos|tan|asin|acos|atan|exp|ln|log2?|factorial|round|root|min|max|sum|mean|average)\(/
+const CALL =
+  /\b(?:sqrt|cbrt|abs|floor|ceil|sin|cos|tan|asin|acos|atan|exp|ln|log2?|factorial|round|root|min|max|sum|mean|average)\(/
 // An operand of a phrase such as "the square root of …": a number, a group, or what was calculated before.
 const OPERAND = String.raw`(\((?:[^()]|\([^()]*\))*\)|${NUMBER}|ans\b)`
 const LIST = String.raw`(${NUMBER}(?:\s*(?:,|and|&)\s*(?:and\s+)?${NUMBER})+)`
 const phrase = (source: string) => new RegExp(source, 'gi')
 
 const PHRASES: readonly [RegExp, string | ((...groups: string[]) => string)][] = [
-  [phrase(String.raw`\b(sum|average|mean|max|min|maximum|minimum|product) of (?:the numbers )?${LIST}`), listCall],
+  [
+    phrase(String.raw`\b(sum|average|mean|max|min|maximum|minimum|product) of (?:the numbers )?${LIST}`),
+    listCall
+  ],
   [phrase(String.raw`\bdifference (?:between|of) (${NUMBER}) and (${NUMBER})`), '($1 - $2)'],
   [phrase(String.raw`\badd ${OPERAND} (?:to|and) ${OPERAND}`), '($2 + $1)'],
   [phrase(String.raw`\bsubtract ${OPERAND} from ${OPERAND}`), '($2 - $1)'],
@@ -30,7 +34,12 @@ const PHRASES: readonly [RegExp, string | ((...groups: string[]) => string)][] =
   [phrase(String.raw`\ba (?:quarter|fourth) of ${OPERAND}`), '($1 / 4)'],
   [phrase(String.raw`\b(?:double|twice) (?:of )?${OPERAND}`), '(2 * $1)'],
   [phrase(String.raw`\b(?:triple|thrice) (?:of )?${OPERAND}`), '(3 * $1)'],
-  [phrase(String.raw`${OPERAND} (?:to the power of|raised to(?: the)?(?: power(?: of)?)?|to the) ${OPERAND}(?:th|st|nd|rd)?(?: power)?`), '$1 ^ $2'],
+  [
+    phrase(
+      String.raw`${OPERAND} (?:to the power of|raised to(?: the)?(?: power(?: of)?)?|to the) ${OPERAND}(?:th|st|nd|rd)?(?: power)?`
+    ),
+    '$1 ^ $2'
+  ],
   [phrase(String.raw`\s*\bsquared\b`), '^2'],
   [phrase(String.raw`\s*\bcubed\b`), '^3'],
   [/\b(?:multiplied (?:by|with)|times|mal|fois|por)\b/gi, '*'],
@@ -81,12 +90,17 @@ function isArithmetic(run: string): boolean {
   const expression = tidy(run)
   if (!/\d|\bpi\b|\bans\b/i.test(expression)) return false
   if (/^\d{4}-\d{1,2}(?:-\d{1,2})?$|^\d+(?:[/-]\d+){2,}$/.test(expression)) return false
-  return /[\w)%!]\s*[-+*/^%]\s*[-\w(.]/.test(expression) || CALL.test(expression) || /\d\s*[!%]/.test(expression)
+  return (
+    /[\w)%!]\s*[-+*/^%]\s*[-\w(.]/.test(expression) || CALL.test(expression) || /\d\s*[!%]/.test(expression)
+  )
 }
 
 // Without what belongs to the sentence: commas and closing marks at its ends, parentheses around everything.
 function tidy(run: string): string {
-  let expression = run.trim().replace(/^[,)!%*/^\s]+|[,(\s]+$/g, '').replace(/[-+*/^\s]+$/, '')
+  let expression = run
+    .trim()
+    .replace(/^[,)!%*/^\s]+|[,(\s]+$/g, '')
+    .replace(/[-+*/^\s]+$/, '')
   while (/^\((?:[^()]|\([^()]*\))*\)$/.test(expression) && !/^\([^()]*\).*\(/.test(expression))
     expression = expression.slice(1, -1).trim()
   return expression

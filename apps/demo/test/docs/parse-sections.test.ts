@@ -1,0 +1,43 @@
+import t from 'tap'
+import { parseSections } from '../../src/docs/parse-sections.ts'
+
+const MARKDOWN = `Before any heading.
+
+# The \`title\`
+
+Intro.
+
+## A [link](x.md) & more
+
+\`\`\`sh
+# no heading
+\`\`\`
+
+### Empty
+
+### Deep
+
+deep
+
+## A [link](x.md) & more
+
+again
+`
+
+t.test('a document is cut at its headings', async (t) => {
+  const sections = parseSections('docs/x.md', MARKDOWN)
+  t.strictSame(
+    sections.map(({ id, heading, parents, text }) => [id, heading, parents, text]),
+    [
+      ['docs/x.md', 'docs/x.md', [], 'Before any heading.'],
+      ['docs/x.md#the-title', 'The title', [], 'Intro.'],
+      ['docs/x.md#a-link--more', 'A link & more', ['The title'], '```sh\n# no heading\n```'],
+      ['docs/x.md#deep', 'Deep', ['The title', 'A link & more'], 'deep'],
+      ['docs/x.md#a-link--more-1', 'A link & more', ['The title'], 'again']
+    ]
+  )
+})
+
+t.test('an empty document has no sections', async (t) => {
+  t.strictSame(parseSections('x.md', '\n# Only a heading\n'), [])
+})

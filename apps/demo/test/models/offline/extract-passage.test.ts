@@ -1,0 +1,54 @@
+import t from 'tap'
+import { extractPassage } from '../../../src/models/offline/extract-passage.ts'
+import { parseBlocks } from '../../../src/models/offline/parse-blocks.ts'
+
+t.test('Markdown has blocks', async (t) => {
+  const blocks = parseBlocks(
+    'A [link](x.md)\nof two lines.\n\n- one\n  goes on\n- two\n\n| a | b |\n|---|---|\n| `x\\|y` | 1 |\n\n```sh\nls\n\npwd\n```\nend\n```\nopen'
+  )
+  t.strictSame(blocks, [
+    { type: 'paragraph', text: 'A link of two lines.' },
+    { type: 'list', items: ['one goes on', 'two'] },
+    { type: 'table', header: ['a', 'b'], rows: [['`x|y`', '1']] },
+    { type: 'code', language: 'sh', text: 'ls\n\npwd' },
+    { type: 'paragraph', text: 'end' },
+    { type: 'code', language: '', text: 'open' }
+  ])
+  t.strictSame(parseBlocks(''), [])
+})
+
+const CODES = `Some words before.
+
+| code | status | when |
+|---|---|---|
+| \`RUN_ERR_NOT_FOUND\` | 404 | no such run |
+| \`RUN_ERR_TERMINAL\` | 409 | the run has ended |
+`
+
+t.test('a short section is taken whole', async (t) => {
+  const { text, score } = extractPassage('Cancel', 'POST to it.\n\n```sh\ncurl x\n```', 'cancel')
+  t.equal(text, 'POST to it.\n\n```sh\ncurl x\n```')
+  t.ok(score > 1)
+})
+
+t.test('a row stands for its table', async (t) => {
+  const { text } = extractPassage('Errors', CODES, 'RUN_ERR_TERMINAL')
+  t.equal(text, '- `RUN_ERR_TERMINAL`: status: 409; when: the run has ended')
+})
+
+t.test('a question for the section as a whole gets the whole table', async (t) => {
+  const { text } = extractPassage('Errors', CODES, 'errors')
+  t.match(text, /NOT_FOUND[\s\S]*TERMINAL/)
+})
+
+t.test('a section that defines what was asked for fits better', async (t) => {
+  const defined = extractPassage('What is a run?', 'An execution.', 'run')
+  const named = extractPassage('Who may see a run?', 'Its owner may see a run.', 'run')
+  t.ok(defined.score > named.score)
+})
+
+t.test('of a long section the best blocks are taken, with the line that leads to them', async (t) => {
+  const filler = Array.from({ length: 8 }, (_, n) => `Paragraph ${n} about nothing in particular. `.repeat(4)).join('\n\n')
+  const { text } = extractPassage('Guide', `${filler}\n\nTo resume a stream:\n\n\`\`\`sh\ncurl -N\n\`\`\`\n`, 'resume stream')
+  t.equal(text, 'To resume a stream:\n\n```sh\ncurl -N\n```')
+})

@@ -1,0 +1,37 @@
+/** The assertions that contract suites use: tap's `Test` has them, and so has any small adapter of another runner. */
+export interface ContractTest {
+  test(name: string, options: object, run: (t: never) => Promise<void>): unknown
+  equal(found: unknown, wanted: unknown, message?: string): unknown
+  same(found: unknown, wanted: unknown, message?: string): unknown
+  ok(found: unknown, message?: string): unknown
+}
+
+/** Makes one fresh store for a test, and closes it when the test is over. */
+export type MakeStore<S> = () => Promise<S & { close?(): Promise<void> }>
+
+/** Runs a test with a store of its own. */
+export function withStore<S>(
+  t: ContractTest,
+  make: MakeStore<S>,
+  name: string,
+  run: (t: ContractTest, store: S) => Promise<void>
+): void {
+  t.test(name, {}, async (child: ContractTest) => {
+    const store = await make()
+    try {
+      await run(child, store)
+    } finally {
+      await store.close?.()
+    }
+  })
+}
+
+/** The `code` of what a call throws or rejects with; `none` when it does neither. */
+export async function codeOf(call: () => unknown): Promise<unknown> {
+  try {
+    await call()
+    return 'none'
+  } catch (err) {
+    return (err as { code?: unknown }).code ?? err
+  }
+}

@@ -1,0 +1,146 @@
+import type { CheckpointStore } from '../stores/checkpoint-store.ts'
+import type { ControlBus, ControlMessage } from '../stores/control-bus.ts'
+import type { MemoryItem, MemoryStore } from '../stores/memory-store.ts'
+import type { StoredTask, TaskStore } from '../stores/task-store.ts'
+import { codeOf, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
+
+/** What every `MemoryStore` must do. */
+export function memoryStoreContract(t: ContractTest, make: MakeStore<MemoryStore>): void {
+  const item = (id: string, text: string, createdAt: number): MemoryItem => ({
+    id,
+    owner: 'ada',
+    namespace: 'echo',
+    text,
+    createdAt
+  })
+
+  withStore(t, make, 'finds by words, best first', async (t, store) => {
+    await store.put(item('1', 'The blue fox', 1))
+    await store.put(item('2', 'A BLUE fox in the snow', 2))
+    await store.put(item('3', 'Nothing of it: foxes, bluer', 3))
+    await store.put({ ...item('4', 'blue fox', 4), owner: 'bob' })
+    await store.put({ ...item('5', 'blue fox', 5), namespace: 'other' })
+    const ids = async (query: string, limit = 9) =>
+      (await store.search('ada', 'echo', query, limit)).map(({ id }) => id)
+    t.same(await ids('snow fox'), ['2', '1'])
+    t.same(await ids('snow fox', 1), ['2'])
+    t.same(await ids('%'), [])
+    t.same(await ids('wolf'), [])
+  })
+
+  withStore(t, make, 'replaces, lists newest first, and forgets', async (t, store) => {
+    const full = { ...item('1', 'new', 7), metadata: { constructor: 'x' }, embedding: [0.5, -1] }
+    await store.put(item('1', 'old', 1))
+    await store.put(full)
+    await store.put(item('2', 'other', 2))
+    t.same(await store.list('ada', 'echo', 9), [full, item('2', 'other', 2)])
+    t.equal((await store.list('ada', 'echo', 1)).length, 1)
+    t.same(await store.search('ada', 'echo', 'old', 9), [])
+    t.equal(await store.remove('bob', 'echo', '1'), false)
+    t.equal(await store.remove('ada', 'echo', '1'), true)
+    t.equal(await store.remove('ada', 'echo', '1'), false)
+  })
+}
+
+/** What every `TaskStore` must do. */
+export function taskStoreContract(t: ContractTest, make: MakeStore<TaskStore>): void {
+  const task = (taskId: string, fields: Partial<StoredTask> = {}): StoredTask => ({
+    taskId,
+    contextId: 'c',
+    owner: 'ada',
+    agentName: 'echo',
+    createdAt: 1,
+    messages: [{ text: `first of ${taskId}` }],
+    ...fields
+  })
+
+  withStore(t, make, 'executes a message once', async (t, store) => {
+    t.equal(await store.create(task('a'), 'm1'), 'a')
+    t.equal(await store.create(task('b'), 'm1'), 'a')
+    t.equal(await store.get('b'), undefined)
+    t.equal(await store.create(task('b', { owner: 'bob' }), 'm1'), 'b', 'another owner is another message')
+    t.equal(await store.addMessage('a', 'm2', { text: 'more' }), true)
+    t.equal(await store.addMessage('a', 'm2', { text: 'more' }), false)
+    t.equal(await store.addMessage('nothing', 'm3', {}), false)
+    t.same(await store.get('a'), task('a', { messages: [{ text: 'first of a' }, { text: 'more' }] }))
+  })
+
+  withStore(t, make, 'lists newest first, in pages, by owner and context', async (t, store) => {
+    for (let index = 0; index < 7; index++)
+      await store.create(
+        task(`t${index}`, { createdAt: index >> 1, contextId: index === 3 ? 'd' : 'c' }),
+        `m${index}`
+      )
+    const first = await store.list({ owner: 'ada', contextId: 'c', limit: 4 })
+    t.same(
+      first.tasks.map(({ taskId }) => taskId),
+      ['t6', 't5', 't4', 't2']
+    )
+    const second = await store.list({ owner: 'ada', contextId: 'c', limit: 4, cursor: first.nextCursor! })
+    t.same(
+      second.tasks.map(({ taskId }) => taskId),
+      ['t1', 't0']
+    )
+    t.equal(second.nextCursor, null)
+    t.same((await store.list({ owner: 'bob', limit: 4 })).tasks, [])
+    t.equal(await codeOf(() => store.list({ limit: 4, cursor: 'x' })), 'REG_ERR_BAD_CURSOR')
+    t.equal((await store.lastOfContext('ada', 'c'))?.taskId, 't6')
+    t.equal(await store.lastOfContext('bob', 'c'), undefined)
+  })
+
+  withStore(t, make, 'keeps push configurations with their task', async (t, store) => {
+    await store.create(task('a'), 'm1')
+    const config = {
+      id: 'p',
+      url: 'https://example.org',
+      token: 'x',
+      authentication: { schemes: ['Bearer'] }
+    }
+    t.equal(await store.setPushConfig('nothing', config), false)
+    t.equal(await store.setPushConfig('a', { id: 'p', url: 'https://old.example.org' }), true)
+    t.equal(await store.setPushConfig('a', config), true)
+    t.same(await store.listPushConfigs('a'), [config])
+    t.equal(await store.removePushConfig('a', 'p'), true)
+    t.equal(await store.removePushConfig('a', 'p'), false)
+    await store.setPushConfig('a', config)
+    await store.remove('a')
+    t.equal(await store.get('a'), undefined)
+    t.same(await store.listPushConfigs('a'), [])
+    t.equal(await store.create(task('a'), 'm1'), 'a', 'its messages are forgotten too')
+  })
+}
+
+/** What every `CheckpointStore` must do. */
+export function checkpointStoreContract(t: ContractTest, make: MakeStore<CheckpointStore>): void {
+  withStore(t, make, 'keeps the latest state, and refuses an older lease', async (t, store) => {
+    t.equal(await store.load('r'), undefined)
+    await store.save('r', 1, { step: 1 })
+    await store.save('r', 2, { step: '✓', list: [null] })
+    t.equal(await codeOf(() => store.save('r', 1, {})), 'RUN_ERR_FENCED')
+    await store.save('r', 2, { step: 3 })
+    t.same(await store.load('r'), { epoch: 2, state: { step: 3 } })
+    await store.remove('r')
+    t.equal(await store.load('r'), undefined)
+  })
+}
+
+/** What every `ControlBus` must do. */
+export function controlBusContract(t: ContractTest, make: MakeStore<ControlBus>): void {
+  withStore(t, make, 'reaches every listener, the sender included', async (t, bus) => {
+    const heard: ControlMessage[] = []
+    const both = Promise.withResolvers<void>()
+    const hear = (message: ControlMessage) => {
+      if (heard.push(message) === 2) both.resolve()
+    }
+    const off = bus.subscribe(hear)
+    const offToo = bus.subscribe((message) => hear(message))
+    const message = { type: 'cancel', runId: 'r' } as const
+    await bus.publish(message)
+    await both.promise
+    t.same(heard, [message, message])
+    off()
+    offToo()
+    await bus.publish(message)
+    t.equal(heard.length, 2)
+  })
+}

@@ -1,0 +1,302 @@
+import { randomUUID } from 'node:crypto'
+import type { RunResult } from '../contract/run-result.ts'
+import type { RunStore, StoredApproval, StoredRun } from '../stores/run-store.ts'
+import { entryFromJson, type LogEntry, type StreamLog } from '../stores/stream-log.ts'
+import { codeOf, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
+
+/** A run store and the stream log that belongs to it. */
+export interface RunStores {
+  runs: RunStore
+  log: StreamLog
+}
+
+/** A new run as an engine makes it. */
+export function storedRun(fields: Partial<StoredRun> = {}): StoredRun {
+  const runId = fields.runId ?? randomUUID()
+  return {
+    runId,
+    kind: 'agent',
+    name: 'echo',
+    sessionId: 'session',
+    owner: 'ada',
+    idempotencyKey: runId,
+    createdAt: 1_000,
+    updatedAt: 1_000,
+    status: 'submitted',
+    epoch: 1,
+    result: null,
+    error: null,
+    approvals: [],
+    ...fields
+  }
+}
+
+/** A text part of a log. */
+export function textEntry(seq: number, text = `part ${seq}`): LogEntry {
+  return entryFromJson(seq, JSON.stringify({ seq, type: 'text', text }))
+}
+
+const all = { entries: 1_000, bytes: 1_000_000 }
+const working = { status: 'working', at: 2_000 } as const
+const completed = { status: 'completed', at: 3_000, result: resultOf('done') } as const
+
+function resultOf(text: string): RunResult {
+  const usage = { promptTokens: 1, completionTokens: 2, totalTokens: 3 }
+  return {
+    text,
+    toolCalls: [],
+    usage,
+    structured: null,
+    durationMs: 1,
+    runId: 'r',
+    sessionId: 's',
+    finishReason: 'stop'
+  }
+}
+
+function approvalOf(approvalId: string): StoredApproval {
+  const args = { __proto__x: 1, text: 'ünïcode \u0000 ✓' }
+  return {
+    approvalId,
+    toolCallId: 'c1',
+    toolName: 'send',
+    args,
+    source: ['a', 'b'],
+    expiresAt: 9_000,
+    answer: null
+  }
+}
+
+/** What every `RunStore` with its `StreamLog` must do. */
+export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): void {
+  const test = (name: string, run: (t: ContractTest, store: RunStores) => Promise<void>) =>
+    withStore(t, make, name, run)
+
+  test('keeps a record', async (t, { runs }) => {
+    const run = storedRun()
+    await runs.create(run)
+    t.same(await runs.get(run.runId), run)
+    t.equal(await runs.get('nobody'), undefined)
+    t.ok((await codeOf(() => runs.create(run))) !== 'none', 'an id is taken once')
+  })
+
+  test('gives snapshots', async (t, { runs, log }) => {
+    const run = storedRun()
+    await runs.create(run)
+    const before = await runs.get(run.runId)
+    await log.append(run.runId, 1, [textEntry(1)], working)
+    t.equal(before?.status, 'submitted')
+    t.equal(run.status, 'submitted', 'nor is what was given changed')
+    t.equal((await runs.get(run.runId))?.status, 'working')
+  })
+
+  test('writes parts and the change that they tell of together', async (t, { runs, log }) => {
+    const { runId } = storedRun()
+    await runs.create(storedRun({ runId }))
+    await log.append(runId, 1, [textEntry(1)], working)
+    await log.append(runId, 1, [textEntry(2), textEntry(3)])
+    await log.append(runId, 1, [textEntry(4)], completed)
+    const run = await runs.get(runId)
+    t.equal(run?.status, 'completed')
+    t.equal(run?.updatedAt, 3_000)
+    t.same(run?.result, completed.result)
+    t.same(
+      (await log.read(runId, 0, all)).map(({ seq, part }) => [seq, part]),
+      [1, 2, 3, 4].map((seq) => [seq, textEntry(seq).part])
+    )
+  })
+
+  test('keeps the error of a failed run', async (t, { runs, log }) => {
+    const { runId } = storedRun()
+    await runs.create(storedRun({ runId }))
+    const error = { code: 'RUN_ERR_X', message: 'ü', retryable: true, statusCode: 429, retryAfter: 7 }
+    await log.append(runId, 1, [textEntry(1)], { status: 'failed', at: 2, error })
+    t.same((await runs.get(runId))?.error, error)
+  })
+
+  test('reads from any place, as much as asked for', async (t, { runs, log }) => {
+    const { runId } = storedRun()
+    await runs.create(storedRun({ runId }))
+    for (let seq = 1; seq <= 20; seq++) await log.append(runId, 1, [textEntry(seq)])
+    const seqs = async (after: number, entries: number, bytes: number) =>
+      (await log.read(runId, after, { entries, bytes })).map(({ seq }) => seq)
+    t.same(await seqs(0, 3, 1e6), [1, 2, 3])
+    t.same(await seqs(18, 9, 1e6), [19, 20])
+    t.same(await seqs(20, 9, 1e6), [])
+    t.same(await seqs(99, 9, 1e6), [])
+    t.same(await seqs(4, 9, 1), [5], 'one entry comes, however large')
+    const { length } = textEntry(1).json
+    t.same(await seqs(0, 9, length * 2), [1, 2])
+    t.same(await log.read('nobody', 0, all), [])
+  })
+
+  test('keeps every text as it is', async (t, { runs, log }) => {
+    const { runId } = storedRun()
+    await runs.create(storedRun({ runId }))
+    const texts = ['', 'a\nb\r\n', '\u2028 ✓ 𝄞', '"quoted" \\', 'x'.repeat(300_000), "'; drop table run; --"]
+    for (const [index, text] of texts.entries()) await log.append(runId, 1, [textEntry(index + 1, text)])
+    const read: unknown[] = []
+    for (let after = 0; after < texts.length; after++) {
+      const [entry] = await log.read(runId, after, { entries: 1, bytes: 1 })
+      read.push((entry?.part as { text?: string }).text)
+    }
+    t.same(read, texts)
+  })
+
+  test('refuses who has no lease, and who comes after the end', async (t, { runs, log }) => {
+    const { runId } = storedRun()
+    await runs.create(storedRun({ runId }))
+    t.equal(await runs.lease(runId), 2)
+    t.equal(await codeOf(() => log.append(runId, 1, [textEntry(1)], working)), 'RUN_ERR_FENCED')
+    t.equal(await codeOf(() => runs.recordStep(runId, 1, 'step', 1)), 'RUN_ERR_FENCED')
+    t.same(await log.read(runId, 0, all), [])
+    await log.append(runId, 2, [textEntry(1)], completed)
+    t.equal(await codeOf(() => log.append(runId, 2, [textEntry(2)])), 'RUN_ERR_FENCED')
+    t.equal(await codeOf(() => runs.recordStep(runId, 2, 'step', 1)), 'RUN_ERR_FENCED')
+    t.equal(await runs.lease(runId), undefined)
+    t.equal(await runs.lease('nobody'), undefined)
+    t.equal(await codeOf(() => log.append('nobody', 1, [textEntry(1)])), 'RUN_ERR_FENCED')
+  })
+
+  test('a refused append does not take others with it', async (t, { runs, log }) => {
+    const good = storedRun()
+    await runs.create(good)
+    const [refused] = await Promise.allSettled([
+      (async () => log.append('nobody', 1, [textEntry(1)]))(),
+      (async () => log.append(good.runId, 1, [textEntry(1)]))()
+    ])
+    t.equal(refused?.status, 'rejected')
+    t.equal((await log.read(good.runId, 0, all)).length, 1)
+  })
+
+  test('tells who follows', async (t, { runs, log }) => {
+    const { runId } = storedRun()
+    await runs.create(storedRun({ runId }))
+    let news = 0
+    const unfollow = log.follow(runId, () => news++)
+    await log.append(runId, 1, [textEntry(1)])
+    await log.append(runId, 1, [textEntry(2)])
+    t.ok(news >= 2)
+    unfollow()
+    const before = news
+    await log.append(runId, 1, [textEntry(3)])
+    t.equal(news, before)
+  })
+
+  test('tells who follows a log that goes, or is not there', async (t, { runs, log }) => {
+    const { runId } = storedRun()
+    await runs.create(storedRun({ runId }))
+    const gone = Promise.withResolvers<void>()
+    log.follow(runId, (isGone) => void (isGone && gone.resolve()))
+    await runs.remove(runId)
+    await gone.promise
+    const unknown = Promise.withResolvers<void>()
+    log.follow('nobody', (isGone) => void (isGone && unknown.resolve()))
+    await unknown.promise
+    t.equal(await runs.get(runId), undefined)
+    t.same(await log.read(runId, 0, all), [])
+  })
+
+  test('lists newest first, in pages without a gap', async (t, { runs }) => {
+    const made: StoredRun[] = []
+    for (let index = 0; index < 25; index++) {
+      // Three at a time were made in the same millisecond.
+      const run = storedRun({
+        createdAt: 1_000 + Math.floor(index / 3),
+        owner: index % 5 === 0 ? 'bob' : 'ada'
+      })
+      made.push(run)
+      await runs.create(run)
+    }
+    const wanted = made
+      .filter(({ owner }) => owner === 'ada')
+      .sort((a, b) => b.createdAt - a.createdAt || (a.runId < b.runId ? 1 : -1))
+    const found: string[] = []
+    for (let cursor: string | null | undefined; cursor !== null;) {
+      const page = await runs.list({ owner: 'ada', limit: 7, ...(cursor !== undefined && { cursor }) })
+      found.push(...page.runs.map(({ runId }) => runId))
+      cursor = page.nextCursor
+    }
+    t.same(
+      found,
+      wanted.map(({ runId }) => runId)
+    )
+  })
+
+  test('lists by status, kind and name', async (t, { runs, log }) => {
+    const team = storedRun({ kind: 'team', name: 'crew' })
+    await runs.create(team)
+    await runs.create(storedRun())
+    await log.append(team.runId, 1, [textEntry(1)], completed)
+    const ids = async (query: object) =>
+      (await runs.list({ limit: 9, ...query })).runs.map(({ runId }) => runId)
+    t.same(await ids({ status: 'completed' }), [team.runId])
+    t.same(await ids({ kind: 'team' }), [team.runId])
+    t.same(await ids({ name: 'crew' }), [team.runId])
+    t.same(await ids({ name: 'crew', kind: 'agent' }), [])
+    t.equal((await ids({})).length, 2)
+  })
+
+  test('refuses a cursor that no page gave', async (t, { runs }) => {
+    for (const cursor of ['', 'x', '1', '1.', '.a', "1.' or 1=1", `${'9'.repeat(30)}.a`])
+      t.equal(await codeOf(() => runs.list({ limit: 1, cursor })), 'REG_ERR_BAD_CURSOR', cursor)
+  })
+
+  test('lists what is unfinished, oldest first', async (t, { runs, log }) => {
+    const [first, second, third] = [3, 1, 2].map((createdAt) => storedRun({ createdAt }))
+    for (const run of [first, second, third]) await runs.create(run!)
+    await log.append(third!.runId, 1, [textEntry(1)], completed)
+    t.same(
+      (await runs.listUnfinished()).map(({ runId }) => runId),
+      [second!.runId, first!.runId]
+    )
+  })
+
+  test('takes the first answer of an approval and no other', async (t, { runs, log }) => {
+    const { runId } = storedRun()
+    await runs.create(storedRun({ runId }))
+    const approval = approvalOf(`${runId}.1`)
+    await log.append(runId, 1, [textEntry(1)], { status: 'input-required', at: 5, approval })
+    t.same((await runs.get(runId))?.approvals, [approval])
+    const answers = await Promise.all([
+      runs.answerApproval(runId, approval.approvalId, { approved: true, args: { a: 1 } }),
+      runs.answerApproval(runId, approval.approvalId, { approved: false, reason: 'no' })
+    ])
+    t.same(answers, [true, false])
+    t.same((await runs.get(runId))?.approvals, [{ ...approval, answer: { approved: true, args: { a: 1 } } }])
+    t.equal(await runs.answerApproval(runId, 'nothing', { approved: true }), false)
+    t.equal(await runs.answerApproval('nobody', approval.approvalId, { approved: true }), false)
+  })
+
+  test('takes no answer after the end of the run', async (t, { runs, log }) => {
+    const { runId } = storedRun()
+    await runs.create(storedRun({ runId }))
+    const approval = approvalOf(`${runId}.1`)
+    await log.append(runId, 1, [textEntry(1)], { status: 'input-required', at: 5, approval })
+    await log.append(runId, 1, [textEntry(2)], { status: 'canceled', at: 6 })
+    t.equal(await runs.answerApproval(runId, approval.approvalId, { approved: true }), false)
+  })
+
+  test('records a step once', async (t, { runs }) => {
+    const { runId } = storedRun()
+    await runs.create(storedRun({ runId }))
+    t.equal(await runs.readStep(runId, 'a'), undefined)
+    await runs.recordStep(runId, 1, 'a', { value: [1, null, '✓'] })
+    await runs.recordStep(runId, 1, 'a', 'again')
+    await runs.recordStep(runId, 1, '__proto__', undefined)
+    t.same(await runs.readStep(runId, 'a'), { output: { value: [1, null, '✓'] } })
+    t.same(await runs.readStep(runId, '__proto__'), { output: undefined })
+    t.equal(await runs.readStep(runId, 'constructor'), undefined)
+  })
+
+  test('sweeps nothing that is under way', async (t, { runs, log }) => {
+    const [open, ended] = [storedRun(), storedRun()]
+    await runs.create(open)
+    await runs.create(ended)
+    await log.append(ended.runId, 1, [textEntry(1)], completed)
+    t.equal(await runs.sweep(completed.at), 0)
+    t.equal(await runs.sweep(Number.MAX_SAFE_INTEGER), 1)
+    t.equal(await runs.get(ended.runId), undefined)
+    t.ok(await runs.get(open.runId))
+  })
+}

@@ -1,0 +1,101 @@
+import type { SessionKey, SessionMessage, SessionStore } from '../stores/session-store.ts'
+import { withStore, type ContractTest, type MakeStore } from './contract-test.ts'
+
+const key: SessionKey = { owner: 'ada', kind: 'agent', name: 'echo', sessionId: 's' }
+const never = new AbortController().signal
+const turn = (text: string): SessionMessage[] => [
+  { role: 'user', content: text },
+  { role: 'assistant', text: `re: ${text}` }
+]
+
+/** What every `SessionStore` must do. */
+export function sessionStoreContract(t: ContractTest, make: MakeStore<SessionStore>): void {
+  const test = (name: string, run: (t: ContractTest, store: SessionStore) => Promise<void>) =>
+    withStore(t, make, name, run)
+
+  test('gives the newest messages, oldest first', async (t, store) => {
+    t.same(await store.load(key, 10), [])
+    for (let index = 0; index < 10; index++) await store.append(key, `turn ${index}`, turn(`${index}`))
+    t.same(await store.load(key, 4), [...turn('8'), ...turn('9')])
+    t.equal((await store.load(key, 1_000)).length, 20)
+    t.same(await store.load(key, 0), [])
+  })
+
+  test('saves a turn once', async (t, store) => {
+    await store.append(key, 'one', turn('a'))
+    await store.append(key, 'one', turn('a'))
+    t.same(await store.load(key, 10), turn('a'))
+  })
+
+  test('keeps every field', async (t, store) => {
+    const messages: SessionMessage[] = [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'ü\n\u0000✓' },
+          { type: 'image', mimeType: 'image/png', sha256: 'a', size: 3 }
+        ]
+      },
+      {
+        role: 'assistant',
+        text: '',
+        toolCalls: [{ toolCallId: 'c', toolName: 't', args: { constructor: 1 } }]
+      },
+      { role: 'tool', toolCallId: 'c', toolName: 't', result: [1, { a: null }] },
+      { role: 'tool', toolCallId: 'd', toolName: 't', error: { code: 'X', message: 'y' } }
+    ]
+    await store.append(key, 'one', messages)
+    t.same(await store.load(key, 10), messages)
+  })
+
+  test('tells sessions apart by every part of their key', async (t, store) => {
+    const keys: SessionKey[] = [
+      key,
+      { ...key, owner: 'bob' },
+      { ...key, kind: 'team' },
+      { ...key, name: 'ech' },
+      { ...key, sessionId: 'os' },
+      { ...key, owner: 'a', sessionId: 'das' },
+      { ...key, sessionId: '__proto__' },
+      { ...key, owner: '/1/s', sessionId: 's/1/s' }
+    ]
+    for (const [index, each] of keys.entries()) await store.append(each, 'turn', turn(`${index}`))
+    for (const [index, each] of keys.entries()) t.same(await store.load(each, 10), turn(`${index}`))
+    await store.remove(key)
+    t.same(await store.load(key, 10), [])
+    t.equal((await store.load(keys[1]!, 10)).length, 2)
+  })
+
+  test('orders the turns of a session', async (t, store) => {
+    const order: string[] = []
+    const first = await store.lock(key, never)
+    const others = ['second', 'third'].map(async (name) => {
+      const release = await store.lock(key, never)
+      order.push(name)
+      release()
+      release()
+    })
+    const elsewhere = await store.lock({ ...key, sessionId: 'other' }, never)
+    elsewhere()
+    t.same(order, [])
+    first()
+    await Promise.all(others)
+    t.same(order, ['second', 'third'])
+    const again = await store.lock(key, never)
+    again()
+  })
+
+  test('lets go of who waits when his signal aborts', async (t, store) => {
+    const first = await store.lock(key, never)
+    const controller = new AbortController()
+    const waiting = (async () => store.lock(key, controller.signal))()
+    const third = (async () => store.lock(key, never))()
+    const reason = new Error('no more')
+    controller.abort(reason)
+    t.equal(await waiting.catch((err: unknown) => err), reason)
+    first()
+    const release = await third
+    release()
+    t.equal(await (async () => store.lock(key, controller.signal))().catch((err: unknown) => err), reason)
+  })
+}

@@ -1,0 +1,128 @@
+import { readFile } from 'node:fs/promises'
+import { Type, type TSchema } from '@sinclair/typebox'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { createEventBus, type EventBus, type EventMap } from '@svc/registry'
+import { defineTool, EVENT_SCHEMAS, events as defaultEvents, type RuntimeEvents } from '@svc/runtime'
+import t from 'tap'
+import { collect, makeAgent, makeContext } from '../helpers/make-agent.ts'
+
+const NAMES = Object.keys(EVENT_SCHEMAS) as (keyof RuntimeEvents)[]
+const add = defineTool({
+  name: 'add',
+  description: 'Adds',
+  input: Type.Object({ a: Type.Number() }),
+  execute: ({ a }) => a + 1
+})
+const pay = defineTool({
+  name: 'pay',
+  description: 'Pays',
+  input: Type.Object({}),
+  execute: () => 1,
+  approval: true
+})
+
+/** Every event of a bus, each checked against its schema. */
+function listen(t: Pick<Tap, 'strictSame'>, bus: EventBus) {
+  const seen: { event: string; payload: Record<string, unknown> }[] = []
+  for (const name of NAMES) {
+    const check = TypeCompiler.Compile(EVENT_SCHEMAS[name] as TSchema)
+    bus.on(name, (payload) => {
+      t.strictSame([...check.Errors(payload)], [], name)
+      seen.push({ event: name, payload: { ...payload } })
+    })
+  }
+  return seen
+}
+type Tap = typeof t
+
+t.test('every event of the seed has a schema', async (t) => {
+  t.strictSame(
+    new Set(NAMES),
+    new Set([
+      ...['browser.action', 'browser.done', 'browser.error', 'browser.step'],
+      ...['memory.error', 'memory.extract', 'memory.stored'],
+      ...['run.complete', 'run.error', 'run.start', 'run.stream.chunk'],
+      ...['skill.learned', 'skill.loaded'],
+      ...['tool.approval.request', 'tool.approval.response', 'tool.call', 'tool.error', 'tool.result'],
+      ...['voice.session.end', 'voice.session.start', 'voice.tool.call', 'voice.tool.result']
+    ])
+  )
+  for (const name of NAMES)
+    t.strictSame(EVENT_SCHEMAS[name].required?.slice(0, 4), ['runId', 'name', 'kind', 'at'], name)
+})
+
+t.test('the bus is typed by them', async (t) => {
+  const bus = createEventBus()
+  const payload: EventMap['skill.loaded'] = { runId: 'r', name: 'n', kind: 'agent', at: 1, skill: 's' }
+  bus.on('skill.loaded', ({ skill }) => t.equal(skill satisfies string, 's'))
+  bus.emit('skill.loaded', payload)
+  // @ts-expect-error -- there is no such event
+  bus.has('skill.forgotten')
+})
+
+t.test('a run tells of its start, its chunks, its tools and its end', async (t) => {
+  const { agent } = makeAgent(
+    [
+      { toolCalls: [{ toolName: 'add', args: { a: 1 } }, { toolName: 'none' }, { toolName: 'pay' }] },
+      { text: ['x', 'y'] }
+    ],
+    { tools: [add, pay] }
+  )
+  const { context } = makeContext({ sessionId: 's' })
+  const seen = listen(t, context.events)
+  await agent.run('Go', context)
+  for (const { payload } of seen) {
+    t.match(payload, { runId: context.runId, name: 'tester', kind: 'agent' })
+    t.ok(Math.abs((payload['at'] as number) - Date.now()) < 10_000)
+  }
+  const of = (name: string) => seen.filter(({ event }) => event === name).map(({ payload }) => payload)
+  t.equal(seen[0]?.event, 'run.start')
+  t.match(of('tool.call'), [{ toolName: 'add', args: { a: 1 } }, { toolName: 'none' }, { toolName: 'pay' }])
+  t.match(of('tool.result'), [{ toolName: 'add', result: 2 }])
+  t.match(of('tool.approval.request'), [{ toolName: 'pay', args: {} }])
+  t.match(of('tool.approval.response'), [{ toolName: 'pay', approved: false }])
+  t.equal(of('tool.error').length, 2)
+  t.match(of('run.stream.chunk'), [{ text: 'x' }, { text: 'y' }])
+  t.match(of('run.complete'), [{ sessionId: 's', finishReason: 'stop', usage: { promptTokens: 20 } }])
+  t.equal(seen.at(-1)?.event, 'run.complete')
+})
+
+t.test('a run that fails, and one that is canceled', async (t) => {
+  const failing = makeContext()
+  const seen = listen(t, failing.context.events)
+  await collect(
+    makeAgent({ rejects: { statusCode: 400, message: 'SECRET' } }).agent.stream('Hi', failing.context)
+  )
+  t.match(seen.at(-1), {
+    event: 'run.error',
+    payload: { error: { code: 'RUN_ERR_MODEL_REFUSED', retryable: false } }
+  })
+  t.notMatch(JSON.stringify(seen), 'SECRET')
+  const left = makeContext()
+  const heard = listen(t, left.context.events)
+  for await (const part of makeAgent('Hello.').agent.stream('Hi', left.context))
+    if (part.type === 'text') break
+  t.match(heard.at(-1), { event: 'run.complete', payload: { finishReason: 'canceled' } })
+})
+
+t.test('a listener that throws touches no run', async (t) => {
+  const { context, logged } = makeContext()
+  for (const name of NAMES)
+    context.events.on(name, () => {
+      throw new Error('listener')
+    })
+  t.equal((await makeAgent('Hello.').agent.run('Hi', context)).text, 'Hello.')
+  t.ok(logged.length >= 3)
+})
+
+t.test('agents outside of an app emit on `events`', async (t) => {
+  const heard = Promise.withResolvers<string>()
+  t.teardown(defaultEvents.on('run.complete', ({ name }) => heard.resolve(name)))
+  await makeAgent('Hello.').agent.run('Hi')
+  t.equal(await heard.promise, 'tester')
+})
+
+t.test('the README lists every event', async (t) => {
+  const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
+  for (const name of Object.keys(EVENT_SCHEMAS)) t.ok(readme.includes(`\`${name}\``), name)
+})

@@ -1,0 +1,93 @@
+import type { SessionMessage } from '@svc/registry'
+import {
+  array,
+  assert,
+  constant,
+  constantFrom,
+  nat,
+  oneof,
+  property,
+  record,
+  string,
+  tuple
+} from 'fast-check'
+import t from 'tap'
+import { cutHistory } from '../../src/sessions/history.ts'
+
+const user = (content: string): SessionMessage => ({ role: 'user', content })
+const says = (text: string, ...calls: string[]): SessionMessage => ({
+  role: 'assistant',
+  text,
+  ...(calls.length > 0 && { toolCalls: calls.map((toolCallId) => ({ toolCallId, toolName: 'x', args: {} })) })
+})
+const result = (toolCallId: string): SessionMessage => ({
+  role: 'tool',
+  toolCallId,
+  toolName: 'x',
+  result: 1
+})
+const limits = { maxMessages: 50, maxTokens: Infinity }
+const turn = [user('q'), says('', 'a', 'b'), result('b'), result('a'), says('done')]
+
+t.test('what fits is kept as it is', async (t) => {
+  t.strictSame(cutHistory(turn, limits), turn)
+  t.strictSame(cutHistory([], limits), [])
+})
+
+t.test('it begins at a user message', async (t) => {
+  t.strictSame(cutHistory(turn.slice(1), limits), [])
+  t.strictSame(cutHistory([...turn, user('r')], { ...limits, maxMessages: 4 }), [user('r')])
+  t.strictSame(cutHistory(turn, { ...limits, maxMessages: 0 }), [])
+})
+
+t.test('by tokens, about four characters each', async (t) => {
+  const messages = [user('x'.repeat(40)), says('y'.repeat(40)), user('z'.repeat(40)), says('w'.repeat(40))]
+  t.strictSame(cutHistory(messages, { ...limits, maxTokens: 40 }), messages)
+  t.strictSame(cutHistory(messages, { ...limits, maxTokens: 39 }), messages.slice(2))
+  t.strictSame(cutHistory(messages, { ...limits, maxTokens: 19 }), [])
+})
+
+const cut = (...messages: SessionMessage[]) => cutHistory([user('q'), ...messages], limits).slice(1)
+
+t.test('calls and results that lost each other', async (t) => {
+  t.strictSame(cut(result('a')), [])
+  t.strictSame(cut(says('x'), result('a')), [says('x')])
+  t.strictSame(cut(says('', 'a')), [])
+  t.strictSame(cut(says('x', 'a')), [says('x')])
+  t.strictSame(cut(says('x', 'a', 'b'), result('b'), result('c')), [says('x', 'b'), result('b')])
+  t.strictSame(cut(says('', 'a'), says('', 'a'), result('a')), [says('', 'a'), result('a')])
+})
+
+// Providers want it to begin with the user, and every call to have its result before anything else is said.
+function isValid(messages: SessionMessage[]): boolean {
+  if (messages.length > 0 && messages[0]?.role !== 'user') return false
+  let open = new Set<string>()
+  for (const message of messages) {
+    if (message.role === 'tool') {
+      if (!open.delete(message.toolCallId)) return false
+      continue
+    }
+    if (open.size > 0) return false
+    const calls = message.role === 'assistant' ? (message.toolCalls ?? []) : []
+    open = new Set(calls.map((call) => call.toolCallId))
+    if (open.size !== calls.length) return false
+  }
+  return open.size === 0
+}
+
+t.test('whatever is stored: what is left is what providers take', async () => {
+  const id = constantFrom('a', 'b', 'c')
+  const message = oneof(
+    string().map(user),
+    tuple(string(), array(id, { maxLength: 3 })).map(([text, calls]) => says(text, ...calls)),
+    id.map(result)
+  )
+  const sizes = record({ maxMessages: nat(30), maxTokens: oneof(nat(40), constant(Infinity)) })
+  assert(
+    property(array(message, { maxLength: 40 }), sizes, (messages, options) => {
+      const kept = cutHistory(messages, options)
+      return kept.length <= options.maxMessages && isValid(kept)
+    }),
+    { numRuns: 1_000 }
+  )
+})

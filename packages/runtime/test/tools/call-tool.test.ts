@@ -1,0 +1,212 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { Type } from '@sinclair/typebox'
+import { defineTool, type AgentOptions, type Tool, type ToolContext } from '@svc/runtime'
+import t from 'tap'
+import { collect, makeAgent, makeContext } from '../helpers/make-agent.ts'
+
+const input = Type.Object({})
+const define = (execute: (args: object, context: ToolContext) => unknown, more: object = {}): Tool =>
+  defineTool({ name: 'work', description: 'Works', input, execute, ...more })
+
+/** What a run gives whose model calls the tool once, and then says what it was told. */
+async function runWith(tools: Tool[], call: object = {}, options: Partial<AgentOptions> = {}) {
+  const { agent, model } = makeAgent([{ toolCalls: [{ toolName: 'work', ...call }] }, 'Done.'], {
+    tools,
+    ...options
+  })
+  const { context, logged } = makeContext()
+  const run = await collect(agent.stream('Go', context))
+  const told = model.calls[1]?.prompt.at(-1)?.content[0] as { output?: unknown } | undefined
+  return {
+    ...run,
+    logged,
+    told: told?.output,
+    errors: run.ofType('tool.error'),
+    results: run.ofType('tool.result'),
+    model
+  }
+}
+
+t.test('a result goes to the reader and to the model', async (t) => {
+  const text = await runWith([define(() => 'sunny')])
+  t.match(text.results, [{ toolCallId: 'call-1', toolName: 'work', result: 'sunny', durationMs: Number }])
+  t.strictSame(text.told, { type: 'text', value: 'sunny' })
+  const data = await runWith([define(async () => ({ degrees: [20] }))])
+  t.strictSame(data.told, { type: 'json', value: { degrees: [20] } })
+  t.strictSame((await runWith([define(() => undefined)])).told, { type: 'json', value: null })
+})
+
+t.test('what a tool is told', async (t) => {
+  let seen: ToolContext | undefined
+  const tool = define((_args, context) => void (seen = context))
+  const { agent } = makeAgent([{ toolCalls: [{ toolName: 'work' }] }, 'Done.'], { tools: [tool] })
+  const { context } = makeContext({ principal: { sub: 'ann', scopes: [] }, sessionId: 's1' })
+  await agent.run('Go', context)
+  t.match(seen, { principal: { sub: 'ann' }, sessionId: 's1', runId: context.runId, toolCallId: 'call-1' })
+  t.equal(seen?.idempotencyKey, `${context.idempotencyKey}:call-1`)
+  t.equal(seen?.context, context)
+  t.equal(seen?.log, context.log)
+  t.equal(seen?.signal.aborted, false)
+})
+
+t.test('a call that the model can mend', async (t) => {
+  const strict = define(() => 1, { input: Type.Object({ city: Type.String() }) })
+  const cases: [call: object, code: string, message: RegExp][] = [
+    [{ toolName: 'rest' }, 'RUN_ERR_TOOL_UNKNOWN', /"rest"; there are work/],
+    [{ args: { city: 5 } }, 'RUN_ERR_TOOL_BAD_ARGS', /city must be string/],
+    [{ args: 'Rome' }, 'RUN_ERR_TOOL_BAD_ARGS', /must be object/],
+    [{ input: '{"city":' }, 'RUN_ERR_TOOL_BAD_ARGS', /no JSON/],
+    [{ input: '' }, 'RUN_ERR_TOOL_BAD_ARGS', /required property 'city'/]
+  ]
+  for (const [call, code, message] of cases) {
+    const { errors, told, text } = await runWith([strict], call)
+    t.match(errors, [{ toolCallId: 'call-1', error: { code, message } }], code)
+    t.strictSame(told, { type: 'error-text', value: errors[0]?.error.message })
+    t.equal(text, 'Done.', 'the loop goes on')
+  }
+  const { errors } = await runWith([], { toolName: 'rest' })
+  t.match(errors, [{ error: { message: 'There is no tool "rest"; there are none' } }])
+})
+
+t.test('whatever a tool does, the run goes on', async (t) => {
+  const cyclic: { self?: unknown } = {}
+  cyclic.self = cyclic
+  const bad = 'RUN_ERR_TOOL_BAD_OUTPUT'
+  const failed = 'RUN_ERR_TOOL_FAILED'
+  const cases: Record<string, [execute: () => unknown, code: string, message?: string | RegExp]> = {
+    throws: [
+      () => {
+        throw new Error('no such city')
+      },
+      failed,
+      'no such city'
+    ],
+    rejects: [() => Promise.reject(new Error('no such city')), failed, 'no such city'],
+    'rejects with a text': [() => Promise.reject('away'), failed, 'away'],
+    'rejects with nothing': [() => Promise.reject(undefined), failed, 'The tool failed'],
+    'rejects with a proxy': [
+      () =>
+        Promise.reject(
+          new Proxy(
+            {},
+            {
+              get: () => {
+                throw new Error('x')
+              }
+            }
+          )
+        ),
+      failed,
+      'The tool failed'
+    ],
+    'gives a hostile thenable': [
+      () => new Proxy({}, { get: (_target, key) => JSON.parse(String(key)) as unknown }),
+      failed,
+      /JSON/
+    ],
+    'has a long message': [
+      () => {
+        throw new Error('x'.repeat(5_000))
+      },
+      failed,
+      'x'.repeat(1_000)
+    ],
+    'gives a cycle': [() => cyclic, bad],
+    'gives a BigInt': [() => 5n, bad],
+    'gives a function': [() => () => 1, bad],
+    'gives a Map': [() => new Map(), bad],
+    'gives a toJSON that throws': [
+      () => ({
+        toJSON() {
+          throw new Error('x')
+        }
+      }),
+      bad
+    ],
+    'gives 50 MB': [() => 'x'.repeat(52_428_800), 'RUN_ERR_TOOL_OUTPUT_TOO_LARGE', /52428800 bytes/]
+  }
+  for (const [name, [execute, code, message]] of Object.entries(cases)) {
+    const { errors, text, told } = await runWith([define(execute)])
+    t.match(errors, [{ error: { code, ...(message && { message }) } }], name)
+    t.equal(text, 'Done.', name)
+    t.match(told, { type: 'error-text' }, name)
+    t.notMatch(JSON.stringify(errors), 'call-tool.test', 'no stack')
+  }
+})
+
+t.test('the log has the error of a tool', async (t) => {
+  const err = new Error('no such city')
+  const { logged } = await runWith([define(() => Promise.reject(err))])
+  t.match(logged, [{ level: 'warn', details: { err, toolName: 'work', toolCallId: 'call-1' } }])
+})
+
+t.test('a tool that hangs past its time', async (t) => {
+  let signal: AbortSignal | undefined
+  const late = Promise.withResolvers<unknown>()
+  const tool = define((_args, context) => ((signal = context.signal), late.promise), { timeout: 20 })
+  const { errors, text } = await runWith([tool])
+  t.match(errors, [{ error: { code: 'RUN_ERR_TOOL_TIMEOUT', message: /within 20 ms/ } }])
+  t.equal(text, 'Done.')
+  t.match(signal?.reason, { code: 'RUN_ERR_TOOL_TIMEOUT' })
+  late.reject(new Error('nobody listens any more'))
+  await wait(1)
+})
+
+t.test('an abort ends a run whose tool ignores its signal', async (t) => {
+  const begun = Promise.withResolvers<AbortSignal>()
+  const tool = define((_args, context) => (begun.resolve(context.signal), new Promise(() => {})))
+  const { agent } = makeAgent([{ toolCalls: [{ toolName: 'work' }, { toolName: 'work' }] }, 'Done.'], {
+    tools: [tool]
+  })
+  const controller = new AbortController()
+  const running = collect(agent.stream('Go', makeContext({ signal: controller.signal }).context))
+  const signal = await begun.promise
+  const reason = new Error('gone')
+  controller.abort(reason)
+  t.equal((await running).error, reason)
+  t.equal(signal.reason, reason)
+})
+
+t.test('a reader that leaves ends the tools that still run', async (t) => {
+  const signals: AbortSignal[] = []
+  const tool = define((_args, { signal }) => (signals.push(signal) === 1 ? 'quick' : new Promise(() => {})))
+  const { agent } = makeAgent({ toolCalls: [{ toolName: 'work' }, { toolName: 'work' }] }, { tools: [tool] })
+  for await (const part of agent.stream('Go')) if (part.type === 'tool.result') break
+  t.equal(signals[0]?.aborted, false)
+  t.match(signals[1]?.reason, { code: 'RUN_ERR_CANCELED' })
+})
+
+t.test(
+  'calls of one step run in parallel: results as they come, to the model in the order of the calls',
+  async (t) => {
+    const gates = new Map(['a', 'b', 'c'].map((name) => [name, Promise.withResolvers<string>()]))
+    const tool = define(({ name }: { name?: string }) => gates.get(name!)?.promise, {
+      input: Type.Object({ name: Type.String() })
+    })
+    const toolCalls = ['a', 'b', 'c'].map((name) => ({ toolName: 'work', toolCallId: name, args: { name } }))
+    const { agent, model } = makeAgent([{ toolCalls }, 'Done.'], { tools: [tool] })
+    const order: string[] = []
+    const next: Record<string, string> = { b: 'c', c: 'a' }
+    for await (const part of agent.stream('Go')) {
+      if (part.type === 'step' && part.index === 0) gates.get('b')!.resolve('B')
+      if (part.type !== 'tool.result') continue
+      order.push(part.toolCallId)
+      gates.get(next[part.toolCallId] ?? '')?.resolve(part.toolCallId)
+    }
+    t.strictSame(order, ['b', 'c', 'a'])
+    t.match(model.calls[1]?.prompt.at(-1)?.content, [
+      { toolCallId: 'a' },
+      { toolCallId: 'b' },
+      { toolCallId: 'c' }
+    ])
+  }
+)
+
+t.test('a made-up name does not spoil the prompt of the next call', async (t) => {
+  const { model, ofType } = await runWith([define(() => 1)], { toolName: 'do it; now!' })
+  t.equal(ofType('tool.call')[0]?.toolName, 'do it; now!')
+  t.match(model.calls[1]?.prompt.slice(-2), [
+    { content: [{ toolName: 'do_it__now_' }] },
+    { content: [{ toolName: 'do_it__now_' }] }
+  ])
+})

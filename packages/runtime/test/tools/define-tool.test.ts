@@ -1,0 +1,73 @@
+import { Type } from '@sinclair/typebox'
+import { defineTool } from '@svc/runtime'
+import t from 'tap'
+
+const good = { name: 'x', description: 'X', input: Type.Object({}), execute: () => 1 }
+
+t.test('a bad tool is an error that names what is bad', async (t) => {
+  const bad: [object, RegExp][] = [
+    [{ name: 'a b' }, /name/],
+    [{ name: '' }, /name/],
+    [{ description: undefined }, /description/],
+    [{ input: Type.String() }, /input/],
+    [{ input: undefined }, /input/],
+    [{ input: { type: 'object', properties: { a: { type: 'nonsense' } } } }, /input of "x"/],
+    [{ execute: 'run' }, /execute/],
+    [{ approval: 'yes' }, /approval/],
+    [{ timeout: 0 }, /timeout/],
+    [{ maxOutputBytes: -1 }, /maxOutputBytes/],
+    [{ sandbox: true }, /sandbox/]
+  ]
+  for (const [options, message] of bad)
+    t.throws(
+      () => defineTool({ ...good, ...options }),
+      { code: 'RUN_ERR_BAD_TOOL', message },
+      JSON.stringify(options)
+    )
+})
+
+t.test('its defaults', async (t) => {
+  t.match(defineTool(good), { name: 'x', approval: undefined, timeout: 60_000, maxOutputBytes: 262_144 })
+})
+
+t.test('arguments are checked as they are, with path and problem', async (t) => {
+  const { checkInput } = defineTool({
+    ...good,
+    input: Type.Object(
+      {
+        count: Type.Integer({ minimum: 1 }),
+        to: Type.Object({ mail: Type.String({ format: 'email' }) }),
+        unit: Type.Union([Type.Literal('c'), Type.Literal('f')]),
+        tags: Type.Optional(Type.Array(Type.String())),
+        mode: Type.Optional(Type.Unsafe<'a' | 'b'>({ type: 'string', enum: ['a', 'b'] }))
+      },
+      { additionalProperties: false }
+    )
+  })
+  const args = { count: 1, to: { mail: 'a@example.org' }, unit: 'c' }
+  t.equal(checkInput(args), undefined)
+  t.equal(checkInput({ ...args, count: '1' }), 'count must be integer', 'nothing is coerced')
+  t.equal(checkInput({ ...args, count: 0 }), 'count must be >= 1')
+  t.equal(checkInput({ ...args, to: { mail: 'nonsense' } }), 'to.mail must match format "email"')
+  t.equal(checkInput({ ...args, tags: ['a', 5] }), 'tags.1 must be string')
+  t.match(checkInput({ ...args, unit: 'k' }), /^unit must be equal/)
+  t.equal(checkInput({ ...args, mode: 'z' }), 'mode must be equal to one of the allowed values: ["a","b"]')
+  t.match(checkInput({ ...args, more: 1 }), /additional properties \("more"\)/)
+  t.match(checkInput({}), /required property 'count'; .*required property 'to'/)
+  for (const value of [null, 'x', 5, []]) t.equal(checkInput(value), 'the arguments must be object')
+  t.strictSame(args, { count: 1, to: { mail: 'a@example.org' }, unit: 'c' }, 'nothing is changed')
+})
+
+t.test('two tools may use one schema with an $id, or a recursive one', async (t) => {
+  const Node = Type.Recursive((This) => Type.Object({ children: Type.Array(This) }), { $id: 'Node' })
+  for (const name of ['a', 'b']) {
+    const { checkInput } = defineTool({ ...good, name, input: Node })
+    t.equal(checkInput({ children: [{ children: [] }] }), undefined)
+    t.equal(checkInput({ children: [{}] }), "children.0 must have required property 'children'")
+    const inner = defineTool({ ...good, input: Type.Object({ node: Node }) })
+    t.equal(
+      inner.checkInput({ node: { children: [{}] } }),
+      "node.children.0 must have required property 'children'"
+    )
+  }
+})

@@ -1,0 +1,101 @@
+import { anything, assert, property } from 'fast-check'
+import t from 'tap'
+import { messageOf, toToolOutput } from '../../src/tools/tool-output.ts'
+
+const cyclic: { self?: unknown } = {}
+cyclic.self = cyclic
+const nested = (depth: number) => JSON.parse('['.repeat(depth) + ']'.repeat(depth)) as unknown
+const proxy = new Proxy(
+  {},
+  {
+    ownKeys: () => {
+      throw new Error('no keys')
+    }
+  }
+)
+
+t.test('plain data, cut off from the tool’s own objects', async (t) => {
+  const own = { list: [1, { at: new Date(0) }], none: undefined, odd: Number.NaN }
+  const output = toToolOutput(own, 1_000)
+  t.strictSame(output, { list: [1, { at: '1970-01-01T00:00:00.000Z' }], odd: null })
+  own.list.push(2)
+  t.equal((output as typeof own).list.length, 2)
+  for (const value of ['text', '', 5, true, false, null]) t.equal(toToolOutput(value, 1_000), value)
+  t.equal(toToolOutput(undefined, 10), null)
+})
+
+t.test('what has no JSON', async (t) => {
+  const bad = [
+    cyclic,
+    5n,
+    { a: 5n },
+    () => 1,
+    Symbol('x'),
+    new Map([[1, 2]]),
+    new Set([1]),
+    proxy,
+    nested(200)
+  ]
+  bad.push(
+    {
+      toJSON: () => {
+        throw new Error('no JSON')
+      }
+    },
+    {
+      get a() {
+        throw new Error('get')
+      }
+    },
+    { toJSON: () => undefined }
+  )
+  for (const value of bad) t.throws(() => toToolOutput(value, 1_000_000), { code: 'RUN_ERR_TOOL_BAD_OUTPUT' })
+  t.throws(() => toToolOutput(nested(100_000), 1_000_000), { code: 'RUN_ERR_TOOL_BAD_OUTPUT' })
+})
+
+t.test('what is too large says how large it is', async (t) => {
+  const message = /52428800 bytes, more than the 262144 allowed/
+  t.throws(() => toToolOutput('x'.repeat(52_428_800), 262_144), {
+    code: 'RUN_ERR_TOOL_OUTPUT_TOO_LARGE',
+    message
+  })
+  t.throws(() => toToolOutput(['é'.repeat(50)], 100), { message: /104 bytes/ }, 'bytes, not characters')
+  t.strictSame(toToolOutput(['é'.repeat(48)], 100), ['é'.repeat(48)])
+})
+
+t.test('whatever it is, there is JSON or one of the two errors', async () => {
+  assert(
+    property(
+      anything({ withBigInt: true, withMap: true, withSet: true, withDate: true, withTypedArray: true }),
+      (value) => {
+        try {
+          return JSON.stringify(toToolOutput(value, 10_000)) !== undefined
+        } catch (err) {
+          return /^RUN_ERR_TOOL_(?:BAD_OUTPUT|OUTPUT_TOO_LARGE)$/.test((err as { code: string }).code)
+        }
+      }
+    ),
+    { numRuns: 1_000 }
+  )
+})
+
+t.test('the message of whatever was thrown', async (t) => {
+  t.equal(messageOf(new Error('no such city'), 'other'), 'no such city')
+  t.equal(messageOf('plain text', 'other'), 'plain text')
+  t.equal(messageOf(new Error('x'.repeat(2_000)), 'other').length, 1_000)
+  const hostile = [
+    undefined,
+    null,
+    5,
+    {},
+    { message: 5 },
+    new Error(''),
+    {
+      get message() {
+        throw new Error('x')
+      }
+    }
+  ]
+  for (const thrown of hostile) t.equal(messageOf(thrown, 'other'), 'other')
+  t.equal(messageOf(new Error('\ud800'), 'other'), '\ufffd')
+})

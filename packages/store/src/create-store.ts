@@ -1,0 +1,47 @@
+import { createMemoryControlBus, type Stores } from '@svc/registry'
+import { Kysely, sql } from 'kysely'
+import { createCheckpointStore } from './checkpoint-store.ts'
+import { GroupCommit } from './group-commit.ts'
+import { createMemoryStore } from './memory-store.ts'
+import { migrate } from './migrations/migrate.ts'
+import { resolveOptions, type StoreOptions } from './options.ts'
+import { createRunStore } from './run-store.ts'
+import { createSessionStore } from './session-store.ts'
+import { createNodeSqliteDialect } from './sqlite/node-sqlite-dialect.ts'
+import { openDatabase } from './sqlite/open-database.ts'
+import { createStreamLog } from './stream-log.ts'
+import type { Tables } from './tables.ts'
+import { createTaskStore } from './task-store.ts'
+
+/** Every port of the contract on one database. */
+export interface Store extends Stores {
+  /** @throws when the database does not answer */
+  check(): Promise<void>
+  /** Commits what is pending and closes the database; a second call does nothing. */
+  close(): Promise<void>
+}
+
+/** Opens a database and brings it up to date. @throws STO_ERR_BAD_OPTION, STO_ERR_OPEN */
+export async function createStore(options: StoreOptions = {}): Promise<Store> {
+  const { maxAge, maxRuns, ...where } = resolveOptions(options)
+  const db = new Kysely<Tables>({ dialect: createNodeSqliteDialect(openDatabase(where)) })
+  await migrate(db as unknown as Kysely<never>)
+  const commit = new GroupCommit(db)
+  const log = createStreamLog(db, commit)
+  let closed: Promise<void> | undefined
+
+  return {
+    log,
+    runs: createRunStore(db, commit, { maxAge, maxRuns }, log.removed),
+    sessions: createSessionStore(db, commit),
+    memory: createMemoryStore(db, commit),
+    tasks: createTaskStore(db, commit),
+    checkpoints: createCheckpointStore(db, commit),
+    // One process has the file: its control messages need not leave it.
+    control: createMemoryControlBus(),
+    async check() {
+      await sql`select 1`.execute(db)
+    },
+    close: () => (closed ??= commit.close().then(() => db.destroy()))
+  }
+}

@@ -1,0 +1,110 @@
+import type { Kysely } from 'kysely'
+
+/** The tables of every port. */
+export async function up(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('run')
+    .addColumn('run_id', 'text', (column) => column.primaryKey())
+    .addColumn('kind', 'text', (column) => column.notNull())
+    .addColumn('name', 'text', (column) => column.notNull())
+    .addColumn('session_id', 'text', (column) => column.notNull())
+    .addColumn('owner', 'text', (column) => column.notNull())
+    .addColumn('idempotency_key', 'text', (column) => column.notNull())
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('updated_at', 'bigint', (column) => column.notNull())
+    .addColumn('status', 'text', (column) => column.notNull())
+    .addColumn('epoch', 'integer', (column) => column.notNull())
+    .addColumn('result', 'text')
+    .addColumn('error', 'text')
+    .execute()
+  await db.schema.createIndex('run_newest').on('run').columns(['owner', 'created_at', 'run_id']).execute()
+  await db.schema.createIndex('run_status').on('run').columns(['status', 'updated_at']).execute()
+
+  await db.schema
+    .createTable('run_part')
+    .addColumn('run_id', 'text', (column) => column.notNull().references('run.run_id').onDelete('cascade'))
+    .addColumn('seq', 'integer', (column) => column.notNull())
+    .addColumn('json', 'text', (column) => column.notNull())
+    .addPrimaryKeyConstraint('run_part_key', ['run_id', 'seq'])
+    .execute()
+  await db.schema
+    .createTable('run_step')
+    .addColumn('run_id', 'text', (column) => column.notNull().references('run.run_id').onDelete('cascade'))
+    .addColumn('key', 'text', (column) => column.notNull())
+    .addColumn('output', 'text')
+    .addPrimaryKeyConstraint('run_step_key', ['run_id', 'key'])
+    .execute()
+  await db.schema
+    .createTable('run_approval')
+    .addColumn('approval_id', 'text', (column) => column.primaryKey())
+    .addColumn('run_id', 'text', (column) => column.notNull().references('run.run_id').onDelete('cascade'))
+    .addColumn('tool_call_id', 'text', (column) => column.notNull())
+    .addColumn('tool_name', 'text', (column) => column.notNull())
+    .addColumn('args', 'text')
+    .addColumn('source', 'text', (column) => column.notNull())
+    .addColumn('expires_at', 'bigint', (column) => column.notNull())
+    .addColumn('answer', 'text')
+    .execute()
+  await db.schema.createIndex('run_approval_run').on('run_approval').column('run_id').execute()
+
+  await db.schema
+    .createTable('session_message')
+    .addColumn('session_key', 'text', (column) => column.notNull())
+    .addColumn('seq', 'integer', (column) => column.notNull())
+    .addColumn('turn_id', 'text', (column) => column.notNull())
+    .addColumn('message', 'text', (column) => column.notNull())
+    .addPrimaryKeyConstraint('session_message_key', ['session_key', 'seq'])
+    .execute()
+  await db.schema
+    .createIndex('session_message_turn')
+    .on('session_message')
+    .columns(['session_key', 'turn_id'])
+    .execute()
+
+  await db.schema
+    .createTable('memory_item')
+    .addColumn('owner', 'text', (column) => column.notNull())
+    .addColumn('namespace', 'text', (column) => column.notNull())
+    .addColumn('id', 'text', (column) => column.notNull())
+    .addColumn('text', 'text', (column) => column.notNull())
+    .addColumn('words', 'text', (column) => column.notNull())
+    .addColumn('metadata', 'text')
+    .addColumn('embedding', 'text')
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addPrimaryKeyConstraint('memory_item_key', ['owner', 'namespace', 'id'])
+    .execute()
+
+  await db.schema
+    .createTable('task')
+    .addColumn('task_id', 'text', (column) => column.primaryKey())
+    .addColumn('context_id', 'text', (column) => column.notNull())
+    .addColumn('owner', 'text', (column) => column.notNull())
+    .addColumn('agent_name', 'text', (column) => column.notNull())
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .execute()
+  await db.schema.createIndex('task_newest').on('task').columns(['owner', 'created_at', 'task_id']).execute()
+  await db.schema
+    .createTable('task_message')
+    .addColumn('owner', 'text', (column) => column.notNull())
+    .addColumn('message_id', 'text', (column) => column.notNull())
+    .addColumn('task_id', 'text', (column) => column.notNull().references('task.task_id').onDelete('cascade'))
+    .addColumn('seq', 'integer', (column) => column.notNull())
+    .addColumn('message', 'text', (column) => column.notNull())
+    .addPrimaryKeyConstraint('task_message_key', ['owner', 'message_id'])
+    .execute()
+  await db.schema.createIndex('task_message_task').on('task_message').columns(['task_id', 'seq']).execute()
+  await db.schema
+    .createTable('push_config')
+    .addColumn('task_id', 'text', (column) => column.notNull().references('task.task_id').onDelete('cascade'))
+    .addColumn('config_id', 'text', (column) => column.notNull())
+    .addColumn('config', 'text', (column) => column.notNull())
+    .addPrimaryKeyConstraint('push_config_key', ['task_id', 'config_id'])
+    .execute()
+
+  await db.schema
+    .createTable('checkpoint')
+    .addColumn('run_id', 'text', (column) => column.primaryKey())
+    .addColumn('epoch', 'integer', (column) => column.notNull())
+    .addColumn('state', 'text', (column) => column.notNull())
+    .execute()
+}

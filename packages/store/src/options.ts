@@ -1,0 +1,61 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { requireOptions } from '@svc/registry'
+import { STO_ERR_BAD_OPTION } from './errors.ts'
+
+/** Options of a store. */
+export const StoreOptionsSchema = Type.Object(
+  {
+    url: Type.Optional(
+      Type.String({
+        description: '`sqlite:` and a path, or `sqlite::memory:`; default `sqlite:./data/app.db`'
+      })
+    ),
+    durability: Type.Optional(
+      Type.Union([Type.Literal('normal'), Type.Literal('full')], {
+        description: '`full` survives a loss of power too, `normal` (default) every crash of the process'
+      })
+    ),
+    retention: Type.Optional(
+      Type.Object(
+        {
+          maxAge: Type.Optional(
+            Type.Integer({
+              minimum: 0,
+              description: 'Milliseconds that finished runs are kept; default 7 days'
+            })
+          ),
+          maxRuns: Type.Optional(
+            Type.Integer({ minimum: 0, description: 'Finished runs that are kept; default 100,000' })
+          )
+        },
+        { additionalProperties: false }
+      )
+    )
+  },
+  { additionalProperties: false }
+)
+export type StoreOptions = Static<typeof StoreOptionsSchema>
+
+/** Options with their defaults. */
+export interface ResolvedOptions {
+  /** The file; `:memory:` for none. */
+  path: string
+  durability: 'normal' | 'full'
+  maxAge: number
+  maxRuns: number
+}
+
+/** Makes sure that options are known and good, and fills in the defaults. @throws STO_ERR_BAD_OPTION */
+export function resolveOptions(options: StoreOptions): ResolvedOptions {
+  requireOptions(StoreOptionsSchema, options, STO_ERR_BAD_OPTION)
+  const { url = 'sqlite:./data/app.db', durability = 'normal', retention = {} } = options
+  const { maxAge = 604_800_000, maxRuns = 100_000 } = retention
+  return { path: pathOf(url), durability, maxAge, maxRuns }
+}
+
+function pathOf(url: string): string {
+  const path = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(url)?.[1]
+  if (path === undefined) throw new STO_ERR_BAD_OPTION('url: it must be `sqlite:` and a path')
+  if (path.includes('\u0000')) throw new STO_ERR_BAD_OPTION('url: the path has a null character')
+  return path
+}

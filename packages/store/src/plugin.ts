@@ -1,0 +1,19 @@
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { createStore, type Store } from './create-store.ts'
+import type { StoreOptions } from './options.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    store: Store
+  }
+}
+
+/** The stores of an app, `fastify.store`: register it before the surfaces, whose run engine takes what it finds. */
+async function storePlugin(app: FastifyInstance, options: StoreOptions): Promise<void> {
+  const store = await createStore(options)
+  app.decorate('store', store)
+  app.addHook('onClose', () => store.close())
+}
+
+export default fp(storePlugin, { name: '@svc/store', fastify: '5.x' })

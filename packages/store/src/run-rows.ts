@@ -1,0 +1,128 @@
+import {
+  RUN_ERR_FENCED,
+  type ApprovalOutcome,
+  type RunChange,
+  type RunResult,
+  type RunStatus,
+  type StoredApproval,
+  type StoredError,
+  type StoredRun
+} from '@svc/registry'
+import type { Kysely, Selectable } from 'kysely'
+import { Refused } from './group-commit.ts'
+import type { Tables } from './tables.ts'
+
+/** States that no move leaves. */
+export const TERMINAL: RunStatus[] = ['completed', 'failed', 'canceled']
+
+/** A run as its row. */
+export function toRunRow(run: StoredRun): Tables['run'] {
+  return {
+    run_id: run.runId,
+    kind: run.kind,
+    name: run.name,
+    session_id: run.sessionId,
+    owner: run.owner,
+    idempotency_key: run.idempotencyKey,
+    created_at: run.createdAt,
+    updated_at: run.updatedAt,
+    status: run.status,
+    epoch: run.epoch,
+    result: run.result && JSON.stringify(run.result),
+    error: run.error && JSON.stringify(run.error)
+  }
+}
+
+/** An approval as its row. */
+export function toApprovalRow(runId: string, approval: StoredApproval): Tables['run_approval'] {
+  return {
+    approval_id: approval.approvalId,
+    run_id: runId,
+    tool_call_id: approval.toolCallId,
+    tool_name: approval.toolName,
+    args: JSON.stringify(approval.args) ?? null,
+    source: JSON.stringify(approval.source),
+    expires_at: approval.expiresAt,
+    answer: approval.answer && JSON.stringify(approval.answer)
+  }
+}
+
+/** Runs from their rows, with their approvals. */
+export async function toRuns(
+  db: Kysely<Tables>,
+  rows: readonly Selectable<Tables['run']>[]
+): Promise<StoredRun[]> {
+  if (rows.length === 0) return []
+  const ids = rows.map((row) => row.run_id)
+  const approvals = await db
+    .selectFrom('run_approval')
+    .selectAll()
+    .where('run_id', 'in', ids)
+    .orderBy('expires_at')
+    .orderBy('approval_id')
+    .execute()
+  return rows.map((row) =>
+    toRun(
+      row,
+      approvals.filter((approval) => approval.run_id === row.run_id)
+    )
+  )
+}
+
+function toRun(row: Tables['run'], approvals: readonly Tables['run_approval'][]): StoredRun {
+  return {
+    runId: row.run_id,
+    kind: row.kind,
+    name: row.name,
+    sessionId: row.session_id,
+    owner: row.owner,
+    idempotencyKey: row.idempotency_key,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    status: row.status,
+    epoch: row.epoch,
+    result: row.result === null ? null : (JSON.parse(row.result) as RunResult),
+    error: row.error === null ? null : (JSON.parse(row.error) as StoredError),
+    approvals: approvals.map(toApproval)
+  }
+}
+
+function toApproval(row: Tables['run_approval']): StoredApproval {
+  return {
+    approvalId: row.approval_id,
+    toolCallId: row.tool_call_id,
+    toolName: row.tool_name,
+    args: row.args === null ? undefined : JSON.parse(row.args),
+    source: JSON.parse(row.source) as string[],
+    expiresAt: row.expires_at,
+    answer: row.answer === null ? null : (JSON.parse(row.answer) as ApprovalOutcome)
+  }
+}
+
+/**
+ * Changes a run that is leased with this epoch and has not ended; without a change it only makes sure of that.
+ * @throws Refused with RUN_ERR_FENCED
+ */
+export async function changeRun(
+  db: Kysely<Tables>,
+  runId: string,
+  epoch: number,
+  change?: RunChange
+): Promise<void> {
+  const { numUpdatedRows } = await db
+    .updateTable('run')
+    .set({
+      // Without a change the row stays as it is; the update proves that the lease holds.
+      epoch,
+      ...(change && { status: change.status, updated_at: change.at }),
+      ...(change?.result && { result: JSON.stringify(change.result) }),
+      ...(change?.error && { error: JSON.stringify(change.error) })
+    })
+    .where('run_id', '=', runId)
+    .where('epoch', '=', epoch)
+    .where('status', 'not in', TERMINAL)
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) throw new Refused(new RUN_ERR_FENCED(runId))
+  if (change?.approval !== undefined)
+    await db.insertInto('run_approval').values(toApprovalRow(runId, change.approval)).execute()
+}

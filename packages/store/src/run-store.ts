@@ -1,0 +1,104 @@
+import { formatRunCursor, parseRunCursor, type RunStore } from '@svc/registry'
+import type { Kysely } from 'kysely'
+import type { GroupCommit } from './group-commit.ts'
+import type { ResolvedOptions } from './options.ts'
+import { changeRun, TERMINAL, toRunRow, toRuns } from './run-rows.ts'
+import { sweepRuns } from './sweep-runs.ts'
+import type { Tables } from './tables.ts'
+
+/** The records of runs and the journal of their steps, on SQL. */
+export function createRunStore(
+  db: Kysely<Tables>,
+  commit: GroupCommit,
+  retention: Pick<ResolvedOptions, 'maxAge' | 'maxRuns'>,
+  onRemove: (runId: string) => void
+): RunStore {
+  return {
+    create: (run) =>
+      commit.write(async (trx) => void (await trx.insertInto('run').values(toRunRow(run)).execute())),
+    async get(runId) {
+      const rows = await db.selectFrom('run').selectAll().where('run_id', '=', runId).execute()
+      return (await toRuns(db, rows))[0]
+    },
+    async list({ owner, status, kind, name, limit, cursor }) {
+      let query = db.selectFrom('run').selectAll()
+      if (owner !== undefined) query = query.where('owner', '=', owner)
+      if (status !== undefined) query = query.where('status', '=', status)
+      if (kind !== undefined) query = query.where('kind', '=', kind)
+      if (name !== undefined) query = query.where('name', '=', name)
+      if (cursor !== undefined) {
+        const { createdAt, runId } = parseRunCursor(cursor)
+        query = query.where((is) =>
+          is.or([
+            is('created_at', '<', createdAt),
+            is.and([is('created_at', '=', createdAt), is('run_id', '<', runId)])
+          ])
+        )
+      }
+      const rows = await query
+        .orderBy('created_at', 'desc')
+        .orderBy('run_id', 'desc')
+        .limit(limit + 1)
+        .execute()
+      const runs = await toRuns(db, rows.slice(0, limit))
+      const last = runs.at(-1)
+      return { runs, nextCursor: last && rows.length > limit ? formatRunCursor(last) : null }
+    },
+    async listUnfinished() {
+      const unfinished = db.selectFrom('run').selectAll().where('status', 'not in', TERMINAL)
+      return toRuns(db, await unfinished.orderBy('created_at').orderBy('run_id').execute())
+    },
+    lease: (runId) =>
+      commit.write(async (trx) => {
+        const leased = await trx
+          .updateTable('run')
+          .set((set) => ({ epoch: set('epoch', '+', 1) }))
+          .where('run_id', '=', runId)
+          .where('status', 'not in', TERMINAL)
+          .returning('epoch')
+          .executeTakeFirst()
+        return leased?.epoch
+      }),
+    answerApproval: (runId, approvalId, answer) =>
+      commit.write(async (trx) => {
+        const { numUpdatedRows } = await trx
+          .updateTable('run_approval')
+          .set({ answer: JSON.stringify(answer) })
+          .where('approval_id', '=', approvalId)
+          .where('answer', 'is', null)
+          .where('run_id', 'in', (select) =>
+            select
+              .selectFrom('run')
+              .select('run_id')
+              .where('run_id', '=', runId)
+              .where('status', 'not in', TERMINAL)
+          )
+          .executeTakeFirst()
+        return numUpdatedRows === 1n
+      }),
+    async readStep(runId, key) {
+      const row = await db
+        .selectFrom('run_step')
+        .select('output')
+        .where('run_id', '=', runId)
+        .where('key', '=', key)
+        .executeTakeFirst()
+      return row && { output: row.output === null ? undefined : JSON.parse(row.output) }
+    },
+    recordStep: (runId, epoch, key, output) =>
+      commit.write(async (trx) => {
+        await changeRun(trx, runId, epoch)
+        await trx
+          .insertInto('run_step')
+          .values({ run_id: runId, key, output: JSON.stringify(output) ?? null })
+          .onConflict((conflict) => conflict.doNothing())
+          .execute()
+      }),
+    remove: (runId) =>
+      commit.write(async (trx) => {
+        await trx.deleteFrom('run').where('run_id', '=', runId).execute()
+        onRemove(runId)
+      }),
+    sweep: (now) => sweepRuns(db, commit, retention, now, onRemove)
+  }
+}

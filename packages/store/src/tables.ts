@@ -1,0 +1,47 @@
+import type { RunnableKind, RunStatus } from '@svc/registry'
+
+/** The tables. JSON is text, times are milliseconds since the epoch. */
+export interface Tables {
+  run: {
+    run_id: string
+    kind: RunnableKind
+    name: string
+    session_id: string
+    owner: string
+    idempotency_key: string
+    created_at: number
+    updated_at: number
+    status: RunStatus
+    epoch: number
+    result: string | null
+    error: string | null
+  }
+  run_part: { run_id: string; seq: number; json: string }
+  run_step: { run_id: string; key: string; output: string | null }
+  run_approval: {
+    approval_id: string
+    run_id: string
+    tool_call_id: string
+    tool_name: string
+    args: string | null
+    source: string
+    expires_at: number
+    answer: string | null
+  }
+  session_message: { session_key: string; seq: number; turn_id: string; message: string }
+  memory_item: {
+    owner: string
+    namespace: string
+    id: string
+    text: string
+    /** The words of the text in lower case, each between two spaces. */
+    words: string
+    metadata: string | null
+    embedding: string | null
+    created_at: number
+  }
+  task: { task_id: string; context_id: string; owner: string; agent_name: string; created_at: number }
+  task_message: { owner: string; message_id: string; task_id: string; seq: number; message: string }
+  push_config: { task_id: string; config_id: string; config: string }
+  checkpoint: { run_id: string; epoch: number; state: string }
+}

@@ -1,0 +1,153 @@
+import {
+  formatRunCursor,
+  parseRunCursor,
+  type PushConfig,
+  type StoredTask,
+  type TaskStore
+} from '@svc/registry'
+import type { Kysely } from 'kysely'
+import type { GroupCommit } from './group-commit.ts'
+import type { Tables } from './tables.ts'
+
+/** The A2A face of runs, on SQL. */
+export function createTaskStore(db: Kysely<Tables>, commit: GroupCommit): TaskStore {
+  return {
+    create: (task, messageId) =>
+      commit.write(async (trx) => {
+        const known = await taskOfMessage(trx, task.owner, messageId)
+        if (known !== undefined) return known
+        const { taskId, contextId, owner, agentName, createdAt, messages } = task
+        await trx
+          .insertInto('task')
+          .values({
+            task_id: taskId,
+            context_id: contextId,
+            owner,
+            agent_name: agentName,
+            created_at: createdAt
+          })
+          .execute()
+        await insertMessage(trx, owner, taskId, messageId, 1, messages[0])
+        return taskId
+      }),
+    get: (taskId) => findTask(db, taskId),
+    addMessage: (taskId, messageId, message) =>
+      commit.write(async (trx) => {
+        const task = await findTask(trx, taskId)
+        if (task === undefined || (await taskOfMessage(trx, task.owner, messageId)) !== undefined)
+          return false
+        await insertMessage(trx, task.owner, taskId, messageId, task.messages.length + 1, message)
+        return true
+      }),
+    async lastOfContext(owner, contextId) {
+      const row = await newest(db)
+        .where('owner', '=', owner)
+        .where('context_id', '=', contextId)
+        .limit(1)
+        .executeTakeFirst()
+      return row && (await withMessages(db, [row]))[0]
+    },
+    async list({ owner, contextId, limit, cursor }) {
+      let query = newest(db)
+      if (owner !== undefined) query = query.where('owner', '=', owner)
+      if (contextId !== undefined) query = query.where('context_id', '=', contextId)
+      if (cursor !== undefined) {
+        const { createdAt, runId } = parseRunCursor(cursor)
+        query = query.where((is) =>
+          is.or([
+            is('created_at', '<', createdAt),
+            is.and([is('created_at', '=', createdAt), is('task_id', '<', runId)])
+          ])
+        )
+      }
+      const rows = await query.limit(limit + 1).execute()
+      const tasks = await withMessages(db, rows.slice(0, limit))
+      const last = tasks.at(-1)
+      const more = last !== undefined && rows.length > limit
+      return {
+        tasks,
+        nextCursor: more ? formatRunCursor({ createdAt: last.createdAt, runId: last.taskId }) : null
+      }
+    },
+    setPushConfig: (taskId, config) =>
+      commit.write(async (trx) => {
+        if ((await findTask(trx, taskId)) === undefined) return false
+        const row = { task_id: taskId, config_id: config.id, config: JSON.stringify(config) }
+        await trx
+          .insertInto('push_config')
+          .values(row)
+          .onConflict((conflict) => conflict.columns(['task_id', 'config_id']).doUpdateSet(row))
+          .execute()
+        return true
+      }),
+    async listPushConfigs(taskId) {
+      const configs = db.selectFrom('push_config').select('config').where('task_id', '=', taskId)
+      const rows = await configs.orderBy('config_id').execute()
+      return rows.map(({ config }) => JSON.parse(config) as PushConfig)
+    },
+    removePushConfig: (taskId, configId) =>
+      commit.write(async (trx) => {
+        const { numDeletedRows } = await trx
+          .deleteFrom('push_config')
+          .where('task_id', '=', taskId)
+          .where('config_id', '=', configId)
+          .executeTakeFirst()
+        return numDeletedRows === 1n
+      }),
+    remove: (taskId) =>
+      commit.write(async (trx) => {
+        await trx.deleteFrom('task').where('task_id', '=', taskId).execute()
+      })
+  }
+}
+
+function newest(db: Kysely<Tables>) {
+  return db.selectFrom('task').selectAll().orderBy('created_at', 'desc').orderBy('task_id', 'desc')
+}
+
+async function findTask(db: Kysely<Tables>, taskId: string): Promise<StoredTask | undefined> {
+  const rows = await db.selectFrom('task').selectAll().where('task_id', '=', taskId).execute()
+  return (await withMessages(db, rows))[0]
+}
+
+async function taskOfMessage(
+  db: Kysely<Tables>,
+  owner: string,
+  messageId: string
+): Promise<string | undefined> {
+  const message = db.selectFrom('task_message').select('task_id').where('owner', '=', owner)
+  return (await message.where('message_id', '=', messageId).executeTakeFirst())?.task_id
+}
+
+async function insertMessage(
+  db: Kysely<Tables>,
+  owner: string,
+  taskId: string,
+  messageId: string,
+  seq: number,
+  message: unknown
+): Promise<void> {
+  const row = { owner, message_id: messageId, task_id: taskId, seq, message: JSON.stringify(message) }
+  await db.insertInto('task_message').values(row).execute()
+}
+
+async function withMessages(db: Kysely<Tables>, rows: readonly Tables['task'][]): Promise<StoredTask[]> {
+  if (rows.length === 0) return []
+  const ids = rows.map((row) => row.task_id)
+  const messages = await db
+    .selectFrom('task_message')
+    .select(['task_id', 'message'])
+    .where('task_id', 'in', ids)
+    .orderBy('seq')
+    .execute()
+  return rows.map((row) => ({
+    taskId: row.task_id,
+    contextId: row.context_id,
+    owner: row.owner,
+    agentName: row.agent_name,
+    createdAt: row.created_at,
+    messages: messages
+      .filter((each) => each.task_id === row.task_id)
+      .map((each) => JSON.parse(each.message) as unknown)
+  }))
+}

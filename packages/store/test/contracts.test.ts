@@ -1,0 +1,29 @@
+import { join } from 'node:path'
+import type { Stores } from '@svc/registry'
+import {
+  checkpointStoreContract,
+  controlBusContract,
+  memoryStoreContract,
+  runStoreContract,
+  sessionStoreContract,
+  taskStoreContract
+} from '@svc/registry/testing'
+import { createStore } from '@svc/store'
+import t from 'tap'
+
+let files = 0
+const folder = t.testdir()
+const open = () => createStore({ url: `sqlite:${join(folder, `${++files}.db`)}` })
+const fresh =
+  <K extends keyof Stores>(port: K) =>
+  async () => {
+    const store = await open()
+    return { ...store[port], close: store.close }
+  }
+
+t.test('runs and their logs', async (t) => runStoreContract(t, open))
+t.test('sessions', async (t) => sessionStoreContract(t, fresh('sessions')))
+t.test('memory', async (t) => memoryStoreContract(t, fresh('memory')))
+t.test('tasks', async (t) => taskStoreContract(t, fresh('tasks')))
+t.test('checkpoints', async (t) => checkpointStoreContract(t, fresh('checkpoints')))
+t.test('control', async (t) => controlBusContract(t, fresh('control')))
