@@ -81,7 +81,7 @@ async function finish(engine: RunEngine, agent: Agent, sessionId?: string): Prom
 
 async function read(engine: RunEngine, agent: Agent): Promise<void> {
   const run = await engine.start(agent, 'Say it all.')
-  for await (const _chunk of createSseStream(engine, run.runId));
+  await createSseStream(engine, run.runId).toArray()
 }
 
 async function times(count: number, what: () => Promise<void>): Promise<void> {

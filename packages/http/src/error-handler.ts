@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http'
+import { toLoggable } from '@svc/registry'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { HTTP_ERR_ROUTE_NOT_FOUND } from './errors.ts'
 import type { ErrorBody, Problem } from './schemas/error-body.ts'
@@ -54,11 +55,4 @@ function toProblem({ statusCode, code, message, errors }: Fault, requestId: stri
 
 function titleOf(statusCode: number): string {
   return STATUS_CODES[statusCode] ?? (statusCode < 500 ? 'Client Error' : 'Server Error')
-}
-
-// Not the properties of an error, which may hold the headers or the body of a call that failed.
-function toLoggable(err: unknown): object {
-  if (!(err instanceof Error)) return { type: typeof err, ...(typeof err === 'string' && { stack: err }) }
-  const { name, stack, cause } = err
-  return { type: name, stack, ...(cause !== undefined && { cause: toLoggable(cause) }) }
 }

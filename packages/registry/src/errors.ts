@@ -26,7 +26,7 @@ export const RUN_ERR_NOT_FOUND = createError<[string]>('RUN_ERR_NOT_FOUND', 'No 
 /** The run ended before: it cannot be canceled. */
 export const RUN_ERR_TERMINAL = createError<[string]>('RUN_ERR_TERMINAL', 'The run is already %s', 409)
 /** The input does not fit the runnable's schema. */
-export const RUN_ERR_BAD_INPUT = createError<[string]>('RUN_ERR_BAD_INPUT', 'Bad input: %s', 400)
+export const RUN_ERR_BAD_INPUT = createError<[string]>('RUN_ERR_BAD_INPUT', '%s', 400)
 /** No such approval, or one of another owner. */
 export const RUN_ERR_APPROVAL_NOT_FOUND = createError<[string]>(
   'RUN_ERR_APPROVAL_NOT_FOUND',

@@ -44,6 +44,14 @@ export const EngineOptionsSchema = Type.Object(
   },
   { additionalProperties: false }
 )
+/** Options of the plugin. */
+export const PluginOptionsSchema = Type.Composite(
+  [
+    Type.Object({ registry: Type.Optional(Type.Object({})) }),
+    Type.Pick(EngineOptionsSchema, ['stores', 'limits', 'retention', 'drainTimeout'])
+  ],
+  { additionalProperties: false }
+)
 export type EngineLimits = Static<typeof EngineLimitsSchema>
 export type RetentionOptions = Static<typeof RetentionSchema>
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { EventBus } from './events/event-bus.ts'
-import type { EngineLimits, RetentionOptions } from './options.ts'
+import { PluginOptionsSchema, requireOptions, type EngineLimits, type RetentionOptions } from './options.ts'
 import { globalRegistry, type Registry } from './registry.ts'
 import { createRunEngine } from './runs/create-run-engine.ts'
 import type { RunEngine } from './runs/run-engine.ts'
@@ -15,7 +15,10 @@ export interface RegistryPluginOptions {
   stores?: Stores
   limits?: EngineLimits
   retention?: RetentionOptions
-  /** Milliseconds that closing waits for the runs under way; default 10,000. */
+  /**
+   * Milliseconds that closing waits for the runs under way; default 10,000, or a second less than the app's
+   * `pluginTimeout` where that is shorter. Fastify gives up on closing after `pluginTimeout`.
+   */
   drainTimeout?: number
 }
 
@@ -29,8 +32,15 @@ declare module 'fastify' {
 
 /** The registry and the run engine of an app: `fastify.registry`, `fastify.runs`, `fastify.events`. */
 async function registryPlugin(app: FastifyInstance, options: RegistryPluginOptions): Promise<void> {
+  requireOptions(PluginOptionsSchema, withoutPrefix(options))
   const { registry = globalRegistry, stores = storesOf(app), limits, retention, drainTimeout } = options
-  const runs = createRunEngine({ stores, limits, retention, drainTimeout, log: app.log })
+  const runs = createRunEngine({
+    stores,
+    limits,
+    retention,
+    drainTimeout: drainTimeout ?? drainTimeoutOf(app),
+    log: app.log
+  })
 
   app.decorate('registry', registry)
   app.decorate('runs', runs)
@@ -40,6 +50,16 @@ async function registryPlugin(app: FastifyInstance, options: RegistryPluginOptio
     if (interrupted > 0) app.log.warn({ interrupted }, 'runs that a restart interrupted are ended')
   })
   app.addHook('preClose', () => runs.close())
+}
+
+// What Fastify itself puts among a plugin's options.
+function withoutPrefix({ prefix: _prefix, ...options }: RegistryPluginOptions & { prefix?: string }): object {
+  return options
+}
+
+// Fastify gives up on hooks that take longer than its `pluginTimeout`, those of closing included.
+function drainTimeoutOf({ initialConfig: { pluginTimeout = 10_000 } }: FastifyInstance): number {
+  return pluginTimeout === 0 ? 10_000 : Math.max(0, Math.min(10_000, pluginTimeout - 1_000))
 }
 
 // `@svc/store` is not imported: whoever decorates the app with stores is taken.

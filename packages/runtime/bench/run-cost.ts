@@ -11,7 +11,7 @@ function scripted(chunks: number) {
   return scriptedModel({ text: Array.from({ length: chunks }, () => 'word ') }, { record: false })
 }
 
-async function readModel(chunks: number): Promise<() => Promise<void>> {
+function readModel(chunks: number): () => Promise<void> {
   const model = scripted(chunks)
   return async () => {
     const { stream } = await model.doStream({ prompt })
@@ -20,7 +20,7 @@ async function readModel(chunks: number): Promise<() => Promise<void>> {
   }
 }
 
-async function readAgent(chunks: number): Promise<() => Promise<void>> {
+function readAgent(chunks: number): () => Promise<void> {
   const agent = new Agent({
     name: 'bench',
     model: scripted(chunks),
@@ -48,8 +48,8 @@ for (const [chunks, times] of [
   [1_000, 300],
   [10_000, 30]
 ] as const) {
-  const model = await cost(await readModel(chunks), times)
-  const agent = await cost(await readAgent(chunks), times)
+  const model = await cost(readModel(chunks), times)
+  const agent = await cost(readAgent(chunks), times)
   const more = agent - model
   const line = `${chunks} chunks: model ${model.toFixed(1)} µs, agent ${agent.toFixed(1)} µs, besides the model ${more.toFixed(1)} µs`
   process.stdout.write(`${line}, ${(more / chunks).toFixed(2)} µs a chunk\n`)

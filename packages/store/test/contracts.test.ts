@@ -15,15 +15,40 @@ let files = 0
 const folder = t.testdir()
 const open = () => createStore({ url: `sqlite:${join(folder, `${++files}.db`)}` })
 const fresh =
-  <K extends keyof Stores>(port: K) =>
+  <S>(pick: (stores: Stores) => S) =>
   async () => {
     const store = await open()
-    return { ...store[port], close: store.close }
+    return { ...pick(store), close: store.close }
   }
 
 t.test('runs and their logs', async (t) => runStoreContract(t, open))
-t.test('sessions', async (t) => sessionStoreContract(t, fresh('sessions')))
-t.test('memory', async (t) => memoryStoreContract(t, fresh('memory')))
-t.test('tasks', async (t) => taskStoreContract(t, fresh('tasks')))
-t.test('checkpoints', async (t) => checkpointStoreContract(t, fresh('checkpoints')))
-t.test('control', async (t) => controlBusContract(t, fresh('control')))
+t.test('sessions', async (t) =>
+  sessionStoreContract(
+    t,
+    fresh(({ sessions }) => sessions)
+  )
+)
+t.test('memory', async (t) =>
+  memoryStoreContract(
+    t,
+    fresh(({ memory }) => memory)
+  )
+)
+t.test('tasks', async (t) =>
+  taskStoreContract(
+    t,
+    fresh(({ tasks }) => tasks)
+  )
+)
+t.test('checkpoints', async (t) =>
+  checkpointStoreContract(
+    t,
+    fresh(({ checkpoints }) => checkpoints)
+  )
+)
+t.test('control', async (t) =>
+  controlBusContract(
+    t,
+    fresh(({ control }) => control)
+  )
+)

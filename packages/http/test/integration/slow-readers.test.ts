@@ -48,7 +48,10 @@ t.test('readers that never read cost less than 1 MiB each', async (t) => {
   const run = await runs.start(big, 'x')
   await run.result()
   let requests = 0
-  app.server.on('request', () => requests++)
+  const served = Promise.withResolvers<void>()
+  app.server.on('request', () => {
+    if (++requests === READERS) served.resolve()
+  })
 
   const before = await used()
   const { hostname: host, port } = new URL(origin)
@@ -58,7 +61,7 @@ t.test('readers that never read cost less than 1 MiB each', async (t) => {
     workerData: { host, port: Number(port), path, count: READERS }
   })
   t.teardown(() => worker.terminate())
-  await once(worker, 'message')
+  await Promise.all([once(worker, 'message'), served.promise])
   await pause(500)
   const open = await promisify(app.server.getConnections.bind(app.server))()
   const each = ((await used()) - before) / READERS

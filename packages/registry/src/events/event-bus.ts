@@ -1,3 +1,4 @@
+import { toLoggable } from '../runs/to-loggable.ts'
 import type { RunLog } from '../contract/run-context.ts'
 
 /**
@@ -26,7 +27,8 @@ type AnyListener = (event: unknown) => unknown
 /** Makes a bus. Faults of listeners go to `log`; without one they are dropped. */
 export function createEventBus(log?: Pick<RunLog, 'error'>): EventBus {
   const listeners = new Map<string, Set<AnyListener>>()
-  const report = (err: unknown, event: string) => log?.error({ err, event }, 'event listener failed')
+  const report = (err: unknown, event: string) =>
+    log?.error({ err: toLoggable(err), event }, 'event listener failed')
 
   return {
     on(name, listener) {

@@ -28,6 +28,7 @@ import { LogReader, readEntries } from './log-reader.ts'
 import { endInterrupted } from './recover-runs.ts'
 import { requireInput } from './require-input.ts'
 import type { Run, RunEngine, StartOptions } from './run-engine.ts'
+import { toLoggable } from './to-loggable.ts'
 
 /** Options of a run engine; every one has a default. */
 export interface RunEngineOptions {
@@ -164,7 +165,7 @@ class Engine implements RunEngine, RunHost {
   expireApproval(approvalId: string): void {
     const outcome = { approved: false, expired: true, reason: 'not answered in time' }
     this.#accept(approvalId, outcome).catch((err: unknown) => {
-      this.log.error({ err, approvalId }, 'an approval could not be ended')
+      this.log.error({ err: toLoggable(err), approvalId }, 'an approval could not be ended')
     })
   }
 
@@ -195,7 +196,7 @@ class Engine implements RunEngine, RunHost {
     try {
       await this.stores.runs.sweep(Date.now())
     } catch (err) {
-      this.log.error({ err }, 'old runs could not be removed')
+      this.log.error({ err: toLoggable(err) }, 'old runs could not be removed')
     }
   }
 

@@ -17,6 +17,7 @@ import { LogReader, readEntries } from './log-reader.ts'
 import { RunApprovals } from './run-approvals.ts'
 import { errorFromStored, toPartError, toStoredError } from './run-error.ts'
 import type { Run, StartOptions } from './run-engine.ts'
+import { toLoggable } from './to-loggable.ts'
 
 /** What a run needs of the engine that executes it. */
 export interface RunHost {
@@ -177,7 +178,11 @@ export class LiveRun implements Run, ContextHost {
       this.#iterator = undefined
       this.end({ type: 'finish', finishReason: 'stop' })
     } catch (err) {
-      if (this.#ended) this.log.debug({ err, runId: this.runId }, 'runnable failed after the end of its run')
+      if (this.#ended)
+        this.log.debug(
+          { err: toLoggable(err), runId: this.runId },
+          'runnable failed after the end of its run'
+        )
       else this.end({ error: err })
     }
   }
@@ -224,7 +229,7 @@ export class LiveRun implements Run, ContextHost {
   #failure(err: unknown): { entry: LogEntry; change: RunChange; reason: unknown } {
     const { runId, log } = this
     const error = toStoredError(err)
-    if (error.statusCode >= 500) log.error({ err, runId, code: error.code }, 'run failed')
+    if (error.statusCode >= 500) log.error({ err: toLoggable(err), runId, code: error.code }, 'run failed')
     else log.info({ runId, code: error.code }, 'run failed')
     this.#outcome = { error: errorFromStored(error) }
     const entry = encodePart(this.#seq + 1, { type: 'error', error: toPartError(error) })
@@ -233,7 +238,7 @@ export class LiveRun implements Run, ContextHost {
 
   // What the log says ends here; the next start of the service ends the record.
   #storeFailed(err: unknown): void {
-    this.log.error({ err, runId: this.runId }, 'the log of the run cannot be written')
+    this.log.error({ err: toLoggable(err), runId: this.runId }, 'the log of the run cannot be written')
     this.#outcome = { error: new RUN_ERR_STORE() }
     if (this.#ended) return
     this.#ended = true
@@ -247,7 +252,7 @@ export class LiveRun implements Run, ContextHost {
     this.#approvals?.abandon(this.#reason ?? new RUN_ERR_CANCELED())
     // A generator that waits for something sees this when its wait ends; nobody waits for that.
     this.#iterator?.return?.().catch((err: unknown) => {
-      this.log.debug({ err, runId: this.runId }, 'runnable failed after the end of its run')
+      this.log.debug({ err: toLoggable(err), runId: this.runId }, 'runnable failed after the end of its run')
     })
     const writing = this.#writer.idle()
     if (writing === undefined) this.#settle()

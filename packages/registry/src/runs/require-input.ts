@@ -12,8 +12,27 @@ export function requireInput(runnable: Pick<Runnable, 'inputSchema'>, input: unk
   if (schema === MessageInputSchema && typeof input === 'string' && input !== '') return
   const check = checkFor(schema)
   if (check.Check(input)) return
-  const fault = check.Errors(input).First()
-  throw new RUN_ERR_BAD_INPUT(`input${fault?.path ?? ''}: ${fault?.message ?? 'does not fit'}`)
+  throw badInput(schema === MessageInputSchema ? NO_MESSAGE : faultsOf(check, input))
+}
+
+type Fault = { path: string; message: string }
+
+const NO_MESSAGE: Fault[] = [
+  { path: 'input', message: 'must be a text that is not empty, or a list of content parts' }
+]
+const MAX_FAULTS = 10
+
+function faultsOf(check: TypeCheck<TSchema>, input: unknown): Fault[] {
+  const faults: Fault[] = []
+  for (const { path, message } of check.Errors(input)) {
+    if (faults.push({ path: `input${path}`, message }) === MAX_FAULTS) break
+  }
+  return faults
+}
+
+function badInput(errors: Fault[]): Error {
+  const [first] = errors
+  return Object.assign(new RUN_ERR_BAD_INPUT(`${first?.path} ${first?.message}`), { errors })
 }
 
 function checkFor(schema: TSchema): TypeCheck<TSchema> {

@@ -13,7 +13,7 @@ export interface SseStreamOptions {
   heartbeat?: number
 }
 
-/** Characters of one push; a larger message goes out in pieces, so that a reader holds no copy of it. */
+/** Characters of one push: many small messages, or a piece of a large one. */
 const PIECE = 32_768
 
 /**
@@ -31,7 +31,10 @@ export function createSseStream(
 class SseStream extends Readable {
   readonly #reader: LogReader
   readonly #heartbeat: NodeJS.Timeout
-  #text = ''
+  // What has been read and not been pushed yet: entries, and how much of the first one has been.
+  #entries: readonly LogEntry[] = []
+  #next = 0
+  #offset = 0
   #idle = false
   #busy = false
 
@@ -58,14 +61,14 @@ class SseStream extends Readable {
     this.#idle = false
     this.#busy = true
     while (!this.destroyed) {
-      if (this.#text === '') {
+      if (this.#next === this.#entries.length) {
         if (this.#reader.ended) return void this.push(null)
         const entries = this.#reader.read()
         if (isPromise(entries)) return this.#await(entries)
         if (!this.#take(entries)) return
         continue
       }
-      if (!this.#pushPiece()) break
+      if (!this.push(this.#piece())) break
     }
     this.#busy = false
   }
@@ -79,26 +82,38 @@ class SseStream extends Readable {
     )
   }
 
-  // Whether there is something to push. Wake-ups of one turn of the event loop become one write.
+  // Whether there is something to do. Wake-ups of one turn of the event loop become one write.
   #take(entries: readonly LogEntry[]): boolean {
-    for (const { seq, json } of entries) this.#text += encodeSse(seq, json)
-    if (this.#text !== '' || this.#reader.ended) return true
+    this.#entries = entries
+    this.#next = 0
+    if (entries.length > 0 || this.#reader.ended) return true
     this.#idle = true
     this.#reader.onNews(() => setImmediate(() => this.#fill()))
     return false
   }
 
-  #pushPiece(): boolean {
-    if (this.#text.length <= PIECE) {
-      const text = this.#text
-      this.#text = ''
-      return this.push(text)
+  #piece(): string {
+    let text = ''
+    while (this.#next < this.#entries.length && text.length < PIECE) {
+      const { seq, json } = this.#entries[this.#next]!
+      if (json.length > PIECE) return text === '' ? this.#pieceOfLarge(seq, json) : text
+      text += encodeSse(seq, json)
+      this.#next++
     }
+    return text
+  }
+
+  // Cut from the log's own text, so that a reader never holds a copy of a large message.
+  #pieceOfLarge(seq: number, json: string): string {
+    const start = this.#offset
+    let end = Math.min(start + PIECE, json.length)
     // Never between the two halves of a surrogate pair.
-    const cut = isHighSurrogate(this.#text.charCodeAt(PIECE - 1)) ? PIECE - 1 : PIECE
-    const piece = this.#text.slice(0, cut)
-    this.#text = this.#text.slice(cut)
-    return this.push(piece)
+    if (end < json.length && isHighSurrogate(json.charCodeAt(end - 1))) end--
+    const [before, after] = encodeSse(seq, '\u0000').split('\u0000') as [string, string]
+    const isLast = end === json.length
+    this.#offset = isLast ? 0 : end
+    if (isLast) this.#next++
+    return `${start === 0 ? before : ''}${json.slice(start, end)}${isLast ? after : ''}`
   }
 }
 

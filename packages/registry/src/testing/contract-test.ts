@@ -1,9 +1,9 @@
 /** The assertions that contract suites use: tap's `Test` has them, and so has any small adapter of another runner. */
 export interface ContractTest {
   test(name: string, options: object, run: (t: never) => Promise<void>): unknown
-  equal(found: unknown, wanted: unknown, message?: string): unknown
-  same(found: unknown, wanted: unknown, message?: string): unknown
-  ok(found: unknown, message?: string): unknown
+  equal(found: unknown, wanted: unknown, ...message: [] | [string]): unknown
+  same(found: unknown, wanted: unknown, ...message: [] | [string]): unknown
+  ok(found: unknown, ...message: [] | [string]): unknown
 }
 
 /** Makes one fresh store for a test, and closes it when the test is over. */

@@ -4,16 +4,26 @@ import type { MemoryItem, MemoryStore } from '../stores/memory-store.ts'
 import type { StoredTask, TaskStore } from '../stores/task-store.ts'
 import { codeOf, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
 
+const item = (id: string, text: string, createdAt: number): MemoryItem => ({
+  id,
+  owner: 'ada',
+  namespace: 'echo',
+  text,
+  createdAt
+})
+
+const task = (taskId: string, fields: Partial<StoredTask> = {}): StoredTask => ({
+  taskId,
+  contextId: 'c',
+  owner: 'ada',
+  agentName: 'echo',
+  createdAt: 1,
+  messages: [{ text: `first of ${taskId}` }],
+  ...fields
+})
+
 /** What every `MemoryStore` must do. */
 export function memoryStoreContract(t: ContractTest, make: MakeStore<MemoryStore>): void {
-  const item = (id: string, text: string, createdAt: number): MemoryItem => ({
-    id,
-    owner: 'ada',
-    namespace: 'echo',
-    text,
-    createdAt
-  })
-
   withStore(t, make, 'finds by words, best first', async (t, store) => {
     await store.put(item('1', 'The blue fox', 1))
     await store.put(item('2', 'A BLUE fox in the snow', 2))
@@ -44,16 +54,6 @@ export function memoryStoreContract(t: ContractTest, make: MakeStore<MemoryStore
 
 /** What every `TaskStore` must do. */
 export function taskStoreContract(t: ContractTest, make: MakeStore<TaskStore>): void {
-  const task = (taskId: string, fields: Partial<StoredTask> = {}): StoredTask => ({
-    taskId,
-    contextId: 'c',
-    owner: 'ada',
-    agentName: 'echo',
-    createdAt: 1,
-    messages: [{ text: `first of ${taskId}` }],
-    ...fields
-  })
-
   withStore(t, make, 'executes a message once', async (t, store) => {
     t.equal(await store.create(task('a'), 'm1'), 'a')
     t.equal(await store.create(task('b'), 'm1'), 'a')

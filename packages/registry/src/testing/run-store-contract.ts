@@ -138,7 +138,7 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     const read: unknown[] = []
     for (let after = 0; after < texts.length; after++) {
       const [entry] = await log.read(runId, after, { entries: 1, bytes: 1 })
-      read.push((entry?.part as { text?: string }).text)
+      read.push(entry?.part.type === 'text' && entry.part.text)
     }
     t.same(read, texts)
   })

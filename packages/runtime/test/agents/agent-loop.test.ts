@@ -80,7 +80,7 @@ t.test('an id that the model gives twice, or leaves empty, becomes one of its ow
   t.equal(new Set(ids).size, 3)
   t.equal(ids[0], 'same')
   t.notOk(ids.includes(''))
-  const [, assistant, results] = model.calls[1]!.prompt
+  const [, assistant, results] = model.calls[1]?.prompt ?? []
   t.match(assistant, { content: ids.map((toolCallId) => ({ toolCallId })) })
   t.match(results, { content: ids.map((toolCallId) => ({ toolCallId })) })
 })

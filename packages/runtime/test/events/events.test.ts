@@ -25,7 +25,8 @@ const pay = defineTool({
 function listen(t: Pick<Tap, 'strictSame'>, bus: EventBus) {
   const seen: { event: string; payload: Record<string, unknown> }[] = []
   for (const name of NAMES) {
-    const check = TypeCompiler.Compile(EVENT_SCHEMAS[name] as TSchema)
+    const schema: TSchema = EVENT_SCHEMAS[name]
+    const check = TypeCompiler.Compile(schema)
     bus.on(name, (payload) => {
       t.strictSame([...check.Errors(payload)], [], name)
       seen.push({ event: name, payload: { ...payload } })

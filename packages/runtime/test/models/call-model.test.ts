@@ -86,10 +86,10 @@ t.test('time-outs end a model that ignores its signal', async (t) => {
 
 t.test('tokens that keep coming hold the time-out off, pings do not', async (t) => {
   const slow = makeAgent(
-    { text: Array.from({ length: 8 }, () => 'x'), delay: 15 },
-    { timeout: { betweenTokens: 60 } }
+    { text: Array.from({ length: 25 }, () => 'x'), delay: 20 },
+    { timeout: { betweenTokens: 400 } }
   )
-  t.equal((await slow.agent.run('Hi')).text, 'xxxxxxxx')
+  t.equal((await slow.agent.run('Hi')).text, 'x'.repeat(25))
   const parts: LanguageModelV4StreamPart[] = [
     { type: 'text-delta', id: '1', delta: 'x' },
     ...Array.from({ length: 100 }, () => ({ type: 'ping' as const }))

@@ -187,7 +187,7 @@ t.test('silence', async (t) => {
     t.ok(run.ms >= 79 && run.ms < 1_000, `${run.ms} ms`)
     t.equal(run.bodies.length, 1, 'is not tried again')
   }
-  const stalled = await runWith(t, [stalls], { timeout: { betweenTokens: 80 } })
+  const stalled = await runWith(t, [stalls], { timeout: { betweenTokens: 200 } })
   t.equal(stalled.text, 'Hello')
   t.match(stalled.error, { code: 'RUN_ERR_TOKEN_TIMEOUT', statusCode: 504 })
   const long = await runWith(t, [stalls], { timeout: { run: 80 } })
