@@ -5,7 +5,8 @@ import { scriptedModel } from '@svc/runtime/testing'
 import { createStore } from '@svc/store'
 
 // Starts runs without end and says the id of each one that is acknowledged, until it is killed.
-const engine = createRunEngine({ stores: await createStore({ url: process.argv[2] }) })
+const [, , url = ''] = process.argv
+const engine = createRunEngine({ stores: await createStore({ url }) })
 const agent = new Agent({
   name: 'worker',
   model: scriptedModel({ text: ['one ', 'two ', 'three '], delay: 2 }, { record: false }),

@@ -39,7 +39,10 @@ t.test('what has no words finds nothing', async (t) => {
 })
 
 t.test('documents are read from a folder, each once', async (t) => {
-  const root = t.testdir({ 'README.md': '# One\n\ntext\n', docs: { 'a.md': '# A\n\na\n', 'b.txt': '# B\n\nb\n' } })
+  const root = t.testdir({
+    'README.md': '# One\n\ntext\n',
+    docs: { 'a.md': '# A\n\na\n', 'b.txt': '# B\n\nb\n' }
+  })
   const ids = loadSections(root, ['README.md', '*.md', 'docs/*.md']).map(({ id }) => id)
   t.strictSame(ids, ['README.md#one', 'docs/a.md#a'])
 })

@@ -84,7 +84,7 @@ export async function* readEntries(reader: LogReader, signal?: AbortSignal): Asy
         yield entry
         if (signal?.aborted) return
       }
-      if (entries.length > 0) continue
+      if (entries.length > 0 || reader.ended) continue
       await new Promise<void>((resolve) => {
         release = resolve
         reader.onNews(resolve)

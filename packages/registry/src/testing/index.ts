@@ -5,7 +5,7 @@ export {
   memoryStoreContract,
   taskStoreContract
 } from './other-stores-contract.ts'
-export { runStoreContract, storedRun, textEntry, type RunStores } from './run-store-contract.ts'
+export { runStoreContract, type RunStores } from './run-store-contract.ts'
 export {
   pause,
   scriptedRunnable,
@@ -13,3 +13,4 @@ export {
   type ScriptedRunnableOptions
 } from './scripted-runnable.ts'
 export { sessionStoreContract } from './session-store-contract.ts'
+export { storedRun, textEntry } from './stored-run.ts'

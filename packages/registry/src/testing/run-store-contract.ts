@@ -1,39 +1,13 @@
-import { randomUUID } from 'node:crypto'
 import type { RunResult } from '../contract/run-result.ts'
 import type { RunStore, StoredApproval, StoredRun } from '../stores/run-store.ts'
-import { entryFromJson, type LogEntry, type StreamLog } from '../stores/stream-log.ts'
+import type { StreamLog } from '../stores/stream-log.ts'
 import { codeOf, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
+import { storedRun, textEntry } from './stored-run.ts'
 
 /** A run store and the stream log that belongs to it. */
 export interface RunStores {
   runs: RunStore
   log: StreamLog
-}
-
-/** A new run as an engine makes it. */
-export function storedRun(fields: Partial<StoredRun> = {}): StoredRun {
-  const runId = fields.runId ?? randomUUID()
-  return {
-    runId,
-    kind: 'agent',
-    name: 'echo',
-    sessionId: 'session',
-    owner: 'ada',
-    idempotencyKey: runId,
-    createdAt: 1_000,
-    updatedAt: 1_000,
-    status: 'submitted',
-    epoch: 1,
-    result: null,
-    error: null,
-    approvals: [],
-    ...fields
-  }
-}
-
-/** A text part of a log. */
-export function textEntry(seq: number, text = `part ${seq}`): LogEntry {
-  return entryFromJson(seq, JSON.stringify({ seq, type: 'text', text }))
 }
 
 const all = { entries: 1_000, bytes: 1_000_000 }

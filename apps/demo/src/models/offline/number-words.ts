@@ -30,39 +30,39 @@ const UNITS: Readonly<Record<string, number>> = {
 }
 const SCALES: Readonly<Record<string, number>> = { hundred: 100, thousand: 1e3, million: 1e6, billion: 1e9 }
 const WORD = [...Object.keys(UNITS), ...Object.keys(SCALES)].join('|')
-const RUN = new RegExp(`\\b(?:${WORD})(?:(?:\\s+and\\s+|\\s*-\\s*|\\s+)(?:${WORD}))*\\b`, 'gi')
+// "Two hundred and five" is one number, "two and five" are two.
+const LINK = String.raw`(?:(?<=\b(?:${Object.keys(SCALES).join('|')}))\s+and\s+|\s*-\s*|\s+)`
+const RUN = new RegExp(`\\b(?:${WORD})(?:${LINK}(?:${WORD}))*\\b`, 'gi')
 
 /** Writes the numbers of a text in digits: "twenty-one plus two hundred and five" is "21 plus 205". */
 export function digitsForWords(text: string): string {
-  return text.replace(RUN, (run) => numbersOf(run.toLowerCase()))
+  return text.replace(RUN, (run) => numbersOf(run.toLowerCase().split(/(?:\s+and)?[\s-]+/)).join(' '))
 }
 
-function numbersOf(run: string): string {
-  const words = run.split(/[\s-]+/)
+// A word that cannot go on with the number before begins the next one: "one two" is 1 and 2.
+function numbersOf(words: readonly string[]): number[] {
+  const numbers: number[] = []
   let total = 0
   let group = 0
-  let last = 0
+  let least = Infinity
   for (const word of words) {
-    if (word === 'and') {
-      // "two and three" are two numbers, "two hundred and three" is one.
-      if (last < 100) return run.replace(/\w+/g, (each) => String(UNITS[each] ?? SCALES[each] ?? each))
+    const unit = UNITS[word]
+    const scale = SCALES[word] ?? 1
+    if (unit === undefined) {
+      group = Math.max(1, group) * scale
+      least = scale
+      if (scale < 1000) continue
+      total += group
+      group = 0
       continue
     }
-    const scale = SCALES[word]
-    if (scale === undefined) {
-      const unit = UNITS[word]!
-      if (last > 0 && last < 20)
-        return run.replace(/\w+/g, (each) => String(UNITS[each] ?? SCALES[each] ?? each))
-      group += unit
-      last = unit
-    } else {
-      group = Math.max(1, group) * scale
-      if (scale >= 1000) {
-        total += group
-        group = 0
-      }
-      last = scale
+    if (unit >= least || (least < 20 && least > 0)) {
+      numbers.push(total + group)
+      total = 0
+      group = 0
     }
+    group += unit
+    least = unit
   }
-  return String(total + group)
+  return [...numbers, total + group]
 }

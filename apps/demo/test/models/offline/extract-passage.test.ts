@@ -43,12 +43,18 @@ t.test('a question for the section as a whole gets the whole table', async (t) =
 
 t.test('a section that defines what was asked for fits better', async (t) => {
   const defined = extractPassage('What is a run?', 'An execution.', 'run')
-  const named = extractPassage('Who may see a run?', 'Its owner may see a run.', 'run')
+  const named = extractPassage('A run after a crash', 'It is a failed run.', 'run')
   t.ok(defined.score > named.score)
 })
 
 t.test('of a long section the best blocks are taken, with the line that leads to them', async (t) => {
-  const filler = Array.from({ length: 8 }, (_, n) => `Paragraph ${n} about nothing in particular. `.repeat(4)).join('\n\n')
-  const { text } = extractPassage('Guide', `${filler}\n\nTo resume a stream:\n\n\`\`\`sh\ncurl -N\n\`\`\`\n`, 'resume stream')
+  const filler = Array.from({ length: 8 }, (_, n) =>
+    `Paragraph ${n} about nothing in particular. `.repeat(4)
+  ).join('\n\n')
+  const { text } = extractPassage(
+    'Guide',
+    `${filler}\n\nTo resume a stream:\n\n\`\`\`sh\ncurl -N\n\`\`\`\n`,
+    'resume stream'
+  )
   t.equal(text, 'To resume a stream:\n\n```sh\ncurl -N\n```')
 })

@@ -8,6 +8,8 @@ t.test('numbers in words become digits', async (t) => {
     ['two hundred and five', '205'],
     ['three thousand four hundred', '3400'],
     ['one million', '1000000'],
+    ['two hundred thousand and twelve', '200012'],
+    ['nineteen eighty four', '19 84'],
     ['one two three', '1 2 3'],
     ['someone alone', 'someone alone']
   ]

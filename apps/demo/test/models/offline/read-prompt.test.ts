@@ -2,12 +2,18 @@ import type { LanguageModelV4Prompt, LanguageModelV4ToolResultOutput } from '@ai
 import t from 'tap'
 import { readPrompt } from '../../../src/models/offline/read-prompt.ts'
 
-const user = (text: string): LanguageModelV4Prompt[number] => ({ role: 'user', content: [{ type: 'text', text }] })
+const user = (text: string): LanguageModelV4Prompt[number] => ({
+  role: 'user',
+  content: [{ type: 'text', text }]
+})
 const call = (toolCallId: string, input: unknown): LanguageModelV4Prompt[number] => ({
   role: 'assistant',
   content: [{ type: 'tool-call', toolCallId, toolName: 'calculate', input }]
 })
-const result = (toolCallId: string, output: LanguageModelV4ToolResultOutput): LanguageModelV4Prompt[number] => ({
+const result = (
+  toolCallId: string,
+  output: LanguageModelV4ToolResultOutput
+): LanguageModelV4Prompt[number] => ({
   role: 'tool',
   content: [{ type: 'tool-result', toolCallId, toolName: 'calculate', output }]
 })
@@ -56,7 +62,13 @@ t.test('every form of a tool result is read', async (t) => {
 t.test('files are counted, and an empty prompt is no fault', async (t) => {
   const data = { type: 'data' as const, data: 'aGk=' }
   const { files, message } = readPrompt([
-    { role: 'user', content: [{ type: 'text', text: 'see' }, { type: 'file', mediaType: 'image/png', data }] }
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'see' },
+        { type: 'file', mediaType: 'image/png', data }
+      ]
+    }
   ])
   t.strictSame([files, message], [1, 'see'])
   t.strictSame(readPrompt([]), { turns: [], message: '', files: 0, outcomes: [] })

@@ -1,5 +1,9 @@
 import t from 'tap'
-import { looksLikeQuestion, MAX_MESSAGE, splitQuestions } from '../../../src/models/offline/split-questions.ts'
+import {
+  looksLikeQuestion,
+  MAX_MESSAGE,
+  splitQuestions
+} from '../../../src/models/offline/split-questions.ts'
 
 const cases: [string, string[]][] = [
   ['What is a run?', ['What is a run?']],

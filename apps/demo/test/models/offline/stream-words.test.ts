@@ -2,7 +2,9 @@ import t from 'tap'
 import { streamWords } from '../../../src/models/offline/stream-words.ts'
 
 async function collect(text: string, delay = 0): Promise<string[]> {
-  return Array.fromAsync(streamWords(text, { delay }))
+  const increments: string[] = []
+  for await (const increment of streamWords(text, { delay })) increments.push(increment)
+  return increments
 }
 
 t.test('a text comes word by word, and whole', async (t) => {

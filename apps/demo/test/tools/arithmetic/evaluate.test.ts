@@ -26,7 +26,8 @@ t.test('arithmetic is exact', async (t) => {
     ['root(27, 3)', '3'],
     ['1e3 + .5', '1000.5']
   ]
-  for (const [expression, value] of cases) t.strictSame(evaluate(expression), { value, exact: true }, expression)
+  for (const [expression, value] of cases)
+    t.strictSame(evaluate(expression), { value, exact: true }, expression)
 })
 
 t.test('what is rounded says so', async (t) => {

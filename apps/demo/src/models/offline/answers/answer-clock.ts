@@ -37,11 +37,10 @@ function tell(aspect: 'time' | 'date', label: string | undefined, outcome: ToolO
     error = outcome.error
   } = (outcome.result ?? {}) as Partial<ClockResult>
   if (error !== undefined) return `I could not tell the time: ${error.replace(/\.$/, '')}.`
-  const zone = utcOffset === 'UTC' ? 'UTC' : utcOffset
   const where =
     label === undefined
       ? ` where this service runs (${timeZone})`
-      : ` in ${label}${label.toUpperCase() === zone ? '' : ` (${zone})`}`
+      : ` in ${label}${label.toUpperCase() === utcOffset ? '' : ` (${utcOffset})`}`
   if (aspect === 'date') return `It is ${weekday}, ${date}${where}.`
   return `It is ${time} on ${weekday}, ${date}${where}.`
 }

@@ -30,26 +30,24 @@ const NO_PLACE =
 
 /** Reads a question for the time or the date, in any number of places. */
 export function readClock(text: string, before: Before): Intent | undefined {
-  const asked = text
-    .toLowerCase()
+  const plain = text
     .replace(/[?!.¿\s]+$/, '')
     .replaceAll('’', "'")
     .trim()
-  const aspect = ASKED.find(([pattern]) => pattern.test(asked))?.[1] ?? goesOn(asked, before)
-  if (aspect === undefined) return undefined
-  return { type: 'clock', aspect, places: placesOf(text) }
+  const aspect = ASKED.find(([pattern]) => pattern.test(plain.toLowerCase()))?.[1]
+  if (aspect === undefined) return goesOn(plain, before)
+  return { type: 'clock', aspect, places: placesOf(plain) }
 }
 
 // "And in Paris?", after a time.
-function goesOn(asked: string, { asked: earlier }: Before): 'time' | 'date' | undefined {
+function goesOn(asked: string, { asked: earlier }: Before): Intent | undefined {
   const last = earlier.at(-1)?.intent
   if (last?.type !== 'clock') return undefined
-  const place = /^(?:and |what about |how about |now )+(?:in |for |at )?(.+)$|^(?:in|for|at) (.+)$/.exec(
-    asked
-  )
-  if (place === null) return undefined
-  const places = placesOf(`in ${place[1] ?? place[2]}`)
-  return places.some(({ zone }) => zone !== null) || /\bin \p{L}+$/u.test(asked) ? last.aspect : undefined
+  const place = /^(?:(?:and|what about|how about|now) )*(?:(?:in|for|at) )?(.+)$/i.exec(asked)?.[1] ?? ''
+  if (place === asked) return undefined
+  const places = placesOf(`in ${place}`)
+  const named = places.some(({ zone }) => zone !== null) || /\bin \p{L}+$/u.test(asked)
+  return named ? { type: 'clock', aspect: last.aspect, places } : undefined
 }
 
 function placesOf(text: string): Place[] {

@@ -1,0 +1,43 @@
+import { createEventBus, type EventBus } from '@svc/registry'
+import t from 'tap'
+
+// Packages add their events by declaration merging: this bus has one for the test.
+type Loose = {
+  on(name: string, listener: (event: unknown) => unknown): () => void
+  emit(name: string, event: unknown): void
+  has(name: string): boolean
+}
+const loose = (bus: EventBus) => bus as unknown as Loose
+
+t.test('reaches who listens, whatever others do', async (t) => {
+  const logged: object[] = []
+  const bus = loose(createEventBus({ error: (details) => void logged.push(details) }))
+  const heard: unknown[] = []
+  t.equal(bus.has('x'), false)
+  bus.on('x', () => {
+    throw new Error('sync')
+  })
+  bus.on('x', async () => {
+    throw new Error('async')
+  })
+  const off = bus.on('x', (event) => heard.push(event))
+  bus.emit('x', 1)
+  off()
+  off()
+  bus.emit('x', 2)
+  bus.emit('y', 3)
+  await new Promise((resolve) => setImmediate(resolve))
+  t.same(heard, [1])
+  t.equal(logged.length, 4)
+  t.match(logged[0], { event: 'x', err: { stack: /sync/ } })
+  t.equal(bus.has('x'), true)
+})
+
+t.test('forgets an event that nobody listens to', async (t) => {
+  const bus = loose(createEventBus())
+  const off = bus.on('constructor', () => {})
+  t.equal(bus.has('constructor'), true)
+  off()
+  t.equal(bus.has('constructor'), false)
+  bus.emit('constructor', 1)
+})

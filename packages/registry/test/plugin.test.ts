@@ -1,0 +1,65 @@
+import registry, { createMemoryStores, createRegistry, globalRegistry } from '@svc/registry'
+import { codeOf, scriptedRunnable, storedRun, textEntry } from '@svc/registry/testing'
+import Fastify from 'fastify'
+import t from 'tap'
+
+t.test('decorates the app', async (t) => {
+  const app = Fastify()
+  await app.register(registry)
+  await app.ready()
+  t.equal(app.registry, globalRegistry)
+  t.equal(app.events, app.runs.events)
+  t.ok(app.hasPlugin('@svc/registry'))
+  await app.close()
+})
+
+t.test('takes a registry and stores, or the stores that the app has', async (t) => {
+  const own = createRegistry()
+  const stores = createMemoryStores()
+  const app = Fastify()
+  app.decorate('store' as never, stores as never)
+  await app.register(registry, { registry: own })
+  t.equal(app.registry, own)
+  t.equal(app.runs.stores, stores)
+  await app.close()
+})
+
+t.test('refuses an option that it does not know, or a bad one', async (t) => {
+  const refused = async (options: object) => codeOf(async () => Fastify().register(registry, options))
+  t.equal(await refused({ store: {} }), 'REG_ERR_BAD_OPTION')
+  t.equal(await refused({ drainTimeout: -1 }), 'REG_ERR_BAD_OPTION')
+  t.equal(await refused({ limits: { maxRuns: 0 } }), 'REG_ERR_BAD_OPTION')
+  t.equal(await refused({ limits: { runs: 1 } }), 'REG_ERR_BAD_OPTION')
+})
+
+t.test('ends what a crash left', async (t) => {
+  const stores = createMemoryStores()
+  const left = storedRun()
+  await stores.runs.create(left)
+  await stores.log.append(left.runId, 1, [textEntry(1)], { status: 'working', at: 1 })
+  const app = Fastify()
+  await app.register(registry, { stores })
+  await app.ready()
+  t.match(await app.runs.get(left.runId), {
+    status: 'failed',
+    epoch: 2,
+    error: { code: 'RUN_ERR_INTERRUPTED', retryable: true }
+  })
+  const [, last] = await stores.log.read(left.runId, 0, { entries: 9, bytes: 1e6 })
+  t.match(last?.part, { seq: 2, type: 'error', error: { code: 'RUN_ERR_INTERRUPTED' } })
+  await app.close()
+})
+
+t.test('closing waits for runs, and ends those that take too long', async (t) => {
+  const quick = scriptedRunnable([50, { type: 'text', text: 'done' }], { name: 'quick' })
+  const slow = scriptedRunnable([60_000], { name: 'slow' })
+  const app = Fastify({ pluginTimeout: 2_000 })
+  await app.register(registry)
+  const done = await app.runs.start(quick, 'x')
+  const cut = await app.runs.start(slow, 'x')
+  const result = cut.result()
+  t.rejects(result, { code: 'RUN_ERR_INTERRUPTED' })
+  await app.close()
+  t.match(await done.result(), { text: 'done' })
+  t.match(await app.runs.get(cut.runId), { status: 'failed' })
+})

@@ -1,0 +1,98 @@
+import { createMemoryStores, createRunEngine } from '@svc/registry'
+import { codeOf, scriptedRunnable } from '@svc/registry/testing'
+import t from 'tap'
+import { buildEngine, partsOf } from '../helpers/collect.ts'
+
+const ada = { sub: 'ada', scopes: [] }
+const bob = { sub: 'bob', scopes: [] }
+const hanging = scriptedRunnable([60_000])
+
+t.test('so many runs at once, in all and for one owner', async (t) => {
+  const engine = buildEngine(t, { limits: { maxRuns: 4, maxRunsPerOwner: 2 } })
+  const first = await engine.start(hanging, 'x', { principal: ada })
+  await engine.start(hanging, 'x', { principal: ada })
+  t.equal(await codeOf(() => engine.start(hanging, 'x', { principal: ada })), 'RUN_ERR_TOO_MANY_RUNS')
+  await engine.start(hanging, 'x', { principal: bob })
+  await engine.start(hanging, 'x')
+  t.equal(await codeOf(() => engine.start(hanging, 'x', { principal: bob })), 'RUN_ERR_OVERLOADED')
+  await first.cancel()
+  await engine.start(hanging, 'x', { principal: ada })
+  t.equal(engine.active, 4)
+})
+
+t.test('no owner limit without credentials', async (t) => {
+  const engine = buildEngine(t, { limits: { maxRunsPerOwner: 1 } })
+  await engine.start(hanging, 'x')
+  await engine.start(hanging, 'x')
+  t.equal(engine.active, 2)
+})
+
+t.test('an engine that closes takes no runs', async (t) => {
+  const engine = createRunEngine({ drainTimeout: 60_000 })
+  const run = await engine.start(scriptedRunnable([20, { type: 'text', text: 'a' }]), 'x')
+  const closing = engine.close()
+  t.equal(engine.draining, true)
+  t.equal(await codeOf(() => engine.start(hanging, 'x')), 'RUN_ERR_DRAINING')
+  await closing
+  await engine.close()
+  t.match(await run.result(), { finishReason: 'stop' })
+})
+
+t.test('refuses bad options', async (t) => {
+  for (const options of [
+    { x: 1 },
+    { drainTimeout: 'long' },
+    { limits: { maxRuns: 1.5 } },
+    { retention: { maxAge: -1 } }
+  ])
+    t.throws(() => createRunEngine(options as never), { code: 'REG_ERR_BAD_OPTION' })
+})
+
+t.test('finished runs are kept by count, time and size', async (t) => {
+  const quick = (text: string) => scriptedRunnable([{ type: 'text', text }])
+  const counted = buildEngine(t, { retention: { maxRuns: 3 } })
+  const ids: string[] = []
+  for (let index = 0; index < 5; index++) {
+    const run = await counted.start(quick('x'), 'x')
+    await run.result()
+    ids.push(run.runId)
+  }
+  t.equal(await counted.get(ids[1] ?? ''), undefined)
+  t.ok(await counted.get(ids[2] ?? ''))
+  t.equal((await counted.list({ limit: 9 })).runs.length, 3)
+
+  const aged = buildEngine(t, { retention: { maxAge: 1_000 } })
+  await (await aged.start(quick('x'), 'x')).result()
+  const open = await aged.start(hanging, 'x')
+  t.equal(await aged.stores.runs.sweep(Date.now()), 0)
+  t.equal(await aged.stores.runs.sweep(Date.now() + 1_001), 1)
+  t.ok(await aged.get(open.runId), 'what is under way is kept')
+
+  const sized = buildEngine(t, { retention: { maxBytes: 300_000 } })
+  for (let index = 0; index < 5; index++) await (await sized.start(quick('x'.repeat(100_000)), 'x')).result()
+  t.equal((await sized.list({ limit: 9 })).runs.length, 1)
+})
+
+t.test('a reader of a run that is no longer kept comes to an end', async (t) => {
+  const engine = buildEngine(t, { retention: { maxRuns: 1 } })
+  const run = await engine.start(scriptedRunnable([{ type: 'text', text: 'a' }]), 'x')
+  await run.result()
+  const reader = run.parts()[Symbol.asyncIterator]()
+  await reader.next()
+  await engine.stores.runs.remove(run.runId)
+  while (!(await reader.next()).done);
+  t.same(await partsOf(run), [])
+})
+
+t.test('thousands of runs leave nothing under way', async (t) => {
+  const stores = createMemoryStores({ maxRuns: 10 })
+  const engine = buildEngine(t, { stores })
+  const quick = scriptedRunnable([{ type: 'text', text: 'a' }])
+  for (let index = 0; index < 1_000; index++) {
+    const [done, hung] = await Promise.all([engine.start(quick, 'x'), engine.start(hanging, 'x')])
+    await Promise.all([done.result(), hung.cancel()])
+  }
+  t.equal(engine.active, 0)
+  t.same(await stores.runs.listUnfinished(), [])
+  t.equal((await stores.runs.list({ limit: 1_000 })).runs.length, 10)
+})
