@@ -11,8 +11,7 @@ t.test('canceling aborts, tells so once, and is final', async (t) => {
   const run = await engine.start(
     scriptedRunnable([
       { type: 'text', text: 'a' },
-      (context) =>
-        void context.signal.addEventListener('abort', () => aborted.resolve(context.signal.reason)),
+      (context) => context.signal.addEventListener('abort', () => aborted.resolve(context.signal.reason)),
       60_000
     ]),
     'x'

@@ -1,0 +1,76 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import t from 'tap'
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url))
+const bash = (command: string) => promisify(execFile)('bash', ['-c', command])
+
+/** A demo in a process of its own, once it has said what to try. */
+async function startDemo(
+  t: { teardown(what: () => unknown): unknown },
+  env: Record<string, string>
+): Promise<{ demo: ChildProcess; curls: string[] }> {
+  const demo = spawn(process.execPath, ['--conditions=@svc/source', 'apps/demo/src/main.ts'], {
+    cwd: root,
+    env: { PATH: process.env['PATH'], PORT: '0', LOG_LEVEL: 'silent', ...env },
+    stdio: ['ignore', 'pipe', 'inherit']
+  })
+  t.teardown(() => demo.kill('SIGKILL'))
+  let said = ''
+  for await (const chunk of demo.stdout!.iterator({ destroyOnReturn: false })) {
+    said += String(chunk)
+    if (said.includes('Ctrl+C')) break
+  }
+  const curls = said
+    .split('\n')
+    .filter((line) => line.startsWith('  curl '))
+    .map((line) => line.trim())
+  return { demo, curls }
+}
+
+t.test('what it prints works when pasted, and it remembers over kill -9', async (t) => {
+  const env = { DATA_DIR: t.testdir() }
+  const first = await startDemo(t, env)
+  const [run = '', stream = '', ...lists] = first.curls
+  const answer = JSON.parse((await bash(run)).stdout) as { text: string; toolCalls: unknown[] }
+  t.match(answer.text, /Last-Event-ID/)
+  t.ok(answer.toolCalls.length > 0)
+  const killed = once(first.demo, 'exit')
+  first.demo.kill('SIGKILL')
+  await killed
+
+  const second = await startDemo(t, env)
+  const { stdout } = await bash(second.curls[1] ?? stream)
+  const parts = stdout
+    .split('\n')
+    .filter((line) => line.startsWith('data: '))
+    .map((line) => JSON.parse(line.slice(6)) as { type: string; text?: string })
+  const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
+  t.match(text, /How do I resume a stream\?/, 'the question of before the kill')
+  t.match(text, /84/)
+  t.ok(parts.filter(({ type }) => type === 'text').length > 5, 'it is written word by word')
+  t.equal(parts.at(-1)?.type, 'finish')
+  for (const [index] of lists.entries()) t.ok(JSON.parse((await bash(second.curls[2 + index] ?? '')).stdout))
+
+  const exited = once(second.demo, 'exit')
+  second.demo.kill('SIGTERM')
+  t.same(await exited, [0, null])
+})
+
+t.test('a bad environment is one clear line', async (t) => {
+  for (const env of [{ PORT: 'http' }, { PORT: '70000' }, { LOG_LEVEL: 'loud' }]) {
+    const demo = spawn(process.execPath, ['--conditions=@svc/source', 'apps/demo/src/main.ts'], {
+      cwd: root,
+      env: { PATH: process.env['PATH'], DATA_DIR: t.testdirName, ...env },
+      stdio: ['ignore', 'ignore', 'pipe']
+    })
+    let said = ''
+    demo.stderr.on('data', (chunk) => (said += String(chunk)))
+    const [code] = await once(demo, 'exit')
+    t.equal(code, 1)
+    t.match(said, new RegExp(Object.keys(env)[0] ?? ''))
+    t.equal(said.trim().split('\n').length, 1, said)
+  }
+})
