@@ -34,7 +34,7 @@ export function toRunRow(run: StoredRun): Tables['run'] {
 }
 
 /** An approval as its row. */
-export function toApprovalRow(runId: string, approval: StoredApproval): Tables['run_approval'] {
+function toApprovalRow(runId: string, approval: StoredApproval): Tables['run_approval'] {
   return {
     approval_id: approval.approvalId,
     run_id: runId,

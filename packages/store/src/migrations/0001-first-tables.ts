@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 
 /** The tables of every port. */
-export async function up(db: Kysely<unknown>): Promise<void> {
+export async function createFirstTables(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('run')
     .addColumn('run_id', 'text', (column) => column.primaryKey())

@@ -1,11 +1,11 @@
 import type { Kysely } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import { STO_ERR_OPEN } from '../errors.ts'
-import * as firstTables from './0001-first-tables.ts'
+import { createFirstTables } from './0001-first-tables.ts'
 
 /** Brings a database up to date; one that is stays as it is. @throws STO_ERR_OPEN */
 export async function migrate(db: Kysely<never>): Promise<void> {
-  const migrations = { '0001-first-tables': firstTables }
+  const migrations = { '0001-first-tables': { up: createFirstTables } }
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
   const { error } = await migrator.migrateToLatest()
   if (error !== undefined) throw new STO_ERR_OPEN((error as Error).message, { cause: error })
