@@ -3,7 +3,7 @@ import { join, posix, sep } from 'node:path'
 import { parseSections, type Section } from './parse-sections.ts'
 
 /** Where the documents of this service are, from the root of the repository. */
-export const DOCUMENTS = [
+const DOCUMENTS = [
   'README.md',
   'docs/*.md',
   'packages/*/README.md',

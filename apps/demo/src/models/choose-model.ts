@@ -10,7 +10,7 @@ export interface ChosenModel {
 }
 
 /** The models that are used where MODEL does not name one. */
-export const DEFAULT_MODELS = {
+const DEFAULT_MODELS = {
   openai: 'gpt-5-mini',
   anthropic: 'claude-haiku-4-5',
   google: 'gemini-flash-latest'

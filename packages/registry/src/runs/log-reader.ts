@@ -3,7 +3,7 @@ import { isPromise, type Awaitable } from '../stores/awaitable.ts'
 import type { LogEntry, ReadLimit, StreamLog } from '../stores/stream-log.ts'
 
 /** How much a reader takes from the log at once. */
-export const READ_LIMIT: Readonly<ReadLimit> = Object.freeze({ entries: 512, bytes: 65_536 })
+const READ_LIMIT: Readonly<ReadLimit> = Object.freeze({ entries: 512, bytes: 65_536 })
 
 /** Reads one run's log from a `seq` on, at its own pace; it holds nothing but its place. */
 export class LogReader {

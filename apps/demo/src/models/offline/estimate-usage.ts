@@ -3,7 +3,7 @@ import type { LanguageModelV4Prompt, LanguageModelV4ToolCall, LanguageModelV4Usa
 const CHARACTERS_A_TOKEN = 4
 
 /** About how many tokens a text has: four characters each. */
-export function estimateTokens(text: string): number {
+function estimateTokens(text: string): number {
   return Math.ceil(text.length / CHARACTERS_A_TOKEN)
 }
 

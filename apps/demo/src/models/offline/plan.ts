@@ -16,7 +16,7 @@ export interface SearchHit {
 }
 
 /** Share of what was asked for that a section must hold to count as an answer. */
-export const ENOUGH = 0.55
+const ENOUGH = 0.55
 const MAX_READ = 2
 
 /** The search for what a piece wants to know. */

@@ -9,7 +9,7 @@ const SMALL_TALK = {
 }
 
 /** What the offline model says of itself. */
-export const CAPABILITIES = `I am the assistant of this demo. I run on a small built-in model that needs no key and no network, so I do not make things up: I look them up.
+const CAPABILITIES = `I am the assistant of this demo. I run on a small built-in model that needs no key and no network, so I do not make things up: I look them up.
 
 - **This service**: I search its documents and quote what they say, with the place. Try “How do I resume a stream?” or “Which error codes are there?”
 - **Calculations**: “What is 12 * (3+4)?”, “15% of 80”, and then “and times 2?”
