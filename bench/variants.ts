@@ -22,7 +22,8 @@ export const CHUNKS: readonly string[] = Array.from({ length: 20 }, (_, index) =
 
 const body = { input: 'What does the fox do?' }
 const json = { check: isAnswer, amount: 20_000, rate: 2_000, baseline: 'bare-json' }
-const sse = { check: isStream, amount: 8_000, rate: 500 }
+const sse = { check: isStream, amount: 8_000, rate: 1_000 }
+const paced = { check: isStream, amount: 2_000, rate: 200 }
 const run = { path: '/api/agents/quick/run', body }
 const stream = { path: '/api/agents/quick/stream', body }
 
@@ -35,8 +36,8 @@ export const VARIANTS: readonly Variant[] = [
   { ...sse, name: 'bare-sse', request: { path: '/stream', body }, baseline: 'bare-sse' },
   { ...sse, name: 'stream', request: stream, baseline: 'bare-sse', promise: 2 },
   { ...sse, name: 'stream-sqlite', request: stream, baseline: 'bare-sse' },
-  { ...sse, name: 'bare-sse-paced', request: { path: '/stream', body }, baseline: 'bare-sse-paced' },
-  { ...sse, name: 'stream-paced', request: stream, baseline: 'bare-sse-paced', promise: 2 }
+  { ...paced, name: 'bare-sse-paced', request: { path: '/stream', body }, baseline: 'bare-sse-paced' },
+  { ...paced, name: 'stream-paced', request: stream, baseline: 'bare-sse-paced', promise: 2 }
 ]
 
 function isAnswer(status: number, text: string): boolean {
