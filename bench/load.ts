@@ -40,7 +40,7 @@ async function send(server: ServerProcess, request: LoadRequest, amount: number,
   const before = server.cpu()
   const startedAt = performance.now()
   let endedAt = startedAt
-  const sending = autocannon({
+  const options = {
     url: server.url + request.path,
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -48,10 +48,12 @@ async function send(server: ServerProcess, request: LoadRequest, amount: number,
     connections: CONNECTIONS,
     amount,
     ...(rate !== undefined && { overallRate: rate })
+  } as const
+  const result = await new Promise<autocannon.Result>((resolve, reject) => {
+    const sending = autocannon(options, (err, all) => (err ? reject(err) : resolve(all)))
+    // It looks at its clock once a second only: the last answer tells how long it really took.
+    sending.on('response', () => (endedAt = performance.now()))
   })
-  // It looks at its clock once a second only: the last answer tells how long it really took.
-  sending.on('response', () => (endedAt = performance.now()))
-  const result = await sending
   const seconds = (endedAt - startedAt) / 1000
   const cpu = server.cpu() - before
   if (result.non2xx > 0 || result.errors > 0 || result['2xx'] !== amount)

@@ -35,6 +35,8 @@ export interface Approvals {
 export interface RunContext {
   readonly runId: string
   readonly sessionId: string
+  /** Whether the session begins with this run: there is nothing to load. */
+  readonly newSession: boolean
   readonly userId: string | undefined
   readonly principal: Principal
   /** Whose session it is: the principal's `sub`, without credentials `userId`, else `anonymous`. */

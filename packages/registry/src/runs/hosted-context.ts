@@ -49,6 +49,10 @@ export class HostedContext implements RunContext {
     return this.#host.sessionId
   }
 
+  get newSession(): boolean {
+    return this.#host.options.sessionId === undefined
+  }
+
   get userId(): string | undefined {
     return this.#host.options.userId
   }

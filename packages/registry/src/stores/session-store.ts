@@ -81,7 +81,7 @@ export interface SessionStore {
   lock(key: SessionKey, signal: AbortSignal): Awaitable<() => void>
 }
 
-/** One text for a key: its fields cannot run into each other. */
-export function sessionKeyText(key: SessionKey): string {
-  return JSON.stringify([key.owner, key.kind, key.name, key.sessionId])
+/** One text for a key. Names have no slash and the session's length is told: the fields cannot run into each other. */
+export function sessionKeyText({ owner, kind, name, sessionId }: SessionKey): string {
+  return `${kind}/${name}/${sessionId.length}/${sessionId}${owner}`
 }

@@ -34,7 +34,7 @@ export async function prepareTurn(
 ): Promise<void> {
   requireMessage(input)
   const system = toSystemMessage(await instruct(plan, context, guard))
-  await turn.begin(input, plan.history, system)
+  await turn.begin(input, plan.history, system, context.newSession)
 }
 
 function instruct({ instructions }: AgentPlan, context: RunContext, guard: RunGuard) {

@@ -39,13 +39,16 @@ export class Turn {
   async begin(
     input: MessageInput,
     limits: HistoryLimits,
-    system: LanguageModelV4Message | undefined
+    system: LanguageModelV4Message | undefined,
+    isNew: boolean
   ): Promise<void> {
     const user = toUserMessage(input)
     this.#unlock = await this.#ask(() => this.#store.lock(this.#key, this.#guard.signal))
-    const history = await this.#ask(() => this.#store.load(this.#key, limits.maxMessages))
     if (system !== undefined) this.#prompt.push(system)
-    pushHistory(this.#prompt, cutHistory(history, limits))
+    if (!isNew) {
+      const history = await this.#ask(() => this.#store.load(this.#key, limits.maxMessages))
+      pushHistory(this.#prompt, cutHistory(history, limits))
+    }
     this.#prompt.push(user)
     this.#said.push(await toSessionInput(input))
   }

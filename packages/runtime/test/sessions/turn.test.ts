@@ -204,11 +204,17 @@ t.test('a store that fails or does not answer', async (t) => {
   const working = createMemoryStores().sessions
   for (const method of ['lock', 'load', 'append'] as const) {
     const sessions = { ...working, [method]: () => Promise.reject(new Error('SECRET')) }
-    const { error } = await collect(makeAgent('Hello.', { sessions }).agent.stream('Hi'))
+    const { error } = await collect(
+      makeAgent('Hello.', { sessions }).agent.stream('Hi', makeContext({ sessionId: 's' }).context)
+    )
     t.match(error, { code: 'RUN_ERR_STORE', statusCode: 503 }, method)
     t.notMatch(error?.message, 'SECRET')
     const hanging = { ...working, [method]: () => new Promise<never>(() => {}) }
     const { agent } = makeAgent('Hello.', { sessions: hanging, timeout: { run: 20 } })
-    t.match((await collect(agent.stream('Hi'))).error, { code: 'RUN_ERR_TIMEOUT' }, method)
+    t.match(
+      (await collect(agent.stream('Hi', makeContext({ sessionId: 's' }).context))).error,
+      { code: 'RUN_ERR_TIMEOUT' },
+      method
+    )
   }
 })
