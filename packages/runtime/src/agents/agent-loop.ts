@@ -56,7 +56,8 @@ export async function* runAgent(
       }
       turn.add(answer, yield* callTools(answer.toolCalls, toolCalls))
     }
-    await turn.save(context.runId)
+    const saving = turn.save(context.runId)
+    if (isPromise(saving)) await saving
     finishReason = reason
     yield { type: 'finish', finishReason, usage }
   } catch (err) {

@@ -33,7 +33,8 @@ export async function prepareTurn(
   guard: RunGuard
 ): Promise<void> {
   requireMessage(input)
-  const system = toSystemMessage(await instruct(plan, context, guard))
+  const instructions = instruct(plan, context, guard)
+  const system = toSystemMessage(isPromise(instructions) ? await instructions : instructions)
   await turn.begin(input, plan.history, system, context.newSession)
 }
 

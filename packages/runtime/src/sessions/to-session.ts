@@ -1,12 +1,15 @@
-import type { ContentPart, ContentReference, MessageInput, SessionMessage } from '@svc/registry'
+import type { Awaitable, ContentPart, ContentReference, MessageInput, SessionMessage } from '@svc/registry'
 import type { ModelAnswer } from '../models/model-answer.ts'
 import type { ToolOutcome } from '../tools/call-tool.ts'
 
 type UserMessage = Extract<SessionMessage, { role: 'user' }>
 
 /** What a user said as a session keeps it: of binary content what it was, not the bytes. */
-export async function toSessionInput(input: MessageInput): Promise<UserMessage> {
-  if (typeof input === 'string') return { role: 'user', content: input }
+export function toSessionInput(input: MessageInput): Awaitable<UserMessage> {
+  return typeof input === 'string' ? { role: 'user', content: input } : toReferences(input)
+}
+
+async function toReferences(input: readonly ContentPart[]): Promise<UserMessage> {
   return { role: 'user', content: await Promise.all(input.map(toReference)) }
 }
 

@@ -43,14 +43,16 @@ export class Turn {
     isNew: boolean
   ): Promise<void> {
     const user = toUserMessage(input)
-    this.#unlock = await this.#ask(() => this.#store.lock(this.#key, this.#guard.signal))
+    const unlocking = this.#ask(() => this.#store.lock(this.#key, this.#guard.signal))
+    this.#unlock = isPromise(unlocking) ? await unlocking : unlocking
     if (system !== undefined) this.#prompt.push(system)
     if (!isNew) {
       const history = await this.#ask(() => this.#store.load(this.#key, limits.maxMessages))
       pushHistory(this.#prompt, cutHistory(history, limits))
     }
     this.#prompt.push(user)
-    this.#said.push(await toSessionInput(input))
+    const said = toSessionInput(input)
+    this.#said.push(isPromise(said) ? await said : said)
   }
 
   /** Adds one step: the model's answer, and what came of its tool calls. */
@@ -69,8 +71,9 @@ export class Turn {
   }
 
   /** Keeps the turn, once whatever the attempts of its run. @throws RUN_ERR_STORE */
-  async save(runId: string): Promise<void> {
-    await this.#ask(() => this.#store.append(this.#key, runId, this.#said))
+  save(runId: string): Awaitable<void> {
+    const saving = this.#ask(() => this.#store.append(this.#key, runId, this.#said))
+    if (isPromise(saving)) return saving.then(() => this.end())
     this.end()
   }
 
@@ -80,14 +83,26 @@ export class Turn {
     this.#unlock = undefined
   }
 
-  // A store that does not answer must not hold the run.
-  async #ask<T>(question: () => Awaitable<T>): Promise<T> {
+  #ask<T>(question: () => Awaitable<T>): Awaitable<T> {
     try {
       const answer = question()
-      return isPromise(answer) ? await this.#guard.wait(answer) : answer
+      return isPromise(answer) ? this.#wait(answer) : answer
     } catch (err) {
-      this.#guard.check()
-      throw new RUN_ERR_STORE({ cause: err })
+      return this.#fail(err)
     }
+  }
+
+  // A store that does not answer must not hold the run.
+  async #wait<T>(answer: Promise<T>): Promise<T> {
+    try {
+      return await this.#guard.wait(answer)
+    } catch (err) {
+      return this.#fail(err)
+    }
+  }
+
+  #fail(err: unknown): never {
+    this.#guard.check()
+    throw new RUN_ERR_STORE({ cause: err })
   }
 }
