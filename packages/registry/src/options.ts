@@ -30,16 +30,31 @@ export const RetentionSchema = Type.Object(
   { additionalProperties: false }
 )
 
+const port = Type.Object({})
+const StoresSchema = Type.Object({
+  runs: port,
+  log: port,
+  sessions: port,
+  memory: port,
+  tasks: port,
+  checkpoints: port,
+  control: port
+})
+
 /** Options of a run engine. */
 export const EngineOptionsSchema = Type.Object(
   {
-    stores: Type.Optional(Type.Object({})),
+    stores: Type.Optional(StoresSchema),
     events: Type.Optional(Type.Object({})),
     log: Type.Optional(Type.Object({})),
     limits: Type.Optional(EngineLimitsSchema),
     retention: Type.Optional(RetentionSchema),
     drainTimeout: Type.Optional(
-      Type.Integer({ minimum: 0, description: 'Milliseconds that close() waits for runs; default 10,000' })
+      Type.Integer({
+        minimum: 0,
+        maximum: 2_147_483_647,
+        description: 'Milliseconds that close() waits for runs; default 10,000'
+      })
     )
   },
   { additionalProperties: false }
@@ -47,7 +62,7 @@ export const EngineOptionsSchema = Type.Object(
 /** Options of the plugin. */
 export const PluginOptionsSchema = Type.Composite(
   [
-    Type.Object({ registry: Type.Optional(Type.Object({})) }),
+    Type.Object({ registry: Type.Optional(port) }),
     Type.Pick(EngineOptionsSchema, ['stores', 'limits', 'retention', 'drainTimeout'])
   ],
   { additionalProperties: false }

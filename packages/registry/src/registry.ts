@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { RUNNABLE_KINDS, type RunnableKind } from './contract/names.ts'
 import type { Runnable, RunnableDefinition } from './contract/runnable.ts'
 import { REG_ERR_NAME_TAKEN } from './errors.ts'
@@ -22,21 +23,15 @@ export interface Registry {
   /** Whether there was one. */
   remove(kind: RunnableKind, name: string): boolean
   /** Calls the listener after each change until the returned function is called. A listener's fault is its own. */
-  on(event: 'change', listener: (change: RegistryChange) => void): () => void
+  on(event: 'change', listener: (change: RegistryChange) => unknown): () => void
 }
 
 /** Makes an empty registry. */
 export function createRegistry(): Registry {
   const byKind = new Map(RUNNABLE_KINDS.map((kind) => [kind, new Map<string, Runnable>()]))
-  const listeners = new Set<(change: RegistryChange) => void>()
+  const listeners = new Set<(change: RegistryChange) => Promise<void>>()
   const tell = (change: RegistryChange) => {
-    for (const listener of [...listeners]) {
-      try {
-        listener(change)
-      } catch (err) {
-        queueMicrotask(() => process.emitWarning(err as Error))
-      }
-    }
+    for (const listener of [...listeners]) void listener(change)
   }
 
   return {
@@ -60,8 +55,15 @@ export function createRegistry(): Registry {
       return true
     },
     on(_event, listener) {
-      listeners.add(listener)
-      return () => void listeners.delete(listener)
+      const each = async (change: RegistryChange) => {
+        try {
+          await listener(change)
+        } catch (err) {
+          process.emitWarning(err instanceof Error ? err : inspect(err))
+        }
+      }
+      listeners.add(each)
+      return () => void listeners.delete(each)
     }
   }
 }

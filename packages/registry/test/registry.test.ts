@@ -99,6 +99,68 @@ t.test('tells of every change, whatever a listener does', async (t) => {
   t.match(await warned, { message: 'listener' })
 })
 
+t.test('a listener that throws or rejects with anything does no harm', async (t) => {
+  const registry = createRegistry()
+  const warnings: string[] = []
+  const listen = (warning: Error) => warnings.push(warning.message)
+  process.on('warning', listen)
+  t.teardown(() => process.off('warning', listen))
+  const faults: unknown[] = [42, undefined, Symbol('s'), Object.create(null) as object, new Error('listener')]
+  for (const fault of faults) {
+    registry.on('change', () => {
+      throw fault
+    })
+    registry.on('change', async () => {
+      throw fault
+    })
+  }
+  t.equal(registry.add(echo('a')).name, 'a')
+  for (let turns = 0; turns < 5; turns++) await new Promise((resolve) => setImmediate(resolve))
+  t.equal(warnings.length, 10)
+})
+
+t.test('one function listens as often as it was asked to, and stops one by one', async (t) => {
+  const registry = createRegistry()
+  let heard = 0
+  const listener = () => void heard++
+  const [first, second] = [registry.on('change', listener), registry.on('change', listener)]
+  registry.add(echo('a'))
+  t.equal(heard, 2)
+  first()
+  first()
+  registry.remove('agent', 'a')
+  t.equal(heard, 3)
+  second()
+  registry.add(echo('a'))
+  t.equal(heard, 3)
+})
+
+t.test('a listener may stop others and change the registry meanwhile', async (t) => {
+  const registry = createRegistry()
+  const heard: string[] = []
+  registry.on('change', ({ type, runnable }) => {
+    heard.push(`${type} ${runnable.name}`)
+    off()
+    if (runnable.name === 'a' && type === 'add') registry.remove('agent', 'a')
+  })
+  const off = registry.on('change', () => {})
+  registry.add(echo('a'))
+  t.same(heard, ['add a', 'remove a'])
+  t.same(registry.list(), [])
+})
+
+t.test('what a list gives is a copy, of an unknown kind nothing', async (t) => {
+  const registry = createRegistry()
+  registry.add(echo('a'))
+  registry.list().length = 0
+  t.equal(registry.list().length, 1)
+  for (const kind of ['robot', '__proto__', 'constructor'] as never[]) {
+    t.same(registry.list(kind), [])
+    t.equal(registry.get(kind, 'a'), undefined)
+    t.equal(registry.remove(kind, 'a'), false)
+  }
+})
+
 t.test('the global registry is one a process, however many copies there are', async (t) => {
   const copy = (await import(`../src/registry.ts?copy=${process.pid}`)) as { globalRegistry: unknown }
   t.equal(copy.globalRegistry, globalRegistry)

@@ -31,7 +31,8 @@ export function requireName(name: unknown): string {
 
 /** Returns the kind when it is one. @throws REG_ERR_BAD_KIND */
 export function requireKind(kind: unknown): RunnableKind {
-  if (!RUNNABLE_KINDS.includes(kind as RunnableKind)) throw new REG_ERR_BAD_KIND(String(kind))
+  if (!RUNNABLE_KINDS.includes(kind as RunnableKind))
+    throw new REG_ERR_BAD_KIND(typeof kind === 'string' ? kind : typeof kind)
   return kind as RunnableKind
 }
 

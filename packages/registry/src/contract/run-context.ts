@@ -16,7 +16,7 @@ export interface ApprovalRequest {
   toolCallId: string
   toolName: string
   args: unknown
-  /** Milliseconds until it counts as denied; default 300,000. */
+  /** Milliseconds until it counts as denied; default 300,000, at most 2,147,483,647. */
   timeout?: number
 }
 

@@ -54,7 +54,9 @@ export class RunResultBuilder {
   #structured: unknown = null
   #usage: Usage = ZERO_USAGE
   #finish: PartOf<'finish'> | undefined
-  #toolCalls: Map<string, ToolCall> | undefined
+  #toolCalls: ToolCall[] = []
+  // Which of them a result belongs to: the last one with its id, for some providers count anew in every step.
+  #lastCalls: Map<string, ToolCall> | undefined
 
   add(part: Part): void {
     switch (part.type) {
@@ -76,7 +78,7 @@ export class RunResultBuilder {
         if (!part.source?.length) this.#finish = part
         break
       case 'structured':
-        if (!part.source?.length) this.#structured = part.value
+        if (!part.source?.length) this.#structured = part.value ?? null
         break
       default:
         this.#addToolPart(part)
@@ -86,19 +88,15 @@ export class RunResultBuilder {
   #addToolPart(part: Part): void {
     if (part.type === 'tool.call') {
       const { toolCallId, toolName, args, source } = part
-      this.#toolCalls ??= new Map()
-      this.#toolCalls.set(keyOf(part), {
-        toolCallId,
-        toolName,
-        args,
-        durationMs: 0,
-        ...(source && { source })
-      })
+      const call = { toolCallId, toolName, args, durationMs: 0, ...(source && { source }) }
+      this.#toolCalls.push(call)
+      this.#lastCalls ??= new Map()
+      this.#lastCalls.set(keyOf(part), call)
       return
     }
     if (part.type !== 'tool.result' && part.type !== 'tool.error' && part.type !== 'tool.approval.response')
       return
-    const call = this.#toolCalls?.get(keyOf(part))
+    const call = this.#lastCalls?.get(keyOf(part))
     if (call === undefined) return
     if (part.type === 'tool.error') call.error = part.error
     else if (part.type === 'tool.approval.response') {
@@ -124,7 +122,7 @@ export class RunResultBuilder {
     const finish = this.#finish
     return {
       text: this.#text,
-      toolCalls: this.#toolCalls === undefined ? [] : [...this.#toolCalls.values()],
+      toolCalls: [...this.#toolCalls],
       usage: finish?.usage ?? this.#usage,
       structured: finish?.structured ?? this.#structured,
       durationMs: finish?.durationMs ?? 0,

@@ -27,16 +27,22 @@ type AnyListener = (event: unknown) => unknown
 /** Makes a bus. Faults of listeners go to `log`; without one they are dropped. */
 export function createEventBus(log?: Pick<RunLog, 'error'>): EventBus {
   const listeners = new Map<string, Set<AnyListener>>()
-  const report = (err: unknown, event: string) =>
-    log?.error({ err: toLoggable(err), event }, 'event listener failed')
+  const report = (err: unknown, event: string) => {
+    try {
+      log?.error({ err: toLoggable(err), event }, 'event listener failed')
+    } catch {
+      // A log that throws is no reason to touch what emits.
+    }
+  }
 
   return {
     on(name, listener) {
       const set = listeners.get(name) ?? new Set()
       listeners.set(name, set)
-      set.add(listener as AnyListener)
+      const each: AnyListener = (event) => listener(event as never)
+      set.add(each)
       return () => {
-        set.delete(listener as AnyListener)
+        set.delete(each)
         if (set.size === 0 && listeners.get(name) === set) listeners.delete(name)
       }
     },

@@ -54,13 +54,13 @@ class DefinedRunnable implements Runnable {
 
   describe() {
     const { kind, name, description, inputSchema } = this
-    return {
+    const known = {
       kind,
       name,
       ...(description !== undefined && { description }),
-      ...(inputSchema !== undefined && { input: inputSchema }),
-      ...this.#definition.describe?.()
+      ...(inputSchema !== undefined && { input: inputSchema })
     }
+    return { ...known, ...this.#definition.describe?.(), kind, name }
   }
 }
 

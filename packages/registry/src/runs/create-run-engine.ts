@@ -23,10 +23,11 @@ import { createMemoryStores } from '../stores/memory/memory-stores.ts'
 import type { StoredRun } from '../stores/run-store.ts'
 import type { Stores } from '../stores/stores.ts'
 import { SILENT_LOG } from './create-context.ts'
-import { LiveRun, partsOf, type RunHost } from './live-run.ts'
-import { LogReader, readEntries } from './log-reader.ts'
+import { LiveRun, type RunHost } from './live-run.ts'
+import { readParts } from './log-reader.ts'
 import { endInterrupted } from './recover-runs.ts'
 import { requireInput } from './require-input.ts'
+import { requireAnswer } from './require-answer.ts'
 import type { Run, RunEngine, StartOptions } from './run-engine.ts'
 import { toLoggable } from './to-loggable.ts'
 
@@ -99,7 +100,7 @@ class Engine implements RunEngine, RunHost {
       run.begin(input)
       if (isPromise(created)) await created
     } catch (err) {
-      run.end({ error: new RUN_ERR_STORE({ cause: err }) })
+      await run.interrupt(new RUN_ERR_STORE({ cause: err }))
       throw new RUN_ERR_STORE({ cause: err })
     }
     return run
@@ -114,14 +115,13 @@ class Engine implements RunEngine, RunHost {
   }
 
   parts(runId: string, after = 0, signal?: AbortSignal): ReturnType<RunEngine['parts']> {
-    return partsOf(readEntries(new LogReader(this.stores.log, runId, after), signal))
+    return readParts(this.stores, runId, after, signal)
   }
 
   async cancel(runId: string): Promise<StoredRun> {
     const run = this.#live.get(runId)
-    if (run !== undefined && (await run.cancel())) return (await this.get(runId))!
-    const stored = await this.get(runId)
-    if (stored === undefined) throw new RUN_ERR_NOT_FOUND(runId)
+    if (run !== undefined && (await run.cancel())) return this.#require(runId)
+    const stored = await this.#require(runId)
     if (isTerminalStatus(stored.status)) throw new RUN_ERR_TERMINAL(stored.status)
     await this.stores.control.publish({ type: 'cancel', runId })
     return stored
@@ -133,14 +133,14 @@ class Engine implements RunEngine, RunHost {
     return run && approval && { run, approval }
   }
 
-  async answer(approvalId: string, { approved, reason, args }: ApprovalAnswer): Promise<StoredRun> {
-    const outcome = { approved, ...(reason !== undefined && { reason }), ...(args !== undefined && { args }) }
+  async answer(approvalId: string, answer: ApprovalAnswer): Promise<StoredRun> {
+    const outcome = requireAnswer(answer)
     if (!(await this.#accept(approvalId, outcome))) {
       if ((await this.findApproval(approvalId)) === undefined)
         throw new RUN_ERR_APPROVAL_NOT_FOUND(approvalId)
       throw new RUN_ERR_APPROVAL_ANSWERED()
     }
-    return (await this.get(runIdOf(approvalId)))!
+    return this.#require(runIdOf(approvalId))
   }
 
   recover(): Promise<number> {
@@ -169,6 +169,12 @@ class Engine implements RunEngine, RunHost {
     })
   }
 
+  async #require(runId: string): Promise<StoredRun> {
+    const stored = await this.get(runId)
+    if (stored === undefined) throw new RUN_ERR_NOT_FOUND(runId)
+    return stored
+  }
+
   #admit(owner: string): void {
     if (this.draining) throw new RUN_ERR_DRAINING()
     if (this.#live.size >= this.#maxRuns) throw new RUN_ERR_OVERLOADED()
@@ -181,15 +187,16 @@ class Engine implements RunEngine, RunHost {
     const runId = runIdOf(approvalId)
     if (!(await this.stores.runs.answerApproval(runId, approvalId, answer))) return false
     const run = this.#live.get(runId)
-    if (run !== undefined) run.approvalAnswered(approvalId, answer)
+    if (run !== undefined) await run.approvalAnswered(approvalId, answer)
     else await this.stores.control.publish({ type: 'approval', runId, approvalId, answer })
     return true
   }
 
   #obey(message: ControlMessage): void {
     const run = this.#live.get(message.runId)
-    if (message.type === 'cancel') void run?.cancel()
-    else run?.approvalAnswered(message.approvalId, message.answer)
+    // What goes wrong is in the log of the service already.
+    if (message.type === 'cancel') run?.cancel().catch(() => {})
+    else void run?.approvalAnswered(message.approvalId, message.answer)
   }
 
   async #sweep(): Promise<void> {

@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
-import { PART_SCHEMAS, type Part, type PartType } from '../contract/part.ts'
+import { PART_SCHEMAS, ZERO_USAGE, type Part, type PartType, type YieldedPart } from '../contract/part.ts'
 import { RUN_ERR_BAD_PART } from '../errors.ts'
 import { entryFromJson, type LogEntry } from '../stores/stream-log.ts'
 
@@ -32,25 +32,43 @@ const checks = new Map<string, TypeCheck<TSchema>>()
  * engine makes its own.
  * @throws RUN_ERR_BAD_PART
  */
-export function requirePart(value: unknown): asserts value is { type: PartType } {
-  const type = (value as { type?: unknown } | null | undefined)?.type
-  if (type === 'text' && typeof (value as { text: unknown }).text === 'string') return
+export function requirePart(value: unknown): asserts value is YieldedPart {
+  const { type, text, source, toJSON } = (value ?? {}) as Record<string, unknown>
+  if (toJSON !== undefined) throw new RUN_ERR_BAD_PART('its JSON would be another one')
+  if (type === 'text' && typeof text === 'string' && source === undefined) return
   if (typeof type !== 'string' || !Object.hasOwn(PART_SCHEMAS, type))
     throw new RUN_ERR_BAD_PART(typeof type === 'string' ? `unknown type "${type.slice(0, 64)}"` : 'no type')
   if (WRITTEN_BY_ENGINE.has(type)) throw new RUN_ERR_BAD_PART(`${type} is written by the engine`)
   if (type === 'start') return
   const check = checkFor(type as PartType)
-  if (
-    check.Check(
-      type === 'finish' ? { usage: NO_USAGE, durationMs: 0, structured: null, ...(value as object) } : value
-    )
-  )
-    return
-  const fault = check.Errors(value).First()
+  const whole = wholePart(value as YieldedPart)
+  if (check.Check(whole)) return
+  const fault = check.Errors(whole).First()
   throw new RUN_ERR_BAD_PART(`${type}${fault?.path.replaceAll('/', '.') ?? ''}: ${fault?.message ?? 'bad'}`)
 }
 
-const NO_USAGE = { promptTokens: 0, completionTokens: 0, totalTokens: 0 }
+/** A part with the fields that it may leave out, or that have no JSON: null where any value may be. */
+export function wholePart(part: YieldedPart): Part {
+  switch (part.type) {
+    case 'tool.call':
+      return hasJson(part.args) ? part : { ...part, args: null }
+    case 'tool.result':
+      return hasJson(part.result) ? part : { ...part, result: null }
+    case 'structured':
+      return hasJson(part.value) ? part : { ...part, value: null }
+    case 'finish': {
+      const { structured } = part
+      const whole = { usage: ZERO_USAGE, durationMs: 0, ...part }
+      return { ...whole, structured: hasJson(structured) ? structured : null }
+    }
+    default:
+      return part
+  }
+}
+
+function hasJson(value: unknown): boolean {
+  return value !== undefined && typeof value !== 'function' && typeof value !== 'symbol'
+}
 
 function checkFor(type: PartType): TypeCheck<TSchema> {
   let check = checks.get(type)

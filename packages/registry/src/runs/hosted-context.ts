@@ -100,8 +100,8 @@ export class HostedContext implements RunContext {
   }
 
   step<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
-    const path = this.source.length === 0 ? key : `${this.source.join('/')}/${key}`
-    return this.#host.step(path, fn)
+    // As JSON, so that no name and no key can pass for another path.
+    return this.#host.step(JSON.stringify([...this.source, key]), fn)
   }
 
   child(name: string): RunContext {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { RunInput } from '../contract/content-part.ts'
 import { isTerminalPart, type NumberedPart, type Part, type YieldedPart } from '../contract/part.ts'
 import type { ApprovalOutcome, ApprovalRequest, RunLog } from '../contract/run-context.ts'
@@ -10,13 +9,15 @@ import type { RunChange, StoredRun } from '../stores/run-store.ts'
 import type { LogEntry } from '../stores/stream-log.ts'
 import type { Stores } from '../stores/stores.ts'
 import { completeFinish } from './complete-finish.ts'
-import { encodePart, requirePart } from './encode-part.ts'
+import { encodePart, requirePart, wholePart } from './encode-part.ts'
 import { HostedContext, type ContextHost } from './hosted-context.ts'
 import { LogWriter } from './log-writer.ts'
-import { LogReader, readEntries } from './log-reader.ts'
+import { readParts } from './log-reader.ts'
+import { newRun } from './new-run.ts'
 import { RunApprovals } from './run-approvals.ts'
 import { errorFromStored, toPartError, toStoredError } from './run-error.ts'
 import type { Run, StartOptions } from './run-engine.ts'
+import { StepJournal } from './step-journal.ts'
 import { toLoggable } from './to-loggable.ts'
 
 /** What a run needs of the engine that executes it. */
@@ -31,7 +32,7 @@ export interface RunHost {
 
 /** A run under way in this process: numbers its parts, writes its log, and ends it once. */
 export class LiveRun implements Run, ContextHost {
-  readonly runId = randomUUID()
+  readonly runId: string
   readonly sessionId: string
   readonly runnable: Runnable
   readonly options: StartOptions
@@ -45,6 +46,7 @@ export class LiveRun implements Run, ContextHost {
   #iterator: AsyncIterator<YieldedPart> | undefined
   #controller: AbortController | undefined
   #approvals: RunApprovals | undefined
+  #journal: StepJournal | undefined
   #ended = false
   // Why it ended, unless it ended well: the reason of the signal.
   #reason: unknown
@@ -57,23 +59,9 @@ export class LiveRun implements Run, ContextHost {
     this.#host = host
     this.runnable = runnable
     this.options = options
-    this.sessionId = options.sessionId ?? randomUUID()
-    const now = Date.now()
-    this.record = {
-      runId: this.runId,
-      kind: runnable.kind,
-      name: runnable.name,
-      sessionId: this.sessionId,
-      owner,
-      idempotencyKey: this.runId,
-      createdAt: now,
-      updatedAt: now,
-      status: 'submitted',
-      epoch: 1,
-      result: null,
-      error: null,
-      approvals: []
-    }
+    this.record = newRun(runnable, owner, options.sessionId)
+    this.runId = this.record.runId
+    this.sessionId = this.record.sessionId
     this.#writer = new LogWriter(host.stores.log, this.runId, 1, (err) => this.#storeFailed(err))
   }
 
@@ -102,7 +90,12 @@ export class LiveRun implements Run, ContextHost {
   begin(input: RunInput): void {
     const { runId, sessionId, runnable } = this
     const { kind, name } = runnable
-    this.#write({ type: 'start', runId, sessionId, kind, name }, { status: 'working', at: Date.now() })
+    try {
+      this.#write({ type: 'start', runId, sessionId, kind, name }, { status: 'working', at: Date.now() })
+    } catch (err) {
+      this.end({ error: err })
+      return
+    }
     void this.#execute(input)
   }
 
@@ -113,12 +106,13 @@ export class LiveRun implements Run, ContextHost {
   }
 
   parts(after = 0, signal?: AbortSignal): AsyncIterable<NumberedPart> {
-    return partsOf(readEntries(new LogReader(this.stores.log, this.runId, after), signal))
+    return readParts(this.stores, this.runId, after, signal)
   }
 
   async cancel(): Promise<boolean> {
     const canceled = this.end({ type: 'finish', finishReason: 'canceled' })
     await this.#writer.idle()
+    if (canceled && 'error' in this.#outcome!) throw this.#outcome.error
     return canceled
   }
 
@@ -129,27 +123,36 @@ export class LiveRun implements Run, ContextHost {
   }
 
   requestApproval(request: ApprovalRequest, source: readonly string[]): Promise<ApprovalOutcome> {
-    if (this.#ended) return Promise.reject(this.#reason ?? new RUN_ERR_CANCELED())
+    if (this.#ended) return Promise.reject(this.#why())
     this.#approvals ??= new RunApprovals({
       runId: this.runId,
       write: (part, change) => this.#write(part, change),
-      expire: (approvalId) => this.#host.expireApproval(approvalId)
+      // Not before the store knows of it.
+      expire: (approvalId) => {
+        const writing = this.#writer.idle()
+        if (writing === undefined) this.#host.expireApproval(approvalId)
+        else void writing.then(() => this.#host.expireApproval(approvalId))
+      }
     })
     return this.#approvals.request(request, source)
   }
 
-  approvalAnswered(approvalId: string, outcome: ApprovalOutcome): void {
-    this.#approvals?.answered(approvalId, outcome)
+  /** Hands on an answer; resolves when it is in the log. */
+  approvalAnswered(approvalId: string, outcome: ApprovalOutcome): Promise<void> | undefined {
+    try {
+      this.#approvals?.answered(approvalId, outcome)
+    } catch (err) {
+      this.end({ error: err })
+    }
+    return this.#writer.idle()
   }
 
-  async step<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
-    const recorded = await this.stores.runs.readStep(this.runId, key)
-    if (recorded !== undefined) return recorded.output as T
-    const output = await fn()
-    const json = JSON.stringify(output)
-    const plain = json === undefined ? undefined : (JSON.parse(json) as T)
-    await this.stores.runs.recordStep(this.runId, this.record.epoch, key, plain)
-    return plain as T
+  step<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
+    return (this.#journal ??= new StepJournal(this, this.stores.runs)).step(key, fn)
+  }
+
+  requireOpen(): void {
+    if (this.#ended) throw this.#why()
   }
 
   /** Ends the run, once: true for the call that did. */
@@ -178,11 +181,7 @@ export class LiveRun implements Run, ContextHost {
       this.#iterator = undefined
       this.end({ type: 'finish', finishReason: 'stop' })
     } catch (err) {
-      if (this.#ended)
-        this.log.debug(
-          { err: toLoggable(err), runId: this.runId },
-          'runnable failed after the end of its run'
-        )
+      if (this.#ended) this.#tellLate(err)
       else this.end({ error: err })
     }
   }
@@ -190,7 +189,7 @@ export class LiveRun implements Run, ContextHost {
   #take(part: YieldedPart): void {
     requirePart(part)
     if (part.type === 'start') return
-    if (!isTerminalPart(part)) this.#write(part as Part)
+    if (!isTerminalPart(part)) this.#write(wholePart(part))
     else if (part.type === 'finish') this.end(part)
     else if (part.type === 'error') this.end({ error: { ...part.error, statusCode: 500 } })
   }
@@ -207,11 +206,11 @@ export class LiveRun implements Run, ContextHost {
 
   // The last part, and the state that is written with it. What cannot be told in JSON makes the run fail.
   #lastWords(how: Ending): { entry: LogEntry; change: RunChange; reason: unknown } {
-    if ('error' in how) return this.#failure(how.error)
+    if (!('type' in how)) return this.#failure(how.error)
     try {
       const finish = completeFinish(how, this.#result, this.#startedAt)
       const entry = encodePart(this.#seq + 1, finish)
-      this.#result.add(finish)
+      this.#result.add(how.usage || how.structured ? entry.part : finish)
       const result = this.#result.build()
       this.#outcome = { result }
       const canceled = finish.finishReason === 'canceled'
@@ -227,10 +226,10 @@ export class LiveRun implements Run, ContextHost {
   }
 
   #failure(err: unknown): { entry: LogEntry; change: RunChange; reason: unknown } {
-    const { runId, log } = this
     const error = toStoredError(err)
-    if (error.statusCode >= 500) log.error({ err: toLoggable(err), runId, code: error.code }, 'run failed')
-    else log.info({ runId, code: error.code }, 'run failed')
+    const { code, statusCode } = error
+    if (statusCode >= 500) this.#tell('error', 'run failed', { err: toLoggable(err), code })
+    else this.#tell('info', 'run failed', { code })
     this.#outcome = { error: errorFromStored(error) }
     const entry = encodePart(this.#seq + 1, { type: 'error', error: toPartError(error) })
     return { entry, change: { status: 'failed', at: Date.now(), error }, reason: err ?? new RUN_ERR_FAILED() }
@@ -238,7 +237,7 @@ export class LiveRun implements Run, ContextHost {
 
   // What the log says ends here; the next start of the service ends the record.
   #storeFailed(err: unknown): void {
-    this.log.error({ err: toLoggable(err), runId: this.runId }, 'the log of the run cannot be written')
+    this.#tell('error', 'the log of the run cannot be written', { err: toLoggable(err) })
     this.#outcome = { error: new RUN_ERR_STORE() }
     if (this.#ended) return
     this.#ended = true
@@ -247,33 +246,52 @@ export class LiveRun implements Run, ContextHost {
   }
 
   #leave(): void {
-    this.#host.ended(this)
     if (this.#reason !== undefined) this.#controller?.abort(this.#reason)
-    this.#approvals?.abandon(this.#reason ?? new RUN_ERR_CANCELED())
-    // A generator that waits for something sees this when its wait ends; nobody waits for that.
-    this.#iterator?.return?.().catch((err: unknown) => {
-      this.log.debug({ err: toLoggable(err), runId: this.runId }, 'runnable failed after the end of its run')
-    })
+    this.#approvals?.abandon(this.#why())
+    void this.#return()
     const writing = this.#writer.idle()
-    if (writing === undefined) this.#settle()
-    else void writing.then(() => this.#settle())
+    if (writing === undefined) this.#close()
+    else void writing.then(() => this.#close())
+  }
+
+  // A generator that waits for something sees this when its wait ends; nobody waits for that.
+  async #return(): Promise<void> {
+    try {
+      await this.#iterator?.return?.()
+    } catch (err) {
+      this.#tellLate(err)
+    }
+  }
+
+  // The last part is in the log, or cannot be: only now is the run no longer under way.
+  #close(): void {
+    this.#written = true
+    this.#host.ended(this)
+    this.#settle()
   }
 
   #settle(): void {
-    this.#written = true
     if (this.#waiter === undefined) return
     const outcome = this.#outcome!
     if ('result' in outcome) this.#waiter.resolve(outcome.result)
     else this.#waiter.reject(outcome.error)
   }
+
+  #why(): unknown {
+    return this.#reason ?? new RUN_ERR_CANCELED()
+  }
+
+  #tellLate(err: unknown): void {
+    this.#tell('debug', 'runnable failed after the end of its run', { err: toLoggable(err) })
+  }
+
+  // A log that throws keeps no run from its end.
+  #tell(level: 'debug' | 'info' | 'error', message: string, details: object): void {
+    try {
+      this.log[level]({ ...details, runId: this.runId }, message)
+    } catch {}
+  }
 }
 
 /** How a run ends: with what its `finish` says, or with an error. */
 export type Ending = Extract<YieldedPart, { type: 'finish' }> | { error: unknown }
-
-/** The parts of log entries. */
-export async function* partsOf(
-  entries: AsyncIterable<{ part: NumberedPart }>
-): AsyncGenerator<NumberedPart, void> {
-  for await (const entry of entries) yield entry.part
-}

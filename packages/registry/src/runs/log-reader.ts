@@ -1,27 +1,39 @@
-import { isTerminalPart } from '../contract/part.ts'
+import { isTerminalPart, type NumberedPart } from '../contract/part.ts'
+import { isTerminalStatus } from '../contract/run-record.ts'
+import { REG_ERR_BAD_OPTION } from '../errors.ts'
 import { isPromise, type Awaitable } from '../stores/awaitable.ts'
-import type { LogEntry, ReadLimit, StreamLog } from '../stores/stream-log.ts'
+import type { StoredRun } from '../stores/run-store.ts'
+import type { Stores } from '../stores/stores.ts'
+import type { LogEntry, ReadLimit } from '../stores/stream-log.ts'
+
+/** What a reader reads from. */
+type LogStores = Pick<Stores, 'log' | 'runs'>
 
 /** How much a reader takes from the log at once. */
 const READ_LIMIT: Readonly<ReadLimit> = Object.freeze({ entries: 512, bytes: 65_536 })
 
 /** Reads one run's log from a `seq` on, at its own pace; it holds nothing but its place. */
 export class LogReader {
-  readonly #log: StreamLog
+  readonly #stores: LogStores
   readonly #runId: string
   readonly #unfollow: () => void
   #after: number
+  #hasRead = false
+  #isOver = false
   #news = false
   #onNews: (() => void) | undefined
   #ended = false
   #gone = false
 
-  constructor(log: StreamLog, runId: string, after = 0) {
-    this.#log = log
+  /** @throws REG_ERR_BAD_OPTION when `after` is no whole number from 0 on */
+  constructor(stores: LogStores, runId: string, after = 0) {
+    if (!Number.isSafeInteger(after) || after < 0)
+      throw new REG_ERR_BAD_OPTION('after: must be a whole number from 0 on')
+    this.#stores = stores
     this.#runId = runId
     this.#after = after
-    this.#unfollow = log.follow(runId, (gone) => {
-      this.#gone = gone === true
+    this.#unfollow = stores.log.follow(runId, (gone) => {
+      this.#gone ||= gone === true
       this.#news = true
       this.#onNews?.()
     })
@@ -35,7 +47,7 @@ export class LogReader {
   /** The next entries; empty when there are none yet. */
   read(): Awaitable<readonly LogEntry[]> {
     this.#news = false
-    const entries = this.#log.read(this.#runId, this.#after, READ_LIMIT)
+    const entries = this.#stores.log.read(this.#runId, this.#after, READ_LIMIT)
     return isPromise(entries) ? entries.then((all) => this.#take(all)) : this.#take(entries)
   }
 
@@ -53,15 +65,27 @@ export class LogReader {
     this.#unfollow()
   }
 
-  #take(entries: readonly LogEntry[]): readonly LogEntry[] {
+  #take(entries: readonly LogEntry[]): Awaitable<readonly LogEntry[]> {
     const last = entries.at(-1)
     if (last !== undefined) {
+      this.#hasRead = true
       this.#after = last.seq
       this.#ended = isTerminalEntry(last)
-    } else if (this.#gone) {
+    } else if (this.#gone || this.#isOver) {
       this.#ended = true
+    } else if (!this.#hasRead) {
+      const run = this.#stores.runs.get(this.#runId)
+      return isPromise(run) ? run.then((found) => this.#readAgain(found)) : this.#readAgain(run)
     }
     return entries
+  }
+
+  // Nothing after the place where the reader began: of a run that is over there is nothing to come either, unless it
+  // ended just now.
+  #readAgain(run: StoredRun | undefined): Awaitable<readonly LogEntry[]> {
+    if (run === undefined || !isTerminalStatus(run.status)) return []
+    this.#isOver = true
+    return this.read()
   }
 }
 
@@ -72,8 +96,23 @@ function isTerminalEntry(entry: LogEntry): boolean {
   return LOOKS_TERMINAL.test(entry.json) && isTerminalPart(entry.part)
 }
 
-/** The entries of a log in their order, those to come included, until the run's last or until the signal aborts. */
-export async function* readEntries(reader: LogReader, signal?: AbortSignal): AsyncGenerator<LogEntry, void> {
+/** The parts of a run in their order, those to come included, until its last or until the signal aborts. */
+export async function* readParts(
+  stores: LogStores,
+  runId: string,
+  after?: number,
+  signal?: AbortSignal
+): AsyncGenerator<NumberedPart, void> {
+  for await (const entry of readEntries(stores, runId, after, signal)) yield entry.part
+}
+
+async function* readEntries(
+  stores: LogStores,
+  runId: string,
+  after?: number,
+  signal?: AbortSignal
+): AsyncGenerator<LogEntry, void> {
+  const reader = new LogReader(stores, runId, after)
   let release: (() => void) | undefined
   const stop = () => release?.()
   signal?.addEventListener('abort', stop, { once: true })
@@ -81,8 +120,8 @@ export async function* readEntries(reader: LogReader, signal?: AbortSignal): Asy
     while (!reader.ended && !signal?.aborted) {
       const entries = await reader.read()
       for (const entry of entries) {
-        yield entry
         if (signal?.aborted) return
+        yield entry
       }
       if (entries.length > 0 || reader.ended) continue
       await new Promise<void>((resolve) => {

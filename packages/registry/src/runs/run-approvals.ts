@@ -4,6 +4,8 @@ import type { RunStatus } from '../contract/run-record.ts'
 import type { RunChange, StoredApproval } from '../stores/run-store.ts'
 
 const DEFAULT_TIMEOUT = 300_000
+// What a timer of Node takes; a longer one would fire at once.
+const MAX_TIMEOUT = 2_147_483_647
 
 interface Waiting {
   approval: StoredApproval
@@ -32,7 +34,8 @@ export class RunApprovals {
 
   /** Writes the request and waits for its answer. */
   request(request: ApprovalRequest, source: readonly string[]): Promise<ApprovalOutcome> {
-    const { toolCallId, toolName, args, timeout = DEFAULT_TIMEOUT } = request
+    const { toolCallId, toolName, args } = request
+    const timeout = Math.min(request.timeout ?? DEFAULT_TIMEOUT, MAX_TIMEOUT)
     const approvalId = `${this.#host.runId}.${++this.#count}`
     const expiresAt = Date.now() + timeout
     const approval: StoredApproval = {
@@ -44,9 +47,12 @@ export class RunApprovals {
       expiresAt,
       answer: null
     }
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#host.expire(approvalId), timeout).unref()
-      this.#waiting.set(approvalId, { approval, timer, resolve, reject })
+    const { promise, resolve, reject } = Promise.withResolvers<ApprovalOutcome>()
+    // Who asks may look at the answer later: that the run has ended meanwhile is no fault of the process.
+    promise.catch(() => {})
+    const timer = setTimeout(() => this.#host.expire(approvalId), timeout).unref()
+    this.#waiting.set(approvalId, { approval, timer, resolve, reject })
+    try {
       this.#host.write(
         {
           type: 'tool.approval.request',
@@ -59,16 +65,22 @@ export class RunApprovals {
         },
         { status: 'input-required', at: Date.now(), approval }
       )
-    })
+    } catch (err) {
+      this.#waiting.delete(approvalId)
+      clearTimeout(timer)
+      reject(err)
+    }
+    return promise
   }
 
-  /** Hands an answer, which the store has accepted as the first, to whoever waits for it. */
+  /**
+   * Hands an answer, which the store has accepted as the first, to whoever waits for it.
+   * @throws RUN_ERR_LOG_LIMIT when it does not fit into the log
+   */
   answered(approvalId: string, outcome: ApprovalOutcome): void {
     const waiting = this.#waiting.get(approvalId)
     if (waiting === undefined) return
-    this.#waiting.delete(approvalId)
-    clearTimeout(waiting.timer)
-    const status: RunStatus = this.#waiting.size === 0 ? 'working' : 'input-required'
+    const status: RunStatus = this.#waiting.size === 1 ? 'working' : 'input-required'
     const { approved, reason, args } = outcome
     this.#host.write(
       {
@@ -82,6 +94,8 @@ export class RunApprovals {
       },
       { status, at: Date.now() }
     )
+    this.#waiting.delete(approvalId)
+    clearTimeout(waiting.timer)
     waiting.resolve(outcome)
   }
 

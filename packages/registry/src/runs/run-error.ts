@@ -7,8 +7,17 @@ const OWN_CODE = /^(?:REG|RUN|HTTP|GTW|A2A|STO)_ERR_[A-Z0-9_]+$/
 
 /** What a store and clients may know of an error: a foreign one is RUN_ERR_FAILED with no text of its own. */
 export function toStoredError(err: unknown): StoredError {
+  try {
+    return readError(err) ?? toStoredError(new RUN_ERR_FAILED())
+  } catch {
+    // What was thrown throws when it is looked at.
+    return toStoredError(new RUN_ERR_FAILED())
+  }
+}
+
+function readError(err: unknown): StoredError | undefined {
   const fault = asRecord(err)
-  if (typeof fault.code !== 'string' || !OWN_CODE.test(fault.code)) return toStoredError(new RUN_ERR_FAILED())
+  if (typeof fault.code !== 'string' || !OWN_CODE.test(fault.code)) return undefined
   const statusCode = typeof fault.statusCode === 'number' ? fault.statusCode : 500
   return {
     code: fault.code,

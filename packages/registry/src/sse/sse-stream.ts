@@ -25,7 +25,7 @@ export function createSseStream(
   runId: string,
   options: SseStreamOptions = {}
 ): Readable {
-  return new SseStream(new LogReader(runs.stores.log, runId, options.after), options.heartbeat ?? 15_000)
+  return new SseStream(new LogReader(runs.stores, runId, options.after), options.heartbeat ?? 15_000)
 }
 
 class SseStream extends Readable {
@@ -56,8 +56,17 @@ class SseStream extends Readable {
     done(err)
   }
 
-  // Goes on until the stream has enough or the log has nothing; then it waits for the one or the other.
+  // A fault of the log is the stream's end, whoever called.
   #fill(): void {
+    try {
+      this.#pushAll()
+    } catch (err) {
+      this.destroy(err as Error)
+    }
+  }
+
+  // Goes on until the stream has enough or the log has nothing; then it waits for the one or the other.
+  #pushAll(): void {
     this.#idle = false
     this.#busy = true
     while (!this.destroyed) {
@@ -74,12 +83,11 @@ class SseStream extends Readable {
   }
 
   #await(entries: Promise<readonly LogEntry[]>): void {
-    entries.then(
-      (all) => {
+    entries
+      .then((all) => {
         if (this.#take(all)) this.#fill()
-      },
-      (err: Error) => this.destroy(err)
-    )
+      })
+      .catch((err: Error) => this.destroy(err))
   }
 
   // Whether there is something to do. Wake-ups of one turn of the event loop become one write.

@@ -6,6 +6,7 @@ export {
   taskStoreContract
 } from './other-stores-contract.ts'
 export { runStoreContract, type RunStores } from './run-store-contract.ts'
+export { runnableContract, type MakeRunnable, type RunnableContractOptions } from './runnable-contract.ts'
 export {
   pause,
   scriptedRunnable,

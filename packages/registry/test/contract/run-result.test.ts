@@ -1,4 +1,5 @@
 import { collectRun, type Part } from '@svc/registry'
+import * as fc from 'fast-check'
 import t from 'tap'
 
 const usage = (n: number) => ({ promptTokens: n, completionTokens: n, totalTokens: 2 * n })
@@ -45,4 +46,61 @@ t.test('puts a result together', async (t) => {
   const cut = await collectRun(parts.slice(0, -1))
   t.same(cut.usage, usage(4), 'without a finish the steps are summed')
   t.equal(cut.finishReason, 'other')
+})
+
+t.test('calls that share an id are all there, each with its own result', async (t) => {
+  const call = (args: number): Part => ({ type: 'tool.call', toolCallId: '1', toolName: 't', args })
+  const result = (value: number): Part => ({
+    type: 'tool.result',
+    toolCallId: '1',
+    toolName: 't',
+    result: value,
+    durationMs: value
+  })
+  const { toolCalls } = await collectRun([call(1), result(2), call(3), result(4)])
+  t.match(toolCalls, [
+    { args: 1, result: 2 },
+    { args: 3, result: 4 }
+  ])
+})
+
+t.test('what belongs to no call is passed over', async (t) => {
+  const { toolCalls } = await collectRun([
+    { type: 'tool.result', toolCallId: '1', toolName: 't', result: 1, durationMs: 1 },
+    { type: 'tool.call', toolCallId: '1', toolName: 't', args: {}, source: ['m'] },
+    { type: 'tool.error', toolCallId: '1', toolName: 't', error: { code: 'X', message: 'x' } },
+    { type: 'tool.error', toolCallId: '1', toolName: 't', error: { code: 'X', message: 'x' }, source: ['n'] }
+  ])
+  t.strictSame(toolCalls, [{ toolCallId: '1', toolName: 't', args: {}, durationMs: 0, source: ['m'] }])
+})
+
+t.test('a structured value that is nothing is null', async (t) => {
+  const { structured } = await collectRun([{ type: 'structured', value: undefined }])
+  t.equal(structured, null)
+})
+
+t.test('however a text is cut into increments, the result is the same', async (t) => {
+  const increment = fc.record({
+    type: fc.constant('text' as const),
+    text: fc.string({ unit: 'binary' }),
+    source: fc.constantFrom<string[]>([], ['m'])
+  })
+  const step = fc.record({ type: fc.constant('step.start' as const), index: fc.nat(), attempt: fc.nat() })
+  const counted = fc.nat().map((n): Part => ({ type: 'step', index: 0, usage: usage(n) }))
+  const script = fc.array(fc.oneof({ weight: 4, arbitrary: increment }, step, counted))
+  await fc.assert(
+    fc.asyncProperty(script, fc.infiniteStream(fc.nat({ max: 3 })), async (parts: Part[], sizes) => {
+      const cut = parts.flatMap((part): Part[] => {
+        if (part.type !== 'text') return [part]
+        const pieces: Part[] = []
+        for (let at = 0; at < part.text.length || pieces.length === 0;) {
+          const size = sizes.next().value
+          pieces.push({ ...part, text: part.text.slice(at, at + size) })
+          at += size
+        }
+        return pieces
+      })
+      t.strictSame(await collectRun(cut), await collectRun(parts))
+    })
+  )
 })

@@ -33,6 +33,42 @@ t.test('reaches who listens, whatever others do', async (t) => {
   t.equal(bus.has('x'), true)
 })
 
+t.test('one function listens as often as it was asked to, and stops one by one', async (t) => {
+  const bus = loose(createEventBus())
+  let heard = 0
+  const listener = () => heard++
+  const [first, second] = [bus.on('x', listener), bus.on('x', listener)]
+  bus.emit('x', 1)
+  t.equal(heard, 2)
+  first()
+  first()
+  bus.emit('x', 2)
+  t.equal(heard, 3)
+  second()
+  t.equal(bus.has('x'), false)
+})
+
+t.test('a log that fails touches nobody', async (t) => {
+  const bus = loose(
+    createEventBus({
+      error() {
+        throw new Error('the log is full')
+      }
+    })
+  )
+  const heard: unknown[] = []
+  bus.on('x', () => {
+    throw new Error('sync')
+  })
+  bus.on('x', async () => {
+    throw new Error('async')
+  })
+  bus.on('x', (event) => heard.push(event))
+  bus.emit('x', 1)
+  await new Promise((resolve) => setImmediate(resolve))
+  t.same(heard, [1])
+})
+
 t.test('forgets an event that nobody listens to', async (t) => {
   const bus = loose(createEventBus())
   const off = bus.on('constructor', () => {})

@@ -1,4 +1,5 @@
 import { createContext, defineRunnable, type YieldedPart } from '@svc/registry'
+import { Type } from '@sinclair/typebox'
 import t from 'tap'
 
 const context = createContext({ sessionId: 's', runId: 'r' })
@@ -61,6 +62,80 @@ t.test('run throws what an error part says', async (t) => {
 t.test('a run that returns nothing of use is an error', async (t) => {
   const runnable = defineRunnable({ kind: 'agent', name: 'a', run: (() => 5) as never })
   await t.rejects(runnable.run('x', context), { code: 'REG_ERR_BAD_RUNNABLE' })
+})
+
+t.test('describes itself as what it is, whatever it says of itself', async (t) => {
+  const inputSchema = Type.Object({ a: Type.Number() })
+  const runnable = defineRunnable({
+    kind: 'workflow',
+    name: 'a',
+    description: 'Adds',
+    inputSchema,
+    run: () => '',
+    describe: () => ({ kind: 'agent', name: 'b', steps: ['one'] })
+  })
+  t.strictSame(runnable.describe(), {
+    kind: 'workflow',
+    name: 'a',
+    description: 'Adds',
+    input: inputSchema,
+    steps: ['one']
+  })
+})
+
+t.test('refuses what is no runnable', async (t) => {
+  for (const bad of [
+    { run: () => '', describe: 'me' },
+    { run: null },
+    { stream: {} },
+    { run: () => '', stream: 1 }
+  ])
+    t.throws(() => defineRunnable({ kind: 'agent', name: 'a', ...bad } as never), {
+      code: 'REG_ERR_BAD_RUNNABLE'
+    })
+  for (const kind of [undefined, 'AGENT', 'toString', Symbol('s'), Object.create(null) as object])
+    t.throws(() => defineRunnable({ kind, name: 'a', run: () => '' } as never), { code: 'REG_ERR_BAD_KIND' })
+})
+
+t.test('a method sees its own object, a getter is read', async (t) => {
+  class Counter {
+    readonly kind = 'agent'
+    #count = 0
+    get name() {
+      return 'counter'
+    }
+    run() {
+      return String(++this.#count)
+    }
+  }
+  const runnable = defineRunnable(new Counter())
+  await runnable.run('x', context)
+  t.match(await runnable.run('x', context), { text: '2' })
+  t.equal(runnable.name, 'counter')
+})
+
+t.test('who collects a stream leaves it when it has finished', async (t) => {
+  let left = 0
+  const stream = (end: YieldedPart) =>
+    defineRunnable({
+      kind: 'agent',
+      name: 'a',
+      async *stream() {
+        try {
+          yield { type: 'structured', value: undefined }
+          yield end
+          yield { type: 'text', text: 'too late' }
+        } finally {
+          left++
+        }
+      }
+    })
+  const finish = await stream({ type: 'finish', finishReason: 'length' }).run('x', context)
+  t.strictSame([finish.text, finish.finishReason, finish.structured], ['', 'length', null])
+  const error = { code: 'RUN_ERR_X', message: 'x', retryable: false }
+  await t.rejects(stream({ type: 'error', error }).run('x', context), { code: 'RUN_ERR_X' })
+  t.match(await stream({ type: 'error', error, source: ['m'] }).run('x', context), { text: 'too late' })
+  t.equal(left, 3)
 })
 
 t.test('what is complete stays what it is', async (t) => {

@@ -42,6 +42,12 @@ t.test('refuses bad options', async (t) => {
   for (const options of [
     { x: 1 },
     { drainTimeout: 'long' },
+    { drainTimeout: 2 ** 31 },
+    { stores: {} },
+    { stores: { ...createMemoryStores(), log: undefined } },
+    { events: 'x' },
+    { limits: null },
+    { limits: { maxLogBytes: 1_023 } },
     { limits: { maxRuns: 1.5 } },
     { retention: { maxAge: -1 } }
   ])

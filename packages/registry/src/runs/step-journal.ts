@@ -1,0 +1,45 @@
+import type { RunStore } from '../stores/run-store.ts'
+
+/** What a journal needs of its run. */
+export interface JournalHost {
+  readonly runId: string
+  readonly record: { readonly epoch: number }
+  /** @throws why the run ended, when it has */
+  requireOpen(): void
+}
+
+/** The journal of one run: a step that is recorded, or under way, is not done again. */
+export class StepJournal {
+  readonly #host: JournalHost
+  readonly #store: RunStore
+  readonly #underWay = new Map<string, Promise<unknown>>()
+
+  constructor(host: JournalHost, store: RunStore) {
+    this.#host = host
+    this.#store = store
+  }
+
+  async step<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
+    const underWay = this.#underWay.get(key)
+    if (underWay !== undefined) return underWay as Promise<T>
+    const step = this.#do(key, fn)
+    this.#underWay.set(key, step)
+    try {
+      return await step
+    } finally {
+      this.#underWay.delete(key)
+    }
+  }
+
+  async #do<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
+    const { runId, record } = this.#host
+    this.#host.requireOpen()
+    const recorded = await this.#store.readStep(runId, key)
+    if (recorded !== undefined) return recorded.output as T
+    this.#host.requireOpen()
+    const json = JSON.stringify(await fn())
+    const output = json === undefined ? undefined : (JSON.parse(json) as T)
+    await this.#store.recordStep(runId, record.epoch, key, output)
+    return output as T
+  }
+}

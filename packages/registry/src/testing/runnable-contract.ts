@@ -1,0 +1,141 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Value } from '@sinclair/typebox/value'
+import type { RunInput } from '../contract/content-part.ts'
+import { requireKind, requireName } from '../contract/names.ts'
+import { isTerminalPart, type NumberedPart, type YieldedPart } from '../contract/part.ts'
+import { collectRun, type RunResult } from '../contract/run-result.ts'
+import { RunnableMetadataSchema, type Runnable } from '../contract/runnable.ts'
+import { createContext } from '../runs/create-context.ts'
+import { createRunEngine } from '../runs/create-run-engine.ts'
+import { requirePart } from '../runs/encode-part.ts'
+import type { ContractTest } from './contract-test.ts'
+
+/** Makes a fresh runnable that is under test; what it answers depends on nothing but its input. */
+export type MakeRunnable = () => Runnable | Promise<Runnable>
+
+/** What a runnable's contract is tested with. */
+export interface RunnableContractOptions {
+  /** Two inputs with different answers; default `'one'` and `'two'`. */
+  inputs?: readonly [RunInput, RunInput]
+  /** Texts that nobody may be told: keys, instructions. */
+  secrets?: readonly string[]
+  /** Makes one whose model, tool or server never answers, to be ended by its signal. */
+  makeHanging?: MakeRunnable
+  /** Milliseconds in which a runnable must heed its signal; default 1,000. */
+  guard?: number
+}
+
+/** What every runnable must hold to: agents, teams, workflows, those of other servers, and your own. */
+export function runnableContract(
+  t: ContractTest,
+  make: MakeRunnable,
+  options: RunnableContractOptions = {}
+): void {
+  const { inputs = ['one', 'two'], secrets = [], makeHanging = make, guard = 1_000 } = options
+  const [input] = inputs
+  const check = (name: string, run: (t: ContractTest) => Promise<void>) => void t.test(name, {}, run)
+
+  check('has a kind and a name, which stay', async (t) => {
+    const runnable = await make()
+    const { kind, name } = runnable
+    t.equal(requireKind(kind), kind)
+    t.equal(requireName(name), name)
+    await runnable.run(input, createContext())
+    t.same([runnable.kind, runnable.name], [kind, name])
+  })
+
+  check('describes itself, and tells no secret', async (t) => {
+    const runnable = await make()
+    const metadata = runnable.describe()
+    t.same([metadata.kind, metadata.name], [runnable.kind, runnable.name])
+    t.same([...Value.Errors(RunnableMetadataSchema, metadata)], [], 'metadata fits its schema')
+    const told = JSON.stringify(metadata)
+    t.same(JSON.parse(told), metadata, 'metadata is JSON')
+    for (const [index, secret] of secrets.entries()) t.ok(!told.includes(secret), `secret ${index}`)
+  })
+
+  check('yields parts, and nothing after its end', async (t) => {
+    const runnable = await make()
+    let ended = false
+    for await (const part of runnable.stream(input, createContext())) {
+      t.ok(!ended, `no ${part.type} after the end`)
+      requirePart(part)
+      for (const [index, secret] of secrets.entries())
+        t.ok(!JSON.stringify(part).includes(secret), `secret ${index}`)
+      ended = isTerminalPart(part)
+    }
+  })
+
+  check('run gives what stream tells', async (t) => {
+    const context = { runId: 'run', sessionId: 'session' }
+    const alone = await (await make()).run(input, createContext(context))
+    t.equal(alone.runId, 'run')
+    t.equal(alone.sessionId, 'session')
+    const [told] = await runTogether(await make(), [input])
+    t.same(comparable(alone), comparable(told!))
+  })
+
+  check('two runs at once do not mix', async (t) => {
+    const alone = [
+      ...(await runTogether(await make(), [inputs[0]])),
+      ...(await runTogether(await make(), [inputs[1]]))
+    ]
+    const together = await runTogether(await make(), inputs)
+    t.same(together.map(comparable), alone.map(comparable))
+    t.ok(together[0]!.runId !== together[1]!.runId)
+  })
+
+  check('ends when its signal aborts: before it begins, at once, or later', async (t) => {
+    for (const wait of [undefined, 0, 20]) {
+      const controller = new AbortController()
+      if (wait === undefined) controller.abort()
+      else setTimeout(() => controller.abort(), wait)
+      const context = createContext({ signal: controller.signal })
+      const stream = (await makeHanging()).stream(input, context)
+      t.ok(await endsWithin(stream, (wait ?? 0) + guard), `aborted after ${wait ?? 'no'} ms`)
+    }
+  })
+}
+
+/** Runs of one runnable at once, in an engine of their own, each with a session of its own. */
+async function runTogether(runnable: Runnable, inputs: readonly RunInput[]): Promise<RunResult[]> {
+  const engine = createRunEngine()
+  try {
+    const runs = await Promise.all(inputs.map((each) => engine.start(runnable, each)))
+    return await Promise.all(
+      runs.map(async (run) => {
+        const parts: NumberedPart[] = []
+        for await (const part of run.parts()) parts.push(part)
+        await run.result()
+        return collectRun(parts)
+      })
+    )
+  } finally {
+    await engine.close()
+  }
+}
+
+// What is the same in every run of the same input.
+function comparable({ text, toolCalls, usage, structured, finishReason }: RunResult): object {
+  const calls = toolCalls.map(({ durationMs: _, ...call }) => call)
+  return { text, toolCalls: calls, usage, structured, finishReason }
+}
+
+async function endsWithin(stream: AsyncIterable<YieldedPart>, ms: number): Promise<boolean> {
+  const guard = new AbortController()
+  const late = sleep(ms, false, { signal: guard.signal })
+  const end = (async () => {
+    try {
+      for await (const _ of stream);
+    } catch {
+      // A runnable may end by throwing the reason of its signal.
+    }
+    return true
+  })()
+  try {
+    return await Promise.race([end, late])
+  } finally {
+    guard.abort()
+    late.catch(() => {})
+  }
+}

@@ -1,0 +1,118 @@
+import { createMemoryStores, toRunRecord, type ApprovalOutcome, type RunContext } from '@svc/registry'
+import { codeOf, scriptedRunnable } from '@svc/registry/testing'
+import t from 'tap'
+import { buildEngine, partsOf } from '../helpers/collect.ts'
+
+const request = { toolCallId: 'c', toolName: 'send', args: {} }
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+/** Starts a run that does as told with its context, and gives the outcome. */
+async function start(engine: ReturnType<typeof buildEngine>, act: (context: RunContext) => Promise<unknown>) {
+  const outcome = Promise.withResolvers<unknown>()
+  const run = await engine.start(
+    scriptedRunnable([(context) => act(context).then(outcome.resolve, outcome.reject)]),
+    'x'
+  )
+  outcome.promise.catch(() => {})
+  return { run, outcome: outcome.promise }
+}
+
+const pendingOf = async (engine: ReturnType<typeof buildEngine>, runId: string) =>
+  toRunRecord((await engine.get(runId))!).pendingApprovals
+
+t.test('a request that cannot be told is refused, and nobody waits for it', async (t) => {
+  const engine = buildEngine(t)
+  const { run, outcome } = await start(engine, async ({ approvals }) => {
+    await t.rejects(approvals.request({ ...request, args: 1n }), { code: 'RUN_ERR_BAD_PART' })
+    return approvals.request(request)
+  })
+  await turn()
+  const [approval] = await pendingOf(engine, run.runId)
+  t.match(await engine.answer(approval!.approvalId, { approved: true }), { status: 'working' })
+  t.same(await outcome, { approved: true })
+})
+
+t.test('an answer that cannot be told is refused, and another one is taken', async (t) => {
+  const engine = buildEngine(t)
+  const { run, outcome } = await start(engine, ({ approvals }) => approvals.request(request))
+  await turn()
+  const [approval] = await pendingOf(engine, run.runId)
+  const answer = (args: unknown) => engine.answer(approval!.approvalId, { approved: true, args })
+  t.equal(await codeOf(() => answer(1n)), 'RUN_ERR_BAD_INPUT')
+  const args = { to: 'ada' }
+  await answer(args)
+  args.to = 'eve'
+  t.same(await outcome, { approved: true, args: { to: 'ada' } })
+  t.match(await engine.get(run.runId), { approvals: [{ answer: { args: { to: 'ada' } } }] })
+})
+
+t.test('an answer that does not fit into the log fails the run instead of hanging it', async (t) => {
+  const engine = buildEngine(t, { limits: { maxLogBytes: 2_000 } })
+  const { run, outcome } = await start(engine, ({ approvals }) => approvals.request(request))
+  await turn()
+  const [approval] = await pendingOf(engine, run.runId)
+  await engine.answer(approval!.approvalId, { approved: false, reason: 'x'.repeat(4_000) })
+  await t.rejects(outcome, { code: 'RUN_ERR_LOG_LIMIT' })
+  await t.rejects(run.result(), { code: 'RUN_ERR_LOG_LIMIT' })
+  t.same(
+    (await partsOf(run)).map(({ type }) => type),
+    ['start', 'tool.approval.request', 'error']
+  )
+})
+
+for (const timeout of [2 ** 31, 1e15, Infinity]) {
+  t.test(`a timeout of ${timeout} ms is long, not short`, async (t) => {
+    const engine = buildEngine(t)
+    const { run } = await start(engine, ({ approvals }) => approvals.request({ ...request, timeout }))
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    t.match(await pendingOf(engine, run.runId), [{ toolName: 'send' }])
+  })
+}
+
+t.test('a request after the end of its run is refused', async (t) => {
+  const engine = buildEngine(t)
+  const go = Promise.withResolvers<void>()
+  const { run, outcome } = await start(engine, async ({ approvals }) => {
+    await go.promise
+    return approvals.request(request)
+  })
+  await run.cancel()
+  go.resolve()
+  await t.rejects(outcome, { code: 'RUN_ERR_CANCELED' })
+})
+
+/** Stores in memory whose log takes its time. */
+function slowLog(ms: number) {
+  const stores = createMemoryStores()
+  let last: Promise<unknown> = Promise.resolve()
+  const append: typeof stores.log.append = (...args) => {
+    const written = last.then(async () => {
+      await new Promise((resolve) => setTimeout(resolve, ms))
+      return stores.log.append(...args)
+    })
+    last = written.catch(() => {})
+    return written
+  }
+  return { ...stores, log: { ...stores.log, append } }
+}
+
+t.test('a request expires even when its time is shorter than the store is quick', async (t) => {
+  const engine = buildEngine(t, { stores: slowLog(15) })
+  const { outcome } = await start(engine, ({ approvals }) => approvals.request({ ...request, timeout: 1 }))
+  t.match(await outcome, { approved: false, expired: true } satisfies ApprovalOutcome)
+})
+
+t.test('who has answered sees the run as it is then', async (t) => {
+  const engine = buildEngine(t, { stores: slowLog(2) })
+  const { run } = await start(engine, async ({ approvals }) => {
+    await approvals.request(request)
+    await new Promise(() => {})
+  })
+  let approvalId = ''
+  for await (const part of run.parts())
+    if (part.type === 'tool.approval.request') {
+      approvalId = part.approvalId
+      break
+    }
+  t.match(await engine.answer(approvalId, { approved: true }), { status: 'working' })
+})

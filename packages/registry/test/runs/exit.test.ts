@@ -1,0 +1,58 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import t from 'tap'
+
+/** Runs a module in a process of its own, which must end by itself. */
+async function exitOf(code: string): Promise<string> {
+  const imports = `
+    import { createRunEngine } from '@svc/registry'
+    import { createSseStream } from '@svc/registry/sse'
+    import { scriptedRunnable } from '@svc/registry/testing'`
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--conditions=@svc/source', '--input-type=module', '--eval', imports + code],
+    { timeout: 20_000, cwd: import.meta.dirname }
+  )
+  return stdout.trim()
+}
+
+t.test('an engine that nobody closed keeps no process alive', async (t) => {
+  const said = await exitOf(`
+    const engine = createRunEngine()
+    const run = await engine.start(scriptedRunnable([{ type: 'text', text: 'a' }]), 'x')
+    process.stdout.write((await run.result()).text)
+    const asking = await engine.start(scriptedRunnable([
+      ({ approvals }) => approvals.request({ toolCallId: 'c', toolName: 't', args: {} })
+    ]), 'x')
+    createSseStream(engine, asking.runId).resume()`)
+  t.equal(said, 'a')
+})
+
+t.test('one that is closed with runs under way leaves nothing behind', async (t) => {
+  const said = await exitOf(`
+    const engine = createRunEngine({ drainTimeout: 60_000 })
+    const quick = await engine.start(scriptedRunnable([20]), 'x')
+    const asking = await engine.start(scriptedRunnable([
+      ({ approvals }) => approvals.request({ toolCallId: 'c', toolName: 't', args: {} })
+    ]), 'x')
+    setTimeout(() => asking.cancel(), 40)
+    await Promise.all([engine.close(), engine.close()])
+    const left = process.getActiveResourcesInfo().filter((name) => name === 'Timeout')
+    process.stdout.write(JSON.stringify([(await quick.result()).finishReason, engine.active, left]))`)
+  t.same(JSON.parse(said), ['stop', 0, []])
+})
+
+t.test('an approval that nobody looks at does not end the process with its run', async (t) => {
+  const said = await exitOf(`
+    const engine = createRunEngine()
+    const run = await engine.start(scriptedRunnable([
+      ({ approvals }) => void approvals.request({ toolCallId: 'c', toolName: 't', args: {} }),
+      60_000
+    ]), 'x')
+    await new Promise((resolve) => setImmediate(resolve))
+    await run.cancel()
+    await new Promise((resolve) => setImmediate(resolve))
+    process.stdout.write('alive')
+    await engine.close()`)
+  t.equal(said, 'alive')
+})

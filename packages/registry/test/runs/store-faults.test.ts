@@ -1,0 +1,194 @@
+import { createMemoryStores, createRunEngine, type Run, type Stores } from '@svc/registry'
+import { codeOf, scriptedRunnable } from '@svc/registry/testing'
+import t from 'tap'
+import { buildEngine, partsOf } from '../helpers/collect.ts'
+
+const hanging = scriptedRunnable([60_000])
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+/** Stores in memory whose writes to the log wait until they are let go, and fail where they are told to. */
+function heldStores() {
+  const stores = createMemoryStores()
+  let gate: Promise<unknown> | undefined
+  let fault: Error | undefined
+  let last: Promise<unknown> = Promise.resolve()
+  const append: typeof stores.log.append = (...args) => {
+    const written = last.then(async () => {
+      await gate
+      if (fault !== undefined) throw fault
+      return stores.log.append(...args)
+    })
+    last = written.catch(() => {})
+    return written
+  }
+  return {
+    stores: { ...stores, log: { ...stores.log, append } } satisfies Stores,
+    hold() {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      gate = promise
+      return resolve
+    },
+    break: (err: Error) => void (fault = err)
+  }
+}
+
+t.test('closing waits until the last part of every run is written', async (t) => {
+  const held = heldStores()
+  const engine = createRunEngine({ stores: held.stores, drainTimeout: 5_000 })
+  const run = await engine.start(scriptedRunnable([{ type: 'text', text: 'a' }]), 'x')
+  const letGo = held.hold()
+  await turn()
+  let closed = false
+  const closing = engine.close().then(() => (closed = true))
+  await turn()
+  await turn()
+  t.equal(closed, false)
+  letGo()
+  await closing
+  t.match(await held.stores.runs.get(run.runId), { status: 'completed' })
+})
+
+t.test('whoever cancels while the end is being written is told that it is over', async (t) => {
+  const held = heldStores()
+  const engine = buildEngine(t, { stores: held.stores })
+  const run = await engine.start(hanging, 'x')
+  await turn()
+  const letGo = held.hold()
+  const codes = Promise.all([1, 2, 3].map(() => codeOf(() => engine.cancel(run.runId))))
+  await turn()
+  letGo()
+  t.same(await codes, ['none', 'RUN_ERR_TERMINAL', 'RUN_ERR_TERMINAL'])
+  t.match(await engine.get(run.runId), { status: 'canceled' })
+})
+
+t.test('a cancel that cannot be written is no success', async (t) => {
+  const held = heldStores()
+  const engine = buildEngine(t, { stores: held.stores })
+  const run = await engine.start(hanging, 'x')
+  await turn()
+  held.break(new Error('disk full'))
+  t.equal(await codeOf(() => engine.cancel(run.runId)), 'RUN_ERR_STORE')
+  await t.rejects(run.result(), { code: 'RUN_ERR_STORE' })
+  t.equal(engine.active, 0)
+})
+
+t.test('a cancel from another node that cannot be written harms nobody', async (t) => {
+  const held = heldStores()
+  const engine = buildEngine(t, { stores: held.stores })
+  const run = await engine.start(hanging, 'x')
+  await turn()
+  held.break(new Error('disk full'))
+  await held.stores.control.publish({ type: 'cancel', runId: run.runId })
+  await t.rejects(run.result(), { code: 'RUN_ERR_STORE' })
+})
+
+t.test('two nodes: either cancels and answers what the other runs', async (t) => {
+  const stores = createMemoryStores()
+  const [here, there] = [buildEngine(t, { stores }), buildEngine(t, { stores })]
+  const run = await here.start(hanging, 'x')
+  t.match(await there.cancel(run.runId), { runId: run.runId })
+  t.match(await run.result(), { finishReason: 'canceled' })
+  const asking = await here.start(
+    scriptedRunnable([
+      ({ approvals }) => approvals.request({ toolCallId: 'c', toolName: 't', args: {} }),
+      { type: 'text', text: 'on' }
+    ]),
+    'x'
+  )
+  await turn()
+  await there.answer(`${asking.runId}.1`, { approved: true })
+  t.match(await asking.result(), { text: 'on' })
+  t.equal((await partsOf(asking)).filter(({ type }) => type === 'tool.approval.response').length, 1)
+})
+
+for (const [what, fail] of Object.entries<(stores: Stores) => Stores>({
+  'throws at once': (stores) => ({
+    ...stores,
+    runs: {
+      ...stores.runs,
+      create() {
+        throw new Error('secret')
+      }
+    }
+  }),
+  'rejects later': (stores) => ({
+    ...stores,
+    runs: { ...stores.runs, create: () => turn().then(() => Promise.reject(new Error('secret'))) }
+  })
+})) {
+  t.test(`a create that ${what} is RUN_ERR_STORE without its text, and frees the slot`, async (t) => {
+    const engine = buildEngine(t, { stores: fail(createMemoryStores()), limits: { maxRuns: 1 } })
+    for (let count = 0; count < 3; count++) {
+      const err = await engine.start(hanging, 'x').then(String, (reason: Error) => reason)
+      t.match(err, { code: 'RUN_ERR_STORE' })
+      t.notMatch((err as Error).message, /secret/)
+    }
+    t.equal(engine.active, 0)
+  })
+}
+
+t.test('a log that throws at once ends the run, first part or later', async (t) => {
+  for (const failsAt of [1, 2, 3]) {
+    const stores = createMemoryStores()
+    const append: typeof stores.log.append = (runId, epoch, entries, change) => {
+      if (entries[0]?.seq === failsAt) throw new Error('disk full')
+      return stores.log.append(runId, epoch, entries, change)
+    }
+    const engine = buildEngine(t, { stores: { ...stores, log: { ...stores.log, append } } })
+    const run = await engine.start(scriptedRunnable([{ type: 'text', text: 'a' }]), 'x')
+    await t.rejects(run.result(), { code: 'RUN_ERR_STORE' }, `at ${failsAt}`)
+    t.equal(engine.active, 0)
+  }
+})
+
+t.test('every way to end gives its slot back', async (t) => {
+  const ada = { principal: { sub: 'ada', scopes: [] } }
+  const engine = buildEngine(t, { limits: { maxRunsPerOwner: 1, maxLogBytes: 2_000 } })
+  const fail = () => {
+    throw new Error('fails')
+  }
+  const ways: Record<string, [Parameters<typeof scriptedRunnable>[0], (run: Run) => unknown]> = {
+    finishes: [[{ type: 'text', text: 'a' }], () => {}],
+    fails: [[fail], () => {}],
+    'is canceled': [[60_000], (run) => run.cancel()],
+    'is canceled twice': [[60_000], (run) => Promise.all([run.cancel(), run.cancel()])],
+    'yields no part': [[{ type: 'text' } as never], () => {}],
+    'says too much': [[{ type: 'text', text: 'x'.repeat(3_000) }], () => {}],
+    'is silenced': [[0, { type: 'text', text: 'a' }], (run) => engine.stores.runs.lease(run.runId)],
+    'is removed': [[0, { type: 'text', text: 'a' }], (run) => engine.stores.runs.remove(run.runId)]
+  }
+  for (const [what, [script, act]] of Object.entries(ways)) {
+    const run = await engine.start(scriptedRunnable(script), 'x', ada)
+    await act(run)
+    await run.result().catch(() => {})
+    t.equal(engine.active, 0, what)
+    await engine.start(hanging, 'x', ada).then((next) => next.cancel())
+  }
+})
+
+t.test('a session id that does not fit into the log fails that run alone', async (t) => {
+  const engine = buildEngine(t, { limits: { maxLogBytes: 1_024 } })
+  const run = await engine.start(hanging, 'x', { sessionId: 'x'.repeat(2_000) })
+  await t.rejects(run.result(), { code: 'RUN_ERR_LOG_LIMIT' })
+  t.equal(engine.active, 0)
+})
+
+t.test('recovers what a crash left, and nothing that lives', async (t) => {
+  const stores = createMemoryStores()
+  const crashed = createRunEngine({ stores })
+  const left = await crashed.start(scriptedRunnable([{ type: 'text', text: 'a' }, 60_000]), 'x')
+  left.result().catch(() => {})
+  await turn()
+  const engine = buildEngine(t, { stores })
+  const own = await engine.start(hanging, 'x')
+  t.equal(await engine.recover(), 1)
+  t.equal(await engine.recover(), 0)
+  t.match(await partsOf(left), [
+    { seq: 1 },
+    { seq: 2 },
+    { seq: 3, error: { code: 'RUN_ERR_INTERRUPTED', retryable: true } }
+  ])
+  t.match(await engine.get(own.runId), { status: 'working' })
+  await t.rejects(left.cancel(), { code: 'RUN_ERR_STORE' }, 'its own process may write nothing any more')
+  await crashed.close()
+})

@@ -1,0 +1,152 @@
+import { once } from 'node:events'
+import { createMemoryStores } from '@svc/registry'
+import { createSseStream, encodeSse } from '@svc/registry/sse'
+import { codeOf, scriptedRunnable, type ScriptedAct } from '@svc/registry/testing'
+import t from 'tap'
+import { buildEngine, partsOf } from '../helpers/collect.ts'
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+/** Stores in memory whose log can be broken: from then on every read throws at once. */
+function breakableStores() {
+  const stores = createMemoryStores()
+  let fault: Error | undefined
+  const read: typeof stores.log.read = (...args) => {
+    if (fault !== undefined) throw fault
+    return stores.log.read(...args)
+  }
+  return {
+    stores: { ...stores, log: { ...stores.log, read } },
+    break: (err: Error) => void (fault = err)
+  }
+}
+
+t.test('a log that breaks while the stream waits for news destroys the stream alone', async (t) => {
+  const breakable = breakableStores()
+  const engine = buildEngine(t, { stores: breakable.stores })
+  const go = Promise.withResolvers<void>()
+  const run = await engine.start(scriptedRunnable([() => go.promise, { type: 'text', text: 'a' }]), 'x')
+  const stream = createSseStream(engine, run.runId).resume()
+  const closed = once(stream, 'error')
+  await turn()
+  breakable.break(new Error('gone'))
+  go.resolve()
+  t.match(await closed, [{ message: 'gone' }])
+  t.match(await run.result(), { text: 'a' })
+})
+
+t.test('a log that holds no JSON destroys the stream', async (t) => {
+  const { log, ...stores } = createMemoryStores()
+  const read: typeof log.read = async () => [
+    {
+      seq: 1,
+      json: '{"seq":1,"type":"finish"',
+      get part(): never {
+        throw new SyntaxError('no JSON')
+      }
+    }
+  ]
+  const engine = buildEngine(t, { stores: { ...stores, log: { ...log, read } } })
+  const run = await engine.start(scriptedRunnable([]), 'x')
+  const [err] = (await once(createSseStream(engine, run.runId).resume(), 'error')) as [Error]
+  t.equal(err.message, 'no JSON')
+})
+
+t.test('refuses a place that is no number of a part', async (t) => {
+  const engine = buildEngine(t)
+  for (const after of [-1, 0.5, NaN])
+    t.equal(await codeOf(() => createSseStream(engine, 'x', { after })), 'REG_ERR_BAD_OPTION')
+})
+
+t.test('from the end of a run that is over there is nothing, and the stream ends', async (t) => {
+  const engine = buildEngine(t)
+  const run = await engine.start(scriptedRunnable([]), 'x')
+  await run.result()
+  for (const after of [2, 99])
+    t.same(await createSseStream(engine, run.runId, { after }).toArray(), [], String(after))
+  t.same(await createSseStream(engine, 'nobody').toArray(), [])
+})
+
+t.test('however it is read, the bytes are those of the messages', async (t) => {
+  const engine = buildEngine(t)
+  const acts: ScriptedAct[] = ['é', '𝄞'.repeat(40_000), '\ud800', 'x'.repeat(70_000), '𝄞'].flatMap((text) => [
+    0,
+    { type: 'text' as const, text }
+  ])
+  const run = await engine.start(scriptedRunnable(acts), 'x')
+  const live = createSseStream(engine, run.runId).toArray()
+  await run.result()
+  const expected = (await partsOf(run)).map((part) => encodeSse(part.seq, JSON.stringify(part))).join('')
+  t.equal(Buffer.concat((await live) as Buffer[]).toString(), expected)
+  for (const size of [1_000, 32_768, 100_000]) {
+    const stream = createSseStream(engine, run.runId)
+    const chunks: Buffer[] = []
+    stream.on('readable', () => {
+      for (let chunk: unknown; (chunk = stream.read(Math.min(size, stream.readableLength || size))) !== null;)
+        chunks.push(chunk as Buffer)
+    })
+    await once(stream, 'end')
+    t.equal(Buffer.concat(chunks).toString(), expected, `${size} bytes at a time`)
+  }
+})
+
+t.test('a slow reader of long texts in any script has little waiting', async (t) => {
+  const engine = buildEngine(t)
+  for (const [text, most] of [
+    ['x', 65_536],
+    ['漢', 131_072]
+  ] as const) {
+    const part = { type: 'text' as const, text: text.repeat(2_000) }
+    const run = await engine.start(scriptedRunnable(Array.from({ length: 2_000 }, () => part)), 'x')
+    await run.result()
+    const stream = createSseStream(engine, run.runId)
+    let longest = 0
+    for (let reads = 0; reads < 20; reads++) {
+      stream.read(7)
+      await turn()
+      longest = Math.max(longest, stream.readableLength)
+    }
+    t.ok(longest > 0 && longest < most, `${longest} bytes`)
+    stream.destroy()
+  }
+})
+
+t.test('there is no comment while there is something to say', async (t) => {
+  const engine = buildEngine(t)
+  const acts = Array.from({ length: 30 }, (): ScriptedAct[] => [1, { type: 'text', text: 'a' }]).flat()
+  const run = await engine.start(scriptedRunnable(acts), 'x')
+  const silent = createSseStream(engine, run.runId, { heartbeat: 1 })
+  silent.read(0)
+  const chunks = (await createSseStream(engine, run.runId, { heartbeat: 60_000 }).toArray()) as Buffer[]
+  t.notMatch(Buffer.concat(chunks).toString(), /^:/m)
+  t.ok(silent.readableLength < 65_536, 'who does not read gets no heap of comments')
+  silent.destroy()
+})
+
+t.test('who leaves while the log is being read is let go', async (t) => {
+  const { log, ...stores } = createMemoryStores()
+  const go = Promise.withResolvers<void>()
+  let following = 0
+  const follow: typeof log.follow = (...args) => {
+    following++
+    const unfollow = log.follow(...args)
+    return () => {
+      following--
+      unfollow()
+    }
+  }
+  const read: typeof log.read = async (...args) => {
+    await go.promise
+    return log.read(...args)
+  }
+  const engine = buildEngine(t, { stores: { ...stores, log: { ...log, read, follow } } })
+  const run = await engine.start(scriptedRunnable([60_000]), 'x')
+  const stream = createSseStream(engine, run.runId).resume()
+  await turn()
+  stream.destroy()
+  go.resolve()
+  await once(stream, 'close')
+  await turn()
+  t.equal(following, 0)
+  t.equal((await engine.get(run.runId))?.status, 'working')
+})
