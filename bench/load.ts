@@ -49,11 +49,13 @@ async function send(server: ServerProcess, request: LoadRequest, amount: number,
     amount,
     ...(rate !== undefined && { overallRate: rate })
   } as const
+  const spin = spinning()
   const result = await new Promise<autocannon.Result>((resolve, reject) => {
     const sending = autocannon(options, (err, all) => (err ? reject(err) : resolve(all)))
     // It looks at its clock once a second only: the last answer tells how long it really took.
     sending.on('response', () => (endedAt = performance.now()))
   })
+  spin.stop()
   const seconds = (endedAt - startedAt) / 1000
   const cpu = server.cpu() - before
   if (result.non2xx > 0 || result.errors > 0 || result['2xx'] !== amount)
@@ -67,4 +69,11 @@ export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = sorted.length >> 1
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
+}
+
+function spinning() {
+  let immediate: NodeJS.Immediate
+  const again = () => (immediate = setImmediate(again))
+  again()
+  return { stop: () => clearImmediate(immediate) }
 }

@@ -22,6 +22,7 @@ export async function soakRuns(count: number): Promise<Finding[]> {
   })
 
   const timers = activeTimers()
+  const listeners = processListeners()
   await runs(engine, quick, silent, WARM)
   const before = heapInUse()
   await runs(engine, quick, silent, count - WARM)
@@ -31,6 +32,7 @@ export async function soakRuns(count: number): Promise<Finding[]> {
   return [
     { what: `heap grown from run ${WARM} to ${count}`, value: grown / MEBIBYTE, limit: 10, unit: 'MiB' },
     { what: 'timers left', value: left, limit: 0, unit: '' },
+    { what: 'listeners left', value: processListeners() - listeners, limit: 0, unit: '' },
     { what: 'runs left', value: engine.active, limit: 0, unit: '' }
   ]
 }
@@ -42,4 +44,8 @@ async function runs(engine: RunEngine, quick: Agent, silent: Agent, count: numbe
     await run.result()
     await hanging.cancel()
   }
+}
+
+function processListeners(): number {
+  return process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0)
 }

@@ -1,4 +1,4 @@
-import type { PartOf, YieldedPart } from '../contract/part.ts'
+import type { PartOf, Usage, YieldedPart } from '../contract/part.ts'
 import type { RunResultBuilder } from '../contract/run-result.ts'
 
 /** A `finish` with all its fields: what the runnable left out follows from the parts before and from the clock. */
@@ -10,8 +10,13 @@ export function completeFinish(
   return {
     type: 'finish',
     finishReason: part.finishReason,
-    usage: part.usage ?? soFar.usage,
+    // Its own copy: what the runnable does to its objects later is nothing to the result.
+    usage: part.usage === undefined ? soFar.usage : copyOf(part.usage),
     durationMs: Math.round((performance.now() - startedAt) * 1000) / 1000,
     structured: part.structured ?? soFar.structured
   }
+}
+
+function copyOf({ promptTokens, completionTokens, totalTokens }: Usage): Usage {
+  return { promptTokens, completionTokens, totalTokens }
 }

@@ -210,7 +210,7 @@ export class LiveRun implements Run, ContextHost {
     try {
       const finish = completeFinish(how, this.#result, this.#startedAt)
       const entry = encodePart(this.#seq + 1, finish)
-      this.#result.add(how.usage || how.structured ? entry.part : finish)
+      this.#result.add(how.structured ? entry.part : finish)
       const result = this.#result.build()
       this.#outcome = { result }
       const canceled = finish.finishReason === 'canceled'
