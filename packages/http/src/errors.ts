@@ -22,6 +22,24 @@ export const HTTP_ERR_BAD_LAST_EVENT_ID = createError(
 )
 /** The request was refused by what stands before the routes, without a code of its own. */
 export const HTTP_ERR_BAD_REQUEST = createError<[string]>('HTTP_ERR_BAD_REQUEST', '%s', 400)
+/** A token is needed and there is none. */
+export const HTTP_ERR_NO_TOKEN = createError('HTTP_ERR_NO_TOKEN', 'A token is needed', 401)
+/** The token is not good, whatever the reason. */
+export const HTTP_ERR_INVALID_TOKEN = createError('HTTP_ERR_INVALID_TOKEN', 'The token is not valid', 401)
+/** The caller does not have the scope. */
+export const HTTP_ERR_MISSING_SCOPE = createError<[string]>(
+  'HTTP_ERR_MISSING_SCOPE',
+  'The scope "%s" is needed',
+  403
+)
+/** The caller may not do this. */
+export const HTTP_ERR_FORBIDDEN = createError('HTTP_ERR_FORBIDDEN', 'This is not allowed', 403)
+/** The token came in a cookie, with a request that another site's page made. */
+export const HTTP_ERR_CROSS_ORIGIN = createError(
+  'HTTP_ERR_CROSS_ORIGIN',
+  'Not allowed from another origin with a cookie',
+  403
+)
 /** No such route. */
 export const HTTP_ERR_ROUTE_NOT_FOUND = createError<[string]>(
   'HTTP_ERR_ROUTE_NOT_FOUND',
@@ -52,3 +70,15 @@ export const HTTP_ERR_UNSUPPORTED_MEDIA_TYPE = createError(
 export const HTTP_ERR_CLIENT_CLOSED = createError('HTTP_ERR_CLIENT_CLOSED', 'The client went away', 499)
 /** Something of ours failed; the log says what. */
 export const HTTP_ERR_INTERNAL = createError('HTTP_ERR_INTERNAL', 'Internal Server Error', 500)
+/** `jwt` is given, and `@fastify/jwt` is not there. */
+export const HTTP_ERR_JWT_NOT_INSTALLED = createError(
+  'HTTP_ERR_JWT_NOT_INSTALLED',
+  'The option "jwt" needs the package @fastify/jwt: install it',
+  500
+)
+/** The keys that verify tokens cannot be had. */
+export const HTTP_ERR_KEYS_UNAVAILABLE = createError(
+  'HTTP_ERR_KEYS_UNAVAILABLE',
+  'Tokens cannot be verified at the moment',
+  503
+)

@@ -1,0 +1,116 @@
+import type { FastifyJWTOptions, JWT } from '@fastify/jwt'
+import { isPromise, type Authenticate, type Credentials, type Principal } from '@svc/registry'
+import type { FastifyInstance } from 'fastify'
+import { HTTP_ERR_INVALID_TOKEN, HTTP_ERR_JWT_NOT_INSTALLED, HTTP_ERR_KEYS_UNAVAILABLE } from '../errors.ts'
+import { resolveJwtOptions, type JwtKeyFunction, type JwtOptions } from './jwt-options.ts'
+import { toPrincipal, type VerifiedToken } from './to-principal.ts'
+
+/** Longest token that is looked at, in characters. */
+const MAX_TOKEN_LENGTH = 16_384
+const NAMESPACE = '@svc/http'
+
+/** A verified token is good for this many milliseconds, or to its `exp`; there are at most so many of them. */
+const CACHE = { cache: 1000, cacheTTL: 60_000 }
+
+/** A claim that has the scopes; default `scopes`. */
+export interface JwtAuthenticateSettings {
+  scopeField?: string
+}
+
+/**
+ * Authentication by JSON Web Tokens (RFC 7519). Several may live in one app, beside the app's own `@fastify/jwt`.
+ * The function gives null for no token, and throws HTTP_ERR_INVALID_TOKEN for every bad one, or
+ * HTTP_ERR_KEYS_UNAVAILABLE when there is no key to verify it with.
+ * @throws HTTP_ERR_BAD_OPTION
+ * @throws HTTP_ERR_JWT_NOT_INSTALLED
+ */
+export async function createJwtAuthenticate(
+  app: FastifyInstance,
+  options: JwtOptions,
+  { scopeField = 'scopes' }: JwtAuthenticateSettings = {}
+): Promise<Authenticate> {
+  const { key, algorithm, issuer, audience, extractFrom, cookieName } = resolveJwtOptions(options)
+  const required = { exp: true, aud: audience !== undefined, iss: issuer !== undefined }
+  const verify = await createVerify(app, {
+    secret: { public: typeof key === 'function' ? toKeyFetcher(key) : key },
+    verify: {
+      ...CACHE,
+      algorithms: [algorithm],
+      complete: true,
+      requiredClaims: Object.entries(required).flatMap(([claim, isNeeded]) => (isNeeded ? claim : [])),
+      ...(issuer !== undefined && { allowedIss: issuer }),
+      ...(audience !== undefined && { allowedAud: audience })
+    }
+  })
+  // The cache gives the same object for the same token.
+  const principals = new WeakMap<VerifiedToken, Principal>()
+
+  function accept(token: VerifiedToken): Principal {
+    let principal = principals.get(token)
+    if (principal === undefined) {
+      principal = toPrincipal(token, scopeField)
+      principals.set(token, principal)
+    }
+    if (Number(principal.exp) * 1000 <= Date.now()) throw new Error('expired')
+    return principal
+  }
+
+  function authenticate({ token }: Credentials): Promise<Principal> | Principal | null {
+    if (token === undefined) return null
+    try {
+      if (token.length > MAX_TOKEN_LENGTH) throw new Error('too long')
+      const verified = verify(token)
+      return isPromise(verified) ? verified.then(accept).catch(refuse) : accept(verified)
+    } catch (err) {
+      return refuse(err)
+    }
+  }
+
+  return Object.assign(authenticate, {
+    schemes:
+      extractFrom === 'cookie'
+        ? { cookieAuth: { type: 'apiKey', in: 'cookie', name: cookieName } }
+        : { bearerAuth: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } }
+  })
+}
+
+type Verify = (token: string) => VerifiedToken | Promise<VerifiedToken>
+
+async function createVerify(app: FastifyInstance, options: FastifyJWTOptions): Promise<Verify> {
+  const plugin = await loadPlugin()
+  const verifiers: Record<string, JWT> = Object.create(null)
+  await app.register(async (scope) => {
+    // Hides the app's own `jwt`: a namespace would be added to that.
+    Object.defineProperty(scope, 'jwt', { value: verifiers })
+    await scope.register(plugin, { ...options, namespace: NAMESPACE })
+  })
+  return (verifiers[NAMESPACE] as JWT).verify
+}
+
+async function loadPlugin() {
+  try {
+    return (await import('@fastify/jwt')).default
+  } catch (cause) {
+    if ((cause as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw cause
+    throw new HTTP_ERR_JWT_NOT_INSTALLED({ cause })
+  }
+}
+
+function toKeyFetcher(findKey: JwtKeyFunction) {
+  return async ({ header, payload }: VerifiedToken): Promise<string | Buffer> => {
+    try {
+      return await findKey({ header, payload })
+    } catch (cause) {
+      const { statusCode } = cause as { statusCode?: unknown }
+      if (typeof statusCode !== 'number' || statusCode < 500) throw cause
+      throw cause instanceof HTTP_ERR_KEYS_UNAVAILABLE ? cause : new HTTP_ERR_KEYS_UNAVAILABLE({ cause })
+    }
+  }
+}
+
+/** Says why by a word only: what a bad token holds is not for logs. */
+function refuse(err: unknown): never {
+  const { code, originalError, message } = err as Error & { code?: unknown; originalError?: unknown }
+  if (originalError instanceof HTTP_ERR_KEYS_UNAVAILABLE) throw originalError
+  throw new HTTP_ERR_INVALID_TOKEN({ cause: code ?? message })
+}

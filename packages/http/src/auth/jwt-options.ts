@@ -1,0 +1,93 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { requireOptions } from '@svc/registry'
+import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
+import { createKeySet } from './key-set.ts'
+import { requireKey } from './require-key.ts'
+
+/** The algorithms of RFC 7518, section 3.1, and RFC 8037 that are taken. */
+export const JWT_ALGORITHMS = [
+  ...(['HS256', 'HS384', 'HS512', 'RS256', 'RS384', 'RS512'] as const),
+  ...(['PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const)
+] as const
+export type JwtAlgorithm = (typeof JWT_ALGORITHMS)[number]
+
+/** A token whose signature has not been verified yet. */
+export interface UnverifiedToken {
+  header: Readonly<Record<string, unknown>>
+  payload: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Gives the secret or the public key, in PEM, of a token. Throws when there is none: with a `statusCode` of 500 and
+ * more the answer is 503, else the token is bad. What it gives is used for the same token for up to a minute.
+ */
+export type JwtKeyFunction = (token: UnverifiedToken) => string | Buffer | Promise<string | Buffer>
+
+const text = Type.String({ minLength: 1 })
+
+/** Options of authentication by JSON Web Tokens. One of `secret` and `jwksUrl` is needed. */
+export const JwtOptionsSchema = Type.Object(
+  {
+    secret: Type.Optional(
+      Type.Unsafe<string | Buffer | JwtKeyFunction>(
+        Type.Union([Type.String(), Type.Uint8Array(), Type.Function([], Type.Unknown())], {
+          description: 'The secret (HS…), the public key or certificate in PEM (others), or a key function'
+        })
+      )
+    ),
+    jwksUrl: Type.Optional(Type.String({ description: 'Where the public keys are, as a JSON Web Key Set' })),
+    algorithm: Type.Optional(
+      Type.Unsafe<JwtAlgorithm>(
+        Type.Union(
+          JWT_ALGORITHMS.map((name) => Type.Literal(name)),
+          { description: `The only algorithm taken: one of ${JWT_ALGORITHMS.join(', ')}; default HS256` }
+        )
+      )
+    ),
+    issuer: Type.Optional(Type.String({ minLength: 1, description: 'What `iss` must be' })),
+    audience: Type.Optional(
+      Type.Union([text, Type.Array(text, { minItems: 1 })], {
+        description: 'What `aud` must be, or one of it'
+      })
+    ),
+    extractFrom: Type.Optional(
+      Type.Union([Type.Literal('header'), Type.Literal('cookie')], {
+        description: 'Where the token is: `header` (Authorization: Bearer) or `cookie`; default `header`'
+      })
+    ),
+    cookieName: Type.Optional(Type.String({ minLength: 1, description: 'Default `token`' }))
+  },
+  { additionalProperties: false, description: 'Authentication by JSON Web Tokens' }
+)
+export type JwtOptions = Static<typeof JwtOptionsSchema>
+
+/** Makes sure that options are known and good, and fills in the defaults. @throws HTTP_ERR_BAD_OPTION */
+export function resolveJwtOptions(options: JwtOptions) {
+  requireOptions(JwtOptionsSchema, options, HTTP_ERR_BAD_OPTION)
+  const { secret, jwksUrl, algorithm = 'HS256', extractFrom = 'header', cookieName = 'token' } = options
+  return {
+    key: resolveKey(secret, jwksUrl, algorithm),
+    algorithm,
+    issuer: options.issuer,
+    audience: options.audience,
+    extractFrom,
+    cookieName
+  }
+}
+
+function resolveKey(
+  secret: JwtOptions['secret'],
+  jwksUrl: string | undefined,
+  algorithm: JwtAlgorithm
+): string | Buffer | JwtKeyFunction {
+  if ((secret === undefined) === (jwksUrl === undefined))
+    throw new HTTP_ERR_BAD_OPTION('jwt: one of secret and jwksUrl is needed')
+  if (jwksUrl === undefined)
+    return typeof secret === 'function' ? secret : requireKey(secret as string | Buffer, algorithm)
+
+  if (algorithm.startsWith('HS'))
+    throw new HTTP_ERR_BAD_OPTION(`jwt.jwksUrl: public keys do not go with ${algorithm}; set jwt.algorithm`)
+  if (!/^https?:$/.test(URL.parse(jwksUrl)?.protocol ?? ''))
+    throw new HTTP_ERR_BAD_OPTION('jwt.jwksUrl: it must be an http or https URL')
+  return createKeySet(jwksUrl, algorithm)
+}

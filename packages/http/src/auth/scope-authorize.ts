@@ -1,0 +1,36 @@
+import type { AccessTarget, Action, Authorize, Principal, RunnableKind } from '@svc/registry'
+import { resolveRbacOptions, type RbacOptions, type RbacRules } from './rbac-options.ts'
+import { findMissingScope } from './scopes.ts'
+
+/**
+ * The policy by scopes. `run` and `answer` need the scopes of the kind's run route, `read` those of its `GET …/:name`,
+ * `admin` those of its `DELETE /admin/…`; a runnable's own scopes come on top. Without `rbac` every action but `admin`
+ * needs no scope: `admin` needs `admin:*` always.
+ *
+ * What belongs to another owner is refused without a scope to ask for, whatever the caller's scopes: it is to look
+ * like something that does not exist. `admin` alone is for every owner's.
+ * @throws HTTP_ERR_BAD_OPTION
+ */
+export function createScopeAuthorize(rbac?: RbacOptions): Authorize {
+  const rules = resolveRbacOptions(rbac)
+
+  return (principal, action, target) => {
+    if (!isOwn(principal, action, target)) return { allowed: false }
+    if (rbac === undefined && action !== 'admin') return { allowed: true }
+    const missing = findMissingScope(principal.scopes, scopesOf(rules, action, target))
+    return missing === undefined ? { allowed: true } : { allowed: false, missing }
+  }
+}
+
+function isOwn({ sub }: Principal, action: Action, { owner }: AccessTarget): boolean {
+  return action === 'admin' || owner === undefined || owner === sub
+}
+
+function scopesOf({ routes, named }: RbacRules, action: Action, { kind, name }: AccessTarget): string[] {
+  return [...(routes.get(routeOf(action, kind)) ?? ['admin:*']), ...(named[kind].get(name) ?? [])]
+}
+
+function routeOf(action: Action, kind: RunnableKind): string {
+  if (action === 'admin') return `DELETE /admin/${kind}s/:name`
+  return action === 'read' ? `GET /${kind}s/:name` : `POST /${kind}s/:name/run`
+}
