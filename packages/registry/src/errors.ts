@@ -25,6 +25,12 @@ export const REG_ERR_BAD_CURSOR = createError(
 export const RUN_ERR_NOT_FOUND = createError<[string]>('RUN_ERR_NOT_FOUND', 'No run "%s"', 404)
 /** The run ended before: it cannot be canceled. */
 export const RUN_ERR_TERMINAL = createError<[string]>('RUN_ERR_TERMINAL', 'The run is already %s', 409)
+/** The key of an earlier start, with another request. */
+export const RUN_ERR_KEY_REUSED = createError(
+  'RUN_ERR_KEY_REUSED',
+  'The idempotency key was used for another request',
+  422
+)
 /** The input does not fit the runnable's schema. */
 export const RUN_ERR_BAD_INPUT = createError<[string]>('RUN_ERR_BAD_INPUT', '%s', 400)
 /** No such approval, or one of another owner. */

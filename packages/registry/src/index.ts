@@ -12,6 +12,7 @@ export * from './contract/run-context.ts'
 export * from './contract/run-record.ts'
 export * from './contract/run-result.ts'
 export * from './contract/runnable.ts'
+export * from './contract/scopes.ts'
 export * from './errors.ts'
 
 export {

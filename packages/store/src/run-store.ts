@@ -15,7 +15,24 @@ export function createRunStore(
 ): RunStore {
   return {
     create: (run) =>
-      commit.write(async (trx) => void (await trx.insertInto('run').values(toRunRow(run)).execute())),
+      commit.write(async (trx) => {
+        const { startKey, owner } = run
+        const insert = trx.insertInto('run').values(toRunRow(run))
+        if (startKey === null) return void (await insert.execute())
+        const { numInsertedOrUpdatedRows } = await insert
+          .onConflict((conflict) =>
+            conflict.columns(['owner', 'start_key']).where('start_key', 'is not', null).doNothing()
+          )
+          .executeTakeFirst()
+        if (numInsertedOrUpdatedRows !== 0n) return undefined
+        const rows = await trx
+          .selectFrom('run')
+          .selectAll()
+          .where('owner', '=', owner)
+          .where('start_key', '=', startKey.key)
+          .execute()
+        return (await toRuns(trx, rows))[0]
+      }),
     async get(runId) {
       const rows = await db.selectFrom('run').selectAll().where('run_id', '=', runId).execute()
       return (await toRuns(db, rows))[0]

@@ -8,7 +8,8 @@ export interface Tables {
     name: string
     session_id: string
     owner: string
-    idempotency_key: string
+    start_key: string | null
+    start_hash: string | null
     created_at: number
     updated_at: number
     status: RunStatus

@@ -1,6 +1,13 @@
-import type { AccessTarget, Action, Authorize, Principal, RunnableKind } from '@svc/registry'
+import {
+  findMissingScope,
+  type AccessTarget,
+  type Action,
+  type Authorize,
+  type Principal,
+  type RunnableKind
+} from '@svc/registry'
 import { resolveRbacOptions, type RbacOptions, type RbacRules } from './rbac-options.ts'
-import { findMissingScope } from './scopes.ts'
+
 
 /**
  * The policy by scopes. `run` and `answer` need the scopes of the kind's run route, `read` those of its `GET …/:name`,

@@ -9,6 +9,7 @@ import {
   RUN_ERR_APPROVAL_NOT_FOUND,
   RUN_ERR_DRAINING,
   RUN_ERR_INTERRUPTED,
+  RUN_ERR_KEY_REUSED,
   RUN_ERR_NOT_FOUND,
   RUN_ERR_OVERLOADED,
   RUN_ERR_STORE,
@@ -26,6 +27,7 @@ import { SILENT_LOG } from './create-context.ts'
 import { LiveRun, type RunHost } from './live-run.ts'
 import { readParts } from './log-reader.ts'
 import { endInterrupted } from './recover-runs.ts'
+import { ReplayedRun } from './replayed-run.ts'
 import { requireInput } from './require-input.ts'
 import { requireAnswer } from './require-answer.ts'
 import type { Run, RunEngine, StartOptions } from './run-engine.ts'
@@ -97,9 +99,16 @@ class Engine implements RunEngine, RunHost {
     if (owner !== ANONYMOUS.sub) this.#byOwner.set(owner, (this.#byOwner.get(owner) ?? 0) + 1)
     try {
       const created = this.stores.runs.create(run.record)
+      // Only a start with a key has to know first whether there was one before.
+      const earlier = options.startKey === undefined ? undefined : await created
+      if (earlier !== undefined) {
+        this.ended(run)
+        return this.#replay(earlier, options)
+      }
       run.begin(input)
       if (isPromise(created)) await created
     } catch (err) {
+      if (err instanceof RUN_ERR_KEY_REUSED) throw err
       await run.interrupt(new RUN_ERR_STORE({ cause: err }))
       throw new RUN_ERR_STORE({ cause: err })
     }
@@ -173,6 +182,11 @@ class Engine implements RunEngine, RunHost {
     const stored = await this.get(runId)
     if (stored === undefined) throw new RUN_ERR_NOT_FOUND(runId)
     return stored
+  }
+
+  #replay(earlier: StoredRun, { startKey }: StartOptions): Run {
+    if (earlier.startKey?.hash !== startKey?.hash) throw new RUN_ERR_KEY_REUSED()
+    return new ReplayedRun(this, earlier)
   }
 
   #admit(owner: string): void {

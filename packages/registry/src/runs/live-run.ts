@@ -34,6 +34,7 @@ export interface RunHost {
 export class LiveRun implements Run, ContextHost {
   readonly runId: string
   readonly sessionId: string
+  readonly replayed = false
   readonly runnable: Runnable
   readonly options: StartOptions
   readonly record: StoredRun
@@ -59,7 +60,7 @@ export class LiveRun implements Run, ContextHost {
     this.#host = host
     this.runnable = runnable
     this.options = options
-    this.record = newRun(runnable, owner, options.sessionId)
+    this.record = newRun(runnable, owner, options.sessionId, options.startKey)
     this.runId = this.record.runId
     this.sessionId = this.record.sessionId
     this.#writer = new LogWriter(host.stores.log, this.runId, 1, (err) => this.#storeFailed(err))

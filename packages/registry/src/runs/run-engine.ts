@@ -6,7 +6,7 @@ import type { ApprovalAnswer } from '../contract/run-record.ts'
 import type { RunResult } from '../contract/run-result.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import type { EventBus } from '../events/event-bus.ts'
-import type { RunPage, RunQuery, StoredApproval, StoredRun } from '../stores/run-store.ts'
+import type { RunPage, RunQuery, StartKey, StoredApproval, StoredRun } from '../stores/run-store.ts'
 import type { Stores } from '../stores/stores.ts'
 
 /** What a run is started with. */
@@ -18,6 +18,8 @@ export interface StartOptions {
   /** Who calls; default anonymous. Its `sub` owns the run. */
   principal?: Principal | undefined
   log?: RunLog | undefined
+  /** Starts the run once: for the same owner and key, the run that was started is given again. */
+  startKey?: StartKey | undefined
   /** The caller's own keys for model providers. */
   apiKey?: ((provider?: string) => string | undefined) | undefined
   /** The app's policy, for runnables that reach others. */
@@ -28,6 +30,8 @@ export interface StartOptions {
 export interface Run {
   readonly runId: string
   readonly sessionId: string
+  /** Whether it was started before, with the same start key: another's it is to cancel. */
+  readonly replayed: boolean
   /** The result once the run has ended, a canceled one included. Rejects with the run's error when it failed. */
   result(): Promise<RunResult>
   /** The parts with a `seq` over `after`, those to come included, until the run's last or until the signal aborts. */
@@ -46,7 +50,8 @@ export interface RunEngine {
   readonly draining: boolean
   /**
    * Starts a run; resolves when its record is stored.
-   * @throws RUN_ERR_BAD_INPUT, RUN_ERR_DRAINING, RUN_ERR_OVERLOADED, RUN_ERR_TOO_MANY_RUNS, RUN_ERR_STORE
+   * @throws RUN_ERR_BAD_INPUT, RUN_ERR_DRAINING, RUN_ERR_OVERLOADED, RUN_ERR_TOO_MANY_RUNS, RUN_ERR_KEY_REUSED,
+   * RUN_ERR_STORE
    */
   start(runnable: Runnable, input: RunInput, options?: StartOptions): Promise<Run>
   /** The stored run, finished ones included for as long as they are kept. */

@@ -23,6 +23,13 @@ export interface StoredApproval {
   answer: ApprovalOutcome | null
 }
 
+/** A client's own key for the start of a run: the same key with another `hash` asks for another run. */
+export interface StartKey {
+  key: string
+  /** Of everything that was asked for. */
+  hash: string
+}
+
 /** A run as a store keeps it. Times are milliseconds since the epoch. */
 export interface StoredRun {
   readonly runId: string
@@ -30,7 +37,8 @@ export interface StoredRun {
   readonly name: string
   readonly sessionId: string
   readonly owner: string
-  readonly idempotencyKey: string
+  /** What tells a second request for the same run from a new one; null when none was given. */
+  readonly startKey: StartKey | null
   readonly createdAt: number
   updatedAt: number
   status: RunStatus
@@ -71,8 +79,11 @@ export interface RunPage {
 
 /** Keeps the records of runs and the journal of their steps. */
 export interface RunStore {
-  /** Adds a new run. @throws when its id is taken */
-  create(run: StoredRun): Awaitable<void>
+  /**
+   * Adds a new run; when its owner has one with the same start key already, gives that one and adds nothing.
+   * @throws when its id is taken
+   */
+  create(run: StoredRun): Awaitable<StoredRun | undefined>
   /** A snapshot, that later writes do not change; undefined when there is no such run. */
   get(runId: string): Awaitable<StoredRun | undefined>
   /** Newest first by `createdAt`, then by id. A cursor that no page gave is REG_ERR_BAD_CURSOR. */

@@ -28,6 +28,10 @@ function resultOf(text: string): RunResult {
   }
 }
 
+function pick({ status, result }: typeof completed) {
+  return { status, result }
+}
+
 function approvalOf(approvalId: string): StoredApproval {
   const args = { __proto__x: 1, text: 'ünïcode \u0000 ✓' }
   return {
@@ -52,6 +56,34 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     t.same(await runs.get(run.runId), run)
     t.equal(await runs.get('nobody'), undefined)
     t.ok((await codeOf(() => runs.create(run))) !== 'none', 'an id is taken once')
+  })
+
+  test('starts once for a key', async (t, { runs, log }) => {
+    const first = storedRun({ startKey: { key: 'k', hash: 'one' } })
+    t.equal(await runs.create(first), undefined)
+    const again = storedRun({ startKey: { key: 'k', hash: 'two' } })
+    t.same(await runs.create(again), first, 'gives the first')
+    t.equal(await runs.get(again.runId), undefined, 'and adds nothing')
+
+    const others = [
+      storedRun({ startKey: { key: 'other', hash: 'one' } }),
+      storedRun({ startKey: { key: 'k', hash: 'one' }, owner: 'grace' }),
+      storedRun(),
+      storedRun()
+    ]
+    for (const other of others) t.equal(await runs.create(other), undefined)
+    await log.append(first.runId, 1, [textEntry(1)], completed)
+    t.same(await runs.create(again), { ...first, updatedAt: 3_000, ...pick(completed) }, 'also when it ended')
+    await runs.remove(first.runId)
+    t.equal(await runs.create(again), undefined, 'a key is free when its run is gone')
+  })
+
+  test('one of many at once starts', async (t, { runs }) => {
+    const all = Array.from({ length: 20 }, () => storedRun({ startKey: { key: 'k', hash: 'h' } }))
+    const earlier = await Promise.all(all.map(async (run) => runs.create(run)))
+    const winners = all.filter((_, index) => earlier[index] === undefined)
+    t.equal(winners.length, 1)
+    t.ok(earlier.every((run) => run === undefined || run.runId === winners[0]!.runId))
   })
 
   test('gives snapshots', async (t, { runs, log }) => {

@@ -4,14 +4,13 @@ import { entryFromJson, type LogEntry } from '../stores/stream-log.ts'
 
 /** A new run as an engine makes it. */
 export function storedRun(fields: Partial<StoredRun> = {}): StoredRun {
-  const runId = fields.runId ?? randomUUID()
   return {
-    runId,
+    runId: randomUUID(),
     kind: 'agent',
     name: 'echo',
     sessionId: 'session',
     owner: 'ada',
-    idempotencyKey: runId,
+    startKey: null,
     createdAt: 1_000,
     updatedAt: 1_000,
     status: 'submitted',

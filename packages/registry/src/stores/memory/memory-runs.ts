@@ -41,6 +41,8 @@ export class MemoryRuns {
   readonly #retention: MemoryRetention
   // In the order in which they ended; those that were removed since are passed over.
   readonly #oldest = new Fifo<StoredRun>()
+  // Ids of the runs that were started with a key.
+  readonly #byStartKey = new Map<string, string>()
   #bytes = 0
 
   constructor(retention: MemoryRetention) {
@@ -49,6 +51,15 @@ export class MemoryRuns {
 
   find(runId: string): MemoryRun | undefined {
     return this.live.get(runId) ?? this.ended.get(runId)
+  }
+
+  /** Keeps the start key of a new run, if it has one; gives the run that has it already. */
+  claim(record: StoredRun): StoredRun | undefined {
+    const key = startKeyOf(record)
+    if (key === undefined) return undefined
+    const earlier = this.#byStartKey.get(key)
+    if (earlier === undefined) this.#byStartKey.set(key, record.runId)
+    return earlier === undefined ? undefined : this.find(earlier)?.record
   }
 
   /** Every run, those that have ended first. */
@@ -73,6 +84,8 @@ export class MemoryRuns {
     if (run === undefined) return
     if (this.ended.delete(runId)) this.#bytes -= bytesOfRun(run)
     else this.live.delete(runId)
+    const key = startKeyOf(run.record)
+    if (key !== undefined) this.#byStartKey.delete(key)
     wake(run, true)
   }
 
@@ -90,6 +103,10 @@ export class MemoryRuns {
   #removeOldest(): void {
     this.remove(this.#oldest.shift()!.runId)
   }
+}
+
+function startKeyOf({ owner, startKey }: StoredRun): string | undefined {
+  return startKey === null ? undefined : JSON.stringify([owner, startKey.key])
 }
 
 /** Tells everyone who follows a run's log that there is something new, or that it is gone. */

@@ -9,8 +9,11 @@ export function createMemoryRunStore(runs: MemoryRuns): RunStore {
     create(record) {
       if (runs.live.has(record.runId) || runs.ended.has(record.runId))
         throw new Error(`run ${record.runId} exists`)
+      const earlier = runs.claim(record)
+      if (earlier !== undefined) return { ...earlier }
       const run = { record: { ...record }, entries: [], bytes: 0, steps: undefined, followers: undefined }
       runs.live.set(record.runId, run)
+      return undefined
     },
     get(runId) {
       const record = runs.find(runId)?.record

@@ -1,0 +1,43 @@
+import type { NumberedPart } from '../contract/part.ts'
+import type { RunResult } from '../contract/run-result.ts'
+import { isTerminalStatus } from '../contract/run-record.ts'
+import { RUN_ERR_NOT_FOUND } from '../errors.ts'
+import { errorFromStored } from './run-error.ts'
+import type { Run, RunEngine } from './run-engine.ts'
+
+/** A run that was started before, here or on another node: all that is known of it is what the stores say. */
+export class ReplayedRun implements Run {
+  readonly runId: string
+  readonly sessionId: string
+  readonly replayed = true
+  readonly #engine: RunEngine
+
+  constructor(engine: RunEngine, { runId, sessionId }: Pick<Run, 'runId' | 'sessionId'>) {
+    this.#engine = engine
+    this.runId = runId
+    this.sessionId = sessionId
+  }
+
+  async result(): Promise<RunResult> {
+    let run = await this.#engine.get(this.runId)
+    if (run !== undefined && !isTerminalStatus(run.status)) {
+      // The end of its log is the end of the run.
+      for await (const _ of this.parts());
+      run = await this.#engine.get(this.runId)
+    }
+    if (run?.error) throw errorFromStored(run.error)
+    if (!run?.result) throw new RUN_ERR_NOT_FOUND(this.runId)
+    return run.result
+  }
+
+  parts(after?: number, signal?: AbortSignal): AsyncIterable<NumberedPart> {
+    return this.#engine.parts(this.runId, after, signal)
+  }
+
+  async cancel(): Promise<boolean> {
+    const run = await this.#engine.get(this.runId)
+    if (run === undefined || isTerminalStatus(run.status)) return false
+    await this.#engine.cancel(this.runId)
+    return true
+  }
+}
