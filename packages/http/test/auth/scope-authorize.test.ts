@@ -1,5 +1,5 @@
 import { RUNNABLE_KINDS, type Action, type RunnableKind } from '@svc/registry'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import t from 'tap'
 import type { RbacOptions } from '../../src/auth/rbac-options.ts'
 import { createScopeAuthorize } from '../../src/auth/scope-authorize.ts'

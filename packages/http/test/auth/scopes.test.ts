@@ -1,6 +1,6 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import t from 'tap'
-import { findMissingScope, grants } from '../../src/auth/scopes.ts'
+import { findMissingScope, grants, isAdmin } from '../../src/auth/scopes.ts'
 
 t.test('a scope grants itself, a segment or everything', (t) => {
   const cases: [held: string, wanted: string, isGranted: boolean][] = [
@@ -43,6 +43,12 @@ t.test('all the scopes are needed, and the first that is missing is told', (t) =
   t.equal(findMissingScope([], []), undefined)
   t.equal(findMissingScope(['a:*', 'b:x'], ['a:x', 'b:x']), undefined)
   t.equal(findMissingScope(['a:*'], ['a:x', 'b:x', 'c:x']), 'b:x')
+  t.end()
+})
+
+t.test('two scopes grant everything', (t) => {
+  for (const scope of ['*', 'admin:*']) t.ok(isAdmin(['agents:run', scope]))
+  t.notOk(isAdmin(['agents:*', 'admin', 'admin:read', '**', '']))
   t.end()
 })
 
