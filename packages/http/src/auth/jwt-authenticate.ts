@@ -12,8 +12,9 @@ const NAMESPACE = '@svc/http'
 /** A verified token is good for this many milliseconds, or to its `exp`; there are at most so many of them. */
 const CACHE = { cache: 1000, cacheTTL: 60_000 }
 
-/** A claim that has the scopes; default `scopes`. */
+/** What access by scopes adds. */
 export interface JwtAuthenticateSettings {
+  /** The claim that has the scopes; default `scopes`. */
   scopeField?: string
 }
 

@@ -10,6 +10,7 @@ export interface TokenMaker {
   /** The secret, or the public key in PEM. */
   secret: string
   publicKey?: KeyObject
+  privateKey?: KeyObject
   /** Signs a payload, which may be a string that is no JSON. */
   sign(payload: unknown, header?: object): string
 }
@@ -33,8 +34,10 @@ export function toToken(header: object, payload: unknown, signOf: (input: string
   return `${input}.${signOf(input).toString('base64url')}`
 }
 
-export const hmac = (key: string | Buffer) => (input: string) =>
-  createHmac('sha256', key).update(input).digest()
+export const hmac =
+  (key: string | Buffer, digest = 'sha256') =>
+  (input: string) =>
+    createHmac(digest, key).update(input).digest()
 
 export function createTokenMaker(algorithm: 'HS256' | 'RS256' | 'PS256' | 'ES256' | 'EdDSA'): TokenMaker {
   const signed = (signOf: (input: string) => Buffer) => (payload: unknown, header?: object) =>
@@ -51,7 +54,13 @@ export function createTokenMaker(algorithm: 'HS256' | 'RS256' | 'PS256' | 'ES256
   }
   const secret = publicKey.export({ type: 'spki', format: 'pem' }).toString()
   const digest = algorithm === 'EdDSA' ? null : 'sha256'
-  return { algorithm, secret, publicKey, sign: signed((input) => sign(digest, Buffer.from(input), key)) }
+  return {
+    algorithm,
+    secret,
+    publicKey,
+    privateKey,
+    sign: signed((input) => sign(digest, Buffer.from(input), key))
+  }
 }
 
 function createPair(algorithm: 'RS256' | 'PS256' | 'ES256' | 'EdDSA') {
