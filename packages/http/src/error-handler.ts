@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { toLoggable } from '@svc/registry'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
 import { HTTP_ERR_ROUTE_NOT_FOUND } from './errors.ts'
 import type { ErrorBody, Problem } from './schemas/error-body.ts'
 import { toFault, type Fault } from './to-fault.ts'
@@ -24,14 +25,24 @@ export function handleNotFound(request: FastifyRequest, reply: FastifyReply): vo
   handleError(new HTTP_ERR_ROUTE_NOT_FOUND(request.method), request, reply)
 }
 
+/** The plugin `errorHandler`: the one shape for an app's other routes too, and for paths that match none. */
+export const errorHandler = fp(
+  async (app: FastifyInstance) => {
+    app.setErrorHandler(handleError)
+    app.setNotFoundHandler(handleNotFound)
+  },
+  { name: '@svc/http/error-handler', fastify: '5.x' }
+)
+
 /** Answers the error of a run that failed; the engine has logged it. */
 export function replyRunError(err: unknown, request: FastifyRequest, reply: FastifyReply): void {
   sendFault(toFault(err), request, reply)
 }
 
 function sendFault(fault: Fault, request: FastifyRequest, reply: FastifyReply): void {
-  const { statusCode, retryAfter } = fault
+  const { statusCode, retryAfter, challenge } = fault
   if (retryAfter !== undefined) reply.header('retry-after', Math.ceil(retryAfter))
+  if (challenge !== undefined) reply.header('www-authenticate', challenge)
   const wantsProblem = request.headers.accept?.includes(PROBLEM) === true
   reply.code(statusCode).type(wantsProblem ? PROBLEM : 'application/json; charset=utf-8')
   void reply.send(wantsProblem ? toProblem(fault, request.id) : toErrorBody(fault, request.id))

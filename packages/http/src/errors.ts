@@ -4,6 +4,12 @@ import createError from '@fastify/error'
 export const HTTP_ERR_BAD_OPTION = createError<[string]>('HTTP_ERR_BAD_OPTION', 'Bad option: %s', 500)
 /** The body or the query does not fit the schema of the route; `errors` lists what does not. */
 export const HTTP_ERR_VALIDATION = createError<[string]>('HTTP_ERR_VALIDATION', '%s', 400)
+/** `Idempotency-Key` is empty, too long, or has other characters than visible ASCII. */
+export const HTTP_ERR_BAD_IDEMPOTENCY_KEY = createError(
+  'HTTP_ERR_BAD_IDEMPOTENCY_KEY',
+  'Idempotency-Key must be 1 to 255 visible ASCII characters',
+  400
+)
 /** The body is no JSON, or JSON that is not taken. */
 export const HTTP_ERR_BAD_JSON = createError<[string]>('HTTP_ERR_BAD_JSON', 'Bad JSON: %s', 400)
 /** What was sent is not what `Content-Length` said. */
@@ -34,6 +40,8 @@ export const HTTP_ERR_MISSING_SCOPE = createError<[string]>(
 )
 /** The caller may not do this. */
 export const HTTP_ERR_FORBIDDEN = createError('HTTP_ERR_FORBIDDEN', 'This is not allowed', 403)
+/** `userId` is not the caller's own. */
+export const HTTP_ERR_FOREIGN_USER = createError('HTTP_ERR_FOREIGN_USER', 'userId must be your own', 403)
 /** The token came in a cookie, with a request that another site's page made. */
 export const HTTP_ERR_CROSS_ORIGIN = createError(
   'HTTP_ERR_CROSS_ORIGIN',
@@ -66,6 +74,8 @@ export const HTTP_ERR_UNSUPPORTED_MEDIA_TYPE = createError(
   'The body must be application/json',
   415
 )
+/** The caller came too often. */
+export const HTTP_ERR_RATE_LIMITED = createError('HTTP_ERR_RATE_LIMITED', 'Too many requests', 429)
 /** The client went away before its answer was complete; only the log says so. */
 export const HTTP_ERR_CLIENT_CLOSED = createError('HTTP_ERR_CLIENT_CLOSED', 'The client went away', 499)
 /** Something of ours failed; the log says what. */

@@ -11,7 +11,7 @@ import { HTTP_ERR_BAD_OPTION } from './errors.ts'
 import type { HttpOptions, NamedRunnables } from './options.ts'
 
 /** What this surface shows: the named runnables first, then those of the registry, looked up anew for every request. */
-export type Exposed = Pick<Registry, 'get' | 'list'>
+export type Exposed = Pick<Registry, 'get' | 'list' | 'remove'>
 
 /** Joins the named runnables with a registry. @throws HTTP_ERR_BAD_OPTION */
 export function createExposed(
@@ -23,6 +23,7 @@ export function createExposed(
   if (registry === false) return named
   return {
     get: (kind, name) => named.get(kind, name) ?? registry.get(kind, name),
+    remove: (kind, name) => named.remove(kind, name) || registry.remove(kind, name),
     list(kind) {
       const others = registry.list(kind).filter((each) => named.get(each.kind, each.name) === undefined)
       return [...named.list(kind), ...others]

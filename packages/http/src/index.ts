@@ -1,7 +1,20 @@
 export { default } from './plugin.ts'
-export { handleError as frameworkErrors } from './error-handler.ts'
+export { createJwtAuthenticate, type JwtAuthenticateSettings } from './auth/jwt-authenticate.ts'
+export {
+  JwtOptionsSchema,
+  type JwtAlgorithm,
+  type JwtKeyFunction,
+  type JwtOptions,
+  type UnverifiedToken
+} from './auth/jwt-options.ts'
+export { RbacOptionsSchema, ROUTE_SCOPES, type RbacOptions } from './auth/rbac-options.ts'
+export { readCredentials, type TokenPlace } from './auth/read-credentials.ts'
+export { checkOrigin, type OriginRequest } from './auth/check-origin.ts'
+export { createScopeAuthorize } from './auth/scope-authorize.ts'
+export { errorHandler, handleError as frameworkErrors } from './error-handler.ts'
 export { HttpOptionsSchema, type HttpMiddleware, type HttpOptions } from './options.ts'
 export { ErrorBodySchema, ProblemSchema, type ErrorBody, type Problem } from './schemas/error-body.ts'
+export { requestLogging } from './request-logging.ts'
 export { RunBodySchema, type RunBody } from './schemas/run-body.ts'
 export { RunListSchema, RunQuerySchema, type RunList } from './schemas/run-list.ts'
 export * from './errors.ts'

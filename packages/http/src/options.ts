@@ -1,7 +1,19 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { requireOptions, type Registry, type Runnable, type RunnableDefinition } from '@svc/registry'
+import {
+  requireOptions,
+  type Authenticate,
+  type Authorize,
+  type Registry,
+  type Runnable,
+  type RunnableDefinition
+} from '@svc/registry'
 import type { onRequestHookHandler, preHandlerHookHandler, RegisterOptions } from 'fastify'
+import type { FastifyCorsOptions } from '@fastify/cors'
+import type { RateLimitPluginOptions } from '@fastify/rate-limit'
+import { JwtOptionsSchema } from './auth/jwt-options.ts'
+import { RbacOptionsSchema } from './auth/rbac-options.ts'
 import { HTTP_ERR_BAD_OPTION } from './errors.ts'
+import { DEFAULT_PROVIDER_KEY_HEADERS } from './provider-keys.ts'
 import { OnDisconnectSchema, type OnDisconnect } from './schemas/run-body.ts'
 
 /** Hooks that run before every route of the plugin. */
@@ -16,6 +28,7 @@ export type NamedRunnables =
 
 const anything = Type.Unknown()
 const fn = Type.Function([], anything)
+const anyObject = Type.Object({})
 const named = (kind: string) =>
   Type.Optional(
     Type.Unsafe<NamedRunnables>(
@@ -44,6 +57,38 @@ export const HttpOptionsSchema = Type.Object(
           description: 'Where else to look up runnables; `false`: nowhere; default `fastify.registry`'
         })
       )
+    ),
+    jwt: Type.Optional(JwtOptionsSchema),
+    authenticate: Type.Optional(
+      Type.Unsafe<Authenticate>({ ...fn, description: 'Credentials → principal, instead of `jwt`' })
+    ),
+    rbac: Type.Optional(RbacOptionsSchema),
+    authorize: Type.Optional(
+      Type.Unsafe<Authorize>({ ...fn, description: 'Who may do what to which runnable, instead of `rbac`' })
+    ),
+    admin: Type.Optional(
+      Type.Boolean({
+        description: 'Whether there are `/admin` routes; default: where there is authentication'
+      })
+    ),
+    cors: Type.Optional(
+      Type.Unsafe<boolean | FastifyCorsOptions>(
+        Type.Union([Type.Boolean(), anyObject], {
+          description: '`true`: pages of every origin, without credentials; or options of `@fastify/cors`'
+        })
+      )
+    ),
+    rateLimit: Type.Optional(
+      Type.Unsafe<RateLimitPluginOptions>({
+        ...anyObject,
+        description: 'Options of `@fastify/rate-limit`; default: no limit'
+      })
+    ),
+    providerKeyHeaders: Type.Optional(
+      Type.Record(Type.String({ pattern: '^[a-z0-9-]+$' }), Type.String({ minLength: 1 }), {
+        additionalProperties: false,
+        description: 'Header, in lower case → the provider whose key it holds, besides `x-api-key`'
+      })
     ),
     middleware: Type.Optional(
       Type.Unsafe<HttpMiddleware | readonly HttpMiddleware[]>(
@@ -91,7 +136,10 @@ export type HttpOptions = Static<typeof HttpOptionsSchema>
 export function resolveOptions(given: HttpOptions & RegisterOptions) {
   const { prefix, logLevel, logSerializers, ...options } = given
   requireOptions(HttpOptionsSchema, options, HTTP_ERR_BAD_OPTION)
-  const { limits, middleware: hooks = [] } = options
+  const { limits, middleware: hooks = [], jwt, authenticate } = options
+  const hasAuthentication = jwt !== undefined || authenticate !== undefined
+  if (options.admin === true && !hasAuthentication)
+    throw new HTTP_ERR_BAD_OPTION('admin: it needs jwt or authenticate, to know who calls')
   // Of Fastify itself, for the scope that the routes live in.
   const registerOptions: RegisterOptions = {
     ...(prefix !== undefined && { prefix }),
@@ -105,6 +153,8 @@ export function resolveOptions(given: HttpOptions & RegisterOptions) {
     jsonDepth: limits?.jsonDepth ?? 64,
     onDisconnect: options.onDisconnect ?? 'cancel',
     heartbeat: options.heartbeat ?? 15_000,
+    admin: options.admin ?? hasAuthentication,
+    providerKeyHeaders: options.providerKeyHeaders ?? DEFAULT_PROVIDER_KEY_HEADERS,
     registerOptions
   }
 }

@@ -1,11 +1,16 @@
 import registry from '@svc/registry'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
-import { requirePrincipal } from './auth/require-principal.ts'
+import { createPolicy } from './auth/policy.ts'
+import { requireAccess } from './auth/require-access.ts'
+import { allowOrigins } from './cors.ts'
 import { handleError, handleNotFound } from './error-handler.ts'
 import { createExposed } from './exposed.ts'
 import { OpenReplies } from './open-replies.ts'
 import { resolveOptions, type HttpMiddleware, type HttpOptions } from './options.ts'
+import { limitRate } from './rate-limit.ts'
+import { adminRoutes } from './routes/admin.ts'
+import { approvalsRoutes } from './routes/approvals.ts'
 import { healthRoutes } from './routes/health.ts'
 import { listRoutes } from './routes/list.ts'
 import { runRoutes } from './routes/run.ts'
@@ -17,13 +22,15 @@ import { compileValidator, formatValidationErrors } from './validator.ts'
 
 /** Agents, teams and workflows over HTTP: the run engine comes along where it is not there yet. */
 async function http(app: FastifyInstance, options: HttpOptions & RegisterOptions): Promise<void> {
-  const { registerOptions, bodyLimit, jsonDepth, middleware, onDisconnect, heartbeat, ...settings } =
-    resolveOptions(options)
+  const settings = resolveOptions(options)
+  const { registerOptions, bodyLimit, jsonDepth, middleware, onDisconnect, heartbeat } = settings
+  const { admin, cors, rateLimit, providerKeyHeaders } = settings
   if (!app.hasPlugin('@svc/registry')) await app.register(registry)
 
   const exposed = createExposed(settings, settings.registry ?? app.registry)
+  const policy = await createPolicy(settings)
   const replies = new OpenReplies()
-  const surface = { runs: app.runs, exposed, replies, onDisconnect, heartbeat }
+  const surface = { runs: app.runs, exposed, policy, replies, onDisconnect, heartbeat, providerKeyHeaders }
 
   // The scope is its own world: nothing in it changes the app.
   await app.register(async (plain) => {
@@ -41,13 +48,17 @@ async function http(app: FastifyInstance, options: HttpOptions & RegisterOptions
     scope.setSchemaErrorFormatter(formatValidationErrors)
     scope.setSerializerCompiler(() => JSON.stringify)
 
-    requirePrincipal(scope)
+    if (cors) await allowOrigins(scope, cors)
+    requireAccess(scope, policy)
+    if (rateLimit) await limitRate(scope, rateLimit)
     for (const each of middleware) addMiddleware(scope, each)
 
     runRoutes(scope, surface)
     streamRoutes(scope, surface)
     listRoutes(scope, surface)
     runsRoutes(scope, surface)
+    approvalsRoutes(scope, surface)
+    if (admin) adminRoutes(scope, surface)
     healthRoutes(scope, surface)
 
     scope.addHook('preClose', () => replies.close())

@@ -1,36 +1,60 @@
 import type { Run, RunnableKind } from '@svc/registry'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { HTTP_ERR_UNKNOWN_RUNNABLE } from './errors.ts'
+import { HTTP_ERR_FOREIGN_USER, HTTP_ERR_UNKNOWN_RUNNABLE } from './errors.ts'
+import { ProviderKeys } from './provider-keys.ts'
 import type { RunBody } from './schemas/run-body.ts'
+import { readStartKey } from './start-key.ts'
 import type { Surface } from './surface.ts'
 
 /** A request for a run, validated. */
-export type RunRequest = Pick<FastifyRequest, 'principal' | 'log'> & {
+export type RunRequest = Pick<FastifyRequest, 'principal' | 'log' | 'headers' | 'url'> & {
   params: { name: string }
   body: RunBody
 }
 
 /**
- * Starts the run that a request asks for, named in `x-run-id`, and ends it when the client goes away, unless it is to go on.
- * @throws HTTP_ERR_UNKNOWN_RUNNABLE, and what `RunEngine.start` throws
+ * Starts the run that a request asks for, named in `x-run-id`. With an `Idempotency-Key` that was used before it is the
+ * run of that time, and `idempotency-replayed` says so.
+ * @throws HTTP_ERR_UNKNOWN_RUNNABLE, HTTP_ERR_FOREIGN_USER, HTTP_ERR_BAD_IDEMPOTENCY_KEY, and what `RunEngine.start` throws
  */
 export async function startRun(
-  { runs, exposed, replies, onDisconnect }: Surface,
+  { runs, exposed, policy, providerKeyHeaders }: Surface,
   kind: RunnableKind,
-  { params, body, principal, log }: RunRequest,
+  { params, body, principal, log, headers, url }: RunRequest,
   reply: FastifyReply
 ): Promise<Run> {
   const runnable = exposed.get(kind, params.name)
   if (runnable === undefined) throw new HTTP_ERR_UNKNOWN_RUNNABLE(kind, params.name)
-  const { input, sessionId, userId, apiKey } = body
+  const { apiKey, ...asked } = body
+  const { input, sessionId, userId } = asked
+  if (userId !== undefined && !policy.allowsUser(principal, userId)) throw new HTTP_ERR_FOREIGN_USER()
+
+  const keys = new ProviderKeys(headers, apiKey, providerKeyHeaders)
   const run = await runs.start(runnable, input, {
     sessionId,
     userId,
     principal,
     log,
-    apiKey: apiKey === undefined ? undefined : () => apiKey
+    apiKey: (provider) => keys.find(provider),
+    authorize: policy.authorize,
+    startKey: readStartKey(headers['idempotency-key'], pathOf(url), asked)
   })
   reply.header('x-run-id', run.runId)
-  replies.add(reply, (body.onDisconnect ?? onDisconnect) === 'cancel' ? run : undefined)
+  if (run.replayed) reply.header('idempotency-replayed', 'true')
   return run
+}
+
+/** Ends the run when the client goes away, unless it is to go on, or another client started it. */
+export function tieToClient(
+  { replies, onDisconnect }: Surface,
+  run: Run,
+  body: RunBody,
+  reply: FastifyReply
+): void {
+  const cancels = (body.onDisconnect ?? onDisconnect) === 'cancel' && !run.replayed
+  replies.add(reply, cancels ? run : undefined)
+}
+
+function pathOf(url: string): string {
+  return url.split('?', 1)[0]!
 }

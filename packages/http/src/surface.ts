@@ -1,4 +1,5 @@
 import type { RunEngine } from '@svc/registry'
+import type { Policy } from './auth/policy.ts'
 import type { Exposed } from './exposed.ts'
 import type { OpenReplies } from './open-replies.ts'
 import type { OnDisconnect } from './schemas/run-body.ts'
@@ -7,9 +8,12 @@ import type { OnDisconnect } from './schemas/run-body.ts'
 export interface Surface {
   readonly runs: RunEngine
   readonly exposed: Exposed
+  readonly policy: Policy
   readonly replies: OpenReplies
   /** Where the body of a run does not say. */
   readonly onDisconnect: OnDisconnect
   /** Milliseconds between comments on a silent event stream. */
   readonly heartbeat: number
+  /** Header, in lower case → the provider whose key it holds. */
+  readonly providerKeyHeaders: Readonly<Record<string, string>>
 }

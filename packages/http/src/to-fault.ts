@@ -9,6 +9,7 @@ import {
   HTTP_ERR_UNSUPPORTED_MEDIA_TYPE,
   HTTP_ERR_URL_TOO_LONG
 } from './errors.ts'
+import { toChallenge } from './auth/challenge.ts'
 import type { ErrorBody } from './schemas/error-body.ts'
 
 /** An error as clients may know it. */
@@ -19,6 +20,8 @@ export interface Fault {
   errors?: ErrorBody['errors']
   /** Seconds. */
   retryAfter?: number
+  /** For `WWW-Authenticate`. */
+  challenge?: string
 }
 
 // What Fastify itself finds wrong with a request.
@@ -44,11 +47,13 @@ export function toFault(err: unknown): Fault {
   const { code, message, statusCode, retryAfter } = toStoredError(err)
   if (code === thrown['code']) {
     const errors = thrown['errors'] as ErrorBody['errors']
+    const challenge = toChallenge(err)
     return {
       statusCode,
       code,
       message,
       ...(errors && { errors }),
+      ...(challenge !== undefined && { challenge }),
       ...(retryAfter !== undefined && { retryAfter })
     }
   }

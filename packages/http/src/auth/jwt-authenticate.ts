@@ -1,13 +1,12 @@
-import type { FastifyJWTOptions, JWT } from '@fastify/jwt'
+import type { FastifyJWTOptions } from '@fastify/jwt'
 import { isPromise, type Authenticate, type Credentials, type Principal } from '@svc/registry'
-import type { FastifyInstance } from 'fastify'
+import Fastify from 'fastify'
 import { HTTP_ERR_INVALID_TOKEN, HTTP_ERR_JWT_NOT_INSTALLED, HTTP_ERR_KEYS_UNAVAILABLE } from '../errors.ts'
 import { resolveJwtOptions, type JwtKeyFunction, type JwtOptions } from './jwt-options.ts'
 import { toPrincipal, type VerifiedToken } from './to-principal.ts'
 
 /** Longest token that is looked at, in characters. */
 const MAX_TOKEN_LENGTH = 16_384
-const NAMESPACE = '@svc/http'
 
 /** A verified token is good for this many milliseconds, or to its `exp`; there are at most so many of them. */
 const CACHE = { cache: 1000, cacheTTL: 60_000 }
@@ -19,20 +18,19 @@ export interface JwtAuthenticateSettings {
 }
 
 /**
- * Authentication by JSON Web Tokens (RFC 7519). Several may live in one app, beside the app's own `@fastify/jwt`.
+ * Authentication by JSON Web Tokens (RFC 7519), before there is an app, and for several of them.
  * The function gives null for no token, and throws HTTP_ERR_INVALID_TOKEN for every bad one, or
  * HTTP_ERR_KEYS_UNAVAILABLE when there is no key to verify it with.
  * @throws HTTP_ERR_BAD_OPTION
  * @throws HTTP_ERR_JWT_NOT_INSTALLED
  */
 export async function createJwtAuthenticate(
-  app: FastifyInstance,
   options: JwtOptions,
   { scopeField = 'scopes' }: JwtAuthenticateSettings = {}
 ): Promise<Authenticate> {
   const { key, algorithm, issuer, audience, extractFrom, cookieName } = resolveJwtOptions(options)
   const required = { exp: true, aud: audience !== undefined, iss: issuer !== undefined }
-  const verify = await createVerify(app, {
+  const verify = await createVerify({
     secret: { public: typeof key === 'function' ? toKeyFetcher(key) : key },
     verify: {
       ...CACHE,
@@ -77,15 +75,11 @@ export async function createJwtAuthenticate(
 
 type Verify = (token: string) => VerifiedToken | Promise<VerifiedToken>
 
-async function createVerify(app: FastifyInstance, options: FastifyJWTOptions): Promise<Verify> {
-  const plugin = await loadPlugin()
-  const verifiers: Record<string, JWT> = Object.create(null)
-  await app.register(async (scope) => {
-    // Hides the app's own `jwt`: a namespace would be added to that.
-    Object.defineProperty(scope, 'jwt', { value: verifiers })
-    await scope.register(plugin, { ...options, namespace: NAMESPACE })
-  })
-  return (verifiers[NAMESPACE] as JWT).verify
+// It verifies within an app of its own, so that the user's app may have its own `jwt`, or none.
+async function createVerify(options: FastifyJWTOptions): Promise<Verify> {
+  const app = Fastify()
+  await app.register(await loadPlugin(), options)
+  return app.jwt.verify
 }
 
 async function loadPlugin() {

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { RUNNABLE_KINDS, RunnableMetadataSchema } from '@svc/registry'
+import { RUNNABLE_KINDS, RunnableMetadataSchema, type Principal, type RunnableKind } from '@svc/registry'
 import { HTTP_ERR_UNKNOWN_RUNNABLE } from '../errors.ts'
 import { NameParamsSchema } from '../schemas/path-params.ts'
 import { RegistrySchema } from '../schemas/registry.ts'
@@ -7,28 +7,41 @@ import type { Surface } from '../surface.ts'
 import { toMetadata } from '../to-metadata.ts'
 import type { HttpScope } from '../type-provider.ts'
 
-/** `GET /agents`, `GET /agents/:name` and their like, and `GET /registry`: what there is to run. */
-export function listRoutes(scope: HttpScope, { exposed }: Surface): void {
+/** `GET /agents`, `GET /agents/:name` and their like, and `GET /registry`: what there is that the caller may read. */
+export function listRoutes(scope: HttpScope, { exposed, policy }: Surface): void {
   const all = { response: { 200: Type.Array(RunnableMetadataSchema) } }
   const one = { params: NameParamsSchema, response: { 200: RunnableMetadataSchema } }
+  const names = { response: { 200: RegistrySchema } }
 
   for (const kind of RUNNABLE_KINDS) {
-    scope.get(`/${kind}s`, { schema: all }, async () => exposed.list(kind).map(toMetadata))
+    const config = { access: { action: 'read', kind } } as const
+    scope.get(`/${kind}s`, { schema: all, config }, async ({ principal }) =>
+      (await readable(kind, principal)).map(toMetadata)
+    )
 
-    scope.get(`/${kind}s/:name`, { schema: one }, async ({ params }) => {
+    scope.get(`/${kind}s/:name`, { schema: one, config }, async ({ params }) => {
       const runnable = exposed.get(kind, params.name)
       if (runnable === undefined) throw new HTTP_ERR_UNKNOWN_RUNNABLE(kind, params.name)
       return toMetadata(runnable)
     })
   }
 
-  scope.get('/registry', { schema: { response: { 200: RegistrySchema } } }, async () => ({
-    agents: namesOf('agent'),
-    teams: namesOf('team'),
-    workflows: namesOf('workflow')
+  const config = { access: 'authenticated' } as const
+  scope.get('/registry', { schema: names, config }, async ({ principal }) => ({
+    agents: await namesOf('agent', principal),
+    teams: await namesOf('team', principal),
+    workflows: await namesOf('workflow', principal)
   }))
 
-  function namesOf(kind: (typeof RUNNABLE_KINDS)[number]): string[] {
-    return exposed.list(kind).map(({ name }) => name)
+  async function readable(kind: RunnableKind, principal: Principal) {
+    const found = exposed.list(kind)
+    const decisions = await Promise.all(
+      found.map(async ({ name }) => policy.authorize(principal, 'read', { kind, name }))
+    )
+    return found.filter((_, index) => decisions[index]!.allowed)
+  }
+
+  async function namesOf(kind: RunnableKind, principal: Principal): Promise<string[]> {
+    return (await readable(kind, principal)).map(({ name }) => name)
   }
 }

@@ -3,7 +3,7 @@ import { isTerminalPart, RunRecordSchema, toRunRecord } from '@svc/registry'
 import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
 import { requireRun } from '../auth/require-run.ts'
 import { HTTP_ERR_BAD_LAST_EVENT_ID } from '../errors.ts'
-import { listRuns } from '../list-runs.ts'
+import { findRuns } from '../find-runs.ts'
 import { RunParamsSchema } from '../schemas/path-params.ts'
 import { RunListSchema, RunQuerySchema } from '../schemas/run-list.ts'
 import type { Surface } from '../surface.ts'
@@ -12,28 +12,29 @@ import type { HttpScope } from '../type-provider.ts'
 /** `/runs`: list one's own, look at one, follow it, cancel it. */
 export function runsRoutes(scope: HttpScope, surface: Surface): void {
   const { runs, replies, heartbeat } = surface
+  const config = { access: 'authenticated' } as const
+  const list = { querystring: RunQuerySchema, response: { 200: RunListSchema } }
   const record = { params: RunParamsSchema, response: { 200: RunRecordSchema } }
   const watch = {
     params: RunParamsSchema,
     querystring: Type.Object({ after: Type.Optional(Type.String()) })
   }
 
-  scope.get(
-    '/runs',
-    { schema: { querystring: RunQuerySchema, response: { 200: RunListSchema } } },
-    (request) => listRuns(surface, request.principal, request.query)
-  )
+  scope.get('/runs', { schema: list, config }, async ({ principal, query }) => {
+    const page = await findRuns(surface, { ...query, owner: principal.sub })
+    return { ...page, runs: page.runs.map(toRunRecord) }
+  })
 
-  scope.get('/runs/:runId', { schema: record }, async ({ params, principal }) =>
+  scope.get('/runs/:runId', { schema: record, config }, async ({ params, principal }) =>
     toRunRecord(await requireRun(surface, params.runId, principal))
   )
 
-  scope.post('/runs/:runId/cancel', { schema: record }, async ({ params, principal }) => {
+  scope.post('/runs/:runId/cancel', { schema: record, config }, async ({ params, principal }) => {
     const { runId } = await requireRun(surface, params.runId, principal)
     return toRunRecord(await runs.cancel(runId))
   })
 
-  scope.get('/runs/:runId/stream', { schema: watch }, async (request, reply) => {
+  scope.get('/runs/:runId/stream', { schema: watch, config }, async (request, reply) => {
     const { runId } = await requireRun(surface, request.params.runId, request.principal)
     const after = requireSeq(request.headers['last-event-id'] ?? request.query.after ?? '0')
     // The client has all of it: this status tells an EventSource not to come back.

@@ -99,7 +99,7 @@ for (const algorithm of ['HS256', 'RS256', 'PS256', 'ES256', 'EdDSA'] as const) 
     const maker = createTokenMaker(algorithm)
     const { secret } = maker
     for (const key of [secret, async () => secret]) {
-      const { ask } = await buildAuthenticate(t, { secret: key, algorithm, audience: aud, issuer: iss })
+      const { ask } = await buildAuthenticate({ secret: key, algorithm, audience: aud, issuer: iss })
       t.match(await ask(maker.sign(good())), { sub: 'ann' })
       t.match(await ask(maker.sign(good({ more: 'x'.repeat(11_000) }))), { sub: 'ann' }, 'under 16 KiB')
       await refuseAll(t, ask, badTokens(maker))
@@ -132,10 +132,10 @@ for (const algorithm of ['RS256', 'PS256', 'ES256', 'EdDSA'] as const) {
       bad[`${says}, under its own name`] = toToken({ alg: algorithm }, good(), hmac(key))
     }
     for (const key of [secret, async () => secret]) {
-      const { ask } = await buildAuthenticate(t, { secret: key, algorithm })
+      const { ask } = await buildAuthenticate({ secret: key, algorithm })
       await refuseAll(t, ask, bad)
     }
-    const { ask } = await buildAuthenticate(t, { secret: () => secret, algorithm: 'HS256' })
+    const { ask } = await buildAuthenticate({ secret: () => secret, algorithm: 'HS256' })
     await refuseAll(t, ask, { 'a key function that gives a public key for HS256': bad['pem'] as string })
   })
 }
@@ -153,9 +153,9 @@ t.test('another algorithm of the same key is refused', async (t) => {
   for (const [name, [secret, token]] of Object.entries(tokens)) {
     const algorithm = secret === hs.secret ? 'HS256' : 'RS256'
     for (const key of [secret, () => secret]) {
-      const its = await buildAuthenticate(t, { secret: key, algorithm: name as JwtAlgorithm })
+      const its = await buildAuthenticate({ secret: key, algorithm: name as JwtAlgorithm })
       t.match(await its.ask(token), { sub: 'ann' }, `${name} is good for itself`)
-      const { ask } = await buildAuthenticate(t, { secret: key, algorithm })
+      const { ask } = await buildAuthenticate({ secret: key, algorithm })
       await refuseAll(t, ask, { [`${name} for ${algorithm}`]: token })
     }
   }
@@ -163,7 +163,7 @@ t.test('another algorithm of the same key is refused', async (t) => {
 
 t.test('the reason is a word for the log, and holds nothing of the token', async (t) => {
   const maker = createTokenMaker('HS256')
-  const { ask } = await buildAuthenticate(t, { secret: maker.secret })
+  const { ask } = await buildAuthenticate({ secret: maker.secret })
   for (const token of [maker.sign('["private"]'), maker.sign('private'), maker.sign(claims({ sub: '' }))]) {
     const err: unknown = await ask(token).catch((err: unknown) => err)
     t.match(err, { message: 'The token is not valid', cause: /./ })

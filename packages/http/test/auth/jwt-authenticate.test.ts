@@ -10,7 +10,7 @@ import { buildAuthenticate, claims, createTokenMaker, inOneHour, toCredentials }
 const maker = createTokenMaker('HS256')
 
 t.test('a good token is a principal', async (t) => {
-  const { ask } = await buildAuthenticate(t, { secret: maker.secret })
+  const { ask } = await buildAuthenticate({ secret: maker.secret })
   const payload = claims({ team: { name: 'x', of: [{ y: 1 }] }, iat: 1, nbf: 1 })
   const principal = await ask(maker.sign(payload))
   t.strictSame(principal, { sub: 'ann', scopes: ['agents:run'], exp: payload.exp, claims: payload })
@@ -20,12 +20,12 @@ t.test('a good token is a principal', async (t) => {
 })
 
 t.test('no token is nobody', async (t) => {
-  const { ask } = await buildAuthenticate(t, { secret: maker.secret })
+  const { ask } = await buildAuthenticate({ secret: maker.secret })
   t.equal(await ask(), null)
 })
 
 t.test('what another library signs is taken', async (t) => {
-  const { ask } = await buildAuthenticate(t, {
+  const { ask } = await buildAuthenticate({
     secret: maker.secret,
     issuer: 'https://issuer',
     audience: ['us', 'them']
@@ -43,16 +43,16 @@ t.test('what another library signs is taken', async (t) => {
 })
 
 t.test('scopes are read where they are said to be', async (t) => {
-  const { ask } = await buildAuthenticate(t, { secret: maker.secret }, { scopeField: 'scope' })
+  const { ask } = await buildAuthenticate({ secret: maker.secret }, { scopeField: 'scope' })
   t.strictSame((await ask(maker.sign(claims({ scope: 'a b' }))))?.scopes, ['a', 'b'])
   t.strictSame((await ask(maker.sign(claims())))?.scopes, [])
-  const odd = await buildAuthenticate(t, { secret: maker.secret }, { scopeField: 'constructor' })
+  const odd = await buildAuthenticate({ secret: maker.secret }, { scopeField: 'constructor' })
   t.strictSame((await odd.ask(maker.sign(claims())))?.scopes, [])
 })
 
 t.test('a key function gets the header, and may be slow', async (t) => {
   const seen: unknown[] = []
-  const { ask } = await buildAuthenticate(t, {
+  const { ask } = await buildAuthenticate({
     secret: async ({ header, payload }) => {
       seen.push([header['kid'], payload['sub']])
       if (header['kid'] !== 'a') throw new Error('no such key')
@@ -66,12 +66,12 @@ t.test('a key function gets the header, and may be slow', async (t) => {
 
 t.test('a key function may give nothing, or say that its store is away', async (t) => {
   for (const key of ['', undefined, null, Buffer.alloc(0), {}]) {
-    const { ask } = await buildAuthenticate(t, { secret: () => key as string })
+    const { ask } = await buildAuthenticate({ secret: () => key as string })
     await t.rejects(ask(maker.sign(claims())), { code: 'HTTP_ERR_INVALID_TOKEN' }, JSON.stringify(key))
     const unsigned = `${maker.sign(claims()).split('.', 2).join('.')}.`
     await t.rejects(ask(unsigned), { code: 'HTTP_ERR_INVALID_TOKEN' }, 'unsigned')
   }
-  const { ask } = await buildAuthenticate(t, {
+  const { ask } = await buildAuthenticate({
     secret: () => {
       throw Object.assign(new Error('connection refused'), { statusCode: 502 })
     }
@@ -81,7 +81,7 @@ t.test('a key function may give nothing, or say that its store is away', async (
 
 t.test('a token that was good is refused once it is expired', async (t) => {
   for (const secret of [maker.secret, () => maker.secret]) {
-    const { ask } = await buildAuthenticate(t, { secret })
+    const { ask } = await buildAuthenticate({ secret })
     const exp = Math.ceil(Date.now() / 1000) + 1
     const token = maker.sign(claims({ exp }))
     const first = await ask(token)
@@ -92,7 +92,7 @@ t.test('a token that was good is refused once it is expired', async (t) => {
 })
 
 t.test('many tokens at once are each one’s own', async (t) => {
-  const { ask } = await buildAuthenticate(t, { secret: () => Promise.resolve(maker.secret) })
+  const { ask } = await buildAuthenticate({ secret: () => Promise.resolve(maker.secret) })
   const subs = Array.from({ length: 1500 }, (_, i) => `user-${i}`)
   const tokens = subs.map((sub) => maker.sign(claims({ sub })))
   for (let round = 0; round < 2; round++) {
@@ -111,8 +111,8 @@ t.test('two in one app do not know each other, nor the app’s own', async (t) =
     t.teardown(() => app.close())
     const host = () => app.register(jwtPlugin, { secret: 'of the host' })
     if (isFirst) await host()
-    const one = await createJwtAuthenticate(app, { secret: maker.secret })
-    const two = await createJwtAuthenticate(app, { secret: other.secret, algorithm: 'ES256' })
+    const one = await createJwtAuthenticate({ secret: maker.secret })
+    const two = await createJwtAuthenticate({ secret: other.secret, algorithm: 'ES256' })
     if (!isFirst) await host()
     app.get('/', (request) => request.jwtVerify())
     await app.ready()
@@ -138,11 +138,11 @@ t.test('two in one app do not know each other, nor the app’s own', async (t) =
 
 t.test('its schemes say where the token is', async (t) => {
   const { secret } = maker
-  const header = await buildAuthenticate(t, { secret })
+  const header = await buildAuthenticate({ secret })
   t.strictSame(header.authenticate.schemes, {
     bearerAuth: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }
   })
-  const cookie = await buildAuthenticate(t, { secret, extractFrom: 'cookie', cookieName: 'session' })
+  const cookie = await buildAuthenticate({ secret, extractFrom: 'cookie', cookieName: 'session' })
   t.strictSame(cookie.authenticate.schemes, { cookieAuth: { type: 'apiKey', in: 'cookie', name: 'session' } })
 })
 
@@ -154,6 +154,5 @@ t.test('without @fastify/jwt it says what to install', async (t) => {
     }
   })
   t.teardown(() => hooks.deregister())
-  const app = Fastify()
-  await t.rejects(createJwtAuthenticate(app, { secret: 'x' }), HTTP_ERR_JWT_NOT_INSTALLED)
+  await t.rejects(createJwtAuthenticate({ secret: 'x' }), HTTP_ERR_JWT_NOT_INSTALLED)
 })

@@ -56,7 +56,7 @@ for (const algorithm of ['RS256', 'PS256', 'ES256', 'EdDSA'] as const) {
   t.test(`${algorithm}: keys come from the set, and rotate`, async (t) => {
     const [first, second] = [createTokenMaker(algorithm), createTokenMaker(algorithm)]
     const served = await serveKeys(t, toJwk(first, { kid: 'first', use: 'sig', alg: algorithm }))
-    const { ask } = await buildAuthenticate(t, { jwksUrl: served.url, algorithm })
+    const { ask } = await buildAuthenticate({ jwksUrl: served.url, algorithm })
     t.equal(served.fetches, 0, 'not before they are needed')
     const old = first.sign(claims(), { kid: 'first' })
     t.match(await ask(old), { sub: 'ann' })
@@ -119,11 +119,11 @@ t.test('a server that is away, or answers with something else, is 503', async (t
   }
   for (const [says, answer] of Object.entries(answers)) {
     served.answer = answer
-    const { ask } = await buildAuthenticate(t, { jwksUrl: served.url, algorithm: 'RS256' })
+    const { ask } = await buildAuthenticate({ jwksUrl: served.url, algorithm: 'RS256' })
     for (let i = 0; i < 8; i++) await t.rejects(ask(one.sign(claims())), UNAVAILABLE, says)
     await t.rejects(ask(createTokenMaker('HS256').sign(claims())), INVALID, `${says}: bad in any case`)
   }
-  const { ask } = await buildAuthenticate(t, { jwksUrl: 'http://127.0.0.1:1/keys', algorithm: 'RS256' })
+  const { ask } = await buildAuthenticate({ jwksUrl: 'http://127.0.0.1:1/keys', algorithm: 'RS256' })
   await t.rejects(ask(one.sign(claims())), UNAVAILABLE)
 })
 
@@ -131,7 +131,7 @@ t.test('a server that is back is used at once', async (t) => {
   const served = await serveKeys(t, toJwk(one, { kid: 'a' }))
   const { answer } = served
   served.answer = (response) => response.destroy()
-  const { ask } = await buildAuthenticate(t, { jwksUrl: served.url, algorithm: 'RS256' })
+  const { ask } = await buildAuthenticate({ jwksUrl: served.url, algorithm: 'RS256' })
   const token = one.sign(claims(), { kid: 'a' })
   await t.rejects(ask(token), UNAVAILABLE)
   served.answer = answer

@@ -1,9 +1,8 @@
-import { RUNNABLE_KINDS, type Action, type RunnableKind } from '@svc/registry'
+import { grantsScope as grants, RUNNABLE_KINDS, type Action, type RunnableKind } from '@svc/registry'
 import * as fc from 'fast-check'
 import t from 'tap'
 import type { RbacOptions } from '../../src/auth/rbac-options.ts'
 import { createScopeAuthorize } from '../../src/auth/scope-authorize.ts'
-import { grants } from '../../src/auth/scopes.ts'
 
 const ACTIONS: readonly Action[] = ['run', 'read', 'answer', 'admin']
 const allowed = { allowed: true }

@@ -1,6 +1,5 @@
 import { createHmac, generateKeyPairSync, sign, type KeyObject } from 'node:crypto'
-import type { Authenticate, Credentials } from '@svc/registry'
-import Fastify, { type FastifyInstance } from 'fastify'
+import type { Credentials } from '@svc/registry'
 import { createJwtAuthenticate, type JwtAuthenticateSettings } from '../../src/auth/jwt-authenticate.ts'
 import type { JwtAlgorithm, JwtOptions } from '../../src/auth/jwt-options.ts'
 
@@ -69,20 +68,10 @@ function createPair(algorithm: 'RS256' | 'PS256' | 'ES256' | 'EdDSA') {
   return generateKeyPairSync('rsa', { modulusLength: 2048 })
 }
 
-/** Makes an authenticate that lives in an app of its own, and asks it by token. */
-export async function buildAuthenticate(
-  t: { teardown(fn: () => unknown): unknown },
-  options: JwtOptions,
-  settings?: JwtAuthenticateSettings,
-  before?: (app: FastifyInstance) => unknown
-) {
-  const app = Fastify()
-  t.teardown(() => app.close())
-  await before?.(app)
-  const authenticate: Authenticate = await createJwtAuthenticate(app, options, settings)
-  await app.ready()
-  const ask = async (token?: string) => authenticate(toCredentials(token))
-  return { app, authenticate, ask }
+/** Makes an authenticate, and asks it by token. */
+export async function buildAuthenticate(options: JwtOptions, settings?: JwtAuthenticateSettings) {
+  const authenticate = await createJwtAuthenticate(options, settings)
+  return { authenticate, ask: async (token?: string) => authenticate(toCredentials(token)) }
 }
 
 export function toCredentials(token?: string): Credentials {

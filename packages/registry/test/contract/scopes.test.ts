@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import t from 'tap'
-import { findMissingScope, grants, isAdmin } from '../../src/auth/scopes.ts'
+import { findMissingScope, grantsScope, isAdmin } from '@svc/registry'
 
 t.test('a scope grants itself, a segment or everything', (t) => {
   const cases: [held: string, wanted: string, isGranted: boolean][] = [
@@ -35,7 +35,7 @@ t.test('a scope grants itself, a segment or everything', (t) => {
     ['__proto__', 'constructor', false]
   ]
   for (const [held, wanted, isGranted] of cases)
-    t.equal(grants([held], wanted), isGranted, `"${held}" for "${wanted}"`)
+    t.equal(grantsScope([held], wanted), isGranted, `"${held}" for "${wanted}"`)
   t.end()
 })
 
@@ -52,7 +52,7 @@ t.test('two scopes grant everything', (t) => {
   t.end()
 })
 
-t.test('a scope grants exactly what the rule says', (t) => {
+t.test('a scope grantsScope exactly what the rule says', (t) => {
   const segment = fc.constantFrom('agents', 'teams', 'admin', 'agent', '*', 'a*', '')
   const action = fc.constantFrom('run', 'read', 'r*', '*', 'run:x', '')
   const scope = fc.oneof(
@@ -68,7 +68,7 @@ t.test('a scope grants exactly what the rule says', (t) => {
   fc.assert(
     fc.property(fc.array(scope, { maxLength: 4 }), scope, (held, wanted) => {
       const isGranted = held.some((each) => isGrantedBy(each, wanted))
-      return grants(held, wanted) === isGranted
+      return grantsScope(held, wanted) === isGranted
     }),
     { numRuns: 5000 }
   )

@@ -1,0 +1,74 @@
+import { isAdmin, type Authenticate, type Authorize, type Awaitable, type Principal } from '@svc/registry'
+import type { FastifyRequest } from 'fastify'
+import { HTTP_ERR_BAD_OPTION, HTTP_ERR_INVALID_TOKEN, HTTP_ERR_NO_TOKEN } from '../errors.ts'
+import type { HttpOptions } from '../options.ts'
+import { checkOrigin } from './check-origin.ts'
+import { createJwtAuthenticate } from './jwt-authenticate.ts'
+import { ROUTE_SCOPES, resolveRbacOptions, type RbacRules } from './rbac-options.ts'
+import { readCredentials } from './read-credentials.ts'
+import { createScopeAuthorize } from './scope-authorize.ts'
+
+/** Who calls, and what they may do: one for all routes of the plugin. */
+export interface Policy {
+  /** Undefined where there are no credentials to ask for. */
+  readonly identify: ((request: FastifyRequest) => Awaitable<Principal>) | undefined
+  readonly authorize: Authorize
+  /** The scopes that each route needs: without `rbac` only those for administration. */
+  readonly routes: RbacRules['routes']
+  /** How a document describes the credentials. */
+  readonly schemes: NonNullable<Authenticate['schemes']>
+  /** Whether a caller may name this user. */
+  allowsUser(principal: Principal, userId: string): boolean
+}
+
+const ADMIN_SCOPES: RbacRules['routes'] = new Map(
+  Object.entries(ROUTE_SCOPES).filter(([route]) => route.includes(' /admin/'))
+)
+
+type PolicyOptions = Pick<HttpOptions, 'jwt' | 'rbac' | 'authenticate' | 'authorize'>
+
+/** Makes the policy that the options ask for. @throws HTTP_ERR_BAD_OPTION, HTTP_ERR_JWT_NOT_INSTALLED */
+export async function createPolicy({ jwt, rbac, authenticate, authorize }: PolicyOptions): Promise<Policy> {
+  if (jwt && authenticate) throw new HTTP_ERR_BAD_OPTION('authenticate: not together with jwt')
+  if (rbac && authorize) throw new HTTP_ERR_BAD_OPTION('authorize: not together with rbac')
+  if (rbac && !jwt && !authenticate)
+    throw new HTTP_ERR_BAD_OPTION('rbac: it needs jwt or authenticate, to know who calls')
+
+  const rules = rbac && resolveRbacOptions(rbac)
+  const check = jwt ? await createJwtAuthenticate(jwt, rules) : authenticate
+  return {
+    identify: check && createIdentify(check, jwt ?? {}),
+    authorize: authorize ?? createScopeAuthorize(rbac),
+    routes: rules?.routes ?? ADMIN_SCOPES,
+    schemes: check?.schemes ?? {},
+    allowsUser: ({ sub, scopes }, userId) => check === undefined || userId === sub || isAdmin(scopes)
+  }
+}
+
+function createIdentify(authenticate: Authenticate, place: NonNullable<HttpOptions['jwt']>) {
+  const usesCookies = place.extractFrom === 'cookie'
+
+  return (request: FastifyRequest): Awaitable<Principal> => {
+    const credentials = readCredentials(request.headers, place)
+    const hasHeader = request.headers.authorization !== undefined
+    if (usesCookies || (!hasHeader && request.headers.cookie !== undefined)) checkOrigin(request)
+    try {
+      const found = authenticate(credentials)
+      return found instanceof Promise ? found.then(requireFound, refuse) : requireFound(found)
+    } catch (err) {
+      return refuse(err)
+    }
+  }
+}
+
+function requireFound(principal: Principal | null): Principal {
+  if (principal === null) throw new HTTP_ERR_NO_TOKEN()
+  return principal
+}
+
+// Of bad credentials nothing is told; that something of ours is away is another matter.
+function refuse(err: unknown): never {
+  const { statusCode } = err as { statusCode?: unknown }
+  if (err instanceof HTTP_ERR_NO_TOKEN || (typeof statusCode === 'number' && statusCode >= 500)) throw err
+  throw err instanceof HTTP_ERR_INVALID_TOKEN ? err : new HTTP_ERR_INVALID_TOKEN({ cause: err })
+}

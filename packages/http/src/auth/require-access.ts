@@ -1,0 +1,72 @@
+import { ANONYMOUS, findMissingScope, isPromise, type Awaitable, type Principal } from '@svc/registry'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { HTTP_ERR_BAD_OPTION, HTTP_ERR_FORBIDDEN, HTTP_ERR_MISSING_SCOPE } from '../errors.ts'
+import type { Policy } from './policy.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who calls; set before anything else happens to a request. */
+    principal: Principal
+  }
+}
+
+type Scope = Pick<FastifyInstance, 'decorateRequest' | 'addHook'>
+
+/**
+ * Guards every route that is added to the scope from now on: by the rule that the route declares, the route that matched
+ * and the decoded name, never by the text of the URL. A route without a rule is an error at start.
+ */
+export function requireAccess(scope: Scope, policy: Policy): void {
+  scope.decorateRequest('principal')
+
+  scope.addHook('onRoute', (route) => {
+    const { method, url, routePath, config } = route
+    if (config?.access === undefined)
+      throw new HTTP_ERR_BAD_OPTION(`the route ${String(method)} ${url} has no access rule`)
+    // HEAD is guarded as GET.
+    const verb = String(method) === 'HEAD' ? 'GET' : String(method)
+    route.config = { ...config, accessKey: `${verb} ${routePath}` }
+  })
+
+  scope.addHook('onRequest', (request, _reply, done) => {
+    try {
+      const guarding = guard(request, policy)
+      if (isPromise(guarding)) guarding.then(() => done(), done)
+      else done()
+    } catch (err) {
+      done(err as Error)
+    }
+  })
+}
+
+function guard(request: FastifyRequest, policy: Policy): Awaitable<void> {
+  request.principal = ANONYMOUS
+  // What matches no route has no rule: it is told so without credentials.
+  if ((request.routeOptions.config.access ?? 'open') === 'open') return
+  const caller = policy.identify?.(request) ?? ANONYMOUS
+  return isPromise(caller)
+    ? caller.then((found) => admit(request, found, policy))
+    : admit(request, caller, policy)
+}
+
+function admit(request: FastifyRequest, principal: Principal, policy: Policy): Awaitable<void> {
+  request.principal = principal
+  const { access, accessKey = '' } = request.routeOptions.config
+  const missing = findMissingScope(principal.scopes, policy.routes.get(accessKey) ?? [])
+  if (missing !== undefined) throw missingScope(missing)
+
+  const { name } = request.params as { name?: string }
+  if (typeof access !== 'object' || name === undefined) return
+  const decision = policy.authorize(principal, access.action, { kind: access.kind, name })
+  return isPromise(decision) ? decision.then(requireAllowed) : requireAllowed(decision)
+}
+
+/** @throws HTTP_ERR_MISSING_SCOPE, HTTP_ERR_FORBIDDEN */
+function requireAllowed(decision: Awaited<ReturnType<Policy['authorize']>>): void {
+  if (decision.allowed) return
+  throw decision.missing === undefined ? new HTTP_ERR_FORBIDDEN() : missingScope(decision.missing)
+}
+
+function missingScope(scope: string): Error {
+  return Object.assign(new HTTP_ERR_MISSING_SCOPE(scope), { scope })
+}

@@ -1,0 +1,84 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { inspect } from 'node:util'
+
+/** Header → whose key it holds, besides `x-api-key`, which is for every provider. */
+export const DEFAULT_PROVIDER_KEY_HEADERS: Readonly<Record<string, string>> = Object.freeze({
+  'x-openai-api-key': 'openai',
+  'x-anthropic-api-key': 'anthropic',
+  'x-google-api-key': 'google',
+  'x-vendora-api-key': 'openai',
+  'x-vendorb-api-key': 'anthropic',
+  'x-vendorc-api-key': 'google'
+})
+
+/** A key that shows itself to nobody who does not ask for it. */
+class Secret {
+  readonly #key: string
+
+  constructor(key: string) {
+    this.#key = key
+  }
+
+  reveal(): string {
+    return this.#key
+  }
+
+  toString(): string {
+    return '[redacted]'
+  }
+
+  toJSON(): string {
+    return '[redacted]'
+  }
+
+  [inspect.custom](): string {
+    return '[redacted]'
+  }
+}
+
+/** The keys for model providers that came with a request. */
+export class ProviderKeys {
+  readonly #fromBody: Secret | undefined
+  readonly #fromHeaders: ReadonlyMap<string, Secret>
+  readonly #generic: Secret | undefined
+
+  constructor(
+    headers: IncomingHttpHeaders,
+    bodyKey: string | undefined,
+    known: Readonly<Record<string, string>>
+  ) {
+    this.#fromBody = toSecret(bodyKey)
+    this.#generic = toSecret(headers['x-api-key'])
+    this.#fromHeaders = readKeys(headers, known)
+  }
+
+  /** The caller's key for a provider: that of the body, else of the provider's own header, else `x-api-key`. */
+  find(provider?: string): string | undefined {
+    const own = provider === undefined ? undefined : this.#fromHeaders.get(vendorOf(provider))
+    return (this.#fromBody ?? own ?? this.#generic)?.reveal()
+  }
+}
+
+const NO_KEYS: ReadonlyMap<string, Secret> = new Map()
+
+function readKeys(headers: IncomingHttpHeaders, known: Readonly<Record<string, string>>) {
+  let keys: Map<string, Secret> | undefined
+  for (const header in known) {
+    const key = toSecret(headers[header])
+    const vendor = vendorOf(known[header]!)
+    if (key === undefined || keys?.has(vendor)) continue
+    keys ??= new Map()
+    keys.set(vendor, key)
+  }
+  return keys ?? NO_KEYS
+}
+
+// Node.js joins a header that comes twice: that is no key.
+function toSecret(key: string | string[] | undefined): Secret | undefined {
+  return typeof key === 'string' && key !== '' ? new Secret(key) : undefined
+}
+
+// `openai.responses` and `google.generative-ai` are names of the AI SDK.
+function vendorOf(provider: string): string {
+  return provider.split('.', 1)[0]!
+}

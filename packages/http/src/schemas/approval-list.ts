@@ -1,0 +1,9 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { PendingApprovalSchema } from '@svc/registry'
+
+/** The approvals that wait for the caller. */
+export const ApprovalListSchema = Type.Object(
+  { approvals: Type.Array(PendingApprovalSchema) },
+  { title: 'ApprovalList' }
+)
+export type ApprovalList = Static<typeof ApprovalListSchema>
