@@ -2,6 +2,7 @@ import { Type, type Static } from '@sinclair/typebox'
 import { requireOptions, type Registry, type Runnable, type RunnableDefinition } from '@svc/registry'
 import type { onRequestHookHandler, preHandlerHookHandler, RegisterOptions } from 'fastify'
 import { HTTP_ERR_BAD_OPTION } from './errors.ts'
+import { resolveSwagger, SwaggerOptionsSchema } from './openapi/swagger-options.ts'
 import { OnDisconnectSchema, type OnDisconnect } from './schemas/run-body.ts'
 
 /** Hooks that run before every route of the plugin. */
@@ -75,6 +76,7 @@ export const HttpOptionsSchema = Type.Object(
         description: '`cancel` or `continue`, for runs whose body does not say; default `cancel`'
       })
     ),
+    swagger: Type.Optional(Type.Union([Type.Boolean(), SwaggerOptionsSchema])),
     heartbeat: Type.Optional(
       Type.Integer({
         minimum: 1,
@@ -105,6 +107,7 @@ export function resolveOptions(given: HttpOptions & RegisterOptions) {
     jsonDepth: limits?.jsonDepth ?? 64,
     onDisconnect: options.onDisconnect ?? 'cancel',
     heartbeat: options.heartbeat ?? 15_000,
+    swagger: resolveSwagger(options.swagger),
     registerOptions
   }
 }

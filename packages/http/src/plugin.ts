@@ -1,10 +1,12 @@
-import registry from '@svc/registry'
+import registryPlugin from '@svc/registry'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { requirePrincipal } from './auth/require-principal.ts'
 import { handleError, handleNotFound } from './error-handler.ts'
 import { createExposed } from './exposed.ts'
 import { OpenReplies } from './open-replies.ts'
+import { createOpenApi } from './openapi/open-api.ts'
+import { docsRoutes } from './openapi/docs-routes.ts'
 import { resolveOptions, type HttpMiddleware, type HttpOptions } from './options.ts'
 import { healthRoutes } from './routes/health.ts'
 import { listRoutes } from './routes/list.ts'
@@ -17,11 +19,12 @@ import { compileValidator, formatValidationErrors } from './validator.ts'
 
 /** Agents, teams and workflows over HTTP: the run engine comes along where it is not there yet. */
 async function http(app: FastifyInstance, options: HttpOptions & RegisterOptions): Promise<void> {
-  const { registerOptions, bodyLimit, jsonDepth, middleware, onDisconnect, heartbeat, ...settings } =
+  const { registerOptions, bodyLimit, jsonDepth, middleware, onDisconnect, heartbeat, swagger, ...settings } =
     resolveOptions(options)
-  if (!app.hasPlugin('@svc/registry')) await app.register(registry)
+  if (!app.hasPlugin('@svc/registry')) await app.register(registryPlugin)
 
-  const exposed = createExposed(settings, settings.registry ?? app.registry)
+  const registry = settings.registry ?? app.registry
+  const exposed = createExposed(settings, registry)
   const replies = new OpenReplies()
   const surface = { runs: app.runs, exposed, replies, onDisconnect, heartbeat }
 
@@ -44,11 +47,13 @@ async function http(app: FastifyInstance, options: HttpOptions & RegisterOptions
     requirePrincipal(scope)
     for (const each of middleware) addMiddleware(scope, each)
 
+    const openApi = swagger && (await createOpenApi(plain, { settings: swagger, exposed, registry }))
     runRoutes(scope, surface)
     streamRoutes(scope, surface)
     listRoutes(scope, surface)
     runsRoutes(scope, surface)
     healthRoutes(scope, surface)
+    if (openApi) await docsRoutes(plain, openApi, swagger)
 
     scope.addHook('preClose', () => replies.close())
   }, registerOptions)
