@@ -22,6 +22,9 @@ const ANY_OTHER = 'Any other refusal or failure'
 /** A status of an error that operations may declare. */
 export type ErrorStatus = keyof typeof REASONS
 
+/** What may become of the start of a run. */
+export const RUN_ERRORS = [400, 404, 413, 414, 415, 429, 500, 503] as const
+
 /** Headers of a reply, by name, with what each says. */
 type Headers = Readonly<Record<string, string>>
 
@@ -32,12 +35,12 @@ export function jsonReply<T extends TSchema>(description: string, schema: T, hea
 
 /** A reply without a body. */
 export function emptyReply(description: string) {
-  return Type.Null({ description })
+  return Type.Unsafe<unknown>(Type.Null({ description }))
 }
 
 /** A stream of parts: the schema is that of the `data` of each message. */
 export function eventStreamReply(description: string) {
-  const content = { 'text/event-stream': { schema: EventPartSchema } }
+  const content = { 'text/event-stream': { schema: Type.Unsafe<unknown>(EventPartSchema) } }
   return { description, headers: describeHeaders({ 'x-run-id': RUN_ID }), content }
 }
 

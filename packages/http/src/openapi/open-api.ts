@@ -14,8 +14,8 @@ import { TAGS } from './tags.ts'
 export interface OpenApiSource {
   settings: ResolvedSwagger
   exposed: Exposed
-  /** Tells when `exposed` has changed; without it, every call looks anew. */
-  registry?: Pick<Registry, 'on'> | undefined
+  /** Tells when `exposed` changes: never, where it is `false`. Without `on`, every call looks anew. */
+  registry: Partial<Pick<Registry, 'on'>> | false
   /** Of the configured `authenticate`; without it, no credentials are asked for. */
   schemes?: SecuritySchemes | undefined
   /** Whether a run's body may be `multipart/form-data`. */
@@ -46,7 +46,8 @@ export async function createOpenApi(scope: FastifyInstance, source: OpenApiSourc
   })
   let base: OpenApiDocument | undefined
   let current: OpenApiDocument | undefined
-  const off = source.registry?.on('change', () => (current = undefined))
+  const { registry } = source
+  const off = registry === false ? () => {} : registry.on?.('change', () => (current = undefined))
   scope.addHook('onClose', async () => off?.())
 
   return {

@@ -1,7 +1,9 @@
 import { Type } from '@sinclair/typebox'
 
 /** The runnable that a path names. */
-export const NameParamsSchema = Type.Object({ name: Type.String() })
+export const NameParamsSchema = Type.Object({ name: Type.String({ description: 'As it was registered' }) })
 
 /** The run that a path names. */
-export const RunParamsSchema = Type.Object({ runId: Type.String() })
+export const RunParamsSchema = Type.Object({
+  runId: Type.String({ description: 'From `x-run-id`, a part `start` or a result' })
+})
