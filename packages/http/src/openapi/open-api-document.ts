@@ -6,7 +6,11 @@ export interface OpenApiDocument {
   tags: { name: string; description: string }[]
   security: Record<string, string[]>[]
   paths: Record<string, PathItem>
-  components: { schemas: Record<string, Schema>; securitySchemes?: Record<string, object> }
+  components: {
+    schemas: Record<string, Schema>
+    responses?: Record<string, Response>
+    securitySchemes?: Record<string, object>
+  }
 }
 
 /** The operations of one path by their method, in lower case. */
@@ -36,7 +40,8 @@ export interface Media {
 }
 
 export interface Response {
-  description: string
+  $ref?: string
+  description?: string
   headers?: Record<string, object>
   content?: Record<string, Media>
 }

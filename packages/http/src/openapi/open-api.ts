@@ -5,6 +5,7 @@ import type { Exposed } from '../exposed.ts'
 import { addMessageInput, describeNames } from './describe-names.ts'
 import { describeSecurity } from './describe-security.ts'
 import { describeUploads } from './describe-uploads.ts'
+import { hoistReplies } from './hoist-replies.ts'
 import { hoistSchemas, type Components } from './hoist-schemas.ts'
 import type { OpenApiDocument, Operation, Schema } from './open-api-document.ts'
 import type { ResolvedSwagger } from './swagger-options.ts'
@@ -76,7 +77,7 @@ function finish(raw: OpenApiDocument, { schemes, uploads = false }: OpenApiSourc
     components: { schemas: addMessageInput(sorted(found)) }
   }
   if (uploads) describeUploads(document)
-  return describeSecurity(document, schemes)
+  return hoistReplies(describeSecurity(document, schemes))
 }
 
 /** Every operation of some paths. */
