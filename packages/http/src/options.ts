@@ -2,7 +2,7 @@ import { Type, type Static } from '@sinclair/typebox'
 import { requireOptions, type Registry, type Runnable, type RunnableDefinition } from '@svc/registry'
 import type { onRequestHookHandler, preHandlerHookHandler, RegisterOptions } from 'fastify'
 import { HTTP_ERR_BAD_OPTION } from './errors.ts'
-import { resolveSwagger, SwaggerOptionsSchema } from './openapi/swagger-options.ts'
+import { resolveSwagger, type SwaggerOptions } from './openapi/swagger-options.ts'
 import { OnDisconnectSchema, type OnDisconnect } from './schemas/run-body.ts'
 
 /** Hooks that run before every route of the plugin. */
@@ -76,7 +76,13 @@ export const HttpOptionsSchema = Type.Object(
         description: '`cancel` or `continue`, for runs whose body does not say; default `cancel`'
       })
     ),
-    swagger: Type.Optional(Type.Union([Type.Boolean(), SwaggerOptionsSchema])),
+    swagger: Type.Optional(
+      Type.Unsafe<boolean | SwaggerOptions>(
+        Type.Union([Type.Boolean(), Type.Object({})], {
+          description: 'The OpenAPI document and its page: `true` or SwaggerOptions; default `false`'
+        })
+      )
+    ),
     heartbeat: Type.Optional(
       Type.Integer({
         minimum: 1,

@@ -18,7 +18,7 @@ export async function docsRoutes(scope: FastifyInstance, openApi: OpenApi, setti
     await docs.register(swaggerUi, {
       routePrefix: docsPath,
       indexPrefix: scope.prefix,
-      theme: { title },
+      theme: { title: escapeHtml(title) },
       staticCSP: contentSecurityPolicy(servers),
       transformSpecification: () => ({ ...document() }),
       transformSpecificationClone: false,
@@ -36,6 +36,11 @@ function redirectToSlash(path: string) {
     if (request.url !== asked || !asked.endsWith('/'))
       await reply.redirect(asked.endsWith('/') ? './' : `./${path.slice(path.lastIndexOf('/') + 1)}/`)
   }
+}
+
+// The page puts its title into the HTML as it is.
+function escapeHtml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
 // Without `upgrade-insecure-requests`, which breaks the page on plain HTTP.

@@ -1,4 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
+import { requireOptions } from '@svc/registry'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 
 // A path of plain segments: no parameters, no wildcard, no slash at the end.
@@ -30,7 +31,7 @@ export const SwaggerOptionsSchema = Type.Object(
       Type.Boolean({ description: 'Whether page and document need a valid token; default false' })
     )
   },
-  { additionalProperties: false, description: '`true`, `false` or SwaggerOptions; default `false`' }
+  { additionalProperties: false }
 )
 export type SwaggerOptions = Static<typeof SwaggerOptionsSchema>
 
@@ -39,7 +40,9 @@ export type ResolvedSwagger = ReturnType<typeof withDefaults>
 
 /** The options with their defaults; undefined when nothing is to be served. @throws HTTP_ERR_BAD_OPTION */
 export function resolveSwagger(given: boolean | SwaggerOptions | undefined): ResolvedSwagger | undefined {
-  const { enabled = true, ...options } = typeof given === 'object' ? given : { enabled: given === true }
+  if (typeof given !== 'object') return given === true ? withDefaults({}) : undefined
+  requireOptions(Type.Object({ swagger: SwaggerOptionsSchema }), { swagger: given }, HTTP_ERR_BAD_OPTION)
+  const { enabled = true, ...options } = given
   return enabled ? withDefaults(options) : undefined
 }
 
