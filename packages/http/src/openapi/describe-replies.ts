@@ -51,7 +51,7 @@ export const RUN_ID = 'The id of the run'
  * The errors of an operation by status, to be spread into its `response`; every other one is described as `default`.
  * The handler's reply is typed without them: errors are thrown.
  */
-export function errorReplies(...statuses: readonly ErrorStatus[]): Readonly<Record<never, never>> {
+export function errorReplies(...statuses: readonly ErrorStatus[]): object {
   const named = statuses.map((status) => [status, errorReply(REASONS[status])])
   return Object.fromEntries([...named, ['default', errorReply(ANY_OTHER)]])
 }

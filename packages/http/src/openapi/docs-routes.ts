@@ -12,6 +12,7 @@ export async function docsRoutes(scope: FastifyInstance, openApi: OpenApi, setti
     docs.addHook('onRequest', async (_request, reply) => {
       reply.headers({ 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' })
     })
+    docs.addHook('onRequest', redirectToSlash(scope.prefix + docsPath))
     // The page has one of its own under this name.
     if (specPath !== `${docsPath}/json`) docs.get(specPath, { schema: { hide: true } }, document)
 
@@ -21,8 +22,7 @@ export async function docsRoutes(scope: FastifyInstance, openApi: OpenApi, setti
       theme: { title: escapeHtml(title) },
       staticCSP: contentSecurityPolicy(servers),
       transformSpecification: () => ({ ...document() }),
-      transformSpecificationClone: false,
-      uiHooks: { onRequest: redirectToSlash(scope.prefix + docsPath) }
+      transformSpecificationClone: false
     })
   })
 }

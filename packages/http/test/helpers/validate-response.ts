@@ -23,7 +23,7 @@ export interface FoundOperation {
 /** A way to look up operations and to check answers, both by what a document says. */
 export interface ResponseValidator {
   find(method: string, path: string): FoundOperation | undefined
-  /** What does not fit; nothing, when the answer is as described. A status that is not named does not fit. */
+  /** What does not fit; nothing, when the answer is as described. A status that is not named is a `default`. */
   faultsOf(answer: AnswerToCheck): string[]
 }
 
@@ -77,14 +77,15 @@ function createValidator(document: OpenApiDocument): ResponseValidator {
       const template = templateOf(path)
       return template === undefined ? undefined : document.paths[template]?.[method.toLowerCase()]
     },
-    faultsOf({ method: given, path, status, contentType, body }) {
+    faultsOf({ method: given, path, status: answered, contentType, body }) {
       const method = given.toLowerCase()
       const template = templateOf(path)
       if (template === undefined || document.paths[template]?.[method] === undefined)
         return [`${given} ${path} is not described`]
-      if (document.paths[template][method].responses[status] === undefined)
-        return [`${given} ${template} does not say ${status}`]
-      const [pointer, content] = responseOf(template, method, String(status))
+      const { responses } = document.paths[template][method]
+      const status = answered in responses ? String(answered) : 'default'
+      if (status === 'default' && answered < 400) return [`${given} ${template} does not say ${answered}`]
+      const [pointer, content] = responseOf(template, method, status)
       if (content === undefined) return body === '' ? [] : [`${status} has a body`]
       const type = contentType?.split(';')[0] ?? ''
       if (content[type] === undefined) return [`${status} of ${given} ${template} is "${type}"`]

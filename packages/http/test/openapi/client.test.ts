@@ -126,7 +126,7 @@ t.test('a generated client type-checks, and runs every operation', async (t) => 
   }
   const all = Object.values(document.paths).flatMap((path) => Object.values(path))
   const ids = all.map(({ operationId }) => operationId).filter((id) => id !== 'cancelRun')
-  t.strictSame([...seen].sort(), ids.sort(), 'every operation gave what it says')
+  t.strictSame(seen, new Set(ids), 'every operation gave what it says')
 })
 
 const compilerOptions = {

@@ -28,11 +28,7 @@ t.test('bad options name themselves', async (t) => {
   for (const [swagger, message] of bad) {
     const app = Fastify()
     const options = { swagger } as HttpOptions
-    await t.rejects(
-      async () => void (await app.register(http, options)),
-      { code, message },
-      JSON.stringify(swagger)
-    )
+    await t.rejects(async () => app.register(http, options), { code, message }, JSON.stringify(swagger))
     await app.close()
   }
 })
