@@ -1,17 +1,30 @@
 import swaggerUi from '@fastify/swagger-ui'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
+import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 import type { OpenApi } from './open-api.ts'
 import type { ResolvedSwagger } from './swagger-options.ts'
 
-/** `GET <docsPath>`: a page to read and try the API, without a request to anywhere else. `GET <specPath>`: the document. */
-export async function docsRoutes(scope: FastifyInstance, openApi: OpenApi, settings: ResolvedSwagger) {
-  const { docsPath, specPath, servers, title } = settings
+/**
+ * `GET <docsPath>`: a page to read and try the API, without a request to anywhere else. `GET <specPath>`: the document.
+ * @param guard refuses those without a valid token; `protect` needs it
+ * @throws HTTP_ERR_BAD_OPTION
+ */
+export async function docsRoutes(
+  scope: FastifyInstance,
+  openApi: OpenApi,
+  settings: ResolvedSwagger,
+  guard?: onRequestAsyncHookHandler
+): Promise<void> {
+  const { docsPath, specPath, servers, title, protect } = settings
+  if (protect && guard === undefined)
+    throw new HTTP_ERR_BAD_OPTION('swagger.protect: there is no authentication that could protect it')
   const document = () => openApi.document()
 
   await scope.register(async (docs) => {
     docs.addHook('onRequest', async (_request, reply) => {
       reply.headers({ 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' })
     })
+    if (protect && guard !== undefined) docs.addHook('onRequest', guard)
     docs.addHook('onRequest', redirectToSlash(scope.prefix + docsPath))
     // The page has one of its own under this name.
     if (specPath !== `${docsPath}/json`) docs.get(specPath, { schema: { hide: true } }, document)

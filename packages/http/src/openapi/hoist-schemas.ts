@@ -1,3 +1,4 @@
+import { EXAMPLES } from './examples.ts'
 import type { Schema } from './open-api-document.ts'
 
 const COMPONENT_NAME = /^[A-Z][A-Za-z0-9]*$/
@@ -30,6 +31,8 @@ function hoist(node: unknown, components: Components): unknown {
 
 function addComponent(name: string, { title: _title, ...schema }: Schema, components: Components): Schema {
   const known = components.get(name)
+  const example = EXAMPLES[name]
+  if (example !== undefined) schema['example'] = example
   if (known === undefined) components.set(name, schema)
   else if (JSON.stringify(known) !== JSON.stringify(schema))
     throw new Error(`Two schemas with the title "${name}" differ`)

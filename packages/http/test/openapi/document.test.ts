@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { generateOpenApi, type OpenApiDocument } from '@svc/http'
 import { createRegistry, type Registry } from '@svc/registry'
+import { Ajv } from 'ajv'
 import t, { type Test } from 'tap'
 import { echo } from '../helpers/build-app.ts'
 
@@ -119,6 +120,19 @@ t.test('names, bodies and headers', async (t) => {
   const after = await generate(registry)
   const body = after.paths['/api/agents/{name}/run']?.['post']?.requestBody?.content['application/json']
   t.match(body?.schema.$ref, /\/JsonRunBody$/, 'one of them takes other JSON')
+})
+
+t.test('examples are what they stand for', async (t) => {
+  const { components } = await generate(registryOf())
+  const ajv = new Ajv({ strict: false, formats: { 'date-time': true } })
+  ajv.addSchema({ $id: 'document', components })
+  let count = 0
+  for (const [name, { example }] of Object.entries(components.schemas)) {
+    if (example === undefined) continue
+    count++
+    t.ok(ajv.validate(`document#/components/schemas/${name}`, example), `${name}: ${ajv.errorsText()}`)
+  }
+  t.equal(count, 8)
 })
 
 /** What redocly finds wrong, without its warnings; it runs once for all documents. */

@@ -1,7 +1,7 @@
 import type { OpenApiDocument } from '@svc/http'
 import type { RunnableDefinition } from '@svc/registry'
 import { Type } from '@sinclair/typebox'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import type { InjectOptions } from 'fastify'
 import { createGenerator, type JsonSchema } from 'json-schema-faker'
 import t from 'tap'

@@ -23,6 +23,7 @@ t.test('bad options name themselves', async (t) => {
     [{ servers: [{ url: 'https://{host}/' }] }, /swagger.*servers/],
     [{ servers: [{ url: '/', variables: {} }] }, /swagger.*servers/],
     [{ protect: 'yes' }, /swagger.*protect/],
+    [{ protect: true }, /swagger\.protect.*no authentication/],
     [{ enabled: 1 }, /swagger.*enabled/]
   ]
   for (const [swagger, message] of bad) {
