@@ -8,7 +8,7 @@ import t from 'tap'
 import { buildApp, echo } from '../helpers/build-app.ts'
 import { responseValidatorOf } from '../helpers/validate-response.ts'
 
-const CASES = 15_000
+const CASES = 8_000
 const seed = Number(process.env['FUZZ_SEED'] ?? Math.trunc(Math.random() * 2 ** 31))
 
 const calls: RunnableDefinition = {
