@@ -17,4 +17,7 @@ export { ErrorBodySchema, ProblemSchema, type ErrorBody, type Problem } from './
 export { requestLogging } from './request-logging.ts'
 export { RunBodySchema, type RunBody } from './schemas/run-body.ts'
 export { RunListSchema, RunQuerySchema, type RunList } from './schemas/run-list.ts'
+export { generateOpenApi } from './openapi/generate-open-api.ts'
+export type { OpenApiDocument } from './openapi/open-api-document.ts'
+export { SwaggerOptionsSchema, type SwaggerOptions } from './openapi/swagger-options.ts'
 export * from './errors.ts'

@@ -13,6 +13,7 @@ import type { RateLimitPluginOptions } from '@fastify/rate-limit'
 import { JwtOptionsSchema } from './auth/jwt-options.ts'
 import { RbacOptionsSchema } from './auth/rbac-options.ts'
 import { HTTP_ERR_BAD_OPTION } from './errors.ts'
+import { resolveSwagger, type SwaggerOptions } from './openapi/swagger-options.ts'
 import { DEFAULT_PROVIDER_KEY_HEADERS } from './provider-keys.ts'
 import { OnDisconnectSchema, type OnDisconnect } from './schemas/run-body.ts'
 
@@ -120,6 +121,13 @@ export const HttpOptionsSchema = Type.Object(
         description: '`cancel` or `continue`, for runs whose body does not say; default `cancel`'
       })
     ),
+    swagger: Type.Optional(
+      Type.Unsafe<boolean | SwaggerOptions>(
+        Type.Union([Type.Boolean(), Type.Object({})], {
+          description: 'The OpenAPI document and its page: `true` or SwaggerOptions; default `false`'
+        })
+      )
+    ),
     heartbeat: Type.Optional(
       Type.Integer({
         minimum: 1,
@@ -153,6 +161,7 @@ export function resolveOptions(given: HttpOptions & RegisterOptions) {
     jsonDepth: limits?.jsonDepth ?? 64,
     onDisconnect: options.onDisconnect ?? 'cancel',
     heartbeat: options.heartbeat ?? 15_000,
+    swagger: resolveSwagger(options.swagger),
     admin: options.admin ?? hasAuthentication,
     providerKeyHeaders: options.providerKeyHeaders ?? DEFAULT_PROVIDER_KEY_HEADERS,
     registerOptions

@@ -1,4 +1,4 @@
-import registry from '@svc/registry'
+import registryPlugin from '@svc/registry'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { createPolicy } from './auth/policy.ts'
@@ -7,6 +7,8 @@ import { allowOrigins } from './cors.ts'
 import { handleError, handleNotFound } from './error-handler.ts'
 import { createExposed } from './exposed.ts'
 import { OpenReplies } from './open-replies.ts'
+import { createOpenApi } from './openapi/open-api.ts'
+import { docsRoutes } from './openapi/docs-routes.ts'
 import { resolveOptions, type HttpMiddleware, type HttpOptions } from './options.ts'
 import { limitRate } from './rate-limit.ts'
 import { adminRoutes } from './routes/admin.ts'
@@ -24,10 +26,11 @@ import { compileValidator, formatValidationErrors } from './validator.ts'
 async function http(app: FastifyInstance, options: HttpOptions & RegisterOptions): Promise<void> {
   const settings = resolveOptions(options)
   const { registerOptions, bodyLimit, jsonDepth, middleware, onDisconnect, heartbeat } = settings
-  const { admin, cors, rateLimit, providerKeyHeaders } = settings
-  if (!app.hasPlugin('@svc/registry')) await app.register(registry)
+  const { admin, cors, rateLimit, providerKeyHeaders, swagger } = settings
+  if (!app.hasPlugin('@svc/registry')) await app.register(registryPlugin)
 
-  const exposed = createExposed(settings, settings.registry ?? app.registry)
+  const registry = settings.registry ?? app.registry
+  const exposed = createExposed(settings, registry)
   const policy = await createPolicy(settings)
   const replies = new OpenReplies()
   const surface = { runs: app.runs, exposed, policy, replies, onDisconnect, heartbeat, providerKeyHeaders }
@@ -53,6 +56,8 @@ async function http(app: FastifyInstance, options: HttpOptions & RegisterOptions
     if (rateLimit) await limitRate(scope, rateLimit)
     for (const each of middleware) addMiddleware(scope, each)
 
+    const { schemes } = policy
+    const openApi = swagger && (await createOpenApi(plain, { settings: swagger, exposed, registry, schemes }))
     runRoutes(scope, surface)
     streamRoutes(scope, surface)
     listRoutes(scope, surface)
@@ -60,6 +65,7 @@ async function http(app: FastifyInstance, options: HttpOptions & RegisterOptions
     approvalsRoutes(scope, surface)
     if (admin) adminRoutes(scope, surface)
     healthRoutes(scope, surface)
+    if (openApi) await docsRoutes(plain, openApi, swagger, policy.identify !== undefined)
 
     scope.addHook('preClose', () => replies.close())
   }, registerOptions)

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import * as http from '@svc/http'
-import { HttpOptionsSchema } from '@svc/http'
+import { HttpOptionsSchema, SwaggerOptionsSchema } from '@svc/http'
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import { buildApp } from './helpers/build-app.ts'
@@ -56,6 +56,11 @@ t.test('the table of options is the schema', async (t) => {
     return properties ? Object.keys(properties).map((key) => `${name}.${key}`) : [name]
   })
   t.strictSame(documented.toSorted(), known.toSorted())
+})
+
+t.test('the table of the options of OpenAPI is the schema', async (t) => {
+  const documented = tableUnder('OpenAPI').map(([name]) => name ?? '')
+  t.strictSame(documented, Object.keys(SwaggerOptionsSchema.properties))
 })
 
 t.test('the table of routes is what there is', async (t) => {

@@ -7,6 +7,10 @@ import type { Action, RunnableKind } from '@svc/registry'
 export type AccessRule = 'open' | 'authenticated' | { readonly action: Action; readonly kind: RunnableKind }
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    /** The rule of the routes of a scope that declare none, such as those of another plugin. */
+    access?: AccessRule
+  }
   interface FastifyContextConfig {
     /** Every route of the plugin has one. */
     access?: AccessRule

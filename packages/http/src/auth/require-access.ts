@@ -19,13 +19,14 @@ type Scope = Pick<FastifyInstance, 'decorateRequest' | 'addHook'>
 export function requireAccess(scope: Scope, policy: Policy): void {
   scope.decorateRequest('principal')
 
-  scope.addHook('onRoute', (route) => {
+  scope.addHook('onRoute', function declare(route) {
     const { method, url, routePath, config } = route
-    if (config?.access === undefined)
+    const access = config?.access ?? this.access
+    if (access === undefined)
       throw new HTTP_ERR_BAD_OPTION(`the route ${String(method)} ${url} has no access rule`)
     // HEAD is guarded as GET.
     const verb = String(method) === 'HEAD' ? 'GET' : String(method)
-    route.config = { ...config, accessKey: `${verb} ${routePath}` }
+    route.config = { ...config, access, accessKey: `${verb} ${routePath}` }
   })
 
   scope.addHook('onRequest', (request, _reply, done) => {

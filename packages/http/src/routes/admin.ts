@@ -1,6 +1,14 @@
-import { Type } from '@sinclair/typebox'
-import { isTerminalStatus, RUNNABLE_KINDS, toRunRecord, type RunQuery, type StoredRun } from '@svc/registry'
+import {
+  isTerminalStatus,
+  RUNNABLE_KINDS,
+  toRunRecord,
+  type RunPage,
+  type RunQuery,
+  type StoredRun
+} from '@svc/registry'
 import { HTTP_ERR_UNKNOWN_RUNNABLE } from '../errors.ts'
+import { describeOperation } from '../openapi/describe-operation.ts'
+import { emptyReply, errorReplies, jsonReply } from '../openapi/describe-replies.ts'
 import {
   AdminRunListSchema,
   AdminRunQuerySchema,
@@ -14,42 +22,56 @@ import type { HttpScope } from '../type-provider.ts'
 /** Runs that are removed between two looks at the store. */
 const BATCH = 100
 
+const tags = ['Admin']
+const config = { access: 'authenticated' } as const
+const list = {
+  ...describeOperation('list-all-runs', 'Every owner’s runs, newest first'),
+  tags,
+  querystring: AdminRunQuerySchema,
+  response: { 200: jsonReply('One page of them', AdminRunListSchema), ...errorReplies(400, 500, 503) }
+}
+const remove = {
+  ...describeOperation('remove-runs', 'Remove the runs that have ended'),
+  tags,
+  querystring: RunFilterSchema,
+  response: { 200: jsonReply('How many there were', RemovedRunsSchema), ...errorReplies(400, 500, 503) }
+}
+
 /** `/admin`: every owner's runs, and what is exposed. */
 export function adminRoutes(scope: HttpScope, { runs, exposed }: Surface): void {
-  const config = { access: 'authenticated' } as const
-  const list = { querystring: AdminRunQuerySchema, response: { 200: AdminRunListSchema } }
-  const remove = { querystring: RunFilterSchema, response: { 200: RemovedRunsSchema } }
-  const unregister = { params: NameParamsSchema, response: { 204: Type.Null() } }
-
   scope.get('/admin/runs', { schema: list, config }, async ({ query }) => {
     const page = await runs.list(query)
     return { ...page, runs: page.runs.map(toAdminRecord) }
   })
 
   scope.delete('/admin/runs', { schema: remove, config }, async ({ query }) => ({
-    removed: await removeFinished(query)
+    removed: await removeEnded(query)
   }))
 
   for (const kind of RUNNABLE_KINDS) {
     const access = { action: 'admin', kind } as const
-    const options = { schema: unregister, config: { access } }
-    scope.delete(`/admin/${kind}s/:name`, options, async ({ params }, reply) => {
+    const schema = {
+      ...describeOperation(`unregister-${kind}`, `Remove one ${kind} from what can be run`),
+      tags,
+      params: NameParamsSchema,
+      response: { 204: emptyReply('It is gone; its runs go on'), ...errorReplies(404, 414, 500) }
+    }
+    scope.delete(`/admin/${kind}s/:name`, { schema, config: { access } }, async ({ params }, reply) => {
       if (!exposed.remove(kind, params.name)) throw new HTTP_ERR_UNKNOWN_RUNNABLE(kind, params.name)
       return reply.code(204).send()
     })
   }
 
-  // Those under way stay: they are canceled, not removed.
-  async function removeFinished(filter: Omit<RunQuery, 'limit'>): Promise<number> {
+  // Those under way stay: they are to be canceled, not removed.
+  async function removeEnded(filter: Omit<RunQuery, 'limit'>): Promise<number> {
     let removed = 0
-    let cursor: string | null | undefined
-    do {
-      const page = await runs.list({ ...filter, limit: BATCH, ...(cursor !== undefined && { cursor }) })
-      const finished = page.runs.filter(({ status }) => isTerminalStatus(status))
-      await Promise.all(finished.map(({ runId }) => runs.stores.runs.remove(runId)))
-      removed += finished.length
+    for (let cursor: string | null | undefined; cursor !== null;) {
+      const page: RunPage = await runs.list({ ...filter, limit: BATCH, ...(cursor && { cursor }) })
+      const ended = page.runs.filter(({ status }) => isTerminalStatus(status))
+      await Promise.all(ended.map(({ runId }) => runs.stores.runs.remove(runId)))
+      removed += ended.length
       cursor = page.nextCursor
-    } while (cursor !== null)
+    }
     return removed
   }
 }

@@ -1,12 +1,8 @@
-import {
-  ApprovalAnswerSchema,
-  RunRecordSchema,
-  toPendingApprovals,
-  toRunRecord,
-  type StoredRun
-} from '@svc/registry'
+import { ApprovalAnswerSchema, RunRecordSchema, toPendingApprovals, toRunRecord } from '@svc/registry'
 import { mayAnswer, requireApproval, seesAllApprovals } from '../auth/require-approval.ts'
 import { findRuns } from '../find-runs.ts'
+import { describeOperation } from '../openapi/describe-operation.ts'
+import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
 import { ApprovalListSchema } from '../schemas/approval-list.ts'
 import { ApprovalParamsSchema } from '../schemas/path-params.ts'
 import type { Surface } from '../surface.ts'
@@ -15,16 +11,23 @@ import type { HttpScope } from '../type-provider.ts'
 /** Runs whose approvals one answer lists: the newest. */
 const MAX_RUNS = 1_000
 
+const config = { access: 'authenticated' } as const
+const list = {
+  ...describeOperation('list-approvals', 'What waits for an answer of the caller'),
+  response: { 200: jsonReply('All of them', ApprovalListSchema), ...errorReplies(500, 503) }
+}
+const answer = {
+  ...describeOperation('answer-approval', 'Approve or deny a tool call'),
+  params: ApprovalParamsSchema,
+  body: ApprovalAnswerSchema,
+  response: {
+    200: jsonReply('The run, which goes on', RunRecordSchema),
+    ...errorReplies(400, 404, 409, 413, 414, 415, 500, 503)
+  }
+}
+
 /** `GET /approvals`: what waits for an answer that the caller may give. `POST /approvals/:approvalId`: the answer. */
 export function approvalsRoutes(scope: HttpScope, surface: Surface): void {
-  const config = { access: 'authenticated' } as const
-  const list = { response: { 200: ApprovalListSchema } }
-  const answer = {
-    params: ApprovalParamsSchema,
-    body: ApprovalAnswerSchema,
-    response: { 200: RunRecordSchema }
-  }
-
   scope.get('/approvals', { schema: list, config }, async ({ principal }) => {
     const waiting = await findRuns(surface, {
       status: 'input-required',
@@ -37,7 +40,6 @@ export function approvalsRoutes(scope: HttpScope, surface: Surface): void {
 
   scope.post('/approvals/:approvalId', { schema: answer, config }, async ({ params, body, principal }) => {
     await requireApproval(surface, params.approvalId, principal)
-    const run: StoredRun = await surface.runs.answer(params.approvalId, body)
-    return toRunRecord(run)
+    return toRunRecord(await surface.runs.answer(params.approvalId, body))
   })
 }

@@ -1,18 +1,32 @@
 import { Type } from '@sinclair/typebox'
 import { RUN_ERR_DRAINING, RUN_ERR_STORE } from '@svc/registry'
+import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
 import type { Surface } from '../surface.ts'
 import type { HttpScope } from '../type-provider.ts'
 
+const HealthSchema = Type.Object({ status: Type.Literal('ok') }, { title: 'Health' })
 const config = { access: 'open', rateLimit: false } as const
-const schema = { response: { 200: Type.Object({ status: Type.Literal('ok') }) } }
+const open = { tags: ['Health'], security: [] }
+const live = {
+  ...open,
+  operationId: 'getLiveness',
+  summary: 'Whether the process is up',
+  response: { 200: jsonReply('It is', HealthSchema), ...errorReplies(500) }
+}
+const ready = {
+  ...open,
+  operationId: 'getReadiness',
+  summary: 'Whether it takes runs, and its stores are there',
+  response: { 200: jsonReply('It does', HealthSchema), ...errorReplies(500, 503) }
+}
 
 /** `GET /livez`: the process is up. `GET /readyz`: it takes runs, and its stores are there. */
 export function healthRoutes(scope: HttpScope, { runs }: Surface): void {
   const ok = { status: 'ok' } as const
 
-  scope.get('/livez', { schema, config }, async () => ok)
+  scope.get('/livez', { schema: live, config }, async () => ok)
 
-  scope.get('/readyz', { schema, config }, async () => {
+  scope.get('/readyz', { schema: ready, config }, async () => {
     if (runs.draining) throw new RUN_ERR_DRAINING()
     const stores: typeof runs.stores & { check?: () => unknown } = runs.stores
     try {

@@ -1,6 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { RUNNABLE_KINDS, RunnableMetadataSchema, type Principal, type RunnableKind } from '@svc/registry'
 import { HTTP_ERR_UNKNOWN_RUNNABLE } from '../errors.ts'
+import { describeOperation } from '../openapi/describe-operation.ts'
+import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
 import { NameParamsSchema } from '../schemas/path-params.ts'
 import { RegistrySchema } from '../schemas/registry.ts'
 import type { Surface } from '../surface.ts'
@@ -9,12 +11,24 @@ import type { HttpScope } from '../type-provider.ts'
 
 /** `GET /agents`, `GET /agents/:name` and their like, and `GET /registry`: what there is that the caller may read. */
 export function listRoutes(scope: HttpScope, { exposed, policy }: Surface): void {
-  const all = { response: { 200: Type.Array(RunnableMetadataSchema) } }
-  const one = { params: NameParamsSchema, response: { 200: RunnableMetadataSchema } }
-  const names = { response: { 200: RegistrySchema } }
-
   for (const kind of RUNNABLE_KINDS) {
     const config = { access: { action: 'read', kind } } as const
+    const all = {
+      ...describeOperation(`list-${kind}s`, `The ${kind}s that one may see`),
+      response: {
+        200: jsonReply('What each tells of itself', Type.Array(RunnableMetadataSchema)),
+        ...errorReplies(500)
+      }
+    }
+    const one = {
+      ...describeOperation(`get-${kind}`, `One ${kind}`),
+      params: NameParamsSchema,
+      response: {
+        200: jsonReply('What it tells of itself', RunnableMetadataSchema),
+        ...errorReplies(404, 414, 500)
+      }
+    }
+
     scope.get(`/${kind}s`, { schema: all, config }, async ({ principal }) =>
       (await readable(kind, principal)).map(toMetadata)
     )
@@ -27,6 +41,10 @@ export function listRoutes(scope: HttpScope, { exposed, policy }: Surface): void
   }
 
   const config = { access: 'authenticated' } as const
+  const names = {
+    ...describeOperation('get-registry', 'The names of everything that one may see'),
+    response: { 200: jsonReply('The names by kind', RegistrySchema), ...errorReplies(500) }
+  }
   scope.get('/registry', { schema: names, config }, async ({ principal }) => ({
     agents: await namesOf('agent', principal),
     teams: await namesOf('team', principal),

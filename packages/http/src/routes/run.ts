@@ -1,29 +1,42 @@
 import { RUNNABLE_KINDS, RunRecordSchema, RunResultSchema, toRunRecord } from '@svc/registry'
 import { replyRunError } from '../error-handler.ts'
+import { describeOperation } from '../openapi/describe-operation.ts'
+import { errorReplies, jsonReply, RUN_ERRORS, RUN_ID } from '../openapi/describe-replies.ts'
+import { prefersAsync } from '../prefers-async.ts'
+import { RunHeadersSchema } from '../schemas/headers.ts'
 import { NameParamsSchema } from '../schemas/path-params.ts'
 import { RunBodySchema } from '../schemas/run-body.ts'
-import { prefersAsync } from '../prefers-async.ts'
 import { startRun, tieToClient } from '../start-run.ts'
 import type { Surface } from '../surface.ts'
 import type { HttpScope } from '../type-provider.ts'
 
-/** `POST /agents/:name/run` and its like: start, wait for the end, answer with the result; or at once. */
-export function runRoutes(scope: HttpScope, surface: Surface): void {
-  const schema = {
-    params: NameParamsSchema,
-    body: RunBodySchema,
-    response: { 200: RunResultSchema, 202: RunRecordSchema }
-  }
+const headers = { 'x-run-id': RUN_ID, 'idempotency-replayed': '`true` for a run that was started before' }
+const location = 'Where the run can be looked at'
 
+/** `POST /agents/:name/run` and its like: start, wait for the end, answer with the result; or answer at once. */
+export function runRoutes(scope: HttpScope, surface: Surface): void {
   for (const kind of RUNNABLE_KINDS) {
     const config = { access: { action: 'run', kind } } as const
+    const schema = {
+      ...describeOperation(
+        `run-${kind}`,
+        `Run ${kind === 'agent' ? 'an' : 'a'} ${kind} and wait for its end`
+      ),
+      params: NameParamsSchema,
+      headers: RunHeadersSchema,
+      body: RunBodySchema,
+      response: {
+        200: jsonReply('The result', RunResultSchema, headers),
+        202: jsonReply('The run, with `Prefer: respond-async`', RunRecordSchema, { ...headers, location }),
+        ...errorReplies(...RUN_ERRORS, 499)
+      }
+    }
     scope.post(`/${kind}s/:name/run`, { schema, config }, async (request, reply) => {
       const run = await startRun(surface, kind, request, reply)
       if (prefersAsync(request.headers)) {
-        const { runId } = run
-        reply.code(202).header('location', `${scope.prefix}/runs/${runId}`)
-        reply.header('preference-applied', 'respond-async')
-        return toRunRecord((await surface.runs.get(runId))!)
+        reply.code(202).header('preference-applied', 'respond-async')
+        reply.header('location', `${scope.prefix}/runs/${run.runId}`)
+        return toRunRecord((await surface.runs.get(run.runId))!)
       }
       tieToClient(surface, run, request.body, reply)
       try {

@@ -4,32 +4,59 @@ import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
 import { requireRun } from '../auth/require-run.ts'
 import { HTTP_ERR_BAD_LAST_EVENT_ID } from '../errors.ts'
 import { findRuns } from '../find-runs.ts'
+import { describeOperation, EVENT_STREAM } from '../openapi/describe-operation.ts'
+import { emptyReply, errorReplies, eventStreamReply, jsonReply } from '../openapi/describe-replies.ts'
+import { StreamHeadersSchema } from '../schemas/headers.ts'
 import { RunParamsSchema } from '../schemas/path-params.ts'
 import { RunListSchema, RunQuerySchema } from '../schemas/run-list.ts'
 import type { Surface } from '../surface.ts'
 import type { HttpScope } from '../type-provider.ts'
 
+const config = { access: 'authenticated' } as const
+const found = jsonReply('The run', RunRecordSchema)
+const list = {
+  ...describeOperation('list-runs', 'One’s own runs, newest first'),
+  querystring: RunQuerySchema,
+  response: { 200: jsonReply('One page of them', RunListSchema), ...errorReplies(400, 500, 503) }
+}
+const look = {
+  ...describeOperation('get-run', 'One run'),
+  params: RunParamsSchema,
+  response: { 200: found, ...errorReplies(404, 414, 500, 503) }
+}
+const cancel = {
+  ...describeOperation('cancel-run', 'Cancel a run'),
+  params: RunParamsSchema,
+  response: { 200: found, ...errorReplies(400, 404, 409, 413, 414, 415, 500, 503) }
+}
+const watch = {
+  ...describeOperation('stream-run', 'Follow a run, from its start or from a part on', EVENT_STREAM),
+  params: RunParamsSchema,
+  headers: StreamHeadersSchema,
+  querystring: Type.Object({
+    after: Type.Optional(Type.String({ description: 'The same as `Last-Event-ID`, which wins' }))
+  }),
+  response: {
+    200: eventStreamReply('The parts from there on'),
+    204: emptyReply('The client has all of it: an EventSource does not come back'),
+    ...errorReplies(400, 404, 414, 500, 503)
+  }
+}
+
 /** `/runs`: list one's own, look at one, follow it, cancel it. */
 export function runsRoutes(scope: HttpScope, surface: Surface): void {
   const { runs, replies, heartbeat } = surface
-  const config = { access: 'authenticated' } as const
-  const list = { querystring: RunQuerySchema, response: { 200: RunListSchema } }
-  const record = { params: RunParamsSchema, response: { 200: RunRecordSchema } }
-  const watch = {
-    params: RunParamsSchema,
-    querystring: Type.Object({ after: Type.Optional(Type.String()) })
-  }
 
   scope.get('/runs', { schema: list, config }, async ({ principal, query }) => {
     const page = await findRuns(surface, { ...query, owner: principal.sub })
     return { ...page, runs: page.runs.map(toRunRecord) }
   })
 
-  scope.get('/runs/:runId', { schema: record, config }, async ({ params, principal }) =>
+  scope.get('/runs/:runId', { schema: look, config }, async ({ params, principal }) =>
     toRunRecord(await requireRun(surface, params.runId, principal))
   )
 
-  scope.post('/runs/:runId/cancel', { schema: record, config }, async ({ params, principal }) => {
+  scope.post('/runs/:runId/cancel', { schema: cancel, config }, async ({ params, principal }) => {
     const { runId } = await requireRun(surface, params.runId, principal)
     return toRunRecord(await runs.cancel(runId))
   })

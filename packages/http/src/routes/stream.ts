@@ -1,5 +1,8 @@
 import { RUNNABLE_KINDS } from '@svc/registry'
 import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
+import { describeOperation, EVENT_STREAM } from '../openapi/describe-operation.ts'
+import { errorReplies, eventStreamReply, RUN_ERRORS } from '../openapi/describe-replies.ts'
+import { RunHeadersSchema } from '../schemas/headers.ts'
 import { NameParamsSchema } from '../schemas/path-params.ts'
 import { RunBodySchema } from '../schemas/run-body.ts'
 import { startRun, tieToClient } from '../start-run.ts'
@@ -8,11 +11,21 @@ import type { HttpScope } from '../type-provider.ts'
 
 /** `POST /agents/:name/stream` and its like: start, and answer with the parts as they come. */
 export function streamRoutes(scope: HttpScope, surface: Surface): void {
-  const schema = { params: NameParamsSchema, body: RunBodySchema }
   const { runs, heartbeat } = surface
 
   for (const kind of RUNNABLE_KINDS) {
     const config = { access: { action: 'run', kind } } as const
+    const schema = {
+      ...describeOperation(
+        `stream-${kind}`,
+        `Run ${kind === 'agent' ? 'an' : 'a'} ${kind} and follow it`,
+        EVENT_STREAM
+      ),
+      params: NameParamsSchema,
+      headers: RunHeadersSchema,
+      body: RunBodySchema,
+      response: { 200: eventStreamReply('The parts as they come'), ...errorReplies(...RUN_ERRORS) }
+    }
     scope.post(`/${kind}s/:name/stream`, { schema, config }, async (request, reply) => {
       const run = await startRun(surface, kind, request, reply)
       tieToClient(surface, run, request.body, reply)

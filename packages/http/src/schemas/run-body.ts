@@ -25,6 +25,6 @@ export const RunBodySchema = Type.Object(
     ),
     onDisconnect: Type.Optional(OnDisconnectSchema)
   },
-  { title: 'RunBody', additionalProperties: false }
+  { title: 'RunBody', additionalProperties: false, examples: [{ input: 'Hello' }] }
 )
 export type RunBody = Static<typeof RunBodySchema>

@@ -1,4 +1,4 @@
-import http, { frameworkErrors, type HttpOptions } from '@svc/http'
+import http, { frameworkErrors, generateOpenApi, type HttpOptions, type OpenApiDocument } from '@svc/http'
 import registryPlugin, {
   createRegistry,
   type Registry,
@@ -7,6 +7,7 @@ import registryPlugin, {
   type RunnableDefinition
 } from '@svc/registry'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import { responseValidatorOf } from './validate-response.ts'
 
 /** What a test may ask for; everything has a default. */
 export interface AppRequest {
@@ -29,8 +30,9 @@ export interface TestApp {
   url: string
   /** The address without it. */
   origin: string
+  /** Gets, and makes sure that an answer in JSON is as the document says. */
   get(path: string, headers?: Record<string, string>): Promise<Response>
-  /** Posts a string as it is, anything else as JSON. */
+  /** Posts a string as it is, anything else as JSON; the answer is checked like that of `get`. */
   post(
     path: string,
     body?: unknown,
@@ -57,21 +59,46 @@ export async function buildApp(
   const origin = await app.listen({ port: 0, host: '127.0.0.1' })
   t.teardown(() => app.close())
   const url = `${origin}/api`
+  const check = handsOverBadUrls ? checked : unchecked
   return {
     app,
     registry,
     runs: app.runs,
     url,
     origin,
-    get: (path, headers = {}) => fetch(url + path, { headers }),
+    get: (path, headers = {}) => check('GET', path, fetch(url + path, { headers })),
     post: (path, body, headers = {}, signal) =>
-      fetch(url + path, {
-        method: 'POST',
-        headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
-        ...(body !== undefined && { body: isRaw(body) ? body : JSON.stringify(body) }),
-        ...(signal && { signal })
-      })
+      check(
+        'POST',
+        path,
+        fetch(url + path, {
+          method: 'POST',
+          headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+          ...(body !== undefined && { body: isRaw(body) ? body : JSON.stringify(body) }),
+          ...(signal && { signal })
+        })
+      )
   }
+}
+
+let described: Promise<OpenApiDocument> | undefined
+
+// Streams are left alone: a copy of one would change how it is read. So are paths that are no operation.
+async function checked(method: string, path: string, responding: Promise<Response>): Promise<Response> {
+  const response = await responding
+  const contentType = response.headers.get('content-type')
+  if (contentType?.startsWith('text/')) return response
+  described ??= generateOpenApi({ registry: false })
+  const validator = responseValidatorOf(await described)
+  if (validator.find(method, path) === undefined) return response
+  const body = await response.clone().text()
+  const faults = validator.faultsOf({ method, path, status: response.status, contentType, body })
+  if (faults.length > 0) throw new Error(`${method} ${path}: ${faults.join('; ')}\n${body}`)
+  return response
+}
+
+function unchecked(_method: string, _path: string, responding: Promise<Response>): Promise<Response> {
+  return responding
 }
 
 /** An agent that says its input again. */

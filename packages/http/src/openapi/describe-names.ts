@@ -1,0 +1,46 @@
+import { RUNNABLE_KINDS, type RunnableKind } from '@svc/registry'
+import type { Exposed } from '../exposed.ts'
+import { refTo } from './hoist-schemas.ts'
+import type { OpenApiDocument, Operation, Schema } from './open-api-document.ts'
+
+/**
+ * Gives a copy of a document that tells the names that `:name` may have now, and which of the bodies their runs take:
+ * `RunBody` where every one takes a message, else `JsonRunBody`.
+ */
+export function describeNames(base: OpenApiDocument, exposed: Exposed): OpenApiDocument {
+  const document = structuredClone(base)
+  const kinds = new Map(RUNNABLE_KINDS.map((kind) => [kind, exposed.list(kind)]))
+  for (const [path, operations] of Object.entries(document.paths)) {
+    const kind = RUNNABLE_KINDS.find((each) => path.includes(`/${each}s/{name}`))
+    if (kind === undefined) continue
+    const runnables = kinds.get(kind) ?? []
+    const names = runnables.map(({ name }) => name)
+    const takesJson = kind === 'workflow' || runnables.some((each) => each.inputSchema !== undefined)
+    for (const operation of Object.values(operations)) {
+      nameThem(operation, kind, names)
+      if (takesJson) takeJson(operation)
+    }
+  }
+  return document
+}
+
+/** Splits the body of a run in two: for what takes a message, and for what takes any JSON. */
+export function addMessageInput(schemas: Record<string, Schema>): Record<string, Schema> {
+  const { RunBody } = schemas
+  if (RunBody === undefined) return schemas
+  const properties = { ...RunBody.properties, input: { $ref: refTo('MessageInput') } }
+  return { ...schemas, JsonRunBody: RunBody, RunBody: { ...RunBody, properties } }
+}
+
+function nameThem({ parameters = [] }: Operation, kind: RunnableKind, names: string[]): void {
+  const schema = parameters.find((each) => each.in === 'path' && each.name === 'name')?.schema
+  if (schema === undefined) return
+  // An enum must not be empty.
+  if (names.length > 0) schema.enum = names
+  schema['example'] = names[0] ?? `some-${kind}`
+}
+
+function takeJson({ requestBody }: Operation): void {
+  const media = requestBody?.content['application/json']
+  if (media?.schema.$ref === refTo('RunBody')) media.schema = { $ref: refTo('JsonRunBody') }
+}

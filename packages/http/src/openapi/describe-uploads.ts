@@ -1,0 +1,28 @@
+import { refTo } from './hoist-schemas.ts'
+import type { OpenApiDocument, Schema } from './open-api-document.ts'
+
+const files: Schema = {
+  type: 'array',
+  items: { type: 'string', format: 'binary' },
+  description: 'Added to the message, in their order'
+}
+
+/** Adds `multipart/form-data` to every body of a run: its fields as text, the files in `files`. */
+export function describeUploads(document: OpenApiDocument): void {
+  const { schemas } = document.components
+  const { RunBody } = schemas
+  if (RunBody === undefined) return
+  const input: Schema = { type: 'string', description: 'The text of the message' }
+  const { input: _json, ...fields } = RunBody.properties ?? {}
+  schemas['RunForm'] ??= {
+    type: 'object',
+    properties: { input, files, ...fields },
+    additionalProperties: false
+  }
+  for (const path of Object.values(document.paths)) {
+    for (const { requestBody } of Object.values(path)) {
+      if (requestBody?.content['application/json']?.schema.$ref !== refTo('RunBody')) continue
+      requestBody.content['multipart/form-data'] ??= { schema: { $ref: refTo('RunForm') } }
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import swaggerUi from '@fastify/swagger-ui'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
+import type { OpenApi } from './open-api.ts'
+import type { ResolvedSwagger } from './swagger-options.ts'
+
+/**
+ * `GET <docsPath>`: a page to read and try the API, without a request to anywhere else. `GET <specPath>`: the document.
+ * @param hasAuthentication whether there are credentials to ask for; `protect` needs it
+ * @throws HTTP_ERR_BAD_OPTION
+ */
+export async function docsRoutes(
+  scope: FastifyInstance,
+  openApi: OpenApi,
+  settings: ResolvedSwagger,
+  hasAuthentication: boolean
+): Promise<void> {
+  const { docsPath, specPath, servers, title, protect } = settings
+  if (protect && !hasAuthentication)
+    throw new HTTP_ERR_BAD_OPTION('swagger.protect: there is no authentication that could protect it')
+  const document = () => openApi.document()
+
+  await scope.register(async (docs) => {
+    docs.decorate('access', protect ? 'authenticated' : 'open')
+    docs.addHook('onRequest', async (_request, reply) => {
+      reply.headers({ 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' })
+    })
+    docs.addHook('onRequest', redirectToSlash(scope.prefix + docsPath))
+    // The page has one of its own under this name.
+    if (specPath !== `${docsPath}/json`) docs.get(specPath, { schema: { hide: true } }, document)
+
+    await docs.register(swaggerUi, {
+      routePrefix: docsPath,
+      indexPrefix: scope.prefix,
+      theme: { title: escapeHtml(title) },
+      staticCSP: contentSecurityPolicy(servers),
+      transformSpecification: () => ({ ...document() }),
+      transformSpecificationClone: false
+    })
+  })
+}
+
+// The links of the page are relative to a path that ends with a slash; so is this redirect, for proxies that rewrite.
+function redirectToSlash(path: string) {
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    const { url } = request.routeOptions
+    if (url !== path && url !== `${path}/`) return
+    const [asked = ''] = request.url.split('?')
+    if (request.url !== asked || !asked.endsWith('/'))
+      await reply.redirect(asked.endsWith('/') ? './' : `./${path.slice(path.lastIndexOf('/') + 1)}/`)
+  }
+}
+
+// The page puts its title into the HTML as it is.
+function escapeHtml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+// Without `upgrade-insecure-requests`, which breaks the page on plain HTTP.
+function contentSecurityPolicy(servers: ResolvedSwagger['servers']): string {
+  const others = servers.filter(({ url }) => URL.canParse(url)).map(({ url }) => new URL(url).origin)
+  return [
+    "default-src 'self'",
+    "base-uri 'none'",
+    ["connect-src 'self'", ...new Set(others)].join(' '),
+    "form-action 'self'",
+    "frame-ancestors 'self'",
+    "img-src 'self' data:",
+    "object-src 'none'",
+    "style-src 'self' 'unsafe-inline'"
+  ].join('; ')
+}

@@ -1,0 +1,70 @@
+import { EXAMPLES } from './examples.ts'
+import type { Schema } from './open-api-document.ts'
+
+const COMPONENT_NAME = /^[A-Z][A-Za-z0-9]*$/
+// What is data, not schema.
+const DATA = new Set(['example', 'examples', 'enum', 'mapping', 'headers'])
+
+/** Components of a document, by name. */
+export type Components = Map<string, Schema>
+
+/**
+ * Gives a copy of part of a document in which every schema with a `title` that can be a name is a `$ref`; the schemas
+ * themselves go to the components. Choices of literals become an `enum` on the way, discriminators get their `mapping`.
+ * @throws Error when two schemas that differ have the same title
+ */
+export function hoistSchemas<T>(part: T, components: Components): T {
+  return hoist(part, components) as T
+}
+
+function hoist(node: unknown, components: Components): unknown {
+  if (Array.isArray(node)) return node.map((each) => hoist(each, components))
+  if (typeof node !== 'object' || node === null) return node
+  const copy = Object.fromEntries(
+    Object.entries(node).map(([key, value]) => [key, DATA.has(key) ? value : hoist(value, components)])
+  )
+  const schema = withMapping(toEnum(copy), components)
+  return typeof schema.title === 'string' && COMPONENT_NAME.test(schema.title)
+    ? addComponent(schema.title, schema, components)
+    : schema
+}
+
+function addComponent(name: string, { title: _title, ...schema }: Schema, components: Components): Schema {
+  const known = components.get(name)
+  const example = EXAMPLES[name]
+  if (example !== undefined) schema['example'] = example
+  if (known === undefined) components.set(name, schema)
+  else if (JSON.stringify(known) !== JSON.stringify(schema))
+    throw new Error(`Two schemas with the title "${name}" differ`)
+  return { $ref: refTo(name) }
+}
+
+// A union of literals, as TypeBox writes it, is one `enum` to everyone else.
+function toEnum({ anyOf, ...rest }: Schema): Schema {
+  const values = anyOf?.flatMap((each) => (isLiteral(each) ? each.enum : []))
+  if (anyOf === undefined || values?.length !== anyOf.length) return anyOf ? { ...rest, anyOf } : rest
+  return { type: 'string', enum: values, ...rest }
+}
+
+function isLiteral(schema: Schema): schema is Schema & { enum: unknown[] } {
+  return schema.enum?.length === 1 && schema['type'] === 'string' && Object.keys(schema).length === 2
+}
+
+function withMapping(schema: Schema, components: Components): Schema {
+  const { discriminator, oneOf } = schema
+  if (discriminator === undefined || oneOf === undefined) return schema
+  const { propertyName } = discriminator
+  const mapping = Object.fromEntries(
+    oneOf.map(({ $ref = '' }) => [components.get(nameIn($ref))?.properties?.[propertyName]?.enum?.[0], $ref])
+  )
+  return { ...schema, discriminator: { propertyName, mapping } }
+}
+
+/** The reference to a component schema. */
+export function refTo(name: string): string {
+  return `#/components/schemas/${name}`
+}
+
+function nameIn(ref: string): string {
+  return ref.slice(ref.lastIndexOf('/') + 1)
+}

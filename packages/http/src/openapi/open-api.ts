@@ -1,0 +1,97 @@
+import swaggerPlugin from '@fastify/swagger'
+import { MessageInputSchema, type Registry, type SecuritySchemes } from '@svc/registry'
+import type { FastifyInstance } from 'fastify'
+import type { Exposed } from '../exposed.ts'
+import { addMessageInput, describeNames } from './describe-names.ts'
+import { describeSecurity } from './describe-security.ts'
+import { describeUploads } from './describe-uploads.ts'
+import { hoistReplies } from './hoist-replies.ts'
+import { hoistSchemas, type Components } from './hoist-schemas.ts'
+import type { OpenApiDocument, Operation, Schema } from './open-api-document.ts'
+import type { ResolvedSwagger } from './swagger-options.ts'
+import { TAGS } from './tags.ts'
+
+/** What a document is made from, besides the routes of its scope. */
+export interface OpenApiSource {
+  settings: ResolvedSwagger
+  exposed: Exposed
+  /** Tells when `exposed` changes: never, where it is `false`. Without `on`, every call looks anew. */
+  registry: Partial<Pick<Registry, 'on'>> | false
+  /** Of the configured `authenticate`; without it, no credentials are asked for. */
+  schemes?: SecuritySchemes | undefined
+  /** Whether a run's body may be `multipart/form-data`. */
+  uploads?: boolean | undefined
+}
+
+/** The live document of a scope. */
+export interface OpenApi {
+  /** The document as of now; it is shared, so it is not to be changed. Only after the app is ready. */
+  document(): OpenApiDocument
+}
+
+/**
+ * Describes the routes that are added to the scope after this call, and nothing else of the app: a host's own
+ * `@fastify/swagger`, or another instance of this plugin, has its own.
+ */
+export async function createOpenApi(scope: FastifyInstance, source: OpenApiSource): Promise<OpenApi> {
+  const { title, description, version, servers, routePrefix } = source.settings
+  await scope.register(swaggerPlugin, {
+    openapi: {
+      openapi: '3.0.3',
+      info: { title, version, ...(description !== undefined && { description }) },
+      servers: [...servers],
+      components: { schemas: { MessageInput: MessageInputSchema as object } }
+    },
+    stripBasePath: false,
+    transform: ({ schema, url }) => ({ schema, url: routePrefix + url })
+  })
+  let base: OpenApiDocument | undefined
+  let current: OpenApiDocument | undefined
+  const { registry } = source
+  const off = registry === false ? () => {} : registry.on?.('change', () => (current = undefined))
+  scope.addHook('onClose', async () => off?.())
+
+  return {
+    document() {
+      if (current !== undefined && off !== undefined) return current
+      base ??= finish(scope.swagger() as unknown as OpenApiDocument, source)
+      return (current = describeNames(base, source.exposed))
+    }
+  }
+}
+
+// Everything but what changes while the app runs.
+function finish(raw: OpenApiDocument, { schemes, uploads = false }: OpenApiSource): OpenApiDocument {
+  const { openapi, info, servers, paths, components } = JSON.parse(JSON.stringify(raw)) as OpenApiDocument
+  const found: Components = new Map()
+  hoistSchemas(components.schemas['MessageInput'], found)
+  const hoisted = hoistSchemas(paths, found)
+  for (const operation of operationsOf(hoisted)) relaxDefaults(operation)
+  const document: OpenApiDocument = {
+    openapi,
+    info,
+    servers,
+    tags: TAGS,
+    security: [],
+    paths: hoisted,
+    components: { schemas: addMessageInput(sorted(found)) }
+  }
+  if (uploads) describeUploads(document)
+  return hoistReplies(describeSecurity(document, schemes))
+}
+
+/** Every operation of some paths. */
+export function operationsOf(paths: OpenApiDocument['paths']): Operation[] {
+  return Object.values(paths).flatMap((path) => Object.values(path))
+}
+
+// To TypeBox a property with a default is required; a parameter with one may be left out.
+function relaxDefaults({ parameters = [] }: Operation): void {
+  for (const parameter of parameters) {
+    if (parameter.schema['default'] !== undefined) parameter.required = false
+  }
+}
+
+function sorted(found: Components): Record<string, Schema> {
+  return Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1)))
+}

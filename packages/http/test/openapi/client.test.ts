@@ -1,0 +1,143 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import type { OpenApiDocument } from '@svc/http'
+import { Type } from '@sinclair/typebox'
+import openapiTypescript, { astToString } from 'openapi-typescript'
+import t from 'tap'
+import { buildApp, echo } from '../helpers/build-app.ts'
+import { responseValidatorOf } from '../helpers/validate-response.ts'
+
+const run = promisify(execFile)
+const root = resolve(import.meta.dirname, '../..')
+
+// Runs every operation, and prints `[method, path, status, content type, body]` of each answer. The last lines must not type-check.
+const PROGRAM = `
+import createClient from 'openapi-fetch'
+import type { components, paths } from './api.ts'
+
+type Part = components['schemas']['Part']
+const [baseUrl = ''] = process.argv.slice(2)
+const answers: unknown[] = []
+const api = createClient<paths>({ baseUrl })
+api.use({
+  async onResponse({ request, response }) {
+    const body = await response.clone().text()
+    const { pathname, search } = new URL(request.url)
+    answers.push([request.method, pathname + search, response.status, response.headers.get('content-type'), body])
+  }
+})
+
+const agent = { params: { path: { name: 'echo' as const } } }
+const team = { params: { path: { name: 'crew' as const } } }
+const workflow = { params: { path: { name: 'flow' as const } } }
+const body = { input: 'Hi', sessionId: 's1', onDisconnect: 'continue' as const }
+const text = { parseAs: 'text' as const }
+
+const { data, error } = await api.POST('/api/agents/{name}/run', { ...agent, body })
+if (error !== undefined) throw new Error(error.code)
+const said: string = data.text
+const runId: string = data.runId
+const reason: 'stop' | 'length' | 'content-filter' | 'max-steps' | 'canceled' | 'other' = data.finishReason
+if (said !== 'Hi' || reason !== 'stop') throw new Error(JSON.stringify(data))
+await api.POST('/api/teams/{name}/run', { ...team, body: { input: [{ type: 'text', text: 'Hi' }] } })
+await api.POST('/api/workflows/{name}/run', { ...workflow, body: { input: { any: ['json', 1, null] } } })
+await api.POST('/api/agents/{name}/stream', { ...agent, body, ...text })
+await api.POST('/api/teams/{name}/stream', { ...team, body, ...text })
+await api.POST('/api/workflows/{name}/stream', { ...workflow, body, ...text })
+for (const path of ['/api/agents', '/api/teams', '/api/workflows', '/api/registry', '/api/livez', '/api/readyz'] as const)
+  await api.GET(path)
+await api.GET('/api/agents/{name}', agent)
+await api.GET('/api/teams/{name}', team)
+await api.GET('/api/workflows/{name}', workflow)
+const page = await api.GET('/api/runs', { params: { query: { status: 'completed', limit: 2 } } })
+const next: string | null | undefined = page.data?.nextCursor
+await api.GET('/api/runs', { params: { query: { cursor: next ?? '' } } })
+const one = { params: { path: { runId } } }
+const record = await api.GET('/api/runs/{runId}', one)
+if (record.data?.status !== 'completed') throw new Error('not completed')
+const from = { path: { runId }, header: { 'Last-Event-ID': '1' } }
+await api.GET('/api/runs/{runId}/stream', { params: from, ...text })
+await api.GET('/api/runs/{runId}/stream', { params: { path: { runId }, query: { after: '3' } }, ...text })
+const again = await api.POST('/api/runs/{runId}/cancel', one)
+if (again.response.status !== 409 || again.error?.code !== 'RUN_ERR_TERMINAL') throw new Error('not refused')
+await api.GET('/api/runs/{runId}', { params: { path: { runId: 'none' } } })
+console.log(JSON.stringify(answers))
+
+export function textOf(part: Part): string {
+  switch (part.type) {
+    case 'text':
+      return part.text
+    case 'tool.call':
+      return part.toolName
+    case 'error':
+      return part.error.message
+    default:
+      return String(part.seq)
+  }
+}
+
+export const refused = async () => {
+  // @ts-expect-error -- no such agent
+  await api.POST('/api/agents/{name}/run', { params: { path: { name: 'nobody' } }, body })
+  // @ts-expect-error -- input is required
+  await api.POST('/api/agents/{name}/run', { ...agent, body: { sessionId: 's' } })
+  // @ts-expect-error -- an agent takes a message
+  await api.POST('/api/agents/{name}/run', { ...agent, body: { input: 1 } })
+  // @ts-expect-error -- no such status
+  await api.GET('/api/runs', { params: { query: { status: 'done' } } })
+}
+`
+
+t.test('a generated client type-checks, and runs every operation', async (t) => {
+  const { url, origin } = await buildApp(t, {
+    runnables: [echo, { ...echo, kind: 'team', name: 'crew' }],
+    options: {
+      swagger: true,
+      workflows: [{ ...echo, kind: 'workflow', name: 'flow', inputSchema: Type.Unknown() }]
+    }
+  })
+  const document = (await (await fetch(`${url}/docs/spec.json`)).json()) as OpenApiDocument
+  const dir = await mkdtemp(join(tmpdir(), 'client-'))
+  t.teardown(() => rm(dir, { recursive: true }))
+  const types = await openapiTypescript(document as never)
+  await writeFile(join(dir, 'api.ts'), astToString(types))
+  await writeFile(join(dir, 'client.ts'), PROGRAM)
+  await writeFile(join(dir, 'package.json'), '{ "type": "module" }')
+  await writeFile(join(dir, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
+  await symlink(join(root, 'node_modules'), join(dir, 'node_modules'))
+
+  const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
+  const checked = await run(process.execPath, [tsc, '-p', dir]).catch((err: { stdout: string }) => err)
+  t.equal(checked.stdout, '', 'it type-checks')
+
+  const { stdout } = await run(process.execPath, ['--no-warnings', join(dir, 'client.ts'), origin])
+  const answers = JSON.parse(stdout) as [string, string, number, string | null, string][]
+  const validator = responseValidatorOf(document)
+  const seen = new Set<string>()
+  for (const [method, path, status, contentType, body] of answers) {
+    const says = `${method} ${path} ${status}`
+    t.strictSame(validator.faultsOf({ method, path, status, contentType, body }), [], says)
+    const operation = validator.find(method, path)
+    if (status < 300) seen.add(operation?.operationId ?? '')
+  }
+  const all = Object.values(document.paths).flatMap((path) => Object.values(path))
+  const ids = all.map(({ operationId }) => operationId).filter((id) => id !== 'cancelRun')
+  t.strictSame(seen, new Set(ids), 'every operation gave what it says')
+})
+
+const compilerOptions = {
+  target: 'es2024',
+  module: 'nodenext',
+  strict: true,
+  noEmit: true,
+  exactOptionalPropertyTypes: true,
+  allowImportingTsExtensions: true,
+  verbatimModuleSyntax: true,
+  skipLibCheck: true,
+  types: ['node'],
+  typeRoots: [join(root, '../../node_modules/@types')]
+}

@@ -1,0 +1,65 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { createRegistry } from '@svc/registry'
+import Fastify from 'fastify'
+import t from 'tap'
+import { createExposed } from '../../src/exposed.ts'
+import { createOpenApi, type OpenApiSource } from '../../src/openapi/open-api.ts'
+import { resolveSwagger } from '../../src/openapi/swagger-options.ts'
+import { NameParamsSchema } from '../../src/schemas/path-params.ts'
+import { RunBodySchema } from '../../src/schemas/run-body.ts'
+import { errorReplies } from '../../src/openapi/describe-replies.ts'
+
+const documentOf = async (source: Partial<OpenApiSource>) => {
+  const app = Fastify()
+  const exposed = createExposed({}, createRegistry())
+  const settings = resolveSwagger(true)!
+  const openApi = await createOpenApi(app, { settings, exposed, registry: false, ...source })
+  const texts = { summary: 'x', tags: ['Agents'] }
+  const response = errorReplies(404)
+  app.post(
+    '/agents/:name/run',
+    { schema: { ...texts, operationId: 'a', params: NameParamsSchema, body: RunBodySchema, response } },
+    () => ({})
+  )
+  app.get('/livez', { schema: { ...texts, operationId: 'b', security: [], response } }, () => ({}))
+  await app.ready()
+  const document = openApi.document()
+  await app.close()
+  const { valid, errors } = await new Validator().validate({ ...document })
+  t.ok(valid, JSON.stringify(errors))
+  return document
+}
+
+t.test('any of the schemes opens what is not open anyway', async (t) => {
+  const schemes = {
+    bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+    cookie: { type: 'apiKey', in: 'cookie', name: 'token' }
+  }
+  const { security, paths, components } = await documentOf({ schemes })
+  t.strictSame(components.securitySchemes, schemes)
+  t.strictSame(security, [{ bearer: [] }, { cookie: [] }])
+  const run = paths['/agents/{name}/run']?.['post']
+  t.equal(run?.security, undefined, 'as the document says')
+  t.strictSame(run?.responses['401'], { $ref: '#/components/responses/Unauthorized' })
+  t.strictSame(run?.responses['403'], { $ref: '#/components/responses/Forbidden' })
+  t.strictSame(paths['/livez']?.['get']?.security, [])
+  t.notOk(paths['/livez']?.['get']?.responses['401'])
+})
+
+t.test('without credentials nothing is asked for', async (t) => {
+  const { security, paths, components } = await documentOf({})
+  t.strictSame(security, [])
+  t.notOk(components.securitySchemes)
+  t.notOk(paths['/agents/{name}/run']?.['post']?.responses['401'])
+})
+
+t.test('uploads stand beside JSON', async (t) => {
+  const { paths, components } = await documentOf({ uploads: true })
+  const content = paths['/agents/{name}/run']?.['post']?.requestBody?.content ?? {}
+  t.strictSame(Object.keys(content), ['application/json', 'multipart/form-data'])
+  t.strictSame(content['multipart/form-data']?.schema, { $ref: '#/components/schemas/RunForm' })
+  const { properties = {} } = components.schemas['RunForm'] ?? {}
+  t.match(properties['files'], { type: 'array', items: { type: 'string', format: 'binary' } })
+  t.strictSame(properties['input']?.['type'], 'string')
+  t.ok(properties['sessionId'] && properties['onDisconnect'])
+})

@@ -1,0 +1,103 @@
+import swagger from '@fastify/swagger'
+import http, { generateOpenApi, type OpenApiDocument } from '@svc/http'
+import registryPlugin, { createRegistry } from '@svc/registry'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t from 'tap'
+import { echo } from '../helpers/build-app.ts'
+
+const spec = async (app: FastifyInstance, path: string) => {
+  const response = await app.inject(path)
+  t.equal(response.statusCode, 200, path)
+  t.match(response.headers, { 'content-type': /^application\/json/, 'cache-control': 'no-cache' })
+  return response.json<OpenApiDocument>()
+}
+const namesIn = ({ paths }: OpenApiDocument, path: string) =>
+  paths[path]?.['post']?.parameters?.find(({ name }) => name === 'name')?.schema.enum
+
+t.test('the document follows the registry, and is what generateOpenApi gives', async (t) => {
+  const registry = createRegistry()
+  registry.add(echo)
+  const options = { prefix: '/api', registry, swagger: { title: 'Mine' } }
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(http, options)
+  const run = '/api/agents/{name}/run'
+
+  t.strictSame(namesIn(await spec(app, '/api/docs/spec.json'), run), ['echo'])
+  registry.add({ ...echo, name: 'late' })
+  const served = await spec(app, '/api/docs/spec.json')
+  t.strictSame(namesIn(served, run), ['echo', 'late'])
+  t.strictSame(await generateOpenApi(options), served)
+  t.strictSame(await spec(app, '/api/docs/json'), served, 'the page’s copy')
+  t.match((await app.inject('/api/docs/yaml')).body, /late/)
+  registry.remove('agent', 'echo')
+  t.strictSame(namesIn(await spec(app, '/api/docs/spec.json'), run), ['late'])
+  t.strictSame((await generateOpenApi(options)).info.title, 'Mine')
+  t.strictSame((await generateOpenApi(options, { title: 'Other' })).info.title, 'Other')
+})
+
+t.test('a registry that does not tell of changes', async (t) => {
+  const registry = createRegistry()
+  const silent = { ...registry, on: undefined } as unknown as typeof registry
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(http, { registry: silent, swagger: true })
+  t.strictSame(namesIn(await spec(app, '/docs/spec.json'), '/agents/{name}/run'), undefined)
+  registry.add(echo)
+  t.strictSame(namesIn(await spec(app, '/docs/spec.json'), '/agents/{name}/run'), ['echo'])
+})
+
+t.test('a closed app leaves nothing with the registry', async (t) => {
+  let listeners = 0
+  const registry = createRegistry()
+  const counted = {
+    ...registry,
+    on(...args: Parameters<typeof registry.on>) {
+      listeners++
+      const off = registry.on(...args)
+      return () => {
+        listeners--
+        off()
+      }
+    }
+  }
+  await generateOpenApi({ registry: counted })
+  t.equal(listeners, 0)
+})
+
+t.test('two instances in one app, and a host with a document of its own', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(swagger, { openapi: { info: { title: 'Host', version: '9' } } })
+  await app.register(registryPlugin, { registry: createRegistry() })
+  app.addSchema({ $id: 'Foreign', type: 'object', properties: {} })
+  app.get('/own', { schema: { summary: 'Mine', response: { 200: { $ref: 'Foreign#' } } } }, () => ({}))
+  await app.register(http, { prefix: '/a', registry: false, agents: [echo], swagger: true })
+  await app.register(http, {
+    prefix: '/b',
+    registry: false,
+    agents: [{ ...echo, name: 'other' }],
+    swagger: { title: 'B' }
+  })
+  await app.ready()
+
+  const a = await spec(app, '/a/docs/spec.json')
+  const b = await spec(app, '/b/docs/spec.json')
+  t.ok(Object.keys(a.paths).every((path) => path.startsWith('/a/')))
+  t.ok(Object.keys(b.paths).every((path) => path.startsWith('/b/')))
+  t.strictSame([a.info.title, b.info.title], ['Service API', 'B'])
+  t.strictSame(namesIn(a, '/a/agents/{name}/run'), ['echo'])
+  t.strictSame(namesIn(b, '/b/agents/{name}/run'), ['other'])
+  t.strictSame(Object.keys(a.components.schemas), Object.keys(b.components.schemas))
+  t.notOk(JSON.stringify(a).includes('Foreign'), 'what is the host’s stays the host’s')
+
+  const host = app.swagger() as unknown as OpenApiDocument
+  t.equal(host.info.title, 'Host')
+  t.equal(host.paths['/own']?.['get']?.summary, 'Mine')
+  t.ok(host.paths['/a/agents/{name}/run'], 'the host’s document tells of the routes too')
+  t.notOk(
+    Object.keys(host.paths).some((path) => path.includes('docs')),
+    'and not of the pages'
+  )
+  t.notOk(app.hasDecorator('swaggerCSP'))
+})
