@@ -1,6 +1,7 @@
 import type { MultipartFile } from '@fastify/multipart'
 import type { FastifyRequest } from 'fastify'
 import { HTTP_ERR_BAD_MULTIPART } from '../errors.ts'
+import { boundaryOf, DelimiterCounter } from './delimiter-counter.ts'
 
 /** One part of a form: with a file name it is a file, without one a text field. */
 export interface FormPart {
@@ -23,18 +24,30 @@ const STREAMING = {
  * @throws HTTP_ERR_BAD_MULTIPART when the body has no boundary, is cut short or malformed
  */
 export async function* readParts(request: FastifyRequest): AsyncGenerator<FormPart> {
-  let isEmpty = true
-  request.raw.once('data', () => (isEmpty = false))
-  for await (const part of readFrom(request.parts(STREAMING))) {
-    if (part.type !== 'file') throw new HTTP_ERR_BAD_MULTIPART('it cannot be parsed')
-    try {
-      yield toFormPart(part)
-    } finally {
-      // One that is not read to its end ends the parsing.
-      if (!part.file.readableEnded) part.file.destroy()
+  const { raw } = request
+  const boundary = boundaryOf(request.headers['content-type'])
+  if (boundary === undefined) throw new HTTP_ERR_BAD_MULTIPART('its boundary is missing')
+  const delimiters = new DelimiterCounter(boundary)
+  const count = (chunk: Buffer) => delimiters.add(chunk)
+  let parts = 0
+
+  // The parser is attached before the first chunk comes.
+  raw.on('data', count)
+  try {
+    for await (const part of readFrom(request.parts(STREAMING))) {
+      if (part.type !== 'file') throw new HTTP_ERR_BAD_MULTIPART('it cannot be parsed')
+      parts++
+      try {
+        yield toFormPart(part)
+      } finally {
+        // One that is not read to its end ends the parsing.
+        if (!part.file.readableEnded) part.file.destroy()
+      }
     }
+  } finally {
+    raw.off('data', count)
   }
-  if (isEmpty) throw new HTTP_ERR_BAD_MULTIPART('it is empty')
+  if (delimiters.count !== parts + 1) throw new HTTP_ERR_BAD_MULTIPART('a part has no name that can be read')
 }
 
 function toFormPart({ fieldname, filename, mimetype, file }: MultipartFile): FormPart {
