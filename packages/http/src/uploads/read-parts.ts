@@ -15,6 +15,7 @@ export interface FormPart {
 // Every part as a stream: text is to be limited, and its encoding checked, as it comes. The limits are ours.
 const STREAMING = {
   isPartAFile: () => true,
+  preservePath: true,
   throwFileSizeLimit: false,
   limits: { fileSize: Infinity, files: Infinity, fields: Infinity, parts: Infinity }
 }

@@ -48,6 +48,9 @@ export async function readUploads(
       const { text, size } = await readText(content, textRoom)
       textRoom -= size
       fields[name] = text
+    } else if (filename === '') {
+      // What browsers send for a file input that nobody has filled.
+      for await (const _ of content) throw new HTTP_ERR_BAD_MULTIPART('a file has no name')
     } else {
       requireField?.(name, 'file')
       if (files.length === limits.maxFiles) throw new HTTP_ERR_UPLOAD_TOO_LARGE('there are too many files')

@@ -80,7 +80,8 @@ export function untilEmpty(folder: string): Promise<void> {
 
 /** Resolves when the names in a folder are as wanted. */
 export async function untilFolder(folder: string, isWanted: (names: string[]) => boolean): Promise<void> {
-  const events = watch(folder, { signal: AbortSignal.timeout(20_000) })
+  const found = new AbortController()
+  const events = watch(folder, { signal: AbortSignal.any([found.signal, AbortSignal.timeout(20_000)]) })
   // Begins to watch.
   let next = events.next()
   while (!isWanted(await readdir(folder))) {
@@ -88,7 +89,7 @@ export async function untilFolder(folder: string, isWanted: (names: string[]) =>
     next = events.next()
   }
   next.catch(() => {})
-  await events.return?.()
+  found.abort()
 }
 
 /** A form with files, each given as content, type and name. */
