@@ -1,5 +1,4 @@
-import { uploadPlugin } from '@svc/http'
-import http from '@svc/http'
+import http, { uploadPlugin } from '@svc/http'
 import registryPlugin, { createRegistry } from '@svc/registry'
 import Fastify from 'fastify'
 
