@@ -3,6 +3,7 @@ import { requireOptions, type Registry, type Runnable, type RunnableDefinition }
 import type { onRequestHookHandler, preHandlerHookHandler, RegisterOptions } from 'fastify'
 import { HTTP_ERR_BAD_OPTION } from './errors.ts'
 import { OnDisconnectSchema, type OnDisconnect } from './schemas/run-body.ts'
+import { FileUploadOptionsSchema, resolveUploadLimits } from './uploads/file-upload-options.ts'
 
 /** Hooks that run before every route of the plugin. */
 export type HttpMiddleware =
@@ -52,6 +53,11 @@ export const HttpOptionsSchema = Type.Object(
         })
       )
     ),
+    fileUpload: Type.Optional(
+      Type.Union([Type.Literal(true), FileUploadOptionsSchema], {
+        description: '`true` or FileUploadOptions: runs may be started by `multipart/form-data`; default not'
+      })
+    ),
     limits: Type.Optional(
       Type.Object(
         {
@@ -90,8 +96,11 @@ export type HttpOptions = Static<typeof HttpOptionsSchema>
 /** Makes sure that options are known and good, and fills in the defaults. @throws HTTP_ERR_BAD_OPTION */
 export function resolveOptions(given: HttpOptions & RegisterOptions) {
   const { prefix, logLevel, logSerializers, ...options } = given
+  const { limits, middleware: hooks = [], fileUpload } = options
+  // First, since of a choice TypeBox does not say what is wrong inside.
+  const uploadLimits =
+    isObject(fileUpload) || fileUpload === true ? resolveUploadLimits(fileUpload) : undefined
   requireOptions(HttpOptionsSchema, options, HTTP_ERR_BAD_OPTION)
-  const { limits, middleware: hooks = [] } = options
   // Of Fastify itself, for the scope that the routes live in.
   const registerOptions: RegisterOptions = {
     ...(prefix !== undefined && { prefix }),
@@ -100,6 +109,7 @@ export function resolveOptions(given: HttpOptions & RegisterOptions) {
   }
   return {
     ...options,
+    uploadLimits,
     middleware: (Array.isArray(hooks) ? hooks : [hooks]) as readonly HttpMiddleware[],
     bodyLimit: limits?.bodyLimit ?? 1_048_576,
     jsonDepth: limits?.jsonDepth ?? 64,
@@ -107,4 +117,8 @@ export function resolveOptions(given: HttpOptions & RegisterOptions) {
     heartbeat: options.heartbeat ?? 15_000,
     registerOptions
   }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }

@@ -13,12 +13,21 @@ import { runsRoutes } from './routes/runs.ts'
 import { streamRoutes } from './routes/stream.ts'
 import { createJsonParser } from './safe-json.ts'
 import type { HttpScope, TypeBoxTypeProvider } from './type-provider.ts'
+import { takeRunForms } from './uploads/take-run-forms.ts'
 import { compileValidator, formatValidationErrors } from './validator.ts'
 
 /** Agents, teams and workflows over HTTP: the run engine comes along where it is not there yet. */
 async function http(app: FastifyInstance, options: HttpOptions & RegisterOptions): Promise<void> {
-  const { registerOptions, bodyLimit, jsonDepth, middleware, onDisconnect, heartbeat, ...settings } =
-    resolveOptions(options)
+  const {
+    registerOptions,
+    bodyLimit,
+    jsonDepth,
+    middleware,
+    onDisconnect,
+    heartbeat,
+    uploadLimits,
+    ...settings
+  } = resolveOptions(options)
   if (!app.hasPlugin('@svc/registry')) await app.register(registry)
 
   const exposed = createExposed(settings, settings.registry ?? app.registry)
@@ -44,8 +53,12 @@ async function http(app: FastifyInstance, options: HttpOptions & RegisterOptions
     requirePrincipal(scope)
     for (const each of middleware) addMiddleware(scope, each)
 
-    runRoutes(scope, surface)
-    streamRoutes(scope, surface)
+    // A scope of their own: no other route takes forms.
+    await scope.register(async (starting: HttpScope) => {
+      if (uploadLimits !== undefined) await takeRunForms(starting, uploadLimits, bodyLimit)
+      runRoutes(starting, surface)
+      streamRoutes(starting, surface)
+    })
     listRoutes(scope, surface)
     runsRoutes(scope, surface)
     healthRoutes(scope, surface)

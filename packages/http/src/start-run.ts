@@ -5,7 +5,7 @@ import type { RunBody } from './schemas/run-body.ts'
 import type { Surface } from './surface.ts'
 
 /** A request for a run, validated. */
-export type RunRequest = Pick<FastifyRequest, 'principal' | 'log'> & {
+export type RunRequest = Pick<FastifyRequest, 'principal' | 'log' | 'uploads'> & {
   params: { name: string }
   body: RunBody
 }
@@ -17,7 +17,7 @@ export type RunRequest = Pick<FastifyRequest, 'principal' | 'log'> & {
 export async function startRun(
   { runs, exposed, replies, onDisconnect }: Surface,
   kind: RunnableKind,
-  { params, body, principal, log }: RunRequest,
+  { params, body, principal, log, uploads }: RunRequest,
   reply: FastifyReply
 ): Promise<Run> {
   const runnable = exposed.get(kind, params.name)
@@ -30,6 +30,8 @@ export async function startRun(
     log,
     apiKey: apiKey === undefined ? undefined : () => apiKey
   })
+  // The runnable reads the files as it goes.
+  if (uploads !== undefined && uploads.files.length > 0) uploads.keepUntil(run.result())
   reply.header('x-run-id', run.runId)
   replies.add(reply, (body.onDisconnect ?? onDisconnect) === 'cancel' ? run : undefined)
   return run

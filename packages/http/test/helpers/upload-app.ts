@@ -11,7 +11,7 @@ import { buildApp, type AppRequest, type TestApp } from './build-app.ts'
 /** What the routes of the app say of a file that they read. */
 export interface SeenFile {
   fieldName?: string
-  filename?: string
+  filename?: string | undefined
   mimeType: string
   size: number
   sha256: string
@@ -106,7 +106,8 @@ export function formOf(
 async function describe(uploads: Uploads | undefined) {
   const files: SeenFile[] = []
   for (const file of uploads?.files ?? []) {
-    files.push({ ...file, sha256: await hash(file.stream()) } as SeenFile)
+    const { fieldName, filename, mimeType, size } = file
+    files.push({ fieldName, filename, mimeType, size, sha256: await hash(file.stream()) })
   }
   return { fields: uploads?.fields, files }
 }

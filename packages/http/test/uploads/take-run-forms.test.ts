@@ -7,7 +7,7 @@ import t from 'tap'
 import { buildApp } from '../helpers/build-app.ts'
 import { requireError } from '../helpers/require-error.ts'
 import { samples } from '../helpers/file-samples.ts'
-import { buildUploadApp, describeInput, formOf, untilEmpty } from '../helpers/upload-app.ts'
+import { buildUploadApp, describeInput, formOf, untilEmpty, untilFolder } from '../helpers/upload-app.ts'
 
 const image: [Uint8Array<ArrayBuffer>, string, string] = [samples.png, 'image/png', 'a.png']
 
@@ -99,7 +99,7 @@ t.test('a run that outlives its client keeps its files, and no longer than it ru
     }
   ])
   const seen: unknown[] = []
-  const { origin, folder, app } = await buildUploadApp(t, {}, { runnables: [late] })
+  const { origin, folder, app, upload } = await buildUploadApp(t, {}, { runnables: [late] })
   const gone = new AbortController()
   const sending = fetch(`${origin}/api/agents/scripted/run`, {
     method: 'POST',
@@ -108,10 +108,15 @@ t.test('a run that outlives its client keeps its files, and no longer than it ru
   })
   const [socket] = await once(app.server, 'connection')
   await started.promise
+  const kept = await readdir(folder)
   gone.abort()
   await t.rejects(sending)
   await once(socket, 'close')
-  t.equal((await readdir(folder)).length, 1, 'still there')
+  // The files of a later request go, these stay.
+  t.equal((await upload(formOf({}, image))).status, 200)
+  await untilFolder(folder, (names) => names.every((name) => kept.includes(name)))
+  t.strictSame(await readdir(folder), kept)
+  t.equal(kept.length, 1)
   goOn.resolve()
   await untilEmpty(folder)
   t.match(seen, [{ type: 'image', size: samples.png.length }])
