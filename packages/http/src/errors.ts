@@ -12,6 +12,12 @@ export const HTTP_ERR_BAD_IDEMPOTENCY_KEY = createError(
 )
 /** The body is no JSON, or JSON that is not taken. */
 export const HTTP_ERR_BAD_JSON = createError<[string]>('HTTP_ERR_BAD_JSON', 'Bad JSON: %s', 400)
+/** The body is no multipart form, one that is cut short, or one with a field that cannot be taken. */
+export const HTTP_ERR_BAD_MULTIPART = createError<[string]>(
+  'HTTP_ERR_BAD_MULTIPART',
+  'Bad multipart body: %s',
+  400
+)
 /** What was sent is not what `Content-Length` said. */
 export const HTTP_ERR_BAD_BODY_LENGTH = createError(
   'HTTP_ERR_BAD_BODY_LENGTH',
@@ -62,18 +68,26 @@ export const HTTP_ERR_UNKNOWN_RUNNABLE = createError<[string, string]>(
 )
 /** The body is larger than `limits.bodyLimit`. */
 export const HTTP_ERR_BODY_TOO_LARGE = createError('HTTP_ERR_BODY_TOO_LARGE', 'The body is too large', 413)
+/** A file, or all files together, are larger than `fileUpload` permits, or there are too many. */
+export const HTTP_ERR_UPLOAD_TOO_LARGE = createError<[string]>(
+  'HTTP_ERR_UPLOAD_TOO_LARGE',
+  'Upload refused: %s',
+  413
+)
 /** A name in the path is longer than the app's router takes. */
 export const HTTP_ERR_URL_TOO_LONG = createError(
   'HTTP_ERR_URL_TOO_LONG',
   'A segment of the path is too long',
   414
 )
-/** The body is not `application/json`. */
+/** The body is neither `application/json` nor, where uploads are taken, `multipart/form-data`. */
 export const HTTP_ERR_UNSUPPORTED_MEDIA_TYPE = createError(
   'HTTP_ERR_UNSUPPORTED_MEDIA_TYPE',
-  'The body must be application/json',
+  'The media type of the body is not taken',
   415
 )
+/** The type of a file is not permitted, or its content is of another type than it is said to be. */
+export const HTTP_ERR_UPLOAD_TYPE = createError<[string]>('HTTP_ERR_UPLOAD_TYPE', 'Upload refused: %s', 415)
 /** The caller came too often. */
 export const HTTP_ERR_RATE_LIMITED = createError('HTTP_ERR_RATE_LIMITED', 'Too many requests', 429)
 /** The client went away before its answer was complete; only the log says so. */

@@ -16,6 +16,7 @@ import { HTTP_ERR_BAD_OPTION } from './errors.ts'
 import { resolveSwagger, type SwaggerOptions } from './openapi/swagger-options.ts'
 import { DEFAULT_PROVIDER_KEY_HEADERS } from './provider-keys.ts'
 import { OnDisconnectSchema, type OnDisconnect } from './schemas/run-body.ts'
+import { FileUploadOptionsSchema, resolveUploadLimits } from './uploads/file-upload-options.ts'
 
 /** Hooks that run before every route of the plugin. */
 export type HttpMiddleware =
@@ -98,6 +99,11 @@ export const HttpOptionsSchema = Type.Object(
         })
       )
     ),
+    fileUpload: Type.Optional(
+      Type.Union([Type.Literal(true), FileUploadOptionsSchema], {
+        description: '`true` or FileUploadOptions: runs may be started by `multipart/form-data`; default not'
+      })
+    ),
     limits: Type.Optional(
       Type.Object(
         {
@@ -143,8 +149,11 @@ export type HttpOptions = Static<typeof HttpOptionsSchema>
 /** Makes sure that options are known and good, and fills in the defaults. @throws HTTP_ERR_BAD_OPTION */
 export function resolveOptions(given: HttpOptions & RegisterOptions) {
   const { prefix, logLevel, logSerializers, ...options } = given
+  const { limits, middleware: hooks = [], fileUpload, jwt, authenticate } = options
+  // First, since of a choice TypeBox does not say what is wrong inside.
+  const uploadLimits =
+    isObject(fileUpload) || fileUpload === true ? resolveUploadLimits(fileUpload) : undefined
   requireOptions(HttpOptionsSchema, options, HTTP_ERR_BAD_OPTION)
-  const { limits, middleware: hooks = [], jwt, authenticate } = options
   const hasAuthentication = jwt !== undefined || authenticate !== undefined
   if (options.admin === true && !hasAuthentication)
     throw new HTTP_ERR_BAD_OPTION('admin: it needs jwt or authenticate, to know who calls')
@@ -156,6 +165,7 @@ export function resolveOptions(given: HttpOptions & RegisterOptions) {
   }
   return {
     ...options,
+    uploadLimits,
     middleware: (Array.isArray(hooks) ? hooks : [hooks]) as readonly HttpMiddleware[],
     bodyLimit: limits?.bodyLimit ?? 1_048_576,
     jsonDepth: limits?.jsonDepth ?? 64,
@@ -166,4 +176,8 @@ export function resolveOptions(given: HttpOptions & RegisterOptions) {
     providerKeyHeaders: options.providerKeyHeaders ?? DEFAULT_PROVIDER_KEY_HEADERS,
     registerOptions
   }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }

@@ -20,18 +20,21 @@ import { runsRoutes } from './routes/runs.ts'
 import { streamRoutes } from './routes/stream.ts'
 import { createJsonParser } from './safe-json.ts'
 import type { HttpScope, TypeBoxTypeProvider } from './type-provider.ts'
+import { takeRunForms } from './uploads/take-run-forms.ts'
 import { compileValidator, formatValidationErrors } from './validator.ts'
 
 /** Agents, teams and workflows over HTTP: the run engine comes along where it is not there yet. */
 async function http(app: FastifyInstance, options: HttpOptions & RegisterOptions): Promise<void> {
   const settings = resolveOptions(options)
   const { registerOptions, bodyLimit, jsonDepth, middleware, onDisconnect, heartbeat } = settings
-  const { admin, cors, rateLimit, providerKeyHeaders, swagger } = settings
+  const { admin, cors, rateLimit, providerKeyHeaders, swagger, uploadLimits } = settings
   if (!app.hasPlugin('@svc/registry')) await app.register(registryPlugin)
 
   const registry = settings.registry ?? app.registry
   const exposed = createExposed(settings, registry)
   const policy = await createPolicy(settings)
+  const uploads = uploadLimits !== undefined
+  const source = { exposed, registry, schemes: policy.schemes, uploads }
   const replies = new OpenReplies()
   const surface = { runs: app.runs, exposed, policy, replies, onDisconnect, heartbeat, providerKeyHeaders }
 
@@ -56,10 +59,13 @@ async function http(app: FastifyInstance, options: HttpOptions & RegisterOptions
     if (rateLimit) await limitRate(scope, rateLimit)
     for (const each of middleware) addMiddleware(scope, each)
 
-    const { schemes } = policy
-    const openApi = swagger && (await createOpenApi(plain, { settings: swagger, exposed, registry, schemes }))
-    runRoutes(scope, surface)
-    streamRoutes(scope, surface)
+    const openApi = swagger && (await createOpenApi(plain, { ...source, settings: swagger }))
+    // A scope of their own: no other route takes forms.
+    await scope.register(async (starting: HttpScope) => {
+      if (uploadLimits !== undefined) await takeRunForms(starting, uploadLimits, bodyLimit)
+      runRoutes(starting, surface)
+      streamRoutes(starting, surface)
+    })
     listRoutes(scope, surface)
     runsRoutes(scope, surface)
     approvalsRoutes(scope, surface)

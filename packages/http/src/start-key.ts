@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { StartKey } from '@svc/registry'
+import type { Awaitable, StartKey } from '@svc/registry'
 import { HTTP_ERR_BAD_IDEMPOTENCY_KEY } from './errors.ts'
+import type { UploadedFile } from './uploads/uploaded-file.ts'
 
 /**
  * The start key of a request with an `Idempotency-Key`: the same for the same key and route, with a hash of the body.
@@ -10,13 +11,19 @@ import { HTTP_ERR_BAD_IDEMPOTENCY_KEY } from './errors.ts'
 export function readStartKey(
   key: string | string[] | undefined,
   route: string,
-  body: unknown
-): StartKey | undefined {
+  body: unknown,
+  files: readonly UploadedFile[] = []
+): Awaitable<StartKey | undefined> {
   if (key === undefined) return undefined
   if (typeof key !== 'string' || !/^[!-~]{1,255}$/.test(key)) throw new HTTP_ERR_BAD_IDEMPOTENCY_KEY()
-  return { key: hashOf([route, key]), hash: hashOf(body) }
+  const hashed = createHash('sha256')
+    .update(JSON.stringify([route, key]))
+    .digest('base64url')
+  return hashBody(body, files).then((hash) => ({ key: hashed, hash }))
 }
 
-function hashOf(value: unknown): string {
-  return createHash('sha256').update(JSON.stringify(value)).digest('base64url')
+async function hashBody(body: unknown, files: readonly UploadedFile[]): Promise<string> {
+  const hash = createHash('sha256').update(JSON.stringify(body))
+  for (const file of files) for await (const chunk of file.stream()) hash.update(chunk as Buffer)
+  return hash.digest('base64url')
 }

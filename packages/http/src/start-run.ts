@@ -1,4 +1,4 @@
-import type { Run, RunnableKind } from '@svc/registry'
+import { isPromise, type Run, type RunnableKind } from '@svc/registry'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { HTTP_ERR_FOREIGN_USER, HTTP_ERR_UNKNOWN_RUNNABLE } from './errors.ts'
 import { ProviderKeys } from './provider-keys.ts'
@@ -7,7 +7,7 @@ import { readStartKey } from './start-key.ts'
 import type { Surface } from './surface.ts'
 
 /** A request for a run, validated. */
-export type RunRequest = Pick<FastifyRequest, 'principal' | 'log' | 'headers' | 'url'> & {
+export type RunRequest = Pick<FastifyRequest, 'principal' | 'log' | 'headers' | 'url' | 'uploads'> & {
   params: { name: string }
   body: RunBody
 }
@@ -20,7 +20,7 @@ export type RunRequest = Pick<FastifyRequest, 'principal' | 'log' | 'headers' | 
 export async function startRun(
   { runs, exposed, policy, providerKeyHeaders }: Surface,
   kind: RunnableKind,
-  { params, body, principal, log, headers, url }: RunRequest,
+  { params, body, principal, log, headers, url, uploads }: RunRequest,
   reply: FastifyReply
 ): Promise<Run> {
   const runnable = exposed.get(kind, params.name)
@@ -30,6 +30,7 @@ export async function startRun(
   if (userId !== undefined && !policy.allowsUser(principal, userId)) throw new HTTP_ERR_FOREIGN_USER()
 
   const keys = new ProviderKeys(headers, apiKey, providerKeyHeaders)
+  const startKey = readStartKey(headers['idempotency-key'], pathOf(url), asked, uploads?.files)
   const run = await runs.start(runnable, input, {
     sessionId,
     userId,
@@ -37,8 +38,10 @@ export async function startRun(
     log,
     apiKey: (provider) => keys.find(provider),
     authorize: policy.authorize,
-    startKey: readStartKey(headers['idempotency-key'], pathOf(url), asked)
+    startKey: isPromise(startKey) ? await startKey : startKey
   })
+  // The runnable reads the files as it goes.
+  if (uploads !== undefined && uploads.files.length > 0) uploads.keepUntil(run.result())
   reply.header('x-run-id', run.runId)
   if (run.replayed) reply.header('idempotency-replayed', 'true')
   return run

@@ -31,15 +31,43 @@ export const ContentPartSchema = Type.Union(
 )
 export type ContentPart = Static<typeof ContentPartSchema>
 
-/** What agents and teams take: a text, or a list of content parts. Neither may be empty. */
+/** What clients say to agents and teams: a text, or a list of content parts. Neither may be empty. */
 export const MessageInputSchema = Type.Union(
   [Type.String({ minLength: 1 }), Type.Array(ContentPartSchema, { minItems: 1 })],
   { title: 'MessageInput' }
 )
 export type MessageInput = Static<typeof MessageInputSchema>
 
+/** The content of a file that was uploaded; it can be read, more than once, until the run ends. */
+export interface FileContent {
+  /** Bytes. */
+  readonly size: number
+  /** Reads the content from its start. */
+  stream(): AsyncIterable<Uint8Array>
+}
+
+/** Binary content that was uploaded: on disk, not in memory. No client can send it as JSON. */
+export const FileContentPartSchema = Type.Object(
+  {
+    type: mediaType,
+    ...media,
+    file: Type.Unsafe<FileContent>(
+      Type.Object({ size: Type.Integer({ minimum: 0 }), stream: Type.Function([], Type.Unknown()) })
+    )
+  },
+  { additionalProperties: false }
+)
+export type FileContentPart = Static<typeof FileContentPartSchema>
+
+/** What agents and teams take: a message of a client, or one with uploaded files. */
+export const AcceptedMessageSchema = Type.Union([
+  MessageInputSchema,
+  Type.Array(Type.Union([ContentPartSchema, FileContentPartSchema]), { minItems: 1 })
+])
+export type AcceptedMessage = Static<typeof AcceptedMessageSchema>
+
 /** What a runnable is given: a message, or any JSON value that fits its own `inputSchema`. */
-export type RunInput = MessageInput | unknown
+export type RunInput = AcceptedMessage | unknown
 
 /** The text of an input: a string as it is, the text parts of a list joined by newlines, any other value as JSON. */
 export function textOfInput(input: RunInput): string {

@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
-import { MessageInputSchema } from '../contract/content-part.ts'
+import { AcceptedMessageSchema, MessageInputSchema } from '../contract/content-part.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import { RUN_ERR_BAD_INPUT } from '../errors.ts'
 
@@ -8,11 +8,12 @@ const checks = new WeakMap<TSchema, TypeCheck<TSchema>>()
 
 /** Makes sure that an input is what the runnable takes: a message, or what its own schema says. @throws RUN_ERR_BAD_INPUT */
 export function requireInput(runnable: Pick<Runnable, 'inputSchema'>, input: unknown): void {
-  const schema = runnable.inputSchema ?? MessageInputSchema
-  if (schema === MessageInputSchema && typeof input === 'string' && input !== '') return
-  const check = checkFor(schema)
+  const { inputSchema: schema = MessageInputSchema } = runnable
+  const takesMessage = schema === MessageInputSchema
+  if (takesMessage && typeof input === 'string' && input !== '') return
+  const check = checkFor(takesMessage ? AcceptedMessageSchema : schema)
   if (check.Check(input)) return
-  throw badInput(schema === MessageInputSchema ? NO_MESSAGE : faultsOf(check, input))
+  throw badInput(takesMessage ? NO_MESSAGE : faultsOf(check, input))
 }
 
 type Fault = { path: string; message: string }

@@ -1,4 +1,4 @@
-import { ContentPartSchema, MessageInputSchema, textOfInput } from '@svc/registry'
+import { AcceptedMessageSchema, ContentPartSchema, MessageInputSchema, textOfInput } from '@svc/registry'
 import { Value } from '@sinclair/typebox/value'
 import t from 'tap'
 
@@ -46,4 +46,16 @@ t.test('the text of an input', async (t) => {
   t.equal(textOfInput([null, 5, 'x']), '')
   t.equal(textOfInput({ a: 1 }), '{"a":1}')
   t.equal(textOfInput(undefined), '')
+})
+
+t.test('an uploaded file is accepted, and never as JSON', async (t) => {
+  const file = { size: 3, stream: () => [] }
+  const part = { ...image, file }
+  t.ok(Value.Check(AcceptedMessageSchema, [part, { type: 'text', text: 'a' }]))
+  t.ok(Value.Check(AcceptedMessageSchema, 'a'))
+  t.notOk(Value.Check(MessageInputSchema, [part]))
+  for (const bad of [JSON.parse(JSON.stringify(part)), { ...part, data: '' }, { ...image, file: {} }]) {
+    t.notOk(Value.Check(AcceptedMessageSchema, [bad]))
+  }
+  for (const input of ['', [], {}, null, 5, ['a']]) t.notOk(Value.Check(AcceptedMessageSchema, input))
 })

@@ -1,18 +1,19 @@
 import type { LanguageModelV4Message } from '@ai-sdk/provider'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import {
+  AcceptedMessageSchema,
   isPromise,
-  MessageInputSchema,
   RUN_ERR_BAD_INPUT,
-  type MessageInput,
+  type AcceptedMessage,
   type RunContext,
   type RunInput
 } from '@svc/registry'
+import { loadFiles } from '../sessions/load-files.ts'
 import { Turn } from '../sessions/turn.ts'
 import type { AgentPlan } from './agent-plan.ts'
 import type { RunGuard } from './run-guard.ts'
 
-const checkMessage = TypeCompiler.Compile(MessageInputSchema)
+const checkMessage = TypeCompiler.Compile(AcceptedMessageSchema)
 
 /** The turn of a run, before it begins: whose session it belongs to. */
 export function createTurn(plan: AgentPlan, context: RunContext, guard: RunGuard): Turn {
@@ -33,9 +34,11 @@ export async function prepareTurn(
   guard: RunGuard
 ): Promise<void> {
   requireMessage(input)
+  const loading = loadFiles(input)
+  const message = isPromise(loading) ? await guard.wait(loading) : loading
   const instructions = instruct(plan, context, guard)
   const system = toSystemMessage(isPromise(instructions) ? await instructions : instructions)
-  await turn.begin(input, plan.history, system, context.newSession)
+  await turn.begin(message, plan.history, system, context.newSession)
 }
 
 function instruct({ instructions }: AgentPlan, context: RunContext, guard: RunGuard) {
@@ -48,7 +51,7 @@ function toSystemMessage(content: string | undefined): LanguageModelV4Message | 
   return content ? { role: 'system', content } : undefined
 }
 
-function requireMessage(input: RunInput): asserts input is MessageInput {
+function requireMessage(input: RunInput): asserts input is AcceptedMessage {
   if (checkMessage.Check(input)) return
   throw new RUN_ERR_BAD_INPUT('an agent takes a text that is not empty, or a list of content parts')
 }

@@ -1,0 +1,68 @@
+import type { FastifyRequest } from 'fastify'
+import { HTTP_ERR_BAD_MULTIPART, HTTP_ERR_BODY_TOO_LARGE, HTTP_ERR_UPLOAD_TOO_LARGE } from '../errors.ts'
+import { requireDeclaredType } from './check-type.ts'
+import type { UploadLimits } from './file-upload-options.ts'
+import { readParts } from './read-parts.ts'
+import { readText } from './read-text.ts'
+import { storeFile } from './store-file.ts'
+import type { TempDirectory } from './temp-directory.ts'
+import { toFileName } from './to-file-name.ts'
+import { UploadedFile } from './uploaded-file.ts'
+
+/** What a form may hold. */
+export interface FormRules {
+  readonly limits: UploadLimits
+  /** Bytes of all text fields together; default the `bodyLimit` of the route. */
+  readonly maxTextSize?: number | undefined
+  /** Refuses a field by its name, by throwing; default all are taken. */
+  readonly requireField?: ((name: string, kind: 'text' | 'file') => void) | undefined
+}
+
+const MAX_FIELDS = 100
+// What the headers of one part may take.
+const MAX_HEADER_SIZE = 81_920
+
+/**
+ * Reads a form: text into memory, files into the directory.
+ * @throws HTTP_ERR_BAD_MULTIPART, HTTP_ERR_BODY_TOO_LARGE, HTTP_ERR_UPLOAD_TOO_LARGE, HTTP_ERR_UPLOAD_TYPE
+ */
+export async function readUploads(
+  request: FastifyRequest,
+  { limits, maxTextSize = request.routeOptions.bodyLimit ?? 1_048_576, requireField }: FormRules,
+  directory: TempDirectory
+): Promise<{ fields: Record<string, string>; files: UploadedFile[] }> {
+  const fields: Record<string, string> = {}
+  const files: UploadedFile[] = []
+  let room = limits.maxTotalSize
+  let textRoom = maxTextSize
+  requireLength(request, room + textRoom + (limits.maxFiles + MAX_FIELDS) * MAX_HEADER_SIZE)
+
+  for await (const { name, filename, mimeType, content } of readParts(request)) {
+    if (name in Object.prototype || name === 'prototype') {
+      throw new HTTP_ERR_BAD_MULTIPART('a field has a forbidden name')
+    }
+    if (filename === undefined) {
+      requireField?.(name, 'text')
+      if (Object.hasOwn(fields, name)) throw new HTTP_ERR_BAD_MULTIPART('a field is given twice')
+      if (Object.keys(fields).length === MAX_FIELDS) throw new HTTP_ERR_BODY_TOO_LARGE()
+      const { text, size } = await readText(content, textRoom)
+      textRoom -= size
+      fields[name] = text
+    } else if (filename === '') {
+      // What browsers send for a file input that nobody has filled.
+      for await (const _ of content) throw new HTTP_ERR_BAD_MULTIPART('a file has no name')
+    } else {
+      requireField?.(name, 'file')
+      if (files.length === limits.maxFiles) throw new HTTP_ERR_UPLOAD_TOO_LARGE('there are too many files')
+      requireDeclaredType(mimeType, limits.allowedMimeTypes)
+      const { path, ...stored } = await storeFile({ mimeType, content }, limits, room, directory)
+      room -= stored.size
+      files.push(new UploadedFile({ fieldName: name, filename: toFileName(filename), ...stored }, path))
+    }
+  }
+  return { fields, files }
+}
+
+function requireLength({ headers }: FastifyRequest, max: number): void {
+  if (Number(headers['content-length']) > max) throw new HTTP_ERR_UPLOAD_TOO_LARGE('the body is too large')
+}

@@ -1,0 +1,50 @@
+import type { FileHandle } from 'node:fs/promises'
+import { HTTP_ERR_UPLOAD_TOO_LARGE } from '../errors.ts'
+import { resolveType, SAMPLE_SIZE } from './check-type.ts'
+import type { UploadLimits } from './file-upload-options.ts'
+import type { TempDirectory } from './temp-directory.ts'
+
+/** A file that comes in. */
+export interface IncomingFile {
+  /** In lower case. */
+  readonly mimeType: string
+  readonly content: AsyncIterable<Buffer>
+}
+
+/**
+ * Writes a file to disk as it comes, no faster than the disk takes it, and nothing before its type is known to be good.
+ * `room` is how many bytes all files together may still take.
+ * @throws HTTP_ERR_UPLOAD_TOO_LARGE, HTTP_ERR_UPLOAD_TYPE
+ */
+export async function storeFile(
+  { mimeType: declared, content }: IncomingFile,
+  limits: UploadLimits,
+  room: number,
+  directory: TempDirectory
+): Promise<{ path: string; size: number; mimeType: string }> {
+  let file: { path: string; handle: FileHandle } | undefined
+  let mimeType: string | undefined
+  let sample: Buffer = Buffer.alloc(0)
+  let size = 0
+
+  const settleType = async () => {
+    mimeType = await resolveType(declared, sample.subarray(0, SAMPLE_SIZE), limits.allowedMimeTypes)
+    file = await directory.createFile()
+    await file.handle.writeFile(sample)
+    return file
+  }
+
+  try {
+    for await (const chunk of content) {
+      size += chunk.length
+      if (size > limits.maxFileSize) throw new HTTP_ERR_UPLOAD_TOO_LARGE('a file is too large')
+      if (size > room) throw new HTTP_ERR_UPLOAD_TOO_LARGE('the files are too large together')
+      if (file !== undefined) await file.handle.writeFile(chunk)
+      else if ((sample = Buffer.concat([sample, chunk])).length >= SAMPLE_SIZE) await settleType()
+    }
+    const { path } = file ?? (await settleType())
+    return { path, size, mimeType: mimeType ?? declared }
+  } finally {
+    await file?.handle.close()
+  }
+}

@@ -1,0 +1,41 @@
+import type { FastifyInstance } from 'fastify'
+import { HTTP_ERR_VALIDATION } from '../errors.ts'
+import { RunBodySchema } from '../schemas/run-body.ts'
+import { buildInput } from './build-input.ts'
+import type { UploadLimits } from './file-upload-options.ts'
+import { receiveUploads } from './receive-uploads.ts'
+
+const FILES = 'files'
+
+/**
+ * Makes the routes of a scope that start runs take their body as a form too: text in `input`, files in `files`, the other
+ * properties as text. The body is then validated as if it had come as JSON.
+ */
+export async function takeRunForms(
+  scope: FastifyInstance,
+  limits: UploadLimits,
+  maxTextSize: number
+): Promise<void> {
+  await receiveUploads(scope, { limits, maxTextSize, requireField })
+
+  scope.addHook('preValidation', async (request) => {
+    if (request.uploads === undefined) return
+    const { fields, files } = request.uploads
+    const { input, ...rest } = fields
+    // Without either, the input is missing.
+    const hasInput = input !== undefined || files.length > 0
+    request.body = { ...rest, ...(hasInput && { input: buildInput(input ?? '', files) }) }
+  })
+}
+
+function requireField(name: string, kind: 'text' | 'file'): void {
+  const isKnown = name === FILES || Object.hasOwn(RunBodySchema.properties, name)
+  if (!isKnown) refuse(name, 'is not known')
+  if (name === FILES && kind === 'text') refuse(name, 'must be files')
+  if (name !== FILES && kind === 'file') refuse(name, 'must be text')
+}
+
+function refuse(name: string, message: string): never {
+  const path = `body/${name}`
+  throw Object.assign(new HTTP_ERR_VALIDATION(`${path} ${message}`), { errors: [{ path, message }] })
+}

@@ -1,0 +1,28 @@
+import * as fc from 'fast-check'
+import t from 'tap'
+import { boundaryOf, DelimiterCounter } from '../../src/uploads/delimiter-counter.ts'
+
+t.test('delimiters are counted wherever the body is cut', async () => {
+  const pieces = fc.array(fc.constantFrom('\r\n--ab', '\r\n--a', '\r', '\n', '--ab', 'x', '\r\n--', 'b'))
+  fc.assert(
+    fc.property(pieces, fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 }), (pieces, lengths) => {
+      const body = Buffer.from(pieces.join(''))
+      const counter = new DelimiterCounter('ab')
+      for (let at = 0, turn = 0; at < body.length; turn++) {
+        const end = at + (lengths[turn % lengths.length] ?? 1)
+        counter.add(body.subarray(at, end))
+        at = end
+      }
+      return counter.count === `\r\n${body.toString()}`.split('\r\n--ab').length - 1
+    }),
+    { numRuns: 1_000 }
+  )
+})
+
+t.test('the boundary of a content type', async (t) => {
+  t.equal(boundaryOf('multipart/form-data; boundary=abc'), 'abc')
+  t.equal(boundaryOf('multipart/form-data;charset=utf-8;Boundary="a b;c"'), 'a b;c')
+  for (const without of [undefined, '', 'multipart/form-data', 'multipart/form-data; boundary=']) {
+    t.equal(boundaryOf(without), undefined)
+  }
+})

@@ -1,0 +1,38 @@
+import http, { uploadPlugin } from '@svc/http'
+import Fastify from 'fastify'
+import t from 'tap'
+import { resolveUploadLimits } from '../../src/uploads/file-upload-options.ts'
+
+t.test('the defaults', async (t) => {
+  const defaults = { maxFileSize: 52_428_800, maxFiles: 10, maxTotalSize: 524_288_000 }
+  for (const given of [undefined, true, {}] as const) t.match(resolveUploadLimits(given), defaults)
+  t.match(resolveUploadLimits({ maxFileSize: 5, maxFiles: 3 }), { maxTotalSize: 15 })
+  t.match(resolveUploadLimits({ maxTotalSize: 7 }), { ...defaults, maxTotalSize: 7 })
+})
+
+t.test('options are not changed', async (t) => {
+  const options = Object.freeze({ allowedMimeTypes: Object.freeze(['Image/PNG']) as string[] })
+  t.strictSame(resolveUploadLimits(options).allowedMimeTypes, ['image/png'])
+})
+
+t.test('what is unknown or bad is an error that names it, at start', async (t) => {
+  const bad: [options: object, says: string][] = [
+    [{ maxSize: 1 }, 'maxSize'],
+    [{ maxFileSize: 0 }, 'maxFileSize'],
+    [{ maxFileSize: '5mb' }, 'maxFileSize'],
+    [{ maxFiles: 1.5 }, 'maxFiles'],
+    [{ maxTotalSize: -1 }, 'maxTotalSize'],
+    [{ allowedMimeTypes: [] }, 'allowedMimeTypes'],
+    [{ allowedMimeTypes: 'image/png' }, 'allowedMimeTypes'],
+    [{ allowedMimeTypes: ['image'] }, 'allowedMimeTypes.0'],
+    [{ allowedMimeTypes: ['image/png; q=1'] }, 'allowedMimeTypes.0']
+  ]
+  for (const [options, says] of bad) {
+    const expected = { code: 'HTTP_ERR_BAD_OPTION', message: new RegExp(`\\b${says}\\b`) }
+    t.throws(() => uploadPlugin(options), expected, says)
+    await t.rejects(async () => Fastify().register(http, { fileUpload: options }), expected, says)
+  }
+  for (const fileUpload of [false, null, 'yes', 1] as never[]) {
+    await t.rejects(async () => Fastify().register(http, { fileUpload }), { code: 'HTTP_ERR_BAD_OPTION' })
+  }
+})

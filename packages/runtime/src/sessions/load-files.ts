@@ -1,0 +1,26 @@
+import type { AcceptedMessage, Awaitable, ContentPart, FileContentPart, MessageInput } from '@svc/registry'
+
+/** A message as a model can be shown it: the content of uploaded files is read into memory, one after the other. */
+export function loadFiles(message: AcceptedMessage): Awaitable<MessageInput> {
+  if (typeof message === 'string') return message
+  return message.some(isFile) ? load(message) : (message as MessageInput)
+}
+
+async function load(parts: readonly (ContentPart | FileContentPart)[]): Promise<MessageInput> {
+  const loaded: ContentPart[] = []
+  for (const part of parts) {
+    if (!isFile(part)) {
+      loaded.push(part)
+      continue
+    }
+    const { file, ...rest } = part
+    const chunks: Uint8Array[] = []
+    for await (const chunk of file.stream()) chunks.push(chunk)
+    loaded.push({ ...rest, data: Buffer.concat(chunks).toString('base64') })
+  }
+  return loaded
+}
+
+function isFile(part: ContentPart | FileContentPart): part is FileContentPart {
+  return 'file' in part
+}
