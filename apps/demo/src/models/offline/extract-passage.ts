@@ -22,9 +22,7 @@ const sentences = new Intl.Segmenter('en', { granularity: 'sentence' })
 export function extractPassage(heading: string, markdown: string, query: string): Passage {
   const wanted = wantedOf(query)
   const blocks = parseBlocks(markdown)
-  const inHeading = new Set(
-    [...wanted.keys()].filter((word) => scoreOf(heading, new Map([[word, wanted.get(word)!]])) > 0)
-  )
+  const inHeading = new Set([...wanted.keys()].filter((word) => names(heading, word)))
   const rest = new Map([...wanted].filter(([word]) => !inHeading.has(word)))
   // Where the heading says all that was asked for, the question is for the section as a whole.
   const all = rest.size === 0 && markdown.length <= LONG
@@ -56,6 +54,12 @@ function defines(heading: string, blocks: readonly Block[], query: string): bool
         .map(({ stem }) => stem)
         .join(' ') === wanted
   )
+}
+
+// A synonym will do, a part of a compound word will not: "Errors of runs" does not say `RUN_ERR_TOO_MANY_RUNS`.
+function names(heading: string, stem: string): boolean {
+  const stems = new Set(stemsOf(heading))
+  return [stem, ...synonymsOf(stem)].some((each) => stems.has(each))
 }
 
 type Wanted = ReadonlyMap<string, ReadonlySet<string>>
@@ -121,15 +125,16 @@ function choose(blocks: readonly Block[], wanted: Wanted, rest: Wanted): Block[]
   const order = blocks.map((_, index) => index).sort((a, b) => points[b]! - points[a]! || a - b)
   for (const index of order) {
     if (length >= BUDGET || (chosen.size > 0 && points[index]! < points[order[0]!]! * 0.6)) break
-    if (leadsOn(blocks[index - 1])) take(index - 1)
+    if (leadsOn(blocks[index - 1], blocks[index])) take(index - 1)
     take(index)
-    if (leadsOn(blocks[index])) take(index + 1)
+    if (leadsOn(blocks[index], blocks[index + 1])) take(index + 1)
   }
   return blocks.filter((_, index) => chosen.has(index))
 }
 
-function leadsOn(block: Block | undefined): boolean {
-  return block?.type === 'paragraph' && /:\s*$/.test(block.text)
+// A paragraph leads to what it announces, and to the table below it.
+function leadsOn(block: Block | undefined, next: Block | undefined): boolean {
+  return block?.type === 'paragraph' && (/:\s*$/.test(block.text) || next?.type === 'table')
 }
 
 function writeBlock(block: Block): string {
