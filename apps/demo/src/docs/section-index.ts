@@ -86,8 +86,7 @@ export function createSectionIndex(sections: readonly Section[]): SectionIndex {
       for (const { stem, parts } of terms) {
         words.set(stem, 1)
         for (const part of parts) words.set(part, Math.max(words.get(part) ?? 0, 0.6))
-        for (const other of synonymsOf(stem))
-          if (!words.has(other)) words.set(other, known(stem) ? 0.25 : 0.5)
+        for (const other of synonymsOf(stem)) if (!words.has(other)) words.set(other, known(stem) ? 0.4 : 0.5)
       }
       const hits = engine.search([...words.keys()].join(' '), { boostTerm: (term) => words.get(term) ?? 1 })
       const found = hits.slice(0, 40).map((hit) => {

@@ -10,7 +10,7 @@ export function isSlipOf(word: string, known: string): boolean {
 }
 
 function isSwapped(word: string, known: string): boolean {
-  const at = [...word].findIndex((letter, index) => letter !== known[index])
+  const at = word.split('').findIndex((letter, index) => letter !== known[index])
   return (
     at >= 0 &&
     word[at] === known[at + 1] &&

@@ -1,6 +1,7 @@
 import { synonymsOf } from '../../text/synonyms.ts'
 import { stemsOf, termsOf } from '../../text/terms.ts'
 import { parseBlocks, type Block } from './parse-blocks.ts'
+import { writeBlock } from './write-block.ts'
 
 /** What is taken out of a section, and how well it fits. */
 export interface Passage {
@@ -35,7 +36,7 @@ export function extractPassage(heading: string, markdown: string, query: string)
         rest
       )
   const text = narrowed.map(writeBlock).join('\n\n')
-  const fits = scoreOf(`${heading}\n${text}`, wanted) + inHeading.size * 0.5
+  const fits = scoreOf(`${heading}\n${text}`, wanted) + inHeading.size * 0.8
   return { text, score: fits + (defines(heading, blocks, query) ? 1.5 : 0) }
 }
 
@@ -125,37 +126,18 @@ function choose(blocks: readonly Block[], wanted: Wanted, rest: Wanted): Block[]
   const order = blocks.map((_, index) => index).sort((a, b) => points[b]! - points[a]! || a - b)
   for (const index of order) {
     if (length >= BUDGET || (chosen.size > 0 && points[index]! < points[order[0]!]! * 0.6)) break
-    if (leadsOn(blocks[index - 1], blocks[index])) take(index - 1)
+    if (leadsOn(blocks[index - 1])) take(index - 1)
     take(index)
-    if (leadsOn(blocks[index], blocks[index + 1])) take(index + 1)
+    // A table belongs to the paragraph above it, but a row of it stands for itself.
+    if (leadsOn(blocks[index]) || isAboveTable(blocks, index)) take(index + 1)
   }
   return blocks.filter((_, index) => chosen.has(index))
 }
 
-// A paragraph leads to what it announces, and to the table below it.
-function leadsOn(block: Block | undefined, next: Block | undefined): boolean {
-  return block?.type === 'paragraph' && (/:\s*$/.test(block.text) || next?.type === 'table')
+function leadsOn(block: Block | undefined): boolean {
+  return block?.type === 'paragraph' && /:\s*$/.test(block.text)
 }
 
-function writeBlock(block: Block): string {
-  switch (block.type) {
-    case 'paragraph':
-      return block.text
-    case 'list':
-      return block.items.map((item) => `- ${item}`).join('\n')
-    case 'code':
-      return `\`\`\`${block.language}\n${block.text}\n\`\`\``
-    default:
-      return block.rows.map((row) => `- ${writeRow(block.header, row)}`).join('\n')
-  }
-}
-
-// "| `X` | 404 | no such run |" below "| code | status | when |" is "`X`: status 404; when: no such run".
-function writeRow(header: readonly string[], [first = '', ...others]: readonly string[]): string {
-  const cells = others.flatMap((cell, index) => {
-    const name = header[index + 1] ?? ''
-    if (cell === '' || cell === '–') return []
-    return [others.length === 1 || name === '' ? cell : `${name}: ${cell}`]
-  })
-  return cells.length === 0 ? first : `${first}: ${cells.join('; ')}`
+function isAboveTable(blocks: readonly Block[], index: number): boolean {
+  return blocks[index]?.type === 'paragraph' && blocks[index + 1]?.type === 'table'
 }
