@@ -23,7 +23,7 @@ const sentences = new Intl.Segmenter('en', { granularity: 'sentence' })
 export function extractPassage(heading: string, markdown: string, query: string): Passage {
   const wanted = wantedOf(query)
   const blocks = parseBlocks(markdown)
-  const inHeading = new Set([...wanted.keys()].filter((word) => names(heading, word)))
+  const inHeading = new Set([...wanted.keys()].filter((word) => isNamedIn(heading, word)))
   const rest = new Map([...wanted].filter(([word]) => !inHeading.has(word)))
   // Where the heading says all that was asked for, the question is for the section as a whole.
   const all = rest.size === 0 && markdown.length <= LONG
@@ -58,7 +58,7 @@ function defines(heading: string, blocks: readonly Block[], query: string): bool
 }
 
 // A synonym will do, a part of a compound word will not: "Errors of runs" does not say `RUN_ERR_TOO_MANY_RUNS`.
-function names(heading: string, stem: string): boolean {
+function isNamedIn(heading: string, stem: string): boolean {
   const stems = new Set(stemsOf(heading))
   return [stem, ...synonymsOf(stem)].some((each) => stems.has(each))
 }
