@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t, { type Test } from 'tap'
-import { codeBlocks, compile, curlsOf, isWhole } from './helpers/code-blocks.ts'
+import { codeBlocks, compile, curlsOf, installsOf, isWhole } from './helpers/code-blocks.ts'
 import { startResponsesServer } from './helpers/responses-server.ts'
 import { freePort, start, untilUp } from './helpers/shell.ts'
 
@@ -26,8 +26,8 @@ const ANSWERED: readonly (readonly [command: RegExp, answer: RegExp])[] = [
   [/stream .*What is a run\?/, /"type":"finish"/],
   [/What did I ask you before/, /"text":"/],
   [/Last-Event-ID/, /^data: /],
-  [/\/cancel/, /"state":"canceled"|"status":"canceled"/],
-  [/status=completed/, /"runs":\[\{|"items":\[\{/],
+  [/\/cancel/, /"status":"canceled"/],
+  [/status=completed/, /"status":"completed"/],
   [/\/api\/agents$/, /"assistant"/]
 ]
 
@@ -46,16 +46,27 @@ t.test('what is a whole program compiles', async (t) => {
     programs.map(({ id }) => id),
     [
       'docs/agents.md#1',
+      'docs/agents.md#2',
       'docs/agents.md#3',
       'docs/agents.md#5',
       'docs/getting-started.md#1',
       'packages/http/README.md#1',
       'packages/registry/README.md#1',
       'packages/runtime/README.md#1',
+      'packages/runtime/README.md#2',
       'packages/store/README.md#1',
       'README.md#1'
     ]
   )
+})
+
+t.test('what a program imports is installed by its document', async (t) => {
+  for (const { id, document, code } of programs) {
+    const installed = installsOf(document)
+    if (installed.length === 0) continue
+    for (const [, name = ''] of code.matchAll(/ from '((?:@[^/']+\/)?[^/']+)/g))
+      t.ok(installed.includes(name), `${id}: ${name}`)
+  }
 })
 
 for (const program of programs.filter(({ code }) => !code.includes('.listen(')))
@@ -91,6 +102,8 @@ t.test('the commands of docs work on the demo', async (t) => {
 function run(t: Test, code: string) {
   const cwd = t.testdir({
     'program.ts': code,
+    // As `npm install` leaves it.
+    'package.json': '{}',
     node_modules: t.fixture('symlink', resolve(ROOT, 'apps/demo/node_modules'))
   })
   return start(t, [process.execPath, '--conditions=@svc/source', '--no-warnings', 'program.ts'], { cwd, env })

@@ -16,7 +16,7 @@ export interface CodeBlock {
 }
 
 /** The code of one language in a document. */
-export function blocksOf(document: string, language: string): string[] {
+function blocksOf(document: string, language: string): string[] {
   const text = readFileSync(join(ROOT, document), 'utf8')
   return [...text.matchAll(new RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\``, 'gm'))].map(
     ([, code = '']) => code
@@ -28,6 +28,11 @@ export function curlsOf(document: string): string[] {
   return blocksOf(document, 'sh').flatMap((code) =>
     code.split('\n').filter((line) => line.startsWith('curl '))
   )
+}
+
+/** The packages that a document has one install; nothing where it does not say. */
+export function installsOf(document: string): string[] {
+  return blocksOf(document, 'sh').flatMap((code) => /^npm install (.+)$/m.exec(code)?.[1]?.split(' ') ?? [])
 }
 
 /** The TypeScript of documents. */
@@ -48,7 +53,12 @@ export async function compile(
   for (const { file, code } of blocks) writeFileSync(join(folder, file), code)
   const config = {
     extends: join(ROOT, 'tsconfig.check.json'),
-    compilerOptions: { noUnusedLocals: false, typeRoots: [join(ROOT, 'node_modules/@types')] },
+    // `strict` and no more, as most projects of readers have it.
+    compilerOptions: {
+      noUnusedLocals: false,
+      exactOptionalPropertyTypes: false,
+      typeRoots: [join(ROOT, 'node_modules/@types')]
+    },
     include: ['*.ts']
   }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
@@ -58,7 +68,7 @@ export async function compile(
   )
   const lines = said.stdout.split('\n')
   return new Map(
-    blocks.map((block) => [block, lines.filter((line) => line.includes(`${block.file}(`))] as const)
+    blocks.map((block) => [block, lines.filter((line) => line.startsWith(`${block.file}(`))] as const)
   )
 }
 
