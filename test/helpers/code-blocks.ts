@@ -63,9 +63,18 @@ export async function compile(
   }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
   const tsc = join(ROOT, 'node_modules/.bin/tsc')
-  const said = await promisify(execFile)(tsc, ['-p', folder, '--pretty', 'false'], { cwd: folder }).catch(
-    (err: { stdout: string }) => err
-  )
+  // What tap loads into every child does not get along with the compiler.
+  const said = await promisify(execFile)(
+    'env',
+    ['-u', 'NODE_OPTIONS', tsc, '-p', folder, '--pretty', 'false'],
+    {
+      cwd: folder,
+      env: { PATH: process.env['PATH'] }
+    }
+  ).catch((err: Error & { stdout: string }) => {
+    if (err.stdout.includes(': error TS')) return err
+    throw err
+  })
   const lines = said.stdout.split('\n')
   return new Map(
     blocks.map((block) => [block, lines.filter((line) => line.startsWith(`${block.file}(`))] as const)

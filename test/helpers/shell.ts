@@ -15,12 +15,16 @@ export interface Running {
 /** Starts a program; the test kills it at its end. */
 export function start(
   t: Test,
-  command: readonly [string, ...string[]],
+  command: readonly string[],
   options: { cwd: string; env?: Record<string, string> }
 ): Running {
-  const [file, ...args] = command
   const env = { PATH: process.env['PATH'], ...options.env }
-  const child = spawn(file, args, { cwd: options.cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  // As a user's shell would: without what tap loads into every child.
+  const child = spawn('env', ['-u', 'NODE_OPTIONS', ...command], {
+    cwd: options.cwd,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe']
+  })
   const timer = setTimeout(() => child.kill('SIGKILL'), 40_000)
   t.teardown(() => child.kill('SIGKILL'))
   const output = { stdout: '', stderr: '' }
