@@ -29,7 +29,9 @@ const FUZZY = 0.2
 const MAX_QUERY_TERMS = 40
 // What is done to a thing says less than the thing.
 const LIGHT: ReadonlySet<string> = new Set(
-  stemsOf('send pass put set add write read call change need take show see give keep hold say find')
+  stemsOf(
+    'send pass put set add write read call change need take show see give keep hold say find disable enable'
+  )
 )
 
 /** Indexes sections for full-text search: stemmed, with synonyms, and forgiving of typing errors. */

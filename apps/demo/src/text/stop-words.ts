@@ -15,5 +15,5 @@ export const STOP_WORDS: ReadonlySet<string> = new Set(
   supported able meaning
   life everything anything raise increase adjust modify tweak handle proper properly best
   cna hwo waht wat wht wich teh hte adn yuo thier shoud coud whould dose doesnt dont cant isnt arent wont im ive whats hows
-  wheres stand stands u r ur pls plz`.split(/\s+/)
+  wheres stand stands contain contains u r ur pls plz`.split(/\s+/)
 )

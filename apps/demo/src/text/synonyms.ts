@@ -23,6 +23,7 @@ const GROUPS = [
   'need require requirement prerequisite',
   'change set configure',
   'retry attempt',
+  'page pagination paginate cursor',
   'provider vendor',
   'openai gpt chatgpt',
   'anthropic claude',
