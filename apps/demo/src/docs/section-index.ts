@@ -1,6 +1,7 @@
-import MiniSearch from 'minisearch'
+import MiniSearch, { type SearchResult } from 'minisearch'
 import { synonymsOf } from '../text/synonyms.ts'
 import { stemsOf, termsOf, type Term } from '../text/terms.ts'
+import { isSlipOf } from '../text/typo.ts'
 import type { Section } from './parse-sections.ts'
 
 /** A section that a search found. */
@@ -26,6 +27,12 @@ export interface SectionIndex {
 
 const FUZZY = 0.2
 const MAX_QUERY_TERMS = 40
+// What is done to a thing says less than the thing.
+const LIGHT: ReadonlySet<string> = new Set(
+  stemsOf(
+    'send pass put set add write read call change need take show see give keep hold say find disable enable'
+  )
+)
 
 /** Indexes sections for full-text search: stemmed, with synonyms, and forgiving of typing errors. */
 export function createSectionIndex(sections: readonly Section[]): SectionIndex {
@@ -55,12 +62,16 @@ export function createSectionIndex(sections: readonly Section[]): SectionIndex {
   })
   engine.addAll(sections)
 
+  // Of the words that were searched for, those that occur, be it mistyped.
+  const matchedOf = ({ queryTerms, terms }: SearchResult) =>
+    queryTerms.filter((term) => known(term) || terms.some((found) => isSlipOf(term, found)))
+
   const coverageOf = (terms: readonly Term[], id: string, matched: ReadonlySet<string>) => {
     const own = stems.get(id)!
     let covered = 0
     let total = 0
     for (const term of terms) {
-      const weight = weigh(term.stem)
+      const weight = weigh(term.stem) * (LIGHT.has(term.stem) ? 0.4 : 1)
       total += weight
       covered += weight * shareOf(term, own, matched)
     }
@@ -77,16 +88,15 @@ export function createSectionIndex(sections: readonly Section[]): SectionIndex {
       for (const { stem, parts } of terms) {
         words.set(stem, 1)
         for (const part of parts) words.set(part, Math.max(words.get(part) ?? 0, 0.6))
-        for (const other of synonymsOf(stem))
-          if (!words.has(other)) words.set(other, known(stem) ? 0.25 : 0.5)
+        for (const other of synonymsOf(stem)) if (!words.has(other)) words.set(other, known(stem) ? 0.4 : 0.5)
       }
       const hits = engine.search([...words.keys()].join(' '), { boostTerm: (term) => words.get(term) ?? 1 })
       const found = hits.slice(0, 40).map((hit) => {
-        const coverage = coverageOf(terms, String(hit.id), new Set(hit.queryTerms))
+        const coverage = coverageOf(terms, String(hit.id), new Set(matchedOf(hit)))
         return { section: byId.get(String(hit.id))!, coverage, score: hit.score * coverage ** 1.5 }
       })
       found.sort((a, b) => b.score - a.score)
-      const reached = new Set(hits.flatMap((hit) => hit.queryTerms))
+      const reached = new Set(hits.flatMap(matchedOf))
       const unknown = terms.filter((term) => !isReached(term, reached)).map((term) => term.word)
       return { found: found.slice(0, limit), unknown }
     }

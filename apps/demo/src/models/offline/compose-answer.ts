@@ -37,6 +37,8 @@ function answerPiece({ intent, turn }: Asked, before: readonly Asked[], conversa
       return answerSmallTalk(intent)
     case 'calculate':
       return answerCalculation(intent, outcomes)
+    case 'units':
+      return `I calculate with plain numbers only, without units such as “${intent.unit}”. Send me the numbers, as in “5 * 1.6”.`
     case 'clock':
       return answerClock(intent, outcomes)
     case 'state-fact':

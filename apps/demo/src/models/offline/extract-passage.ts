@@ -1,6 +1,7 @@
 import { synonymsOf } from '../../text/synonyms.ts'
 import { stemsOf, termsOf } from '../../text/terms.ts'
 import { parseBlocks, type Block } from './parse-blocks.ts'
+import { writeBlock } from './write-block.ts'
 
 /** What is taken out of a section, and how well it fits. */
 export interface Passage {
@@ -22,9 +23,7 @@ const sentences = new Intl.Segmenter('en', { granularity: 'sentence' })
 export function extractPassage(heading: string, markdown: string, query: string): Passage {
   const wanted = wantedOf(query)
   const blocks = parseBlocks(markdown)
-  const inHeading = new Set(
-    [...wanted.keys()].filter((word) => scoreOf(heading, new Map([[word, wanted.get(word)!]])) > 0)
-  )
+  const inHeading = new Set([...wanted.keys()].filter((word) => isNamedIn(heading, word)))
   const rest = new Map([...wanted].filter(([word]) => !inHeading.has(word)))
   // Where the heading says all that was asked for, the question is for the section as a whole.
   const all = rest.size === 0 && markdown.length <= LONG
@@ -37,7 +36,7 @@ export function extractPassage(heading: string, markdown: string, query: string)
         rest
       )
   const text = narrowed.map(writeBlock).join('\n\n')
-  const fits = scoreOf(`${heading}\n${text}`, wanted) + inHeading.size * 0.5
+  const fits = scoreOf(`${heading}\n${text}`, wanted) + inHeading.size * 0.8
   return { text, score: fits + (defines(heading, blocks, query) ? 1.5 : 0) }
 }
 
@@ -56,6 +55,12 @@ function defines(heading: string, blocks: readonly Block[], query: string): bool
         .map(({ stem }) => stem)
         .join(' ') === wanted
   )
+}
+
+// A synonym will do, a part of a compound word will not: "Errors of runs" does not say `RUN_ERR_TOO_MANY_RUNS`.
+function isNamedIn(heading: string, stem: string): boolean {
+  const stems = new Set(stemsOf(heading))
+  return [stem, ...synonymsOf(stem)].some((each) => stems.has(each))
 }
 
 type Wanted = ReadonlyMap<string, ReadonlySet<string>>
@@ -123,7 +128,8 @@ function choose(blocks: readonly Block[], wanted: Wanted, rest: Wanted): Block[]
     if (length >= BUDGET || (chosen.size > 0 && points[index]! < points[order[0]!]! * 0.6)) break
     if (leadsOn(blocks[index - 1])) take(index - 1)
     take(index)
-    if (leadsOn(blocks[index])) take(index + 1)
+    // A table belongs to the paragraph above it, but a row of it stands for itself.
+    if (leadsOn(blocks[index]) || isAboveTable(blocks, index)) take(index + 1)
   }
   return blocks.filter((_, index) => chosen.has(index))
 }
@@ -132,25 +138,6 @@ function leadsOn(block: Block | undefined): boolean {
   return block?.type === 'paragraph' && /:\s*$/.test(block.text)
 }
 
-function writeBlock(block: Block): string {
-  switch (block.type) {
-    case 'paragraph':
-      return block.text
-    case 'list':
-      return block.items.map((item) => `- ${item}`).join('\n')
-    case 'code':
-      return `\`\`\`${block.language}\n${block.text}\n\`\`\``
-    default:
-      return block.rows.map((row) => `- ${writeRow(block.header, row)}`).join('\n')
-  }
-}
-
-// "| `X` | 404 | no such run |" below "| code | status | when |" is "`X`: status 404; when: no such run".
-function writeRow(header: readonly string[], [first = '', ...others]: readonly string[]): string {
-  const cells = others.flatMap((cell, index) => {
-    const name = header[index + 1] ?? ''
-    if (cell === '' || cell === '–') return []
-    return [others.length === 1 || name === '' ? cell : `${name}: ${cell}`]
-  })
-  return cells.length === 0 ? first : `${first}: ${cells.join('; ')}`
+function isAboveTable(blocks: readonly Block[], index: number): boolean {
+  return blocks[index]?.type === 'paragraph' && blocks[index + 1]?.type === 'table'
 }

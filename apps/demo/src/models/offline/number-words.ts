@@ -36,7 +36,9 @@ const RUN = new RegExp(`\\b(?:${WORD})(?:${LINK}(?:${WORD}))*\\b`, 'gi')
 
 /** Writes the numbers of a text in digits: "twenty-one plus two hundred and five" is "21 plus 205". */
 export function digitsForWords(text: string): string {
-  return text.replace(RUN, (run) => numbersOf(run.toLowerCase().split(/(?:\s+and)?[\s-]+/)).join(' '))
+  return text
+    .replace(/\b(?:a|one) dozen\b/gi, '12')
+    .replace(RUN, (run) => numbersOf(run.toLowerCase().split(/(?:\s+and)?[\s-]+/)).join(' '))
 }
 
 // A word that cannot go on with the number before begins the next one: "one two" is 1 and 2.

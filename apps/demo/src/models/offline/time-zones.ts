@@ -2,12 +2,12 @@
 const ELSEWHERE: Readonly<Record<string, string>> = {
   'Europe/London':
     'uk,united kingdom,england,great britain,britain,manchester,liverpool,edinburgh,scotland,wales',
-  'Europe/Berlin': 'germany,munich,frankfurt,hamburg,cologne,leipzig,dresden,stuttgart,cet',
+  'Europe/Berlin': 'germany,munich,münchen,köln,frankfurt,hamburg,cologne,leipzig,dresden,stuttgart,cet',
   'Europe/Paris': 'france,lyon,marseille,toulouse,nice',
   'Europe/Madrid': 'spain,barcelona,valencia,seville',
-  'Europe/Rome': 'italy,milan,naples,turin,florence,venice',
+  'Europe/Rome': 'italy,milan,roma,mailand,naples,turin,florence,venice',
   'Europe/Zurich': 'switzerland,geneva,bern,basel,zürich',
-  'Europe/Vienna': 'austria,salzburg,graz',
+  'Europe/Vienna': 'austria,salzburg,graz,wien',
   'Europe/Amsterdam': 'netherlands,holland,rotterdam,the hague',
   'Europe/Brussels': 'belgium',
   'Europe/Lisbon': 'portugal,porto',

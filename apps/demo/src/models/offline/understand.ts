@@ -6,6 +6,7 @@ import { readDocuments } from './intents/read-documents.ts'
 import { readAskedFact, readStatedFact } from './intents/read-facts.ts'
 import { readRecall } from './intents/read-recall.ts'
 import { readSmallTalk } from './intents/read-small-talk.ts'
+import { readUnits } from './intents/read-units.ts'
 import { splitQuestions } from './split-questions.ts'
 
 /** Most pieces of one message that are answered. */
@@ -28,6 +29,7 @@ const READERS: readonly IntentReader[] = [
   readAskedFact,
   readCalculation,
   readClock,
+  readUnits,
   readStatedFact,
   readDocuments
 ]

@@ -13,6 +13,7 @@ export type Intent =
   | { type: 'code' }
   | { type: 'instructions' }
   | { type: 'calculate'; expression: string; claimed?: string }
+  | { type: 'units'; unit: string }
   | { type: 'clock'; aspect: 'time' | 'date'; places: Place[] }
   | { type: 'state-fact'; key: string; value: string }
   | { type: 'recall-fact'; key: string }

@@ -8,6 +8,7 @@ const FILLER = new Set(
   cost costs price worth dollars euros dollar euro`.split(/\s+/)
 )
 const OPERATOR_FIRST = /^(?:[-+*/^%]\s*[\d(.]|\^\d)/
+const UNFINISHED = /^[\d\s.()]*\d[\d\s.()]*[-+*/^]\s*$/
 const LEAD =
   /^(?:(?:and|then|now|so|what about|how about|what if|what is|what's|ok|okay|but|also|please)[,\s]+)+/i
 const THAT = /\b(?:that|it|this|the (?:last |previous )?(?:result|answer|number|value))\b/gi
@@ -15,7 +16,7 @@ const THAT = /\b(?:that|it|this|the (?:last |previous )?(?:result|answer|number|
 /** Reads a calculation, in signs or in words, also one that goes on from the calculation before. */
 export function readCalculation(text: string, before: Before): Intent | undefined {
   if (
-    !/\d|\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|hundred|thousand|double|twice|triple|half|squared?|cubed?|pi)\b|[²³√]/i.test(
+    !/\d|\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|twelve|dozen|twenty|hundred|thousand|double|twice|triple|half|squared?|cubed?|pi)\b|[²³√]/i.test(
       text
     )
   )
@@ -26,6 +27,8 @@ export function readCalculation(text: string, before: Before): Intent | undefine
 function readOwn(text: string): Intent | undefined {
   const written = toExpression(text)
   const found = findArithmetic(written)
+  // What breaks off after an operator is for the tool to refuse.
+  if (found === undefined && UNFINISHED.test(written)) return { type: 'calculate', expression: written }
   if (found === undefined || /\bans\b/.test(found.expression)) return undefined
   const { expression, rest } = found
   if (expression === '24/7' && rest.trim() !== '') return undefined

@@ -28,7 +28,12 @@ export function readDocuments(text: string, before: Before): Intent {
     if (last === undefined) return { type: 'empty' }
     return { type: 'documents', query: last, more: true, known: [...before.readSections] }
   }
-  if (UNCLEAR.test(bare)) return { type: 'unclear' }
+  if (UNCLEAR.test(bare)) {
+    const said = before.asked.at(-1)?.intent
+    // "I want to abort a run. How?"
+    if (said?.type !== 'statement') return { type: 'unclear' }
+    return { type: 'documents', query: said.query, more: false, known: [] }
+  }
   const language = detectLanguage(text)
   if (language !== undefined) return { type: 'foreign', language, query: queryOf(text) }
 

@@ -11,7 +11,7 @@ export function readStatedFact(text: string): Intent | undefined {
     .replace(/[.!\s]+$/, '')
   if (said.length > 300 || said.endsWith('?')) return undefined
   const name =
-    /^(?:(?:hi|hello|hey|and|by the way|btw)[,!.\s]+)*(?:my name(?:'s| is)|call me|i am called|i'm called|people call me|mi nombre es|ich heiße|je m'appelle)\s+(.{1,60})$/i.exec(
+    /^(?:(?:hi|hello|hey|and|no|sorry|actually|by the way|btw|please|rather)[,!.\s]+)*(?:my name(?:'s| is)|call me|i am called|i'm called|people call me|mi nombre es|ich heiße|je m'appelle)\s+(.{1,60})$/i.exec(
       said
     )
   if (name !== null) return fact('name', name[1]!)

@@ -52,6 +52,7 @@ const READERS: readonly [RegExp, (groups: string[]) => Intent][] = [
     ),
     ([nth]) => question(nth ?? 'last')
   ],
+  [new RegExp(`^my ${NTH} (?:question|message)$`), ([nth = '']) => question(nth)],
   [
     new RegExp(String.raw`^what (?:was|is) it (?:that )?i (?:just )?${ASKING}(?: you)?$`),
     () => question('last')

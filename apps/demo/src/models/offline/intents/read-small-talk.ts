@@ -7,9 +7,9 @@ const THANKS =
 const BYE =
   /^(?:bye+(?: bye)?|good ?bye|see (?:you|ya)(?: (?:later|soon|tomorrow))?|cya|farewell|good night|tschüss|auf wiedersehen|au revoir|adi[oó]s|arrivederci|that(?:'s| is) all(?: for (?:now|today))?|i(?:'m| am) done)(?: (?:then|now|bot|assistant|everyone))*$/
 const OK =
-  /^(?:ok(?:ay)?|k|great|cool|nice(?: one)?|perfect|super|awesome|wow|good(?: (?:job|work|answer))?|well done|alright|all right|got it|i see|understood|makes sense|fine|sure|yes|yep|yeah|no|nope|nah|lol|haha+|interesting|right|correct|exactly|good to know|never ?mind)(?: (?:then|now))?$/
+  /^(?:ok(?:ay)?|k|great|cool|nice(?: one)?|perfect|super|awesome|wow|good(?: (?:job|work|answer))?|well done|alright|all right|got it|i see|understood|makes sense|fine|sure|yes|yep|yeah|no|nope|nah|lol|haha+|interesting|right|correct|exactly|good to know|never ?mind|forget (?:it|about it)|no (?:problem|worries))(?: (?:then|now))?$/
 const HOW_ARE_YOU =
-  /^(?:(?:and )?how are (?:you|things)(?: (?:doing|today|going))*|how(?:'s| is) it going|how do you do|what'?s up|sup|are you (?:ok|okay|fine|there|alive|awake|well))$/
+  /^(?:(?:and )?how are (?:you|things)(?: (?:doing|today|going))*|how(?:'s| is) it going|how do you do|what'?s up|sup|are you (?:ok|okay|fine|there|alive|awake|well)|wie geht(?:'s| es)(?: (?:dir|ihnen|euch))?|(?:comment )?(?:ça|ca) va(?: bien)?|comment (?:allez vous|vas tu)|(?:cómo|como) est[aá]s?|qu[eé] tal|come stai)$/
 const CAPABILITIES =
   /^(?:help(?: me)?|(?:what|how) (?:can|could|do|would) you (?:do|help|offer|know|support|assist)(?: (?:me|for me|with|us|here|in general))*|what (?:else )?can i (?:ask|do)(?: (?:you|here|with you|of you|about))*|(?:so )?who (?:are|r) (?:you|u)|what(?: exactly)? are you(?: (?:good (?:at|for)|for|called|able to do|capable of))?|what(?:'s| is) your (?:name|purpose|job|role|function)|(?:please )?(?:introduce|describe) yourself|tell me about yourself|are you (?:an? )?(?:ai|bot|robot|human|llm|real|person|machine|model|chatgpt|gpt|claude|gemini|language model)(?: .{0,30})?|(?:which|what) (?:(?:language )?model|llm|ai)(?: (?:are you|do you use|is this|runs here|are you (?:using|running)|am i talking to))?(?: on)?|who (?:made|built|created|wrote) you|what do you know(?: about)?|what (?:topics|things|questions) (?:can|do) you .{1,40}|can you help(?: me)?(?: (?:out|please))?|(?:can|could) you (?:write|generate|draw|translate|sing|program|browse|speak|search the (?:web|internet))(?: \S+){0,4}|i need (?:some )?help|what tools do you have|which tools (?:do|can) you (?:have|use))$/
 const INSTRUCTIONS =
@@ -32,7 +32,7 @@ export function readSmallTalk(text: string): Intent | undefined {
   if (CAPABILITIES.test(bare.replace(/^(?:so|and|hi|hello|hey|ok) /, ''))) return { type: 'capabilities' }
   if (bare.length > 80) return undefined
   if (HELLO.test(bare)) return { type: 'small-talk', kind: 'greeting' }
-  if (HOW_ARE_YOU.test(bare.replace(/^(?:hi|hello|hey) /, '')))
+  if (HOW_ARE_YOU.test(bare.replace(/^(?:hi|hello|hey|hallo|guten tag|bonjour|salut|hola) /, '')))
     return { type: 'small-talk', kind: 'well-being' }
   if (THANKS.test(bare)) return { type: 'small-talk', kind: 'thanks' }
   if (BYE.test(bare)) return { type: 'small-talk', kind: 'farewell' }

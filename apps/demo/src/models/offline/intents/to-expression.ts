@@ -30,8 +30,7 @@ const PHRASES: readonly [RegExp, string | ((...groups: string[]) => string)][] =
   [phrase(String.raw`\b(?:the )?factorial of ${OPERAND}`), 'factorial($1)'],
   [phrase(String.raw`${OPERAND} factorial\b`), 'factorial($1)'],
   [phrase(String.raw`\b(?:half|a half) of ${OPERAND}`), '($1 / 2)'],
-  [phrase(String.raw`\ba (?:third) of ${OPERAND}`), '($1 / 3)'],
-  [phrase(String.raw`\ba (?:quarter|fourth) of ${OPERAND}`), '($1 / 4)'],
+  [phrase(String.raw`\b(a|\d+) (third|quarter|fourth|fifth|tenth)s? of ${OPERAND}`), fraction],
   [phrase(String.raw`\b(?:double|twice) (?:of )?${OPERAND}`), '(2 * $1)'],
   [phrase(String.raw`\b(?:triple|thrice) (?:of )?${OPERAND}`), '(3 * $1)'],
   [
@@ -88,7 +87,7 @@ export function findArithmetic(text: string): { expression: string; rest: string
 
 function isArithmetic(run: string): boolean {
   const expression = tidy(run)
-  if (!/\d|\bpi\b|\bans\b/i.test(expression)) return false
+  if (!/\d|\bpi\b|\bans\b/i.test(expression) || expression.startsWith('+')) return false
   if (/^\d{4}-\d{1,2}(?:-\d{1,2})?$|^\d+(?:[/-]\d+){2,}$/.test(expression)) return false
   return (
     /[\w)%!]\s*[-+*/^%]\s*[-\w(.]/.test(expression) || CALL.test(expression) || /\d\s*[!%]/.test(expression)
@@ -104,6 +103,12 @@ function tidy(run: string): string {
   while (/^\((?:[^()]|\([^()]*\))*\)$/.test(expression) && !/^\([^()]*\).*\(/.test(expression))
     expression = expression.slice(1, -1).trim()
   return expression
+}
+
+const PARTS: Readonly<Record<string, number>> = { third: 3, quarter: 4, fourth: 4, fifth: 5, tenth: 10 }
+
+function fraction(_match: string, count = '', part = '', whole = ''): string {
+  return `(${count === 'a' ? 1 : count} / ${PARTS[part.toLowerCase()]} * ${whole})`
 }
 
 function listCall(_match: string, name = '', list = ''): string {

@@ -1,0 +1,90 @@
+import { execFile } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+
+/** A block of TypeScript of a document. */
+export interface CodeBlock {
+  /** Such as `docs/agents.md#2`, the second block of that document. */
+  id: string
+  document: string
+  code: string
+  /** Name of its file. */
+  file: string
+}
+
+/** The code of one language in a document. */
+function blocksOf(document: string, language: string): string[] {
+  const text = readFileSync(join(ROOT, document), 'utf8')
+  return [...text.matchAll(new RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\``, 'gm'))].map(
+    ([, code = '']) => code
+  )
+}
+
+/** The lines of a document's shell blocks that call curl. */
+export function curlsOf(document: string): string[] {
+  return blocksOf(document, 'sh').flatMap((code) =>
+    code.split('\n').filter((line) => line.startsWith('curl '))
+  )
+}
+
+/** The packages that a document has one install; nothing where it does not say. */
+export function installsOf(document: string): string[] {
+  return blocksOf(document, 'sh').flatMap((code) => /^npm install (.+)$/m.exec(code)?.[1]?.split(' ') ?? [])
+}
+
+/** The TypeScript of documents. */
+export function codeBlocks(documents: readonly string[]): CodeBlock[] {
+  return documents.flatMap((document) =>
+    blocksOf(document, 'ts').map((code, index) => {
+      const id = `${document}#${index + 1}`
+      return { id, document, code, file: `${id.replaceAll(/[^\w]+/g, '-')}.ts` }
+    })
+  )
+}
+
+/** What the compiler says of each block, written to a folder; nothing for one that is right. */
+export async function compile(
+  blocks: readonly CodeBlock[],
+  folder: string
+): Promise<Map<CodeBlock, string[]>> {
+  for (const { file, code } of blocks) writeFileSync(join(folder, file), code)
+  const config = {
+    extends: join(ROOT, 'tsconfig.check.json'),
+    // `strict` and no more, as most projects of readers have it.
+    compilerOptions: {
+      noUnusedLocals: false,
+      exactOptionalPropertyTypes: false,
+      typeRoots: [join(ROOT, 'node_modules/@types')]
+    },
+    include: ['*.ts']
+  }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
+  const tsc = join(ROOT, 'node_modules/.bin/tsc')
+  // What tap loads into every child does not get along with the compiler.
+  const said = await promisify(execFile)(
+    'env',
+    ['-u', 'NODE_OPTIONS', tsc, '-p', folder, '--pretty', 'false'],
+    {
+      cwd: folder,
+      env: { PATH: process.env['PATH'] }
+    }
+  ).catch((err: Error & { stdout: string }) => {
+    if (err.stdout.includes(': error TS')) return err
+    throw err
+  })
+  const lines = said.stdout.split('\n')
+  return new Map(
+    blocks.map((block) => [block, lines.filter((line) => line.startsWith(`${block.file}(`))] as const)
+  )
+}
+
+// Cannot find a name, not even one that a shorthand or a spelling mistake could mean.
+const MISSING_NAME = /error TS(?:2304|2552|18004):/
+
+/** Whether a block is a program of its own: it has all the names that it uses. */
+export function isWhole({ code }: CodeBlock, errors: readonly string[]): boolean {
+  return /^import /m.test(code) && !errors.some((line) => MISSING_NAME.test(line))
+}

@@ -1,0 +1,65 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+
+type Test = { teardown(what: () => unknown): unknown }
+
+/** A program that runs, and what it wrote so far. */
+export interface Running {
+  child: ChildProcess
+  output: { stdout: string; stderr: string }
+  /** Its exit code, or the signal that ended it. */
+  ended: Promise<number | string | null>
+}
+
+/** Starts a program; the test kills it at its end. */
+export function start(
+  t: Test,
+  command: readonly string[],
+  options: { cwd: string; env?: Record<string, string> }
+): Running {
+  const env = { PATH: process.env['PATH'], ...options.env }
+  // As a user's shell would: without what tap loads into every child.
+  const child = spawn('env', ['-u', 'NODE_OPTIONS', ...command], {
+    cwd: options.cwd,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe']
+  })
+  const timer = setTimeout(() => child.kill('SIGKILL'), 40_000)
+  t.teardown(() => child.kill('SIGKILL'))
+  const output = { stdout: '', stderr: '' }
+  child.stdout.on('data', (chunk) => (output.stdout += String(chunk)))
+  child.stderr.on('data', (chunk) => (output.stderr += String(chunk)))
+  const ended = once(child, 'close').then(([code, signal]) => {
+    clearTimeout(timer)
+    return (code ?? signal) as number | string | null
+  })
+  return { child, output, ended }
+}
+
+/** A port that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** Waits until a service answers; fails when its program ends before. */
+export async function untilUp(base: string, { ended, output }: Running): Promise<void> {
+  let over = false
+  void ended.then(() => (over = true))
+  while (!(await isUp(base))) {
+    if (over) throw new Error(`the program ended: ${output.stderr}`)
+    await new Promise((done) => setTimeout(done, 50))
+  }
+}
+
+function isUp(base: string): Promise<boolean> {
+  return fetch(`${base}/livez`).then(
+    (response) => response.ok,
+    () => false
+  )
+}

@@ -1,0 +1,138 @@
+import { globSync } from 'node:fs'
+import { resolve } from 'node:path'
+import t, { type Test } from 'tap'
+import { codeBlocks, compile, curlsOf, installsOf, isWhole } from './helpers/code-blocks.ts'
+import { startResponsesServer } from './helpers/responses-server.ts'
+import { freePort, start, untilUp } from './helpers/shell.ts'
+
+const ROOT = resolve(import.meta.dirname, '..')
+const DOCUMENTS = globSync(['README.md', 'docs/*.md', 'packages/*/README.md'], { cwd: ROOT }).toSorted(
+  (a, b) => a.localeCompare(b)
+)
+// What a document says that its program writes, or that a command of it is answered with.
+const PRINTED: Readonly<Record<string, RegExp>> = {
+  'packages/registry/README.md#1': /"type":"start"[^]*"type":"finish"[^]*\none run, every wire \n$/,
+  'packages/runtime/README.md#1': /^It is 42\.$/
+}
+const ANSWERED: readonly (readonly [command: RegExp, answer: RegExp])[] = [
+  [/What is 2 \+ 3\?/, /"text":"It is 5\."/],
+  [/Tell me a story/, /"type":"text","text":"Once [^]*"type":"finish"/],
+  [/echo\/run/, /"text":"You said: Hello"/],
+  [
+    /echo\/stream/,
+    /^data: \{"seq":1,"type":"start"[^]*"type":"text","text":"You said: Hello"[^]*"type":"finish"/
+  ],
+  [/run .*What is a run\?/, /"text":"A run is one execution[^]*"toolCalls":\[\{/],
+  [/stream .*What is a run\?/, /"type":"finish"/],
+  [/What did I ask you before/, /"text":"/],
+  [/Last-Event-ID/, /^data: /],
+  [/\/cancel/, /"status":"canceled"/],
+  [/status=completed/, /"status":"completed"/],
+  [/\/api\/agents$/, /"assistant"/]
+]
+
+const folder = t.testdir({
+  // Everything that the documents have one install is what the demo has.
+  node_modules: t.fixture('symlink', resolve(ROOT, 'apps/demo/node_modules'))
+})
+const compiled = await compile(codeBlocks(DOCUMENTS), folder)
+const programs = [...compiled].filter(([block, errors]) => isWhole(block, errors)).map(([block]) => block)
+const { baseUrl } = await startResponsesServer(t)
+const env = { OPENAI_API_KEY: 'sk-none', OPENAI_BASE_URL: baseUrl }
+
+t.test('what is a whole program compiles', async (t) => {
+  for (const program of programs) t.strictSame(compiled.get(program), [], program.id)
+  t.strictSame(
+    programs.map(({ id }) => id),
+    [
+      'docs/agents.md#1',
+      'docs/agents.md#2',
+      'docs/agents.md#3',
+      'docs/agents.md#5',
+      'docs/getting-started.md#1',
+      'packages/http/README.md#1',
+      'packages/registry/README.md#1',
+      'packages/runtime/README.md#1',
+      'packages/runtime/README.md#2',
+      'packages/store/README.md#1',
+      'README.md#1'
+    ]
+  )
+})
+
+t.test('what a program imports is installed by its document', async (t) => {
+  for (const { id, document, code } of programs) {
+    const installed = installsOf(document)
+    if (installed.length === 0) continue
+    for (const [, name = ''] of code.matchAll(/ from '((?:@[^/']+\/)?[^/']+)/g))
+      t.ok(installed.includes(name), `${id}: ${name}`)
+  }
+})
+
+for (const program of programs.filter(({ code }) => !code.includes('.listen(')))
+  t.test(`${program.id} runs to its end`, async (t) => {
+    const { output, ended } = run(t, program.code)
+    t.equal(await ended, 0, output.stderr)
+    t.equal(output.stderr, '')
+    t.match(output.stdout, PRINTED[program.id] ?? /^$/)
+  })
+
+for (const program of programs.filter(({ code }) => code.includes('.listen(')))
+  t.test(`${program.id} serves, and its document's commands work`, async (t) => {
+    const port = await freePort()
+    const running = run(t, program.code.replace('port: 3000', `port: ${port}`))
+    await untilUp(`http://localhost:${port}/api`, running)
+    if (!program.document.startsWith('docs/')) await pasteAll(t, program.document, port)
+    running.child.kill('SIGTERM')
+    await running.ended
+    t.equal(running.output.stderr, '')
+  })
+
+t.test('the commands of docs work on the demo', async (t) => {
+  const port = await freePort()
+  const demo = start(t, [process.execPath, '--conditions=@svc/source', 'apps/demo/src/main.ts'], {
+    cwd: ROOT,
+    env: { PORT: String(port), DATA_DIR: t.testdir(), OFFLINE_DELAY: '10' }
+  })
+  await untilUp(`http://localhost:${port}/api`, demo)
+  for (const document of DOCUMENTS.filter((path) => path.startsWith('docs/')))
+    await pasteAll(t, document, port)
+})
+
+function run(t: Test, code: string) {
+  const cwd = t.testdir({
+    'program.ts': code,
+    // As `npm install` leaves it.
+    'package.json': '{}',
+    node_modules: t.fixture('symlink', resolve(ROOT, 'apps/demo/node_modules'))
+  })
+  return start(t, [process.execPath, '--conditions=@svc/source', '--no-warnings', 'program.ts'], { cwd, env })
+}
+
+// As a user would: line by line into a shell, with the id of a run that has just begun where one is needed.
+async function pasteAll(t: Test, document: string, port: number): Promise<void> {
+  const home = t.testdir({ '.curlrc': 'silent\nfail-with-body\nmax-time = 20\n' })
+  for (const curl of curlsOf(document)) {
+    const command = curl.replaceAll(/(localhost|127\.0\.0\.1):3000/g, `$1:${port}`)
+    const runId = command.includes('$RUN_ID') ? await beginRun(port) : ''
+    const { output, ended } = start(t, ['bash', '-c', command], {
+      cwd: ROOT,
+      env: { CURL_HOME: home, RUN_ID: runId }
+    })
+    t.equal(await ended, 0, `${document}: ${curl}\n${output.stdout}`)
+    const expected = ANSWERED.find(([pattern]) => pattern.test(curl))
+    t.match(output.stdout, expected?.[1] ?? 'no answer is known', `${document}: ${curl}`)
+  }
+}
+
+async function beginRun(port: number): Promise<string> {
+  const base = `http://localhost:${port}/api`
+  const { agents } = (await (await fetch(`${base}/registry`)).json()) as { agents: string[] }
+  const response = await fetch(`${base}/agents/${agents[0]}/stream`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ input: 'What is a run?', onDisconnect: 'continue' })
+  })
+  await response.body?.cancel()
+  return response.headers.get('x-run-id') ?? ''
+}
