@@ -68,14 +68,19 @@ t.test('names that objects have of themselves mean nothing', async (t) => {
     t.strictSame(await ask(['agents:run'], 'run', 'agent', name), allowed, name)
 })
 
-t.test('what is another’s is hidden, whatever the scopes', async (t) => {
+t.test('what is another’s is hidden from all but administrators', async (t) => {
   for (const ask of [asker({}), asker()])
     for (const action of ['run', 'read', 'answer'] as const)
-      for (const scopes of [[], ['agents:*'], ['*'], ['admin:*']]) {
-        t.strictSame(await ask(scopes, action, 'agent', 'x', 'bob'), hidden)
-        t.strictSame(await ask(scopes, action, 'agent', 'x', ''), hidden)
+      for (const owner of ['bob', '']) {
+        for (const scopes of [[], ['agents:*'], ['approvals:read', 'runs:*']])
+          t.strictSame(await ask(scopes, action, 'agent', 'x', owner), hidden)
+        for (const scope of ['*', 'admin:*'])
+          t.strictSame(await ask([scope], action, 'agent', 'x', owner), allowed)
+        const answerer = ['agents:*', 'approvals:answer']
+        t.strictSame(await ask(answerer, action, 'agent', 'x', owner), action === 'answer' ? allowed : hidden)
       }
   const ask = asker({})
+  t.strictSame(await ask(['approvals:answer'], 'answer', 'agent', 'x', 'bob'), missing('agents:run'))
   t.strictSame(await ask(['agents:*'], 'read', 'agent', 'x', 'ann'), allowed)
   t.strictSame(await ask([], 'read', 'agent', 'x', 'ann'), missing('agents:read'))
   t.strictSame(await ask(['admin:*'], 'admin', 'agent', 'x', 'bob'), allowed)
