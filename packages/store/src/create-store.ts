@@ -21,11 +21,16 @@ export interface Store extends Stores {
   close(): Promise<void>
 }
 
-/** Opens a database and brings it up to date. @throws STO_ERR_BAD_OPTION, STO_ERR_OPEN */
+/** Opens a database and brings it up to date. @throws STO_ERR_BAD_OPTION, STO_ERR_OPEN, STO_ERR_IN_USE */
 export async function createStore(options: StoreOptions = {}): Promise<Store> {
   const { maxAge, maxRuns, ...where } = resolveOptions(options)
   const db = new Kysely<Tables>({ dialect: createNodeSqliteDialect(openDatabase(where)) })
-  await migrate(db as unknown as Kysely<never>)
+  try {
+    await migrate(db as unknown as Kysely<never>)
+  } catch (err) {
+    await db.destroy()
+    throw err
+  }
   const commit = new GroupCommit(db)
   const log = createStreamLog(db, commit)
   let closed: Promise<void> | undefined
