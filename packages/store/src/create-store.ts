@@ -37,7 +37,7 @@ export async function createStore(options: StoreOptions = {}): Promise<Store> {
 
   return {
     log,
-    runs: createRunStore(db, commit, { maxAge, maxRuns }, log.removed),
+    runs: createRunStore(db, commit, { maxAge, maxRuns }, log.abandon),
     sessions: createSessionStore(db, commit),
     memory: createMemoryStore(db, commit),
     tasks: createTaskStore(db, commit),

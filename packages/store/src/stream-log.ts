@@ -9,21 +9,15 @@ const MAX_ROWS = 64
 
 type Wake = (gone?: boolean) => void
 
-/** The logs of runs on SQL, and who follows them in this process. */
-export interface SqlStreamLog extends StreamLog {
-  /** Tells who follows a run that its log is gone. */
-  removed(runId: string): void
-}
-
 /** The logs of runs, on SQL. */
-export function createStreamLog(db: Kysely<Tables>, commit: GroupCommit): SqlStreamLog {
+export function createStreamLog(db: Kysely<Tables>, commit: GroupCommit): StreamLog {
   const followers = new Map<string, Set<Wake>>()
   const wake = (runId: string, gone = false) => {
     for (const follower of [...(followers.get(runId) ?? [])]) follower(gone)
   }
 
   return {
-    removed: (runId) => wake(runId, true),
+    abandon: (runId) => wake(runId, true),
     async append(runId, epoch, entries, change) {
       await commit.write(async (trx) => {
         await changeRun(trx, runId, epoch, change)
