@@ -1,7 +1,7 @@
 import { entryFromJson, isTerminalStatus, type LogEntry, type ReadLimit, type StreamLog } from '@svc/registry'
 import type { Kysely } from 'kysely'
 import type { GroupCommit } from './group-commit.ts'
-import { changeRun } from './run-rows.ts'
+import { changeRun, PART_BYTES } from './run-rows.ts'
 import type { Tables } from './tables.ts'
 
 // Rows of one read: the bytes of a page are known only when they are there.
@@ -20,7 +20,7 @@ export function createStreamLog(db: Kysely<Tables>, commit: GroupCommit): Stream
     abandon: (runId) => wake(runId, true),
     async append(runId, epoch, entries, change) {
       await commit.write(async (trx) => {
-        await changeRun(trx, runId, epoch, change)
+        await changeRun(trx, runId, epoch, bytesOf(entries), change)
         if (entries.length === 0) return
         const rows = entries.map(({ seq, json }) => ({ run_id: runId, seq, json }))
         await trx.insertInto('run_part').values(rows).execute()
@@ -58,6 +58,10 @@ export function createStreamLog(db: Kysely<Tables>, commit: GroupCommit): Stream
     if (known === undefined) follower(true)
     else if (isTerminalStatus(known.status)) follower()
   }
+}
+
+function bytesOf(entries: readonly LogEntry[]): number {
+  return entries.reduce((sum, { json }) => sum + Buffer.byteLength(json) + PART_BYTES, 0)
 }
 
 function take(rows: readonly { seq: number; json: string }[], limit: ReadLimit): LogEntry[] {

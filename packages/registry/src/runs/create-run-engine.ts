@@ -212,8 +212,9 @@ class Engine implements RunEngine, RunHost {
     try {
       await this.#lost.end()
       await this.stores.runs.sweep(Date.now())
+      await this.stores.sessions.sweep(Date.now())
     } catch (err) {
-      this.log.error({ err: toLoggable(err) }, 'old runs could not be removed')
+      this.log.error({ err: toLoggable(err) }, 'what is old could not be removed')
     }
   }
 

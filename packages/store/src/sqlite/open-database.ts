@@ -5,6 +5,9 @@ import { STO_ERR_IN_USE, STO_ERR_OPEN } from '../errors.ts'
 import type { ResolvedOptions } from '../options.ts'
 import { lockFile } from './lock-file.ts'
 
+// Bytes that the write-ahead log keeps of the disk when it is not in use.
+const MAX_IDLE_WAL = 67_108_864
+
 /** A database that is this process's alone. */
 export interface OpenDatabase {
   readonly database: DatabaseSync
@@ -28,7 +31,9 @@ export function openDatabase({
     opened.push(() => database.close())
     // By its real name: links to a file lead to one lock.
     if (!inMemory) opened.push(lockFile(realpathSync(file)))
-    database.exec(`pragma journal_mode = wal; pragma synchronous = ${durability}`)
+    // The first holds for new files only, and only before anything is written.
+    database.exec(`pragma auto_vacuum = incremental; pragma journal_mode = wal`)
+    database.exec(`pragma synchronous = ${durability}; pragma journal_size_limit = ${MAX_IDLE_WAL}`)
     return { database, close }
   } catch (err) {
     close()
