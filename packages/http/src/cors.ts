@@ -35,7 +35,5 @@ export async function allowOrigins(scope: HttpScope, given: true | FastifyCorsOp
 function takesEveryOrigin(origin: FastifyCorsOptions['origin']): boolean {
   if (origin === undefined || origin === true || origin === '*') return true
   if (origin instanceof RegExp) return origin.test('https://a-page-of-nobody.invalid')
-  return (
-    Array.isArray(origin) && origin.some((each) => takesEveryOrigin(each as FastifyCorsOptions['origin']))
-  )
+  return Array.isArray(origin) && origin.some((each) => takesEveryOrigin(each))
 }

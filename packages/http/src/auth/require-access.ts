@@ -30,10 +30,11 @@ export function requireAccess(scope: Scope, policy: Policy): void {
   })
 
   scope.addHook('onRequest', (request, _reply, done) => {
+    const goOn = () => done()
     try {
       const guarding = guard(request, policy)
-      if (isPromise(guarding)) guarding.then(() => done(), done)
-      else done()
+      if (isPromise(guarding)) guarding.then(goOn, done)
+      else goOn()
     } catch (err) {
       done(err as Error)
     }
