@@ -1,3 +1,4 @@
+import { trimMarks } from '../../text/trim-marks.ts'
 import type { Conversation, ToolOutcome } from './conversation.ts'
 import type { Asked, Before, Intent, IntentReader } from './intents/intent.ts'
 import { readCalculation } from './intents/read-calculation.ts'
@@ -88,14 +89,15 @@ function withoutAsides(pieces: Asked[]): Asked[] {
 
 function isAside({ intent, text }: Asked): boolean {
   if (intent.type === 'small-talk') return intent.kind === 'acknowledgement'
-  return intent.type === 'empty' || (intent.type === 'statement' && !/\b[A-Z]{3,4}_ERR_[A-Z_]+\b/.test(text))
+  return intent.type === 'empty' || (intent.type === 'statement' && !/\b[A-Z]{3,4}_ERR_[A-Z]/.test(text))
 }
 
 // "What is the difference between a run and a session?" asks for both.
 function splitComparison(text: string): string[] {
+  const asked = trimMarks(text, '?.')
   const both =
-    /\bdifferences? between (.{2,40}?) and (.{2,40}?)[?.\s]*$/i.exec(text) ??
-    /^compare (.{2,40}?) (?:and|with|to) (.{2,40}?)[?.\s]*$/i.exec(text)
+    /\bdifferences? between (.{2,40}?) and (.{2,40})$/i.exec(asked) ??
+    /^compare (.{2,40}?) (?:and|with|to) (.{2,40})$/i.exec(asked)
   if (both === null || /\d|\btime\b/.test(text)) return [text]
   return [`What is ${both[1]}?`, `What is ${both[2]}?`]
 }

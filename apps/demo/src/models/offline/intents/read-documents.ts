@@ -1,4 +1,5 @@
 import { termsOf } from '../../../text/terms.ts'
+import { trimMarks } from '../../../text/trim-marks.ts'
 import { detectLanguage } from '../detect-language.ts'
 import { looksLikeQuestion } from '../split-questions.ts'
 import type { Before, Intent } from './intent.ts'
@@ -18,11 +19,7 @@ const MAX_WORDS = 24
 /** Reads what the documents are to be searched for. Every piece that no other reader knows ends here. */
 export function readDocuments(text: string, before: Before): Intent {
   const last = lastDocuments(before)
-  const asked = text
-    .trim()
-    .toLowerCase()
-    .replaceAll('’', "'")
-    .replace(/[?!.,\s]+$/, '')
+  const asked = trimMarks(text.trim().toLowerCase().replaceAll('’', "'"), '?!.,')
   const bare = asked.replace(/^(?:(?:and|so|ok|okay|but|now|yes|please)[,\s]+)+/, '')
   if (MORE.test(bare)) {
     if (last === undefined) return { type: 'empty' }
