@@ -3,7 +3,7 @@ import { createOfflineModel } from '../../../src/models/offline/offline-model.ts
 
 const LENGTH = 100_000
 const CLASSES = [
-  ...'9aA \t\u00a0\n.,?!()+-*/^%="\'`~_|<[#$€:;&@ß漢ア√👋🏽\u200d\ufe0f\u0301\ufdfa',
+  ...Array.from('9aA \t\u00a0\n.,?!()+-*/^%="\'`~_|<[#$€:;&@ß漢ア√👋🏽\u200d\ufe0f\u0301\ufdfa'),
   ...[
     'and ',
     'one ',
