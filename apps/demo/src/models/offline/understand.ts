@@ -6,6 +6,7 @@ import { readClock } from './intents/read-clock.ts'
 import { readDocuments } from './intents/read-documents.ts'
 import { readAskedFact, readStatedFact } from './intents/read-facts.ts'
 import { readRecall } from './intents/read-recall.ts'
+import { readResult } from './intents/read-result.ts'
 import { readSmallTalk } from './intents/read-small-talk.ts'
 import { readUnits } from './intents/read-units.ts'
 import { splitQuestions } from './split-questions.ts'
@@ -27,6 +28,7 @@ export interface Understanding {
 const READERS: readonly IntentReader[] = [
   readSmallTalk,
   readRecall,
+  readResult,
   readAskedFact,
   readCalculation,
   readClock,
