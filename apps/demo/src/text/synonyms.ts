@@ -15,7 +15,6 @@ const GROUPS = [
   'deny reject refuse decline',
   'error fault failure exception',
   'error err',
-  'error code',
   'sse event-stream eventsource',
   'stream streaming live',
   'key apikey credential',

@@ -14,7 +14,7 @@ const sentences = new Intl.Segmenter('en', { granularity: 'sentence' })
 /** Longest message that is read to its end; what is beyond is left out. */
 export const MAX_MESSAGE = 20_000
 /** Longest piece of one; the patterns of its readers never see more. */
-export const MAX_PIECE = 2_000
+const MAX_PIECE = 2_000
 
 /** Whether a text begins as a question or a request does, or ends as one. */
 export function looksLikeQuestion(text: string): boolean {
