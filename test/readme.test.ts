@@ -12,7 +12,8 @@ const DOCUMENTS = globSync(['README.md', 'docs/*.md', 'packages/*/README.md'], {
 // What a document says that its program writes, or that a command of it is answered with.
 const PRINTED: Readonly<Record<string, RegExp>> = {
   'packages/registry/README.md#1': /"type":"start"[^]*"type":"finish"[^]*\none run, every wire \n$/,
-  'packages/runtime/README.md#1': /^It is 42\.$/
+  'packages/runtime/README.md#1': /^It is 42\.$/,
+  'packages/runtime/README.md#3': /^It is 42\. 1\n$/
 }
 const ANSWERED: readonly (readonly [command: RegExp, answer: RegExp])[] = [
   [/What is 2 \+ 3\?/, /"text":"It is 5\."/],
@@ -48,13 +49,17 @@ t.test('what is a whole program compiles', async (t) => {
       'docs/agents.md#1',
       'docs/agents.md#2',
       'docs/agents.md#3',
+      'docs/agents.md#4',
       'docs/agents.md#5',
+      'docs/agents.md#6',
       'docs/getting-started.md#1',
       'packages/http/README.md#1',
       'packages/registry/README.md#1',
       'packages/runtime/README.md#1',
       'packages/runtime/README.md#2',
+      'packages/runtime/README.md#3',
       'packages/store/README.md#1',
+      'packages/store/README.md#2',
       'README.md#1'
     ]
   )
@@ -102,8 +107,8 @@ t.test('the commands of docs work on the demo', async (t) => {
 function run(t: Test, code: string) {
   const cwd = t.testdir({
     'program.ts': code,
-    // As `npm install` leaves it.
-    'package.json': '{}',
+    // As the documents have it made.
+    'package.json': '{"type":"module"}',
     node_modules: t.fixture('symlink', resolve(ROOT, 'apps/demo/node_modules'))
   })
   return start(t, [process.execPath, '--conditions=@svc/source', '--no-warnings', 'program.ts'], { cwd, env })

@@ -4,22 +4,31 @@ import registry from '@svc/registry'
 import type { Model } from '@svc/runtime'
 import store from '@svc/store'
 import Fastify, { type FastifyInstance } from 'fastify'
+import { addressOf } from './address.ts'
 import { createAssistant } from './agents/assistant.ts'
+import { atAddress } from './docs/at-address.ts'
 import { loadSections } from './docs/load-sections.ts'
 import type { Env } from './env.ts'
+import { addFrontDoor } from './front-door.ts'
 import { SERVER_OPTIONS } from './server-options.ts'
 import { createTools } from './tools/create-tools.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
+/** Runs at once: as many as one process of the offline model speaks for without a stutter. */
+const MAX_RUNS = 200
 
 /** The service: its store, its run engine, its agent and its entrance. What it logs goes to stderr. */
-export async function buildApp({ DATA_DIR, LOG_LEVEL }: Env, model: Model): Promise<FastifyInstance> {
+export async function buildApp(
+  { DATA_DIR, HOST, LOG_LEVEL, PORT }: Env,
+  model: Model
+): Promise<FastifyInstance> {
   const app = Fastify({ ...SERVER_OPTIONS, logger: { level: LOG_LEVEL, stream: process.stderr } })
 
   await app.register(store, { url: `sqlite:${join(DATA_DIR, 'app.db')}` })
-  await app.register(registry, { drainTimeout: 3_000 })
-  createAssistant(model, createTools(loadSections(ROOT)))
+  await app.register(registry, { drainTimeout: 3_000, limits: { maxRuns: MAX_RUNS } })
+  createAssistant(model, createTools(atAddress(loadSections(ROOT), addressOf(HOST, PORT))))
   await app.register(http, { prefix: '/api' })
+  addFrontDoor(app)
 
   return app
 }

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
 import { buildApp } from './app.ts'
+import { claimPort } from './claim-port.ts'
 import { readEnv, type Env } from './env.ts'
 import { chooseModel } from './models/choose-model.ts'
 import { welcome } from './welcome.ts'
@@ -17,12 +17,14 @@ try {
 
 async function start(env: Env): Promise<void> {
   const { model, label } = await chooseModel(env)
+  const { port, release } = await claimPort(env.HOST, env.PORT)
+  const at = { ...env, PORT: port }
   mkdirSync(env.DATA_DIR, { recursive: true })
-  const app = await buildApp(env, model)
+  const app = await buildApp(at, model)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop(app))
-  await app.listen({ host: env.HOST, port: env.PORT })
-  const { port } = app.server.address() as AddressInfo
-  console.log(welcome(env, label, port))
+  await release()
+  await app.listen({ host: env.HOST, port })
+  console.log(welcome(at, label))
 }
 
 function stop(app: { close(): Promise<void> }): void {
@@ -57,6 +59,6 @@ function explain(err: unknown): string {
     case 'EEXIST':
       return `DATA_DIR ${path ?? ''} is no folder`
     default:
-      return message
+      return message.replaceAll(/\s*\n\s*/g, ' ')
   }
 }

@@ -1,9 +1,10 @@
 import { join, resolve } from 'node:path'
+import { addressOf } from './address.ts'
 import type { Env } from './env.ts'
 
 /** What the demo says once it listens: what runs where, and commands that can be pasted into a shell. */
-export function welcome({ DATA_DIR, OFFLINE_DELAY: _, ...env }: Env, label: string, port: number): string {
-  const base = `http://${hostOf(env.HOST)}:${port}/api`
+export function welcome({ DATA_DIR, HOST, PORT }: Env, label: string): string {
+  const base = `http://${addressOf(HOST, PORT)}/api`
   return `
 The agent transport service is up.
 
@@ -28,12 +29,7 @@ Stop with Ctrl+C.
 `
 }
 
-// An address that means "every one" is no address to call.
-function hostOf(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return 'localhost'
-  return host.includes(':') ? `[${host}]` : host
-}
-
-function post(url: string, body: object, flag = '-s'): string {
+/** A request as a line for a shell. */
+export function post(url: string, body: object, flag = '-s'): string {
   return `curl ${flag} ${url} -H 'content-type: application/json' -d '${JSON.stringify(body)}'`
 }

@@ -3,6 +3,7 @@ import fp from 'fastify-plugin'
 import type { EventBus } from './events/event-bus.ts'
 import { PluginOptionsSchema, requireOptions, type EngineLimits, type RetentionOptions } from './options.ts'
 import { globalRegistry, type Registry } from './registry.ts'
+import { requireNode } from './require-node.ts'
 import { createRunEngine } from './runs/create-run-engine.ts'
 import type { RunEngine } from './runs/run-engine.ts'
 import type { Stores } from './stores/stores.ts'
@@ -32,6 +33,7 @@ declare module 'fastify' {
 
 /** The registry and the run engine of an app: `fastify.registry`, `fastify.runs`, `fastify.events`. */
 async function registryPlugin(app: FastifyInstance, options: RegistryPluginOptions): Promise<void> {
+  requireNode()
   requireOptions(PluginOptionsSchema, withoutPrefix(options))
   const { registry = globalRegistry, stores = storesOf(app), limits, retention, drainTimeout } = options
   const runs = createRunEngine({

@@ -44,6 +44,24 @@ t.test('what cannot be calculated is refused politely', async (t) => {
     t.match((await askOnce(question)).text, answer, question)
 })
 
+t.test('a result is recalled, and only where there was one', async (t) => {
+  const ask = startConversation()
+  t.match((await ask('What was the result of my calculation?')).text, /said nothing about/)
+  await ask('What is 6 * 7?')
+  await ask('What is a run?')
+  t.match((await ask('What was the result of my calculation?')).text, /6 \* 7 = 42$/)
+})
+
+t.test('what answers two questions of a message is said once', async (t) => {
+  const { text } = await askOnce('How large may a request be, and how deep may JSON be nested?')
+  t.equal(text.split('64 levels').length, 2, text)
+  t.match(text, /\*\*2\.\*\* how deep may JSON be nested\?\n\nAs above\.$/)
+})
+
+t.test('what no document mentions is named', async (t) => {
+  t.match((await askOnce('Does it support gRPC?')).text, /No document mentions “gRPC”\./)
+})
+
 t.test('a calculation goes on from the one before', async (t) => {
   const ask = startConversation()
   for (const [question, value] of [
