@@ -1,11 +1,13 @@
 import { join, resolve } from 'node:path'
-import http from '@svc/http'
+import http, { errorHandler } from '@svc/http'
 import registry from '@svc/registry'
 import type { Model } from '@svc/runtime'
 import store from '@svc/store'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { addressOf } from './address.ts'
 import { createAssistant } from './agents/assistant.ts'
+import { createNotes } from './agents/notes.ts'
+import type { DemoAuth } from './auth/demo-auth.ts'
 import { atAddress } from './docs/at-address.ts'
 import { loadSections } from './docs/load-sections.ts'
 import type { Env } from './env.ts'
@@ -20,14 +22,22 @@ const MAX_RUNS = 200
 /** The service: its store, its run engine, its agent and its entrance. What it logs goes to stderr. */
 export async function buildApp(
   { DATA_DIR, HOST, LOG_LEVEL, PORT }: Env,
-  model: Model
+  model: Model,
+  auth?: DemoAuth
 ): Promise<FastifyInstance> {
   const app = Fastify({ ...SERVER_OPTIONS, logger: { level: LOG_LEVEL, stream: process.stderr } })
 
   await app.register(store, { url: `sqlite:${join(DATA_DIR, 'app.db')}` })
   await app.register(registry, { drainTimeout: 3_000, limits: { maxRuns: MAX_RUNS } })
   createAssistant(model, createTools(atAddress(loadSections(ROOT), addressOf(HOST, PORT))))
-  await app.register(http, { prefix: '/api' })
+  createNotes(model)
+  await app.register(http, {
+    prefix: '/api',
+    fileUpload: true,
+    swagger: { title: 'Agent transport service' },
+    ...auth?.options
+  })
+  await app.register(errorHandler)
   addFrontDoor(app)
 
   return app

@@ -1,19 +1,15 @@
-import { frameworkErrors, HTTP_ERR_ROUTE_NOT_FOUND } from '@svc/http'
 import type { FastifyInstance } from 'fastify'
 import { post } from './welcome.ts'
 
-/** What is outside of the API: `GET /` says what there is, and errors have the shape of all the others. */
+/** `GET /` says what there is. */
 export function addFrontDoor(app: FastifyInstance): void {
-  app.setErrorHandler(frameworkErrors)
-  app.setNotFoundHandler((request, reply) =>
-    frameworkErrors(new HTTP_ERR_ROUTE_NOT_FOUND(request.method), request, reply)
-  )
   app.get('/', (request, reply) => {
     const base = `${request.protocol}://${request.host}/api`
     const question = { input: 'How do I resume a stream?' }
     const page = {
       name: 'agent transport service',
       links: {
+        docs: `${base}/docs/`,
         agents: `${base}/agents`,
         runs: `${base}/runs`,
         registry: `${base}/registry`,

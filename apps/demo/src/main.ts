@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { buildApp } from './app.ts'
+import { createDemoAuth } from './auth/demo-auth.ts'
 import { claimPort } from './claim-port.ts'
 import { readEnv, type Env } from './env.ts'
 import { chooseModel } from './models/choose-model.ts'
@@ -20,11 +21,12 @@ async function start(env: Env): Promise<void> {
   const { port, release } = await claimPort(env.HOST, env.PORT)
   const at = { ...env, PORT: port }
   mkdirSync(env.DATA_DIR, { recursive: true })
-  const app = await buildApp(at, model)
+  const auth = env.DEMO_AUTH ? await createDemoAuth(env.DEMO_SECRET) : undefined
+  const app = await buildApp(at, model, auth)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop(app))
   await release()
   await app.listen({ host: env.HOST, port })
-  console.log(welcome(at, label))
+  console.log(welcome(at, label, auth?.roles))
 }
 
 function stop(app: { close(): Promise<void> }): void {
