@@ -50,6 +50,8 @@ function explain(err: unknown): string {
       return port === undefined
         ? `${path ?? 'the data folder'} may not be written`
         : `port ${port} may not be used`
+    case 'STO_ERR_IN_USE':
+      return 'another one has this data folder; stop it, or choose another folder with DATA_DIR'
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       return `HOST ${address ?? ''} is no address of this machine`

@@ -59,6 +59,23 @@ t.test('what it prints works when pasted, and it remembers over kill -9', async 
   t.same(await exited, [0, null])
 })
 
+t.test('a second demo on the same data is one clear line, and the first does not notice', async (t) => {
+  const env = { DATA_DIR: t.testdir() }
+  const first = await startDemo(t, env)
+  const second = spawn(process.execPath, ['--conditions=@svc/source', 'apps/demo/src/main.ts'], {
+    cwd: root,
+    env: { PATH: process.env['PATH'], PORT: '0', LOG_LEVEL: 'silent', ...env },
+    stdio: ['ignore', 'ignore', 'pipe']
+  })
+  t.teardown(() => second.kill('SIGKILL'))
+  let said = ''
+  second.stderr.on('data', (chunk) => (said += String(chunk)))
+  t.same(await once(second, 'close'), [1, null])
+  t.match(said, /choose another folder with DATA_DIR/)
+  t.equal(said.trim().split('\n').length, 1, said)
+  t.match(JSON.parse((await bash(first.curls[0] ?? '')).stdout), { finishReason: 'stop' })
+})
+
 t.test('a bad environment is one clear line', async (t) => {
   for (const env of [{ PORT: 'http' }, { PORT: '70000' }, { LOG_LEVEL: 'loud' }]) {
     const demo = spawn(process.execPath, ['--conditions=@svc/source', 'apps/demo/src/main.ts'], {

@@ -23,12 +23,14 @@ import { createMemoryStores } from '../stores/memory/memory-stores.ts'
 import type { StoredRun } from '../stores/run-store.ts'
 import type { Stores } from '../stores/stores.ts'
 import { SILENT_LOG } from './create-context.ts'
-import { LiveRun, type RunHost } from './live-run.ts'
+import { LiveRun } from './live-run.ts'
 import { readParts } from './log-reader.ts'
+import { LostRuns } from './lost-runs.ts'
 import { endInterrupted } from './recover-runs.ts'
 import { requireInput } from './require-input.ts'
 import { requireAnswer } from './require-answer.ts'
 import type { Run, RunEngine, StartOptions } from './run-engine.ts'
+import type { RunHost } from './run-host.ts'
 import { toLoggable } from './to-loggable.ts'
 
 /** Options of a run engine; every one has a default. */
@@ -62,6 +64,7 @@ class Engine implements RunEngine, RunHost {
   readonly #maxRunsPerOwner: number
   readonly #drainTimeout: number
   readonly #live = new Map<string, LiveRun>()
+  readonly #lost: LostRuns
   readonly #byOwner = new Map<string, number>()
   readonly #sweeper: NodeJS.Timeout
   readonly #unsubscribe: () => void
@@ -71,6 +74,7 @@ class Engine implements RunEngine, RunHost {
   constructor(options: RunEngineOptions) {
     this.log = options.log ?? SILENT_LOG
     this.stores = options.stores ?? createMemoryStores(options.retention)
+    this.#lost = new LostRuns(this.stores)
     this.events = options.events ?? createEventBus(this.log)
     this.maxLogBytes = options.limits?.maxLogBytes ?? 67_108_864
     this.#maxRuns = options.limits?.maxRuns ?? 1_000
@@ -162,6 +166,11 @@ class Engine implements RunEngine, RunHost {
     if (this.#live.size === 0) this.#onIdle?.()
   }
 
+  lost(run: LiveRun, reason: unknown): void {
+    this.stores.log.abandon(run.runId)
+    this.#lost.add(run.record, reason)
+  }
+
   expireApproval(approvalId: string): void {
     const outcome = { approved: false, expired: true, reason: 'not answered in time' }
     this.#accept(approvalId, outcome).catch((err: unknown) => {
@@ -201,9 +210,11 @@ class Engine implements RunEngine, RunHost {
 
   async #sweep(): Promise<void> {
     try {
+      await this.#lost.end()
       await this.stores.runs.sweep(Date.now())
+      await this.stores.sessions.sweep(Date.now())
     } catch (err) {
-      this.log.error({ err: toLoggable(err) }, 'old runs could not be removed')
+      this.log.error({ err: toLoggable(err) }, 'what is old could not be removed')
     }
   }
 

@@ -17,18 +17,9 @@ import { newRun } from './new-run.ts'
 import { RunApprovals } from './run-approvals.ts'
 import { errorFromStored, toPartError, toStoredError } from './run-error.ts'
 import type { Run, StartOptions } from './run-engine.ts'
+import type { RunHost } from './run-host.ts'
 import { StepJournal } from './step-journal.ts'
 import { toLoggable } from './to-loggable.ts'
-
-/** What a run needs of the engine that executes it. */
-export interface RunHost {
-  readonly stores: Stores
-  readonly events: EventBus
-  readonly log: RunLog
-  readonly maxLogBytes: number
-  ended(run: LiveRun): void
-  expireApproval(approvalId: string): void
-}
 
 /** A run under way in this process: numbers its parts, writes its log, and ends it once. */
 export class LiveRun implements Run, ContextHost {
@@ -235,14 +226,16 @@ export class LiveRun implements Run, ContextHost {
     return { entry, change: { status: 'failed', at: Date.now(), error }, reason: err ?? new RUN_ERR_FAILED() }
   }
 
-  // What the log says ends here; the next start of the service ends the record.
+  // What the log says ends here.
   #storeFailed(err: unknown): void {
     this.#tell('error', 'the log of the run cannot be written', { err: toLoggable(err) })
     this.#outcome = { error: new RUN_ERR_STORE() }
-    if (this.#ended) return
-    this.#ended = true
-    this.#reason = err
-    this.#leave()
+    if (!this.#ended) {
+      this.#ended = true
+      this.#reason = err
+      this.#leave()
+    }
+    this.#host.lost(this, err)
   }
 
   #leave(): void {

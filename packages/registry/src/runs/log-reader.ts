@@ -18,7 +18,8 @@ export class LogReader {
   readonly #runId: string
   readonly #unfollow: () => void
   #after: number
-  #hasRead = false
+  // Whether the record says nothing that the log does not.
+  #isCurrent = false
   #isOver = false
   #news = false
   #onNews: (() => void) | undefined
@@ -60,6 +61,13 @@ export class LogReader {
     if (this.#news) this.#onNews()
   }
 
+  /** As if there were news, of the record too: whoever ended the run, and though nobody told of it. */
+  lookAgain(): void {
+    this.#isCurrent = false
+    this.#news = true
+    this.#onNews?.()
+  }
+
   close(): void {
     this.#onNews = undefined
     this.#unfollow()
@@ -68,20 +76,19 @@ export class LogReader {
   #take(entries: readonly LogEntry[]): Awaitable<readonly LogEntry[]> {
     const last = entries.at(-1)
     if (last !== undefined) {
-      this.#hasRead = true
+      this.#isCurrent = true
       this.#after = last.seq
       this.#ended = isTerminalEntry(last)
     } else if (this.#gone || this.#isOver) {
       this.#ended = true
-    } else if (!this.#hasRead) {
+    } else if (!this.#isCurrent) {
       const run = this.#stores.runs.get(this.#runId)
       return isPromise(run) ? run.then((found) => this.#readAgain(found)) : this.#readAgain(run)
     }
     return entries
   }
 
-  // Nothing after the place where the reader began: of a run that is over there is nothing to come either, unless it
-  // ended just now.
+  // Nothing after the reader's place: of a run that is over there is nothing to come either, unless it ended just now.
   #readAgain(run: StoredRun | undefined): Awaitable<readonly LogEntry[]> {
     if (run === undefined || !isTerminalStatus(run.status)) return []
     this.#isOver = true

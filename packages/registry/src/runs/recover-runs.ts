@@ -1,4 +1,5 @@
 import { RUN_ERR_INTERRUPTED } from '../errors.ts'
+import type { StoredError } from '../stores/run-store.ts'
 import type { Stores } from '../stores/stores.ts'
 import { encodePart } from './encode-part.ts'
 import { toPartError, toStoredError } from './run-error.ts'
@@ -11,11 +12,21 @@ export async function endInterrupted(stores: Stores, isLive: (runId: string) => 
     if (isLive(runId)) continue
     const epoch = await stores.runs.lease(runId)
     if (epoch === undefined) continue
-    const entry = encodePart((await lastSeq(stores, runId)) + 1, { type: 'error', error: toPartError(error) })
-    await stores.log.append(runId, epoch, [entry], { status: 'failed', at: Date.now(), error })
+    await endAsFailed(stores, runId, epoch, error)
     ended++
   }
   return ended
+}
+
+/** Ends a run that nobody writes any more. @throws RUN_ERR_FENCED when another has taken or ended it */
+export async function endAsFailed(
+  stores: Stores,
+  runId: string,
+  epoch: number,
+  error: StoredError
+): Promise<void> {
+  const entry = encodePart((await lastSeq(stores, runId)) + 1, { type: 'error', error: toPartError(error) })
+  await stores.log.append(runId, epoch, [entry], { status: 'failed', at: Date.now(), error })
 }
 
 async function lastSeq({ log }: Stores, runId: string): Promise<number> {

@@ -42,7 +42,10 @@ class SseStream extends Readable {
     super({ highWaterMark: PIECE })
     this.#reader = reader
     this.#heartbeat = setInterval(() => {
-      if (this.#idle && this.readableLength === 0) this.push(SSE_HEARTBEAT)
+      if (!this.#idle || this.readableLength > 0) return
+      this.push(SSE_HEARTBEAT)
+      // Should a wake-up get lost, the stream is no later than this.
+      reader.lookAgain()
     }, heartbeat).unref()
   }
 

@@ -171,6 +171,21 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     t.same(await log.read(runId, 0, all), [])
   })
 
+  test('tells who follows a log that is abandoned, and keeps the log', async (t, { runs, log }) => {
+    const { runId } = storedRun()
+    await runs.create(storedRun({ runId }))
+    await log.append(runId, 1, [textEntry(1)])
+    let told = 0
+    const unfollow = log.follow(runId, (isGone) => void (isGone && told++))
+    log.abandon(runId)
+    t.equal(told, 1)
+    unfollow()
+    log.abandon(runId)
+    log.abandon('nobody')
+    t.equal(told, 1)
+    t.equal((await log.read(runId, 0, all)).length, 1)
+  })
+
   test('lists newest first, in pages without a gap', async (t, { runs }) => {
     const made: StoredRun[] = []
     for (let index = 0; index < 25; index++) {
