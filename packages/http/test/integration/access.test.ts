@@ -25,7 +25,11 @@ const admitted: Record<string, number> = {
 }
 const open = ['GET /livez', 'GET /readyz']
 const docs = ['GET /docs', 'GET /docs/', 'GET /docs/*', 'GET /docs/json', 'GET /docs/yaml']
-const docsFiles = ['GET /docs/spec.json', 'GET /docs/static/index.html', 'GET /docs/static/swagger-initializer.js']
+const docsFiles = [
+  'GET /docs/spec.json',
+  'GET /docs/static/index.html',
+  'GET /docs/static/swagger-initializer.js'
+]
 
 interface Route {
   key: string
@@ -41,7 +45,9 @@ const routes: Route[] = Object.entries(ROUTE_SCOPES).map(([key, scopes]) => {
   const [, kind = ''] = /\/(agent|team|workflow)s/.exec(pattern) ?? []
   const isNamed = pattern.includes(':name')
   const isAdmin = pattern.startsWith('/admin')
-  const path = pattern.replace(':name', isAdmin ? 'none' : `my-${kind}`).replace(/:(runId|approvalId)/, 'none')
+  const path = pattern
+    .replace(':name', isAdmin ? 'none' : `my-${kind}`)
+    .replace(/:(runId|approvalId)/, 'none')
   const body = pattern.includes(':approvalId') ? { approved: true } : { input: 'hi' }
   return {
     key,
@@ -107,13 +113,20 @@ t.test('every route is in the table', async (t) => {
     options: { swagger: true },
     before: (app) =>
       app.addHook('onRoute', ({ method, url }) => {
-        for (const each of [method].flat()) found.add(`${each.replace('HEAD', 'GET')} ${url.replace('/api', '')}`)
+        for (const each of [method].flat())
+          found.add(`${each.replace('HEAD', 'GET')} ${url.replace('/api', '')}`)
       })
   })
   for (const each of found) if (each.startsWith('GET /docs/static')) found.delete(each)
   const known = [...Object.keys(ROUTE_SCOPES), ...open, ...docs, 'GET /docs/spec.json']
-  t.strictSame([...found].filter((each) => !known.includes(each)), [])
-  t.strictSame([...Object.keys(ROUTE_SCOPES), ...open].filter((each) => !found.has(each)), [])
+  t.strictSame(
+    [...found].filter((each) => !known.includes(each)),
+    []
+  )
+  t.strictSame(
+    [...Object.keys(ROUTE_SCOPES), ...open].filter((each) => !found.has(each)),
+    []
+  )
 })
 
 t.test('no token, and every kind of bad token', async (t) => {
@@ -141,7 +154,15 @@ t.test('scopes', async (t) => {
 
     for (const missing of scopes) {
       const others = scopes.filter((scope) => scope !== missing)
-      const near = [`${missing}x`, missing.toUpperCase(), missing.split(':')[0]!, 'other:use', 'x:*', ':*', '**']
+      const near = [
+        `${missing}x`,
+        missing.toUpperCase(),
+        missing.split(':')[0]!,
+        'other:use',
+        'x:*',
+        ':*',
+        '**'
+      ]
       const held = missing === 'admin:*' ? near.filter((scope) => scope !== 'ADMIN:*') : near
       await requireRefused(t, await send(app, route, app.as('ann', ...others, ...held)), missing, route.key)
     }
@@ -184,7 +205,11 @@ t.test('a token in the query, a form or another header is none', async (t) => {
   for (const route of routes) {
     const path = `${route.path}?access_token=${token}&token=${token}&authorization=Bearer%20${token}`
     await requireUnknown(t, await send(app, { ...route, path }), route.key)
-    const headers = { 'x-access-token': token, 'proxy-authorization': `Bearer ${token}`, cookie: `token=${token}` }
+    const headers = {
+      'x-access-token': token,
+      'proxy-authorization': `Bearer ${token}`,
+      cookie: `token=${token}`
+    }
     await requireUnknown(t, await send(app, route, headers), route.key)
   }
 })
@@ -195,11 +220,14 @@ t.test('however a path is spelled, it is guarded or leads nowhere', async (t) =>
     for (const path of spellingsOf(route.path)) {
       const { status, body } = await sendPath(app.origin, { ...route, path: `/api${path}` })
       const { code } = JSON.parse(body) as ErrorBody
-      const isFine = status === 401 || (status === 404 && code === 'HTTP_ERR_ROUTE_NOT_FOUND') || status === 400
+      const isFine =
+        status === 401 || (status === 404 && code === 'HTTP_ERR_ROUTE_NOT_FOUND') || status === 400
       t.ok(isFine, `${route.method} ${path}: ${status} ${code}`)
     }
   }
-  const encoded = await app.ask('POST', '/%61gents/my%2Dagent/run', app.as('ann', 'agents:run'), { input: 'x' })
+  const encoded = await app.ask('POST', '/%61gents/my%2Dagent/run', app.as('ann', 'agents:run'), {
+    input: 'x'
+  })
   await requireRefused(t, encoded, 'mine:agent', 'the decoded name decides')
   const good = app.as('ann', 'agents:run', 'mine:agent')
   const response = await app.ask('POST', '/%61gents/m%79-agent/%72un', good, { input: 'x' })

@@ -21,7 +21,9 @@ function jsonOf(part: Part): string {
   }
   if (!json?.startsWith('{"')) throw new RUN_ERR_BAD_PART(`its ${part.type} has no JSON object`)
   // Line ends to some readers of an event stream, and to JavaScript before 2019.
-  return json.replace(/[\u2028\u2029]/g, (end) => (end === '\u2028' ? String.raw`\u2028` : String.raw`\u2029`))
+  return json.replace(/[\u2028\u2029]/g, (end) =>
+    end === '\u2028' ? String.raw`\u2028` : String.raw`\u2029`
+  )
 }
 
 // What the engine alone writes, and what it knows better than the runnable.

@@ -22,7 +22,10 @@ t.test('good messages', async (t) => {
     'a',
     ' a\n',
     [{ type: 'text', text: 'a' }],
-    [{ type: 'text', text: '' }, { ...image, data: 'aGk=' }],
+    [
+      { type: 'text', text: '' },
+      { ...image, data: 'aGk=' }
+    ],
     [{ ...image, data: 'aGk' }],
     [{ ...image, mimeType: 'audio/L16; rate=16000; x="a b"', data: 'AAAA' }],
     [{ ...image, data: 'A'.repeat(20_000_000) }],
@@ -32,7 +35,17 @@ t.test('good messages', async (t) => {
 })
 
 t.test('a blank message is none', async (t) => {
-  const blank = ['', ' ', '\n\t ', '\u00a0\u2028\ufeff', [], [{ type: 'text', text: ' ' }, { type: 'text', text: '' }]]
+  const blank = [
+    '',
+    ' ',
+    '\n\t ',
+    '\u00a0\u2028\ufeff',
+    [],
+    [
+      { type: 'text', text: ' ' },
+      { type: 'text', text: '' }
+    ]
+  ]
   for (const [index, input] of blank.entries()) t.strictSame(pathsOf(input), ['input'], String(index))
 })
 
