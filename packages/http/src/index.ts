@@ -11,6 +11,7 @@ export { RbacOptionsSchema, ROUTE_SCOPES, type RbacOptions } from './auth/rbac-o
 export { readCredentials, type TokenPlace } from './auth/read-credentials.ts'
 export { checkOrigin, type OriginRequest } from './auth/check-origin.ts'
 export { createScopeAuthorize } from './auth/scope-authorize.ts'
+export { clientErrorHandler } from './client-error-handler.ts'
 export { errorHandler, handleError as frameworkErrors } from './error-handler.ts'
 export { HttpOptionsSchema, type HttpMiddleware, type HttpOptions } from './options.ts'
 export { ErrorBodySchema, ProblemSchema, type ErrorBody, type Problem } from './schemas/error-body.ts'

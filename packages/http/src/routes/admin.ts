@@ -54,7 +54,7 @@ export function adminRoutes(scope: HttpScope, { runs, exposed }: Surface): void 
       ...describeOperation(`unregister-${kind}`, `Remove one ${kind} from what can be run`),
       tags,
       params: NameParamsSchema,
-      response: { 204: emptyReply('It is gone; its runs go on'), ...errorReplies(404, 414, 500) }
+      response: { 204: emptyReply('It is gone; its runs go on'), ...errorReplies(400, 404, 414, 500) }
     }
     scope.delete(`/admin/${kind}s/:name`, { schema, config: { access } }, async ({ params }, reply) => {
       if (!exposed.remove(kind, params.name)) throw new HTTP_ERR_UNKNOWN_RUNNABLE(kind, params.name)

@@ -14,7 +14,7 @@ const MAX_RUNS = 1_000
 const config = { access: 'authenticated' } as const
 const list = {
   ...describeOperation('list-approvals', 'What waits for an answer of the caller'),
-  response: { 200: jsonReply('All of them', ApprovalListSchema), ...errorReplies(500, 503) }
+  response: { 200: jsonReply('All of them', ApprovalListSchema), ...errorReplies(400, 500, 503) }
 }
 const answer = {
   ...describeOperation('answer-approval', 'Approve or deny a tool call'),

@@ -22,7 +22,7 @@ const list = {
 const look = {
   ...describeOperation('get-run', 'One run'),
   params: RunParamsSchema,
-  response: { 200: found, ...errorReplies(404, 414, 500, 503) }
+  response: { 200: found, ...errorReplies(400, 404, 414, 500, 503) }
 }
 const cancel = {
   ...describeOperation('cancel-run', 'Cancel a run'),
@@ -33,9 +33,10 @@ const watch = {
   ...describeOperation('stream-run', 'Follow a run, from its start or from a part on', EVENT_STREAM),
   params: RunParamsSchema,
   headers: StreamHeadersSchema,
-  querystring: Type.Object({
-    after: Type.Optional(Type.String({ description: 'The same as `Last-Event-ID`, which wins' }))
-  }),
+  querystring: Type.Object(
+    { after: Type.Optional(Type.String({ description: 'The same as `Last-Event-ID`, which wins' })) },
+    { additionalProperties: false }
+  ),
   response: {
     200: eventStreamReply('The parts from there on'),
     204: emptyReply('The client has all of it: an EventSource does not come back'),

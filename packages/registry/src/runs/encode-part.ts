@@ -19,7 +19,14 @@ export function encodePart(seq: number, part: Part): LogEntry {
     throw new RUN_ERR_BAD_PART(`its ${part.type} has no JSON`, { cause: err })
   }
   if (!json?.startsWith('{"')) throw new RUN_ERR_BAD_PART(`its ${part.type} has no JSON object`)
-  return entryFromJson(seq, json)
+  return entryFromJson(seq, escapeLineEnds(json))
+}
+
+// Line ends to some readers of an event stream, and to JavaScript before 2019.
+function escapeLineEnds(json: string): string {
+  return json.replace(/[\u2028\u2029]/g, (end) =>
+    end === '\u2028' ? String.raw`\u2028` : String.raw`\u2029`
+  )
 }
 
 // What the engine alone writes, and what it knows better than the runnable.
