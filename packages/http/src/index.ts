@@ -8,7 +8,6 @@ export {
   type UnverifiedToken
 } from './auth/jwt-options.ts'
 export { RbacOptionsSchema, ROUTE_SCOPES, type RbacOptions } from './auth/rbac-options.ts'
-export { readCredentials, type TokenPlace } from './auth/read-credentials.ts'
 export { checkOrigin, type OriginRequest } from './auth/check-origin.ts'
 export { createScopeAuthorize } from './auth/scope-authorize.ts'
 export { clientErrorHandler } from './client-error-handler.ts'
@@ -16,7 +15,7 @@ export { errorHandler, handleError as frameworkErrors } from './error-handler.ts
 export { HttpOptionsSchema, type HttpMiddleware, type HttpOptions } from './options.ts'
 export { ErrorBodySchema, ProblemSchema, type ErrorBody, type Problem } from './schemas/error-body.ts'
 export { requestLogging } from './request-logging.ts'
-export { RunBodySchema, type RunBody } from './schemas/run-body.ts'
+export { readCredentials, RunBodySchema, type RunBody, type TokenPlace } from '@svc/registry'
 export { RunListSchema, RunQuerySchema, type RunList } from './schemas/run-list.ts'
 export { generateOpenApi } from './openapi/generate-open-api.ts'
 export type { OpenApiDocument } from './openapi/open-api-document.ts'

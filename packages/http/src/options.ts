@@ -1,11 +1,13 @@
 import { Type, type Static } from '@sinclair/typebox'
 import {
+  DEFAULT_PROVIDER_KEY_HEADERS,
+  OnDisconnectSchema,
   requireOptions,
   type Authenticate,
   type Authorize,
-  type Registry,
-  type Runnable,
-  type RunnableDefinition
+  type NamedRunnables,
+  type OnDisconnect,
+  type Registry
 } from '@svc/registry'
 import type { onRequestHookHandler, preHandlerHookHandler, RegisterOptions } from 'fastify'
 import type { FastifyCorsOptions } from '@fastify/cors'
@@ -14,19 +16,12 @@ import { JwtOptionsSchema } from './auth/jwt-options.ts'
 import { RbacOptionsSchema } from './auth/rbac-options.ts'
 import { HTTP_ERR_BAD_OPTION } from './errors.ts'
 import { resolveSwagger, type SwaggerOptions } from './openapi/swagger-options.ts'
-import { DEFAULT_PROVIDER_KEY_HEADERS } from './provider-keys.ts'
-import { OnDisconnectSchema, type OnDisconnect } from './schemas/run-body.ts'
 import { FileUploadOptionsSchema, resolveUploadLimits } from './uploads/file-upload-options.ts'
 
 /** Hooks that run before every route of the plugin. */
 export type HttpMiddleware =
   | onRequestHookHandler
   | { onRequest?: onRequestHookHandler; preHandler?: preHandlerHookHandler }
-
-/** Runnables by list, or by the name under which they are exposed. */
-export type NamedRunnables =
-  | readonly (Runnable | RunnableDefinition)[]
-  | Readonly<Record<string, Runnable | RunnableDefinition>>
 
 const anything = Type.Unknown()
 const fn = Type.Function([], anything)

@@ -1,4 +1,4 @@
-import registryPlugin from '@svc/registry'
+import registryPlugin, { createExposed } from '@svc/registry'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { learnMethods } from './allowed-methods.ts'
@@ -6,10 +6,10 @@ import { createPolicy } from './auth/policy.ts'
 import { requireAccess } from './auth/require-access.ts'
 import { allowOrigins } from './cors.ts'
 import { createNotFoundHandler, handleError } from './error-handler.ts'
-import { createExposed } from './exposed.ts'
 import { OpenReplies } from './open-replies.ts'
 import { createOpenApi } from './openapi/open-api.ts'
 import { docsRoutes } from './openapi/docs-routes.ts'
+import { HTTP_ERR_BAD_OPTION } from './errors.ts'
 import { resolveOptions, type HttpMiddleware, type HttpOptions } from './options.ts'
 import { limitRate } from './rate-limit.ts'
 import { adminRoutes } from './routes/admin.ts'
@@ -33,7 +33,7 @@ async function http(app: FastifyInstance, options: HttpOptions & RegisterOptions
   if (!app.hasPlugin('@svc/registry')) await app.register(registryPlugin)
 
   const registry = settings.registry ?? app.registry
-  const exposed = createExposed(settings, registry)
+  const exposed = createExposed(settings, registry, HTTP_ERR_BAD_OPTION)
   const policy = await createPolicy(settings)
   const uploads = uploadLimits !== undefined
   const source = { exposed, registry, schemes: policy.schemes, uploads }

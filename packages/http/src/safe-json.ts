@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { findJsonFault } from '@svc/registry'
 import type { FastifyBodyParser } from 'fastify'
 import { HTTP_ERR_BAD_JSON } from './errors.ts'
 
@@ -30,33 +31,7 @@ export function decodeJson(bytes: Buffer, maxDepth: number): unknown {
   } catch {
     throw new HTTP_ERR_BAD_JSON('it cannot be parsed')
   }
-  requireHarmless(value, maxDepth)
+  const fault = findJsonFault(value, maxDepth)
+  if (fault !== undefined) throw new HTTP_ERR_BAD_JSON(fault)
   return value
-}
-
-function requireHarmless(value: unknown, levels: number): void {
-  if (typeof value === 'string') return requireWellFormed(value)
-  if (typeof value !== 'object' || value === null) return
-  if (levels === 0) throw new HTTP_ERR_BAD_JSON('it is nested too deep')
-  if (Array.isArray(value)) {
-    for (const item of value) requireHarmless(item, levels - 1)
-    return
-  }
-  const object = value as Record<string, unknown>
-  for (const key in object) {
-    requireWellFormed(key)
-    if (reachesPrototype(key, object[key])) throw new HTTP_ERR_BAD_JSON('it has a forbidden key')
-    requireHarmless(object[key], levels - 1)
-  }
-}
-
-function requireWellFormed(text: string): void {
-  if (!text.isWellFormed()) throw new HTTP_ERR_BAD_JSON('it has half of a surrogate pair')
-}
-
-function reachesPrototype(key: string, value: unknown): boolean {
-  if (key === '__proto__') return true
-  return (
-    key === 'constructor' && typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype')
-  )
 }

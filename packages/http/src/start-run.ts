@@ -1,8 +1,6 @@
-import { isPromise, type Run, type RunnableKind } from '@svc/registry'
+import { isPromise, ProviderKeys, type Run, type RunBody, type RunnableKind } from '@svc/registry'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { HTTP_ERR_FOREIGN_USER, HTTP_ERR_UNKNOWN_RUNNABLE } from './errors.ts'
-import { ProviderKeys } from './provider-keys.ts'
-import type { RunBody } from './schemas/run-body.ts'
 import { readStartKey } from './start-key.ts'
 import type { Surface } from './surface.ts'
 

@@ -1,11 +1,17 @@
-import { isAdmin, type Authenticate, type Authorize, type Awaitable, type Principal } from '@svc/registry'
+import {
+  isAdmin,
+  readCredentials,
+  type Authenticate,
+  type Authorize,
+  type Awaitable,
+  type Principal
+} from '@svc/registry'
 import type { FastifyRequest } from 'fastify'
 import { HTTP_ERR_BAD_OPTION, HTTP_ERR_INVALID_TOKEN, HTTP_ERR_NO_TOKEN } from '../errors.ts'
 import type { HttpOptions } from '../options.ts'
 import { checkOrigin } from './check-origin.ts'
 import { createJwtAuthenticate } from './jwt-authenticate.ts'
 import { ROUTE_SCOPES, resolveRbacOptions, type RbacRules } from './rbac-options.ts'
-import { readCredentials } from './read-credentials.ts'
 import { createScopeAuthorize } from './scope-authorize.ts'
 
 /** Who calls, and what they may do: one for all routes of the plugin. */

@@ -1,5 +1,12 @@
-import { ApprovalAnswerSchema, RunRecordSchema, toPendingApprovals, toRunRecord } from '@svc/registry'
-import { mayAnswer, requireApproval, seesAllApprovals } from '../auth/require-approval.ts'
+import {
+  ApprovalAnswerSchema,
+  mayAnswer,
+  requireApproval,
+  RunRecordSchema,
+  seesAllApprovals,
+  toPendingApprovals,
+  toRunRecord
+} from '@svc/registry'
 import { findRuns } from '../find-runs.ts'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'

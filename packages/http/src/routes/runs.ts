@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { isTerminalPart, RunRecordSchema, toRunRecord } from '@svc/registry'
+import { isTerminalPart, requireRun, RunRecordSchema, toRunRecord } from '@svc/registry'
 import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
-import { requireRun } from '../auth/require-run.ts'
 import { HTTP_ERR_BAD_LAST_EVENT_ID } from '../errors.ts'
 import { findRuns } from '../find-runs.ts'
 import { describeOperation, EVENT_STREAM } from '../openapi/describe-operation.ts'
