@@ -1,14 +1,13 @@
 import {
   createRegistry,
-  defineRunnable,
   RUNNABLE_KINDS,
+  toRunnables,
+  type NamedRunnables,
   type Registry,
-  type Runnable,
-  type RunnableDefinition,
   type RunnableKind
 } from '@svc/registry'
 import { HTTP_ERR_BAD_OPTION } from './errors.ts'
-import type { HttpOptions, NamedRunnables } from './options.ts'
+import type { HttpOptions } from './options.ts'
 
 /** What this surface shows: the named runnables first, then those of the registry, looked up anew for every request. */
 export type Exposed = Pick<Registry, 'get' | 'list' | 'remove'>
@@ -33,35 +32,11 @@ export function createExposed(
 
 function addNamed(named: Registry, kind: RunnableKind, given: NamedRunnables): void {
   try {
-    for (const [name, definition] of entriesOf(given)) {
-      const runnable = defineRunnable(definition)
+    for (const runnable of toRunnables(given)) {
       if (runnable.kind !== kind) throw new Error(`"${runnable.name}" is of kind ${runnable.kind}`)
-      named.add(name === undefined || name === runnable.name ? runnable : renamed(runnable, name))
+      named.add(runnable)
     }
   } catch (err) {
     throw new HTTP_ERR_BAD_OPTION(`${kind}s: ${(err as Error).message}`)
-  }
-}
-
-function entriesOf(given: NamedRunnables): [name: string | undefined, Runnable | RunnableDefinition][] {
-  return isList(given) ? given.map((each) => [undefined, each]) : Object.entries(given)
-}
-
-function isList(given: NamedRunnables): given is readonly (Runnable | RunnableDefinition)[] {
-  return Array.isArray(given)
-}
-
-// The key of a map is the name; a class with private fields can only be asked, not copied.
-function renamed(runnable: Runnable, name: string): Runnable {
-  const { kind, description, inputSchema, resumable } = runnable
-  return {
-    kind,
-    name,
-    description,
-    inputSchema,
-    resumable,
-    stream: (input, context) => runnable.stream(input, context),
-    run: (input, context) => runnable.run(input, context),
-    describe: () => ({ ...runnable.describe(), name })
   }
 }

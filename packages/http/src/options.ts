@@ -3,9 +3,8 @@ import {
   requireOptions,
   type Authenticate,
   type Authorize,
-  type Registry,
-  type Runnable,
-  type RunnableDefinition
+  type NamedRunnables,
+  type Registry
 } from '@svc/registry'
 import type { onRequestHookHandler, preHandlerHookHandler, RegisterOptions } from 'fastify'
 import type { FastifyCorsOptions } from '@fastify/cors'
@@ -22,11 +21,6 @@ import { FileUploadOptionsSchema, resolveUploadLimits } from './uploads/file-upl
 export type HttpMiddleware =
   | onRequestHookHandler
   | { onRequest?: onRequestHookHandler; preHandler?: preHandlerHookHandler }
-
-/** Runnables by list, or by the name under which they are exposed. */
-export type NamedRunnables =
-  | readonly (Runnable | RunnableDefinition)[]
-  | Readonly<Record<string, Runnable | RunnableDefinition>>
 
 const anything = Type.Unknown()
 const fn = Type.Function([], anything)

@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer'
+import { decodeJson } from '@svc/registry'
 import type { FastifyBodyParser } from 'fastify'
 import { HTTP_ERR_BAD_JSON } from './errors.ts'
 
@@ -7,55 +7,10 @@ export function createJsonParser(maxDepth: number): FastifyBodyParser<Buffer> {
   return function parseJson(_request, body, done) {
     let value: unknown
     try {
-      value = decodeJson(body, maxDepth)
+      value = decodeJson(body, maxDepth, HTTP_ERR_BAD_JSON)
     } catch (err) {
       return done(err as Error)
     }
     return done(null, value)
   }
-}
-
-/**
- * Decodes JSON in UTF-8 that is harmless to whatever handles it later: nested at most `maxDepth` levels, no key that reaches
- * a prototype, and no half of a surrogate pair, which no encoding of text could carry.
- * @throws HTTP_ERR_BAD_JSON
- */
-export function decodeJson(bytes: Buffer, maxDepth: number): unknown {
-  if (bytes.length === 0) throw new HTTP_ERR_BAD_JSON('the body is empty')
-  if (!isUtf8(bytes)) throw new HTTP_ERR_BAD_JSON('it is not UTF-8')
-  let value: unknown
-  try {
-    value = JSON.parse(bytes.toString())
-  } catch {
-    throw new HTTP_ERR_BAD_JSON('it cannot be parsed')
-  }
-  requireHarmless(value, maxDepth)
-  return value
-}
-
-function requireHarmless(value: unknown, levels: number): void {
-  if (typeof value === 'string') return requireWellFormed(value)
-  if (typeof value !== 'object' || value === null) return
-  if (levels === 0) throw new HTTP_ERR_BAD_JSON('it is nested too deep')
-  if (Array.isArray(value)) {
-    for (const item of value) requireHarmless(item, levels - 1)
-    return
-  }
-  const object = value as Record<string, unknown>
-  for (const key in object) {
-    requireWellFormed(key)
-    if (reachesPrototype(key, object[key])) throw new HTTP_ERR_BAD_JSON('it has a forbidden key')
-    requireHarmless(object[key], levels - 1)
-  }
-}
-
-function requireWellFormed(text: string): void {
-  if (!text.isWellFormed()) throw new HTTP_ERR_BAD_JSON('it has half of a surrogate pair')
-}
-
-function reachesPrototype(key: string, value: unknown): boolean {
-  if (key === '__proto__') return true
-  return (
-    key === 'constructor' && typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype')
-  )
 }
