@@ -113,7 +113,8 @@ export async function* readParts(
   for await (const entry of readEntries(stores, runId, after, signal)) yield entry.part
 }
 
-async function* readEntries(
+/** The same, each as it stands in the log: what need not be parsed is not. */
+export async function* readEntries(
   stores: LogStores,
   runId: string,
   after?: number,

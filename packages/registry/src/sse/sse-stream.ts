@@ -5,12 +5,24 @@ import { isPromise } from '../stores/awaitable.ts'
 import type { LogEntry } from '../stores/stream-log.ts'
 import { encodeSse, SSE_HEARTBEAT } from './encode-sse.ts'
 
+/** What a stream says, where that is not the log itself. */
+export interface SseProjection {
+  /** What comes before everything else. */
+  head?: string
+  /** The messages that an entry of the log becomes; '' for none. */
+  encode(entry: LogEntry): string
+  /** Whether the stream ends here, whatever comes in the log. */
+  readonly ended?: boolean
+}
+
 /** From where a stream begins, and how often it shows that it lives. */
 export interface SseStreamOptions {
   /** The `seq` after which it begins; default 0. */
   after?: number
   /** Milliseconds between comments while there is nothing to say; default 15,000. */
   heartbeat?: number
+  /** Default: each part as one message, with its `seq` as the id. */
+  projection?: SseProjection
 }
 
 /** Characters of one push: many small messages, or a piece of a large one. */
@@ -25,12 +37,15 @@ export function createSseStream(
   runId: string,
   options: SseStreamOptions = {}
 ): Readable {
-  return new SseStream(new LogReader(runs.stores, runId, options.after), options.heartbeat ?? 15_000)
+  const { after, heartbeat = 15_000, projection } = options
+  return new SseStream(new LogReader(runs.stores, runId, after), heartbeat, projection)
 }
 
 class SseStream extends Readable {
   readonly #reader: LogReader
   readonly #heartbeat: NodeJS.Timeout
+  readonly #projection: SseProjection | undefined
+  #head: string
   // What has been read and not been pushed yet: entries, and how much of the first one has been.
   #entries: readonly LogEntry[] = []
   #next = 0
@@ -38,9 +53,11 @@ class SseStream extends Readable {
   #idle = false
   #busy = false
 
-  constructor(reader: LogReader, heartbeat: number) {
+  constructor(reader: LogReader, heartbeat: number, projection: SseProjection | undefined) {
     super({ highWaterMark: PIECE })
     this.#reader = reader
+    this.#projection = projection
+    this.#head = projection?.head ?? ''
     this.#heartbeat = setInterval(() => {
       if (!this.#idle || this.readableLength > 0) return
       this.push(SSE_HEARTBEAT)
@@ -73,14 +90,16 @@ class SseStream extends Readable {
     this.#idle = false
     this.#busy = true
     while (!this.destroyed) {
-      if (this.#next === this.#entries.length) {
+      if (this.#projection?.ended && this.#head === '') return void this.push(null)
+      if (this.#next === this.#entries.length && this.#head === '') {
         if (this.#reader.ended) return void this.push(null)
         const entries = this.#reader.read()
         if (isPromise(entries)) return this.#await(entries)
         if (!this.#take(entries)) return
         continue
       }
-      if (!this.push(this.#piece())) break
+      const piece = this.#projection === undefined ? this.#piece() : this.#projected(this.#projection)
+      if (piece !== '' && !this.push(piece)) break
     }
     this.#busy = false
   }
@@ -101,6 +120,14 @@ class SseStream extends Readable {
     this.#idle = true
     this.#reader.onNews(() => setImmediate(() => this.#fill()))
     return false
+  }
+
+  #projected(projection: SseProjection): string {
+    let text = this.#head
+    this.#head = ''
+    while (this.#next < this.#entries.length && text.length < PIECE && !projection.ended)
+      text += projection.encode(this.#entries[this.#next++]!)
+    return text
   }
 
   #piece(): string {

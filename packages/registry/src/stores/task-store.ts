@@ -17,6 +17,8 @@ export interface PushConfig {
   url: string
   token?: string
   authentication?: Readonly<Record<string, unknown>>
+  /** The version of the protocol that the receiver speaks. */
+  version?: string
 }
 
 /** Which tasks to list, newest first. */

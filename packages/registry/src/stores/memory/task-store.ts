@@ -1,78 +1,119 @@
 import { formatRunCursor, parseRunCursor } from '../run-cursor.ts'
 import type { PushConfig, StoredTask, TaskStore } from '../task-store.ts'
+import { Fifo } from './fifo.ts'
 
-/** Bounds of the task store in memory. */
+/** Bounds of the task store in memory; the oldest task goes first. */
 export interface MemoryTaskLimits {
-  /** Tasks; the oldest goes first; default 10,000. */
+  /** Default 10,000. */
   maxTasks?: number
+  /** Characters of their messages, as JSON; default 67,108,864. */
+  maxBytes?: number
 }
 
+// Messages are kept as JSON: nobody else's to change, and a copy costs nothing until it is asked for.
 interface Entry {
-  task: StoredTask
+  task: Omit<StoredTask, 'messages'>
+  messages: string[]
   messageIds: string[]
-  configs: Map<string, PushConfig>
+  configs: Map<string, PushConfig> | undefined
 }
 
 /** The A2A face of runs, in memory. */
-export function createMemoryTaskStore({ maxTasks = 10_000 }: MemoryTaskLimits = {}): TaskStore {
+export function createMemoryTaskStore(limits: MemoryTaskLimits = {}): TaskStore {
+  const { maxTasks = 10_000, maxBytes = 67_108_864 } = limits
   const entries = new Map<string, Entry>()
   const taskOfMessage = new Map<string, string>()
+  const oldest = new Fifo<Entry>()
+  let bytes = 0
 
   const remove = (taskId: string) => {
     const entry = entries.get(taskId)
-    for (const messageId of entry?.messageIds ?? [])
-      taskOfMessage.delete(messageKey(entry!.task.owner, messageId))
+    if (entry === undefined) return
+    for (const messageId of entry.messageIds) taskOfMessage.delete(messageKey(entry.task.owner, messageId))
+    for (const message of entry.messages) bytes -= message.length
     entries.delete(taskId)
   }
-  const all = () => [...entries.values()].map(({ task }) => task).sort(newestFirst)
-
-  return {
-    remove,
-    create(task, messageId) {
-      const key = messageKey(task.owner, messageId)
-      const known = taskOfMessage.get(key)
-      if (known !== undefined) return known
-      taskOfMessage.set(key, task.taskId)
-      entries.set(task.taskId, { task: structuredClone(task), messageIds: [messageId], configs: new Map() })
-      if (entries.size > maxTasks) remove(entries.keys().next().value!)
-      return task.taskId
-    },
-    get: (taskId) => structuredClone(entries.get(taskId)?.task),
-    addMessage(taskId, messageId, message) {
-      const entry = entries.get(taskId)
-      if (entry === undefined || taskOfMessage.has(messageKey(entry.task.owner, messageId))) return false
-      taskOfMessage.set(messageKey(entry.task.owner, messageId), taskId)
-      entry.messageIds.push(messageId)
-      entry.task = { ...entry.task, messages: [...entry.task.messages, structuredClone(message)] }
-      return true
-    },
-    lastOfContext: (owner, contextId) =>
-      structuredClone(all().find((task) => task.owner === owner && task.contextId === contextId)),
-    list({ owner, contextId, limit, cursor }) {
-      const found = all().filter(
-        (task) =>
+  const add = (entry: Entry, messageId: string, messages: readonly unknown[]) => {
+    taskOfMessage.set(messageKey(entry.task.owner, messageId), entry.task.taskId)
+    entry.messageIds.push(messageId)
+    for (const message of messages) {
+      const json = JSON.stringify(message)
+      bytes += json.length
+      entry.messages.push(json)
+    }
+  }
+  // What was removed before is passed over.
+  const dropOldest = () => {
+    while (oldest.length > 1 && (entries.size > maxTasks || bytes > maxBytes)) {
+      const entry = oldest.shift()!
+      if (entries.get(entry.task.taskId) === entry) remove(entry.task.taskId)
+    }
+  }
+  const select = (owner: string | undefined, contextId: string | undefined) =>
+    Array.from(entries.values())
+      .filter(
+        ({ task }) =>
           (owner === undefined || task.owner === owner) &&
           (contextId === undefined || task.contextId === contextId)
       )
+      .sort((a, b) => newestFirst(a.task, b.task))
+
+  return {
+    remove,
+    create({ messages, ...task }, messageId) {
+      const known = taskOfMessage.get(messageKey(task.owner, messageId))
+      if (known !== undefined) return known
+      const entry: Entry = { task, messages: [], messageIds: [], configs: undefined }
+      entries.set(task.taskId, entry)
+      oldest.push(entry)
+      add(entry, messageId, messages)
+      dropOldest()
+      return task.taskId
+    },
+    get: (taskId) => toTask(entries.get(taskId)),
+    addMessage(taskId, messageId, message) {
+      const entry = entries.get(taskId)
+      if (entry === undefined || taskOfMessage.has(messageKey(entry.task.owner, messageId))) return false
+      add(entry, messageId, [message])
+      dropOldest()
+      return true
+    },
+    lastOfContext(owner, contextId) {
+      let last: Entry | undefined
+      for (const entry of entries.values()) {
+        const { task } = entry
+        if (task.owner !== owner || task.contextId !== contextId) continue
+        if (last === undefined || newestFirst(task, last.task) < 0) last = entry
+      }
+      return toTask(last)
+    },
+    list({ owner, contextId, limit, cursor }) {
+      const found = select(owner, contextId)
       const start = cursor === undefined ? undefined : parseRunCursor(cursor)
-      const rest = start
-        ? found.filter((task) => newestFirst(task, { createdAt: start.createdAt, taskId: start.runId }) > 0)
-        : found
-      const tasks = rest.slice(0, limit)
+      const after = start && { createdAt: start.createdAt, taskId: start.runId }
+      const rest = after ? found.filter(({ task }) => newestFirst(task, after) > 0) : found
+      const tasks = rest.slice(0, limit).map((entry) => toTask(entry)!)
       const last = tasks.at(-1)
       const more = last !== undefined && rest.length > limit
       return {
-        tasks: structuredClone(tasks),
+        tasks,
         nextCursor: more ? formatRunCursor({ createdAt: last.createdAt, runId: last.taskId }) : null
       }
     },
     setPushConfig(taskId, config) {
-      entries.get(taskId)?.configs.set(config.id, structuredClone(config))
-      return entries.has(taskId)
+      const entry = entries.get(taskId)
+      if (entry === undefined) return false
+      entry.configs ??= new Map()
+      entry.configs.set(config.id, structuredClone(config))
+      return true
     },
-    listPushConfigs: (taskId) => structuredClone([...(entries.get(taskId)?.configs.values() ?? [])]),
-    removePushConfig: (taskId, configId) => entries.get(taskId)?.configs.delete(configId) ?? false
+    listPushConfigs: (taskId) => structuredClone([...(entries.get(taskId)?.configs?.values() ?? [])]),
+    removePushConfig: (taskId, configId) => entries.get(taskId)?.configs?.delete(configId) ?? false
   }
+}
+
+function toTask(entry: Entry | undefined): StoredTask | undefined {
+  return entry && { ...entry.task, messages: entry.messages.map((json) => JSON.parse(json) as unknown) }
 }
 
 function messageKey(owner: string, messageId: string): string {

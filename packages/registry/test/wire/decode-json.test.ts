@@ -1,8 +1,11 @@
+import createError from '@fastify/error'
+import { decodeJson } from '@svc/registry'
 import * as fc from 'fast-check'
 import t from 'tap'
-import { decodeJson } from '../src/safe-json.ts'
 
-const decode = (text: string | Uint8Array, depth = 64) => decodeJson(Buffer.from(text as string), depth)
+const BadJson = createError<[string]>('TEST_ERR_BAD_JSON', '%s', 400)
+const decode = (text: string | Uint8Array, depth = 64) =>
+  decodeJson(Buffer.from(text as string), depth, BadJson)
 
 t.test('what JSON.parse gives, for any JSON', async (t) => {
   const harmless = fc
@@ -21,7 +24,7 @@ t.test('any bytes give a value or a 400', async (t) => {
       try {
         decode(bytes)
       } catch (err) {
-        t.match(err, { code: 'HTTP_ERR_BAD_JSON', statusCode: 400 })
+        t.match(err, { code: 'TEST_ERR_BAD_JSON', statusCode: 400 })
       }
     })
   )
@@ -31,12 +34,12 @@ t.test('any bytes give a value or a 400', async (t) => {
 t.test('depth counts objects and lists', async (t) => {
   t.strictSame(decode('1', 0), 1)
   t.strictSame(decode('[{"a":[]}]', 3), [{ a: [] }])
-  t.throws(() => decode('[{"a":[]}]', 2), { code: 'HTTP_ERR_BAD_JSON', message: /nested/ })
+  t.throws(() => decode('[{"a":[]}]', 2), { code: 'TEST_ERR_BAD_JSON', message: /nested/ })
   t.strictSame(decode('[[],[],[]]', 2), [[], [], []])
 })
 
 t.test('keys that only look dangerous pass', async (t) => {
   const value = { constructor: 'x', prototype: {}, proto: 1, nested: { constructor: { name: 'x' } } }
   t.equal(JSON.stringify(decode(JSON.stringify(value))), JSON.stringify(value))
-  t.throws(() => decode('{"a":[{"constructor":{"prototype":1}}]}'), { code: 'HTTP_ERR_BAD_JSON' })
+  t.throws(() => decode('{"a":[{"constructor":{"prototype":1}}]}'), { code: 'TEST_ERR_BAD_JSON' })
 })
