@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
 import { buildApp } from './app.ts'
 import { claimPort } from './claim-port.ts'
 import { readEnv, type Env } from './env.ts'
@@ -17,14 +18,14 @@ try {
 
 async function start(env: Env): Promise<void> {
   const { model, label } = await chooseModel(env)
-  const { port, release } = await claimPort(env.HOST, env.PORT)
-  const at = { ...env, PORT: port }
+  const release = await claimPort(env.HOST, env.PORT)
   mkdirSync(env.DATA_DIR, { recursive: true })
-  const app = await buildApp(at, model)
+  const app = await buildApp(env, model)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop(app))
   await release()
-  await app.listen({ host: env.HOST, port })
-  console.log(welcome(at, label))
+  await app.listen({ host: env.HOST, port: env.PORT })
+  const { port } = app.server.address() as AddressInfo
+  console.log(welcome({ ...env, PORT: port }, label))
 }
 
 function stop(app: { close(): Promise<void> }): void {
