@@ -32,6 +32,9 @@ const ANSWERED: readonly (readonly [command: RegExp, answer: RegExp])[] = [
   [/\/api\/agents$/, /"assistant"/]
 ]
 
+// It starts a process for each program; they wait for one another on a busy machine.
+t.setTimeout(180_000)
+
 const folder = t.testdir({
   // Everything that the documents have one install is what the demo has.
   node_modules: t.fixture('symlink', resolve(ROOT, 'apps/demo/node_modules'))

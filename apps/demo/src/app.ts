@@ -1,3 +1,4 @@
+import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import http, { errorHandler } from '@svc/http'
 import registry from '@svc/registry'
@@ -8,7 +9,6 @@ import { addressOf } from './address.ts'
 import { createAssistant } from './agents/assistant.ts'
 import { createNotes } from './agents/notes.ts'
 import type { DemoAuth } from './auth/demo-auth.ts'
-import { atAddress } from './docs/at-address.ts'
 import { loadSections } from './docs/load-sections.ts'
 import type { Env } from './env.ts'
 import { addFrontDoor } from './front-door.ts'
@@ -29,7 +29,9 @@ export async function buildApp(
 
   await app.register(store, { url: `sqlite:${join(DATA_DIR, 'app.db')}` })
   await app.register(registry, { drainTimeout: 3_000, limits: { maxRuns: MAX_RUNS } })
-  createAssistant(model, createTools(atAddress(loadSections(ROOT), addressOf(HOST, PORT))))
+  // A port of 0 is known once the app listens.
+  const address = () => addressOf(HOST, (app.server.address() as AddressInfo | null)?.port ?? PORT)
+  createAssistant(model, createTools(loadSections(ROOT), address))
   createNotes(model)
   await app.register(http, {
     prefix: '/api',

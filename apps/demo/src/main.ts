@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
 import { buildApp } from './app.ts'
 import { createDemoAuth } from './auth/demo-auth.ts'
 import { claimPort } from './claim-port.ts'
@@ -18,15 +19,15 @@ try {
 
 async function start(env: Env): Promise<void> {
   const { model, label } = await chooseModel(env)
-  const { port, release } = await claimPort(env.HOST, env.PORT)
-  const at = { ...env, PORT: port }
+  const release = await claimPort(env.HOST, env.PORT)
   mkdirSync(env.DATA_DIR, { recursive: true })
   const auth = env.DEMO_AUTH ? await createDemoAuth(env.DEMO_SECRET) : undefined
-  const app = await buildApp(at, model, auth)
+  const app = await buildApp(env, model, auth)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop(app))
   await release()
-  await app.listen({ host: env.HOST, port })
-  console.log(welcome(at, label, auth?.roles))
+  await app.listen({ host: env.HOST, port: env.PORT })
+  const { port } = app.server.address() as AddressInfo
+  console.log(welcome({ ...env, PORT: port }, label, auth?.roles))
 }
 
 function stop(app: { close(): Promise<void> }): void {
