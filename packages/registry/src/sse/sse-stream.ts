@@ -21,11 +21,11 @@ const PIECE = 32_768
  * client that does not read costs what is under way to it and nothing more. Destroying it leaves the run alone.
  */
 export function createSseStream(
-  runs: Pick<RunEngine, 'stores'>,
+  runs: Pick<RunEngine, 'stores'> & Partial<Pick<RunEngine, 'closed'>>,
   runId: string,
   options: SseStreamOptions = {}
 ): Readable {
-  return new SseStream(new LogReader(runs.stores, runId, options.after), options.heartbeat ?? 15_000)
+  return new SseStream(new LogReader(runs, runId, options.after), options.heartbeat ?? 15_000)
 }
 
 class SseStream extends Readable {
