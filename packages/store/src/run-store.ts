@@ -114,6 +114,7 @@ export function createRunStore(
     remove: (runId) =>
       commit.write(async (trx) => {
         await trx.deleteFrom('run').where('run_id', '=', runId).execute()
+        await trx.deleteFrom('checkpoint').where('run_id', '=', runId).execute()
         onRemove(runId)
       }),
     sweep: (now) => sweepRuns(db, commit, retention, now, onRemove)

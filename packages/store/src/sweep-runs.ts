@@ -34,7 +34,10 @@ export async function sweepRuns(
       .filter(({ updated_at }, index) => index < tooMany || updated_at + maxAge <= now)
       .map(({ run_id }) => run_id)
     if (ids.length === 0) return removed
-    await commit.write((trx) => trx.deleteFrom('run').where('run_id', 'in', ids).execute())
+    await commit.write(async (trx) => {
+      await trx.deleteFrom('run').where('run_id', 'in', ids).execute()
+      await trx.deleteFrom('checkpoint').where('run_id', 'in', ids).execute()
+    })
     for (const runId of ids) onRemove(runId)
     removed += ids.length
     tooMany -= ids.length
