@@ -113,6 +113,7 @@ export function createRunStore(
     remove: (runId) =>
       commit.write(async (trx) => {
         await trx.deleteFrom('run').where('run_id', '=', runId).execute()
+        await trx.deleteFrom('checkpoint').where('run_id', '=', runId).execute()
         onRemove(runId)
       }),
     sweep

@@ -35,7 +35,10 @@ export async function sweepRuns(
       if ((bytes += run.bytes) >= BATCH_BYTES) break
     }
     if (ids.length === 0) return removed
-    await commit.write((trx) => trx.deleteFrom('run').where('run_id', 'in', ids).execute())
+    await commit.write(async (trx) => {
+      await trx.deleteFrom('run').where('run_id', 'in', ids).execute()
+      await trx.deleteFrom('checkpoint').where('run_id', 'in', ids).execute()
+    })
     for (const runId of ids) onRemove(runId)
     removed += ids.length
   }

@@ -33,12 +33,12 @@ const PIECE = 32_768
  * client that does not read costs what is under way to it and nothing more. Destroying it leaves the run alone.
  */
 export function createSseStream(
-  runs: Pick<RunEngine, 'stores'>,
+  runs: Pick<RunEngine, 'stores'> & Partial<Pick<RunEngine, 'closed'>>,
   runId: string,
   options: SseStreamOptions = {}
 ): Readable {
   const { after, heartbeat = 15_000, projection } = options
-  return new SseStream(new LogReader(runs.stores, runId, after), heartbeat, projection)
+  return new SseStream(new LogReader(runs, runId, after), heartbeat, projection)
 }
 
 class SseStream extends Readable {

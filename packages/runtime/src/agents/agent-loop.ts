@@ -58,7 +58,7 @@ export async function* runAgent(
       }
       turn.add(answer, yield* callTools(answer.toolCalls, toolCalls))
     }
-    const saving = turn.save(context.runId)
+    const saving = turn.save(context.idempotencyKey)
     if (isPromise(saving)) await saving
     finishReason = reason
     yield { type: 'finish', finishReason, usage }
