@@ -7,7 +7,10 @@ import { readStartKey } from './start-key.ts'
 import type { Surface } from './surface.ts'
 
 /** A request for a run, validated. */
-export type RunRequest = Pick<FastifyRequest, 'principal' | 'log' | 'headers' | 'routeOptions' | 'uploads'> & {
+export type RunRequest = Pick<
+  FastifyRequest,
+  'principal' | 'log' | 'headers' | 'routeOptions' | 'uploads'
+> & {
   params: { name: string }
   body: RunBody
 }

@@ -16,9 +16,12 @@ function counter(name = 'counter') {
     [(context) => void contexts.push(context), { type: 'text', text: 'once' }],
     { name }
   )
-  const slow = scriptedRunnable([(context) => (contexts.push(context), told), { type: 'text', text: 'slow' }], {
-    name: 'slow'
-  })
+  const slow = scriptedRunnable(
+    [(context) => (contexts.push(context), told), { type: 'text', text: 'slow' }],
+    {
+      name: 'slow'
+    }
+  )
   return { runnable, slow, contexts, goOn }
 }
 
@@ -64,7 +67,12 @@ t.test('another body is refused', async (t) => {
   const { post } = await buildApp(t, { runnables: [runnable] })
   const body = { input: 'x', sessionId: 's' }
   await (await post('/agents/counter/run', body, key())).text()
-  const others = [{ input: 'y', sessionId: 's' }, { input: 'x' }, { ...body, onDisconnect: 'continue' }, { ...body, userId: 'u' }]
+  const others = [
+    { input: 'y', sessionId: 's' },
+    { input: 'x' },
+    { ...body, onDisconnect: 'continue' },
+    { ...body, userId: 'u' }
+  ]
   for (const other of others)
     await requireError(t, await post('/agents/counter/run', other, key()), 422, 'RUN_ERR_KEY_REUSED')
   const again = await post('/agents/counter/run', { ...body, apiKey: 'sk-other' }, key())
