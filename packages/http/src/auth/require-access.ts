@@ -33,10 +33,15 @@ export function requireAccess(scope: Scope, policy: Policy): void {
     const goOn = () => done()
     try {
       const guarding = guard(request, policy)
-      if (isPromise(guarding)) guarding.then(goOn, done)
+      if (isPromise(guarding)) guarding.then(goOn, refuse)
       else goOn()
     } catch (err) {
-      done(err as Error)
+      refuse(err)
+    }
+
+    // Whatever was thrown: to Fastify, nothing is no error.
+    function refuse(thrown: unknown): void {
+      done(thrown instanceof Error ? thrown : new Error('no error was thrown', { cause: thrown }))
     }
   })
 }
@@ -45,7 +50,7 @@ function guard(request: FastifyRequest, policy: Policy): Awaitable<void> {
   request.principal = ANONYMOUS
   // What matches no route has no rule: it is told so without credentials.
   if ((request.routeOptions.config.access ?? 'open') === 'open') return
-  const caller = policy.identify?.(request) ?? ANONYMOUS
+  const caller = policy.identify === undefined ? ANONYMOUS : policy.identify(request)
   return isPromise(caller)
     ? caller.then((found) => admit(request, found, policy))
     : admit(request, caller, policy)

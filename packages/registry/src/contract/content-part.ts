@@ -22,7 +22,7 @@ export const DataContentPartSchema = Type.Object(
   {
     type: mediaType,
     ...media,
-    data: Type.String({ pattern: '^[A-Za-z0-9+/]+={0,2}$', description: 'Base64, RFC 4648, section 4' })
+    data: Type.String({ pattern: '^(?:[A-Za-z0-9+/]+={0,2})?$', description: 'Base64, RFC 4648, section 4' })
   },
   { additionalProperties: false }
 )

@@ -27,6 +27,7 @@ t.test('good messages', async (t) => {
       { ...image, data: 'aGk=' }
     ],
     [{ ...image, data: 'aGk' }],
+    [{ ...image, data: '' }],
     [{ ...image, mimeType: 'audio/L16; rate=16000; x="a b"', data: 'AAAA' }],
     [{ ...image, data: 'A'.repeat(20_000_000) }],
     [{ type: 'file', mimeType: 'application/vnd.a+json', url: 'https://example.org' }]
@@ -53,7 +54,7 @@ t.test('the part and the field are named', async (t) => {
   const text = { type: 'text', text: 'a' }
   const bad: [part: unknown, path: string][] = [
     [{ ...image, data: 'a b' }, '/data'],
-    [{ ...image, data: '' }, '/data'],
+    [{ ...image, data: '==' }, '/data'],
     [{ ...image, data: 'AAAAA' }, '/data'],
     [{ ...image, data: 'data:image/png;base64,AAAA' }, '/data'],
     [{ ...image, data: '_-8=' }, '/data'],
