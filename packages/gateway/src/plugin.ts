@@ -7,7 +7,7 @@ import { generateAsyncApi } from './async-api.ts'
 import type { GatewaySocket } from './connection.ts'
 import { Connections } from './connections.ts'
 import { GTW_ERR_BAD_OPTION } from './errors.ts'
-import { resolveOptions, type GatewayOptions } from './options.ts'
+import { resolveOptions, type GatewayMiddleware, type GatewayOptions } from './options.ts'
 import { guardMiddleware } from './guard-middleware.ts'
 import { RunKeeper } from './run-keeper.ts'
 import { serveSocket } from './serve-socket.ts'
@@ -28,11 +28,12 @@ async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterO
   const io = settings.io ?? (await openSocketServer(app, settings))
   requireNoRecovery(io)
   const namespace = io.of(settings.namespace)
-  const identify = async (socket: GatewaySocket) => {
+  const identify: GatewayMiddleware = async (socket: GatewaySocket, next) => {
     connections.budgetOf(socket).take()
     socket.data.principal = await authenticateSocket(socket, settings)
+    next()
   }
-  namespace.use(guardMiddleware(app.log, (socket, next) => identify(socket).then(() => next())))
+  namespace.use(guardMiddleware(app.log, identify))
   for (const each of middleware) namespace.use(guardMiddleware(app.log, each))
   namespace.on('connection', (socket) => {
     const connection = connections.open(socket as GatewaySocket)
@@ -40,7 +41,7 @@ async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterO
   })
 
   if (asyncApi !== undefined) {
-    const document = generateAsyncApi(options, asyncApi)
+    const document = generateAsyncApi(options)
     app.get(asyncApi.path, { schema: HIDDEN }, async () => document)
   }
   // After that of the engine, which ends the runs.
@@ -48,8 +49,7 @@ async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterO
     await connections.close()
     keeper.close()
     // Those that never came into the namespace.
-    if (settings.io === undefined)
-      for (const link of Object.values(io.engine.clients)) breakOff(link as never)
+    if (settings.io === undefined) breakOffAll(io)
   })
 }
 

@@ -14,6 +14,9 @@ declare module 'fastify' {
 /** What of the settings makes a server. */
 type ServerSettings = Pick<GatewaySettings, 'path' | 'cors' | 'limits' | 'authenticate' | 'cookieName'>
 
+// The gateway itself says goodbye to its sockets, after their runs.
+const preClose = (done: Function) => void done()
+
 /** For routes that OpenAPI does not tell of. */
 export const HIDDEN: object = { hide: true }
 
@@ -38,8 +41,6 @@ export async function openSocketServer(app: FastifyInstance, settings: ServerSet
       done(refused ? 'Not allowed from another origin with a cookie' : null, !refused)
     }
   }
-  // The gateway itself says goodbye to its sockets, after their runs.
-  const preClose = (done: Function) => void done()
   await app.register(fastifySocketIo.default, { ...options, preClose })
   serveOtherAddresses(app, path)
   return app.io
