@@ -23,17 +23,19 @@ export class Connections {
     this.#looking = setInterval(() => this.#endExpired(), LOOK_EVERY).unref()
   }
 
-  budgetOf(socket: Pick<GatewaySocket, 'conn'>): EventBudget {
-    let budget = this.#budgets.get(socket.conn)
-    if (budget === undefined) {
-      budget = new EventBudget(this.#surface.settings.limits.eventsPerSecond)
-      this.#budgets.set(socket.conn, budget)
+  /** Counts a handshake as an event; one too many ends the connection. @throws GTW_ERR_TOO_MANY_EVENTS */
+  admit({ conn }: Pick<GatewaySocket, 'conn'>): void {
+    try {
+      this.#budgetOf({ conn }).take()
+    } catch (err) {
+      // After the client has been told.
+      setImmediate(() => conn.close())
+      throw err
     }
-    return budget
   }
 
   open(socket: GatewaySocket): Connection {
-    const connection = new Connection(socket, this.#surface, this.budgetOf(socket))
+    const connection = new Connection(socket, this.#surface, this.#budgetOf(socket))
     this.#open.add(connection)
     socket.on('disconnect', () => {
       this.#open.delete(connection)
@@ -50,6 +52,15 @@ export class Connections {
     for (const { socket } of this.#open) socket.disconnect(true)
     await until(() => links.every(({ readyState }) => readyState === 'closed'))
     for (const link of links) breakOff(link)
+  }
+
+  #budgetOf(socket: Pick<GatewaySocket, 'conn'>): EventBudget {
+    let budget = this.#budgets.get(socket.conn)
+    if (budget === undefined) {
+      budget = new EventBudget(this.#surface.settings.limits.eventsPerSecond)
+      this.#budgets.set(socket.conn, budget)
+    }
+    return budget
   }
 
   get #following(): number {

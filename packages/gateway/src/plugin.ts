@@ -29,7 +29,7 @@ async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterO
   requireNoRecovery(io)
   const namespace = io.of(settings.namespace)
   const identify: GatewayMiddleware = async (socket: GatewaySocket, next) => {
-    connections.budgetOf(socket).take()
+    connections.admit(socket)
     socket.data.principal = await authenticateSocket(socket, settings)
     next()
   }

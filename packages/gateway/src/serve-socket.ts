@@ -40,9 +40,9 @@ async function receive(
   }
 }
 
-// The app may have listeners of its own on the namespace.
+// The app may have listeners of its own on the namespace; for `error` Socket.IO has one.
 function requireOther({ socket }: Connection, event: unknown): void {
-  if (socket.listenerCount(event as never) === 0) throw new GTW_ERR_UNKNOWN_EVENT()
+  if (event === 'error' || socket.listenerCount(event as never) === 0) throw new GTW_ERR_UNKNOWN_EVENT()
 }
 
 function refuse(
