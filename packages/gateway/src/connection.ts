@@ -91,7 +91,7 @@ export class Connection {
     const feeds = (this.#feeds ??= new Map())
     feeds.get(runId)?.close()
     const feed = new Feed({
-      stores: runs.stores,
+      runs,
       runId,
       kind,
       after,

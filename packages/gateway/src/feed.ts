@@ -4,15 +4,15 @@ import {
   LogReader,
   RUN_ERR_NOT_FOUND,
   type LogEntry,
-  type StoredRun,
-  type Stores
+  type LogHost,
+  type StoredRun
 } from '@svc/registry'
 import type { Outlet } from './outlet.ts'
 import { projectPart, type Projection, type ServerEvent } from './project-part.ts'
 
 /** What a feed is made with. */
 export interface FeedOptions extends Projection {
-  readonly stores: Pick<Stores, 'log' | 'runs'>
+  readonly runs: LogHost
   /** The `seq` after which it begins. */
   readonly after: number
   readonly outlet: Outlet
@@ -32,7 +32,7 @@ export class Feed {
 
   constructor(options: FeedOptions) {
     this.#options = options
-    this.#reader = new LogReader(options.stores, options.runId, options.after)
+    this.#reader = new LogReader(options.runs, options.runId, options.after)
   }
 
   /** Goes on until the connection or the log has nothing more; then it waits for the one or the other. */
@@ -82,7 +82,7 @@ export class Feed {
       this.#end()
       return false
     }
-    const found = this.#options.stores.runs.get(this.#options.runId)
+    const found = this.#options.runs.stores.runs.get(this.#options.runId)
     if (isPromise(found)) found.then((run) => this.#tellEnd(last, run)).catch((err) => this.#end(err))
     else this.#tellEnd(last, found)
     return false
@@ -109,7 +109,7 @@ export class Feed {
 
 /** Whether nothing comes after a part, and whether there is such a part at all. */
 export async function isEnd(
-  { log }: Pick<Stores, 'log'>,
+  { log }: Pick<LogHost['stores'], 'log'>,
   runId: string,
   seq: number
 ): Promise<boolean | undefined> {
