@@ -7,6 +7,9 @@ import t from 'tap'
 const root = fileURLToPath(new URL('../../../../', import.meta.url))
 const bash = (command: string) => promisify(execFile)('bash', ['-c', command], { cwd: root })
 
+// Each test starts processes, on a machine that may be busy.
+t.setTimeout(180_000)
+
 /** A demo in a process of its own, once it has said what to try. */
 async function startDemo(
   t: { teardown(what: () => unknown): unknown },
