@@ -68,7 +68,7 @@ export function adminRoutes(scope: HttpScope, { runs, exposed }: Surface): void 
     for (let cursor: string | null | undefined; cursor !== null;) {
       const page: RunPage = await runs.list({ ...filter, limit: BATCH, ...(cursor && { cursor }) })
       const ended = page.runs.filter(({ status }) => isTerminalStatus(status))
-      await Promise.all(ended.map(({ runId }) => runs.stores.runs.remove(runId)))
+      await Promise.all(ended.map(async ({ runId }) => runs.stores.runs.remove(runId)))
       removed += ended.length
       cursor = page.nextCursor
     }

@@ -119,12 +119,14 @@ const noAllow: [says: string, authorize: unknown][] = [
   [
     'throws nothing',
     () => {
+      // oxlint-disable-next-line only-throw-error -- a policy in JavaScript may
       throw undefined
     }
   ],
   [
     'throws an allow',
     () => {
+      // oxlint-disable-next-line only-throw-error -- as above
       throw { allowed: true }
     }
   ],

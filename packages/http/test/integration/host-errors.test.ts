@@ -19,6 +19,7 @@ async function buildHost(t: Test) {
     throw Object.assign(new Error('short and stout'), { statusCode: 418, code: 'TEA_ERR_POT' })
   })
   app.get('/nothing', async () => {
+    // oxlint-disable-next-line only-throw-error -- a host may
     throw null
   })
   const body = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] }
