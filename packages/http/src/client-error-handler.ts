@@ -11,11 +11,13 @@ import { toFault } from './to-fault.ts'
  * headers, or takes too long to arrive.
  */
 export function clientErrorHandler(this: FastifyInstance, err: ConnectionError, socket: Socket): void {
+  // oxlint-disable-next-line no-this-in-exported-function -- Fastify calls it as a method of the app
+  const { log } = this
   if (err.code === 'ECONNRESET' || socket.destroyed) return
   const fault = toFault(toRefusal(err))
   const requestId = randomUUID()
   const { statusCode, code } = fault
-  this.log.info({ code, statusCode, requestId, reason: err.code }, 'request refused')
+  log.info({ code, statusCode, requestId, reason: err.code }, 'request refused')
   if (!socket.writable || hasBegunToAnswer(socket)) {
     socket.destroy()
     return
@@ -38,5 +40,7 @@ function toRefusal({ code }: ConnectionError): Error {
 
 // An answer must not get into the middle of another one. Node.js looks at the same property.
 function hasBegunToAnswer(socket: Socket): boolean {
-  return (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage?.headersSent === true
+  return (
+    (socket as Socket & { ['_httpMessage']?: ServerResponse | null })['_httpMessage']?.headersSent === true
+  )
 }

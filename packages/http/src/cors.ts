@@ -55,7 +55,7 @@ async function takes(origin: Origin | undefined, stranger: string): Promise<bool
   // A copy, as a test may move on within it.
   if (origin instanceof RegExp) return new RegExp(origin).test(stranger)
   if (Array.isArray(origin)) {
-    for (const each of origin) if (await takes(each as Origin, stranger)) return true
+    for (const each of origin) if (await takes(each, stranger)) return true
     return false
   }
   if (typeof origin !== 'function') return false

@@ -25,7 +25,7 @@ export function handleError(err: unknown, request: FastifyRequest, reply: Fastif
 }
 
 /** Answers a request that matches no route. */
-export function handleNotFound(request: FastifyRequest, reply: FastifyReply): void {
+function handleNotFound(request: FastifyRequest, reply: FastifyReply): void {
   handleError(new HTTP_ERR_ROUTE_NOT_FOUND(request.method), request, reply)
 }
 

@@ -38,7 +38,7 @@ export async function startRun(
     sessionId,
     userId,
     principal,
-    log,
+    log: keys.redact(log),
     apiKey: (provider) => keys.find(provider),
     authorize: policy.authorize,
     startKey: isPromise(startKey) ? await startKey : startKey

@@ -12,12 +12,12 @@ const MANY = 100
 
 const build = AjvCompiler()
 const strict = { removeAdditional: false, coerceTypes: false, useDefaults: true } as const
-const first = build({}, { customOptions: { ...strict, allErrors: false } })
-const all = build({}, { customOptions: { ...strict, allErrors: true } })
+const toFindFirst = build({}, { customOptions: { ...strict, allErrors: false } })
+const toFindAll = build({}, { customOptions: { ...strict, allErrors: true } })
 
 /** Compiles the schemas of routes: everything must fit as it is, but for whole numbers in queries, which are text. */
 export const compileValidator: FastifySchemaCompiler<object> = ({ schema, httpPart }) => {
-  const [findFirst, findAll] = [first({ schema }), all({ schema })] as [Validate, Validate]
+  const [findFirst, findAll] = [toFindFirst({ schema }), toFindAll({ schema })] as [Validate, Validate]
   const numbers = httpPart === 'querystring' ? integersOf(schema) : []
   const validate: Validate = (data) => {
     if (numbers.length > 0) toNumbers(data as Record<string, unknown>, numbers)

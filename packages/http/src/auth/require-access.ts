@@ -1,6 +1,7 @@
 import { ANONYMOUS, findMissingScope, isPromise, type Awaitable, type Principal } from '@svc/registry'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { HTTP_ERR_BAD_OPTION, HTTP_ERR_FORBIDDEN, HTTP_ERR_MISSING_SCOPE } from '../errors.ts'
+import type { AccessRule } from './access-rule.ts'
 import type { Policy } from './policy.ts'
 
 declare module 'fastify' {
@@ -21,7 +22,7 @@ export function requireAccess(scope: Scope, policy: Policy): void {
 
   scope.addHook('onRoute', function declare(route) {
     const { method, url, routePath, config } = route
-    const access = config?.access ?? this.access
+    const access: AccessRule | undefined = config?.access ?? this.access
     if (access === undefined)
       throw new HTTP_ERR_BAD_OPTION(`the route ${String(method)} ${url} has no access rule`)
     // HEAD is guarded as GET.
@@ -30,13 +31,16 @@ export function requireAccess(scope: Scope, policy: Policy): void {
   })
 
   scope.addHook('onRequest', (request, _reply, done) => {
-    const goOn = () => done()
     try {
       const guarding = guard(request, policy)
-      if (isPromise(guarding)) guarding.then(goOn, refuse)
-      else goOn()
+      if (isPromise(guarding)) guarding.then(pass, refuse)
+      else done()
     } catch (err) {
       refuse(err)
+    }
+
+    function pass(): void {
+      done()
     }
 
     // Whatever was thrown: to Fastify, nothing is no error.

@@ -80,7 +80,7 @@ function finish(raw: OpenApiDocument, { schemes, uploads = false }: OpenApiSourc
 }
 
 /** Every operation of some paths. */
-export function operationsOf(paths: OpenApiDocument['paths']): Operation[] {
+function operationsOf(paths: OpenApiDocument['paths']): Operation[] {
   return Object.values(paths).flatMap((path) => Object.values(path))
 }
 

@@ -119,12 +119,14 @@ const noAllow: [says: string, authorize: unknown][] = [
   [
     'throws nothing',
     () => {
+      // oxlint-disable-next-line only-throw-error -- a policy in JavaScript may
       throw undefined
     }
   ],
   [
     'throws an allow',
     () => {
+      // oxlint-disable-next-line only-throw-error -- as above
       throw { allowed: true }
     }
   ],
@@ -183,6 +185,18 @@ t.test('an authorize that fails hides approvals', async (t) => {
   t.ok((await app.ask('GET', '/approvals', asAnn)).status >= 400)
   fails = false
   t.match(await (await app.ask('GET', '/approvals', asAnn)).json(), { approvals: [{ approvalId }] })
+})
+
+t.test('an authorize that allows everything does not reach another’s', async (t) => {
+  const authenticate: Authenticate = ({ headers }) => ({ sub: String(headers['x-user']), scopes: [] })
+  const app = await build(t, { authenticate, authorize: () => ({ allowed: true }) })
+  const { runId, approvalId } = await startAsking(app, asAnn)
+  const bob = { 'x-user': 'bob' }
+  const answer = await app.ask('POST', `/approvals/${approvalId}`, bob, { approved: true })
+  await requireError(t, answer, 404, 'RUN_ERR_APPROVAL_NOT_FOUND')
+  t.strictSame(await (await app.ask('GET', '/approvals', bob)).json(), { approvals: [] })
+  await requireError(t, await app.ask('GET', `/runs/${runId}`, bob), 404, 'RUN_ERR_NOT_FOUND')
+  await requireError(t, await app.ask('GET', '/admin/runs', bob), 403, 'HTTP_ERR_MISSING_SCOPE')
 })
 
 t.test('two of a kind are an error at start', async (t) => {
