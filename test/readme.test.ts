@@ -28,7 +28,8 @@ const ANSWERED: readonly (readonly [command: RegExp, answer: RegExp])[] = [
   [/Last-Event-ID/, /^data: /],
   [/\/cancel/, /"status":"canceled"/],
   [/status=completed/, /"status":"completed"/],
-  [/\/api\/agents$/, /"assistant"/]
+  [/\/api\/agents$/, /"assistant"/],
+  [/asyncapi\.json$/, /"asyncapi":"3\.0\.0"/]
 ]
 
 const folder = t.testdir({
@@ -50,6 +51,7 @@ t.test('what is a whole program compiles', async (t) => {
       'docs/agents.md#3',
       'docs/agents.md#5',
       'docs/getting-started.md#1',
+      'packages/gateway/README.md#1',
       'packages/http/README.md#1',
       'packages/registry/README.md#1',
       'packages/runtime/README.md#1',

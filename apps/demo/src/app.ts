@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path'
+import gateway from '@svc/gateway'
 import http from '@svc/http'
 import registry from '@svc/registry'
 import type { Model } from '@svc/runtime'
@@ -12,7 +13,7 @@ import { createTools } from './tools/create-tools.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
 
-/** The service: its store, its run engine, its agent and its entrance. What it logs goes to stderr. */
+/** The service: its store, its run engine, its agent and its entrances. What it logs goes to stderr. */
 export async function buildApp({ DATA_DIR, LOG_LEVEL }: Env, model: Model): Promise<FastifyInstance> {
   const app = Fastify({ ...SERVER_OPTIONS, logger: { level: LOG_LEVEL, stream: process.stderr } })
 
@@ -20,6 +21,7 @@ export async function buildApp({ DATA_DIR, LOG_LEVEL }: Env, model: Model): Prom
   await app.register(registry, { drainTimeout: 3_000 })
   createAssistant(model, createTools(loadSections(ROOT)))
   await app.register(http, { prefix: '/api' })
+  await app.register(gateway, { asyncApi: { path: '/api/docs/asyncapi.json' } })
 
   return app
 }

@@ -9,7 +9,7 @@ import gateway, {
 } from '@svc/gateway'
 import registry, { createRegistry } from '@svc/registry'
 import { scriptedRunnable } from '@svc/registry/testing'
-import Fastify from 'fastify'
+import Fastify, { type FastifyInstance } from 'fastify'
 import { Server } from 'socket.io'
 import { io, type Socket } from 'socket.io-client'
 import t from 'tap'
@@ -53,10 +53,14 @@ t.test('an option that is unknown or bad is named', async (t) => {
   for (const [options, says] of bad) {
     const app = Fastify()
     t.teardown(() => app.close())
-    const registering = (async () => void (await app.register(gateway, options as GatewayOptions)))()
+    const registering = registerOn(app, options)
     await t.rejects(registering, { code: 'GTW_ERR_BAD_OPTION', message: says })
   }
 })
+
+async function registerOn(app: FastifyInstance, options: object): Promise<void> {
+  await app.register(gateway, options as GatewayOptions)
+}
 
 t.test('named runnables come first, and registry: false shows them alone', async (t) => {
   const shout = scriptedRunnable([{ type: 'text', text: 'HI' }], { name: 'echo' })
@@ -94,8 +98,7 @@ t.test('middleware runs after the caller is known; what it throws refuses, and e
         (socket, next) => {
           const { how } = socket.handshake.auth
           if (how === 'throw') throw new Error('inside')
-          if (how === 'next') return next(new Error('not you'))
-          next()
+          next(how === 'next' ? new Error('not you') : undefined)
         },
         async (socket, next) => {
           await wait(1)

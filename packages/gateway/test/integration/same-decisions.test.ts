@@ -55,7 +55,7 @@ t.test(`${TRIPLES} random callers, actions and runnables: decided alike on both;
     }
   })
   const next = random(SEED)
-  const pick = <T>(all: readonly T[]): T => all[Math.floor(next() * all.length)]!
+  const pick = <const T>(all: readonly T[]): T => all[Math.floor(next() * all.length)]!
   const outcomes = new Map<string, number>()
 
   for (let triple = 0; triple < TRIPLES; triple++) {
