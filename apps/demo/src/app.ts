@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
+import gateway from '@svc/gateway'
 import http, { errorHandler } from '@svc/http'
 import registry from '@svc/registry'
 import type { Model } from '@svc/runtime'
@@ -19,7 +20,7 @@ const ROOT = resolve(import.meta.dirname, '../../..')
 /** Runs at once: as many as one process of the offline model speaks for without a stutter. */
 const MAX_RUNS = 200
 
-/** The service: its store, its run engine, its agent and its entrance. What it logs goes to stderr. */
+/** The service: its store, its run engine, its agents and its entrances. What it logs goes to stderr. */
 export async function buildApp(
   { DATA_DIR, HOST, LOG_LEVEL, PORT }: Env,
   model: Model,
@@ -37,8 +38,9 @@ export async function buildApp(
     prefix: '/api',
     fileUpload: true,
     swagger: { title: 'Agent transport service' },
-    ...auth?.options
+    ...auth?.http
   })
+  await app.register(gateway, { asyncApi: { path: '/api/docs/asyncapi.json' }, ...auth?.access })
   await app.register(errorHandler)
   addFrontDoor(app)
 

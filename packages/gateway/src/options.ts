@@ -53,7 +53,7 @@ export const GatewayOptionsSchema = Type.Object(
     ),
     io: Type.Optional(
       Type.Unsafe<Server>(
-        Type.Object({ of: fn }, { description: 'An existing server; default `fastify.io`, which is made' })
+        Type.Object({}, { description: 'An existing server; default `fastify.io`, which is made' })
       )
     ),
     namespace: Type.Optional(

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import jwtPlugin from '@fastify/jwt'
+import { createJwtAuthenticate, createScopeAuthorize } from '@svc/http'
+import type { Authenticate, Authorize } from '@svc/registry'
 import Fastify from 'fastify'
 
 /** A role of the demo, with a token to try it. */
@@ -9,9 +11,11 @@ export interface DemoRole {
   token: string
 }
 
-/** What the entrance is guarded by, and who may come in. */
+/** What the entrances are guarded by, and who may come in. */
 export interface DemoAuth {
-  options: { jwt: { secret: string }; rbac: Record<string, never> }
+  http: { jwt: { secret: string }; rbac: Record<string, never> }
+  /** The same for every other entrance. */
+  access: { authenticate: Authenticate; authorize: Authorize }
   roles: DemoRole[]
 }
 
@@ -26,7 +30,8 @@ export async function createDemoAuth(secret = randomBytes(32).toString('base64ur
   const signer = Fastify()
   await signer.register(jwtPlugin, { secret, sign: { expiresIn: '1 day' } })
   return {
-    options: { jwt: { secret }, rbac: {} },
+    http: { jwt: { secret }, rbac: {} },
+    access: { authenticate: await createJwtAuthenticate({ secret }), authorize: createScopeAuthorize({}) },
     roles: ROLES.map(({ role, may, scopes }) => ({
       role,
       may,

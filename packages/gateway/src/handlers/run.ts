@@ -32,7 +32,7 @@ export function createRunHandler(kind: RunnableKind): Handler<RunEvent> {
         sessionId,
         userId,
         principal,
-        log,
+        log: keys.redact(log),
         apiKey: (provider) => keys.find(provider),
         authorize: policy.authorize
       })

@@ -8,6 +8,7 @@ import http, { type HttpOptions } from '@svc/http'
 import registryPlugin, {
   createRegistry,
   type Registry,
+  type RegistryPluginOptions,
   type RunEngine,
   type Runnable,
   type RunnableDefinition
@@ -22,7 +23,7 @@ export interface GatewayRequest {
   /** Serves HTTP too, under `/api`. */
   http?: HttpOptions
   fastify?: FastifyServerOptions
-  engine?: { drainTimeout?: number; stores?: RunEngine['stores'] }
+  engine?: Omit<RegistryPluginOptions, 'registry'>
   /** Runs on the app before the plugins are registered. */
   before?: (app: FastifyInstance) => unknown
 }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { inspect } from 'node:util'
-import type { RunLog } from '@svc/registry'
+import type { RunLog } from '../contract/run-context.ts'
 import { redactLog } from './redact-log.ts'
 
 /** Header → whose key it holds, besides `x-api-key`, which is for every provider. */

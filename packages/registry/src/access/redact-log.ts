@@ -1,4 +1,5 @@
-import { toLoggable, type RunLog } from '@svc/registry'
+import type { RunLog } from '../contract/run-context.ts'
+import { toLoggable } from '../runs/to-loggable.ts'
 
 const REDACTED = '[redacted]'
 /** Levels of objects and lists that are looked into. */

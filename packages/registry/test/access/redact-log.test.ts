@@ -1,6 +1,6 @@
-import type { RunLog } from '@svc/registry'
+import type { RunLog } from '../../src/contract/run-context.ts'
 import t from 'tap'
-import { redactLog } from '../src/redact-log.ts'
+import { redactLog } from '../../src/access/redact-log.ts'
 
 const key = 'sk-0123456789'
 
