@@ -26,6 +26,7 @@ export { createContext, defaultEvents, SILENT_LOG, type ContextOptions } from '.
 export { createRunEngine, type RunEngineOptions } from './runs/create-run-engine.ts'
 export type { Run, RunEngine, StartOptions } from './runs/run-engine.ts'
 export { errorFromStored, toPartError, toStoredError } from './runs/run-error.ts'
+export { requireInput } from './runs/require-input.ts'
 export { toLoggable } from './runs/to-loggable.ts'
 export { toPendingApprovals, toRunRecord } from './runs/to-run-record.ts'
 

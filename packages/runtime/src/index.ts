@@ -8,6 +8,8 @@ export type { ApprovalPolicy } from './approvals/approval-policy.ts'
 export type { Model, ModelFunction, ModelRequest } from './models/model.ts'
 export type { Retry } from './models/retry-model.ts'
 export type { HistoryLimits } from './sessions/history.ts'
+export { Team } from './teams/team.ts'
+export type { MemberAnswer, Merge, TeamMode, TeamOptions } from './teams/team-options.ts'
 export { defineTool, type Tool, type ToolContext, type ToolDefinition } from './tools/define-tool.ts'
 
 export { EVENT_SCHEMAS, type RuntimeEvents } from './events/events.ts'
