@@ -14,6 +14,7 @@ import {
 } from '@svc/registry'
 import { ChildGuard } from './child-guard.ts'
 import type { Emit } from './part-channel.ts'
+import { withSource } from './with-source.ts'
 
 /** One call of a member or a step. */
 export interface ChildCall {
@@ -79,10 +80,6 @@ export async function runChild(call: ChildCall): Promise<RunResult> {
     guard.close()
     void leave(iterator)
   }
-}
-
-function withSource(name: string, part: YieldedPart): YieldedPart {
-  return { ...part, source: [name, ...(part?.source ?? [])] }
 }
 
 function complete(
