@@ -23,9 +23,7 @@ import type {
 type NewName<N extends string, Steps> = N extends keyof Steps ? never : N
 type With<Steps, N extends string, Output> = Steps & Readonly<Record<N, Output>>
 /** What the last steps of several flows give, by the names of the flows. */
-type Outputs<Flows> = {
-  [K in keyof Flows]: Flows[K] extends Flow<never, never, infer Output> ? Output : never
-}
+type Outputs<Flows extends Record<string, AnyFlow>> = { [K in keyof Flows]: Flows[K]['previous'] }
 
 /**
  * The steps of a workflow, in their order. Each method gives a new flow with one step more; `Steps` are the outputs by name,

@@ -1,5 +1,6 @@
 import {
   createRunEngine,
+  type ApprovalAnswer,
   type NumberedPart,
   type Runnable,
   type RunInput,
@@ -43,11 +44,18 @@ export function makeTeam(options: Partial<TeamOptions> & Pick<TeamOptions, 'mode
 }
 
 /** Everything of one run in an engine of its own. */
-export async function runIn(runnable: Runnable, input: RunInput = 'Hi', options: StartOptions = {}) {
+export async function runIn(
+  runnable: Runnable,
+  input: RunInput = 'Hi',
+  { answers, ...options }: StartOptions & { answers?: ApprovalAnswer } = {}
+) {
   const engine = createRunEngine({ drainTimeout: 0 })
   const run = await engine.start(runnable, input, options)
   const parts: NumberedPart[] = []
-  for await (const part of run.parts()) parts.push(part)
+  for await (const part of run.parts()) {
+    parts.push(part)
+    if (part.type === 'tool.approval.request' && answers) await engine.answer(part.approvalId, answers)
+  }
   let result: RunResult | undefined
   let error: (Error & { code?: string }) | undefined
   try {
