@@ -3,6 +3,10 @@ import type { ToolError } from '@svc/registry'
 
 /** An option of an agent that is unknown or has a bad value. */
 export const RUN_ERR_BAD_AGENT = createError<[string]>('RUN_ERR_BAD_AGENT', 'Bad option of an agent: %s', 500)
+/** An option of a team that is unknown or has a bad value. */
+export const RUN_ERR_BAD_TEAM = createError<[string]>('RUN_ERR_BAD_TEAM', 'Bad option of a team: %s', 500)
+/** A workflow that cannot be one: a bad option, a name used twice, an unknown step, a cycle. */
+export const RUN_ERR_BAD_WORKFLOW = createError<[string]>('RUN_ERR_BAD_WORKFLOW', 'Bad workflow: %s', 500)
 /** A tool that cannot be one. */
 export const RUN_ERR_BAD_TOOL = createError<[string]>('RUN_ERR_BAD_TOOL', 'Bad tool: %s', 500)
 /** Something that is no model was given, or made by a model function. */
@@ -55,6 +59,44 @@ export const RUN_ERR_TOKEN_TIMEOUT = createError<[number]>(
 )
 /** The run took longer than `timeout.run`. */
 export const RUN_ERR_TIMEOUT = createError<[number]>('RUN_ERR_TIMEOUT', 'The run took longer than %d ms', 504)
+
+/** The caller may not run a member of a team that does not delegate. */
+export const RUN_ERR_MEMBER_FORBIDDEN = createError<[string, string]>(
+  'RUN_ERR_MEMBER_FORBIDDEN',
+  'You may not run the %s "%s"',
+  403
+)
+/** The leader of a team picked none of its members. */
+export const RUN_ERR_NO_ROUTE = createError(
+  'RUN_ERR_NO_ROUTE',
+  'The leader of the team picked no member',
+  502
+)
+
+/** A step of a workflow took longer than its `timeout`. */
+export const RUN_ERR_STEP_TIMEOUT = createError<[string, number]>(
+  'RUN_ERR_STEP_TIMEOUT',
+  'The step "%s" took longer than %d ms',
+  504
+)
+/** What a step gave has no JSON, or does not fit its `output`. */
+export const RUN_ERR_STEP_BAD_OUTPUT = createError<[string, string, ErrorOptions?]>(
+  'RUN_ERR_STEP_BAD_OUTPUT',
+  'The output of the step "%s" is bad: %s',
+  500
+)
+/** A branch chose a way that there is not. */
+export const RUN_ERR_STEP_NO_BRANCH = createError<[string, string]>(
+  'RUN_ERR_STEP_NO_BRANCH',
+  'The step "%s" has no branch "%s"',
+  500
+)
+/** A loop did not come to its end. */
+export const RUN_ERR_STEP_LOOP_LIMIT = createError<[string, number]>(
+  'RUN_ERR_STEP_LOOP_LIMIT',
+  'The loop "%s" did not end within %d rounds',
+  500
+)
 
 /** The model called a tool that the agent does not have. */
 export const RUN_ERR_TOOL_UNKNOWN = createError<[string]>('RUN_ERR_TOOL_UNKNOWN', 'There is no tool %s', 404)
