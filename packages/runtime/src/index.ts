@@ -8,6 +8,18 @@ export type { ApprovalPolicy } from './approvals/approval-policy.ts'
 export type { Model, ModelFunction, ModelRequest } from './models/model.ts'
 export type { Retry } from './models/retry-model.ts'
 export type { HistoryLimits } from './sessions/history.ts'
+export { quickJsSandbox } from './sandbox/quickjs-sandbox.ts'
+export type { SandboxChoice } from './sandbox/resolve-sandbox.ts'
+export type {
+  HostTool,
+  Sandbox,
+  SandboxDescription,
+  SandboxLimits,
+  SandboxOutcome,
+  SandboxRun
+} from './sandbox/sandbox.ts'
+export type { QuickJsSandboxOptions } from './sandbox/sandbox-options.ts'
+export { codeTool, type CodeToolOptions } from './tools/code-tool.ts'
 export { defineTool, type Tool, type ToolContext, type ToolDefinition } from './tools/define-tool.ts'
 
 export { EVENT_SCHEMAS, type RuntimeEvents } from './events/events.ts'

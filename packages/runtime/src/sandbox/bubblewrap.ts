@@ -9,7 +9,15 @@ const LIBRARIES = ['/lib', '/lib64', '/usr/lib', '/usr/lib64', '/usr/local/lib',
 export function bubblewrapArgs(readable: readonly string[]): string[] {
   const bound = [...LIBRARIES, process.execPath, ...readable].filter((path) => existsSync(path))
   return [
-    ...['--unshare-all', '--die-with-parent', '--new-session', '--as-pid-1', '--cap-drop', 'ALL', '--clearenv'],
+    ...[
+      '--unshare-all',
+      '--die-with-parent',
+      '--new-session',
+      '--as-pid-1',
+      '--cap-drop',
+      'ALL',
+      '--clearenv'
+    ],
     ...['--dev', '/dev', '--proc', '/proc'],
     ...bound.flatMap((path) => ['--ro-bind', path, path]),
     '--'

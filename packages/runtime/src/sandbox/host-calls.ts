@@ -1,9 +1,4 @@
-import {
-  RUN_ERR_TOOL_BAD_ARGS,
-  RUN_ERR_TOOL_FAILED,
-  RUN_ERR_TOOL_UNKNOWN,
-  toToolError
-} from '../errors.ts'
+import { RUN_ERR_TOOL_BAD_ARGS, RUN_ERR_TOOL_FAILED, RUN_ERR_TOOL_UNKNOWN, toToolError } from '../errors.ts'
 import { messageOf, toToolOutput } from '../tools/tool-output.ts'
 import type { ToChild } from './messages.ts'
 import { faultOf } from './plain-json.ts'

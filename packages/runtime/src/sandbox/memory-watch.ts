@@ -27,9 +27,12 @@ async function readRss(pid: number): Promise<number> {
       readFile(`/proc/${pid}/statm`, 'utf8'),
       readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')
     ])
-    const below = children.split(' ').map((child) => (child === '' ? 0 : readRss(Number(child))))
+    const below = children
+      .split(' ')
+      .filter(Boolean)
+      .map((child) => readRss(Number(child)))
     const own = Number(statm.split(' ')[1]) * PAGE
-    return own + (await Promise.all(below)).reduce<number>((sum, rss) => sum + rss, 0)
+    return own + (await Promise.all(below)).reduce((sum, rss) => sum + rss, 0)
   } catch {
     // It is gone.
     return 0

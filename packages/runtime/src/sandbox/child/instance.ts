@@ -1,6 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import type { QuickJSWASMModule } from 'quickjs-emscripten-core'
 
+// The types of Node leave it out.
+interface Wasm {
+  compile(bytes: Uint8Array): Promise<object>
+  Memory: new (pages: { initial: number; maximum: number }) => object
+}
+const wasm = (globalThis as unknown as { WebAssembly: Wasm }).WebAssembly
+
 const PAGE = 65_536
 const INITIAL_PAGES = 256
 
@@ -14,15 +21,12 @@ export async function loadQuickJs(
   maxBytes: number
 ): Promise<MakeInstance> {
   const core = (await import(coreUrl)) as typeof import('quickjs-emscripten-core')
-  const variant = (
-    (await import(variantUrl)) as typeof import('@jitl/quickjs-ng-wasmfile-release-sync')
-  ).default
-  const wasmModule = await WebAssembly.compile(
-    await readFile(new URL('./emscripten-module.wasm', variantUrl))
-  )
+  const variant = ((await import(variantUrl)) as typeof import('@jitl/quickjs-ng-wasmfile-release-sync'))
+    .default
+  const wasmModule = await wasm.compile(await readFile(new URL('./emscripten-module.wasm', variantUrl)))
   const maximum = INITIAL_PAGES + Math.ceil(maxBytes / PAGE)
   return () => {
-    const wasmMemory = new WebAssembly.Memory({ initial: INITIAL_PAGES, maximum })
+    const wasmMemory = new wasm.Memory({ initial: INITIAL_PAGES, maximum })
     return core.newQuickJSWASMModuleFromVariant(core.newVariant(variant, { wasmModule, wasmMemory }))
   }
 }

@@ -29,8 +29,8 @@ async function hear(message: ToChild): Promise<void> {
     else sendEnd(end, end.fault !== 'timeout' && end.fault !== 'memory')
   } catch (err) {
     // QuickJS itself broke: nothing of it is to be used again.
-    const message = err instanceof RangeError ? 'InternalError: stack overflow' : 'The engine of the sandbox broke'
-    sendEnd({ fault: 'failed', message }, false)
+    const fault = err instanceof RangeError ? 'The stack overflowed' : 'The engine of the sandbox broke'
+    sendEnd({ fault: 'failed', message: fault }, false)
   }
 }
 
@@ -44,8 +44,15 @@ function sendCalls(waiting: Program): void {
 function sendEnd({ json, ...end }: ProgramEnd, clean: boolean): void {
   const { user, system } = process.cpuUsage()
   const cpu = (user + system) / 1000
-  const told = { type: 'done', ...end, console: program?.console ?? '', clean, cpu, rss: process.memoryUsage.rss() }
-  const rest = JSON.stringify(told satisfies FromChild)
+  const told: FromChild = {
+    type: 'done',
+    ...end,
+    console: program?.console ?? '',
+    clean,
+    cpu,
+    rss: process.memoryUsage.rss()
+  }
+  const rest = JSON.stringify(told)
   send(json === undefined ? rest : `{"result":${json},${rest.slice(1)}`)
   program = undefined
   if (clean) nextInstance = makeInstance()
@@ -53,5 +60,5 @@ function sendEnd({ json, ...end }: ProgramEnd, clean: boolean): void {
 
 function send(json: string): void {
   const frame = encodeFrame(json)
-  for (let sent = 0; sent < frame.length; ) sent += writeSync(STDOUT, frame, sent)
+  for (let sent = 0; sent < frame.length;) sent += writeSync(STDOUT, frame, sent)
 }

@@ -1,4 +1,9 @@
-import type { QuickJSContext, QuickJSHandle, QuickJSRuntime, QuickJSWASMModule } from 'quickjs-emscripten-core'
+import type {
+  QuickJSContext,
+  QuickJSHandle,
+  QuickJSRuntime,
+  QuickJSWASMModule
+} from 'quickjs-emscripten-core'
 import type { ProgramFault, ToChild } from '../messages.ts'
 import { PRELUDE } from './prelude.ts'
 
