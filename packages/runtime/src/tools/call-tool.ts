@@ -12,7 +12,7 @@ import {
 import type { RunEvents } from '../events/run-events.ts'
 import { resolveSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import type { Tool, ToolContext } from './define-tool.ts'
-import { messageOf, toToolOutput } from './tool-output.ts'
+import { messageOf, ownCodeOf, toToolOutput } from './tool-output.ts'
 import { toCallPart, toOutcomePart } from './tool-parts.ts'
 import { createToolSet, type ToolSet } from './tool-set.ts'
 
@@ -165,7 +165,7 @@ class ToolAttempt {
       return await Promise.race([work, stopped])
     } catch (err) {
       if (this.#controller.signal.aborted && err === this.#controller.signal.reason) throw err
-      if (isOfSandbox(err)) throw err
+      if (isOfProgram(err)) throw err
       context.log.warn({ err, toolName: tool.name, toolCallId: context.toolCallId }, 'tool failed')
       throw new RUN_ERR_TOOL_FAILED(messageOf(err, 'The tool failed'))
     } finally {
@@ -182,7 +182,6 @@ function requireArgs(tool: Tool, args: unknown): void {
 }
 
 // The model is told with its own code what became of a program that it wrote.
-function isOfSandbox(err: unknown): boolean {
-  const { code } = (err ?? {}) as { code?: unknown }
-  return typeof code === 'string' && /^RUN_ERR_(?:PROGRAM|SANDBOX|TOOL)_/.test(code)
+function isOfProgram(err: unknown): boolean {
+  return /^RUN_ERR_(?:PROGRAM|SANDBOX|TOOL)_/.test(ownCodeOf(err) ?? '')
 }

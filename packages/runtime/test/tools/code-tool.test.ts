@@ -6,16 +6,18 @@ import { collect, makeAgent, makeContext } from '../helpers/make-agent.ts'
 const sandbox = quickJsSandbox({ bubblewrap: 'off' })
 t.after(() => sandbox.close())
 
-const city = Type.Object({ city: Type.String() })
-const weather = defineTool({
-  name: 'weather',
-  description: 'Tells the degrees',
-  input: city,
-  execute: ({ city }) => {
-    if (city === 'Atlantis') throw new Error('no such city')
-    return { degrees: city.length }
-  }
-})
+const weatherTool = (more: { approval?: boolean } = {}) =>
+  defineTool({
+    name: 'weather',
+    description: 'Tells the degrees',
+    input: Type.Object({ city: Type.String() }),
+    execute: ({ city }) => {
+      if (city === 'Atlantis') throw new Error('no such city')
+      return { degrees: city.length }
+    },
+    ...more
+  })
+const weather = weatherTool()
 
 /** What a run gives whose model writes the program, and then says what it was told. */
 async function runProgram(
@@ -102,12 +104,7 @@ t.test('calls of a program wait for approvals of their own', async (t) => {
       }
     } as never
   })
-  const careful = defineTool({
-    ...weather,
-    input: city,
-    approval: true,
-    execute: weather.execute as () => unknown
-  })
+  const careful = weatherTool({ approval: true })
   const { told } = await runProgram(
     'const { degrees } = await tools.weather({ city: "Rome" }); return [degrees, await tools.weather({ city: "Oslo" }).catch((e) => e.code)]',
     { tools: [careful] },
@@ -123,21 +120,17 @@ t.test('calls of a program wait for approvals of their own', async (t) => {
 
 t.test('calls of a program are limited in time, and end with it', async (t) => {
   const signals: AbortSignal[] = []
-  const hang = defineTool({
-    name: 'hang',
-    description: '',
-    input: Type.Object({}),
-    timeout: 50,
-    execute: (_args, { signal }) => (signals.push(signal), new Promise(() => {}))
-  })
-  const late = await runProgram('return tools.hang().catch((e) => e.code)', { tools: [hang] })
+  const hanging = (timeout: number) =>
+    defineTool({
+      name: 'hang',
+      description: '',
+      input: Type.Object({}),
+      timeout,
+      execute: (_args, { signal }) => (signals.push(signal), new Promise(() => {}))
+    })
+  const slow = hanging(60_000)
+  const late = await runProgram('return tools.hang().catch((e) => e.code)', { tools: [hanging(50)] })
   t.match(late.told, { output: { value: { result: 'RUN_ERR_TOOL_TIMEOUT' } } })
-  const slow = defineTool({
-    ...hang,
-    input: Type.Object({}),
-    timeout: 60_000,
-    execute: hang.execute as () => unknown
-  })
   const { ofType } = await runProgram('tools.hang(); await null; throw 1', { tools: [slow] })
   t.match(ofType('tool.error'), [{ toolCallId: 'call-1', error: { code: 'RUN_ERR_PROGRAM_FAILED' } }])
   const outer = await runProgram('await tools.hang()', { tools: [slow], timeout: 300 })
