@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { codeTool, defineTool, quickJsSandbox, type AgentOptions, type CodeToolOptions } from '@svc/runtime'
+import type { Approvals } from '@svc/registry'
 import t from 'tap'
 import { collect, makeAgent, makeContext } from '../helpers/make-agent.ts'
 
@@ -76,17 +77,17 @@ t.test('calls of a program are checked like others', async (t) => {
 })
 
 t.test('what went wrong in a program is an error that the model can mend', async (t) => {
-  const cases: [code: string, error: string, message: RegExp][] = [
+  const cases: [code: string, error: string, message: RegExp, timeout?: number][] = [
     [
       'console.log("was here"); x.y',
       'RUN_ERR_PROGRAM_FAILED',
       /ReferenceError: x is[^]*program\.js:1[^]*console:\nwas here/
     ],
-    ['for (;;);', 'RUN_ERR_PROGRAM_TIMEOUT', /100 ms/],
+    ['for (;;);', 'RUN_ERR_PROGRAM_TIMEOUT', /100 ms/, 100],
     ['return "x".repeat(3e5)', 'RUN_ERR_TOOL_OUTPUT_TOO_LARGE', /300002/]
   ]
-  for (const [code, error, message] of cases) {
-    const { ofType, text } = await runProgram(code, { limits: { timeout: 100 } })
+  for (const [code, error, message, timeout = 5_000] of cases) {
+    const { ofType, text } = await runProgram(code, { limits: { timeout } })
     t.match(ofType('tool.error'), [{ toolCallId: 'call-1', error: { code: error, message } }], code)
     t.equal(text, 'Done.')
   }
@@ -94,22 +95,23 @@ t.test('what went wrong in a program is an error that the model can mend', async
 
 t.test('calls of a program wait for approvals of their own', async (t) => {
   const asked: object[] = []
-  const context = makeContext({
-    approvals: {
-      request: async (request: { args: unknown }) => {
-        asked.push(request)
-        return (request.args as { city: string }).city === 'Rome'
-          ? { approved: true, args: { city: 'Naples' } }
-          : { approved: false, reason: 'not there' }
-      }
-    } as never
+  const approvals: Approvals = {
+    request: async (request) => {
+      asked.push(request)
+      const isRome = (request.args as { city: string }).city === 'Rome'
+      return isRome ? { approved: true, args: { city: 'Naples' } } : { approved: false, reason: 'not there' }
+    }
+  }
+  const made = makeContext()
+  const context = new Proxy(made.context, {
+    get: (target, key) => (key === 'approvals' ? approvals : Reflect.get(target, key, target))
   })
   const careful = weatherTool({ approval: true })
   const { told } = await runProgram(
     'const { degrees } = await tools.weather({ city: "Rome" }); return [degrees, await tools.weather({ city: "Oslo" }).catch((e) => e.code)]',
     { tools: [careful] },
     {},
-    context
+    { ...made, context }
   )
   t.match(asked, [
     { toolCallId: 'call-1.1', toolName: 'weather', args: { city: 'Rome' } },
