@@ -23,6 +23,8 @@ const HERE = import.meta.dirname
 const ENTRY = join(HERE, 'child', `main${extname(import.meta.filename)}`)
 const MANIFEST = join(HERE, '../../package.json')
 const TYPES = '@jitl/quickjs-ffi-types'
+// It opens files past the permissions of Node 24.
+const NO_SQLITE = '--no-experimental-sqlite'
 const NODE_HEAP_MB = 48
 // Node reserves about 700 MB of it and uses a tenth.
 const DATA_KB = 1_572_864
@@ -42,12 +44,15 @@ export function childCommand({ maxMemory, cpuSeconds, bubblewrap }: ChildBounds)
     ...readable.map((path) => `--allow-fs-read=${path}`),
     `--max-old-space-size=${NODE_HEAP_MB}`,
     '--no-warnings',
+    ...(process.allowedNodeEnvironmentFlags.has(NO_SQLITE) ? [NO_SQLITE] : []),
     ENTRY,
     toUrl(core),
     toUrl(variant),
     String(maxMemory)
   ]
-  return withRlimits(bubblewrap ? ['bwrap', ...bubblewrapArgs(readable), ...node] : node, cpuSeconds)
+  if (bubblewrap) return withRlimits(['bwrap', ...bubblewrapArgs(readable), ...node], cpuSeconds)
+  // The shell of the limits leaves its own variables.
+  return withRlimits(HAS_RLIMITS ? ['/usr/bin/env', '-i', ...node] : node, cpuSeconds)
 }
 
 function withRlimits([file = '', ...args]: string[], cpuSeconds: number): ChildCommand {
