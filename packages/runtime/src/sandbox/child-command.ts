@@ -25,9 +25,10 @@ const MANIFEST = join(HERE, '../../package.json')
 const TYPES = '@jitl/quickjs-ffi-types'
 // It opens files past the permissions of Node 24.
 const NO_SQLITE = '--no-experimental-sqlite'
-const NODE_HEAP_MB = 48
+// A smaller one is collected after every second program, for the memories of WebAssembly count.
+const NODE_HEAP_MB = 256
 // Node reserves about 700 MB of it and uses a tenth.
-const DATA_KB = 1_572_864
+const DATA_KB = 1_310_720
 const OPEN_FILES = 64
 
 /** Whether children get limits of the kernel: where there is a shell to set them. */
@@ -50,14 +51,14 @@ export function childCommand({ maxMemory, cpuSeconds, bubblewrap }: ChildBounds)
     toUrl(variant),
     String(maxMemory)
   ]
-  if (bubblewrap) return withRlimits(['bwrap', ...bubblewrapArgs(readable), ...node], cpuSeconds)
+  const limits = { c: 0, f: 0, n: OPEN_FILES, t: cpuSeconds, d: DATA_KB + Math.ceil((4 * maxMemory) / 1024) }
+  if (bubblewrap) return withRlimits(['bwrap', ...bubblewrapArgs(readable), ...node], limits)
   // The shell of the limits leaves its own variables.
-  return withRlimits(HAS_RLIMITS ? ['/usr/bin/env', '-i', ...node] : node, cpuSeconds)
+  return withRlimits(HAS_RLIMITS ? ['/usr/bin/env', '-i', ...node] : node, limits)
 }
 
-function withRlimits([file = '', ...args]: string[], cpuSeconds: number): ChildCommand {
+function withRlimits([file = '', ...args]: string[], limits: Record<string, number>): ChildCommand {
   if (!HAS_RLIMITS) return { file, args }
-  const limits = { c: 0, f: 0, n: OPEN_FILES, t: cpuSeconds, d: DATA_KB }
   const set = Object.entries(limits).map(([name, value]) => `ulimit -${name} ${value}`)
   return { file: '/bin/sh', args: ['-c', `${set.join('; ')}; exec "$@"`, 'sh', file, ...args] }
 }

@@ -17,8 +17,8 @@ import type { KillReason, ProcessListener, SandboxProcess } from './sandbox-proc
 
 // The child ends a program at its time; past this it is stuck in native code, and is killed.
 const GRACE_MS = 250
-// A child with QuickJS and no program has about 70 MB.
-const CHILD_RSS = 201_326_592
+// A child has 70 MB without a program, and memory of earlier ones that is still to be collected.
+const CHILD_RSS = 268_435_456
 
 /** What came of a program, and what the child said of itself; nothing when it is gone. */
 export interface RunEnd {

@@ -23,7 +23,7 @@ const QuickJsOptionsSchema = Type.Object(
   {
     processes: atLeast(1, 'Children at most; default 2'),
     maxQueue: atLeast(0, 'Programs that may wait for a child; default 1,000'),
-    runsPerProcess: atLeast(1, 'Programs that a child runs before it is replaced; default 100'),
+    runsPerProcess: atLeast(1, 'Programs that a child runs before it is replaced; default 500'),
     limits: Type.Optional(SandboxLimitsSchema),
     bubblewrap: Type.Optional(
       Type.Union([Type.Literal('auto'), Type.Literal('required'), Type.Literal('off')])
@@ -38,7 +38,7 @@ export interface QuickJsSandboxOptions {
   processes?: number
   /** Programs that may wait for a child; default 1,000. One more is refused. */
   maxQueue?: number
-  /** Programs that a child runs before it is replaced; default 100. */
+  /** Programs that a child runs before it is replaced; default 500. */
   runsPerProcess?: number
   /** The most that a program may ask for, and what it has when it asks for nothing. */
   limits?: Partial<SandboxLimits>
@@ -49,7 +49,7 @@ export interface QuickJsSandboxOptions {
 /** The options with their defaults. @throws RUN_ERR_BAD_SANDBOX */
 export function readOptions(options: QuickJsSandboxOptions) {
   requireOptions(QuickJsOptionsSchema, options, RUN_ERR_BAD_SANDBOX)
-  const { processes = 2, maxQueue = 1_000, runsPerProcess = 100, limits, bubblewrap = 'auto' } = options
+  const { processes = 2, maxQueue = 1_000, runsPerProcess = 500, limits, bubblewrap = 'auto' } = options
   return { processes, maxQueue, runsPerProcess, bubblewrap, limits: { ...SANDBOX_LIMITS, ...limits } }
 }
 
