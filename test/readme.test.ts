@@ -12,7 +12,9 @@ const DOCUMENTS = globSync(['README.md', 'docs/*.md', 'packages/*/README.md'], {
 // What a document says that its program writes, or that a command of it is answered with.
 const PRINTED: Readonly<Record<string, RegExp>> = {
   'packages/registry/README.md#1': /"type":"start"[^]*"type":"finish"[^]*\none run, every wire \n$/,
-  'packages/runtime/README.md#1': /^It is 42\.$/
+  'packages/runtime/README.md#1': /^It is 42\.$/,
+  'packages/runtime/README.md#3': /^\{ result: 50 \}\n$/,
+  'docs/sandbox.md#3': /^true\n$/
 }
 const ANSWERED: readonly (readonly [command: RegExp, answer: RegExp])[] = [
   [/What is 2 \+ 3\?/, /"text":"It is 5\."/],
@@ -50,10 +52,14 @@ t.test('what is a whole program compiles', async (t) => {
       'docs/agents.md#3',
       'docs/agents.md#5',
       'docs/getting-started.md#1',
+      'docs/sandbox.md#1',
+      'docs/sandbox.md#2',
+      'docs/sandbox.md#3',
       'packages/http/README.md#1',
       'packages/registry/README.md#1',
       'packages/runtime/README.md#1',
       'packages/runtime/README.md#2',
+      'packages/runtime/README.md#3',
       'packages/store/README.md#1',
       'README.md#1'
     ]
