@@ -123,6 +123,43 @@ export const RUN_ERR_TOOL_OUTPUT_TOO_LARGE = createError<[number, number]>(
   500
 )
 
+/** What was given as a sandbox, or as an option of one, is none. */
+export const RUN_ERR_BAD_SANDBOX = createError<[string]>('RUN_ERR_BAD_SANDBOX', 'Bad sandbox: %s', 500)
+/** A sandbox that the system confines is required, and there is none. */
+export const RUN_ERR_SANDBOX_MISSING = createError<[string]>(
+  'RUN_ERR_SANDBOX_MISSING',
+  'No sandbox that the system confines: %s',
+  500
+)
+/** The sandbox was closed. */
+export const RUN_ERR_SANDBOX_CLOSED = createError('RUN_ERR_SANDBOX_CLOSED', 'The sandbox was closed', 503)
+/** As many programs as may wait for the sandbox do. */
+export const RUN_ERR_SANDBOX_BUSY = createError<[number]>(
+  'RUN_ERR_SANDBOX_BUSY',
+  'The sandbox is busy: %d programs wait',
+  503
+)
+/** The sandbox could not do its work, or its process died under a program. */
+export const RUN_ERR_SANDBOX_FAILED = createError<[string]>(
+  'RUN_ERR_SANDBOX_FAILED',
+  'The sandbox failed: %s',
+  500
+)
+/** The program threw, or is no JavaScript; the message says what and where. */
+export const RUN_ERR_PROGRAM_FAILED = createError<[string]>('RUN_ERR_PROGRAM_FAILED', '%s', 500)
+/** The program itself took longer than `limits.timeout`. */
+export const RUN_ERR_PROGRAM_TIMEOUT = createError<[number]>(
+  'RUN_ERR_PROGRAM_TIMEOUT',
+  'The program took longer than %d ms',
+  504
+)
+/** The program needs more than `limits.memory`. */
+export const RUN_ERR_PROGRAM_MEMORY = createError<[number]>(
+  'RUN_ERR_PROGRAM_MEMORY',
+  'The program needs more memory than %d bytes',
+  500
+)
+
 /** What models and clients are told of why a tool call failed: of an error that is not of this catalogue, nothing. */
 export function toToolError(err: unknown): ToolError {
   const { code, message } = err as Partial<ToolError>

@@ -14,6 +14,18 @@ export type { Flow } from './workflows/flow.ts'
 export type * from './workflows/step-options.ts'
 export type { WorkflowOptions } from './workflows/workflow-options.ts'
 export { Workflow } from './workflows/workflow.ts'
+export { quickJsSandbox } from './sandbox/quickjs-sandbox.ts'
+export type { SandboxChoice } from './sandbox/resolve-sandbox.ts'
+export type {
+  HostTool,
+  Sandbox,
+  SandboxDescription,
+  SandboxLimits,
+  SandboxOutcome,
+  SandboxRun
+} from './sandbox/sandbox.ts'
+export type { QuickJsSandboxOptions } from './sandbox/sandbox-options.ts'
+export { codeTool, type CodeToolOptions } from './tools/code-tool.ts'
 export { defineTool, type Tool, type ToolContext, type ToolDefinition } from './tools/define-tool.ts'
 
 export { EVENT_SCHEMAS, type RuntimeEvents } from './events/events.ts'

@@ -35,6 +35,7 @@ export const AgentOptionsSchema = Type.Object(
     settings: optional(ModelSettingsSchema),
     tools: optional(Type.Array(checkedElsewhere)),
     approval: optional(checkedElsewhere),
+    sandbox: optional(checkedElsewhere),
     sessions: optional(checkedElsewhere),
     history: optional(
       Type.Object(
@@ -84,7 +85,8 @@ export const ToolOptionsSchema = Type.Object(
     execute: Type.Function([], Type.Unknown()),
     approval: optional(Type.Union([Type.Boolean(), Type.Function([], Type.Unknown())])),
     timeout: optional(milliseconds('Default 60,000')),
-    maxOutputBytes: optional(Type.Integer({ minimum: 1, description: 'Of its JSON; default 262,144' }))
+    maxOutputBytes: optional(Type.Integer({ minimum: 1, description: 'Of its JSON; default 262,144' })),
+    sandbox: optional(checkedElsewhere)
   },
   strict
 )

@@ -41,7 +41,14 @@ export async function* runAgent(
     const resolved = plan.resolveModel(context)
     const model = isPromise(resolved) ? await guard.wait(resolved) : resolved
     const modelCalls = { model, context, guard, events, retry: plan.retry, callIds: new Set<string>() }
-    const toolCalls = { tools: plan.tools, approval: plan.approval, context, guard, events }
+    const toolCalls = {
+      tools: plan.tools,
+      approval: plan.approval,
+      sandbox: plan.sandbox,
+      context,
+      guard,
+      events
+    }
 
     let reason: FinishReason = 'max-steps'
     for (let index = 0; index < plan.maxSteps; index++) {

@@ -4,6 +4,7 @@ import type { ApprovalPolicy } from '../approvals/approval-policy.ts'
 import type { Model, ModelFunction } from '../models/model.ts'
 import type { Retry } from '../models/retry-model.ts'
 import type { HistoryLimits } from '../sessions/history.ts'
+import type { SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import type { Tool } from '../tools/define-tool.ts'
 import type { Instructions } from './agent-plan.ts'
 import type { Timeouts } from './run-guard.ts'
@@ -39,6 +40,11 @@ export interface AgentOptions {
   tools?: readonly Tool[]
   /** Which tool calls wait for an approval; default `never`. A tool's own `approval` goes before it. */
   approval?: ApprovalPolicy
+  /**
+   * Where its tools run code that is given as text, unless they have a sandbox of their own; default: the shared one.
+   * With `required`, the agent is not made when one of its tools has a sandbox that the system does not confine.
+   */
+  sandbox?: SandboxChoice
   /** Where conversations are kept; default: the app's store. */
   sessions?: SessionStore
   /** Default: the newest 50 messages, with no bound of tokens. */

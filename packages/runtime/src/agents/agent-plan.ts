@@ -4,6 +4,7 @@ import type { ApprovalPolicy } from '../approvals/approval-policy.ts'
 import type { ResolveModel } from '../models/model.ts'
 import type { Retry } from '../models/retry-model.ts'
 import type { HistoryLimits } from '../sessions/history.ts'
+import type { SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import type { ToolSet } from '../tools/tool-set.ts'
 import type { Timeouts } from './run-guard.ts'
 
@@ -19,6 +20,7 @@ export interface AgentPlan {
   readonly callOptions: Omit<LanguageModelV4CallOptions, 'prompt' | 'abortSignal'>
   readonly tools: ToolSet
   readonly approval: ApprovalPolicy
+  readonly sandbox: SandboxChoice | undefined
   /** Default: those of the run's context. */
   readonly sessions: SessionStore | undefined
   readonly history: HistoryLimits

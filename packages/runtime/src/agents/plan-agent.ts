@@ -2,6 +2,7 @@ import { requireName, requireOptions } from '@svc/registry'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 import { resolveModel } from '../models/model.ts'
 import { AGENT_DEFAULTS, AgentOptionsSchema } from '../options.ts'
+import { requireSandbox, resolveSandbox } from '../sandbox/resolve-sandbox.ts'
 import { createToolSet } from '../tools/tool-set.ts'
 import type { AgentOptions } from './agent-options.ts'
 import type { AgentPlan } from './agent-plan.ts'
@@ -9,7 +10,7 @@ import type { AgentPlan } from './agent-plan.ts'
 /** Checks the options of an agent, and makes of them once what each of its runs needs. */
 export function planAgent(options: AgentOptions): AgentPlan {
   requireOptions(AgentOptionsSchema, options, RUN_ERR_BAD_AGENT)
-  const { instructions, approval = 'never', sessions, registry, settings } = options
+  const { instructions, approval = 'never', sandbox, sessions, registry, settings } = options
   requireThat(
     instructions === undefined || typeof instructions === 'string' || typeof instructions === 'function',
     'instructions: neither a string nor a function'
@@ -28,6 +29,8 @@ export function planAgent(options: AgentOptions): AgentPlan {
     'provider: only a model function gets the key of a provider'
   )
   const tools = createToolSet(options.tools ?? [])
+  requireSandbox(sandbox)
+  for (const tool of options.tools ?? []) resolveSandbox(tool.sandbox, sandbox)
   return {
     name: requireName(options.name),
     instructions,
@@ -35,6 +38,7 @@ export function planAgent(options: AgentOptions): AgentPlan {
     callOptions: { ...settings, ...(tools.forModel && { tools: tools.forModel }) },
     tools,
     approval,
+    sandbox,
     sessions,
     history: { ...AGENT_DEFAULTS.history, ...options.history },
     retry: { ...AGENT_DEFAULTS.retry, ...options.retry },

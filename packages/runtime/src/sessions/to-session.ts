@@ -1,5 +1,5 @@
 import type { Awaitable, ContentPart, ContentReference, MessageInput, SessionMessage } from '@svc/registry'
-import type { ModelAnswer } from '../models/model-answer.ts'
+import type { ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
 import type { ToolOutcome } from '../tools/call-tool.ts'
 
 type UserMessage = Extract<SessionMessage, { role: 'user' }>
@@ -23,7 +23,10 @@ async function toReference(part: ContentPart) {
 }
 
 /** One step of a turn as a session keeps it; nothing for an answer without content. */
-export function toSessionStep(answer: ModelAnswer, outcomes: readonly ToolOutcome[]): SessionMessage[] {
+export function toSessionStep(
+  answer: ModelAnswer,
+  outcomes: readonly ToolOutcome<ModelToolCall>[]
+): SessionMessage[] {
   const { text } = answer
   if (outcomes.length === 0) return text === '' ? [] : [{ role: 'assistant', text }]
   const toolCalls = outcomes.map(({ call: { promptPart } }) => {
@@ -33,7 +36,7 @@ export function toSessionStep(answer: ModelAnswer, outcomes: readonly ToolOutcom
   return [{ role: 'assistant', text, toolCalls }, ...outcomes.map(toToolMessage)]
 }
 
-function toToolMessage({ call, result, error }: ToolOutcome): SessionMessage {
+function toToolMessage({ call, result, error }: ToolOutcome<ModelToolCall>): SessionMessage {
   const { toolCallId, toolName } = call.promptPart
   return { role: 'tool', toolCallId, toolName, ...(error === undefined ? { result } : { error }) }
 }

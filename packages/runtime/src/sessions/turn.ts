@@ -9,7 +9,7 @@ import {
   type SessionStore
 } from '@svc/registry'
 import type { RunGuard } from '../agents/run-guard.ts'
-import type { ModelAnswer } from '../models/model-answer.ts'
+import type { ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
 import type { ToolOutcome } from '../tools/call-tool.ts'
 import { cutHistory, type HistoryLimits } from './history.ts'
 import { pushHistory, toResultOutput, toUserMessage } from './to-prompt.ts'
@@ -56,7 +56,7 @@ export class Turn {
   }
 
   /** Adds one step: the model's answer, and what came of its tool calls. */
-  add(answer: ModelAnswer, outcomes: readonly ToolOutcome[]): void {
+  add(answer: ModelAnswer, outcomes: readonly ToolOutcome<ModelToolCall>[]): void {
     for (const { call, editedArgs } of outcomes)
       if (editedArgs !== undefined) call.promptPart.input = editedArgs
     this.#said.push(...toSessionStep(answer, outcomes))

@@ -9,8 +9,8 @@ import {
 } from '@svc/registry'
 import type { RunGuard } from '../agents/run-guard.ts'
 import type { RunEvents } from '../events/run-events.ts'
-import { callModel, type ModelCalls } from '../models/call-model.ts'
 import type { ModelAnswer } from '../models/model-answer.ts'
+import { ModelStep, type ModelCalls } from '../models/model-step.ts'
 import { loadFiles } from '../sessions/load-files.ts'
 import { Turn } from '../sessions/turn.ts'
 import type { LeaderPlan } from './plan-team.ts'
@@ -63,13 +63,13 @@ export class Leader {
     return this.#index < this.#plan.maxSteps
   }
 
-  /** Asks the model, with something to read behind the conversation where it is given. @throws as `callModel` */
+  /** Asks the model, with something to read behind the conversation where it is given. @throws as `ModelStep.next` */
   async *ask(
     options: Omit<LanguageModelV4CallOptions, 'prompt' | 'abortSignal'> = {},
     ...more: LanguageModelV4Message[]
   ): AsyncGenerator<YieldedPart, ModelAnswer, void> {
     const index = this.#index++
-    const answer = yield* callModel(
+    const step = new ModelStep(
       this.#calls,
       {
         ...this.#plan.settings,
@@ -79,8 +79,9 @@ export class Leader {
       },
       index
     )
-    yield { type: 'step', index, usage: answer.usage }
-    return answer
+    for (let part; (part = await step.next()) !== undefined;) yield part
+    yield { type: 'step', index, usage: step.answer.usage }
+    return step.answer
   }
 
   /** Keeps the turn. @throws RUN_ERR_STORE */

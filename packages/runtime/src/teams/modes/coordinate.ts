@@ -31,6 +31,7 @@ answer yourself, in one piece.`
     const calls = {
       tools,
       approval: 'never',
+      sandbox: undefined,
       context: run.context,
       guard: run.guard,
       events: run.events

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { RunInput, Runnable, RunResult, YieldedPart } from '@svc/registry'
 import { awaiting, interleave } from '../../children/part-channel.ts'
 import { RUN_ERR_NO_ROUTE, RUN_ERR_TOOL_BAD_ARGS, toToolError } from '../../errors.ts'
-import type { ModelAnswer } from '../../models/model-answer.ts'
+import type { ModelAnswer, ModelToolCall } from '../../models/model-answer.ts'
 import type { ToolOutcome } from '../../tools/call-tool.ts'
 import { defineTool } from '../../tools/define-tool.ts'
 import { createToolSet } from '../../tools/tool-set.ts'
@@ -87,7 +87,7 @@ function* tellChoice({ toolCalls }: ModelAnswer, member: Runnable | undefined): 
 }
 
 // What the member said stands in the conversation as what the choice gave.
-function toOutcomes({ toolCalls }: ModelAnswer, result: RunResult): ToolOutcome[] {
+function toOutcomes({ toolCalls }: ModelAnswer, result: RunResult): ToolOutcome<ModelToolCall>[] {
   return toolCalls.map((call, index) =>
     index === 0
       ? { call, result: contentOf(result), durationMs: result.durationMs }
