@@ -1,4 +1,5 @@
 import type { EmbeddingModelV4 } from '@ai-sdk/provider'
+import { toModelFault } from '../models/model-fault.ts'
 
 /** The part of an AI SDK embedding model that is used; those of the specifications V2, V3 and V4 fit. */
 export interface EmbeddingModel {
@@ -10,7 +11,7 @@ export interface EmbeddingModel {
   }): PromiseLike<{ embeddings: readonly (readonly number[])[] }>
 }
 
-/** The embedding of each text. @throws what the model throws, or when it does not give one for each */
+/** The embedding of each text. @throws what the model throws as RUN_ERR_MODEL_…, or when it does not give one for each */
 export async function embed(
   model: EmbeddingModel,
   texts: readonly string[],
@@ -20,9 +21,19 @@ export async function embed(
   const found: (readonly number[])[] = []
   while (found.length < texts.length) {
     const values = texts.slice(found.length, found.length + Math.max(1, most))
-    const { embeddings } = await model.doEmbed({ values, abortSignal })
+    const { embeddings } = await ask(model, values, abortSignal)
     if (embeddings.length !== values.length) throw new Error('the model did not embed every text')
     found.push(...embeddings)
   }
   return found
+}
+
+async function ask(model: EmbeddingModel, values: string[], abortSignal: AbortSignal) {
+  try {
+    return await model.doEmbed({ values, abortSignal })
+  } catch (err) {
+    abortSignal.throwIfAborted()
+    // A provider's own text may hold a key.
+    throw toModelFault(err).error
+  }
 }

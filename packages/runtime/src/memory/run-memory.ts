@@ -1,5 +1,5 @@
-import type { RunContext } from '@svc/registry'
-import { toToolError } from '../errors.ts'
+import { ANONYMOUS, type RunContext } from '@svc/registry'
+import { RUN_ERR_MEMORY_FAILED, toToolError } from '../errors.ts'
 import type { RunEvents } from '../events/run-events.ts'
 import type { Memory, MemoryContext, MemoryTurn } from './memory.ts'
 
@@ -67,13 +67,14 @@ export class RunMemory {
   #contextOf(signal: AbortSignal): MemoryContext {
     const context = this.#context
     const { sessionOwner: owner, sessionId, runId, log, stores } = context
-    return { owner, namespace: this.#namespace, sessionId, runId, items: stores.memory, signal, log, context }
+    // Who is nobody in particular shares nothing with all the others who are.
+    const namespace = owner === ANONYMOUS.sub ? `${this.#namespace}/session/${sessionId}` : this.#namespace
+    return { owner, namespace, sessionId, runId, items: stores.memory, signal, log, context }
   }
 
   #fail(err: unknown, message: string): void {
     const { log, runId, sessionId } = this.#context
-    const { code, message: text } = toToolError(err)
-    const error = text === 'The tool call failed' ? { code: 'RUN_ERR_MEMORY', message } : { code, message: text }
+    const error = toToolError(err, new RUN_ERR_MEMORY_FAILED(message))
     log.warn({ err, runId, code: error.code }, message)
     this.#events.emit('memory.error', () => ({ sessionId, error }))
   }

@@ -1,5 +1,6 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import { ModelAnswer } from './model-answer.ts'
+import { toModelFault } from './model-fault.ts'
 
 /** One question to a model outside of an agent's loop. */
 export interface Question {
@@ -9,9 +10,21 @@ export interface Question {
   readonly responseFormat?: LanguageModelV4CallOptions['responseFormat']
 }
 
-/** What a model answers, as a text. @throws what the model throws, or when it does not end its answer */
+/** What a model answers, as a text. @throws RUN_ERR_MODEL_…, why the signal aborted */
 export async function askModel(model: LanguageModelV4, question: Question): Promise<string> {
-  const { system, prompt, signal, responseFormat } = question
+  try {
+    return await ask(model, question)
+  } catch (err) {
+    question.signal.throwIfAborted()
+    // A provider's own text may hold a key.
+    throw toModelFault(err).error
+  }
+}
+
+async function ask(
+  model: LanguageModelV4,
+  { system, prompt, signal, responseFormat }: Question
+): Promise<string> {
   const { stream } = await model.doStream({
     prompt: [
       { role: 'system', content: system },

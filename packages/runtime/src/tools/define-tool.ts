@@ -2,7 +2,8 @@ import type { Static, TSchema } from '@sinclair/typebox'
 import { requireOptions, type Awaitable, type Principal, type RunContext, type RunLog } from '@svc/registry'
 import { RUN_ERR_BAD_TOOL } from '../errors.ts'
 import { ToolOptionsSchema } from '../options.ts'
-import { compileInput, type CheckInput } from './compile-input.ts'
+import { compileInput } from './compile-input.ts'
+import type { CheckValue } from './compile-schema.ts'
 
 /** What a tool is told of the call that it serves. */
 export interface ToolContext {
@@ -43,7 +44,7 @@ export interface Tool {
   readonly description: string
   /** The schema of the arguments as plain JSON. */
   readonly inputSchema: Readonly<Record<string, unknown>>
-  readonly checkInput: CheckInput
+  readonly checkInput: CheckValue
   readonly execute: (args: never, context: ToolContext) => unknown
   readonly approval: boolean | ((args: never, context: ToolContext) => Awaitable<boolean>) | undefined
   readonly timeout: number
