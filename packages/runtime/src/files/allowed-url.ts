@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { RUN_ERR_BAD_INPUT } from '@svc/registry'
 import { RUN_ERR_URL_REFUSED } from '../errors.ts'
 import { isPublicAddress } from './public-address.ts'
 
@@ -23,11 +24,12 @@ export function isExempt({ host }: URL, { allowHosts }: UrlOptions): boolean {
 /**
  * A URL of an input as it may be fetched or passed on: http or https, no credentials, and no host that can be seen to be
  * private. What a name resolves to is checked when it is connected to.
- * @throws RUN_ERR_URL_REFUSED
+ * @throws RUN_ERR_URL_REFUSED, RUN_ERR_BAD_INPUT
  */
-export function requireAllowedUrl(text: string | URL, options: UrlOptions): URL {
+export function requireAllowedUrl(text: string, options: UrlOptions): URL {
   const url = URL.parse(text)
-  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) throw new RUN_ERR_URL_REFUSED()
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:'))
+    throw new RUN_ERR_BAD_INPUT('a url is not of http or https')
   if (url.username !== '' || url.password !== '') throw new RUN_ERR_URL_REFUSED()
   if (isExempt(url, options)) return url
   // A URL's host is normal already: 0x7f.1 and 2130706433 are 127.0.0.1 by now.

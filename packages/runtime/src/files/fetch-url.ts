@@ -30,7 +30,7 @@ export async function fetchUrl(
         response.destroy()
         const next = URL.parse(headers.location, url)
         if (next === null) throw new RUN_ERR_URL_FAILED('it redirects to no URL')
-        url = requireAllowedUrl(next, options)
+        url = requireAllowedUrl(next.href, options)
         continue
       }
       return await read(response, options.maxBytes)

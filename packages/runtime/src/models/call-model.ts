@@ -6,6 +6,7 @@ import type { RunEvents } from '../events/run-events.ts'
 import { ModelAnswer } from './model-answer.ts'
 import { toModelFault, type ModelFault } from './model-fault.ts'
 import { retryDelay, type Retry } from './retry-model.ts'
+import { ToldCall } from './told-call.ts'
 
 /** What every model call of a run has in common. */
 export interface ModelCalls {
@@ -33,6 +34,7 @@ export async function* callModel(
   const { guard, events } = calls
   for (let attempt = 1; ; attempt++) {
     yield { type: 'step.start', index, attempt }
+    const told = new ToldCall(calls, index, attempt)
     const answer = new ModelAnswer(calls.callIds)
     let reader: Reader | undefined
     let off: (() => void) | undefined
@@ -56,12 +58,16 @@ export async function* callModel(
       }
       guard.check()
       requireEnd(answer)
+      told.end(answer)
       return answer
     } catch (err) {
       guard.check()
       guard.expectNothing()
-      await guard.sleep(delayAfter(toFault(err, answer), attempt, index, calls))
+      const fault = toFault(err, answer)
+      told.fail(fault.error)
+      await guard.sleep(delayAfter(fault, attempt, index, calls))
     } finally {
+      told.leave(guard.signal.reason)
       guard.expectNothing()
       off?.()
       if (reader !== undefined) void leave(reader, answer)
