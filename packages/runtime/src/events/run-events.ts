@@ -13,7 +13,11 @@ export class RunEvents {
   readonly #source: readonly string[]
 
   constructor(
-    { events, runId, source = [] }: Pick<RunContext, 'events' | 'runId'> & Partial<Pick<RunContext, 'source'>>,
+    {
+      events,
+      runId,
+      source = []
+    }: Pick<RunContext, 'events' | 'runId'> & Partial<Pick<RunContext, 'source'>>,
     name: string,
     kind: RunnableKind
   ) {

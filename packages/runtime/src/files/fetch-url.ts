@@ -28,7 +28,7 @@ export async function fetchUrl(
       const { statusCode = 0, headers } = response
       if (statusCode >= 300 && statusCode < 400 && headers.location !== undefined) {
         response.destroy()
-        const next = URL.parse(headers.location, url)
+        const next = URL.parse(headers.location, url.href)
         if (next === null) throw new RUN_ERR_URL_FAILED('it redirects to no URL')
         url = requireAllowedUrl(next.href, options)
         continue

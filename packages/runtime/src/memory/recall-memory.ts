@@ -31,7 +31,14 @@ const MOST_CHARACTERS = 4_000
 
 /** Remembers what was said in every session of an owner with this agent, and recalls what fits the input. */
 export function recallMemory(options: RecallMemoryOptions = {}): Memory {
-  const { extract, limit = 5, maxCharacters = 4_000, embedding, maxCompared = 500, minLikeness = 0.3 } = options
+  const {
+    extract,
+    limit = 5,
+    maxCharacters = 4_000,
+    embedding,
+    maxCompared = 500,
+    minLikeness = 0.3
+  } = options
   if (!(limit >= 1)) throw new RUN_ERR_BAD_AGENT('recallMemory: limit is no number over 0')
 
   const findAlike = async (context: MemoryContext, input: string): Promise<RankedItem[]> => {
@@ -56,7 +63,8 @@ export function recallMemory(options: RecallMemoryOptions = {}): Memory {
       const kept = texts.filter((text) => text !== '')
       if (kept.length === 0) return []
       const embeddings = embedding === undefined ? [] : await embed(embedding, kept, context.signal)
-      for (const [index, text] of kept.entries()) await context.items.put(toItem(context, text, embeddings[index]))
+      for (const [index, text] of kept.entries())
+        await context.items.put(toItem(context, text, embeddings[index]))
       return kept.map(idOf)
     }
   }
@@ -67,7 +75,14 @@ function toItem(
   text: string,
   embedding: readonly number[] | undefined
 ): MemoryItem {
-  const item = { id: idOf(text), owner, namespace, text, metadata: { runId, sessionId }, createdAt: Date.now() }
+  const item = {
+    id: idOf(text),
+    owner,
+    namespace,
+    text,
+    metadata: { runId, sessionId },
+    createdAt: Date.now()
+  }
   return embedding === undefined ? item : { ...item, embedding }
 }
 

@@ -30,7 +30,8 @@ const SYSTEM =
 /** Remembers what a session was about beyond its history: a model writes a summary of the turns that fall out of it. */
 export function summaryMemory(options: SummaryMemoryOptions): Memory {
   const { keep = 10, every = 5, maxCharacters = 4_000 } = options
-  if (!(keep >= 0 && every >= 1)) throw new RUN_ERR_BAD_AGENT('summaryMemory: keep or every is no such number')
+  if (!(keep >= 0 && every >= 1))
+    throw new RUN_ERR_BAD_AGENT('summaryMemory: keep or every is no such number')
   const model = prepareModel(options.model)
   const locks = new KeyedLock()
 

@@ -22,7 +22,7 @@ export class ToldCall {
     this.#ended = true
     this.#calls.events.emit('model.result', () => ({
       ...this.#call(),
-      finishReason: toolCalls.length > 0 ? 'tool-calls' : finishReason,
+      finishReason: toolCalls.length > 0 ? ('tool-calls' as const) : finishReason,
       usage,
       durationMs: performance.now() - this.#startedAt
     }))

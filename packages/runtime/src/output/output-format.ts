@@ -44,9 +44,16 @@ function toPlainSchema(output: TSchema): Record<string, unknown> {
 function closeObjects(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closeObjects)
   if (typeof schema !== 'object' || schema === null) return schema
-  const { const: constant, enum: values, default: initial, examples, ...rest } = schema as Record<string, unknown>
+  const {
+    const: constant,
+    enum: values,
+    default: initial,
+    examples,
+    ...rest
+  } = schema as Record<string, unknown>
   const closed = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, closeObjects(value)]))
-  if (closed['type'] === 'object' && closed['properties'] !== undefined) closed['additionalProperties'] ??= false
+  if (closed['type'] === 'object' && closed['properties'] !== undefined)
+    closed['additionalProperties'] ??= false
   const kept = Object.entries({ const: constant, enum: values, default: initial, examples })
   return { ...closed, ...Object.fromEntries(kept.filter(([, value]) => value !== undefined)) }
 }

@@ -7,8 +7,10 @@ import type {
 } from '@ai-sdk/provider'
 import type { ContentPart, ContentReference, MessageInput, SessionMessage, ToolError } from '@svc/registry'
 import type { UrlSupport } from '../files/url-support.ts'
+import type { ToolContentPart } from '../tools/tool-content.ts'
 import { toObject } from '../models/model-answer.ts'
 
+type ResultPart = Extract<LanguageModelV4ToolResultOutput, { type: 'content' }>['value'][number]
 type AssistantPart = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'][number]
 
 /** A conversation as a model is shown it, added to a prompt; of a URL that it does not take it reads where it was. */
@@ -21,7 +23,9 @@ export function pushHistory(
   for (const message of messages) {
     if (message.role !== 'tool') {
       results = undefined
-      prompt.push(message.role === 'user' ? toUserMessage(message.content, supports) : toAssistantMessage(message))
+      prompt.push(
+        message.role === 'user' ? toUserMessage(message.content, supports) : toAssistantMessage(message)
+      )
       continue
     }
     if (results === undefined) prompt.push({ role: 'tool', content: (results = []) })
@@ -42,12 +46,25 @@ export function toUserMessage(
 /** What came of a tool call, as a model is shown it. */
 export function toResultOutput(
   result: unknown,
-  error: ToolError | undefined
+  error: ToolError | undefined,
+  content?: readonly ToolContentPart[]
 ): LanguageModelV4ToolResultOutput {
   if (error !== undefined) return { type: 'error-text', value: error.message }
+  if (content !== undefined) return { type: 'content', value: content.map(toResultPart) }
   return typeof result === 'string'
     ? { type: 'text', value: result }
     : { type: 'json', value: (result ?? null) as never }
+}
+
+function toResultPart(part: ToolContentPart): ResultPart {
+  if (part.type === 'text') return { type: 'text', text: part.text }
+  const { mimeType: mediaType, data, filename } = part
+  return {
+    type: 'file',
+    mediaType,
+    data: { type: 'data', data },
+    ...(filename !== undefined && { filename })
+  }
 }
 
 function toUserPart(

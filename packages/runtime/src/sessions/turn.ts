@@ -59,7 +59,10 @@ export class Turn {
   async begin({ input, shown, system, isNew, limits, model }: TurnStart): Promise<void> {
     if (system !== undefined) this.#prompt.push({ role: 'system', content: system })
     if (!isNew) {
-      const history = cutHistory(await this.#ask(() => this.#store.load(this.#key, limits.maxMessages)), limits)
+      const history = cutHistory(
+        await this.#ask(() => this.#store.load(this.#key, limits.maxMessages)),
+        limits
+      )
       const supports = history.some(showsUrls) ? await this.#guard.wait(urlSupportOf(model)) : () => false
       pushHistory(this.#prompt, history, supports)
     }
@@ -80,11 +83,11 @@ export class Turn {
       if (editedArgs !== undefined) call.promptPart.input = editedArgs
     this.#said.push(...toSessionStep(answer, outcomes))
     if (outcomes.length === 0) return
-    const results = outcomes.map(({ call: { promptPart }, result, error }) => ({
+    const results = outcomes.map(({ call: { promptPart }, result, error, content }) => ({
       type: 'tool-result' as const,
       toolCallId: promptPart.toolCallId,
       toolName: promptPart.toolName,
-      output: toResultOutput(result, error)
+      output: toResultOutput(result, error, content)
     }))
     this.#prompt = [...this.#prompt, answer.toMessage()!, { role: 'tool', content: results }]
   }
@@ -127,5 +130,9 @@ export class Turn {
 }
 
 function showsUrls(message: SessionMessage): boolean {
-  return message.role === 'user' && typeof message.content !== 'string' && message.content.some((part) => 'url' in part)
+  return (
+    message.role === 'user' &&
+    typeof message.content !== 'string' &&
+    message.content.some((part) => 'url' in part)
+  )
 }

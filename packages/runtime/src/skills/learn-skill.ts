@@ -59,11 +59,14 @@ export async function learnSkill(options: LearnSkillOptions): Promise<Skill> {
     responseFormat: { type: 'json', schema: SCHEMA, name: 'skill' }
   })
   const written = readJson(answer)
-  if (typeof written !== 'object' || written === null) throw new RUN_ERR_BAD_SKILL('the model wrote no JSON object')
+  if (typeof written !== 'object' || written === null)
+    throw new RUN_ERR_BAD_SKILL('the model wrote no JSON object')
   const { name, description, instructions } = written as Skill
   const learned = defineSkill({ name, description, instructions })
   const skill = folder === undefined ? learned : await saveSkill(learned, folder)
-  new RunEvents({ events, runId: result.runId }, runnable.name, runnable.kind).emit('skill.learned', () => ({ skill: name }))
+  new RunEvents({ events, runId: result.runId }, runnable.name, runnable.kind).emit('skill.learned', () => ({
+    skill: name
+  }))
   return skill
 }
 

@@ -18,7 +18,9 @@ const MOST_DEPTH = 4
 export async function loadSkills(folder: string | URL): Promise<Skill[]> {
   const root = await requireFolder(typeof folder === 'string' ? resolve(folder) : fileURLToPath(folder))
   const entries = await readdir(root, { withFileTypes: true })
-  const names = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith('.')).map(({ name }) => name)
+  const names = entries
+    .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
+    .map(({ name }) => name)
   if (names.length > MOST_SKILLS) throw new RUN_ERR_BAD_SKILL(`${root} has more than ${MOST_SKILLS} folders`)
   const skills: Skill[] = []
   for (const name of names.sort()) {
@@ -44,7 +46,8 @@ async function loadSkill(folder: string): Promise<Skill | undefined> {
   try {
     const { head, instructions } = parseSkill(await readText(folder, 'SKILL.md'))
     const { name, description } = head
-    if (name !== basename(folder)) throw new RUN_ERR_BAD_SKILL(`its name is "${name}", not that of its folder`)
+    if (name !== basename(folder))
+      throw new RUN_ERR_BAD_SKILL(`its name is "${name}", not that of its folder`)
     const others = files.filter((file) => file !== 'SKILL.md')
     return defineSkill({ name, description, instructions, folder, files: others })
   } catch (err) {
@@ -60,7 +63,8 @@ async function listFiles(folder: string): Promise<string[]> {
     for (const entry of await readdir(at, { withFileTypes: true })) {
       const path = join(at, entry.name)
       if (entry.isFile()) files.push(relative(folder, path).split(sep).join('/'))
-      else if (entry.isDirectory() && depth < MOST_DEPTH && !entry.name.startsWith('.')) await walk(path, depth + 1)
+      else if (entry.isDirectory() && depth < MOST_DEPTH && !entry.name.startsWith('.'))
+        await walk(path, depth + 1)
       if (files.length > MOST_FILES)
         throw new RUN_ERR_BAD_SKILL(`${basename(folder)} has more than ${MOST_FILES} files`)
     }

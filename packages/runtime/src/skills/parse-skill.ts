@@ -10,7 +10,8 @@ const FRONT_MATTER = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)(
  */
 export function parseSkill(text: string): { head: SkillHead; instructions: string } {
   const [, yaml, body = ''] = FRONT_MATTER.exec(text) ?? []
-  if (yaml === undefined) throw new RUN_ERR_BAD_SKILL('it does not begin with front matter between lines of ---')
+  if (yaml === undefined)
+    throw new RUN_ERR_BAD_SKILL('it does not begin with front matter between lines of ---')
   const head = parseYaml(yaml)
   if (typeof head !== 'object' || head === null || Array.isArray(head))
     throw new RUN_ERR_BAD_SKILL('its front matter is no mapping')

@@ -22,7 +22,8 @@ export async function readText(folder: string, path: string): Promise<string> {
   const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW)
   try {
     const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(MAX_SKILL_BYTES + 1) })
-    if (bytesRead > MAX_SKILL_BYTES) throw new RUN_ERR_BAD_SKILL(`${path} has more than ${MAX_SKILL_BYTES} bytes`)
+    if (bytesRead > MAX_SKILL_BYTES)
+      throw new RUN_ERR_BAD_SKILL(`${path} has more than ${MAX_SKILL_BYTES} bytes`)
     return decode(buffer.subarray(0, bytesRead), path)
   } finally {
     await file.close()

@@ -57,7 +57,9 @@ export function createSkillSet(skills: readonly Skill[], agentName: string): Ski
 }
 
 function toPrompt(skills: Iterable<Skill>): string | undefined {
-  const lines = [...skills].map(({ name, description }) => `- ${name}: ${description.replace(/\s+/g, ' ').trim()}`)
+  const lines = [...skills].map(
+    ({ name, description }) => `- ${name}: ${description.replace(/\s+/g, ' ').trim()}`
+  )
   if (lines.length === 0) return undefined
   return `Skills. When a task fits one of these, call ${LOAD_SKILL} with its name first and do as it says:\n${lines.join('\n')}`
 }

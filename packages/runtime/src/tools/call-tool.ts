@@ -12,6 +12,7 @@ import {
 import type { RunEvents } from '../events/run-events.ts'
 import type { ModelToolCall } from '../models/model-answer.ts'
 import type { Tool, ToolContext } from './define-tool.ts'
+import { contentOf, toReferences, type ToolContentPart } from './tool-content.ts'
 import { messageOf, toToolOutput } from './tool-output.ts'
 import type { ToolSet } from './tool-set.ts'
 
@@ -30,6 +31,8 @@ export interface ToolOutcome {
   /** What the tool was called with, when an approval edited the arguments. */
   readonly editedArgs?: unknown
   readonly result?: unknown
+  /** What the model sees instead of the result, when it has more than text. */
+  readonly content?: readonly ToolContentPart[]
   readonly error?: ToolError
   /** Milliseconds that the tool itself took; 0 when it was not called. */
   readonly durationMs: number
@@ -82,8 +85,16 @@ class ToolAttempt {
     const approved = await guard.wait(approve(tool, args, context, approval, events))
     const edited = approved !== args
     if (edited) requireArgs(tool, approved)
-    const result = toToolOutput(await this.#execute(tool, approved, context), tool.maxOutputBytes)
-    return { call: this.#call, result, durationMs: this.durationMs, ...(edited && { editedArgs: approved }) }
+    const given = await this.#execute(tool, approved, context)
+    const content = contentOf(given)
+    const result = toToolOutput(content ? await toReferences(content) : given, tool.maxOutputBytes)
+    return {
+      call: this.#call,
+      result,
+      durationMs: this.durationMs,
+      ...(content && { content }),
+      ...(edited && { editedArgs: approved })
+    }
   }
 
   #requireTool(): Tool {
