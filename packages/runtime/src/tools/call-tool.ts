@@ -82,8 +82,7 @@ class ToolAttempt {
     const { args } = this.#call
     requireArgs(tool, args)
     const context = this.#context()
-    const approved = await guard.wait(approve(tool, args, context, approval, events))
-    const edited = approved !== args
+    const { args: approved, edited } = await guard.wait(approve(tool, args, context, approval, events))
     if (edited) requireArgs(tool, approved)
     const given = await this.#execute(tool, approved, context)
     const content = contentOf(given)
