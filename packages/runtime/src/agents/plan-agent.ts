@@ -32,7 +32,7 @@ export function planAgent(options: AgentOptions): AgentPlan {
   )
   const name = requireName(options.name)
   const skills = options.skills && createSkillSet(options.skills, name)
-  const output = options.output && createOutputFormat(options.output)
+  const output = options.output === undefined ? undefined : createOutputFormat(options.output)
   const tools = createToolSet([...(options.tools ?? []), ...(skills ? [skills.tool] : [])])
   return {
     name,

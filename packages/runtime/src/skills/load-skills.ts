@@ -11,8 +11,8 @@ const MOST_FILES = 200
 const MOST_DEPTH = 4
 
 /**
- * Loads every skill of a folder: each folder in it that has a `SKILL.md`, in the order of their names. Links that leave
- * the folder are refused.
+ * Loads every skill of a folder: each folder in it that has a `SKILL.md`, in the order of their names. Links are not
+ * followed.
  * @throws RUN_ERR_BAD_SKILL, which names the skill and what is wrong with it
  */
 export async function loadSkills(folder: string | URL): Promise<Skill[]> {

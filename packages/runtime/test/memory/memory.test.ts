@@ -78,10 +78,15 @@ t.test('a turn is stored after it was saved, in the background', async (t) => {
 t.test('a run that fails, is left or gives no answer stores nothing', async (t) => {
   const stored: unknown[] = []
   const memory: Memory = { ...silent, store: (_context, turn) => (stored.push(turn), []) }
-  await collect(makeAgent({ rejects: { statusCode: 400 } }, { memory }).agent.stream('Hi', makeContext().context))
+  await collect(
+    makeAgent({ rejects: { statusCode: 400 } }, { memory }).agent.stream('Hi', makeContext().context)
+  )
   for await (const part of makeAgent('Hello.', { memory }).agent.stream('Hi', makeContext().context))
     if (part.type === 'text') break
-  await makeAgent({ toolCalls: [{ toolName: 'none' }] }, { memory, maxSteps: 1 }).agent.run('Hi', makeContext().context)
+  await makeAgent({ toolCalls: [{ toolName: 'none' }] }, { memory, maxSteps: 1 }).agent.run(
+    'Hi',
+    makeContext().context
+  )
   t.strictSame(stored, [])
 })
 
@@ -113,7 +118,9 @@ t.test('a memory that fails or hangs fails no run', async (t) => {
 t.test('a run that is canceled while its memory thinks ends at once', async (t) => {
   const memory: Memory = { ...silent, retrieve: () => new Promise(() => {}) }
   const controller = new AbortController()
-  const running = collect(makeAgent('Hello.', { memory }).agent.stream('Hi', makeContext({ signal: controller.signal }).context))
+  const running = collect(
+    makeAgent('Hello.', { memory }).agent.stream('Hi', makeContext({ signal: controller.signal }).context)
+  )
   await wait(10)
   controller.abort(new Error('gone'))
   t.match((await running).error, { message: 'gone' })
@@ -121,7 +128,10 @@ t.test('a run that is canceled while its memory thinks ends at once', async (t) 
 
 t.test('who is nobody in particular shares no memory with other sessions', async (t) => {
   const spaces: string[] = []
-  const memory: Memory = { ...silent, retrieve: ({ owner, namespace }) => void spaces.push(`${owner} ${namespace}`) }
+  const memory: Memory = {
+    ...silent,
+    retrieve: ({ owner, namespace }) => void spaces.push(`${owner} ${namespace}`)
+  }
   const { agent } = makeAgent('Hello.', { memory })
   await agent.run('Hi', makeContext({ sessionId: 's' }).context)
   await agent.run('Hi', makeContext({ sessionId: 's', userId: 'ann' }).context)
@@ -130,5 +140,8 @@ t.test('who is nobody in particular shares no memory with other sessions', async
 
 t.test('what is no memory is refused', async (t) => {
   for (const memory of [{}, null, { retrieve: () => '' }])
-    t.throws(() => makeAgent('Hello.', { memory: memory as never }), { code: 'RUN_ERR_BAD_AGENT', message: /memory/ })
+    t.throws(() => makeAgent('Hello.', { memory: memory as never }), {
+      code: 'RUN_ERR_BAD_AGENT',
+      message: /memory/
+    })
 })

@@ -65,26 +65,29 @@ t.test('over 10,000 sessions the right fact comes first', async (t) => {
   }
 })
 
-t.test('a store that looks at the newest only: a word that nobody else said is asked for alone', async (t) => {
-  const { memory: whole } = createMemoryStores()
-  const queries: string[] = []
-  const items: MemoryStore = {
-    ...whole,
-    search: async (owner, namespace, query, limit) => {
-      queries.push(query)
-      const found = await whole.search(owner, namespace, query, 10_000)
-      const newest = found.sort((a, b) => b.createdAt - a.createdAt).slice(0, 200)
-      return newest.sort((a, b) => b.score - a.score).slice(0, limit)
+t.test(
+  'a store that looks at the newest only: a word that nobody else said is asked for alone',
+  async (t) => {
+    const { memory: whole } = createMemoryStores()
+    const queries: string[] = []
+    const items: MemoryStore = {
+      ...whole,
+      search: async (owner, namespace, query, limit) => {
+        queries.push(query)
+        const found = await whole.search(owner, namespace, query, 10_000)
+        const newest = found.sort((a, b) => b.createdAt - a.createdAt).slice(0, 200)
+        return newest.sort((a, b) => b.score - a.score).slice(0, limit)
+      }
     }
+    const put = (id: string, text: string, createdAt: number) =>
+      whole.put({ id, owner: 'ann', namespace: 'tester', text, createdAt })
+    await put('old', 'The hamster of Ann is Pip.', 1)
+    for (let n = 0; n < 500; n++) await put(`${n}`, `The name of person ${n}.`, 2 + n)
+    const text = await recallMemory().retrieve(contextOf(items), 'What is the name of my hamster?')
+    t.match(linesOf(text)[0], 'Pip')
+    t.equal(queries.length, 2)
   }
-  const put = (id: string, text: string, createdAt: number) =>
-    whole.put({ id, owner: 'ann', namespace: 'tester', text, createdAt })
-  await put('old', 'The hamster of Ann is Pip.', 1)
-  for (let n = 0; n < 500; n++) await put(`${n}`, `The name of person ${n}.`, 2 + n)
-  const text = await recallMemory().retrieve(contextOf(items), 'What is the name of my hamster?')
-  t.match(linesOf(text)[0], 'Pip')
-  t.equal(queries.length, 2)
-})
+)
 
 const topics = ['dog puppy pet', 'music jazz cello', 'food bread']
 /** Each topic is one dimension. */
@@ -93,7 +96,8 @@ const embedding = (values: string[][] = []): EmbeddingModel => ({
   maxEmbeddingsPerCall: 2,
   doEmbed: async (options) => {
     values.push(options.values)
-    const of = (text: string) => topics.map((words) => (words.split(' ').some((word) => text.includes(word)) ? 1 : 0.01))
+    const of = (text: string) =>
+      topics.map((words) => (words.split(' ').some((word) => text.includes(word)) ? 1 : 0.01))
     return { embeddings: options.values.map(of) }
   }
 })
@@ -118,7 +122,10 @@ t.test('a model picks the facts', async (t) => {
   const { context } = makeContext()
   const turn = { input: 'I moved to Ghent. My key is 1234.', text: 'ok' }
   const of = (answer: string) => extractFacts(scriptedModel(answer))(turn, contextOf(context.stores.memory))
-  t.strictSame(await of('- Ann lives in Ghent.\n\n2. Ann likes trams.\n'), ['Ann lives in Ghent.', 'Ann likes trams.'])
+  t.strictSame(await of('- Ann lives in Ghent.\n\n2. Ann likes trams.\n'), [
+    'Ann lives in Ghent.',
+    'Ann likes trams.'
+  ])
   t.strictSame(await of('NONE'), [])
   const failing = extractFacts(scriptedModel({ rejects: { statusCode: 401, message: 'sk-SECRET' } }))
   await t.rejects(async () => failing(turn, contextOf(context.stores.memory)), { code: 'RUN_ERR_MODEL_AUTH' })

@@ -33,7 +33,9 @@ t.test('turns that fall out of the history are summarised, each once', async (t)
 
 t.test('a model that fails loses no turn', async (t) => {
   const stores = createMemoryStores()
-  const writer = scriptedModel((_options, index) => (index === 0 ? { rejects: { statusCode: 500 } } : 'Summary.'))
+  const writer = scriptedModel((_options, index) =>
+    index === 0 ? { rejects: { statusCode: 500 } } : 'Summary.'
+  )
   const { agent } = makeAgent('Ok.', { memory: summaryMemory({ model: writer, keep: 0, every: 2 }) })
   const { context } = makeContext({ stores, sessionId: 's' })
   const errors: unknown[] = []

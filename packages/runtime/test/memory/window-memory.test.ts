@@ -5,7 +5,8 @@ import { settleMemories } from '../../src/memory/run-memory.ts'
 import { makeAgent, makeContext } from '../helpers/make-agent.ts'
 
 const ann = { principal: { sub: 'ann', scopes: [] } }
-const systemOf = (model: ReturnType<typeof makeAgent>['model']) => String(model.calls.at(-1)?.prompt[0]?.content)
+const systemOf = (model: ReturnType<typeof makeAgent>['model']) =>
+  String(model.calls.at(-1)?.prompt[0]?.content)
 
 t.test('the last turns of other sessions are shown, oldest first', async (t) => {
   const stores = createMemoryStores()
