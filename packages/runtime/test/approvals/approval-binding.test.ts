@@ -40,7 +40,10 @@ t.test('1,000 races of two answers: exactly one counts', async (t) => {
         { approved: false, reason: 'no' }
       ]
       const [first, second] = n % 2 === 0 ? answers : answers.toReversed()
-      const told = await Promise.allSettled([engine.answer(approvalId, first!), engine.answer(approvalId, second!)])
+      const told = await Promise.allSettled([
+        engine.answer(approvalId, first!),
+        engine.answer(approvalId, second!)
+      ])
       const parts = await Array.fromAsync(run.parts())
       const responses = parts.filter((part) => part.type === 'tool.approval.response')
       const results = parts.filter((part) => part.type === 'tool.result')
@@ -82,7 +85,10 @@ t.test('an answer belongs to its own call, and not to the next one of the same t
   const engine = createRunEngine()
   t.teardown(() => engine.close())
   payments.length = 0
-  const { agent } = makeAgent([call(5), { toolCalls: [{ toolName: 'pay', toolCallId: 'b', args: { amount: 6 } }] }, 'Done.'], { tools: [pay] })
+  const { agent } = makeAgent(
+    [call(5), { toolCalls: [{ toolName: 'pay', toolCallId: 'b', args: { amount: 6 } }] }, 'Done.'],
+    { tools: [pay] }
+  )
   const run = await engine.start(agent, 'Go')
   const first = await untilAsked(engine, run.runId)
   await engine.answer(first.approvalId, { approved: true })
@@ -104,7 +110,11 @@ t.test('edited arguments that do not fit are not called with', async (t) => {
     const run = await engine.start(agent, 'Go')
     const { approvalId } = await untilAsked(engine, run.runId)
     await engine.answer(approvalId, { approved: true, args })
-    t.match((await run.result()).toolCalls, [{ error: { code: 'RUN_ERR_TOOL_BAD_ARGS' } }], JSON.stringify(args))
+    t.match(
+      (await run.result()).toolCalls,
+      [{ error: { code: 'RUN_ERR_TOOL_BAD_ARGS' } }],
+      JSON.stringify(args)
+    )
   }
   t.strictSame(payments, [])
 })

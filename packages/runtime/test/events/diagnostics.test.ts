@@ -24,7 +24,9 @@ t.test('what is on the bus is on the channels, and the same object', async (t) =
   await makeAgent({ text: ['a', 'b'] }).agent.run('Hi', context)
   t.strictSame(
     published.map(([name]) => name),
-    ['run.start', 'model.call', 'run.stream.chunk', 'run.stream.chunk', 'model.result', 'run.complete'].map((name) => `svc:${name}`)
+    ['run.start', 'model.call', 'run.stream.chunk', 'run.stream.chunk', 'model.result', 'run.complete'].map(
+      (name) => `svc:${name}`
+    )
   )
   for (const [index, [, message]] of published.entries()) t.equal(message, onBus[index])
 })

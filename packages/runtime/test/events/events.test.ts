@@ -89,7 +89,10 @@ t.test('a run tells of its start, its chunks, its tools and its end', async (t) 
     { step: 0, attempt: 1, provider: 'scripted', model: 'scripted' },
     { step: 1, attempt: 1 }
   ])
-  t.match(of('model.result'), [{ finishReason: 'tool-calls' }, { finishReason: 'stop', usage: { promptTokens: 10 } }])
+  t.match(of('model.result'), [
+    { finishReason: 'tool-calls' },
+    { finishReason: 'stop', usage: { promptTokens: 10 } }
+  ])
   t.match(of('run.complete'), [{ sessionId: 's', finishReason: 'stop', usage: { promptTokens: 20 } }])
   t.equal(seen.at(-1)?.event, 'run.complete')
 })
@@ -122,7 +125,11 @@ t.test('every attempt of a model call ends, whatever ends it', async (t) => {
   await collect(makeAgent({ hangs: 'stream' }, { timeout: { firstToken: 20 } }).agent.stream('Hi', context))
   const told = seen
     .filter(({ event }) => event.startsWith('model.'))
-    .map(({ event, payload }) => [event, payload['attempt'], (payload['error'] as { code?: string } | undefined)?.code])
+    .map(({ event, payload }) => [
+      event,
+      payload['attempt'],
+      (payload['error'] as { code?: string } | undefined)?.code
+    ])
   t.strictSame(told, [
     ['model.call', 1, undefined],
     ['model.error', 1, 'RUN_ERR_MODEL_FAILED'],

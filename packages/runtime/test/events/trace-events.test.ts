@@ -1,5 +1,10 @@
 import { context as otelContext, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
-import { AggregationTemporality, InMemoryMetricExporter, MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader
+} from '@opentelemetry/sdk-metrics'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { Type } from '@sinclair/typebox'
@@ -80,8 +85,14 @@ t.test('a run is a span with its model and tool calls below it', async (t) => {
     'gen_ai.tool.call.id': 'call-1',
     'gen_ai.tool.type': 'function'
   })
-  for (const span of [first, tool, second]) t.equal(span?.parentSpanContext?.spanId, run?.spanContext().spanId)
-  t.notMatch(JSON.stringify(spans().map(({ attributes, events, status, name }) => ({ attributes, events, status, name }))), SECRETS)
+  for (const span of [first, tool, second])
+    t.equal(span?.parentSpanContext?.spanId, run?.spanContext().spanId)
+  t.notMatch(
+    JSON.stringify(
+      spans().map(({ attributes, events, status, name }) => ({ attributes, events, status, name }))
+    ),
+    SECRETS
+  )
 })
 
 t.test('metrics of the model calls', async (t) => {
@@ -89,7 +100,11 @@ t.test('metrics of the model calls', async (t) => {
   await makeAgent({ text: ['a', 'b'] }).agent.run('Hi', context)
   await collect(makeAgent({ rejects: { statusCode: 400 } }).agent.stream('Hi', context))
   const found = await metrics()
-  const attributes = { 'gen_ai.operation.name': 'chat', 'gen_ai.provider.name': 'scripted', 'gen_ai.request.model': 'scripted' }
+  const attributes = {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': 'scripted',
+    'gen_ai.request.model': 'scripted'
+  }
   t.match(found, [
     {
       descriptor: { name: 'gen_ai.client.token.usage', unit: '{token}' },
@@ -108,7 +123,9 @@ t.test('metrics of the model calls', async (t) => {
 t.test('what fails has an error type, and no text of it', async (t) => {
   const { context, spans } = await traced(t)
   const failing = { toolCalls: [{ toolName: 'look', args: { what: 'FAULT ARGS' } }] }
-  const { agent } = makeAgent([failing, { rejects: { statusCode: 401, message: 'FAULT sk-2' } }], { tools: [look] })
+  const { agent } = makeAgent([failing, { rejects: { statusCode: 401, message: 'FAULT sk-2' } }], {
+    tools: [look]
+  })
   await collect(agent.stream('PROMPT', context))
   const types = Object.fromEntries(spans().map(({ name, attributes }) => [name, attributes['error.type']]))
   t.strictSame(types, {
@@ -117,7 +134,10 @@ t.test('what fails has an error type, and no text of it', async (t) => {
     'invoke_agent tester': 'RUN_ERR_MODEL_AUTH'
   })
   t.equal(spans().at(-1)?.status.code, SpanStatusCode.ERROR)
-  t.notMatch(JSON.stringify(spans().map(({ attributes, events, status }) => ({ attributes, events, status }))), SECRETS)
+  t.notMatch(
+    JSON.stringify(spans().map(({ attributes, events, status }) => ({ attributes, events, status }))),
+    SECRETS
+  )
 })
 
 t.test('a member is below its team', async (t) => {
@@ -127,7 +147,7 @@ t.test('a member is below its team', async (t) => {
   team.emit('run.start', () => ({ sessionId: 's' }))
   await Promise.all(['a', 'b'].map((name) => makeAgent('x', { name }).agent.run('Hi', context.child(name))))
   await makeAgent('x', { name: 'c' }).agent.run('Hi', context.child('deep').child('c'))
-  team.emit('run.complete', () => ({ sessionId: 's', finishReason: 'stop', usage, durationMs: 1 }))
+  team.emit('run.complete', () => ({ sessionId: 's', finishReason: 'stop' as const, usage, durationMs: 1 }))
   const byName = Object.fromEntries(spans().map((span) => [span.name, span]))
   const crew = byName['invoke_workflow crew']
   t.match(crew?.attributes, { 'gen_ai.operation.name': 'invoke_workflow', 'gen_ai.workflow.name': 'crew' })
@@ -145,7 +165,9 @@ t.test('a run is below the span in which it was started', async (t) => {
     spanId: 'b7ad6b7169203331',
     traceFlags: 1
   })
-  await otelContext.with(trace.setSpan(otelContext.active(), outer), () => makeAgent('x').agent.run('Hi', context))
+  await otelContext.with(trace.setSpan(otelContext.active(), outer), () =>
+    makeAgent('x').agent.run('Hi', context)
+  )
   t.equal(spans().at(-1)?.parentSpanContext?.spanId, 'b7ad6b7169203331')
 })
 

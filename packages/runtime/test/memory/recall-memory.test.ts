@@ -50,7 +50,7 @@ t.test('the same fact is one item', async (t) => {
   t.equal((items.list('ann', 'tester', 10) as unknown[]).length, 1)
 })
 
-t.test('over 10,000 sessions the right fact comes first', async (t) => {
+t.test('over 10,000 sessions the right fact comes first', { timeout: 120_000 }, async (t) => {
   const { memory: items } = createMemoryStores()
   const memory = recallMemory()
   const every = Math.floor(10_000 / LABELLED.length)

@@ -30,13 +30,21 @@ const says = (...texts: string[]): Answer => [
 const calls = (name: string, args: object): Answer => [
   begin,
   { type: 'content_block_start', index: 0, content_block: { type: 'tool_use', id: 'c1', name, input: {} } },
-  { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: JSON.stringify(args) } },
+  {
+    type: 'content_block_delta',
+    index: 0,
+    delta: { type: 'input_json_delta', partial_json: JSON.stringify(args) }
+  },
   ...end('tool_use')
 ]
 
 /** The two ways in which Anthropic's models are asked for JSON: a format of the output, or a tool of that name. */
 const formatIn = (body: Readonly<Record<string, unknown>>) => {
-  const { output_format: old, output_config: config, tools } = body as {
+  const {
+    output_format: old,
+    output_config: config,
+    tools
+  } = body as {
     output_format?: { schema?: unknown }
     output_config?: { format?: { schema?: unknown } }
     tools?: { name: string; input_schema: unknown }[]
@@ -48,12 +56,15 @@ const formatIn = (body: Readonly<Record<string, unknown>>) => {
 for (const modelId of ['claude-sonnet-4-5', 'claude-3-5-haiku-latest'])
   t.test(modelId, async (t) => {
     testProvider(t, {
-      name: 'anthropic',
+      takesUrls: true,
       model: (origin) => createAnthropic({ baseURL: `${origin}/v1`, apiKey: KEY })(modelId),
       says,
       calls,
       json: ({ body }, value) => (formatIn(body).byTool ? calls('json', value) : says(JSON.stringify(value))),
-      refuses: (status, message) => ({ status, json: { type: 'error', error: { type: 'some_error', message } } }),
+      refuses: (status, message) => ({
+        status,
+        json: { type: 'error', error: { type: 'some_error', message } }
+      }),
       schemaIn: (body) => formatIn(body).schema
     })
   })

@@ -17,20 +17,35 @@ const says = (...texts: string[]): Answer => [
 
 // The Responses API, which `openai('…')` speaks.
 testProvider(t, {
-  name: 'openai',
+  takesUrls: true,
   model: (origin) => createOpenAI({ baseURL: `${origin}/v1`, apiKey: KEY })('gpt-5-mini'),
   says,
   calls: (name, args) => {
-    const item = { type: 'function_call', id: 'f1', call_id: 'c1', name, arguments: JSON.stringify(args), status: 'completed' }
+    const item = {
+      type: 'function_call',
+      id: 'f1',
+      call_id: 'c1',
+      name,
+      arguments: JSON.stringify(args),
+      status: 'completed'
+    }
     return [
       created,
       { type: 'response.output_item.added', output_index: 0, item: { ...item, arguments: '' } },
-      { type: 'response.function_call_arguments.delta', item_id: 'f1', output_index: 0, delta: JSON.stringify(args) },
+      {
+        type: 'response.function_call_arguments.delta',
+        item_id: 'f1',
+        output_index: 0,
+        delta: JSON.stringify(args)
+      },
       { type: 'response.output_item.done', output_index: 0, item },
       completed
     ]
   },
   json: (_asked, value) => says(JSON.stringify(value)),
-  refuses: (status, text) => ({ status, json: { error: { message: text, type: 'some_error', param: null, code: null } } }),
+  refuses: (status, text) => ({
+    status,
+    json: { error: { message: text, type: 'some_error', param: null, code: null } }
+  }),
   schemaIn: (body) => (body['text'] as { format?: { schema?: unknown } } | undefined)?.format?.schema
 })

