@@ -10,17 +10,17 @@ const CANDIDATES = 100
  * share a word: a word that no candidate has is asked for once more, alone.
  */
 export async function findItems(context: MemoryContext, text: string): Promise<RankedItem[]> {
-  const words = queryWords(text)
-  if (words.size === 0) return []
+  const { searched, ranked } = queryWords(text)
+  if (searched.size === 0) return []
   const search = (variants: Iterable<readonly string[]>) =>
     context.items.search(context.owner, context.namespace, [...variants].flat().join(' '), CANDIDATES)
 
   const found = new Map<string, ScoredMemoryItem>()
-  for (const item of await search(words.values())) found.set(item.id, item)
-  if (found.size === CANDIDATES && words.size > 1) {
+  for (const item of await search(searched.values())) found.set(item.id, item)
+  if (found.size === CANDIDATES && searched.size > 1) {
     const seen = new Set([...found.values()].flatMap((item) => [...stemsOf(item.text)]))
-    const unseen = [...words].filter(([stem]) => !seen.has(stem)).map(([, variants]) => variants)
+    const unseen = [...searched].filter(([stem]) => !seen.has(stem)).map(([, variants]) => variants)
     if (unseen.length > 0) for (const item of await search(unseen)) found.set(item.id, item)
   }
-  return rankByWords([...found.values()], new Set(words.keys()))
+  return rankByWords([...found.values()], ranked)
 }

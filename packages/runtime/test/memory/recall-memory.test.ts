@@ -82,8 +82,8 @@ t.test(
     const put = (id: string, text: string, createdAt: number) =>
       whole.put({ id, owner: 'ann', namespace: 'tester', text, createdAt })
     await put('old', 'The hamster of Ann is Pip.', 1)
-    for (let n = 0; n < 500; n++) await put(`${n}`, `The name of person ${n}.`, 2 + n)
-    const text = await recallMemory().retrieve(contextOf(items), 'What is the name of my hamster?')
+    for (let n = 0; n < 500; n++) await put(`${n}`, `The cage of person ${n}.`, 2 + n)
+    const text = await recallMemory().retrieve(contextOf(items), 'Which cage has my hamster?')
     t.match(linesOf(text)[0], 'Pip')
     t.equal(queries.length, 2)
   }
