@@ -160,9 +160,43 @@ export const RUN_ERR_PROGRAM_MEMORY = createError<[number]>(
   500
 )
 
-/** What models and clients are told of why a tool call failed: of an error that is not of this catalogue, nothing. */
-export function toToolError(err: unknown): ToolError {
-  const { code, message } = err as Partial<ToolError>
+/** The answer of an agent with an `output` does not fit it, also after the model was asked to mend it. */
+export const RUN_ERR_BAD_OUTPUT = createError<[string]>(
+  'RUN_ERR_BAD_OUTPUT',
+  'The answer of the model does not fit the output: %s',
+  502
+)
+/** A URL of the input that may not be fetched: a private address, or no http or https. */
+export const RUN_ERR_URL_REFUSED = createError(
+  'RUN_ERR_URL_REFUSED',
+  'A URL of the input may not be fetched',
+  400
+)
+/** A URL of the input that could not be fetched: no answer in time, no success, or too large. */
+export const RUN_ERR_URL_FAILED = createError<[string]>(
+  'RUN_ERR_URL_FAILED',
+  'A URL of the input could not be fetched: %s',
+  400
+)
+/** A skill whose folder or `SKILL.md` is not as it should be. */
+export const RUN_ERR_BAD_SKILL = createError<[string]>('RUN_ERR_BAD_SKILL', 'Bad skill: %s', 500)
+/** A memory threw, or did not answer in time; only ever in a `memory.error` event. */
+export const RUN_ERR_MEMORY_FAILED = createError<[string]>('RUN_ERR_MEMORY_FAILED', 'Memory: %s', 500)
+/** A package that is optional, and needed now, is not installed. */
+export const RUN_ERR_NOT_INSTALLED = createError<[string]>(
+  'RUN_ERR_NOT_INSTALLED',
+  '%s is not installed; add it to use this',
+  500
+)
+/** An MCP server that cannot be used: it is not there, or gives tools that cannot be tools. */
+export const RUN_ERR_MCP = createError<[string]>('RUN_ERR_MCP', 'MCP server: %s', 502)
+
+/** What models and clients are told of why a call failed: of an error that is not of this catalogue, only `otherwise`. */
+export function toToolError(
+  err: unknown,
+  otherwise: ToolError = new RUN_ERR_TOOL_FAILED('The tool call failed')
+): ToolError {
+  const { code, message } = (err ?? {}) as Partial<ToolError>
   if (typeof code === 'string' && code.startsWith('RUN_ERR_')) return { code, message: String(message) }
-  return toToolError(new RUN_ERR_TOOL_FAILED('The tool call failed'))
+  return { code: otherwise.code, message: otherwise.message }
 }

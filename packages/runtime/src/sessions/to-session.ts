@@ -13,7 +13,8 @@ async function toReferences(input: readonly ContentPart[]): Promise<UserMessage>
   return { role: 'user', content: await Promise.all(input.map(toReference)) }
 }
 
-async function toReference(part: ContentPart) {
+/** Binary content as sessions keep it; any other part as it is. */
+export async function toReference(part: ContentPart) {
   if (part.type === 'text' || 'url' in part) return part
   const { type, mimeType, filename, data } = part
   const bytes = Buffer.from(data, 'base64')

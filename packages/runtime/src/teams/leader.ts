@@ -11,7 +11,7 @@ import type { RunGuard } from '../agents/run-guard.ts'
 import type { RunEvents } from '../events/run-events.ts'
 import type { ModelAnswer } from '../models/model-answer.ts'
 import { ModelStep, type ModelCalls } from '../models/model-step.ts'
-import { loadFiles } from '../sessions/load-files.ts'
+import { takeMessage } from '../sessions/take-message.ts'
 import { Turn } from '../sessions/turn.ts'
 import type { LeaderPlan } from './plan-team.ts'
 
@@ -36,7 +36,7 @@ export class Leader {
     this.#calls = calls
   }
 
-  /** Begins the turn: what the leader is told, history and input. @throws RUN_ERR_BAD_INPUT, RUN_ERR_STORE */
+  /** Begins the turn: what the leader is told, history and input. @throws RUN_ERR_BAD_INPUT, RUN_ERR_URL_…, RUN_ERR_STORE */
   static async begin(plan: LeaderPlan, run: LeaderRun, input: RunInput, task: string): Promise<Leader> {
     const { name, context, guard, events } = run
     const { sessionOwner: owner, sessionId, stores } = context
@@ -44,12 +44,18 @@ export class Leader {
     const store = plan.sessions ?? stores.sessions
     const turn = new Turn(store, { owner, kind: 'team', name, sessionId }, guard)
     try {
-      const message = await guard.wait(Promise.resolve(loadFiles(input as AcceptedMessage)))
-      const instructions = await guard.wait(Promise.resolve(instruct(plan, context)))
-      const content = [instructions, task].filter(Boolean).join('\n\n')
-      await turn.begin(message, plan.history, { role: 'system', content }, context.newSession)
       const resolved = plan.resolveModel(context)
       const model = isPromise(resolved) ? await guard.wait(resolved) : resolved
+      const message = await takeMessage(input as AcceptedMessage, { model, guard, urls: plan.urls })
+      await turn.lock()
+      const instructions = await guard.wait(Promise.resolve(instruct(plan, context)))
+      await turn.begin({
+        ...message,
+        system: [instructions, task].filter(Boolean).join('\n\n'),
+        isNew: context.newSession,
+        limits: plan.history,
+        model
+      })
       const callIds = new Set<string>()
       return new Leader(plan, turn, { model, context, guard, events, retry: plan.retry, callIds })
     } catch (err) {

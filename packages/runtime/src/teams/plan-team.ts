@@ -3,6 +3,7 @@ import { defineRunnable, requireName, requireOptions, type Runnable, type Sessio
 import type { Instructions } from '../agents/agent-plan.ts'
 import type { Timeouts } from '../agents/run-guard.ts'
 import { RUN_ERR_BAD_TEAM } from '../errors.ts'
+import type { UrlOptions } from '../files/allowed-url.ts'
 import { resolveModel, type ResolveModel } from '../models/model.ts'
 import type { Retry } from '../models/retry-model.ts'
 import { AGENT_DEFAULTS } from '../options.ts'
@@ -16,6 +17,7 @@ export interface LeaderPlan {
   readonly settings: Partial<LanguageModelV4CallOptions>
   readonly sessions: SessionStore | undefined
   readonly history: HistoryLimits
+  readonly urls: UrlOptions
   readonly retry: Retry
   readonly maxSteps: number
 }
@@ -74,6 +76,7 @@ function planLeader(options: TeamOptions & { model: NonNullable<TeamOptions['mod
     settings: options.settings ?? {},
     sessions: options.sessions,
     history: { ...AGENT_DEFAULTS.history, ...options.history },
+    urls: { ...AGENT_DEFAULTS.urls, ...options.urls },
     retry: { ...AGENT_DEFAULTS.retry, ...options.retry },
     maxSteps: options.maxSteps ?? AGENT_DEFAULTS.maxSteps
   }

@@ -13,6 +13,7 @@ import type {
 import type { ModelSettings } from '../agents/agent-options.ts'
 import type { Instructions } from '../agents/agent-plan.ts'
 import type { Timeouts } from '../agents/run-guard.ts'
+import type { UrlOptions } from '../files/allowed-url.ts'
 import type { Model, ModelFunction } from '../models/model.ts'
 import type { Retry } from '../models/retry-model.ts'
 import { AgentOptionsSchema } from '../options.ts'
@@ -56,6 +57,8 @@ export interface TeamOptions {
   /** Where the leader's conversations are kept; default: the app's store. */
   sessions?: SessionStore
   history?: Partial<HistoryLimits>
+  /** Of URLs in the input that the leader's model does not fetch itself. */
+  urls?: Partial<UrlOptions>
   /** Of the leader's model calls. */
   retry?: Partial<Retry>
   /** `run` is the time of the whole run, members included; the others are the leader's. */
@@ -91,6 +94,7 @@ export const TeamOptionsSchema = Type.Object(
     delegates: optional(Type.Boolean()),
     sessions: properties.sessions,
     history: properties.history,
+    urls: properties.urls,
     retry: properties.retry,
     timeout: properties.timeout,
     maxSteps: properties.maxSteps,

@@ -12,6 +12,7 @@ import {
 import type { RunEvents } from '../events/run-events.ts'
 import { resolveSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import type { Tool, ToolContext } from './define-tool.ts'
+import { contentOf, toReferences, type ToolContentPart } from './tool-content.ts'
 import { messageOf, ownCodeOf, toToolOutput } from './tool-output.ts'
 import { toCallPart, toOutcomePart } from './tool-parts.ts'
 import { createToolSet, type ToolSet } from './tool-set.ts'
@@ -48,6 +49,8 @@ export interface ToolOutcome<C extends ToolCall = ToolCall> {
   /** What the tool was called with, when an approval edited the arguments. */
   readonly editedArgs?: unknown
   readonly result?: unknown
+  /** What the model sees instead of the result, when it has more than text. */
+  readonly content?: readonly ToolContentPart[]
   readonly error?: ToolError
   /** Milliseconds that the tool itself took; 0 when it was not called. */
   readonly durationMs: number
@@ -92,17 +95,18 @@ class ToolAttempt {
     return Math.round((performance.now() - this.#startedAt) * 1000) / 1000
   }
 
-  async run(): Promise<Pick<ToolOutcome, 'result' | 'editedArgs'>> {
+  async run(): Promise<Pick<ToolOutcome, 'result' | 'content' | 'editedArgs'>> {
     const { approval, events, guard } = this.#calls
     const tool = this.#requireTool()
     const { args } = this.#call
     requireArgs(tool, args)
     const context = this.#context(tool)
-    const approved = await guard.wait(approve(tool, args, context, approval, events))
-    const edited = approved !== args
+    const { args: approved, edited } = await guard.wait(approve(tool, args, context, approval, events))
     if (edited) requireArgs(tool, approved)
-    const result = toToolOutput(await this.#execute(tool, approved, context), tool.maxOutputBytes)
-    return { result, ...(edited && { editedArgs: approved }) }
+    const given = await this.#execute(tool, approved, context)
+    const content = contentOf(given)
+    const result = toToolOutput(content ? await toReferences(content) : given, tool.maxOutputBytes)
+    return { result, ...(content && { content }), ...(edited && { editedArgs: approved }) }
   }
 
   #requireTool(): Tool {

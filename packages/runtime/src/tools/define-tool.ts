@@ -4,7 +4,8 @@ import { RUN_ERR_BAD_TOOL } from '../errors.ts'
 import { ToolOptionsSchema } from '../options.ts'
 import { requireSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
-import { compileInput, type CheckInput } from './compile-input.ts'
+import { compileInput } from './compile-input.ts'
+import type { CheckValue } from './compile-schema.ts'
 
 /** What a tool is told of the call that it serves. */
 export interface ToolContext {
@@ -58,7 +59,7 @@ export interface Tool {
   readonly description: string
   /** The schema of the arguments as plain JSON. */
   readonly inputSchema: Readonly<Record<string, unknown>>
-  readonly checkInput: CheckInput
+  readonly checkInput: CheckValue
   readonly execute: (args: never, context: ToolContext) => unknown
   readonly approval: boolean | ((args: never, context: ToolContext) => Awaitable<boolean>) | undefined
   readonly timeout: number
