@@ -41,6 +41,7 @@ export { toLoggable } from './runs/to-loggable.ts'
 export { toPendingApprovals, toRunRecord } from './runs/to-run-record.ts'
 
 export { isPromise, type Awaitable } from './stores/awaitable.ts'
+export { PassingMap } from './stores/passing-map.ts'
 export type { CheckpointStore } from './stores/checkpoint-store.ts'
 export type { ControlBus, ControlMessage } from './stores/control-bus.ts'
 export type { MemoryItem, MemoryStore, ScoredMemoryItem } from './stores/memory-store.ts'
