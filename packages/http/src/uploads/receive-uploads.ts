@@ -1,7 +1,7 @@
 import multipart from '@fastify/multipart'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { HTTP_ERR_CLIENT_CLOSED } from '../errors.ts'
-import { discardRest } from './discard-rest.ts'
+import { discardRest } from '../discard-rest.ts'
 import { readUploads, type FormRules } from './read-uploads.ts'
 import { TempDirectory } from './temp-directory.ts'
 import { Uploads } from './uploads.ts'
