@@ -10,14 +10,27 @@ export function makeWorkflow<S extends TSchema = TSchema>(
   return new Workflow<S>({ name: 'flow', register: false, steps, ...options })
 }
 
-/** A process that dies in the middle of a run: once another has taken the run over, nothing it does later is written. */
-export async function crashIn(workflow: Runnable, input: RunInput, until: () => unknown) {
+/**
+ * A process that dies in the middle of a run: once another has taken the run over, nothing it does later is written. It may
+ * also die after so many `appends` to the log.
+ */
+export async function crashIn(
+  workflow: Runnable,
+  input: RunInput,
+  until: () => unknown,
+  { appends = Infinity }: { appends?: number } = {}
+) {
   const stores = createMemoryStores()
   const { log, control } = stores
   // A dead process hears of nothing, and tells nobody of what it can no longer write.
   const own = {
     ...stores,
-    log: { ...log, abandon: () => {} },
+    log: {
+      ...log,
+      abandon: () => {},
+      append: (...entry: Parameters<typeof log.append>) =>
+        appends-- > 0 ? log.append(...entry) : new Promise<never>(() => {})
+    },
     control: { ...control, subscribe: () => () => {} }
   }
   const engine = createRunEngine({ stores: own })
