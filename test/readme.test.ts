@@ -15,8 +15,14 @@ const PRINTED: Readonly<Record<string, RegExp>> = {
   'packages/registry/README.md#1': /"type":"start"[^]*"type":"finish"[^]*\none run, every wire \n$/,
   'packages/runtime/README.md#1': /^It is 42\.$/,
   'packages/runtime/README.md#3': /^\{ result: 50 \}\n$/,
-  'packages/runtime/README.md#4': /^It is 42\. 1\n$/,
-  'docs/sandbox.md#3': /^true\n$/
+  'packages/runtime/README.md#4': /^\[ 'researcher' \]\n\[ 'writer' \]\nthe answer\n$/,
+  'packages/runtime/README.md#5': /^ADA has 3 letters\n$/,
+  'packages/runtime/README.md#6': /^It is 42\. 1\n$/,
+  'docs/sandbox.md#3': /^true\n$/,
+  'docs/teams.md#2': /^ada: 7 points, bob: 9 points 16\n$/,
+  'docs/workflows.md#1': /^2 items, 36\.00 in all\n$/,
+  'docs/workflows.md#2': /^good: true\n$/,
+  'docs/workflows.md#3': /^About bees, published: true\n$/
 }
 const ANSWERED: readonly (readonly [command: RegExp, answer: RegExp])[] = [
   [/What is 2 \+ 3\?/, /"text":"It is 5\."/],
@@ -67,6 +73,11 @@ t.test('what is a whole program compiles', async (t) => {
       'docs/sandbox.md#1',
       'docs/sandbox.md#2',
       'docs/sandbox.md#3',
+      'docs/teams.md#1',
+      'docs/teams.md#2',
+      'docs/workflows.md#1',
+      'docs/workflows.md#2',
+      'docs/workflows.md#3',
       'packages/gateway/README.md#1',
       'packages/http/README.md#1',
       'packages/registry/README.md#1',
@@ -74,6 +85,8 @@ t.test('what is a whole program compiles', async (t) => {
       'packages/runtime/README.md#2',
       'packages/runtime/README.md#3',
       'packages/runtime/README.md#4',
+      'packages/runtime/README.md#5',
+      'packages/runtime/README.md#6',
       'packages/store/README.md#1',
       'packages/store/README.md#2',
       'README.md#1'
