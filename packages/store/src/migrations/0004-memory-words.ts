@@ -46,7 +46,7 @@ export async function addMemoryWords(db: Kysely<unknown>): Promise<void> {
     .modifyEnd(sql`without rowid`)
     .execute()
   await db.schema.createIndex('memory_word_item').on('memory_word').column('item_id').execute()
-  await move(db as Kysely<Moved>)
+  await move(db)
   await db.schema.dropTable('memory_item_before').execute()
 }
 
