@@ -11,12 +11,17 @@ const DOCUMENTS = globSync(['README.md', 'docs/*.md', 'packages/*/README.md'], {
 )
 // What a document says that its program writes, or that a command of it is answered with.
 const PRINTED: Readonly<Record<string, RegExp>> = {
+  'docs/agents.md#6': /^\{ city: 'Rome', days: 3 \}\n$/,
+  'docs/files.md#1': /^A dot\.\n$/,
   'docs/http.md#2': /^401 200\n$/,
   'packages/registry/README.md#1': /"type":"start"[^]*"type":"finish"[^]*\none run, every wire \n$/,
   'packages/runtime/README.md#1': /^It is 42\.$/,
   'packages/runtime/README.md#3': /^\{ result: 50 \}\n$/,
   'packages/runtime/README.md#4': /^It is 42\. 1\n$/,
-  'docs/sandbox.md#3': /^true\n$/
+  'docs/memory.md#1': /^true\n$/,
+  'docs/observability.md#1': /^heard stop\n$/,
+  'docs/sandbox.md#3': /^true\n$/,
+  'docs/skills.md#2': /^\[ \{ name: 'greet', description: 'Greets someone\.' \} \]\n$/
 }
 const ANSWERED: readonly (readonly [command: RegExp, answer: RegExp])[] = [
   [/What is 2 \+ 3\?/, /"text":"It is 5\."/],
@@ -62,11 +67,19 @@ t.test('what is a whole program compiles', async (t) => {
       'docs/agents.md#4',
       'docs/agents.md#5',
       'docs/agents.md#6',
+      'docs/agents.md#7',
+      'docs/files.md#1',
       'docs/getting-started.md#1',
       'docs/http.md#2',
+      'docs/memory.md#1',
+      'docs/memory.md#2',
+      'docs/memory.md#3',
+      'docs/observability.md#1',
       'docs/sandbox.md#1',
       'docs/sandbox.md#2',
       'docs/sandbox.md#3',
+      'docs/skills.md#1',
+      'docs/skills.md#2',
       'packages/gateway/README.md#1',
       'packages/http/README.md#1',
       'packages/registry/README.md#1',
