@@ -12,7 +12,6 @@ const DOCUMENTS = globSync(['README.md', 'docs/*.md', 'packages/*/README.md'], {
 // What a document says that its program writes, or that a command of it is answered with.
 const PRINTED: Readonly<Record<string, RegExp>> = {
   'docs/agents.md#6': /^\{ city: 'Rome', days: 3 \}\n$/,
-  'docs/files.md#1': /^A dot\.\n$/,
   'docs/http.md#2': /^401 200\n$/,
   'packages/registry/README.md#1': /"type":"start"[^]*"type":"finish"[^]*\none run, every wire \n$/,
   'packages/runtime/README.md#1': /^It is 42\.$/,
@@ -22,6 +21,7 @@ const PRINTED: Readonly<Record<string, RegExp>> = {
   'packages/runtime/README.md#6': /^\{ name: 'haiku', instructions: 'Lines of 5, 7 and 5 syllables\.' \}\n$/,
   'packages/runtime/README.md#7': /^It is 42\. 1\n$/,
   'docs/memory.md#1': /^true\n$/,
+  'docs/multi-modal.md#1': /^A dot\.\n$/,
   'docs/observability.md#1': /^heard stop\n$/,
   'docs/sandbox.md#3': /^true\n$/,
   'docs/skills.md#2': /^\[ \{ name: 'greet', description: 'Greets someone\.' \} \]\n$/
@@ -71,12 +71,12 @@ t.test('what is a whole program compiles', async (t) => {
       'docs/agents.md#5',
       'docs/agents.md#6',
       'docs/agents.md#7',
-      'docs/files.md#1',
       'docs/getting-started.md#1',
       'docs/http.md#2',
       'docs/memory.md#1',
       'docs/memory.md#2',
       'docs/memory.md#3',
+      'docs/multi-modal.md#1',
       'docs/observability.md#1',
       'docs/sandbox.md#1',
       'docs/sandbox.md#2',
