@@ -27,8 +27,6 @@ export function recordRuns(bus: EventBus, provider: MeterProvider): () => void {
   const others = seconds('gen_ai.workflow.duration', 'Duration of a workflow', WORKFLOW_BUCKETS)
   const tools = seconds('gen_ai.execute_tool.duration', 'Duration of a tool execution', TOOL_BUCKETS)
 
-  const record = (histogram: Histogram, { durationMs, error }: Ended, attributes: Attributes) =>
-    histogram.record(durationMs / 1000, error ? { ...attributes, 'error.type': error.code } : attributes)
   const endRun = (event: Run & Ended) => {
     if (event.kind === 'agent') record(agents, event, { 'gen_ai.agent.name': event.name })
     else record(others, event, { 'gen_ai.workflow.name': event.name })
@@ -49,4 +47,8 @@ export function recordRuns(bus: EventBus, provider: MeterProvider): () => void {
   return () => {
     for (const stop of stops) stop()
   }
+}
+
+function record(histogram: Histogram, { durationMs, error }: Ended, attributes: Attributes): void {
+  histogram.record(durationMs / 1000, error ? { ...attributes, 'error.type': error.code } : attributes)
 }
