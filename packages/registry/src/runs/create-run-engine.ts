@@ -265,6 +265,7 @@ class Engine implements RunEngine, ResumeHost {
       await this.#lost.end()
       await this.stores.runs.sweep(Date.now())
       await this.stores.sessions.sweep(Date.now())
+      await this.stores.memory.sweep(Date.now())
     } catch (err) {
       this.log.error({ err: toLoggable(err) }, 'what is old could not be removed')
     }

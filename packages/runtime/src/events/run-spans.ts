@@ -1,7 +1,7 @@
+import type * as Telemetry from '@opentelemetry/api'
 import type { Attributes, Context, Span, SpanOptions, TracerProvider } from '@opentelemetry/api'
 import type { RuntimeEvents } from './events.ts'
 
-type Telemetry = typeof import('@opentelemetry/api')
 type Base = Pick<RuntimeEvents['run.start'], 'idempotencyKey' | 'at'>
 
 interface OpenSpan {
@@ -15,12 +15,12 @@ const SCOPE = '@svc/runtime'
 
 /** The spans of runs that are under way: a run is below the run that it is a member of, and calls below their run. */
 export class RunSpans {
-  readonly #api: Telemetry
+  readonly #api: typeof Telemetry
   readonly #provider: TracerProvider | undefined
   // By run and call of a member or step; an attempt that was given up may still be there when the next one begins.
   readonly #open = new Map<string, OpenSpan[]>()
 
-  constructor(api: Telemetry, provider?: TracerProvider) {
+  constructor(api: typeof Telemetry, provider?: TracerProvider) {
     this.#api = api
     this.#provider = provider
   }

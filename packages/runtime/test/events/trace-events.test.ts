@@ -123,6 +123,34 @@ t.test('metrics of the model calls', async (t) => {
   ])
 })
 
+t.test('metrics of runs and tool calls', async (t) => {
+  const { context, metrics } = await traced(t)
+  const calls = ['a', 'FAULT ARGS'].map((what) => ({ toolName: 'look', args: { what } }))
+  await makeAgent([{ toolCalls: calls }, 'ANSWER'], { tools: [look] }).agent.run('Hi', context)
+  await collect(makeAgent({ rejects: { statusCode: 400 } }).agent.stream('Hi', context))
+  const usage = { promptTokens: 0, completionTokens: 0, totalTokens: 0 }
+  new RunEvents(context, 'crew', 'team').emit('run.complete', () => ({
+    ...{ sessionId: 's', finishReason: 'stop' as const, usage, durationMs: 2_000 }
+  }))
+  const found = new Map((await metrics()).map(({ descriptor, dataPoints }) => [descriptor.name, dataPoints]))
+  t.match(found.get('gen_ai.invoke_agent.duration'), [
+    { attributes: { 'gen_ai.agent.name': 'tester' }, value: { count: 1 } },
+    { attributes: { 'gen_ai.agent.name': 'tester', 'error.type': 'RUN_ERR_MODEL_REFUSED' } }
+  ])
+  const attributes = {
+    'gen_ai.tool.name': 'look',
+    'gen_ai.tool.type': 'function',
+    'gen_ai.agent.name': 'tester'
+  }
+  t.same(
+    new Set(found.get('gen_ai.execute_tool.duration')?.map((point) => point.attributes)),
+    new Set([attributes, { ...attributes, 'error.type': 'RUN_ERR_TOOL_FAILED' }])
+  )
+  t.match(found.get('gen_ai.workflow.duration'), [
+    { attributes: { 'gen_ai.workflow.name': 'crew' }, value: { sum: 2, count: 1 } }
+  ])
+})
+
 t.test('what fails has an error type, and no text of it', async (t) => {
   const { context, spans } = await traced(t)
   const failing = { toolCalls: [{ toolName: 'look', args: { what: 'FAULT ARGS' } }] }

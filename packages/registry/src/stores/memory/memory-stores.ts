@@ -1,3 +1,4 @@
+import type { MemoryItemRetention } from '../memory-store.ts'
 import type { Stores } from '../stores.ts'
 import { createMemoryCheckpointStore } from './checkpoint-store.ts'
 import { createMemoryControlBus } from './control-bus.ts'
@@ -9,13 +10,13 @@ import { createMemoryStreamLog } from './stream-log.ts'
 import { createMemoryTaskStore } from './task-store.ts'
 
 /** Every store in memory: bounded, gone with the process. */
-export function createMemoryStores(retention: Partial<MemoryRetention> = {}): Stores {
+export function createMemoryStores(retention: Partial<MemoryRetention & MemoryItemRetention> = {}): Stores {
   const runs = new MemoryRuns({ ...DEFAULT_RETENTION, ...retention })
   return {
     runs: createMemoryRunStore(runs),
     log: createMemoryStreamLog(runs),
     sessions: createMemorySessionStore(),
-    memory: createMemoryMemoryStore(),
+    memory: createMemoryMemoryStore(retention),
     tasks: createMemoryTaskStore(),
     checkpoints: createMemoryCheckpointStore(),
     control: createMemoryControlBus()
