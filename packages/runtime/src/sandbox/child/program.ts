@@ -94,7 +94,7 @@ export class Program {
   #goOn(step: () => void): ProgramEnd | undefined {
     const startedAt = performance.now()
     this.#deadline = startedAt + this.#timeLeft
-    step()
+    this.#inTime(step)
     while (!this.#isOver && this.#runtime.hasPendingJob()) {
       const jobs = this.#runtime.executePendingJobs(JOBS_AT_ONCE)
       if (jobs.error) this.#fail(jobs.error)
@@ -105,6 +105,15 @@ export class Program {
     if (this.#isOver) return this.#end
     if (this.#outstanding > 0) return undefined
     return { fault: 'failed', message: 'The program waits for something that never comes' }
+  }
+
+  // What comes before the program may be cut short too.
+  #inTime(step: () => void): void {
+    try {
+      step()
+    } catch (err) {
+      if (!this.#checkTime()) throw err
+    }
   }
 
   // A program that has its result still waits for the calls that it made.
