@@ -11,11 +11,14 @@ export interface Surface {
   readonly authorize: Authorize
   /** Undefined where push notifications are off. */
   readonly push: PushService | undefined
-  readonly extendedCard: ((principal: Principal) => Promise<AgentCard> | AgentCard) | undefined
+  readonly extendCard: ExtendCard | undefined
   buildCard(origin: string): AgentCard
   /** Milliseconds between comments on a silent event stream. */
   readonly heartbeat: number
 }
+
+/** Makes the card for those who have shown who they are. */
+export type ExtendCard = (card: AgentCard, principal: Principal) => Promise<AgentCard> | AgentCard
 
 /** Who asks, and how. */
 export interface Call {

@@ -1,4 +1,4 @@
-import type { Part, PartOf } from '@svc/registry'
+import type { Part, PartOf, RunStatus } from '@svc/registry'
 import type { Artifact } from '../model/artifact.ts'
 import type { MessagePart } from '../model/part.ts'
 import type { TaskStatus } from '../model/task.ts'
@@ -29,9 +29,20 @@ export class TaskEvents {
   // The number of the last call with each id, as in `RunResultBuilder`.
   readonly #lastCalls = new Map<string, number>()
   #waiting = 0
+  #last: TaskStatus | undefined
 
   constructor(task: EventTask) {
     this.#task = task
+  }
+
+  /** The last one told. */
+  get status(): TaskStatus | undefined {
+    return this.#last
+  }
+
+  /** The state after the parts so far. */
+  get runStatus(): RunStatus {
+    return (this.#last?.state ?? 'submitted') as RunStatus
   }
 
   add(part: Part): readonly TaskEvent[] {
@@ -59,9 +70,7 @@ export class TaskEvents {
         this.#waiting--
         return this.#waiting > 0 ? NONE : [this.#status({ state: 'working' })]
       case 'error':
-        return own
-          ? [this.#status({ state: 'failed', message: errorMessage(this.#task, part.error) })]
-          : NONE
+        return own ? [this.#status({ state: 'failed', message: errorMessage(this.#task, part.error) })] : NONE
       case 'finish':
         return own ? this.#finish(part) : NONE
       default:
@@ -96,7 +105,8 @@ export class TaskEvents {
   #status(status: TaskStatus, afterMs?: number): TaskEvent {
     const { taskId, contextId, createdAt } = this.#task
     const timestamp = afterMs === undefined ? undefined : new Date(createdAt + afterMs).toISOString()
-    return { type: 'status', taskId, contextId, status: timestamp ? { ...status, timestamp } : status }
+    this.#last = timestamp === undefined ? status : { ...status, timestamp }
+    return { type: 'status', taskId, contextId, status: this.#last }
   }
 
   #artifact(artifact: Artifact, append: boolean, lastChunk: boolean): TaskEvent {

@@ -1,4 +1,4 @@
-import { RunResultBuilder, toPendingApprovals, type RunResult, type StoredRun } from '@svc/registry'
+import { toPendingApprovals, type RunResult, type StoredRun } from '@svc/registry'
 import type { Message } from '../model/message.ts'
 import type { Task, TaskStatus } from '../model/task.ts'
 import { approvalMessage, errorMessage } from './agent-messages.ts'
@@ -10,22 +10,22 @@ export interface TaskView {
   /** Messages, the newest; default all. */
   historyLength?: number | undefined
   /** Default true. */
-  includeArtifacts?: boolean
+  includeArtifacts?: boolean | undefined
 }
 
 /** The A2A face of a run, from its record, what was said to it, and its result, whole or so far. */
 export function taskFromRun(
   run: StoredRun,
   said: readonly Message[],
-  result: RunResult,
+  result: RunResult | undefined,
   { historyLength, includeArtifacts = true }: TaskView = {}
 ): Task {
   return {
     id: run.runId,
     contextId: run.sessionId,
     status: statusOf(run),
-    ...(historyLength !== 0 && { history: toHistory(run, said, result.text, historyLength) }),
-    ...(includeArtifacts && { artifacts: toArtifacts(result) }),
+    ...(historyLength !== 0 && { history: toHistory(run, said, result?.text ?? '', historyLength) }),
+    ...(includeArtifacts && result !== undefined && { artifacts: toArtifacts(result) }),
     metadata: { agentName: run.name }
   }
 }
@@ -38,9 +38,6 @@ function statusOf(run: StoredRun): TaskStatus {
   if (state !== 'input-required') return { state, timestamp }
   const [asked] = toPendingApprovals(run)
   return asked === undefined
-    ? { state, timestamp }
+    ? { state: 'working', timestamp }
     : { state, timestamp, message: approvalMessage(task, asked) }
 }
-
-/** Nothing yet. */
-export const NO_RESULT: RunResult = new RunResultBuilder().build()

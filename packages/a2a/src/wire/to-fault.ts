@@ -33,7 +33,6 @@ const PROTOCOL: Readonly<Record<string, readonly [rpcCode: number, reason?: stri
   A2A_ERR_BAD_JSON: [-32700],
   A2A_ERR_BAD_REQUEST: [-32600],
   A2A_ERR_UNKNOWN_METHOD: [-32601],
-  A2A_ERR_UNKNOWN_PATH: [-32601],
   A2A_ERR_BAD_PARAMS: [-32602],
   RUN_ERR_BAD_INPUT: [-32602],
   RUN_ERR_KEY_REUSED: [-32602],
