@@ -1,6 +1,18 @@
 /** Objects whose keys are the caller's own. */
 const OPEN = new Set(['metadata', 'data'])
 
+// An empty text is what a proto has where nothing was set.
+const UNSET_WHEN_EMPTY = new Set([
+  'tenant',
+  'contextId',
+  'taskId',
+  'id',
+  'configId',
+  'filename',
+  'mediaType',
+  'token'
+])
+
 /**
  * A request as the protocol's names say it: `snake_case` keys become `camelCase` ones, and what is null is left out. What
  * the protocol does not define, metadata and data, stays as it is.
@@ -13,6 +25,7 @@ export function fromProtoJson(value: unknown): unknown {
   for (const [key, each] of Object.entries(value)) {
     if (each === null && key !== 'data') continue
     const name = key.includes('_') ? toCamelCase(key) : key
+    if (each === '' && UNSET_WHEN_EMPTY.has(name)) continue
     result[name] = OPEN.has(name) ? each : fromProtoJson(each)
   }
   return result
