@@ -54,7 +54,7 @@ function readCard(card: Fields, base: URL): Endpoint {
 
 // Credentials for one service do not go to another because its card says so.
 function requireUrl(url: unknown, base: URL): string {
-  const target = typeof url === 'string' ? URL.parse(url, base) : null
+  const target = typeof url === 'string' ? URL.parse(url, base.href) : null
   if (target === null) throw new A2A_ERR_BAD_ANSWER('its card names no JSON-RPC endpoint')
   if (target.origin !== base.origin)
     throw new A2A_ERR_REMOTE('its card names an endpoint on another host; give that as url, with its version')

@@ -29,6 +29,12 @@ class LineReader {
   #size = 0
   #afterReturn = false
 
+  #keep(piece: string): void {
+    this.#size += piece.length
+    if (this.#size > MAX_EVENT) throw new A2A_ERR_BAD_ANSWER('an event is too large')
+    this.#pieces.push(piece)
+  }
+
   *add(chunk: Uint8Array): Iterable<string> {
     let text = this.#decoder.decode(chunk, { stream: true })
     if (this.#afterReturn && text.startsWith('\n')) text = text.slice(1)
@@ -43,11 +49,5 @@ class LineReader {
       this.#size = 0
     }
     this.#keep(last)
-  }
-
-  #keep(piece: string): void {
-    this.#size += piece.length
-    if (this.#size > MAX_EVENT) throw new A2A_ERR_BAD_ANSWER('an event is too large')
-    this.#pieces.push(piece)
   }
 }

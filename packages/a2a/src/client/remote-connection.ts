@@ -65,7 +65,7 @@ export class RemoteConnection {
       yield DIALECTS[version].decodeAnswer(resultOf(await readJson(response)))
       return
     }
-    for await (const data of readEvents(response.body ?? []))
+    for await (const data of readEvents(response.body as AsyncIterable<Uint8Array>))
       yield DIALECTS[version].decodeAnswer(resultOf(parseJson(data)))
   }
 
