@@ -16,6 +16,7 @@ export interface Round {
 export interface LoadRequest {
   path: string
   body: object
+  headers?: Record<string, string>
 }
 
 const CONNECTIONS = 10
@@ -43,7 +44,7 @@ async function send(server: ServerProcess, request: LoadRequest, amount: number,
   const options = {
     url: server.url + request.path,
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...request.headers },
     body: JSON.stringify(request.body),
     connections: CONNECTIONS,
     amount,

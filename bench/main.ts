@@ -36,7 +36,7 @@ if (!only || values.growth) await reportGrowth()
 async function checkAnswer(server: ServerProcess, { request, check, name }: Variant): Promise<void> {
   const response = await fetch(server.url + request.path, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...request.headers },
     body: JSON.stringify(request.body)
   })
   const text = await response.text()

@@ -11,7 +11,7 @@ import { Agent, defineTool } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import store from '@svc/store'
 import Fastify, { type FastifyInstance } from 'fastify'
-import { ANSWER, CHUNKS } from './variants.ts'
+import { ANSWER, CHUNKS, SECRET } from './variants.ts'
 
 const variant = process.argv[2] ?? ''
 const app = Fastify()
@@ -57,7 +57,8 @@ async function serveAgent(served: FastifyInstance): Promise<void> {
     await served.register(store, { url: `sqlite:${join(folder, 'bench.db')}` })
   }
   await served.register(registry, { registry: agents })
-  await served.register(http, { prefix: '/api' })
+  const auth = variant.endsWith('-auth') ? { jwt: { secret: SECRET }, rbac: {} } : {}
+  await served.register(http, { prefix: '/api', ...auth })
   makeAgent(agents)
 }
 

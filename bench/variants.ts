@@ -1,4 +1,8 @@
+import { createHmac } from 'node:crypto'
 import type { LoadRequest } from './load.ts'
+
+/** What signs the token of the servers that ask for one. */
+export const SECRET = 'a secret of the benchmark alone, 32 bytes'
 
 /** One server to measure, and what to measure it against. */
 export interface Variant {
@@ -25,6 +29,7 @@ const json = { check: isAnswer, amount: 20_000, rate: 2_000, baseline: 'bare-jso
 const sse = { check: isStream, amount: 8_000, rate: 1_000 }
 const paced = { check: isStream, amount: 2_000, rate: 200 }
 const run = { path: '/api/agents/quick/run', body }
+const asOwner = { ...run, headers: { authorization: `Bearer ${signToken()}` } }
 const stream = { path: '/api/agents/quick/stream', body }
 
 /** Everything that one run of the benchmark measures, interleaved. */
@@ -33,6 +38,7 @@ export const VARIANTS: readonly Variant[] = [
   { ...json, name: 'run', request: run, promise: 1.8 },
   { ...json, name: 'run-tool', request: run },
   { ...json, name: 'run-sqlite', request: run },
+  { ...json, name: 'run-auth', request: asOwner, baseline: 'run', promise: 1.5 },
   { ...sse, name: 'bare-sse', request: { path: '/stream', body }, baseline: 'bare-sse' },
   { ...sse, name: 'stream', request: stream, baseline: 'bare-sse', promise: 2 },
   { ...sse, name: 'stream-sqlite', request: stream, baseline: 'bare-sse' },
@@ -52,4 +58,15 @@ function isStream(status: number, text: string): boolean {
     .map((line) => JSON.parse(line.slice(6)) as { type: string; text?: string })
   const said = parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
   return status === 200 && said === CHUNKS.join('') && parts.at(-1)?.type === 'finish'
+}
+
+function signToken(): string {
+  const exp = Math.floor(Date.now() / 1000) + 86_400
+  const claims = { sub: 'bench', scopes: ['agents:run'], exp }
+  const signed = [{ alg: 'HS256', typ: 'JWT' }, claims].map(encode).join('.')
+  return `${signed}.${createHmac('sha256', SECRET).update(signed).digest('base64url')}`
+}
+
+function encode(part: object): string {
+  return Buffer.from(JSON.stringify(part)).toString('base64url')
 }

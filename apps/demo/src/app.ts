@@ -1,25 +1,48 @@
+import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
-import http from '@svc/http'
+import gateway from '@svc/gateway'
+import http, { errorHandler } from '@svc/http'
 import registry from '@svc/registry'
 import type { Model } from '@svc/runtime'
 import store from '@svc/store'
 import Fastify, { type FastifyInstance } from 'fastify'
+import { addressOf } from './address.ts'
 import { createAssistant } from './agents/assistant.ts'
+import { createNotes } from './agents/notes.ts'
+import type { DemoAuth } from './auth/demo-auth.ts'
 import { loadSections } from './docs/load-sections.ts'
 import type { Env } from './env.ts'
+import { addFrontDoor } from './front-door.ts'
 import { SERVER_OPTIONS } from './server-options.ts'
 import { createTools } from './tools/create-tools.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
+/** Runs at once: as many as one process of the offline model speaks for without a stutter. */
+const MAX_RUNS = 200
 
-/** The service: its store, its run engine, its agent and its entrance. What it logs goes to stderr. */
-export async function buildApp({ DATA_DIR, LOG_LEVEL }: Env, model: Model): Promise<FastifyInstance> {
+/** The service: its store, its run engine, its agents and its entrances. What it logs goes to stderr. */
+export async function buildApp(
+  { DATA_DIR, HOST, LOG_LEVEL, PORT }: Env,
+  model: Model,
+  auth?: DemoAuth
+): Promise<FastifyInstance> {
   const app = Fastify({ ...SERVER_OPTIONS, logger: { level: LOG_LEVEL, stream: process.stderr } })
 
   await app.register(store, { url: `sqlite:${join(DATA_DIR, 'app.db')}` })
-  await app.register(registry, { drainTimeout: 3_000 })
-  createAssistant(model, createTools(loadSections(ROOT)))
-  await app.register(http, { prefix: '/api' })
+  await app.register(registry, { drainTimeout: 3_000, limits: { maxRuns: MAX_RUNS } })
+  // A port of 0 is known once the app listens.
+  const address = () => addressOf(HOST, (app.server.address() as AddressInfo | null)?.port ?? PORT)
+  createAssistant(model, createTools(loadSections(ROOT), address))
+  createNotes(model)
+  await app.register(http, {
+    prefix: '/api',
+    fileUpload: true,
+    swagger: { title: 'Agent transport service' },
+    ...auth?.http
+  })
+  await app.register(gateway, { asyncApi: { path: '/api/docs/asyncapi.json' }, ...auth?.access })
+  await app.register(errorHandler)
+  addFrontDoor(app)
 
   return app
 }

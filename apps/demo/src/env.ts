@@ -26,6 +26,13 @@ export const EnvSchema = Type.Object({
     default: 4,
     description: 'Milliseconds between two words of the offline model'
   }),
+  DEMO_AUTH: Type.Boolean({
+    default: false,
+    description: '1: requests need a token; the demo prints one for each of three roles'
+  }),
+  DEMO_SECRET: Type.Optional(
+    Type.String({ minLength: 32, description: 'What signs the tokens; default a new one at each start' })
+  ),
   MODEL: text('Id of the model to use at the provider'),
   OPENAI_API_KEY: text('Makes the agent run on OpenAI'),
   OPENAI_BASE_URL: text('A server with OpenAI’s protocol, such as Ollama; needs no key'),
@@ -52,15 +59,21 @@ export function readEnv(variables: NodeJS.ProcessEnv): Env {
   return converted as Env
 }
 
+const WANTED: Record<string, string> = { boolean: '1 or 0', string: 'at least 32 characters' }
+
 function describe(name: string, variables: NodeJS.ProcessEnv): string {
-  const { minimum, maximum, anyOf } = EnvSchema.properties[name as keyof Env] as {
+  const { minimum, maximum, anyOf, type } = EnvSchema.properties[name as keyof Env] as {
     minimum?: number
     maximum?: number
     anyOf?: { const: string }[]
+    type?: string
   }
   const wanted =
     anyOf === undefined
-      ? `a whole number from ${minimum} to ${maximum}`
+      ? (WANTED[type ?? ''] ?? `a whole number from ${minimum} to ${maximum}`)
       : `one of ${anyOf.map((each) => each.const).join(', ')}`
-  return `${name} must be ${wanted}, not "${variables[name]}"`
+  // A secret is not shown.
+  return name === 'DEMO_SECRET'
+    ? `${name} must be ${wanted}`
+    : `${name} must be ${wanted}, not "${variables[name]}"`
 }

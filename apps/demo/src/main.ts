@@ -1,6 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { buildApp } from './app.ts'
+import { createDemoAuth } from './auth/demo-auth.ts'
+import { claimPort } from './claim-port.ts'
 import { readEnv, type Env } from './env.ts'
 import { chooseModel } from './models/choose-model.ts'
 import { welcome } from './welcome.ts'
@@ -17,12 +19,15 @@ try {
 
 async function start(env: Env): Promise<void> {
   const { model, label } = await chooseModel(env)
+  const release = await claimPort(env.HOST, env.PORT)
   mkdirSync(env.DATA_DIR, { recursive: true })
-  const app = await buildApp(env, model)
+  const auth = env.DEMO_AUTH ? await createDemoAuth(env.DEMO_SECRET) : undefined
+  const app = await buildApp(env, model, auth)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop(app))
+  await release()
   await app.listen({ host: env.HOST, port: env.PORT })
   const { port } = app.server.address() as AddressInfo
-  console.log(welcome(env, label, port))
+  console.log(welcome({ ...env, PORT: port }, label, auth?.roles))
 }
 
 function stop(app: { close(): Promise<void> }): void {
@@ -48,6 +53,8 @@ function explain(err: unknown): string {
       return port === undefined
         ? `${path ?? 'the data folder'} may not be written`
         : `port ${port} may not be used`
+    case 'STO_ERR_IN_USE':
+      return 'another one has this data folder; stop it, or choose another folder with DATA_DIR'
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       return `HOST ${address ?? ''} is no address of this machine`
@@ -55,6 +62,6 @@ function explain(err: unknown): string {
     case 'EEXIST':
       return `DATA_DIR ${path ?? ''} is no folder`
     default:
-      return message
+      return message.replaceAll(/\s*\n\s*/g, ' ')
   }
 }

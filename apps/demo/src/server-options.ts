@@ -1,4 +1,4 @@
-import { frameworkErrors } from '@svc/http'
+import { clientErrorHandler, frameworkErrors } from '@svc/http'
 import type { FastifyServerOptions } from 'fastify'
 
 /**
@@ -13,5 +13,6 @@ export const SERVER_OPTIONS = {
   routerOptions: { maxParamLength: 128 * 12 },
   // A closing app drops connections on which no request is under way; streams are told before.
   forceCloseConnections: true,
-  frameworkErrors
+  frameworkErrors,
+  clientErrorHandler
 } satisfies FastifyServerOptions & { http: object }

@@ -1,39 +1,67 @@
 import { join, resolve } from 'node:path'
+import { addressOf } from './address.ts'
+import type { DemoRole } from './auth/demo-auth.ts'
 import type { Env } from './env.ts'
 
 /** What the demo says once it listens: what runs where, and commands that can be pasted into a shell. */
-export function welcome({ DATA_DIR, OFFLINE_DELAY: _, ...env }: Env, label: string, port: number): string {
-  const base = `http://${hostOf(env.HOST)}:${port}/api`
+export function welcome({ DATA_DIR, HOST, PORT }: Env, label: string, roles?: readonly DemoRole[]): string {
+  const base = `http://${addressOf(HOST, PORT)}/api`
+  const as = roles === undefined ? '' : ` -H "authorization: Bearer $USER_TOKEN"`
+  const question = { input: 'How do I resume a stream?', sessionId: 'first-steps' }
+  const next = { input: 'What did I ask you before? And what is 12 * (3+4)?', sessionId: 'first-steps' }
   return `
 The agent transport service is up.
 
   model   ${label}
   data    ${join(resolve(DATA_DIR), 'app.db')}
   base    ${base}
-
+  docs    ${base}/docs/
+${roles === undefined ? '' : introduce(roles)}
 Ask something about this service:
 
-  ${post(`${base}/agents/assistant/run`, { input: 'How do I resume a stream?', sessionId: 'first-steps' })}
+  ${post(`${base}/agents/assistant/run`, question)}${as}
 
 Ask in the same session, and see the answer as it is written:
 
-  ${post(`${base}/agents/assistant/stream`, { input: 'What did I ask you before? And what is 12 * (3+4)?', sessionId: 'first-steps' }, '-N')}
+  ${post(`${base}/agents/assistant/stream`, next, '-N')}${as}
+
+Send a file along:
+
+  curl -s ${base}/agents/assistant/run -F input='What is 6 * 7?' -F files=@README.md${as}
+
+Let an agent keep a note, and delete it: that waits for an approval.
+
+  ${post(`${base}/agents/notes/run`, { input: 'note: buy milk' })}${as}
+  ${post(`${base}/agents/notes/run`, { input: 'delete note 1' }, "-s -H 'prefer: respond-async'")}${as}
+  curl -s ${base}/approvals${as}
+  ${post(`${base}/approvals/$(${firstApproval(base, as)})`, { approved: true })}${as}
 
 See which agents there are, and the runs so far:
 
-  curl -s ${base}/agents
-  curl -s ${base}/runs
+  curl -s ${base}/agents${as}
+  curl -s ${base}/runs${as}
 
 Stop with Ctrl+C.
 `
 }
 
-// An address that means "every one" is no address to call.
-function hostOf(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return 'localhost'
-  return host.includes(':') ? `[${host}]` : host
+/** A request as a line for a shell. */
+export function post(url: string, body: object, flag = '-s'): string {
+  return `curl ${flag} ${url} -H 'content-type: application/json' -d '${JSON.stringify(body)}'`
 }
 
-function post(url: string, body: object, flag = '-s'): string {
-  return `curl ${flag} ${url} -H 'content-type: application/json' -d '${JSON.stringify(body)}'`
+function firstApproval(base: string, as: string): string {
+  return `curl -s ${base}/approvals${as} | sed -n 's/.*"approvalId":"\\([^"]*\\)".*/\\1/p'`
+}
+
+function introduce(roles: readonly DemoRole[]): string {
+  const tokens = roles.map(({ role, token }) => `  export ${role.toUpperCase()}_TOKEN=${token}`)
+  const rights = roles.map(({ role, may }) => `  ${role.padEnd(8)}may ${may}`)
+  return `
+Requests need a token. Paste these lines first; they are good for a day:
+
+${tokens.join('\n')}
+
+${rights.join('\n')}
+`
 }

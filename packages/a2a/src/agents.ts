@@ -1,26 +1,41 @@
-import { toRunnables, type NamedRunnables, type Registry, type Runnable } from '@svc/registry'
+import { toRunnables, type Exposed, type NamedRunnables, type Registry, type Runnable } from '@svc/registry'
 import { A2A_ERR_BAD_OPTION } from './errors.ts'
 
-/** What this surface shows, by name: the given runnables, or else the agents of the registry, looked up anew each time. */
-export interface Agents {
-  get(name: string): Runnable | undefined
-  list(): readonly Runnable[]
+/** What this surface shows, by name alone: messages name no kind. Looked up anew each time. */
+export interface Agents extends Pick<Exposed, 'get'> {
+  find(name: string): Runnable | undefined
+  all(): readonly Runnable[]
 }
 
-/** @throws A2A_ERR_BAD_OPTION */
+/** The given runnables, of any kind, or else the agents of the registry. @throws A2A_ERR_BAD_OPTION */
 export function createAgents(
   given: NamedRunnables | undefined,
   registry: Pick<Registry, 'get' | 'list'>
 ): Agents {
-  if (given === undefined)
-    return { get: (name) => registry.get('agent', name), list: () => registry.list('agent') }
+  const { find, all } = given === undefined ? agentsOf(registry) : named(requireRunnables(given))
+  return {
+    find,
+    all,
+    get(kind, name) {
+      const found = find(name)
+      return found?.kind === kind ? found : undefined
+    }
+  }
+}
+
+type ByName = Pick<Agents, 'find' | 'all'>
+
+function agentsOf(registry: Pick<Registry, 'get' | 'list'>): ByName {
+  return { find: (name) => registry.get('agent', name), all: () => registry.list('agent') }
+}
+
+function named(runnables: readonly Runnable[]): ByName {
   const byName = new Map<string, Runnable>()
-  for (const runnable of requireRunnables(given)) {
+  for (const runnable of runnables) {
     if (byName.has(runnable.name)) throw new A2A_ERR_BAD_OPTION(`agents: two are named "${runnable.name}"`)
     byName.set(runnable.name, runnable)
   }
-  const all = [...byName.values()]
-  return { get: (name) => byName.get(name), list: () => all }
+  return { find: (name) => byName.get(name), all: () => runnables }
 }
 
 function requireRunnables(given: NamedRunnables): Runnable[] {

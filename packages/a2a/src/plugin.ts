@@ -1,14 +1,8 @@
-import registryPlugin, {
-  ANONYMOUS,
-  decodeJson,
-  isPromise,
-  type Authorize,
-  type Principal
-} from '@svc/registry'
+import registryPlugin, { decodeJson, type Authorize } from '@svc/registry'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { createAgents } from './agents.ts'
-import { identify } from './auth/identify.ts'
+import { guard } from './auth/guard.ts'
 import type { Binding } from './bindings/binding.ts'
 import { answerRpc, codecOf, refuseRpc } from './bindings/json-rpc.ts'
 import { OpenStreams } from './bindings/open-streams.ts'
@@ -19,13 +13,6 @@ import { A2A_ERR_BAD_JSON } from './errors.ts'
 import { resolveOptions, type A2aOptions } from './options.ts'
 import { PushService } from './push/push-service.ts'
 import type { Surface } from './surface.ts'
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Who calls, on the routes of A2A. */
-    a2aPrincipal: Principal
-  }
-}
 
 type Settings = ReturnType<typeof resolveOptions>
 
@@ -45,7 +32,7 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
   // The scope is its own world: nothing in it changes the app.
   await app.register(async (scope) => {
     takeJson(scope, settings)
-    guard(scope, settings)
+    guard(scope, settings.authenticate)
     scope.setErrorHandler((err: FastifyError, request, reply) => refuse(err, binding, request, reply))
     scope.post(basePath || '/', (request, reply) => answerRpc(binding, request, reply))
     restRoutes(scope, basePath, binding)
@@ -69,11 +56,11 @@ function createSurface(app: FastifyInstance, settings: Settings): Surface {
   return {
     runs,
     tasks,
-    agents: exposed,
-    authorize,
+    exposed,
+    policy: { authorize },
     push: push === false ? undefined : new PushService(runs, tasks, push, app.log),
     extendCard: settings.extendedCard,
-    buildCard: (origin) => createCard(exposed.list(), url ?? origin + path, facts),
+    buildCard: (origin) => createCard(exposed.all(), url ?? origin + path, facts),
     heartbeat
   }
 }
@@ -96,28 +83,6 @@ function takeJson(scope: FastifyInstance, { bodyLimit, jsonDepth }: Settings): v
       return done(null, value)
     }
   )
-}
-
-// Before the body is read.
-function guard(scope: FastifyInstance, { authenticate }: Settings): void {
-  scope.decorateRequest('a2aPrincipal')
-  scope.addHook('onRequest', (request, _reply, done) => {
-    request.a2aPrincipal = ANONYMOUS
-    if (authenticate === undefined) return done()
-    try {
-      const found = identify(authenticate, request)
-      if (!isPromise(found)) {
-        request.a2aPrincipal = found
-        return done()
-      }
-      return void found.then((principal) => {
-        request.a2aPrincipal = principal
-        done()
-      }, done)
-    } catch (err) {
-      return done(err as Error)
-    }
-  })
 }
 
 function refuse(err: FastifyError, binding: Binding, request: FastifyRequest, reply: FastifyReply) {

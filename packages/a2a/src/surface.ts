@@ -7,8 +7,8 @@ import type { PushService } from './push/push-service.ts'
 export interface Surface {
   readonly runs: RunEngine
   readonly tasks: TaskStore
-  readonly agents: Agents
-  readonly authorize: Authorize
+  readonly exposed: Agents
+  readonly policy: { readonly authorize: Authorize }
   /** Undefined where push notifications are off. */
   readonly push: PushService | undefined
   readonly extendCard: ExtendCard | undefined

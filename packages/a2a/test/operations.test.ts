@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import type { ProtocolVersion } from '../src/model/agent-card.ts'
 import type { OperationName } from '../src/model/requests.ts'
 import { OPERATION_NAMES, OPERATIONS } from '../src/operations.ts'
@@ -114,7 +114,7 @@ t.test('every row of the table gives the same in both bindings and both versions
 })
 
 /** An app of its own, with a task to ask for. */
-async function prepare(t: Tap, name: OperationName) {
+async function prepare(t: Test, name: OperationName) {
   const waiting = createWaiting()
   const app = await buildApp(t, {
     runnables: [worker, waiting.runnable, asker],
@@ -137,7 +137,7 @@ async function prepare(t: Tap, name: OperationName) {
   return { app, waiting, asked: { taskId, agentName: name === 'send' ? 'asker' : 'worker' } }
 }
 
-function check(t: Tap, name: OperationName, way: Way, replies: unknown[]): void {
+function check(t: Test, name: OperationName, way: Way, replies: unknown[]): void {
   t.ok(replies.length > 0 && replies.every((reply) => reply !== undefined), `${way} answers`)
   if (way === 'rest 0.3') return
   const schema = way === 'rpc 0.3' ? LEGACY_RESULTS[name] : RESULTS[name]
@@ -154,5 +154,3 @@ function toComparable(name: OperationName, replies: unknown[], origin: string): 
   const { description, skills, version } = only!
   return { description, skills, version }
 }
-
-type Tap = Parameters<Parameters<typeof t.test>[1] & ((t: never) => unknown)>[0] & typeof t

@@ -1,10 +1,65 @@
-import registry from '@svc/registry'
-import type { FastifyInstance } from 'fastify'
+import registry, { createExposed, isAdmin, type Authorize } from '@svc/registry'
+import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
+import type { Server } from 'socket.io'
+import { authenticateSocket } from './authenticate-socket.ts'
+import { generateAsyncApi } from './async-api.ts'
+import type { GatewaySocket } from './connection.ts'
+import { Connections } from './connections.ts'
+import { GTW_ERR_BAD_OPTION } from './errors.ts'
+import { resolveOptions, type GatewayMiddleware, type GatewayOptions } from './options.ts'
+import { guardMiddleware } from './guard-middleware.ts'
+import { RunKeeper } from './run-keeper.ts'
+import { serveSocket } from './serve-socket.ts'
+import { breakOffAll, HIDDEN, openSocketServer } from './socket-server.ts'
 
-/** The Socket.IO entrance: it shares the app's run engine, and brings it along where it is not there yet. */
-async function gateway(app: FastifyInstance): Promise<void> {
+/** Agents, teams and workflows over Socket.IO: the run engine comes along where it is not there yet. */
+async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterOptions): Promise<void> {
+  const settings = resolveOptions(options)
+  const { authenticate, authorize = allowOwn, middleware, asyncApi, reconnectGrace } = settings
   if (!app.hasPlugin('@svc/registry')) await app.register(registry)
+
+  const exposed = createExposed(settings, settings.registry ?? app.registry, GTW_ERR_BAD_OPTION)
+  const policy = { authorize, hasAuthentication: authenticate !== undefined }
+  const keeper = new RunKeeper(reconnectGrace, app.log)
+  const surface = { runs: app.runs, exposed, policy, keeper, settings, log: app.log }
+  const connections = new Connections(surface)
+
+  const io = settings.io ?? (await openSocketServer(app, settings))
+  requireNoRecovery(io)
+  const namespace = io.of(settings.namespace)
+  const identify: GatewayMiddleware = async (socket: GatewaySocket, next) => {
+    connections.admit(socket)
+    socket.data.principal = await authenticateSocket(socket, settings)
+    next()
+  }
+  namespace.use(guardMiddleware(app.log, identify))
+  for (const each of middleware) namespace.use(guardMiddleware(app.log, each))
+  namespace.on('connection', (socket) => {
+    const connection = connections.open(socket as GatewaySocket)
+    serveSocket(surface, connection)
+  })
+
+  if (asyncApi !== undefined) {
+    const document = generateAsyncApi(options)
+    app.get(asyncApi.path, { schema: HIDDEN }, async () => document)
+  }
+  // After that of the engine, which ends the runs.
+  app.addHook('preClose', async () => {
+    await connections.close()
+    keeper.close()
+    // Those that never came into the namespace.
+    if (settings.io === undefined) breakOffAll(io)
+  })
+}
+
+const allowOwn: Authorize = ({ scopes }, action) => ({ allowed: action !== 'admin' || isAdmin(scopes) })
+
+// A recovered socket skips every middleware: whoever was locked out would be let in again.
+function requireNoRecovery(io: Server): void {
+  const { opts } = io as unknown as { opts?: { connectionStateRecovery?: unknown } }
+  if (opts?.connectionStateRecovery)
+    throw new GTW_ERR_BAD_OPTION('io: connectionStateRecovery lets sockets in without asking who they are')
 }
 
 export default fp(gateway, { name: '@svc/gateway', fastify: '5.x' })

@@ -1,20 +1,242 @@
-import gateway from '@svc/gateway'
-import registry from '@svc/registry'
-import Fastify from 'fastify'
+import dns from 'node:dns'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import gateway, {
+  type ClientToServerEvents,
+  type GatewayOptions,
+  type ServerToClientEvents
+} from '@svc/gateway'
+import registry, { createRegistry } from '@svc/registry'
+import { scriptedRunnable } from '@svc/registry/testing'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { Server } from 'socket.io'
+import { io, type Socket } from 'socket.io-client'
 import t from 'tap'
+import { buildGateway, echo, Inbox, textOf, untilDisconnected } from './helpers/build-gateway.ts'
+import { RawClient } from './helpers/raw-client.ts'
 
-t.test('the plugin brings the run engine along', async (t) => {
+const run = { name: 'echo', input: 'Hi' }
+
+t.test('the plugin brings the run engine along, or shares the one that is there', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(gateway)
   t.type(app.runs.start, 'function')
+
+  const other = Fastify()
+  t.teardown(() => other.close())
+  await other.register(registry)
+  const { runs } = other
+  await other.register(gateway)
+  t.equal(other.runs, runs)
 })
 
-t.test('the plugin shares the run engine that is there', async (t) => {
+t.test('an option that is unknown or bad is named', async (t) => {
+  const io = new Server()
+  const recovering = new Server({ connectionStateRecovery: {} })
+  const bad: [options: object, says: RegExp][] = [
+    [{ agent: [] }, /agent: Unexpected property/],
+    [{ namespace: 'x' }, /namespace/],
+    [{ path: 'x' }, /path/],
+    [{ authenticate: 'jwt' }, /authenticate/],
+    [{ limits: { runs: 0 } }, /limits\.runs/],
+    [{ limits: { other: 1 } }, /limits\.other/],
+    [{ reconnectGrace: -1 }, /reconnectGrace/],
+    [{ middleware: [5] }, /middleware/],
+    [{ asyncApi: { page: '/x' } }, /page/],
+    [{ agents: [{ kind: 'team', name: 'x', run: () => '' }] }, /agents: "x" is of kind team/],
+    [{ io, path: '/x' }, /path: it belongs/],
+    [{ io, cors: true }, /cors: it belongs/],
+    [{ io: recovering }, /connectionStateRecovery/]
+  ]
+  for (const [options, says] of bad) {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    const registering = registerOn(app, options)
+    await t.rejects(registering, { code: 'GTW_ERR_BAD_OPTION', message: says })
+  }
+})
+
+async function registerOn(app: FastifyInstance, options: object): Promise<void> {
+  await app.register(gateway, options as GatewayOptions)
+}
+
+t.test('named runnables come first, and registry: false shows them alone', async (t) => {
+  const shout = scriptedRunnable([{ type: 'text', text: 'HI' }], { name: 'echo' })
+  const { connect, registry: shared } = await buildGateway(t, {
+    options: { agents: { echo: shout }, registry: false }
+  })
+  shared.add(scriptedRunnable([], { name: 'other' }))
+  const client = await connect()
+  const inbox = new Inbox(client)
+  const { runId } = (await client.emitWithAck('agent.run', run)) as { runId: string }
+  t.equal(textOf(await inbox.untilEnd(runId)), 'HI')
+  t.match(await client.emitWithAck('agent.run', { ...run, name: 'other' }), {
+    code: 'GTW_ERR_UNKNOWN_RUNNABLE'
+  })
+})
+
+t.test('what is added after the start is there, until it is removed', async (t) => {
+  const { connect, registry: shared } = await buildGateway(t)
+  const client = await connect()
+  t.match(await client.emitWithAck('agent.run', run), { error: 'No agent "echo"' })
+  shared.add(echo)
+  t.match(await client.emitWithAck('agent.run', run), { runId: /./ })
+})
+
+t.test('middleware runs after the caller is known; what it throws refuses, and ends nothing', async (t) => {
+  const seen: unknown[] = []
+  const { connect } = await buildGateway(t, {
+    options: {
+      authenticate: () => ({ sub: 'ann', scopes: [] }),
+      middleware: [
+        (socket, next) => {
+          seen.push(socket.data.principal.sub)
+          next()
+        },
+        (socket, next) => {
+          const { how } = socket.handshake.auth
+          if (how === 'throw') throw new Error('inside')
+          next(how === 'next' ? new Error('not you') : undefined)
+        },
+        async (socket, next) => {
+          await wait(1)
+          if (socket.handshake.auth['how'] === 'reject') throw new Error('inside')
+          next()
+        }
+      ]
+    }
+  })
+  await connect()
+  t.strictSame(seen, ['ann'])
+  const failed = { message: 'Internal Server Error', data: { code: 'GTW_ERR_INTERNAL' } } as object as Error
+  await t.rejects(connect({ auth: { how: 'throw' } }), failed)
+  await t.rejects(connect({ auth: { how: 'reject' } }), failed)
+  await t.rejects(connect({ auth: { how: 'next' } }), { message: 'not you' })
+})
+
+t.test('an app may have its own server, its own namespaces, and its own events on ours', async (t) => {
+  const { app, connect, origin } = await buildGateway(t, {
+    runnables: [echo],
+    options: { namespace: '/agents' },
+    before: (app) =>
+      void app.addHook('onReady', async () => void app.io.of('/agents').on('connection', listen))
+  })
+  function listen(socket: {
+    on(name: string, listener: (value: string, ack: (value: string) => void) => void): void
+  }) {
+    socket.on('ping me', (value, ack) => ack(value))
+  }
+  app.io.on('connection', (socket) => socket.emit('hello', 'there'))
+  const own = io(origin, { forceNew: true })
+  t.teardown(() => own.disconnect())
+  t.strictSame(await new Promise((resolve) => own.on('hello', resolve)), 'there')
+
+  const client = await connect()
+  t.match(await client.emitWithAck('agent.run', run), { runId: /./ })
+  t.equal(await (client as never as Socket).emitWithAck('ping me', 'x'), 'x')
+})
+
+t.test('two gateways on one server', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
-  await app.register(registry)
-  const { runs } = app
-  await app.register(gateway)
-  t.equal(app.runs, runs)
+  await app.register(gateway, { namespace: '/a', registry: false, agents: [echo] })
+  await app.register(gateway, { namespace: '/b', registry: false, io: app.io })
+  const origin = await app.listen({ port: 0, host: '127.0.0.1' })
+  for (const [namespace, answer] of [
+    ['/a', { runId: /./ }],
+    ['/b', { code: 'GTW_ERR_UNKNOWN_RUNNABLE' }]
+  ] as const) {
+    const client: Socket<ServerToClientEvents, ClientToServerEvents> = io(origin + namespace, {
+      forceNew: true
+    })
+    t.teardown(() => client.disconnect())
+    t.match(await client.emitWithAck('agent.run', run), answer)
+  }
+})
+
+t.test('both addresses of localhost are served, over both transports', async (t) => {
+  // As a machine answers that has two.
+  const { lookup } = dns
+  const both = [
+    { address: '127.0.0.1', family: 4 },
+    { address: '127.0.0.2', family: 4 }
+  ]
+  t.teardown(() => void (dns.lookup = lookup))
+  dns.lookup = ((host: string, options: { all?: boolean }, done: (err: null, found: unknown) => void) =>
+    host === 'localhost' ? done(null, both) : lookup(host, options as object, done as never)) as typeof lookup
+  const app = Fastify({ forceCloseConnections: true })
+  t.teardown(() => app.close())
+  await app.register(registry, { registry: createRegistry() })
+  await app.register(gateway, { agents: [echo] })
+  await app.listen({ port: 0, host: 'localhost' })
+  t.equal(app.addresses().length, 2)
+  for (const { address, family, port } of app.addresses() as AddressInfo[])
+    for (const transport of ['websocket', 'polling']) {
+      const host = family === 'IPv6' ? `[${address}]` : address
+      const client: Socket<ServerToClientEvents, ClientToServerEvents> = io(`http://${host}:${port}`, {
+        transports: [transport],
+        forceNew: true,
+        reconnection: false
+      })
+      t.teardown(() => client.disconnect())
+      client.once('connect_error', (err) => t.fail(`${host} ${transport}: ${err.message}`))
+      t.match(
+        await client.timeout(2_000).emitWithAck('agent.run', run),
+        { runId: /./ },
+        `${host} ${transport}`
+      )
+    }
+})
+
+t.test('closing: runs under way end, their sockets are told, and then all are disconnected', async (t) => {
+  const finishing = scriptedRunnable(
+    [{ type: 'text', text: 'begun' }, 150, { type: 'text', text: ' done' }],
+    {
+      name: 'finishing'
+    }
+  )
+  const endless = scriptedRunnable([{ type: 'text', text: 'begun' }, 60_000], { name: 'endless' })
+  const { app, connect } = await buildGateway(t, {
+    runnables: [finishing, endless],
+    engine: { drainTimeout: 400 }
+  })
+  const [client, idle] = [await connect(), await connect({ transports: ['polling'] })]
+  const inbox = new Inbox(client)
+  const start = (name: string) =>
+    client.emitWithAck('agent.run', { name, input: 'Go' }) as Promise<{ runId: string }>
+  const [first, second] = [await start('finishing'), await start('endless')]
+  const gone = Promise.all([untilDisconnected(client), untilDisconnected(idle)])
+  const closing = app.close()
+  await wait(50)
+  t.match(await client.emitWithAck('agent.run', { name: 'endless', input: 'Go' }), {
+    code: 'RUN_ERR_DRAINING'
+  })
+  await closing
+  t.strictSame(await gone, ['io server disconnect', 'io server disconnect'])
+  t.equal(textOf(inbox.of(first.runId)), 'begun done')
+  t.match(inbox.of(first.runId).at(-1), { event: 'agent.done' })
+  t.match(inbox.of(second.runId).at(-1), { event: 'agent.error', code: 'RUN_ERR_INTERRUPTED' })
+})
+
+t.test('closing does not wait for clients that do not listen, or that never came in', async (t) => {
+  const talkative = scriptedRunnable(
+    Array.from({ length: 2_000 }, () => ({ type: 'text', text: 'x'.repeat(10_000) }) as const),
+    { name: 'talkative' }
+  )
+  const { app, origin } = await buildGateway(t, { runnables: [talkative] })
+  const deaf = await RawClient.connect(origin)
+  deaf.ws.pause()
+  deaf.send('420["agent.run",{"name":"talkative","input":"Go"}]')
+  const outside = new RawClient(origin)
+  await once(outside.ws, 'open')
+  outside.ws.pause()
+  await wait(300)
+  const before = performance.now()
+  await app.close()
+  const took = performance.now() - before
+  t.ok(took < 4_000, `${Math.round(took)} ms`)
+  deaf.end()
+  outside.end()
 })

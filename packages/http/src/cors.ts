@@ -21,7 +21,7 @@ const EXPOSED_HEADERS = [
  */
 export async function allowOrigins(scope: HttpScope, given: true | FastifyCorsOptions): Promise<void> {
   const options = given === true ? {} : given
-  if (options.credentials === true && takesEveryOrigin(options.origin))
+  if (await isOpenWithCredentials(options))
     throw new HTTP_ERR_BAD_OPTION(
       'cors: every origin together with credentials lets any page act for its visitor'
     )
@@ -32,10 +32,51 @@ export async function allowOrigins(scope: HttpScope, given: true | FastifyCorsOp
   })
 }
 
-function takesEveryOrigin(origin: FastifyCorsOptions['origin']): boolean {
-  if (origin === undefined || origin === true || origin === '*') return true
-  if (origin instanceof RegExp) return origin.test('https://a-page-of-nobody.invalid')
-  return (
-    Array.isArray(origin) && origin.some((each) => takesEveryOrigin(each as FastifyCorsOptions['origin']))
-  )
+// Pages of anyone; `null` is that of a sandboxed frame, which any page may have.
+const STRANGERS = ['https://a-page-of-nobody.invalid', 'http://a-page-of-nobody.invalid:8080', 'null']
+/** Milliseconds that a function of the options has to tell. */
+const PATIENCE = 1_000
+
+type Origin = FastifyCorsOptions['origin']
+
+async function isOpenWithCredentials({ delegator, ...options }: FastifyCorsOptions): Promise<boolean> {
+  if (delegator === undefined && options.credentials !== true) return false
+  for (const stranger of STRANGERS) {
+    const request = { method: 'GET', url: '/', headers: { origin: stranger } }
+    const chosen = delegator && (await ask<FastifyCorsOptions>(delegator, request))
+    const { credentials, origin } = { ...options, ...chosen }
+    if (credentials === true && (await takes(origin, stranger))) return true
+  }
+  return false
+}
+
+async function takes(origin: Origin | undefined, stranger: string): Promise<boolean> {
+  if (origin === undefined || origin === true || origin === '*' || origin === stranger) return true
+  // A copy, as a test may move on within it.
+  if (origin instanceof RegExp) return new RegExp(origin).test(stranger)
+  if (Array.isArray(origin)) {
+    for (const each of origin) if (await takes(each, stranger)) return true
+    return false
+  }
+  if (typeof origin !== 'function') return false
+  const answer = await ask<Origin>(origin, stranger)
+  return answer !== undefined && takes(answer, stranger)
+}
+
+/** Calls a function that answers by a callback or a promise; what it throws, or does not tell in time, is no answer. */
+async function ask<T>(fn: unknown, about: unknown): Promise<T | undefined> {
+  const call = fn as (about: unknown, done: (err: unknown, answer?: T) => void) => T | Promise<T> | undefined
+  return new Promise<T | undefined>((resolve) => {
+    const timer = setTimeout(resolve, PATIENCE, undefined)
+    const settle = (answer?: T) => {
+      clearTimeout(timer)
+      resolve(answer)
+    }
+    try {
+      const promised = call(about, (err, answer) => settle(err ? undefined : answer))
+      if (promised instanceof Promise) promised.then(settle, () => settle())
+    } catch {
+      settle()
+    }
+  })
 }

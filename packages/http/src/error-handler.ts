@@ -2,11 +2,14 @@ import { STATUS_CODES } from 'node:http'
 import { toLoggable } from '@svc/registry'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { HTTP_ERR_ROUTE_NOT_FOUND } from './errors.ts'
+import { acceptsProblem, PROBLEM } from './accepts-problem.ts'
+import type { AllowedMethods } from './allowed-methods.ts'
+import { HTTP_ERR_METHOD_NOT_ALLOWED, HTTP_ERR_ROUTE_NOT_FOUND } from './errors.ts'
 import type { ErrorBody, Problem } from './schemas/error-body.ts'
 import { toFault, type Fault } from './to-fault.ts'
 
-const PROBLEM = 'application/problem+json'
+// That the service takes no more runs is no failure of it.
+const REFUSALS = new Set(['RUN_ERR_OVERLOADED', 'RUN_ERR_DRAINING'])
 
 /**
  * Logs what was thrown, once, without anything that a client sent, and answers it in the one shape. As
@@ -15,14 +18,25 @@ const PROBLEM = 'application/problem+json'
 export function handleError(err: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const fault = toFault(err)
   const { statusCode, code } = fault
-  if (statusCode >= 500) request.log.error({ code, err: toLoggable(err) }, 'request failed')
+  if (REFUSALS.has(code)) request.log.warn({ code, statusCode }, 'request refused')
+  else if (statusCode >= 500) request.log.error({ code, err: toLoggable(err) }, 'request failed')
   else request.log.info({ code, statusCode }, 'request refused')
   sendFault(fault, request, reply)
 }
 
 /** Answers a request that matches no route. */
-export function handleNotFound(request: FastifyRequest, reply: FastifyReply): void {
+function handleNotFound(request: FastifyRequest, reply: FastifyReply): void {
   handleError(new HTTP_ERR_ROUTE_NOT_FOUND(request.method), request, reply)
+}
+
+/** The same for a scope whose routes are known: a path that takes other methods is told apart. */
+export function createNotFoundHandler(allowed: AllowedMethods) {
+  return (request: FastifyRequest, reply: FastifyReply): void => {
+    const methods = allowed.of(request.url)
+    if (methods.length === 0) return handleNotFound(request, reply)
+    reply.header('allow', methods.join(', '))
+    handleError(new HTTP_ERR_METHOD_NOT_ALLOWED(request.method), request, reply)
+  }
 }
 
 /** The plugin `errorHandler`: the one shape for an app's other routes too, and for paths that match none. */
@@ -43,12 +57,13 @@ function sendFault(fault: Fault, request: FastifyRequest, reply: FastifyReply): 
   const { statusCode, retryAfter, challenge } = fault
   if (retryAfter !== undefined) reply.header('retry-after', Math.ceil(retryAfter))
   if (challenge !== undefined) reply.header('www-authenticate', challenge)
-  const wantsProblem = request.headers.accept?.includes(PROBLEM) === true
+  const wantsProblem = acceptsProblem(request.headers.accept)
   reply.code(statusCode).type(wantsProblem ? PROBLEM : 'application/json; charset=utf-8')
   void reply.send(wantsProblem ? toProblem(fault, request.id) : toErrorBody(fault, request.id))
 }
 
-function toErrorBody({ statusCode, code, message, errors }: Fault, requestId: string): ErrorBody {
+/** The body of an error. */
+export function toErrorBody({ statusCode, code, message, errors }: Fault, requestId: string): ErrorBody {
   return { statusCode, code, error: titleOf(statusCode), message, requestId, ...(errors && { errors }) }
 }
 

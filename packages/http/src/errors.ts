@@ -74,6 +74,18 @@ export const HTTP_ERR_UPLOAD_TOO_LARGE = createError<[string]>(
   'Upload refused: %s',
   413
 )
+/** There is such a path, but not for this method; `Allow` has those that it takes. */
+export const HTTP_ERR_METHOD_NOT_ALLOWED = createError<[string]>(
+  'HTTP_ERR_METHOD_NOT_ALLOWED',
+  'This path does not take %s',
+  405
+)
+/** The request did not arrive in time. */
+export const HTTP_ERR_REQUEST_TIMEOUT = createError(
+  'HTTP_ERR_REQUEST_TIMEOUT',
+  'The request did not arrive in time',
+  408
+)
 /** A name in the path is longer than the app's router takes. */
 export const HTTP_ERR_URL_TOO_LONG = createError(
   'HTTP_ERR_URL_TOO_LONG',
@@ -86,10 +98,22 @@ export const HTTP_ERR_UNSUPPORTED_MEDIA_TYPE = createError(
   'The media type of the body is not taken',
   415
 )
+/** The body is compressed, or in another charset than UTF-8. */
+export const HTTP_ERR_UNSUPPORTED_ENCODING = createError<[string]>(
+  'HTTP_ERR_UNSUPPORTED_ENCODING',
+  'The body is not taken: %s',
+  415
+)
 /** The type of a file is not permitted, or its content is of another type than it is said to be. */
 export const HTTP_ERR_UPLOAD_TYPE = createError<[string]>('HTTP_ERR_UPLOAD_TYPE', 'Upload refused: %s', 415)
 /** The caller came too often. */
 export const HTTP_ERR_RATE_LIMITED = createError('HTTP_ERR_RATE_LIMITED', 'Too many requests', 429)
+/** The headers are larger than the server takes. */
+export const HTTP_ERR_HEADERS_TOO_LARGE = createError(
+  'HTTP_ERR_HEADERS_TOO_LARGE',
+  'The headers are too large',
+  431
+)
 /** The client went away before its answer was complete; only the log says so. */
 export const HTTP_ERR_CLIENT_CLOSED = createError('HTTP_ERR_CLIENT_CLOSED', 'The client went away', 499)
 /** Something of ours failed; the log says what. */

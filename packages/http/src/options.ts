@@ -1,9 +1,12 @@
 import { Type, type Static } from '@sinclair/typebox'
 import {
+  DEFAULT_PROVIDER_KEY_HEADERS,
+  OnDisconnectSchema,
   requireOptions,
   type Authenticate,
   type Authorize,
   type NamedRunnables,
+  type OnDisconnect,
   type Registry
 } from '@svc/registry'
 import type { onRequestHookHandler, preHandlerHookHandler, RegisterOptions } from 'fastify'
@@ -13,8 +16,6 @@ import { JwtOptionsSchema } from './auth/jwt-options.ts'
 import { RbacOptionsSchema } from './auth/rbac-options.ts'
 import { HTTP_ERR_BAD_OPTION } from './errors.ts'
 import { resolveSwagger, type SwaggerOptions } from './openapi/swagger-options.ts'
-import { DEFAULT_PROVIDER_KEY_HEADERS } from './provider-keys.ts'
-import { OnDisconnectSchema, type OnDisconnect } from './schemas/run-body.ts'
 import { FileUploadOptionsSchema, resolveUploadLimits } from './uploads/file-upload-options.ts'
 
 /** Hooks that run before every route of the plugin. */

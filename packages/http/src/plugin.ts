@@ -1,14 +1,15 @@
-import registryPlugin from '@svc/registry'
+import registryPlugin, { createExposed } from '@svc/registry'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
+import { learnMethods } from './allowed-methods.ts'
 import { createPolicy } from './auth/policy.ts'
 import { requireAccess } from './auth/require-access.ts'
 import { allowOrigins } from './cors.ts'
-import { handleError, handleNotFound } from './error-handler.ts'
-import { createExposed } from './exposed.ts'
+import { createNotFoundHandler, handleError } from './error-handler.ts'
 import { OpenReplies } from './open-replies.ts'
 import { createOpenApi } from './openapi/open-api.ts'
 import { docsRoutes } from './openapi/docs-routes.ts'
+import { HTTP_ERR_BAD_OPTION } from './errors.ts'
 import { resolveOptions, type HttpMiddleware, type HttpOptions } from './options.ts'
 import { limitRate } from './rate-limit.ts'
 import { adminRoutes } from './routes/admin.ts'
@@ -19,6 +20,7 @@ import { runRoutes } from './routes/run.ts'
 import { runsRoutes } from './routes/runs.ts'
 import { streamRoutes } from './routes/stream.ts'
 import { createJsonParser } from './safe-json.ts'
+import { requireStrict } from './strict-requests.ts'
 import type { HttpScope, TypeBoxTypeProvider } from './type-provider.ts'
 import { takeRunForms } from './uploads/take-run-forms.ts'
 import { compileValidator, formatValidationErrors } from './validator.ts'
@@ -31,7 +33,7 @@ async function http(app: FastifyInstance, options: HttpOptions & RegisterOptions
   if (!app.hasPlugin('@svc/registry')) await app.register(registryPlugin)
 
   const registry = settings.registry ?? app.registry
-  const exposed = createExposed(settings, registry)
+  const exposed = createExposed(settings, registry, HTTP_ERR_BAD_OPTION)
   const policy = await createPolicy(settings)
   const uploads = uploadLimits !== undefined
   const source = { exposed, registry, schemes: policy.schemes, uploads }
@@ -42,8 +44,6 @@ async function http(app: FastifyInstance, options: HttpOptions & RegisterOptions
   await app.register(async (plain) => {
     const scope = plain.withTypeProvider<TypeBoxTypeProvider>()
     scope.setErrorHandler(handleError)
-    // Without a prefix, paths that match nothing are the app's.
-    if (scope.prefix !== app.prefix) scope.setNotFoundHandler(handleNotFound)
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser(
       'application/json',
@@ -55,7 +55,10 @@ async function http(app: FastifyInstance, options: HttpOptions & RegisterOptions
     scope.setSerializerCompiler(() => JSON.stringify)
 
     if (cors) await allowOrigins(scope, cors)
+    // Without a prefix, paths that match nothing are the app's.
+    if (scope.prefix !== app.prefix) scope.setNotFoundHandler(createNotFoundHandler(learnMethods(scope)))
     requireAccess(scope, policy)
+    requireStrict(scope)
     if (rateLimit) await limitRate(scope, rateLimit)
     for (const each of middleware) addMiddleware(scope, each)
 

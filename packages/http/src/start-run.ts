@@ -1,13 +1,14 @@
-import { isPromise, type Run, type RunnableKind } from '@svc/registry'
+import { isPromise, ProviderKeys, type Run, type RunBody, type RunnableKind } from '@svc/registry'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { HTTP_ERR_FOREIGN_USER, HTTP_ERR_UNKNOWN_RUNNABLE } from './errors.ts'
-import { ProviderKeys } from './provider-keys.ts'
-import type { RunBody } from './schemas/run-body.ts'
 import { readStartKey } from './start-key.ts'
 import type { Surface } from './surface.ts'
 
 /** A request for a run, validated. */
-export type RunRequest = Pick<FastifyRequest, 'principal' | 'log' | 'headers' | 'url' | 'uploads'> & {
+export type RunRequest = Pick<
+  FastifyRequest,
+  'principal' | 'log' | 'headers' | 'routeOptions' | 'uploads'
+> & {
   params: { name: string }
   body: RunBody
 }
@@ -20,7 +21,7 @@ export type RunRequest = Pick<FastifyRequest, 'principal' | 'log' | 'headers' | 
 export async function startRun(
   { runs, exposed, policy, providerKeyHeaders }: Surface,
   kind: RunnableKind,
-  { params, body, principal, log, headers, url, uploads }: RunRequest,
+  { params, body, principal, log, headers, routeOptions, uploads }: RunRequest,
   reply: FastifyReply
 ): Promise<Run> {
   const runnable = exposed.get(kind, params.name)
@@ -30,12 +31,14 @@ export async function startRun(
   if (userId !== undefined && !policy.allowsUser(principal, userId)) throw new HTTP_ERR_FOREIGN_USER()
 
   const keys = new ProviderKeys(headers, apiKey, providerKeyHeaders)
-  const startKey = readStartKey(headers['idempotency-key'], pathOf(url), asked, uploads?.files)
+  // Not the URL: the same may be spelled in many ways.
+  const route = `${routeOptions.url} ${params.name}`
+  const startKey = readStartKey(headers['idempotency-key'], route, asked, uploads?.files)
   const run = await runs.start(runnable, input, {
     sessionId,
     userId,
     principal,
-    log,
+    log: keys.redact(log),
     apiKey: (provider) => keys.find(provider),
     authorize: policy.authorize,
     startKey: isPromise(startKey) ? await startKey : startKey
@@ -56,8 +59,4 @@ export function tieToClient(
 ): void {
   const cancels = (body.onDisconnect ?? onDisconnect) === 'cancel' && !run.replayed
   replies.add(reply, cancels ? run : undefined)
-}
-
-function pathOf(url: string): string {
-  return url.split('?', 1)[0]!
 }

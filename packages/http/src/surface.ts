@@ -1,8 +1,6 @@
-import type { RunEngine } from '@svc/registry'
+import type { Exposed, OnDisconnect, RunEngine } from '@svc/registry'
 import type { Policy } from './auth/policy.ts'
-import type { Exposed } from './exposed.ts'
 import type { OpenReplies } from './open-replies.ts'
-import type { OnDisconnect } from './schemas/run-body.ts'
 
 /** What the routes share. */
 export interface Surface {

@@ -24,6 +24,9 @@ export interface Fault {
   challenge?: string
 }
 
+// Seconds after which to come again, where the error does not say.
+const RETRY_AFTER = 5
+
 // What Fastify itself finds wrong with a request.
 const FASTIFY_FAULTS = new Map<string, Fault>(
   Object.entries({
@@ -42,8 +45,13 @@ const FASTIFY_FAULTS = new Map<string, Fault>(
  */
 export function toFault(err: unknown): Fault {
   const thrown = asRecord(err)
-  const known = FASTIFY_FAULTS.get(String(thrown['code']))
-  if (known !== undefined) return known
+  const fault = FASTIFY_FAULTS.get(String(thrown['code'])) ?? readFault(err, thrown)
+  const { statusCode, retryAfter } = fault
+  const isTemporary = statusCode === 429 || statusCode === 503
+  return isTemporary && retryAfter === undefined ? { ...fault, retryAfter: RETRY_AFTER } : fault
+}
+
+function readFault(err: unknown, thrown: Record<string, unknown>): Fault {
   const { code, message, statusCode, retryAfter } = toStoredError(err)
   if (code === thrown['code']) {
     const errors = thrown['errors'] as ErrorBody['errors']

@@ -3,14 +3,50 @@ import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastif
 import { HTTP_ERR_VALIDATION } from './errors.ts'
 import type { ErrorBody } from './schemas/error-body.ts'
 
-const build = AjvCompiler()
-const shared = { removeAdditional: false, allErrors: false } as const
-const strict = build({}, { customOptions: { ...shared, coerceTypes: false, useDefaults: false } })
-const lenient = build({}, { customOptions: { ...shared, coerceTypes: true, useDefaults: true } })
+/** What a client is told at most. */
+const MAX_FAULTS = 20
+/** Of a key that it sent, in characters. */
+const MAX_KEY_LENGTH = 100
+/** With more properties than this, only the first fault is looked for. */
+const MANY = 100
 
-/** Compiles the schemas of routes: bodies must fit as they are, the text of queries may become numbers. */
-export const compileValidator: FastifySchemaCompiler<object> = ({ schema, httpPart }) =>
-  (httpPart === 'body' ? strict : lenient)({ schema })
+const build = AjvCompiler()
+const strict = { removeAdditional: false, coerceTypes: false, useDefaults: true } as const
+const toFindFirst = build({}, { customOptions: { ...strict, allErrors: false } })
+const toFindAll = build({}, { customOptions: { ...strict, allErrors: true } })
+
+/** Compiles the schemas of routes: everything must fit as it is, but for whole numbers in queries, which are text. */
+export const compileValidator: FastifySchemaCompiler<object> = ({ schema, httpPart }) => {
+  const [findFirst, findAll] = [toFindFirst({ schema }), toFindAll({ schema })] as [Validate, Validate]
+  const numbers = httpPart === 'querystring' ? integersOf(schema) : []
+  const validate: Validate = (data) => {
+    if (numbers.length > 0) toNumbers(data as Record<string, unknown>, numbers)
+    const find = isLarge(data) ? findFirst : findAll
+    const fits = find(data)
+    validate.errors = find.errors ?? null
+    return fits
+  }
+  return validate
+}
+
+type Validate = ((data: unknown) => boolean) & { errors?: FastifySchemaValidationError[] | null }
+
+function isLarge(data: unknown): boolean {
+  return typeof data === 'object' && data !== null && Object.keys(data).length > MANY
+}
+
+function integersOf(schema: object): string[] {
+  const { properties = {} } = schema as { properties?: Record<string, { type?: string }> }
+  return Object.keys(properties).filter((name) => properties[name]?.type === 'integer')
+}
+
+// Only what is written as a number is one: `0x10`, `1e2` and ` 5` stay text.
+function toNumbers(query: Record<string, unknown>, names: readonly string[]): void {
+  for (const name of names) {
+    const text = query[name]
+    if (typeof text === 'string' && /^(?:0|-?[1-9]\d{0,14})$/.test(text)) query[name] = Number(text)
+  }
+}
 
 type FieldErrors = NonNullable<ErrorBody['errors']>
 
@@ -24,9 +60,14 @@ export function formatValidationErrors(found: FastifySchemaValidationError[], pa
 // Of a choice of literals Ajv tells every one that did not match, and then that none did: that is one error.
 function toFieldErrors(found: FastifySchemaValidationError[], part: string): FieldErrors {
   const choices = new Set(found.filter(({ keyword }) => keyword === 'anyOf').map((each) => each.instancePath))
-  return found
-    .filter(({ keyword, instancePath }) => keyword === 'anyOf' || !choices.has(instancePath))
-    .map((each) => toFieldError(each, part, found))
+  const faults = new Map<string, FieldErrors[number]>()
+  for (const each of found) {
+    if (each.keyword !== 'anyOf' && choices.has(each.instancePath)) continue
+    const fault = toFieldError(each, part, found)
+    if (!faults.has(fault.path)) faults.set(fault.path, fault)
+    if (faults.size === MAX_FAULTS) break
+  }
+  return [...faults.values()]
 }
 
 function toFieldError(
@@ -39,7 +80,7 @@ function toFieldError(
     case 'required':
       return { path: `${path}/${String(params['missingProperty'])}`, message: 'is required' }
     case 'additionalProperties':
-      return { path: `${path}/${String(params['additionalProperty'])}`, message: 'is not known' }
+      return { path: `${path}/${cut(String(params['additionalProperty']))}`, message: 'is not known' }
     case 'anyOf': {
       const allowed = found.filter((each) => each.keyword === 'const' && each.instancePath === instancePath)
       return {
@@ -50,4 +91,8 @@ function toFieldError(
     default:
       return { path, message }
   }
+}
+
+function cut(key: string): string {
+  return key.length > MAX_KEY_LENGTH ? `${key.slice(0, MAX_KEY_LENGTH)}…` : key
 }

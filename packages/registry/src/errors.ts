@@ -14,6 +14,12 @@ export const REG_ERR_NAME_TAKEN = createError<[string, string]>(
 )
 /** An option that is unknown or has a bad value. */
 export const REG_ERR_BAD_OPTION = createError<[string]>('REG_ERR_BAD_OPTION', 'Bad option: %s', 500)
+/** This Node is older than what the packages need. */
+export const REG_ERR_OLD_NODE = createError<[string, string]>(
+  'REG_ERR_OLD_NODE',
+  'Node %s or newer is needed, this is %s',
+  500
+)
 /** A cursor that no page gave. */
 export const REG_ERR_BAD_CURSOR = createError(
   'REG_ERR_BAD_CURSOR',

@@ -55,7 +55,15 @@ export const EngineOptionsSchema = Type.Object(
         maximum: 2_147_483_647,
         description: 'Milliseconds that close() waits for runs; default 10,000'
       })
-    )
+    ),
+    resumeTimeout: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 2_147_483_647,
+        description: 'Milliseconds that a run which a restart left waits for its runnable; default 300,000'
+      })
+    ),
+    authorize: Type.Optional(Type.Function([], Type.Unknown()))
   },
   { additionalProperties: false }
 )
@@ -63,7 +71,14 @@ export const EngineOptionsSchema = Type.Object(
 export const PluginOptionsSchema = Type.Composite(
   [
     Type.Object({ registry: Type.Optional(port) }),
-    Type.Pick(EngineOptionsSchema, ['stores', 'limits', 'retention', 'drainTimeout'])
+    Type.Pick(EngineOptionsSchema, [
+      'stores',
+      'limits',
+      'retention',
+      'drainTimeout',
+      'resumeTimeout',
+      'authorize'
+    ])
   ],
   { additionalProperties: false }
 )

@@ -2,7 +2,10 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { EventBus } from './events/event-bus.ts'
 import { PluginOptionsSchema, requireOptions, type EngineLimits, type RetentionOptions } from './options.ts'
+import type { Authorize } from './contract/principal.ts'
+import type { Runnable } from './contract/runnable.ts'
 import { globalRegistry, type Registry } from './registry.ts'
+import { requireNode } from './require-node.ts'
 import { createRunEngine } from './runs/create-run-engine.ts'
 import type { RunEngine } from './runs/run-engine.ts'
 import type { Stores } from './stores/stores.ts'
@@ -20,6 +23,10 @@ export interface RegistryPluginOptions {
    * `pluginTimeout` where that is shorter. Fastify gives up on closing after `pluginTimeout`.
    */
   drainTimeout?: number
+  /** Milliseconds that a run which a restart left waits for its runnable to be registered; default 300,000. */
+  resumeTimeout?: number
+  /** The policy of runs that go on after a restart, where they had one; without it they may reach nothing. */
+  authorize?: Authorize
 }
 
 declare module 'fastify' {
@@ -32,12 +39,15 @@ declare module 'fastify' {
 
 /** The registry and the run engine of an app: `fastify.registry`, `fastify.runs`, `fastify.events`. */
 async function registryPlugin(app: FastifyInstance, options: RegistryPluginOptions): Promise<void> {
+  requireNode()
   requireOptions(PluginOptionsSchema, withoutPrefix(options))
-  const { registry = globalRegistry, stores = storesOf(app), limits, retention, drainTimeout } = options
+  const { registry = globalRegistry, stores = storesOf(app), drainTimeout, ...rest } = options
   const runs = createRunEngine({
     stores,
-    limits,
-    retention,
+    limits: rest.limits,
+    retention: rest.retention,
+    resumeTimeout: rest.resumeTimeout,
+    authorize: rest.authorize,
     drainTimeout: drainTimeout ?? drainTimeoutOf(app),
     log: app.log
   })
@@ -45,11 +55,24 @@ async function registryPlugin(app: FastifyInstance, options: RegistryPluginOptio
   app.decorate('registry', registry)
   app.decorate('runs', runs)
   app.decorate('events', runs.events)
+  let unsubscribe: (() => void) | undefined
   app.addHook('onReady', async () => {
     const interrupted = await runs.recover()
     if (interrupted > 0) app.log.warn({ interrupted }, 'runs that a restart interrupted are ended')
+    for (const runnable of registry.list()) await resume(runnable)
+    unsubscribe = registry.on('change', ({ type, runnable }) =>
+      type === 'remove' ? undefined : resume(runnable)
+    )
   })
-  app.addHook('preClose', () => runs.close())
+  app.addHook('preClose', () => {
+    unsubscribe?.()
+    return runs.close()
+  })
+
+  async function resume(runnable: Runnable): Promise<void> {
+    const resumed = await runs.resume(runnable)
+    if (resumed > 0) app.log.info({ resumed, name: runnable.name }, 'runs that a restart interrupted go on')
+  }
 }
 
 // What Fastify itself puts among a plugin's options.

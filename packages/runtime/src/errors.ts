@@ -28,10 +28,10 @@ export const RUN_ERR_MODEL_REFUSED = createError(
   'The model provider refused the call',
   502
 )
-/** The model provider answered 401 or 403. */
+/** The model provider answered 401 or 403, or its package found no key to send. */
 export const RUN_ERR_MODEL_AUTH = createError(
   'RUN_ERR_MODEL_AUTH',
-  'The model provider refused the credentials',
+  'The model provider got no credentials, or refused them',
   502
 )
 /** The stream of the model broke off after its first token, or ended without saying why. */

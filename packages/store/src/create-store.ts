@@ -9,7 +9,11 @@ import { createRunStore } from './run-store.ts'
 import { createSessionStore } from './session-store.ts'
 import { createNodeSqliteDialect } from './sqlite/node-sqlite-dialect.ts'
 import { openDatabase } from './sqlite/open-database.ts'
+import { freePages } from './sqlite/free-pages.ts'
 import { createStreamLog } from './stream-log.ts'
+import { createSweep } from './create-sweep.ts'
+import { sweepRuns } from './sweep-runs.ts'
+import { sweepSessions } from './sweep-sessions.ts'
 import type { Tables } from './tables.ts'
 import { createTaskStore } from './task-store.ts'
 
@@ -21,19 +25,30 @@ export interface Store extends Stores {
   close(): Promise<void>
 }
 
-/** Opens a database and brings it up to date. @throws STO_ERR_BAD_OPTION, STO_ERR_OPEN */
+/** Opens a database and brings it up to date. @throws STO_ERR_BAD_OPTION, STO_ERR_OPEN, STO_ERR_IN_USE */
 export async function createStore(options: StoreOptions = {}): Promise<Store> {
-  const { maxAge, maxRuns, ...where } = resolveOptions(options)
-  const db = new Kysely<Tables>({ dialect: createNodeSqliteDialect(openDatabase(where)) })
-  await migrate(db as unknown as Kysely<never>)
+  const { retention, ...where } = resolveOptions(options)
+  const opened = openDatabase(where)
+  const db = new Kysely<Tables>({ dialect: createNodeSqliteDialect(opened) })
+  try {
+    await migrate(db as unknown as Kysely<never>)
+  } catch (err) {
+    await db.destroy()
+    throw err
+  }
   const commit = new GroupCommit(db)
   const log = createStreamLog(db, commit)
+  const shrink = async () => {
+    while (await commit.write(async () => freePages(opened.database)));
+  }
+  const sweepOfRuns = createSweep((now) => sweepRuns(db, commit, retention, now, log.abandon), shrink)
+  const sweepOfSessions = createSweep((now) => sweepSessions(db, commit, retention, now), shrink)
   let closed: Promise<void> | undefined
 
   return {
     log,
-    runs: createRunStore(db, commit, { maxAge, maxRuns }, log.removed),
-    sessions: createSessionStore(db, commit),
+    runs: createRunStore(db, commit, sweepOfRuns, log.abandon),
+    sessions: createSessionStore(db, commit, sweepOfSessions),
     memory: createMemoryStore(db, commit),
     tasks: createTaskStore(db, commit),
     checkpoints: createCheckpointStore(db, commit),

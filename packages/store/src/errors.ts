@@ -8,5 +8,11 @@ export const STO_ERR_OPEN = createError<[string, ErrorOptions?]>(
   'The database cannot be opened: %s',
   500
 )
+/** Another process, or another store of this one, has the database. */
+export const STO_ERR_IN_USE = createError<[string]>(
+  'STO_ERR_IN_USE',
+  'Another process has the database %s: stop it, or name another file',
+  500
+)
 /** The store is closed. */
 export const STO_ERR_CLOSED = createError('STO_ERR_CLOSED', 'The store is closed', 503)

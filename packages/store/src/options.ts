@@ -26,6 +26,19 @@ export const StoreOptionsSchema = Type.Object(
           ),
           maxRuns: Type.Optional(
             Type.Integer({ minimum: 0, description: 'Finished runs that are kept; default 100,000' })
+          ),
+          maxBytes: Type.Optional(
+            Type.Integer({
+              minimum: 0,
+              description: 'Bytes of all their logs, results and steps; default 1 GiB'
+            })
+          ),
+          sessionMaxAge: Type.Optional(
+            Type.Integer({
+              minimum: 0,
+              description:
+                'Milliseconds that a session is kept after its last message; default 30 days, 0 for ever'
+            })
           )
         },
         { additionalProperties: false }
@@ -41,16 +54,25 @@ export interface ResolvedOptions {
   /** The file; `:memory:` for none. */
   path: string
   durability: 'normal' | 'full'
-  maxAge: number
-  maxRuns: number
+  retention: Retention
+}
+
+/** What is kept; the fields are those of the options. */
+export type Retention = Required<NonNullable<StoreOptions['retention']>>
+
+const DAY = 86_400_000
+const DEFAULT_RETENTION: Retention = {
+  maxAge: 7 * DAY,
+  maxRuns: 100_000,
+  maxBytes: 1_073_741_824,
+  sessionMaxAge: 30 * DAY
 }
 
 /** Makes sure that options are known and good, and fills in the defaults. @throws STO_ERR_BAD_OPTION */
 export function resolveOptions(options: StoreOptions): ResolvedOptions {
   requireOptions(StoreOptionsSchema, options, STO_ERR_BAD_OPTION)
-  const { url = 'sqlite:./data/app.db', durability = 'normal', retention = {} } = options
-  const { maxAge = 604_800_000, maxRuns = 100_000 } = retention
-  return { path: pathOf(url), durability, maxAge, maxRuns }
+  const { url = 'sqlite:./data/app.db', durability = 'normal', retention } = options
+  return { path: pathOf(url), durability, retention: { ...DEFAULT_RETENTION, ...retention } }
 }
 
 function pathOf(url: string): string {

@@ -1,4 +1,5 @@
 import {
+  isTerminalStatus,
   RUN_ERR_FENCED,
   type ApprovalOutcome,
   type RunChange,
@@ -15,6 +16,9 @@ import type { Tables } from './tables.ts'
 /** States that no move leaves. */
 export const TERMINAL: RunStatus[] = ['completed', 'failed', 'canceled']
 
+/** What a part costs beside its JSON: its keys, twice, and its place in a page. */
+export const PART_BYTES = 100
+
 /** A run as its row. */
 export function toRunRow(run: StoredRun): Tables['run'] {
   return {
@@ -30,8 +34,14 @@ export function toRunRow(run: StoredRun): Tables['run'] {
     status: run.status,
     epoch: run.epoch,
     result: run.result && JSON.stringify(run.result),
-    error: run.error && JSON.stringify(run.error)
+    error: run.error && JSON.stringify(run.error),
+    bytes: 0,
+    ended_at: endOf(run.status, run.updatedAt)
   }
+}
+
+function endOf(status: RunStatus, at: number): number | null {
+  return isTerminalStatus(status) ? at : null
 }
 
 /** An approval as its row. */
@@ -101,24 +111,29 @@ function toApproval(row: Tables['run_approval']): StoredApproval {
 }
 
 /**
- * Changes a run that is leased with this epoch and has not ended; without a change it only makes sure of that.
+ * Changes a run that is leased with this epoch and has not ended, and counts the bytes that are written with it.
  * @throws Refused with RUN_ERR_FENCED
  */
 export async function changeRun(
   db: Kysely<Tables>,
   runId: string,
   epoch: number,
+  bytes: number,
   change?: RunChange
 ): Promise<void> {
+  const result = change?.result && JSON.stringify(change.result)
   const { numUpdatedRows } = await db
     .updateTable('run')
-    .set({
-      // Without a change the row stays as it is; the update proves that the lease holds.
-      epoch,
-      ...(change && { status: change.status, updated_at: change.at }),
-      ...(change?.result && { result: JSON.stringify(change.result) }),
+    .set((set) => ({
+      bytes: set('bytes', '+', bytes + Buffer.byteLength(result ?? '')),
+      ...(change && {
+        status: change.status,
+        updated_at: change.at,
+        ended_at: endOf(change.status, change.at)
+      }),
+      ...(result && { result }),
       ...(change?.error && { error: JSON.stringify(change.error) })
-    })
+    }))
     .where('run_id', '=', runId)
     .where('epoch', '=', epoch)
     .where('status', 'not in', TERMINAL)

@@ -1,16 +1,14 @@
 import { formatRunCursor, parseRunCursor, type RunStore } from '@svc/registry'
 import type { Kysely } from 'kysely'
 import type { GroupCommit } from './group-commit.ts'
-import type { ResolvedOptions } from './options.ts'
 import { changeRun, TERMINAL, toRunRow, toRuns } from './run-rows.ts'
-import { sweepRuns } from './sweep-runs.ts'
 import type { Tables } from './tables.ts'
 
 /** The records of runs and the journal of their steps, on SQL. */
 export function createRunStore(
   db: Kysely<Tables>,
   commit: GroupCommit,
-  retention: Pick<ResolvedOptions, 'maxAge' | 'maxRuns'>,
+  sweep: RunStore['sweep'],
   onRemove: (runId: string) => void
 ): RunStore {
   return {
@@ -104,18 +102,20 @@ export function createRunStore(
     },
     recordStep: (runId, epoch, key, output) =>
       commit.write(async (trx) => {
-        await changeRun(trx, runId, epoch)
+        const json = JSON.stringify(output) ?? null
+        await changeRun(trx, runId, epoch, Buffer.byteLength(json ?? ''))
         await trx
           .insertInto('run_step')
-          .values({ run_id: runId, key, output: JSON.stringify(output) ?? null })
+          .values({ run_id: runId, key, output: json })
           .onConflict((conflict) => conflict.doNothing())
           .execute()
       }),
     remove: (runId) =>
       commit.write(async (trx) => {
         await trx.deleteFrom('run').where('run_id', '=', runId).execute()
+        await trx.deleteFrom('checkpoint').where('run_id', '=', runId).execute()
         onRemove(runId)
       }),
-    sweep: (now) => sweepRuns(db, commit, retention, now, onRemove)
+    sweep
   }
 }

@@ -1,10 +1,15 @@
 import { KeyedLock, sessionKeyText, type SessionMessage, type SessionStore } from '@svc/registry'
 import type { Kysely } from 'kysely'
 import type { GroupCommit } from './group-commit.ts'
+import { removeSessions } from './sweep-sessions.ts'
 import type { Tables } from './tables.ts'
 
 /** Conversations on SQL; their turns are ordered within this process. */
-export function createSessionStore(db: Kysely<Tables>, commit: GroupCommit): SessionStore {
+export function createSessionStore(
+  db: Kysely<Tables>,
+  commit: GroupCommit,
+  sweep: SessionStore['sweep']
+): SessionStore {
   const locks = new KeyedLock()
   return {
     async load(key, maxMessages) {
@@ -22,20 +27,34 @@ export function createSessionStore(db: Kysely<Tables>, commit: GroupCommit): Ses
         const sessionKey = sessionKeyText(key)
         const turn = trx.selectFrom('session_message').where('session_key', '=', sessionKey)
         if (await turn.select('seq').where('turn_id', '=', turnId).limit(1).executeTakeFirst()) return
-        const last = await turn.select('seq').orderBy('seq', 'desc').limit(1).executeTakeFirst()
         if (messages.length === 0) return
+        const first = (await lengthen(trx, sessionKey, messages.length)) - messages.length + 1
         const rows = messages.map((message, index) => ({
           session_key: sessionKey,
-          seq: (last?.seq ?? 0) + 1 + index,
+          seq: first + index,
           turn_id: turnId,
           message: JSON.stringify(message)
         }))
         await trx.insertInto('session_message').values(rows).execute()
       }),
-    remove: (key) =>
-      commit.write(async (trx) => {
-        await trx.deleteFrom('session_message').where('session_key', '=', sessionKeyText(key)).execute()
-      }),
+    remove: (key) => commit.write((trx) => removeSessions(trx, [sessionKeyText(key)])),
+    sweep,
     lock: (key, signal) => locks.lock(sessionKeyText(key), signal)
   }
+}
+
+// Makes room for so many messages and gives the number of the last one.
+async function lengthen(db: Kysely<Tables>, sessionKey: string, count: number): Promise<number> {
+  const { last_seq } = await db
+    .insertInto('session')
+    .values({ session_key: sessionKey, last_seq: count, updated_at: Date.now() })
+    .onConflict((conflict) =>
+      conflict.column('session_key').doUpdateSet((set) => ({
+        last_seq: set('session.last_seq', '+', set.ref('excluded.last_seq')),
+        updated_at: set.ref('excluded.updated_at')
+      }))
+    )
+    .returning('last_seq')
+    .executeTakeFirstOrThrow()
+  return last_seq
 }

@@ -1,7 +1,7 @@
 import { entryFromJson, isTerminalStatus, type LogEntry, type ReadLimit, type StreamLog } from '@svc/registry'
 import type { Kysely } from 'kysely'
 import type { GroupCommit } from './group-commit.ts'
-import { changeRun } from './run-rows.ts'
+import { changeRun, PART_BYTES } from './run-rows.ts'
 import type { Tables } from './tables.ts'
 
 // Rows of one read: the bytes of a page are known only when they are there.
@@ -9,24 +9,18 @@ const MAX_ROWS = 64
 
 type Wake = (gone?: boolean) => void
 
-/** The logs of runs on SQL, and who follows them in this process. */
-export interface SqlStreamLog extends StreamLog {
-  /** Tells who follows a run that its log is gone. */
-  removed(runId: string): void
-}
-
 /** The logs of runs, on SQL. */
-export function createStreamLog(db: Kysely<Tables>, commit: GroupCommit): SqlStreamLog {
+export function createStreamLog(db: Kysely<Tables>, commit: GroupCommit): StreamLog {
   const followers = new Map<string, Set<Wake>>()
   const wake = (runId: string, gone = false) => {
     for (const follower of [...(followers.get(runId) ?? [])]) follower(gone)
   }
 
   return {
-    removed: (runId) => wake(runId, true),
+    abandon: (runId) => wake(runId, true),
     async append(runId, epoch, entries, change) {
       await commit.write(async (trx) => {
-        await changeRun(trx, runId, epoch, change)
+        await changeRun(trx, runId, epoch, bytesOf(entries), change)
         if (entries.length === 0) return
         const rows = entries.map(({ seq, json }) => ({ run_id: runId, seq, json }))
         await trx.insertInto('run_part').values(rows).execute()
@@ -64,6 +58,10 @@ export function createStreamLog(db: Kysely<Tables>, commit: GroupCommit): SqlStr
     if (known === undefined) follower(true)
     else if (isTerminalStatus(known.status)) follower()
   }
+}
+
+function bytesOf(entries: readonly LogEntry[]): number {
+  return entries.reduce((sum, { json }) => sum + Buffer.byteLength(json) + PART_BYTES, 0)
 }
 
 function take(rows: readonly { seq: number; json: string }[], limit: ReadLimit): LogEntry[] {

@@ -16,6 +16,10 @@ export interface Tables {
     epoch: number
     result: string | null
     error: string | null
+    /** Of its log, result and steps, estimated. */
+    bytes: number
+    /** Null while it goes on. */
+    ended_at: number | null
   }
   run_part: { run_id: string; seq: number; json: string }
   run_step: { run_id: string; key: string; output: string | null }
@@ -29,6 +33,7 @@ export interface Tables {
     expires_at: number
     answer: string | null
   }
+  session: { session_key: string; last_seq: number; updated_at: number }
   session_message: { session_key: string; seq: number; turn_id: string; message: string }
   memory_item: {
     owner: string

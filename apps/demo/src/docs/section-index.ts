@@ -113,7 +113,8 @@ function shareOf({ stem, parts }: Term, own: ReadonlySet<string>, matched: Reado
 }
 
 function isReached({ stem, parts }: Term, reached: ReadonlySet<string>): boolean {
-  return [stem, ...parts, ...synonymsOf(stem)].some((each) => reached.has(each))
+  if ([stem, ...synonymsOf(stem)].some((each) => reached.has(each))) return true
+  return parts.length > 0 && parts.every((part) => reached.has(part))
 }
 
 function distinct(terms: readonly Term[]): Term[] {

@@ -1,6 +1,6 @@
 /** Words that say nothing about what a question is about. */
 export const STOP_WORDS: ReadonlySet<string> = new Set(
-  `a about actually again all also am an and any anyone anything are aren't as ask at away be because been being
+  `a about actually afterwards again all also am an and any anyone anything are aren't as ask at away be because been being
   bit but by can can't cannot could describe did didn't do does doesn't doing don't done e.g eg else ever every
   exactly example explain few find for from get getting give given go going gonna got had happen happening happens
   has have having he hello help her here hey hi his how how's however i i'd i'll i'm i've if in information into is

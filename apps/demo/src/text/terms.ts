@@ -15,7 +15,7 @@ export interface Term {
 export function termsOf(text: string): Term[] {
   const terms: Term[] = []
   for (const [match] of text.normalize('NFKC').matchAll(WORD)) {
-    const word = match.replace(/[^\p{L}\p{N}]+$/u, '').replaceAll('’', "'")
+    const word = match.replace(/(?<=[\p{L}\p{N}])[^\p{L}\p{N}]+$/u, '').replaceAll('’', "'")
     const lower = word.toLowerCase()
     if (STOP_WORDS.has(lower)) continue
     const pieces = word.split(BOUNDARY).filter(Boolean)
@@ -33,5 +33,5 @@ export function stemsOf(text: string): string[] {
 
 function stemOf(lower: string): string {
   const plain = lower.replace(/'s?$/, '').replaceAll("'", '')
-  return /^[a-z]{3,}$/.test(plain) ? stemmer(plain) : plain
+  return /^[a-z]{3,40}$/.test(plain) ? stemmer(plain) : plain
 }

@@ -1,9 +1,10 @@
 import { Type } from '@sinclair/typebox'
 import { defineTool, type Tool } from '@svc/runtime'
+import { atAddress } from '../docs/at-address.ts'
 import type { SectionIndex } from '../docs/section-index.ts'
 
 /** Reads one section of the documents. */
-export function createReadSection(index: SectionIndex): Tool {
+export function createReadSection(index: SectionIndex, address?: () => string): Tool {
   return defineTool({
     name: 'read_section',
     description: 'Reads a section of the documents of this service, in Markdown.',
@@ -20,7 +21,8 @@ export function createReadSection(index: SectionIndex): Tool {
     execute({ section: id }) {
       const section = index.get(id)
       if (section === undefined) return { section: id, error: 'there is no such section; search for one' }
-      const { document, heading, parents, text } = section
+      const { document, heading, parents } = section
+      const text = address === undefined ? section.text : atAddress(section.text, address())
       return { section: id, document, heading, parents, text }
     }
   })

@@ -5,13 +5,16 @@ import { promisify } from 'node:util'
 import t from 'tap'
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url))
-const bash = (command: string) => promisify(execFile)('bash', ['-c', command])
+const bash = (command: string) => promisify(execFile)('bash', ['-c', command], { cwd: root })
+
+// Each test starts processes, on a machine that may be busy.
+t.setTimeout(180_000)
 
 /** A demo in a process of its own, once it has said what to try. */
 async function startDemo(
   t: { teardown(what: () => unknown): unknown },
   env: Record<string, string>
-): Promise<{ demo: ChildProcess; curls: string[] }> {
+): Promise<{ demo: ChildProcess; curls: string[]; exports: string; base: string }> {
   const demo = spawn(process.execPath, ['--conditions=@svc/source', 'apps/demo/src/main.ts'], {
     cwd: root,
     env: { PATH: process.env['PATH'], PORT: '0', LOG_LEVEL: 'silent', ...env },
@@ -27,7 +30,11 @@ async function startDemo(
     .split('\n')
     .filter((line) => line.startsWith('  curl '))
     .map((line) => line.trim())
-  return { demo, curls }
+  const exports = said
+    .split('\n')
+    .filter((line) => line.startsWith('  export '))
+    .join('\n')
+  return { demo, curls, exports, base: /base {4}(\S+)/.exec(said)![1]! }
 }
 
 t.test('what it prints works when pasted, and it remembers over kill -9', async (t) => {
@@ -59,8 +66,69 @@ t.test('what it prints works when pasted, and it remembers over kill -9', async 
   t.same(await exited, [0, null])
 })
 
+t.test('a second demo on the same data is one clear line, and the first does not notice', async (t) => {
+  const env = { DATA_DIR: t.testdir() }
+  const first = await startDemo(t, env)
+  const second = spawn(process.execPath, ['--conditions=@svc/source', 'apps/demo/src/main.ts'], {
+    cwd: root,
+    env: { PATH: process.env['PATH'], PORT: '0', LOG_LEVEL: 'silent', ...env },
+    stdio: ['ignore', 'ignore', 'pipe']
+  })
+  t.teardown(() => second.kill('SIGKILL'))
+  let said = ''
+  second.stderr.on('data', (chunk) => (said += String(chunk)))
+  t.same(await once(second, 'close'), [1, null])
+  t.match(said, /choose another folder with DATA_DIR/)
+  t.equal(said.trim().split('\n').length, 1, said)
+  t.match(JSON.parse((await bash(first.curls[0] ?? '')).stdout), { finishReason: 'stop' })
+})
+
+t.test('with DEMO_AUTH=1 it asks for a token, and prints one for each of three roles', async (t) => {
+  const { demo, curls, exports, base } = await startDemo(t, { DATA_DIR: t.testdir(), DEMO_AUTH: '1' })
+  const answers = []
+  for (const curl of curls) answers.push((await bash(`${exports}\n${curl}`)).stdout)
+  t.match(answers[0], /Last-Event-ID/)
+  t.ok(
+    answers.every((answer) => !answer.includes('_ERR_')),
+    'every line works when pasted'
+  )
+  t.match(
+    answers.find((answer) => answer.includes('"approvals"')),
+    /delete_note/
+  )
+
+  const status = async (as: string, path: string, data = '') => {
+    const token = as === '' ? '' : `-H "authorization: Bearer $${as}_TOKEN"`
+    const { stdout } = await bash(
+      `${exports}\ncurl -s -o /dev/null -w '%{http_code}' ${token} ${base}${path} ${data}`
+    )
+    return Number(stdout)
+  }
+  const run = `-H 'content-type: application/json' -d '{"input":"Hello"}'`
+  t.equal(await status('', '/agents'), 401)
+  t.equal(await status('READER', '/agents'), 200)
+  t.equal(await status('READER', '/agents/notes/run', run), 403)
+  t.equal(await status('USER', '/agents/notes/run', run), 200)
+  t.equal(await status('USER', '/admin/runs'), 403)
+  t.equal(await status('ADMIN', '/admin/runs'), 200)
+  t.equal(await status('', '/docs/spec.json'), 200)
+
+  const exited = once(demo, 'exit')
+  demo.kill('SIGTERM')
+  await exited
+  const next = await startDemo(t, { DATA_DIR: t.testdirName, DEMO_AUTH: '1' })
+  const old = `${exports}\ncurl -s -H "authorization: Bearer $ADMIN_TOKEN" ${next.base}/agents`
+  t.match((await bash(old)).stdout, /HTTP_ERR_INVALID_TOKEN/, 'another secret, other tokens')
+})
+
 t.test('a bad environment is one clear line', async (t) => {
-  for (const env of [{ PORT: 'http' }, { PORT: '70000' }, { LOG_LEVEL: 'loud' }]) {
+  for (const env of [
+    { PORT: 'http' },
+    { PORT: '70000' },
+    { LOG_LEVEL: 'loud' },
+    { DEMO_AUTH: 'maybe' },
+    { DEMO_SECRET: 'short' }
+  ]) {
     const demo = spawn(process.execPath, ['--conditions=@svc/source', 'apps/demo/src/main.ts'], {
       cwd: root,
       env: { PATH: process.env['PATH'], DATA_DIR: t.testdirName, ...env },

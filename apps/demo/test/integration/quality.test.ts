@@ -44,6 +44,24 @@ t.test('what cannot be calculated is refused politely', async (t) => {
     t.match((await askOnce(question)).text, answer, question)
 })
 
+t.test('a result is recalled, and only where there was one', async (t) => {
+  const ask = startConversation()
+  t.match((await ask('What was the result of my calculation?')).text, /said nothing about/)
+  await ask('What is 6 * 7?')
+  await ask('What is a run?')
+  t.match((await ask('What was the result of my calculation?')).text, /6 \* 7 = 42$/)
+})
+
+t.test('what answers two questions of a message is said once', async (t) => {
+  const { text } = await askOnce('How large may a request be, and how deep may JSON be nested?')
+  t.equal(text.split('64 levels').length, 2, text)
+  t.match(text, /\*\*2\.\*\* how deep may JSON be nested\?\n\nAs above\.$/)
+})
+
+t.test('what no document mentions is named', async (t) => {
+  t.match((await askOnce('Does it support gRPC?')).text, /No document mentions “gRPC”\./)
+})
+
 t.test('a calculation goes on from the one before', async (t) => {
   const ask = startConversation()
   for (const [question, value] of [
@@ -169,7 +187,7 @@ t.test('other languages are asked for English, in their own', async (t) => {
 })
 
 t.test('nonsense, and next to nothing, gets a short plain answer', async (t) => {
-  for (const message of ['?', '...', '   ', '\n', '???!!!', '-', '🫥', '​', '()', '"', '```\nx\n```', 'the'])
+  for (const message of ['?', '...', '???!!!', '-', '🫥', '​', '()', '"', '```\nx\n```', 'the'])
     t.match((await askOnce(message)).text, /nothing in that to look up|do not read or run code/, message)
   for (const message of ['asdfghjkl qwertz', 'blorp fnord zazzle?', 'lorem ipsum dolor sit amet', 'xyzzy'])
     t.match((await askOnce(message)).text, UNKNOWN, message)

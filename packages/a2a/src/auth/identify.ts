@@ -1,29 +1,27 @@
-import type { Authenticate, Awaitable, Principal } from '@svc/registry'
-import { isPromise } from '@svc/registry'
+import {
+  isPromise,
+  readCredentials,
+  type Authenticate,
+  type Awaitable,
+  type Credentials,
+  type Principal
+} from '@svc/registry'
 import type { FastifyRequest } from 'fastify'
 import { A2A_ERR_BAD_TOKEN, A2A_ERR_NO_TOKEN } from '../errors.ts'
 
-const BEARER = /^bearer(?:[ \t]+(.*))?$/i
-const NO_COOKIES = Object.freeze({})
-
-/**
- * Asks who sends a request. Agents have no cookies: those of a browser are not looked at, so that no page can use them.
- * @throws A2A_ERR_NO_TOKEN, A2A_ERR_BAD_TOKEN
- */
-export function identify(authenticate: Authenticate, { headers }: FastifyRequest): Awaitable<Principal> {
-  const { cookie: _, ...others } = headers
-  const match = BEARER.exec(headers.authorization ?? '')
-  const token = match === null ? undefined : (match[1] ?? '')
+/** @throws A2A_ERR_NO_TOKEN, A2A_ERR_BAD_TOKEN, and errors of 500 and over as they are */
+export function identify(authenticate: Authenticate, request: FastifyRequest): Awaitable<Principal> {
   try {
-    const found = authenticate({
-      ...(token !== undefined && { token }),
-      headers: others,
-      cookies: NO_COOKIES
-    })
-    return isPromise(found) ? found.then(requireFound, refuse) : requireFound(found)
+    const found = authenticate(credentialsOf(request))
+    return isPromise(found) ? found.then(requireFound).catch(refuse) : requireFound(found)
   } catch (err) {
     return refuse(err)
   }
+}
+
+// Agents have no cookies: those of a browser are not looked at, so that no page can use them.
+function credentialsOf({ headers: { cookie: _, ...headers } }: FastifyRequest): Credentials {
+  return readCredentials(headers)
 }
 
 function requireFound(principal: Principal | null): Principal {

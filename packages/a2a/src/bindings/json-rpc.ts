@@ -84,7 +84,7 @@ async function execute(
     throw badParams('', 'Expected object')
   const operation = OPERATIONS[name] as Operation<OperationName>
   const decoded = codec.decode[name](params as Record<string, unknown>)
-  const result = await operation.handle(surface, toCall(request, codec.version), decoded as never)
+  const result = await operation.handle(surface, toCall(request, codec.version), decoded)
   if (id === undefined) return reply.code(204).send()
   const before = `{"jsonrpc":"2.0","id":${id},"result":`
   if (!isStream(name, result)) {

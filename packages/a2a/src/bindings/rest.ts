@@ -59,7 +59,7 @@ async function answer(
   negotiateVersion(request, versions)
   const operation = OPERATIONS[name] as Operation<OperationName>
   const decoded = codec.decode[name](readParams(request))
-  const result = await operation.handle(surface, toCall(request, codec.version), decoded as never)
+  const result = await operation.handle(surface, toCall(request, codec.version), decoded)
   if (name !== 'stream' && name !== 'subscribe')
     return sendJson((codec.encode[name] as (value: unknown) => unknown)(result), codec, request, reply)
   streams.add(reply.raw)

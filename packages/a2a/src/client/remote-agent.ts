@@ -141,7 +141,7 @@ function cancelRemote(connection: RemoteConnection, { taskId }: RemoteParts): vo
 }
 
 function isOwn(err: unknown): boolean {
-  return /^A2A_ERR_/.test(String((err as { code?: unknown } | undefined)?.code))
+  return String((err as { code?: unknown } | undefined)?.code).startsWith('A2A_ERR_')
 }
 
 // Codecs speak of parameters: here they are an answer.

@@ -1,16 +1,18 @@
 import { A2A_ERR_BAD_ANSWER, A2A_ERR_REMOTE } from '../errors.ts'
+import type { ProtocolVersion } from '../model/agent-card.ts'
 import type { Message } from '../model/message.ts'
 import type { OperationName } from '../model/requests.ts'
 import type { TaskEvent } from '../model/task-event.ts'
 import { OPERATIONS } from '../operations.ts'
+import type { ClientCodec } from '../wire/client-codec.ts'
 import { fields } from '../wire/read-answer.ts'
-import * as v03 from '../wire/v0.3/answers.ts'
-import * as v10 from '../wire/v1.0/answers.ts'
+import { clientV03 } from '../wire/v0.3/answers.ts'
+import { clientV10 } from '../wire/v1.0/answers.ts'
 import { findEndpoint, type Endpoint } from './find-endpoint.ts'
 import { readEvents } from './read-events.ts'
 import type { RemoteAgentOptions } from './remote-options.ts'
 
-const DIALECTS = { '0.3': v03, '1.0': v10 }
+const DIALECTS: Readonly<Record<ProtocolVersion, ClientCodec>> = { '0.3': clientV03, '1.0': clientV10 }
 
 /** Speaks JSON-RPC with one service, in the version that it speaks. */
 export class RemoteConnection {
@@ -56,7 +58,7 @@ export class RemoteConnection {
 
   async *#stream(
     name: OperationName,
-    params: (dialect: typeof v10) => object,
+    params: (dialect: ClientCodec) => object,
     signal: AbortSignal
   ): AsyncGenerator<TaskEvent, void> {
     const { version } = await this.#find(signal)
@@ -71,7 +73,7 @@ export class RemoteConnection {
 
   async #call(
     name: OperationName,
-    params: (dialect: typeof v10) => object,
+    params: (dialect: ClientCodec) => object,
     signal: AbortSignal
   ): Promise<TaskEvent> {
     const { version } = await this.#find(signal)
@@ -81,7 +83,7 @@ export class RemoteConnection {
 
   async #post(
     name: OperationName,
-    params: (dialect: typeof v10) => object,
+    params: (dialect: ClientCodec) => object,
     accept: string,
     signal: AbortSignal
   ): Promise<Response> {

@@ -30,7 +30,10 @@ export class RemoteParts {
       yield* structuredOf(event.message.parts)
       return
     }
-    if (event.type === 'task') return yield* this.#take(event.task)
+    if (event.type === 'task') {
+      yield* this.#take(event.task)
+      return
+    }
     this.taskId = event.taskId || this.taskId
     this.contextId = event.contextId || this.contextId
     if (event.type === 'status') this.status = event.status

@@ -3,7 +3,6 @@ import type { ListRequest, TaskList } from '../model/requests.ts'
 import type { Call, Surface } from '../surface.ts'
 import { formatPageToken, isAfter, newestFirst, parsePageToken } from '../tasks/page-token.ts'
 import { readTask } from '../tasks/read-task.ts'
-import { isExposed } from '../tasks/require-task.ts'
 
 /** Runs that the store is asked for at once. */
 const STEP = 1_000
@@ -44,7 +43,7 @@ async function findRuns(
     })
     for (const run of page.runs) {
       if (contextId !== undefined && run.sessionId !== contextId) continue
-      if (run.updatedAt >= since && isExposed(surface, run)) found.push(run)
+      if (run.updatedAt >= since && surface.exposed.get(run.kind, run.name)) found.push(run)
     }
     cursor = page.nextCursor
   } while (cursor !== null)

@@ -108,7 +108,7 @@ export class PushService {
     const { lastSeq, ...soFar } =
       after === 0 ? { ...fresh, result: undefined } : await readSoFar(this.#runs, run)
     const pushed = new PushEvents(soFar.events, soFar.result)
-    for await (const { part } of readEntries(this.#runs.stores, runId, lastSeq, signal))
+    for await (const { part } of readEntries(this.#runs, runId, lastSeq, signal))
       for (const event of pushed.add(part)) await this.#send(event, runId, config, signal)
   }
 

@@ -30,7 +30,7 @@ export async function acceptMessage(surface: Surface, call: Call, request: SendR
   }
   const agent = await chooseAgent(surface, call, request)
   const { kind, name } = agent
-  requireAllowed(await surface.authorize(call.principal, 'run', { kind, name }))
+  requireAllowed(await surface.policy.authorize(call.principal, 'run', { kind, name }))
   return startTask(surface, call, request, agent)
 }
 
@@ -41,12 +41,12 @@ async function startTask(
   agent: Runnable
 ): Promise<Accepted> {
   const { principal, log } = call
-  const { runs, tasks, authorize } = surface
+  const { runs, tasks, policy } = surface
   const run = await runs.start(agent, toInput(message.parts, agent), {
     sessionId: message.contextId,
     principal,
     log,
-    authorize,
+    authorize: policy.authorize,
     startKey: toStartKey(message)
   })
   const { runId, sessionId } = run

@@ -1,12 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import {
-  grantsScope,
-  isTerminalStatus,
-  reachesOwner,
-  toPendingApprovals,
-  type Principal,
-  type StoredRun
-} from '@svc/registry'
+import { isTerminalStatus, mayAnswer, reachesOwner, toPendingApprovals, type StoredRun } from '@svc/registry'
 import { A2A_ERR_TASK_NOT_FOUND, A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { Message } from '../model/message.ts'
 import type { SendRequest } from '../model/requests.ts'
@@ -14,7 +7,6 @@ import type { Call, Surface } from '../surface.ts'
 import { badParams } from '../wire/decode-params.ts'
 import { readAgentName } from './choose-agent.ts'
 import { readAnswer } from './read-answer.ts'
-import { isExposed } from './require-task.ts'
 
 /**
  * Takes a message to a task that waits for input; one that is no answer keeps it waiting.
@@ -58,18 +50,11 @@ async function answer(surface: Surface, run: StoredRun, parts: Message['parts'])
   return surface.runs.answer(asked.approvalId, outcome)
 }
 
-// Who may answer everyone's approvals reaches tasks of others too, for this alone.
 async function requireAnswerable(surface: Surface, { principal }: Call, taskId: string): Promise<StoredRun> {
   const run = await surface.runs.get(taskId)
-  if (run === undefined || !isExposed(surface, run) || !reaches(principal, run))
-    throw new A2A_ERR_TASK_NOT_FOUND()
-  const { kind, name, owner } = run
-  if (!(await surface.authorize(principal, 'answer', { kind, name, owner })).allowed)
+  if (run === undefined || !(await mayAnswer(surface, run, principal))) throw new A2A_ERR_TASK_NOT_FOUND()
+  // Who may answer everyone's approvals reaches tasks of others for this alone.
+  if (!reachesOwner(principal, run.owner) && run.status !== 'input-required')
     throw new A2A_ERR_TASK_NOT_FOUND()
   return run
-}
-
-function reaches(principal: Principal, { owner, status }: StoredRun): boolean {
-  if (reachesOwner(principal, owner)) return true
-  return status === 'input-required' && grantsScope(principal.scopes, 'approvals:answer')
 }

@@ -20,14 +20,14 @@ export function readAgentName({ message, metadata }: SendRequest): string | unde
  * @throws A2A_ERR_BAD_PARAMS, A2A_ERR_UNSUPPORTED
  */
 export async function chooseAgent(
-  { agents, tasks }: Surface,
+  { exposed, tasks }: Surface,
   { principal }: Call,
   request: SendRequest
 ): Promise<Runnable> {
   const named = readAgentName(request)
-  const all = agents.list()
+  const all = exposed.all()
   const [first] = all
-  if (named !== undefined) return agents.get(named) ?? unknownAgent(named, all)
+  if (named !== undefined) return exposed.find(named) ?? unknownAgent(named, all)
   if (first === undefined) throw new A2A_ERR_UNSUPPORTED('there is no agent here')
   if (all.length === 1) return first
 
@@ -35,7 +35,7 @@ export async function chooseAgent(
   const mentioned = findMention(textOf(parts), all)
   if (mentioned !== undefined || contextId === undefined) return mentioned ?? first
   const last = await tasks.lastOfContext(principal?.sub ?? ANONYMOUS.sub, contextId)
-  return (last && agents.get(last.agentName)) ?? first
+  return (last && exposed.find(last.agentName)) ?? first
 }
 
 function unknownAgent(name: string, all: readonly Runnable[]): never {

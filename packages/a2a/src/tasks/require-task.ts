@@ -1,4 +1,4 @@
-import { reachesOwner, type StoredRun } from '@svc/registry'
+import { requireRun, type StoredRun } from '@svc/registry'
 import { A2A_ERR_TASK_NOT_FOUND } from '../errors.ts'
 import type { Call, Surface } from '../surface.ts'
 
@@ -8,13 +8,9 @@ import type { Call, Surface } from '../surface.ts'
  * @throws A2A_ERR_TASK_NOT_FOUND
  */
 export async function requireTask(surface: Surface, { principal }: Call, taskId: string): Promise<StoredRun> {
-  const run = await surface.runs.get(taskId)
-  if (run === undefined || !reachesOwner(principal, run.owner) || !isExposed(surface, run))
-    throw new A2A_ERR_TASK_NOT_FOUND()
-  return run
-}
-
-/** Whether a run is one of a runnable that is shown here. */
-export function isExposed({ agents }: Surface, { kind, name }: StoredRun): boolean {
-  return agents.get(name)?.kind === kind
+  try {
+    return await requireRun(surface, taskId, principal)
+  } catch (err) {
+    throw (err as { code?: string }).code === 'RUN_ERR_NOT_FOUND' ? new A2A_ERR_TASK_NOT_FOUND() : err
+  }
 }

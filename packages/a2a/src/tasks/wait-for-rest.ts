@@ -7,7 +7,7 @@ import {
 } from '@svc/registry'
 
 /** Whether a run goes on without its client. */
-export function isAtRest(run: StoredRun): boolean {
+function isAtRest(run: StoredRun): boolean {
   return isTerminalStatus(run.status) || toPendingApprovals(run).length > 0
 }
 
@@ -16,7 +16,7 @@ const ASKS = /^\{"seq":\d+,"type":"tool\.approval\.request"/
 
 /** Resolves when a run has ended or waits for its client. */
 export async function waitForRest(runs: RunEngine, runId: string): Promise<void> {
-  for await (const entry of readEntries(runs.stores, runId)) {
+  for await (const entry of readEntries(runs, runId)) {
     if (!ASKS.test(entry.json)) continue
     const run = await runs.get(runId)
     if (run === undefined || isAtRest(run)) return

@@ -7,7 +7,7 @@ import type { Violation } from './to-fault.ts'
 export function decodeParams<T extends TObject>(schema: T): (params: unknown) => Static<T> {
   const check = TypeCompiler.Compile(schema)
   return (params) => {
-    if (check.Check(params)) return params as Static<T>
+    if (check.Check(params)) return params
     const found = check.Errors(params).First()
     throw badParams(toField(found?.path ?? ''), found?.message ?? 'does not fit')
   }

@@ -10,7 +10,7 @@ export function toNeutral(value: unknown): unknown {
   const fields: Record<string, unknown> = {
     ...rest,
     ...(content !== undefined && { parts: content }),
-    ...(name !== undefined && !String(name).startsWith('tasks/') && { name })
+    ...(name !== undefined && !(typeof name === 'string' && name.startsWith('tasks/')) && { name })
   }
   if (isWrapped(fields, 'data') && isWrapped(fields['data'] as object, 'data'))
     return toNeutral(fields['data'])

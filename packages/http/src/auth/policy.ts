@@ -1,11 +1,19 @@
-import { isAdmin, type Authenticate, type Authorize, type Awaitable, type Principal } from '@svc/registry'
+import {
+  isAdmin,
+  isPromise,
+  readCredentials,
+  type AccessDecision,
+  type Authenticate,
+  type Authorize,
+  type Awaitable,
+  type Principal
+} from '@svc/registry'
 import type { FastifyRequest } from 'fastify'
 import { HTTP_ERR_BAD_OPTION, HTTP_ERR_INVALID_TOKEN, HTTP_ERR_NO_TOKEN } from '../errors.ts'
 import type { HttpOptions } from '../options.ts'
 import { checkOrigin } from './check-origin.ts'
 import { createJwtAuthenticate } from './jwt-authenticate.ts'
 import { ROUTE_SCOPES, resolveRbacOptions, type RbacRules } from './rbac-options.ts'
-import { readCredentials } from './read-credentials.ts'
 import { createScopeAuthorize } from './scope-authorize.ts'
 
 /** Who calls, and what they may do: one for all routes of the plugin. */
@@ -38,7 +46,7 @@ export async function createPolicy({ jwt, rbac, authenticate, authorize }: Polic
   const check = jwt ? await createJwtAuthenticate(jwt, rules) : authenticate
   return {
     identify: check && createIdentify(check, jwt ?? {}),
-    authorize: authorize ?? createScopeAuthorize(rbac),
+    authorize: toStrict(authorize ?? createScopeAuthorize(rbac)),
     routes: rules?.routes ?? ADMIN_SCOPES,
     schemes: check?.schemes ?? {},
     allowsUser: ({ sub, scopes }, userId) => check === undefined || userId === sub || isAdmin(scopes)
@@ -54,7 +62,7 @@ function createIdentify(authenticate: Authenticate, place: NonNullable<HttpOptio
     if (usesCookies || (!hasHeader && request.headers.cookie !== undefined)) checkOrigin(request)
     try {
       const found = authenticate(credentials)
-      return found instanceof Promise ? found.then(requireFound, refuse) : requireFound(found)
+      return isPromise(found) ? found.then(requireFound).catch(refuse) : requireFound(found)
     } catch (err) {
       return refuse(err)
     }
@@ -63,12 +71,34 @@ function createIdentify(authenticate: Authenticate, place: NonNullable<HttpOptio
 
 function requireFound(principal: Principal | null): Principal {
   if (principal === null) throw new HTTP_ERR_NO_TOKEN()
+  const { sub, scopes } = (principal ?? {}) as Partial<Principal>
+  const isPrincipal = typeof sub === 'string' && sub !== '' && isTexts(scopes)
+  if (!isPrincipal)
+    throw Object.assign(new Error('authenticate gave neither a principal nor null'), { statusCode: 500 })
   return principal
+}
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string')
+}
+
+// Only `true` allows: neither a text nor a number, which a policy in JavaScript may give.
+function toStrict(authorize: Authorize): Authorize {
+  return (...asked) => {
+    const decision = authorize(...asked)
+    return isPromise(decision) ? decision.then(requireDecision) : requireDecision(decision)
+  }
+}
+
+function requireDecision(decision: AccessDecision | null | undefined): AccessDecision {
+  const { allowed, missing } = (decision ?? {}) as { allowed?: unknown; missing?: unknown }
+  if (allowed === true) return { allowed }
+  return { allowed: false, ...(typeof missing === 'string' && { missing }) }
 }
 
 // Of bad credentials nothing is told; that something of ours is away is another matter.
 function refuse(err: unknown): never {
-  const { statusCode } = err as { statusCode?: unknown }
+  const { statusCode } = (err ?? {}) as { statusCode?: unknown }
   if (err instanceof HTTP_ERR_NO_TOKEN || (typeof statusCode === 'number' && statusCode >= 500)) throw err
   throw err instanceof HTTP_ERR_INVALID_TOKEN ? err : new HTTP_ERR_INVALID_TOKEN({ cause: err })
 }

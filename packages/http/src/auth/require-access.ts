@@ -1,6 +1,7 @@
 import { ANONYMOUS, findMissingScope, isPromise, type Awaitable, type Principal } from '@svc/registry'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { HTTP_ERR_BAD_OPTION, HTTP_ERR_FORBIDDEN, HTTP_ERR_MISSING_SCOPE } from '../errors.ts'
+import type { AccessRule } from './access-rule.ts'
 import type { Policy } from './policy.ts'
 
 declare module 'fastify' {
@@ -21,7 +22,7 @@ export function requireAccess(scope: Scope, policy: Policy): void {
 
   scope.addHook('onRoute', function declare(route) {
     const { method, url, routePath, config } = route
-    const access = config?.access ?? this.access
+    const access: AccessRule | undefined = config?.access ?? this.access
     if (access === undefined)
       throw new HTTP_ERR_BAD_OPTION(`the route ${String(method)} ${url} has no access rule`)
     // HEAD is guarded as GET.
@@ -32,10 +33,19 @@ export function requireAccess(scope: Scope, policy: Policy): void {
   scope.addHook('onRequest', (request, _reply, done) => {
     try {
       const guarding = guard(request, policy)
-      if (isPromise(guarding)) guarding.then(() => done(), done)
+      if (isPromise(guarding)) guarding.then(pass, refuse)
       else done()
     } catch (err) {
-      done(err as Error)
+      refuse(err)
+    }
+
+    function pass(): void {
+      done()
+    }
+
+    // Whatever was thrown: to Fastify, nothing is no error.
+    function refuse(thrown: unknown): void {
+      done(thrown instanceof Error ? thrown : new Error('no error was thrown', { cause: thrown }))
     }
   })
 }
@@ -44,7 +54,7 @@ function guard(request: FastifyRequest, policy: Policy): Awaitable<void> {
   request.principal = ANONYMOUS
   // What matches no route has no rule: it is told so without credentials.
   if ((request.routeOptions.config.access ?? 'open') === 'open') return
-  const caller = policy.identify?.(request) ?? ANONYMOUS
+  const caller = policy.identify === undefined ? ANONYMOUS : policy.identify(request)
   return isPromise(caller)
     ? caller.then((found) => admit(request, found, policy))
     : admit(request, caller, policy)

@@ -1,5 +1,4 @@
-import { RUNNABLE_KINDS, type RunnableKind } from '@svc/registry'
-import type { Exposed } from '../exposed.ts'
+import { RUNNABLE_KINDS, type Exposed, type RunnableKind } from '@svc/registry'
 import { refTo } from './hoist-schemas.ts'
 import type { OpenApiDocument, Operation, Schema } from './open-api-document.ts'
 

@@ -1,7 +1,6 @@
 import swaggerPlugin from '@fastify/swagger'
-import { MessageInputSchema, type Registry, type SecuritySchemes } from '@svc/registry'
+import { MessageInputSchema, type Exposed, type Registry, type SecuritySchemes } from '@svc/registry'
 import type { FastifyInstance } from 'fastify'
-import type { Exposed } from '../exposed.ts'
 import { addMessageInput, describeNames } from './describe-names.ts'
 import { describeSecurity } from './describe-security.ts'
 import { describeUploads } from './describe-uploads.ts'
@@ -81,7 +80,7 @@ function finish(raw: OpenApiDocument, { schemes, uploads = false }: OpenApiSourc
 }
 
 /** Every operation of some paths. */
-export function operationsOf(paths: OpenApiDocument['paths']): Operation[] {
+function operationsOf(paths: OpenApiDocument['paths']): Operation[] {
   return Object.values(paths).flatMap((path) => Object.values(path))
 }
 

@@ -54,7 +54,7 @@ export function adminRoutes(scope: HttpScope, { runs, exposed }: Surface): void 
       ...describeOperation(`unregister-${kind}`, `Remove one ${kind} from what can be run`),
       tags,
       params: NameParamsSchema,
-      response: { 204: emptyReply('It is gone; its runs go on'), ...errorReplies(404, 414, 500) }
+      response: { 204: emptyReply('It is gone; its runs go on'), ...errorReplies(400, 404, 414, 500) }
     }
     scope.delete(`/admin/${kind}s/:name`, { schema, config: { access } }, async ({ params }, reply) => {
       if (!exposed.remove(kind, params.name)) throw new HTTP_ERR_UNKNOWN_RUNNABLE(kind, params.name)
@@ -68,7 +68,7 @@ export function adminRoutes(scope: HttpScope, { runs, exposed }: Surface): void 
     for (let cursor: string | null | undefined; cursor !== null;) {
       const page: RunPage = await runs.list({ ...filter, limit: BATCH, ...(cursor && { cursor }) })
       const ended = page.runs.filter(({ status }) => isTerminalStatus(status))
-      await Promise.all(ended.map(({ runId }) => runs.stores.runs.remove(runId)))
+      await Promise.all(ended.map(async ({ runId }) => runs.stores.runs.remove(runId)))
       removed += ended.length
       cursor = page.nextCursor
     }

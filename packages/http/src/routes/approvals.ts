@@ -1,5 +1,12 @@
-import { ApprovalAnswerSchema, RunRecordSchema, toPendingApprovals, toRunRecord } from '@svc/registry'
-import { mayAnswer, requireApproval, seesAllApprovals } from '../auth/require-approval.ts'
+import {
+  ApprovalAnswerSchema,
+  mayAnswer,
+  requireApproval,
+  RunRecordSchema,
+  seesAllApprovals,
+  toPendingApprovals,
+  toRunRecord
+} from '@svc/registry'
 import { findRuns } from '../find-runs.ts'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
@@ -14,7 +21,7 @@ const MAX_RUNS = 1_000
 const config = { access: 'authenticated' } as const
 const list = {
   ...describeOperation('list-approvals', 'What waits for an answer of the caller'),
-  response: { 200: jsonReply('All of them', ApprovalListSchema), ...errorReplies(500, 503) }
+  response: { 200: jsonReply('All of them', ApprovalListSchema), ...errorReplies(400, 500, 503) }
 }
 const answer = {
   ...describeOperation('answer-approval', 'Approve or deny a tool call'),

@@ -17,7 +17,7 @@ export function listRoutes(scope: HttpScope, { exposed, policy }: Surface): void
       ...describeOperation(`list-${kind}s`, `The ${kind}s that one may see`),
       response: {
         200: jsonReply('What each tells of itself', Type.Array(RunnableMetadataSchema)),
-        ...errorReplies(500)
+        ...errorReplies(400, 500)
       }
     }
     const one = {
@@ -25,7 +25,7 @@ export function listRoutes(scope: HttpScope, { exposed, policy }: Surface): void
       params: NameParamsSchema,
       response: {
         200: jsonReply('What it tells of itself', RunnableMetadataSchema),
-        ...errorReplies(404, 414, 500)
+        ...errorReplies(400, 404, 414, 500)
       }
     }
 
@@ -43,7 +43,7 @@ export function listRoutes(scope: HttpScope, { exposed, policy }: Surface): void
   const config = { access: 'authenticated' } as const
   const names = {
     ...describeOperation('get-registry', 'The names of everything that one may see'),
-    response: { 200: jsonReply('The names by kind', RegistrySchema), ...errorReplies(500) }
+    response: { 200: jsonReply('The names by kind', RegistrySchema), ...errorReplies(400, 500) }
   }
   scope.get('/registry', { schema: names, config }, async ({ principal }) => ({
     agents: await namesOf('agent', principal),

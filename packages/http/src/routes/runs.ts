@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { isTerminalPart, RunRecordSchema, toRunRecord } from '@svc/registry'
+import { isTerminalPart, requireRun, RunRecordSchema, toRunRecord } from '@svc/registry'
 import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
-import { requireRun } from '../auth/require-run.ts'
 import { HTTP_ERR_BAD_LAST_EVENT_ID } from '../errors.ts'
 import { findRuns } from '../find-runs.ts'
 import { describeOperation, EVENT_STREAM } from '../openapi/describe-operation.ts'
@@ -22,7 +21,7 @@ const list = {
 const look = {
   ...describeOperation('get-run', 'One run'),
   params: RunParamsSchema,
-  response: { 200: found, ...errorReplies(404, 414, 500, 503) }
+  response: { 200: found, ...errorReplies(400, 404, 414, 500, 503) }
 }
 const cancel = {
   ...describeOperation('cancel-run', 'Cancel a run'),
@@ -33,9 +32,10 @@ const watch = {
   ...describeOperation('stream-run', 'Follow a run, from its start or from a part on', EVENT_STREAM),
   params: RunParamsSchema,
   headers: StreamHeadersSchema,
-  querystring: Type.Object({
-    after: Type.Optional(Type.String({ description: 'The same as `Last-Event-ID`, which wins' }))
-  }),
+  querystring: Type.Object(
+    { after: Type.Optional(Type.String({ description: 'The same as `Last-Event-ID`, which wins' })) },
+    { additionalProperties: false }
+  ),
   response: {
     200: eventStreamReply('The parts from there on'),
     204: emptyReply('The client has all of it: an EventSource does not come back'),

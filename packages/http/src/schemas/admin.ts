@@ -11,10 +11,13 @@ const filter = {
 const { limit, cursor } = RunQuerySchema.properties
 
 /** Which runs, of all owners. */
-export const RunFilterSchema = Type.Object(filter, { title: 'RunFilter' })
+export const RunFilterSchema = Type.Object(filter, { title: 'RunFilter', additionalProperties: false })
 
 /** Which of all owners' runs to list. */
-export const AdminRunQuerySchema = Type.Object({ ...filter, limit, cursor }, { title: 'AdminRunQuery' })
+export const AdminRunQuerySchema = Type.Object(
+  { ...filter, limit, cursor },
+  { title: 'AdminRunQuery', additionalProperties: false }
+)
 
 /** One page of all owners' runs, newest first. */
 export const AdminRunListSchema = Type.Object(

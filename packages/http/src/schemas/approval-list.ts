@@ -1,4 +1,4 @@
-import { Type, type Static } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import { PendingApprovalSchema } from '@svc/registry'
 
 /** The approvals that wait for the caller. */
@@ -6,4 +6,3 @@ export const ApprovalListSchema = Type.Object(
   { approvals: Type.Array(PendingApprovalSchema) },
   { title: 'ApprovalList' }
 )
-export type ApprovalList = Static<typeof ApprovalListSchema>

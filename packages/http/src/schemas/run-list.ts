@@ -9,7 +9,7 @@ export const RunQuerySchema = Type.Object(
     limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),
     cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'The last `nextCursor`' }))
   },
-  { title: 'RunQuery' }
+  { title: 'RunQuery', additionalProperties: false }
 )
 
 /** One page of runs, newest first. */

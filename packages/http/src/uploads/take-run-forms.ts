@@ -1,6 +1,6 @@
+import { RunBodySchema } from '@svc/registry'
 import type { FastifyInstance } from 'fastify'
 import { HTTP_ERR_VALIDATION } from '../errors.ts'
-import { RunBodySchema } from '../schemas/run-body.ts'
 import { buildInput } from './build-input.ts'
 import type { UploadLimits } from './file-upload-options.ts'
 import { receiveUploads } from './receive-uploads.ts'

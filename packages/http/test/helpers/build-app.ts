@@ -14,7 +14,7 @@ export interface AppRequest {
   runnables?: (Runnable | RunnableDefinition)[]
   options?: HttpOptions
   fastify?: FastifyServerOptions
-  engine?: { drainTimeout?: number }
+  engine?: { drainTimeout?: number; limits?: { maxRuns?: number; maxRunsPerOwner?: number } }
   /** Whether the app lets the plugin answer URLs that Fastify refuses; default true. */
   handsOverBadUrls?: boolean
   /** Runs on the app before the plugin is registered. */

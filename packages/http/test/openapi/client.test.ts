@@ -8,6 +8,7 @@ import type { OpenApiDocument } from '@svc/http'
 import { Type } from '@sinclair/typebox'
 import openapiTypescript, { astToString } from 'openapi-typescript'
 import t from 'tap'
+import { asking } from '../helpers/asking.ts'
 import { buildApp, echo } from '../helpers/build-app.ts'
 import { responseValidatorOf } from '../helpers/validate-response.ts'
 
@@ -39,6 +40,7 @@ const text = { parseAs: 'text' as const }
 
 const { data, error } = await api.POST('/api/agents/{name}/run', { ...agent, body })
 if (error !== undefined) throw new Error(error.code)
+if (!('text' in data)) throw new Error('answered at once')
 const said: string = data.text
 const runId: string = data.runId
 const reason: 'stop' | 'length' | 'content-filter' | 'max-steps' | 'canceled' | 'other' = data.finishReason
@@ -65,6 +67,29 @@ await api.GET('/api/runs/{runId}/stream', { params: { path: { runId }, query: { 
 const again = await api.POST('/api/runs/{runId}/cancel', one)
 if (again.response.status !== 409 || again.error?.code !== 'RUN_ERR_TERMINAL') throw new Error('not refused')
 await api.GET('/api/runs/{runId}', { params: { path: { runId: 'none' } } })
+
+const asking = { params: { path: { name: 'asking' as const }, header: { Prefer: 'respond-async' } } }
+const { response: asked } = await api.POST('/api/agents/{name}/run', { ...asking, body })
+if (asked.status !== 202) throw new Error('not answered at once')
+let approvalId: string | undefined
+while (approvalId === undefined) {
+  const { data: waiting } = await api.GET('/api/approvals')
+  approvalId = waiting?.approvals[0]?.approvalId
+}
+const answer = { params: { path: { approvalId } }, body: { approved: true, args: { to: 'bob' } } }
+await api.POST('/api/approvals/{approvalId}', answer)
+const twice = await api.POST('/api/approvals/{approvalId}', answer)
+if (twice.error?.code !== 'RUN_ERR_APPROVAL_ANSWERED') throw new Error('answered twice')
+
+const all = await api.GET('/api/admin/runs', { params: { query: { owner: 'root', kind: 'agent', limit: 1 } } })
+const owner: string | undefined = all.data?.runs[0]?.owner
+if (owner !== 'root') throw new Error('not of root')
+const removed = await api.DELETE('/api/admin/runs', { params: { query: { status: 'completed' } } })
+const count: number | undefined = removed.data?.removed
+if (count === 0) throw new Error('nothing removed')
+await api.DELETE('/api/admin/agents/{name}', agent)
+await api.DELETE('/api/admin/teams/{name}', team)
+await api.DELETE('/api/admin/workflows/{name}', workflow)
 console.log(JSON.stringify(answers))
 
 export function textOf(part: Part): string {
@@ -89,14 +114,17 @@ export const refused = async () => {
   await api.POST('/api/agents/{name}/run', { ...agent, body: { input: 1 } })
   // @ts-expect-error -- no such status
   await api.GET('/api/runs', { params: { query: { status: 'done' } } })
+  // @ts-expect-error -- an answer says yes or no
+  await api.POST('/api/approvals/{approvalId}', { params: { path: { approvalId: 'a' } }, body: {} })
 }
 `
 
 t.test('a generated client type-checks, and runs every operation', async (t) => {
   const { url, origin } = await buildApp(t, {
-    runnables: [echo, { ...echo, kind: 'team', name: 'crew' }],
+    runnables: [echo, asking(), { ...echo, kind: 'team', name: 'crew' }],
     options: {
       swagger: true,
+      authenticate: () => ({ sub: 'root', scopes: ['*'] }),
       workflows: [{ ...echo, kind: 'workflow', name: 'flow', inputSchema: Type.Unknown() }]
     }
   })

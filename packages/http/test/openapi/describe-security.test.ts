@@ -1,12 +1,10 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { createRegistry } from '@svc/registry'
+import { createExposed, createRegistry, RunBodySchema } from '@svc/registry'
 import Fastify from 'fastify'
 import t from 'tap'
-import { createExposed } from '../../src/exposed.ts'
 import { createOpenApi, type OpenApiSource } from '../../src/openapi/open-api.ts'
 import { resolveSwagger } from '../../src/openapi/swagger-options.ts'
 import { NameParamsSchema } from '../../src/schemas/path-params.ts'
-import { RunBodySchema } from '../../src/schemas/run-body.ts'
 import { errorReplies } from '../../src/openapi/describe-replies.ts'
 
 const documentOf = async (source: Partial<OpenApiSource>) => {

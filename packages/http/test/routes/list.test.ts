@@ -54,14 +54,14 @@ t.test('names of any script', async (t) => {
   })
 })
 
-t.test('HEAD is answered like GET, other methods are no routes', async (t) => {
+t.test('HEAD is answered like GET, other methods are refused', async (t) => {
   const { url } = await buildApp(t, { runnables: [echo] })
   for (const path of ['/agents', '/agents/echo', '/registry', '/runs', '/livez', '/readyz']) {
     const head = await fetch(url + path, { method: 'HEAD' })
     t.equal(head.status, 200, `HEAD ${path}`)
     t.equal(await head.text(), '')
     for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS'])
-      await requireError(t, await fetch(url + path, { method }), 404, 'HTTP_ERR_ROUTE_NOT_FOUND')
+      await requireError(t, await fetch(url + path, { method }), 405, 'HTTP_ERR_METHOD_NOT_ALLOWED')
   }
-  await requireError(t, await fetch(`${url}/agents/echo/run`), 404, 'HTTP_ERR_ROUTE_NOT_FOUND')
+  await requireError(t, await fetch(`${url}/agents/echo/run`), 405, 'HTTP_ERR_METHOD_NOT_ALLOWED')
 })

@@ -6,15 +6,24 @@ export const TextContentPartSchema = Type.Object(
   { additionalProperties: false }
 )
 
+// RFC 6838, section 4.2, with parameters.
+const NAME = String.raw`[\w!#$&^.+-]+`
+const MIME_TYPE = String.raw`^${NAME}/${NAME}(?:[ \t]*;[ \t]*${NAME}=(?:${NAME}|"[^"\r\n]*"))*$`
+
 const media = {
-  mimeType: Type.String({ minLength: 1, maxLength: 255 }),
+  mimeType: Type.String({ maxLength: 255, pattern: MIME_TYPE, description: 'A media type: `image/png`' }),
   filename: Type.Optional(Type.String({ maxLength: 1024 }))
 }
 const mediaType = Type.Union([Type.Literal('image'), Type.Literal('audio'), Type.Literal('file')])
 
 /** Binary content, given as base64 in `data`. */
 export const DataContentPartSchema = Type.Object(
-  { type: mediaType, ...media, data: Type.String() },
+  // One class of characters: a group that repeats would take a stack as deep as the data is long.
+  {
+    type: mediaType,
+    ...media,
+    data: Type.String({ pattern: '^(?:[A-Za-z0-9+/]+={0,2})?$', description: 'Base64, RFC 4648, section 4' })
+  },
   { additionalProperties: false }
 )
 
@@ -31,9 +40,9 @@ export const ContentPartSchema = Type.Union(
 )
 export type ContentPart = Static<typeof ContentPartSchema>
 
-/** What clients say to agents and teams: a text, or a list of content parts. Neither may be empty. */
+/** What clients say to agents and teams: a text, or a list of content parts. Neither may be empty or blank. */
 export const MessageInputSchema = Type.Union(
-  [Type.String({ minLength: 1 }), Type.Array(ContentPartSchema, { minItems: 1 })],
+  [Type.String({ pattern: String.raw`\S` }), Type.Array(ContentPartSchema, { minItems: 1 })],
   { title: 'MessageInput' }
 )
 export type MessageInput = Static<typeof MessageInputSchema>

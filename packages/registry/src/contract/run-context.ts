@@ -31,11 +31,21 @@ export interface Approvals {
   request(request: ApprovalRequest): Promise<ApprovalOutcome>
 }
 
+/** How a member's or step's context differs from its parent's. */
+export interface ChildOptions {
+  /** Tells several calls of one member apart, in the journal and in `idempotencyKey`; default: its name. */
+  key?: string | undefined
+  /** Ends the child; it must abort when the parent's signal does, which is the default. */
+  signal?: AbortSignal | undefined
+  /** Whether its parts are the parent's own: `source` stays as it is. Default false. */
+  unsourced?: boolean | undefined
+}
+
 /** What a runnable is told of the run that it is part of. */
 export interface RunContext {
   readonly runId: string
   readonly sessionId: string
-  /** Whether the session begins with this run: there is nothing to load. */
+  /** Whether the session begins here: there is nothing to load. Never known of a member or step. */
   readonly newSession: boolean
   readonly userId: string | undefined
   readonly principal: Principal
@@ -49,7 +59,7 @@ export interface RunContext {
   readonly stores: Stores
   /** Path of names of the member or step that this context belongs to; empty for the run itself. */
   readonly source: readonly string[]
-  /** The same over every attempt of this run: hand it to what must not happen twice. */
+  /** The same over every attempt of this run, member or step: hand it to what must not happen twice. */
   readonly idempotencyKey: string
   /** The caller's own key for a model provider, if one came with the request. Never persisted. */
   apiKey(provider?: string): string | undefined
@@ -57,6 +67,6 @@ export interface RunContext {
   authorize(action: Action, target: AccessTarget): Promise<AccessDecision>
   /** The journal: runs `fn` once per run and key; a step that is recorded gives its recorded value. */
   step<T>(key: string, fn: () => Promise<T> | T): Promise<T>
-  /** The context of a member or step: same run, session and signal, a longer `source`. */
-  child(name: string): RunContext
+  /** The context of a member or step: same run and session, a longer `source`. */
+  child(name: string, options?: ChildOptions): RunContext
 }

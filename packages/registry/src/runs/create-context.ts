@@ -38,6 +38,7 @@ export function createContext(options: ContextOptions = {}): RunContext {
     runId: options.runId ?? randomUUID(),
     sessionId: options.sessionId ?? randomUUID(),
     options,
+    resumed: false,
     log: options.log ?? SILENT_LOG,
     signal: options.signal ?? new AbortController().signal,
     stores: options.stores ?? (defaultStores ??= createMemoryStores()),

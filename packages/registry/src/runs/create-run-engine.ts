@@ -1,5 +1,6 @@
+import { setMaxListeners } from 'node:events'
 import type { RunInput } from '../contract/content-part.ts'
-import { ANONYMOUS } from '../contract/principal.ts'
+import { ANONYMOUS, type Authorize } from '../contract/principal.ts'
 import type { ApprovalOutcome, RunLog } from '../contract/run-context.ts'
 import type { ApprovalAnswer } from '../contract/run-record.ts'
 import { isTerminalStatus } from '../contract/run-record.ts'
@@ -24,9 +25,10 @@ import { createMemoryStores } from '../stores/memory/memory-stores.ts'
 import type { StoredRun } from '../stores/run-store.ts'
 import type { Stores } from '../stores/stores.ts'
 import { SILENT_LOG } from './create-context.ts'
-import { LiveRun, type RunHost } from './live-run.ts'
+import { InterruptedRuns, type ResumeHost } from './interrupted-runs.ts'
+import { LiveRun } from './live-run.ts'
 import { readParts } from './log-reader.ts'
-import { endInterrupted } from './recover-runs.ts'
+import { LostRuns } from './lost-runs.ts'
 import { ReplayedRun } from './replayed-run.ts'
 import { requireInput } from './require-input.ts'
 import { requireAnswer } from './require-answer.ts'
@@ -45,6 +47,10 @@ export interface RunEngineOptions {
   retention?: RetentionOptions | undefined
   /** Milliseconds that `close` waits for the runs under way; default 10,000. */
   drainTimeout?: number | undefined
+  /** Milliseconds that a run which a restart left waits for its runnable; default 300,000. */
+  resumeTimeout?: number | undefined
+  /** The policy of runs that go on after a restart, where they had one; without it they may reach nothing. */
+  authorize?: Authorize | undefined
 }
 
 const SWEEP_EVERY = 60_000
@@ -55,7 +61,7 @@ export function createRunEngine(options: RunEngineOptions = {}): RunEngine {
   return new Engine(options)
 }
 
-class Engine implements RunEngine, RunHost {
+class Engine implements RunEngine, ResumeHost {
   readonly stores: Stores
   readonly events: EventBus
   readonly log: RunLog
@@ -63,7 +69,10 @@ class Engine implements RunEngine, RunHost {
   readonly #maxRuns: number
   readonly #maxRunsPerOwner: number
   readonly #drainTimeout: number
+  readonly #closed = new AbortController()
+  readonly #interrupted: InterruptedRuns
   readonly #live = new Map<string, LiveRun>()
+  readonly #lost: LostRuns
   readonly #byOwner = new Map<string, number>()
   readonly #sweeper: NodeJS.Timeout
   readonly #unsubscribe: () => void
@@ -73,17 +82,25 @@ class Engine implements RunEngine, RunHost {
   constructor(options: RunEngineOptions) {
     this.log = options.log ?? SILENT_LOG
     this.stores = options.stores ?? createMemoryStores(options.retention)
+    this.#lost = new LostRuns(this.stores)
+    // Every reader listens to it.
+    setMaxListeners(0, this.closed)
     this.events = options.events ?? createEventBus(this.log)
     this.maxLogBytes = options.limits?.maxLogBytes ?? 67_108_864
     this.#maxRuns = options.limits?.maxRuns ?? 1_000
     this.#maxRunsPerOwner = options.limits?.maxRunsPerOwner ?? 100
     this.#drainTimeout = options.drainTimeout ?? 10_000
+    this.#interrupted = new InterruptedRuns(this, options.resumeTimeout ?? 300_000, options.authorize)
     this.#sweeper = setInterval(() => void this.#sweep(), SWEEP_EVERY).unref()
     this.#unsubscribe = this.stores.control.subscribe((message) => this.#obey(message))
   }
 
   get active(): number {
     return this.#live.size
+  }
+
+  get closed(): AbortSignal {
+    return this.#closed.signal
   }
 
   get draining(): boolean {
@@ -94,9 +111,8 @@ class Engine implements RunEngine, RunHost {
     const owner = (options.principal ?? ANONYMOUS).sub
     requireInput(runnable, input)
     this.#admit(owner)
-    const run = new LiveRun(this, runnable, options, owner)
-    this.#live.set(run.runId, run)
-    if (owner !== ANONYMOUS.sub) this.#byOwner.set(owner, (this.#byOwner.get(owner) ?? 0) + 1)
+    const run = new LiveRun(this, runnable, options)
+    this.enter(run)
     try {
       const created = this.stores.runs.create(run.record)
       // Only a start with a key has to know first whether there was one before.
@@ -105,8 +121,10 @@ class Engine implements RunEngine, RunHost {
         this.ended(run)
         return this.#replay(earlier, options)
       }
+      const kept = this.#interrupted.keep(run, input)
       run.begin(input)
       if (isPromise(created)) await created
+      if (isPromise(kept)) await kept
     } catch (err) {
       if (err instanceof RUN_ERR_KEY_REUSED) throw err
       await run.interrupt(new RUN_ERR_STORE({ cause: err }))
@@ -124,12 +142,13 @@ class Engine implements RunEngine, RunHost {
   }
 
   parts(runId: string, after = 0, signal?: AbortSignal): ReturnType<RunEngine['parts']> {
-    return readParts(this.stores, runId, after, signal)
+    return readParts(this, runId, after, signal)
   }
 
   async cancel(runId: string): Promise<StoredRun> {
     const run = this.#live.get(runId)
     if (run !== undefined && (await run.cancel())) return this.#require(runId)
+    if (await this.#interrupted.cancel(runId)) return this.#require(runId)
     const stored = await this.#require(runId)
     if (isTerminalStatus(stored.status)) throw new RUN_ERR_TERMINAL(stored.status)
     await this.stores.control.publish({ type: 'cancel', runId })
@@ -153,15 +172,30 @@ class Engine implements RunEngine, RunHost {
   }
 
   recover(): Promise<number> {
-    return endInterrupted(this.stores, (runId) => this.#live.has(runId))
+    return this.#interrupted.recover()
+  }
+
+  resume(runnable: Runnable): Promise<number> {
+    return this.#interrupted.resume(runnable)
   }
 
   close(): Promise<void> {
     return (this.#closing ??= this.#close())
   }
 
+  isLive(runId: string): boolean {
+    return this.#live.has(runId)
+  }
+
+  enter(run: LiveRun): void {
+    const { owner } = run.record
+    this.#live.set(run.runId, run)
+    if (owner !== ANONYMOUS.sub) this.#byOwner.set(owner, (this.#byOwner.get(owner) ?? 0) + 1)
+  }
+
   ended(run: LiveRun): void {
     this.#live.delete(run.runId)
+    this.#interrupted.forget(run)
     const { owner } = run.record
     if (owner !== ANONYMOUS.sub) {
       const left = this.#byOwner.get(owner)! - 1
@@ -171,11 +205,23 @@ class Engine implements RunEngine, RunHost {
     if (this.#live.size === 0) this.#onIdle?.()
   }
 
+  lost(run: LiveRun, reason: unknown): void {
+    this.stores.log.abandon(run.runId)
+    this.#lost.add(run.record, reason)
+  }
+
   expireApproval(approvalId: string): void {
-    const outcome = { approved: false, expired: true, reason: 'not answered in time' }
-    this.#accept(approvalId, outcome).catch((err: unknown) => {
+    this.#expire(approvalId).catch((err: unknown) => {
       this.log.error({ err: toLoggable(err), approvalId }, 'an approval could not be ended')
     })
+  }
+
+  async #expire(approvalId: string): Promise<void> {
+    const outcome = { approved: false, expired: true, reason: 'not answered in time' }
+    if (await this.#accept(approvalId, outcome)) return
+    // Someone was faster, and may have died before it told of it.
+    const answer = (await this.findApproval(approvalId))?.approval.answer
+    if (answer) await this.#live.get(runIdOf(approvalId))?.approvalAnswered(approvalId, answer)
   }
 
   async #require(runId: string): Promise<StoredRun> {
@@ -209,20 +255,23 @@ class Engine implements RunEngine, RunHost {
   #obey(message: ControlMessage): void {
     const run = this.#live.get(message.runId)
     // What goes wrong is in the log of the service already.
-    if (message.type === 'cancel') run?.cancel().catch(() => {})
+    if (message.type === 'cancel') (run ?? this.#interrupted).cancel(message.runId).catch(() => {})
     else void run?.approvalAnswered(message.approvalId, message.answer)
   }
 
   async #sweep(): Promise<void> {
     try {
+      await this.#lost.end()
       await this.stores.runs.sweep(Date.now())
+      await this.stores.sessions.sweep(Date.now())
     } catch (err) {
-      this.log.error({ err: toLoggable(err) }, 'old runs could not be removed')
+      this.log.error({ err: toLoggable(err) }, 'what is old could not be removed')
     }
   }
 
   async #close(): Promise<void> {
     clearInterval(this.#sweeper)
+    for (const run of this.#live.values()) if (run.resumable) run.suspendSoon()
     if (this.#live.size > 0 && this.#drainTimeout > 0) {
       const { promise, resolve } = Promise.withResolvers<void>()
       this.#onIdle = resolve
@@ -231,7 +280,11 @@ class Engine implements RunEngine, RunHost {
       clearTimeout(timer)
     }
     const left = [...this.#live.values()]
-    await Promise.all(left.map((run) => run.interrupt(new RUN_ERR_INTERRUPTED())))
+    await Promise.all(
+      left.map((run) => (run.resumable ? run.suspend() : run.interrupt(new RUN_ERR_INTERRUPTED())))
+    )
+    await this.#interrupted.close()
+    this.#closed.abort()
     this.#unsubscribe()
   }
 }

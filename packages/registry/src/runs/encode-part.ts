@@ -9,18 +9,24 @@ import { entryFromJson, type LogEntry } from '../stores/stream-log.ts'
  * @throws RUN_ERR_BAD_PART when the part has no JSON (a cycle, a BigInt)
  */
 export function encodePart(seq: number, part: Part): LogEntry {
-  return entryFromJson(seq, `{"seq":${seq},${jsonOf(part).slice(1)}`)
-}
-
-function jsonOf(part: Part): string {
   let json: string | undefined
   try {
-    json = JSON.stringify('seq' in part ? { ...part, seq: undefined } : part)
+    // The number comes first, and is ours even where a runnable hands on parts that have one.
+    const numbered = { seq, ...part }
+    numbered.seq = seq
+    json = JSON.stringify(numbered)
   } catch (err) {
     throw new RUN_ERR_BAD_PART(`its ${part.type} has no JSON`, { cause: err })
   }
   if (!json?.startsWith('{"')) throw new RUN_ERR_BAD_PART(`its ${part.type} has no JSON object`)
-  return json
+  return entryFromJson(seq, escapeLineEnds(json))
+}
+
+// Line ends to some readers of an event stream, and to JavaScript before 2019.
+function escapeLineEnds(json: string): string {
+  return json.replace(/[\u2028\u2029]/g, (end) =>
+    end === '\u2028' ? String.raw`\u2028` : String.raw`\u2029`
+  )
 }
 
 // What the engine alone writes, and what it knows better than the runnable.

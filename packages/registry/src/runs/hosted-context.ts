@@ -9,6 +9,7 @@ import type {
   ApprovalOutcome,
   ApprovalRequest,
   Approvals,
+  ChildOptions,
   RunContext,
   RunLog
 } from '../contract/run-context.ts'
@@ -25,20 +26,31 @@ export interface ContextHost {
   readonly signal: AbortSignal
   readonly stores: Stores
   readonly events: EventBus
-  requestApproval(request: ApprovalRequest, source: readonly string[]): Promise<ApprovalOutcome>
+  /** Whether this is not the first process that executes the run. */
+  readonly resumed: boolean
+  requestApproval(
+    request: ApprovalRequest,
+    source: readonly string[],
+    signal: AbortSignal | undefined
+  ): Promise<ApprovalOutcome>
   step<T>(key: string, fn: () => Promise<T> | T): Promise<T>
 }
 
-const NO_SOURCE: readonly string[] = Object.freeze([])
+const NOWHERE: readonly string[] = Object.freeze([])
 
-/** The context of a run and, with a `source`, of its members and steps. */
+/** The context of a run and, with a place, of its members and steps. */
 export class HostedContext implements RunContext {
   readonly #host: ContextHost
   readonly source: readonly string[]
+  // Unlike `source` it is another one for every call of a member.
+  readonly #path: readonly string[]
+  readonly #signal: AbortSignal | undefined
 
-  constructor(host: ContextHost, source: readonly string[] = NO_SOURCE) {
+  constructor(host: ContextHost, source = NOWHERE, path = NOWHERE, signal?: AbortSignal) {
     this.#host = host
     this.source = source
+    this.#path = path
+    this.#signal = signal
   }
 
   get runId(): string {
@@ -50,7 +62,7 @@ export class HostedContext implements RunContext {
   }
 
   get newSession(): boolean {
-    return this.#host.options.sessionId === undefined
+    return this.#host.options.sessionId === undefined && this.#path.length === 0 && !this.#host.resumed
   }
 
   get userId(): string | undefined {
@@ -67,7 +79,7 @@ export class HostedContext implements RunContext {
   }
 
   get signal(): AbortSignal {
-    return this.#host.signal
+    return this.#signal ?? this.#host.signal
   }
 
   get log(): RunLog {
@@ -83,11 +95,11 @@ export class HostedContext implements RunContext {
   }
 
   get idempotencyKey(): string {
-    return this.#host.runId
+    return [this.#host.runId, ...this.#path].join('/')
   }
 
   get approvals(): Approvals {
-    return { request: (request) => this.#host.requestApproval(request, this.source) }
+    return { request: (request) => this.#host.requestApproval(request, this.source, this.#signal) }
   }
 
   apiKey(provider?: string): string | undefined {
@@ -101,10 +113,11 @@ export class HostedContext implements RunContext {
 
   step<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
     // As JSON, so that no name and no key can pass for another path.
-    return this.#host.step(JSON.stringify([...this.source, key]), fn)
+    return this.#host.step(JSON.stringify([...this.#path, key]), fn)
   }
 
-  child(name: string): RunContext {
-    return new HostedContext(this.#host, [...this.source, name])
+  child(name: string, { key = name, signal = this.#signal, unsourced }: ChildOptions = {}): RunContext {
+    const source = unsourced ? this.source : [...this.source, name]
+    return new HostedContext(this.#host, source, [...this.#path, key], signal)
   }
 }

@@ -1,34 +1,25 @@
 import type { RunInput } from '../contract/content-part.ts'
 import { isTerminalPart, type NumberedPart, type Part, type YieldedPart } from '../contract/part.ts'
 import type { ApprovalOutcome, ApprovalRequest, RunLog } from '../contract/run-context.ts'
-import { RunResultBuilder, type RunResult } from '../contract/run-result.ts'
+import type { RunResult } from '../contract/run-result.ts'
 import type { Runnable } from '../contract/runnable.ts'
-import { RUN_ERR_CANCELED, RUN_ERR_FAILED, RUN_ERR_LOG_LIMIT, RUN_ERR_STORE } from '../errors.ts'
+import { RUN_ERR_CANCELED, RUN_ERR_INTERRUPTED, RUN_ERR_STORE } from '../errors.ts'
 import type { EventBus } from '../events/event-bus.ts'
 import type { RunChange, StoredRun } from '../stores/run-store.ts'
-import type { LogEntry } from '../stores/stream-log.ts'
 import type { Stores } from '../stores/stores.ts'
-import { completeFinish } from './complete-finish.ts'
-import { encodePart, requirePart, wholePart } from './encode-part.ts'
+import { requirePart, wholePart } from './encode-part.ts'
 import { HostedContext, type ContextHost } from './hosted-context.ts'
 import { LogWriter } from './log-writer.ts'
 import { readParts } from './log-reader.ts'
 import { newRun } from './new-run.ts'
 import { RunApprovals } from './run-approvals.ts'
-import { errorFromStored, toPartError, toStoredError } from './run-error.ts'
+import { toLastWords, type Ending, type Outcome } from './last-words.ts'
 import type { Run, StartOptions } from './run-engine.ts'
+import type { Earlier, RunHost } from './run-host.ts'
+import { RunProgress } from './run-progress.ts'
 import { StepJournal } from './step-journal.ts'
+import { tellFault, tellRun } from './tell-run.ts'
 import { toLoggable } from './to-loggable.ts'
-
-/** What a run needs of the engine that executes it. */
-export interface RunHost {
-  readonly stores: Stores
-  readonly events: EventBus
-  readonly log: RunLog
-  readonly maxLogBytes: number
-  ended(run: LiveRun): void
-  expireApproval(approvalId: string): void
-}
 
 /** A run under way in this process: numbers its parts, writes its log, and ends it once. */
 export class LiveRun implements Run, ContextHost {
@@ -38,12 +29,14 @@ export class LiveRun implements Run, ContextHost {
   readonly runnable: Runnable
   readonly options: StartOptions
   readonly record: StoredRun
+  /** Whether another process can go on with it. */
+  resumable = false
+  /** Whether it was left for another process. */
+  suspended = false
   readonly #host: RunHost
   readonly #writer: LogWriter
-  readonly #result = new RunResultBuilder()
-  readonly #startedAt = performance.now()
-  #seq = 0
-  #bytes = 0
+  readonly #progress: RunProgress
+  readonly #earlier: Earlier | undefined
   #iterator: AsyncIterator<YieldedPart> | undefined
   #controller: AbortController | undefined
   #approvals: RunApprovals | undefined
@@ -51,19 +44,26 @@ export class LiveRun implements Run, ContextHost {
   #ended = false
   // Why it ended, unless it ended well: the reason of the signal.
   #reason: unknown
-  #outcome: { result: RunResult } | { error: unknown } | undefined
+  #outcome: Outcome | undefined
   // Whether the last part is in the log: nobody is told of the end before.
   #written = false
   #waiter: PromiseWithResolvers<RunResult> | undefined
 
-  constructor(host: RunHost, runnable: Runnable, options: StartOptions, owner: string) {
+  constructor(host: RunHost, runnable: Runnable, options: StartOptions, earlier?: Earlier) {
     this.#host = host
     this.runnable = runnable
     this.options = options
-    this.record = newRun(runnable, owner, options.sessionId, options.startKey)
+    this.record = earlier?.record ?? newRun(runnable, options)
     this.runId = this.record.runId
     this.sessionId = this.record.sessionId
-    this.#writer = new LogWriter(host.stores.log, this.runId, 1, (err) => this.#storeFailed(err))
+    this.#earlier = earlier
+    this.#progress = earlier?.progress ?? new RunProgress(host.maxLogBytes)
+    const { runId, epoch } = this.record
+    this.#writer = new LogWriter(host.stores.log, runId, epoch, (err) => this.#storeFailed(err))
+  }
+
+  get resumed(): boolean {
+    return this.#earlier !== undefined
   }
 
   get stores(): Stores {
@@ -87,12 +87,14 @@ export class LiveRun implements Run, ContextHost {
     return this.#controller.signal
   }
 
-  /** Begins to execute; the first part is written before this returns. */
+  /** Begins to execute, or goes on; what there is to write is written before this returns. */
   begin(input: RunInput): void {
     const { runId, sessionId, runnable } = this
     const { kind, name } = runnable
     try {
-      this.#write({ type: 'start', runId, sessionId, kind, name }, { status: 'working', at: Date.now() })
+      if (this.#progress.seq === 0)
+        this.#write({ type: 'start', runId, sessionId, kind, name }, { status: 'working', at: Date.now() })
+      if (this.#earlier !== undefined) this.#approvalsOfRun.resume(this.#earlier.answered)
     } catch (err) {
       this.end({ error: err })
       return
@@ -107,7 +109,7 @@ export class LiveRun implements Run, ContextHost {
   }
 
   parts(after = 0, signal?: AbortSignal): AsyncIterable<NumberedPart> {
-    return readParts(this.stores, this.runId, after, signal)
+    return readParts(this.#host, this.runId, after, signal)
   }
 
   async cancel(): Promise<boolean> {
@@ -123,19 +125,26 @@ export class LiveRun implements Run, ContextHost {
     await this.#writer.idle()
   }
 
-  requestApproval(request: ApprovalRequest, source: readonly string[]): Promise<ApprovalOutcome> {
+  /** Leaves the run as it is, for another process to go on with. */
+  async suspend(): Promise<void> {
+    const reason = new RUN_ERR_INTERRUPTED()
+    this.suspended = !this.#ended
+    this.#leave(reason, reason)
+    await this.#writer.idle()
+  }
+
+  /** The same, as soon as the steps that are under way are recorded. */
+  suspendSoon(): void {
+    this.#journalOfRun.stop(() => void this.suspend())
+  }
+
+  requestApproval(
+    request: ApprovalRequest,
+    source: readonly string[],
+    signal?: AbortSignal
+  ): Promise<ApprovalOutcome> {
     if (this.#ended) return Promise.reject(this.#why())
-    this.#approvals ??= new RunApprovals({
-      runId: this.runId,
-      write: (part, change) => this.#write(part, change),
-      // Not before the store knows of it.
-      expire: (approvalId) => {
-        const writing = this.#writer.idle()
-        if (writing === undefined) this.#host.expireApproval(approvalId)
-        else void writing.then(() => this.#host.expireApproval(approvalId))
-      }
-    })
-    return this.#approvals.request(request, source)
+    return this.#approvalsOfRun.request(request, source, signal)
   }
 
   /** Hands on an answer; resolves when it is in the log. */
@@ -149,7 +158,27 @@ export class LiveRun implements Run, ContextHost {
   }
 
   step<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
-    return (this.#journal ??= new StepJournal(this, this.stores.runs)).step(key, fn)
+    return this.#journalOfRun.step(key, fn)
+  }
+
+  get #journalOfRun(): StepJournal {
+    return (this.#journal ??= new StepJournal(this, this.stores.runs))
+  }
+
+  get #approvalsOfRun(): RunApprovals {
+    return (this.#approvals ??= new RunApprovals(
+      {
+        runId: this.runId,
+        write: (part, change) => this.#write(part, change),
+        // Not before the store knows of it.
+        expire: (approvalId) => {
+          const writing = this.#writer.idle()
+          if (writing === undefined) this.#host.expireApproval(approvalId)
+          else void writing.then(() => this.#host.expireApproval(approvalId))
+        }
+      },
+      this.#earlier?.record.approvals
+    ))
   }
 
   requireOpen(): void {
@@ -160,10 +189,12 @@ export class LiveRun implements Run, ContextHost {
   end(how: Ending): boolean {
     if (this.#ended) return false
     this.#ended = true
-    const { entry, change, reason } = this.#lastWords(how)
+    const { entry, change, outcome, reason, fault } = toLastWords(this.#progress, how)
+    if (fault !== undefined) tellFault(this, fault.err, fault.error)
+    this.#outcome = outcome
     this.#reason = reason
     this.#writer.write(entry, change)
-    this.#leave()
+    this.#release()
     return true
   }
 
@@ -196,59 +227,30 @@ export class LiveRun implements Run, ContextHost {
   }
 
   #write(part: Part, change?: RunChange): void {
-    const entry = encodePart(this.#seq + 1, part)
-    this.#bytes += entry.json.length
-    if (this.#bytes > this.#host.maxLogBytes) throw new RUN_ERR_LOG_LIMIT(this.#host.maxLogBytes)
-    this.#seq++
-    // What a tool was given or gave may change hands after this: the result is made from the log's own copy.
-    this.#result.add(part.type.startsWith('tool.') || part.type === 'structured' ? entry.part : part)
-    this.#writer.write(entry, change)
+    this.#writer.write(this.#progress.next(part), change)
   }
 
-  // The last part, and the state that is written with it. What cannot be told in JSON makes the run fail.
-  #lastWords(how: Ending): { entry: LogEntry; change: RunChange; reason: unknown } {
-    if (!('type' in how)) return this.#failure(how.error)
-    try {
-      const finish = completeFinish(how, this.#result, this.#startedAt)
-      const entry = encodePart(this.#seq + 1, finish)
-      this.#result.add(how.structured ? entry.part : finish)
-      const result = this.#result.build()
-      this.#outcome = { result }
-      const canceled = finish.finishReason === 'canceled'
-      const status = canceled ? 'canceled' : 'completed'
-      return {
-        entry,
-        change: { status, at: Date.now(), result },
-        reason: canceled ? new RUN_ERR_CANCELED() : undefined
-      }
-    } catch (err) {
-      return this.#failure(err)
-    }
-  }
-
-  #failure(err: unknown): { entry: LogEntry; change: RunChange; reason: unknown } {
-    const error = toStoredError(err)
-    const { code, statusCode } = error
-    if (statusCode >= 500) this.#tell('error', 'run failed', { err: toLoggable(err), code })
-    else this.#tell('info', 'run failed', { code })
-    this.#outcome = { error: errorFromStored(error) }
-    const entry = encodePart(this.#seq + 1, { type: 'error', error: toPartError(error) })
-    return { entry, change: { status: 'failed', at: Date.now(), error }, reason: err ?? new RUN_ERR_FAILED() }
-  }
-
-  // What the log says ends here; the next start of the service ends the record.
+  // What the log says ends here.
   #storeFailed(err: unknown): void {
-    this.#tell('error', 'the log of the run cannot be written', { err: toLoggable(err) })
-    this.#outcome = { error: new RUN_ERR_STORE() }
+    tellRun(this, 'error', 'the log of the run cannot be written', { err: toLoggable(err) })
+    if (this.#ended) this.#outcome = { error: new RUN_ERR_STORE() }
+    else this.#leave(err, new RUN_ERR_STORE())
+    this.#host.lost(this, err)
+  }
+
+  // Without a last word.
+  #leave(reason: unknown, error: Error): void {
     if (this.#ended) return
     this.#ended = true
-    this.#reason = err
-    this.#leave()
+    this.#outcome = { error }
+    this.#reason = reason
+    this.#release()
   }
 
-  #leave(): void {
-    if (this.#reason !== undefined) this.#controller?.abort(this.#reason)
+  #release(): void {
+    // First: who waits for an approval must not withdraw it when the signal aborts.
     this.#approvals?.abandon(this.#why())
+    if (this.#reason !== undefined) this.#controller?.abort(this.#reason)
     void this.#return()
     const writing = this.#writer.idle()
     if (writing === undefined) this.#close()
@@ -283,16 +285,6 @@ export class LiveRun implements Run, ContextHost {
   }
 
   #tellLate(err: unknown): void {
-    this.#tell('debug', 'runnable failed after the end of its run', { err: toLoggable(err) })
-  }
-
-  // A log that throws keeps no run from its end.
-  #tell(level: 'debug' | 'info' | 'error', message: string, details: object): void {
-    try {
-      this.log[level]({ ...details, runId: this.runId }, message)
-    } catch {}
+    tellRun(this, 'debug', 'runnable failed after the end of its run', { err: toLoggable(err) })
   }
 }
-
-/** How a run ends: with what its `finish` says, or with an error. */
-export type Ending = Extract<YieldedPart, { type: 'finish' }> | { error: unknown }

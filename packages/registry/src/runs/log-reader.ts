@@ -6,37 +6,42 @@ import type { StoredRun } from '../stores/run-store.ts'
 import type { Stores } from '../stores/stores.ts'
 import type { LogEntry, ReadLimit } from '../stores/stream-log.ts'
 
-/** What a reader reads from. */
-type LogStores = Pick<Stores, 'log' | 'runs'>
+/** What a reader reads from; it ends when `closed` aborts. */
+export interface LogHost {
+  readonly stores: Pick<Stores, 'log' | 'runs'>
+  readonly closed?: AbortSignal
+}
 
 /** How much a reader takes from the log at once. */
 const READ_LIMIT: Readonly<ReadLimit> = Object.freeze({ entries: 512, bytes: 65_536 })
 
 /** Reads one run's log from a `seq` on, at its own pace; it holds nothing but its place. */
 export class LogReader {
-  readonly #stores: LogStores
+  readonly #stores: LogHost['stores']
+  readonly #closed: AbortSignal | undefined
   readonly #runId: string
   readonly #unfollow: () => void
   #after: number
-  #hasRead = false
+  // Whether the record says nothing that the log does not.
+  #isCurrent = false
   #isOver = false
   #news = false
   #onNews: (() => void) | undefined
   #ended = false
   #gone = false
+  readonly #leave = () => this.#wake(true)
 
   /** @throws REG_ERR_BAD_OPTION when `after` is no whole number from 0 on */
-  constructor(stores: LogStores, runId: string, after = 0) {
+  constructor({ stores, closed }: LogHost, runId: string, after = 0) {
     if (!Number.isSafeInteger(after) || after < 0)
       throw new REG_ERR_BAD_OPTION('after: must be a whole number from 0 on')
     this.#stores = stores
+    this.#closed = closed
     this.#runId = runId
     this.#after = after
-    this.#unfollow = stores.log.follow(runId, (gone) => {
-      this.#gone ||= gone === true
-      this.#news = true
-      this.#onNews?.()
-    })
+    this.#unfollow = stores.log.follow(runId, (gone) => this.#wake(gone))
+    closed?.addEventListener('abort', this.#leave, { once: true })
+    if (closed?.aborted) this.#leave()
   }
 
   /** Whether there is nothing more to come: the run's last part has been read, or its log is gone. */
@@ -60,28 +65,41 @@ export class LogReader {
     if (this.#news) this.#onNews()
   }
 
+  /** As if there were news, of the record too: whoever ended the run, and though nobody told of it. */
+  lookAgain(): void {
+    this.#isCurrent = false
+    this.#news = true
+    this.#onNews?.()
+  }
+
   close(): void {
     this.#onNews = undefined
     this.#unfollow()
+    this.#closed?.removeEventListener('abort', this.#leave)
+  }
+
+  #wake(gone = false): void {
+    this.#gone ||= gone
+    this.#news = true
+    this.#onNews?.()
   }
 
   #take(entries: readonly LogEntry[]): Awaitable<readonly LogEntry[]> {
     const last = entries.at(-1)
     if (last !== undefined) {
-      this.#hasRead = true
+      this.#isCurrent = true
       this.#after = last.seq
       this.#ended = isTerminalEntry(last)
     } else if (this.#gone || this.#isOver) {
       this.#ended = true
-    } else if (!this.#hasRead) {
+    } else if (!this.#isCurrent) {
       const run = this.#stores.runs.get(this.#runId)
       return isPromise(run) ? run.then((found) => this.#readAgain(found)) : this.#readAgain(run)
     }
     return entries
   }
 
-  // Nothing after the place where the reader began: of a run that is over there is nothing to come either, unless it
-  // ended just now.
+  // Nothing after the reader's place: of a run that is over there is nothing to come either, unless it ended just now.
   #readAgain(run: StoredRun | undefined): Awaitable<readonly LogEntry[]> {
     if (run === undefined || !isTerminalStatus(run.status)) return []
     this.#isOver = true
@@ -98,22 +116,22 @@ function isTerminalEntry(entry: LogEntry): boolean {
 
 /** The parts of a run in their order, those to come included, until its last or until the signal aborts. */
 export async function* readParts(
-  stores: LogStores,
+  host: LogHost,
   runId: string,
   after?: number,
   signal?: AbortSignal
 ): AsyncGenerator<NumberedPart, void> {
-  for await (const entry of readEntries(stores, runId, after, signal)) yield entry.part
+  for await (const entry of readEntries(host, runId, after, signal)) yield entry.part
 }
 
 /** The same, each as it stands in the log: what need not be parsed is not. */
 export async function* readEntries(
-  stores: LogStores,
+  host: LogHost,
   runId: string,
   after?: number,
   signal?: AbortSignal
 ): AsyncGenerator<LogEntry, void> {
-  const reader = new LogReader(stores, runId, after)
+  const reader = new LogReader(host, runId, after)
   let release: (() => void) | undefined
   const stop = () => release?.()
   signal?.addEventListener('abort', stop, { once: true })

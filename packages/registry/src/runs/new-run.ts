@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
+import { ANONYMOUS } from '../contract/principal.ts'
 import type { Runnable } from '../contract/runnable.ts'
-import type { StartKey, StoredRun } from '../stores/run-store.ts'
+import type { StoredRun } from '../stores/run-store.ts'
+import type { StartOptions } from './run-engine.ts'
 
 /** The record of a run that begins; its id has 122 random bits. */
 export function newRun(
   { kind, name }: Runnable,
-  owner: string,
-  sessionId: string = randomUUID(),
-  startKey: StartKey | null = null
+  { principal = ANONYMOUS, sessionId = randomUUID(), startKey }: StartOptions
 ): StoredRun {
   const now = Date.now()
   return {
@@ -15,8 +15,8 @@ export function newRun(
     kind,
     name,
     sessionId,
-    owner,
-    startKey,
+    owner: principal.sub,
+    startKey: startKey ?? null,
     createdAt: now,
     updatedAt: now,
     status: 'submitted',

@@ -1,28 +1,80 @@
+import type { NumberedPart } from '../contract/part.ts'
 import { RUN_ERR_INTERRUPTED } from '../errors.ts'
+import type { StoredError, StoredRun } from '../stores/run-store.ts'
 import type { Stores } from '../stores/stores.ts'
-import { encodePart } from './encode-part.ts'
+import { readResumeState, type ResumeState } from './resume-state.ts'
 import { toPartError, toStoredError } from './run-error.ts'
+import { RunProgress } from './run-progress.ts'
 
-/** Ends as failed every run that the store has as under way and that is not: its process died. Gives how many. */
-export async function endInterrupted(stores: Stores, isLive: (runId: string) => boolean): Promise<number> {
-  const error = toStoredError(new RUN_ERR_INTERRUPTED())
+/** What is done with the runs that a crash left. */
+export interface Recovery {
+  isLive(runId: string): boolean
+  /** Keeps a run that can go on. */
+  park(run: StoredRun, state: ResumeState): void
+}
+
+/**
+ * Looks after every run that the store has as under way and that is not, for its process died: one that can go on is
+ * parked, any other ends as failed. Gives how many ended.
+ */
+export async function recoverRuns(stores: Stores, { isLive, park }: Recovery): Promise<number> {
   let ended = 0
-  for (const { runId } of await stores.runs.listUnfinished()) {
-    if (isLive(runId)) continue
-    const epoch = await stores.runs.lease(runId)
-    if (epoch === undefined) continue
-    const entry = encodePart((await lastSeq(stores, runId)) + 1, { type: 'error', error: toPartError(error) })
-    await stores.log.append(runId, epoch, [entry], { status: 'failed', at: Date.now(), error })
-    ended++
+  for (const run of await stores.runs.listUnfinished()) {
+    if (isLive(run.runId)) continue
+    const state = await readResumeState(stores, run.runId)
+    if (state !== undefined) park(run, state)
+    else if (await endLeftRun(stores, run.runId, 'failed')) ended++
   }
   return ended
 }
 
-async function lastSeq({ log }: Stores, runId: string): Promise<number> {
-  let last = 0
+/** Ends a run that no process executes; false when it has ended. */
+export async function endLeftRun(
+  stores: Stores,
+  runId: string,
+  status: 'failed' | 'canceled'
+): Promise<boolean> {
+  const epoch = await stores.runs.lease(runId)
+  if (epoch === undefined) return false
+  if (status === 'failed') {
+    await endAsFailed(stores, runId, epoch, toStoredError(new RUN_ERR_INTERRUPTED()))
+  } else {
+    const { progress } = await recallProgress(stores, runId, Infinity)
+    const { entry, result } = progress.finish({ type: 'finish', finishReason: 'canceled' })
+    await stores.log.append(runId, epoch, [entry], { status, at: Date.now(), result })
+  }
+  await stores.checkpoints.remove(runId)
+  return true
+}
+
+/** Ends a run that nobody writes any more. @throws RUN_ERR_FENCED when another has taken or ended it */
+export async function endAsFailed(
+  stores: Stores,
+  runId: string,
+  epoch: number,
+  error: StoredError
+): Promise<void> {
+  const { progress } = await recallProgress(stores, runId, Infinity)
+  const entry = progress.fail(toPartError(error))
+  await stores.log.append(runId, epoch, [entry], { status: 'failed', at: Date.now(), error })
+}
+
+/** How far a run has come, from its log, and which of its approvals the log has answers of. */
+export async function recallProgress(
+  { log }: Stores,
+  runId: string,
+  maxBytes: number,
+  elapsed?: number
+): Promise<{ progress: RunProgress; answered: Set<string> }> {
+  const progress = new RunProgress(maxBytes, elapsed)
+  const answered = new Set<string>()
   for (;;) {
-    const entries = await log.read(runId, last, { entries: 4096, bytes: 1_048_576 })
-    if (entries.length === 0) return last
-    last = entries.at(-1)!.seq
+    const entries = await log.read(runId, progress.seq, { entries: 4096, bytes: 1_048_576 })
+    if (entries.length === 0) return { progress, answered }
+    for (const entry of entries) {
+      progress.recall(entry)
+      const part: NumberedPart = entry.part
+      if (part.type === 'tool.approval.response') answered.add(part.approvalId)
+    }
   }
 }

@@ -3,35 +3,34 @@ import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
 import { AcceptedMessageSchema, MessageInputSchema } from '../contract/content-part.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import { RUN_ERR_BAD_INPUT } from '../errors.ts'
+import { faultsOfMessage, isBlank } from './faults-of-message.ts'
+import type { InputFault } from './input-fault.ts'
 
 const checks = new WeakMap<TSchema, TypeCheck<TSchema>>()
+const MAX_FAULTS = 20
+const MAX_PATH_LENGTH = 256
 
 /** Makes sure that an input is what the runnable takes: a message, or what its own schema says. @throws RUN_ERR_BAD_INPUT */
 export function requireInput(runnable: Pick<Runnable, 'inputSchema'>, input: unknown): void {
   const { inputSchema: schema = MessageInputSchema } = runnable
   const takesMessage = schema === MessageInputSchema
-  if (takesMessage && typeof input === 'string' && input !== '') return
+  if (takesMessage && typeof input === 'string' && !isBlank(input)) return
   const check = checkFor(takesMessage ? AcceptedMessageSchema : schema)
-  if (check.Check(input)) return
-  throw badInput(takesMessage ? NO_MESSAGE : faultsOf(check, input))
+  const faults = takesMessage ? faultsOfMessage(input, check.Check(input)) : faultsOf(check, input)
+  if (faults.length > 0) throw badInput(faults)
 }
 
-type Fault = { path: string; message: string }
-
-const NO_MESSAGE: Fault[] = [
-  { path: 'input', message: 'must be a text that is not empty, or a list of content parts' }
-]
-const MAX_FAULTS = 10
-
-function faultsOf(check: TypeCheck<TSchema>, input: unknown): Fault[] {
-  const faults: Fault[] = []
+function faultsOf(check: TypeCheck<TSchema>, input: unknown): InputFault[] {
+  const faults: InputFault[] = []
+  if (check.Check(input)) return faults
   for (const { path, message } of check.Errors(input)) {
-    if (faults.push({ path: `input${path}`, message }) === MAX_FAULTS) break
+    const cut = path.length > MAX_PATH_LENGTH ? `${path.slice(0, MAX_PATH_LENGTH)}…` : path
+    if (faults.push({ path: `input${cut}`, message }) === MAX_FAULTS) break
   }
   return faults
 }
 
-function badInput(errors: Fault[]): Error {
+function badInput(errors: InputFault[]): Error {
   const [first] = errors
   return Object.assign(new RUN_ERR_BAD_INPUT(`${first?.path} ${first?.message}`), { errors })
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { ApprovalOutcome, ApprovalRequest } from '../contract/run-context.ts'
 import type { Part } from '../contract/part.ts'
 import type { RunStatus } from '../contract/run-record.ts'
@@ -7,11 +8,9 @@ const DEFAULT_TIMEOUT = 300_000
 // What a timer of Node takes; a longer one would fire at once.
 const MAX_TIMEOUT = 2_147_483_647
 
-interface Waiting {
+interface Waiting extends PromiseWithResolvers<ApprovalOutcome> {
   approval: StoredApproval
   timer: NodeJS.Timeout
-  resolve(outcome: ApprovalOutcome): void
-  reject(reason: unknown): void
 }
 
 /** What the approvals of a run need of it. */
@@ -26,32 +25,50 @@ export interface ApprovalHost {
 export class RunApprovals {
   readonly #host: ApprovalHost
   readonly #waiting = new Map<string, Waiting>()
-  #count = 0
+  // Those that were asked for before a restart and not again yet.
+  readonly #earlier = new Map<string, Promise<ApprovalOutcome>>()
+  readonly #stored: readonly StoredApproval[]
+  #count: number
 
-  constructor(host: ApprovalHost) {
+  constructor(host: ApprovalHost, stored: readonly StoredApproval[] = []) {
     this.#host = host
+    this.#stored = stored
+    this.#count = stored.length
   }
 
-  /** Writes the request and waits for its answer. */
-  request(request: ApprovalRequest, source: readonly string[]): Promise<ApprovalOutcome> {
-    const { toolCallId, toolName, args } = request
-    const timeout = Math.min(request.timeout ?? DEFAULT_TIMEOUT, MAX_TIMEOUT)
-    const approvalId = `${this.#host.runId}.${++this.#count}`
-    const expiresAt = Date.now() + timeout
-    const approval: StoredApproval = {
-      approvalId,
-      toolCallId,
-      toolName,
-      args,
-      source,
-      expiresAt,
-      answer: null
+  /** Takes up what waited before a restart; `told` are the approvals whose answer is in the log. */
+  resume(told: ReadonlySet<string>): void {
+    for (const approval of this.#stored) {
+      const { approvalId, answer } = approval
+      const { promise } = this.#wait(approval)
+      this.#earlier.set(approvalId, promise)
+      if (answer === null) continue
+      if (told.has(approvalId)) this.#settle(approvalId)?.resolve(answer)
     }
-    const { promise, resolve, reject } = Promise.withResolvers<ApprovalOutcome>()
-    // Who asks may look at the answer later: that the run has ended meanwhile is no fault of the process.
-    promise.catch(() => {})
-    const timer = setTimeout(() => this.#host.expire(approvalId), timeout).unref()
-    this.#waiting.set(approvalId, { approval, timer, resolve, reject })
+    for (const { approvalId, answer } of this.#stored)
+      if (answer !== null && !told.has(approvalId)) this.answered(approvalId, answer)
+  }
+
+  /** Writes the request and waits for its answer. One that a restart interrupted is not asked for again. */
+  request(
+    request: ApprovalRequest,
+    source: readonly string[],
+    signal?: AbortSignal
+  ): Promise<ApprovalOutcome> {
+    const earlier = this.#takeEarlier(request, source)
+    if (earlier !== undefined) return earlier
+    const { toolCallId, toolName, args } = request
+    const approvalId = `${this.#host.runId}.${++this.#count}`
+    const expiresAt = Date.now() + Math.min(request.timeout ?? DEFAULT_TIMEOUT, MAX_TIMEOUT)
+    const approval = { approvalId, toolCallId, toolName, args, source, expiresAt, answer: null }
+    const { promise } = this.#wait(approval)
+    // Whoever asked is gone before the run is: nobody needs an answer any more.
+    const withdraw = () => this.#waiting.has(approvalId) && this.#host.expire(approvalId)
+    signal?.addEventListener('abort', withdraw, { once: true })
+    void promise.then(
+      () => signal?.removeEventListener('abort', withdraw),
+      () => {}
+    )
     try {
       this.#host.write(
         {
@@ -66,9 +83,7 @@ export class RunApprovals {
         { status: 'input-required', at: Date.now(), approval }
       )
     } catch (err) {
-      this.#waiting.delete(approvalId)
-      clearTimeout(timer)
-      reject(err)
+      this.#settle(approvalId)?.reject(err)
     }
     return promise
   }
@@ -94,19 +109,51 @@ export class RunApprovals {
       },
       { status, at: Date.now() }
     )
-    this.#waiting.delete(approvalId)
-    clearTimeout(waiting.timer)
-    waiting.resolve(outcome)
+    this.#settle(approvalId)?.resolve(outcome)
   }
 
   /** The run has ended: nobody waits any longer. */
   abandon(reason: unknown): void {
-    for (const { timer, reject } of this.#waiting.values()) {
-      clearTimeout(timer)
-      reject(reason)
-    }
-    this.#waiting.clear()
+    for (const approvalId of [...this.#waiting.keys()]) this.#settle(approvalId)?.reject(reason)
   }
+
+  #wait(approval: StoredApproval): Waiting {
+    const { approvalId, expiresAt } = approval
+    const deferred = Promise.withResolvers<ApprovalOutcome>()
+    // Who asks may look at the answer later: that the run has ended meanwhile is no fault of the process.
+    deferred.promise.catch(() => {})
+    const left = Math.min(Math.max(0, expiresAt - Date.now()), MAX_TIMEOUT)
+    const timer = setTimeout(() => this.#host.expire(approvalId), left).unref()
+    const waiting = { ...deferred, approval, timer }
+    this.#waiting.set(approvalId, waiting)
+    return waiting
+  }
+
+  #settle(approvalId: string): Waiting | undefined {
+    const waiting = this.#waiting.get(approvalId)
+    this.#waiting.delete(approvalId)
+    clearTimeout(waiting?.timer)
+    return waiting
+  }
+
+  // An approval is bound to what it was asked for.
+  #takeEarlier(request: ApprovalRequest, source: readonly string[]): Promise<ApprovalOutcome> | undefined {
+    if (this.#earlier.size === 0) return undefined
+    const asked = [request.toolCallId, request.toolName, jsonOf(request.args), source]
+    const found = this.#stored.find(
+      ({ approvalId, toolCallId, toolName, args, source: from }) =>
+        this.#earlier.has(approvalId) && isDeepStrictEqual([toolCallId, toolName, args, from], asked)
+    )
+    if (found === undefined) return undefined
+    const outcome = this.#earlier.get(found.approvalId)
+    this.#earlier.delete(found.approvalId)
+    return outcome
+  }
+}
+
+function jsonOf(value: unknown): unknown {
+  const json = JSON.stringify(value)
+  return json === undefined ? undefined : JSON.parse(json)
 }
 
 function sourceOf(source: readonly string[]): { source?: string[] } {

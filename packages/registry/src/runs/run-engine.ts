@@ -48,6 +48,8 @@ export interface RunEngine {
   readonly active: number
   /** Whether new runs are refused because the engine closes. */
   readonly draining: boolean
+  /** Aborts when the engine is closed: nothing more comes of a run that is left for another process. */
+  readonly closed: AbortSignal
   /**
    * Starts a run; resolves when its record is stored.
    * @throws RUN_ERR_BAD_INPUT, RUN_ERR_DRAINING, RUN_ERR_OVERLOADED, RUN_ERR_TOO_MANY_RUNS, RUN_ERR_KEY_REUSED,
@@ -65,8 +67,16 @@ export interface RunEngine {
   findApproval(approvalId: string): Promise<{ run: StoredRun; approval: StoredApproval } | undefined>
   /** Answers an approval, once. @throws RUN_ERR_APPROVAL_NOT_FOUND, RUN_ERR_APPROVAL_ANSWERED */
   answer(approvalId: string, answer: ApprovalAnswer): Promise<StoredRun>
-  /** Ends what a crash left in the store as `failed` with RUN_ERR_INTERRUPTED; gives how many. */
+  /**
+   * Ends what a crash left in the store as `failed` with RUN_ERR_INTERRUPTED; gives how many. A run that can go on waits
+   * for its runnable, and ends like the others after `resumeTimeout`.
+   */
   recover(): Promise<number>
-  /** Refuses new runs, waits for those under way, then cancels them. */
+  /** Goes on with the runs of a runnable that wait for it; gives how many. */
+  resume(runnable: Runnable): Promise<number>
+  /**
+   * Refuses new runs, waits for those under way, then ends them as failed. One that can go on in another process is left
+   * as it is, as soon as its steps under way are recorded.
+   */
   close(): Promise<void>
 }

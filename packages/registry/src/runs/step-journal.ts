@@ -13,6 +13,8 @@ export class StepJournal {
   readonly #host: JournalHost
   readonly #store: RunStore
   readonly #underWay = new Map<string, Promise<unknown>>()
+  #doing = 0
+  #onIdle: (() => void) | undefined
 
   constructor(host: JournalHost, store: RunStore) {
     this.#host = host
@@ -31,15 +33,33 @@ export class StepJournal {
     }
   }
 
+  /** Begins no step any more, and calls back once those under way are recorded. */
+  stop(onIdle: () => void): void {
+    this.#onIdle = onIdle
+    this.#tellIdle()
+  }
+
+  #tellIdle(): void {
+    if (this.#doing === 0) this.#onIdle?.()
+  }
+
   async #do<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
     const { runId, record } = this.#host
     this.#host.requireOpen()
     const recorded = await this.#store.readStep(runId, key)
     if (recorded !== undefined) return recorded.output as T
     this.#host.requireOpen()
-    const json = JSON.stringify(await fn())
-    const output = json === undefined ? undefined : (JSON.parse(json) as T)
-    await this.#store.recordStep(runId, record.epoch, key, output)
-    return output as T
+    // Whoever waits for it is told by the signal of the run.
+    if (this.#onIdle !== undefined) return new Promise(() => {})
+    this.#doing++
+    try {
+      const json = JSON.stringify(await fn())
+      const output = json === undefined ? undefined : (JSON.parse(json) as T)
+      await this.#store.recordStep(runId, record.epoch, key, output)
+      return output as T
+    } finally {
+      this.#doing--
+      this.#tellIdle()
+    }
   }
 }

@@ -33,12 +33,12 @@ const PIECE = 32_768
  * client that does not read costs what is under way to it and nothing more. Destroying it leaves the run alone.
  */
 export function createSseStream(
-  runs: Pick<RunEngine, 'stores'>,
+  runs: Pick<RunEngine, 'stores'> & Partial<Pick<RunEngine, 'closed'>>,
   runId: string,
   options: SseStreamOptions = {}
 ): Readable {
   const { after, heartbeat = 15_000, projection } = options
-  return new SseStream(new LogReader(runs.stores, runId, after), heartbeat, projection)
+  return new SseStream(new LogReader(runs, runId, after), heartbeat, projection)
 }
 
 class SseStream extends Readable {
@@ -59,7 +59,10 @@ class SseStream extends Readable {
     this.#projection = projection
     this.#head = projection?.head ?? ''
     this.#heartbeat = setInterval(() => {
-      if (this.#idle && this.readableLength === 0) this.push(SSE_HEARTBEAT)
+      if (!this.#idle || this.readableLength > 0) return
+      this.push(SSE_HEARTBEAT)
+      // Should a wake-up get lost, the stream is no later than this.
+      reader.lookAgain()
     }, heartbeat).unref()
   }
 

@@ -74,6 +74,8 @@ export interface SessionStore {
   append(key: SessionKey, turnId: string, messages: readonly SessionMessage[]): Awaitable<void>
   /** Forgets a conversation. */
   remove(key: SessionKey): Awaitable<void>
+  /** Removes the sessions that the store's retention no longer keeps; gives how many. */
+  sweep(now: number): Awaitable<number>
   /**
    * Waits until no other turn of this session is under way, in the order of the calls, and gives the function that ends
    * this one. @throws the signal's reason when it aborts first

@@ -27,10 +27,12 @@ export interface StreamLog {
   /** The entries with a `seq` over `after`, in order; empty when there are none (yet), or no such run. */
   read(runId: string, after: number, limit: ReadLimit): Awaitable<readonly LogEntry[]>
   /**
-   * Calls `wake` after every append to this log, and with `true` when the log is removed or there is none, until the
-   * returned function is called.
+   * Calls `wake` after every append to this log, and with `true` when the log is removed or abandoned or there is none,
+   * until the returned function is called.
    */
   follow(runId: string, wake: (gone?: boolean) => void): () => void
+  /** Tells who follows this log in this process that nothing more comes; the log stays. */
+  abandon(runId: string): void
 }
 
 /** An entry of a log, from its JSON. */

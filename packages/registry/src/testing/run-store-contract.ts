@@ -1,8 +1,8 @@
-import type { RunResult } from '../contract/run-result.ts'
-import type { RunStore, StoredApproval, StoredRun } from '../stores/run-store.ts'
+import type { RunStore, StoredApproval } from '../stores/run-store.ts'
 import type { StreamLog } from '../stores/stream-log.ts'
 import { codeOf, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
-import { storedRun, textEntry } from './stored-run.ts'
+import { runListContract } from './run-list-contract.ts'
+import { completed, storedRun, textEntry } from './stored-run.ts'
 
 /** A run store and the stream log that belongs to it. */
 export interface RunStores {
@@ -12,21 +12,6 @@ export interface RunStores {
 
 const all = { entries: 1_000, bytes: 1_000_000 }
 const working = { status: 'working', at: 2_000 } as const
-const completed = { status: 'completed', at: 3_000, result: resultOf('done') } as const
-
-function resultOf(text: string): RunResult {
-  const usage = { promptTokens: 1, completionTokens: 2, totalTokens: 3 }
-  return {
-    text,
-    toolCalls: [],
-    usage,
-    structured: null,
-    durationMs: 1,
-    runId: 'r',
-    sessionId: 's',
-    finishReason: 'stop'
-  }
-}
 
 function pick({ status, result }: typeof completed) {
   return { status, result }
@@ -203,59 +188,19 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     t.same(await log.read(runId, 0, all), [])
   })
 
-  test('lists newest first, in pages without a gap', async (t, { runs }) => {
-    const made: StoredRun[] = []
-    for (let index = 0; index < 25; index++) {
-      // Three at a time were made in the same millisecond.
-      const run = storedRun({
-        createdAt: 1_000 + Math.floor(index / 3),
-        owner: index % 5 === 0 ? 'bob' : 'ada'
-      })
-      made.push(run)
-      await runs.create(run)
-    }
-    const wanted = made
-      .filter(({ owner }) => owner === 'ada')
-      .sort((a, b) => b.createdAt - a.createdAt || (a.runId < b.runId ? 1 : -1))
-    const found: string[] = []
-    for (let cursor: string | null | undefined; cursor !== null;) {
-      const page = await runs.list({ owner: 'ada', limit: 7, ...(cursor !== undefined && { cursor }) })
-      found.push(...page.runs.map(({ runId }) => runId))
-      cursor = page.nextCursor
-    }
-    t.same(
-      found,
-      wanted.map(({ runId }) => runId)
-    )
-  })
-
-  test('lists by status, kind and name', async (t, { runs, log }) => {
-    const team = storedRun({ kind: 'team', name: 'crew' })
-    await runs.create(team)
-    await runs.create(storedRun())
-    await log.append(team.runId, 1, [textEntry(1)], completed)
-    const ids = async (query: object) =>
-      (await runs.list({ limit: 9, ...query })).runs.map(({ runId }) => runId)
-    t.same(await ids({ status: 'completed' }), [team.runId])
-    t.same(await ids({ kind: 'team' }), [team.runId])
-    t.same(await ids({ name: 'crew' }), [team.runId])
-    t.same(await ids({ name: 'crew', kind: 'agent' }), [])
-    t.equal((await ids({})).length, 2)
-  })
-
-  test('refuses a cursor that no page gave', async (t, { runs }) => {
-    for (const cursor of ['', 'x', '1', '1.', '.a', "1.' or 1=1", `${'9'.repeat(30)}.a`])
-      t.equal(await codeOf(() => runs.list({ limit: 1, cursor })), 'REG_ERR_BAD_CURSOR', cursor)
-  })
-
-  test('lists what is unfinished, oldest first', async (t, { runs, log }) => {
-    const [first, second, third] = [3, 1, 2].map((createdAt) => storedRun({ createdAt }))
-    for (const run of [first, second, third]) await runs.create(run!)
-    await log.append(third!.runId, 1, [textEntry(1)], completed)
-    t.same(
-      (await runs.listUnfinished()).map(({ runId }) => runId),
-      [second!.runId, first!.runId]
-    )
+  test('tells who follows a log that is abandoned, and keeps the log', async (t, { runs, log }) => {
+    const { runId } = storedRun()
+    await runs.create(storedRun({ runId }))
+    await log.append(runId, 1, [textEntry(1)])
+    let told = 0
+    const unfollow = log.follow(runId, (isGone) => void (isGone && told++))
+    log.abandon(runId)
+    t.equal(told, 1)
+    unfollow()
+    log.abandon(runId)
+    log.abandon('nobody')
+    t.equal(told, 1)
+    t.equal((await log.read(runId, 0, all)).length, 1)
   })
 
   test('takes the first answer of an approval and no other', async (t, { runs, log }) => {
@@ -305,4 +250,6 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     t.equal(await runs.get(ended.runId), undefined)
     t.ok(await runs.get(open.runId))
   })
+
+  runListContract(test)
 }

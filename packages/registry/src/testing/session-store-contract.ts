@@ -66,6 +66,20 @@ export function sessionStoreContract(t: ContractTest, make: MakeStore<SessionSto
     t.equal((await store.load(keys[1]!, 10)).length, 2)
   })
 
+  test('sweeps nothing that was just used', async (t, store) => {
+    await store.append(key, 'one', turn('a'))
+    t.equal(await store.sweep(Date.now()), 0)
+    t.equal((await store.load(key, 10)).length, 2)
+  })
+
+  test('begins anew after it was removed', async (t, store) => {
+    await store.append(key, 'one', turn('a'))
+    await store.remove(key)
+    await store.append(key, 'two', turn('b'))
+    await store.append(key, 'three', turn('c'))
+    t.same(await store.load(key, 10), [...turn('b'), ...turn('c')])
+  })
+
   test('orders the turns of a session', async (t, store) => {
     const order: string[] = []
     const first = await store.lock(key, never)

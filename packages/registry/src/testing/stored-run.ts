@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { RunResult } from '../contract/run-result.ts'
 import type { StoredRun } from '../stores/run-store.ts'
 import { entryFromJson, type LogEntry } from '../stores/stream-log.ts'
 
@@ -25,4 +26,21 @@ export function storedRun(fields: Partial<StoredRun> = {}): StoredRun {
 /** A text part of a log. */
 export function textEntry(seq: number, text = `part ${seq}`): LogEntry {
   return entryFromJson(seq, JSON.stringify({ seq, type: 'text', text }))
+}
+
+/** The change that ends a run. */
+export const completed = { status: 'completed', at: 3_000, result: resultOf('done') } as const
+
+function resultOf(text: string): RunResult {
+  const usage = { promptTokens: 1, completionTokens: 2, totalTokens: 3 }
+  return {
+    text,
+    toolCalls: [],
+    usage,
+    structured: null,
+    durationMs: 1,
+    runId: 'r',
+    sessionId: 's',
+    finishReason: 'stop'
+  }
 }

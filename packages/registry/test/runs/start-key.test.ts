@@ -1,6 +1,5 @@
-import { createRunEngine, RUN_ERR_FAILED, type RunnableDefinition } from '@svc/registry'
+import { createRunEngine, defineRunnable, RUN_ERR_FAILED, type RunnableDefinition } from '@svc/registry'
 import { t } from 'tap'
-import { defineRunnable } from '@svc/registry'
 
 function counting(): { times: () => number; go: () => void; definition: RunnableDefinition } {
   let times = 0

@@ -40,6 +40,16 @@ t.test('whatever a part holds is one message, and comes back as it was', async (
   )
 })
 
+t.test('no line separator is sent as it is', async (t) => {
+  const engine = buildEngine(t)
+  const text = 'a\u2028data: b\u2029\u2028\\u2028'
+  const run = await engine.start(scriptedRunnable([{ type: 'text', text }]), 'x')
+  await run.result()
+  const stream = await textOf(createSseStream(engine, run.runId, { after: 0 }))
+  t.notMatch(stream, /[\u2028\u2029]/)
+  t.match(JSON.parse(parse(stream)[1]?.data ?? ''), { text })
+})
+
 t.test('a stream has every part once, small or large, from any place on', async (t) => {
   const engine = buildEngine(t)
   const sizes = [1, 10, 32_768, 32_700, 100_000, 0, 5, 40_000, 7]

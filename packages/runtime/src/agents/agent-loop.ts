@@ -11,7 +11,7 @@ import {
   type YieldedPart
 } from '@svc/registry'
 import { RunEvents } from '../events/run-events.ts'
-import { callModel } from '../models/call-model.ts'
+import { ModelStep } from '../models/model-step.ts'
 import { callTools } from '../tools/call-tools.ts'
 import type { AgentPlan } from './agent-plan.ts'
 import { createTurn, prepareTurn } from './prepare-turn.ts'
@@ -46,7 +46,9 @@ export async function* runAgent(
     let reason: FinishReason = 'max-steps'
     for (let index = 0; index < plan.maxSteps; index++) {
       const options = { ...plan.callOptions, prompt: turn.prompt, abortSignal: guard.signal }
-      const answer = yield* callModel(modelCalls, options, index)
+      const step = new ModelStep(modelCalls, options, index)
+      for (let part; (part = await step.next()) !== undefined;) yield part
+      const { answer } = step
       usage = addUsage(usage, answer.usage)
       yield { type: 'step', index, usage: answer.usage }
       if (answer.toolCalls.length === 0) {
@@ -56,7 +58,7 @@ export async function* runAgent(
       }
       turn.add(answer, yield* callTools(answer.toolCalls, toolCalls))
     }
-    const saving = turn.save(context.runId)
+    const saving = turn.save(context.idempotencyKey)
     if (isPromise(saving)) await saving
     finishReason = reason
     yield { type: 'finish', finishReason, usage }

@@ -23,6 +23,8 @@ export interface ModelFault {
 export interface FaultDetails {
   name?: string
   statusCode?: number
+  /** What a provider's package says of a key that it was not given: it names the environment variable. */
+  missing?: string
   /** The provider's error type and code, and those of the network, as far as they are plain words. */
   codes?: string[]
   host?: string
@@ -30,6 +32,8 @@ export interface FaultDetails {
 
 const NETWORK = /^(?:ECONN\w+|ETIMEDOUT|EPIPE|ENETUNREACH|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN|UND_ERR_\w+)$/
 const NETWORK_TEXT = /^(?:fetch failed|failed to fetch|terminated|network error|socket hang up)$/i
+// By name, as each provider's package has a copy of these classes of its own.
+const UNSET = /^AI_Load(?:APIKey|Setting)Error$/
 const OVERLOADED = /rate_limit|overloaded|server_error|timeout|unavailable/
 
 /** Understands what a model threw, or what the `error` part of its stream holds. */
@@ -45,6 +49,7 @@ export function toModelFault(thrown: unknown): ModelFault {
     return { error, transient, details, ...(retryAfter !== undefined && { retryAfter }) }
   }
 
+  if (details.missing !== undefined) return fault(new RUN_ERR_MODEL_AUTH(), false)
   if (statusCode === 429) return fault(new RUN_ERR_MODEL_RATE_LIMITED(), true)
   if (statusCode === 401 || statusCode === 403) return fault(new RUN_ERR_MODEL_AUTH(), false)
   if (statusCode !== undefined) {
@@ -91,10 +96,19 @@ function wordsOf({ code, type }: Loose): string[] {
   )
 }
 
+// Thrown before anything is sent. What has long words with digits might quote a key, and is not told.
+function missingOf({ name, message }: Loose): string | undefined {
+  if (typeof name !== 'string' || !UNSET.test(name)) return undefined
+  const plain = typeof message === 'string' && message.length <= 300 && !/(?=\S{16})\S*\d/.test(message)
+  return plain ? message : 'a key or a setting of the provider'
+}
+
 function detailsOf(chain: Loose[], statusCode: number | undefined, codes: string[]): FaultDetails {
   const name = chain.find((each) => typeof each['name'] === 'string')?.['name'] as string | undefined
   const url = chain.find((each) => typeof each['url'] === 'string')?.['url'] as string | undefined
+  const missing = chain.map(missingOf).find((said) => said !== undefined)
   return {
+    ...(missing !== undefined && { missing }),
     ...(name !== undefined && /^\w{1,64}$/.test(name) && { name }),
     ...(statusCode !== undefined && { statusCode }),
     ...(codes.length > 0 && { codes }),

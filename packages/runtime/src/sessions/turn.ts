@@ -70,9 +70,9 @@ export class Turn {
     this.#prompt = [...this.#prompt, answer.toMessage()!, { role: 'tool', content: results }]
   }
 
-  /** Keeps the turn, once whatever the attempts of its run. @throws RUN_ERR_STORE */
-  save(runId: string): Awaitable<void> {
-    const saving = this.#ask(() => this.#store.append(this.#key, runId, this.#said))
+  /** Keeps the turn, once whatever the attempts of its run, member or step. @throws RUN_ERR_STORE */
+  save(turnId: string): Awaitable<void> {
+    const saving = this.#ask(() => this.#store.append(this.#key, turnId, this.#said))
     if (isPromise(saving)) return saving.then(() => this.end())
     this.end()
   }

@@ -1,3 +1,4 @@
+import { createOpenAI } from '@ai-sdk/openai'
 import t from 'tap'
 import { toModelFault } from '../../src/models/model-fault.ts'
 
@@ -29,6 +30,23 @@ t.test('by what an error part says', async (t) => {
   t.strictSame(codeOf({ type: 'invalid_request_error' }), ['RUN_ERR_MODEL_FAILED', false])
   for (const odd of [undefined, null, 'overloaded', 5, [], () => {}])
     t.strictSame(codeOf(odd), ['RUN_ERR_MODEL_FAILED', false])
+})
+
+t.test('a key that is not set is told in the words of the provider, which name the variable', async (t) => {
+  const model = createOpenAI()('gpt-5-mini')
+  const key = process.env['OPENAI_API_KEY']
+  delete process.env['OPENAI_API_KEY']
+  const thrown = await Promise.resolve(model.doStream({ prompt: [] })).catch((err: unknown) => err)
+  if (key !== undefined) process.env['OPENAI_API_KEY'] = key
+  t.strictSame(codeOf(thrown), ['RUN_ERR_MODEL_AUTH', false])
+  const { error, details } = toModelFault(thrown)
+  t.match(details, { name: 'AI_LoadAPIKeyError', missing: /OPENAI_API_KEY environment variable/ })
+  t.notMatch(error.message, /OPENAI/)
+})
+
+t.test('nothing that may be a key is told with it', async (t) => {
+  const thrown = Object.assign(new Error('bad: sk-4711aBcdefghijkl'), { name: 'AI_LoadAPIKeyError' })
+  t.notMatch(JSON.stringify(toModelFault(thrown).details), '4711')
 })
 
 t.test('an error that is its own cause ends somewhere', async (t) => {

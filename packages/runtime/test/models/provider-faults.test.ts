@@ -1,3 +1,4 @@
+import { createOpenAI } from '@ai-sdk/openai'
 import { Type } from '@sinclair/typebox'
 import { Agent, defineTool, type AgentOptions } from '@svc/runtime'
 import t from 'tap'
@@ -192,6 +193,25 @@ t.test('silence', async (t) => {
   t.match(stalled.error, { code: 'RUN_ERR_TOKEN_TIMEOUT', statusCode: 504 })
   const long = await runWith(t, [stalls], { timeout: { run: 80 } })
   t.match(long.error, { code: 'RUN_ERR_TIMEOUT', statusCode: 504 })
+})
+
+t.test('no key at all: one attempt, and the log says which variable to set', async (t) => {
+  const key = process.env['OPENAI_API_KEY']
+  delete process.env['OPENAI_API_KEY']
+  t.teardown(() => key !== undefined && (process.env['OPENAI_API_KEY'] = key))
+  const agent = new Agent({
+    name: 'keyless',
+    model: createOpenAI()('gpt-5-mini'),
+    register: false,
+    retry: quick
+  })
+  const { context, logged } = makeContext()
+  const run = await collect(agent.stream('Hello', context))
+  t.match(run.error, { code: 'RUN_ERR_MODEL_AUTH', statusCode: 502, retryable: false })
+  t.match(logged, [
+    { level: 'warn', details: { attempt: 1, missing: /OPENAI_API_KEY environment variable/ } }
+  ])
+  t.equal(logged.length, 1)
 })
 
 t.test('a 401 that holds the key: it appears nowhere', async (t) => {

@@ -9,8 +9,7 @@ export async function createFirstTables(db: Kysely<unknown>): Promise<void> {
     .addColumn('name', 'text', (column) => column.notNull())
     .addColumn('session_id', 'text', (column) => column.notNull())
     .addColumn('owner', 'text', (column) => column.notNull())
-    .addColumn('start_key', 'text')
-    .addColumn('start_hash', 'text')
+    .addColumn('idempotency_key', 'text', (column) => column.notNull())
     .addColumn('created_at', 'bigint', (column) => column.notNull())
     .addColumn('updated_at', 'bigint', (column) => column.notNull())
     .addColumn('status', 'text', (column) => column.notNull())
@@ -19,13 +18,6 @@ export async function createFirstTables(db: Kysely<unknown>): Promise<void> {
     .addColumn('error', 'text')
     .execute()
   await db.schema.createIndex('run_newest').on('run').columns(['owner', 'created_at', 'run_id']).execute()
-  await db.schema
-    .createIndex('run_start')
-    .on('run')
-    .columns(['owner', 'start_key'])
-    .unique()
-    .where('start_key', 'is not', null)
-    .execute()
   await db.schema.createIndex('run_status').on('run').columns(['status', 'updated_at']).execute()
 
   await db.schema

@@ -1,11 +1,12 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { StatementSync } from 'node:sqlite'
 import { SqliteDialect, type SqliteDatabase } from 'kysely'
+import type { OpenDatabase } from './open-database.ts'
 
 // Queries are few and always the same text: their statements are prepared once.
 const MAX_STATEMENTS = 256
 
 /** Lets kysely use a database of `node:sqlite`. */
-export function createNodeSqliteDialect(database: DatabaseSync): SqliteDialect {
+export function createNodeSqliteDialect({ database, close }: OpenDatabase): SqliteDialect {
   const statements = new Map<string, StatementSync>()
   const prepare = (sql: string): StatementSync => {
     let statement = statements.get(sql)
@@ -25,7 +26,7 @@ export function createNodeSqliteDialect(database: DatabaseSync): SqliteDialect {
         iterate: (parameters) => statement.iterate(...(parameters as []))
       }
     },
-    close: () => database.close()
+    close
   }
   return new SqliteDialect({ database: adapter })
 }

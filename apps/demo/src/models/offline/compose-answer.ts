@@ -11,14 +11,20 @@ import { MAX_MESSAGE } from './split-questions.ts'
 import { MAX_PIECES, type Understanding } from './understand.ts'
 
 const MAX_ECHO = 120
+const SAME = 'As above.'
 
 /** Writes the answer to a message from what the tools gave: one part for each of its questions, in their order. */
 export function composeAnswer(conversation: Conversation, understanding: Understanding): string {
   const { pieces, earlier, leftOut } = understanding
+  const said = new Set<string>()
   const answers = pieces.map((piece, index) => {
     const same = pieces.findIndex(({ intent }) => isDeepStrictEqual(intent, piece.intent))
-    if (same < index) return 'As above.'
-    return answerPiece(piece, [...earlier, ...pieces.slice(0, index)], conversation)
+    if (same < index) return SAME
+    const answer = answerPiece(piece, [...earlier, ...pieces.slice(0, index)], conversation)
+    // Two questions may find the same passage; what else there is to see is no part of it.
+    const passage = /^[^]*\n\nSource: .*$/m.exec(answer)?.[0]
+    if (passage === undefined || !said.has(passage)) return (said.add(passage ?? ''), answer)
+    return SAME
   })
   return [...notesBefore(conversation), joinAnswers(pieces, answers), ...notesAfter(conversation, leftOut)]
     .filter((text) => text !== '')

@@ -8,8 +8,11 @@ import type {
   SharedV4Warning
 } from '@ai-sdk/provider'
 import { composeAnswer } from './compose-answer.ts'
+import type { Conversation } from './conversation.ts'
 import { estimateUsage } from './estimate-usage.ts'
-import { planCalls } from './plan.ts'
+import { answerNoteRequest, readNoteRequest } from './notes/decide-note.ts'
+import { outcomeOf } from './conversation.ts'
+import { planCalls, type PlannedCall } from './plan.ts'
 import { readPrompt } from './read-prompt.ts'
 import { streamWords } from './stream-words.ts'
 import { understand } from './understand.ts'
@@ -59,15 +62,18 @@ export function createOfflineModel({ delay = 4 }: OfflineModelOptions = {}): Lan
 // Calls as long as there are some to make; then the answer.
 function decide(options: LanguageModelV4CallOptions): Decision {
   const conversation = readPrompt(options.prompt)
-  const understanding = understand(conversation)
   const tools = options.toolChoice?.type === 'none' ? [] : (options.tools ?? [])
   const names = new Set(tools.flatMap((tool) => (tool.type === 'function' ? [tool.name] : [])))
-  const calls = planCalls(understanding.pieces, conversation.outcomes, names).map(toCall)
+  const { planned, compose } = (names.has('add_note') ? decideOnNotes : decideOnQuestions)(
+    conversation,
+    names
+  )
+  const calls = planned.map(toCall)
   const warnings = warningsFor(options)
   if (calls.length > 0) {
     return { text: '', calls, warnings, finishReason: { unified: 'tool-calls', raw: undefined } }
   }
-  const answer = composeAnswer(conversation, understanding)
+  const answer = compose()
   const most = (options.maxOutputTokens ?? Infinity) * CHARACTERS_A_TOKEN
   return {
     text: answer.slice(0, most),
@@ -75,6 +81,26 @@ function decide(options: LanguageModelV4CallOptions): Decision {
     warnings,
     finishReason: { unified: answer.length > most ? 'length' : 'stop', raw: undefined }
   }
+}
+
+/** What to call now, and how to answer when there is nothing to call. */
+interface Move {
+  planned: PlannedCall[]
+  compose(): string
+}
+
+function decideOnQuestions(conversation: Conversation, tools: ReadonlySet<string>): Move {
+  const understanding = understand(conversation)
+  return {
+    planned: planCalls(understanding.pieces, conversation.outcomes, tools),
+    compose: () => composeAnswer(conversation, understanding)
+  }
+}
+
+function decideOnNotes({ message, outcomes }: Conversation): Move {
+  const call = readNoteRequest(message)
+  const isDone = call === undefined || outcomeOf(outcomes, call) !== undefined
+  return { planned: isDone ? [] : [call], compose: () => answerNoteRequest(call, outcomes) }
 }
 
 async function* speak(

@@ -13,6 +13,8 @@ const sentences = new Intl.Segmenter('en', { granularity: 'sentence' })
 
 /** Longest message that is read to its end; what is beyond is left out. */
 export const MAX_MESSAGE = 20_000
+/** Longest piece of one; the patterns of its readers never see more. */
+const MAX_PIECE = 2_000
 
 /** Whether a text begins as a question or a request does, or ends as one. */
 export function looksLikeQuestion(text: string): boolean {
@@ -26,23 +28,32 @@ export function splitQuestions(message: string): string[] {
     .replace(/(```|~~~)[\s\S]*?(?:\1|$)/g, '\n')
     .replace(/[[\p{Cc}\p{Cf}]--[\n\t\u200d]]/gv, ' ')
     .replaceAll(/[？؟]/g, '?')
+    // From here on whitespace is one space, so that no pattern has to find its way through a long run of it.
+    .replace(/[^\S\n]+/g, ' ')
   return joinWrapped(prose.split('\n'))
+    .filter((line) => line.trim() !== '')
     .flatMap((line) => line.split(/\s+(?=\(?\d{1,2}[.)]\s+\p{Lu})/u))
     .map((line) => line.replace(MARKER, ''))
     .flatMap((line) => [...sentences.segment(line)].map(({ segment }) => segment))
     .flatMap(splitJoint)
-    .map((piece) => piece.trim())
+    .map((piece) => shorten(piece).trim())
     .filter((piece) => piece !== '')
+}
+
+// Some characters become many in the form in which words are compared.
+function shorten(piece: string): string {
+  const kept = piece.slice(0, MAX_PIECE)
+  const plain = kept.normalize('NFKC')
+  return plain.length <= MAX_PIECE ? kept : plain.slice(0, MAX_PIECE)
 }
 
 // A line that goes on in the next one is one line.
 function joinWrapped(lines: readonly string[]): string[] {
   const joined: string[] = []
-  for (const line of lines) {
+  for (const [index, line] of lines.entries()) {
     const last = joined.at(-1)
-    const goesOn =
-      last !== undefined && last.length > 50 && !/[.?!:;]\s*$/.test(last) && /^\s*\p{Ll}/u.test(line)
-    if (goesOn) joined[joined.length - 1] = `${last} ${line.trim()}`
+    const broken = last !== undefined && last.length > 50 && !/[.?!:;] ?$/.test(lines[index - 1]!)
+    if (broken && /^\s*\p{Ll}/u.test(line)) joined[joined.length - 1] = `${last} ${line.trim()}`
     else joined.push(line)
   }
   return joined
@@ -50,7 +61,7 @@ function joinWrapped(lines: readonly string[]): string[] {
 
 // "What is a run and how do I cancel it" is two questions; "how do I start and stop" is one.
 function splitJoint(sentence: string): string[] {
-  if (!looksLikeQuestion(sentence) || sentence.length > 2000) return [sentence]
+  if (!looksLikeQuestion(sentence) || sentence.length > MAX_PIECE) return [sentence]
   const pieces = sentence.split(JOINT).map((piece) => piece.trim())
   return pieces.reduce<string[]>((kept, piece) => {
     const last = kept.at(-1)

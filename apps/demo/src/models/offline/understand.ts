@@ -1,3 +1,4 @@
+import { trimMarks } from '../../text/trim-marks.ts'
 import type { Conversation, ToolOutcome } from './conversation.ts'
 import type { Asked, Before, Intent, IntentReader } from './intents/intent.ts'
 import { readCalculation } from './intents/read-calculation.ts'
@@ -5,6 +6,7 @@ import { readClock } from './intents/read-clock.ts'
 import { readDocuments } from './intents/read-documents.ts'
 import { readAskedFact, readStatedFact } from './intents/read-facts.ts'
 import { readRecall } from './intents/read-recall.ts'
+import { readResult } from './intents/read-result.ts'
 import { readSmallTalk } from './intents/read-small-talk.ts'
 import { readUnits } from './intents/read-units.ts'
 import { splitQuestions } from './split-questions.ts'
@@ -26,6 +28,7 @@ export interface Understanding {
 const READERS: readonly IntentReader[] = [
   readSmallTalk,
   readRecall,
+  readResult,
   readAskedFact,
   readCalculation,
   readClock,
@@ -88,14 +91,15 @@ function withoutAsides(pieces: Asked[]): Asked[] {
 
 function isAside({ intent, text }: Asked): boolean {
   if (intent.type === 'small-talk') return intent.kind === 'acknowledgement'
-  return intent.type === 'empty' || (intent.type === 'statement' && !/\b[A-Z]{3,4}_ERR_[A-Z_]+\b/.test(text))
+  return intent.type === 'empty' || (intent.type === 'statement' && !/\b[A-Z]{3,4}_ERR_[A-Z]/.test(text))
 }
 
 // "What is the difference between a run and a session?" asks for both.
 function splitComparison(text: string): string[] {
+  const asked = trimMarks(text, '?.')
   const both =
-    /\bdifferences? between (.{2,40}?) and (.{2,40}?)[?.\s]*$/i.exec(text) ??
-    /^compare (.{2,40}?) (?:and|with|to) (.{2,40}?)[?.\s]*$/i.exec(text)
+    /\bdifferences? between (.{2,40}?) and (.{2,40})$/i.exec(asked) ??
+    /^compare (.{2,40}?) (?:and|with|to) (.{2,40})$/i.exec(asked)
   if (both === null || /\d|\btime\b/.test(text)) return [text]
   return [`What is ${both[1]}?`, `What is ${both[2]}?`]
 }

@@ -1,5 +1,5 @@
 import type jsep from 'jsep'
-import { CONSTANTS, Decimal, FUNCTIONS } from './functions.ts'
+import { CONSTANTS, Decimal, FUNCTIONS, PRECISION } from './functions.ts'
 import { parseExpression } from './parse-expression.ts'
 
 /** What an expression came to. */
@@ -12,6 +12,8 @@ export interface Evaluation {
 
 const MAX_DIGITS = 15
 const MAX_LENGTH = 500
+/** Functions and powers, each of which takes its milliseconds. */
+const MAX_STEPS = 25
 
 /**
  * Evaluates an arithmetic expression in exact decimals: 0.1 + 0.2 is 0.3, 2^100 has all its digits. Nothing of JavaScript
@@ -20,11 +22,22 @@ const MAX_LENGTH = 500
  */
 export function evaluate(expression: string): Evaluation {
   if (expression.length > MAX_LENGTH) throw new Error(`the expression has more than ${MAX_LENGTH} characters`)
-  const value = valueOf(parseExpression(expression))
+  if ((expression.match(/\w\s*\(|\^|\*\*|!/g)?.length ?? 0) > MAX_STEPS)
+    throw new Error(`the expression has more than ${MAX_STEPS} functions and powers`)
+  const value = calculate(expression)
   if (value.isNaN()) throw new Error('the expression has no real result')
   if (!value.isFinite()) throw new Error('the result is too large')
-  // The last digits of 200 are noise: without them sqrt(2)^2 is 2 and sin(pi) 0.
-  return write(value.toDecimalPlaces(180).toSignificantDigits(150))
+  // The last digits of 100 are noise: without them sqrt(2)^2 is 2 and sin(pi) 0.
+  return write(value.toDecimalPlaces(80).toSignificantDigits(75))
+}
+
+function calculate(expression: string): Decimal {
+  try {
+    return valueOf(parseExpression(expression))
+  } finally {
+    // A function that fails half-way leaves the precision behind that it worked with.
+    Decimal.set(PRECISION)
+  }
 }
 
 function valueOf(node: jsep.Expression): Decimal {

@@ -1,7 +1,8 @@
 import { Decimal as BaseDecimal } from 'decimal.js'
 
-/** Numbers with 200 significant digits, up to 10^5000: whole numbers of any size that matters are exact. */
-export const Decimal = BaseDecimal.clone({ precision: 200, maxE: 5000, minE: -5000 })
+/** Numbers with 100 significant digits, up to 10^5000: whole numbers of any size that matters are exact. */
+export const PRECISION = { precision: 100, rounding: 4, maxE: 5000, minE: -5000 } as const
+export const Decimal = BaseDecimal.clone(PRECISION)
 export type Decimal = InstanceType<typeof Decimal>
 
 /** A function of arithmetic, and how many arguments it takes. */
@@ -24,9 +25,9 @@ export const FUNCTIONS: ReadonlyMap<string, ArithmeticFunction> = new Map(
     abs: one((x) => x.abs()),
     floor: one((x) => x.floor()),
     ceil: one((x) => x.ceil()),
-    sin: one((x) => x.sin()),
-    cos: one((x) => x.cos()),
-    tan: one((x) => x.tan()),
+    sin: one((x) => angle(x).sin()),
+    cos: one((x) => angle(x).cos()),
+    tan: one((x) => angle(x).tan()),
     asin: one((x) => x.asin()),
     acos: one((x) => x.acos()),
     atan: one((x) => x.atan()),
@@ -51,6 +52,12 @@ export const CONSTANTS: ReadonlyMap<string, Decimal> = new Map([
   ['pi', Decimal.acos(-1)],
   ['e', Decimal.exp(1)]
 ])
+
+// An angle is worked on with as many digits as it has before the point, on top of the others.
+function angle(x: Decimal): Decimal {
+  if (x.abs().gt(1e30)) throw new Error('an angle is at most 10^30')
+  return x
+}
 
 function factorial(x: Decimal): Decimal {
   if (!x.isInteger() || x.isNegative() || x.gt(1000))

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { evaluate } from '../../../src/tools/arithmetic/evaluate.ts'
+import { Decimal } from '../../../src/tools/arithmetic/functions.ts'
 
 t.test('arithmetic is exact', async (t) => {
   const cases: [string, string][] = [
@@ -51,7 +52,10 @@ t.test('what is no arithmetic is refused, with a reason', async (t) => {
     ['"1" + 1', /only numbers/],
     ['', /only numbers/],
     ['1, 2', /only numbers/],
-    ['1 '.repeat(251), /500 characters/]
+    ['1 '.repeat(251), /500 characters/],
+    ['sin(1e4000)', /an angle is at most/],
+    [`${'acos(0.1)+'.repeat(26)}1`, /more than 25 functions and powers/],
+    [`1${'!'.repeat(26)}`, /more than 25/]
   ]
   for (const [expression, message] of cases) t.throws(() => evaluate(expression), { message }, expression)
 })
@@ -78,4 +82,23 @@ t.test('deep nesting and long powers end quickly', async (t) => {
   t.throws(() => evaluate('9^9^9^9^9'))
   t.ok(evaluate('1000! / 999!').value === '1000')
   t.ok(performance.now() - before < 2_000)
+})
+
+t.test('what fails half-way leaves nothing behind', async (t) => {
+  const { precision, rounding } = Decimal
+  for (const attempt of [
+    'sin(1e4999)',
+    'tan(1e-4999)',
+    'log(1e4999, 1 + 1e-90)',
+    'acos(2)',
+    'ln(0)',
+    'exp(99999)'
+  ])
+    try {
+      evaluate(attempt)
+    } catch {
+      // What it says does not matter here.
+    }
+  t.strictSame([Decimal.precision, Decimal.rounding], [precision, rounding])
+  t.equal(evaluate('root(8, 3)').value, '2')
 })

@@ -2,6 +2,7 @@ import type { Artifact } from '../../model/artifact.ts'
 import type { Message } from '../../model/message.ts'
 import type { Task, TaskState, TaskStatus } from '../../model/task.ts'
 import type { TaskEvent } from '../../model/task-event.ts'
+import type { ClientCodec } from '../client-codec.ts'
 import { badAnswer, fields, list, text, type Fields } from '../read-answer.ts'
 import { decodePart, encodeMessage } from './message.ts'
 
@@ -16,13 +17,14 @@ const STATES = new Set<string>([
   'auth-required'
 ] satisfies TaskState[])
 
-/** What a client of 0.2 or 0.3 sends. */
-export function encodeSend(message: Message): object {
+/** Version 0.2.x and 0.3, from the client's side. */
+export const clientV03: ClientCodec = { encodeSend, decodeAnswer }
+
+function encodeSend(message: Message): object {
   return { message: encodeMessage(message) }
 }
 
-/** What a server of 0.2 or 0.3 answers or streams. @throws A2A_ERR_BAD_ANSWER, A2A_ERR_BAD_PARAMS */
-export function decodeAnswer(answer: unknown): TaskEvent {
+function decodeAnswer(answer: unknown): TaskEvent {
   const event = fields(answer)
   const { taskId, contextId } = event
   switch (event['kind']) {

@@ -29,7 +29,7 @@ export function encodeRestEvent(event: TaskEvent): object {
         statusUpdate: { taskId, contextId, status: encodeStatus(status), final: isFinal(status.state) }
       }
     }
-    case 'artifact': {
+    default: {
       const { taskId, contextId, artifact, append, lastChunk } = event
       return { artifactUpdate: { taskId, contextId, artifact: encodeArtifact(artifact), append, lastChunk } }
     }

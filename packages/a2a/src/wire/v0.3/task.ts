@@ -21,11 +21,11 @@ export function encodeTask({ id, contextId, status, artifacts, history, metadata
   }
 }
 
-export function encodeStatus({ state, message, timestamp }: TaskStatus): object {
+function encodeStatus({ state, message, timestamp }: TaskStatus): object {
   return { state, message: message && encodeMessage(message), timestamp }
 }
 
-export function encodeArtifact({ parts, ...artifact }: Artifact): object {
+function encodeArtifact({ parts, ...artifact }: Artifact): object {
   return { ...artifact, parts: parts.map(encodePart) }
 }
 
@@ -46,7 +46,7 @@ export function encodeEvent(event: TaskEvent): object {
       const final = isFinal(status.state)
       return { kind: 'status-update', taskId, contextId, status: encodeStatus(status), final }
     }
-    case 'artifact': {
+    default: {
       const { taskId, contextId, artifact, append, lastChunk } = event
       return {
         kind: 'artifact-update',

@@ -2,17 +2,19 @@ import type { Artifact } from '../../model/artifact.ts'
 import type { Message } from '../../model/message.ts'
 import type { Task, TaskStatus } from '../../model/task.ts'
 import type { TaskEvent } from '../../model/task-event.ts'
+import type { ClientCodec } from '../client-codec.ts'
 import { fields, list, text, type Fields } from '../read-answer.ts'
 import { decodePart, encodeMessage } from './message.ts'
 import { decodeState } from './task.ts'
 
-/** What a client of 1.0 sends. */
-export function encodeSend(message: Message): object {
+/** Version 1.0.x, from the client's side. */
+export const clientV10: ClientCodec = { encodeSend, decodeAnswer }
+
+function encodeSend(message: Message): object {
   return { message: encodeMessage(message) }
 }
 
-/** What a server of 1.0 answers or streams. @throws A2A_ERR_BAD_ANSWER, A2A_ERR_BAD_PARAMS */
-export function decodeAnswer(answer: unknown): TaskEvent {
+function decodeAnswer(answer: unknown): TaskEvent {
   const { task, message, statusUpdate, artifactUpdate, ...bare } = fields(answer)
   if (task !== undefined) return { type: 'task', task: decodeTask(fields(task)) }
   if (message !== undefined) return { type: 'message', message: decodeMessage(fields(message)) }

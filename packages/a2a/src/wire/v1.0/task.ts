@@ -46,7 +46,7 @@ export function encodeEvent(event: TaskEvent): object {
       const { taskId, contextId, status } = event
       return { statusUpdate: { taskId, contextId, status: encodeStatus(status) } }
     }
-    case 'artifact': {
+    default: {
       const { taskId, contextId, artifact, append, lastChunk } = event
       return { artifactUpdate: { taskId, contextId, artifact, append, lastChunk } }
     }

@@ -37,6 +37,8 @@ export function createMemorySessionStore(limits: MemorySessionLimits = {}): Sess
       sessions.set(text, session)
     },
     remove: (key) => sessions.delete(sessionKeyText(key)),
+    // What is too much goes when there is more.
+    sweep: () => 0,
     lock: (key, signal) => locks.lock(sessionKeyText(key), signal)
   }
 }

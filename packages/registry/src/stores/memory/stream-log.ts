@@ -21,6 +21,10 @@ export function createMemoryStreamLog(runs: MemoryRuns): StreamLog {
       wake(run)
     },
     read: (runId, after, limit) => take(runs.find(runId)?.entries ?? [], after, limit),
+    abandon(runId) {
+      const run = runs.find(runId)
+      if (run !== undefined) wake(run, true)
+    },
     follow(runId, follower) {
       const run = runs.find(runId)
       if (run === undefined) {

@@ -1,4 +1,5 @@
 import { termsOf } from '../../../text/terms.ts'
+import { trimMarks } from '../../../text/trim-marks.ts'
 import type { Before, Intent } from './intent.ts'
 import { findArithmetic, toExpression } from './to-expression.ts'
 
@@ -8,7 +9,7 @@ const FILLER = new Set(
   cost costs price worth dollars euros dollar euro`.split(/\s+/)
 )
 const OPERATOR_FIRST = /^(?:[-+*/^%]\s*[\d(.]|\^\d)/
-const UNFINISHED = /^[\d\s.()]*\d[\d\s.()]*[-+*/^]\s*$/
+const UNFINISHED = /^[\d\s.()]*[-+*/^]\s*$/
 const LEAD =
   /^(?:(?:and|then|now|so|what about|how about|what if|what is|what's|ok|okay|but|also|please)[,\s]+)+/i
 const THAT = /\b(?:that|it|this|the (?:last |previous )?(?:result|answer|number|value))\b/gi
@@ -28,7 +29,8 @@ function readOwn(text: string): Intent | undefined {
   const written = toExpression(text)
   const found = findArithmetic(written)
   // What breaks off after an operator is for the tool to refuse.
-  if (found === undefined && UNFINISHED.test(written)) return { type: 'calculate', expression: written }
+  if (found === undefined && /\d/.test(written) && UNFINISHED.test(written))
+    return { type: 'calculate', expression: written }
   if (found === undefined || /\bans\b/.test(found.expression)) return undefined
   const { expression, rest } = found
   if (expression === '24/7' && rest.trim() !== '') return undefined
@@ -43,7 +45,7 @@ function readOwn(text: string): Intent | undefined {
 function readFollowUp(text: string, before: Before): Intent | undefined {
   const last = lastExpression(before)
   if (last === undefined) return undefined
-  const asked = text.trim().replace(/[?.!\s]+$/, '')
+  const asked = trimMarks(text.trim(), '?.!')
   const bare = asked.replace(LEAD, '')
   const again = /^(?:of )?(\d+(?:\.\d+)?)$/.exec(bare)
   if (again !== null && bare !== asked) return replaceLastNumber(last, again[1]!)
@@ -63,7 +65,7 @@ function readFollowUp(text: string, before: Before): Intent | undefined {
 }
 
 function replaceLastNumber(expression: string, number: string): Intent | undefined {
-  const replaced = expression.replace(/\d+(?:\.\d+)?(?=\D*$)/, number)
+  const replaced = expression.replace(/(?<!\d)\d+(?:\.\d+)?(?=\D*$)/, number)
   return replaced === expression ? undefined : { type: 'calculate', expression: replaced }
 }
 

@@ -1,3 +1,4 @@
+import { trimMarks } from '../../../text/trim-marks.ts'
 import { zoneOfPlace } from '../time-zones.ts'
 import type { Before, Intent, Place } from './intent.ts'
 
@@ -30,10 +31,7 @@ const NO_PLACE =
 
 /** Reads a question for the time or the date, in any number of places. */
 export function readClock(text: string, before: Before): Intent | undefined {
-  const plain = text
-    .replace(/[?!.¿\s]+$/, '')
-    .replaceAll('’', "'")
-    .trim()
+  const plain = trimMarks(text, '?!.¿').replaceAll('’', "'").trim()
   const aspect = ASKED.find(([pattern]) => pattern.test(plain.toLowerCase()))?.[1]
   if (aspect === undefined) return goesOn(plain, before)
   return { type: 'clock', aspect, places: placesOf(plain) }
@@ -52,7 +50,7 @@ function goesOn(asked: string, { asked: earlier }: Before): Intent | undefined {
 
 function placesOf(text: string): Place[] {
   const after = /\b(?:in|at|for|between|en|à|a)\s+((?!the\s+(?:moment|time)\b).+)$/iu.exec(
-    text.replace(/[?!.¿\s]+$/, '')
+    trimMarks(text, '?!.¿')
   )?.[1]
   if (after === undefined) return []
   return after

@@ -1,4 +1,5 @@
 import { termsOf } from '../../../text/terms.ts'
+import { trimMarks } from '../../../text/trim-marks.ts'
 import { detectLanguage } from '../detect-language.ts'
 import { looksLikeQuestion } from '../split-questions.ts'
 import type { Before, Intent } from './intent.ts'
@@ -12,17 +13,14 @@ const ASIDE = /^(?:i|we|it|he|she|they|my|our|this|that|you|your)\b/i
 const POINTS_BACK =
   /\b(?:it|that|them|those|these|one|the same)(?: (?:again|later|then|please|back|off|in code|with curl|by hand))?$/
 const THE_SERVICE = /\b(?:this|it|the (?:service|project|repo|product))\b/
+const ERROR_CODE = /\b(errors?) codes?\b/gi
 const MAX_QUERY = 300
 const MAX_WORDS = 24
 
 /** Reads what the documents are to be searched for. Every piece that no other reader knows ends here. */
 export function readDocuments(text: string, before: Before): Intent {
   const last = lastDocuments(before)
-  const asked = text
-    .trim()
-    .toLowerCase()
-    .replaceAll('’', "'")
-    .replace(/[?!.,\s]+$/, '')
+  const asked = trimMarks(text.trim().toLowerCase().replaceAll('’', "'"), '?!.,')
   const bare = asked.replace(/^(?:(?:and|so|ok|okay|but|now|yes|please)[,\s]+)+/, '')
   if (MORE.test(bare)) {
     if (last === undefined) return { type: 'empty' }
@@ -62,7 +60,9 @@ function goesOn(asked: string, words: number): boolean {
 
 // The words that carry meaning, as they were written, at most so many; a long text gives its first and most frequent.
 function queryOf(text: string): string {
-  const words = [...new Set(termsOf(text).map(({ word }) => word))]
+  // The code of an error is not the code of a program.
+  const plain = text.replaceAll(ERROR_CODE, '$1')
+  const words = [...new Set(termsOf(plain).map(({ word }) => word))]
   const kept = words.length <= MAX_WORDS ? words : words.filter((word) => word.length > 3).slice(0, MAX_WORDS)
   return kept.join(' ').slice(0, MAX_QUERY).trim()
 }

@@ -1,3 +1,4 @@
+import { trimMarks } from '../../../text/trim-marks.ts'
 import type { Before, Intent } from './intent.ts'
 
 const NOT_A_NAME =
@@ -5,10 +6,7 @@ const NOT_A_NAME =
 
 /** Reads what users tell of themselves: "my name is Ada", "call me Ada", "remember that …". */
 export function readStatedFact(text: string): Intent | undefined {
-  const said = text
-    .trim()
-    .replaceAll('’', "'")
-    .replace(/[.!\s]+$/, '')
+  const said = trimMarks(text.trim().replaceAll('’', "'"), '.!')
   if (said.length > 300 || said.endsWith('?')) return undefined
   const name =
     /^(?:(?:hi|hello|hey|and|no|sorry|actually|by the way|btw|please|rather)[,!.\s]+)*(?:my name(?:'s| is)|call me|i am called|i'm called|people call me|mi nombre es|ich heiße|je m'appelle)\s+(.{1,60})$/i.exec(
@@ -40,12 +38,10 @@ export function readStatedFact(text: string): Intent | undefined {
 
 /** Reads questions for what users told: "what is my name?", "where do I live?". */
 export function readAskedFact(text: string, { asked: earlier }: Before): Intent | undefined {
-  const asked = text
-    .trim()
-    .toLowerCase()
-    .replaceAll('’', "'")
-    .replace(/[?!.\s]+$/, '')
-    .replace(/^(?:and|so|ok|okay|but|then)[,\s]+/, '')
+  const asked = trimMarks(text.trim().toLowerCase().replaceAll('’', "'"), '?!.').replace(
+    /^(?:and|so|ok|okay|but|then)[,\s]+/,
+    ''
+  )
   if (
     /^(?:who am i|(?:do|can|did) you (?:still )?(?:know|remember|recall|tell me) (?:my name|who i am)|what am i called|(?:say|tell me) my name|wie heiße ich)$/.test(
       asked

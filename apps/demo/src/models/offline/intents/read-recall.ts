@@ -1,3 +1,4 @@
+import { trimMarks } from '../../../text/trim-marks.ts'
 import type { Intent } from './intent.ts'
 
 const ORDINALS = [
@@ -98,11 +99,7 @@ const READERS: readonly [RegExp, (groups: string[]) => Intent][] = [
 
 /** Reads questions about the conversation itself: what was asked, what was answered. */
 export function readRecall(text: string): Intent | undefined {
-  const asked = text
-    .trim()
-    .toLowerCase()
-    .replaceAll('’', "'")
-    .replace(/[?!.,\s]+$/, '')
+  const asked = trimMarks(text.trim().toLowerCase().replaceAll('’', "'"), '?!.,')
     .replace(
       /^(?:(?:and|so|ok|okay|but|now|hey|hi|hello|please|then|wait|sorry|again|by the way)[,\s]+)+/,
       ''

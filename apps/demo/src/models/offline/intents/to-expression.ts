@@ -1,6 +1,8 @@
+import { trimMarks } from '../../../text/trim-marks.ts'
 import { digitsForWords } from '../number-words.ts'
 
-const NUMBER = String.raw`\d+(?:\.\d+)?(?:e\d+)?`
+// A number is taken from its first digit on, or each of its digits would be a place to begin.
+const NUMBER = String.raw`(?<![\d.])\d+(?:\.\d+)?(?:e\d+)?`
 const CALL =
   /\b(?:sqrt|cbrt|abs|floor|ceil|sin|cos|tan|asin|acos|atan|exp|ln|log2?|factorial|round|root|min|max|sum|mean|average)\(/
 // An operand of a phrase such as "the square root of …": a number, a group, or what was calculated before.
@@ -96,10 +98,7 @@ function isArithmetic(run: string): boolean {
 
 // Without what belongs to the sentence: commas and closing marks at its ends, parentheses around everything.
 function tidy(run: string): string {
-  let expression = run
-    .trim()
-    .replace(/^[,)!%*/^\s]+|[,(\s]+$/g, '')
-    .replace(/[-+*/^\s]+$/, '')
+  let expression = trimMarks(trimMarks(run.trim().replace(/^[,)!%*/^\s]+/, ''), ',('), '-+*/^')
   while (/^\((?:[^()]|\([^()]*\))*\)$/.test(expression) && !/^\([^()]*\).*\(/.test(expression))
     expression = expression.slice(1, -1).trim()
   return expression

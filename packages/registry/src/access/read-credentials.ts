@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Credentials } from '@svc/registry'
+import type { Credentials } from '../contract/principal.ts'
 import { parseCookie } from 'cookie'
 
 /** Where the token is. */

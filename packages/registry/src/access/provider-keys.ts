@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { inspect } from 'node:util'
+import type { RunLog } from '../contract/run-context.ts'
+import { redactLog } from './redact-log.ts'
 
 /** Header → whose key it holds, besides `x-api-key`, which is for every provider. */
 export const DEFAULT_PROVIDER_KEY_HEADERS: Readonly<Record<string, string>> = Object.freeze({
@@ -56,6 +58,15 @@ export class ProviderKeys {
   find(provider?: string): string | undefined {
     const own = provider === undefined ? undefined : this.#fromHeaders.get(vendorOf(provider))
     return (this.#fromBody ?? own ?? this.#generic)?.reveal()
+  }
+
+  /** A log that never tells them. */
+  redact(log: RunLog): RunLog {
+    const all = [this.#fromBody, ...this.#fromHeaders.values(), this.#generic]
+    return redactLog(
+      log,
+      all.flatMap((secret) => secret?.reveal() ?? [])
+    )
   }
 }
 

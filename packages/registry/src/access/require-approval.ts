@@ -1,11 +1,8 @@
-import {
-  grantsScope,
-  reachesOwner,
-  RUN_ERR_APPROVAL_NOT_FOUND,
-  type Principal,
-  type StoredRun
-} from '@svc/registry'
-import type { Surface } from '../surface.ts'
+import type { Principal } from '../contract/principal.ts'
+import { grantsScope, reachesOwner } from '../contract/scopes.ts'
+import { RUN_ERR_APPROVAL_NOT_FOUND } from '../errors.ts'
+import type { StoredRun } from '../stores/run-store.ts'
+import type { RunAccess } from './require-run.ts'
 
 /** Whether the caller sees approvals of everyone: those of runnables that it may run. */
 export function seesAllApprovals({ scopes }: Principal): boolean {
@@ -14,7 +11,7 @@ export function seesAllApprovals({ scopes }: Principal): boolean {
 
 /** Whether the caller may see and answer the approvals of a run. */
 export async function mayAnswer(
-  { exposed, policy }: Surface,
+  { exposed, policy }: Pick<RunAccess, 'exposed' | 'policy'>,
   { kind, name, owner }: StoredRun,
   principal: Principal
 ): Promise<boolean> {
@@ -25,11 +22,11 @@ export async function mayAnswer(
 
 /** Makes sure that there is such an approval, and that the caller may answer it. @throws RUN_ERR_APPROVAL_NOT_FOUND */
 export async function requireApproval(
-  surface: Surface,
+  access: RunAccess,
   approvalId: string,
   principal: Principal
 ): Promise<void> {
-  const found = await surface.runs.findApproval(approvalId)
-  if (found === undefined || !(await mayAnswer(surface, found.run, principal)))
+  const found = await access.runs.findApproval(approvalId)
+  if (found === undefined || !(await mayAnswer(access, found.run, principal)))
     throw new RUN_ERR_APPROVAL_NOT_FOUND(approvalId)
 }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import t from 'tap'
-import { readCredentials } from '../../src/auth/read-credentials.ts'
+import { readCredentials } from '@svc/registry'
 
 const NONE = undefined
 

@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto'
+import jwtPlugin from '@fastify/jwt'
+import { createJwtAuthenticate, createScopeAuthorize } from '@svc/http'
+import type { Authenticate, Authorize } from '@svc/registry'
+import Fastify from 'fastify'
+
+/** A role of the demo, with a token to try it. */
+export interface DemoRole {
+  role: string
+  may: string
+  token: string
+}
+
+/** What the entrances are guarded by, and who may come in. */
+export interface DemoAuth {
+  http: { jwt: { secret: string }; rbac: Record<string, never> }
+  /** The same for every other entrance. */
+  access: { authenticate: Authenticate; authorize: Authorize }
+  roles: DemoRole[]
+}
+
+const ROLES = [
+  { role: 'reader', may: 'look at what there is', scopes: ['agents:read', 'teams:read', 'workflows:read'] },
+  { role: 'user', may: 'run everything', scopes: ['agents:*', 'teams:*', 'workflows:*'] },
+  { role: 'admin', may: 'do everything', scopes: ['admin:*'] }
+]
+
+/** Authentication with tokens for three roles, good for a day and signed with `secret`; by default a new one at each start. */
+export async function createDemoAuth(secret = randomBytes(32).toString('base64url')): Promise<DemoAuth> {
+  const signer = Fastify()
+  await signer.register(jwtPlugin, { secret, sign: { expiresIn: '1 day' } })
+  return {
+    http: { jwt: { secret }, rbac: {} },
+    access: { authenticate: await createJwtAuthenticate({ secret }), authorize: createScopeAuthorize({}) },
+    roles: ROLES.map(({ role, may, scopes }) => ({
+      role,
+      may,
+      token: signer.jwt.sign({ sub: role, scopes })
+    }))
+  }
+}

@@ -1,0 +1,26 @@
+import type { FastifyInstance } from 'fastify'
+import { post } from './welcome.ts'
+
+/** `GET /` says what there is. */
+export function addFrontDoor(app: FastifyInstance): void {
+  app.get('/', (request, reply) => {
+    const base = `${request.protocol}://${request.host}/api`
+    const question = { input: 'How do I resume a stream?' }
+    const page = {
+      name: 'agent transport service',
+      links: {
+        docs: `${base}/docs/`,
+        agents: `${base}/agents`,
+        runs: `${base}/runs`,
+        registry: `${base}/registry`,
+        health: `${base}/readyz`
+      },
+      try: [
+        post(`${base}/agents/assistant/run`, question),
+        post(`${base}/agents/assistant/stream`, question, '-N'),
+        `curl -s ${base}/agents`
+      ]
+    }
+    return reply.type('application/json; charset=utf-8').send(`${JSON.stringify(page, null, 2)}\n`)
+  })
+}

@@ -1,0 +1,35 @@
+import t from 'tap'
+import { answerNoteRequest, readNoteRequest } from '../../../../src/models/offline/notes/decide-note.ts'
+
+t.test('reads what is wanted', async (t) => {
+  const add = (text: string) => ({ toolName: 'add_note', args: { text } })
+  const remove = (id: string) => ({ toolName: 'delete_note', args: { id } })
+  const list = { toolName: 'list_notes', args: {} }
+  const cases = {
+    'note: buy milk': add('buy milk'),
+    'Please note that Ada calls at 5': add('Ada calls at 5'),
+    'add a note: two\nlines': add('two\nlines'),
+    'delete note 3': remove('3'),
+    'Forget the note #12, please': remove('12'),
+    'list my notes': list,
+    'What are my notes?': list,
+    'what is the weather?': undefined,
+    'delete everything': undefined,
+    '': undefined
+  }
+  for (const [message, call] of Object.entries(cases)) t.same(readNoteRequest(message), call, message)
+})
+
+t.test('takes no long time for a long message', async (t) => {
+  for (const part of ['note', 'delete note ', ' ', 'list '])
+    t.doesNotThrow(() => readNoteRequest(part.repeat(50_000)))
+})
+
+t.test('tells what came of it', async (t) => {
+  const call = { toolName: 'delete_note', args: { id: '1' } }
+  const told = (outcome: object) => answerNoteRequest(call, [{ ...call, ...outcome }])
+  t.match(told({ result: { id: '1', deleted: true } }), /gone/)
+  t.match(told({ result: { id: '1', deleted: false } }), /no note 1/)
+  t.match(told({ error: 'not today' }), /not today/)
+  t.match(answerNoteRequest(undefined, []), /list my notes/)
+})

@@ -1,0 +1,38 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { requireOptions } from '@svc/registry'
+import { GTW_ERR_BAD_OPTION } from './errors.ts'
+
+/** Options of the AsyncAPI document. */
+export const AsyncApiOptionsSchema = Type.Object(
+  {
+    title: Type.Optional(Type.String({ description: 'Default `Event gateway`' })),
+    version: Type.Optional(Type.String({ description: 'Of the API; default `1.0.0`' })),
+    description: Type.Optional(Type.String({ description: 'Markdown' })),
+    path: Type.Optional(
+      Type.String({ pattern: '^/', description: 'Where it is served; default `/docs/asyncapi.json`' })
+    )
+  },
+  { additionalProperties: false }
+)
+export type AsyncApiOptions = Static<typeof AsyncApiOptionsSchema>
+
+/** What the document is made and served with. */
+export interface ResolvedAsyncApi {
+  title: string
+  version: string
+  description: string | undefined
+  path: string
+}
+
+/** Fills in the defaults; undefined where no document is wanted. @throws GTW_ERR_BAD_OPTION */
+export function resolveAsyncApi(given: boolean | AsyncApiOptions = false): ResolvedAsyncApi | undefined {
+  if (given === false) return undefined
+  const options = given === true ? {} : given
+  requireOptions(AsyncApiOptionsSchema, options, GTW_ERR_BAD_OPTION)
+  return {
+    title: options.title ?? 'Event gateway',
+    version: options.version ?? '1.0.0',
+    description: options.description,
+    path: options.path ?? '/docs/asyncapi.json'
+  }
+}

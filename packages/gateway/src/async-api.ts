@@ -1,0 +1,121 @@
+import type { TSchema } from '@sinclair/typebox'
+import { RUNNABLE_KINDS, type SecuritySchemes } from '@svc/registry'
+import { resolveAsyncApi, type AsyncApiOptions } from './async-api-options.ts'
+import { ACKNOWLEDGEMENTS, CLIENT_EVENTS, RefusalSchema } from './events/client-events.ts'
+import { ErrorEventSchema, RUN_EVENTS } from './events/server-events.ts'
+import type { GatewayOptions } from './options.ts'
+
+/** A document of AsyncAPI 3.0. @see https://www.asyncapi.com/docs/reference/specification/v3.0.0 */
+export interface AsyncApiDocument {
+  asyncapi: '3.0.0'
+  info: { title: string; version: string; description?: string }
+  defaultContentType: string
+  channels: Record<string, { address: string; description: string; messages: Record<string, Ref> }>
+  operations: Record<string, object>
+  components: {
+    messages: Record<string, { name: string; title: string; payload: object }>
+    schemas: Record<string, object>
+    securitySchemes?: Record<string, object>
+  }
+}
+
+interface Ref {
+  $ref: string
+}
+
+const CHANNEL = 'gateway'
+const refTo = (...path: string[]): Ref => ({ $ref: `#/${path.join('/')}` })
+
+/**
+ * The AsyncAPI document of the events that the plugin takes and sends with these options: clients emit what it
+ * `receive`s, and listen to what it `send`s.
+ * @throws GTW_ERR_BAD_OPTION
+ */
+export function generateAsyncApi(
+  options: Pick<GatewayOptions, 'namespace' | 'authenticate' | 'asyncApi'> = {},
+  asyncApi: AsyncApiOptions = typeof options.asyncApi === 'object' ? options.asyncApi : {}
+): AsyncApiDocument {
+  const { title, version, description } = resolveAsyncApi(asyncApi)!
+  const parts = new Parts()
+  for (const [event, schema] of Object.entries(CLIENT_EVENTS)) {
+    const answer = ACKNOWLEDGEMENTS[event as keyof typeof ACKNOWLEDGEMENTS]
+    parts.receive(event, schema, answer)
+  }
+  for (const kind of RUNNABLE_KINDS)
+    for (const [event, schema] of Object.entries(RUN_EVENTS)) parts.send(`${kind}.${event}`, schema)
+  parts.send('gateway.error', ErrorEventSchema)
+
+  const schemes = toSecuritySchemes(options.authenticate?.schemes)
+  return {
+    asyncapi: '3.0.0',
+    info: { title, version, ...(description !== undefined && { description }) },
+    defaultContentType: 'application/json',
+    channels: {
+      [CHANNEL]: {
+        address: options.namespace ?? '/',
+        description: 'The namespace of the Socket.IO server',
+        messages: parts.channelMessages
+      }
+    },
+    operations: parts.operations,
+    components: {
+      messages: parts.messages,
+      schemas: parts.schemas,
+      ...(schemes !== undefined && { securitySchemes: schemes })
+    }
+  }
+}
+
+/** What a document is put together from, event by event. */
+class Parts {
+  readonly channelMessages: Record<string, Ref> = {}
+  readonly messages: AsyncApiDocument['components']['messages'] = {}
+  readonly operations: Record<string, object> = {}
+  readonly schemas: Record<string, object> = {}
+
+  /** An event that clients send, and what it is acknowledged with. */
+  receive(event: string, schema: TSchema, answer: TSchema): void {
+    const ack = `${event}.ack`
+    this.#addMessage(event, schema)
+    this.#addMessage(ack, answer, RefusalSchema)
+    this.operations[event] = {
+      action: 'receive',
+      channel: refTo('channels', CHANNEL),
+      messages: [refTo('channels', CHANNEL, 'messages', event)],
+      reply: { channel: refTo('channels', CHANNEL), messages: [refTo('channels', CHANNEL, 'messages', ack)] }
+    }
+  }
+
+  /** An event that clients listen to. */
+  send(event: string, schema: TSchema): void {
+    this.#addMessage(event, schema)
+    this.operations[event] = {
+      action: 'send',
+      channel: refTo('channels', CHANNEL),
+      messages: [refTo('channels', CHANNEL, 'messages', event)]
+    }
+  }
+
+  #addMessage(name: string, ...choices: TSchema[]): void {
+    const refs = choices.map((schema) => this.#addSchema(schema))
+    const payload = refs.length === 1 ? refs[0]! : { oneOf: refs }
+    this.messages[name] = { name, title: name, payload }
+    this.channelMessages[name] = refTo('components', 'messages', name)
+  }
+
+  #addSchema(schema: TSchema): Ref {
+    const name = schema.title!
+    this.schemas[name] ??= JSON.parse(JSON.stringify(schema)) as object
+    return refTo('components', 'schemas', name)
+  }
+}
+
+// The `apiKey` of OpenAPI is called `httpApiKey` here.
+function toSecuritySchemes(schemes: SecuritySchemes | undefined): Record<string, object> | undefined {
+  if (schemes === undefined) return undefined
+  const entries = Object.entries(schemes).map(([name, scheme]) => [
+    name,
+    scheme['type'] === 'apiKey' ? { ...scheme, type: 'httpApiKey' } : scheme
+  ])
+  return Object.fromEntries(entries) as Record<string, object>
+}

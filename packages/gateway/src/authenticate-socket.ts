@@ -1,0 +1,58 @@
+import { ANONYMOUS, readCredentials, type Credentials, type Principal } from '@svc/registry'
+import type { Socket } from 'socket.io'
+import { GTW_ERR_CROSS_ORIGIN, GTW_ERR_INVALID_TOKEN, GTW_ERR_NO_TOKEN } from './errors.ts'
+import type { GatewaySettings } from './options.ts'
+import { isRefusedOrigin } from './origins.ts'
+
+type AuthenticationSettings = Pick<GatewaySettings, 'authenticate' | 'cookieName' | 'cors'>
+
+/**
+ * Who opens a socket.
+ * @throws GTW_ERR_NO_TOKEN, GTW_ERR_INVALID_TOKEN, GTW_ERR_CROSS_ORIGIN, and errors of 500 and over as they are
+ */
+export async function authenticateSocket(
+  { handshake }: Pick<Socket, 'handshake'>,
+  { authenticate, cookieName, cors }: AuthenticationSettings
+): Promise<Principal> {
+  if (authenticate === undefined) return ANONYMOUS
+  const credentials = readHandshake(handshake, cookieName)
+  if (!hasOwnToken(handshake) && isRefusedOrigin(handshake.headers, cors)) throw new GTW_ERR_CROSS_ORIGIN()
+  let principal: Principal | null
+  try {
+    principal = await authenticate(credentials)
+  } catch (err) {
+    throw toRefusal(err)
+  }
+  if (principal === null) throw new GTW_ERR_NO_TOKEN()
+  return principal
+}
+
+/**
+ * The credentials of a handshake: the token is `auth.token`, else that of `Authorization: Bearer …`, else that of the
+ * cookie. One in the query is ignored.
+ * @throws GTW_ERR_INVALID_TOKEN when `auth.token` is no string
+ */
+export function readHandshake(
+  { headers, auth, url }: Pick<Socket['handshake'], 'headers' | 'auth' | 'url'>,
+  cookieName: string
+): Credentials & { url: string } {
+  const token = auth?.['token'] as unknown
+  if (token !== undefined && token !== null && typeof token !== 'string') throw new GTW_ERR_INVALID_TOKEN()
+  const fromHeader = readCredentials(headers)
+  const found =
+    token ?? fromHeader.token ?? readCredentials(headers, { extractFrom: 'cookie', cookieName }).token
+  const { cookies } = fromHeader
+  return { ...(found !== undefined && { token: found }), headers, cookies, url: url.split('?', 1)[0]! }
+}
+
+function hasOwnToken({ auth }: Socket['handshake']): boolean {
+  return typeof auth?.['token'] === 'string'
+}
+
+// Of bad credentials nothing is told; that something of ours is away is another matter.
+function toRefusal(err: unknown): unknown {
+  const { statusCode, code } = (err ?? {}) as { statusCode?: unknown; code?: unknown }
+  if (typeof statusCode === 'number' && statusCode >= 500) return err
+  if (typeof code === 'string' && code.endsWith('_ERR_NO_TOKEN')) return new GTW_ERR_NO_TOKEN()
+  return new GTW_ERR_INVALID_TOKEN({ cause: err })
+}

@@ -1,0 +1,27 @@
+import type { TSchema } from '@sinclair/typebox'
+import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
+import { findJsonFault } from '@svc/registry'
+import { GTW_ERR_BAD_PAYLOAD } from './errors.ts'
+import { CLIENT_EVENTS, type ClientEvent } from './events/client-events.ts'
+
+const checks = new Map<string, TypeCheck<TSchema>>(
+  Object.entries(CLIENT_EVENTS).map(([event, schema]) => [event, TypeCompiler.Compile<TSchema>(schema)])
+)
+
+/**
+ * Makes sure that what came with an event is one payload that is harmless and fits the event's schema.
+ * @param jsonDepth levels of objects and lists
+ * @throws GTW_ERR_BAD_PAYLOAD
+ */
+export function requirePayload(event: ClientEvent, values: readonly unknown[], jsonDepth: number): unknown {
+  const [payload] = values
+  if (values.length !== 1) throw new GTW_ERR_BAD_PAYLOAD('there must be one, and nothing after it')
+  // First, as everything that comes later may be recursive.
+  const harm = findJsonFault(payload, jsonDepth)
+  if (harm !== undefined) throw new GTW_ERR_BAD_PAYLOAD(harm)
+  const check = checks.get(event)!
+  if (check.Check(payload)) return payload
+  const fault = check.Errors(payload).First()
+  const path = fault?.path.slice(1).replaceAll('/', '.')
+  throw new GTW_ERR_BAD_PAYLOAD(path ? `${path}: ${fault?.message}` : `${fault?.message}`)
+}

@@ -1,0 +1,130 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { toLoggable, type Principal, type RunnableKind } from '@svc/registry'
+import type { DefaultEventsMap, Socket } from 'socket.io'
+import { GTW_ERR_TOKEN_EXPIRED, GTW_ERR_TOO_MANY_RUNS } from './errors.ts'
+import type { ClientToServerEvents } from './events/client-events.ts'
+import type { ErrorEvent, ServerToClientEvents } from './events/server-events.ts'
+import { Feed } from './feed.ts'
+import { endsConnection, type EventBudget } from './limits.ts'
+import { Outlet } from './outlet.ts'
+import type { ServerEvent } from './project-part.ts'
+import type { Surface } from './surface.ts'
+import { toRefusal } from './to-refusal.ts'
+
+/** What the gateway knows of a socket; middleware may read it. */
+export interface GatewaySocketData {
+  principal: Principal
+}
+
+/** A socket of the gateway's namespace. */
+export type GatewaySocket = Socket<
+  ClientToServerEvents,
+  ServerToClientEvents,
+  DefaultEventsMap,
+  GatewaySocketData
+>
+
+/** One socket that is in the namespace: who is behind it, and the runs that it follows. */
+export class Connection {
+  readonly socket: GatewaySocket
+  readonly principal: Principal
+  readonly #surface: Surface
+  readonly #budget: EventBudget
+  // Most sockets are idle: what only runs need is made when one is followed.
+  #feeds: Map<string, Feed> | undefined
+  #outlet: Outlet | undefined
+  #starting = 0
+
+  constructor(socket: GatewaySocket, surface: Surface, budget: EventBudget) {
+    this.socket = socket
+    this.principal = socket.data.principal
+    this.#surface = surface
+    this.#budget = budget
+  }
+
+  get closed(): boolean {
+    return !this.socket.connected
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.socket.handshake.headers
+  }
+
+  /** How many runs it follows. */
+  get following(): number {
+    return this.#feeds?.size ?? 0
+  }
+
+  /** Counts an event that came. @throws GTW_ERR_TOO_MANY_EVENTS, GTW_ERR_TOKEN_EXPIRED */
+  admit(): void {
+    this.#budget.take()
+    if (this.expired()) throw new GTW_ERR_TOKEN_EXPIRED()
+  }
+
+  expired(now: number = Date.now()): boolean {
+    const { exp } = this.principal
+    return exp !== undefined && exp * 1000 <= now
+  }
+
+  /** Makes sure that one more run may be followed. @throws GTW_ERR_TOO_MANY_RUNS */
+  requireRoom(runId?: string): void {
+    if (runId !== undefined && this.#feeds?.has(runId)) return
+    if (this.following + this.#starting >= this.#surface.settings.limits.runs)
+      throw new GTW_ERR_TOO_MANY_RUNS()
+  }
+
+  /** Starts what will be followed, where there is room for it. @throws GTW_ERR_TOO_MANY_RUNS */
+  async reserve<T>(start: () => Promise<T>): Promise<T> {
+    this.requireRoom()
+    this.#starting++
+    try {
+      return await start()
+    } finally {
+      this.#starting--
+    }
+  }
+
+  /** Tells of a run from a part on, until its end or the socket's. */
+  follow(runId: string, kind: RunnableKind, after: number): void {
+    if (this.closed) return
+    const { runs, settings, log } = this.#surface
+    const feeds = (this.#feeds ??= new Map())
+    feeds.get(runId)?.close()
+    const feed = new Feed({
+      runs,
+      runId,
+      kind,
+      after,
+      exposeToolArgs: settings.exposeToolArgs,
+      outlet: (this.#outlet ??= new Outlet(this.socket.conn)),
+      emit: (event) => this.#emit(event),
+      ended: (err) => {
+        feeds.delete(runId)
+        if (err === undefined) return
+        log.error({ err: toLoggable(err), runId }, 'the log of the run cannot be read')
+        const { error, code } = toRefusal(err)
+        this.#emit([`${kind}.error`, { error, code, runId }])
+      }
+    })
+    feeds.set(runId, feed)
+    feed.pump()
+  }
+
+  /** Tells of an error that belongs to no run under way; one that is past a limit ends the connection. */
+  refuse(event: `${RunnableKind}.error` | 'gateway.error', { error, code }: ErrorEvent): void {
+    this.socket.emit(event, { error, code })
+    if (endsConnection({ code })) this.socket.disconnect(true)
+  }
+
+  /** The socket is gone. */
+  close(): void {
+    for (const feed of this.#feeds?.values() ?? []) feed.close()
+    this.#feeds = undefined
+    this.#outlet?.close()
+    this.#surface.keeper.leave(this)
+  }
+
+  #emit([name, payload]: ServerEvent): void {
+    ;(this.socket as Socket).emit(name, payload)
+  }
+}

@@ -1,0 +1,86 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { ApprovalAnswerSchema, RunBodySchema, RunStatusSchema, type RunStatus } from '@svc/registry'
+
+const id = (description: string) => Type.String({ minLength: 1, maxLength: 512, description })
+const strict = { additionalProperties: false } as const
+
+/** `agent.run`, `team.run`, `workflow.run`: starts a run and follows it. */
+export const RunEventSchema = Type.Composite(
+  [Type.Object({ name: id('The name of the runnable') }), RunBodySchema],
+  { ...strict, title: 'RunEvent' }
+)
+export type RunEvent = Static<typeof RunEventSchema>
+
+/** `run.cancel`: ends a run. */
+export const CancelEventSchema = Type.Object(
+  { runId: id('The run to cancel') },
+  { ...strict, title: 'CancelEvent' }
+)
+export type CancelEvent = Static<typeof CancelEventSchema>
+
+/** `run.watch`: follows a run from a part on, whoever started it and wherever. */
+export const WatchEventSchema = Type.Object(
+  {
+    runId: id('The run to follow'),
+    after: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'The `seq` of the last event that the client has; default 0, all of them'
+      })
+    )
+  },
+  { ...strict, title: 'WatchEvent' }
+)
+export type WatchEvent = Static<typeof WatchEventSchema>
+
+/** `approval.answer`: approves or denies a tool call. */
+export const AnswerEventSchema = Type.Composite(
+  [Type.Object({ approvalId: id('The approval to answer') }), ApprovalAnswerSchema],
+  { ...strict, title: 'AnswerEvent' }
+)
+export type AnswerEvent = Static<typeof AnswerEventSchema>
+
+/** The schema of each event that clients send. */
+export const CLIENT_EVENTS = {
+  'agent.run': RunEventSchema,
+  'team.run': RunEventSchema,
+  'workflow.run': RunEventSchema,
+  'run.cancel': CancelEventSchema,
+  'run.watch': WatchEventSchema,
+  'approval.answer': AnswerEventSchema
+} as const
+export type ClientEvent = keyof typeof CLIENT_EVENTS
+
+/** What an acknowledgement says of an event that was refused. */
+export const RefusalSchema = Type.Object(
+  { error: Type.String(), code: Type.String({ description: 'Stable, such as `GTW_ERR_BAD_PAYLOAD`' }) },
+  { title: 'Refusal' }
+)
+export type Refusal = Static<typeof RefusalSchema>
+
+const StartedSchema = Type.Object({ runId: Type.String() }, { title: 'Started' })
+const DoneSchema = Type.Object({ ok: Type.Literal(true) }, { title: 'Ok' })
+const WatchedSchema = Type.Object({ status: RunStatusSchema }, { title: 'Watched' })
+
+/** The schema of each event's acknowledgement, where it was not refused. */
+export const ACKNOWLEDGEMENTS = {
+  'agent.run': StartedSchema,
+  'team.run': StartedSchema,
+  'workflow.run': StartedSchema,
+  'run.cancel': DoneSchema,
+  'run.watch': WatchedSchema,
+  'approval.answer': DoneSchema
+} as const
+
+type Listener<Payload, Answer> = (payload: Payload, ack?: (answer: Answer | Refusal) => void) => void
+
+/** The events that a client sends, for `Socket<ServerToClientEvents, ClientToServerEvents>` of `socket.io-client`. */
+export interface ClientToServerEvents {
+  'agent.run': Listener<RunEvent, { runId: string }>
+  'team.run': Listener<RunEvent, { runId: string }>
+  'workflow.run': Listener<RunEvent, { runId: string }>
+  'run.cancel': Listener<CancelEvent, { ok: true }>
+  'run.watch': Listener<WatchEvent, { status: RunStatus }>
+  'approval.answer': Listener<AnswerEvent, { ok: true }>
+}

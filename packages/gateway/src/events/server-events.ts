@@ -1,0 +1,89 @@
+import { Type, type Static, type TProperties } from '@sinclair/typebox'
+import { FinishReasonSchema, UsageSchema, type RunnableKind } from '@svc/registry'
+
+const place = {
+  runId: Type.String({ description: 'Tells the runs of one socket apart' }),
+  seq: Type.Integer({ minimum: 1, description: 'The part of the run’s log; `run.watch` goes on after it' })
+}
+const source = {
+  source: Type.Optional(Type.Array(Type.String(), { description: 'Path of member or step names' }))
+}
+const defineEvent = <P extends TProperties>(title: string, fields: P) =>
+  Type.Object({ ...fields, ...place, ...source }, { title })
+
+/** A piece of text. */
+export const ChunkEventSchema = defineEvent('Chunk', { chunk: Type.String({ description: 'An increment' }) })
+export type ChunkEvent = Static<typeof ChunkEventSchema>
+
+/** A tool is called. */
+export const ToolCallEventSchema = defineEvent('ToolCall', {
+  toolCallId: Type.String(),
+  toolName: Type.String(),
+  args: Type.Unknown({ description: 'null, unless the service exposes arguments' })
+})
+export type ToolCallEvent = Static<typeof ToolCallEventSchema>
+
+/** A tool has given its result, or failed. */
+export const ToolDoneEventSchema = defineEvent('ToolDone', { toolCallId: Type.String() })
+export type ToolDoneEvent = Static<typeof ToolDoneEventSchema>
+
+/** A tool call waits for `approval.answer`. */
+export const ApprovalEventSchema = defineEvent('Approval', {
+  approvalId: Type.String(),
+  toolName: Type.String(),
+  args: Type.Unknown(),
+  expiresAt: Type.String({ format: 'date-time' })
+})
+export type ApprovalEvent = Static<typeof ApprovalEventSchema>
+
+/** What a step said so far is void: it is tried again. */
+export const ResetEventSchema = defineEvent('Reset', { index: Type.Integer() })
+export type ResetEvent = Static<typeof ResetEventSchema>
+
+/** The run has ended, a canceled one included; nothing comes after it. */
+export const DoneEventSchema = defineEvent('Done', {
+  output: Type.Object({
+    text: Type.String(),
+    structured: Type.Unknown({ description: 'null when there is none' }),
+    usage: UsageSchema,
+    durationMs: Type.Number({ description: 'Milliseconds' }),
+    finishReason: FinishReasonSchema
+  })
+})
+export type DoneEvent = Static<typeof DoneEventSchema>
+
+/** A run has failed, and nothing comes after it; or it was not even started: then there is no `runId`. */
+export const ErrorEventSchema = Type.Object(
+  { error: Type.String(), code: Type.String(), ...Type.Partial(Type.Object(place)).properties, ...source },
+  { title: 'ErrorEvent' }
+)
+export type ErrorEvent = Static<typeof ErrorEventSchema>
+
+/** The schema of each event of a run, under the prefix of its kind, such as `agent.chunk`. */
+export const RUN_EVENTS = {
+  chunk: ChunkEventSchema,
+  'tool.call': ToolCallEventSchema,
+  'tool.done': ToolDoneEventSchema,
+  approval: ApprovalEventSchema,
+  reset: ResetEventSchema,
+  done: DoneEventSchema,
+  error: ErrorEventSchema
+} as const
+
+interface RunEvents {
+  chunk: ChunkEvent
+  'tool.call': ToolCallEvent
+  'tool.done': ToolDoneEvent
+  approval: ApprovalEvent
+  reset: ResetEvent
+  done: DoneEvent
+  error: ErrorEvent
+}
+
+/**
+ * The events that a client listens to, for `Socket<ServerToClientEvents, ClientToServerEvents>` of `socket.io-client`.
+ * `gateway.error` is of no run: a limit, an expired token, an event that nobody takes.
+ */
+export type ServerToClientEvents = {
+  [E in keyof RunEvents as `${RunnableKind}.${E}`]: (event: RunEvents[E]) => void
+} & { 'gateway.error': (event: ErrorEvent) => void }

@@ -1,0 +1,119 @@
+import {
+  isPromise,
+  isTerminalPart,
+  LogReader,
+  RUN_ERR_NOT_FOUND,
+  type LogEntry,
+  type LogHost,
+  type StoredRun
+} from '@svc/registry'
+import type { Outlet } from './outlet.ts'
+import { projectPart, type Projection, type ServerEvent } from './project-part.ts'
+
+/** What a feed is made with. */
+export interface FeedOptions extends Projection {
+  readonly runs: LogHost
+  /** The `seq` after which it begins. */
+  readonly after: number
+  readonly outlet: Outlet
+  emit(event: ServerEvent): void
+  /** There is nothing to come, or nothing could be read: then with the error. */
+  ended(err?: unknown): void
+}
+
+/**
+ * Tells one socket of one run: it reads from the log when the connection takes more, and holds nothing but its place. A
+ * client that does not read holds back neither the run nor another reader.
+ */
+export class Feed {
+  readonly #options: FeedOptions
+  readonly #reader: LogReader
+  #closed = false
+
+  constructor(options: FeedOptions) {
+    this.#options = options
+    this.#reader = new LogReader(options.runs, options.runId, options.after)
+  }
+
+  /** Goes on until the connection or the log has nothing more; then it waits for the one or the other. */
+  readonly pump = (): void => {
+    try {
+      while (!this.#closed) {
+        if (!this.#options.outlet.writable) return this.#options.outlet.onWritable(this.pump)
+        const entries = this.#reader.read()
+        if (isPromise(entries)) return this.#await(entries)
+        if (!this.#take(entries)) return
+      }
+    } catch (err) {
+      this.#end(err)
+    }
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#reader.close()
+  }
+
+  #await(entries: Promise<readonly LogEntry[]>): void {
+    entries
+      .then((all) => {
+        if (!this.#closed && this.#take(all)) this.pump()
+      })
+      .catch((err: unknown) => this.#end(err))
+  }
+
+  // Whether there may be more to read. Wake-ups of one turn of the event loop become one batch.
+  #take(entries: readonly LogEntry[]): boolean {
+    for (const entry of entries) {
+      if (this.#reader.ended && entry === entries.at(-1)) return this.#finish(entry)
+      this.#tell(entry)
+    }
+    if (this.#reader.ended) {
+      this.#end(new RUN_ERR_NOT_FOUND(this.#options.runId))
+      return false
+    }
+    if (entries.length === 0) this.#reader.onNews(() => setImmediate(this.pump))
+    return entries.length > 0
+  }
+
+  #finish(last: LogEntry): false {
+    if (last.part.type !== 'finish') {
+      this.#tell(last)
+      this.#end()
+      return false
+    }
+    const found = this.#options.runs.stores.runs.get(this.#options.runId)
+    if (isPromise(found)) found.then((run) => this.#tellEnd(last, run)).catch((err) => this.#end(err))
+    else this.#tellEnd(last, found)
+    return false
+  }
+
+  // What a run said in all is in its record.
+  #tellEnd(last: LogEntry, run: StoredRun | undefined): void {
+    if (this.#closed) return
+    this.#tell(last, run?.result?.text)
+    this.#end()
+  }
+
+  #tell({ part }: LogEntry, text?: string): void {
+    const event = projectPart(this.#options, part, text)
+    if (event !== undefined) this.#options.emit(event)
+  }
+
+  #end(err?: unknown): void {
+    if (this.#closed) return
+    this.close()
+    this.#options.ended(err)
+  }
+}
+
+/** Whether nothing comes after a part, and whether there is such a part at all. */
+export async function isEnd(
+  { log }: Pick<LogHost['stores'], 'log'>,
+  runId: string,
+  seq: number
+): Promise<boolean | undefined> {
+  if (seq === 0) return false
+  const [entry] = await log.read(runId, seq - 1, { entries: 1, bytes: 1 })
+  return entry && isTerminalPart(entry.part)
+}

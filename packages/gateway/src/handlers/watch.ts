@@ -1,0 +1,22 @@
+import { requireRun } from '@svc/registry'
+import { GTW_ERR_BAD_AFTER } from '../errors.ts'
+import type { WatchEvent } from '../events/client-events.ts'
+import { isEnd } from '../feed.ts'
+import type { Handler } from './handler.ts'
+
+/**
+ * `run.watch`: follows a run from a part on. A run that the socket follows already is followed anew, from there.
+ * @throws RUN_ERR_NOT_FOUND, GTW_ERR_BAD_AFTER, GTW_ERR_TOO_MANY_RUNS
+ */
+export const watchRun: Handler<WatchEvent> = async (surface, connection, { runId, after = 0 }) => {
+  const { runs, keeper } = surface
+  const { principal } = connection
+  const { kind, status } = await requireRun(surface, runId, principal)
+  const isOver = await isEnd(runs.stores, runId, after)
+  if (isOver === undefined) throw new GTW_ERR_BAD_AFTER()
+  connection.requireRoom(runId)
+  keeper.join(runId, principal.sub, connection)
+  if (connection.closed) keeper.leave(connection)
+  const answer = { ack: { status } }
+  return isOver ? answer : { ...answer, after: () => connection.follow(runId, kind, after) }
+}

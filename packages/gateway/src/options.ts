@@ -1,0 +1,165 @@
+import { Type, type Static } from '@sinclair/typebox'
+import {
+  OnDisconnectSchema,
+  requireOptions,
+  type Authorize,
+  type Credentials,
+  type NamedRunnables,
+  type OnDisconnect,
+  type Principal,
+  type Registry,
+  type SecuritySchemes
+} from '@svc/registry'
+import type { RegisterOptions } from 'fastify'
+import type { ExtendedError, Server, ServerOptions, Socket } from 'socket.io'
+import { resolveAsyncApi, type AsyncApiOptions } from './async-api-options.ts'
+import { GTW_ERR_BAD_OPTION } from './errors.ts'
+
+/** Credentials → principal, as the contract's `Authenticate`; it also learns the path of the handshake, without its query. */
+export interface GatewayAuthenticate {
+  (credentials: Credentials & { url: string }): Promise<Principal | null> | Principal | null
+  /** How an AsyncAPI document describes the credentials. */
+  schemes?: SecuritySchemes
+}
+
+/** A middleware of a Socket.IO namespace; it runs after the caller is known, as `socket.data.principal`. */
+export type GatewayMiddleware = (socket: Socket, next: (err?: ExtendedError) => void) => unknown
+
+const anything = Type.Unknown()
+const fn = Type.Function([], anything)
+const named = (kind: string) =>
+  Type.Optional(
+    Type.Unsafe<NamedRunnables>(
+      Type.Union([Type.Array(anything), Type.Record(Type.String(), anything)], {
+        description: `${kind} to expose, as a list or by name; looked up before the registry`
+      })
+    )
+  )
+const bound = (description: string) =>
+  Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647, description }))
+
+/** Options of the plugin. */
+export const GatewayOptionsSchema = Type.Object(
+  {
+    agents: named('Agents'),
+    teams: named('Teams'),
+    workflows: named('Workflows'),
+    registry: Type.Optional(
+      Type.Unsafe<Registry | false>(
+        Type.Union([Type.Literal(false), Type.Object({ get: fn, list: fn })], {
+          description: 'Where else to look up runnables; `false`: nowhere; default `fastify.registry`'
+        })
+      )
+    ),
+    io: Type.Optional(
+      Type.Unsafe<Server>(
+        Type.Object({}, { description: 'An existing server; default `fastify.io`, which is made' })
+      )
+    ),
+    namespace: Type.Optional(
+      Type.String({ pattern: '^/[^,?#]*$', description: 'The Socket.IO namespace; default `/`' })
+    ),
+    path: Type.Optional(
+      Type.String({
+        pattern: '^/.*[^/]$',
+        description: 'Path of the server that is made; default `/socket.io`'
+      })
+    ),
+    authenticate: Type.Optional(
+      Type.Unsafe<GatewayAuthenticate>({
+        ...fn,
+        description: 'Credentials → principal; default: everyone is anonymous'
+      })
+    ),
+    cookieName: Type.Optional(
+      Type.String({ minLength: 1, description: 'The cookie that may have the token; default `token`' })
+    ),
+    authorize: Type.Optional(
+      Type.Unsafe<Authorize>({ ...fn, description: 'Who may do what to which runnable; default: everyone' })
+    ),
+    middleware: Type.Optional(
+      Type.Unsafe<GatewayMiddleware | readonly GatewayMiddleware[]>(
+        Type.Union([fn, Type.Array(fn)], { description: 'Middleware of the namespace, one or a list' })
+      )
+    ),
+    cors: Type.Optional(
+      Type.Unsafe<boolean | Exclude<ServerOptions['cors'], undefined | Function>>(
+        Type.Union([Type.Boolean(), Type.Object({})], {
+          description: '`true`: pages of every origin, without cookies; or the `cors` of Socket.IO'
+        })
+      )
+    ),
+    limits: Type.Optional(
+      Type.Object(
+        {
+          payload: bound('Bytes of a message; default 1,000,000'),
+          jsonDepth: Type.Optional(
+            Type.Integer({
+              minimum: 1,
+              maximum: 1000,
+              description: 'Levels of objects and lists in a payload; default 64'
+            })
+          ),
+          eventsPerSecond: bound('Of one connection; default 50'),
+          runs: bound('Runs that one socket follows at once; default 16')
+        },
+        { additionalProperties: false }
+      )
+    ),
+    onDisconnect: Type.Optional(
+      Type.Unsafe<OnDisconnect>({
+        ...OnDisconnectSchema,
+        description: '`cancel` or `continue`, for runs whose payload does not say; default `cancel`'
+      })
+    ),
+    reconnectGrace: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 2_147_483_647,
+        description: 'Milliseconds after a disconnect until its runs are canceled; default 10,000'
+      })
+    ),
+    exposeToolArgs: Type.Optional(
+      Type.Boolean({ description: 'Whether `tool.call` events have the arguments; default `false`' })
+    ),
+    asyncApi: Type.Optional(
+      Type.Unsafe<boolean | AsyncApiOptions>(
+        Type.Union([Type.Boolean(), Type.Object({})], {
+          description: 'Serves the AsyncAPI document: `true` or AsyncApiOptions; default `false`'
+        })
+      )
+    )
+  },
+  { additionalProperties: false }
+)
+export type GatewayOptions = Static<typeof GatewayOptionsSchema>
+
+/** Makes sure that options are known and good, and fills in the defaults. @throws GTW_ERR_BAD_OPTION */
+export function resolveOptions(given: GatewayOptions & RegisterOptions) {
+  const { prefix: _prefix, logLevel: _level, logSerializers: _serializers, ...options } = given
+  requireOptions(GatewayOptionsSchema, options, GTW_ERR_BAD_OPTION)
+  const { limits = {}, middleware = [], cors = false } = options
+  for (const key of ['path', 'cors'] as const) {
+    if (options.io !== undefined && options[key] !== undefined)
+      throw new GTW_ERR_BAD_OPTION(`${key}: it belongs to the server that is given as io`)
+  }
+  return {
+    ...options,
+    namespace: options.namespace ?? '/',
+    path: options.path ?? '/socket.io',
+    cookieName: options.cookieName ?? 'token',
+    middleware: (Array.isArray(middleware) ? middleware : [middleware]) as readonly GatewayMiddleware[],
+    cors: cors === true ? { origin: '*' } : cors === false ? undefined : cors,
+    limits: {
+      payload: limits.payload ?? 1_000_000,
+      jsonDepth: limits.jsonDepth ?? 64,
+      eventsPerSecond: limits.eventsPerSecond ?? 50,
+      runs: limits.runs ?? 16
+    },
+    onDisconnect: options.onDisconnect ?? 'cancel',
+    reconnectGrace: options.reconnectGrace ?? 10_000,
+    exposeToolArgs: options.exposeToolArgs ?? false,
+    asyncApi: resolveAsyncApi(options.asyncApi)
+  }
+}
+export type GatewaySettings = ReturnType<typeof resolveOptions>

@@ -1,0 +1,59 @@
+import { RUNNABLE_KINDS, toLoggable } from '@svc/registry'
+import type { Connection } from './connection.ts'
+import { GTW_ERR_UNKNOWN_EVENT } from './errors.ts'
+import { HANDLERS } from './handlers/handlers.ts'
+import { requirePayload } from './check-payload.ts'
+import type { ClientEvent } from './events/client-events.ts'
+import { endsConnection } from './limits.ts'
+import type { Surface } from './surface.ts'
+import { toRefusal } from './to-refusal.ts'
+
+type Ack = (answer: object) => void
+
+/** Listens to everything that a socket sends. Nothing that goes wrong leaves this: a listener that throws ends the process. */
+export function serveSocket(surface: Surface, connection: Connection): void {
+  connection.socket.onAny((event: unknown, ...values: unknown[]) => {
+    receive(surface, connection, event, values).catch((err: unknown) => {
+      surface.log.error({ err: toLoggable(err) }, 'an event could not be answered')
+    })
+  })
+}
+
+async function receive(
+  surface: Surface,
+  connection: Connection,
+  event: unknown,
+  values: unknown[]
+): Promise<void> {
+  if (connection.closed) return
+  const ack = typeof values.at(-1) === 'function' ? (values.pop() as Ack) : undefined
+  try {
+    connection.admit()
+    const handler = HANDLERS.get(event as string)
+    if (handler === undefined) return requireOther(connection, event)
+    const payload = requirePayload(event as ClientEvent, values, surface.settings.limits.jsonDepth)
+    const answer = await handler(surface, connection, payload as never)
+    ack?.(answer.ack)
+    answer.after?.()
+  } catch (err) {
+    refuse(surface, connection, { event, err, ack })
+  }
+}
+
+// The app may have listeners of its own on the namespace; for `error` Socket.IO has one.
+function requireOther({ socket }: Connection, event: unknown): void {
+  if (event === 'error' || socket.listenerCount(event as never) === 0) throw new GTW_ERR_UNKNOWN_EVENT()
+}
+
+function refuse(
+  { log }: Surface,
+  connection: Connection,
+  { event, err, ack }: { event: unknown; err: unknown; ack: Ack | undefined }
+): void {
+  const { error, code, statusCode } = toRefusal(err)
+  if (statusCode >= 500) log.error({ err: toLoggable(err), event }, 'an event failed')
+  ack?.({ error, code })
+  const kind = RUNNABLE_KINDS.find((each) => event === `${each}.run`)
+  if (kind !== undefined) connection.refuse(`${kind}.error`, { error, code })
+  else if (ack === undefined || endsConnection({ code })) connection.refuse('gateway.error', { error, code })
+}

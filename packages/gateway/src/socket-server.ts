@@ -1,0 +1,76 @@
+import type { FastifyInstance } from 'fastify'
+import fastifySocketIo from 'fastify-socket.io'
+import type { Server, ServerOptions, Socket } from 'socket.io'
+import type { GatewaySettings } from './options.ts'
+import { isRefusedOrigin } from './origins.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The Socket.IO server. */
+    io: Server
+  }
+}
+
+/** What of the settings makes a server. */
+type ServerSettings = Pick<GatewaySettings, 'path' | 'cors' | 'limits' | 'authenticate' | 'cookieName'>
+
+// The gateway itself says goodbye to its sockets, after their runs.
+const preClose = (done: Function) => void done()
+
+/** For routes that OpenAPI does not tell of. */
+export const HIDDEN: object = { hide: true }
+
+/** Milliseconds in which a connection must come into a namespace. */
+const CONNECT_TIMEOUT = 10_000
+
+/**
+ * The app's Socket.IO server, `fastify.io`: the one that is there, or a new one on the app's port. No state recovery: the
+ * logs of the runs are the recovery.
+ */
+export async function openSocketServer(app: FastifyInstance, settings: ServerSettings): Promise<Server> {
+  if (app.hasDecorator('io')) return app.io
+  const { path, cors, limits, authenticate } = settings
+  const options: Partial<ServerOptions> = {
+    path,
+    ...(cors !== undefined && { cors }),
+    serveClient: false,
+    maxHttpBufferSize: limits.payload,
+    connectTimeout: CONNECT_TIMEOUT,
+    allowRequest: ({ headers }, done) => {
+      const refused = authenticate !== undefined && isRefusedOrigin(headers, cors)
+      done(refused ? 'Not allowed from another origin with a cookie' : null, !refused)
+    }
+  }
+  await app.register(fastifySocketIo.default, { ...options, preClose })
+  serveOtherAddresses(app, path)
+  return app.io
+}
+
+// `localhost` may be two addresses. Fastify serves the second one with a server of its own, on which Socket.IO does not
+// listen: what is polled there comes in as a request for this route.
+function serveOtherAddresses(app: FastifyInstance, path: string): void {
+  app.route({
+    method: ['GET', 'POST', 'OPTIONS'],
+    url: `${path}/`,
+    exposeHeadRoute: false,
+    schema: HIDDEN,
+    onRequest(request, reply) {
+      reply.hijack()
+      app.io.engine.handleRequest(request.raw as never, reply.raw)
+    },
+    handler: () => undefined
+  })
+}
+
+type Link = Pick<Socket['conn'], 'readyState' | 'transport'>
+
+/** Ends a connection at once: a WebSocket waits half a minute for a client that does not say goodbye. */
+export function breakOff({ readyState, transport }: Link): void {
+  if (readyState !== 'closed') (transport as { socket?: { terminate?(): void } }).socket?.terminate?.()
+}
+
+/** Ends every connection of a server at once. */
+export function breakOffAll({ engine }: Server): void {
+  const { clients } = engine as unknown as { clients: Record<string, Link> }
+  for (const link of Object.values(clients)) breakOff(link)
+}

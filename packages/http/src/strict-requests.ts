@@ -1,0 +1,28 @@
+import { Type } from '@sinclair/typebox'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { HTTP_ERR_UNSUPPORTED_ENCODING } from './errors.ts'
+
+const NO_QUERY = Type.Object({}, { additionalProperties: false })
+const WITHOUT_BODY = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/** Refuses queries that a route does not know, unless it is open to all, and bodies that are compressed or not UTF-8. */
+export function requireStrict(scope: Pick<FastifyInstance, 'addHook'>): void {
+  scope.addHook('onRoute', (route) => {
+    if (route.config?.access !== 'open' && route.schema?.hide !== true)
+      route.schema = { querystring: NO_QUERY, ...route.schema }
+  })
+
+  scope.addHook('onRequest', (request, reply, done) => {
+    const fault = WITHOUT_BODY.has(request.method) ? undefined : findFault(request.headers)
+    if (fault === undefined) return done()
+    reply.header('accept-encoding', 'identity')
+    done(new HTTP_ERR_UNSUPPORTED_ENCODING(fault))
+  })
+}
+
+function findFault(headers: FastifyRequest['headers']): string | undefined {
+  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? ''
+  if (encoding !== '' && encoding !== 'identity') return 'it must not have a Content-Encoding'
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(headers['content-type'] ?? '')?.[1]
+  return charset === undefined || /^utf-?8$/i.test(charset) ? undefined : 'it must be UTF-8'
+}

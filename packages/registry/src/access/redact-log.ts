@@ -1,0 +1,35 @@
+import type { RunLog } from '../contract/run-context.ts'
+import { toLoggable } from '../runs/to-loggable.ts'
+
+const REDACTED = '[redacted]'
+/** Levels of objects and lists that are looked into. */
+const MAX_DEPTH = 6
+/** A shorter key is no secret, and its letters would be in every line. */
+const MIN_LENGTH = 8
+
+/** A log in which these keys are never found, whatever a runnable, a model or an error of theirs says. */
+export function redactLog(log: RunLog, keys: readonly string[]): RunLog {
+  const secrets = keys.filter((key) => key.length >= MIN_LENGTH)
+  if (secrets.length === 0) return log
+
+  const cleanText = (text: string) =>
+    secrets.reduce((rest, secret) => rest.replaceAll(secret, REDACTED), text)
+  const clean = (value: unknown, depth: number): unknown => {
+    if (typeof value === 'string') return cleanText(value)
+    if (typeof value !== 'object' || value === null) return value
+    if (depth === 0) return REDACTED
+    if (value instanceof Error) return clean(toLoggable(value), depth - 1)
+    if (Array.isArray(value)) return value.map((each) => clean(each, depth - 1))
+    const { toJSON } = value as { toJSON?: unknown }
+    if (typeof toJSON === 'function') return clean(toJSON.call(value), depth - 1)
+    return Object.fromEntries(
+      Object.entries(value).map(([name, each]) => [cleanText(name), clean(each, depth - 1)])
+    )
+  }
+  const write = (level: keyof RunLog) => (details: object, message?: string) =>
+    log[level](
+      clean(details, MAX_DEPTH) as object,
+      typeof message === 'string' ? cleanText(message) : message
+    )
+  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
+}

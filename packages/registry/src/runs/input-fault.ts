@@ -1,0 +1,5 @@
+/** What of an input does not fit, and where: `input/0/data`. */
+export interface InputFault {
+  path: string
+  message: string
+}

@@ -1,0 +1,53 @@
+import type { YieldedPart } from '../contract/part.ts'
+import type { RunResult } from '../contract/run-result.ts'
+import { RUN_ERR_CANCELED, RUN_ERR_FAILED } from '../errors.ts'
+import type { RunChange, StoredError } from '../stores/run-store.ts'
+import type { LogEntry } from '../stores/stream-log.ts'
+import { errorFromStored, toPartError, toStoredError } from './run-error.ts'
+import type { RunProgress } from './run-progress.ts'
+
+/** How a run ends: with what its `finish` says, or with an error. */
+export type Ending = Extract<YieldedPart, { type: 'finish' }> | { error: unknown }
+
+/** What comes of a run: what its caller gets. */
+export type Outcome = { result: RunResult } | { error: Error }
+
+/** The last part of a run, the state that is written with it, and what comes of it. */
+export interface LastWords {
+  readonly entry: LogEntry
+  readonly change: RunChange
+  readonly outcome: Outcome
+  /** Why it ended, unless it ended well. */
+  readonly reason: unknown
+  /** What went wrong, with what clients are told of it. */
+  readonly fault?: { err: unknown; error: StoredError }
+}
+
+/** The end of a run. What cannot be told in JSON makes it fail. */
+export function toLastWords(progress: RunProgress, how: Ending): LastWords {
+  if (!('type' in how)) return toFailure(progress, how.error)
+  try {
+    const { entry, finish, result } = progress.finish(how)
+    const canceled = finish.finishReason === 'canceled'
+    const status = canceled ? 'canceled' : 'completed'
+    return {
+      entry,
+      change: { status, at: Date.now(), result },
+      outcome: { result },
+      reason: canceled ? new RUN_ERR_CANCELED() : undefined
+    }
+  } catch (err) {
+    return toFailure(progress, err)
+  }
+}
+
+function toFailure(progress: RunProgress, err: unknown): LastWords {
+  const error = toStoredError(err)
+  return {
+    entry: progress.fail(toPartError(error)),
+    change: { status: 'failed', at: Date.now(), error },
+    outcome: { error: errorFromStored(error) },
+    reason: err ?? new RUN_ERR_FAILED(),
+    fault: { err, error }
+  }
+}

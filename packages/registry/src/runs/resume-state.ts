@@ -1,0 +1,50 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import type { RunInput } from '../contract/content-part.ts'
+import { ANONYMOUS, type Authorize, type Principal } from '../contract/principal.ts'
+import type { StoredRun } from '../stores/run-store.ts'
+import type { Stores } from '../stores/stores.ts'
+import type { StartOptions } from './run-engine.ts'
+
+const ResumeStateSchema = Type.Object({
+  input: Type.Unknown(),
+  principal: Type.Unsafe<Principal>(
+    Type.Object({ sub: Type.String(), scopes: Type.Array(Type.String()) }, { additionalProperties: true })
+  ),
+  userId: Type.Optional(Type.String()),
+  guarded: Type.Boolean({ description: 'Whether a policy said what the run may reach' })
+})
+/** What another process needs to go on with a run, beside its record. Keys of model providers are never in it. */
+export type ResumeState = Static<typeof ResumeStateSchema>
+
+/** Makes it; undefined for an input that is more than JSON, such as an uploaded file. */
+export function toResumeState(input: RunInput, options: StartOptions): ResumeState | undefined {
+  if (Array.isArray(input) && input.some((part) => typeof part?.file?.stream === 'function')) return undefined
+  const { principal = ANONYMOUS, userId, authorize } = options
+  return {
+    input: input ?? null,
+    principal,
+    ...(userId !== undefined && { userId }),
+    guarded: authorize !== undefined
+  }
+}
+
+/** What was kept for a run; undefined when it cannot go on. */
+export async function readResumeState(
+  { checkpoints }: Stores,
+  runId: string
+): Promise<ResumeState | undefined> {
+  const state = (await checkpoints.load(runId))?.state
+  return Value.Check(ResumeStateSchema, state) ? state : undefined
+}
+
+const refuse: Authorize = () => ({ allowed: false })
+
+/** With what a run goes on: the service's own keys, and the service's policy where it had one. */
+export function toStartOptions(
+  { sessionId }: Pick<StoredRun, 'sessionId'>,
+  { principal, userId, guarded }: ResumeState,
+  authorize: Authorize = refuse
+): StartOptions {
+  return { sessionId, principal, userId, ...(guarded && { authorize }) }
+}

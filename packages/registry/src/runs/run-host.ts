@@ -1,0 +1,27 @@
+import type { RunLog } from '../contract/run-context.ts'
+import type { EventBus } from '../events/event-bus.ts'
+import type { StoredRun } from '../stores/run-store.ts'
+import type { Stores } from '../stores/stores.ts'
+import type { LiveRun } from './live-run.ts'
+import type { RunProgress } from './run-progress.ts'
+
+/** What a run needs of the engine that executes it. */
+export interface RunHost {
+  readonly stores: Stores
+  readonly events: EventBus
+  readonly log: RunLog
+  readonly maxLogBytes: number
+  readonly closed: AbortSignal
+  ended(run: LiveRun): void
+  /** The run's log can no longer be written. */
+  lost(run: LiveRun, reason: unknown): void
+  expireApproval(approvalId: string): void
+}
+
+/** What a run that goes on in this process brings along from the one before. */
+export interface Earlier {
+  readonly record: StoredRun
+  readonly progress: RunProgress
+  /** The approvals whose answer is in the log. */
+  readonly answered: ReadonlySet<string>
+}

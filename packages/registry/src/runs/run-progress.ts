@@ -1,0 +1,61 @@
+import type { Part, PartError, PartOf, YieldedPart } from '../contract/part.ts'
+import { RunResultBuilder, type RunResult } from '../contract/run-result.ts'
+import { RUN_ERR_LOG_LIMIT } from '../errors.ts'
+import type { LogEntry } from '../stores/stream-log.ts'
+import { completeFinish } from './complete-finish.ts'
+import { encodePart } from './encode-part.ts'
+
+/** How far a run has come: how many parts it has, how long they are, and the result that they make. */
+export class RunProgress {
+  readonly #maxBytes: number
+  readonly #startedAt: number
+  readonly #result = new RunResultBuilder()
+  #seq = 0
+  #bytes = 0
+
+  /** `elapsed`: milliseconds since the run began, in another process. */
+  constructor(maxBytes: number, elapsed = 0) {
+    this.#maxBytes = maxBytes
+    this.#startedAt = performance.now() - elapsed
+  }
+
+  /** How many parts there are. */
+  get seq(): number {
+    return this.#seq
+  }
+
+  /** Takes a part that is in the log already. */
+  recall(entry: LogEntry): void {
+    this.#seq = entry.seq
+    this.#bytes += entry.json.length
+    this.#result.add(entry.part)
+  }
+
+  /** Numbers the next part. @throws RUN_ERR_LOG_LIMIT, RUN_ERR_BAD_PART */
+  next(part: Part): LogEntry {
+    const entry = encodePart(this.#seq + 1, part)
+    this.#bytes += entry.json.length
+    if (this.#bytes > this.#maxBytes) throw new RUN_ERR_LOG_LIMIT(this.#maxBytes)
+    this.#seq++
+    // What a tool was given or gave may change hands after this: the result is made from the log's own copy.
+    this.#result.add(part.type.startsWith('tool.') || part.type === 'structured' ? entry.part : part)
+    return entry
+  }
+
+  /** The last part of a run that did not fail, and its result. @throws RUN_ERR_BAD_PART */
+  finish(how: Extract<YieldedPart, { type: 'finish' }>): {
+    entry: LogEntry
+    finish: PartOf<'finish'>
+    result: RunResult
+  } {
+    const finish = completeFinish(how, this.#result, this.#startedAt)
+    const entry = encodePart(this.#seq + 1, finish)
+    this.#result.add(how.structured ? entry.part : finish)
+    return { entry, finish, result: this.#result.build() }
+  }
+
+  /** The last part of a run that failed. */
+  fail(error: PartError): LogEntry {
+    return encodePart(this.#seq + 1, { type: 'error', error })
+  }
+}

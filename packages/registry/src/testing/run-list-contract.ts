@@ -1,0 +1,64 @@
+import type { RunStores } from './run-store-contract.ts'
+import type { StoredRun } from '../stores/run-store.ts'
+import { codeOf, type ContractTest } from './contract-test.ts'
+import { completed, storedRun, textEntry } from './stored-run.ts'
+
+type TestStores = (name: string, run: (t: ContractTest, store: RunStores) => Promise<void>) => void
+
+/** The part of the contract of a `RunStore` that is about lists. */
+export function runListContract(test: TestStores): void {
+  test('lists newest first, in pages without a gap', async (t, { runs }) => {
+    const made: StoredRun[] = []
+    for (let index = 0; index < 25; index++) {
+      // Three at a time were made in the same millisecond.
+      const run = storedRun({
+        createdAt: 1_000 + Math.floor(index / 3),
+        owner: index % 5 === 0 ? 'bob' : 'ada'
+      })
+      made.push(run)
+      await runs.create(run)
+    }
+    const wanted = made
+      .filter(({ owner }) => owner === 'ada')
+      .sort((a, b) => b.createdAt - a.createdAt || (a.runId < b.runId ? 1 : -1))
+    const found: string[] = []
+    for (let cursor: string | null | undefined; cursor !== null;) {
+      const page = await runs.list({ owner: 'ada', limit: 7, ...(cursor !== undefined && { cursor }) })
+      found.push(...page.runs.map(({ runId }) => runId))
+      cursor = page.nextCursor
+    }
+    t.same(
+      found,
+      wanted.map(({ runId }) => runId)
+    )
+  })
+
+  test('lists by status, kind and name', async (t, { runs, log }) => {
+    const team = storedRun({ kind: 'team', name: 'crew' })
+    await runs.create(team)
+    await runs.create(storedRun())
+    await log.append(team.runId, 1, [textEntry(1)], completed)
+    const ids = async (query: object) =>
+      (await runs.list({ limit: 9, ...query })).runs.map(({ runId }) => runId)
+    t.same(await ids({ status: 'completed' }), [team.runId])
+    t.same(await ids({ kind: 'team' }), [team.runId])
+    t.same(await ids({ name: 'crew' }), [team.runId])
+    t.same(await ids({ name: 'crew', kind: 'agent' }), [])
+    t.equal((await ids({})).length, 2)
+  })
+
+  test('refuses a cursor that no page gave', async (t, { runs }) => {
+    for (const cursor of ['', 'x', '1', '1.', '.a', "1.' or 1=1", `${'9'.repeat(30)}.a`])
+      t.equal(await codeOf(() => runs.list({ limit: 1, cursor })), 'REG_ERR_BAD_CURSOR', cursor)
+  })
+
+  test('lists what is unfinished, oldest first', async (t, { runs, log }) => {
+    const [first, second, third] = [3, 1, 2].map((createdAt) => storedRun({ createdAt }))
+    for (const run of [first, second, third]) await runs.create(run!)
+    await log.append(third!.runId, 1, [textEntry(1)], completed)
+    t.same(
+      (await runs.listUnfinished()).map(({ runId }) => runId),
+      [second!.runId, first!.runId]
+    )
+  })
+}

@@ -1,0 +1,104 @@
+import { mock } from 'node:test'
+import { createMemoryStores, entryFromJson, type Run, type RunEngine, type Stores } from '@svc/registry'
+import { createSseStream } from '@svc/registry/sse'
+import { scriptedRunnable } from '@svc/registry/testing'
+import t from 'tap'
+import { buildEngine, partsOf } from '../helpers/collect.ts'
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+const failed = {
+  status: 'failed',
+  at: 9,
+  error: { code: 'RUN_ERR_INTERRUPTED', message: 'x', retryable: true, statusCode: 500 }
+} as const
+const last = entryFromJson(2, '{"seq":2,"type":"error","error":{}}')
+
+/** The stores in memory, whose appends reject while they are told to. */
+function fullDisk() {
+  const stores = createMemoryStores()
+  let isFull = false
+  const append: typeof stores.log.append = async (...args) => {
+    if (isFull) throw new Error('disk full')
+    return stores.log.append(...args)
+  }
+  return {
+    stores: { ...stores, log: { ...stores.log, append } } satisfies Stores,
+    fill: (full = true) => void (isFull = full)
+  }
+}
+
+/** What readers of either kind saw in the end. */
+async function readersOf(engine: RunEngine, run: Run) {
+  const heartbeat = 60_000
+  const [sse, parts] = [createSseStream(engine, run.runId, { heartbeat }).toArray(), partsOf(run)]
+  await turn()
+  return async () => [Buffer.concat((await sse) as Buffer[]).toString(), (await parts).length] as const
+}
+
+t.test('readers of a run that another took and left see the end of the log as it stands', async (t) => {
+  const stores = createMemoryStores()
+  const engine = buildEngine(t, { stores })
+  const go = Promise.withResolvers<void>()
+  const run = await engine.start(scriptedRunnable([() => go.promise, { type: 'text', text: 'late' }]), 'x')
+  const seen = await readersOf(engine, run)
+  await stores.runs.lease(run.runId)
+  go.resolve()
+  await t.rejects(run.result(), { code: 'RUN_ERR_STORE' })
+  const [sse, parts] = await seen()
+  t.match(sse, /"type":"start"/)
+  t.notMatch(sse, /late/)
+  t.equal(parts, 1)
+})
+
+t.test('readers of a run that another ended see how, though nobody woke them', async (t) => {
+  const stores = createMemoryStores()
+  const silent = { ...stores, log: { ...stores.log, follow: () => () => {} } }
+  const engine = buildEngine(t, { stores: silent })
+  const run = await engine.start(scriptedRunnable([60_000]), 'x')
+  const stream = createSseStream(engine, run.runId, { heartbeat: 20 })
+  const keepAlive = setInterval(() => {}, 1_000)
+  const all = stream.toArray()
+  await turn()
+  await stores.log.append(run.runId, (await stores.runs.lease(run.runId))!, [last], failed)
+  t.match(Buffer.concat((await all) as Buffer[]).toString(), /"type":"error"/)
+  clearInterval(keepAlive)
+})
+
+t.test('a record that is over ends the stream, with a last part or without', async (t) => {
+  const stores = createMemoryStores()
+  const engine = buildEngine(t, { stores })
+  const run = await engine.start(scriptedRunnable([60_000]), 'x')
+  const get: typeof stores.runs.get = async (runId) => {
+    const found = await stores.runs.get(runId)
+    return found && { ...found, status: 'failed' }
+  }
+  const others = { stores: { ...stores, runs: { ...stores.runs, get } } }
+  const keepAlive = setInterval(() => {}, 1_000)
+  const all = (await createSseStream(others, run.runId, { heartbeat: 20 }).toArray()) as Buffer[]
+  t.match(Buffer.concat(all).toString(), /"type":"start"/)
+  clearInterval(keepAlive)
+})
+
+t.test('a full disk ends the run and its streams, and the log when there is room again', async (t) => {
+  mock.timers.enable({ apis: ['setInterval'] })
+  t.teardown(() => mock.timers.reset())
+  const disk = fullDisk()
+  const engine = buildEngine(t, { stores: disk.stores })
+  const go = Promise.withResolvers<void>()
+  const run = await engine.start(scriptedRunnable([() => go.promise, { type: 'text', text: 'lost' }]), 'x')
+  await turn()
+  const seen = await readersOf(engine, run)
+  disk.fill()
+  go.resolve()
+  await t.rejects(run.result(), { code: 'RUN_ERR_STORE' })
+  t.equal((await seen())[1], 1)
+  t.match(await engine.get(run.runId), { status: 'working' })
+  mock.timers.tick(60_000)
+  await turn()
+  t.match(await engine.get(run.runId), { status: 'working' }, 'it is full still')
+  disk.fill(false)
+  const late = partsOf(run)
+  mock.timers.tick(60_000)
+  t.match(await late, [{ type: 'start' }, { seq: 2, error: { code: 'RUN_ERR_STORE' } }])
+  t.match(await engine.get(run.runId), { status: 'failed', error: { code: 'RUN_ERR_STORE' } })
+})

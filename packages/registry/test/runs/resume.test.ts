@@ -1,0 +1,227 @@
+import { Type } from '@sinclair/typebox'
+import {
+  createMemoryStores,
+  createRunEngine,
+  defineRunnable,
+  type RunContext,
+  type Runnable,
+  type StartOptions
+} from '@svc/registry'
+import t from 'tap'
+import { buildEngine, partsOf } from '../helpers/collect.ts'
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+/** A runnable that can go on: a step, then whatever is given. */
+function resumable(act: (context: RunContext, input: unknown) => unknown): {
+  runnable: Runnable
+  done: string[]
+} {
+  const done: string[] = []
+  const runnable = defineRunnable({
+    kind: 'workflow',
+    name: 'flow',
+    resumable: true,
+    async *stream(input, context) {
+      yield { type: 'step', index: 0, usage: await context.step('usage', () => record(done)) }
+      await act(context, input)
+      yield { type: 'text', text: 'done' }
+    }
+  })
+  return { runnable, done }
+}
+
+function record(done: string[]) {
+  done.push('first')
+  return { promptTokens: 1, completionTokens: 2, totalTokens: 3 }
+}
+
+/** A run whose process is gone, and the stores that it left. */
+async function crash(runnable: Runnable, input: unknown = { topic: 'x' }, options: StartOptions = {}) {
+  const stores = createMemoryStores()
+  // A dead process tells nobody of what it can no longer write.
+  const own = { ...stores, log: { ...stores.log, abandon: () => {} } }
+  const engine = createRunEngine({ stores: own, drainTimeout: 2_000 })
+  const run = await engine.start(runnable, input, options)
+  run.result().catch(() => {})
+  await turn()
+  await turn()
+  return { stores, run, engine }
+}
+
+t.test('a run goes on where it was, once its runnable is there', async (t) => {
+  const inputs: unknown[] = []
+  let hold = true
+  const { runnable, done } = resumable(async (context, input) => {
+    inputs.push([input, context.principal.sub, context.userId, context.newSession, context.apiKey()])
+    if (hold) await new Promise(() => {})
+  })
+  const flow = wide(runnable)
+  const { stores, run } = await crash(
+    flow,
+    { topic: 'x' },
+    {
+      principal: { sub: 'ada', scopes: ['a'] },
+      userId: 'u',
+      apiKey: () => 'sk-secret'
+    }
+  )
+  t.notMatch(JSON.stringify(await stores.checkpoints.load(run.runId)), /secret/)
+  hold = false
+  const engine = buildEngine(t, { stores })
+  t.equal(await engine.recover(), 0)
+  t.match(await engine.get(run.runId), { status: 'working', epoch: 1 })
+  t.equal(await engine.resume(defineRunnable({ ...named(flow), name: 'other' })), 0)
+  t.equal(await engine.resume(flow), 1)
+  t.equal(await engine.resume(flow), 0)
+  const parts = await partsOf({ parts: (after?: number) => engine.parts(run.runId, after) })
+  t.same(
+    parts.map(({ seq, type }) => [seq, type]),
+    [
+      [1, 'start'],
+      [2, 'step'],
+      [3, 'step'],
+      [4, 'text'],
+      [5, 'finish']
+    ]
+  )
+  t.match(await engine.get(run.runId), { status: 'completed', epoch: 2, result: { text: 'done' } })
+  t.same(inputs, [
+    [{ topic: 'x' }, 'ada', 'u', true, 'sk-secret'],
+    [{ topic: 'x' }, 'ada', 'u', false, undefined]
+  ])
+  t.same(done, ['first'])
+  t.equal(await stores.checkpoints.load(run.runId), undefined)
+})
+
+t.test('it fails when its runnable does not come in time', async (t) => {
+  const { runnable } = resumable(() => new Promise(() => {}))
+  const { stores, run } = await crash(wide(runnable))
+  const engine = buildEngine(t, { stores, resumeTimeout: 10 })
+  await engine.recover()
+  const keepAlive = setInterval(() => {}, 1_000)
+  const parts = await partsOf({ parts: (after?: number) => engine.parts(run.runId, after) })
+  clearInterval(keepAlive)
+  t.match(parts.at(-1), { type: 'error', error: { code: 'RUN_ERR_INTERRUPTED' } })
+  t.equal(await engine.resume(wide(runnable)), 0)
+  t.equal(await stores.checkpoints.load(run.runId), undefined)
+})
+
+t.test('one that waits for its runnable can be canceled', async (t) => {
+  const { runnable } = resumable(() => new Promise(() => {}))
+  const { stores, run } = await crash(wide(runnable))
+  const engine = buildEngine(t, { stores })
+  await engine.recover()
+  t.match(await engine.cancel(run.runId), { status: 'canceled', result: { finishReason: 'canceled' } })
+  t.equal(await engine.resume(wide(runnable)), 0)
+})
+
+t.test('an approval lasts, whenever it is answered', async (t) => {
+  const request = { toolCallId: 'c', toolName: 'send', args: { to: 'ada' } }
+  for (const when of ['before the restart is noticed', 'while it waits', 'after it goes on', 'never']) {
+    let hold = true
+    const outcomes: unknown[] = []
+    const { runnable } = resumable(async (context) => {
+      const asked = context.approvals.request({ ...request, ...(when === 'never' && { timeout: 30 }) })
+      if (hold) await new Promise(() => {})
+      outcomes.push(await asked)
+    })
+    const { stores, run } = await crash(wide(runnable))
+    hold = false
+    const engine = buildEngine(t, { stores })
+    const answer = () => engine.answer(`${run.runId}.1`, { approved: true, args: { to: 'bob' } })
+    if (when.startsWith('before'))
+      await stores.runs.answerApproval(run.runId, `${run.runId}.1`, { approved: true, args: { to: 'bob' } })
+    await engine.recover()
+    t.match(await engine.get(run.runId), { status: 'input-required' })
+    if (when.startsWith('while')) await answer()
+    await engine.resume(wide(runnable))
+    await turn()
+    if (when.startsWith('after')) await answer()
+    const keepAlive = setInterval(() => {}, 1_000)
+    const parts = await partsOf({ parts: (after?: number) => engine.parts(run.runId, after) })
+    clearInterval(keepAlive)
+    t.match(
+      outcomes,
+      [when === 'never' ? { approved: false, expired: true } : { approved: true, args: { to: 'bob' } }],
+      when
+    )
+    const types = parts.map(({ type }) => type)
+    t.equal(types.filter((type) => type === 'tool.approval.request').length, 1, when)
+    t.equal(types.filter((type) => type === 'tool.approval.response').length, 1, when)
+    t.match(await engine.get(run.runId), { status: 'completed' }, when)
+  }
+})
+
+t.test('closing leaves a run for the next process, and its readers end', async (t) => {
+  let hold = true
+  const { runnable, done } = resumable(async (context) => {
+    await context.step('slow', async () => {
+      await turn()
+      await turn()
+      done.push('slow')
+    })
+    if (hold) await context.approvals.request({ toolCallId: 'c', toolName: 't', args: {} })
+    await context.step('last', () => void done.push('last'))
+  })
+  const { stores, run, engine } = await crash(wide(runnable))
+  const seen = partsOf(run)
+  await engine.close()
+  t.notMatch((await seen).at(-1), { type: 'error' })
+  t.match(await stores.runs.get(run.runId), { status: /working|input-required/ })
+  hold = false
+  const next = buildEngine(t, { stores })
+  await next.recover()
+  await next.resume(wide(runnable))
+  await partsOf({ parts: (after?: number) => next.parts(run.runId, after) })
+  t.match(await next.get(run.runId), { status: 'completed' })
+  t.same(done, ['first', 'slow', 'last'])
+})
+
+t.test('what a policy forbade is not allowed by a restart', async (t) => {
+  const decisions: unknown[] = []
+  let hold = true
+  const { runnable } = resumable(async (context) => {
+    if (hold) await new Promise(() => {})
+    decisions.push(await context.authorize('run', { kind: 'agent', name: 'a' }))
+  })
+  for (const [guarded, policy, wanted] of [
+    [true, undefined, false],
+    [true, () => ({ allowed: true as const }), true],
+    [false, undefined, true]
+  ] as const) {
+    hold = true
+    const { stores, run } = await crash(
+      wide(runnable),
+      'x',
+      guarded ? { authorize: () => ({ allowed: true }) } : {}
+    )
+    hold = false
+    const engine = buildEngine(t, { stores, authorize: policy })
+    await engine.recover()
+    await engine.resume(wide(runnable))
+    await partsOf({ parts: (after?: number) => engine.parts(run.runId, after) })
+    t.match(decisions.at(-1), { allowed: wanted })
+  }
+})
+
+t.test('an uploaded file cannot be gone on with', async (t) => {
+  const { runnable } = resumable(() => new Promise(() => {}))
+  const file = { size: 1, stream: async function* () {} }
+  const { stores, run } = await crash(runnable, [{ type: 'file', mimeType: 'a/b', file }])
+  t.equal(await stores.checkpoints.load(run.runId), undefined)
+  t.equal(await buildEngine(t, { stores }).recover(), 1)
+})
+
+function named({ kind, name, stream }: Runnable) {
+  return { kind, name, stream, resumable: true }
+}
+
+/** The same, for any input. */
+function wide(runnable: Runnable): Runnable {
+  return defineRunnable({
+    ...named(runnable),
+    stream: (input, context) => runnable.stream(input, context),
+    inputSchema: Type.Unknown()
+  })
+}

@@ -1,0 +1,157 @@
+import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider'
+import type { RunContext, YieldedPart } from '@svc/registry'
+import type { RunGuard } from '../agents/run-guard.ts'
+import { RUN_ERR_MODEL_STREAM_BROKEN } from '../errors.ts'
+import type { RunEvents } from '../events/run-events.ts'
+import { ModelAnswer } from './model-answer.ts'
+import { toModelFault, type ModelFault } from './model-fault.ts'
+import { retryDelay, type Retry } from './retry-model.ts'
+
+/** What every model call of a run has in common. */
+export interface ModelCalls {
+  readonly model: LanguageModelV4
+  readonly context: RunContext
+  readonly guard: RunGuard
+  readonly events: RunEvents
+  readonly retry: Retry
+  /** Ids of the tool calls so far. */
+  readonly callIds: Set<string>
+}
+
+type Reader = ReadableStreamDefaultReader<LanguageModelV4StreamPart>
+
+/**
+ * One step: calls the model, again after a transient failure that comes before the first token. It is read part by part
+ * and is no generator: one within another costs every part of every run.
+ */
+export class ModelStep {
+  /** What the model says, in the attempt that counts; whole when `next` gave undefined. */
+  answer: ModelAnswer
+  readonly #calls: ModelCalls
+  readonly #options: LanguageModelV4CallOptions
+  readonly #index: number
+  #attempt = 0
+  #reader: Reader | undefined
+  #off: (() => void) | undefined
+  #retries = true
+
+  constructor(calls: ModelCalls, options: LanguageModelV4CallOptions, index: number) {
+    this.#calls = calls
+    this.#options = options
+    this.#index = index
+    this.answer = new ModelAnswer(calls.callIds)
+  }
+
+  /**
+   * The next part of the run, said while the model says it; undefined when the answer is whole.
+   * @throws RUN_ERR_MODEL_… and the time-outs; why the run has to end when its guard ends it
+   */
+  async next(): Promise<YieldedPart | undefined> {
+    const { guard } = this.#calls
+    for (;;) {
+      if (this.#retries) return this.#begin()
+      try {
+        guard.check()
+        const reader = (this.#reader ??= await this.#open())
+        const part = await this.#read(reader)
+        if (part !== undefined) return part
+        guard.check()
+        requireEnd(this.answer)
+        this.#leave()
+        return undefined
+      } catch (err) {
+        this.#leave()
+        guard.check()
+        await guard.sleep(this.#delayAfter(err))
+        this.#retries = true
+      }
+    }
+  }
+
+  #begin(): YieldedPart {
+    this.#retries = false
+    this.#attempt++
+    this.answer = new ModelAnswer(this.#calls.callIds)
+    return { type: 'step.start', index: this.#index, attempt: this.#attempt }
+  }
+
+  async #open(): Promise<Reader> {
+    const { model, guard } = this.#calls
+    guard.expectFirstToken()
+    const opening = model.doStream(this.#options)
+    try {
+      const reader = (await guard.wait(opening)).stream.getReader()
+      // Canceling settles the read that is under way, whatever the model does.
+      this.#off = guard.onEnd((reason) => void reader.cancel(reason).catch(ignore))
+      return reader
+    } catch (err) {
+      if (guard.signal.aborted) opening.then(({ stream }) => stream.cancel(), ignore).then(undefined, ignore)
+      throw err
+    }
+  }
+
+  // Up to the next part that is one of the run, or the end.
+  async #read(reader: Reader): Promise<YieldedPart | undefined> {
+    const { guard, events } = this.#calls
+    const { answer } = this
+    for (let isSign = answer.begun; answer.ended === undefined;) {
+      if (isSign) guard.expectToken()
+      const { done, value } = await reader.read()
+      if (done) return undefined
+      const part = answer.take(value)
+      isSign = answer.begun && value.type !== 'ping'
+      if (part === undefined) continue
+      guard.expectNothing()
+      if (part.type === 'text') events.chunk(part.text)
+      return part
+    }
+    return undefined
+  }
+
+  #leave(): void {
+    this.#calls.guard.expectNothing()
+    this.#off?.()
+    if (this.#reader !== undefined) void leave(this.#reader, this.answer)
+    this.#reader = this.#off = undefined
+  }
+
+  // How long to wait before the next attempt. @throws the failure when there is none
+  #delayAfter(err: unknown): number {
+    const { context, retry } = this.#calls
+    const fault = toFault(err, this.answer)
+    const delay = retryDelay(fault, this.#attempt, retry)
+    const { error, details } = fault
+    const { code } = error as Error & { code?: string }
+    context.log.warn(
+      { runId: context.runId, step: this.#index, attempt: this.#attempt, delay, code, ...details },
+      'model call failed'
+    )
+    if (delay === undefined) throw error
+    return delay
+  }
+}
+// A stream that said its last word is read to its end, so that its connection can be used again; any other is canceled.
+async function leave(reader: Reader, answer: ModelAnswer): Promise<void> {
+  try {
+    if (answer.ended === undefined) await reader.cancel()
+    else while (!(await reader.read()).done);
+  } catch {
+    // The answer is complete, or its failure is told already.
+  }
+}
+
+// A stream that just ends, or says no reason, was cut off.
+function requireEnd({ ended }: ModelAnswer): void {
+  const reason = ended?.unified
+  if (reason === 'error') throw new Error('the model ended with an error')
+  if (reason === undefined || reason === 'interrupted') {
+    throw Object.assign(new Error('the stream of the model was cut off'), { code: 'ECONNRESET' })
+  }
+}
+
+function toFault(err: unknown, { begun }: ModelAnswer): ModelFault {
+  const fault = toModelFault(err)
+  return begun ? { ...fault, error: new RUN_ERR_MODEL_STREAM_BROKEN(), transient: false } : fault
+}
+
+const ignore = () => {}

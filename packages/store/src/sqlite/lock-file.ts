@@ -1,0 +1,23 @@
+import { DatabaseSync } from 'node:sqlite'
+import { STO_ERR_IN_USE } from '../errors.ts'
+
+// Long enough for a predecessor that is just dying.
+const WAIT = 500
+const SQLITE_BUSY = 5
+
+/**
+ * Takes a database for this process: an exclusive transaction on an empty database beside it, which the system ends with
+ * the process, whatever ends that. Readers of the database itself are not kept out. Gives the function that lets go.
+ * @throws STO_ERR_IN_USE
+ */
+export function lockFile(path: string): () => void {
+  const lock = new DatabaseSync(`${path}-lock`, { timeout: WAIT })
+  try {
+    // Without a journal there is no second file.
+    lock.exec('pragma journal_mode = memory; begin exclusive')
+  } catch (err) {
+    lock.close()
+    throw (err as { errcode?: number }).errcode === SQLITE_BUSY ? new STO_ERR_IN_USE(path) : err
+  }
+  return () => lock.close()
+}
