@@ -15,8 +15,15 @@ export interface Binding {
 
 /** Who asks, and in which version. */
 export function toCall(request: FastifyRequest, version: ProtocolVersion): Call {
-  const { a2aPrincipal: principal, log, protocol, host } = request
-  return { principal, log, version, origin: `${protocol}://${host}` }
+  const { a2aPrincipal: principal, log } = request
+  return {
+    principal,
+    log,
+    version,
+    get origin() {
+      return `${request.protocol}://${request.host}`
+    }
+  }
 }
 
 /** The fault of whatever was thrown, logged, with its headers on the reply. */

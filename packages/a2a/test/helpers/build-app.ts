@@ -1,5 +1,10 @@
 import a2a, { type A2aOptions } from '@svc/a2a'
-import registryPlugin, { createRegistry, type RunnableDefinition, type RunEngine } from '@svc/registry'
+import registryPlugin, {
+  createRegistry,
+  type RegistryPluginOptions,
+  type RunnableDefinition,
+  type RunEngine
+} from '@svc/registry'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 
 /** What a test may ask for; everything has a default. */
@@ -7,6 +12,9 @@ export interface AppRequest {
   runnables?: RunnableDefinition[]
   options?: A2aOptions & { prefix?: string }
   fastify?: FastifyServerOptions
+  engine?: RegistryPluginOptions
+  /** Registers what is to be there first. */
+  before?(app: FastifyInstance): Promise<unknown>
 }
 
 /** A served app, with a registry of its own. */
@@ -35,12 +43,13 @@ export interface RpcReply {
 /** Serves the plugin under `/a2a` on a free port until the test ends. */
 export async function buildApp(
   t: { teardown(fn: () => unknown): unknown },
-  { runnables = [echo], options, fastify }: AppRequest = {}
+  { runnables = [echo], options, fastify, engine, before }: AppRequest = {}
 ): Promise<TestApp> {
   const app: FastifyInstance = Fastify({ forceCloseConnections: true, ...fastify })
+  await before?.(app)
   const registry = createRegistry()
   for (const runnable of runnables) registry.add(runnable)
-  await app.register(registryPlugin, { registry, drainTimeout: 50 })
+  await app.register(registryPlugin, { registry, drainTimeout: 50, ...engine })
   const basePath = options?.basePath ?? '/a2a'
   await app.register(a2a, { ...options, basePath })
   const origin = await app.listen({ port: 0, host: '127.0.0.1' })
