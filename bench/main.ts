@@ -1,11 +1,17 @@
 import { parseArgs } from 'node:util'
 import { reportGrowth } from './growth.ts'
 import { load, median, type Round } from './load.ts'
+import { reportSandbox } from './sandbox.ts'
 import { startServer, type ServerProcess } from './server-process.ts'
 import { VARIANTS, type Variant } from './variants.ts'
 
 const { values } = parseArgs({
-  options: { rounds: { type: 'string', default: '5' }, only: { type: 'string' }, growth: { type: 'boolean' } }
+  options: {
+    rounds: { type: 'string', default: '5' },
+    only: { type: 'string' },
+    growth: { type: 'boolean' },
+    sandbox: { type: 'boolean' }
+  }
 })
 const rounds = Number(values.rounds)
 const only = values.only?.split(',')
@@ -32,6 +38,7 @@ try {
   for (const server of servers.values()) await server.stop()
 }
 if (!only || values.growth) await reportGrowth()
+if (!only || values.sandbox) await reportSandbox()
 
 async function checkAnswer(server: ServerProcess, { request, check, name }: Variant): Promise<void> {
   const response = await fetch(server.url + request.path, {

@@ -10,16 +10,13 @@ import express from 'express'
 const executorOf = (agent: Agent): AgentExecutor => ({
   async execute({ taskId, contextId, userMessage }, bus) {
     const about = { taskId, contextId, metadata: undefined }
-    const status = (state: TaskState): TaskStatus => ({
-      ...{ state, message: undefined, timestamp: new Date().toISOString() }
-    })
     bus.publish(
       AgentEvent.task({
-        ...{ id: taskId, contextId, status: status(TaskState.TASK_STATE_SUBMITTED) },
+        ...{ id: taskId, contextId, status: statusOf(TaskState.TASK_STATE_SUBMITTED) },
         ...{ artifacts: [], history: [userMessage], metadata: { agentName: agent.name } }
       })
     )
-    bus.publish(AgentEvent.statusUpdate({ ...about, status: status(TaskState.TASK_STATE_WORKING) }))
+    bus.publish(AgentEvent.statusUpdate({ ...about, status: statusOf(TaskState.TASK_STATE_WORKING) }))
     const { text } = await agent.run(textOf(userMessage.parts), createContext({ sessionId: contextId }))
     bus.publish(
       AgentEvent.artifactUpdate({
@@ -32,11 +29,15 @@ const executorOf = (agent: Agent): AgentExecutor => ({
         lastChunk: true
       })
     )
-    bus.publish(AgentEvent.statusUpdate({ ...about, status: status(TaskState.TASK_STATE_COMPLETED) }))
+    bus.publish(AgentEvent.statusUpdate({ ...about, status: statusOf(TaskState.TASK_STATE_COMPLETED) }))
     bus.finished()
   },
   async cancelTask() {}
 })
+
+function statusOf(state: TaskState): TaskStatus {
+  return { state, message: undefined, timestamp: new Date().toISOString() }
+}
 
 function textOf([part]: Part[]): string {
   return part?.content?.$case === 'text' ? part.content.value : ''

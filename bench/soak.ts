@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { soakKills } from './soak/kills.ts'
 import { soakReaders } from './soak/readers.ts'
 import { soakRuns } from './soak/runs.ts'
+import { soakWorkflowKills } from './soak/workflow-kills.ts'
 
 const { values } = parseArgs({
   options: { only: { type: 'string' }, kills: { type: 'string', default: '100' } }
@@ -9,7 +10,8 @@ const { values } = parseArgs({
 const soaks = {
   runs: () => soakRuns(100_000),
   readers: () => soakReaders(200, 50_000_000),
-  kills: () => soakKills(Number(values.kills))
+  kills: () => soakKills(Number(values.kills)),
+  workflows: () => soakWorkflowKills(Number(values.kills))
 }
 
 let failed = 0

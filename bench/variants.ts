@@ -35,8 +35,8 @@ const send = {
   body: toCall('message/send', { role: 'user', parts: [{ kind: 'text', text: body.input }] })
 }
 // The SDK wants an id; each message needs one of its own, or it is taken as sent again.
-const message = { messageId: UNIQUE, role: 'ROLE_USER', parts: [{ text: body.input }] }
-const sendV1 = { path: '/a2a', body: toCall('SendMessage', message), headers: { 'a2a-version': '1.0' } }
+const withId = { messageId: UNIQUE, role: 'ROLE_USER', parts: [{ text: body.input }] }
+const sendV1 = { path: '/a2a', body: toCall('SendMessage', withId), headers: { 'a2a-version': '1.0' } }
 const task = { ...json, check: isTask }
 const stream = { path: '/api/agents/quick/stream', body }
 

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { cpSync, mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { checkPackage, createPackageFromTarballData, type Package } from '@arethetypeswrong/core'
 import { publint } from 'publint'
@@ -26,6 +26,24 @@ interface Manifest {
 
 function readManifest(pkg: Package): Manifest {
   return JSON.parse(pkg.readFile(`/node_modules/${pkg.packageName}/package.json`)) as Manifest
+}
+
+/** Puts what a package imports beside it, as npm does: copies of what its child reads, links to the rest. */
+function placeDependencies(from: string, to: string): void {
+  const { dependencies, peerDependencies } = JSON.parse(
+    readFileSync(join(from, 'package.json'), 'utf8')
+  ) as Record<string, Record<string, string>>
+  const types = '@jitl/quickjs-ffi-types'
+  const core = dirname(realpathSync(join(from, 'node_modules/quickjs-emscripten-core')))
+  const all = Object.keys({ ...dependencies, ...peerDependencies }).map((name) => [
+    name,
+    join(from, 'node_modules', name)
+  ])
+  for (const [name = '', path = ''] of [...all, [types, join(core, types)]]) {
+    mkdirSync(dirname(join(to, name)), { recursive: true })
+    if (name.includes('quickjs')) cpSync(realpathSync(path), join(to, name), { recursive: true })
+    else symlinkSync(realpathSync(path), join(to, name))
+  }
 }
 
 const isPublic = (name: string) =>
@@ -83,5 +101,19 @@ for (const name of readdirSync(join(root, 'packages')).filter(isPublic)) {
         t.equal(stdout.trim(), entry === '.' ? 'function' : 'undefined', specifier)
       }
     })
+
+    if (name === 'runtime')
+      await t.test('its sandbox finds its child where only the tarball is installed', async (t) => {
+        const app = t.testdir()
+        const installed = join(app, 'node_modules/@svc/runtime')
+        mkdirSync(installed, { recursive: true })
+        await run('tar', ['-xzf', tarballPath, '--strip-components=1', '-C', installed], app)
+        placeDependencies(folder, join(app, 'node_modules'))
+        const code = `import { quickJsSandbox } from '@svc/runtime'
+          const sandbox = quickJsSandbox()
+          console.log((await sandbox.run({ code: 'return input * 2', input: 21, tools: {} })).result)`
+        const { stdout } = await run(process.execPath, ['--input-type=module', '-e', code], app)
+        t.equal(stdout.trim(), '42')
+      })
   })
 }

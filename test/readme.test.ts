@@ -14,7 +14,9 @@ const PRINTED: Readonly<Record<string, RegExp>> = {
   'docs/http.md#2': /^401 200\n$/,
   'packages/registry/README.md#1': /"type":"start"[^]*"type":"finish"[^]*\none run, every wire \n$/,
   'packages/runtime/README.md#1': /^It is 42\.$/,
-  'packages/runtime/README.md#3': /^It is 42\. 1\n$/
+  'packages/runtime/README.md#3': /^\{ result: 50 \}\n$/,
+  'packages/runtime/README.md#4': /^It is 42\. 1\n$/,
+  'docs/sandbox.md#3': /^true\n$/
 }
 const ANSWERED: readonly (readonly [command: RegExp, answer: RegExp])[] = [
   [/What is 2 \+ 3\?/, /"text":"It is 5\."/],
@@ -62,12 +64,16 @@ t.test('what is a whole program compiles', async (t) => {
       'docs/agents.md#6',
       'docs/getting-started.md#1',
       'docs/http.md#2',
+      'docs/sandbox.md#1',
+      'docs/sandbox.md#2',
+      'docs/sandbox.md#3',
       'packages/gateway/README.md#1',
       'packages/http/README.md#1',
       'packages/registry/README.md#1',
       'packages/runtime/README.md#1',
       'packages/runtime/README.md#2',
       'packages/runtime/README.md#3',
+      'packages/runtime/README.md#4',
       'packages/store/README.md#1',
       'packages/store/README.md#2',
       'README.md#1'

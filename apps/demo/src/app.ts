@@ -7,6 +7,7 @@ import type { Model } from '@svc/runtime'
 import store from '@svc/store'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { addressOf } from './address.ts'
+import { createAnalyst } from './agents/analyst.ts'
 import { createAssistant } from './agents/assistant.ts'
 import { createNotes } from './agents/notes.ts'
 import type { DemoAuth } from './auth/demo-auth.ts'
@@ -33,6 +34,7 @@ export async function buildApp(
   // A port of 0 is known once the app listens.
   const address = () => addressOf(HOST, (app.server.address() as AddressInfo | null)?.port ?? PORT)
   createAssistant(model, createTools(loadSections(ROOT), address))
+  createAnalyst(model)
   createNotes(model)
   await app.register(http, {
     prefix: '/api',

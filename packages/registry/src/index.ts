@@ -36,6 +36,7 @@ export { createRunEngine, type RunEngineOptions } from './runs/create-run-engine
 export type { Run, RunEngine, StartOptions } from './runs/run-engine.ts'
 export { LogReader, readEntries, type LogHost } from './runs/log-reader.ts'
 export { errorFromStored, toPartError, toStoredError } from './runs/run-error.ts'
+export { requireInput } from './runs/require-input.ts'
 export { toLoggable } from './runs/to-loggable.ts'
 export { toPendingApprovals, toRunRecord } from './runs/to-run-record.ts'
 

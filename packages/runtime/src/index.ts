@@ -1,15 +1,53 @@
-export { default } from './plugin.ts'
+export { default, type RuntimePluginOptions } from './plugin.ts'
 
 export { Agent } from './agents/agent.ts'
 export type { AgentOptions, ModelSettings } from './agents/agent-options.ts'
 export type { Instructions } from './agents/agent-plan.ts'
 export type { Timeouts } from './agents/run-guard.ts'
 export type { ApprovalPolicy } from './approvals/approval-policy.ts'
+export type { UrlOptions } from './files/allowed-url.ts'
 export type { Model, ModelFunction, ModelRequest } from './models/model.ts'
 export type { Retry } from './models/retry-model.ts'
 export type { HistoryLimits } from './sessions/history.ts'
+export { Team } from './teams/team.ts'
+export type { MemberAnswer, Merge, TeamMode, TeamOptions } from './teams/team-options.ts'
+export type { Flow } from './workflows/flow.ts'
+export type * from './workflows/step-options.ts'
+export type { WorkflowOptions } from './workflows/workflow-options.ts'
+export { Workflow } from './workflows/workflow.ts'
+export { quickJsSandbox } from './sandbox/quickjs-sandbox.ts'
+export type { SandboxChoice } from './sandbox/resolve-sandbox.ts'
+export type {
+  HostTool,
+  Sandbox,
+  SandboxDescription,
+  SandboxLimits,
+  SandboxOutcome,
+  SandboxRun
+} from './sandbox/sandbox.ts'
+export type { QuickJsSandboxOptions } from './sandbox/sandbox-options.ts'
+export { codeTool, type CodeToolOptions } from './tools/code-tool.ts'
 export { defineTool, type Tool, type ToolContext, type ToolDefinition } from './tools/define-tool.ts'
+export { toolContent, type ToolContent, type ToolContentPart } from './tools/tool-content.ts'
 
+export type { EmbeddingModel } from './memory/embed.ts'
+export { extractFacts } from './memory/extract-facts.ts'
+export type { Memory, MemoryContext, MemoryTurn } from './memory/memory.ts'
+export { recallMemory, type ExtractFacts, type RecallMemoryOptions } from './memory/recall-memory.ts'
+export { summaryMemory, type SummaryMemoryOptions } from './memory/summary-memory.ts'
+export { windowMemory, type WindowMemoryOptions } from './memory/window-memory.ts'
+
+export { learnSkill, type LearnSkillOptions } from './skills/learn-skill.ts'
+export { loadSkills } from './skills/load-skills.ts'
+export { saveSkill } from './skills/save-skill.ts'
+export { defineSkill, type Skill } from './skills/skill.ts'
+
+export { connectMcp, type McpServer } from './mcp/connect-mcp.ts'
+export type { McpClient, McpTool } from './mcp/mcp-client.ts'
+export { mcpTools, type McpToolsOptions } from './mcp/mcp-tools.ts'
+
+export { channelName } from './events/diagnostics.ts'
 export { EVENT_SCHEMAS, type RuntimeEvents } from './events/events.ts'
+export { traceEvents, type TelemetryOptions } from './events/trace-events.ts'
 export { defaultEvents as events } from '@svc/registry'
 export * from './errors.ts'

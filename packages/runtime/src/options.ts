@@ -35,6 +35,7 @@ export const AgentOptionsSchema = Type.Object(
     settings: optional(ModelSettingsSchema),
     tools: optional(Type.Array(checkedElsewhere)),
     approval: optional(checkedElsewhere),
+    sandbox: optional(checkedElsewhere),
     sessions: optional(checkedElsewhere),
     history: optional(
       Type.Object(
@@ -42,7 +43,21 @@ export const AgentOptionsSchema = Type.Object(
           maxMessages: optional(Type.Integer({ minimum: 0, description: 'Default 50' })),
           maxTokens: optional(
             Type.Integer({ minimum: 0, description: 'About 4 characters each; default: no bound' })
-          )
+          ),
+          countTokens: optional(Type.Function([], Type.Unknown()))
+        },
+        strict
+      )
+    ),
+    memory: optional(checkedElsewhere),
+    skills: optional(Type.Array(checkedElsewhere)),
+    output: optional(checkedElsewhere),
+    urls: optional(
+      Type.Object(
+        {
+          allowHosts: optional(Type.Array(Type.String({ minLength: 1 }))),
+          maxBytes: optional(Type.Integer({ minimum: 1, description: 'Of one file; default 20 MiB' })),
+          timeout: optional(milliseconds('For one file; default 20,000'))
         },
         strict
       )
@@ -84,7 +99,8 @@ export const ToolOptionsSchema = Type.Object(
     execute: Type.Function([], Type.Unknown()),
     approval: optional(Type.Union([Type.Boolean(), Type.Function([], Type.Unknown())])),
     timeout: optional(milliseconds('Default 60,000')),
-    maxOutputBytes: optional(Type.Integer({ minimum: 1, description: 'Of its JSON; default 262,144' }))
+    maxOutputBytes: optional(Type.Integer({ minimum: 1, description: 'Of its JSON; default 262,144' })),
+    sandbox: optional(checkedElsewhere)
   },
   strict
 )
@@ -92,6 +108,7 @@ export const ToolOptionsSchema = Type.Object(
 /** What an agent does when its options do not say otherwise. */
 export const AGENT_DEFAULTS = Object.freeze({
   history: { maxMessages: 50, maxTokens: Infinity },
+  urls: { allowHosts: [], maxBytes: 20 * 1024 * 1024, timeout: 20_000 },
   retry: { attempts: 3, baseDelay: 500, maxDelay: 30_000 },
   timeout: { firstToken: 60_000, betweenTokens: 60_000, run: 600_000 },
   maxSteps: 10

@@ -2,6 +2,8 @@ import registryPlugin, { type RegistryPluginOptions } from '@svc/registry'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { EVENT_SCHEMAS } from './events/events.ts'
+import { traceEvents } from './events/trace-events.ts'
+import { settleMemories } from './memory/run-memory.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -10,10 +12,27 @@ declare module 'fastify' {
   }
 }
 
-/** Agents in an app: brings the registry and its run engine along, unless they are there, and the schemas of the events. */
-async function runtimePlugin(app: FastifyInstance, options: RegistryPluginOptions): Promise<void> {
-  if (!app.hasPlugin('@svc/registry')) await app.register(registryPlugin, options)
+/** Options of the plugin; those of the registry's are handed on to it. */
+export interface RuntimePluginOptions extends RegistryPluginOptions {
+  /** Whether spans and metrics are made where `@opentelemetry/api` is installed; default true. */
+  telemetry?: boolean
+}
+
+const MEMORY_TIMEOUT = 5_000
+
+/**
+ * Agents in an app: brings the registry and its run engine along, unless they are there, and the schemas of the events;
+ * tells OpenTelemetry of the runs; waits on closing for what agents remember.
+ */
+async function runtimePlugin(app: FastifyInstance, options: RuntimePluginOptions): Promise<void> {
+  const { telemetry = true, ...registryOptions } = options
+  if (!app.hasPlugin('@svc/registry')) await app.register(registryPlugin, registryOptions)
   app.decorate('eventSchemas', EVENT_SCHEMAS)
+  if (telemetry) {
+    const stop = await traceEvents(app.events)
+    app.addHook('onClose', async () => stop())
+  }
+  app.addHook('onClose', () => settleMemories(MEMORY_TIMEOUT))
 }
 
 export default fp(runtimePlugin, { name: '@svc/runtime', fastify: '5.x' })

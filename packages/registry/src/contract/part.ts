@@ -39,7 +39,11 @@ export type ToolError = Static<typeof ToolErrorSchema>
 const source = {
   source: Type.Optional(Type.Array(Type.String(), { description: 'Path of member or step names' }))
 }
-const call = { toolCallId: Type.String(), toolName: Type.String() }
+const call = {
+  toolCallId: Type.String(),
+  toolName: Type.String(),
+  parentToolCallId: Type.Optional(Type.String({ description: 'The call of the tool that made this one' }))
+}
 const definePart = <const T extends string, P extends TProperties>(type: T, fields: P) =>
   Type.Object({ type: Type.Literal(type), ...fields, ...source }, { title: `Part ${type}` })
 

@@ -16,6 +16,7 @@ export const ToolCallSchema = Type.Object(
   {
     toolCallId: Type.String(),
     toolName: Type.String(),
+    parentToolCallId: Type.Optional(Type.String()),
     args: Type.Unknown(),
     result: Type.Optional(Type.Unknown()),
     error: Type.Optional(ToolErrorSchema),
@@ -87,8 +88,15 @@ export class RunResultBuilder {
 
   #addToolPart(part: Part): void {
     if (part.type === 'tool.call') {
-      const { toolCallId, toolName, args, source } = part
-      const call = { toolCallId, toolName, args, durationMs: 0, ...(source && { source }) }
+      const { toolCallId, toolName, parentToolCallId, args, source } = part
+      const call = {
+        toolCallId,
+        toolName,
+        ...(parentToolCallId !== undefined && { parentToolCallId }),
+        args,
+        durationMs: 0,
+        ...(source && { source })
+      }
       this.#toolCalls.push(call)
       this.#lastCalls ??= new Map()
       this.#lastCalls.set(keyOf(part), call)

@@ -1,6 +1,7 @@
 import {
   addUsage,
   isPromise,
+  textOfInput,
   toPartError,
   toStoredError,
   ZERO_USAGE,
@@ -12,6 +13,8 @@ import {
 } from '@svc/registry'
 import { RunEvents } from '../events/run-events.ts'
 import { ModelStep } from '../models/model-step.ts'
+import { RunMemory } from '../memory/run-memory.ts'
+import { OutputCheck } from '../output/output-check.ts'
 import { callTools } from '../tools/call-tools.ts'
 import type { AgentPlan } from './agent-plan.ts'
 import { createTurn, prepareTurn } from './prepare-turn.ts'
@@ -31,20 +34,31 @@ export async function* runAgent(
   const guard = new RunGuard(context.signal, plan.timeout)
   const events = new RunEvents(context, plan.name, 'agent')
   const turn = createTurn(plan, context, guard)
+  const memory = plan.memory && new RunMemory(plan.memory, context, events, plan.name)
   let usage: Usage = ZERO_USAGE
   let finishReason: FinishReason = 'canceled'
   let failure: unknown
   events.emit('run.start', () => ({ sessionId }))
   try {
     guard.check()
-    await prepareTurn(turn, plan, input, context, guard)
     const resolved = plan.resolveModel(context)
     const model = isPromise(resolved) ? await guard.wait(resolved) : resolved
+    await prepareTurn(turn, input, { plan, context, guard, model, memory })
     const modelCalls = { model, context, guard, events, retry: plan.retry, callIds: new Set<string>() }
-    const toolCalls = { tools: plan.tools, approval: plan.approval, context, guard, events }
+    const toolCalls = {
+      tools: plan.tools,
+      approval: plan.approval,
+      sandbox: plan.sandbox,
+      context,
+      guard,
+      events
+    }
 
     let reason: FinishReason = 'max-steps'
-    for (let index = 0; index < plan.maxSteps; index++) {
+    const output = plan.output && new OutputCheck(plan.output)
+    let answered = ''
+    let steps = plan.maxSteps
+    for (let index = 0; index < steps; index++) {
       const options = { ...plan.callOptions, prompt: turn.prompt, abortSignal: guard.signal }
       const step = new ModelStep(modelCalls, options, index)
       for (let part; (part = await step.next()) !== undefined;) yield part
@@ -52,7 +66,16 @@ export async function* runAgent(
       usage = addUsage(usage, answer.usage)
       yield { type: 'step', index, usage: answer.usage }
       if (answer.toolCalls.length === 0) {
+        const toMend = output?.check(answer.text)
+        if (toMend !== undefined) {
+          turn.askToMend(answer, toMend)
+          // One model call more, whatever `maxSteps` is.
+          steps++
+          continue
+        }
+        if (output !== undefined) yield { type: 'structured', value: output.value }
         turn.add(answer, [])
+        answered = answer.text
         reason = answer.finishReason
         break
       }
@@ -60,6 +83,7 @@ export async function* runAgent(
     }
     const saving = turn.save(context.idempotencyKey)
     if (isPromise(saving)) await saving
+    if (answered !== '') memory?.store({ input: textOfInput(input), text: answered })
     finishReason = reason
     yield { type: 'finish', finishReason, usage }
   } catch (err) {

@@ -10,6 +10,8 @@ import {
   type RunResult,
   type YieldedPart
 } from '@svc/registry'
+import { RUN_ERR_BAD_AGENT } from '../errors.ts'
+import type { Skill } from '../skills/skill.ts'
 import { runAgent } from './agent-loop.ts'
 import type { AgentOptions } from './agent-options.ts'
 import type { AgentPlan } from './agent-plan.ts'
@@ -56,21 +58,35 @@ export class Agent implements Runnable {
     return collectStream(this, this.stream(input, context), context)
   }
 
+  /**
+   * Adds a skill, e.g. one that was learned, for the runs that begin from now on; replaces its namesake.
+   * @throws RUN_ERR_BAD_SKILL, RUN_ERR_BAD_AGENT when the agent was made without `skills`
+   */
+  addSkill(skill: Skill): void {
+    const { skills } = this.#plan
+    if (skills === undefined)
+      throw new RUN_ERR_BAD_AGENT('skills: the agent was made without; an empty list will do')
+    skills.add(skill)
+  }
+
   /** What may be told of it: never its instructions or keys. */
   describe(): RunnableMetadata {
-    const { forModel } = this.#plan.tools
+    const { tools, skills, output } = this.#plan
+    const own = tools.forModel?.filter(({ name }) => skills === undefined || name !== skills.tool.name)
     return {
       kind: 'agent',
       name: this.name,
       ...(this.#description !== undefined && { description: this.#description }),
       ...(this.#modelId !== undefined && { model: this.#modelId }),
-      ...(forModel && {
-        tools: forModel.map(({ name, description = '', inputSchema }) => ({
+      ...(own?.length && {
+        tools: own.map(({ name, description = '', inputSchema }) => ({
           name,
           description,
           input: inputSchema
         }))
-      })
+      }),
+      ...(skills && { skills: skills.list().map(({ name, description }) => ({ name, description })) }),
+      ...(output && { output: output.schema })
     }
   }
 }

@@ -2,6 +2,9 @@ import { requireName, requireOptions } from '@svc/registry'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 import { resolveModel } from '../models/model.ts'
 import { AGENT_DEFAULTS, AgentOptionsSchema } from '../options.ts'
+import { requireSandbox, resolveSandbox } from '../sandbox/resolve-sandbox.ts'
+import { createOutputFormat } from '../output/output-format.ts'
+import { createSkillSet } from '../skills/skill-set.ts'
 import { createToolSet } from '../tools/tool-set.ts'
 import type { AgentOptions } from './agent-options.ts'
 import type { AgentPlan } from './agent-plan.ts'
@@ -9,7 +12,7 @@ import type { AgentPlan } from './agent-plan.ts'
 /** Checks the options of an agent, and makes of them once what each of its runs needs. */
 export function planAgent(options: AgentOptions): AgentPlan {
   requireOptions(AgentOptionsSchema, options, RUN_ERR_BAD_AGENT)
-  const { instructions, approval = 'never', sessions, registry, settings } = options
+  const { instructions, approval = 'never', sandbox, sessions, registry, settings, memory } = options
   requireThat(
     instructions === undefined || typeof instructions === 'string' || typeof instructions === 'function',
     'instructions: neither a string nor a function'
@@ -22,21 +25,36 @@ export function planAgent(options: AgentOptions): AgentPlan {
     sessions === undefined || hasMethods(sessions, ['lock', 'load', 'append']),
     'sessions: no session store'
   )
+  requireThat(memory === undefined || hasMethods(memory, ['retrieve', 'store']), 'memory: no memory')
   requireThat(registry === undefined || hasMethods(registry, ['add', 'get']), 'registry: no registry')
   requireThat(
     options.provider === undefined || typeof options.model === 'function',
     'provider: only a model function gets the key of a provider'
   )
-  const tools = createToolSet(options.tools ?? [])
+  requireSandbox(sandbox)
+  for (const tool of options.tools ?? []) resolveSandbox(tool.sandbox, sandbox)
+  const name = requireName(options.name)
+  const skills = options.skills && createSkillSet(options.skills, name)
+  const output = options.output === undefined ? undefined : createOutputFormat(options.output)
+  const tools = createToolSet([...(options.tools ?? []), ...(skills ? [skills.tool] : [])])
   return {
-    name: requireName(options.name),
+    name,
     instructions,
     resolveModel: resolveModel(options.model, options.provider),
-    callOptions: { ...settings, ...(tools.forModel && { tools: tools.forModel }) },
+    callOptions: {
+      ...settings,
+      ...(tools.forModel && { tools: tools.forModel }),
+      ...(output && { responseFormat: output.responseFormat })
+    },
     tools,
     approval,
+    sandbox,
     sessions,
     history: { ...AGENT_DEFAULTS.history, ...options.history },
+    memory,
+    skills,
+    output,
+    urls: { ...AGENT_DEFAULTS.urls, ...options.urls },
     retry: { ...AGENT_DEFAULTS.retry, ...options.retry },
     timeout: { ...AGENT_DEFAULTS.timeout, ...options.timeout },
     maxSteps: options.maxSteps ?? AGENT_DEFAULTS.maxSteps

@@ -3,9 +3,16 @@ import type { RunEvents } from '../events/run-events.ts'
 import type { Tool, ToolContext } from '../tools/define-tool.ts'
 import { needsApproval, type ApprovalPolicy } from './approval-policy.ts'
 
+/** What a call may be made with. */
+export interface ApprovedArgs {
+  readonly args: unknown
+  /** Whether the answerer changed them. */
+  readonly edited: boolean
+}
+
 /**
- * Waits for the approval of a call when it needs one; gives the arguments to call with, which the answerer may have
- * edited. The engine writes the parts and the state of the run.
+ * Waits for the approval of a call when it needs one. What is approved is what is called: the arguments are copied, so
+ * that nobody who saw them in between can change them. The engine writes the parts and the state of the run.
  * @throws RUN_ERR_APPROVAL_DENIED when it is denied, not answered in time, or cannot be decided
  */
 export async function approve(
@@ -14,12 +21,17 @@ export async function approve(
   context: ToolContext,
   policy: ApprovalPolicy,
   events: RunEvents
-): Promise<unknown> {
-  if (!(await isNeeded(tool, args, context, policy))) return args
+): Promise<ApprovedArgs> {
+  if (!(await isNeeded(tool, args, context, policy))) return { args, edited: false }
+  const bound = structuredClone(args)
   const { toolCallId } = context
   const toolName = tool.name
-  events.emit('tool.approval.request', () => ({ toolCallId, toolName, args }))
-  const outcome = await context.context.approvals.request({ toolCallId, toolName, args })
+  events.emit('tool.approval.request', () => ({ toolCallId, toolName, args: structuredClone(bound) }))
+  const outcome = await context.context.approvals.request({
+    toolCallId,
+    toolName,
+    args: structuredClone(bound)
+  })
   const { approved, reason, expired = false } = outcome
   events.emit('tool.approval.response', () => ({
     toolCallId,
@@ -28,7 +40,8 @@ export async function approve(
     expired,
     ...(reason !== undefined && { reason })
   }))
-  if (approved) return outcome.args === undefined ? args : outcome.args
+  const edited = outcome.args !== undefined
+  if (approved) return { args: edited ? structuredClone(outcome.args) : bound, edited }
   const what = expired ? 'The approval was not answered in time' : 'The call was denied'
   throw new RUN_ERR_APPROVAL_DENIED(reason === undefined || expired ? what : `${what}: ${reason}`)
 }

@@ -13,11 +13,21 @@ const event = <const P extends TProperties>(fields: P) =>
     name: Type.String({ description: 'Of the runnable' }),
     kind: RunnableKindSchema,
     at: Type.Number({ description: 'Milliseconds since the epoch' }),
+    source: Type.Optional(
+      Type.Array(Type.String(), { description: 'Path of names of the member or step that it is of' })
+    ),
     ...fields
   })
 const call = { toolCallId: Type.String(), toolName: Type.String() }
 const durationMs = Type.Number({ description: 'Milliseconds' })
 const sessionId = Type.String()
+const ModelFinishSchema = Type.Union([FinishReasonSchema, Type.Literal('tool-calls')])
+const modelCall = {
+  step: Type.Integer(),
+  attempt: Type.Integer(),
+  provider: Type.String(),
+  model: Type.String()
+}
 
 /** The payload of every event of the bus, by its name. */
 export const EVENT_SCHEMAS = {
@@ -25,6 +35,9 @@ export const EVENT_SCHEMAS = {
   'run.complete': event({ sessionId, finishReason: FinishReasonSchema, usage: UsageSchema, durationMs }),
   'run.error': event({ sessionId, error: PartErrorSchema, durationMs }),
   'run.stream.chunk': event({ text: Type.String() }),
+  'model.call': event(modelCall),
+  'model.result': event({ ...modelCall, finishReason: ModelFinishSchema, usage: UsageSchema, durationMs }),
+  'model.error': event({ ...modelCall, error: ToolErrorSchema, durationMs }),
   'tool.call': event({ ...call, args: Type.Unknown() }),
   'tool.result': event({ ...call, result: Type.Unknown(), durationMs }),
   'tool.error': event({ ...call, error: ToolErrorSchema, durationMs }),

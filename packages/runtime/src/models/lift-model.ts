@@ -11,10 +11,12 @@ import type {
   LanguageModelV4FilePart,
   LanguageModelV4Message,
   LanguageModelV4StreamPart,
+  LanguageModelV4ToolResultOutput,
   LanguageModelV4Usage
 } from '@ai-sdk/provider'
 import type { Model } from './model.ts'
 
+type ContentOutput = Extract<LanguageModelV4ToolResultOutput, { type: 'content' }>
 type FinishV2 = Extract<LanguageModelV2StreamPart, { type: 'finish' }>
 type FinishV3 = Extract<LanguageModelV3StreamPart, { type: 'finish' }>
 type FinishV4 = Extract<LanguageModelV4StreamPart, { type: 'finish' }>
@@ -36,12 +38,12 @@ export function liftModel(model: Model): LanguageModelV4 {
 }
 
 async function streamV2(model: LanguageModelV2, options: LanguageModelV4CallOptions) {
-  const { stream } = await model.doStream(lowerOptions(options) as LanguageModelV2CallOptions)
+  const { stream } = await model.doStream(lowerOptions(options, 'media') as LanguageModelV2CallOptions)
   return { stream: liftFinish(stream, liftFinishV2) }
 }
 
 async function streamV3(model: LanguageModelV3, options: LanguageModelV4CallOptions) {
-  const { stream } = await model.doStream(lowerOptions(options) as LanguageModelV3CallOptions)
+  const { stream } = await model.doStream(lowerOptions(options, 'file-data') as LanguageModelV3CallOptions)
   return { stream: liftFinish(stream, liftFinishV3) }
 }
 
@@ -99,16 +101,33 @@ function liftUsage({
   }
 }
 
-// Files are plain data or a URL there, and `reasoning` is no option yet.
-function lowerOptions({ reasoning: _, prompt, ...options }: LanguageModelV4CallOptions) {
-  return { ...options, prompt: prompt.map(lowerMessage) }
+// Files are plain data or a URL there, have a type of their own in results, and `reasoning` is no option yet.
+function lowerOptions(
+  { reasoning: _, prompt, ...options }: LanguageModelV4CallOptions,
+  resultType: 'media' | 'file-data'
+) {
+  return { ...options, prompt: prompt.map((message) => lowerMessage(message, resultType)) }
 }
 
-function lowerMessage(message: LanguageModelV4Message) {
-  if (message.role !== 'user') return message
+function lowerMessage(message: LanguageModelV4Message, resultType: 'media' | 'file-data') {
+  if (message.role === 'user')
+    return {
+      ...message,
+      content: message.content.map((part) => (part.type === 'file' ? lowerFile(part) : part))
+    }
+  if (message.role !== 'tool') return message
   return {
     ...message,
-    content: message.content.map((part) => (part.type === 'file' ? lowerFile(part) : part))
+    content: message.content.map((part) =>
+      part.type === 'tool-result' && part.output.type === 'content'
+        ? { ...part, output: { type: 'content', value: part.output.value.map(lowerResult) } }
+        : part
+    )
+  }
+
+  function lowerResult(part: ContentOutput['value'][number]) {
+    if (part.type !== 'file' || part.data.type !== 'data') return part
+    return { type: resultType, mediaType: part.mediaType, data: part.data.data }
   }
 }
 

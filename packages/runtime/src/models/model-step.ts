@@ -6,6 +6,7 @@ import type { RunEvents } from '../events/run-events.ts'
 import { ModelAnswer } from './model-answer.ts'
 import { toModelFault, type ModelFault } from './model-fault.ts'
 import { retryDelay, type Retry } from './retry-model.ts'
+import { ToldCall } from './told-call.ts'
 
 /** What every model call of a run has in common. */
 export interface ModelCalls {
@@ -31,6 +32,7 @@ export class ModelStep {
   readonly #options: LanguageModelV4CallOptions
   readonly #index: number
   #attempt = 0
+  #told: ToldCall | undefined
   #reader: Reader | undefined
   #off: (() => void) | undefined
   #retries = true
@@ -57,10 +59,12 @@ export class ModelStep {
         if (part !== undefined) return part
         guard.check()
         requireEnd(this.answer)
+        this.#told?.end(this.answer)
         this.#leave()
         return undefined
       } catch (err) {
         this.#leave()
+        if (guard.signal.aborted) this.#told?.leave(guard.signal.reason)
         guard.check()
         await guard.sleep(this.#delayAfter(err))
         this.#retries = true
@@ -77,12 +81,16 @@ export class ModelStep {
 
   async #open(): Promise<Reader> {
     const { model, guard } = this.#calls
+    const told = (this.#told = new ToldCall(this.#calls, this.#index, this.#attempt))
     guard.expectFirstToken()
     const opening = model.doStream(this.#options)
     try {
       const reader = (await guard.wait(opening)).stream.getReader()
       // Canceling settles the read that is under way, whatever the model does.
-      this.#off = guard.onEnd((reason) => void reader.cancel(reason).catch(ignore))
+      this.#off = guard.onEnd((reason) => {
+        told.leave(reason)
+        reader.cancel(reason).catch(ignore)
+      })
       return reader
     } catch (err) {
       if (guard.signal.aborted) opening.then(({ stream }) => stream.cancel(), ignore).then(undefined, ignore)
@@ -122,6 +130,7 @@ export class ModelStep {
     const delay = retryDelay(fault, this.#attempt, retry)
     const { error, details } = fault
     const { code } = error as Error & { code?: string }
+    this.#told?.fail(error)
     context.log.warn(
       { runId: context.runId, step: this.#index, attempt: this.#attempt, delay, code, ...details },
       'model call failed'

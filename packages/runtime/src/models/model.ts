@@ -27,13 +27,18 @@ export type ResolveModel = (context: RunContext) => Awaitable<LanguageModelV4>
  */
 export function resolveModel(model: Model | ModelFunction, provider?: string): ResolveModel {
   if (typeof model !== 'function') {
-    const lifted = liftModel(requireModel(model))
+    const lifted = prepareModel(model)
     return () => lifted
   }
   return async (context) => {
     const apiKey = context.apiKey(provider)
-    return liftModel(requireModel(await model({ apiKey, provider, context })))
+    return prepareModel(await model({ apiKey, provider, context }))
   }
+}
+
+/** A model as the current specification has it. @throws RUN_ERR_BAD_MODEL */
+export function prepareModel(model: Model): LanguageModelV4 {
+  return liftModel(requireModel(model))
 }
 
 function requireModel(model: unknown): Model {

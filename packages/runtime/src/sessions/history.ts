@@ -3,8 +3,10 @@ import type { SessionMessage } from '@svc/registry'
 /** How much of a conversation a model is shown. */
 export interface HistoryLimits {
   readonly maxMessages: number
-  /** Estimated at 4 characters each. */
+  /** Tokens of all messages together, by `countTokens`. */
   readonly maxTokens: number
+  /** Counts the tokens of a text; default: a token for 4 characters. */
+  readonly countTokens?: (text: string) => number
 }
 
 type ToolMessage = Extract<SessionMessage, { role: 'tool' }>
@@ -18,29 +20,37 @@ const CHARACTERS_PER_TOKEN = 4
  */
 export function cutHistory(
   messages: readonly SessionMessage[],
-  { maxTokens, maxMessages }: HistoryLimits
+  { maxTokens, maxMessages, countTokens = estimateTokens }: HistoryLimits
 ): SessionMessage[] {
   let from = Math.max(0, messages.length - maxMessages)
-  if (maxTokens !== Infinity) from = Math.max(from, firstWithin(messages, maxTokens))
+  if (maxTokens !== Infinity) from = Math.max(from, firstWithin(messages, maxTokens, countTokens))
   while (from < messages.length && messages[from]!.role !== 'user') from++
   return pairUp(messages, from)
 }
 
-function firstWithin(messages: readonly SessionMessage[], maxTokens: number): number {
-  let left = maxTokens * CHARACTERS_PER_TOKEN
+function firstWithin(
+  messages: readonly SessionMessage[],
+  maxTokens: number,
+  countTokens: (text: string) => number
+): number {
+  let left = maxTokens
   let from = messages.length
   while (from > 0) {
-    left -= lengthOf(messages[from - 1]!)
-    if (left < 0) break
+    left -= countTokens(textOf(messages[from - 1]!))
+    if (!(left >= 0)) break
     from--
   }
   return from
 }
 
-function lengthOf(message: SessionMessage): number {
-  if (message.role === 'user' && typeof message.content === 'string') return message.content.length
-  if (message.role === 'assistant' && message.toolCalls === undefined) return message.text.length
-  return JSON.stringify(message).length
+function textOf(message: SessionMessage): string {
+  if (message.role === 'user' && typeof message.content === 'string') return message.content
+  if (message.role === 'assistant' && message.toolCalls === undefined) return message.text
+  return JSON.stringify(message)
+}
+
+function estimateTokens({ length }: string): number {
+  return length / CHARACTERS_PER_TOKEN
 }
 
 function pairUp(messages: readonly SessionMessage[], from: number): SessionMessage[] {

@@ -5,25 +5,27 @@ import type {
   LanguageModelV4ToolResultOutput,
   LanguageModelV4ToolResultPart
 } from '@ai-sdk/provider'
-import {
-  RUN_ERR_BAD_INPUT,
-  type ContentPart,
-  type ContentReference,
-  type MessageInput,
-  type SessionMessage,
-  type ToolError
-} from '@svc/registry'
+import type { ContentPart, ContentReference, MessageInput, SessionMessage, ToolError } from '@svc/registry'
+import type { UrlSupport } from '../files/url-support.ts'
+import type { ToolContentPart } from '../tools/tool-content.ts'
 import { toObject } from '../models/model-answer.ts'
 
+type ResultPart = Extract<LanguageModelV4ToolResultOutput, { type: 'content' }>['value'][number]
 type AssistantPart = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'][number]
 
-/** A conversation as a model is shown it, added to a prompt. */
-export function pushHistory(prompt: LanguageModelV4Message[], messages: readonly SessionMessage[]): void {
+/** A conversation as a model is shown it, added to a prompt; of a URL that it does not take it reads where it was. */
+export function pushHistory(
+  prompt: LanguageModelV4Message[],
+  messages: readonly SessionMessage[],
+  supports: UrlSupport
+): void {
   let results: LanguageModelV4ToolResultPart[] | undefined
   for (const message of messages) {
     if (message.role !== 'tool') {
       results = undefined
-      prompt.push(message.role === 'user' ? toUserMessage(message.content) : toAssistantMessage(message))
+      prompt.push(
+        message.role === 'user' ? toUserMessage(message.content, supports) : toAssistantMessage(message)
+      )
       continue
     }
     if (results === undefined) prompt.push({ role: 'tool', content: (results = []) })
@@ -32,45 +34,59 @@ export function pushHistory(prompt: LanguageModelV4Message[], messages: readonly
   }
 }
 
-/** What a user says, as a model is shown it. @throws RUN_ERR_BAD_INPUT for a URL that cannot be passed on */
+/** What a user says, as a model is shown it; without `supports`, every URL as it is. */
 export function toUserMessage(
-  content: MessageInput | readonly (ContentPart | ContentReference)[]
+  content: MessageInput | readonly (ContentPart | ContentReference)[],
+  supports: UrlSupport = () => true
 ): LanguageModelV4Message {
   if (typeof content === 'string') return { role: 'user', content: [{ type: 'text', text: content }] }
-  return { role: 'user', content: content.map(toUserPart) }
+  return { role: 'user', content: content.map((part) => toUserPart(part, supports)) }
 }
 
 /** What came of a tool call, as a model is shown it. */
 export function toResultOutput(
   result: unknown,
-  error: ToolError | undefined
+  error: ToolError | undefined,
+  content?: readonly ToolContentPart[]
 ): LanguageModelV4ToolResultOutput {
   if (error !== undefined) return { type: 'error-text', value: error.message }
+  if (content !== undefined) return { type: 'content', value: content.map(toResultPart) }
   return typeof result === 'string'
     ? { type: 'text', value: result }
     : { type: 'json', value: (result ?? null) as never }
 }
 
-function toUserPart(part: ContentPart | ContentReference): LanguageModelV4TextPart | LanguageModelV4FilePart {
+function toResultPart(part: ToolContentPart): ResultPart {
   if (part.type === 'text') return { type: 'text', text: part.text }
-  if ('sha256' in part) return { type: 'text', text: describe(part) }
+  const { mimeType: mediaType, data, filename } = part
+  return {
+    type: 'file',
+    mediaType,
+    data: { type: 'data', data },
+    ...(filename !== undefined && { filename })
+  }
+}
+
+function toUserPart(
+  part: ContentPart | ContentReference,
+  supports: UrlSupport
+): LanguageModelV4TextPart | LanguageModelV4FilePart {
+  if (part.type === 'text') return { type: 'text', text: part.text }
+  if ('sha256' in part) return describe(part, `${part.size} bytes`)
   const { mimeType: mediaType, filename } = part
-  const data =
-    'url' in part
-      ? { type: 'url' as const, url: toUrl(part.url) }
-      : { type: 'data' as const, data: part.data }
-  return { type: 'file', mediaType, data, ...(filename !== undefined && { filename }) }
+  const name = filename === undefined ? {} : { filename }
+  if ('data' in part) return { type: 'file', mediaType, data: { type: 'data', data: part.data }, ...name }
+  const url = URL.parse(part.url)
+  if (url === null || !supports(url, mediaType)) return describe(part, part.url)
+  return { type: 'file', mediaType, data: { type: 'url', url }, ...name }
 }
 
-function describe({ type, filename, mimeType, size }: ContentReference): string {
-  return `[${filename === undefined ? type : `${type} ${filename}`}, ${mimeType}, ${size} bytes, sent earlier]`
-}
-
-function toUrl(text: string): URL {
-  const url = URL.parse(text)
-  if (url?.protocol !== 'https:' && url?.protocol !== 'http:')
-    throw new RUN_ERR_BAD_INPUT('a url is not of http or https')
-  return url
+function describe(
+  { type, filename, mimeType }: Pick<ContentReference, 'type' | 'filename' | 'mimeType'>,
+  what: string
+): LanguageModelV4TextPart {
+  const name = filename === undefined ? type : `${type} ${filename}`
+  return { type: 'text', text: `[${name}, ${mimeType}, ${what}, sent earlier]` }
 }
 
 function toAssistantMessage({ text, toolCalls = [] }: Extract<SessionMessage, { role: 'assistant' }>) {

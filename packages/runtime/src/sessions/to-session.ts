@@ -1,5 +1,5 @@
 import type { Awaitable, ContentPart, ContentReference, MessageInput, SessionMessage } from '@svc/registry'
-import type { ModelAnswer } from '../models/model-answer.ts'
+import type { ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
 import type { ToolOutcome } from '../tools/call-tool.ts'
 
 type UserMessage = Extract<SessionMessage, { role: 'user' }>
@@ -13,7 +13,8 @@ async function toReferences(input: readonly ContentPart[]): Promise<UserMessage>
   return { role: 'user', content: await Promise.all(input.map(toReference)) }
 }
 
-async function toReference(part: ContentPart) {
+/** Binary content as sessions keep it; any other part as it is. */
+export async function toReference(part: ContentPart) {
   if (part.type === 'text' || 'url' in part) return part
   const { type, mimeType, filename, data } = part
   const bytes = Buffer.from(data, 'base64')
@@ -23,7 +24,10 @@ async function toReference(part: ContentPart) {
 }
 
 /** One step of a turn as a session keeps it; nothing for an answer without content. */
-export function toSessionStep(answer: ModelAnswer, outcomes: readonly ToolOutcome[]): SessionMessage[] {
+export function toSessionStep(
+  answer: ModelAnswer,
+  outcomes: readonly ToolOutcome<ModelToolCall>[]
+): SessionMessage[] {
   const { text } = answer
   if (outcomes.length === 0) return text === '' ? [] : [{ role: 'assistant', text }]
   const toolCalls = outcomes.map(({ call: { promptPart } }) => {
@@ -33,7 +37,7 @@ export function toSessionStep(answer: ModelAnswer, outcomes: readonly ToolOutcom
   return [{ role: 'assistant', text, toolCalls }, ...outcomes.map(toToolMessage)]
 }
 
-function toToolMessage({ call, result, error }: ToolOutcome): SessionMessage {
+function toToolMessage({ call, result, error }: ToolOutcome<ModelToolCall>): SessionMessage {
   const { toolCallId, toolName } = call.promptPart
   return { role: 'tool', toolCallId, toolName, ...(error === undefined ? { result } : { error }) }
 }

@@ -1,4 +1,4 @@
-import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
+import type { LanguageModelV4, LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
 import {
   isPromise,
   RUN_ERR_STORE,
@@ -9,11 +9,25 @@ import {
   type SessionStore
 } from '@svc/registry'
 import type { RunGuard } from '../agents/run-guard.ts'
-import type { ModelAnswer } from '../models/model-answer.ts'
+import type { ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
+import { urlSupportOf } from '../files/url-support.ts'
 import type { ToolOutcome } from '../tools/call-tool.ts'
 import { cutHistory, type HistoryLimits } from './history.ts'
 import { pushHistory, toResultOutput, toUserMessage } from './to-prompt.ts'
 import { toSessionInput, toSessionStep } from './to-session.ts'
+
+/** What a turn begins with. */
+export interface TurnStart {
+  /** What the user says, as it is kept. */
+  readonly input: MessageInput
+  /** The same as the model is shown it. */
+  readonly shown: MessageInput
+  readonly system: string | undefined
+  /** Whether there is no history to load. */
+  readonly isNew: boolean
+  readonly limits: HistoryLimits
+  readonly model: LanguageModelV4
+}
 
 /** One turn of a conversation: holds its session while it goes on, and what both sides said until it is saved. */
 export class Turn {
@@ -35,37 +49,45 @@ export class Turn {
     return this.#prompt
   }
 
-  /** Waits for the session, loads its history and adds the input. @throws RUN_ERR_STORE, RUN_ERR_BAD_INPUT */
-  async begin(
-    input: MessageInput,
-    limits: HistoryLimits,
-    system: LanguageModelV4Message | undefined,
-    isNew: boolean
-  ): Promise<void> {
-    const user = toUserMessage(input)
+  /** Waits until the session is free for this turn. @throws RUN_ERR_STORE */
+  async lock(): Promise<void> {
     const unlocking = this.#ask(() => this.#store.lock(this.#key, this.#guard.signal))
     this.#unlock = isPromise(unlocking) ? await unlocking : unlocking
-    if (system !== undefined) this.#prompt.push(system)
+  }
+
+  /** Loads the history of the session, which is locked, and adds what the user says. @throws RUN_ERR_STORE */
+  async begin({ input, shown, system, isNew, limits, model }: TurnStart): Promise<void> {
+    if (system !== undefined) this.#prompt.push({ role: 'system', content: system })
     if (!isNew) {
-      const history = await this.#ask(() => this.#store.load(this.#key, limits.maxMessages))
-      pushHistory(this.#prompt, cutHistory(history, limits))
+      const history = cutHistory(
+        await this.#ask(() => this.#store.load(this.#key, limits.maxMessages)),
+        limits
+      )
+      const supports = history.some(showsUrls) ? await this.#guard.wait(urlSupportOf(model)) : () => false
+      pushHistory(this.#prompt, history, supports)
     }
-    this.#prompt.push(user)
+    this.#prompt.push(toUserMessage(shown))
     const said = toSessionInput(input)
     this.#said.push(isPromise(said) ? await said : said)
   }
 
+  /** Shows the model an answer of its own and what is wrong with it; neither is kept. */
+  askToMend(answer: ModelAnswer, request: string): void {
+    const message = answer.toMessage()
+    this.#prompt = [...this.#prompt, ...(message === undefined ? [] : [message]), toUserMessage(request)]
+  }
+
   /** Adds one step: the model's answer, and what came of its tool calls. */
-  add(answer: ModelAnswer, outcomes: readonly ToolOutcome[]): void {
+  add(answer: ModelAnswer, outcomes: readonly ToolOutcome<ModelToolCall>[]): void {
     for (const { call, editedArgs } of outcomes)
       if (editedArgs !== undefined) call.promptPart.input = editedArgs
     this.#said.push(...toSessionStep(answer, outcomes))
     if (outcomes.length === 0) return
-    const results = outcomes.map(({ call: { promptPart }, result, error }) => ({
+    const results = outcomes.map(({ call: { promptPart }, result, error, content }) => ({
       type: 'tool-result' as const,
       toolCallId: promptPart.toolCallId,
       toolName: promptPart.toolName,
-      output: toResultOutput(result, error)
+      output: toResultOutput(result, error, content)
     }))
     this.#prompt = [...this.#prompt, answer.toMessage()!, { role: 'tool', content: results }]
   }
@@ -105,4 +127,12 @@ export class Turn {
     this.#guard.check()
     throw new RUN_ERR_STORE({ cause: err })
   }
+}
+
+function showsUrls(message: SessionMessage): boolean {
+  return (
+    message.role === 'user' &&
+    typeof message.content !== 'string' &&
+    message.content.some((part) => 'url' in part)
+  )
 }

@@ -1,3 +1,4 @@
+export { sandboxContract, type MakeSandbox } from './sandbox-contract.ts'
 export { scriptedModel } from './scripted-model.ts'
 export type {
   Script,

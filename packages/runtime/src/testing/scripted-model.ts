@@ -53,6 +53,8 @@ export interface ScriptedModelOptions {
   modelId?: string
   /** Whether `calls` are kept; default true. */
   record?: boolean
+  /** The URLs that it takes, by media type; default: all of http and https. */
+  supportedUrls?: Record<string, RegExp[]>
 }
 
 /** A model that plays a script. */
@@ -61,9 +63,11 @@ export interface ScriptedModel extends LanguageModelV4 {
   readonly calls: LanguageModelV4CallOptions[]
 }
 
+const ALL_URLS = { '*/*': [/^https?:\/\//] }
+
 /** Makes a model that plays a script instead of thinking: for tests, examples and benchmarks. */
 export function scriptedModel(script: Script, options: ScriptedModelOptions = {}): ScriptedModel {
-  const { provider = 'scripted', modelId = 'scripted', record = true } = options
+  const { provider = 'scripted', modelId = 'scripted', record = true, supportedUrls = ALL_URLS } = options
   const calls: LanguageModelV4CallOptions[] = []
   const turnAt = toTurns(script)
   let index = 0
@@ -71,7 +75,7 @@ export function scriptedModel(script: Script, options: ScriptedModelOptions = {}
     specificationVersion: 'v4',
     provider,
     modelId,
-    supportedUrls: {},
+    supportedUrls,
     calls,
     doGenerate: () => Promise.reject(new Error('a scripted model only streams')),
     async doStream(call) {

@@ -1,4 +1,4 @@
-import type { RunContext, ToolError } from '@svc/registry'
+import type { RunContext, ToolError, YieldedPart } from '@svc/registry'
 import type { RunGuard } from '../agents/run-guard.ts'
 import { approve } from '../approvals/approval-manager.ts'
 import type { ApprovalPolicy } from '../approvals/approval-policy.ts'
@@ -10,26 +10,47 @@ import {
   toToolError
 } from '../errors.ts'
 import type { RunEvents } from '../events/run-events.ts'
-import type { ModelToolCall } from '../models/model-answer.ts'
+import { resolveSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import type { Tool, ToolContext } from './define-tool.ts'
-import { messageOf, toToolOutput } from './tool-output.ts'
-import type { ToolSet } from './tool-set.ts'
+import { contentOf, toReferences, type ToolContentPart } from './tool-content.ts'
+import { messageOf, ownCodeOf, toToolOutput } from './tool-output.ts'
+import { toCallPart, toOutcomePart } from './tool-parts.ts'
+import { createToolSet, type ToolSet } from './tool-set.ts'
 
 /** What every tool call of a run has in common. */
 export interface ToolCalls {
   readonly tools: ToolSet
   readonly approval: ApprovalPolicy
+  readonly sandbox: SandboxChoice | undefined
   readonly context: RunContext
   readonly guard: RunGuard
   readonly events: RunEvents
+  /** Tells readers of calls that a tool makes. */
+  readonly tell: (part: YieldedPart) => void
+  /** Ends the calls that a tool made, when it has ended itself. */
+  readonly signal?: AbortSignal
+}
+
+/** A call of a tool, by the model or by another tool. */
+export interface ToolCall {
+  readonly toolCallId: string
+  readonly toolName: string
+  /** The call of the tool that made this one. */
+  readonly parentToolCallId?: string
+  /** The text itself when it is no JSON. */
+  readonly args: unknown
+  /** Why they are no JSON. */
+  readonly fault?: string
 }
 
 /** What came of a tool call: a result, or an error that the model can mend. */
-export interface ToolOutcome {
-  readonly call: ModelToolCall
+export interface ToolOutcome<C extends ToolCall = ToolCall> {
+  readonly call: C
   /** What the tool was called with, when an approval edited the arguments. */
   readonly editedArgs?: unknown
   readonly result?: unknown
+  /** What the model sees instead of the result, when it has more than text. */
+  readonly content?: readonly ToolContentPart[]
   readonly error?: ToolError
   /** Milliseconds that the tool itself took; 0 when it was not called. */
   readonly durationMs: number
@@ -39,14 +60,14 @@ export interface ToolOutcome {
  * Serves one tool call: validate → approve → execute. Whatever the tool does comes back as an outcome.
  * @throws why the run has to end, and nothing else
  */
-export async function callTool(call: ModelToolCall, calls: ToolCalls): Promise<ToolOutcome> {
+export async function callTool<C extends ToolCall>(call: C, calls: ToolCalls): Promise<ToolOutcome<C>> {
   const { toolCallId, toolName, args } = call
   const { events, guard } = calls
   events.emit('tool.call', () => ({ toolCallId, toolName, args }))
   const attempt = new ToolAttempt(call, calls)
-  let outcome: ToolOutcome
+  let outcome: ToolOutcome<C>
   try {
-    outcome = await attempt.run()
+    outcome = { call, ...(await attempt.run()), durationMs: attempt.durationMs }
   } catch (err) {
     guard.check()
     outcome = { call, error: toToolError(err), durationMs: attempt.durationMs }
@@ -58,12 +79,13 @@ export async function callTool(call: ModelToolCall, calls: ToolCalls): Promise<T
 }
 
 class ToolAttempt {
-  readonly #call: ModelToolCall
+  readonly #call: ToolCall
   readonly #calls: ToolCalls
   readonly #controller = new AbortController()
   #startedAt: number | undefined
+  #callsMade = 0
 
-  constructor(call: ModelToolCall, calls: ToolCalls) {
+  constructor(call: ToolCall, calls: ToolCalls) {
     this.#call = call
     this.#calls = calls
   }
@@ -73,17 +95,18 @@ class ToolAttempt {
     return Math.round((performance.now() - this.#startedAt) * 1000) / 1000
   }
 
-  async run(): Promise<ToolOutcome> {
+  async run(): Promise<Pick<ToolOutcome, 'result' | 'content' | 'editedArgs'>> {
     const { approval, events, guard } = this.#calls
     const tool = this.#requireTool()
     const { args } = this.#call
     requireArgs(tool, args)
-    const context = this.#context()
-    const approved = await guard.wait(approve(tool, args, context, approval, events))
-    const edited = approved !== args
+    const context = this.#context(tool)
+    const { args: approved, edited } = await guard.wait(approve(tool, args, context, approval, events))
     if (edited) requireArgs(tool, approved)
-    const result = toToolOutput(await this.#execute(tool, approved, context), tool.maxOutputBytes)
-    return { call: this.#call, result, durationMs: this.durationMs, ...(edited && { editedArgs: approved }) }
+    const given = await this.#execute(tool, approved, context)
+    const content = contentOf(given)
+    const result = toToolOutput(content ? await toReferences(content) : given, tool.maxOutputBytes)
+    return { result, ...(content && { content }), ...(edited && { editedArgs: approved }) }
   }
 
   #requireTool(): Tool {
@@ -98,8 +121,8 @@ class ToolAttempt {
     return tool
   }
 
-  #context(): ToolContext {
-    const { context } = this.#calls
+  #context(tool: Tool): ToolContext {
+    const { context, sandbox } = this.#calls
     const { toolCallId } = this.#call
     return {
       signal: this.#controller.signal,
@@ -109,12 +132,28 @@ class ToolAttempt {
       log: context.log,
       toolCallId,
       idempotencyKey: `${context.idempotencyKey}:${toolCallId}`,
-      context
+      context,
+      sandbox: resolveSandbox(tool.sandbox, sandbox),
+      callTool: (other, args, signal) => this.#callOther(other, args, signal)
     }
+  }
+
+  async #callOther(tool: Tool, args: unknown, signal = this.#controller.signal): Promise<unknown> {
+    const { toolCallId: parentToolCallId } = this.#call
+    const toolCallId = `${parentToolCallId}.${++this.#callsMade}`
+    const call = { toolCallId, toolName: tool.name, parentToolCallId, args }
+    const { tell } = this.#calls
+    tell(toCallPart(call))
+    const outcome = await callTool(call, { ...this.#calls, tools: createToolSet([tool]), signal })
+    tell(toOutcomePart(outcome))
+    if (outcome.error) throw Object.assign(new Error(outcome.error.message), outcome.error)
+    return outcome.result
   }
 
   // A tool that goes on after its time is left to itself: its signal is aborted, and what it gives is dropped.
   async #execute(tool: Tool, args: unknown, context: ToolContext): Promise<unknown> {
+    const { signal } = this.#calls
+    signal?.throwIfAborted()
     this.#startedAt = performance.now()
     const { promise: stopped, reject: stop } = Promise.withResolvers<never>()
     const end = (reason: unknown) => {
@@ -123,15 +162,19 @@ class ToolAttempt {
     }
     const timer = setTimeout(() => end(new RUN_ERR_TOOL_TIMEOUT(tool.timeout)), tool.timeout)
     const off = this.#calls.guard.onEnd(end)
+    const onAbort = () => end(signal?.reason)
+    signal?.addEventListener('abort', onAbort)
     try {
       const work = Promise.resolve(tool.execute(args as never, context))
       return await Promise.race([work, stopped])
     } catch (err) {
       if (this.#controller.signal.aborted && err === this.#controller.signal.reason) throw err
+      if (isOfProgram(err)) throw err
       context.log.warn({ err, toolName: tool.name, toolCallId: context.toolCallId }, 'tool failed')
       throw new RUN_ERR_TOOL_FAILED(messageOf(err, 'The tool failed'))
     } finally {
       off()
+      signal?.removeEventListener('abort', onAbort)
       clearTimeout(timer)
     }
   }
@@ -140,4 +183,9 @@ class ToolAttempt {
 function requireArgs(tool: Tool, args: unknown): void {
   const fault = tool.checkInput(args)
   if (fault !== undefined) throw new RUN_ERR_TOOL_BAD_ARGS(fault)
+}
+
+// The model is told with its own code what became of a program that it wrote.
+function isOfProgram(err: unknown): boolean {
+  return /^RUN_ERR_(?:PROGRAM|SANDBOX|TOOL)_/.test(ownCodeOf(err) ?? '')
 }

@@ -1,38 +1,39 @@
 import type { YieldedPart } from '@svc/registry'
 import type { ModelToolCall } from '../models/model-answer.ts'
 import { callTool, type ToolCalls, type ToolOutcome } from './call-tool.ts'
+import { toOutcomePart } from './tool-parts.ts'
 
 /**
- * Serves the tool calls of one step in parallel: yields each outcome when it is there, and gives all of them in the
- * order of the calls.
+ * Serves the tool calls of one step in parallel: yields each outcome when it is there, and the parts of calls that tools
+ * make; gives the outcomes in the order of the calls.
  * @throws why the run has to end
  */
 export async function* callTools(
   toolCalls: readonly ModelToolCall[],
-  calls: ToolCalls
-): AsyncGenerator<YieldedPart, ToolOutcome[]> {
-  const outcomes: ToolOutcome[] = []
-  const ended: ToolOutcome[] = []
+  calls: Omit<ToolCalls, 'tell'>
+): AsyncGenerator<YieldedPart, ToolOutcome<ModelToolCall>[]> {
+  const outcomes: ToolOutcome<ModelToolCall>[] = []
+  const ready: YieldedPart[] = []
+  let left = toolCalls.length
   let wake: PromiseWithResolvers<void> | undefined
-  const serve = async (call: ModelToolCall, index: number) => {
-    const outcome = await callTool(call, calls)
-    outcomes[index] = outcome
-    ended.push(outcome)
+  const tell = (part: YieldedPart) => {
+    ready.push(part)
     wake?.resolve()
   }
+  const serve = async (call: ModelToolCall, index: number) => {
+    const outcome = await callTool(call, { ...calls, tell })
+    outcomes[index] = outcome
+    left--
+    tell(toOutcomePart(outcome))
+  }
   for (const [index, call] of toolCalls.entries()) serve(call, index).catch(() => wake?.resolve())
-  for (let told = 0; told < toolCalls.length; told++) {
-    if (ended.length === told) {
+  for (let next = 0; left > 0 || next < ready.length; next++) {
+    if (next === ready.length) {
       wake = Promise.withResolvers()
       await wake.promise
     }
     calls.guard.check()
-    yield toPart(ended[told]!)
+    yield ready[next]!
   }
   return outcomes
-}
-
-function toPart({ call: { toolCallId, toolName }, result, error, durationMs }: ToolOutcome): YieldedPart {
-  if (error) return { type: 'tool.error', toolCallId, toolName, error }
-  return { type: 'tool.result', toolCallId, toolName, result, durationMs }
 }

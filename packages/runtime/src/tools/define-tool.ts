@@ -2,7 +2,10 @@ import type { Static, TSchema } from '@sinclair/typebox'
 import { requireOptions, type Awaitable, type Principal, type RunContext, type RunLog } from '@svc/registry'
 import { RUN_ERR_BAD_TOOL } from '../errors.ts'
 import { ToolOptionsSchema } from '../options.ts'
-import { compileInput, type CheckInput } from './compile-input.ts'
+import { requireSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
+import { compileInput } from './compile-input.ts'
+import type { CheckValue } from './compile-schema.ts'
 
 /** What a tool is told of the call that it serves. */
 export interface ToolContext {
@@ -17,6 +20,14 @@ export interface ToolContext {
   readonly idempotencyKey: string
   /** The run's own context. */
   readonly context: RunContext
+  /** Where the tool runs code that nobody vouches for; undefined unless it asked for one with `sandbox`. */
+  readonly sandbox: Sandbox | undefined
+  /**
+   * Calls another tool as a part of this call: checked, approved, told and limited in time as if the model had called
+   * it. The call ends with the signal; default: with this call.
+   * @throws what the model would have been told, as an error with its `code`
+   */
+  callTool(tool: Tool, args: unknown, signal?: AbortSignal): Promise<unknown>
 }
 
 /** What a tool is made from. */
@@ -35,6 +46,11 @@ export interface ToolDefinition<S extends TSchema> {
   timeout?: number
   /** Bytes of JSON that the result may have; default 262,144. */
   maxOutputBytes?: number
+  /**
+   * What `context.sandbox` is, for a tool that runs code given as text: the agent's sandbox or else the shared one
+   * (`default`), the same but only when the system confines it (`required`), or this one.
+   */
+  sandbox?: SandboxChoice
 }
 
 /** A tool that an agent can use. */
@@ -43,11 +59,12 @@ export interface Tool {
   readonly description: string
   /** The schema of the arguments as plain JSON. */
   readonly inputSchema: Readonly<Record<string, unknown>>
-  readonly checkInput: CheckInput
+  readonly checkInput: CheckValue
   readonly execute: (args: never, context: ToolContext) => unknown
   readonly approval: boolean | ((args: never, context: ToolContext) => Awaitable<boolean>) | undefined
   readonly timeout: number
   readonly maxOutputBytes: number
+  readonly sandbox: SandboxChoice | undefined
 }
 
 /**
@@ -64,8 +81,10 @@ export function defineTool<S extends TSchema>(definition: ToolDefinition<S>): To
     execute,
     approval,
     timeout = 60_000,
-    maxOutputBytes = 262_144
+    maxOutputBytes = 262_144,
+    sandbox
   } = definition
+  requireSandbox(sandbox)
   const inputSchema = JSON.parse(JSON.stringify(input)) as Record<string, unknown>
   return Object.freeze({
     name,
@@ -75,6 +94,7 @@ export function defineTool<S extends TSchema>(definition: ToolDefinition<S>): To
     execute,
     approval,
     timeout,
-    maxOutputBytes
+    maxOutputBytes,
+    sandbox
   })
 }

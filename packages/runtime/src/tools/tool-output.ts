@@ -36,6 +36,16 @@ function isCollection(value: unknown): boolean {
   return value instanceof Map || value instanceof Set
 }
 
+/** The code of an error of this package; whatever was thrown may be anything. */
+export function ownCodeOf(thrown: unknown): string | undefined {
+  try {
+    const { code } = (thrown ?? {}) as { code?: unknown }
+    return typeof code === 'string' && code.startsWith('RUN_ERR_') ? code : undefined
+  } catch {
+    return undefined
+  }
+}
+
 const MAX_MESSAGE = 1_000
 
 /** The message of whatever was thrown, at most 1,000 characters; it may be anything, also something that throws itself. */

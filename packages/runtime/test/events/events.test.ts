@@ -36,12 +36,13 @@ function listen(t: Pick<Tap, 'strictSame'>, bus: EventBus) {
 }
 type Tap = typeof t
 
-t.test('every event of the seed has a schema', async (t) => {
+t.test('every event of the seed has a schema, and so have those of model calls', async (t) => {
   t.strictSame(
     new Set(NAMES),
     new Set([
       ...['browser.action', 'browser.done', 'browser.error', 'browser.step'],
       ...['memory.error', 'memory.extract', 'memory.stored'],
+      ...['model.call', 'model.error', 'model.result'],
       ...['run.complete', 'run.error', 'run.start', 'run.stream.chunk'],
       ...['skill.learned', 'skill.loaded'],
       ...['tool.approval.request', 'tool.approval.response', 'tool.call', 'tool.error', 'tool.result'],
@@ -84,6 +85,14 @@ t.test('a run tells of its start, its chunks, its tools and its end', async (t) 
   t.match(of('tool.approval.response'), [{ toolName: 'pay', approved: false }])
   t.equal(of('tool.error').length, 2)
   t.match(of('run.stream.chunk'), [{ text: 'x' }, { text: 'y' }])
+  t.match(of('model.call'), [
+    { step: 0, attempt: 1, provider: 'scripted', model: 'scripted' },
+    { step: 1, attempt: 1 }
+  ])
+  t.match(of('model.result'), [
+    { finishReason: 'tool-calls' },
+    { finishReason: 'stop', usage: { promptTokens: 10 } }
+  ])
   t.match(of('run.complete'), [{ sessionId: 's', finishReason: 'stop', usage: { promptTokens: 20 } }])
   t.equal(seen.at(-1)?.event, 'run.complete')
 })
@@ -104,6 +113,41 @@ t.test('a run that fails, and one that is canceled', async (t) => {
   for await (const part of makeAgent('Hello.').agent.stream('Hi', left.context))
     if (part.type === 'text') break
   t.match(heard.at(-1), { event: 'run.complete', payload: { finishReason: 'canceled' } })
+})
+
+t.test('every attempt of a model call ends, whatever ends it', async (t) => {
+  const retry = { baseDelay: 0 }
+  const { context } = makeContext()
+  const seen = listen(t, context.events)
+  await makeAgent([{ rejects: { statusCode: 500 } }, 'Hello.'], { retry }).agent.run('Hi', context)
+  const left = makeAgent({ text: ['a', 'b'], delay: 5 })
+  for await (const part of left.agent.stream('Hi', context)) if (part.type === 'text') break
+  await collect(makeAgent({ hangs: 'stream' }, { timeout: { firstToken: 20 } }).agent.stream('Hi', context))
+  const told = seen
+    .filter(({ event }) => event.startsWith('model.'))
+    .map(({ event, payload }) => [
+      event,
+      payload['attempt'],
+      (payload['error'] as { code?: string } | undefined)?.code
+    ])
+  t.strictSame(told, [
+    ['model.call', 1, undefined],
+    ['model.error', 1, 'RUN_ERR_MODEL_FAILED'],
+    ['model.call', 2, undefined],
+    ['model.result', 2, undefined],
+    ['model.call', 1, undefined],
+    ['model.error', 1, 'RUN_ERR_CANCELED'],
+    ['model.call', 1, undefined],
+    ['model.error', 1, 'RUN_ERR_FIRST_TOKEN_TIMEOUT']
+  ])
+})
+
+t.test('events of a member say of which', async (t) => {
+  const { context } = makeContext()
+  const seen = listen(t, context.events)
+  await makeAgent('Hello.').agent.run('Hi', context.child('team').child('tester'))
+  t.ok(seen.length > 3)
+  for (const { payload } of seen) t.strictSame(payload['source'], ['team', 'tester'])
 })
 
 t.test('a listener that throws touches no run', async (t) => {

@@ -49,6 +49,17 @@ t.test('by tokens, about four characters each', async (t) => {
 
 const cut = (...messages: SessionMessage[]) => cutHistory([user('q'), ...messages], limits).slice(1)
 
+t.test('by tokens, counted by the caller', async (t) => {
+  const messages = [user('one two three'), says('four'), user('five six'), says('seven')]
+  const countTokens = (text: string) => text.split(' ').length
+  const cut = (maxTokens: number) => cutHistory(messages, { maxMessages: 50, maxTokens, countTokens }).length
+  t.equal(cut(7), 4)
+  t.equal(cut(6), 2, 'what does not fit whole is left out, and it begins at a user message')
+  t.equal(cut(3), 2)
+  t.equal(cut(2), 0)
+  t.equal(cutHistory(messages, { maxMessages: 50, maxTokens: 5, countTokens: () => NaN }).length, 0)
+})
+
 t.test('calls and results that lost each other', async (t) => {
   t.strictSame(cut(result('a')), [])
   t.strictSame(cut(says('x'), result('a')), [says('x')])

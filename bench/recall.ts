@@ -1,0 +1,112 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { createContext, createMemoryStores, SILENT_LOG, type MemoryStore } from '@svc/registry'
+import { recallMemory, type MemoryContext } from '@svc/runtime'
+import { createStore } from '@svc/store'
+import { median } from './load.ts'
+
+// How long a recall memory takes to find what fits, when one owner has so many sessions behind them.
+
+const { values } = parseArgs({ options: { sessions: { type: 'string', default: '10000' } } })
+const sessions = Number(values.sessions)
+const TOPICS = [
+  'weather',
+  'football',
+  'invoice',
+  'holiday',
+  'garden',
+  'server',
+  'report',
+  'meeting',
+  'concert',
+  'printer'
+]
+const CITIES = [
+  'Berlin',
+  'Madrid',
+  'Oslo',
+  'Cairo',
+  'Lima',
+  'Delhi',
+  'Quito',
+  'Perth',
+  'Turin',
+  'Kyoto',
+  'Boston',
+  'Dakar'
+]
+const PETS = [
+  'beagle',
+  'hamster',
+  'parrot',
+  'tortoise',
+  'gecko',
+  'ferret',
+  'canary',
+  'poodle',
+  'rabbit',
+  'newt'
+]
+
+const QUESTIONS: Record<string, (pet: string) => string> = {
+  'a word that few items have': (pet) => `What is the name of my ${pet}?`,
+  'and words that 1,800 have': (pet) => `Does my ${pet} mind the weather in Berlin?`
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'recall-'))
+const sqlite = await createStore({ url: `sqlite:${join(folder, 'bench.db')}` })
+try {
+  console.log(`ms to retrieve over ${sessions} sessions of one owner, node ${process.version}\n`)
+  console.log(`${'store'.padEnd(10)} ${'question'.padEnd(30)}   median      p95      CPU   right one first`)
+  await report('in memory', createMemoryStores().memory)
+  await report('SQLite', sqlite.memory)
+  console.log('\npromised: a median under 20 ms')
+} finally {
+  await sqlite.close()
+  rmSync(folder, { recursive: true, force: true })
+}
+
+async function report(name: string, items: MemoryStore): Promise<void> {
+  const memory = recallMemory()
+  const base = createContext({ stores: createMemoryStores() })
+  const contextOf = (n: number): MemoryContext => ({
+    owner: 'ann',
+    namespace: 'bench',
+    sessionId: `s${n}`,
+    runId: `r${n}`,
+    items,
+    signal: base.signal,
+    log: SILENT_LOG,
+    context: base
+  })
+  const every = Math.floor(sessions / PETS.length)
+  for (let n = 0; n < sessions; n++) {
+    const pet = n % every === 0 ? PETS[n / every] : undefined
+    const [topic, city] = [TOPICS[n % 10]!, CITIES[n % 12]!]
+    const input =
+      pet === undefined
+        ? `What is the name of the ${topic} shop ${n} in ${city}?`
+        : `My ${pet} is called Pip${n}.`
+    await memory.store(contextOf(n), { input, text: `About that: number ${n}.` })
+  }
+  for (const [kind, ask] of Object.entries(QUESTIONS)) {
+    const times: number[] = []
+    let found = 0
+    const before = process.cpuUsage()
+    for (let round = 0; round < 10; round++)
+      for (const pet of PETS) {
+        const begun = performance.now()
+        const text = await memory.retrieve(contextOf(-1), ask(pet))
+        times.push(performance.now() - begun)
+        if (text?.split('\n- ')[1]?.includes(pet)) found++
+      }
+    const { user, system } = process.cpuUsage(before)
+    const p95 = times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.95)]!
+    const figures = [median(times), p95, (user + system) / 1_000 / times.length].map((ms) =>
+      ms.toFixed(1).padStart(8)
+    )
+    console.log(`${name.padEnd(10)} ${kind.padEnd(30)} ${figures.join(' ')}   ${found}/${times.length}`)
+  }
+}

@@ -1,0 +1,90 @@
+import type { Attributes, Context, Span, SpanOptions, TracerProvider } from '@opentelemetry/api'
+import type { RuntimeEvents } from './events.ts'
+
+type Telemetry = typeof import('@opentelemetry/api')
+type Base = Pick<RuntimeEvents['run.start'], 'runId' | 'name' | 'kind' | 'at' | 'source'>
+
+interface OpenSpan {
+  readonly span: Span
+  readonly context: Context
+  /** The spans below that are open: of model and tool calls. */
+  readonly calls: Map<string, Span>
+}
+
+const SCOPE = '@svc/runtime'
+
+/** The spans of runs that are under way: a run is below the run that it is a member of, and calls below their run. */
+export class RunSpans {
+  readonly #api: Telemetry
+  readonly #provider: TracerProvider | undefined
+  // By run and source; a step that runs the same member several times at once has several.
+  readonly #open = new Map<string, OpenSpan[]>()
+
+  constructor(api: Telemetry, provider?: TracerProvider) {
+    this.#api = api
+    this.#provider = provider
+  }
+
+  startRun(event: Base, name: string, attributes: Attributes): void {
+    const parent = this.#parentOf(event) ?? this.#api.context.active()
+    const options = { kind: this.#api.SpanKind.INTERNAL, startTime: event.at, attributes }
+    const span = this.#start(name, options, parent)
+    const open = { span, context: this.#api.trace.setSpan(parent, span), calls: new Map<string, Span>() }
+    const key = keyOf(event)
+    const spans = this.#open.get(key)
+    if (spans === undefined) this.#open.set(key, [open])
+    else spans.push(open)
+  }
+
+  endRun(event: Base, attributes: Attributes, error?: { code: string }): void {
+    const key = keyOf(event)
+    const spans = this.#open.get(key)
+    const open = spans?.pop()
+    if (spans?.length === 0) this.#open.delete(key)
+    if (open === undefined) return
+    for (const span of open.calls.values()) span.end(event.at)
+    this.#end(open.span, event.at, attributes, error)
+  }
+
+  startCall(event: Base, id: string, name: string, options: SpanOptions): void {
+    const open = this.#open.get(keyOf(event))?.at(-1)
+    open?.calls.set(id, this.#start(name, { ...options, startTime: event.at }, open.context))
+  }
+
+  endCall(event: Base, id: string, attributes: Attributes, error?: { code: string }): void {
+    for (const { calls } of this.#open.get(keyOf(event)) ?? []) {
+      const span = calls.get(id)
+      if (span === undefined) continue
+      calls.delete(id)
+      this.#end(span, event.at, attributes, error)
+      return
+    }
+  }
+
+  #start(name: string, options: SpanOptions, parent: Context): Span {
+    return (this.#provider ?? this.#api.trace).getTracer(SCOPE).startSpan(name, options, parent)
+  }
+
+  // Of an error only its code: its message may hold what was said.
+  #end(span: Span, at: number, attributes: Attributes, error: { code: string } | undefined): void {
+    span.setAttributes(attributes)
+    if (error !== undefined) {
+      span.setAttribute('error.type', error.code)
+      span.setStatus({ code: this.#api.SpanStatusCode.ERROR })
+    }
+    span.end(at)
+  }
+
+  // The nearest of the runs above it that is open; a run of no member may be the second of its name.
+  #parentOf({ runId, source = [] }: Base): Context | undefined {
+    for (let depth = source.length - 1; depth >= 0; depth--) {
+      const above = this.#open.get(keyOf({ runId, source: source.slice(0, depth) }))?.at(-1)
+      if (above !== undefined) return above.context
+    }
+    return undefined
+  }
+}
+
+function keyOf({ runId, source = [] }: Pick<Base, 'runId' | 'source'>): string {
+  return source.length === 0 ? runId : JSON.stringify([runId, ...source])
+}

@@ -1,0 +1,90 @@
+import type { Attributes, MeterProvider, TracerProvider } from '@opentelemetry/api'
+import { defaultEvents, type EventBus } from '@svc/registry'
+import type { RuntimeEvents } from './events.ts'
+import { recordModelCalls } from './model-metrics.ts'
+import { toProviderName } from './provider-name.ts'
+import { RunSpans } from './run-spans.ts'
+
+/** Where spans and metrics go. */
+export interface TelemetryOptions {
+  /** Default: the global one of `@opentelemetry/api`. */
+  tracerProvider?: TracerProvider
+  /** Default: the global one of `@opentelemetry/api`. */
+  meterProvider?: MeterProvider
+}
+
+type ModelCall = RuntimeEvents['model.call']
+
+/**
+ * Makes spans and metrics of the events of a bus, after the GenAI semantic conventions of OpenTelemetry, until the
+ * returned function is called. They hold no prompt, no answer, no arguments, no results and no keys. Without
+ * `@opentelemetry/api` it does nothing.
+ */
+export async function traceEvents(
+  bus: EventBus = defaultEvents,
+  { tracerProvider, meterProvider }: TelemetryOptions = {}
+): Promise<() => void> {
+  const api = await import('@opentelemetry/api').catch(() => undefined)
+  if (api === undefined) return () => {}
+  const spans = new RunSpans(api, tracerProvider)
+  const { CLIENT, INTERNAL } = api.SpanKind
+  const stops = [
+    bus.on('run.start', (event) => {
+      const operation = event.kind === 'agent' ? 'invoke_agent' : 'invoke_workflow'
+      spans.startRun(event, `${operation} ${event.name}`, {
+        'gen_ai.operation.name': operation,
+        [event.kind === 'agent' ? 'gen_ai.agent.name' : 'gen_ai.workflow.name']: event.name,
+        'gen_ai.conversation.id': event.sessionId,
+        'svc.run.id': event.runId
+      })
+    }),
+    bus.on('run.complete', (event) =>
+      spans.endRun(event, { ...usageOf(event.usage), 'gen_ai.response.finish_reasons': [event.finishReason] })
+    ),
+    bus.on('run.error', (event) => spans.endRun(event, {}, event.error)),
+    bus.on('model.call', (event) =>
+      spans.startCall(event, modelCallId(event), `chat ${event.model}`, {
+        kind: CLIENT,
+        attributes: chatAttributes(event)
+      })
+    ),
+    bus.on('model.result', (event) =>
+      spans.endCall(event, modelCallId(event), {
+        ...usageOf(event.usage),
+        'gen_ai.response.finish_reasons': [event.finishReason]
+      })
+    ),
+    bus.on('model.error', (event) => spans.endCall(event, modelCallId(event), {}, event.error)),
+    bus.on('tool.call', (event) =>
+      spans.startCall(event, event.toolCallId, `execute_tool ${event.toolName}`, {
+        kind: INTERNAL,
+        attributes: {
+          'gen_ai.operation.name': 'execute_tool',
+          'gen_ai.tool.name': event.toolName,
+          'gen_ai.tool.call.id': event.toolCallId,
+          'gen_ai.tool.type': 'function'
+        }
+      })
+    ),
+    bus.on('tool.result', (event) => spans.endCall(event, event.toolCallId, {})),
+    bus.on('tool.error', (event) => spans.endCall(event, event.toolCallId, {}, event.error)),
+    recordModelCalls(bus, meterProvider ?? api.metrics.getMeterProvider(), chatAttributes)
+  ]
+  return () => {
+    for (const stop of stops) stop()
+  }
+}
+
+const modelCallId = ({ step, attempt }: Pick<ModelCall, 'step' | 'attempt'>) => `model ${step} ${attempt}`
+
+function chatAttributes({ provider, model }: Pick<ModelCall, 'provider' | 'model'>): Attributes {
+  return {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': toProviderName(provider),
+    'gen_ai.request.model': model
+  }
+}
+
+function usageOf({ promptTokens, completionTokens }: RuntimeEvents['run.complete']['usage']): Attributes {
+  return { 'gen_ai.usage.input_tokens': promptTokens, 'gen_ai.usage.output_tokens': completionTokens }
+}

@@ -1,0 +1,82 @@
+import http, { type IncomingMessage } from 'node:http'
+import https from 'node:https'
+import type { LookupFunction } from 'node:net'
+import { RUN_ERR_URL_FAILED } from '../errors.ts'
+import { isExempt, requireAllowedUrl, type UrlOptions } from './allowed-url.ts'
+import { createPublicLookup } from './public-lookup.ts'
+
+const MOST_REDIRECTS = 3
+const publicLookup = createPublicLookup()
+
+/**
+ * Fetches a file of a URL that a client gave, from the public internet only: the address that is connected to is
+ * checked, of every redirect too; it is bounded in time and size.
+ * @throws RUN_ERR_URL_REFUSED, RUN_ERR_URL_FAILED, why the signal aborted
+ */
+export async function fetchUrl(
+  text: string,
+  options: UrlOptions,
+  signal: AbortSignal,
+  lookup: LookupFunction = publicLookup
+): Promise<Buffer> {
+  const timeout = AbortSignal.timeout(options.timeout)
+  const ending = AbortSignal.any([signal, timeout])
+  try {
+    let url = requireAllowedUrl(text, options)
+    for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
+      const response = await get(url, ending, isExempt(url, options) ? undefined : lookup)
+      const { statusCode = 0, headers } = response
+      if (statusCode >= 300 && statusCode < 400 && headers.location !== undefined) {
+        response.destroy()
+        const next = URL.parse(headers.location, url.href)
+        if (next === null) throw new RUN_ERR_URL_FAILED('it redirects to no URL')
+        url = requireAllowedUrl(next.href, options)
+        continue
+      }
+      return await read(response, options.maxBytes)
+    }
+    throw new RUN_ERR_URL_FAILED(`more than ${MOST_REDIRECTS} redirects`)
+  } catch (err) {
+    signal.throwIfAborted()
+    if (timeout.aborted) throw new RUN_ERR_URL_FAILED(`it took longer than ${options.timeout} ms`)
+    const { code } = err as { code?: unknown }
+    if (typeof code === 'string' && code.startsWith('RUN_ERR_URL_')) throw err
+    // What exactly failed would tell of the network behind.
+    throw new RUN_ERR_URL_FAILED('no answer')
+  }
+}
+
+function get(url: URL, signal: AbortSignal, lookup: LookupFunction | undefined): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  const { get: send } = url.protocol === 'https:' ? https : http
+  // A connection of its own, of no pool and through no proxy.
+  const request = send(url, {
+    agent: false,
+    signal,
+    ...(lookup && { lookup }),
+    headers: { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'svc-runtime' }
+  })
+  request.on('response', resolve).on('error', reject)
+  return promise
+}
+
+async function read(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  try {
+    const { statusCode, headers } = response
+    if (statusCode !== 200) throw new RUN_ERR_URL_FAILED(`status ${statusCode}`)
+    if ((headers['content-encoding'] ?? 'identity') !== 'identity')
+      throw new RUN_ERR_URL_FAILED('it is compressed')
+    const tooLarge = () => new RUN_ERR_URL_FAILED(`it has more than ${maxBytes} bytes`)
+    if (Number(headers['content-length']) > maxBytes) throw tooLarge()
+    const chunks: Buffer[] = []
+    let size = 0
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      size += chunk.length
+      if (size > maxBytes) throw tooLarge()
+      chunks.push(chunk)
+    }
+    return Buffer.concat(chunks)
+  } finally {
+    response.destroy()
+  }
+}

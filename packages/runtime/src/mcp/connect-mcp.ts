@@ -1,0 +1,46 @@
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { RUN_ERR_MCP, RUN_ERR_NOT_INSTALLED } from '../errors.ts'
+import { messageOf } from '../tools/tool-output.ts'
+
+/** Where an MCP server is: a program to start, or the URL of its Streamable HTTP endpoint. */
+export type McpServer =
+  | { command: string; args?: string[]; env?: Record<string, string>; cwd?: string }
+  | { url: string | URL; headers?: Record<string, string> }
+
+/**
+ * Connects to an MCP server with the official SDK; `close()` of the client ends it. A program that is started gets only
+ * the environment that is given, and what the SDK deems safe.
+ * @throws RUN_ERR_NOT_INSTALLED without `@modelcontextprotocol/sdk`, RUN_ERR_MCP when the server is not there
+ */
+export async function connectMcp(server: McpServer): Promise<Client> {
+  const { Client } = await load(() => import('@modelcontextprotocol/sdk/client/index.js'))
+  const client = new Client({ name: 'svc-runtime', version: '1.0.0' })
+  try {
+    await client.connect(await createTransport(server))
+    return client
+  } catch (err) {
+    await client.close().catch(() => {})
+    throw new RUN_ERR_MCP(`it cannot be connected to: ${messageOf(err, 'no answer')}`)
+  }
+}
+
+async function createTransport(server: McpServer) {
+  if ('command' in server) {
+    const { StdioClientTransport } = await load(() => import('@modelcontextprotocol/sdk/client/stdio.js'))
+    return new StdioClientTransport({ stderr: 'ignore', ...server })
+  }
+  const { StreamableHTTPClientTransport } = await load(
+    () => import('@modelcontextprotocol/sdk/client/streamableHttp.js')
+  )
+  const { url, headers } = server
+  return new StreamableHTTPClientTransport(new URL(url), headers && { requestInit: { headers } })
+}
+
+async function load<T>(loading: () => Promise<T>): Promise<T> {
+  try {
+    return await loading()
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw err
+    throw new RUN_ERR_NOT_INSTALLED('@modelcontextprotocol/sdk')
+  }
+}

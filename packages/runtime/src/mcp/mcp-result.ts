@@ -1,0 +1,48 @@
+import type { McpClient } from './mcp-client.ts'
+import { toolContent, type ToolContentPart } from '../tools/tool-content.ts'
+
+type McpResult = Awaited<ReturnType<McpClient['callTool']>>
+interface McpContent {
+  readonly type: string
+  readonly text?: string
+  readonly data?: string
+  readonly mimeType?: string
+  readonly uri?: string
+  readonly resource?: {
+    readonly uri: string
+    readonly text?: string
+    readonly blob?: string
+    readonly mimeType?: string
+  }
+}
+
+/**
+ * What an MCP server answered, as the result of a tool: its structured content, else its text, else all of its content.
+ * @throws an error with the server's text when the call failed
+ */
+export function toToolResult(answer: McpResult): unknown {
+  const {
+    content = [],
+    structuredContent,
+    isError
+  } = answer as {
+    content?: McpContent[]
+    structuredContent?: unknown
+    isError?: boolean
+  }
+  const parts = content.map(toPart)
+  const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
+  if (isError === true) throw new Error(text.trim() || 'the tool failed')
+  if (parts.some((part) => part.type !== 'text')) return toolContent(parts)
+  return structuredContent ?? text
+}
+
+function toPart({ type, text, data, mimeType, uri, resource }: McpContent): ToolContentPart {
+  if ((type === 'image' || type === 'audio') && data !== undefined)
+    return { type, mimeType: mimeType ?? 'application/octet-stream', data }
+  if (type === 'resource' && resource?.blob !== undefined) {
+    const { blob, mimeType: of = 'application/octet-stream' } = resource
+    return { type: of.startsWith('image/') ? 'image' : 'file', mimeType: of, data: blob }
+  }
+  return { type: 'text', text: text ?? resource?.text ?? uri ?? '' }
+}

@@ -1,0 +1,46 @@
+import { RUN_ERR_BAD_AGENT } from '../errors.ts'
+import type { Memory, MemoryContext } from './memory.ts'
+import { takeWithin, toTurnText } from './turn-text.ts'
+
+/** Options of a window memory. */
+export interface WindowMemoryOptions {
+  /** Turns that are kept for each owner; default 10. */
+  turns?: number
+  /** Of the text for the prompt; default 4,000. */
+  maxCharacters?: number
+}
+
+/** Remembers the last turns of an owner with this agent over all sessions; those of the session itself are its history. */
+export function windowMemory({ turns = 10, maxCharacters = 4_000 }: WindowMemoryOptions = {}): Memory {
+  if (!(turns >= 1)) throw new RUN_ERR_BAD_AGENT('windowMemory: turns is no number over 0')
+  const spaceOf = ({ namespace }: MemoryContext) => `${namespace}/window`
+
+  return {
+    async retrieve(context) {
+      const newest = await context.items.list(context.owner, spaceOf(context), turns)
+      const others = newest.filter(({ metadata }) => metadata?.['sessionId'] !== context.sessionId)
+      const texts = takeWithin(
+        others.map(({ text }) => text),
+        maxCharacters
+      )
+      if (texts.length === 0) return undefined
+      return `The last turns of earlier conversations with this user:\n${texts.toReversed().join('\n')}`
+    },
+    async store(context, turn) {
+      const { owner, items, runId, sessionId } = context
+      const namespace = spaceOf(context)
+      await items.put({
+        id: runId,
+        owner,
+        namespace,
+        text: toTurnText(turn),
+        metadata: { sessionId },
+        createdAt: Date.now()
+      })
+      // Two turns that are stored at once may leave one more behind: the next one takes it.
+      for (const { id } of (await items.list(owner, namespace, turns * 2)).slice(turns))
+        await items.remove(owner, namespace, id)
+      return [runId]
+    }
+  }
+}

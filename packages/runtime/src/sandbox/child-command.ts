@@ -1,0 +1,83 @@
+import { realpathSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, extname, join, parse } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { bubblewrapArgs } from './bubblewrap.ts'
+
+/** What a child is started with. */
+export interface ChildCommand {
+  readonly file: string
+  readonly args: readonly string[]
+}
+
+/** What bounds a child, beside the limits of each program. */
+export interface ChildBounds {
+  /** Bytes that the heap of a program may have. */
+  readonly maxMemory: number
+  /** Seconds of CPU that it may use in its life; the kernel kills it after that, also when this process is gone. */
+  readonly cpuSeconds: number
+  readonly bubblewrap: boolean
+}
+
+const HERE = import.meta.dirname
+const ENTRY = join(HERE, 'child', `main${extname(import.meta.filename)}`)
+const MANIFEST = join(HERE, '../../package.json')
+const TYPES = '@jitl/quickjs-ffi-types'
+// It opens files past the permissions of Node 24.
+const NO_SQLITE = '--no-experimental-sqlite'
+// A smaller one is collected after every second program, for the memories of WebAssembly count.
+const NODE_HEAP_MB = 256
+// Node reserves about 700 MB of it and uses a tenth.
+const DATA_KB = 1_310_720
+const OPEN_FILES = 64
+
+/** Whether children get limits of the kernel: where there is a shell to set them. */
+export const HAS_RLIMITS = process.platform !== 'win32'
+
+/** The command of a child: limits of the kernel, bubblewrap where it is asked for, and Node with its permissions. */
+export function childCommand({ maxMemory, cpuSeconds, bubblewrap }: ChildBounds): ChildCommand {
+  const core = fileURLToPath(import.meta.resolve('quickjs-emscripten-core'))
+  const variant = fileURLToPath(import.meta.resolve('@jitl/quickjs-ng-wasmfile-release-sync'))
+  const readable = [HERE, MANIFEST, ...packagesOf(core, variant)]
+  const node = [
+    process.execPath,
+    '--permission',
+    ...readable.map((path) => `--allow-fs-read=${path}`),
+    `--max-old-space-size=${NODE_HEAP_MB}`,
+    '--no-warnings',
+    ...(process.allowedNodeEnvironmentFlags.has(NO_SQLITE) ? [NO_SQLITE] : []),
+    ENTRY,
+    toUrl(core),
+    toUrl(variant),
+    String(maxMemory)
+  ]
+  const limits = { c: 0, f: 0, n: OPEN_FILES, t: cpuSeconds, d: DATA_KB + Math.ceil((4 * maxMemory) / 1024) }
+  if (bubblewrap) return withRlimits(['bwrap', ...bubblewrapArgs(readable), ...node], limits)
+  // The shell of the limits leaves its own variables.
+  return withRlimits(HAS_RLIMITS ? ['/usr/bin/env', '-i', ...node] : node, limits)
+}
+
+function withRlimits([file = '', ...args]: string[], limits: Record<string, number>): ChildCommand {
+  if (!HAS_RLIMITS) return { file, args }
+  const set = Object.entries(limits).map(([name, value]) => `ulimit -${name} ${value}`)
+  return { file: '/bin/sh', args: ['-c', `${set.join('; ')}; exec "$@"`, 'sh', file, ...args] }
+}
+
+// The child may read these and nothing else; it looks for the one package that another imports where npm and pnpm put it.
+function packagesOf(core: string, variant: string): string[] {
+  const types = createRequire(core).resolve(TYPES)
+  const lookedUp = ancestors(dirname(core)).map((folder) => join(folder, 'node_modules', TYPES))
+  return [rootOf(core), rootOf(variant), rootOf(types), ...lookedUp]
+}
+
+function rootOf(file: string): string {
+  return dirname(dirname(realpathSync(file)))
+}
+
+function ancestors(folder: string): string[] {
+  return folder === parse(folder).root ? [folder] : [folder, ...ancestors(dirname(folder))]
+}
+
+function toUrl(path: string): string {
+  return pathToFileURL(realpathSync(path)).href
+}

@@ -1,0 +1,83 @@
+/**
+ * Evaluated in every fresh QuickJS before the program: gives the program `input`, `tools` and `console`, and the child
+ * functions that start it and answer its calls. It is no wall: whatever the program does to it, only texts come out.
+ */
+export const PRELUDE = String.raw`(emit, input, names, maxConsole) => {
+  const { stringify, parse } = JSON
+  const { PromiseCtor, ErrorCtor, Str } = { PromiseCtor: Promise, ErrorCtor: Error, Str: String }
+  const waiting = { __proto__: null }
+  let nextId = 1
+  let consoleLeft = maxConsole
+
+  const show = (value) => {
+    if (typeof value === 'string') return value
+    try {
+      if (value instanceof ErrorCtor) return Str(value.name) + ': ' + Str(value.message)
+      const json = stringify(value)
+      return json === undefined ? Str(value) : json
+    } catch {
+      return typeof value
+    }
+  }
+  const log = (...values) => {
+    if (consoleLeft <= 0) return
+    let line = ''
+    for (let index = 0; index < values.length && line.length < consoleLeft; index++)
+      line += (index > 0 ? ' ' : '') + show(values[index])
+    line = (line + '\n').slice(0, consoleLeft)
+    consoleLeft -= line.length
+    emit('console', line)
+  }
+  globalThis.console = { log, info: log, warn: log, error: log, debug: log }
+  globalThis.input = parse(input)
+  globalThis.tools = { __proto__: null }
+
+  for (const name of parse(names)) {
+    tools[name] = (args = {}) =>
+      new PromiseCtor((resolve, reject) => {
+        const json = stringify(args)
+        if (json === undefined) throw new TypeError('The arguments of ' + name + ' have no JSON')
+        const id = nextId++
+        waiting[id] = { resolve, reject }
+        const refusal = emit('call', json, name, id)
+        if (refusal !== undefined) throw new ErrorCtor(refusal)
+      })
+  }
+  Object.freeze(tools)
+
+  const describe = (thrown) => {
+    try {
+      if (!(thrown instanceof ErrorCtor)) return show(thrown)
+      const stack = typeof thrown.stack === 'string' ? '\n' + thrown.stack.trimEnd() : ''
+      return Str(thrown.name) + ': ' + Str(thrown.message) + stack
+    } catch {
+      return 'The program failed'
+    }
+  }
+  return {
+    run: (program) => {
+      program().then(
+        (value) => {
+          let json
+          try {
+            json = value === undefined ? 'null' : stringify(value)
+          } catch (err) {
+            return emit('no-json', describe(err))
+          }
+          if (json === undefined) emit('no-json', 'it is a ' + typeof value)
+          else emit('result', json)
+        },
+        (thrown) => emit('failed', describe(thrown))
+      )
+    },
+    answer: (id, ok, json) => {
+      const { resolve, reject } = waiting[id]
+      delete waiting[id]
+      const value = parse(json)
+      if (ok) return resolve(value)
+      const error = new ErrorCtor(value.message)
+      error.code = value.code
+      reject(error)
+    }
+  }
+}`

@@ -1,0 +1,40 @@
+import { readFile } from 'node:fs/promises'
+
+const INTERVAL_MS = 20
+const PAGE = 4_096
+
+/** Whether the memory of a process can be watched here: where there is /proc. */
+export const CAN_WATCH = process.platform === 'linux'
+
+/** Calls `onTooMuch` when a process, or what it started, holds more than `maxRss` bytes. Returns what ends the watch. */
+export function watchMemory(pid: number, maxRss: number, onTooMuch: () => void): () => void {
+  if (!CAN_WATCH) return () => {}
+  let reading = false
+  const look = async () => {
+    if (reading) return
+    reading = true
+    if ((await readRss(pid)) > maxRss) onTooMuch()
+    reading = false
+  }
+  const timer = setInterval(() => void look(), INTERVAL_MS)
+  return () => clearInterval(timer)
+}
+
+// Under bubblewrap it is the process inside that counts.
+async function readRss(pid: number): Promise<number> {
+  try {
+    const [statm, children] = await Promise.all([
+      readFile(`/proc/${pid}/statm`, 'utf8'),
+      readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')
+    ])
+    const below = children
+      .split(' ')
+      .filter(Boolean)
+      .map((child) => readRss(Number(child)))
+    const own = Number(statm.split(' ')[1]) * PAGE
+    return own + (await Promise.all(below)).reduce((sum, rss) => sum + rss, 0)
+  } catch {
+    // It is gone.
+    return 0
+  }
+}

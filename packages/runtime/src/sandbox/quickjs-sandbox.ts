@@ -1,0 +1,100 @@
+import { RUN_ERR_SANDBOX_MISSING, RUN_ERR_TOOL_BAD_ARGS, toToolError } from '../errors.ts'
+import { messageOf, toToolOutput } from '../tools/tool-output.ts'
+import { hasBubblewrap } from './bubblewrap.ts'
+import { childCommand, HAS_RLIMITS, type ChildCommand } from './child-command.ts'
+import { CAN_WATCH } from './memory-watch.ts'
+import type { DoneMessage } from './messages.ts'
+import { ProcessPool } from './process-pool.ts'
+import { ProgramRun } from './program-run.ts'
+import type { Sandbox, SandboxDescription, SandboxLimits, SandboxOutcome, SandboxRun } from './sandbox.ts'
+import { boundLimits, readOptions, type QuickJsSandboxOptions } from './sandbox-options.ts'
+import { SandboxProcess } from './sandbox-process.ts'
+
+// A child that used this much is replaced; one that hides it is killed by the kernel a little later.
+const CPU_MS = 20_000
+const RSS = 201_326_592
+const MAX_INPUT_BYTES = 16_777_216
+
+/**
+ * A sandbox of QuickJS in WebAssembly, inside pooled children of Node that have no permissions and no environment, with
+ * bubblewrap around them where it works. Children are started by the first program.
+ * @throws RUN_ERR_BAD_SANDBOX, or RUN_ERR_SANDBOX_MISSING when bubblewrap is required and does not work
+ */
+export function quickJsSandbox(options: QuickJsSandboxOptions = {}): Sandbox {
+  const { bubblewrap: wanted, limits, runsPerProcess, ...bounds } = readOptions(options)
+  const bubblewrap = wanted !== 'off' && hasBubblewrap()
+  if (wanted === 'required' && !bubblewrap)
+    throw new RUN_ERR_SANDBOX_MISSING('bubblewrap is not installed, or may not do its work here')
+  const cpuSeconds = Math.ceil((CPU_MS + limits.timeout) / 1000) + 5
+  const command = childCommand({ maxMemory: limits.memory, cpuSeconds, bubblewrap })
+  return new QuickJsSandbox(command, bubblewrap, limits, runsPerProcess, bounds)
+}
+
+class QuickJsSandbox implements Sandbox {
+  readonly #pool: ProcessPool
+  readonly #limits: SandboxLimits
+  readonly #runsPerProcess: number
+  readonly #bubblewrap: boolean
+
+  constructor(
+    command: ChildCommand,
+    bubblewrap: boolean,
+    limits: SandboxLimits,
+    runsPerProcess: number,
+    bounds: { processes: number; maxQueue: number }
+  ) {
+    this.#pool = new ProcessPool(() => new SandboxProcess(command, bubblewrap), bounds)
+    this.#limits = limits
+    this.#runsPerProcess = runsPerProcess
+    this.#bubblewrap = bubblewrap
+  }
+
+  async run(program: SandboxRun): Promise<SandboxOutcome> {
+    const { signal, input } = program
+    signal?.throwIfAborted()
+    try {
+      return await this.#run(program, toJson(input))
+    } catch (err) {
+      signal?.throwIfAborted()
+      return { error: toToolError(err), console: '' }
+    }
+  }
+
+  describe(): SandboxDescription {
+    const walls = ['quickjs in webassembly', 'node --permission']
+    if (HAS_RLIMITS) walls.push('rlimits')
+    if (CAN_WATCH) walls.push('memory watch')
+    if (this.#bubblewrap) walls.push('bubblewrap')
+    return { name: 'quickjs', confined: this.#bubblewrap, walls }
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close()
+  }
+
+  async #run(program: SandboxRun, input: string): Promise<SandboxOutcome> {
+    const { signal, limits = {} } = program
+    const process = await this.#pool.take(signal)
+    const onAbort = () => process.kill('over')
+    signal?.addEventListener('abort', onAbort, { once: true })
+    if (signal?.aborted) onAbort()
+    const run = new ProgramRun(process, program, input, boundLimits(limits, this.#limits))
+    const { outcome, done } = await run.ended
+    signal?.removeEventListener('abort', onAbort)
+    this.#pool.give(process, done !== undefined && this.#isClean(process, done))
+    signal?.throwIfAborted()
+    return outcome
+  }
+
+  #isClean(process: SandboxProcess, { clean, cpu, rss }: DoneMessage): boolean {
+    return clean && ++process.runs < this.#runsPerProcess && cpu < CPU_MS && rss < RSS
+  }
+}
+
+function toJson(input: unknown): string {
+  try {
+    return JSON.stringify(toToolOutput(input, MAX_INPUT_BYTES))
+  } catch (err) {
+    throw new RUN_ERR_TOOL_BAD_ARGS(`input: ${messageOf(err, 'no JSON')}`)
+  }
+}

@@ -1,0 +1,74 @@
+import { lstat, readdir, realpath } from 'node:fs/promises'
+import { basename, join, relative, resolve, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { RUN_ERR_BAD_SKILL } from '../errors.ts'
+import { parseSkill } from './parse-skill.ts'
+import { readText } from './read-skill-file.ts'
+import { defineSkill, type Skill } from './skill.ts'
+
+const MOST_SKILLS = 200
+const MOST_FILES = 200
+const MOST_DEPTH = 4
+
+/**
+ * Loads every skill of a folder: each folder in it that has a `SKILL.md`, in the order of their names. Links are not
+ * followed.
+ * @throws RUN_ERR_BAD_SKILL, which names the skill and what is wrong with it
+ */
+export async function loadSkills(folder: string | URL): Promise<Skill[]> {
+  const root = await requireFolder(typeof folder === 'string' ? resolve(folder) : fileURLToPath(folder))
+  const entries = await readdir(root, { withFileTypes: true })
+  const names = entries
+    .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
+    .map(({ name }) => name)
+  if (names.length > MOST_SKILLS) throw new RUN_ERR_BAD_SKILL(`${root} has more than ${MOST_SKILLS} folders`)
+  const skills: Skill[] = []
+  for (const name of names.sort()) {
+    const skill = await loadSkill(join(root, name))
+    if (skill !== undefined) skills.push(skill)
+  }
+  return skills
+}
+
+async function requireFolder(path: string): Promise<string> {
+  try {
+    const real = await realpath(path)
+    if ((await lstat(real)).isDirectory()) return real
+  } catch (err) {
+    throw new RUN_ERR_BAD_SKILL(`${path} cannot be read: ${(err as NodeJS.ErrnoException).code ?? 'fault'}`)
+  }
+  throw new RUN_ERR_BAD_SKILL(`${path} is no folder`)
+}
+
+async function loadSkill(folder: string): Promise<Skill | undefined> {
+  const files = await listFiles(folder)
+  if (!files.includes('SKILL.md')) return undefined
+  try {
+    const { head, instructions } = parseSkill(await readText(folder, 'SKILL.md'))
+    const { name, description } = head
+    if (name !== basename(folder))
+      throw new RUN_ERR_BAD_SKILL(`its name is "${name}", not that of its folder`)
+    const others = files.filter((file) => file !== 'SKILL.md')
+    return defineSkill({ name, description, instructions, folder, files: others })
+  } catch (err) {
+    const fault = (err as Error).message.replace(/^Bad skill: /, '')
+    throw new RUN_ERR_BAD_SKILL(`${join(basename(folder), 'SKILL.md')}: ${fault}`)
+  }
+}
+
+// Plain files only: what a link points to is not listed, and so not read.
+async function listFiles(folder: string): Promise<string[]> {
+  const files: string[] = []
+  const walk = async (at: string, depth: number): Promise<void> => {
+    for (const entry of await readdir(at, { withFileTypes: true })) {
+      const path = join(at, entry.name)
+      if (entry.isFile()) files.push(relative(folder, path).split(sep).join('/'))
+      else if (entry.isDirectory() && depth < MOST_DEPTH && !entry.name.startsWith('.'))
+        await walk(path, depth + 1)
+      if (files.length > MOST_FILES)
+        throw new RUN_ERR_BAD_SKILL(`${basename(folder)} has more than ${MOST_FILES} files`)
+    }
+  }
+  await walk(folder, 1)
+  return files.sort()
+}

@@ -1,0 +1,17 @@
+import { toPartError, toStoredError, type Runnable, type RunResult } from '@svc/registry'
+import type { MemberAnswer } from './team-options.ts'
+
+/** What a member answered. */
+export function toAnswer({ kind, name }: Runnable, { text, structured }: RunResult): MemberAnswer {
+  return { kind, member: name, text, structured }
+}
+
+/** That a member failed, as everyone may know it. */
+export function toFailedAnswer({ kind, name }: Runnable, err: unknown): MemberAnswer {
+  return { kind, member: name, text: '', structured: null, error: toPartError(toStoredError(err)) }
+}
+
+/** What a model, or the next member, is told of an answer. */
+export function contentOf({ text, structured }: Pick<RunResult, 'text' | 'structured'>): unknown {
+  return structured ?? text
+}

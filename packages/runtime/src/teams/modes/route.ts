@@ -1,0 +1,106 @@
+import { Type } from '@sinclair/typebox'
+import type { RunInput, Runnable, RunResult, YieldedPart } from '@svc/registry'
+import { awaiting, interleave } from '../../children/part-channel.ts'
+import { RUN_ERR_NO_ROUTE, RUN_ERR_TOOL_BAD_ARGS, toToolError } from '../../errors.ts'
+import type { ModelAnswer, ModelToolCall } from '../../models/model-answer.ts'
+import type { ToolOutcome } from '../../tools/call-tool.ts'
+import { defineTool } from '../../tools/define-tool.ts'
+import { createToolSet } from '../../tools/tool-set.ts'
+import { Leader } from '../leader.ts'
+import { contentOf } from '../member-answer.ts'
+import type { LeaderPlan } from '../plan-team.ts'
+import type { TeamRun } from '../team-run.ts'
+import { listMembers } from '../tell-members.ts'
+
+const ATTEMPTS = 2
+
+/** The leader picks one member, whose answer is the team's: its parts are told as the team's own. */
+export async function* route(
+  run: TeamRun,
+  plan: LeaderPlan,
+  input: RunInput
+): AsyncGenerator<YieldedPart, void> {
+  const { members } = run.plan
+  const task = `You lead a team and answer nothing yourself. Pick the one member that is to answer, with the tool route:
+${listMembers(members)}`
+  const leader = await Leader.begin(plan, run, input, task)
+  try {
+    for (let attempt = 1; attempt <= ATTEMPTS && leader.mayAsk; attempt++) {
+      const answer = yield* withoutText(leader.ask(toChoice(members)))
+      const member = pick(members, answer)
+      yield* tellChoice(answer, member)
+      if (member === undefined) {
+        leader.turn.add(
+          answer,
+          answer.toolCalls.map((call) => ({ call, error: NOT_PICKED, durationMs: 0 }))
+        )
+        continue
+      }
+      const work = () => run.guard.wait(run.runMember(member, input, true))
+      const result = yield* interleave(awaiting(work), run.channel)
+      leader.turn.add(answer, toOutcomes(answer, result))
+      await leader.save()
+      yield { type: 'finish', finishReason: result.finishReason, structured: result.structured }
+      return
+    }
+  } finally {
+    leader.turn.end()
+  }
+  throw new RUN_ERR_NO_ROUTE()
+}
+
+const NOT_PICKED = toToolError(new RUN_ERR_TOOL_BAD_ARGS('there is no such member'))
+
+function toChoice(members: readonly Runnable[]) {
+  const tool = defineTool({
+    name: 'route',
+    description: 'Picks the member that is to answer',
+    input: Type.Object(
+      { member: Type.Unsafe<string>({ type: 'string', enum: members.map(({ name }) => name) }) },
+      { additionalProperties: false }
+    ),
+    execute: () => null
+  })
+  return {
+    tools: createToolSet([tool]).forModel!,
+    toolChoice: { type: 'tool', toolName: 'route' } as const
+  }
+}
+
+// A weak model says the name instead of calling the tool.
+function pick(members: readonly Runnable[], { toolCalls, text }: ModelAnswer): Runnable | undefined {
+  const [call] = toolCalls
+  if (call !== undefined) {
+    const wanted = (call.args as { member?: unknown } | null)?.member
+    return members.find(({ name }) => name === wanted)
+  }
+  const named = members.filter(({ name }) => text.includes(name))
+  return named.length === 1 ? named[0] : undefined
+}
+
+function* tellChoice({ toolCalls }: ModelAnswer, member: Runnable | undefined): Generator<YieldedPart> {
+  for (const [index, { toolCallId, toolName }] of toolCalls.entries()) {
+    if (index > 0 || member === undefined)
+      yield { type: 'tool.error', toolCallId, toolName, error: NOT_PICKED }
+    else yield { type: 'tool.result', toolCallId, toolName, result: { member: member.name }, durationMs: 0 }
+  }
+}
+
+// What the member said stands in the conversation as what the choice gave.
+function toOutcomes({ toolCalls }: ModelAnswer, result: RunResult): ToolOutcome<ModelToolCall>[] {
+  return toolCalls.map((call, index) =>
+    index === 0
+      ? { call, result: contentOf(result), durationMs: result.durationMs }
+      : { call, error: NOT_PICKED, durationMs: 0 }
+  )
+}
+
+async function* withoutText<R>(
+  parts: AsyncGenerator<YieldedPart, R, void>
+): AsyncGenerator<YieldedPart, R, void> {
+  for (;;) {
+    const { done, value } = await parts.next()
+    if (done) return value
+    if (value.type !== 'text') yield value
+  }
+}

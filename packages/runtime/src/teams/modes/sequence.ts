@@ -1,0 +1,27 @@
+import {
+  MessageInputSchema,
+  type RunInput,
+  type Runnable,
+  type RunResult,
+  type YieldedPart
+} from '@svc/registry'
+import { awaiting, interleave } from '../../children/part-channel.ts'
+import type { TeamRun } from '../team-run.ts'
+
+/** Each member gets what the one before answered; the last one's answer is the team's. One that fails fails the run. */
+export async function* sequence(run: TeamRun, input: RunInput): AsyncGenerator<YieldedPart, void> {
+  let last: RunResult | undefined
+  for (const member of run.plan.members) {
+    const work = () =>
+      run.guard.wait(run.runMember(member, last === undefined ? input : toInput(member, last)))
+    last = yield* interleave(awaiting(work), run.channel)
+  }
+  const { text, structured, finishReason } = last!
+  if (text !== '') yield { type: 'text', text }
+  if (structured !== null) yield { type: 'structured', value: structured }
+  yield { type: 'finish', finishReason }
+}
+
+function toInput({ inputSchema = MessageInputSchema }: Runnable, { text, structured }: RunResult): RunInput {
+  return inputSchema === MessageInputSchema ? text : (structured ?? text)
+}

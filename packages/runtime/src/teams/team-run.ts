@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto'
+import {
+  RUN_ERR_CANCELED,
+  type RunContext,
+  type RunInput,
+  type Runnable,
+  type RunResult
+} from '@svc/registry'
+import { RunGuard } from '../agents/run-guard.ts'
+import { PartChannel } from '../children/part-channel.ts'
+import { runChild } from '../children/run-child.ts'
+import { RUN_ERR_MEMBER_FORBIDDEN } from '../errors.ts'
+import { RunEvents } from '../events/run-events.ts'
+import type { TeamPlan } from './plan-team.ts'
+
+/** One run of a team: what its mode works with. */
+export class TeamRun {
+  readonly plan: TeamPlan
+  readonly context: RunContext
+  readonly guard: RunGuard
+  readonly events: RunEvents
+  /** What the members say. */
+  readonly channel = new PartChannel()
+  readonly #calls = new Map<string, number>()
+
+  constructor(plan: TeamPlan, context: RunContext) {
+    this.plan = plan
+    this.context = context
+    this.guard = new RunGuard(context.signal, plan.timeout)
+    this.events = new RunEvents(context, plan.name, 'team')
+  }
+
+  get name(): string {
+    return this.plan.name
+  }
+
+  /**
+   * Runs a member; what it says goes to the channel.
+   * @throws RUN_ERR_MEMBER_FORBIDDEN, RUN_ERR_BAD_INPUT, what the member throws, or why the run has to end
+   */
+  async runMember(runnable: Runnable, input: RunInput, unsourced = false): Promise<RunResult> {
+    await this.#authorize(runnable)
+    const { name } = runnable
+    return runChild({
+      runnable,
+      input,
+      context: this.context,
+      signal: this.guard.signal,
+      name,
+      key: this.#keyOf(name, input),
+      unsourced,
+      emit: this.channel.put
+    })
+  }
+
+  /** The run is over, or its stream was left: so are its members. */
+  close(): void {
+    this.guard.close()
+    this.channel.close(new RUN_ERR_CANCELED())
+  }
+
+  async #authorize({ kind, name }: Runnable): Promise<void> {
+    if (this.plan.delegates) return
+    const decision = await this.guard.wait(this.context.authorize('run', { kind, name }))
+    if (!decision.allowed) throw new RUN_ERR_MEMBER_FORBIDDEN(kind, name)
+  }
+
+  // A leader asks a member as often as it likes, and after a restart perhaps for something else: what the member has in
+  // its journal must not pass for the answer to another question.
+  #keyOf(name: string, input: RunInput): string {
+    const hash = createHash('sha256')
+      .update(JSON.stringify(input) ?? '')
+      .digest('base64url')
+      .slice(0, 16)
+    const key = `${name}#${hash}`
+    const count = (this.#calls.get(key) ?? 0) + 1
+    this.#calls.set(key, count)
+    return `${key}#${count}`
+  }
+}

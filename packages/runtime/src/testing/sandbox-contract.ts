@@ -1,0 +1,117 @@
+import type { ContractTest } from '@svc/registry/testing'
+import type { Sandbox, SandboxOutcome, SandboxRun } from '../sandbox/sandbox.ts'
+
+/** Makes one fresh sandbox for a test; the test closes it. */
+export type MakeSandbox = () => Sandbox | Promise<Sandbox>
+
+type Run = (code: string, more?: Partial<SandboxRun>) => Promise<SandboxOutcome>
+
+const CASES: Record<string, (t: ContractTest, run: Run, sandbox: Sandbox) => Promise<void>> = {
+  async 'gives what a program returns as plain data'(t, run) {
+    t.same((await run('return { a: [1, "é", null, true] }')).result, { a: [1, 'é', null, true] })
+    t.equal((await run('1 + 1')).result, null, 'nothing is null')
+    t.equal((await run('return input.n * 2', { input: { n: 21 } })).result, 42)
+    t.equal((await run('return await Promise.resolve(5)')).result, 5)
+    t.same((await run('return { d: new Date(0) }')).result, { d: '1970-01-01T00:00:00.000Z' })
+  },
+  async 'tells what went wrong'(t, run) {
+    const codeOf = async (code: string) => (await run(code)).error?.code
+    t.equal(await codeOf('throw new TypeError("no")'), 'RUN_ERR_PROGRAM_FAILED')
+    t.equal(await codeOf('throw undefined'), 'RUN_ERR_PROGRAM_FAILED')
+    t.equal(await codeOf('return ('), 'RUN_ERR_PROGRAM_FAILED')
+    t.equal(await codeOf('await new Promise(() => {})'), 'RUN_ERR_PROGRAM_FAILED')
+    t.equal(await codeOf('return () => 1'), 'RUN_ERR_TOOL_BAD_OUTPUT')
+    t.equal(await codeOf('return 5n'), 'RUN_ERR_TOOL_BAD_OUTPUT')
+    t.equal(await codeOf('const a = {}; a.a = a; return a'), 'RUN_ERR_TOOL_BAD_OUTPUT')
+    t.ok((await run('\nthrow new TypeError("no")')).error?.message.includes('TypeError: no'))
+  },
+  async 'calls host tools with JSON, and nothing else'(t, run) {
+    const heard: unknown[] = []
+    const echo = async (args: unknown) => (heard.push(args), { args })
+    const bad = () => Promise.reject(new Error('no such city'))
+    const tools = { echo, bad }
+    t.same((await run('return tools.echo({ a: 1 })', { tools })).result, { args: { a: 1 } })
+    const all = await run('return Promise.all([1, 2, 3].map((n) => tools.echo({ n })))', { tools })
+    t.same(all.result, [{ args: { n: 1 } }, { args: { n: 2 } }, { args: { n: 3 } }])
+    const caught = await run('try { await tools.bad() } catch (e) { return [e.message, e.code] }', { tools })
+    t.same(caught.result, ['no such city', 'RUN_ERR_TOOL_FAILED'])
+    t.equal((await run('await tools.bad()', { tools })).error?.code, 'RUN_ERR_PROGRAM_FAILED')
+    t.equal(
+      (await run('return typeof tools.other + typeof tools.toString', { tools })).result,
+      'undefinedundefined'
+    )
+    heard.length = 0
+    await run('tools.echo({ late: true })', { tools })
+    t.same(heard, [{ late: true }], 'a call that nobody waits for is made')
+  },
+  async 'keeps the limits'(t, run) {
+    const limits = { timeout: 150, maxOutputBytes: 1_000, maxConsoleBytes: 10, maxToolCalls: 2 }
+    const code = async (program: string) => (await run(program, { limits, tools })).error?.code
+    const tools = { one: async () => 1 }
+    t.equal(await code('while (true);'), 'RUN_ERR_PROGRAM_TIMEOUT')
+    t.equal(await code('return "x".repeat(1000)'), 'RUN_ERR_TOOL_OUTPUT_TOO_LARGE')
+    const bomb = 'const all = []; for (;;) all.push(new Array(1e4).fill(1))'
+    t.equal((await run(bomb, { limits: { memory: 8_388_608 } })).error?.code, 'RUN_ERR_PROGRAM_MEMORY')
+    t.equal(await code('for (let i = 0; i < 3; i++) await tools.one()'), 'RUN_ERR_PROGRAM_FAILED')
+    const { console } = await run('console.log("0123456789abcdef")', { limits })
+    t.equal(console, '0123456789')
+  },
+  async 'does not count the time that host tools take'(t, run) {
+    const tools = { slow: () => new Promise((resolve) => setTimeout(resolve, 400, 'done')) }
+    t.equal((await run('return tools.slow()', { tools, limits: { timeout: 300 } })).result, 'done')
+  },
+  async 'keeps programs apart'(t, run) {
+    await run('globalThis.left = 1; Array.prototype.left = 2; Object.prototype.left = 3')
+    t.same((await run('return [typeof left, [].left, {}.left]')).result, ['undefined', null, null])
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => run('return input', { input: index }))
+    )
+    t.same(
+      outcomes.map(({ result }) => result),
+      outcomes.map((_, index) => index)
+    )
+  },
+  async 'ends a program when the signal aborts'(t, run) {
+    const reason = new Error('gone')
+    const controller = new AbortController()
+    const told = Promise.withResolvers<AbortSignal>()
+    const tools = {
+      hang: (_args: unknown, signal: AbortSignal) => (told.resolve(signal), new Promise(() => {}))
+    }
+    const running = run('await tools.hang()', { tools, signal: controller.signal })
+    const signal = await told.promise
+    controller.abort(reason)
+    t.equal(await running.catch((err: unknown) => err), reason)
+    t.equal(signal.aborted, true, 'its calls are told')
+    t.equal(await run('return 1', { signal: controller.signal }).catch((err: unknown) => err), reason)
+    t.equal((await run('return 1')).result, 1, 'the sandbox goes on')
+  },
+  async 'ends everything when it is closed'(t, run, sandbox) {
+    const running = run('for (;;);')
+    await run('return 1')
+    await sandbox.close()
+    t.equal((await running).error?.code, 'RUN_ERR_SANDBOX_CLOSED')
+    t.equal((await run('return 1')).error?.code, 'RUN_ERR_SANDBOX_CLOSED')
+    await sandbox.close()
+  },
+  async 'describes itself'(t, _run, sandbox) {
+    const { name, confined, walls } = sandbox.describe()
+    t.equal(typeof name, 'string')
+    t.equal(typeof confined, 'boolean')
+    t.ok(walls.length > 0)
+  }
+}
+
+/** What every `Sandbox` has to do. */
+export function sandboxContract(t: ContractTest, makeSandbox: MakeSandbox): void {
+  for (const [name, check] of Object.entries(CASES)) {
+    t.test(name, {}, async (child: ContractTest) => {
+      const sandbox = await makeSandbox()
+      try {
+        await check(child, (code, more) => sandbox.run({ code, tools: {}, ...more }), sandbox)
+      } finally {
+        await sandbox.close()
+      }
+    })
+  }
+}

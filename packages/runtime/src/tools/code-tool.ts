@@ -1,0 +1,77 @@
+import { Type } from '@sinclair/typebox'
+import type { Awaitable } from '@svc/registry'
+import { RUN_ERR_BAD_TOOL } from '../errors.ts'
+import type { SandboxChoice } from '../sandbox/resolve-sandbox.ts'
+import type { HostTool, SandboxLimits, SandboxOutcome } from '../sandbox/sandbox.ts'
+import { defineTool, type Tool, type ToolContext } from './define-tool.ts'
+import { createToolSet } from './tool-set.ts'
+
+/** What a code tool is made from. */
+export interface CodeToolOptions {
+  /** 1–64 letters, digits, `_` and `-`. */
+  name: string
+  /** What the model is told it is for; how programs are written is told besides. */
+  description?: string
+  /** What its programs may call. */
+  tools?: readonly Tool[]
+  limits?: Partial<SandboxLimits>
+  /** Default: the agent's, else the shared one of QuickJS. */
+  sandbox?: SandboxChoice
+  /** Whether a program waits for an approval before it runs; the calls that it makes wait for their own. */
+  approval?: boolean | ((args: { code: string }, context: ToolContext) => Awaitable<boolean>)
+  /** Milliseconds that a call may take with all its waits, those for approvals included; default 600,000. */
+  timeout?: number
+}
+
+const MAX_CODE = 65_536
+const MAX_CONSOLE_IN_ERROR = 2_000
+const HOW_TO = `Runs a JavaScript program in a sandbox and gives what it returns. The code is the body of an async function: \
+use "return" to give a result, which must be JSON. There is no network, file system, timer or module; console.log is \
+shown to you.`
+
+/**
+ * A tool whose programs the model writes: JavaScript that runs in a sandbox, with no access to anything but the tools given
+ * here. What they call is checked, approved and told like the model's own calls.
+ * @throws RUN_ERR_BAD_TOOL, RUN_ERR_BAD_AGENT, RUN_ERR_BAD_SANDBOX
+ */
+export function codeTool(options: CodeToolOptions): Tool {
+  const { name, description, tools = [], limits, sandbox = 'default', approval, timeout = 600_000 } = options
+  createToolSet(tools)
+  for (const tool of tools)
+    if (tool.sandbox !== undefined)
+      throw new RUN_ERR_BAD_TOOL(`"${tool.name}" has a sandbox, and cannot be called from another`)
+  return defineTool({
+    name,
+    description: [description, HOW_TO, ...tools.map(describeTool)].filter(Boolean).join('\n\n'),
+    input: Type.Object({ code: Type.String({ maxLength: MAX_CODE }) }, { additionalProperties: false }),
+    async execute({ code }, context) {
+      const { signal } = context
+      const outcome = await context.sandbox!.run({ code, tools: toHostTools(tools, context), limits, signal })
+      return toResult(outcome)
+    },
+    timeout,
+    sandbox,
+    ...(approval !== undefined && { approval }),
+    // What comes out is bounded by the sandbox.
+    maxOutputBytes: 2 ** 31
+  })
+}
+
+function describeTool({ name, description, inputSchema }: Tool): string {
+  return `await tools[${JSON.stringify(name)}](args): ${description} args is ${JSON.stringify(inputSchema)}`
+}
+
+function toHostTools(tools: readonly Tool[], context: ToolContext): Record<string, HostTool> {
+  return Object.fromEntries(
+    tools.map((tool): [string, HostTool] => [
+      tool.name,
+      (args, signal) => context.callTool(tool, args, signal)
+    ])
+  )
+}
+
+function toResult({ result, error, console }: SandboxOutcome): object {
+  if (error === undefined) return { result, ...(console !== '' && { console }) }
+  const written = console === '' ? '' : `\nconsole:\n${console.slice(-MAX_CONSOLE_IN_ERROR)}`
+  throw Object.assign(new Error(error.message + written), { code: error.code })
+}

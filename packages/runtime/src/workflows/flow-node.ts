@@ -1,0 +1,56 @@
+import type { TSchema } from '@sinclair/typebox'
+import type { Runnable } from '@svc/registry'
+import type { Flow } from './flow.ts'
+import type {
+  ApprovalWaitOptions,
+  FlowView,
+  LoopOptions,
+  MapOptions,
+  RunnableStepOptions,
+  SleepOptions,
+  StepFunction,
+  StepOptions
+} from './step-options.ts'
+
+/** A view of which nothing is known. */
+export type AnyView = FlowView<unknown, Record<string, unknown>, unknown>
+/** A flow of which nothing is known. */
+// oxlint-disable-next-line typescript/no-explicit-any -- its types are the builder's; it runs without them
+export type AnyFlow = Flow<any, any, any>
+
+/** One step of a workflow, as it is run. */
+export type FlowNode = { readonly name: string } & (
+  | {
+      readonly type: 'function'
+      readonly work: StepFunction<unknown, Record<string, unknown>, unknown, unknown>
+      readonly options: StepOptions
+    }
+  | {
+      readonly type: 'runnable'
+      readonly runnable: Runnable
+      readonly options: RunnableStepOptions<unknown, Record<string, unknown>, unknown, TSchema>
+    }
+  | { readonly type: 'parallel'; readonly flows: Readonly<Record<string, AnyFlow>> }
+  | {
+      readonly type: 'branch'
+      readonly choose: (view: AnyView) => unknown
+      readonly flows: Readonly<Record<string, AnyFlow>>
+    }
+  | {
+      readonly type: 'loop'
+      readonly flow: AnyFlow
+      readonly options: LoopOptions<unknown, Record<string, unknown>, unknown>
+    }
+  | {
+      readonly type: 'map'
+      readonly items: (view: AnyView) => unknown
+      readonly flow: AnyFlow
+      readonly options: MapOptions
+    }
+  | {
+      readonly type: 'wait'
+      readonly options:
+        | SleepOptions<unknown, Record<string, unknown>, unknown>
+        | ApprovalWaitOptions<unknown, Record<string, unknown>, unknown>
+    }
+)

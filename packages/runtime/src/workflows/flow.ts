@@ -1,0 +1,111 @@
+import type { TSchema } from '@sinclair/typebox'
+import {
+  defineRunnable,
+  type ApprovalOutcome,
+  type Awaitable,
+  type Runnable,
+  type RunnableDefinition
+} from '@svc/registry'
+import type { AnyFlow, FlowNode } from './flow-node.ts'
+import type {
+  ApprovalWaitOptions,
+  FlowView,
+  LoopOptions,
+  MapOptions,
+  RunnableOutput,
+  RunnableStepOptions,
+  SleepOptions,
+  StepFunction,
+  StepOptions
+} from './step-options.ts'
+
+/** A name that no step before has. */
+type NewName<N extends string, Steps> = N extends keyof Steps ? never : N
+type With<Steps, N extends string, Output> = Steps & Readonly<Record<N, Output>>
+/** What the last steps of several flows give, by the names of the flows. */
+type Outputs<Flows extends Record<string, AnyFlow>> = { [K in keyof Flows]: Flows[K]['previous'] }
+
+/**
+ * The steps of a workflow, in their order. Each method gives a new flow with one step more; `Steps` are the outputs by name,
+ * `Previous` is the last one.
+ */
+export class Flow<in out Input, in out Steps, out Previous> {
+  readonly nodes: readonly FlowNode[]
+  declare readonly previous: Previous
+
+  constructor(nodes: readonly FlowNode[] = []) {
+    this.nodes = nodes
+  }
+
+  /** A function. */
+  step<N extends string, Output>(
+    name: NewName<N, Steps>,
+    work: StepFunction<Input, Steps, Previous, Output>,
+    options?: StepOptions
+  ): Flow<Input, With<Steps, N, Output>, Output>
+  /** A runnable: an agent, a team, another workflow, a remote agent. */
+  step<N extends string, Output extends TSchema = TSchema>(
+    name: NewName<N, Steps>,
+    runnable: Runnable | RunnableDefinition,
+    options?: RunnableStepOptions<Input, Steps, Previous, Output>
+  ): Flow<Input, With<Steps, N, RunnableOutput<Output>>, RunnableOutput<Output>>
+  step(name: string, work: unknown, options: object = {}): AnyFlow {
+    return typeof work === 'function'
+      ? this.#with({ type: 'function', name, work, options } as FlowNode)
+      : this.#with({ type: 'runnable', name, runnable: defineRunnable(work as Runnable), options })
+  }
+
+  /** Several flows at once; the output has that of each. One that fails ends the others. */
+  parallel<N extends string, Flows extends Record<string, AnyFlow>>(
+    name: NewName<N, Steps>,
+    build: (flow: Flow<Input, Steps, Previous>) => Flows
+  ): Flow<Input, With<Steps, N, Outputs<Flows>>, Outputs<Flows>> {
+    return this.#with({ type: 'parallel', name, flows: build(new Flow()) })
+  }
+
+  /** One of several flows; what it gives is the output. */
+  branch<N extends string, Flows extends Record<string, AnyFlow>>(
+    name: NewName<N, Steps>,
+    choose: (view: FlowView<Input, Steps, Previous>) => Awaitable<NoInfer<keyof Flows>>,
+    build: (flow: Flow<Input, Steps, Previous>) => Flows
+  ): Flow<Input, With<Steps, N, Outputs<Flows>[keyof Flows]>, Outputs<Flows>[keyof Flows]> {
+    return this.#with({ type: 'branch', name, choose, flows: build(new Flow()) } as FlowNode)
+  }
+
+  /** A flow again and again, each round on what the one before gave; the last round's output is the output. */
+  loop<N extends string, Inner, Output extends Previous>(
+    name: NewName<N, Steps>,
+    build: (flow: Flow<Input, Steps, Previous>) => Flow<Input, Inner, Output>,
+    options: LoopOptions<Input, Steps, Output>
+  ): Flow<Input, With<Steps, N, Output>, Output> {
+    return this.#with({ type: 'loop', name, flow: build(new Flow()), options } as FlowNode)
+  }
+
+  /** A flow for each item, several at once; the output has theirs in the order of the items. */
+  map<N extends string, Item, Inner, Output>(
+    name: NewName<N, Steps>,
+    items: (view: FlowView<Input, Steps, Previous>) => Awaitable<readonly Item[]>,
+    build: (flow: Flow<Input, Steps, Item>) => Flow<Input, Inner, Output>,
+    options: MapOptions = {}
+  ): Flow<Input, With<Steps, N, Output[]>, Output[]> {
+    return this.#with({ type: 'map', name, items, flow: build(new Flow()), options } as FlowNode)
+  }
+
+  /** Waits for an approval, whose answer is the output under its name; `previous` stays what it was. */
+  wait<N extends string>(
+    name: NewName<N, Steps>,
+    options: ApprovalWaitOptions<Input, Steps, Previous>
+  ): Flow<Input, With<Steps, N, ApprovalOutcome>, Previous>
+  /** Waits some time; `previous` stays what it was. */
+  wait<N extends string>(
+    name: NewName<N, Steps>,
+    options: SleepOptions<Input, Steps, Previous>
+  ): Flow<Input, Steps, Previous>
+  wait(name: string, options: unknown): AnyFlow {
+    return this.#with({ type: 'wait', name, options } as FlowNode)
+  }
+
+  #with(node: FlowNode): AnyFlow {
+    return new Flow([...this.nodes, node])
+  }
+}

@@ -1,0 +1,159 @@
+import { Type, type TSchema } from '@sinclair/typebox'
+import { requireName, requireOptions } from '@svc/registry'
+import { RUN_ERR_BAD_WORKFLOW } from '../errors.ts'
+import { AgentOptionsSchema } from '../options.ts'
+import type { AnyFlow, FlowNode } from './flow-node.ts'
+import { Flow } from './flow.ts'
+import type { WorkflowOptions } from './workflow-options.ts'
+
+const { properties } = AgentOptionsSchema
+const strict = { additionalProperties: false }
+const milliseconds = Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }))
+const functionSchema = Type.Function([], Type.Unknown())
+const { attempts, baseDelay, maxDelay } = properties.retry.properties
+const attempting = {
+  retry: Type.Optional(Type.Object({ attempts, baseDelay, maxDelay }, strict)),
+  timeout: milliseconds
+}
+
+const WorkflowOptionsSchema = Type.Object(
+  {
+    name: Type.Any(),
+    description: properties.description,
+    input: Type.Optional(Type.Object({})),
+    steps: functionSchema,
+    register: properties.register,
+    registry: properties.registry,
+    replace: properties.replace
+  },
+  strict
+)
+
+const NODE_SCHEMAS: Readonly<Record<FlowNode['type'], TSchema>> = {
+  function: Type.Object({ options: Type.Object(attempting, strict) }),
+  runnable: Type.Object({
+    options: Type.Object(
+      {
+        ...attempting,
+        from: Type.Optional(Type.String()),
+        input: Type.Optional(functionSchema),
+        output: Type.Optional(Type.Object({}))
+      },
+      strict
+    )
+  }),
+  parallel: Type.Object({ flows: Type.Object({}) }),
+  branch: Type.Object({ choose: functionSchema, flows: Type.Object({}) }),
+  loop: Type.Object({
+    options: Type.Object(
+      { until: functionSchema, maxRounds: Type.Optional(Type.Integer({ minimum: 1 })) },
+      strict
+    )
+  }),
+  map: Type.Object({
+    items: functionSchema,
+    options: Type.Object({ concurrency: Type.Optional(Type.Integer({ minimum: 1 })) }, strict)
+  }),
+  wait: Type.Object({
+    options: Type.Union([
+      Type.Object({ sleep: Type.Union([Type.Number({ minimum: 0 }), functionSchema]) }, strict),
+      Type.Object(
+        {
+          approval: Type.Object(
+            {
+              args: Type.Optional(functionSchema),
+              toolName: Type.Optional(Type.String({ minLength: 1 })),
+              timeout: milliseconds,
+              denied: Type.Optional(Type.Union([Type.Literal('fail'), Type.Literal('continue')]))
+            },
+            strict
+          )
+        },
+        strict
+      )
+    ])
+  })
+}
+
+/** What the runs of a workflow have in common. */
+export interface WorkflowPlan {
+  readonly name: string
+  readonly inputSchema: TSchema | undefined
+  readonly flow: AnyFlow
+  /** The names of all steps, those within others included. */
+  readonly steps: readonly string[]
+}
+
+/** Checks a workflow. @throws RUN_ERR_BAD_WORKFLOW, REG_ERR_BAD_NAME, REG_ERR_BAD_RUNNABLE */
+// oxlint-disable-next-line typescript/no-explicit-any -- whatever it takes and gives
+export function planWorkflow(options: WorkflowOptions<any>): WorkflowPlan {
+  requireOptions(WorkflowOptionsSchema, options, RUN_ERR_BAD_WORKFLOW)
+  const name = requireName(options.name)
+  const flow: unknown = options.steps(new Flow())
+  requireFlow(flow, 'steps')
+  requireThat(flow.nodes.length > 0, 'steps: there are none')
+  const nodes = [...walk(flow)]
+  const steps = nodes.map((node) => requireName(node.name))
+  const names = new Set<string>()
+  for (const each of steps) {
+    requireThat(!names.has(each), `there are two steps "${each}"`)
+    names.add(each)
+  }
+  for (const node of nodes) requireNode(node)
+  requireSources(flow, names, new Set())
+  return { name, inputSchema: options.input, flow, steps }
+}
+
+function* walk(flow: AnyFlow): Generator<FlowNode> {
+  for (const node of flow.nodes) {
+    yield node
+    for (const [label, inner] of innerFlows(node)) {
+      requireFlow(inner, `${node.name}.${label}`)
+      yield* walk(inner)
+    }
+  }
+}
+
+function innerFlows(node: FlowNode): [label: string, flow: AnyFlow][] {
+  if ('flow' in node) return [[node.type, node.flow]]
+  if (!('flows' in node)) return []
+  requireThat(typeof node.flows === 'object' && node.flows !== null, `${node.name}: gives no flows`)
+  return Object.entries(node.flows)
+}
+
+function requireNode(node: FlowNode): void {
+  requireOptions(
+    NODE_SCHEMAS[node.type],
+    node,
+    class extends RUN_ERR_BAD_WORKFLOW {
+      constructor(fault: string) {
+        super(`${node.name}: ${fault}`)
+      }
+    }
+  )
+  if ('flows' in node) requireThat(Object.keys(node.flows).length > 0, `${node.name}: there are no flows`)
+}
+
+// A step may take the output of those before it, also of those around it, and of no other.
+function requireSources(flow: AnyFlow, all: ReadonlySet<string>, before: ReadonlySet<string>): void {
+  const known = new Set(before)
+  for (const node of flow.nodes) {
+    const from = node.type === 'runnable' ? node.options.from : undefined
+    if (from !== undefined && !known.has(from)) {
+      requireThat(all.has(from), `${node.name}.from: there is no step "${from}"`)
+      requireThat(from !== node.name, `${node.name}.from: a cycle, it would wait for itself`)
+      requireThat(false, `${node.name}.from: a cycle or another branch, "${from}" does not come before it`)
+    }
+    for (const [, inner] of innerFlows(node)) requireSources(inner, all, known)
+    known.add(node.name)
+  }
+}
+
+function requireFlow(value: unknown, where: string): asserts value is AnyFlow {
+  const { nodes } = (value ?? {}) as Partial<AnyFlow>
+  requireThat(Array.isArray(nodes), `${where}: gives no flow; return what the last method gave`)
+}
+
+function requireThat(condition: boolean, fault: string): asserts condition {
+  if (!condition) throw new RUN_ERR_BAD_WORKFLOW(fault)
+}

@@ -1,0 +1,56 @@
+import { toPartError, toStoredError } from '@svc/registry'
+import { ChildGuard } from '../../children/child-guard.ts'
+import { RUN_ERR_STEP_TIMEOUT } from '../../errors.ts'
+import { withSource } from '../../children/with-source.ts'
+import type { Place } from '../place.ts'
+import type { StepOptions } from '../step-options.ts'
+
+const DEFAULTS = { attempts: 1, baseDelay: 500, maxDelay: 30_000 }
+
+/**
+ * Tries a step until it succeeds or has no attempt left, each attempt in its time.
+ * @throws what the last attempt throws, RUN_ERR_STEP_TIMEOUT, or why the run has to end
+ */
+export async function attempt<T>(
+  name: string,
+  { retry, timeout }: StepOptions,
+  place: Place,
+  work: (guard: ChildGuard, attempt: number) => Promise<T>
+): Promise<T> {
+  const { attempts, baseDelay, maxDelay } = { ...DEFAULTS, ...retry }
+  const limit = timeout && { ms: timeout, reason: new RUN_ERR_STEP_TIMEOUT(name, timeout) }
+  for (let count = 1; ; count++) {
+    const guard = new ChildGuard(place.signal, limit || undefined)
+    try {
+      guard.signal.throwIfAborted()
+      return await guard.wait(work(guard, count))
+    } catch (err) {
+      place.signal.throwIfAborted()
+      guard.end(err)
+      await place.emit(withSource(name, { type: 'error', error: toPartError(toStoredError(err)) }))
+      if (count >= attempts) throw err
+    } finally {
+      guard.close()
+    }
+    await sleep(Math.random() * Math.min(maxDelay, baseDelay * 2 ** (count - 1)), place.signal)
+    await place.emit(withSource(name, { type: 'step.start', index: 0, attempt: count + 1 }))
+  }
+}
+
+// What a timer of Node takes.
+const MAX_TIMER = 2_147_483_647
+
+/** Waits so many milliseconds, however many. @throws the signal's reason */
+export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  const end = Date.now() + ms
+  const guard = new ChildGuard(signal)
+  try {
+    do {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const timer = setTimeout(resolve, Math.max(0, Math.min(end - Date.now(), MAX_TIMER)))
+      await guard.wait(promise).finally(() => clearTimeout(timer))
+    } while (Date.now() < end)
+  } finally {
+    guard.close()
+  }
+}

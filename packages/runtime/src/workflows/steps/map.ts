@@ -1,0 +1,18 @@
+import { RUN_ERR_STEP_BAD_OUTPUT } from '../../errors.ts'
+import type { FlowNode } from '../flow-node.ts'
+import { within, type Place } from '../place.ts'
+import { allAtOnce } from './all-at-once.ts'
+
+/** A flow for each item. The items are recorded: they stay the same after a restart. */
+export async function runMap(
+  { name, items, flow, options: { concurrency = 4 } }: Extract<FlowNode, { type: 'map' }>,
+  place: Place
+): Promise<unknown> {
+  const list: unknown = await place.context.step(`${name}#items`, () => items(place.view))
+  if (!Array.isArray(list)) throw new RUN_ERR_STEP_BAD_OUTPUT(name, 'its items are no list')
+  const work = list.map((previous: unknown, index) => (signal: AbortSignal) => {
+    const view = { ...place.view, previous, index }
+    return place.run(flow, within(place, name, { key: `${name}#${index}`, signal, view }))
+  })
+  return allAtOnce(place.signal, work, concurrency)
+}

@@ -1,0 +1,54 @@
+import { randomUUID } from 'node:crypto'
+import { Value } from '@sinclair/typebox/value'
+import {
+  AcceptedMessageSchema,
+  MessageInputSchema,
+  textOfInput,
+  type RunInput,
+  type Runnable,
+  type RunResult
+} from '@svc/registry'
+import { runChild } from '../../children/run-child.ts'
+import { RUN_ERR_STEP_BAD_OUTPUT } from '../../errors.ts'
+import type { FlowNode } from '../flow-node.ts'
+import { withSource } from '../../children/with-source.ts'
+import type { Place } from '../place.ts'
+import { attempt } from './attempt.ts'
+
+type RunnableNode = Extract<FlowNode, { type: 'runnable' }>
+
+/** A step that is a runnable: its parts are told with the step's name, its answer is recorded. */
+export function runRunnable(node: RunnableNode, place: Place): Promise<unknown> {
+  const { name, runnable, options } = node
+  const { context, signal: _, emit } = place
+  return context.step(`${name}#output`, async () => {
+    // What a process before this one has told of it is void.
+    const self = randomUUID()
+    if ((await context.step(`${name}#begun`, () => self)) !== self)
+      await emit(withSource(name, { type: 'step.start', index: 0, attempt: 2 }))
+    return attempt(name, options, place, async ({ signal }) => {
+      const input = toInput(runnable, options.input?.(place.view) ?? given(node, place))
+      return toOutput(node, await runChild({ runnable, input, context, signal, name, emit }))
+    })
+  })
+}
+
+function given({ options: { from } }: RunnableNode, { view }: Place): unknown {
+  return from === undefined ? view.previous : view.steps[from]
+}
+
+// Who takes a message is given any other value as its JSON.
+function toInput({ inputSchema = MessageInputSchema }: Runnable, value: unknown): RunInput {
+  if (inputSchema !== MessageInputSchema || Value.Check(AcceptedMessageSchema, value)) return value
+  return textOfInput(Array.isArray(value) ? JSON.stringify(value) : value)
+}
+
+function toOutput({ name, options: { output } }: RunnableNode, { text, structured }: RunResult): unknown {
+  if (output === undefined) return text
+  const fault = Value.Errors(output, structured).First()
+  if (fault === undefined) return structured
+  throw new RUN_ERR_STEP_BAD_OUTPUT(
+    name,
+    `${fault.path.slice(1).replaceAll('/', '.')} ${fault.message}`.trim()
+  )
+}

@@ -1,0 +1,65 @@
+import { RUN_ERR_APPROVAL_DENIED, type ApprovalOutcome } from '@svc/registry'
+import { ChildGuard } from '../../children/child-guard.ts'
+import type { FlowNode } from '../flow-node.ts'
+import type { Place } from '../place.ts'
+import type { ApprovalWaitOptions, SleepOptions } from '../step-options.ts'
+import { sleep } from './attempt.ts'
+
+type View = Place['view']
+
+/** Waits some time, or for a human; both waits last over a restart. */
+export function runWait(
+  { name, options }: Extract<FlowNode, { type: 'wait' }>,
+  place: Place
+): Promise<ApprovalOutcome | undefined> {
+  return 'sleep' in options ? sleepFor(name, options, place) : askFor(name, options, place)
+}
+
+async function sleepFor(
+  name: string,
+  { sleep: time }: SleepOptions<unknown, View['steps'], unknown>,
+  { context, view, signal }: Place
+): Promise<undefined> {
+  const end = await context.step(`${name}#end`, async () => {
+    const ms = typeof time === 'function' ? await time(view) : time
+    return Date.now() + (Number.isFinite(ms) ? ms : 0)
+  })
+  if (end > Date.now()) await sleep(end - Date.now(), signal)
+}
+
+// The approval itself is what lasts: it is found again by what it was asked for, also when it was answered meanwhile.
+async function askFor(
+  name: string,
+  { approval }: ApprovalWaitOptions<unknown, View['steps'], unknown>,
+  { context, view, signal, events }: Place
+): Promise<ApprovalOutcome> {
+  const { toolName = name, timeout, denied = 'fail' } = approval
+  const args: unknown = (await context.step(`${name}#args`, async () => approval.args?.(view))) ?? null
+  const child = context.child(name, { signal })
+  const toolCallId = child.idempotencyKey.slice(child.runId.length + 1)
+  const guard = new ChildGuard(signal)
+  events.emit('tool.approval.request', () => ({ toolCallId, toolName, args }))
+  try {
+    const asked = child.approvals.request({
+      toolCallId,
+      toolName,
+      args,
+      ...(timeout !== undefined && { timeout })
+    })
+    const outcome = await guard.wait(asked)
+    const { approved, expired = false, reason } = outcome
+    events.emit('tool.approval.response', () => ({
+      toolCallId,
+      toolName,
+      approved,
+      expired,
+      ...(reason !== undefined && { reason })
+    }))
+    if (approved || denied === 'continue') return outcome
+    throw new RUN_ERR_APPROVAL_DENIED(
+      expired ? `"${name}" was not approved in time` : `"${name}" was denied${reason ? `: ${reason}` : ''}`
+    )
+  } finally {
+    guard.close()
+  }
+}

@@ -1,0 +1,213 @@
+import { context as otelContext, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader
+} from '@opentelemetry/sdk-metrics'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { Type } from '@sinclair/typebox'
+import { defineTool, traceEvents } from '@svc/runtime'
+import { scriptedModel } from '@svc/runtime/testing'
+import t, { type Test } from 'tap'
+import { toProviderName } from '../../src/events/provider-name.ts'
+import { RunEvents } from '../../src/events/run-events.ts'
+import { collect, makeAgent, makeContext } from '../helpers/make-agent.ts'
+
+const SECRETS = /PROMPT|ANSWER|ARGS|RESULT|INSTRUCTIONS|FAULT|sk-/
+const look = defineTool({
+  name: 'look',
+  description: 'Looks',
+  input: Type.Object({ what: Type.String() }),
+  execute: ({ what }) => {
+    if (what === 'FAULT ARGS') throw new Error('FAULT sk-1')
+    return 'RESULT'
+  }
+})
+
+/** A context whose bus is traced, and what came of it. */
+async function traced(t: Test, options: Parameters<typeof makeContext>[0] = {}) {
+  const exporter = new InMemorySpanExporter()
+  const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
+  const metrics = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+  const reader = new PeriodicExportingMetricReader({ exporter: metrics, exportIntervalMillis: 3_600_000 })
+  const meterProvider = new MeterProvider({ readers: [reader] })
+  t.teardown(() => meterProvider.shutdown())
+  const { context } = makeContext(options)
+  const stop = await traceEvents(context.events, { tracerProvider, meterProvider })
+  return {
+    context,
+    stop,
+    spans: () => exporter.getFinishedSpans(),
+    metrics: async () => {
+      await meterProvider.forceFlush()
+      return metrics.getMetrics().at(-1)?.scopeMetrics[0]?.metrics ?? []
+    }
+  }
+}
+
+t.test('a run is a span with its model and tool calls below it', async (t) => {
+  const { context, spans } = await traced(t, { sessionId: 's' })
+  const model = scriptedModel([{ toolCalls: [{ toolName: 'look', args: { what: 'ARGS' } }] }, 'ANSWER'], {
+    provider: 'openai.chat',
+    modelId: 'gpt-5-mini'
+  })
+  const { agent } = makeAgent('x', { model, tools: [look], instructions: 'INSTRUCTIONS' })
+  await agent.run('PROMPT', context)
+  const [first, tool, second, run] = spans()
+  t.strictSame(
+    spans().map(({ name }) => name),
+    ['chat gpt-5-mini', 'execute_tool look', 'chat gpt-5-mini', 'invoke_agent tester']
+  )
+  t.strictSame(run?.attributes, {
+    'gen_ai.operation.name': 'invoke_agent',
+    'gen_ai.agent.name': 'tester',
+    'gen_ai.conversation.id': 's',
+    'svc.run.id': context.runId,
+    'gen_ai.usage.input_tokens': 20,
+    'gen_ai.usage.output_tokens': 1,
+    'gen_ai.response.finish_reasons': ['stop']
+  })
+  t.equal(run?.kind, SpanKind.INTERNAL)
+  t.strictSame(first?.attributes, {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': 'openai',
+    'gen_ai.request.model': 'gpt-5-mini',
+    'gen_ai.usage.input_tokens': 10,
+    'gen_ai.usage.output_tokens': 0,
+    'gen_ai.response.finish_reasons': ['tool-calls']
+  })
+  t.equal(first?.kind, SpanKind.CLIENT)
+  t.match(tool?.attributes, {
+    'gen_ai.operation.name': 'execute_tool',
+    'gen_ai.tool.name': 'look',
+    'gen_ai.tool.call.id': 'call-1',
+    'gen_ai.tool.type': 'function'
+  })
+  for (const span of [first, tool, second])
+    t.equal(span?.parentSpanContext?.spanId, run?.spanContext().spanId)
+  t.notMatch(
+    JSON.stringify(
+      spans().map(({ attributes, events, status, name }) => ({ attributes, events, status, name }))
+    ),
+    SECRETS
+  )
+})
+
+t.test('metrics of the model calls', async (t) => {
+  const { context, metrics } = await traced(t)
+  await makeAgent({ text: ['a', 'b'] }).agent.run('Hi', context)
+  await collect(makeAgent({ rejects: { statusCode: 400 } }).agent.stream('Hi', context))
+  const found = await metrics()
+  const attributes = {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': 'scripted',
+    'gen_ai.request.model': 'scripted'
+  }
+  t.match(found, [
+    {
+      descriptor: { name: 'gen_ai.client.token.usage', unit: '{token}' },
+      dataPoints: [
+        { attributes: { ...attributes, 'gen_ai.token.type': 'input' }, value: { sum: 10, count: 1 } },
+        { attributes: { ...attributes, 'gen_ai.token.type': 'output' }, value: { sum: 2, count: 1 } }
+      ]
+    },
+    {
+      descriptor: { name: 'gen_ai.client.operation.duration', unit: 's' },
+      dataPoints: [{ attributes }, { attributes: { ...attributes, 'error.type': 'RUN_ERR_MODEL_REFUSED' } }]
+    }
+  ])
+})
+
+t.test('what fails has an error type, and no text of it', async (t) => {
+  const { context, spans } = await traced(t)
+  const failing = { toolCalls: [{ toolName: 'look', args: { what: 'FAULT ARGS' } }] }
+  const { agent } = makeAgent([failing, { rejects: { statusCode: 401, message: 'FAULT sk-2' } }], {
+    tools: [look]
+  })
+  await collect(agent.stream('PROMPT', context))
+  const types = Object.fromEntries(spans().map(({ name, attributes }) => [name, attributes['error.type']]))
+  t.strictSame(types, {
+    'chat scripted': 'RUN_ERR_MODEL_AUTH',
+    'execute_tool look': 'RUN_ERR_TOOL_FAILED',
+    'invoke_agent tester': 'RUN_ERR_MODEL_AUTH'
+  })
+  t.equal(spans().at(-1)?.status.code, SpanStatusCode.ERROR)
+  t.notMatch(
+    JSON.stringify(spans().map(({ attributes, events, status }) => ({ attributes, events, status }))),
+    SECRETS
+  )
+})
+
+t.test('a member is below its team', async (t) => {
+  const { context, spans } = await traced(t)
+  const team = new RunEvents(context, 'crew', 'team')
+  const usage = { promptTokens: 0, completionTokens: 0, totalTokens: 0 }
+  team.emit('run.start', () => ({ sessionId: 's' }))
+  await Promise.all(['a', 'b'].map((name) => makeAgent('x', { name }).agent.run('Hi', context.child(name))))
+  await makeAgent('x', { name: 'c' }).agent.run('Hi', context.child('deep').child('c'))
+  team.emit('run.complete', () => ({ sessionId: 's', finishReason: 'stop' as const, usage, durationMs: 1 }))
+  const byName = Object.fromEntries(spans().map((span) => [span.name, span]))
+  const crew = byName['invoke_workflow crew']
+  t.match(crew?.attributes, { 'gen_ai.operation.name': 'invoke_workflow', 'gen_ai.workflow.name': 'crew' })
+  for (const name of ['a', 'b', 'c'])
+    t.equal(byName[`invoke_agent ${name}`]?.parentSpanContext?.spanId, crew?.spanContext().spanId, name)
+})
+
+t.test('a run is below the span in which it was started', async (t) => {
+  const manager = new AsyncLocalStorageContextManager().enable()
+  otelContext.setGlobalContextManager(manager)
+  t.teardown(() => otelContext.disable())
+  const { context, spans } = await traced(t)
+  const outer = trace.wrapSpanContext({
+    traceId: '0af7651916cd43dd8448eb211c80319c',
+    spanId: 'b7ad6b7169203331',
+    traceFlags: 1
+  })
+  await otelContext.with(trace.setSpan(otelContext.active(), outer), () =>
+    makeAgent('x').agent.run('Hi', context)
+  )
+  t.equal(spans().at(-1)?.parentSpanContext?.spanId, 'b7ad6b7169203331')
+})
+
+t.test('a run that is left ends its spans', async (t) => {
+  const { context, spans } = await traced(t)
+  const { agent } = makeAgent({ text: ['a', 'b'], delay: 5 })
+  for await (const part of agent.stream('Hi', context)) if (part.type === 'text') break
+  t.strictSame(
+    spans().map(({ name, ended }) => [name, ended]),
+    [
+      ['chat scripted', true],
+      ['invoke_agent tester', true]
+    ]
+  )
+})
+
+t.test('after it is stopped nothing listens', async (t) => {
+  const { context, spans, stop } = await traced(t)
+  stop()
+  await makeAgent('x').agent.run('Hi', context)
+  t.equal(spans().length, 0)
+  t.equal(context.events.has('run.start'), false)
+})
+
+t.test('deltas are not listened to', async (t) => {
+  const { context } = await traced(t)
+  t.equal(context.events.has('run.stream.chunk'), false)
+})
+
+t.test('the names of providers', async (t) => {
+  const names = {
+    'openai.responses': 'openai',
+    'anthropic.messages': 'anthropic',
+    'google.generative-ai': 'gcp.gemini',
+    'google.vertex.chat': 'gcp.vertex_ai',
+    'azure-openai.chat': 'azure.ai.openai',
+    'amazon-bedrock': 'aws.bedrock',
+    'mistral.chat': 'mistral_ai',
+    'xai.chat': 'x_ai',
+    groq: 'groq'
+  }
+  for (const [given, name] of Object.entries(names)) t.equal(toProviderName(given), name)
+})

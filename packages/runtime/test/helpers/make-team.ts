@@ -1,0 +1,72 @@
+import {
+  createRunEngine,
+  type ApprovalAnswer,
+  type NumberedPart,
+  type Runnable,
+  type RunInput,
+  type RunResult,
+  type StartOptions
+} from '@svc/registry'
+import { scriptedRunnable, type ScriptedAct } from '@svc/registry/testing'
+import { Team, type TeamOptions } from '@svc/runtime'
+
+/** A member that costs a token for each of its answers. */
+export function member(name: string, ...acts: ScriptedAct[]): Runnable {
+  const usage = { promptTokens: 1, completionTokens: 2, totalTokens: 3 }
+  return scriptedRunnable(
+    [
+      { type: 'step.start', index: 0, attempt: 1 },
+      ...(acts.length === 0 ? [{ type: 'text', text: `${name} answers` } as const] : acts),
+      { type: 'step', index: 0, usage }
+    ],
+    { name, description: `knows ${name}` }
+  )
+}
+
+/** A member that fails. */
+export function failing(
+  name: string,
+  err: unknown = Object.assign(new Error('secret'), { at: name })
+): Runnable {
+  return scriptedRunnable(
+    [
+      () => {
+        throw err
+      }
+    ],
+    { name }
+  )
+}
+
+/** A team outside of every registry. */
+export function makeTeam(options: Partial<TeamOptions> & Pick<TeamOptions, 'mode' | 'members'>): Team {
+  return new Team({ name: 'crew', register: false, ...options })
+}
+
+/** Everything of one run in an engine of its own. */
+export async function runIn(
+  runnable: Runnable,
+  input: RunInput = 'Hi',
+  { answers, ...options }: StartOptions & { answers?: ApprovalAnswer } = {}
+) {
+  const engine = createRunEngine({ drainTimeout: 0 })
+  const run = await engine.start(runnable, input, options)
+  const parts: NumberedPart[] = []
+  for await (const part of run.parts()) {
+    parts.push(part)
+    if (part.type === 'tool.approval.request' && answers) await engine.answer(part.approvalId, answers)
+  }
+  let result: RunResult | undefined
+  let error: (Error & { code?: string }) | undefined
+  try {
+    result = await run.result()
+  } catch (err) {
+    error = err as Error
+  }
+  await engine.close()
+  /** Who said what: `source: text`. */
+  const said = parts.flatMap((part) =>
+    part.type === 'text' ? [`${part.source?.join('/') ?? ''}: ${part.text}`] : []
+  )
+  return { parts, result, error, said, record: await engine.get(run.runId) }
+}

@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { resolve } from 'node:path'
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
+import { connectMcp, mcpTools } from '@svc/runtime'
+import t from 'tap'
+import { collect, makeAgent, makeContext } from '../helpers/make-agent.ts'
+
+const program = resolve(import.meta.dirname, '../fixtures/mcp-server.ts')
+
+t.test('a server that is a program', async (t) => {
+  process.env['PARENT_SECRET'] = 'SECRET'
+  t.teardown(() => delete process.env['PARENT_SECRET'])
+  const client = await connectMcp({
+    command: process.execPath,
+    args: ['--no-warnings', program],
+    env: { GIVEN: 'yes' }
+  })
+  t.teardown(() => client.close())
+  const { agent } = makeAgent([{ toolCalls: [{ toolName: 'env' }] }, 'Done.'], {
+    tools: await mcpTools(client)
+  })
+  const run = await collect(agent.stream('Go', makeContext().context))
+  t.strictSame(JSON.parse(String(run.ofType('tool.result')[0]?.result)), { given: 'yes' })
+})
+
+t.test('a server behind a URL', async (t) => {
+  const seen: (string | undefined)[] = []
+  const http = createServer(async (request, reply) => {
+    seen.push(request.headers.authorization)
+    const server = new McpServer({ name: 'remote', version: '1' })
+    server.registerTool('ping', {}, () => ({ content: [{ type: 'text', text: 'pong' }] }))
+    const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined } as never)
+    await server.connect(transport as never)
+    await transport.handleRequest(request, reply)
+  })
+  http.listen(0, '127.0.0.1')
+  await once(http, 'listening')
+  t.teardown(() => (http.closeAllConnections(), http.close()))
+  const { port } = http.address() as AddressInfo
+  const client = await connectMcp({
+    url: `http://127.0.0.1:${port}/mcp`,
+    headers: { authorization: 'Bearer k' }
+  })
+  t.teardown(() => client.close())
+  const { agent } = makeAgent([{ toolCalls: [{ toolName: 'ping' }] }, 'Done.'], {
+    tools: await mcpTools(client)
+  })
+  const run = await collect(agent.stream('Go', makeContext().context))
+  t.match(run.ofType('tool.result'), [{ result: 'pong' }])
+  t.ok(seen.every((authorization) => authorization === 'Bearer k'))
+})
+
+t.test('a server that is not there', async (t) => {
+  await t.rejects(connectMcp({ command: 'no-such-program-here' }), {
+    code: 'RUN_ERR_MCP',
+    message: /cannot be connected/
+  })
+  await t.rejects(connectMcp({ url: 'http://127.0.0.1:1/mcp' }), { code: 'RUN_ERR_MCP' })
+})
+
+t.test('without the SDK the error says what to install', async (t) => {
+  const hook = `import { register } from 'node:module'
+register('data:text/javascript,' + encodeURIComponent(\`export async function resolve(name, context, next) {
+  if (name.startsWith('@modelcontextprotocol/') || name === '@opentelemetry/api')
+    throw Object.assign(new Error('absent'), { code: 'ERR_MODULE_NOT_FOUND' })
+  return next(name, context)
+}\`))
+const { connectMcp, traceEvents, Agent } = await import('@svc/runtime')
+const stop = await traceEvents()
+stop()
+await connectMcp({ command: 'x' }).catch(({ code, message }) => process.stdout.write(code + ' ' + message))`
+  const child = spawn(
+    process.execPath,
+    ['--conditions=@svc/source', '--no-warnings', '--input-type=module', '-e', hook],
+    {
+      cwd: resolve(import.meta.dirname, '../..')
+    }
+  )
+  let output = ''
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  await once(child, 'close')
+  t.equal(output, 'RUN_ERR_NOT_INSTALLED @modelcontextprotocol/sdk is not installed; add it to use this')
+})

@@ -1,0 +1,54 @@
+import { createMemoryStores } from '@svc/registry'
+import { summaryMemory } from '@svc/runtime'
+import { scriptedModel } from '@svc/runtime/testing'
+import t from 'tap'
+import { settleMemories } from '../../src/memory/run-memory.ts'
+import { makeAgent, makeContext } from '../helpers/make-agent.ts'
+
+const promptText = (call: { prompt: readonly { content: unknown }[] }) => JSON.stringify(call.prompt)
+
+t.test('turns that fall out of the history are summarised, each once', async (t) => {
+  const stores = createMemoryStores()
+  const writer = scriptedModel((_options, index) => `Summary ${index + 1}.`)
+  const { agent, model } = makeAgent('Ok.', {
+    memory: summaryMemory({ model: writer, keep: 1, every: 2 }),
+    history: { maxMessages: 2 }
+  })
+  const systems: string[] = []
+  for (const input of ['One', 'Two', 'Three', 'Four', 'Five', 'Six']) {
+    await agent.run(input, makeContext({ stores, sessionId: 's' }).context)
+    await settleMemories(1_000)
+    const [first] = model.calls.at(-1)!.prompt
+    systems.push(first?.role === 'system' ? first.content : '')
+  }
+  t.strictSame(
+    systems.map((system) => /Summary \d/.exec(system)?.[0]),
+    [undefined, undefined, undefined, 'Summary 1', 'Summary 1', 'Summary 2']
+  )
+  t.match(promptText(writer.calls[0]!), /One.*Two/s)
+  t.notMatch(promptText(writer.calls[0]!), 'Three')
+  t.match(promptText(writer.calls[1]!), /Summary 1.*Three.*Four/s)
+  t.notMatch(promptText(writer.calls[1]!), 'One')
+})
+
+t.test('a model that fails loses no turn', async (t) => {
+  const stores = createMemoryStores()
+  const writer = scriptedModel((_options, index) =>
+    index === 0 ? { rejects: { statusCode: 500 } } : 'Summary.'
+  )
+  const { agent } = makeAgent('Ok.', { memory: summaryMemory({ model: writer, keep: 0, every: 2 }) })
+  const { context } = makeContext({ stores, sessionId: 's' })
+  const errors: unknown[] = []
+  context.events.on('memory.error', ({ error }) => errors.push(error.code))
+  for (const input of ['One', 'Two', 'Three']) {
+    await agent.run(input, makeContext({ stores, sessionId: 's', events: context.events }).context)
+    await settleMemories(1_000)
+  }
+  t.strictSame(errors, ['RUN_ERR_MODEL_FAILED'])
+  t.match(promptText(writer.calls[1]!), /One.*Two.*Three/s)
+})
+
+t.test('its options', async (t) => {
+  t.throws(() => summaryMemory({ model: scriptedModel('x'), keep: -1 }), { code: 'RUN_ERR_BAD_AGENT' })
+  t.throws(() => summaryMemory({ model: 'x' as never }), { code: 'RUN_ERR_BAD_MODEL' })
+})
