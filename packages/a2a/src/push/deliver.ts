@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { RunLog } from '@svc/registry'
-import { safePost } from './safe-fetch.ts'
+import { safePost } from './safe-post.ts'
 import { UnsafeTargetError, type TargetRules } from './safe-target.ts'
 
 /** How hard it is tried. */

@@ -20,7 +20,7 @@ import { badParams } from '../wire/decode-params.ts'
 import { deliver, type DeliveryRules } from './deliver.ts'
 import { encodePush } from './encode-push.ts'
 import { PushEvents } from './push-events.ts'
-import { requireUrl, resolveTarget, UnsafeTargetError } from './safe-target.ts'
+import { requirePublicTarget, requireUrl, UnsafeTargetError } from './safe-target.ts'
 
 /** Configurations that one task may have. */
 const MAX_CONFIGS = 10
@@ -50,7 +50,7 @@ export class PushService {
   async check(text: string): Promise<void> {
     const url = requireUrl(text, 'url')
     try {
-      await resolveTarget(url, this.#rules)
+      await requirePublicTarget(url, this.#rules)
     } catch (err) {
       // A name that cannot be resolved now is looked up again for each notification.
       if (err instanceof UnsafeTargetError) throw badParams('url', err.message)

@@ -1,8 +1,8 @@
-import type { LookupAddress } from 'node:dns'
-import { lookup as systemLookup } from 'node:dns/promises'
-import { isIP } from 'node:net'
+import { lookup as systemLookup, type LookupAddress } from 'node:dns'
+import { isIP, type LookupFunction } from 'node:net'
+import { callbackify } from 'node:util'
+import { createPublicLookup, isPublicHost } from '@svc/registry'
 import { badParams } from '../wire/decode-params.ts'
-import { isPublicAddress } from './public-address.ts'
 
 /** Finds the addresses of a host. */
 export type Lookup = (host: string) => Promise<readonly LookupAddress[]>
@@ -15,8 +15,12 @@ export interface TargetRules {
   allowPrivate?: boolean | undefined
 }
 
-/** Says why nothing is sent to an address; its text is for the caller of `requireTarget`. */
-export class UnsafeTargetError extends Error {}
+/** Nothing is sent to an address that is not public. */
+export class UnsafeTargetError extends Error {
+  constructor() {
+    super('The host is not of the public internet')
+  }
+}
 
 /** The URL, parsed, when something may be sent there as far as its text says. @throws A2A_ERR_BAD_PARAMS */
 export function requireUrl(text: string, field: string): URL {
@@ -27,25 +31,41 @@ export function requireUrl(text: string, field: string): URL {
   return url
 }
 
-/**
- * The addresses of a URL's host when each of them is public: what is connected to must be one of these, so that the name
- * cannot be made to mean another one in between.
- * @throws UnsafeTargetError, and what the look-up throws
- */
-export async function resolveTarget(
-  url: URL,
-  { lookup = lookupAll, allowPrivate = false }: TargetRules
-): Promise<readonly LookupAddress[]> {
-  // `URL` writes every spelling of an IPv4 address in one way.
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
-  const family = isIP(host)
-  const addresses = family === 0 ? await lookup(host) : [{ address: host, family }]
-  if (addresses.length === 0) throw new UnsafeTargetError('The host has no address')
-  if (!allowPrivate && !addresses.every(({ address }) => isPublicAddress(address)))
-    throw new UnsafeTargetError('The host has an address that is not public')
-  return addresses
+/** Makes sure that a host can be public: what its name resolves to is checked at each connection. @throws UnsafeTargetError */
+export function requirePublicHost(url: URL, { allowPrivate = false }: TargetRules): void {
+  if (!allowPrivate && !isPublicHost(url)) throw new UnsafeTargetError()
 }
 
-function lookupAll(host: string): Promise<LookupAddress[]> {
-  return systemLookup(host, { all: true, verbatim: true })
+/** How a connection resolves a host. What is connected to is what was checked, so that no name can mean another address in between. */
+export function connectLookup({ lookup, allowPrivate = false }: TargetRules): LookupFunction {
+  const resolve = lookup === undefined ? (systemLookup as LookupFunction) : toLookupFunction(lookup)
+  return allowPrivate ? resolve : createPublicLookup(UnsafeTargetError, resolve)
+}
+
+/** Makes sure that a host is public now. @throws UnsafeTargetError, and what the look-up throws */
+export async function requirePublicTarget(url: URL, rules: TargetRules): Promise<void> {
+  requirePublicHost(url, rules)
+  const { hostname } = url
+  if (hostname.startsWith('[') || isIP(hostname) !== 0) return
+  await new Promise<void>((resolve, reject) => {
+    connectLookup(rules)(hostname, { all: true }, (err) => (err === null ? resolve() : reject(err)))
+  })
+}
+
+function toLookupFunction(lookup: Lookup): LookupFunction {
+  const resolve = callbackify(lookup)
+  return (host, { all, family }, done) => {
+    resolve(host, (err, found) => {
+      if (err) return done(err, '')
+      const wanted = found.filter((each) => !family || each.family === family)
+      const [first] = wanted
+      if (all) done(null, wanted)
+      else if (first === undefined) done(notFound(), '')
+      else done(null, first.address, first.family)
+    })
+  }
+}
+
+function notFound(): Error {
+  return Object.assign(new Error('No such address'), { code: 'ENOTFOUND' })
 }

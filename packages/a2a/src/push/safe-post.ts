@@ -1,8 +1,6 @@
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
-import type { LookupFunction } from 'node:net'
-import type { LookupAddress } from 'node:dns'
-import { resolveTarget, type TargetRules } from './safe-target.ts'
+import { connectLookup, requirePublicHost, type TargetRules } from './safe-target.ts'
 
 /** What is sent. */
 export interface SafeRequest {
@@ -12,13 +10,13 @@ export interface SafeRequest {
 }
 
 /**
- * Posts to a URL that a client gave, and gives the status of the answer. The host is resolved, its addresses are checked,
- * and only those are connected to. No redirect is followed, and the answer is not read.
+ * Posts to a URL that a client gave, and gives the status of the answer. Only addresses that were checked are connected to,
+ * no redirect is followed, and the answer is not read.
  * @throws UnsafeTargetError, and what the network throws
  */
 export async function safePost(url: URL, request: SafeRequest, rules: TargetRules): Promise<number> {
   const { headers, body, signal } = request
-  const addresses = await resolveTarget(url, rules)
+  requirePublicHost(url, rules)
   signal.throwIfAborted()
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest
   return new Promise((resolve, reject) => {
@@ -27,7 +25,7 @@ export async function safePost(url: URL, request: SafeRequest, rules: TargetRule
       {
         method: 'POST',
         headers: { ...headers, 'content-length': Buffer.byteLength(body) },
-        lookup: pinnedTo(addresses),
+        lookup: connectLookup(rules),
         // No pool: a connection of an earlier look-up is not used again.
         agent: false,
         signal
@@ -41,14 +39,4 @@ export async function safePost(url: URL, request: SafeRequest, rules: TargetRule
     outgoing.on('error', reject)
     outgoing.end(body)
   })
-}
-
-function pinnedTo(addresses: readonly LookupAddress[]): LookupFunction {
-  return (_host, options, done) => {
-    const wanted = addresses.filter(({ family }) => !options.family || family === options.family)
-    const [first] = wanted
-    if (first === undefined)
-      return done(Object.assign(new Error('No such address'), { code: 'ENOTFOUND' }), '')
-    return options.all ? done(null, [...wanted]) : done(null, first.address, first.family)
-  }
 }
