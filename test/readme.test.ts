@@ -36,7 +36,12 @@ const ANSWERED: readonly (readonly [command: RegExp, answer: RegExp])[] = [
   [/\/cancel/, /"status":"canceled"/],
   [/status=completed/, /"status":"completed"/],
   [/\/api\/agents$/, /"assistant"/],
-  [/asyncapi\.json$/, /"asyncapi":"3\.0\.0"/]
+  [/asyncapi\.json$/, /"asyncapi":"3\.0\.0"/],
+  [/well-known/, /"skills":\[\{/],
+  [/message\/send/, /"status":\{"state":"completed"/],
+  [/message\/stream/, /"state":"completed".*"final":true/],
+  [/message:send/, /TASK_STATE_COMPLETED/],
+  [/\/a2a\/tasks/, /"nextPageToken":/]
 ]
 
 // It starts a process for each program; they wait for one another on a busy machine.
@@ -67,6 +72,7 @@ t.test('what is a whole program compiles', async (t) => {
       'docs/sandbox.md#1',
       'docs/sandbox.md#2',
       'docs/sandbox.md#3',
+      'packages/a2a/README.md#1',
       'packages/gateway/README.md#1',
       'packages/http/README.md#1',
       'packages/registry/README.md#1',

@@ -29,7 +29,8 @@ export function createCard(agents: readonly CardAgent[], url: string, facts: Car
     name: facts.name ?? (isOne ? only!.name : 'Agent service'),
     description: facts.description ?? describe(names, only?.description),
     version: facts.version ?? '1.0.0',
-    ...(facts.provider && { provider: facts.provider }),
+    // The protocol wants both.
+    ...(facts.provider && { provider: { url, ...facts.provider } }),
     urls: { rpc: url, rest: url.replace(/\/+$/, '') },
     versions: facts.versions ?? ALL_VERSIONS,
     pushNotifications: facts.pushNotifications ?? false,

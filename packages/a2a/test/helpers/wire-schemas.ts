@@ -117,7 +117,7 @@ const cardFields = {
   name: text,
   description: text,
   version: text,
-  provider: Type.Optional(only({ organization: text, url: maybe })),
+  provider: Type.Optional(only({ organization: text, url: text })),
   documentationUrl: maybe,
   iconUrl: maybe,
   defaultInputModes: Type.Array(text),

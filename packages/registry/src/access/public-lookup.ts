@@ -9,7 +9,7 @@ import { isPublicAddress } from './public-address.ts'
  */
 export function createPublicLookup(
   Refused: new () => Error,
-  resolve: LookupFunction = lookup as LookupFunction
+  resolve: LookupFunction = lookup
 ): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (err, found) => {
