@@ -48,13 +48,12 @@ export const VARIANTS: readonly Variant[] = [
   { ...json, name: 'run-sqlite', request: run },
   { ...json, name: 'run-auth', request: asOwner, baseline: 'run', promise: 1.5 },
   { ...task, name: 'a2a-send', request: send, baseline: 'run', promise: 1.5 },
-  { ...task, name: 'a2a-sdk', request: sendV1, amount: 8_000, rate: 800 },
+  { ...task, name: 'a2a-sdk', request: sendV1, rate: 1_000 },
   {
     ...task,
     name: 'a2a-send-v1',
     request: sendV1,
-    amount: 8_000,
-    rate: 800,
+    rate: 1_000,
     baseline: 'a2a-sdk',
     promise: 0.33
   },

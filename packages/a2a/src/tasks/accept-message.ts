@@ -8,12 +8,15 @@ import type { Call, Surface } from '../surface.ts'
 import { answerTask } from './answer-task.ts'
 import { chooseAgent } from './choose-agent.ts'
 import { toInput } from './to-input.ts'
+import { waitForRest } from './wait-for-rest.ts'
 
 /** Where a message went to. */
 export interface Accepted {
   runId: string
   /** What clients said to the task, where it is new. */
   said?: readonly Message[]
+  /** Resolves when the task has ended or waits for its client. */
+  rest(): Promise<void>
 }
 
 /**
@@ -26,7 +29,7 @@ export async function acceptMessage(surface: Surface, call: Call, request: SendR
   if (request.message.taskId !== undefined) {
     const run = await answerTask(surface, call, request)
     if (push !== undefined) await surface.push!.add(call, run, push)
-    return { runId: run.runId }
+    return { runId: run.runId, rest: () => waitForRest(surface.runs, run.runId) }
   }
   const agent = await chooseAgent(surface, call, request)
   const { kind, name } = agent
@@ -42,15 +45,18 @@ async function startTask(
 ): Promise<Accepted> {
   const { principal, log } = call
   const { runs, tasks, policy } = surface
+  const asked = Promise.withResolvers<void>()
   const run = await runs.start(agent, toInput(message.parts, agent), {
     sessionId: message.contextId,
     principal,
     log,
     authorize: policy.authorize,
-    startKey: toStartKey(message)
+    startKey: toStartKey(message),
+    onApprovalRequest: asked.resolve
   })
   const { runId, sessionId } = run
-  if (run.replayed) return { runId }
+  const atRest = () => waitForRest(runs, runId)
+  if (run.replayed) return { runId, rest: atRest }
   const said: Message = { ...message, messageId: message.messageId ?? randomUUID() }
   const task = {
     taskId: runId,
@@ -62,8 +68,12 @@ async function startTask(
   }
   await tasks.create(task, said.messageId)
   if (push !== undefined) await surface.push!.add(call, await requireRun(surface, runId), push, 0)
-  return { runId, said: task.messages }
+  // The end is known without reading the log; only a question has to be looked for there.
+  const rest = () => Promise.race([run.result().then(nothing, nothing), asked.promise.then(atRest)])
+  return { runId, said: task.messages, rest }
 }
+
+function nothing(): void {}
 
 async function requireRun({ runs }: Surface, runId: string): Promise<StoredRun> {
   const run = await runs.get(runId)
