@@ -50,7 +50,12 @@ const ANSWERED: readonly (readonly [command: RegExp, answer: RegExp])[] = [
   [/\/cancel/, /"status":"canceled"/],
   [/status=completed/, /"status":"completed"/],
   [/\/api\/agents$/, /"assistant"/],
-  [/asyncapi\.json$/, /"asyncapi":"3\.0\.0"/]
+  [/asyncapi\.json$/, /"asyncapi":"3\.0\.0"/],
+  [/well-known/, /"skills":\[\{/],
+  [/message\/send/, /"status":\{"state":"completed"/],
+  [/message\/stream/, /"state":"completed".*"final":true/],
+  [/message:send/, /TASK_STATE_COMPLETED/],
+  [/\/a2a\/tasks/, /"nextPageToken":/]
 ]
 
 // It starts a process for each program; they wait for one another on a busy machine.
@@ -94,6 +99,7 @@ t.test('what is a whole program compiles', async (t) => {
       'docs/workflows.md#1',
       'docs/workflows.md#2',
       'docs/workflows.md#3',
+      'packages/a2a/README.md#1',
       'packages/gateway/README.md#1',
       'packages/http/README.md#1',
       'packages/registry/README.md#1',

@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import gateway from '@svc/gateway'
+import a2a from '@svc/a2a'
 import http, { errorHandler } from '@svc/http'
 import registry from '@svc/registry'
 import type { Model } from '@svc/runtime'
@@ -45,6 +46,7 @@ export async function buildApp(
     ...auth?.http
   })
   await app.register(gateway, { asyncApi: { path: '/api/docs/asyncapi.json' }, ...auth?.access })
+  await app.register(a2a, { basePath: '/a2a', ...auth?.access })
   await app.register(errorHandler)
   addFrontDoor(app)
 

@@ -1,13 +1,13 @@
-import fc from 'fast-check'
+import { array, assert, constantFrom, integer, property, record } from 'fast-check'
 import t from 'tap'
 import { PassingMap } from '../../src/stores/passing-map.ts'
 
-const key = fc.integer({ min: 0, max: 2_000 })
-const change = fc.record({ kind: fc.constantFrom('set', 'delete'), key })
+const key = integer({ min: 0, max: 2_000 })
+const change = record({ kind: constantFrom('set', 'delete'), key })
 
 t.test('is a map, however much comes and goes', async () => {
-  fc.assert(
-    fc.property(fc.array(change, { minLength: 2_000, maxLength: 8_000 }), (changes) => {
+  assert(
+    property(array(change, { minLength: 2_000, maxLength: 8_000 }), (changes) => {
       const map = new PassingMap<number, { key: number }>()
       const model = new Map<number, { key: number }>()
       for (const { kind, key: each } of changes) {

@@ -11,13 +11,14 @@ import { createMemoryTaskStore } from './task-store.ts'
 
 /** Every store in memory: bounded, gone with the process. */
 export function createMemoryStores(retention: Partial<MemoryRetention & MemoryItemRetention> = {}): Stores {
-  const runs = new MemoryRuns({ ...DEFAULT_RETENTION, ...retention })
+  const tasks = createMemoryTaskStore()
+  const runs = new MemoryRuns({ ...DEFAULT_RETENTION, ...retention }, (runId) => void tasks.remove(runId))
   return {
     runs: createMemoryRunStore(runs),
     log: createMemoryStreamLog(runs),
     sessions: createMemorySessionStore(),
     memory: createMemoryMemoryStore(retention),
-    tasks: createMemoryTaskStore(),
+    tasks,
     checkpoints: createMemoryCheckpointStore(),
     control: createMemoryControlBus()
   }
