@@ -20,6 +20,8 @@ export interface LoadRequest {
 }
 
 const CONNECTIONS = 10
+/** In a body, what is another text in every request. */
+export const UNIQUE = '[<id>]'
 
 /**
  * Sends so many requests as fast as the server answers, then a quarter of them at a fixed rate. A server at its limit is
@@ -38,6 +40,7 @@ export async function load(
 }
 
 async function send(server: ServerProcess, request: LoadRequest, amount: number, rate?: number) {
+  const body = JSON.stringify(request.body)
   const before = server.cpu()
   const startedAt = performance.now()
   let endedAt = startedAt
@@ -45,7 +48,8 @@ async function send(server: ServerProcess, request: LoadRequest, amount: number,
     url: server.url + request.path,
     method: 'POST',
     headers: { 'content-type': 'application/json', ...request.headers },
-    body: JSON.stringify(request.body),
+    body,
+    idReplacement: body.includes(UNIQUE),
     connections: CONNECTIONS,
     amount,
     ...(rate !== undefined && { overallRate: rate })

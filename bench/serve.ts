@@ -5,21 +5,27 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
+import a2a from '@svc/a2a'
 import http from '@svc/http'
 import registry, { createRegistry, type Registry } from '@svc/registry'
 import { Agent, defineTool } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import store from '@svc/store'
 import Fastify, { type FastifyInstance } from 'fastify'
+import { serveSdk } from './serve-sdk.ts'
 import { ANSWER, CHUNKS, SECRET } from './variants.ts'
 
 const variant = process.argv[2] ?? ''
-const app = Fastify()
-if (variant.startsWith('bare-')) serveBare(app)
-else await serveAgent(app)
-const address = await app.listen({ port: 0, host: '127.0.0.1' })
-console.log(address)
+console.log(await serve())
 await once(process, 'disconnect').catch(() => {})
+
+async function serve(): Promise<string> {
+  if (variant === 'a2a-sdk') return serveSdk(makeAgent(createRegistry()))
+  const app = Fastify()
+  if (variant.startsWith('bare-')) serveBare(app)
+  else await serveAgent(app)
+  return app.listen({ port: 0, host: '127.0.0.1' })
+}
 
 function serveBare(bare: FastifyInstance): void {
   const paced = variant.endsWith('-paced')
@@ -58,11 +64,12 @@ async function serveAgent(served: FastifyInstance): Promise<void> {
   }
   await served.register(registry, { registry: agents })
   const auth = variant.endsWith('-auth') ? { jwt: { secret: SECRET }, rbac: {} } : {}
-  await served.register(http, { prefix: '/api', ...auth })
+  if (variant.startsWith('a2a-')) await served.register(a2a, { basePath: '/a2a', registry: agents })
+  else await served.register(http, { prefix: '/api', ...auth })
   makeAgent(agents)
 }
 
-function makeAgent(agents: Registry): void {
+function makeAgent(agents: Registry): Agent {
   const add = defineTool({
     name: 'add',
     description: 'Adds two numbers',
@@ -70,14 +77,14 @@ function makeAgent(agents: Registry): void {
     execute: ({ a, b }) => a + b
   })
   const usage = { promptTokens: 10, completionTokens: 20 }
-  const answer = variant.startsWith('stream')
+  const answer = variant.includes('stream')
     ? { text: CHUNKS, usage, ...(variant.endsWith('-paced') && { delay: 1 }) }
     : { text: ANSWER, usage }
   const call = { toolCalls: [{ toolName: 'add', args: { a: 1, b: 2 } }], usage }
   // The tool's result is the last thing that the model is shown before it answers.
   const script = ({ prompt }: { prompt: readonly { role: string }[] }) =>
     variant === 'run-tool' && prompt.at(-1)?.role !== 'tool' ? call : answer
-  new Agent({
+  return new Agent({
     name: 'quick',
     instructions: 'Be brief.',
     model: scriptedModel(script, { record: false }),

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { LoadRequest } from './load.ts'
+import { UNIQUE, type LoadRequest } from './load.ts'
 
 /** What signs the token of the servers that ask for one. */
 export const SECRET = 'a secret of the benchmark alone, 32 bytes'
@@ -30,6 +30,14 @@ const sse = { check: isStream, amount: 8_000, rate: 1_000 }
 const paced = { check: isStream, amount: 2_000, rate: 200 }
 const run = { path: '/api/agents/quick/run', body }
 const asOwner = { ...run, headers: { authorization: `Bearer ${signToken()}` } }
+const send = {
+  path: '/a2a',
+  body: toCall('message/send', { role: 'user', parts: [{ kind: 'text', text: body.input }] })
+}
+// The SDK wants an id; each message needs one of its own, or it is taken as sent again.
+const withId = { messageId: UNIQUE, role: 'ROLE_USER', parts: [{ text: body.input }] }
+const sendV1 = { path: '/a2a', body: toCall('SendMessage', withId), headers: { 'a2a-version': '1.0' } }
+const task = { ...json, check: isTask }
 const stream = { path: '/api/agents/quick/stream', body }
 
 /** Everything that one run of the benchmark measures, interleaved. */
@@ -39,6 +47,16 @@ export const VARIANTS: readonly Variant[] = [
   { ...json, name: 'run-tool', request: run },
   { ...json, name: 'run-sqlite', request: run },
   { ...json, name: 'run-auth', request: asOwner, baseline: 'run', promise: 1.5 },
+  { ...task, name: 'a2a-send', request: send, baseline: 'run', promise: 1.5 },
+  { ...task, name: 'a2a-sdk', request: sendV1, rate: 1_000 },
+  {
+    ...task,
+    name: 'a2a-send-v1',
+    request: sendV1,
+    rate: 1_000,
+    baseline: 'a2a-sdk',
+    promise: 0.33
+  },
   { ...sse, name: 'bare-sse', request: { path: '/stream', body }, baseline: 'bare-sse' },
   { ...sse, name: 'stream', request: stream, baseline: 'bare-sse', promise: 2 },
   { ...sse, name: 'stream-sqlite', request: stream, baseline: 'bare-sse' },
@@ -49,6 +67,19 @@ export const VARIANTS: readonly Variant[] = [
 function isAnswer(status: number, text: string): boolean {
   const result = JSON.parse(text) as { text: string; usage: { totalTokens: number } }
   return status === 200 && result.text === ANSWER && result.usage.totalTokens > 0
+}
+
+function isTask(status: number, text: string): boolean {
+  const { result } = JSON.parse(text) as { result: object }
+  const { artifacts, history } = ('task' in result ? result.task : result) as {
+    artifacts: { parts: { text: string }[] }[]
+    history: object[]
+  }
+  return status === 200 && artifacts[0]?.parts[0]?.text === ANSWER && history.length > 0
+}
+
+function toCall(method: string, message: object): object {
+  return { jsonrpc: '2.0', id: 1, method, params: { message } }
 }
 
 function isStream(status: number, text: string): boolean {

@@ -11,12 +11,26 @@ const DOCUMENTS = globSync(['README.md', 'docs/*.md', 'packages/*/README.md'], {
 )
 // What a document says that its program writes, or that a command of it is answered with.
 const PRINTED: Readonly<Record<string, RegExp>> = {
+  'docs/agents.md#6': /^\{ city: 'Rome', days: 3 \}\n$/,
   'docs/http.md#2': /^401 200\n$/,
   'packages/registry/README.md#1': /"type":"start"[^]*"type":"finish"[^]*\none run, every wire \n$/,
   'packages/runtime/README.md#1': /^It is 42\.$/,
-  'packages/runtime/README.md#3': /^\{ result: 50 \}\n$/,
-  'packages/runtime/README.md#4': /^It is 42\. 1\n$/,
-  'docs/sandbox.md#3': /^true\n$/
+  'packages/runtime/README.md#3': /^\{ city: 'Rome' \}\n$/,
+  'packages/runtime/README.md#4': /^\{ result: 50 \}\n$/,
+  'packages/runtime/README.md#5': /^true\n$/,
+  'packages/runtime/README.md#6': /^\{ name: 'haiku', instructions: 'Lines of 5, 7 and 5 syllables\.' \}\n$/,
+  'packages/runtime/README.md#7': /^\[ 'researcher' \]\n\[ 'writer' \]\nthe answer\n$/,
+  'packages/runtime/README.md#8': /^ADA has 3 letters\n$/,
+  'packages/runtime/README.md#9': /^It is 42\. 1\n$/,
+  'docs/memory.md#1': /^true\n$/,
+  'docs/multi-modal.md#1': /^A dot\.\n$/,
+  'docs/observability.md#1': /^heard stop\n$/,
+  'docs/sandbox.md#3': /^true\n$/,
+  'docs/skills.md#2': /^\[ \{ name: 'greet', description: 'Greets someone\.' \} \]\n$/,
+  'docs/teams.md#2': /^ada: 7 points, bob: 9 points 16\n$/,
+  'docs/workflows.md#1': /^2 items, 36\.00 in all\n$/,
+  'docs/workflows.md#2': /^good: true\n$/,
+  'docs/workflows.md#3': /^About bees, published: true\n$/
 }
 const ANSWERED: readonly (readonly [command: RegExp, answer: RegExp])[] = [
   [/What is 2 \+ 3\?/, /"text":"It is 5\."/],
@@ -36,7 +50,12 @@ const ANSWERED: readonly (readonly [command: RegExp, answer: RegExp])[] = [
   [/\/cancel/, /"status":"canceled"/],
   [/status=completed/, /"status":"completed"/],
   [/\/api\/agents$/, /"assistant"/],
-  [/asyncapi\.json$/, /"asyncapi":"3\.0\.0"/]
+  [/asyncapi\.json$/, /"asyncapi":"3\.0\.0"/],
+  [/well-known/, /"skills":\[\{/],
+  [/message\/send/, /"status":\{"state":"completed"/],
+  [/message\/stream/, /"state":"completed".*"final":true/],
+  [/message:send/, /TASK_STATE_COMPLETED/],
+  [/\/a2a\/tasks/, /"nextPageToken":/]
 ]
 
 // It starts a process for each program; they wait for one another on a busy machine.
@@ -62,11 +81,25 @@ t.test('what is a whole program compiles', async (t) => {
       'docs/agents.md#4',
       'docs/agents.md#5',
       'docs/agents.md#6',
+      'docs/agents.md#7',
       'docs/getting-started.md#1',
       'docs/http.md#2',
+      'docs/memory.md#1',
+      'docs/memory.md#2',
+      'docs/memory.md#3',
+      'docs/multi-modal.md#1',
+      'docs/observability.md#1',
       'docs/sandbox.md#1',
       'docs/sandbox.md#2',
       'docs/sandbox.md#3',
+      'docs/skills.md#1',
+      'docs/skills.md#2',
+      'docs/teams.md#1',
+      'docs/teams.md#2',
+      'docs/workflows.md#1',
+      'docs/workflows.md#2',
+      'docs/workflows.md#3',
+      'packages/a2a/README.md#1',
       'packages/gateway/README.md#1',
       'packages/http/README.md#1',
       'packages/registry/README.md#1',
@@ -74,6 +107,11 @@ t.test('what is a whole program compiles', async (t) => {
       'packages/runtime/README.md#2',
       'packages/runtime/README.md#3',
       'packages/runtime/README.md#4',
+      'packages/runtime/README.md#5',
+      'packages/runtime/README.md#6',
+      'packages/runtime/README.md#7',
+      'packages/runtime/README.md#8',
+      'packages/runtime/README.md#9',
       'packages/store/README.md#1',
       'packages/store/README.md#2',
       'README.md#1'

@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import gateway from '@svc/gateway'
+import a2a from '@svc/a2a'
 import http, { errorHandler } from '@svc/http'
 import registry from '@svc/registry'
 import type { Model } from '@svc/runtime'
@@ -9,6 +10,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import { addressOf } from './address.ts'
 import { createAnalyst } from './agents/analyst.ts'
 import { createAssistant } from './agents/assistant.ts'
+import { createCompanion } from './agents/companion.ts'
 import { createNotes } from './agents/notes.ts'
 import type { DemoAuth } from './auth/demo-auth.ts'
 import { loadSections } from './docs/load-sections.ts'
@@ -36,6 +38,7 @@ export async function buildApp(
   createAssistant(model, createTools(loadSections(ROOT), address))
   createAnalyst(model)
   createNotes(model)
+  await createCompanion(model)
   await app.register(http, {
     prefix: '/api',
     fileUpload: true,
@@ -43,6 +46,7 @@ export async function buildApp(
     ...auth?.http
   })
   await app.register(gateway, { asyncApi: { path: '/api/docs/asyncapi.json' }, ...auth?.access })
+  await app.register(a2a, { basePath: '/a2a', ...auth?.access })
   await app.register(errorHandler)
   addFrontDoor(app)
 

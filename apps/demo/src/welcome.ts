@@ -5,10 +5,15 @@ import type { Env } from './env.ts'
 
 /** What the demo says once it listens: what runs where, and commands that can be pasted into a shell. */
 export function welcome({ DATA_DIR, HOST, PORT }: Env, label: string, roles?: readonly DemoRole[]): string {
-  const base = `http://${addressOf(HOST, PORT)}/api`
+  const origin = `http://${addressOf(HOST, PORT)}`
+  const base = `${origin}/api`
   const as = roles === undefined ? '' : ` -H "authorization: Bearer $USER_TOKEN"`
+  // With a token it is the token's subject who is remembered.
+  const user = roles === undefined ? { userId: 'ada' } : {}
   const question = { input: 'How do I resume a stream?', sessionId: 'first-steps' }
   const next = { input: 'What did I ask you before? And what is 12 * (3+4)?', sessionId: 'first-steps' }
+  const said = { role: 'user', parts: [{ kind: 'text', text: 'What is A2A?' }] }
+  const message = { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message: said } }
   return `
 The agent transport service is up.
 
@@ -35,6 +40,17 @@ Let an agent keep a note, and delete it: that waits for an approval.
   ${post(`${base}/agents/notes/run`, { input: 'delete note 1' }, "-s -H 'prefer: respond-async'")}${as}
   curl -s ${base}/approvals${as}
   ${post(`${base}/approvals/$(${firstApproval(base, as)})`, { approved: true })}${as}
+
+Tell an agent something, and ask for it in another session; then let it use a skill:
+
+  ${post(`${base}/agents/companion/run`, { ...user, input: 'My dog is called Rex.' })}${as}
+  ${post(`${base}/agents/companion/run`, { ...user, input: 'What is my dog called?' })}${as}
+  ${post(`${base}/agents/companion/run`, { input: 'Write the minutes: Ada and Grace met. Decided: ship on Friday.' })}${as}
+
+Talk to an agent as other agents do, over A2A:
+
+  curl -s ${origin}/.well-known/agent-card.json
+  ${post(`${origin}/a2a`, message)}${as}
 
 See which agents there are, and the runs so far:
 

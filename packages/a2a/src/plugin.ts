@@ -1,10 +1,94 @@
-import registry from '@svc/registry'
-import type { FastifyInstance } from 'fastify'
+import registryPlugin, { decodeJson, type Authorize } from '@svc/registry'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
+import { createAgents } from './agents.ts'
+import { guard } from './auth/guard.ts'
+import type { Binding } from './bindings/binding.ts'
+import { answerRpc, codecOf, refuseRpc } from './bindings/json-rpc.ts'
+import { OpenStreams } from './bindings/open-streams.ts'
+import { refuseRest, restRoutes } from './bindings/rest.ts'
+import { createCard } from './cards/build-card.ts'
+import { cardRoutes } from './cards/card-routes.ts'
+import { A2A_ERR_BAD_JSON } from './errors.ts'
+import { resolveOptions, type A2aOptions } from './options.ts'
+import { PushService } from './push/push-service.ts'
+import type { Surface } from './surface.ts'
 
-/** The A2A entrance: it shares the app's run engine, and brings it along where it is not there yet. */
-async function a2a(app: FastifyInstance): Promise<void> {
-  if (!app.hasPlugin('@svc/registry')) await app.register(registry)
+type Settings = ReturnType<typeof resolveOptions>
+
+const allowAll: Authorize = () => ({ allowed: true })
+
+/** Agents over A2A: the run engine comes along where it is not there yet. */
+async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions): Promise<void> {
+  const settings = resolveOptions(options)
+  if (!app.hasPlugin('@svc/registry')) await app.register(registryPlugin)
+
+  const { basePath, versions } = settings
+  const surface = createSurface(app, settings)
+  const streams = new OpenStreams()
+  const binding: Binding = { surface, versions, streams }
+
+  cardRoutes(app, app.prefix + basePath, binding)
+  // The scope is its own world: nothing in it changes the app.
+  await app.register(async (scope) => {
+    takeJson(scope, settings)
+    guard(scope, settings.authenticate)
+    scope.setErrorHandler((err: FastifyError, request, reply) => refuse(err, binding, request, reply))
+    scope.post(basePath || '/', (request, reply) => answerRpc(binding, request, reply))
+    restRoutes(scope, basePath, binding)
+    scope.addHook('preClose', () => streams.close())
+    scope.addHook('onClose', async () => surface.push?.close())
+  }, settings.registerOptions)
+}
+
+function createSurface(app: FastifyInstance, settings: Settings): Surface {
+  const { runs } = app
+  const { agents, registry = app.registry, tasks = runs.stores.tasks, authorize = allowAll, push } = settings
+  const { name, description, version, provider, versions, authenticate, url, heartbeat } = settings
+  const exposed = createAgents(agents, registry)
+  const facts = {
+    ...{ name, description, version, provider, versions },
+    pushNotifications: push !== false,
+    extendedCard: settings.extendedCard !== undefined,
+    securitySchemes: authenticate?.schemes
+  }
+  const path = app.prefix + settings.basePath || '/'
+  return {
+    runs,
+    tasks,
+    exposed,
+    policy: { authorize },
+    push: push === false ? undefined : new PushService(runs, tasks, push, app.log),
+    extendCard: settings.extendedCard,
+    buildCard: (origin) => createCard(exposed.all(), url ?? origin + path, facts),
+    heartbeat
+  }
+}
+
+function takeJson(scope: FastifyInstance, { bodyLimit, jsonDepth }: Settings): void {
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser<Buffer>(
+    ['application/json', 'application/a2a+json'],
+    { parseAs: 'buffer', bodyLimit },
+    (request, body, done) => {
+      // Clients say that they send JSON where they send nothing.
+      if (body.length === 0 && request.routeOptions.config.a2aCodec !== undefined)
+        return done(null, undefined)
+      let value: unknown
+      try {
+        value = decodeJson(body, jsonDepth, A2A_ERR_BAD_JSON)
+      } catch (err) {
+        return done(err as Error)
+      }
+      return done(null, value)
+    }
+  )
+}
+
+function refuse(err: FastifyError, binding: Binding, request: FastifyRequest, reply: FastifyReply) {
+  const { a2aCodec } = request.routeOptions.config
+  if (a2aCodec !== undefined) return refuseRest(err, a2aCodec, request, reply)
+  return refuseRpc(err, codecOf(request, binding), 'null', request, reply)
 }
 
 export default fp(a2a, { name: '@svc/a2a', fastify: '5.x' })

@@ -114,6 +114,7 @@ export function createRunStore(
       commit.write(async (trx) => {
         await trx.deleteFrom('run').where('run_id', '=', runId).execute()
         await trx.deleteFrom('checkpoint').where('run_id', '=', runId).execute()
+        await trx.deleteFrom('task').where('task_id', '=', runId).execute()
         onRemove(runId)
       }),
     sweep

@@ -38,6 +38,7 @@ export async function sweepRuns(
     await commit.write(async (trx) => {
       await trx.deleteFrom('run').where('run_id', 'in', ids).execute()
       await trx.deleteFrom('checkpoint').where('run_id', 'in', ids).execute()
+      await trx.deleteFrom('task').where('task_id', 'in', ids).execute()
     })
     for (const runId of ids) onRemove(runId)
     removed += ids.length

@@ -169,7 +169,10 @@ export class LiveRun implements Run, ContextHost {
     return (this.#approvals ??= new RunApprovals(
       {
         runId: this.runId,
-        write: (part, change) => this.#write(part, change),
+        write: (part, change) => {
+          this.#write(part, change)
+          if (part.type === 'tool.approval.request') this.options.onApprovalRequest?.()
+        },
         // Not before the store knows of it.
         expire: (approvalId) => {
           const writing = this.#writer.idle()

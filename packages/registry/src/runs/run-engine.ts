@@ -24,6 +24,8 @@ export interface StartOptions {
   apiKey?: ((provider?: string) => string | undefined) | undefined
   /** The app's policy, for runnables that reach others. */
   authorize?: Authorize | undefined
+  /** Called each time the run begins to wait for an approval; the store may come to know of it a moment later. */
+  onApprovalRequest?: (() => void) | undefined
 }
 
 /** One execution, from where it was started. */

@@ -1,7 +1,5 @@
-import { isIP } from 'node:net'
-import { RUN_ERR_BAD_INPUT } from '@svc/registry'
+import { isPublicHost, RUN_ERR_BAD_INPUT } from '@svc/registry'
 import { RUN_ERR_URL_REFUSED } from '../errors.ts'
-import { isPublicAddress } from './public-address.ts'
 
 /** How URLs of an input are treated. */
 export interface UrlOptions {
@@ -12,9 +10,6 @@ export interface UrlOptions {
   /** Milliseconds for one file, redirects included; default 20,000. */
   timeout: number
 }
-
-// Names that never are of the public internet (RFC 6761, RFC 8375, RFC 9476, and what clouds use).
-const PRIVATE_NAME = /(?:^|\.)(?:localhost|local|internal|lan|home\.arpa|test|invalid|onion|alt)\.?$/
 
 /** Whether a host may be private. */
 export function isExempt({ host }: URL, { allowHosts }: UrlOptions): boolean {
@@ -32,9 +27,6 @@ export function requireAllowedUrl(text: string, options: UrlOptions): URL {
     throw new RUN_ERR_BAD_INPUT('a url is not of http or https')
   if (url.username !== '' || url.password !== '') throw new RUN_ERR_URL_REFUSED()
   if (isExempt(url, options)) return url
-  // A URL's host is normal already: 0x7f.1 and 2130706433 are 127.0.0.1 by now.
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
-  const allowed = isIP(host) === 0 ? host.includes('.') && !PRIVATE_NAME.test(host) : isPublicAddress(host)
-  if (!allowed) throw new RUN_ERR_URL_REFUSED()
+  if (!isPublicHost(url)) throw new RUN_ERR_URL_REFUSED()
   return url
 }

@@ -1,12 +1,12 @@
 import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import type { LookupFunction } from 'node:net'
-import { RUN_ERR_URL_FAILED } from '../errors.ts'
+import { createPublicLookup } from '@svc/registry'
+import { RUN_ERR_URL_FAILED, RUN_ERR_URL_REFUSED } from '../errors.ts'
 import { isExempt, requireAllowedUrl, type UrlOptions } from './allowed-url.ts'
-import { createPublicLookup } from './public-lookup.ts'
 
 const MOST_REDIRECTS = 3
-const publicLookup = createPublicLookup()
+const publicLookup = createPublicLookup(RUN_ERR_URL_REFUSED)
 
 /**
  * Fetches a file of a URL that a client gave, from the public internet only: the address that is connected to is

@@ -2,10 +2,11 @@ import type { LookupAddress } from 'node:dns'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createPublicLookup } from '@svc/registry'
 import t from 'tap'
 import { requireAllowedUrl, type UrlOptions } from '../../src/files/allowed-url.ts'
 import { fetchUrl } from '../../src/files/fetch-url.ts'
-import { createPublicLookup } from '../../src/files/public-lookup.ts'
+import { RUN_ERR_URL_REFUSED } from '../../src/errors.ts'
 
 const options: UrlOptions = { allowHosts: [], maxBytes: 1_000, timeout: 2_000 }
 const { signal } = new AbortController()
@@ -131,7 +132,7 @@ t.test('a name that resolves to a private address is refused where it is connect
     ['169.254.169.254'],
     []
   ]) {
-    const lookup = createPublicLookup(resolver(...addresses))
+    const lookup = createPublicLookup(RUN_ERR_URL_REFUSED, resolver(...addresses))
     const fetching = fetchUrl(`http://rebind.example.org:${port}/`, options, signal, lookup)
     await t.rejects(fetching, { code: 'RUN_ERR_URL_REFUSED' }, addresses.join())
   }
@@ -146,17 +147,20 @@ t.test('the address that was checked is the one that is connected to', async (t)
       of,
       done
     )) as never
-  const lookup = createPublicLookup(flipping)
+  const lookup = createPublicLookup(RUN_ERR_URL_REFUSED, flipping)
   const found = await new Promise((resolve) =>
     lookup('x.example.org', { all: true }, (_err, addresses) => resolve(addresses))
   )
   t.strictSame(found, [{ address: '192.0.1.1', family: 4 }])
   const one = await new Promise((resolve) => lookup('x.example.org', {}, (err) => resolve(err)))
   t.match(one, { code: 'RUN_ERR_URL_REFUSED' }, 'each connection is checked anew')
-  const failing = createPublicLookup(((_n: string, _o: object, done: (err: Error) => void) =>
-    done(new Error('no'))) as never)
+  const failing = createPublicLookup(RUN_ERR_URL_REFUSED, ((
+    _n: string,
+    _o: object,
+    done: (err: Error) => void
+  ) => done(new Error('no'))) as never)
   t.match(await new Promise((resolve) => failing('x', {}, (err) => resolve(err))), { message: 'no' })
-  const single = createPublicLookup(resolver('8.8.8.8'))
+  const single = createPublicLookup(RUN_ERR_URL_REFUSED, resolver('8.8.8.8'))
   t.equal(await new Promise((resolve) => single('x', {}, (_err, address) => resolve(address))), '8.8.8.8')
 })
 

@@ -5,10 +5,6 @@ export class Fifo<T> {
   #items: T[] = []
   #head = 0
 
-  get length(): number {
-    return this.#items.length - this.#head
-  }
-
   push(item: T): void {
     this.#items.push(item)
   }

@@ -1,4 +1,5 @@
 import type { StoredRun } from '../run-store.ts'
+import { PassingMap } from '../passing-map.ts'
 import type { LogEntry } from '../stream-log.ts'
 import { Fifo } from './fifo.ts'
 
@@ -36,17 +37,20 @@ const bytesOfRun = (run: MemoryRun) => run.bytes * 2 + run.entries.length * 100 
  * of their own, apart from the thousands that have ended.
  */
 export class MemoryRuns {
-  readonly live = new Map<string, MemoryRun>()
+  readonly live = new PassingMap<string, MemoryRun>()
   readonly ended = new Map<string, MemoryRun>()
   readonly #retention: MemoryRetention
+  readonly #onRemove: ((runId: string) => void) | undefined
   // In the order in which they ended; those that were removed since are passed over.
   readonly #oldest = new Fifo<StoredRun>()
   // Ids of the runs that were started with a key.
   readonly #byStartKey = new Map<string, string>()
   #bytes = 0
 
-  constructor(retention: MemoryRetention) {
+  /** @param onRemove what else was kept of a run may go with it */
+  constructor(retention: MemoryRetention, onRemove?: (runId: string) => void) {
     this.#retention = retention
+    this.#onRemove = onRemove
   }
 
   find(runId: string): MemoryRun | undefined {
@@ -87,6 +91,7 @@ export class MemoryRuns {
     const key = startKeyOf(run.record)
     if (key !== undefined) this.#byStartKey.delete(key)
     wake(run, true)
+    this.#onRemove?.(runId)
   }
 
   /** Drops the ended runs whose time is over; gives how many. */

@@ -44,9 +44,13 @@ export function createMemoryTaskStore(limits: MemoryTaskLimits = {}): TaskStore 
   }
   // What was removed before is passed over.
   const dropOldest = () => {
-    while (oldest.length > 1 && (entries.size > maxTasks || bytes > maxBytes)) {
-      const entry = oldest.shift()!
-      if (entries.get(entry.task.taskId) === entry) remove(entry.task.taskId)
+    for (let entry = oldest.peek(); entry !== undefined; entry = oldest.peek()) {
+      const { taskId } = entry.task
+      if (entries.get(taskId) === entry) {
+        if (entries.size === 1 || (entries.size <= maxTasks && bytes <= maxBytes)) return
+        remove(taskId)
+      }
+      oldest.shift()
     }
   }
   const select = (owner: string | undefined, contextId: string | undefined) =>

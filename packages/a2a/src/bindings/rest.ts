@@ -1,0 +1,102 @@
+import { SSE_HEADERS } from '@svc/registry/sse'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { ProtocolVersion } from '../model/agent-card.ts'
+import type { OperationName } from '../model/requests.ts'
+import { OPERATION_NAMES, OPERATIONS, type Operation, type Route } from '../operations.ts'
+import type { TaskStream } from '../tasks/task-stream.ts'
+import type { Codec } from '../wire/codec.ts'
+import { badParams } from '../wire/decode-params.ts'
+import { restCodecV03 } from '../wire/v0.3/rest-codec.ts'
+import { codecV10 } from '../wire/v1.0/codec.ts'
+import { takeFault, toCall, type Binding } from './binding.ts'
+import { createEventStream } from './event-stream.ts'
+import { negotiateVersion } from './negotiate-version.ts'
+import { readQuery } from './read-query.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Of the routes of HTTP+JSON. */
+    a2aCodec?: Codec
+  }
+}
+
+const CODECS: Readonly<Record<ProtocolVersion, Codec>> = { '0.3': restCodecV03, '1.0': codecV10 }
+const A2A_JSON = 'application/a2a+json'
+
+/** HTTP+JSON: the routes of the operation table, for every version that is served. */
+export function restRoutes(scope: FastifyInstance, basePath: string, binding: Binding): void {
+  for (const name of OPERATION_NAMES) {
+    for (const version of binding.versions) {
+      const codec = CODECS[version]
+      for (const route of OPERATIONS[name].rest[version]) {
+        const [method, path] = splitRoute(route)
+        for (const url of toUrls(path))
+          scope.route({
+            method,
+            url: basePath + url,
+            exposeHeadRoute: false,
+            config: { a2aCodec: codec },
+            handler: (request, reply) => answer(binding, name, codec, request, reply)
+          })
+      }
+    }
+  }
+}
+
+/** Answers what failed, in the version of the route. */
+export function refuseRest(err: unknown, codec: Codec, request: FastifyRequest, reply: FastifyReply) {
+  const fault = takeFault(err, request, reply)
+  return sendJson(codec.encodeRestError(fault), codec, request, reply.code(fault.httpStatus))
+}
+
+async function answer(
+  { surface, streams, versions }: Binding,
+  name: OperationName,
+  codec: Codec,
+  request: FastifyRequest,
+  reply: FastifyReply
+) {
+  negotiateVersion(request, versions)
+  const operation = OPERATIONS[name] as Operation<OperationName>
+  const decoded = codec.decode[name](readParams(request))
+  const result = await operation.handle(surface, toCall(request, codec.version), decoded)
+  if (name !== 'stream' && name !== 'subscribe')
+    return sendJson((codec.encode[name] as (value: unknown) => unknown)(result), codec, request, reply)
+  streams.add(reply.raw)
+  const stream = createEventStream(surface, result as TaskStream, (event) =>
+    JSON.stringify(codec.encodeEvent(event))
+  )
+  return reply.headers(SSE_HEADERS).send(stream)
+}
+
+// The path says more than the body, and the body more than the query.
+function readParams({ method, body, query, params }: FastifyRequest): Record<string, unknown> {
+  if (body !== undefined && body !== null && (typeof body !== 'object' || Array.isArray(body)))
+    throw badParams('', 'Expected object')
+  const fields = method === 'GET' ? readQuery(query as Record<string, unknown>) : body
+  return { ...(fields as object), ...(params as object) }
+}
+
+function sendJson(value: unknown, { version }: Codec, { headers }: FastifyRequest, reply: FastifyReply) {
+  const takesIt = version === '1.0' && headers.accept?.includes(A2A_JSON)
+  return reply
+    .type(takesIt ? A2A_JSON : 'application/json; charset=utf-8')
+    .serializer(identity)
+    .send(JSON.stringify(value))
+}
+
+const identity = (text: unknown) => text as string
+
+function splitRoute(route: Route): [method: 'GET' | 'POST' | 'DELETE', path: string] {
+  const [method, path] = route.split(' ') as ['GET' | 'POST' | 'DELETE', string]
+  return [method, path]
+}
+
+// A colon begins a parameter in the router's language, and a parameter ends at a slash. Some clients write it as `%3A`.
+function toUrls(path: string): string[] {
+  const [, before = path, verb] = /^(.*):(\w+)$/.exec(path) ?? []
+  if (verb === undefined) return [before.replaceAll(/\{(\w+)\}/g, ':$1')]
+  // What follows a parameter is decoded before it is matched.
+  if (before.includes('{')) return [`${before.replaceAll(/\{(\w+)\}/g, ':$1(^[^:]+)')}::${verb}`]
+  return ['::', '%3A', '%3a'].map((colon) => before + colon + verb)
+}

@@ -1,0 +1,31 @@
+import { A2A_ERR_BAD_REQUEST } from '../errors.ts'
+
+/** A request of JSON-RPC 2.0. */
+export interface RpcCall {
+  /** As JSON; undefined for a notification. */
+  id: string | undefined
+  method: string
+  params: unknown
+}
+
+/** @throws A2A_ERR_BAD_REQUEST */
+export function readCall(body: unknown): RpcCall {
+  if (Array.isArray(body)) throw new A2A_ERR_BAD_REQUEST('batches are not supported')
+  if (typeof body !== 'object' || body === null) throw new A2A_ERR_BAD_REQUEST('it must be an object')
+  const { jsonrpc, id, method, params = {} } = body as Record<string, unknown>
+  if (id !== undefined && id !== null && typeof id !== 'string' && typeof id !== 'number')
+    throw new A2A_ERR_BAD_REQUEST('id must be a string, a number or null')
+  const json = id === undefined ? undefined : JSON.stringify(id)
+  if (jsonrpc !== '2.0') throw withId(json, new A2A_ERR_BAD_REQUEST('jsonrpc must be "2.0"'))
+  if (typeof method !== 'string') throw withId(json, new A2A_ERR_BAD_REQUEST('method must be a string'))
+  return { id: json, method, params: params ?? {} }
+}
+
+/** The id that a refused request had, as JSON. */
+export function idOf(err: unknown): string | undefined {
+  return (err as { id?: string } | undefined)?.id
+}
+
+function withId(id: string | undefined, err: Error): Error {
+  return Object.assign(err, { id })
+}

@@ -1,0 +1,51 @@
+import type { Runnable, RunnableDefinition, SecuritySchemes } from '@svc/registry'
+import type { AgentCard, AgentProvider, AgentSkill, ProtocolVersion } from '../model/agent-card.ts'
+
+/** What a card is made of, besides the agents. */
+export interface CardFacts {
+  name?: string | undefined
+  description?: string | undefined
+  version?: string | undefined
+  provider?: AgentProvider | undefined
+  /** Default both. */
+  versions?: readonly ProtocolVersion[] | undefined
+  pushNotifications?: boolean | undefined
+  extendedCard?: boolean | undefined
+  securitySchemes?: SecuritySchemes | undefined
+}
+
+/** Any runnable, or what one is made from. */
+export type CardAgent = Pick<Runnable | RunnableDefinition, 'kind' | 'name' | 'description'>
+
+/** The versions of the protocol that are served when nothing else is said. */
+export const ALL_VERSIONS: readonly ProtocolVersion[] = ['0.3', '1.0']
+
+/** Makes the neutral card of one or many agents that are served at a URL. */
+export function createCard(agents: readonly CardAgent[], url: string, facts: CardFacts = {}): AgentCard {
+  const names = agents.map(({ name }) => name)
+  const [only] = agents
+  const isOne = agents.length === 1
+  return {
+    name: facts.name ?? (isOne ? only!.name : 'Agent service'),
+    description: facts.description ?? describe(names, only?.description),
+    version: facts.version ?? '1.0.0',
+    // The protocol wants both.
+    ...(facts.provider && { provider: { url, ...facts.provider } }),
+    urls: { rpc: url, rest: url.replace(/\/+$/, '') },
+    versions: facts.versions ?? ALL_VERSIONS,
+    pushNotifications: facts.pushNotifications ?? false,
+    extendedCard: facts.extendedCard ?? false,
+    securitySchemes: facts.securitySchemes ?? {},
+    skills: agents.map(toSkill)
+  }
+}
+
+function describe(names: readonly string[], about: string | undefined): string {
+  if (names.length === 0) return '0 agents.'
+  if (names.length === 1) return `1 agent: ${names[0]}.${about ? ` ${about}` : ''}`
+  return `${names.length} agents: ${names.join(', ')}.`
+}
+
+function toSkill({ kind, name, description }: CardAgent): AgentSkill {
+  return { id: name, name, description: description || `The ${kind} ${name}`, tags: [kind] }
+}

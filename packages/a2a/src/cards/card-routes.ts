@@ -1,0 +1,50 @@
+import { hash } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { codecOf } from '../bindings/json-rpc.ts'
+import type { Binding } from '../bindings/binding.ts'
+import { negotiateVersion } from '../bindings/negotiate-version.ts'
+import { refuseRest } from '../bindings/rest.ts'
+import { encodeCard } from './encode-card.ts'
+
+/** Where clients look: 0.2, then 0.3 and later. */
+const PATHS = ['/.well-known/agent.json', '/.well-known/agent-card.json']
+
+/**
+ * The agent card at the well-known paths of the root, and below the base path for clients that begin there. Paths that another
+ * registration has taken are left to it.
+ */
+export function cardRoutes(app: FastifyInstance, basePath: string, binding: Binding): void {
+  const root = rootOf(app)
+  for (const path of PATHS) {
+    for (const url of new Set([path, basePath + path])) {
+      if (root.hasRoute({ method: 'GET', url })) continue
+      root.get(url, (request, reply) => sendCard(binding, request, reply))
+    }
+  }
+}
+
+function sendCard(binding: Binding, request: FastifyRequest, reply: FastifyReply) {
+  const { surface, versions } = binding
+  try {
+    const version = negotiateVersion(request, versions)
+    const card = surface.buildCard(`${request.protocol}://${request.host}`)
+    const json = JSON.stringify(encodeCard(card, version === '1.0' ? version : undefined))
+    const etag = `"${hash('sha256', json, 'base64url')}"`
+    reply.headers({ etag, 'cache-control': 'public, max-age=60', vary: 'A2A-Version' })
+    if (matches(request.headers['if-none-match'], etag)) return reply.code(304).send()
+    return reply.type('application/json; charset=utf-8').send(json)
+  } catch (err) {
+    return refuseRest(err, codecOf(request, binding), request, reply)
+  }
+}
+
+function matches(given: string | undefined, etag: string): boolean {
+  if (given === undefined) return false
+  return given.split(',').some((each) => each.trim() === '*' || each.trim().replace(/^W\//, '') === etag)
+}
+
+// A scope inherits from the one that it is in; well-known paths have no prefix.
+function rootOf(app: FastifyInstance): FastifyInstance {
+  const parent = Object.getPrototypeOf(app) as FastifyInstance | null
+  return parent !== null && typeof parent.hasRoute === 'function' ? rootOf(parent) : app
+}

@@ -1,0 +1,70 @@
+import { A2A_ERR_BAD_ANSWER, A2A_ERR_REMOTE } from '../errors.ts'
+import type { ProtocolVersion } from '../model/agent-card.ts'
+import { fields, list, type Fields } from '../wire/read-answer.ts'
+
+/** Where requests go, and what is spoken there. */
+export interface Endpoint {
+  url: string
+  version: ProtocolVersion
+  streaming: boolean
+}
+
+const CARDS = ['.well-known/agent-card.json', '.well-known/agent.json']
+
+/**
+ * Reads the card of a service: below the URL, then at the root of its host.
+ * @throws A2A_ERR_REMOTE, A2A_ERR_BAD_ANSWER
+ */
+export async function findEndpoint(url: string, get: (url: string) => Promise<Response>): Promise<Endpoint> {
+  for (const card of cardUrls(url)) {
+    const response = await get(card)
+    if (response.ok) return readCard(await readJson(response), new URL(url))
+    await response.body?.cancel()
+    if (response.status !== 404) throw new A2A_ERR_REMOTE(`its card answers with status ${response.status}`)
+  }
+  throw new A2A_ERR_REMOTE('it has no agent card')
+}
+
+function cardUrls(url: string): Set<string> {
+  if (url.endsWith('.json')) return new Set([url])
+  const base = url.endsWith('/') ? url : `${url}/`
+  return new Set(
+    [base, new URL('/', url).href].flatMap((each) => CARDS.map((card) => new URL(card, each).href))
+  )
+}
+
+function readCard(card: Fields, base: URL): Endpoint {
+  const { capabilities, supportedInterfaces, url, preferredTransport, additionalInterfaces } = card
+  const streaming = fields(capabilities ?? {})['streaming'] === true
+  const current = list(supportedInterfaces)
+    .map(fields)
+    .filter(({ protocolBinding }) => protocolBinding === 'JSONRPC')
+  for (const version of ['1.0', '0.3'] as const) {
+    const found = current.find(({ protocolVersion }) => String(protocolVersion).startsWith(version))
+    if (found !== undefined) return { url: requireUrl(found['url'], base), version, streaming }
+  }
+  const legacy =
+    preferredTransport === undefined || preferredTransport === 'JSONRPC'
+      ? url
+      : list(additionalInterfaces)
+          .map(fields)
+          .find(({ transport }) => transport === 'JSONRPC')?.['url']
+  return { url: requireUrl(legacy, base), version: '0.3', streaming }
+}
+
+// Credentials for one service do not go to another because its card says so.
+function requireUrl(url: unknown, base: URL): string {
+  const target = typeof url === 'string' ? URL.parse(url, base.href) : null
+  if (target === null) throw new A2A_ERR_BAD_ANSWER('its card names no JSON-RPC endpoint')
+  if (target.origin !== base.origin)
+    throw new A2A_ERR_REMOTE('its card names an endpoint on another host; give that as url, with its version')
+  return target.href
+}
+
+async function readJson(response: Response): Promise<Fields> {
+  try {
+    return fields(await response.json())
+  } catch {
+    throw new A2A_ERR_BAD_ANSWER('its card is no JSON object')
+  }
+}

@@ -1,0 +1,151 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  defineRunnable,
+  type RunContext,
+  type RunInput,
+  type Runnable,
+  type YieldedPart
+} from '@svc/registry'
+import { A2A_ERR_BAD_ANSWER, A2A_ERR_BAD_OPTION, A2A_ERR_REMOTE } from '../errors.ts'
+import { isInterruptedState, isTerminalState } from '../model/task.ts'
+import type { TaskEvent } from '../model/task-event.ts'
+import { answerRemote } from './answer-remote.ts'
+import { RemoteConnection } from './remote-connection.ts'
+import type { RemoteAgentOptions } from './remote-options.ts'
+import { RemoteParts } from './remote-parts.ts'
+import { RemoteSessions } from './remote-sessions.ts'
+import { toMessage, toMessageParts } from './to-message.ts'
+
+/** Milliseconds that a service has to take a cancel, which nobody waits for. */
+const CANCEL_TIMEOUT = 5_000
+/** How often a stream that breaks off is taken up again, and milliseconds in between. */
+const RECONNECTS = 3
+const RECONNECT_AFTER = 500
+/** Milliseconds between looks at a task that is not streamed. */
+const POLL_EVERY = 1_000
+
+/**
+ * An agent of another A2A server as a runnable: to be registered, to be a team's member or a workflow's step. It is asked
+ * in the version that it speaks, its answer is streamed, and its task is canceled with the run.
+ * @throws A2A_ERR_BAD_OPTION
+ */
+export function remoteAgent(options: RemoteAgentOptions): Runnable {
+  const url = URL.parse(options.url)
+  if (url === null) throw new A2A_ERR_BAD_OPTION('url: must be an absolute URL')
+  const { name = url.host, description } = options
+  const connection = new RemoteConnection(options)
+  const sessions = new RemoteSessions()
+
+  return defineRunnable({
+    kind: 'agent',
+    name,
+    description,
+    stream: (input, context) =>
+      streamRemote(input, context, { connection, sessions, agentName: options.agentName })
+  })
+}
+
+interface Remote {
+  connection: RemoteConnection
+  sessions: RemoteSessions
+  agentName: string | undefined
+}
+
+async function* streamRemote(
+  input: RunInput,
+  context: RunContext,
+  { connection, sessions, agentName }: Remote
+): AsyncGenerator<YieldedPart, void> {
+  const { signal } = context
+  signal.throwIfAborted()
+  const parts = new RemoteParts()
+  const metadata = agentName === undefined ? {} : { metadata: { agentName } }
+  // The same over every attempt of this run, so that the service takes it once.
+  const messageId = [context.idempotencyKey, ...context.source].join('/').slice(0, 256)
+  const more = { ...sessions.find(context), ...metadata }
+  let message = toMessage(messageId, await toMessageParts(input), more)
+  try {
+    for (;;) {
+      yield* follow(connection.send(message, signal), parts, connection, signal)
+      sessions.keep(context, parts)
+      const answer = await answerRemote(parts, context)
+      if (answer === undefined) break
+      message = answer
+    }
+    yield* end(parts)
+  } catch (err) {
+    if (signal.aborted) cancelRemote(connection, parts)
+    throw toOwn(err)
+  } finally {
+    // Whoever stops to read wants no more of it.
+    if (!isTerminalState(parts.status.state) && !isInterruptedState(parts.status.state) && !signal.aborted)
+      cancelRemote(connection, parts)
+  }
+}
+
+async function* follow(
+  events: AsyncIterable<TaskEvent>,
+  parts: RemoteParts,
+  connection: RemoteConnection,
+  signal: AbortSignal
+): AsyncGenerator<YieldedPart, void> {
+  yield* addAll(events, parts, signal)
+  for (let attempt = 0; isOpen(parts); attempt++) {
+    const { taskId } = parts
+    if (taskId === undefined) throw new A2A_ERR_BAD_ANSWER('it ended without a task')
+    if (attempt < RECONNECTS) {
+      await pause(RECONNECT_AFTER * attempt, undefined, { signal })
+      yield* addAll(connection.subscribe(taskId, signal), parts, signal)
+      continue
+    }
+    await pause(POLL_EVERY, undefined, { signal })
+    yield* parts.add(await connection.get(taskId, signal))
+  }
+}
+
+// A connection that breaks after the task is known is no end of the task.
+async function* addAll(
+  events: AsyncIterable<TaskEvent>,
+  parts: RemoteParts,
+  signal: AbortSignal
+): AsyncGenerator<YieldedPart, void> {
+  try {
+    for await (const event of events) yield* parts.add(event)
+  } catch (err) {
+    signal.throwIfAborted()
+    if (parts.taskId === undefined || isOwn(err)) throw err
+  }
+}
+
+function isOpen({ status }: RemoteParts): boolean {
+  return !isTerminalState(status.state) && !isInterruptedState(status.state)
+}
+
+function* end(parts: RemoteParts): Iterable<YieldedPart> {
+  const { state, message } = parts.status
+  if (state === 'failed' || state === 'rejected' || state === 'auth-required') {
+    const said = message?.parts.map((part) => ('text' in part ? part.text : '')).join(' ') ?? ''
+    throw new A2A_ERR_REMOTE(`its task is ${state}${said === '' ? '' : `: ${said.slice(0, 500)}`}`)
+  }
+  if (state === 'canceled') {
+    yield { type: 'finish', finishReason: 'canceled' }
+    return
+  }
+  // A question is the answer; what is said next in this session goes to the same task.
+  if (state === 'input-required' || !parts.hasText) yield* parts.addStatusText()
+}
+
+function cancelRemote(connection: RemoteConnection, { taskId }: RemoteParts): void {
+  if (taskId === undefined) return
+  connection.cancel(taskId, AbortSignal.timeout(CANCEL_TIMEOUT)).catch(() => {})
+}
+
+function isOwn(err: unknown): boolean {
+  return String((err as { code?: unknown } | undefined)?.code).startsWith('A2A_ERR_')
+}
+
+// Codecs speak of parameters: here they are an answer.
+function toOwn(err: unknown): unknown {
+  const { code, message } = (err ?? {}) as { code?: string; message?: string }
+  return code === 'A2A_ERR_BAD_PARAMS' ? new A2A_ERR_BAD_ANSWER(String(message).slice(0, 200)) : err
+}

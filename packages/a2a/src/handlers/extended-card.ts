@@ -1,0 +1,9 @@
+import { A2A_ERR_NO_EXTENDED_CARD } from '../errors.ts'
+import type { AgentCard } from '../model/agent-card.ts'
+import type { Call, Surface } from '../surface.ts'
+
+/** The card for those who have shown who they are. @throws A2A_ERR_NO_EXTENDED_CARD */
+export async function extendedCard(surface: Surface, { principal, origin }: Call): Promise<AgentCard> {
+  if (surface.extendCard === undefined) throw new A2A_ERR_NO_EXTENDED_CARD()
+  return surface.extendCard(surface.buildCard(origin), principal)
+}

@@ -1,0 +1,49 @@
+import { A2A_ERR_NO_PUSH, A2A_ERR_TASK_NOT_FOUND } from '../errors.ts'
+import type { TaskPushConfig } from '../model/push-config.ts'
+import type { Requests } from '../model/requests.ts'
+import type { PushService } from '../push/push-service.ts'
+import type { Call, Surface } from '../surface.ts'
+import { requireTask } from '../tasks/require-task.ts'
+
+type Handler<O extends keyof Requests, R> = (surface: Surface, call: Call, request: Requests[O]) => Promise<R>
+
+/** Says where the changes of a task are to be pushed to. */
+export const setPushConfig: Handler<'setPushConfig', TaskPushConfig> = async (surface, call, request) => {
+  const push = requirePush(surface)
+  const { taskId, ...config } = request
+  const run = await requireTask(surface, call, taskId)
+  await push.check(config.url)
+  return push.add(call, run, config)
+}
+
+/** The configuration with the id, or the first. */
+export const getPushConfig: Handler<'getPushConfig', TaskPushConfig> = async (surface, call, request) => {
+  const { taskId, id } = request
+  const all = await listPushConfigs(surface, call, { taskId })
+  const found = id === undefined ? all[0] : all.find((config) => config.id === id)
+  if (found === undefined) throw new A2A_ERR_TASK_NOT_FOUND()
+  return found
+}
+
+export const listPushConfigs: Handler<'listPushConfigs', TaskPushConfig[]> = async (
+  surface,
+  call,
+  { taskId }
+) => {
+  const push = requirePush(surface)
+  await requireTask(surface, call, taskId)
+  return push.list(taskId)
+}
+
+/** Deleting what is not there is no error. */
+export const deletePushConfig: Handler<'deletePushConfig', null> = async (surface, call, { taskId, id }) => {
+  const push = requirePush(surface)
+  await requireTask(surface, call, taskId)
+  await push.remove(taskId, id)
+  return null
+}
+
+function requirePush({ push }: Surface): PushService {
+  if (push === undefined) throw new A2A_ERR_NO_PUSH()
+  return push
+}

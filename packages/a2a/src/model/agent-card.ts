@@ -1,0 +1,33 @@
+import type { SecuritySchemes } from '@svc/registry'
+
+/** Who offers the service. */
+export interface AgentProvider {
+  organization: string
+  url?: string
+}
+
+/** What an agent can do, for whoever looks for one. */
+export interface AgentSkill {
+  id: string
+  name: string
+  description: string
+  tags: string[]
+}
+
+/** The versions of the protocol as cards name them; 0.2.x is served with 0.3. */
+export type ProtocolVersion = '0.3' | '1.0'
+
+/** A service of one or many agents. */
+export interface AgentCard {
+  name: string
+  description: string
+  version: string
+  provider?: AgentProvider
+  /** Where requests go, as JSON-RPC and as HTTP+JSON. */
+  urls: { rpc: string; rest: string }
+  versions: readonly ProtocolVersion[]
+  pushNotifications: boolean
+  extendedCard: boolean
+  securitySchemes: SecuritySchemes
+  skills: AgentSkill[]
+}

@@ -1,0 +1,107 @@
+import { cancel } from './handlers/cancel.ts'
+import { extendedCard } from './handlers/extended-card.ts'
+import { get } from './handlers/get.ts'
+import { list } from './handlers/list.ts'
+import { deletePushConfig, getPushConfig, listPushConfigs, setPushConfig } from './handlers/push-config.ts'
+import { send } from './handlers/send.ts'
+import { stream } from './handlers/stream.ts'
+import { subscribe } from './handlers/subscribe.ts'
+import type { ProtocolVersion } from './model/agent-card.ts'
+import type { OperationName, Requests, Results } from './model/requests.ts'
+import type { Call, Surface } from './surface.ts'
+import type { TaskStream } from './tasks/task-stream.ts'
+
+/** The operations that answer with a stream of events. */
+export type StreamingName = 'stream' | 'subscribe'
+
+/** `METHOD /path`, below the base path; a `{name}` in it is a parameter. */
+export type Route = `${'GET' | 'POST' | 'DELETE'} /${string}`
+
+/** What can be asked for, and how each version of the protocol asks for it. */
+export interface Operation<O extends OperationName> {
+  handle(
+    surface: Surface,
+    call: Call,
+    request: Requests[O]
+  ): Promise<O extends StreamingName ? TaskStream : Results[O]>
+  readonly rpc: Readonly<Record<ProtocolVersion, string>>
+  readonly rest: Readonly<Record<ProtocolVersion, readonly Route[]>>
+}
+
+/** The table of the protocol: every operation, who does it, and what it is called. */
+export const OPERATIONS: { readonly [O in OperationName]: Operation<O> } = {
+  send: {
+    handle: send,
+    rpc: { '0.3': 'message/send', '1.0': 'SendMessage' },
+    rest: { '0.3': ['POST /v1/message:send'], '1.0': ['POST /message:send'] }
+  },
+  stream: {
+    handle: stream,
+    rpc: { '0.3': 'message/stream', '1.0': 'SendStreamingMessage' },
+    rest: { '0.3': ['POST /v1/message:stream'], '1.0': ['POST /message:stream'] }
+  },
+  get: {
+    handle: get,
+    rpc: { '0.3': 'tasks/get', '1.0': 'GetTask' },
+    rest: { '0.3': ['GET /v1/tasks/{id}'], '1.0': ['GET /tasks/{id}'] }
+  },
+  list: {
+    handle: list,
+    rpc: { '0.3': 'tasks/list', '1.0': 'ListTasks' },
+    rest: { '0.3': ['GET /v1/tasks'], '1.0': ['GET /tasks'] }
+  },
+  cancel: {
+    handle: cancel,
+    rpc: { '0.3': 'tasks/cancel', '1.0': 'CancelTask' },
+    rest: { '0.3': ['POST /v1/tasks/{id}:cancel'], '1.0': ['POST /tasks/{id}:cancel'] }
+  },
+  // The documents say POST, the protos GET.
+  subscribe: {
+    handle: subscribe,
+    rpc: { '0.3': 'tasks/resubscribe', '1.0': 'SubscribeToTask' },
+    rest: {
+      '0.3': ['POST /v1/tasks/{id}:subscribe', 'GET /v1/tasks/{id}:subscribe'],
+      '1.0': ['POST /tasks/{id}:subscribe', 'GET /tasks/{id}:subscribe']
+    }
+  },
+  setPushConfig: {
+    handle: setPushConfig,
+    rpc: { '0.3': 'tasks/pushNotificationConfig/set', '1.0': 'CreateTaskPushNotificationConfig' },
+    rest: {
+      '0.3': ['POST /v1/tasks/{taskId}/pushNotificationConfigs'],
+      '1.0': ['POST /tasks/{taskId}/pushNotificationConfigs']
+    }
+  },
+  getPushConfig: {
+    handle: getPushConfig,
+    rpc: { '0.3': 'tasks/pushNotificationConfig/get', '1.0': 'GetTaskPushNotificationConfig' },
+    rest: {
+      '0.3': ['GET /v1/tasks/{taskId}/pushNotificationConfigs/{id}'],
+      '1.0': ['GET /tasks/{taskId}/pushNotificationConfigs/{id}']
+    }
+  },
+  listPushConfigs: {
+    handle: listPushConfigs,
+    rpc: { '0.3': 'tasks/pushNotificationConfig/list', '1.0': 'ListTaskPushNotificationConfigs' },
+    rest: {
+      '0.3': ['GET /v1/tasks/{taskId}/pushNotificationConfigs'],
+      '1.0': ['GET /tasks/{taskId}/pushNotificationConfigs']
+    }
+  },
+  deletePushConfig: {
+    handle: deletePushConfig,
+    rpc: { '0.3': 'tasks/pushNotificationConfig/delete', '1.0': 'DeleteTaskPushNotificationConfig' },
+    rest: {
+      '0.3': ['DELETE /v1/tasks/{taskId}/pushNotificationConfigs/{id}'],
+      '1.0': ['DELETE /tasks/{taskId}/pushNotificationConfigs/{id}']
+    }
+  },
+  extendedCard: {
+    handle: extendedCard,
+    rpc: { '0.3': 'agent/getAuthenticatedExtendedCard', '1.0': 'GetExtendedAgentCard' },
+    rest: { '0.3': ['GET /v1/card'], '1.0': ['GET /extendedAgentCard'] }
+  }
+}
+
+/** The names in the table. */
+export const OPERATION_NAMES = Object.keys(OPERATIONS) as OperationName[]

@@ -1,0 +1,148 @@
+import { Type, type Static } from '@sinclair/typebox'
+import {
+  requireOptions,
+  type Authenticate,
+  type Authorize,
+  type NamedRunnables,
+  type Registry,
+  type TaskStore
+} from '@svc/registry'
+import type { RegisterOptions } from 'fastify'
+import { ALL_VERSIONS } from './cards/build-card.ts'
+import { A2A_ERR_BAD_OPTION } from './errors.ts'
+import type { ProtocolVersion } from './model/agent-card.ts'
+import type { DeliveryRules } from './push/deliver.ts'
+import type { ExtendCard } from './surface.ts'
+
+const anything = Type.Unknown()
+const fn = Type.Function([], anything)
+const text = (description: string) => Type.Optional(Type.String({ minLength: 1, description }))
+const ms = (description: string) =>
+  Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647, description }))
+
+const PushSchema = Type.Object(
+  {
+    attempts: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'Requests for one event at most; default 5' })
+    ),
+    backoff: ms('Milliseconds before the second attempt, then twice as many, up to 30 s; default 1,000'),
+    timeout: ms('Milliseconds that a receiver has to answer; default 10,000'),
+    allowPrivate: Type.Optional(
+      Type.Boolean({ description: 'Whether private and loopback addresses are good; default false' })
+    ),
+    lookup: Type.Optional(fn)
+  },
+  { additionalProperties: false }
+)
+
+/** Options of the plugin. */
+export const A2aOptionsSchema = Type.Object(
+  {
+    agents: Type.Optional(
+      Type.Unsafe<NamedRunnables>(
+        Type.Union([Type.Array(anything), Type.Record(Type.String(), anything)], {
+          description: 'Runnables to expose, as a list or by name; default: the agents of the registry'
+        })
+      )
+    ),
+    registry: Type.Optional(
+      Type.Unsafe<Registry>(
+        Type.Object(
+          { get: fn, list: fn },
+          { description: 'Whose agents are exposed; default `fastify.registry`' }
+        )
+      )
+    ),
+    basePath: Type.Optional(
+      Type.String({
+        pattern: '^/([\\w.~-]+(/[\\w.~-]+)*/?)?$',
+        description: 'Path of the JSON-RPC endpoint, and above those of HTTP+JSON; default `/`'
+      })
+    ),
+    url: text('The public URL of the endpoint, for the card, where a proxy stands before the app'),
+    name: text('Name on the card; default: of the only agent, or `Agent service`'),
+    description: text('On the card; default: the count and the names of the agents'),
+    version: text('Version on the card; default `1.0.0`'),
+    provider: Type.Optional(
+      Type.Object(
+        { organization: Type.String(), url: Type.Optional(Type.String()) },
+        { additionalProperties: false, description: '`{ organization, url? }`, on the card' }
+      )
+    ),
+    versions: Type.Optional(
+      Type.Unsafe<readonly ProtocolVersion[]>(
+        Type.Array(Type.Union([Type.Literal('0.3'), Type.Literal('1.0')]), {
+          minItems: 1,
+          uniqueItems: true,
+          description: 'Versions of the protocol to serve, `0.3` with 0.2.x; default both'
+        })
+      )
+    ),
+    authenticate: Type.Optional(
+      Type.Unsafe<Authenticate>({ ...fn, description: 'Credentials → principal; default: all are anonymous' })
+    ),
+    authorize: Type.Optional(
+      Type.Unsafe<Authorize>({ ...fn, description: 'Who may do what to which runnable; default: everything' })
+    ),
+    tasks: Type.Optional(
+      Type.Unsafe<TaskStore>(
+        Type.Object({ create: fn, get: fn }, { description: 'Default: the one of the run engine’s stores' })
+      )
+    ),
+    pushNotifications: Type.Optional(
+      Type.Unsafe<boolean | DeliveryRules>(
+        Type.Union([Type.Boolean(), PushSchema], {
+          description:
+            '`true`, or `{ attempts?, backoff?, timeout?, allowPrivate?, lookup? }`; default `false`'
+        })
+      )
+    ),
+    extendedCard: Type.Optional(
+      Type.Unsafe<ExtendCard>({
+        ...fn,
+        description: '`(card, principal) => card`: the card for those who have shown who they are'
+      })
+    ),
+    limits: Type.Optional(
+      Type.Object(
+        {
+          bodyLimit: Type.Optional(
+            Type.Integer({ minimum: 1, description: 'Bytes of a request body; default 1,048,576' })
+          ),
+          jsonDepth: Type.Optional(
+            Type.Integer({ minimum: 1, maximum: 1000, description: 'Levels of a request body; default 64' })
+          )
+        },
+        { additionalProperties: false, description: '`{ bodyLimit?, jsonDepth? }`' }
+      )
+    ),
+    heartbeat: ms('Milliseconds between comments on a silent event stream; default 15,000')
+  },
+  { additionalProperties: false }
+)
+export type A2aOptions = Static<typeof A2aOptionsSchema>
+
+/** Makes sure that options are known and good, and fills in the defaults. @throws A2A_ERR_BAD_OPTION */
+export function resolveOptions(given: A2aOptions & RegisterOptions) {
+  const { prefix = '', logLevel, logSerializers, ...options } = given
+  requireOptions(A2aOptionsSchema, options, A2A_ERR_BAD_OPTION)
+  if (options.authorize !== undefined && options.authenticate === undefined)
+    throw new A2A_ERR_BAD_OPTION('authorize: it needs authenticate, to know who calls')
+  if (options.url !== undefined && URL.parse(options.url) === null)
+    throw new A2A_ERR_BAD_OPTION('url: must be an absolute URL')
+  const { pushNotifications: push = false, basePath = '/', limits } = options
+  const registerOptions: RegisterOptions = {
+    ...(logLevel !== undefined && { logLevel }),
+    ...(logSerializers !== undefined && { logSerializers })
+  }
+  return {
+    ...options,
+    basePath: `${prefix}${basePath}`.replace(/\/+$/, ''),
+    versions: options.versions ?? ALL_VERSIONS,
+    push: push === true ? {} : push,
+    bodyLimit: limits?.bodyLimit ?? 1_048_576,
+    jsonDepth: limits?.jsonDepth ?? 64,
+    heartbeat: options.heartbeat ?? 15_000,
+    registerOptions
+  }
+}

@@ -1,0 +1,30 @@
+import type { Authorize, Principal, RunEngine, RunLog, TaskStore } from '@svc/registry'
+import type { Agents } from './agents.ts'
+import type { AgentCard, ProtocolVersion } from './model/agent-card.ts'
+import type { PushService } from './push/push-service.ts'
+
+/** What the handlers share. */
+export interface Surface {
+  readonly runs: RunEngine
+  readonly tasks: TaskStore
+  readonly exposed: Agents
+  readonly policy: { readonly authorize: Authorize }
+  /** Undefined where push notifications are off. */
+  readonly push: PushService | undefined
+  readonly extendCard: ExtendCard | undefined
+  buildCard(origin: string): AgentCard
+  /** Milliseconds between comments on a silent event stream. */
+  readonly heartbeat: number
+}
+
+/** Makes the card for those who have shown who they are. */
+export type ExtendCard = (card: AgentCard, principal: Principal) => Promise<AgentCard> | AgentCard
+
+/** Who asks, and how. */
+export interface Call {
+  readonly principal: Principal
+  readonly log: RunLog
+  readonly version: ProtocolVersion
+  /** Scheme and host that the client asked for. */
+  readonly origin: string
+}

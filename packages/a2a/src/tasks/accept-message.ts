@@ -1,0 +1,93 @@
+import { hash, randomUUID } from 'node:crypto'
+import type { Runnable, StartKey, StoredRun } from '@svc/registry'
+import { requireAllowed } from '../auth/require-allowed.ts'
+import { A2A_ERR_NO_PUSH, A2A_ERR_TASK_NOT_FOUND } from '../errors.ts'
+import type { Message } from '../model/message.ts'
+import type { SendRequest } from '../model/requests.ts'
+import type { Call, Surface } from '../surface.ts'
+import { answerTask } from './answer-task.ts'
+import { chooseAgent } from './choose-agent.ts'
+import { toInput } from './to-input.ts'
+import { waitForRest } from './wait-for-rest.ts'
+
+/** Where a message went to. */
+export interface Accepted {
+  runId: string
+  /** What clients said to the task, where it is new. */
+  said?: readonly Message[]
+  /** Resolves when the task has ended or waits for its client. */
+  rest(): Promise<void>
+}
+
+/**
+ * Starts a task for a message, or hands it to the task that it names. The same message from the same owner is taken once.
+ * @throws what `answerTask`, `chooseAgent` and `RunEngine.start` throw, A2A_ERR_FORBIDDEN, A2A_ERR_NO_PUSH
+ */
+export async function acceptMessage(surface: Surface, call: Call, request: SendRequest): Promise<Accepted> {
+  const { push } = request
+  if (push !== undefined) await requirePush(surface).check(push.url)
+  if (request.message.taskId !== undefined) {
+    const run = await answerTask(surface, call, request)
+    if (push !== undefined) await surface.push!.add(call, run, push)
+    return { runId: run.runId, rest: () => waitForRest(surface.runs, run.runId) }
+  }
+  const agent = await chooseAgent(surface, call, request)
+  const { kind, name } = agent
+  requireAllowed(await surface.policy.authorize(call.principal, 'run', { kind, name }))
+  return startTask(surface, call, request, agent)
+}
+
+async function startTask(
+  surface: Surface,
+  call: Call,
+  { message, push }: SendRequest,
+  agent: Runnable
+): Promise<Accepted> {
+  const { principal, log } = call
+  const { runs, tasks, policy } = surface
+  const asked = Promise.withResolvers<void>()
+  const run = await runs.start(agent, toInput(message.parts, agent), {
+    sessionId: message.contextId,
+    principal,
+    log,
+    authorize: policy.authorize,
+    startKey: toStartKey(message),
+    onApprovalRequest: asked.resolve
+  })
+  const { runId, sessionId } = run
+  const atRest = () => waitForRest(runs, runId)
+  if (run.replayed) return { runId, rest: atRest }
+  const said: Message = { ...message, messageId: message.messageId ?? randomUUID() }
+  const task = {
+    taskId: runId,
+    contextId: sessionId,
+    owner: principal.sub,
+    agentName: agent.name,
+    createdAt: Date.now(),
+    messages: [said]
+  }
+  await tasks.create(task, said.messageId)
+  if (push !== undefined) await surface.push!.add(call, await requireRun(surface, runId), push, 0)
+  // The end is known without reading the log; only a question has to be looked for there.
+  const rest = () => Promise.race([run.result().then(nothing, nothing), asked.promise.then(atRest)])
+  return { runId, said: task.messages, rest }
+}
+
+function nothing(): void {}
+
+async function requireRun({ runs }: Surface, runId: string): Promise<StoredRun> {
+  const run = await runs.get(runId)
+  if (run === undefined) throw new A2A_ERR_TASK_NOT_FOUND()
+  return run
+}
+
+// A message that says nothing of its id is always a new one.
+function toStartKey({ messageId, ...message }: SendRequest['message']): StartKey | undefined {
+  if (messageId === undefined) return undefined
+  return { key: `a2a:${messageId}`, hash: hash('sha256', JSON.stringify(message), 'base64url') }
+}
+
+function requirePush({ push }: Surface) {
+  if (push === undefined) throw new A2A_ERR_NO_PUSH()
+  return push
+}

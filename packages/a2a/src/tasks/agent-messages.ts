@@ -1,0 +1,40 @@
+import type { PartError } from '@svc/registry'
+import type { Message } from '../model/message.ts'
+import type { MessagePart } from '../model/part.ts'
+
+interface OfTask {
+  taskId: string
+  contextId: string
+}
+
+/** What an agent asks for when it waits for an approval. */
+export interface Asked {
+  approvalId: string
+  toolName: string
+  args: unknown
+  /** ISO 8601. */
+  expiresAt: string
+}
+
+/** The answer of a task, as a message of its history. */
+export function answerMessage(task: OfTask, text: string): Message {
+  return agentMessage(task, `${task.taskId}.answer`, [{ text }])
+}
+
+/** Asks for an approval; the answer is a data part, or a text that is exactly `approve` or `deny`. */
+export function approvalMessage(task: OfTask, { approvalId, toolName, args, expiresAt }: Asked): Message {
+  const text = `The tool "${toolName}" needs an approval: answer "approve" or "deny".`
+  return agentMessage(task, approvalId, [{ text }, { data: { approvalId, toolName, args, expiresAt } }])
+}
+
+/** Why a task failed. */
+export function errorMessage(task: OfTask, { code, message, retryable }: PartError): Message {
+  return {
+    ...agentMessage(task, `${task.taskId}.error`, [{ text: message }]),
+    metadata: { code, retryable }
+  }
+}
+
+function agentMessage({ taskId, contextId }: OfTask, messageId: string, parts: MessagePart[]): Message {
+  return { messageId, role: 'agent', parts, taskId, contextId }
+}

@@ -1,0 +1,27 @@
+import type { RunResult } from '@svc/registry'
+import type { Artifact } from '../model/artifact.ts'
+import type { MessagePart } from '../model/part.ts'
+
+/** The id of the artifact that holds the answer. */
+export const ANSWER_ID = 'answer'
+
+/** What a result, whole or so far, has made: the answer, then what each tool gave. */
+export function toArtifacts({ text, structured, toolCalls }: RunResult): Artifact[] {
+  const parts: MessagePart[] = []
+  if (text !== '') parts.push({ text })
+  if (structured !== null) parts.push({ data: structured })
+  const artifacts: Artifact[] = parts.length === 0 ? [] : [answerArtifact(parts)]
+  for (const [index, { toolName, toolCallId, result }] of toolCalls.entries())
+    if (result !== undefined) artifacts.push(toolArtifact(index, toolName, toolCallId, result))
+  return artifacts
+}
+
+export function answerArtifact(parts: MessagePart[]): Artifact {
+  return { artifactId: ANSWER_ID, parts }
+}
+
+/** What the tool call with this number, counted from 0 in the run, gave. */
+export function toolArtifact(index: number, name: string, toolCallId: string, result: unknown): Artifact {
+  const part: MessagePart = typeof result === 'string' ? { text: result } : { data: result }
+  return { artifactId: `tool-${index + 1}`, name, parts: [part], metadata: { toolCallId } }
+}

@@ -1,0 +1,24 @@
+import type { StoredRun } from '@svc/registry'
+import type { Message } from '../model/message.ts'
+import { answerMessage, approvalMessage } from './agent-messages.ts'
+
+/** What was said in a task, oldest first; what it asks for now is its status, not its history. */
+export function toHistory(
+  run: StoredRun,
+  said: readonly Message[],
+  answer: string,
+  limit = Number.POSITIVE_INFINITY
+): Message[] {
+  const task = { taskId: run.runId, contextId: run.sessionId }
+  const history: Message[] = []
+  for (const [index, message] of said.entries()) {
+    const asked = index === 0 ? undefined : run.approvals[index - 1]
+    if (asked !== undefined) {
+      const expiresAt = new Date(asked.expiresAt).toISOString()
+      history.push(approvalMessage(task, { ...asked, expiresAt }))
+    }
+    history.push({ ...message, ...task })
+  }
+  if (run.status === 'completed' && answer !== '') history.push(answerMessage(task, answer))
+  return history.length > limit ? history.slice(history.length - limit) : history
+}

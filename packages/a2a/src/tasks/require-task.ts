@@ -1,0 +1,16 @@
+import { requireRun, type StoredRun } from '@svc/registry'
+import { A2A_ERR_TASK_NOT_FOUND } from '../errors.ts'
+import type { Call, Surface } from '../surface.ts'
+
+/**
+ * The run behind a task, when the caller reaches its owner and its agent is exposed here: every other is like one that does
+ * not exist.
+ * @throws A2A_ERR_TASK_NOT_FOUND
+ */
+export async function requireTask(surface: Surface, { principal }: Call, taskId: string): Promise<StoredRun> {
+  try {
+    return await requireRun(surface, taskId, principal)
+  } catch (err) {
+    throw (err as { code?: string }).code === 'RUN_ERR_NOT_FOUND' ? new A2A_ERR_TASK_NOT_FOUND() : err
+  }
+}

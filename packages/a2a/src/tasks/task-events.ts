@@ -1,0 +1,120 @@
+import type { Part, PartOf, RunStatus } from '@svc/registry'
+import type { Artifact } from '../model/artifact.ts'
+import type { MessagePart } from '../model/part.ts'
+import type { TaskStatus } from '../model/task.ts'
+import type { TaskEvent } from '../model/task-event.ts'
+import { approvalMessage, errorMessage } from './agent-messages.ts'
+import { answerArtifact, toolArtifact } from './artifacts.ts'
+
+/** The task that events tell of. */
+export interface EventTask {
+  taskId: string
+  contextId: string
+  /** Milliseconds since the epoch. */
+  createdAt: number
+}
+
+const NONE: readonly TaskEvent[] = Object.freeze([])
+
+/**
+ * Makes the events of a task from the parts of its run, one after the other. They follow from the log alone: whoever reads
+ * it gets the same ones.
+ */
+export class TaskEvents {
+  readonly #task: EventTask
+  // Whether the next text begins the answer, goes on with it, or replaces what a new step has made void.
+  #answer: 'none' | 'open' | 'void' = 'none'
+  #structured: unknown = null
+  #calls = 0
+  // The number of the last call with each id, as in `RunResultBuilder`.
+  readonly #lastCalls = new Map<string, number>()
+  #waiting = 0
+  #last: TaskStatus | undefined
+
+  constructor(task: EventTask) {
+    this.#task = task
+  }
+
+  /** The last one told. */
+  get status(): TaskStatus | undefined {
+    return this.#last
+  }
+
+  /** The state after the parts so far. */
+  get runStatus(): RunStatus {
+    return (this.#last?.state ?? 'submitted') as RunStatus
+  }
+
+  add(part: Part): readonly TaskEvent[] {
+    const own = !part.source?.length
+    switch (part.type) {
+      case 'text':
+        return own ? [this.#text(part.text)] : NONE
+      case 'start':
+        return own ? [this.#status({ state: 'working' }, 0)] : NONE
+      case 'step.start':
+        if (own && this.#answer === 'open') this.#answer = 'void'
+        return NONE
+      case 'structured':
+        if (own) this.#structured = part.value ?? null
+        return NONE
+      case 'tool.call':
+        this.#lastCalls.set(keyOf(part), this.#calls++)
+        return NONE
+      case 'tool.result':
+        return this.#toolResult(part)
+      case 'tool.approval.request':
+        this.#waiting++
+        return [this.#status({ state: 'input-required', message: approvalMessage(this.#task, part) })]
+      case 'tool.approval.response':
+        this.#waiting--
+        return this.#waiting > 0 ? NONE : [this.#status({ state: 'working' })]
+      case 'error':
+        return own ? [this.#status({ state: 'failed', message: errorMessage(this.#task, part.error) })] : NONE
+      case 'finish':
+        return own ? this.#finish(part) : NONE
+      default:
+        return NONE
+    }
+  }
+
+  #text(text: string): TaskEvent {
+    const append = this.#answer === 'open'
+    this.#answer = 'open'
+    return this.#artifact(answerArtifact([{ text }]), append, false)
+  }
+
+  #toolResult(part: PartOf<'tool.result'>): readonly TaskEvent[] {
+    const index = this.#lastCalls.get(keyOf(part))
+    if (index === undefined) return NONE
+    const { toolName, toolCallId, result } = part
+    return [this.#artifact(toolArtifact(index, toolName, toolCallId, result), false, true)]
+  }
+
+  #finish({ finishReason, durationMs, structured }: PartOf<'finish'>): readonly TaskEvent[] {
+    const state = finishReason === 'canceled' ? 'canceled' : 'completed'
+    const status = this.#status({ state }, durationMs)
+    const data = structured ?? this.#structured
+    if (this.#answer === 'none' && data === null) return [status]
+    // The protocol allows no artifact without parts: the last one of a text is empty.
+    const last: MessagePart = data === null ? { text: '' } : { data }
+    return [this.#artifact(answerArtifact([last]), this.#answer === 'open', true), status]
+  }
+
+  // Only where the log says when: every reader is told the same time.
+  #status(status: TaskStatus, afterMs?: number): TaskEvent {
+    const { taskId, contextId, createdAt } = this.#task
+    const timestamp = afterMs === undefined ? undefined : new Date(createdAt + afterMs).toISOString()
+    this.#last = timestamp === undefined ? status : { ...status, timestamp }
+    return { type: 'status', taskId, contextId, status: this.#last }
+  }
+
+  #artifact(artifact: Artifact, append: boolean, lastChunk: boolean): TaskEvent {
+    const { taskId, contextId } = this.#task
+    return { type: 'artifact', taskId, contextId, artifact, append, lastChunk }
+  }
+}
+
+function keyOf({ source, toolCallId }: { source?: string[]; toolCallId: string }): string {
+  return source?.length ? `${source.join('\u0000')}\u0000${toolCallId}` : toolCallId
+}

@@ -1,0 +1,90 @@
+import type { LogEntry, StoredRun } from '@svc/registry'
+import type { Message } from '../model/message.ts'
+import { isTerminalState, type TaskState } from '../model/task.ts'
+import type { TaskEvent } from '../model/task-event.ts'
+import type { Surface } from '../surface.ts'
+import { readSaid, readSoFar } from './read-task.ts'
+import { TaskEvents } from './task-events.ts'
+import { taskFromRun, type TaskView } from './task-from-run.ts'
+
+/** A task as it stands, and what makes its next events from the log. */
+export interface TaskStream {
+  readonly runId: string
+  /** The `seq` that the first event tells of; what comes after it is in the log. */
+  readonly after: number
+  readonly first: TaskEvent
+  /** Whether there is nothing more to tell. */
+  readonly ended: boolean
+  next(entry: LogEntry): readonly TaskEvent[]
+}
+
+/** The stream of a task that has just been made: it begins as submitted. */
+export function openNewStream(
+  run: StoredRun,
+  said: readonly Message[],
+  view: TaskView,
+  endsAt: (state: TaskState) => boolean
+): TaskStream {
+  const { createdAt } = run
+  const task = taskFromRun(
+    { ...run, status: 'submitted', updatedAt: createdAt, error: null },
+    said,
+    undefined,
+    view
+  )
+  const events = new TaskEvents({ taskId: task.id, contextId: task.contextId, createdAt })
+  return new LogStream(task.id, 0, { type: 'task', task }, events, endsAt)
+}
+
+/**
+ * The stream of a task from here on. State and artifacts are those of one place in the log. One that is at rest there already
+ * has nothing more to tell, where `restsAtOnce` says so.
+ */
+export async function openStream(
+  surface: Pick<Surface, 'runs' | 'tasks'>,
+  run: StoredRun,
+  view: TaskView,
+  endsAt: (state: TaskState) => boolean,
+  restsAtOnce = false
+): Promise<TaskStream> {
+  const said = await readSaid(surface, run.runId)
+  const { result, events, lastSeq } = await readSoFar(surface.runs, run)
+  const status = events.status ?? { state: 'submitted' as const }
+  const task = taskFromRun({ ...run, status: events.runStatus }, said, result.build(), view)
+  const first: TaskEvent = { type: 'task', task: { ...task, status } }
+  const stream = new LogStream(run.runId, lastSeq, first, events, endsAt)
+  if (restsAtOnce && endsAt(events.runStatus)) stream.ended = true
+  return stream
+}
+
+class LogStream implements TaskStream {
+  readonly runId: string
+  readonly after: number
+  readonly first: TaskEvent
+  ended: boolean
+  readonly #events: TaskEvents
+  readonly #endsAt: (state: TaskState) => boolean
+
+  constructor(
+    runId: string,
+    after: number,
+    first: TaskEvent,
+    events: TaskEvents,
+    endsAt: (state: TaskState) => boolean
+  ) {
+    this.runId = runId
+    this.after = after
+    this.first = first
+    this.#events = events
+    this.#endsAt = endsAt
+    this.ended = isTerminalState(events.runStatus)
+  }
+
+  next({ part }: LogEntry): readonly TaskEvent[] {
+    const events = this.#events.add(part)
+    for (const event of events)
+      if (event.type === 'status')
+        this.ended = isTerminalState(event.status.state) || this.#endsAt(event.status.state)
+    return events
+  }
+}

@@ -1,0 +1,35 @@
+import {
+  isPromise,
+  isTerminalStatus,
+  LogReader,
+  toPendingApprovals,
+  type LogEntry,
+  type RunEngine,
+  type StoredRun
+} from '@svc/registry'
+
+// The engine writes `type` second: nothing has to be parsed.
+const ASKS = /^\{"seq":\d+,"type":"tool\.approval\.request"/
+
+/** Resolves when a run has ended or waits for its client. */
+export async function waitForRest(runs: RunEngine, runId: string): Promise<void> {
+  const reader = new LogReader(runs, runId)
+  try {
+    for (;;) {
+      const reading = reader.read()
+      const entries = isPromise(reading) ? await reading : reading
+      if (reader.ended || (entries.some(asks) && isAtRest(await runs.get(runId)))) return
+      if (entries.length === 0) await new Promise<void>((resolve) => reader.onNews(resolve))
+    }
+  } finally {
+    reader.close()
+  }
+}
+
+function asks({ json }: LogEntry): boolean {
+  return ASKS.test(json)
+}
+
+function isAtRest(run: StoredRun | undefined): boolean {
+  return run === undefined || isTerminalStatus(run.status) || toPendingApprovals(run).length > 0
+}

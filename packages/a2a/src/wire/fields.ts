@@ -1,0 +1,30 @@
+import { Type } from '@sinclair/typebox'
+
+/** Fields that both versions have, for the schemas of their parameters. */
+export const id = Type.String({ minLength: 1, maxLength: 256 })
+export const optional = {
+  id: Type.Optional(id),
+  text: Type.Optional(Type.String()),
+  flag: Type.Optional(Type.Boolean()),
+  metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  historyLength: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647 })),
+  strings: Type.Optional(Type.Array(Type.String()))
+}
+/** The parts of a message; each is looked into by its kind. */
+export const parts = Type.Array(Type.Object({}), { minItems: 1, maxItems: 1000 })
+/** Where pushes go. */
+export const url = Type.String({ minLength: 1, maxLength: 2048 })
+
+const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/
+
+/** Whether a text is base64, of either alphabet. */
+export function isBase64(text: string): boolean {
+  return BASE64.test(text)
+}
+
+/** The given fields without those that are undefined. */
+export function defined<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const result = {} as Record<string, unknown>
+  for (const key in fields) if (fields[key] !== undefined) result[key] = fields[key]
+  return result as { [K in keyof T]: Exclude<T[K], undefined> }
+}

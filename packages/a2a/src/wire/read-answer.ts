@@ -1,0 +1,29 @@
+import { A2A_ERR_BAD_ANSWER } from '../errors.ts'
+
+/** An object of which nothing is known. */
+export type Fields = Record<string, unknown>
+
+/** @throws A2A_ERR_BAD_ANSWER */
+export function fields(value: unknown): Fields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw badAnswer('an object is missing')
+  return value as Fields
+}
+
+/** A text; what is left out is empty. @throws A2A_ERR_BAD_ANSWER */
+export function text(value: unknown): string {
+  if (value === undefined) return ''
+  if (typeof value !== 'string') throw badAnswer('a text is missing')
+  return value
+}
+
+/** A list; what is left out is empty. @throws A2A_ERR_BAD_ANSWER */
+export function list(value: unknown): unknown[] {
+  if (value === undefined || value === null) return []
+  if (!Array.isArray(value)) throw badAnswer('a list is missing')
+  return value
+}
+
+export function badAnswer(why: string): Error {
+  return new A2A_ERR_BAD_ANSWER(why)
+}

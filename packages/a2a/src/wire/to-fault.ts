@@ -1,0 +1,111 @@
+import { toStoredError } from '@svc/registry'
+import { A2A_ERR_INTERNAL } from '../errors.ts'
+
+/** One thing that does not fit. */
+export interface Violation {
+  field: string
+  description: string
+}
+
+/** An error as clients may know it, in both bindings. */
+export interface Fault {
+  /** Our own code. */
+  code: string
+  message: string
+  /** Of JSON-RPC. */
+  rpcCode: number
+  httpStatus: number
+  /** Whether JSON-RPC too answers with `httpStatus`: what happened is not about the protocol. */
+  keepsStatus: boolean
+  /** The protocol's own name of the error. */
+  reason: string | undefined
+  violations: readonly Violation[]
+  metadata: Readonly<Record<string, string>> | undefined
+  /** Seconds. */
+  retryAfter: number | undefined
+}
+
+/** JSON-RPC's code for what the protocol has none for. */
+const SERVER_ERROR = -32000
+const INTERNAL_ERROR = -32603
+
+const PROTOCOL: Readonly<Record<string, readonly [rpcCode: number, reason?: string]>> = {
+  A2A_ERR_BAD_JSON: [-32700],
+  A2A_ERR_BAD_REQUEST: [-32600],
+  A2A_ERR_UNKNOWN_METHOD: [-32601],
+  A2A_ERR_BAD_PARAMS: [-32602],
+  RUN_ERR_BAD_INPUT: [-32602],
+  RUN_ERR_KEY_REUSED: [-32602],
+  REG_ERR_BAD_CURSOR: [-32602],
+  A2A_ERR_INTERNAL: [INTERNAL_ERROR],
+  A2A_ERR_TASK_NOT_FOUND: [-32001, 'TASK_NOT_FOUND'],
+  RUN_ERR_NOT_FOUND: [-32001, 'TASK_NOT_FOUND'],
+  A2A_ERR_NOT_CANCELABLE: [-32002, 'TASK_NOT_CANCELABLE'],
+  A2A_ERR_NO_PUSH: [-32003, 'PUSH_NOTIFICATION_NOT_SUPPORTED'],
+  A2A_ERR_UNSUPPORTED: [-32004, 'UNSUPPORTED_OPERATION'],
+  A2A_ERR_CONTENT_TYPE: [-32005, 'CONTENT_TYPE_NOT_SUPPORTED'],
+  A2A_ERR_BAD_ANSWER: [-32006, 'INVALID_AGENT_RESPONSE'],
+  A2A_ERR_NO_EXTENDED_CARD: [-32007, 'EXTENDED_AGENT_CARD_NOT_CONFIGURED'],
+  A2A_ERR_VERSION: [-32009, 'VERSION_NOT_SUPPORTED']
+}
+
+const KEPT = new Set([401, 403, 413, 415, 429, 503])
+
+// What Fastify itself finds wrong with a request.
+const FASTIFY: Readonly<Record<string, string>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'A2A_ERR_BODY_TOO_LARGE',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'A2A_ERR_CONTENT_TYPE',
+  FST_ERR_CTP_EMPTY_JSON_BODY: 'A2A_ERR_BAD_JSON',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'A2A_ERR_BAD_REQUEST',
+  FST_ERR_CTP_EMPTY_TYPE: 'A2A_ERR_CONTENT_TYPE'
+}
+const MESSAGES: Readonly<Record<string, string>> = {
+  A2A_ERR_BODY_TOO_LARGE: 'The body is too large',
+  A2A_ERR_CONTENT_TYPE: 'The content type is not supported: send application/json',
+  A2A_ERR_BAD_JSON: 'Bad JSON: the body is empty',
+  A2A_ERR_BAD_REQUEST: 'Bad request: the body is not as long as Content-Length says'
+}
+
+/** What a client is told of whatever was thrown; of a failure of ours only that there was one. */
+export function toFault(err: unknown): Fault {
+  const thrown = (typeof err === 'object' && err !== null ? err : {}) as Record<string, unknown>
+  const fastifys = FASTIFY[String(thrown['code'])]
+  if (fastifys !== undefined)
+    return fault(fastifys, MESSAGES[fastifys]!, Number(thrown['statusCode'] ?? 400), {})
+  const { code, message, statusCode, retryAfter } = toStoredError(err)
+  if (code === thrown['code'] && (statusCode < 500 || statusCode === 503 || code in PROTOCOL))
+    return fault(code, message, statusCode, thrown, retryAfter)
+  const { code: internal, message: generic } = new A2A_ERR_INTERNAL()
+  return fault(internal, generic, 500, {})
+}
+
+function fault(
+  code: string,
+  message: string,
+  httpStatus: number,
+  thrown: Record<string, unknown>,
+  retryAfter?: number
+): Fault {
+  const keepsStatus = KEPT.has(httpStatus)
+  const [rpcCode, reason] = PROTOCOL[code] ?? [keepsStatus ? SERVER_ERROR : INTERNAL_ERROR]
+  return {
+    code,
+    message,
+    rpcCode,
+    httpStatus: code === 'RUN_ERR_KEY_REUSED' ? 400 : httpStatus,
+    keepsStatus,
+    reason,
+    violations: toViolations(thrown['errors']),
+    metadata: thrown['metadata'] as Fault['metadata'],
+    retryAfter
+  }
+}
+
+// Ours have a field, those of the engine a path.
+function toViolations(errors: unknown): Violation[] {
+  if (!Array.isArray(errors)) return []
+  return errors.map((each: { field?: string; description?: string; path?: string; message?: string }) => ({
+    field: each.field ?? each.path ?? '',
+    description: each.description ?? each.message ?? ''
+  }))
+}

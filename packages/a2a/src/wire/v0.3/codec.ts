@@ -1,0 +1,84 @@
+import type { Codec } from '../codec.ts'
+import { decodeParams } from '../decode-params.ts'
+import { defined } from '../fields.ts'
+import { fromProtoJson } from '../proto-json.ts'
+import { codecV10 } from '../v1.0/codec.ts'
+import { encodeCard } from './card.ts'
+import { encodeRestError, encodeRpcError } from './errors.ts'
+import { decodeMessage } from './message.ts'
+import { decodePushConfig, encodePushConfig } from './push-config.ts'
+import * as schemas from './schemas.ts'
+import { encodeEvent, encodeTask } from './task.ts'
+
+const toSend = decodeParams(schemas.MessageSendParamsSchema)
+const toGet = decodeParams(schemas.TaskQueryParamsSchema)
+const toTaskId = decodeParams(schemas.TaskIdParamsSchema)
+const toPushConfig = decodeParams(schemas.TaskPushConfigSchema)
+const toGetPushConfig = decodeParams(schemas.GetPushConfigParamsSchema)
+const toDeletePushConfig = decodeParams(schemas.DeletePushConfigParamsSchema)
+
+const decodeSend: Codec['decode']['send'] = (params) => {
+  const { message, configuration = {}, metadata } = toSend(fromProtoJson(params))
+  const { historyLength, pushNotificationConfig: push, blocking } = configuration
+  return {
+    message: decodeMessage(message),
+    wait: blocking !== false,
+    ...defined({ historyLength, metadata, push: push && decodePushConfig(push) })
+  }
+}
+
+const decodeTaskId = (params: unknown) => {
+  const { id } = toTaskId(fromProtoJson(params))
+  return { id }
+}
+
+/** Versions 0.2.x and 0.3 as JSON-RPC speaks them: things are told apart by `kind`. */
+export const codecV03: Codec = {
+  version: '0.3',
+  decode: {
+    send: decodeSend,
+    stream: decodeSend,
+    get(params) {
+      const { id, historyLength } = toGet(fromProtoJson(params))
+      return { id, ...defined({ historyLength }) }
+    },
+    // These versions have no schema of it: what 1.0 takes is taken.
+    list: codecV10.decode.list,
+    cancel: decodeTaskId,
+    subscribe: decodeTaskId,
+    setPushConfig(params) {
+      const { taskId, pushNotificationConfig } = toPushConfig(fromProtoJson(params))
+      return { taskId, ...decodePushConfig(pushNotificationConfig) }
+    },
+    getPushConfig(params) {
+      const { id: taskId, pushNotificationConfigId: id } = toGetPushConfig(fromProtoJson(params))
+      return { taskId, ...defined({ id }) }
+    },
+    listPushConfigs(params) {
+      const { id: taskId } = toTaskId(fromProtoJson(params))
+      return { taskId }
+    },
+    deletePushConfig(params) {
+      const { id: taskId, pushNotificationConfigId: id } = toDeletePushConfig(fromProtoJson(params))
+      return { taskId, id }
+    },
+    extendedCard: () => ({})
+  },
+  encode: {
+    send: encodeTask,
+    stream: encodeEvent,
+    get: encodeTask,
+    list: ({ tasks, ...page }) => ({ tasks: tasks.map(encodeTask), ...page }),
+    cancel: encodeTask,
+    subscribe: encodeEvent,
+    setPushConfig: encodePushConfig,
+    getPushConfig: encodePushConfig,
+    listPushConfigs: (configs) => configs.map(encodePushConfig),
+    deletePushConfig: () => null,
+    extendedCard: encodeCard
+  },
+  encodeEvent,
+  encodeCard,
+  encodeRpcError,
+  encodeRestError
+}

@@ -1,0 +1,79 @@
+import type { Static } from '@sinclair/typebox'
+import type { Message } from '../../model/message.ts'
+import type { MessagePart } from '../../model/part.ts'
+import type { SendRequest } from '../../model/requests.ts'
+import { badParams } from '../decode-params.ts'
+import { defined, isBase64 } from '../fields.ts'
+import type { MessageSchema } from './schemas.ts'
+
+type Fields = Record<string, unknown>
+
+/** @throws A2A_ERR_BAD_PARAMS */
+export function decodeMessage(message: Static<typeof MessageSchema>): SendRequest['message'] {
+  const { messageId, contextId, taskId, metadata, extensions, referenceTaskIds } = message
+  return {
+    role: 'user',
+    parts: message.parts.map((part, index) => decodePart(part, `message.parts.${index}`)),
+    ...defined({ messageId, contextId, taskId, metadata, extensions, referenceTaskIds })
+  }
+}
+
+/** @throws A2A_ERR_BAD_PARAMS */
+export function decodePart(part: Fields, field: string): MessagePart {
+  const { kind, metadata } = part
+  if (metadata !== undefined && !isObject(metadata)) throw badParams(`${field}.metadata`, 'Expected object')
+  const about = defined({ metadata }) as { metadata?: Fields }
+  switch (kind) {
+    case 'text':
+      return { text: requireText(part['text'], `${field}.text`), ...about }
+    case 'data':
+      if (!isObject(part['data'])) throw badParams(`${field}.data`, 'Expected object')
+      return { data: part['data'], ...about }
+    case 'file':
+      if (!isObject(part['file'])) throw badParams(`${field}.file`, 'Expected object')
+      return { ...decodeFile(part['file'], `${field}.file`), ...about }
+    default:
+      throw badParams(`${field}.kind`, "Expected 'text', 'file' or 'data'")
+  }
+}
+
+function decodeFile(file: Fields, field: string): MessagePart {
+  const { bytes, uri, name, mimeType } = file
+  if ((bytes === undefined) === (uri === undefined))
+    throw badParams(field, 'Expected exactly one of bytes, uri')
+  const about: { filename?: string; mediaType?: string } = {
+    ...(name !== undefined && { filename: requireText(name, `${field}.name`) }),
+    ...(mimeType !== undefined && { mediaType: requireText(mimeType, `${field}.mimeType`) })
+  }
+  if (uri !== undefined) return { url: requireText(uri, `${field}.uri`), ...about }
+  const raw = requireText(bytes, `${field}.bytes`)
+  if (!isBase64(raw)) throw badParams(`${field}.bytes`, 'Expected base64')
+  return { raw, ...about }
+}
+
+export function encodeMessage({ parts, ...message }: Message): object {
+  return { kind: 'message', ...message, parts: parts.map(encodePart) }
+}
+
+export function encodePart(part: MessagePart): object {
+  const { metadata } = part
+  if ('text' in part) return { kind: 'text', text: part.text, metadata }
+  if ('data' in part) return { kind: 'data', data: toObject(part.data), metadata }
+  const about = { name: part.filename, mimeType: part.mediaType }
+  const file = 'raw' in part ? { bytes: part.raw, ...about } : { uri: part.url, ...about }
+  return { kind: 'file', file, metadata }
+}
+
+/** Data as the object that it must be in this version. */
+export function toObject(data: unknown): Fields {
+  return isObject(data) ? data : { value: data }
+}
+
+function requireText(value: unknown, field: string): string {
+  if (typeof value !== 'string') throw badParams(field, 'Expected string')
+  return value
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

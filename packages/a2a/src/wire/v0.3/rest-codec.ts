@@ -1,0 +1,79 @@
+import type { TaskPushConfig } from '../../model/push-config.ts'
+import type { AgentCard } from '../../model/agent-card.ts'
+import type { Codec } from '../codec.ts'
+import { fromProtoJson } from '../proto-json.ts'
+import { encodeCard as encodeCardV10 } from '../v1.0/card.ts'
+import { encodeCard } from './card.ts'
+import { codecV03 } from './codec.ts'
+import { encodeRestEvent, encodeRestTask } from './rest-task.ts'
+import { toRpcMessage } from './rest-message.ts'
+
+type Fields = Record<string, unknown>
+
+const decodeSend: Codec['decode']['send'] = (params) => {
+  const { message, configuration, ...rest } = fromProtoJson(params) as Fields
+  const { pushNotification, ...settings } = (configuration ?? {}) as Fields
+  return codecV03.decode.send({
+    ...rest,
+    message: toRpcMessage(message),
+    configuration: { ...settings, ...(pushNotification !== undefined && toNested(pushNotification)) }
+  })
+}
+
+const toNested = (pushNotificationConfig: unknown) => ({ pushNotificationConfig })
+
+const decodePushId = (params: Fields) => {
+  const { taskId, id } = params as { taskId: string; id: string }
+  return { taskId, id }
+}
+
+function encodePushConfig({ taskId, ...pushNotificationConfig }: TaskPushConfig): object {
+  const name = `tasks/${taskId}/pushNotificationConfigs/${pushNotificationConfig.id}`
+  return { name, pushNotificationConfig }
+}
+
+// Security schemes are a oneof in the proto, as they are in 1.0.
+function encodeRestCard(card: AgentCard): Record<string, unknown> {
+  const { securitySchemes, security: _, ...rest } = encodeCard(card)
+  if (securitySchemes === undefined) return rest
+  const { securitySchemes: schemes, securityRequirements } = encodeCardV10(card)
+  return { ...rest, securitySchemes: schemes, security: securityRequirements }
+}
+
+/** Version 0.3 as HTTP+JSON speaks it: the JSON of its proto, where things are told apart by their member. */
+export const restCodecV03: Codec = {
+  ...codecV03,
+  decode: {
+    ...codecV03.decode,
+    send: decodeSend,
+    stream: decodeSend,
+    setPushConfig(params) {
+      const { taskId, configId, config, pushNotificationConfig } = fromProtoJson(params) as Fields
+      const nested = (config as Fields | undefined)?.['pushNotificationConfig'] ?? pushNotificationConfig
+      const named = configId === undefined || configId === '' ? {} : { id: configId }
+      return codecV03.decode.setPushConfig({
+        taskId,
+        pushNotificationConfig:
+          typeof nested === 'object' && nested !== null ? { ...nested, ...named } : nested
+      })
+    },
+    getPushConfig: decodePushId,
+    deletePushConfig: decodePushId,
+    listPushConfigs: ({ taskId }) => ({ taskId: taskId as string })
+  },
+  encode: {
+    ...codecV03.encode,
+    send: (task) => ({ task: encodeRestTask(task) }),
+    stream: encodeRestEvent,
+    get: encodeRestTask,
+    list: ({ tasks, ...page }) => ({ tasks: tasks.map(encodeRestTask), ...page }),
+    cancel: encodeRestTask,
+    subscribe: encodeRestEvent,
+    setPushConfig: encodePushConfig,
+    getPushConfig: encodePushConfig,
+    listPushConfigs: (configs) => ({ configs: configs.map(encodePushConfig), nextPageToken: '' }),
+    deletePushConfig: () => ({}),
+    extendedCard: encodeRestCard
+  },
+  encodeEvent: encodeRestEvent
+}

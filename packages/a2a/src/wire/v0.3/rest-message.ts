@@ -1,0 +1,44 @@
+import type { Message } from '../../model/message.ts'
+import type { MessagePart } from '../../model/part.ts'
+import { badParams } from '../decode-params.ts'
+import { toObject } from './message.ts'
+
+type Fields = Record<string, unknown>
+
+/** A message of the proto as JSON-RPC has it; one that has no `content` is left as it is. */
+export function toRpcMessage(message: unknown): unknown {
+  const { content, role, ...rest } = (message ?? {}) as Fields
+  if (content === undefined) return message
+  if (!Array.isArray(content)) throw badParams('message.content', 'Expected array')
+  return {
+    ...rest,
+    role: role === 'ROLE_USER' ? 'user' : role,
+    parts: content.map((part: Fields, index) => toRpcPart(part, `message.content.${index}`))
+  }
+}
+
+function toRpcPart(part: Fields, field: string): Fields {
+  const { text, file, data, metadata } = part ?? {}
+  if (text !== undefined) return { kind: 'text', text, metadata }
+  if (data !== undefined) return { kind: 'data', data: (data as Fields)['data'], metadata }
+  if (file === undefined) throw badParams(field, 'Expected exactly one of text, file, data')
+  const { fileWithUri: uri, fileWithBytes: bytes, mimeType, name } = file as Fields
+  return { kind: 'file', file: { uri, bytes, mimeType, name }, metadata }
+}
+
+export function encodeRestMessage({ role, parts, ...message }: Message): object {
+  return {
+    ...message,
+    role: role === 'user' ? 'ROLE_USER' : 'ROLE_AGENT',
+    content: parts.map(encodeRestPart)
+  }
+}
+
+export function encodeRestPart(part: MessagePart): object {
+  const { metadata } = part
+  if ('text' in part) return { text: part.text, metadata }
+  if ('data' in part) return { data: { data: toObject(part.data) }, metadata }
+  const about = { mimeType: part.mediaType, name: part.filename }
+  const file = 'raw' in part ? { fileWithBytes: part.raw, ...about } : { fileWithUri: part.url, ...about }
+  return { file, metadata }
+}

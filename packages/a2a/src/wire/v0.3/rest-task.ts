@@ -1,0 +1,51 @@
+import type { Artifact } from '../../model/artifact.ts'
+import type { Task, TaskState, TaskStatus } from '../../model/task.ts'
+import type { TaskEvent } from '../../model/task-event.ts'
+import { encodeStatus as encodeStatusV10 } from '../v1.0/task.ts'
+import { encodeRestMessage, encodeRestPart } from './rest-message.ts'
+import { isFinal } from './task.ts'
+
+export function encodeRestTask({ id, contextId, status, artifacts, history, metadata }: Task): object {
+  return {
+    id,
+    contextId,
+    status: encodeStatus(status),
+    artifacts: artifacts?.map(encodeArtifact),
+    history: history?.map(encodeRestMessage),
+    metadata
+  }
+}
+
+/** An event as the StreamResponse of the proto of version 0.3. */
+export function encodeRestEvent(event: TaskEvent): object {
+  switch (event.type) {
+    case 'task':
+      return { task: encodeRestTask(event.task) }
+    case 'message':
+      return { message: encodeRestMessage(event.message) }
+    case 'status': {
+      const { taskId, contextId, status } = event
+      return {
+        statusUpdate: { taskId, contextId, status: encodeStatus(status), final: isFinal(status.state) }
+      }
+    }
+    default: {
+      const { taskId, contextId, artifact, append, lastChunk } = event
+      return { artifactUpdate: { taskId, contextId, artifact: encodeArtifact(artifact), append, lastChunk } }
+    }
+  }
+}
+
+// The proto of version 0.3 writes this one state with two l's.
+function encodeStatus({ state, message, timestamp }: TaskStatus): object {
+  const status = encodeStatusV10({ state: state satisfies TaskState, ...(timestamp && { timestamp }) })
+  return {
+    ...status,
+    ...(state === 'canceled' && { state: 'TASK_STATE_CANCELLED' }),
+    message: message && encodeRestMessage(message)
+  }
+}
+
+function encodeArtifact({ parts, ...artifact }: Artifact): object {
+  return { ...artifact, parts: parts.map(encodeRestPart) }
+}

@@ -1,0 +1,48 @@
+import { Type } from '@sinclair/typebox'
+import { id, optional, parts, url } from '../fields.ts'
+
+/** Where pushes go, in versions 0.2 and 0.3. */
+export const PushConfigSchema = Type.Object({
+  id: optional.id,
+  url,
+  token: optional.text,
+  authentication: Type.Optional(
+    Type.Object({ schemes: Type.Array(Type.String({ minLength: 1 })), credentials: optional.text })
+  )
+})
+/** A message of a client. Some send none of the fields that are told apart by `kind`, nor a `messageId`. */
+export const MessageSchema = Type.Object({
+  kind: Type.Optional(Type.Literal('message')),
+  messageId: optional.id,
+  role: Type.Literal('user'),
+  parts,
+  contextId: optional.id,
+  taskId: optional.id,
+  metadata: optional.metadata,
+  extensions: optional.strings,
+  referenceTaskIds: optional.strings
+})
+export const MessageSendParamsSchema = Type.Object({
+  message: MessageSchema,
+  configuration: Type.Optional(
+    Type.Object({
+      acceptedOutputModes: optional.strings,
+      historyLength: optional.historyLength,
+      pushNotificationConfig: Type.Optional(PushConfigSchema),
+      blocking: optional.flag
+    })
+  ),
+  metadata: optional.metadata
+})
+export const TaskQueryParamsSchema = Type.Object({
+  id,
+  historyLength: optional.historyLength,
+  metadata: optional.metadata
+})
+export const TaskIdParamsSchema = Type.Object({ id, metadata: optional.metadata })
+export const TaskPushConfigSchema = Type.Object({
+  taskId: id,
+  pushNotificationConfig: PushConfigSchema
+})
+export const GetPushConfigParamsSchema = Type.Object({ id, pushNotificationConfigId: optional.id })
+export const DeletePushConfigParamsSchema = Type.Object({ id, pushNotificationConfigId: id })

@@ -1,0 +1,51 @@
+import type { SecuritySchemes } from '@svc/registry'
+import type { AgentCard } from '../../model/agent-card.ts'
+
+/** @see https://a2a-protocol.org/v1.0.0/specification/#441-agentcard */
+export function encodeCard(card: AgentCard): Record<string, unknown> {
+  const { name, description, version, provider, urls, versions, skills, securitySchemes } = card
+  const names = Object.keys(securitySchemes)
+  return {
+    name,
+    description,
+    supportedInterfaces: [...versions]
+      .sort((a, b) => b.localeCompare(a))
+      .flatMap((protocolVersion) => [
+        { url: urls.rpc, protocolBinding: 'JSONRPC', protocolVersion },
+        { url: urls.rest, protocolBinding: 'HTTP+JSON', protocolVersion }
+      ]),
+    ...(provider && { provider }),
+    version,
+    capabilities: {
+      streaming: true,
+      pushNotifications: card.pushNotifications,
+      extendedAgentCard: card.extendedCard
+    },
+    ...(names.length > 0 && {
+      securitySchemes: encodeSchemes(securitySchemes),
+      securityRequirements: names.map((each) => ({ schemes: { [each]: { list: [] } } }))
+    }),
+    defaultInputModes: ['text/plain', 'application/json'],
+    defaultOutputModes: ['text/plain', 'application/json'],
+    skills
+  }
+}
+
+const MEMBERS: Readonly<Record<string, string>> = {
+  http: 'httpAuthSecurityScheme',
+  apiKey: 'apiKeySecurityScheme',
+  oauth2: 'oauth2SecurityScheme',
+  openIdConnect: 'openIdConnectSecurityScheme',
+  mutualTLS: 'mtlsSecurityScheme'
+}
+
+function encodeSchemes(schemes: SecuritySchemes): object {
+  return Object.fromEntries(
+    Object.entries(schemes).flatMap(([name, { type, in: location, ...scheme }]) => {
+      const member = MEMBERS[String(type)]
+      return member === undefined
+        ? []
+        : [[name, { [member]: { ...scheme, ...(location !== undefined && { location }) } }]]
+    })
+  )
+}

@@ -1,0 +1,41 @@
+import type { Fault } from '../to-fault.ts'
+
+const TYPE = 'type.googleapis.com/google.rpc.'
+
+/** Names of HTTP statuses, as Google's APIs say them. */
+const STATUS: Readonly<Record<number, string>> = {
+  400: 'INVALID_ARGUMENT',
+  401: 'UNAUTHENTICATED',
+  403: 'PERMISSION_DENIED',
+  404: 'NOT_FOUND',
+  413: 'OUT_OF_RANGE',
+  415: 'INVALID_ARGUMENT',
+  429: 'RESOURCE_EXHAUSTED',
+  500: 'INTERNAL',
+  502: 'INTERNAL',
+  503: 'UNAVAILABLE'
+}
+
+/** @see https://a2a-protocol.org/v1.0.0/specification/#954-error-handling */
+export function encodeRpcError(fault: Fault): object {
+  return { code: fault.rpcCode, message: fault.message, data: toDetails(fault) }
+}
+
+export function encodeRestError(fault: Fault): object {
+  const { httpStatus, reason, message } = fault
+  const precondition = httpStatus === 400 && reason !== undefined && reason !== 'VERSION_NOT_SUPPORTED'
+  const status = precondition ? 'FAILED_PRECONDITION' : (STATUS[httpStatus] ?? 'UNKNOWN')
+  return { error: { code: httpStatus, status, message, details: toDetails(fault) } }
+}
+
+// The protocol's own errors are of its domain, all others of ours.
+function toDetails({ code, reason, violations, metadata }: Fault): object[] {
+  const info = {
+    '@type': `${TYPE}ErrorInfo`,
+    reason: reason ?? code,
+    domain: reason === undefined ? 'svc' : 'a2a-protocol.org',
+    ...(metadata && { metadata })
+  }
+  if (violations.length === 0) return [info]
+  return [info, { '@type': `${TYPE}BadRequest`, fieldViolations: violations }]
+}

@@ -1,0 +1,40 @@
+import type { Static } from '@sinclair/typebox'
+import type { Message } from '../../model/message.ts'
+import type { MessagePart } from '../../model/part.ts'
+import { badParams } from '../decode-params.ts'
+import { defined, isBase64 } from '../fields.ts'
+import type { MessageSchema } from './schemas.ts'
+
+const CONTENT = ['text', 'raw', 'url', 'data'] as const
+
+/** @throws A2A_ERR_BAD_PARAMS */
+export function decodeMessage(message: Static<typeof MessageSchema>, field = 'message'): Message {
+  const { messageId, contextId, taskId, metadata, extensions, referenceTaskIds } = message
+  return {
+    messageId,
+    role: 'user',
+    parts: message.parts.map((part, index) => decodePart(part, `${field}.parts.${index}`)),
+    ...defined({ contextId, taskId, metadata, extensions, referenceTaskIds })
+  }
+}
+
+/** @throws A2A_ERR_BAD_PARAMS */
+export function decodePart(part: Record<string, unknown>, field: string): MessagePart {
+  const [kind, more] = CONTENT.filter((each) => Object.hasOwn(part, each))
+  if (kind === undefined || more !== undefined)
+    throw badParams(field, `Expected exactly one of ${CONTENT.join(', ')}`)
+  const content = part[kind]
+  if (kind !== 'data' && typeof content !== 'string') throw badParams(`${field}.${kind}`, 'Expected string')
+  if (kind === 'raw' && !isBase64(content as string)) throw badParams(`${field}.raw`, 'Expected base64')
+  const { filename, mediaType, metadata } = part
+  for (const [name, value] of Object.entries({ filename, mediaType }))
+    if (value !== undefined && typeof value !== 'string')
+      throw badParams(`${field}.${name}`, 'Expected string')
+  if (metadata !== undefined && (typeof metadata !== 'object' || Array.isArray(metadata)))
+    throw badParams(`${field}.metadata`, 'Expected object')
+  return defined({ [kind]: content, filename, mediaType, metadata }) as unknown as MessagePart
+}
+
+export function encodeMessage({ role, ...message }: Message): object {
+  return { ...message, role: role === 'user' ? 'ROLE_USER' : 'ROLE_AGENT' }
+}

@@ -1,0 +1,59 @@
+import { Type } from '@sinclair/typebox'
+import { id, optional, parts, url } from '../fields.ts'
+
+const tenant = { tenant: optional.text }
+const authentication = Type.Object({ scheme: Type.String({ minLength: 1 }), credentials: optional.text })
+const push = {
+  id: optional.id,
+  url,
+  token: optional.text,
+  authentication: Type.Optional(authentication)
+}
+
+/** Parameters of the operations in version 1.0, by message of its proto. */
+export const MessageSchema = Type.Object({
+  messageId: id,
+  role: Type.Literal('ROLE_USER'),
+  parts,
+  contextId: optional.id,
+  taskId: optional.id,
+  metadata: optional.metadata,
+  extensions: optional.strings,
+  referenceTaskIds: optional.strings
+})
+export const SendMessageRequestSchema = Type.Object({
+  ...tenant,
+  message: MessageSchema,
+  configuration: Type.Optional(
+    Type.Object({
+      acceptedOutputModes: optional.strings,
+      taskPushNotificationConfig: Type.Optional(Type.Object({ ...tenant, taskId: optional.text, ...push })),
+      historyLength: optional.historyLength,
+      returnImmediately: optional.flag
+    })
+  ),
+  metadata: optional.metadata
+})
+export const GetTaskRequestSchema = Type.Object({ ...tenant, id, historyLength: optional.historyLength })
+export const ListTasksRequestSchema = Type.Object({
+  ...tenant,
+  contextId: optional.text,
+  status: Type.Optional(Type.String()),
+  pageSize: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+  pageToken: optional.text,
+  historyLength: optional.historyLength,
+  statusTimestampAfter: Type.Optional(
+    Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,9})?(Z|[+-]\\d\\d:\\d\\d)$' })
+  ),
+  includeArtifacts: optional.flag
+})
+export const TaskIdSchema = Type.Object({ ...tenant, id, metadata: optional.metadata })
+export const PushConfigSchema = Type.Object({ ...tenant, taskId: id, ...push })
+export const PushConfigIdSchema = Type.Object({ ...tenant, taskId: id, id })
+export const ListPushConfigsSchema = Type.Object({
+  ...tenant,
+  taskId: id,
+  pageSize: Type.Optional(Type.Integer({ minimum: 0 })),
+  pageToken: optional.text
+})
+export const EmptySchema = Type.Object({ ...tenant })

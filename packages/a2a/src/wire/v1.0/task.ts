@@ -1,0 +1,54 @@
+import { type Task, type TaskState, type TaskStatus } from '../../model/task.ts'
+import type { TaskEvent } from '../../model/task-event.ts'
+import { encodeMessage } from './message.ts'
+
+const STATES: Readonly<Record<TaskState, string>> = {
+  submitted: 'TASK_STATE_SUBMITTED',
+  working: 'TASK_STATE_WORKING',
+  'input-required': 'TASK_STATE_INPUT_REQUIRED',
+  completed: 'TASK_STATE_COMPLETED',
+  canceled: 'TASK_STATE_CANCELED',
+  failed: 'TASK_STATE_FAILED',
+  rejected: 'TASK_STATE_REJECTED',
+  'auth-required': 'TASK_STATE_AUTH_REQUIRED',
+  unknown: 'TASK_STATE_UNSPECIFIED'
+}
+const NAMES = new Map(Object.entries(STATES).map(([state, name]) => [name, state as TaskState]))
+
+/** Undefined when there is no such state. */
+export function decodeState(name: string): TaskState | undefined {
+  return NAMES.get(name)
+}
+
+export function encodeTask({ id, contextId, status, artifacts, history, metadata }: Task): object {
+  return {
+    id,
+    contextId,
+    status: encodeStatus(status),
+    artifacts,
+    history: history?.map(encodeMessage),
+    metadata
+  }
+}
+
+export function encodeStatus({ state, message, timestamp }: TaskStatus): object {
+  return { state: STATES[state], message: message && encodeMessage(message), timestamp }
+}
+
+/** An event as a StreamResponse. */
+export function encodeEvent(event: TaskEvent): object {
+  switch (event.type) {
+    case 'task':
+      return { task: encodeTask(event.task) }
+    case 'message':
+      return { message: encodeMessage(event.message) }
+    case 'status': {
+      const { taskId, contextId, status } = event
+      return { statusUpdate: { taskId, contextId, status: encodeStatus(status) } }
+    }
+    default: {
+      const { taskId, contextId, artifact, append, lastChunk } = event
+      return { artifactUpdate: { taskId, contextId, artifact, append, lastChunk } }
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import a2a from '@svc/a2a'
+import registryPlugin, { createRegistry } from '@svc/registry'
+import Fastify from 'fastify'
+import t from 'tap'
+import { buildApp, echo } from '../helpers/build-app.ts'
+import { CardSchema, faultsOf, LegacyCardSchema } from '../helpers/wire-schemas.ts'
+
+const CARD = '/.well-known/agent-card.json'
+const schemes = {
+  bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+  key: { type: 'apiKey', in: 'header', name: 'x-key' }
+}
+const authenticate = Object.assign(() => ({ sub: 'me', scopes: [] }), { schemes })
+
+t.test('one card for all, or that of 1.0 for those who ask', async (t) => {
+  const { origin, url } = await buildApp(t, { options: { authenticate } })
+  const get = async (path: string, headers = {}) =>
+    (await (await fetch(origin + path, { headers })).json()) as Record<string, unknown>
+  const hybrid = await get(CARD)
+  t.same(await get('/.well-known/agent.json'), hybrid)
+  t.same(await get(`/a2a${CARD}`), hybrid)
+  t.match(hybrid, {
+    url,
+    protocolVersion: '0.3.0',
+    capabilities: { stateTransitionHistory: true, extendedAgentCard: false },
+    supportedInterfaces: [
+      { url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+      { protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
+      { protocolVersion: '0.3' },
+      { protocolVersion: '0.3' }
+    ],
+    securitySchemes: { bearer: { type: 'http', httpAuthSecurityScheme: { scheme: 'bearer' } } },
+    security: [{ bearer: [] }, { key: [] }],
+    securityRequirements: [{ schemes: { bearer: { list: [] } } }, { schemes: { key: { list: [] } } }]
+  })
+  for (const version of ['1.0', '1.0.1']) {
+    const pure = await get(CARD, { 'a2a-version': version })
+    t.same(faultsOf(CardSchema, pure), [])
+    t.match(pure, {
+      securitySchemes: { key: { apiKeySecurityScheme: { location: 'header', name: 'x-key' } } }
+    })
+  }
+  t.same(await get(`${CARD}?A2A-Version=1.0`), await get(CARD, { 'a2a-version': '1.0' }))
+  t.match(await get(CARD, { 'a2a-version': '2.0' }), { code: -32009 })
+})
+
+t.test('the card of one version only', async (t) => {
+  for (const [version, schema] of [
+    ['1.0', CardSchema],
+    ['0.3', LegacyCardSchema]
+  ] as const) {
+    const { origin } = await buildApp(t, { options: { versions: [version], authenticate } })
+    t.same(faultsOf(schema, await (await fetch(origin + CARD)).json()), [], version)
+  }
+})
+
+t.test('caches are told what they may do', async (t) => {
+  const { origin } = await buildApp(t)
+  const first = await fetch(origin + CARD)
+  const etag = first.headers.get('etag')!
+  t.match(first.headers.get('cache-control'), /max-age=\d+/)
+  t.equal(first.headers.get('vary'), 'A2A-Version')
+  for (const given of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
+    const again = await fetch(origin + CARD, { headers: { 'if-none-match': given } })
+    t.same([again.status, await again.text()], [304, ''])
+  }
+  t.equal((await fetch(origin + CARD, { headers: { 'if-none-match': '"x"' } })).status, 200)
+})
+
+t.test('the well-known paths are at the root, whatever the prefix', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  const registry = createRegistry()
+  registry.add(echo)
+  await app.register(registryPlugin, { registry })
+  await app.register(
+    async (scope) => {
+      await scope.register(a2a, { prefix: '/in', basePath: '/a2a' })
+    },
+    { prefix: '/deep' }
+  )
+  await app.register(a2a, { basePath: '/second', agents: [{ ...echo, name: 'other' }] })
+  const card = (await app.inject(CARD)).json<{ url: string }>()
+  t.match(card.url, /\/deep\/in\/a2a$/)
+  t.match((await app.inject(`/second${CARD}`)).json(), { url: /\/second$/, skills: [{ id: 'other' }] })
+  const payload = { jsonrpc: '2.0', id: 1, method: 'tasks/get', params: { id: 'x' } }
+  for (const path of ['/deep/in/a2a', '/second']) {
+    const reply = await app.inject({ method: 'POST', url: path, payload })
+    t.match(reply.json(), { error: { code: -32001 } })
+  }
+})
+
+t.test('behind a proxy, and at the root path', async (t) => {
+  const behind = await buildApp(t, { options: { url: 'https://agents.example.org/x' } })
+  t.match(await (await fetch(behind.origin + CARD)).json(), { url: 'https://agents.example.org/x' })
+  const { origin } = await buildApp(t, { options: { basePath: '/' } })
+  const card = (await (await fetch(origin + CARD)).json()) as { url: string; additionalInterfaces: object[] }
+  t.equal(card.url, `${origin}/`)
+  t.same(card.additionalInterfaces[1], { url: origin, transport: 'HTTP+JSON' })
+  t.match(await (await fetch(`${origin}/tasks`)).json(), { tasks: [] })
+})

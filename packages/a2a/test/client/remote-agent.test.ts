@@ -1,0 +1,145 @@
+import { remoteAgent } from '@svc/a2a'
+import { createContext, createRunEngine, type NumberedPart } from '@svc/registry'
+import { runnableContract } from '@svc/registry/testing'
+import Fastify from 'fastify'
+import t from 'tap'
+import { asker, chunks, createWaiting, failing, worker } from '../helpers/agents.ts'
+import { buildApp, echo } from '../helpers/build-app.ts'
+
+const token = 'the secret token'
+
+for (const version of ['1.0', '0.3'] as const) {
+  t.test(`the contract of runnables, against a server of ${version}`, async (t) => {
+    const waiting = createWaiting()
+    const { url } = await buildApp(t, {
+      runnables: [echo, waiting.runnable],
+      options: {
+        versions: [version],
+        authenticate: (given) => (given.token === token ? { sub: 'me', scopes: [] } : null)
+      }
+    })
+    runnableContract(t, () => remoteAgent({ url, name: 'far', token }), {
+      secrets: [token],
+      makeHanging: () => remoteAgent({ url, name: 'far', agentName: 'waiting', token })
+    })
+    t.test('it speaks that version', async (t) => {
+      await t.rejects(
+        remoteAgent({ url, version: version === '1.0' ? '0.3' : '1.0', token }).run('x', createContext()),
+        {
+          code: 'A2A_ERR_REMOTE',
+          message: /-32009/
+        }
+      )
+    })
+  })
+
+  t.test(`what a run through a server of ${version} gives`, async (t) => {
+    const waiting = createWaiting()
+    const { origin, runs } = await buildApp(t, {
+      runnables: [echo, worker, asker, failing, waiting.runnable, chunks(200)],
+      options: { versions: [version] }
+    })
+    const engine = createRunEngine()
+    t.teardown(() => engine.close())
+    const make = (agentName: string) => remoteAgent({ url: origin, agentName })
+
+    await t.test('text, tools and structured output', async (t) => {
+      const result = await (await engine.start(make('worker'), 'x')).result()
+      t.match(result, { text: 'It is 3.', structured: { sum: 3 }, finishReason: 'stop' })
+      t.same(new Set(result.toolCalls.map(({ toolName }) => toolName)), new Set(['add', 'say']))
+    })
+
+    await t.test('chunks come as they are said', async (t) => {
+      const run = await engine.start(make('waiting'), 'x')
+      const parts: NumberedPart[] = []
+      for await (const part of run.parts()) {
+        parts.push(part)
+        if (part.type === 'text' && part.text === 'one ') waiting.goOn()
+      }
+      t.match(
+        parts.filter(({ type }) => type === 'text'),
+        [{ text: 'one ' }, { text: 'two' }]
+      )
+      const many = await (await engine.start(make('chunks-200'), 'x')).result()
+      t.equal(many.text, Array.from({ length: 200 }, (_, index) => `word ${index} `).join(''))
+    })
+
+    await t.test('cancel reaches the remote agent within 200 ms', async (t) => {
+      waiting.state.aborted = undefined
+      const run = await engine.start(make('waiting'), 'x')
+      for await (const part of run.parts()) if (part.type === 'text') break
+      const before = performance.now()
+      await run.cancel()
+      while (waiting.state.aborted === undefined && performance.now() - before < 2_000)
+        await new Promise((resolve) => setTimeout(resolve, 2))
+      t.ok(waiting.state.aborted! - before < 200, `${waiting.state.aborted! - before} ms`)
+    })
+
+    await t.test('approvals are asked for here', async (t) => {
+      const run = await engine.start(make('asker'), 'x')
+      for await (const part of run.parts()) {
+        if (part.type !== 'tool.approval.request') continue
+        t.match(part, { toolName: 'remove', args: { path: 'x' } })
+        await engine.answer(part.approvalId, { approved: true, args: { path: 'z' } })
+      }
+      t.equal((await run.result()).text, 'true {"path":"z"}')
+    })
+
+    await t.test('a session is a context', async (t) => {
+      const agent = make('echo')
+      for (const _ of [1, 2]) await (await engine.start(agent, 'x', { sessionId: 'mine' })).result()
+      await (await engine.start(agent, 'x', { sessionId: 'other' })).result()
+      const { runs: some } = await runs.list({ limit: 3, name: 'echo' })
+      t.equal(new Set(some.map(({ sessionId }) => sessionId)).size, 2)
+    })
+
+    await t.test('files and data', async (t) => {
+      const input = [
+        { type: 'text', text: 'see' },
+        { type: 'image', mimeType: 'image/png', data: 'aGk=', filename: 'a.png' }
+      ]
+      t.same(JSON.parse((await (await engine.start(make('echo'), input)).result()).text), input)
+    })
+
+    await t.test('a task that fails, an agent that is not there', async (t) => {
+      const failed = await engine.start(make('failing'), 'x')
+      await t.rejects(failed.result(), {
+        code: 'A2A_ERR_REMOTE',
+        statusCode: 502,
+        message: /failed: The run failed/
+      })
+      const absent = await engine.start(make('nobody'), 'x')
+      await t.rejects(absent.result(), { code: 'A2A_ERR_REMOTE', message: /-32602/ })
+    })
+  })
+}
+
+t.test('services that cannot be used', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  app.get('/other/.well-known/agent-card.json', () => ({ url: 'https://example.org/a2a' }))
+  app.get('/nonsense/.well-known/agent-card.json', () => 'x')
+  app.get('/none/.well-known/agent-card.json', () => ({ supportedInterfaces: [] }))
+  app.get('/broken/.well-known/agent-card.json', (_request, reply) => reply.code(500).send())
+  app.post('/endless', () => ({ jsonrpc: '2.0', id: 1, result: { kind: 'status-update' } }))
+  app.post('/stray', (_request, reply) => reply.type('text/html').send('<p>'))
+  app.post('/moved', (_request, reply) => reply.redirect('/stray'))
+  const origin = await app.listen({ port: 0, host: '127.0.0.1' })
+  const run = (path: string, more = {}) =>
+    remoteAgent({ url: origin + path, ...more }).run('x', createContext())
+
+  await t.rejects(run('/other'), { code: 'A2A_ERR_REMOTE', message: /another host/ })
+  await t.rejects(run('/nonsense'), { code: 'A2A_ERR_BAD_ANSWER' })
+  await t.rejects(run('/none'), { code: 'A2A_ERR_BAD_ANSWER' })
+  await t.rejects(run('/broken'), { code: 'A2A_ERR_REMOTE', message: /500/ })
+  await t.rejects(run('/absent'), { code: 'A2A_ERR_REMOTE', message: /no agent card/ })
+  await t.rejects(run('/endless', { version: '0.3' }), { code: 'A2A_ERR_BAD_ANSWER' })
+  await t.rejects(run('/stray', { version: '1.0' }), { code: 'A2A_ERR_BAD_ANSWER' })
+  await t.rejects(run('/moved', { version: '1.0' }), { code: 'A2A_ERR_REMOTE' })
+  await t.rejects(remoteAgent({ url: 'http://127.0.0.1:1' }).run('x', createContext()), {
+    code: 'A2A_ERR_REMOTE',
+    message: /cannot be reached/
+  })
+  t.throws(() => remoteAgent({ url: 'nonsense' }), { code: 'A2A_ERR_BAD_OPTION' })
+  t.equal(remoteAgent({ url: 'https://agents.example.org:8080/x' }).name, 'agents.example.org:8080')
+})

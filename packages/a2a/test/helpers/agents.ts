@@ -1,0 +1,81 @@
+import type { RunnableDefinition } from '@svc/registry'
+
+/** An agent that says one thing and then waits until it is told to go on, or canceled. */
+export function createWaiting(name = 'waiting') {
+  const waiters: (() => void)[] = []
+  const state = {
+    aborted: undefined as number | undefined,
+    goOn: () => waiters.splice(0).forEach((go) => go())
+  }
+  const runnable: RunnableDefinition = {
+    kind: 'agent',
+    name,
+    async *stream(_input, { signal }) {
+      yield { type: 'text', text: 'one ' }
+      await new Promise<void>((resolve, reject) => {
+        waiters.push(resolve)
+        signal.addEventListener('abort', () => {
+          state.aborted = performance.now()
+          reject(signal.reason as Error)
+        })
+      })
+      yield { type: 'text', text: 'two' }
+    }
+  }
+  return { runnable, ...state, state }
+}
+
+/** An agent that asks before it acts, and says what came of it. */
+export const asker: RunnableDefinition = {
+  kind: 'agent',
+  name: 'asker',
+  async *stream(_input, { approvals }) {
+    const call = { toolCallId: 'c1', toolName: 'remove', args: { path: 'x' } }
+    yield { type: 'tool.call', ...call }
+    const { approved, args, reason } = await approvals.request(call)
+    yield { type: 'text', text: `${approved} ${JSON.stringify(args ?? null)} ${reason ?? ''}`.trim() }
+  }
+}
+
+/** An agent of every kind of part: two steps, a tool, reasoning, a member's words, a structured answer. */
+export const worker: RunnableDefinition = {
+  kind: 'agent',
+  name: 'worker',
+  async *stream() {
+    yield { type: 'step.start', index: 0, attempt: 1 }
+    yield { type: 'text', text: 'Let me look. ' }
+    yield { type: 'tool.call', toolCallId: 'a', toolName: 'add', args: { a: 1 } }
+    yield { type: 'tool.call', toolCallId: 'b', toolName: 'say', args: {} }
+    yield { type: 'tool.result', toolCallId: 'b', toolName: 'say', result: 'words', durationMs: 1 }
+    yield { type: 'tool.result', toolCallId: 'a', toolName: 'add', result: { sum: 3 }, durationMs: 1 }
+    yield { type: 'text', text: 'not mine', source: ['member'] }
+    yield { type: 'step.start', index: 1, attempt: 1 }
+    yield { type: 'reasoning', text: 'hm' }
+    yield { type: 'text', text: 'void' }
+    yield { type: 'step.start', index: 1, attempt: 2 }
+    yield { type: 'text', text: 'It is ' }
+    yield { type: 'text', text: '3.' }
+    yield { type: 'structured', value: { sum: 3 } }
+  }
+}
+
+/** An agent that says something and fails. */
+export const failing: RunnableDefinition = {
+  kind: 'agent',
+  name: 'failing',
+  async *stream() {
+    yield { type: 'text', text: 'half' }
+    throw new Error('secret of the inside')
+  }
+}
+
+/** An agent that says so many chunks. */
+export function chunks(count: number, name = `chunks-${count}`): RunnableDefinition {
+  return {
+    kind: 'agent',
+    name,
+    async *stream() {
+      for (let index = 0; index < count; index++) yield { type: 'text', text: `word ${index} ` }
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+
+/** A notification as it came. */
+export interface Received {
+  path: string
+  headers: IncomingHttpHeaders
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into it by `match`
+  body: any
+}
+
+/** A receiver of push notifications on a free port, until the test ends; `answer` gives the status of each answer. */
+export async function createReceiver(
+  t: { teardown(fn: () => unknown): unknown },
+  answer: (received: Received, count: number) => number | { status: number; location: string } = () => 204
+) {
+  const all: Received[] = []
+  const waiters: { count: number; resolve(): void }[] = []
+  const server = createServer(async (request, reply) => {
+    let text = ''
+    for await (const chunk of request) text += String(chunk)
+    const received = { path: request.url!, headers: request.headers, body: JSON.parse(text) as unknown }
+    all.push(received)
+    const given = answer(received, all.length)
+    if (typeof given === 'number') reply.writeHead(given).end()
+    else reply.writeHead(given.status, { location: given.location }).end()
+    for (const { count, resolve } of waiters) if (all.length >= count) resolve()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    all,
+    port,
+    url: `http://127.0.0.1:${port}`,
+    /** Resolves when so many have come. */
+    async until(count: number): Promise<Received[]> {
+      if (all.length < count)
+        await new Promise<void>((resolve) => waiters.push({ count, resolve: () => resolve() }))
+      return all
+    }
+  }
+}

@@ -1,0 +1,142 @@
+import { Type } from '@sinclair/typebox'
+import t from 'tap'
+import { asker, createWaiting, failing } from '../helpers/agents.ts'
+import { buildApp, echo, say, sayV1, type TestApp } from '../helpers/build-app.ts'
+
+const answer = (data: object, fields: object) => ({
+  message: { role: 'user', parts: [{ kind: 'data', data }], ...fields }
+})
+
+async function ask({ rpc }: TestApp) {
+  const { result } = await rpc('message/send', say('x', { metadata: { agentName: 'asker' } }))
+  const [, { data }] = result.status.message.parts
+  return { result, taskId: result.id as string, approvalId: data.approvalId as string, data }
+}
+
+t.test('the same message is executed once', async (t) => {
+  let runs = 0
+  const { rpc } = await buildApp(t, {
+    runnables: [{ kind: 'agent', name: 'counter', run: () => String(++runs) }]
+  })
+  const params = say('x', { messageId: 'm1' })
+  const [first, second] = await Promise.all([rpc('message/send', params), rpc('message/send', params)])
+  t.equal(first.result.id, second.result.id)
+  t.same(first.result, second.result)
+  t.same((await rpc('message/send', params)).result, first.result)
+  t.equal(runs, 1)
+  t.match(await rpc('message/send', say('another', { messageId: 'm1' })), { error: { code: -32602 } })
+})
+
+t.test('a task waits for an approval, and an answer lets it go on', async (t) => {
+  const app = await buildApp(t, { runnables: [asker] })
+  const { result, taskId, approvalId, data } = await ask(app)
+  t.match(result, { status: { state: 'input-required', message: { role: 'agent', taskId } } })
+  t.match(data, { toolName: 'remove', args: { path: 'x' }, expiresAt: /Z$/ })
+
+  const kept = await app.rpc('message/send', say('maybe', { taskId }))
+  t.match(kept.result.status, { state: 'input-required' }, 'anything else keeps it waiting')
+  const approved = await app.rpc(
+    'message/send',
+    answer({ approvalId, approved: true, args: { path: 'y' } }, { taskId })
+  )
+  t.match(approved.result, {
+    id: taskId,
+    status: { state: 'completed' },
+    artifacts: [{ parts: [{ text: 'true {"path":"y"}' }] }]
+  })
+  t.same(
+    approved.result.history.map(({ role }: { role: string }) => role),
+    ['user', 'agent', 'user', 'user', 'agent']
+  )
+  t.match(await app.rpc('message/send', say('approve', { taskId })), { error: { code: -32004 } })
+})
+
+t.test('an answer by text, and one that is wrong', async (t) => {
+  const app = await buildApp(t, { runnables: [asker] })
+  const { taskId, result } = await ask(app)
+  t.match(await app.rpc('message/send', answer({ approvalId: 'x', approved: true }, { taskId })), {
+    error: { code: -32602 }
+  })
+  t.match(await app.rpc('message/send', say('approve', { taskId, contextId: 'other' })), {
+    error: { code: -32602 }
+  })
+  t.match(await app.rpc('message/send', say('approve', { taskId, metadata: { agentName: 'echo' } })), {
+    error: { code: -32602 }
+  })
+  const denied = await app.rpc('message/send', say(' Deny ', { taskId, contextId: result.contextId }))
+  t.match(denied.result.artifacts, [{ parts: [{ text: 'false null' }] }])
+})
+
+t.test('the same answer twice is one answer', async (t) => {
+  const app = await buildApp(t, { runnables: [asker] })
+  const { taskId } = await ask(app)
+  const params = say('approve', { taskId, messageId: 'a1' })
+  const first = await app.rpc('message/send', params)
+  t.equal(first.result.status.state, 'completed')
+  t.match(await app.rpc('message/send', params), { result: { status: { state: 'completed' } } })
+})
+
+t.test('an answer as a stream', async (t) => {
+  const app = await buildApp(t, { runnables: [asker] })
+  const events = await app.stream('message/stream', say('x'))
+  t.match(events.at(-1), { result: { status: { state: 'input-required' }, final: true } })
+  const taskId = events[0]!.result.id as string
+  const kept = await app.stream('message/stream', say('hm', { taskId }))
+  t.match(kept, [{ result: { kind: 'task', status: { state: 'input-required' } } }])
+  t.equal(kept.length, 1)
+  const rest = await app.stream('message/stream', say('approve', { taskId }))
+  t.match(rest[0], { result: { kind: 'task', id: taskId } })
+  const last = rest.at(-1)!.result
+  t.equal(last.status.state, 'completed')
+})
+
+t.test('a task that works takes no message', async (t) => {
+  const waiting = createWaiting()
+  const { rpc } = await buildApp(t, { runnables: [waiting.runnable] })
+  const { result } = await rpc('message/send', { ...say('x'), configuration: { blocking: false } })
+  t.match(result.status, { state: 'working' })
+  t.match(await rpc('message/send', say('more', { taskId: result.id })), { error: { code: -32004 } })
+  waiting.goOn()
+})
+
+t.test('a run that fails is a failed task, without what the inside says', async (t) => {
+  const { rpc } = await buildApp(t, { runnables: [failing] })
+  const reply = await rpc('SendMessage', sayV1('x'))
+  t.match(reply.result.task, {
+    status: {
+      state: 'TASK_STATE_FAILED',
+      message: { parts: [{ text: 'The run failed' }], metadata: { code: 'RUN_ERR_FAILED' } }
+    },
+    artifacts: [{ parts: [{ text: 'half' }] }]
+  })
+  t.notMatch(JSON.stringify(reply), /secret/)
+})
+
+t.test('returnImmediately, historyLength', async (t) => {
+  const { rpc } = await buildApp(t, { runnables: [echo] })
+  const configuration = { returnImmediately: true, historyLength: 0 }
+  const { result } = await rpc('SendMessage', { ...sayV1('x'), configuration })
+  t.notOk('history' in result.task)
+  const { id } = result.task
+  const { result: one } = await rpc('GetTask', { id, historyLength: 1 })
+  t.match(one.history, [{ role: 'ROLE_AGENT' }])
+  t.match(await rpc('GetTask', { id, historyLength: -1 }), { error: { code: -32602 } })
+})
+
+t.test('data goes to a runnable that has a schema of its own', async (t) => {
+  const { rpc } = await buildApp(t, {
+    options: {
+      agents: [
+        {
+          kind: 'workflow',
+          name: 'sum',
+          inputSchema: Type.Object({ a: Type.Number() }),
+          run: (input) => ({ text: '', structured: { twice: (input as { a: number }).a * 2 } })
+        }
+      ]
+    }
+  })
+  const send = (data: unknown) => rpc('SendMessage', sayV1('', { parts: [{ data }] }))
+  t.match(await send({ a: 2 }), { result: { task: { artifacts: [{ parts: [{ data: { twice: 4 } }] }] } } })
+  t.match(await send({ b: 2 }), { error: { code: -32602 } })
+})

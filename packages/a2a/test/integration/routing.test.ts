@@ -1,0 +1,74 @@
+import t from 'tap'
+import { buildApp, echo, say, sayV1 } from '../helpers/build-app.ts'
+
+const named = (name: string) => ({ ...echo, name })
+
+t.test('which agent a message goes to', async (t) => {
+  const runnables = ['first', 'ada', 'ada-two', 'bob'].map(named)
+  const { rpc } = await buildApp(t, { runnables })
+  const agentOf = async (text: string, fields = {}, more = {}) => {
+    const { result } = await rpc('message/send', { ...say(text, fields), ...more })
+    return result.metadata.agentName
+  }
+  t.equal(await agentOf('to bob', { metadata: { agentName: 'ada' } }), 'ada', 'the one that is named')
+  t.equal(await agentOf('x', {}, { metadata: { agentName: 'ada' } }), 'ada', 'named beside the message')
+  t.equal(await agentOf('hey BOB, and ada'), 'bob', 'the first mentioned')
+  t.equal(await agentOf('ada-two?'), 'ada-two', 'the longer of two')
+  t.equal(await agentOf('bobby and nada'), 'first', 'whole words only')
+  t.equal(await agentOf('nobody'), 'first', 'else the first')
+  t.equal(await agentOf('bob', { contextId: 'c' }), 'bob')
+  t.equal(await agentOf('again', { contextId: 'c' }), 'bob', 'the last of the context')
+  t.equal(await agentOf('ada now', { contextId: 'c' }), 'ada', 'a mention goes before the context')
+
+  t.match(await rpc('message/send', say('x', { metadata: { agentName: 'nobody' } })), {
+    error: { code: -32602, message: /"nobody".*"first", "ada", "ada-two", "bob"/ }
+  })
+  t.match(await rpc('message/send', say('x', { metadata: { agentName: 1 } })), { error: { code: -32602 } })
+})
+
+t.test('no agent at all', async (t) => {
+  const { rpc } = await buildApp(t, { runnables: [] })
+  t.match(await rpc('message/send', say('x')), { error: { code: -32004 } })
+})
+
+t.test('an agent that is added later is there', async (t) => {
+  const { rpc, app, origin } = await buildApp(t, { runnables: [echo] })
+  app.registry.add(named('later'))
+  const { result } = await rpc('message/send', say('later'))
+  t.equal(result.metadata.agentName, 'later')
+  const card = (await (await fetch(`${origin}/.well-known/agent-card.json`)).json()) as { skills: object[] }
+  t.equal(card.skills.length, 2)
+})
+
+t.test('given runnables, by name, of any kind', async (t) => {
+  const { rpc } = await buildApp(t, {
+    options: { agents: { x: echo, y: { ...echo, kind: 'team', name: 'other' } } }
+  })
+  const { result } = await rpc('SendMessage', sayV1('y'))
+  t.equal(result.task.metadata.agentName, 'y')
+  t.match(await rpc('message/send', say('x', { metadata: { agentName: 'echo' } })), {
+    error: { code: -32602 }
+  })
+})
+
+t.test('one context is one session', async (t) => {
+  const sessions: string[] = []
+  const { rpc } = await buildApp(t, {
+    runnables: [
+      {
+        kind: 'agent',
+        name: 'seer',
+        run(_input, context) {
+          sessions.push(context.sessionId)
+          return 'seen'
+        }
+      }
+    ]
+  })
+  const first = await rpc('message/send', say('x'))
+  const second = await rpc('message/send', say('x', { contextId: first.result.contextId }))
+  t.equal(second.result.contextId, first.result.contextId)
+  t.not(second.result.id, first.result.id)
+  t.equal(sessions[0], sessions[1])
+  t.equal(sessions[0], first.result.contextId)
+})

@@ -1,0 +1,136 @@
+import t from 'tap'
+import { chunks, createWaiting, worker } from '../helpers/agents.ts'
+import { buildApp, echo, eventsOf, say, sayV1, type RpcReply } from '../helpers/build-app.ts'
+
+const post = (url: string, method: string, params: object, signal?: AbortSignal) =>
+  fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    ...(signal && { signal })
+  })
+
+interface Artifact {
+  artifactId: string
+  parts: { text?: string }[]
+}
+
+/** What a client that keeps artifacts has at the end of a stream. */
+function gather(events: RpcReply[]): Map<string, string> {
+  const kept = new Map<string, string>()
+  const textOf = ({ parts }: Artifact) => parts.map((part) => part.text ?? JSON.stringify(part)).join('')
+  for (const { result } of events) {
+    for (const each of (result.artifacts ?? []) as Artifact[]) kept.set(each.artifactId, textOf(each))
+    if (result.kind !== 'artifact-update') continue
+    const { artifact, append } = result as { artifact: Artifact; append: boolean }
+    kept.set(artifact.artifactId, (append ? (kept.get(artifact.artifactId) ?? '') : '') + textOf(artifact))
+  }
+  return kept
+}
+
+t.test('what a stream tells is what the task is', async (t) => {
+  const { stream, rpc } = await buildApp(t, { runnables: [worker] })
+  const events = await stream('message/stream', say('x'))
+  const { result } = await rpc('tasks/get', { id: events[0]!.result.id })
+  t.same(Object.fromEntries(gather(events)), Object.fromEntries(gather([{ ...events[0]!, result }])))
+  t.match(result.artifacts, [
+    { artifactId: 'answer', parts: [{ text: 'It is 3.' }, { kind: 'data', data: { sum: 3 } }] },
+    { artifactId: 'tool-1', name: 'add', parts: [{ data: { sum: 3 } }], metadata: { toolCallId: 'a' } },
+    { artifactId: 'tool-2', name: 'say', parts: [{ text: 'words' }] }
+  ])
+  t.notMatch(JSON.stringify(events), /not mine/)
+  const states = events.map(({ result: each }) => each.status?.state).filter(Boolean)
+  t.same(states, ['submitted', 'working', 'completed'])
+})
+
+t.test('two subscribers are told the same in the same order, a late one the task first', async (t) => {
+  const waiting = createWaiting()
+  const { url } = await buildApp(t, { runnables: [waiting.runnable] })
+  const [one, first] = await begin(await post(url, 'SendStreamingMessage', sayV1('x')))
+  const { id } = first.result.task
+  const two = await post(url, 'SubscribeToTask', { id })
+  const three = await post(url, 'SubscribeToTask', { id })
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  waiting.goOn()
+  const told = await Promise.all([one, two.text(), three.text()])
+  const [events, late, later] = told.map(eventsOf) as [RpcReply[], RpcReply[], RpcReply[]]
+  t.same(late, later)
+  t.match(late[0], {
+    result: {
+      task: { id, status: { state: 'TASK_STATE_WORKING' }, artifacts: [{ parts: [{ text: 'one ' }] }] }
+    }
+  })
+  t.same(late.slice(1), events.slice(-3), 'the rest is the same as of the first')
+  t.match(events.at(-1), { result: { statusUpdate: { status: { state: 'TASK_STATE_COMPLETED' } } } })
+})
+
+t.test('a reader that leaves does not disturb the task, nor another reader', async (t) => {
+  const waiting = createWaiting()
+  const { url, rpc } = await buildApp(t, { runnables: [waiting.runnable] })
+  const leaving = new AbortController()
+  const response = await post(url, 'message/stream', say('x'), leaving.signal)
+  const reader = response.body!.getReader()
+  const { value } = await reader.read()
+  const [first] = eventsOf(Buffer.from(value!).toString())
+  const other = await post(url, 'tasks/resubscribe', { id: first!.result.id })
+  leaving.abort()
+  await reader.closed.catch(() => {})
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  waiting.goOn()
+  const events = eventsOf(await other.text())
+  t.match(events.at(-1), { result: { status: { state: 'completed' } } })
+  t.match(await rpc('tasks/get', { id: first!.result.id }), { result: { status: { state: 'completed' } } })
+})
+
+t.test('cancel aborts what the agent does within 200 ms', async (t) => {
+  const waiting = createWaiting()
+  const { stream, rpc, runs } = await buildApp(t, { runnables: [waiting.runnable] })
+  const streaming = stream('message/stream', say('x'))
+  const id = await new Promise<string>((resolve) => {
+    const look = async () => {
+      const { runs: some } = await runs.list({ limit: 1 })
+      if (some[0]) resolve(some[0].runId)
+      else setTimeout(look, 5)
+    }
+    void look()
+  })
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  const before = performance.now()
+  t.match(await rpc('tasks/cancel', { id }), { result: { status: { state: 'canceled' } } })
+  t.ok(waiting.state.aborted! - before < 200, `${waiting.state.aborted! - before} ms`)
+  t.match((await streaming).at(-1), { result: { status: { state: 'canceled' }, final: true } })
+})
+
+t.test('4,000 chunks cost at most 45 times what 100 do', async (t) => {
+  const { app } = await buildApp(t, { runnables: [echo, chunks(100), chunks(4_000)] })
+  const cost = async (name: string, repeat: number) => {
+    const before = process.cpuUsage()
+    for (let index = 0; index < repeat; index++) {
+      const payload = {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'message/stream',
+        params: say('x', { metadata: { agentName: name } })
+      }
+      const { body } = await app.inject({ method: 'POST', url: '/a2a', payload })
+      if (!body.includes('"completed"')) throw new Error('the stream is not whole')
+    }
+    const { user, system } = process.cpuUsage(before)
+    return (user + system) / repeat
+  }
+  await cost('chunks-100', 100)
+  await cost('chunks-4000', 3)
+  const ratios: number[] = []
+  for (let round = 0; round < 5; round++)
+    ratios.push((await cost('chunks-4000', 3)) / (await cost('chunks-100', 60)))
+  const ratio = ratios.sort((a, b) => a - b)[2]!
+  t.ok(ratio <= 45, `ratio ${ratio}`)
+})
+
+/** The first event, and a promise of the text of the whole stream. */
+async function begin(response: Response): Promise<[Promise<string>, RpcReply]> {
+  const [head, all] = response.body!.tee()
+  const { value } = await head.getReader().read()
+  const [first] = eventsOf(Buffer.from(value!).toString())
+  return [new Response(all).text(), first!]
+}

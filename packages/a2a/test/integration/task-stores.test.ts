@@ -1,0 +1,106 @@
+import { join } from 'node:path'
+import store from '@svc/store'
+import t from 'tap'
+import { asker, createWaiting } from '../helpers/agents.ts'
+import { buildApp, echo, say, sayV1, type AppRequest } from '../helpers/build-app.ts'
+
+const lookup = async () => [{ address: '93.184.215.14', family: 4 }]
+const runnables = [echo, asker]
+const YEAR = 31_536_000_000
+
+type Before = NonNullable<AppRequest['before']>
+const kinds: [name: string, before: (folder: string) => Before][] = [
+  ['memory', () => async () => {}],
+  ['SQLite', (folder) => async (app) => app.register(store, { url: `sqlite:${join(folder, 'app.db')}` })]
+]
+
+for (const [name, begin] of kinds) {
+  t.test(`tasks in ${name}`, async (t) => {
+    const app = await buildApp(t, {
+      runnables,
+      before: begin(t.testdir()),
+      options: { pushNotifications: { lookup } }
+    })
+
+    await t.test('what was said, what came of it, and where it is pushed', async (t) => {
+      const { result: task } = await app.rpc('message/send', say('asker', { messageId: 'm1' }))
+      const { result: again } = await app.rpc('message/send', say('asker', { messageId: 'm1' }))
+      t.equal(again.id, task.id, 'a message is taken once')
+      const pushNotificationConfig = { id: 'p', url: 'https://example.org/hook', token: 'x' }
+      const made = { taskId: task.id, pushNotificationConfig }
+      t.match(await app.rpc('tasks/pushNotificationConfig/set', made), { result: made })
+      const { result: done } = await app.rpc('message/send', say('approve', { taskId: task.id }))
+      t.match(done, {
+        status: { state: 'completed' },
+        history: [
+          { role: 'user', messageId: 'm1' },
+          { role: 'agent' },
+          { role: 'user', parts: [{ text: 'approve' }] },
+          { role: 'agent' }
+        ]
+      })
+      t.same((await app.rpc('tasks/get', { id: task.id })).result, done)
+      t.same((await app.rpc('tasks/pushNotificationConfig/list', { id: task.id })).result, [made])
+    })
+
+    await t.test('pages, by filters', async (t) => {
+      const contextId = 'pages'
+      for (const text of ['a', 'b', 'c']) await app.rpc('SendMessage', sayV1(text, { contextId }))
+      const seen: string[] = []
+      let pageToken: string | undefined
+      do {
+        const { result } = await app.rpc('ListTasks', { contextId, pageSize: 2, pageToken })
+        t.equal(result.totalSize, 3)
+        seen.push(
+          ...result.tasks.map(
+            ({ history }: { history: [{ parts: [{ text: string }] }] }) => history[0].parts[0].text
+          )
+        )
+        pageToken = result.nextPageToken
+      } while (pageToken)
+      t.same(seen.toSorted(), ['a', 'b', 'c'])
+      t.match(await app.rpc('ListTasks', { contextId, status: 'TASK_STATE_FAILED' }), {
+        result: { totalSize: 0 }
+      })
+      t.match(await app.rpc('ListTasks', { contextId, statusTimestampAfter: '2099-01-01T00:00:00Z' }), {
+        result: { totalSize: 0 }
+      })
+      const { result } = await app.rpc('ListTasks', { contextId, pageSize: 1, includeArtifacts: true })
+      t.equal(result.tasks[0].artifacts.length, 1)
+    })
+
+    await t.test('with its run a task goes', async (t) => {
+      const { result } = await app.rpc('message/send', say('x', { messageId: 'gone' }))
+      const { stores } = app.runs
+      t.ok(await stores.tasks.get(result.id))
+      await stores.runs.sweep(Date.now() + YEAR)
+      t.equal(await stores.tasks.get(result.id), undefined)
+      t.match(await app.rpc('tasks/get', { id: result.id }), { error: { code: -32001 } })
+      const { result: anew } = await app.rpc('message/send', say('x', { messageId: 'gone' }))
+      t.not(anew.id, result.id)
+    })
+  })
+}
+
+t.test('a task lasts over a restart', async (t) => {
+  const folder = t.testdir()
+  const before: Before = async (app) => app.register(store, { url: `sqlite:${join(folder, 'app.db')}` })
+  const waiting = createWaiting()
+  const first = await buildApp(t, { runnables: [echo, waiting.runnable], before })
+  const { result: done } = await first.rpc('message/send', say('Hello', { messageId: 'm1' }))
+  const { result: begun } = await first.rpc('message/send', {
+    ...say('waiting'),
+    configuration: { blocking: false }
+  })
+  await first.app.close()
+
+  const second = await buildApp(t, { runnables: [echo], before })
+  t.same((await second.rpc('tasks/get', { id: done.id })).result, done)
+  t.equal((await second.rpc('message/send', say('Hello', { messageId: 'm1' }))).result.id, done.id)
+  const { result: lost } = await second.rpc('message/send', say('x', { contextId: done.contextId }))
+  t.equal(lost.contextId, done.contextId)
+  // Its agent is not there any more.
+  t.match(await second.rpc('tasks/get', { id: begun.id }), { error: { code: -32001 } })
+  second.app.registry.add(waiting.runnable)
+  t.match(await second.rpc('tasks/get', { id: begun.id }), { result: { status: { state: 'failed' } } })
+})

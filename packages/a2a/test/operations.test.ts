@@ -1,0 +1,156 @@
+import { randomUUID } from 'node:crypto'
+import t, { type Test } from 'tap'
+import type { ProtocolVersion } from '../src/model/agent-card.ts'
+import type { OperationName } from '../src/model/requests.ts'
+import { OPERATION_NAMES, OPERATIONS } from '../src/operations.ts'
+import { asker, createWaiting, worker } from './helpers/agents.ts'
+import { buildApp, eventsOf, type TestApp } from './helpers/build-app.ts'
+import { toNeutral } from './helpers/to-neutral.ts'
+import { faultsOf, LEGACY_RESULTS, RESULTS } from './helpers/wire-schemas.ts'
+
+type Way = `${'rpc' | 'rest'} ${ProtocolVersion}`
+const WAYS: Way[] = ['rpc 0.3', 'rpc 1.0', 'rest 0.3', 'rest 1.0']
+
+/** What a request is about, in no version's words. */
+interface Asked {
+  taskId: string
+  agentName: string
+}
+
+const push = { id: 'p1', url: 'https://example.org/hook', token: 'x' }
+const text = 'see'
+
+/** The parameters of each operation, in the words of each way. */
+function paramsOf(name: OperationName, way: Way, { taskId, agentName }: Asked): Record<string, unknown> {
+  const isLegacy = way.endsWith('0.3')
+  const isProto = way !== 'rpc 0.3'
+  const part = way === 'rpc 0.3' ? { kind: 'text', text } : { text }
+  const message = {
+    messageId: randomUUID(),
+    role: isProto ? 'ROLE_USER' : 'user',
+    [way === 'rest 0.3' ? 'content' : 'parts']: [part],
+    metadata: { agentName }
+  }
+  const legacyPush = { ...push, authentication: { schemes: ['Bearer'], credentials: 'y' } }
+  const currentPush = { ...push, authentication: { scheme: 'Bearer', credentials: 'y' } }
+  switch (name) {
+    case 'send':
+    case 'stream':
+      return { message }
+    case 'list':
+      return { pageSize: 1 }
+    case 'setPushConfig':
+      return isLegacy ? { taskId, pushNotificationConfig: legacyPush } : { taskId, ...currentPush }
+    case 'getPushConfig':
+    case 'deletePushConfig':
+      if (way === 'rpc 0.3') return { id: taskId, pushNotificationConfigId: 'p1' }
+      return { taskId, id: 'p1' }
+    case 'listPushConfigs':
+      return way === 'rpc 0.3' ? { id: taskId } : { taskId }
+    case 'extendedCard':
+      return {}
+    default:
+      return { id: taskId }
+  }
+}
+
+async function askByRpc({ url }: TestApp, name: OperationName, version: ProtocolVersion, params: object) {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: OPERATIONS[name].rpc[version], params })
+  })
+  const body = await response.text()
+  const replies = body.startsWith('data:') ? eventsOf(body) : [JSON.parse(body) as { result: unknown }]
+  return replies.map(({ result }) => result as unknown)
+}
+
+async function askByRest(
+  { url }: TestApp,
+  route: string,
+  params: Record<string, unknown>
+): Promise<unknown[]> {
+  const [method, template] = route.split(' ') as [string, string]
+  const rest = { ...params }
+  const path = template.replaceAll(/\{(\w+)\}/g, (_, key: string) => {
+    const value = String(rest[key])
+    delete rest[key]
+    return value
+  })
+  const query = method === 'GET' ? `?${new URLSearchParams(rest as Record<string, string>).toString()}` : ''
+  const response = await fetch(url + path + query, {
+    method,
+    ...(method === 'POST' && {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(rest)
+    })
+  })
+  const body = await response.text()
+  if (!body.startsWith('data:')) return [JSON.parse(body) as unknown]
+  return eventsOf(body) as unknown[]
+}
+
+t.test('every row of the table gives the same in both bindings and both versions', async (t) => {
+  for (const name of OPERATION_NAMES) {
+    await t.test(name, async (t) => {
+      const seen = new Map<string, unknown>()
+      for (const way of WAYS) {
+        const version = way.slice(-3) as ProtocolVersion
+        const routes = way.startsWith('rest') ? OPERATIONS[name].rest[version] : ['']
+        for (const route of routes) {
+          const { app, asked, waiting } = await prepare(t, name)
+          if (name === 'subscribe') setTimeout(() => waiting.goOn(), 100)
+          const params = paramsOf(name, way, asked)
+          const replies =
+            route === '' ? await askByRpc(app, name, version, params) : await askByRest(app, route, params)
+          check(t, name, way, replies)
+          seen.set(`${way} ${route}`, toComparable(name, replies, app.origin))
+        }
+      }
+      const [[, first] = []] = seen
+      for (const [way, neutral] of seen) t.same(neutral, first, way)
+    })
+  }
+})
+
+/** An app of its own, with a task to ask for. */
+async function prepare(t: Test, name: OperationName) {
+  const waiting = createWaiting()
+  const app = await buildApp(t, {
+    runnables: [worker, waiting.runnable, asker],
+    options: {
+      pushNotifications: { lookup: async () => [{ address: '93.184.215.14', family: 4 }] },
+      extendedCard: (card) => ({ ...card, description: 'more' })
+    }
+  })
+  const begun = await app.rpc('SendMessage', {
+    message: { messageId: 'm1', role: 'ROLE_USER', parts: [{ text: 'waiting' }] },
+    configuration: { returnImmediately: true }
+  })
+  const taskId = begun.result.task.id as string
+  if (name === 'getPushConfig' || name === 'listPushConfigs' || name === 'deletePushConfig')
+    await app.rpc('CreateTaskPushNotificationConfig', {
+      taskId,
+      ...push,
+      authentication: { scheme: 'Bearer', credentials: 'y' }
+    })
+  return { app, waiting, asked: { taskId, agentName: name === 'send' ? 'asker' : 'worker' } }
+}
+
+function check(t: Test, name: OperationName, way: Way, replies: unknown[]): void {
+  t.ok(replies.length > 0 && replies.every((reply) => reply !== undefined), `${way} answers`)
+  if (way === 'rest 0.3') return
+  const schema = way === 'rpc 0.3' ? LEGACY_RESULTS[name] : RESULTS[name]
+  for (const reply of replies) t.same(faultsOf(schema, reply), [], `${way} fits its schema`)
+}
+
+// Of the cards only the facts; an empty answer is one in any shape, and so is a list.
+function toComparable(name: OperationName, replies: unknown[], origin: string): unknown {
+  const neutral = JSON.parse(JSON.stringify(replies.map(toNeutral)).replaceAll(origin, 'ORIGIN')) as unknown[]
+  const [only] = neutral as Record<string, unknown>[]
+  if (name === 'deletePushConfig') return null
+  if (name === 'listPushConfigs') return Array.isArray(only) ? only : only!['configs']
+  if (name !== 'extendedCard') return neutral
+  const { description, skills, version } = only!
+  return { description, skills, version }
+}
