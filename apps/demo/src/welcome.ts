@@ -47,6 +47,10 @@ Tell an agent something, and ask for it in another session; then let it use a sk
   ${post(`${base}/agents/companion/run`, { ...user, input: 'What is my dog called?' })}${as}
   ${post(`${base}/agents/companion/run`, { input: 'Write the minutes: Ada and Grace met. Decided: ship on Friday.' })}${as}
 
+Ask over a socket that loses its connection on the way, and goes on where it was:
+
+  npm run -s example:socket -- ${origin}
+
 Talk to an agent as other agents do, over A2A:
 
   curl -s ${origin}/.well-known/agent-card.json
