@@ -8,6 +8,7 @@ export function welcome({ DATA_DIR, HOST, PORT }: Env, label: string, roles?: re
   const base = `http://${addressOf(HOST, PORT)}/api`
   const as = roles === undefined ? '' : ` -H "authorization: Bearer $USER_TOKEN"`
   const question = { input: 'How do I resume a stream?', sessionId: 'first-steps' }
+  const memo = { input: 'What is a run?' }
   const next = { input: 'What did I ask you before? And what is 12 * (3+4)?', sessionId: 'first-steps' }
   return `
 The agent transport service is up.
@@ -36,9 +37,19 @@ Let an agent keep a note, and delete it: that waits for an approval.
   curl -s ${base}/approvals${as}
   ${post(`${base}/approvals/$(${firstApproval(base, as)})`, { approved: true })}${as}
 
-See which agents there are, and the runs so far:
+Ask a team, whose leader hands each question to the agent that knows best:
 
-  curl -s ${base}/agents${as}
+  ${post(`${base}/teams/desk/run`, { input: 'The statistics of 3, 5 and 10, please' })}${as}
+
+Let a workflow write a memo, and keep it: that waits for an approval of the text, over a restart too.
+
+  ${post(`${base}/workflows/memo/run`, memo, "-s -H 'prefer: respond-async'")}${as}
+  curl -s ${base}/approvals${as}
+  ${post(`${base}/approvals/$(${firstApproval(base, as)})`, { approved: true })}${as}
+
+See what there is, and the runs so far:
+
+  curl -s ${base}/registry${as}
   curl -s ${base}/runs${as}
 
 Stop with Ctrl+C.

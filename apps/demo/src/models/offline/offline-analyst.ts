@@ -30,7 +30,7 @@ export function toProgram(message: string): string | undefined {
   return `const numbers = ${JSON.stringify(numbers)}
 const sorted = [...numbers].sort((a, b) => a - b)
 const middle = sorted.length >> 1
-const { result: sum } = await tools.calculate({ expression: numbers.map((n) => \`(\${n})\`).join(' + ') })
+const { value: sum } = await tools.calculate({ expression: numbers.map((n) => \`(\${n})\`).join(' + ') })
 return {
   count: numbers.length,
   sum,
