@@ -42,6 +42,11 @@ Let an agent keep a note, and delete it: that waits for an approval.
   curl -s ${base}/approvals${as}
   ${post(`${base}/approvals/$(${firstApproval(base, as)})`, { approved: true })}${as}
 
+Let an agent write a program and run it in the sandbox, or send one yourself:
+
+  ${post(`${base}/agents/analyst/run`, { input: 'What about 2, 4.5 and 9?' })}${as}
+  ${post(`${base}/agents/analyst/run`, { input: '```js\nreturn [3, 1, 2].sort()\n```' })}${as}
+
 Ask a team, whose leader hands each question to the agent that knows best:
 
   ${post(`${base}/teams/desk/run`, { input: 'The statistics of 3, 5 and 10, please' })}${as}

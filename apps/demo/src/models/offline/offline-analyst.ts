@@ -30,7 +30,9 @@ export function toProgram(message: string): string | undefined {
   return `const numbers = ${JSON.stringify(numbers)}
 const sorted = [...numbers].sort((a, b) => a - b)
 const middle = sorted.length >> 1
-const { value: sum } = await tools.calculate({ expression: numbers.map((n) => \`(\${n})\`).join(' + ') })
+const expression = numbers.map((n) => \`(\${n})\`).join(' + ')
+// Exact, where it is not too long for the tool.
+const { value: sum = String(numbers.reduce((a, b) => a + b)) } = await tools.calculate({ expression }).catch(() => ({}))
 return {
   count: numbers.length,
   sum,
