@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { reportGrowth } from './growth.ts'
 import { load, median, type Round } from './load.ts'
 import { reportSandbox } from './sandbox.ts'
+import { reportSockets } from './sockets.ts'
 import { startServer, type ServerProcess } from './server-process.ts'
 import { VARIANTS, type Variant } from './variants.ts'
 
@@ -10,7 +11,8 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '5' },
     only: { type: 'string' },
     growth: { type: 'boolean' },
-    sandbox: { type: 'boolean' }
+    sandbox: { type: 'boolean' },
+    sockets: { type: 'boolean' }
   }
 })
 const rounds = Number(values.rounds)
@@ -39,6 +41,7 @@ try {
 }
 if (!only || values.growth) await reportGrowth()
 if (!only || values.sandbox) await reportSandbox()
+if (!only || values.sockets) await reportSockets(rounds)
 
 async function checkAnswer(server: ServerProcess, { request, check, name }: Variant): Promise<void> {
   const response = await fetch(server.url + request.path, {

@@ -17,10 +17,11 @@ export interface ServerProcess {
   stop(): Promise<void>
 }
 
-/** Starts `serve.ts` with a variant and waits until it listens. */
-export async function startServer(variant: string): Promise<ServerProcess> {
-  const script = fileURLToPath(new URL('serve.ts', import.meta.url))
-  const args = ['--conditions=@svc/source', '--disable-warning=ExperimentalWarning', script, variant]
+/** Starts a program with a variant and waits until it listens. @param program beside this file */
+export async function startServer(variant: string, program = 'serve.ts'): Promise<ServerProcess> {
+  const script = fileURLToPath(new URL(program, import.meta.url))
+  const flags = ['--conditions=@svc/source', '--disable-warning=ExperimentalWarning', '--expose-gc']
+  const args = [...flags, script, variant]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const url = await firstLine(child)
   return {

@@ -91,7 +91,8 @@ function isStream(status: number, text: string): boolean {
   return status === 200 && said === CHUNKS.join('') && parts.at(-1)?.type === 'finish'
 }
 
-function signToken(): string {
+/** A token that `SECRET` is good for. */
+export function signToken(): string {
   const exp = Math.floor(Date.now() / 1000) + 86_400
   const claims = { sub: 'bench', scopes: ['agents:run'], exp }
   const signed = [{ alg: 'HS256', typ: 'JWT' }, claims].map(encode).join('.')

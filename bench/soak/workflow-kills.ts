@@ -63,6 +63,7 @@ export async function killWorkflows(count: number, seed: number): Promise<Killed
 export async function soakWorkflowKills(count: number): Promise<Finding[]> {
   const seed = Number(process.env['SEED'] ?? Date.now() % 1e9)
   const { runs, bad, repeated, interrupted } = await killWorkflows(count, seed)
+  for (const run of bad) console.error(run)
   const told = `${runs} workflows, ${count} kills, ${interrupted} steps interrupted, seed ${seed}`
   return [
     { what: `workflows that did not go on where they were (${told})`, value: bad.length, limit: 0, unit: '' },
@@ -112,19 +113,30 @@ function recordedSteps(db: string): Set<string> {
   }
 }
 
+// Those that did not end as they should, each with what there is of it.
 function badRuns(db: string, known: readonly string[]): string[] {
   const database = new DatabaseSync(db)
   try {
-    const runs = database.prepare('select run_id, status, result from run').all() as Record<string, string>[]
-    const gaps = database
-      .prepare('select run_id from run_part group by run_id having min(seq) <> 1 or max(seq) <> count(*)')
-      .all()
-      .map((row) => row['run_id'])
-    const good = runs
-      .filter(({ status, result }) => status === 'completed' && JSON.parse(result ?? '{}').text === ANSWER)
-      .map((run) => run['run_id'])
-    const all = new Set([...known, ...runs.map((run) => run['run_id']!)])
-    return [...all].filter((runId) => !good.includes(runId) || gaps.includes(runId))
+    const rows = database.prepare('select run_id, status, epoch, result, error from run').all() as {
+      run_id: string
+      status: string
+      result: string | null
+    }[]
+    const gaps = new Set(
+      database
+        .prepare('select run_id from run_part group by run_id having min(seq) <> 1 or max(seq) <> count(*)')
+        .all()
+        .map((row) => row['run_id'])
+    )
+    const isGood = ({ run_id, status, result }: (typeof rows)[number]) =>
+      status === 'completed' && JSON.parse(result ?? '{}').text === ANSWER && !gaps.has(run_id)
+    const stored = new Set(rows.map((row) => row.run_id))
+    return [
+      ...known.filter((runId) => !stored.has(runId)).map((runId) => `${runId} is lost`),
+      ...rows
+        .filter((row) => !isGood(row))
+        .map((row) => JSON.stringify({ ...row, gap: gaps.has(row.run_id) }))
+    ]
   } finally {
     database.close()
   }

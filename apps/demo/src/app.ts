@@ -10,6 +10,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import { addressOf } from './address.ts'
 import { createAnalyst } from './agents/analyst.ts'
 import { createAssistant } from './agents/assistant.ts'
+import { createCompanion } from './agents/companion.ts'
 import { createNotes } from './agents/notes.ts'
 import type { DemoAuth } from './auth/demo-auth.ts'
 import { loadSections } from './docs/load-sections.ts'
@@ -37,6 +38,7 @@ export async function buildApp(
   createAssistant(model, createTools(loadSections(ROOT), address))
   createAnalyst(model)
   createNotes(model)
+  await createCompanion(model)
   await app.register(http, {
     prefix: '/api',
     fileUpload: true,

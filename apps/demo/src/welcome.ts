@@ -8,6 +8,8 @@ export function welcome({ DATA_DIR, HOST, PORT }: Env, label: string, roles?: re
   const origin = `http://${addressOf(HOST, PORT)}`
   const base = `${origin}/api`
   const as = roles === undefined ? '' : ` -H "authorization: Bearer $USER_TOKEN"`
+  // With a token it is the token's subject who is remembered.
+  const user = roles === undefined ? { userId: 'ada' } : {}
   const question = { input: 'How do I resume a stream?', sessionId: 'first-steps' }
   const next = { input: 'What did I ask you before? And what is 12 * (3+4)?', sessionId: 'first-steps' }
   const said = { role: 'user', parts: [{ kind: 'text', text: 'What is A2A?' }] }
@@ -38,6 +40,12 @@ Let an agent keep a note, and delete it: that waits for an approval.
   ${post(`${base}/agents/notes/run`, { input: 'delete note 1' }, "-s -H 'prefer: respond-async'")}${as}
   curl -s ${base}/approvals${as}
   ${post(`${base}/approvals/$(${firstApproval(base, as)})`, { approved: true })}${as}
+
+Tell an agent something, and ask for it in another session; then let it use a skill:
+
+  ${post(`${base}/agents/companion/run`, { ...user, input: 'My dog is called Rex.' })}${as}
+  ${post(`${base}/agents/companion/run`, { ...user, input: 'What is my dog called?' })}${as}
+  ${post(`${base}/agents/companion/run`, { input: 'Write the minutes: Ada and Grace met. Decided: ship on Friday.' })}${as}
 
 Talk to an agent as other agents do, over A2A:
 

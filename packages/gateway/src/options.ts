@@ -25,6 +25,9 @@ export interface GatewayAuthenticate {
 /** A middleware of a Socket.IO namespace; it runs after the caller is known, as `socket.data.principal`. */
 export type GatewayMiddleware = (socket: Socket, next: (err?: ExtendedError) => void) => unknown
 
+/** The `cors` of Socket.IO, but for a function. */
+export interface GatewayCors extends Exclude<ServerOptions['cors'], undefined | Function> {}
+
 const anything = Type.Unknown()
 const fn = Type.Function([], anything)
 const named = (kind: string) =>
@@ -83,7 +86,7 @@ export const GatewayOptionsSchema = Type.Object(
       )
     ),
     cors: Type.Optional(
-      Type.Unsafe<boolean | Exclude<ServerOptions['cors'], undefined | Function>>(
+      Type.Unsafe<boolean | GatewayCors>(
         Type.Union([Type.Boolean(), Type.Object({})], {
           description: '`true`: pages of every origin, without cookies; or the `cors` of Socket.IO'
         })

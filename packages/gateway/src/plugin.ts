@@ -11,7 +11,7 @@ import { resolveOptions, type GatewayMiddleware, type GatewayOptions } from './o
 import { guardMiddleware } from './guard-middleware.ts'
 import { RunKeeper } from './run-keeper.ts'
 import { serveSocket } from './serve-socket.ts'
-import { breakOffAll, HIDDEN, openSocketServer } from './socket-server.ts'
+import { breakOffAll, hastenGoodbyes, HIDDEN, openSocketServer } from './socket-server.ts'
 
 /** Agents, teams and workflows over Socket.IO: the run engine comes along where it is not there yet. */
 async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterOptions): Promise<void> {
@@ -27,6 +27,7 @@ async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterO
 
   const io = settings.io ?? (await openSocketServer(app, settings))
   requireNoRecovery(io)
+  hastenGoodbyes(io)
   const namespace = io.of(settings.namespace)
   const identify: GatewayMiddleware = async (socket: GatewaySocket, next) => {
     connections.admit(socket)

@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process'
 import dns from 'node:dns'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import gateway, {
   type ClientToServerEvents,
   type GatewayOptions,
@@ -218,6 +220,29 @@ t.test('closing: runs under way end, their sockets are told, and then all are di
   t.equal(textOf(inbox.of(first.runId)), 'begun done')
   t.match(inbox.of(first.runId).at(-1), { event: 'agent.done' })
   t.match(inbox.of(second.runId).at(-1), { event: 'agent.error', code: 'RUN_ERR_INTERRUPTED' })
+})
+
+t.test('a client that does not poll again does not keep the process of a closed app', async (t) => {
+  const program = `
+    import Fastify from 'fastify'
+    import gateway from '@svc/gateway'
+    const app = Fastify()
+    await app.register(gateway)
+    const url = await app.listen({ port: 0, host: '127.0.0.1' }) + '/socket.io/?EIO=4&transport=polling'
+    const opened = await (await fetch(url)).text()
+    const session = url + '&sid=' + JSON.parse(opened.slice(1)).sid
+    await fetch(session, { method: 'POST', body: '40' })
+    await (await fetch(session)).text()
+    app.server.once('request', () => setImmediate(() => app.close()))
+    console.log(await (await fetch(session)).text())
+  `
+  const { NODE_OPTIONS: _hooks, ...env } = process.env
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--conditions=@svc/source', '--input-type=module', '--eval', program],
+    { cwd: import.meta.dirname, env, timeout: 20_000 }
+  )
+  t.equal(stdout, '41\n')
 })
 
 t.test('closing does not wait for clients that do not listen, or that never came in', async (t) => {

@@ -42,10 +42,10 @@ t.test('the tables of events are the schemas', async (t) => {
 })
 
 t.test('the table of codes is the catalogue, with their status', async (t) => {
-  const codes = Object.keys(gateway).filter((name) => name.startsWith('GTW_ERR_'))
-  t.strictSame(firstColumn('Errors'), codes.toSorted())
-  for (const code of codes) {
-    const Fault = gateway[code as 'GTW_ERR_UNKNOWN_RUNNABLE'] as typeof GTW_ERR_UNKNOWN_RUNNABLE
+  const catalogue = Object.entries(gateway).filter(([name]) => name.startsWith('GTW_ERR_'))
+  t.strictSame(firstColumn('Errors'), catalogue.map(([code]) => code).toSorted())
+  for (const [code, value] of catalogue) {
+    const Fault = value as typeof GTW_ERR_UNKNOWN_RUNNABLE
     t.match(readme, `| \`${code}\` | ${new Fault('x', 'y').statusCode} |`)
   }
 })

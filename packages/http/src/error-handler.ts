@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { acceptsProblem, PROBLEM } from './accepts-problem.ts'
 import type { AllowedMethods } from './allowed-methods.ts'
+import { discardRest, hasRest } from './discard-rest.ts'
 import { HTTP_ERR_METHOD_NOT_ALLOWED, HTTP_ERR_ROUTE_NOT_FOUND } from './errors.ts'
 import type { ErrorBody, Problem } from './schemas/error-body.ts'
 import { toFault, type Fault } from './to-fault.ts'
@@ -57,6 +58,11 @@ function sendFault(fault: Fault, request: FastifyRequest, reply: FastifyReply): 
   const { statusCode, retryAfter, challenge } = fault
   if (retryAfter !== undefined) reply.header('retry-after', Math.ceil(retryAfter))
   if (challenge !== undefined) reply.header('www-authenticate', challenge)
+  if (hasRest(request.raw)) {
+    // Fastify would close the connection; a closing app has asked for it itself.
+    if (!reply.raw.hasHeader('connection')) reply.removeHeader('connection')
+    discardRest(request.raw)
+  }
   const wantsProblem = acceptsProblem(request.headers.accept)
   reply.code(statusCode).type(wantsProblem ? PROBLEM : 'application/json; charset=utf-8')
   void reply.send(wantsProblem ? toProblem(fault, request.id) : toErrorBody(fault, request.id))

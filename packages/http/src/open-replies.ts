@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Run } from '@svc/registry'
+import { PassingMap, type Run } from '@svc/registry'
 import type { FastifyReply } from 'fastify'
 import { HTTP_ERR_CLIENT_CLOSED } from './errors.ts'
 
@@ -9,16 +9,18 @@ const GRACE = 1_000
 
 /** The replies that take as long as their run: a client that goes away is noticed, and a closing app ends them. */
 export class OpenReplies {
-  readonly #open = new Set<ServerResponse>()
+  readonly #open = new PassingMap<number, ServerResponse>()
+  #added = 0
   #onEmpty: (() => void) | undefined
 
   /** Watches over a reply until it is complete or its client has gone; in the latter case the given run is canceled. */
   add(reply: FastifyReply, run?: Run): void {
     const { raw } = reply
     if (raw.destroyed) return leave(reply, run)
-    this.#open.add(raw)
+    const place = this.#added++
+    this.#open.set(place, raw)
     raw.once('close', () => {
-      this.#open.delete(raw)
+      this.#open.delete(place)
       if (!raw.writableFinished) leave(reply, run)
       if (this.#open.size === 0) this.#onEmpty?.()
     })
@@ -31,7 +33,7 @@ export class OpenReplies {
     const overdue = new AbortController()
     await Promise.race([empty, pause(GRACE, undefined, overdue).catch(() => {})])
     overdue.abort()
-    for (const raw of this.#open) raw.destroy()
+    for (const raw of this.#open.values()) raw.destroy()
   }
 }
 

@@ -7,7 +7,7 @@ import { requireAccess } from './auth/require-access.ts'
 import { allowOrigins } from './cors.ts'
 import { createNotFoundHandler, handleError } from './error-handler.ts'
 import { OpenReplies } from './open-replies.ts'
-import { createOpenApi } from './openapi/open-api.ts'
+import { createOpenApi, type OpenApi } from './openapi/open-api.ts'
 import { docsRoutes } from './openapi/docs-routes.ts'
 import { HTTP_ERR_BAD_OPTION } from './errors.ts'
 import { resolveOptions, type HttpMiddleware, type HttpOptions } from './options.ts'
@@ -25,8 +25,14 @@ import type { HttpScope, TypeBoxTypeProvider } from './type-provider.ts'
 import { takeRunForms } from './uploads/take-run-forms.ts'
 import { compileValidator, formatValidationErrors } from './validator.ts'
 
-/** Agents, teams and workflows over HTTP: the run engine comes along where it is not there yet. */
-async function http(app: FastifyInstance, options: HttpOptions & RegisterOptions): Promise<void> {
+/**
+ * Adds the routes to an app; the run engine comes along where it is not there yet. Resolves with the document that describes
+ * them, where the options ask for one.
+ */
+export async function serve(
+  app: FastifyInstance,
+  options: HttpOptions & RegisterOptions
+): Promise<OpenApi | undefined> {
   const settings = resolveOptions(options)
   const { registerOptions, bodyLimit, jsonDepth, middleware, onDisconnect, heartbeat } = settings
   const { admin, cors, rateLimit, providerKeyHeaders, swagger, uploadLimits } = settings
@@ -35,10 +41,18 @@ async function http(app: FastifyInstance, options: HttpOptions & RegisterOptions
   const registry = settings.registry ?? app.registry
   const exposed = createExposed(settings, registry, HTTP_ERR_BAD_OPTION)
   const policy = await createPolicy(settings)
-  const uploads = uploadLimits !== undefined
-  const source = { exposed, registry, schemes: policy.schemes, uploads }
+  const source = {
+    exposed,
+    registry,
+    secured: policy.identify !== undefined,
+    schemes: policy.schemes,
+    limited: rateLimit !== undefined,
+    uploads: uploadLimits !== undefined
+  }
   const replies = new OpenReplies()
   const surface = { runs: app.runs, exposed, policy, replies, onDisconnect, heartbeat, providerKeyHeaders }
+
+  let openApi: OpenApi | undefined
 
   // The scope is its own world: nothing in it changes the app.
   await app.register(async (plain) => {
@@ -62,7 +76,7 @@ async function http(app: FastifyInstance, options: HttpOptions & RegisterOptions
     if (rateLimit) await limitRate(scope, rateLimit)
     for (const each of middleware) addMiddleware(scope, each)
 
-    const openApi = swagger && (await createOpenApi(plain, { ...source, settings: swagger }))
+    if (swagger) openApi = await createOpenApi(plain, { ...source, settings: swagger })
     // A scope of their own: no other route takes forms.
     await scope.register(async (starting: HttpScope) => {
       if (uploadLimits !== undefined) await takeRunForms(starting, uploadLimits, bodyLimit)
@@ -74,16 +88,22 @@ async function http(app: FastifyInstance, options: HttpOptions & RegisterOptions
     approvalsRoutes(scope, surface)
     if (admin) adminRoutes(scope, surface)
     healthRoutes(scope, surface)
-    if (openApi) await docsRoutes(plain, openApi, swagger, policy.identify !== undefined)
+    if (swagger && openApi) await docsRoutes(plain, openApi, swagger, source.secured)
 
     scope.addHook('preClose', () => replies.close())
   }, registerOptions)
+  return openApi
 }
 
 function addMiddleware(scope: HttpScope, middleware: HttpMiddleware): void {
   const { onRequest, preHandler } = typeof middleware === 'function' ? { onRequest: middleware } : middleware
   if (onRequest !== undefined) scope.addHook('onRequest', onRequest)
   if (preHandler !== undefined) scope.addHook('preHandler', preHandler)
+}
+
+/** Agents, teams and workflows over HTTP. */
+async function http(app: FastifyInstance, options: HttpOptions & RegisterOptions): Promise<void> {
+  await serve(app, options)
 }
 
 export default fp(http, { name: '@svc/http', fastify: '5.x' })

@@ -1,6 +1,7 @@
 import { isPromise, ProviderKeys, type Run, type RunBody, type RunnableKind } from '@svc/registry'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { HTTP_ERR_FOREIGN_USER, HTTP_ERR_UNKNOWN_RUNNABLE } from './errors.ts'
+import { HTTP_ERR_FOREIGN_USER } from './errors.ts'
+import { requireRunnable } from './require-runnable.ts'
 import { readStartKey } from './start-key.ts'
 import type { Surface } from './surface.ts'
 
@@ -24,8 +25,7 @@ export async function startRun(
   { params, body, principal, log, headers, routeOptions, uploads }: RunRequest,
   reply: FastifyReply
 ): Promise<Run> {
-  const runnable = exposed.get(kind, params.name)
-  if (runnable === undefined) throw new HTTP_ERR_UNKNOWN_RUNNABLE(kind, params.name)
+  const runnable = requireRunnable(exposed, kind, params.name)
   const { apiKey, ...asked } = body
   const { input, sessionId, userId } = asked
   if (userId !== undefined && !policy.allowsUser(principal, userId)) throw new HTTP_ERR_FOREIGN_USER()

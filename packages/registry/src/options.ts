@@ -18,13 +18,19 @@ export const EngineLimitsSchema = Type.Object(
   { additionalProperties: false }
 )
 
-/** How long finished runs are kept in memory. */
+/** What is kept in memory: finished runs, and what agents remember. */
 export const RetentionSchema = Type.Object(
   {
     maxAge: Type.Optional(Type.Integer({ minimum: 0, description: 'Milliseconds; default 600,000' })),
     maxRuns: Type.Optional(Type.Integer({ minimum: 0, description: 'Default 10,000' })),
     maxBytes: Type.Optional(
       Type.Integer({ minimum: 0, description: 'Of all their logs; default 268,435,456' })
+    ),
+    memoryMaxItems: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'Memories of one owner and agent; default 1,000' })
+    ),
+    memoryMaxAge: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'Milliseconds; default 365 days, 0 for ever' })
     )
   },
   { additionalProperties: false }

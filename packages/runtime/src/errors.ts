@@ -196,7 +196,12 @@ export function toToolError(
   err: unknown,
   otherwise: ToolError = new RUN_ERR_TOOL_FAILED('The tool call failed')
 ): ToolError {
-  const { code, message } = (err ?? {}) as Partial<ToolError>
-  if (typeof code === 'string' && code.startsWith('RUN_ERR_')) return { code, message: String(message) }
+  try {
+    const { code, message } = (err ?? {}) as Partial<Record<keyof ToolError, unknown>>
+    if (typeof code === 'string' && code.startsWith('RUN_ERR_') && typeof message === 'string')
+      return { code, message }
+  } catch {
+    // A getter or a Proxy that throws tells nothing.
+  }
   return { code: otherwise.code, message: otherwise.message }
 }

@@ -12,6 +12,7 @@ import { openDatabase } from './sqlite/open-database.ts'
 import { freePages } from './sqlite/free-pages.ts'
 import { createStreamLog } from './stream-log.ts'
 import { createSweep } from './create-sweep.ts'
+import { sweepMemories } from './sweep-memories.ts'
 import { sweepRuns } from './sweep-runs.ts'
 import { sweepSessions } from './sweep-sessions.ts'
 import type { Tables } from './tables.ts'
@@ -43,13 +44,14 @@ export async function createStore(options: StoreOptions = {}): Promise<Store> {
   }
   const sweepOfRuns = createSweep((now) => sweepRuns(db, commit, retention, now, log.abandon), shrink)
   const sweepOfSessions = createSweep((now) => sweepSessions(db, commit, retention, now), shrink)
+  const sweepOfMemories = createSweep((now) => sweepMemories(db, commit, retention, now), shrink)
   let closed: Promise<void> | undefined
 
   return {
     log,
     runs: createRunStore(db, commit, sweepOfRuns, log.abandon),
     sessions: createSessionStore(db, commit, sweepOfSessions),
-    memory: createMemoryStore(db, commit),
+    memory: createMemoryStore(db, commit, retention, sweepOfMemories),
     tasks: createTaskStore(db, commit),
     checkpoints: createCheckpointStore(db, commit),
     // One process has the file: its control messages need not leave it.

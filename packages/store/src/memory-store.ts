@@ -1,80 +1,98 @@
-import { scoreWords, wordsOf, type MemoryItem, type MemoryStore } from '@svc/registry'
-import type { Kysely } from 'kysely'
+import type { MemoryItem, MemoryStore } from '@svc/registry'
+import type { Kysely, Selectable } from 'kysely'
 import type { GroupCommit } from './group-commit.ts'
+import { findByWords, indexWords } from './memory-words.ts'
+import type { Retention } from './options.ts'
 import type { Tables } from './tables.ts'
 
-// More items than this that share a word with a query are not scored; the newest are.
-const MAX_CANDIDATES = 1_000
-const MAX_WORDS = 32
+// Only what one write brought is too much; a limit that was lowered is reached in a few.
+const MOST_REMOVED = 100
 
 /** What agents remember, on SQL. */
-export function createMemoryStore(db: Kysely<Tables>, commit: GroupCommit): MemoryStore {
-  const of = (owner: string, namespace: string) =>
-    db
-      .selectFrom('memory_item')
-      .selectAll()
-      .where('owner', '=', owner)
-      .where('namespace', '=', namespace)
-      .orderBy('created_at', 'desc')
+export function createMemoryStore(
+  db: Kysely<Tables>,
+  commit: GroupCommit,
+  { memoryMaxItems }: Pick<Retention, 'memoryMaxItems'>,
+  sweep: MemoryStore['sweep']
+): MemoryStore {
+  const spaceOf = async (owner: string, namespace: string) => {
+    const found = db.selectFrom('memory_space').select('space_id').where('owner', '=', owner)
+    return (await found.where('namespace', '=', namespace).executeTakeFirst())?.space_id
+  }
 
   return {
     put: (item) =>
       commit.write(async (trx) => {
-        const row = toRow(item)
-        await trx
+        const { owner, namespace, id, text } = item
+        const { space_id } = await trx
+          .insertInto('memory_space')
+          .values({ owner, namespace })
+          .onConflict((conflict) => conflict.columns(['owner', 'namespace']).doUpdateSet({ owner }))
+          .returning('space_id')
+          .executeTakeFirstOrThrow()
+        // What is written again is the newest again.
+        await trx.deleteFrom('memory_item').where('space_id', '=', space_id).where('id', '=', id).execute()
+        const { item_id } = await trx
           .insertInto('memory_item')
-          .values(row)
-          .onConflict((conflict) => conflict.columns(['owner', 'namespace', 'id']).doUpdateSet(row))
-          .execute()
+          .values({ space_id, ...toRow(item) })
+          .returning('item_id')
+          .executeTakeFirstOrThrow()
+        await indexWords(trx, space_id, item_id, text)
+        const surplus = newest(trx, space_id).select('item_id').offset(memoryMaxItems).limit(MOST_REMOVED)
+        await trx.deleteFrom('memory_item').where('item_id', 'in', surplus).execute()
       }),
     async search(owner, namespace, query, limit) {
-      const words = wordsOf(query)
-      if (words.size === 0) return []
-      const patterns = [...words].slice(0, MAX_WORDS).map((word) => `% ${word} %`)
-      const rows = await of(owner, namespace)
-        .where((is) => is.or(patterns.map((pattern) => is('words', 'like', pattern))))
-        .limit(MAX_CANDIDATES)
-        .execute()
-      return rows
-        .map((row) => ({ ...toItem(row), score: scoreWords(row.text, words) }))
-        .filter(({ score }) => score > 0)
-        .sort((a, b) => b.score - a.score || b.createdAt - a.createdAt)
-        .slice(0, limit)
+      const spaceId = await spaceOf(owner, namespace)
+      if (spaceId === undefined) return []
+      const found = await findByWords(db, spaceId, query, limit)
+      if (found.length === 0) return []
+      const ids = found.map(({ item_id }) => item_id)
+      const rows = await db.selectFrom('memory_item').selectAll().where('item_id', 'in', ids).execute()
+      const byId = new Map(rows.map((row) => [row.item_id, toItem(row, owner, namespace)]))
+      return found.flatMap(({ item_id, score }) => {
+        const item = byId.get(item_id)
+        return item === undefined ? [] : [{ ...item, score }]
+      })
     },
     async list(owner, namespace, limit) {
-      return (await of(owner, namespace).limit(limit).execute()).map(toItem)
+      const spaceId = await spaceOf(owner, namespace)
+      if (spaceId === undefined) return []
+      const rows = await newest(db, spaceId).selectAll().limit(limit).execute()
+      return rows.map((row) => toItem(row, owner, namespace))
     },
-    remove: (owner, namespace, id) =>
-      commit.write(async (trx) => {
-        const { numDeletedRows } = await trx
-          .deleteFrom('memory_item')
-          .where('owner', '=', owner)
-          .where('namespace', '=', namespace)
-          .where('id', '=', id)
-          .executeTakeFirst()
-        return numDeletedRows === 1n
+    async remove(owner, namespace, id) {
+      const spaceId = await spaceOf(owner, namespace)
+      if (spaceId === undefined) return false
+      return await commit.write(async (trx) => {
+        const removal = trx.deleteFrom('memory_item').where('space_id', '=', spaceId).where('id', '=', id)
+        return (await removal.executeTakeFirst()).numDeletedRows === 1n
       })
+    },
+    sweep
   }
 }
 
-function toRow(item: MemoryItem): Tables['memory_item'] {
-  const { owner, namespace, id, text, metadata, embedding, createdAt } = item
+const newest = (db: Kysely<Tables>, spaceId: number) =>
+  db
+    .selectFrom('memory_item')
+    .where('space_id', '=', spaceId)
+    .orderBy('created_at', 'desc')
+    .orderBy('item_id', 'desc')
+
+function toRow({ id, text, metadata, embedding, createdAt }: MemoryItem) {
   return {
-    owner,
-    namespace,
     id,
     text,
-    words: ` ${[...wordsOf(text)].join('  ')} `,
     metadata: metadata === undefined ? null : JSON.stringify(metadata),
     embedding: embedding === undefined ? null : JSON.stringify(embedding),
     created_at: createdAt
   }
 }
 
-function toItem(row: Tables['memory_item']): MemoryItem {
+function toItem(row: Selectable<Tables['memory_item']>, owner: string, namespace: string): MemoryItem {
   return {
-    owner: row.owner,
-    namespace: row.namespace,
+    owner,
+    namespace,
     id: row.id,
     text: row.text,
     createdAt: row.created_at,

@@ -39,6 +39,18 @@ export const StoreOptionsSchema = Type.Object(
               description:
                 'Milliseconds that a session is kept after its last message; default 30 days, 0 for ever'
             })
+          ),
+          memoryMaxItems: Type.Optional(
+            Type.Integer({
+              minimum: 1,
+              description: 'Memories of one owner and agent that are kept; default 10,000'
+            })
+          ),
+          memoryMaxAge: Type.Optional(
+            Type.Integer({
+              minimum: 0,
+              description: 'Milliseconds that a memory is kept; default 365 days, 0 for ever'
+            })
           )
         },
         { additionalProperties: false }
@@ -65,7 +77,9 @@ const DEFAULT_RETENTION: Retention = {
   maxAge: 7 * DAY,
   maxRuns: 100_000,
   maxBytes: 1_073_741_824,
-  sessionMaxAge: 30 * DAY
+  sessionMaxAge: 30 * DAY,
+  memoryMaxItems: 10_000,
+  memoryMaxAge: 365 * DAY
 }
 
 /** Makes sure that options are known and good, and fills in the defaults. @throws STO_ERR_BAD_OPTION */

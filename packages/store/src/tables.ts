@@ -1,4 +1,5 @@
 import type { RunnableKind, RunStatus } from '@svc/registry'
+import type { Generated } from 'kysely'
 
 /** The tables. JSON is text, times are milliseconds since the epoch. */
 export interface Tables {
@@ -35,17 +36,18 @@ export interface Tables {
   }
   session: { session_key: string; last_seq: number; updated_at: number }
   session_message: { session_key: string; seq: number; turn_id: string; message: string }
+  memory_space: { space_id: Generated<number>; owner: string; namespace: string }
   memory_item: {
-    owner: string
-    namespace: string
+    /** In the order in which they were written. */
+    item_id: Generated<number>
+    space_id: number
     id: string
     text: string
-    /** The words of the text in lower case, each between two spaces. */
-    words: string
     metadata: string | null
     embedding: string | null
     created_at: number
   }
+  memory_word: { space_id: number; word: string; item_id: number }
   task: { task_id: string; context_id: string; owner: string; agent_name: string; created_at: number }
   task_message: { owner: string; message_id: string; task_id: string; seq: number; message: string }
   push_config: { task_id: string; config_id: string; config: string }

@@ -3,6 +3,7 @@ import type { Stores } from '@svc/registry'
 import {
   checkpointStoreContract,
   controlBusContract,
+  memoryRetentionContract,
   memoryStoreContract,
   runStoreContract,
   sessionStoreContract,
@@ -33,6 +34,12 @@ t.test('memory', async (t) =>
     t,
     fresh(({ memory }) => memory)
   )
+)
+t.test('what is kept of memory', async (t) =>
+  memoryRetentionContract(t, async (retention) => {
+    const { memory, close } = await createStore({ url: 'sqlite::memory:', retention })
+    return { ...memory, close }
+  })
 )
 t.test('tasks', async (t) =>
   taskStoreContract(

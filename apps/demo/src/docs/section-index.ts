@@ -1,4 +1,5 @@
 import MiniSearch, { type SearchResult } from 'minisearch'
+import { isLight } from '../text/light-words.ts'
 import { synonymsOf } from '../text/synonyms.ts'
 import { stemsOf, termsOf, type Term } from '../text/terms.ts'
 import { isSlipOf } from '../text/typo.ts'
@@ -27,12 +28,6 @@ export interface SectionIndex {
 
 const FUZZY = 0.2
 const MAX_QUERY_TERMS = 40
-// What is done to a thing says less than the thing.
-const LIGHT: ReadonlySet<string> = new Set(
-  stemsOf(
-    'send pass put set add write read call change need take show see give keep hold say find disable enable'
-  )
-)
 
 /** Indexes sections for full-text search: stemmed, with synonyms, and forgiving of typing errors. */
 export function createSectionIndex(sections: readonly Section[]): SectionIndex {
@@ -56,7 +51,7 @@ export function createSectionIndex(sections: readonly Section[]): SectionIndex {
       tokenize: (query) => query.split(' '),
       boost: { heading: 4, parents: 1.5, document: 1.5 },
       fuzzy: (term) => !known(term) && term.length > 3 && FUZZY,
-      prefix: (term) => !known(term) && term.length > 3,
+      prefix: (term) => !known(term) && term.length > 4,
       boostDocument: (id) => (/^(?:docs|README)/.test(String(id)) ? 1.25 : 1)
     }
   })
@@ -71,7 +66,7 @@ export function createSectionIndex(sections: readonly Section[]): SectionIndex {
     let covered = 0
     let total = 0
     for (const term of terms) {
-      const weight = weigh(term.stem) * (LIGHT.has(term.stem) ? 0.4 : 1)
+      const weight = weigh(term.stem) * (isLight(term.stem) ? 0.4 : 1)
       total += weight
       covered += weight * shareOf(term, own, matched)
     }
@@ -107,7 +102,8 @@ export function createSectionIndex(sections: readonly Section[]): SectionIndex {
 function shareOf({ stem, parts }: Term, own: ReadonlySet<string>, matched: ReadonlySet<string>): number {
   if (own.has(stem)) return 1
   const partial = parts.filter((part) => own.has(part)).length / Math.max(1, parts.length)
-  if (partial === 1) return 1
+  // Its parts, apart from one another, say less than the word.
+  if (partial === 1) return 0.8
   if (synonymsOf(stem).some((other) => own.has(other))) return 0.8
   return Math.max(matched.has(stem) ? 0.6 : 0, partial * 0.7)
 }

@@ -97,7 +97,16 @@ export const IN_SCOPE: readonly (readonly [question: string, answer: RegExp, doc
   ['Which packages are there?', /@svc\/registry/, 'README.md'],
   ['How fast is it?', /npm run bench/, 'README.md'],
   ['What is @svc/store?', /SQLite/, 'packages/store/README.md'],
-  ['Is WebSocket supported?', /Not published yet/, 'packages/gateway/README.md'],
+  ['Is WebSocket supported?', /through Socket\.IO/, 'docs/sockets.md'],
+  ['Does it work on Windows?', /use WSL/, START],
+  ['what is a skill?', /Instructions for one kind of task/, 'docs/skills.md'],
+  ['What does a SKILL.md look like?', /Front matter/, 'docs/skills.md'],
+  ['Which memories are there?', /`recallMemory`/, 'docs/memory.md'],
+  ['How does recall work?', /full-text search/, 'docs/memory.md'],
+  ['Can I use MCP tools?', /`connectMcp`/, 'docs/mcp.md'],
+  ['how do i get opentelemetry traces', /`@opentelemetry\/api`/, 'docs/observability.md'],
+  ['How do I get JSON answers?', /`output`/, AGENTS],
+  ['are URLs fetched?', /public\s+internet/, 'docs/multi-modal.md'],
   ['How do I run the tests?', /npm test/, 'CONTRIBUTING.md']
 ]
 
@@ -123,7 +132,6 @@ export const OUT_OF_SCOPE: readonly string[] = [
   'Can I get a refund?',
   'How do I bake bread?',
   'Can I run it in Docker?',
-  'Does it work on Windows?',
   'can I use zod instead of typebox',
   'Is it production ready?',
   'and in Paris?',

@@ -11,8 +11,10 @@ import {
 import { random } from '../helpers/random.ts'
 
 const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
-const CUTS = Number(process.env['CUTS'] ?? 100)
+const CUTS = Number(process.env['CUTS'] ?? 500)
 const PARTS = 120
+
+t.setTimeout(80_000)
 
 const counting = scriptedRunnable(
   Array.from({ length: PARTS }, (_, index): ScriptedAct[] => [

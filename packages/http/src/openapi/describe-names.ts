@@ -3,17 +3,17 @@ import { refTo } from './hoist-schemas.ts'
 import type { OpenApiDocument, Operation, Schema } from './open-api-document.ts'
 
 /**
- * Gives a copy of a document that tells the names that `:name` may have now, and which of the bodies their runs take:
- * `RunBody` where every one takes a message, else `JsonRunBody`.
+ * Gives a copy of a document that tells, unless they are not to be `named`, the names that `:name` may have now, and which of
+ * the bodies their runs take: `RunBody` where every one takes a message, else `JsonRunBody`.
  */
-export function describeNames(base: OpenApiDocument, exposed: Exposed): OpenApiDocument {
+export function describeNames(base: OpenApiDocument, exposed: Exposed, named: boolean): OpenApiDocument {
   const document = structuredClone(base)
   const kinds = new Map(RUNNABLE_KINDS.map((kind) => [kind, exposed.list(kind)]))
   for (const [path, operations] of Object.entries(document.paths)) {
     const kind = RUNNABLE_KINDS.find((each) => path.includes(`/${each}s/{name}`))
     if (kind === undefined) continue
     const runnables = kinds.get(kind) ?? []
-    const names = runnables.map(({ name }) => name)
+    const names = named ? runnables.map(({ name }) => name) : []
     const takesJson = kind === 'workflow' || runnables.some((each) => each.inputSchema !== undefined)
     for (const operation of Object.values(operations)) {
       nameThem(operation, kind, names)

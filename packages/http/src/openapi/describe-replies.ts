@@ -2,7 +2,8 @@ import { Type, type TSchema } from '@sinclair/typebox'
 import { ErrorBodySchema, ProblemSchema } from '../schemas/error-body.ts'
 import { EventPartSchema } from '../schemas/event-part.ts'
 
-const REASONS = {
+/** What an error status means, on every operation. */
+export const REASONS = {
   400: 'The request does not fit: its body, a parameter, or the JSON itself',
   401: 'No valid credentials',
   403: 'The credentials do not allow it',

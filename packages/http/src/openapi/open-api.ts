@@ -2,6 +2,7 @@ import swaggerPlugin from '@fastify/swagger'
 import { MessageInputSchema, type Exposed, type Registry, type SecuritySchemes } from '@svc/registry'
 import type { FastifyInstance } from 'fastify'
 import { addMessageInput, describeNames } from './describe-names.ts'
+import { describeRefusals } from './describe-refusals.ts'
 import { describeSecurity } from './describe-security.ts'
 import { describeUploads } from './describe-uploads.ts'
 import { hoistReplies } from './hoist-replies.ts'
@@ -16,8 +17,12 @@ export interface OpenApiSource {
   exposed: Exposed
   /** Tells when `exposed` changes: never, where it is `false`. Without `on`, every call looks anew. */
   registry: Partial<Pick<Registry, 'on'>> | false
-  /** Of the configured `authenticate`; without it, no credentials are asked for. */
+  /** Whether credentials are asked for. */
+  secured?: boolean | undefined
+  /** Which ones, where `authenticate` tells. */
   schemes?: SecuritySchemes | undefined
+  /** Whether there is a rate limit. */
+  limited?: boolean | undefined
   /** Whether a run's body may be `multipart/form-data`. */
   uploads?: boolean | undefined
 }
@@ -47,6 +52,8 @@ export async function createOpenApi(scope: FastifyInstance, source: OpenApiSourc
   let base: OpenApiDocument | undefined
   let current: OpenApiDocument | undefined
   const { registry } = source
+  // Who may not call is not told what there is to call.
+  const named = source.settings.protect || !source.secured
   const off = registry === false ? () => {} : registry.on?.('change', () => (current = undefined))
   scope.addHook('onClose', async () => off?.())
 
@@ -54,13 +61,14 @@ export async function createOpenApi(scope: FastifyInstance, source: OpenApiSourc
     document() {
       if (current !== undefined && off !== undefined) return current
       base ??= finish(scope.swagger() as unknown as OpenApiDocument, source)
-      return (current = describeNames(base, source.exposed))
+      return (current = describeNames(base, source.exposed, named))
     }
   }
 }
 
 // Everything but what changes while the app runs.
-function finish(raw: OpenApiDocument, { schemes, uploads = false }: OpenApiSource): OpenApiDocument {
+function finish(raw: OpenApiDocument, source: OpenApiSource): OpenApiDocument {
+  const { secured = false, schemes, limited = false, uploads = false } = source
   const { openapi, info, servers, paths, components } = JSON.parse(JSON.stringify(raw)) as OpenApiDocument
   const found: Components = new Map()
   hoistSchemas(components.schemas['MessageInput'], found)
@@ -76,6 +84,8 @@ function finish(raw: OpenApiDocument, { schemes, uploads = false }: OpenApiSourc
     components: { schemas: addMessageInput(sorted(found)) }
   }
   if (uploads) describeUploads(document)
+  if (secured) describeRefusals(document, [401, 403])
+  if (limited) describeRefusals(document, [429])
   return hoistReplies(describeSecurity(document, schemes))
 }
 

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { RUNNABLE_KINDS, RunnableMetadataSchema, type Principal, type RunnableKind } from '@svc/registry'
-import { HTTP_ERR_UNKNOWN_RUNNABLE } from '../errors.ts'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
+import { requireRunnable } from '../require-runnable.ts'
 import { NameParamsSchema } from '../schemas/path-params.ts'
 import { RegistrySchema } from '../schemas/registry.ts'
 import type { Surface } from '../surface.ts'
@@ -33,11 +33,9 @@ export function listRoutes(scope: HttpScope, { exposed, policy }: Surface): void
       (await readable(kind, principal)).map(toMetadata)
     )
 
-    scope.get(`/${kind}s/:name`, { schema: one, config }, async ({ params }) => {
-      const runnable = exposed.get(kind, params.name)
-      if (runnable === undefined) throw new HTTP_ERR_UNKNOWN_RUNNABLE(kind, params.name)
-      return toMetadata(runnable)
-    })
+    scope.get(`/${kind}s/:name`, { schema: one, config }, async ({ params }) =>
+      toMetadata(requireRunnable(exposed, kind, params.name))
+    )
   }
 
   const config = { access: 'authenticated' } as const

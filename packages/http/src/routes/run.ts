@@ -3,6 +3,7 @@ import { replyRunError } from '../error-handler.ts'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply, RUN_ERRORS, RUN_ID } from '../openapi/describe-replies.ts'
 import { prefersAsync } from '../prefers-async.ts'
+import { requireNamed } from '../require-runnable.ts'
 import { RunHeadersSchema } from '../schemas/headers.ts'
 import { NameParamsSchema } from '../schemas/path-params.ts'
 import { startRun, tieToClient } from '../start-run.ts'
@@ -30,7 +31,8 @@ export function runRoutes(scope: HttpScope, surface: Surface): void {
         ...errorReplies(...RUN_ERRORS, 499)
       }
     }
-    scope.post(`/${kind}s/:name/run`, { schema, config }, async (request, reply) => {
+    const preParsing = requireNamed(surface.exposed, kind)
+    scope.post(`/${kind}s/:name/run`, { schema, config, preParsing }, async (request, reply) => {
       const run = await startRun(surface, kind, request, reply)
       if (prefersAsync(request.headers)) {
         reply.code(202).header('preference-applied', 'respond-async')

@@ -2,6 +2,7 @@ import { RunBodySchema, RUNNABLE_KINDS } from '@svc/registry'
 import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
 import { describeOperation, EVENT_STREAM } from '../openapi/describe-operation.ts'
 import { errorReplies, eventStreamReply, RUN_ERRORS } from '../openapi/describe-replies.ts'
+import { requireNamed } from '../require-runnable.ts'
 import { RunHeadersSchema } from '../schemas/headers.ts'
 import { NameParamsSchema } from '../schemas/path-params.ts'
 import { startRun, tieToClient } from '../start-run.ts'
@@ -25,7 +26,8 @@ export function streamRoutes(scope: HttpScope, surface: Surface): void {
       body: RunBodySchema,
       response: { 200: eventStreamReply('The parts as they come'), ...errorReplies(...RUN_ERRORS) }
     }
-    scope.post(`/${kind}s/:name/stream`, { schema, config }, async (request, reply) => {
+    const preParsing = requireNamed(surface.exposed, kind)
+    scope.post(`/${kind}s/:name/stream`, { schema, config, preParsing }, async (request, reply) => {
       const run = await startRun(surface, kind, request, reply)
       tieToClient(surface, run, request.body, reply)
       return reply.headers(SSE_HEADERS).send(createSseStream(runs, run.runId, { heartbeat }))

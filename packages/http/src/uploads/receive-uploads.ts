@@ -1,8 +1,10 @@
 import multipart from '@fastify/multipart'
+import { toLoggable } from '@svc/registry'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { HTTP_ERR_CLIENT_CLOSED } from '../errors.ts'
-import { discardRest } from './discard-rest.ts'
+import { discardRest } from '../discard-rest.ts'
 import { readUploads, type FormRules } from './read-uploads.ts'
+import { removeLeftBehind } from './remove-left-behind.ts'
 import { TempDirectory } from './temp-directory.ts'
 import { Uploads } from './uploads.ts'
 
@@ -20,6 +22,7 @@ type RuledScope = FastifyInstance & { [kRules]?: FormRules }
 /** Makes a scope take multipart forms: `request.uploads` has their fields and files, `request.body` the fields. */
 export async function receiveUploads(scope: FastifyInstance, rules: FormRules): Promise<void> {
   const open = new Set<TempDirectory>()
+  await tidyUp(scope)
   await takeMultipart(scope)
   if (!scope.hasRequestDecorator('uploads')) scope.decorateRequest('uploads', undefined)
   // Inherited by the scopes inside, unless they have rules of their own.
@@ -45,6 +48,16 @@ export async function receiveUploads(scope: FastifyInstance, rules: FormRules): 
   scope.addHook('onClose', async () => {
     await Promise.all([...open].map((directory) => directory.remove()))
   })
+}
+
+// What cannot be removed now may be later.
+async function tidyUp({ log }: FastifyInstance): Promise<void> {
+  try {
+    const removed = await removeLeftBehind()
+    if (removed > 0) log.info({ removed }, 'uploaded files of a process that was killed are removed')
+  } catch (err) {
+    log.warn({ err: toLoggable(err) }, 'uploaded files of a process that was killed could not be removed')
+  }
 }
 
 async function takeMultipart(scope: FastifyInstance): Promise<void> {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdtemp, open, rm, type FileHandle } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { OWN_PREFIX } from './remove-left-behind.ts'
 
 /**
  * A directory for the files of one request, made with the first of them, which only this user can open. It goes when
@@ -27,7 +28,7 @@ export class TempDirectory {
   /** A new, empty file under a random name. */
   async createFile(): Promise<{ path: string; handle: FileHandle }> {
     // Made with mode 0700.
-    this.#path ??= await mkdtemp(join(tmpdir(), 'svc-upload-'))
+    this.#path ??= await mkdtemp(join(tmpdir(), OWN_PREFIX))
     const path = join(this.#path, randomUUID())
     return { path, handle: await open(path, 'wx', 0o600) }
   }

@@ -1,8 +1,9 @@
+import { once } from 'node:events'
 import http, { uploadPlugin } from '@svc/http'
 import registryPlugin, { createRegistry } from '@svc/registry'
 import Fastify from 'fastify'
 
-/** A process of its own that takes uploads and tells its parent how much memory it has. */
+/** A process of its own that takes uploads and tells its parent how much memory it has, and when a run keeps files. */
 const registry = createRegistry()
 registry.add({
   kind: 'agent',
@@ -10,6 +11,15 @@ registry.add({
   async *stream(input) {
     const parts = input as { type: string; file?: { size: number } }[]
     for (const { file } of parts) if (file) yield { type: 'text', text: `${file.size} ` }
+  }
+})
+registry.add({
+  kind: 'agent',
+  name: 'holds',
+  async *stream(_input, { signal }) {
+    process.send?.('holding')
+    await once(signal, 'abort')
+    yield { type: 'text', text: 'not reached' }
   }
 })
 const app = Fastify({ forceCloseConnections: true })

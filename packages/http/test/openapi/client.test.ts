@@ -123,7 +123,8 @@ t.test('a generated client type-checks, and runs every operation', async (t) => 
   const { url, origin } = await buildApp(t, {
     runnables: [echo, asking(), { ...echo, kind: 'team', name: 'crew' }],
     options: {
-      swagger: true,
+      // Else the names of the agents would not be told.
+      swagger: { protect: true },
       authenticate: () => ({ sub: 'root', scopes: ['*'] }),
       workflows: [{ ...echo, kind: 'workflow', name: 'flow', inputSchema: Type.Unknown() }]
     }

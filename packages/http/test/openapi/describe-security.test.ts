@@ -33,7 +33,7 @@ t.test('any of the schemes opens what is not open anyway', async (t) => {
     bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
     cookie: { type: 'apiKey', in: 'cookie', name: 'token' }
   }
-  const { security, paths, components } = await documentOf({ schemes })
+  const { security, paths, components } = await documentOf({ secured: true, schemes })
   t.strictSame(components.securitySchemes, schemes)
   t.strictSame(security, [{ bearer: [] }, { cookie: [] }])
   const run = paths['/agents/{name}/run']?.['post']
@@ -49,6 +49,22 @@ t.test('without credentials nothing is asked for', async (t) => {
   t.strictSame(security, [])
   t.notOk(components.securitySchemes)
   t.notOk(paths['/agents/{name}/run']?.['post']?.responses['401'])
+})
+
+t.test('an authenticate that does not tell what it takes refuses all the same', async (t) => {
+  const { security, paths } = await documentOf({ secured: true, schemes: {} })
+  t.strictSame(security, [])
+  t.strictSame(paths['/agents/{name}/run']?.['post']?.responses['401'], {
+    $ref: '#/components/responses/Unauthorized'
+  })
+})
+
+t.test('a rate limit is told of wherever it counts', async (t) => {
+  const { paths } = await documentOf({ limited: true })
+  t.strictSame(paths['/agents/{name}/run']?.['post']?.responses['429'], {
+    $ref: '#/components/responses/TooManyRequests'
+  })
+  t.notOk(paths['/livez']?.['get']?.responses['429'])
 })
 
 t.test('uploads stand beside JSON', async (t) => {

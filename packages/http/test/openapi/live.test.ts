@@ -36,6 +36,44 @@ t.test('the document follows the registry, and is what generateOpenApi gives', a
   t.strictSame((await generateOpenApi(options, { title: 'Other' })).info.title, 'Other')
 })
 
+t.test('names are told to those who may call', async (t) => {
+  const registry = createRegistry()
+  registry.add(echo)
+  const authenticate = ({ token }: { token?: string | undefined }) =>
+    token === undefined ? null : { sub: token, scopes: [], claims: {} }
+  for (const protect of [false, true]) {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    const options = { registry, authenticate, swagger: { protect } }
+    await app.register(http, options)
+    const url = { url: '/docs/spec.json', headers: { authorization: 'Bearer ann' } }
+    const served = (await app.inject(url)).json<OpenApiDocument>()
+    t.strictSame(namesIn(served, '/agents/{name}/run'), protect ? ['echo'] : undefined)
+    t.equal(JSON.stringify(served).includes('echo'), protect)
+    t.strictSame(await generateOpenApi(options), served)
+  }
+})
+
+t.test('generateOpenApi takes every option of the plugin', async (t) => {
+  const registry = createRegistry()
+  const middleware = () => t.fail('no request is made')
+  const options = { registry, middleware, rateLimit: { max: 0 }, fileUpload: true, cors: true } as const
+  const { paths } = await generateOpenApi(options)
+  t.ok(paths['/agents']?.['get']?.responses['429'])
+  t.ok(paths['/agents/{name}/run']?.['post']?.requestBody?.content['multipart/form-data'])
+  t.notOk(paths['/livez']?.['get']?.responses['429'])
+  const bad: object[] = [
+    { middleware: 5 },
+    { rateLimit: 5 },
+    { unknown: 1 },
+    { rbac: {} },
+    { cors: { credentials: true } },
+    { swagger: { protect: true } }
+  ]
+  for (const each of bad)
+    await t.rejects(generateOpenApi({ registry, ...each }), { code: 'HTTP_ERR_BAD_OPTION' })
+})
+
 t.test('a registry that does not tell of changes', async (t) => {
   const registry = createRegistry()
   const silent = { ...registry, on: undefined } as unknown as typeof registry

@@ -4,7 +4,7 @@ import type { ErrorBody } from '@svc/http'
 import type { AcceptedMessage, FileContentPart, RunResult } from '@svc/registry'
 import { scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
-import { buildApp } from '../helpers/build-app.ts'
+import { buildApp, echo } from '../helpers/build-app.ts'
 import { requireError } from '../helpers/require-error.ts'
 import { samples } from '../helpers/file-samples.ts'
 import { buildUploadApp, describeInput, formOf, untilEmpty, untilFolder } from '../helpers/upload-app.ts'
@@ -159,10 +159,10 @@ t.test('a run that fails, or is refused, leaves no file', async (t) => {
 })
 
 t.test('without the option, and on other routes, a form is 415', async (t) => {
-  const plain = await buildApp(t)
+  const plain = await buildApp(t, { runnables: [echo] })
   const { upload } = await buildUploadApp(t)
   const refused = [
-    await fetch(`${plain.url}/agents/any/run`, { method: 'POST', body: formOf({ input: 'x' }) }),
+    await fetch(`${plain.url}/agents/echo/run`, { method: 'POST', body: formOf({ input: 'x' }) }),
     await upload(formOf({ input: 'x' }), '/api/runs/some/cancel')
   ]
   for (const response of refused) await requireError(t, response, 415, 'HTTP_ERR_UNSUPPORTED_MEDIA_TYPE')

@@ -37,6 +37,8 @@ export interface ChildOptions {
   key?: string | undefined
   /** Ends the child; it must abort when the parent's signal does, which is the default. */
   signal?: AbortSignal | undefined
+  /** A conversation of its own, for what runs at the same time as its like; default: the parent's. */
+  sessionId?: string | undefined
   /** Whether its parts are the parent's own: `source` stays as it is. Default false. */
   unsourced?: boolean | undefined
 }
@@ -67,6 +69,6 @@ export interface RunContext {
   authorize(action: Action, target: AccessTarget): Promise<AccessDecision>
   /** The journal: runs `fn` once per run and key; a step that is recorded gives its recorded value. */
   step<T>(key: string, fn: () => Promise<T> | T): Promise<T>
-  /** The context of a member or step: same run and session, a longer `source`. */
+  /** The context of a member or step: same run, same session by default, a longer `source`. */
   child(name: string, options?: ChildOptions): RunContext
 }

@@ -22,6 +22,7 @@ import { EngineOptionsSchema, requireOptions, type EngineLimits, type RetentionO
 import { isPromise } from '../stores/awaitable.ts'
 import type { ControlMessage } from '../stores/control-bus.ts'
 import { createMemoryStores } from '../stores/memory/memory-stores.ts'
+import { PassingMap } from '../stores/passing-map.ts'
 import type { StoredRun } from '../stores/run-store.ts'
 import type { Stores } from '../stores/stores.ts'
 import { SILENT_LOG } from './create-context.ts'
@@ -71,7 +72,7 @@ class Engine implements RunEngine, ResumeHost {
   readonly #drainTimeout: number
   readonly #closed = new AbortController()
   readonly #interrupted: InterruptedRuns
-  readonly #live = new Map<string, LiveRun>()
+  readonly #live = new PassingMap<string, LiveRun>()
   readonly #lost: LostRuns
   readonly #byOwner = new Map<string, number>()
   readonly #sweeper: NodeJS.Timeout
@@ -264,6 +265,7 @@ class Engine implements RunEngine, ResumeHost {
       await this.#lost.end()
       await this.stores.runs.sweep(Date.now())
       await this.stores.sessions.sweep(Date.now())
+      await this.stores.memory.sweep(Date.now())
     } catch (err) {
       this.log.error({ err: toLoggable(err) }, 'what is old could not be removed')
     }
@@ -279,7 +281,7 @@ class Engine implements RunEngine, ResumeHost {
       await promise
       clearTimeout(timer)
     }
-    const left = [...this.#live.values()]
+    const left = this.#live.values()
     await Promise.all(
       left.map((run) => (run.resumable ? run.suspend() : run.interrupt(new RUN_ERR_INTERRUPTED())))
     )

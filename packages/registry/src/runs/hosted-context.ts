@@ -45,20 +45,24 @@ export class HostedContext implements RunContext {
   // Unlike `source` it is another one for every call of a member.
   readonly #path: readonly string[]
   readonly #signal: AbortSignal | undefined
+  readonly sessionId: string
 
-  constructor(host: ContextHost, source = NOWHERE, path = NOWHERE, signal?: AbortSignal) {
+  constructor(
+    host: ContextHost,
+    source = NOWHERE,
+    path = NOWHERE,
+    signal?: AbortSignal,
+    sessionId = host.sessionId
+  ) {
     this.#host = host
     this.source = source
     this.#path = path
     this.#signal = signal
+    this.sessionId = sessionId
   }
 
   get runId(): string {
     return this.#host.runId
-  }
-
-  get sessionId(): string {
-    return this.#host.sessionId
   }
 
   get newSession(): boolean {
@@ -116,8 +120,9 @@ export class HostedContext implements RunContext {
     return this.#host.step(JSON.stringify([...this.#path, key]), fn)
   }
 
-  child(name: string, { key = name, signal = this.#signal, unsourced }: ChildOptions = {}): RunContext {
+  child(name: string, options: ChildOptions = {}): RunContext {
+    const { key = name, signal = this.#signal, sessionId = this.sessionId, unsourced } = options
     const source = unsourced ? this.source : [...this.source, name]
-    return new HostedContext(this.#host, source, [...this.#path, key], signal)
+    return new HostedContext(this.#host, source, [...this.#path, key], signal, sessionId)
   }
 }

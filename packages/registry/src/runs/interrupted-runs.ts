@@ -98,6 +98,9 @@ export class InterruptedRuns {
     run.resumable = true
     this.#host.enter(run)
     run.begin(state.input)
+    // Who answered since the record was read found no run here to tell.
+    for (const { approvalId, answer } of (await stores.runs.get(runId))?.approvals ?? [])
+      if (answer !== null) await run.approvalAnswered(approvalId, answer)
     return true
   }
 

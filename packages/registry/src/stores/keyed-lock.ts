@@ -1,3 +1,5 @@
+import { PassingMap } from './passing-map.ts'
+
 /** Ends a turn that `KeyedLock.lock` began; a second call does nothing. */
 export type Release = () => void
 
@@ -8,7 +10,7 @@ interface Waiting {
 /** One turn at a time for each key, in the order of the calls. */
 export class KeyedLock {
   // Held keys, each with those who wait for it.
-  readonly #held = new Map<string, Waiting[]>()
+  readonly #held = new PassingMap<string, Waiting[]>()
 
   /** Takes the key: at once when it is free, else when its turn comes. @throws the signal's reason when it aborts first */
   lock(key: string, signal: AbortSignal): Release | Promise<Release> {

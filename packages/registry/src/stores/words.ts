@@ -1,12 +1,14 @@
+// What is longer is no word: encoded data, keys.
+const MOST_CHARACTERS = 64
+
 /** The words of a text, in lower case. */
 export function wordsOf(text: string): Set<string> {
-  return new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu))
+  const words = new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu))
+  for (const word of words) if (word.length > MOST_CHARACTERS) words.delete(word)
+  return words
 }
 
-/** How many of the words are in a text. */
-export function scoreWords(text: string, words: ReadonlySet<string>): number {
-  const own = wordsOf(text)
-  let shared = 0
-  for (const word of words) if (own.has(word)) shared++
-  return shared
+/** How much it says that an item has a word, when so many of so many items have it: the inverse document frequency of BM25. */
+export function weighWord(items: number, having: number): number {
+  return Math.log(1 + (items - having + 0.5) / (having + 0.5))
 }

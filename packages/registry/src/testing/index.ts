@@ -1,10 +1,6 @@
 export { codeOf, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
-export {
-  checkpointStoreContract,
-  controlBusContract,
-  memoryStoreContract,
-  taskStoreContract
-} from './other-stores-contract.ts'
+export { checkpointStoreContract, controlBusContract, taskStoreContract } from './other-stores-contract.ts'
+export { memoryRetentionContract, memoryStoreContract } from './memory-store-contract.ts'
 export { runStoreContract, type RunStores } from './run-store-contract.ts'
 export { runnableContract, type MakeRunnable, type RunnableContractOptions } from './runnable-contract.ts'
 export {

@@ -1,16 +1,7 @@
 import type { CheckpointStore } from '../stores/checkpoint-store.ts'
 import type { ControlBus, ControlMessage } from '../stores/control-bus.ts'
-import type { MemoryItem, MemoryStore } from '../stores/memory-store.ts'
 import type { StoredTask, TaskStore } from '../stores/task-store.ts'
 import { codeOf, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
-
-const item = (id: string, text: string, createdAt: number): MemoryItem => ({
-  id,
-  owner: 'ada',
-  namespace: 'echo',
-  text,
-  createdAt
-})
 
 const task = (taskId: string, fields: Partial<StoredTask> = {}): StoredTask => ({
   taskId,
@@ -21,36 +12,6 @@ const task = (taskId: string, fields: Partial<StoredTask> = {}): StoredTask => (
   messages: [{ text: `first of ${taskId}` }],
   ...fields
 })
-
-/** What every `MemoryStore` must do. */
-export function memoryStoreContract(t: ContractTest, make: MakeStore<MemoryStore>): void {
-  withStore(t, make, 'finds by words, best first', async (t, store) => {
-    await store.put(item('1', 'The blue fox', 1))
-    await store.put(item('2', 'A BLUE fox in the snow', 2))
-    await store.put(item('3', 'Nothing of it: foxes, bluer', 3))
-    await store.put({ ...item('4', 'blue fox', 4), owner: 'bob' })
-    await store.put({ ...item('5', 'blue fox', 5), namespace: 'other' })
-    const ids = async (query: string, limit = 9) =>
-      (await store.search('ada', 'echo', query, limit)).map(({ id }) => id)
-    t.same(await ids('snow fox'), ['2', '1'])
-    t.same(await ids('snow fox', 1), ['2'])
-    t.same(await ids('%'), [])
-    t.same(await ids('wolf'), [])
-  })
-
-  withStore(t, make, 'replaces, lists newest first, and forgets', async (t, store) => {
-    const full = { ...item('1', 'new', 7), metadata: { constructor: 'x' }, embedding: [0.5, -1] }
-    await store.put(item('1', 'old', 1))
-    await store.put(full)
-    await store.put(item('2', 'other', 2))
-    t.same(await store.list('ada', 'echo', 9), [full, item('2', 'other', 2)])
-    t.equal((await store.list('ada', 'echo', 1)).length, 1)
-    t.same(await store.search('ada', 'echo', 'old', 9), [])
-    t.equal(await store.remove('bob', 'echo', '1'), false)
-    t.equal(await store.remove('ada', 'echo', '1'), true)
-    t.equal(await store.remove('ada', 'echo', '1'), false)
-  })
-}
 
 /** What every `TaskStore` must do. */
 export function taskStoreContract(t: ContractTest, make: MakeStore<TaskStore>): void {

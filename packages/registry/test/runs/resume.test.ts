@@ -153,6 +153,31 @@ t.test('an approval lasts, whenever it is answered', async (t) => {
   }
 })
 
+t.test('an approval that is answered just while a run is taken up', async (t) => {
+  const { runnable } = resumable(async ({ approvals }) => {
+    await approvals.request({ toolCallId: 'c', toolName: 'send', args: {} })
+  })
+  const { stores, run } = await crash(wide(runnable))
+  const { log } = stores
+  const answering = {
+    ...log,
+    follow: log.follow.bind(log),
+    append: log.append.bind(log),
+    abandon: () => {},
+    // The log is what is read last before it goes on.
+    async read(...where: Parameters<typeof log.read>) {
+      await engine.answer(`${run.runId}.1`, { approved: true }).catch(() => {})
+      return log.read(...where)
+    }
+  }
+  const engine = buildEngine(t, { stores: { ...stores, log: answering } })
+  await engine.recover()
+  t.equal(await engine.resume(wide(runnable)), 1)
+  const parts = await partsOf({ parts: (after?: number) => engine.parts(run.runId, after) })
+  t.equal(parts.filter(({ type }) => type === 'tool.approval.response').length, 1)
+  t.match(parts.at(-1), { type: 'finish' })
+})
+
 t.test('closing leaves a run for the next process, and its readers end', async (t) => {
   let hold = true
   const { runnable, done } = resumable(async (context) => {

@@ -2,6 +2,7 @@ import { createMemoryStores, type Stores } from '@svc/registry'
 import {
   checkpointStoreContract,
   controlBusContract,
+  memoryRetentionContract,
   memoryStoreContract,
   runStoreContract,
   sessionStoreContract,
@@ -17,6 +18,23 @@ const fresh =
 t.test('runs and their logs', async (t) => runStoreContract(t, async () => createMemoryStores()))
 t.test('sessions', async (t) => sessionStoreContract(t, fresh('sessions')))
 t.test('memory', async (t) => memoryStoreContract(t, fresh('memory')))
+t.test('what is kept of memory', async (t) =>
+  memoryRetentionContract(t, async (retention) => createMemoryStores(retention).memory)
+)
 t.test('tasks', async (t) => taskStoreContract(t, fresh('tasks')))
 t.test('checkpoints', async (t) => checkpointStoreContract(t, fresh('checkpoints')))
 t.test('control', async (t) => controlBusContract(t, fresh('control')))
+
+t.test('memories in memory have a bound in all: what was not written to for longest goes', async (t) => {
+  const { memory } = createMemoryStores({ memoryMaxItems: 2 })
+  const put = async (owner: string, id: string) =>
+    memory.put({ owner, id, namespace: 'n', text: 'x', createdAt: 1 })
+  await put('first', 'a')
+  for (let n = 0; n < 9; n++) for (const id of ['a', 'b']) await put(`owner${n}`, id)
+  await put('first', 'b')
+  await put('owner0', 'b')
+  t.equal((await memory.list('owner1', 'n', 9)).length, 2)
+  await put('new', 'a')
+  t.same(await memory.list('owner1', 'n', 9), [])
+  for (const owner of ['first', 'owner0']) t.equal((await memory.list(owner, 'n', 9)).length, 2, owner)
+})

@@ -13,6 +13,7 @@ export interface ApprovedArgs {
 /**
  * Waits for the approval of a call when it needs one. What is approved is what is called: the arguments are copied, so
  * that nobody who saw them in between can change them. The engine writes the parts and the state of the run.
+ * Nobody is asked any longer once the signal aborts.
  * @throws RUN_ERR_APPROVAL_DENIED when it is denied, not answered in time, or cannot be decided
  */
 export async function approve(
@@ -20,14 +21,16 @@ export async function approve(
   args: unknown,
   context: ToolContext,
   policy: ApprovalPolicy,
-  events: RunEvents
+  events: RunEvents,
+  signal?: AbortSignal
 ): Promise<ApprovedArgs> {
   if (!(await isNeeded(tool, args, context, policy))) return { args, edited: false }
   const bound = structuredClone(args)
   const { toolCallId } = context
   const toolName = tool.name
   events.emit('tool.approval.request', () => ({ toolCallId, toolName, args: structuredClone(bound) }))
-  const outcome = await context.context.approvals.request({
+  const asker = signal ? context.context.child(toolCallId, { signal, unsourced: true }) : context.context
+  const outcome = await asker.approvals.request({
     toolCallId,
     toolName,
     args: structuredClone(bound)

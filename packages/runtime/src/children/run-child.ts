@@ -3,8 +3,6 @@ import {
   RUN_ERR_CANCELED,
   requireInput,
   RunResultBuilder,
-  toPartError,
-  toStoredError,
   type PartOf,
   type RunContext,
   type RunInput,
@@ -34,7 +32,8 @@ export interface ChildCall {
 }
 
 /**
- * Runs a runnable as a part of another: its parts are told with its name, and what comes of it is given.
+ * Runs a runnable as a part of another: its parts are told with its name, and what comes of it is given. That it failed is
+ * for the caller to tell.
  * @throws what it throws or says in its `error` part; why the parent ends when it does
  */
 export async function runChild(call: ChildCall): Promise<RunResult> {
@@ -73,9 +72,7 @@ export async function runChild(call: ChildCall): Promise<RunResult> {
     }
   } catch (err) {
     guard.end(err)
-    if (call.signal.aborted) throw call.signal.reason
-    if (!unsourced) await emit(withSource(name, { type: 'error', error: toPartError(toStoredError(err)) }))
-    throw err
+    throw call.signal.aborted ? call.signal.reason : err
   } finally {
     guard.close()
     void leave(iterator)

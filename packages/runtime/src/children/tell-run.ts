@@ -40,3 +40,15 @@ export async function* tellRun(
       events.emit('run.error', () => ({ sessionId, error: toPartError(toStoredError(failure)), durationMs }))
   }
 }
+
+/** The answer of a run that is there as a whole. */
+export function* tellAnswer(
+  events: RunEvents,
+  { text, structured }: { text: string; structured: unknown }
+): Generator<YieldedPart, void> {
+  if (text !== '') {
+    events.chunk(text)
+    yield { type: 'text', text }
+  }
+  if (structured !== null) yield { type: 'structured', value: structured }
+}

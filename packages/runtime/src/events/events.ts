@@ -16,6 +16,10 @@ const event = <const P extends TProperties>(fields: P) =>
     source: Type.Optional(
       Type.Array(Type.String(), { description: 'Path of names of the member or step that it is of' })
     ),
+    idempotencyKey: Type.String({
+      description:
+        'Tells several calls of one member or step apart: the id of the run, and the path of calls below it'
+    }),
     ...fields
   })
 const call = { toolCallId: Type.String(), toolName: Type.String() }

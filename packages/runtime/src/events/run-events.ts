@@ -2,43 +2,35 @@ import type { EventBus, RunContext, RunnableKind } from '@svc/registry'
 import { CHANNELS } from './diagnostics.ts'
 import type { RuntimeEvents } from './events.ts'
 
-type Common = 'runId' | 'name' | 'kind' | 'at' | 'source'
+type Common = 'runId' | 'name' | 'kind' | 'at' | 'source' | 'idempotencyKey'
+type Origin = Pick<RunContext, 'events' | 'runId'> & Partial<Pick<RunContext, 'source' | 'idempotencyKey'>>
 
 /** Emits the events of one run, on the bus and on the diagnostics channels; builds a payload only when somebody listens. */
 export class RunEvents {
+  readonly #origin: Origin
   readonly #bus: EventBus
-  readonly #runId: string
   readonly #name: string
   readonly #kind: RunnableKind
-  readonly #source: readonly string[]
 
-  constructor(
-    {
-      events,
-      runId,
-      source = []
-    }: Pick<RunContext, 'events' | 'runId'> & Partial<Pick<RunContext, 'source'>>,
-    name: string,
-    kind: RunnableKind
-  ) {
-    this.#bus = events
-    this.#runId = runId
+  constructor(origin: Origin, name: string, kind: RunnableKind) {
+    this.#origin = origin
+    this.#bus = origin.events
     this.#name = name
     this.#kind = kind
-    this.#source = source
   }
 
   emit<N extends keyof RuntimeEvents>(name: N, fields: () => Omit<RuntimeEvents[N], Common>): void {
     const channel = CHANNELS[name]
     const heard = this.#bus.has(name)
     if (!heard && !channel.hasSubscribers) return
-    const source = this.#source
+    const { runId, source = [], idempotencyKey = runId } = this.#origin
     const event = {
-      runId: this.#runId,
+      runId,
       name: this.#name,
       kind: this.#kind,
       at: Date.now(),
       ...(source.length > 0 && { source: [...source] }),
+      idempotencyKey,
       ...fields()
     } as unknown as RuntimeEvents[N]
     if (heard) this.#bus.emit(name, event)

@@ -1,8 +1,8 @@
+import type * as Telemetry from '@opentelemetry/api'
 import type { Attributes, Context, Span, SpanOptions, TracerProvider } from '@opentelemetry/api'
 import type { RuntimeEvents } from './events.ts'
 
-type Telemetry = typeof import('@opentelemetry/api')
-type Base = Pick<RuntimeEvents['run.start'], 'runId' | 'name' | 'kind' | 'at' | 'source'>
+type Base = Pick<RuntimeEvents['run.start'], 'idempotencyKey' | 'at'>
 
 interface OpenSpan {
   readonly span: Span
@@ -15,12 +15,12 @@ const SCOPE = '@svc/runtime'
 
 /** The spans of runs that are under way: a run is below the run that it is a member of, and calls below their run. */
 export class RunSpans {
-  readonly #api: Telemetry
+  readonly #api: typeof Telemetry
   readonly #provider: TracerProvider | undefined
-  // By run and source; a step that runs the same member several times at once has several.
+  // By run and call of a member or step; an attempt that was given up may still be there when the next one begins.
   readonly #open = new Map<string, OpenSpan[]>()
 
-  constructor(api: Telemetry, provider?: TracerProvider) {
+  constructor(api: typeof Telemetry, provider?: TracerProvider) {
     this.#api = api
     this.#provider = provider
   }
@@ -30,14 +30,14 @@ export class RunSpans {
     const options = { kind: this.#api.SpanKind.INTERNAL, startTime: event.at, attributes }
     const span = this.#start(name, options, parent)
     const open = { span, context: this.#api.trace.setSpan(parent, span), calls: new Map<string, Span>() }
-    const key = keyOf(event)
+    const key = event.idempotencyKey
     const spans = this.#open.get(key)
     if (spans === undefined) this.#open.set(key, [open])
     else spans.push(open)
   }
 
   endRun(event: Base, attributes: Attributes, error?: { code: string }): void {
-    const key = keyOf(event)
+    const key = event.idempotencyKey
     const spans = this.#open.get(key)
     const open = spans?.pop()
     if (spans?.length === 0) this.#open.delete(key)
@@ -47,12 +47,12 @@ export class RunSpans {
   }
 
   startCall(event: Base, id: string, name: string, options: SpanOptions): void {
-    const open = this.#open.get(keyOf(event))?.at(-1)
+    const open = this.#open.get(event.idempotencyKey)?.at(-1)
     open?.calls.set(id, this.#start(name, { ...options, startTime: event.at }, open.context))
   }
 
   endCall(event: Base, id: string, attributes: Attributes, error?: { code: string }): void {
-    for (const { calls } of this.#open.get(keyOf(event)) ?? []) {
+    for (const { calls } of this.#open.get(event.idempotencyKey) ?? []) {
       const span = calls.get(id)
       if (span === undefined) continue
       calls.delete(id)
@@ -75,16 +75,12 @@ export class RunSpans {
     span.end(at)
   }
 
-  // The nearest of the runs above it that is open; a run of no member may be the second of its name.
-  #parentOf({ runId, source = [] }: Base): Context | undefined {
-    for (let depth = source.length - 1; depth >= 0; depth--) {
-      const above = this.#open.get(keyOf({ runId, source: source.slice(0, depth) }))?.at(-1)
+  // The nearest of the runs above it that is open: a segment of the key is a call, and names have no slash.
+  #parentOf({ idempotencyKey }: Base): Context | undefined {
+    for (let end = idempotencyKey.length; (end = idempotencyKey.lastIndexOf('/', end - 1)) > 0;) {
+      const above = this.#open.get(idempotencyKey.slice(0, end))?.at(-1)
       if (above !== undefined) return above.context
     }
     return undefined
   }
-}
-
-function keyOf({ runId, source = [] }: Pick<Base, 'runId' | 'source'>): string {
-  return source.length === 0 ? runId : JSON.stringify([runId, ...source])
 }

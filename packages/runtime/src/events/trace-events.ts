@@ -3,6 +3,7 @@ import { defaultEvents, type EventBus } from '@svc/registry'
 import type { RuntimeEvents } from './events.ts'
 import { recordModelCalls } from './model-metrics.ts'
 import { toProviderName } from './provider-name.ts'
+import { recordRuns } from './run-metrics.ts'
 import { RunSpans } from './run-spans.ts'
 
 /** Where spans and metrics go. */
@@ -27,6 +28,7 @@ export async function traceEvents(
   const api = await import('@opentelemetry/api').catch(() => undefined)
   if (api === undefined) return () => {}
   const spans = new RunSpans(api, tracerProvider)
+  const meters = meterProvider ?? api.metrics.getMeterProvider()
   const { CLIENT, INTERNAL } = api.SpanKind
   const stops = [
     bus.on('run.start', (event) => {
@@ -68,7 +70,8 @@ export async function traceEvents(
     ),
     bus.on('tool.result', (event) => spans.endCall(event, event.toolCallId, {})),
     bus.on('tool.error', (event) => spans.endCall(event, event.toolCallId, {}, event.error)),
-    recordModelCalls(bus, meterProvider ?? api.metrics.getMeterProvider(), chatAttributes)
+    recordModelCalls(bus, meters, chatAttributes),
+    recordRuns(bus, meters)
   ]
   return () => {
     for (const stop of stops) stop()

@@ -1,4 +1,4 @@
-import type { MemoryItem } from '@svc/registry'
+import { weighWord, type MemoryItem } from '@svc/registry'
 import { stemsOf } from './recall-words.ts'
 
 /** An item with how well it fits. */
@@ -29,7 +29,7 @@ export function rankByWords<T extends MemoryItem>(
 
 function weigh(word: string, texts: readonly { stems: ReadonlySet<string> }[]): number {
   const having = texts.reduce((count, { stems }) => count + (stems.has(word) ? 1 : 0), 0)
-  return Math.log(1 + (texts.length - having + 0.5) / (having + 0.5))
+  return weighWord(texts.length, having)
 }
 
 /** Orders items by how like their embeddings are to one, best first; what is not like it at all is dropped. */

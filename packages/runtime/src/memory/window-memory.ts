@@ -13,7 +13,6 @@ export interface WindowMemoryOptions {
 /** Remembers the last turns of an owner with this agent over all sessions; those of the session itself are its history. */
 export function windowMemory({ turns = 10, maxCharacters = 4_000 }: WindowMemoryOptions = {}): Memory {
   if (!(turns >= 1)) throw new RUN_ERR_BAD_AGENT('windowMemory: turns is no number over 0')
-  const spaceOf = ({ namespace }: MemoryContext) => `${namespace}/window`
 
   return {
     async retrieve(context) {
@@ -44,3 +43,5 @@ export function windowMemory({ turns = 10, maxCharacters = 4_000 }: WindowMemory
     }
   }
 }
+
+const spaceOf = ({ namespace }: MemoryContext) => `${namespace}/window`

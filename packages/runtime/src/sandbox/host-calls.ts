@@ -41,7 +41,7 @@ export class HostCalls {
 
   /** The program is over: calls that still run are told by their signal. */
   close(): void {
-    this.#controller.abort()
+    this.#controller.abort(new RUN_ERR_TOOL_FAILED('The program that made the call has ended'))
   }
 
   async #serve({ id, name, args }: Call): Promise<void> {

@@ -10,14 +10,19 @@ export const CAN_WATCH = process.platform === 'linux'
 export function watchMemory(pid: number, maxRss: number, onTooMuch: () => void): () => void {
   if (!CAN_WATCH) return () => {}
   let reading = false
+  let stopped = false
   const look = async () => {
     if (reading) return
     reading = true
-    if ((await readRss(pid)) > maxRss) onTooMuch()
+    const rss = await readRss(pid)
     reading = false
+    if (rss > maxRss && !stopped) onTooMuch()
   }
   const timer = setInterval(() => void look(), INTERVAL_MS)
-  return () => clearInterval(timer)
+  return () => {
+    stopped = true
+    clearInterval(timer)
+  }
 }
 
 // Under bubblewrap it is the process inside that counts.

@@ -12,11 +12,15 @@ export type ToChild =
     }
   | { readonly type: 'answer'; readonly id: number; readonly ok: boolean; readonly json: string }
 
-const ProgramFaultSchema = Type.Union(
-  ['failed', 'timeout', 'memory', 'no-json', 'too-large'].map((fault) => Type.Literal(fault))
-)
+const ProgramFaultSchema = Type.Union([
+  Type.Literal('failed'),
+  Type.Literal('timeout'),
+  Type.Literal('memory'),
+  Type.Literal('no-json'),
+  Type.Literal('too-large')
+])
 /** Why a program has no result. */
-export type ProgramFault = 'failed' | 'timeout' | 'memory' | 'no-json' | 'too-large'
+export type ProgramFault = Static<typeof ProgramFaultSchema>
 
 /**
  * What the child tells: that it can run programs, that the program waits for calls (none new when one of several was
@@ -43,7 +47,11 @@ export type FromChild = Static<typeof FromChildSchema>
 /** How a program ended, as the child tells it. */
 export type DoneMessage = Extract<FromChild, { type: 'done' }>
 
-/** The longest message that an honest child sends, in bytes. */
-export function maxFrameBytes({ maxOutputBytes, maxConsoleBytes, maxToolCalls }: SandboxLimits): number {
-  return maxOutputBytes + 6 * maxConsoleBytes + 128 * maxToolCalls + 16_384
+/** The longest message that an honest child sends, in bytes: JSON may write a character in six. */
+export function maxFrameBytes(
+  { maxOutputBytes, maxConsoleBytes, maxToolCalls }: SandboxLimits,
+  tools: readonly string[]
+): number {
+  const longestName = Math.max(0, ...tools.map((name) => name.length))
+  return maxOutputBytes + 6 * maxConsoleBytes + (64 + 6 * longestName) * maxToolCalls + 16_384
 }

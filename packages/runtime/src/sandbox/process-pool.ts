@@ -32,8 +32,8 @@ export class ProcessPool {
    */
   async take(signal: AbortSignal | undefined): Promise<SandboxProcess> {
     if (this.#closed) throw new RUN_ERR_SANDBOX_CLOSED()
-    const idle = this.#idle.pop()
-    if (idle !== undefined) return idle
+    for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop())
+      if (!idle.isKilled) return idle
     if (this.#waiters.length >= this.#bounds.maxQueue) throw new RUN_ERR_SANDBOX_BUSY(this.#waiters.length)
     const waiter: Waiter = Promise.withResolvers()
     const leave = () => {
@@ -84,32 +84,44 @@ export class ProcessPool {
 
   async #launch(): Promise<void> {
     this.#starting++
-    const process = this.#start()
-    this.#all.add(process)
-    void process.gone.then(() => this.#forget(process))
-    const isReady = await this.#awaitReady(process)
+    const process = await this.#startReady()
     this.#starting--
-    process.rest()
-    if (isReady) return this.#offer(process)
+    if (process !== undefined) return this.#offer(process)
     this.#waiters.shift()?.reject(new RUN_ERR_SANDBOX_FAILED('its process did not start'))
     this.#grow()
   }
 
-  async #awaitReady(process: SandboxProcess): Promise<boolean> {
-    const { promise, resolve } = Promise.withResolvers<boolean>()
-    const timer = setTimeout(() => process.kill('timeout'), START_MS)
-    process.listener = {
-      onMessage: ({ type }) => (type === 'ready' ? resolve(true) : process.kill('protocol')),
-      onGone: () => resolve(false)
+  async #startReady(): Promise<SandboxProcess | undefined> {
+    let process: SandboxProcess
+    try {
+      process = this.#start()
+    } catch {
+      // The system has no process, memory or file left for it.
+      return undefined
     }
-    const isReady = await promise
-    clearTimeout(timer)
-    return isReady && !process.isKilled
+    this.#all.add(process)
+    void process.gone.then(() => this.#forget(process))
+    const isReady = await isReadyInTime(process)
+    process.rest()
+    return isReady ? process : undefined
   }
 
   #forget(process: SandboxProcess): void {
     this.#all.delete(process)
     const at = this.#idle.indexOf(process)
     if (at >= 0) this.#idle.splice(at, 1)
+    this.#grow()
   }
+}
+
+async function isReadyInTime(process: SandboxProcess): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const timer = setTimeout(() => process.kill('timeout'), START_MS)
+  process.listener = {
+    onMessage: ({ type }) => (type === 'ready' ? resolve(true) : process.kill('protocol')),
+    onGone: () => resolve(false)
+  }
+  const isReady = await promise
+  clearTimeout(timer)
+  return isReady && !process.isKilled
 }

@@ -51,8 +51,9 @@ export class ProgramRun implements ProcessListener {
       this.#calls.close()
       resolve(end)
     }
-    process.use(this, maxFrameBytes(limits), limits.memory + CHILD_RSS)
-    this.#send({ type: 'run', code: program.code, input, tools: Object.keys(program.tools), limits })
+    const tools = Object.keys(program.tools)
+    process.use(this, maxFrameBytes(limits, tools), limits.memory + CHILD_RSS)
+    this.#send({ type: 'run', code: program.code, input, tools, limits })
   }
 
   onMessage(message: FromChild): void {
@@ -67,9 +68,9 @@ export class ProgramRun implements ProcessListener {
   }
 
   #send(message: ToChild): void {
+    this.#process.send(message)
     this.#owed++
     this.#startClock()
-    this.#process.send(message)
   }
 
   // It runs while the child has something to do.
@@ -87,9 +88,10 @@ export class ProgramRun implements ProcessListener {
   }
 
   #toOutcome(done: DoneMessage): SandboxOutcome {
-    const console = done.console.slice(0, this.#limits.maxConsoleBytes)
+    const { result = null, console: written } = done
+    const console = cut(written, this.#limits.maxConsoleBytes)
     const error = this.#faultOf(done)
-    return error === undefined ? { result: done.result ?? null, console } : { error, console }
+    return error === undefined ? { result, console } : { error, console }
   }
 
   #faultOf({ fault, message = '', result }: DoneMessage): ToolError | undefined {
@@ -109,4 +111,9 @@ export class ProgramRun implements ProcessListener {
     if (reason === 'protocol') return new RUN_ERR_SANDBOX_FAILED('its process said what it may not say')
     return new RUN_ERR_SANDBOX_FAILED('its process died')
   }
+}
+
+// A character that is cut through is left out.
+function cut(text: string, maxBytes: number): string {
+  return new TextDecoder().decode(Buffer.from(text).subarray(0, maxBytes), { stream: true })
 }

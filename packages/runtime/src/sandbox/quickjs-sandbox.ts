@@ -73,17 +73,22 @@ class QuickJsSandbox implements Sandbox {
   }
 
   async #run(program: SandboxRun, input: string): Promise<SandboxOutcome> {
-    const { signal, limits = {} } = program
+    const { signal } = program
+    const limits = boundLimits(program.limits, this.#limits)
     const process = await this.#pool.take(signal)
     const onAbort = () => process.kill('over')
     signal?.addEventListener('abort', onAbort, { once: true })
     if (signal?.aborted) onAbort()
-    const run = new ProgramRun(process, program, input, boundLimits(limits, this.#limits))
-    const { outcome, done } = await run.ended
-    signal?.removeEventListener('abort', onAbort)
-    this.#pool.give(process, done !== undefined && this.#isClean(process, done))
-    signal?.throwIfAborted()
-    return outcome
+    let isClean = false
+    try {
+      const { outcome, done } = await new ProgramRun(process, program, input, limits).ended
+      isClean = done !== undefined && this.#isClean(process, done)
+      signal?.throwIfAborted()
+      return outcome
+    } finally {
+      signal?.removeEventListener('abort', onAbort)
+      this.#pool.give(process, isClean)
+    }
   }
 
   #isClean(process: SandboxProcess, { clean, cpu, rss }: DoneMessage): boolean {

@@ -7,8 +7,7 @@ const atLeast = (minimum: number, description: string) =>
   Type.Optional(Type.Integer({ minimum, maximum: 2_147_483_647, description }))
 const strict = { additionalProperties: false }
 
-/** The limits of programs, as they may be set. */
-export const SandboxLimitsSchema = Type.Object(
+const SandboxLimitsSchema = Type.Object(
   {
     timeout: atLeast(1, 'Milliseconds; default 5,000'),
     memory: atLeast(1_048_576, 'Bytes; default 67,108,864'),
@@ -53,10 +52,16 @@ export function readOptions(options: QuickJsSandboxOptions) {
   return { processes, maxQueue, runsPerProcess, bubblewrap, limits: { ...SANDBOX_LIMITS, ...limits } }
 }
 
-/** What a program gets: what it asks for, and never more than the sandbox allows. */
-export function boundLimits(asked: Partial<SandboxLimits>, most: SandboxLimits): SandboxLimits {
+/** @throws RUN_ERR_BAD_SANDBOX for a limit that is unknown or has a bad value */
+export function requireLimits(limits: Partial<SandboxLimits> | undefined): void {
+  if (limits !== undefined) requireOptions(SandboxLimitsSchema, limits, RUN_ERR_BAD_SANDBOX)
+}
+
+/** What a program gets: what it asks for, and never more than the sandbox allows. @throws RUN_ERR_BAD_SANDBOX */
+export function boundLimits(asked: Partial<SandboxLimits> | undefined, most: SandboxLimits): SandboxLimits {
+  requireLimits(asked)
   const bounded: Record<keyof SandboxLimits, number> = { ...most }
   for (const key of Object.keys(most) as (keyof SandboxLimits)[])
-    bounded[key] = Math.min(asked[key] ?? most[key], most[key])
+    bounded[key] = Math.min(asked?.[key] ?? most[key], most[key])
   return bounded
 }

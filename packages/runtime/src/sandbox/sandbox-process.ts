@@ -1,4 +1,5 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process'
+import { setPriority } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { ChildCommand } from './child-command.ts'
@@ -16,6 +17,8 @@ export interface ProcessListener {
 export type KillReason = 'memory' | 'timeout' | 'protocol' | 'over' | 'gone'
 
 const IDLE_FRAME_BYTES = 1_024
+// Programs give way to the process that serves.
+const NICE = 5
 const isFromChild = TypeCompiler.Compile(FromChildSchema)
 
 /** One child process. It keeps this process alive only while it is in use, and dies with it. */
@@ -45,6 +48,7 @@ export class SandboxProcess {
     }
     this.#child.once('close', end)
     this.#child.once('error', end)
+    this.#giveWay()
     this.#child.stdin.on('error', () => this.kill('protocol'))
     this.#child.stdout.on('error', () => this.kill('protocol'))
     this.#child.stdout.on('data', (chunk: Buffer) => this.#hear(chunk))
@@ -81,6 +85,14 @@ export class SandboxProcess {
     this.#killedFor = reason
     this.#ref('ref')
     this.#child.kill('SIGKILL')
+  }
+
+  #giveWay(): void {
+    try {
+      setPriority(this.#child.pid!, NICE)
+    } catch {
+      // It did not start, or is gone.
+    }
   }
 
   #hear(chunk: Buffer): void {

@@ -16,8 +16,8 @@ export interface SkillSet {
   readonly tool: Tool
 }
 
-/** The name of the built-in tool that loads skills. */
-export const LOAD_SKILL = 'load_skill'
+// The name of the built-in tool that loads skills.
+const LOAD_SKILL = 'load_skill'
 
 /** @throws RUN_ERR_BAD_AGENT when two have the same name, RUN_ERR_BAD_SKILL when one cannot be a skill */
 export function createSkillSet(skills: readonly Skill[], agentName: string): SkillSet {

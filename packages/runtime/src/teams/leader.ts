@@ -3,16 +3,20 @@ import {
   isPromise,
   requireInput,
   type AcceptedMessage,
+  type FinishReason,
   type RunContext,
   type RunInput,
   type YieldedPart
 } from '@svc/registry'
 import type { RunGuard } from '../agents/run-guard.ts'
+import { interleave, type PartChannel } from '../children/part-channel.ts'
 import type { RunEvents } from '../events/run-events.ts'
 import type { ModelAnswer } from '../models/model-answer.ts'
 import { ModelStep, type ModelCalls } from '../models/model-step.ts'
 import { takeMessage } from '../sessions/take-message.ts'
 import { Turn } from '../sessions/turn.ts'
+import { callTools } from '../tools/call-tools.ts'
+import type { ToolSet } from '../tools/tool-set.ts'
 import type { LeaderPlan } from './plan-team.ts'
 
 /** What the leader of a run has of it. */
@@ -88,6 +92,31 @@ export class Leader {
     for (let part; (part = await step.next()) !== undefined;) yield part
     yield { type: 'step', index, usage: step.answer.usage }
     return step.answer
+  }
+
+  /**
+   * Asks until there is an answer: calls of tools are served, those of members tell their parts on the channel. Keeps the
+   * turn, and gives why it ended. @throws as `ask` and `save`
+   */
+  async *converse(
+    tools: ToolSet,
+    channel: PartChannel,
+    ...more: LanguageModelV4Message[]
+  ): AsyncGenerator<YieldedPart, FinishReason, void> {
+    const { context, guard, events } = this.#calls
+    const calls = { tools, approval: 'never', sandbox: undefined, context, guard, events } as const
+    let finishReason: FinishReason = 'max-steps'
+    while (this.mayAsk) {
+      const answer = yield* this.ask(tools.forModel && { tools: tools.forModel }, ...more)
+      const { toolCalls } = answer
+      const outcomes = toolCalls.length === 0 ? [] : yield* interleave(callTools(toolCalls, calls), channel)
+      this.turn.add(answer, outcomes)
+      if (toolCalls.length > 0) continue
+      finishReason = answer.finishReason
+      break
+    }
+    await this.save()
+    return finishReason
   }
 
   /** Keeps the turn. @throws RUN_ERR_STORE */

@@ -9,6 +9,7 @@ import {
 import { RunGuard } from '../agents/run-guard.ts'
 import { PartChannel } from '../children/part-channel.ts'
 import { runChild } from '../children/run-child.ts'
+import { failureOf } from '../children/with-source.ts'
 import { RUN_ERR_MEMBER_FORBIDDEN } from '../errors.ts'
 import { RunEvents } from '../events/run-events.ts'
 import type { TeamPlan } from './plan-team.ts'
@@ -39,18 +40,17 @@ export class TeamRun {
    * @throws RUN_ERR_MEMBER_FORBIDDEN, RUN_ERR_BAD_INPUT, what the member throws, or why the run has to end
    */
   async runMember(runnable: Runnable, input: RunInput, unsourced = false): Promise<RunResult> {
-    await this.#authorize(runnable)
     const { name } = runnable
-    return runChild({
-      runnable,
-      input,
-      context: this.context,
-      signal: this.guard.signal,
-      name,
-      key: this.#keyOf(name, input),
-      unsourced,
-      emit: this.channel.put
-    })
+    const { context, channel } = this
+    const { signal } = this.guard
+    try {
+      await this.#authorize(runnable)
+      const key = this.#keyOf(name, input)
+      return await runChild({ runnable, input, context, signal, name, key, unsourced, emit: channel.put })
+    } catch (err) {
+      if (!unsourced && !signal.aborted) await channel.put(failureOf(name, err))
+      throw err
+    }
   }
 
   /** The run is over, or its stream was left: so are its members. */

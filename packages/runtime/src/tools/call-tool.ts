@@ -72,18 +72,23 @@ export async function callTool<C extends ToolCall>(call: C, calls: ToolCalls): P
     guard.check()
     outcome = { call, error: toToolError(err), durationMs: attempt.durationMs }
   }
+  await attempt.endCalls()
   const { result, error, durationMs } = outcome
   if (error) events.emit('tool.error', () => ({ toolCallId, toolName, error, durationMs }))
   else events.emit('tool.result', () => ({ toolCallId, toolName, result, durationMs }))
   return outcome
 }
 
+type Given = Pick<ToolOutcome, 'result' | 'content' | 'editedArgs'>
+
 class ToolAttempt {
   readonly #call: ToolCall
   readonly #calls: ToolCalls
   readonly #controller = new AbortController()
+  // Ends the calls that this one made.
+  readonly #over = new AbortController()
+  readonly #callsMade: Promise<ToolOutcome>[] = []
   #startedAt: number | undefined
-  #callsMade = 0
 
   constructor(call: ToolCall, calls: ToolCalls) {
     this.#call = call
@@ -95,13 +100,26 @@ class ToolAttempt {
     return Math.round((performance.now() - this.#startedAt) * 1000) / 1000
   }
 
-  async run(): Promise<Pick<ToolOutcome, 'result' | 'content' | 'editedArgs'>> {
-    const { approval, events, guard } = this.#calls
+  run(): Promise<Given> {
+    const { signal } = this.#calls
+    return signal === undefined ? this.#serve() : unlessAborted(this.#serve(), signal)
+  }
+
+  /** No call is part of this one any longer; resolves when what came of them is told. */
+  async endCalls(): Promise<void> {
+    this.#over.abort(new RUN_ERR_TOOL_FAILED('The call that it was part of has ended'))
+    await Promise.allSettled(this.#callsMade)
+  }
+
+  async #serve(): Promise<Given> {
+    const { approval, events, guard, signal } = this.#calls
     const tool = this.#requireTool()
     const { args } = this.#call
     requireArgs(tool, args)
     const context = this.#context(tool)
-    const { args: approved, edited } = await guard.wait(approve(tool, args, context, approval, events))
+    const { args: approved, edited } = await guard.wait(
+      approve(tool, args, context, approval, events, signal)
+    )
     if (edited) requireArgs(tool, approved)
     const given = await this.#execute(tool, approved, context)
     const content = contentOf(given)
@@ -138,16 +156,25 @@ class ToolAttempt {
     }
   }
 
-  async #callOther(tool: Tool, args: unknown, signal = this.#controller.signal): Promise<unknown> {
+  async #callOther(tool: Tool, args: unknown, signal?: AbortSignal): Promise<unknown> {
+    const over = this.#over.signal
+    const ended = signal === undefined ? over : AbortSignal.any([over, signal])
+    ended.throwIfAborted()
     const { toolCallId: parentToolCallId } = this.#call
-    const toolCallId = `${parentToolCallId}.${++this.#callsMade}`
+    const toolCallId = `${parentToolCallId}.${this.#callsMade.length + 1}`
     const call = { toolCallId, toolName: tool.name, parentToolCallId, args }
-    const { tell } = this.#calls
-    tell(toCallPart(call))
-    const outcome = await callTool(call, { ...this.#calls, tools: createToolSet([tool]), signal })
-    tell(toOutcomePart(outcome))
-    if (outcome.error) throw Object.assign(new Error(outcome.error.message), outcome.error)
-    return outcome.result
+    const made = this.#tellCall(call, { ...this.#calls, tools: createToolSet([tool]), signal: ended })
+    this.#callsMade.push(made)
+    const { result, error } = await made
+    if (error) throw Object.assign(new Error(error.message), error)
+    return result
+  }
+
+  async #tellCall(call: ToolCall, calls: ToolCalls): Promise<ToolOutcome> {
+    calls.tell(toCallPart(call))
+    const outcome = await callTool(call, calls)
+    calls.tell(toOutcomePart(outcome))
+    return outcome
   }
 
   // A tool that goes on after its time is left to itself: its signal is aborted, and what it gives is dropped.
@@ -183,6 +210,19 @@ class ToolAttempt {
 function requireArgs(tool: Tool, args: unknown): void {
   const fault = tool.checkInput(args)
   if (fault !== undefined) throw new RUN_ERR_TOOL_BAD_ARGS(fault)
+}
+
+// Rejects with the reason when the signal aborts first.
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const onAbort = () => reject(signal.reason)
+  signal.addEventListener('abort', onAbort)
+  if (signal.aborted) onAbort()
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
 }
 
 // The model is told with its own code what became of a program that it wrote.

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { Awaitable } from '@svc/registry'
 import { RUN_ERR_BAD_TOOL } from '../errors.ts'
 import type { SandboxChoice } from '../sandbox/resolve-sandbox.ts'
+import { requireLimits } from '../sandbox/sandbox-options.ts'
 import type { HostTool, SandboxLimits, SandboxOutcome } from '../sandbox/sandbox.ts'
 import { defineTool, type Tool, type ToolContext } from './define-tool.ts'
 import { createToolSet } from './tool-set.ts'
@@ -26,8 +27,8 @@ export interface CodeToolOptions {
 const MAX_CODE = 65_536
 const MAX_CONSOLE_IN_ERROR = 2_000
 const HOW_TO = `Runs a JavaScript program in a sandbox and gives what it returns. The code is the body of an async function: \
-use "return" to give a result, which must be JSON. There is no network, file system, timer or module; console.log is \
-shown to you.`
+use "return" to give a result, which must be JSON. There is no network, file system, timer or module; what is written \
+with console is shown to you.`
 
 /**
  * A tool whose programs the model writes: JavaScript that runs in a sandbox, with no access to anything but the tools given
@@ -37,6 +38,7 @@ shown to you.`
 export function codeTool(options: CodeToolOptions): Tool {
   const { name, description, tools = [], limits, sandbox = 'default', approval, timeout = 600_000 } = options
   createToolSet(tools)
+  requireLimits(limits)
   for (const tool of tools)
     if (tool.sandbox !== undefined)
       throw new RUN_ERR_BAD_TOOL(`"${tool.name}" has a sandbox, and cannot be called from another`)
@@ -70,8 +72,8 @@ function toHostTools(tools: readonly Tool[], context: ToolContext): Record<strin
   )
 }
 
-function toResult({ result, error, console }: SandboxOutcome): object {
-  if (error === undefined) return { result, ...(console !== '' && { console }) }
-  const written = console === '' ? '' : `\nconsole:\n${console.slice(-MAX_CONSOLE_IN_ERROR)}`
-  throw Object.assign(new Error(error.message + written), { code: error.code })
+function toResult({ result, error, console: written }: SandboxOutcome): object {
+  if (error === undefined) return { result, ...(written !== '' && { console: written }) }
+  const end = written === '' ? '' : `\nconsole:\n${written.slice(-MAX_CONSOLE_IN_ERROR)}`
+  throw Object.assign(new Error(error.message + end), { code: error.code })
 }

@@ -70,7 +70,7 @@ export interface Tool {
 /**
  * Makes a tool: its arguments are typed by, and checked against, one TypeBox schema. Any JSON Schema of an object does.
  * The tool runs in this process with a signal, a time-out and a cap on its result; that is no sandbox.
- * @throws RUN_ERR_BAD_TOOL
+ * @throws RUN_ERR_BAD_TOOL, RUN_ERR_BAD_SANDBOX
  */
 export function defineTool<S extends TSchema>(definition: ToolDefinition<S>): Tool {
   requireOptions(ToolOptionsSchema, definition, RUN_ERR_BAD_TOOL)

@@ -18,18 +18,22 @@ export interface Place {
   readonly run: (flow: AnyFlow, place: Place) => Promise<unknown>
 }
 
-/** The place within a block: its parts carry the block's name, its journal is the block's own, round by round. */
+/**
+ * The place within a block: its parts carry the block's name, its journal is the block's own, round by round. What runs at
+ * once is `apart`: it has conversations of its own, so that it need not wait and does not overhear.
+ */
 export function within(
   place: Place,
   name: string,
-  changes: Partial<Pick<Place, 'signal' | 'view'>> & { key?: string } = {}
+  changes: Partial<Pick<Place, 'signal' | 'view'>> & { key?: string; apart?: string } = {}
 ): Place {
-  const { key, view = place.view, signal = place.signal } = changes
+  const { key, apart, view = place.view, signal = place.signal } = changes
+  const sessionId = apart && `${place.context.sessionId}/${apart}`
   return {
     ...place,
     view,
     signal,
-    context: place.context.child(name, { key, signal }),
+    context: place.context.child(name, { key, signal, sessionId }),
     emit: (part) => place.emit(withSource(name, part))
   }
 }

@@ -1,7 +1,9 @@
 import { RUN_ERR_CANCELED, type RunContext, type RunInput, type YieldedPart } from '@svc/registry'
 import { ChildGuard } from '../children/child-guard.ts'
 import { awaiting, interleave, PartChannel } from '../children/part-channel.ts'
+import { tellAnswer } from '../children/tell-run.ts'
 import { RunEvents } from '../events/run-events.ts'
+import { isAgain } from './is-again.ts'
 import type { WorkflowPlan } from './plan-workflow.ts'
 import { runFlow } from './run-flow.ts'
 
@@ -14,6 +16,7 @@ export async function* runWorkflow(
 ): AsyncGenerator<YieldedPart, void> {
   const guard = new ChildGuard(context.signal)
   const channel = new PartChannel()
+  const events = new RunEvents(context, plan.name, 'workflow')
   try {
     guard.signal.throwIfAborted()
     check()
@@ -22,11 +25,13 @@ export async function* runWorkflow(
       signal: guard.signal,
       emit: channel.put,
       run: runFlow,
-      events: new RunEvents(context, plan.name, 'workflow'),
+      events,
       view: { input, steps: {}, previous: input, index: 0 }
     }
     const work = () => guard.wait(runFlow(plan.flow, start))
-    yield* tellOutput(yield* interleave(awaiting(work), channel))
+    const output = yield* interleave(awaiting(work), channel)
+    if (await isAgain(context, '#answer')) yield { type: 'step.start', index: 0, attempt: 2 }
+    yield* tellAnswer(events, toAnswer(output))
     yield { type: 'finish', finishReason: 'stop' }
   } finally {
     // It is over, or its stream was left: so are its steps.
@@ -37,8 +42,8 @@ export async function* runWorkflow(
 }
 
 /** What an output is told as: a text, or a value with its JSON as the text. */
-function* tellOutput(output: unknown): Generator<YieldedPart> {
-  if (output === undefined || output === null || output === '') return
-  yield { type: 'text', text: typeof output === 'string' ? output : JSON.stringify(output) }
-  if (typeof output !== 'string') yield { type: 'structured', value: output }
+function toAnswer(output: unknown): { text: string; structured: unknown } {
+  if (output === undefined || output === null) return { text: '', structured: null }
+  if (typeof output === 'string') return { text: output, structured: null }
+  return { text: JSON.stringify(output), structured: output }
 }

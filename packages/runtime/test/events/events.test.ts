@@ -3,8 +3,11 @@ import { Type, type TSchema } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { createEventBus, type EventBus, type EventMap } from '@svc/registry'
 import { defineTool, EVENT_SCHEMAS, events as defaultEvents, type RuntimeEvents } from '@svc/runtime'
+import { scriptedModel } from '@svc/runtime/testing'
 import t from 'tap'
 import { collect, makeAgent, makeContext } from '../helpers/make-agent.ts'
+import { makeTeam } from '../helpers/make-team.ts'
+import { makeWorkflow } from '../helpers/make-workflow.ts'
 
 const NAMES = Object.keys(EVENT_SCHEMAS) as (keyof RuntimeEvents)[]
 const add = defineTool({
@@ -50,12 +53,23 @@ t.test('every event of the seed has a schema, and so have those of model calls',
     ])
   )
   for (const name of NAMES)
-    t.strictSame(EVENT_SCHEMAS[name].required?.slice(0, 4), ['runId', 'name', 'kind', 'at'], name)
+    t.strictSame(
+      EVENT_SCHEMAS[name].required?.slice(0, 5),
+      ['runId', 'name', 'kind', 'at', 'idempotencyKey'],
+      name
+    )
 })
 
 t.test('the bus is typed by them', async (t) => {
   const bus = createEventBus()
-  const payload: EventMap['skill.loaded'] = { runId: 'r', name: 'n', kind: 'agent', at: 1, skill: 's' }
+  const payload: EventMap['skill.loaded'] = {
+    runId: 'r',
+    name: 'n',
+    kind: 'agent',
+    at: 1,
+    idempotencyKey: 'r',
+    skill: 's'
+  }
   bus.on('skill.loaded', ({ skill }) => t.equal(skill satisfies string, 's'))
   bus.emit('skill.loaded', payload)
   // @ts-expect-error -- there is no such event
@@ -170,4 +184,30 @@ t.test('agents outside of an app emit on `events`', async (t) => {
 t.test('the README lists every event', async (t) => {
   const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
   for (const name of Object.keys(EVENT_SCHEMAS)) t.ok(readme.includes(`\`${name}\``), name)
+})
+
+t.test('teams and workflows tell of their choices and of their answers', async (t) => {
+  const { context } = makeContext()
+  const seen = listen(t, context.events)
+  const model = scriptedModel([{ toolCalls: [{ toolName: 'route', args: { member: 'tester' } }] }])
+  const crew = makeTeam({ mode: 'route', members: [makeAgent('Hello.').agent], model })
+  await makeWorkflow((flow) => flow.step('ask', crew).step('count', ({ previous }) => previous.length)).run(
+    'Hi',
+    context
+  )
+  const told = seen.flatMap(({ event, payload: { kind, name, source, text = '' } }) =>
+    event.startsWith('model.') ? [] : [[event, kind, name, (source as string[] | undefined)?.join('/'), text]]
+  )
+  t.strictSame(told, [
+    ['run.start', 'workflow', 'flow', undefined, ''],
+    ['run.start', 'team', 'crew', 'ask', ''],
+    ['tool.call', 'team', 'crew', 'ask', ''],
+    ['tool.result', 'team', 'crew', 'ask', ''],
+    ['run.start', 'agent', 'tester', 'ask', ''],
+    ['run.stream.chunk', 'agent', 'tester', 'ask', 'Hello.'],
+    ['run.complete', 'agent', 'tester', 'ask', ''],
+    ['run.complete', 'team', 'crew', 'ask', ''],
+    ['run.stream.chunk', 'workflow', 'flow', undefined, '6'],
+    ['run.complete', 'workflow', 'flow', undefined, '']
+  ])
 })

@@ -1,3 +1,4 @@
+import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
 import { context as otelContext, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import {
   AggregationTemporality,
@@ -14,6 +15,8 @@ import t, { type Test } from 'tap'
 import { toProviderName } from '../../src/events/provider-name.ts'
 import { RunEvents } from '../../src/events/run-events.ts'
 import { collect, makeAgent, makeContext } from '../helpers/make-agent.ts'
+import { makeTeam } from '../helpers/make-team.ts'
+import { makeWorkflow } from '../helpers/make-workflow.ts'
 
 const SECRETS = /PROMPT|ANSWER|ARGS|RESULT|INSTRUCTIONS|FAULT|sk-/
 const look = defineTool({
@@ -120,6 +123,34 @@ t.test('metrics of the model calls', async (t) => {
   ])
 })
 
+t.test('metrics of runs and tool calls', async (t) => {
+  const { context, metrics } = await traced(t)
+  const calls = ['a', 'FAULT ARGS'].map((what) => ({ toolName: 'look', args: { what } }))
+  await makeAgent([{ toolCalls: calls }, 'ANSWER'], { tools: [look] }).agent.run('Hi', context)
+  await collect(makeAgent({ rejects: { statusCode: 400 } }).agent.stream('Hi', context))
+  const usage = { promptTokens: 0, completionTokens: 0, totalTokens: 0 }
+  new RunEvents(context, 'crew', 'team').emit('run.complete', () => ({
+    ...{ sessionId: 's', finishReason: 'stop' as const, usage, durationMs: 2_000 }
+  }))
+  const found = new Map((await metrics()).map(({ descriptor, dataPoints }) => [descriptor.name, dataPoints]))
+  t.match(found.get('gen_ai.invoke_agent.duration'), [
+    { attributes: { 'gen_ai.agent.name': 'tester' }, value: { count: 1 } },
+    { attributes: { 'gen_ai.agent.name': 'tester', 'error.type': 'RUN_ERR_MODEL_REFUSED' } }
+  ])
+  const attributes = {
+    'gen_ai.tool.name': 'look',
+    'gen_ai.tool.type': 'function',
+    'gen_ai.agent.name': 'tester'
+  }
+  t.same(
+    new Set(found.get('gen_ai.execute_tool.duration')?.map((point) => point.attributes)),
+    new Set([attributes, { ...attributes, 'error.type': 'RUN_ERR_TOOL_FAILED' }])
+  )
+  t.match(found.get('gen_ai.workflow.duration'), [
+    { attributes: { 'gen_ai.workflow.name': 'crew' }, value: { sum: 2, count: 1 } }
+  ])
+})
+
 t.test('what fails has an error type, and no text of it', async (t) => {
   const { context, spans } = await traced(t)
   const failing = { toolCalls: [{ toolName: 'look', args: { what: 'FAULT ARGS' } }] }
@@ -211,3 +242,51 @@ t.test('the names of providers', async (t) => {
   }
   for (const [given, name] of Object.entries(names)) t.equal(toProviderName(given), name)
 })
+
+t.test('members and steps are below what called them, also several of one name at once', async (t) => {
+  const { context, spans } = await traced(t)
+  const items = ['x', 'yy', 'zzz']
+  const { agent } = makeAgent(({ prompt }) => ({
+    text: ['said ', 'it'],
+    // The first that is asked is the last to answer.
+    delay: 12 - 3 * lengthOf(prompt),
+    usage: { promptTokens: lengthOf(prompt), completionTokens: 0 }
+  }))
+  const model = scriptedModel({ toolCalls: [{ toolName: 'route', args: { member: 'tester' } }] })
+  const crew = makeTeam({ mode: 'route', members: [agent], model })
+  await makeWorkflow((flow) =>
+    flow.map(
+      'each',
+      () => items,
+      (inner) => inner.step('ask', crew)
+    )
+  ).run('Go', context)
+  const all = spans()
+  const above = (span: (typeof all)[number]) =>
+    all.find((each) => each.spanContext().spanId === span.parentSpanContext?.spanId)
+  const pathOf = (span: (typeof all)[number] | undefined): string =>
+    span === undefined ? '' : `${pathOf(above(span))}/${span.name.split(' ').at(-1)}`
+  const counts = Object.groupBy(all.map(pathOf), (path) => path)
+  t.strictSame(Object.fromEntries(Object.entries(counts).map(([path, same]) => [path, same?.length])), {
+    '/flow': 1,
+    '/flow/crew': 3,
+    '/flow/crew/scripted': 3,
+    '/flow/crew/route': 3,
+    '/flow/crew/tester': 3,
+    '/flow/crew/tester/scripted': 3
+  })
+  // Each call is below its own run: the tokens of a run are those of its model call.
+  const tokens = (span: (typeof all)[number] | undefined) => span?.attributes['gen_ai.usage.input_tokens']
+  const answers = all.filter((span) => pathOf(span) === '/flow/crew/tester/scripted')
+  t.strictSame(
+    answers.map(tokens).toSorted((a, b) => Number(a) - Number(b)),
+    [1, 2, 3]
+  )
+  for (const answer of answers) t.equal(tokens(above(answer)), tokens(answer))
+})
+
+function lengthOf(prompt: LanguageModelV4Prompt): number {
+  const last = prompt.at(-1)
+  const [part] = last?.role === 'user' ? last.content : []
+  return part?.type === 'text' ? part.text.length : 0
+}

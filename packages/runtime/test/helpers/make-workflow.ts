@@ -10,23 +10,44 @@ export function makeWorkflow<S extends TSchema = TSchema>(
   return new Workflow<S>({ name: 'flow', register: false, steps, ...options })
 }
 
-/** A process that dies in the middle of a run: nothing it does later is written. */
-export async function crashIn(workflow: Runnable, input: RunInput, until: () => unknown) {
+/**
+ * A process that dies in the middle of a run: once another has taken the run over, nothing it does later is written. It may
+ * also die after so many `appends` to the log.
+ */
+export async function crashIn(
+  workflow: Runnable,
+  input: RunInput,
+  until: () => unknown,
+  { appends = Infinity }: { appends?: number } = {}
+) {
   const stores = createMemoryStores()
-  const engine = createRunEngine({ stores })
+  const { log, control } = stores
+  // A dead process hears of nothing, and tells nobody of what it can no longer write.
+  const own = {
+    ...stores,
+    log: {
+      ...log,
+      abandon: () => {},
+      append: (...entry: Parameters<typeof log.append>) =>
+        appends-- > 0 ? log.append(...entry) : new Promise<never>(() => {})
+    },
+    control: { ...control, subscribe: () => () => {} }
+  }
+  const engine = createRunEngine({ stores: own })
   const run = await engine.start(workflow, input)
   run.result().catch(() => {})
   while (!(await until())) await new Promise((resolve) => setImmediate(resolve))
   await new Promise((resolve) => setTimeout(resolve, 5))
   // Who takes the lease fences the dead one off.
-  return { stores, runId: run.runId }
+  return { stores, runId: run.runId, engine }
 }
 
-/** The next process: goes on with the run, and gives what came of it. */
-export async function goOn(workflow: Runnable, stores: Stores, runId: string) {
+/** The next process: goes on with the run, and gives what came of it. `onResumed` is called once it does. */
+export async function goOn(workflow: Runnable, stores: Stores, runId: string, onResumed = () => {}) {
   const engine = createRunEngine({ stores, drainTimeout: 0 })
   await engine.recover()
   const resumed = await engine.resume(workflow)
+  onResumed()
   const parts = []
   for await (const part of engine.parts(runId)) parts.push(part)
   const record = await engine.get(runId)

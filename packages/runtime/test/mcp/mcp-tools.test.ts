@@ -209,7 +209,10 @@ t.test('a server that cannot be used', async (t) => {
   await server.close()
   await t.rejects(mcpTools(client), { code: 'RUN_ERR_MCP', message: /cannot be listed/ })
   const endless = {
-    listTools: async () => ({ tools: Array(600).fill({ name: 'a', inputSchema: empty }), nextCursor: 'x' })
+    listTools: async () => ({
+      tools: Array.from({ length: 600 }, () => ({ name: 'a', inputSchema: empty })),
+      nextCursor: 'x'
+    })
   }
   await t.rejects(mcpTools(endless as never), { code: 'RUN_ERR_MCP', message: /more than 1000/ })
 })

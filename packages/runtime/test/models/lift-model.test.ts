@@ -23,6 +23,7 @@ const lowered = [
     ]
   }
 ]
+const supportedUrls = { 'a/*': [/^https:\/\/example\.org\//] }
 const noGenerate = () => Promise.reject(new Error('not called'))
 
 function modelV2(finish: Extract<LanguageModelV2StreamPart, { type: 'finish' }>) {
@@ -31,7 +32,7 @@ function modelV2(finish: Extract<LanguageModelV2StreamPart, { type: 'finish' }>)
     specificationVersion: 'v2',
     provider: 'old',
     modelId: 'old-2',
-    supportedUrls: {},
+    supportedUrls,
     doGenerate: noGenerate,
     doStream: async (options) => {
       calls.push(options)
@@ -54,7 +55,7 @@ function modelV3(finish: Extract<LanguageModelV3StreamPart, { type: 'finish' }>)
     specificationVersion: 'v3',
     provider: 'old',
     modelId: 'old-3',
-    supportedUrls: {},
+    supportedUrls,
     doGenerate: noGenerate,
     doStream: async (options) => {
       calls.push(options)

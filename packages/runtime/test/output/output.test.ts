@@ -103,7 +103,7 @@ t.test('any JSON Schema will do, and what is none is refused', async (t) => {
     t.throws(
       () => makeAgent('x', { output: bad as never }),
       { code: 'RUN_ERR_BAD_AGENT', message: /output/ },
-      String(bad)
+      JSON.stringify(bad)
     )
 })
 

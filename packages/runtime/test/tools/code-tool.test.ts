@@ -1,6 +1,5 @@
 import { Type } from '@sinclair/typebox'
 import { codeTool, defineTool, quickJsSandbox, type AgentOptions, type CodeToolOptions } from '@svc/runtime'
-import type { Approvals } from '@svc/registry'
 import t from 'tap'
 import { collect, makeAgent, makeContext } from '../helpers/make-agent.ts'
 
@@ -91,33 +90,6 @@ t.test('what went wrong in a program is an error that the model can mend', async
     t.match(ofType('tool.error'), [{ toolCallId: 'call-1', error: { code: error, message } }], code)
     t.equal(text, 'Done.')
   }
-})
-
-t.test('calls of a program wait for approvals of their own', async (t) => {
-  const asked: object[] = []
-  const approvals: Approvals = {
-    request: async (request) => {
-      asked.push(request)
-      const isRome = (request.args as { city: string }).city === 'Rome'
-      return isRome ? { approved: true, args: { city: 'Naples' } } : { approved: false, reason: 'not there' }
-    }
-  }
-  const made = makeContext()
-  const context = new Proxy(made.context, {
-    get: (target, key) => (key === 'approvals' ? approvals : Reflect.get(target, key, target))
-  })
-  const careful = weatherTool({ approval: true })
-  const { told } = await runProgram(
-    'const { degrees } = await tools.weather({ city: "Rome" }); return [degrees, await tools.weather({ city: "Oslo" }).catch((e) => e.code)]',
-    { tools: [careful] },
-    {},
-    { ...made, context }
-  )
-  t.match(asked, [
-    { toolCallId: 'call-1.1', toolName: 'weather', args: { city: 'Rome' } },
-    { toolCallId: 'call-1.2', args: { city: 'Oslo' } }
-  ])
-  t.match(told, { output: { value: { result: [6, 'RUN_ERR_APPROVAL_DENIED'] } } })
 })
 
 t.test('calls of a program are limited in time, and end with it', async (t) => {

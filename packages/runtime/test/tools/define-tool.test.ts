@@ -15,8 +15,7 @@ t.test('a bad tool is an error that names what is bad', async (t) => {
     [{ execute: 'run' }, /execute/],
     [{ approval: 'yes' }, /approval/],
     [{ timeout: 0 }, /timeout/],
-    [{ maxOutputBytes: -1 }, /maxOutputBytes/],
-    [{ sandbox: true }, /sandbox/]
+    [{ maxOutputBytes: -1 }, /maxOutputBytes/]
   ]
   for (const [options, message] of bad)
     t.throws(
@@ -24,6 +23,16 @@ t.test('a bad tool is an error that names what is bad', async (t) => {
       { code: 'RUN_ERR_BAD_TOOL', message },
       JSON.stringify(options)
     )
+})
+
+t.test('a sandbox is one, or says which', async (t) => {
+  for (const sandbox of [true, 'none', null, {}, { run: () => 1 }])
+    t.throws(() => defineTool({ ...good, sandbox: sandbox as never }), {
+      code: 'RUN_ERR_BAD_SANDBOX',
+      message: "Bad sandbox: neither 'default', 'required' nor a sandbox"
+    })
+  for (const sandbox of ['default', 'required'] as const)
+    t.equal(defineTool({ ...good, sandbox }).sandbox, sandbox)
 })
 
 t.test('its defaults', async (t) => {

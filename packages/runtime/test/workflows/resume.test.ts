@@ -91,6 +91,18 @@ t.test('usage and calls of before count, what was half said is void', async (t) 
   )
 })
 
+t.test('an answer that was half told is told anew', async (t) => {
+  const flow = makeWorkflow((steps) => steps.step('a', () => ({ n: 1 })))
+  const { stores, runId } = await crashIn(flow, 'x', () => true, { appends: 3 })
+  t.match(await stores.runs.get(runId), { status: 'working' })
+  const { result, parts } = await goOn(flow, stores, runId)
+  t.match(result, { text: '{"n":1}', structured: { n: 1 } })
+  t.same(
+    parts.map(({ type, source }) => (source ? `a: ${type}` : type)),
+    ['start', 'a: structured', 'text', 'step.start', 'text', 'structured', 'finish']
+  )
+})
+
 t.test('a workflow within a workflow goes on inside', async (t) => {
   const { done, stopped, act } = recorder('b')
   const inner = makeWorkflow((flow) => flow.step('a', act('a')).step('b', act('b')), { name: 'inner' })

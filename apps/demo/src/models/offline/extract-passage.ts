@@ -1,3 +1,4 @@
+import { isLight } from '../../text/light-words.ts'
 import { synonymsOf } from '../../text/synonyms.ts'
 import { stemsOf, termsOf } from '../../text/terms.ts'
 import { parseBlocks, type Block } from './parse-blocks.ts'
@@ -36,7 +37,8 @@ export function extractPassage(heading: string, markdown: string, query: string)
         rest
       )
   const text = narrowed.map(writeBlock).join('\n\n')
-  const fits = scoreOf(`${heading}\n${text}`, wanted) + inHeading.size * 0.8
+  const named = [...inHeading].filter((word) => !isLight(word))
+  const fits = scoreOf(`${heading}\n${text}`, wanted) + named.length * 0.8
   return { text, score: fits + (defines(heading, blocks, query) ? 1.5 : 0) }
 }
 

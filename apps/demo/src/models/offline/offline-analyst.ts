@@ -22,7 +22,7 @@ function decide(last: LanguageModelV4Message | undefined): ScriptedTurn {
 }
 
 /** The program that a message asks for: its own code block, or one for its numbers. */
-export function toProgram(message: string): string | undefined {
+function toProgram(message: string): string | undefined {
   const block = /```(?:js|javascript)?\s*\n([^]*?)```/i.exec(message)?.[1]
   if (block !== undefined) return block
   const numbers = (message.match(/-?\d+(?:\.\d+)?/g) ?? []).map(Number)

@@ -1,4 +1,5 @@
 import type { StoredRun } from '../run-store.ts'
+import { PassingMap } from '../passing-map.ts'
 import type { LogEntry } from '../stream-log.ts'
 import { Fifo } from './fifo.ts'
 
@@ -36,7 +37,7 @@ const bytesOfRun = (run: MemoryRun) => run.bytes * 2 + run.entries.length * 100 
  * of their own, apart from the thousands that have ended.
  */
 export class MemoryRuns {
-  readonly live = new Map<string, MemoryRun>()
+  readonly live = new PassingMap<string, MemoryRun>()
   readonly ended = new Map<string, MemoryRun>()
   readonly #retention: MemoryRetention
   readonly #onRemove: ((runId: string) => void) | undefined

@@ -1,43 +1,55 @@
-import { scoreWords, wordsOf } from '../words.ts'
-import type { MemoryItem, MemoryStore } from '../memory-store.ts'
+import type { MemoryItemRetention, MemoryStore } from '../memory-store.ts'
+import { MemorySpace } from './memory-space.ts'
 
-/** Bounds of the memory store in memory. */
-export interface MemoryItemLimits {
-  /** Items in all; the one that was written first goes first; default 10,000. */
-  maxItems?: number
-}
+const DAY = 86_400_000
+const DEFAULTS: MemoryItemRetention = { memoryMaxItems: 1_000, memoryMaxAge: 365 * DAY }
+// All owners and namespaces together have as many items as so many full ones; the one that was idle longest goes.
+const FULL_SPACES = 10
 
 /** What agents remember, in memory. */
-export function createMemoryMemoryStore({ maxItems = 10_000 }: MemoryItemLimits = {}): MemoryStore {
-  const items = new Map<string, MemoryItem>()
-  const of = (owner: string, namespace: string) =>
-    [...items.values()].filter((item) => item.owner === owner && item.namespace === namespace)
+export function createMemoryMemoryStore(retention: Partial<MemoryItemRetention> = {}): MemoryStore {
+  const { memoryMaxItems, memoryMaxAge } = { ...DEFAULTS, ...retention }
+  const spaces = new Map<string, MemorySpace>()
+  let size = 0
+
+  const remove = (key: string, id: string): boolean => {
+    const space = spaces.get(key)
+    if (!space?.remove(id)) return false
+    if (space.size === 0) spaces.delete(key)
+    size--
+    return true
+  }
 
   return {
     put(item) {
-      const key = keyOf(item.owner, item.namespace, item.id)
-      items.delete(key)
-      items.set(key, structuredClone(item))
-      if (items.size > maxItems) items.delete(items.keys().next().value!)
+      const key = keyOf(item.owner, item.namespace)
+      const space = spaces.get(key) ?? new MemorySpace()
+      const before = space.size
+      space.put(structuredClone(item))
+      size += space.size - before
+      // The space that was written to last comes last.
+      spaces.delete(key)
+      spaces.set(key, space)
+      if (space.size > memoryMaxItems) remove(key, space.oldest()!)
+      while (size > memoryMaxItems * FULL_SPACES) {
+        const [idle, { size: forgotten }] = spaces.entries().next().value!
+        spaces.delete(idle)
+        size -= forgotten
+      }
     },
-    search(owner, namespace, query, limit) {
-      const words = wordsOf(query)
-      return of(owner, namespace)
-        .map((item) => ({ ...structuredClone(item), score: scoreWords(item.text, words) }))
-        .filter((item) => item.score > 0)
-        .sort((a, b) => b.score - a.score || b.createdAt - a.createdAt)
-        .slice(0, limit)
-    },
-    list: (owner, namespace, limit) =>
-      structuredClone(
-        of(owner, namespace)
-          .sort((a, b) => b.createdAt - a.createdAt)
-          .slice(0, limit)
-      ),
-    remove: (owner, namespace, id) => items.delete(keyOf(owner, namespace, id))
+    search: (owner, namespace, query, limit) =>
+      spaces.get(keyOf(owner, namespace))?.search(query, limit) ?? [],
+    list: (owner, namespace, limit) => spaces.get(keyOf(owner, namespace))?.list(limit) ?? [],
+    remove: (owner, namespace, id) => remove(keyOf(owner, namespace), id),
+    sweep(now) {
+      if (memoryMaxAge === 0) return 0
+      const before = size
+      for (const [key, space] of spaces) for (const id of space.until(now - memoryMaxAge)) remove(key, id)
+      return before - size
+    }
   }
 }
 
-function keyOf(owner: string, namespace: string, id: string): string {
-  return JSON.stringify([owner, namespace, id])
+function keyOf(owner: string, namespace: string): string {
+  return JSON.stringify([owner, namespace])
 }

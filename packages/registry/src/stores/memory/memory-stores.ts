@@ -1,3 +1,4 @@
+import type { MemoryItemRetention } from '../memory-store.ts'
 import type { Stores } from '../stores.ts'
 import { createMemoryCheckpointStore } from './checkpoint-store.ts'
 import { createMemoryControlBus } from './control-bus.ts'
@@ -9,14 +10,14 @@ import { createMemoryStreamLog } from './stream-log.ts'
 import { createMemoryTaskStore } from './task-store.ts'
 
 /** Every store in memory: bounded, gone with the process. */
-export function createMemoryStores(retention: Partial<MemoryRetention> = {}): Stores {
+export function createMemoryStores(retention: Partial<MemoryRetention & MemoryItemRetention> = {}): Stores {
   const tasks = createMemoryTaskStore()
   const runs = new MemoryRuns({ ...DEFAULT_RETENTION, ...retention }, (runId) => void tasks.remove(runId))
   return {
     runs: createMemoryRunStore(runs),
     log: createMemoryStreamLog(runs),
     sessions: createMemorySessionStore(),
-    memory: createMemoryMemoryStore(),
+    memory: createMemoryMemoryStore(retention),
     tasks,
     checkpoints: createMemoryCheckpointStore(),
     control: createMemoryControlBus()

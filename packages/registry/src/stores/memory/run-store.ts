@@ -26,7 +26,7 @@ export function createMemoryRunStore(runs: MemoryRuns): RunStore {
       return { runs: page, nextCursor: last && found.length > page.length ? formatRunCursor(last) : null }
     },
     listUnfinished() {
-      const unfinished = Array.from(runs.live.values(), ({ record }) => ({ ...record }))
+      const unfinished = runs.live.values().map(({ record }) => ({ ...record }))
       return unfinished.sort((a, b) => newestFirst(b, a))
     },
     lease(runId) {

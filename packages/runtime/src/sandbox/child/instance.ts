@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import type { QuickJSWASMModule } from 'quickjs-emscripten-core'
+import type Variant from '@jitl/quickjs-ng-wasmfile-release-sync'
+import type * as Core from 'quickjs-emscripten-core'
 
 // The types of Node leave it out.
 interface Wasm {
@@ -12,7 +13,7 @@ const PAGE = 65_536
 const INITIAL_PAGES = 256
 
 /** Makes QuickJS anew: a WebAssembly instance with a memory of its own, which grows no further than allowed. */
-export type MakeInstance = () => Promise<QuickJSWASMModule>
+export type MakeInstance = () => Promise<Core.QuickJSWASMModule>
 
 /** Loads QuickJS once; the modules are named by their URLs, for the child may not look for packages. */
 export async function loadQuickJs(
@@ -20,9 +21,9 @@ export async function loadQuickJs(
   variantUrl: string,
   maxBytes: number
 ): Promise<MakeInstance> {
-  const core = (await import(coreUrl)) as typeof import('quickjs-emscripten-core')
-  const variant = ((await import(variantUrl)) as typeof import('@jitl/quickjs-ng-wasmfile-release-sync'))
-    .default
+  const core = (await import(coreUrl)) as typeof Core
+  // Its types are those of CommonJS: to them, the module is its own default.
+  const { default: variant } = (await import(variantUrl)) as typeof Variant
   const wasmModule = await wasm.compile(await readFile(new URL('./emscripten-module.wasm', variantUrl)))
   const maximum = INITIAL_PAGES + Math.ceil(maxBytes / PAGE)
   return () => {

@@ -2,12 +2,14 @@
  * Evaluated in every fresh QuickJS before the program: gives the program `input`, `tools` and `console`, and the child
  * functions that start it and answer its calls. It is no wall: whatever the program does to it, only texts come out.
  */
-export const PRELUDE = String.raw`(emit, input, names, maxConsole) => {
+export const PRELUDE = String.raw`(emit, input, names, maxConsole, maxMessage) => {
   const { stringify, parse } = JSON
   const { PromiseCtor, ErrorCtor, Str } = { PromiseCtor: Promise, ErrorCtor: Error, Str: String }
   const waiting = { __proto__: null }
   let nextId = 1
   let consoleLeft = maxConsole
+  // As JSON: a text would end at its first NUL on its way out.
+  const tell = (what, text) => emit(what, stringify(text))
 
   const show = (value) => {
     if (typeof value === 'string') return value
@@ -26,7 +28,7 @@ export const PRELUDE = String.raw`(emit, input, names, maxConsole) => {
       line += (index > 0 ? ' ' : '') + show(values[index])
     line = (line + '\n').slice(0, consoleLeft)
     consoleLeft -= line.length
-    emit('console', line)
+    tell('console', line)
   }
   globalThis.console = { log, info: log, warn: log, error: log, debug: log }
   globalThis.input = parse(input)
@@ -47,9 +49,9 @@ export const PRELUDE = String.raw`(emit, input, names, maxConsole) => {
 
   const describe = (thrown) => {
     try {
-      if (!(thrown instanceof ErrorCtor)) return show(thrown)
+      if (!(thrown instanceof ErrorCtor)) return show(thrown).slice(0, maxMessage)
       const stack = typeof thrown.stack === 'string' ? '\n' + thrown.stack.trimEnd() : ''
-      return Str(thrown.name) + ': ' + Str(thrown.message) + stack
+      return (Str(thrown.name) + ': ' + Str(thrown.message) + stack).slice(0, maxMessage)
     } catch {
       return 'The program failed'
     }
@@ -62,12 +64,12 @@ export const PRELUDE = String.raw`(emit, input, names, maxConsole) => {
           try {
             json = value === undefined ? 'null' : stringify(value)
           } catch (err) {
-            return emit('no-json', describe(err))
+            return tell('no-json', describe(err))
           }
-          if (json === undefined) emit('no-json', 'it is a ' + typeof value)
+          if (json === undefined) tell('no-json', 'it is a ' + typeof value)
           else emit('result', json)
         },
-        (thrown) => emit('failed', describe(thrown))
+        (thrown) => tell('failed', describe(thrown))
       )
     },
     answer: (id, ok, json) => {

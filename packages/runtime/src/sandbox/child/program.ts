@@ -61,8 +61,8 @@ export class Program {
         return refusal === undefined ? vm.undefined : vm.newString(refusal)
       })
       const given = [vm.newString(input), vm.newString(JSON.stringify(tools))]
-      const bound = vm.newNumber(limits.maxConsoleBytes)
-      const made = vm.callFunction(prelude, vm.undefined, emit, ...given, bound)
+      const bounds = [vm.newNumber(limits.maxConsoleBytes), vm.newNumber(MAX_MESSAGE)]
+      const made = vm.callFunction(prelude, vm.undefined, emit, ...given, ...bounds)
       if (made.error) return this.#fail(made.error)
       this.#answer = vm.getProp(made.value, 'answer')
       const program = vm.evalCode(`(async () => {${code}\n})`, 'program.js')
@@ -94,7 +94,7 @@ export class Program {
   #goOn(step: () => void): ProgramEnd | undefined {
     const startedAt = performance.now()
     this.#deadline = startedAt + this.#timeLeft
-    step()
+    this.#inTime(step)
     while (!this.#isOver && this.#runtime.hasPendingJob()) {
       const jobs = this.#runtime.executePendingJobs(JOBS_AT_ONCE)
       if (jobs.error) this.#fail(jobs.error)
@@ -105,6 +105,15 @@ export class Program {
     if (this.#isOver) return this.#end
     if (this.#outstanding > 0) return undefined
     return { fault: 'failed', message: 'The program waits for something that never comes' }
+  }
+
+  // What comes before the program may be cut short too.
+  #inTime(step: () => void): void {
+    try {
+      step()
+    } catch (err) {
+      if (!this.#checkTime()) throw err
+    }
   }
 
   // A program that has its result still waits for the calls that it made.
@@ -119,9 +128,9 @@ export class Program {
 
   #hear(what: string, text: string, name = '', id?: QuickJSHandle): string | undefined {
     const { maxOutputBytes, maxConsoleBytes } = this.#run.limits
-    if (what === 'console') this.console = (this.console + text).slice(0, maxConsoleBytes)
+    if (what === 'console') this.console = (this.console + textOf(text)).slice(0, maxConsoleBytes)
     else if (what === 'call') return this.#call({ id: this.#vm.getNumber(id!), name, args: text })
-    else if (what !== 'result') this.#fault(what as ProgramFault, text)
+    else if (what !== 'result') this.#fault(what as ProgramFault, textOf(text))
     else if (Buffer.byteLength(text) <= maxOutputBytes) this.#end ??= { json: text }
     else this.#fault('too-large', String(Buffer.byteLength(text)))
     return undefined
@@ -140,13 +149,20 @@ export class Program {
   }
 
   #fail(thrown: QuickJSHandle): void {
-    const error = this.#vm.dump(thrown) as { name?: unknown; message?: unknown; stack?: unknown } | undefined
-    const stack = typeof error?.stack === 'string' ? `\n${error.stack.trimEnd()}` : ''
-    this.#fault('failed', `${String(error?.name)}: ${String(error?.message)}${stack}`)
+    const error: unknown = this.#vm.dump(thrown)
+    const { name, message, stack } = (error ?? {}) as Record<string, unknown>
+    if (typeof name !== 'string' || typeof message !== 'string')
+      return this.#fault('failed', error === null ? 'null' : 'The program failed')
+    const trace = typeof stack === 'string' ? `\n${stack.trimEnd()}` : ''
+    this.#fault('failed', `${name}: ${message}${trace}`)
   }
 
   #fault(fault: ProgramFault, message: string): void {
     const isMemory = fault === 'failed' && /^InternalError: out of memory|^null$/.test(message)
     this.#end ??= { fault: isMemory ? 'memory' : fault, message: message.slice(0, MAX_MESSAGE) }
   }
+}
+
+function textOf(json: string): string {
+  return String(JSON.parse(json))
 }

@@ -1,7 +1,5 @@
 import { Type } from '@sinclair/typebox'
 import { toStoredError, type RunInput, type Runnable, type YieldedPart } from '@svc/registry'
-import { interleave } from '../../children/part-channel.ts'
-import { callTools } from '../../tools/call-tools.ts'
 import { defineTool, type Tool } from '../../tools/define-tool.ts'
 import { createToolSet } from '../../tools/tool-set.ts'
 import { Leader } from '../leader.ts'
@@ -28,26 +26,7 @@ answer yourself, in one piece.`
   const leader = await Leader.begin(plan, run, input, task)
   try {
     const tools = createToolSet(members.map((member, index) => toTool(run, member, names[index]!)))
-    const calls = {
-      tools,
-      approval: 'never',
-      sandbox: undefined,
-      context: run.context,
-      guard: run.guard,
-      events: run.events
-    } as const
-    while (leader.mayAsk) {
-      const answer = yield* leader.ask({ tools: tools.forModel! })
-      if (answer.toolCalls.length === 0) {
-        leader.turn.add(answer, [])
-        await leader.save()
-        yield { type: 'finish', finishReason: answer.finishReason }
-        return
-      }
-      leader.turn.add(answer, yield* interleave(callTools(answer.toolCalls, calls), run.channel))
-    }
-    await leader.save()
-    yield { type: 'finish', finishReason: 'max-steps' }
+    yield { type: 'finish', finishReason: yield* leader.converse(tools, run.channel) }
   } finally {
     leader.turn.end()
   }

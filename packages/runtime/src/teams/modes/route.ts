@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { RunInput, Runnable, RunResult, YieldedPart } from '@svc/registry'
 import { awaiting, interleave } from '../../children/part-channel.ts'
 import { RUN_ERR_NO_ROUTE, RUN_ERR_TOOL_BAD_ARGS, toToolError } from '../../errors.ts'
+import type { RunEvents } from '../../events/run-events.ts'
 import type { ModelAnswer, ModelToolCall } from '../../models/model-answer.ts'
 import type { ToolOutcome } from '../../tools/call-tool.ts'
 import { defineTool } from '../../tools/define-tool.ts'
@@ -28,7 +29,7 @@ ${listMembers(members)}`
     for (let attempt = 1; attempt <= ATTEMPTS && leader.mayAsk; attempt++) {
       const answer = yield* withoutText(leader.ask(toChoice(members)))
       const member = pick(members, answer)
-      yield* tellChoice(answer, member)
+      yield* tellChoice(run.events, answer, member)
       if (member === undefined) {
         leader.turn.add(
           answer,
@@ -78,11 +79,23 @@ function pick(members: readonly Runnable[], { toolCalls, text }: ModelAnswer): R
   return named.length === 1 ? named[0] : undefined
 }
 
-function* tellChoice({ toolCalls }: ModelAnswer, member: Runnable | undefined): Generator<YieldedPart> {
-  for (const [index, { toolCallId, toolName }] of toolCalls.entries()) {
-    if (index > 0 || member === undefined)
-      yield { type: 'tool.error', toolCallId, toolName, error: NOT_PICKED }
-    else yield { type: 'tool.result', toolCallId, toolName, result: { member: member.name }, durationMs: 0 }
+function* tellChoice(
+  events: RunEvents,
+  { toolCalls }: ModelAnswer,
+  member: Runnable | undefined
+): Generator<YieldedPart> {
+  const durationMs = 0
+  for (const [index, { toolCallId, toolName, args }] of toolCalls.entries()) {
+    events.emit('tool.call', () => ({ toolCallId, toolName, args }))
+    if (index > 0 || member === undefined) {
+      const error = NOT_PICKED
+      events.emit('tool.error', () => ({ toolCallId, toolName, error, durationMs }))
+      yield { type: 'tool.error', toolCallId, toolName, error }
+    } else {
+      const result = { member: member.name }
+      events.emit('tool.result', () => ({ toolCallId, toolName, result, durationMs }))
+      yield { type: 'tool.result', toolCallId, toolName, result, durationMs }
+    }
   }
 }
 

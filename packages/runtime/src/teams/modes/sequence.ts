@@ -6,6 +6,7 @@ import {
   type YieldedPart
 } from '@svc/registry'
 import { awaiting, interleave } from '../../children/part-channel.ts'
+import { tellAnswer } from '../../children/tell-run.ts'
 import type { TeamRun } from '../team-run.ts'
 
 /** Each member gets what the one before answered; the last one's answer is the team's. One that fails fails the run. */
@@ -17,11 +18,11 @@ export async function* sequence(run: TeamRun, input: RunInput): AsyncGenerator<Y
     last = yield* interleave(awaiting(work), run.channel)
   }
   const { text, structured, finishReason } = last!
-  if (text !== '') yield { type: 'text', text }
-  if (structured !== null) yield { type: 'structured', value: structured }
+  yield* tellAnswer(run.events, { text, structured })
   yield { type: 'finish', finishReason }
 }
 
 function toInput({ inputSchema = MessageInputSchema }: Runnable, { text, structured }: RunResult): RunInput {
-  return inputSchema === MessageInputSchema ? text : (structured ?? text)
+  if (inputSchema !== MessageInputSchema) return structured ?? text
+  return text === '' && structured !== null ? JSON.stringify(structured) : text
 }

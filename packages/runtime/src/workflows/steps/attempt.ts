@@ -1,7 +1,6 @@
-import { toPartError, toStoredError } from '@svc/registry'
 import { ChildGuard } from '../../children/child-guard.ts'
 import { RUN_ERR_STEP_TIMEOUT } from '../../errors.ts'
-import { withSource } from '../../children/with-source.ts'
+import { failureOf, withSource } from '../../children/with-source.ts'
 import type { Place } from '../place.ts'
 import type { StepOptions } from '../step-options.ts'
 
@@ -27,7 +26,7 @@ export async function attempt<T>(
     } catch (err) {
       place.signal.throwIfAborted()
       guard.end(err)
-      await place.emit(withSource(name, { type: 'error', error: toPartError(toStoredError(err)) }))
+      await place.emit(failureOf(name, err))
       if (count >= attempts) throw err
     } finally {
       guard.close()

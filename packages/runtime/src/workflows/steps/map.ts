@@ -12,7 +12,8 @@ export async function runMap(
   if (!Array.isArray(list)) throw new RUN_ERR_STEP_BAD_OUTPUT(name, 'its items are no list')
   const work = list.map((previous: unknown, index) => (signal: AbortSignal) => {
     const view = { ...place.view, previous, index }
-    return place.run(flow, within(place, name, { key: `${name}#${index}`, signal, view }))
+    const key = `${name}#${index}`
+    return place.run(flow, within(place, name, { key, apart: key, signal, view }))
   })
   return allAtOnce(place.signal, work, concurrency)
 }

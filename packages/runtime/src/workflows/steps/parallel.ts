@@ -11,9 +11,9 @@ export async function runParallel(
   const outputs = await allAtOnce(
     place.signal,
     named.map(
-      ([, flow]) =>
+      ([label, flow]) =>
         (signal: AbortSignal) =>
-          place.run(flow, within(place, name, { signal }))
+          place.run(flow, within(place, name, { signal, apart: `${name}#${label}` }))
     )
   )
   return Object.fromEntries(named.map(([label], index) => [label, outputs[index]]))

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { Value } from '@sinclair/typebox/value'
 import {
   AcceptedMessageSchema,
@@ -12,6 +11,7 @@ import { runChild } from '../../children/run-child.ts'
 import { RUN_ERR_STEP_BAD_OUTPUT } from '../../errors.ts'
 import type { FlowNode } from '../flow-node.ts'
 import { withSource } from '../../children/with-source.ts'
+import { isAgain } from '../is-again.ts'
 import type { Place } from '../place.ts'
 import { attempt } from './attempt.ts'
 
@@ -22,9 +22,7 @@ export function runRunnable(node: RunnableNode, place: Place): Promise<unknown> 
   const { name, runnable, options } = node
   const { context, signal: _, emit } = place
   return context.step(`${name}#output`, async () => {
-    // What a process before this one has told of it is void.
-    const self = randomUUID()
-    if ((await context.step(`${name}#begun`, () => self)) !== self)
+    if (await isAgain(context, `${name}#begun`))
       await emit(withSource(name, { type: 'step.start', index: 0, attempt: 2 }))
     return attempt(name, options, place, async ({ signal }) => {
       const input = toInput(runnable, options.input?.(place.view) ?? given(node, place))

@@ -59,3 +59,16 @@ t.test('a leader is not asked when all failed', async (t) => {
   t.match(error, { code: 'RUN_ERR_FAILED' })
   t.equal(model.calls.length, 0)
 })
+
+t.test('a leader that calls tools of its own invention is told that there are none', async (t) => {
+  const model = scriptedModel([{ toolCalls: [{ toolName: 'search', args: {} }] }, 'All agree.'])
+  const { result } = await runIn(makeTeam({ mode: 'parallel', members: [member('a')], model }))
+  t.match(result, {
+    text: 'All agree.',
+    finishReason: 'stop',
+    toolCalls: [{ error: { code: 'RUN_ERR_TOOL_UNKNOWN' } }]
+  })
+  const always = scriptedModel({ toolCalls: [{ toolName: 'search', args: {} }] })
+  const stubborn = makeTeam({ mode: 'parallel', members: [member('a')], model: always, maxSteps: 2 })
+  t.match((await runIn(stubborn)).result, { text: '', finishReason: 'max-steps' })
+})

@@ -66,3 +66,15 @@ t.test('usage that is told at the end only is counted', async (t) => {
   const { result } = await runIn(makeTeam({ mode: 'sequence', members: [member('a'), remote] }))
   t.match(result, { finishReason: 'length', usage: { totalTokens: 13 } })
 })
+
+t.test('an answer that is structured only is a message too', async (t) => {
+  const first = defineRunnable({
+    kind: 'agent',
+    name: 'first',
+    run: () => ({ text: '', structured: { n: 1 } })
+  })
+  const heard: unknown[] = []
+  const members = [first, member('last', (_context, input) => heard.push(input))]
+  t.match((await runIn(makeTeam({ mode: 'sequence', members }))).result, { finishReason: 'stop' })
+  t.same(heard, ['{"n":1}'])
+})

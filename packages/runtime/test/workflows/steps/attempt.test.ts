@@ -1,5 +1,6 @@
+import type { Runnable } from '@svc/registry'
 import t from 'tap'
-import { member, runIn } from '../../helpers/make-team.ts'
+import { failing, makeTeam, member, runIn } from '../../helpers/make-team.ts'
 import { makeWorkflow } from '../../helpers/make-workflow.ts'
 
 const quick = { baseDelay: 1 }
@@ -75,4 +76,23 @@ t.test('an attempt has its time, and its signal aborts', async (t) => {
     statusCode: 504,
     message: 'The step "slow" took longer than 20 ms'
   })
+})
+
+t.test('each attempt that fails says so once', async (t) => {
+  const failures = async (work: Runnable | (() => never)) => {
+    const flow = makeWorkflow((steps) =>
+      steps.step('a', work as Runnable, { retry: { attempts: 2, ...quick } })
+    )
+    const { parts } = await runIn(flow)
+    return parts.flatMap(({ type, source }) => (type === 'error' ? [source?.join('/') ?? ''] : []))
+  }
+  const throws = () => {
+    throw new Error('no')
+  }
+  t.same(await failures(throws), ['a', 'a', ''])
+  t.same(await failures(failing('bad')), ['a', 'a', ''])
+  t.same(await failures(makeTeam({ mode: 'sequence', members: [failing('bad')] })), [
+    ...['a/bad', 'a', 'a/bad', 'a'],
+    ''
+  ])
 })

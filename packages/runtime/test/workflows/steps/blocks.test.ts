@@ -2,6 +2,8 @@ import { Type } from '@sinclair/typebox'
 import { defineRunnable } from '@svc/registry'
 import t from 'tap'
 import { pause } from '@svc/registry/testing'
+import { Agent } from '@svc/runtime'
+import { scriptedModel } from '@svc/runtime/testing'
 import { member, runIn } from '../../helpers/make-team.ts'
 import { makeWorkflow } from '../../helpers/make-workflow.ts'
 
@@ -151,3 +153,45 @@ t.test('a runnable is given a message, or what it takes', async (t) => {
   const unfit = makeWorkflow((steps) => steps.step('typed', typed))
   t.match((await runIn(unfit)).error, { code: 'RUN_ERR_BAD_INPUT' })
 })
+
+t.test(
+  'an agent that is asked several times at once keeps no one waiting, and overhears nothing',
+  async (t) => {
+    const asked = Promise.withResolvers<void>()
+    let calls = 0
+    const model = scriptedModel(({ prompt }) => {
+      if (++calls === 3) asked.resolve()
+      return JSON.stringify(prompt)
+    })
+    // Nobody is answered before all three are asked.
+    const doStream: typeof model.doStream = async (options) => {
+      const answer = await model.doStream(options)
+      await asked.promise
+      return answer
+    }
+    const agent = new Agent({ name: 'a', model: { ...model, doStream }, register: false })
+    const all = ['ada', 'bob', 'eve']
+    for (const flow of [
+      makeWorkflow((steps) =>
+        steps.map(
+          'each',
+          () => all,
+          (inner) => inner.step('say', agent)
+        )
+      ),
+      makeWorkflow((steps) =>
+        steps.parallel('both', (inner) =>
+          Object.fromEntries(all.map((name) => [name, inner.step(name, agent, { input: () => name })]))
+        )
+      )
+    ]) {
+      calls = 0
+      const { result } = await runIn(flow)
+      const answers = Object.values(result?.structured as Record<string, string>)
+      t.same(
+        answers.map((answer) => all.filter((name) => answer.includes(name))),
+        all.map((name) => [name])
+      )
+    }
+  }
+)

@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto'
+import { lstat, readdir, rm } from 'node:fs/promises'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+// A folder may be shared by machines, whose processes have numbers of their own.
+const machine = createHash('sha256').update(hostname()).digest('hex').slice(0, 8)
+const PREFIX = `svc-upload-${machine}-`
+
+/** What the names of this process's directories for uploads begin with. */
+export const OWN_PREFIX = `${PREFIX}${process.pid}-`
+
+/**
+ * Removes the directories of processes that were killed: those that this user made, on this machine, in a process that is no
+ * more. Resolves with how many there were.
+ */
+export async function removeLeftBehind(folder = tmpdir()): Promise<number> {
+  const names = (await readdir(folder)).filter((name) => name.startsWith(PREFIX))
+  const removed = await Promise.all(names.map(async (name) => removeDead(join(folder, name), pidIn(name))))
+  return removed.filter(Boolean).length
+}
+
+function pidIn(name: string): number {
+  return Number(name.slice(PREFIX.length).split('-', 1)[0])
+}
+
+async function removeDead(path: string, pid: number): Promise<boolean> {
+  try {
+    const { uid, mtimeMs } = await lstat(path)
+    if (uid !== process.getuid?.() && process.getuid !== undefined) return false
+    if (isAlive(pid, mtimeMs)) return false
+    await rm(path, { recursive: true })
+    return true
+  } catch (err) {
+    // Another process was faster.
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return false
+    throw err
+  }
+}
+
+function isAlive(pid: number, madeAt: number): boolean {
+  if (!Number.isSafeInteger(pid) || pid <= 0) return true
+  // In a container the number is often the same after a restart.
+  if (pid === process.pid) return madeAt >= Date.now() - process.uptime() * 1000
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (err) {
+    return (err as NodeJS.ErrnoException).code !== 'ESRCH'
+  }
+}

@@ -1,0 +1,57 @@
+interface Place<V> {
+  value: V | undefined
+}
+
+/** So many empty places are cleared away at once. */
+const MAX_EMPTY = 1_000
+
+/**
+ * A map of what comes and soon goes. A Map whose entries are deleted gets a new table again and again, and each table
+ * points to the next: once one of them is old, everything that ever stood in those after it lives until the next full
+ * collection of garbage. Here nothing is deleted. What goes leaves an empty place, and now and then a new Map takes over.
+ */
+export class PassingMap<K, V extends object> {
+  #places = new Map<K, Place<V>>()
+  #size = 0
+
+  get size(): number {
+    return this.#size
+  }
+
+  has(key: K): boolean {
+    return this.get(key) !== undefined
+  }
+
+  get(key: K): V | undefined {
+    return this.#places.get(key)?.value
+  }
+
+  set(key: K, value: V): void {
+    const place = this.#places.get(key)
+    if (place?.value === undefined) this.#size++
+    if (place === undefined) this.#places.set(key, { value })
+    else place.value = value
+  }
+
+  delete(key: K): boolean {
+    const place = this.#places.get(key)
+    if (place?.value === undefined) return false
+    place.value = undefined
+    this.#size--
+    if (this.#places.size - this.#size > MAX_EMPTY + this.#size) this.#clearAway()
+    return true
+  }
+
+  /** In the order in which their keys came. */
+  values(): V[] {
+    return this.#left().map(([, { value }]) => value!)
+  }
+
+  #clearAway(): void {
+    this.#places = new Map(this.#left())
+  }
+
+  #left(): [K, Place<V>][] {
+    return [...this.#places].filter(([, { value }]) => value !== undefined)
+  }
+}

@@ -1,0 +1,41 @@
+import { array, assert, constantFrom, integer, property, record } from 'fast-check'
+import t from 'tap'
+import { PassingMap } from '../../src/stores/passing-map.ts'
+
+const key = integer({ min: 0, max: 2_000 })
+const change = record({ kind: constantFrom('set', 'delete'), key })
+
+t.test('is a map, however much comes and goes', async () => {
+  assert(
+    property(array(change, { minLength: 2_000, maxLength: 8_000 }), (changes) => {
+      const map = new PassingMap<number, { key: number }>()
+      const model = new Map<number, { key: number }>()
+      for (const { kind, key: each } of changes) {
+        if (kind === 'delete') {
+          if (map.delete(each) !== model.delete(each)) return false
+        } else {
+          const value = { key: each }
+          map.set(each, value)
+          model.set(each, value)
+        }
+        if (map.size !== model.size || map.get(each) !== model.get(each) || map.has(each) !== model.has(each))
+          return false
+      }
+      const values = map.values()
+      return values.length === model.size && values.every((value) => model.get(value.key) === value)
+    }),
+    { numRuns: 20 }
+  )
+})
+
+t.test('what stays is there when thousands came and went', async (t) => {
+  const map = new PassingMap<number, { key: number }>()
+  map.set(-1, { key: -1 })
+  for (let key = 0; key < 10_000; key++) {
+    map.set(key, { key })
+    map.delete(key)
+  }
+  t.strictSame(map.values(), [{ key: -1 }])
+  t.equal(map.size, 1)
+  t.strictSame(map.get(-1), { key: -1 })
+})
