@@ -5,6 +5,7 @@ import type { OperationName } from '../src/model/requests.ts'
 import { OPERATION_NAMES, OPERATIONS } from '../src/operations.ts'
 import { asker, createWaiting, worker } from './helpers/agents.ts'
 import { buildApp, eventsOf, type TestApp } from './helpers/build-app.ts'
+import { lostByProto } from './helpers/official-codec.ts'
 import { toNeutral } from './helpers/to-neutral.ts'
 import { faultsOf, LEGACY_RESULTS, RESULTS } from './helpers/wire-schemas.ts'
 
@@ -54,12 +55,19 @@ function paramsOf(name: OperationName, way: Way, { taskId, agentName }: Asked): 
   }
 }
 
-async function askByRpc({ url }: TestApp, name: OperationName, version: ProtocolVersion, params: object) {
+async function askByRpc(
+  { url }: TestApp,
+  name: OperationName,
+  version: ProtocolVersion,
+  params: object,
+  opened: () => unknown
+) {
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: OPERATIONS[name].rpc[version], params })
   })
+  opened()
   const body = await response.text()
   const replies = body.startsWith('data:') ? eventsOf(body) : [JSON.parse(body) as { result: unknown }]
   return replies.map(({ result }) => result as unknown)
@@ -68,7 +76,8 @@ async function askByRpc({ url }: TestApp, name: OperationName, version: Protocol
 async function askByRest(
   { url }: TestApp,
   route: string,
-  params: Record<string, unknown>
+  params: Record<string, unknown>,
+  opened: () => unknown
 ): Promise<unknown[]> {
   const [method, template] = route.split(' ') as [string, string]
   const rest = { ...params }
@@ -85,6 +94,7 @@ async function askByRest(
       body: JSON.stringify(rest)
     })
   })
+  opened()
   const body = await response.text()
   if (!body.startsWith('data:')) return [JSON.parse(body) as unknown]
   return eventsOf(body) as unknown[]
@@ -99,10 +109,13 @@ t.test('every row of the table gives the same in both bindings and both versions
         const routes = way.startsWith('rest') ? OPERATIONS[name].rest[version] : ['']
         for (const route of routes) {
           const { app, asked, waiting } = await prepare(t, name)
-          if (name === 'subscribe') setTimeout(() => waiting.goOn(), 100)
+          const opened = () => name === 'subscribe' && waiting.goOn()
+          await waiting.reached()
           const params = paramsOf(name, way, asked)
           const replies =
-            route === '' ? await askByRpc(app, name, version, params) : await askByRest(app, route, params)
+            route === ''
+              ? await askByRpc(app, name, version, params, opened)
+              : await askByRest(app, route, params, opened)
           check(t, name, way, replies)
           seen.set(`${way} ${route}`, toComparable(name, replies, app.origin))
         }
@@ -141,7 +154,10 @@ function check(t: Test, name: OperationName, way: Way, replies: unknown[]): void
   t.ok(replies.length > 0 && replies.every((reply) => reply !== undefined), `${way} answers`)
   if (way === 'rest 0.3') return
   const schema = way === 'rpc 0.3' ? LEGACY_RESULTS[name] : RESULTS[name]
-  for (const reply of replies) t.same(faultsOf(schema, reply), [], `${way} fits its schema`)
+  for (const reply of replies) {
+    t.same(faultsOf(schema, reply), [], `${way} fits its schema`)
+    if (way !== 'rpc 0.3') t.same(lostByProto(name, reply), [], `${way} is what the proto says`)
+  }
 }
 
 // Of the cards only the facts; an empty answer is one in any shape, and so is a list.

@@ -3,10 +3,8 @@ import type { RunnableDefinition } from '@svc/registry'
 /** An agent that says one thing and then waits until it is told to go on, or canceled. */
 export function createWaiting(name = 'waiting') {
   const waiters: (() => void)[] = []
-  const state = {
-    aborted: undefined as number | undefined,
-    goOn: () => waiters.splice(0).forEach((go) => go())
-  }
+  let reached = Promise.withResolvers<void>()
+  let aborted = Promise.withResolvers<number>()
   const runnable: RunnableDefinition = {
     kind: 'agent',
     name,
@@ -15,14 +13,27 @@ export function createWaiting(name = 'waiting') {
       await new Promise<void>((resolve, reject) => {
         waiters.push(resolve)
         signal.addEventListener('abort', () => {
-          state.aborted = performance.now()
+          aborted.resolve(performance.now())
           reject(signal.reason as Error)
         })
+        reached.resolve()
       })
       yield { type: 'text', text: 'two' }
     }
   }
-  return { runnable, ...state, state }
+  return {
+    runnable,
+    goOn: () => waiters.splice(0).forEach((go) => go()),
+    /** Resolves when it waits. */
+    reached: () => reached.promise,
+    /** When it is aborted, in milliseconds of `performance.now()`. */
+    aborted: () => aborted.promise,
+    /** Forgets what was, for another run. */
+    reset() {
+      reached = Promise.withResolvers()
+      aborted = Promise.withResolvers()
+    }
+  }
 }
 
 /** An agent that asks before it acts, and says what came of it. */

@@ -15,7 +15,7 @@ t.test('every event has a channel of its name', async (t) => {
 
 t.test('what is on the bus is on the channels, and the same object', async (t) => {
   const published: [string, unknown][] = []
-  const hear = (message: unknown, name: string | symbol) => void published.push([name, message])
+  const hear = (message: unknown, name: string | symbol) => void published.push([String(name), message])
   for (const name of NAMES) subscribe(channelName(name), hear)
   t.teardown(() => NAMES.forEach((name) => unsubscribe(channelName(name), hear)))
   const { context } = makeContext()
