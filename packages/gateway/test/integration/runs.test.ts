@@ -134,9 +134,9 @@ t.test('several runs on one socket, told apart by their id, each in order', asyn
 t.test('a connection that becomes a WebSocket in the middle of a run loses nothing', async (t) => {
   const { app, open } = await buildGateway(t, { runnables: [counting] })
   let begun = Promise.withResolvers<void>()
-  app.io.engine.use(({ headers }: IncomingMessage, _reply: unknown, next: () => void) => {
-    if (headers.upgrade === undefined) next()
-    else void begun.promise.then(next)
+  app.io.engine.use(async ({ headers }: IncomingMessage, _reply: unknown, next: () => void) => {
+    if (headers.upgrade !== undefined) await begun.promise
+    next()
   })
   for (let round = 0; round < 20; round++) {
     begun = Promise.withResolvers()
