@@ -34,6 +34,7 @@ t.test('a result goes to the reader and to the model', async (t) => {
   const data = await runWith([define(async () => ({ degrees: [20] }))])
   t.strictSame(data.told, { type: 'json', value: { degrees: [20] } })
   t.strictSame((await runWith([define(() => undefined)])).told, { type: 'json', value: null })
+  t.match((await runWith([define(() => new Date(0))])).results, [{ result: '1970-01-01T00:00:00.000Z' }])
 })
 
 t.test('what a tool is told', async (t) => {
