@@ -70,7 +70,9 @@ function closeLater({ raw }: FastifyRequest, reply: FastifyReply): void {
   const discarded = discardRest(raw)
   // Fastify would close it at once; a closing app has asked for that itself.
   if (!reply.raw.hasHeader('connection')) reply.removeHeader('connection')
-  if (reply.raw.shouldKeepAlive !== false) return
+  // HTTP/2 does not know it.
+  const { shouldKeepAlive = true } = reply.raw as { shouldKeepAlive?: boolean }
+  if (shouldKeepAlive) return
   reply.raw.shouldKeepAlive = true
   reply.raw.once('finish', () => void discarded.then(() => raw.socket.destroySoon()))
 }
