@@ -4,11 +4,23 @@ import { follow, openSockets, type Client } from './sockets/clients.ts'
 import { measureIdle } from './sockets/memory.ts'
 
 const SOCKETS = 100
-/** Runs of each socket in a round, by how the chunks come: all at once, or 1 ms apart. */
-const LOADS = { burst: 20, paced: 10 } as const
 const PROMISED_CPU = 2
+/** What is run, so many times by each socket in a round. An agent has a model that costs something, and the bare server none. */
+const LOADS: readonly Load[] = [
+  { name: 'at-once', runs: 20, what: 'chunks at once', promised: PROMISED_CPU },
+  { name: 'paced', runs: 10, what: 'chunks 1 ms apart', promised: PROMISED_CPU },
+  { name: 'agent-at-once', runs: 20, what: 'an agent, at once', promised: PROMISED_CPU },
+  { name: 'agent-paced', runs: 10, what: 'an agent, 1 ms apart' }
+]
 const PROMISED_MEMORY = 1.5
 const VARIANTS = ['bare', 'gateway'] as const
+
+interface Load {
+  name: string
+  runs: number
+  what: string
+  promised?: number
+}
 
 interface Side {
   server: ServerProcess
@@ -24,7 +36,7 @@ export async function reportSockets(rounds: number): Promise<void> {
       const server = await startServer(variant, 'sockets/serve.ts')
       sides.push({ server, sockets: await openSockets(server.url, SOCKETS) })
     }
-    for (const load of Object.keys(LOADS) as (keyof typeof LOADS)[]) await reportLoad(load, sides, rounds)
+    for (const load of LOADS) await reportLoad(load, sides, rounds)
   } finally {
     for (const { server, sockets } of sides) {
       for (const socket of sockets) socket.disconnect()
@@ -37,22 +49,23 @@ export async function reportSockets(rounds: number): Promise<void> {
   line('resident', bare.rss, ours.rss, PROMISED_MEMORY)
 }
 
-async function reportLoad(load: keyof typeof LOADS, sides: readonly Side[], rounds: number): Promise<void> {
+async function reportLoad(load: Load, sides: readonly Side[], rounds: number): Promise<void> {
   const costs = sides.map((): number[] => [])
   for (const side of sides) await costOf(side, load)
   for (let round = 0; round < rounds; round++)
     for (const [index, side] of sides.entries()) costs[index]!.push(await costOf(side, load))
   const [bare, ours] = costs.map(median)
-  line(`chunks ${load === 'burst' ? 'at once' : '1 ms apart'}`, bare!, ours!, PROMISED_CPU)
+  line(load.what, bare!, ours!, load.promised)
 }
 
-async function costOf({ server, sockets }: Side, load: keyof typeof LOADS): Promise<number> {
+async function costOf({ server, sockets }: Side, { name, runs }: Load): Promise<number> {
   const before = server.cpu()
-  await Promise.all(sockets.map((socket) => follow(socket, load, LOADS[load])))
-  return (server.cpu() - before) / (SOCKETS * LOADS[load])
+  await Promise.all(sockets.map((socket) => follow(socket, name, runs)))
+  return (server.cpu() - before) / (SOCKETS * runs)
 }
 
-function line(what: string, bare: number, ours: number, promised: number): void {
+function line(what: string, bare: number, ours: number, promised?: number): void {
   const figures = `bare ${bare.toFixed(0).padStart(7)}   gateway ${ours.toFixed(0).padStart(7)}`
-  console.log(`${what.padEnd(36)}${figures}   × ${(ours / bare).toFixed(2)}, promised ≤ ${promised}`)
+  const promise = promised === undefined ? '' : `, promised ≤ ${promised}`
+  console.log(`${what.padEnd(36)}${figures}   × ${(ours / bare).toFixed(2)}${promise}`)
 }

@@ -2,14 +2,48 @@ import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { codeBlocks, curlsOf, installsOf, type CodeBlock } from './helpers/code-blocks.ts'
 import { startRegistry } from './helpers/local-registry.ts'
-import { freePort, start, untilUp } from './helpers/shell.ts'
+import { freePort, start, untilSaid, untilUp, type Running } from './helpers/shell.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const bin = (name: string) => join(ROOT, 'node_modules/.bin', name)
-const README = 'packages/a2a/README.md'
+
+/** A package that a user installs. */
+interface Sample {
+  /** Folders of what its README has installed, itself first. */
+  packages: readonly string[]
+  wanted: readonly string[]
+  /** Makes sure that the first program of its README, which runs on this port, does what it should. */
+  check(t: Test, running: Running, port: number, home: string): Promise<void>
+}
+
+const SAMPLES: readonly Sample[] = [
+  {
+    packages: ['a2a', 'registry'],
+    wanted: ['@svc/a2a', 'fastify'],
+    async check(t, running, port, home) {
+      await untilUp(`http://localhost:${port}`, running)
+      const answers: string[] = []
+      for (const curl of curlsOf('packages/a2a/README.md')) {
+        const command = ['bash', '-c', curl.replace(':3000', `:${port}`)]
+        const asking = start(t, command, { cwd: home, env: { CURL_HOME: home } })
+        t.equal(await asking.ended, 0)
+        answers.push(asking.output.stdout)
+      }
+      t.match(answers[0], /"skills":\[\{"id":"echo"/)
+      t.match(answers[1], /"text":"You said: Hello"/)
+    }
+  },
+  {
+    packages: ['gateway', 'http', 'registry'],
+    wanted: ['@svc/gateway', '@svc/http', '@svc/registry', 'fastify', 'socket.io-client'],
+    // Its program is a client too.
+    check: async (t, running) =>
+      void t.match(await untilSaid(running, 'stop'), /^You said: Hello\nstop\n$/, running.output.stderr)
+  }
+]
 
 t.setTimeout(180_000)
 
@@ -24,57 +58,47 @@ async function pack(name: string, folder: string): Promise<string> {
   return tarball
 }
 
-t.test('@svc/a2a alone, as its README has it installed', async (t) => {
-  const home = t.testdir({
-    packed: {},
-    npm: {},
-    pnpm: {},
-    '.curlrc': 'silent\nfail-with-body\nmax-time = 20\n'
-  })
-  const packed = join(home, 'packed')
-  const registry = await startRegistry(t, [await pack('registry', packed), await pack('a2a', packed)], packed)
-  const wanted = installsOf(README)
-  t.same(wanted, ['@svc/a2a', 'fastify'])
-  const shared = [`--registry=${registry}`]
-  const installers: [name: string, command: string[]][] = [
-    [
-      'npm',
-      ['npm', 'install', '--strict-peer-deps', '--no-audit', '--no-fund', `--cache=${home}/cache`, ...shared]
-    ],
-    [
-      'pnpm',
-      [bin('pnpm'), 'add', `--store-dir=${home}/store`, `--config.cache-dir=${home}/metadata`, ...shared]
-    ]
-  ]
-  for (const [name, command] of installers) {
-    await t.test(`with ${name}`, async (t) => {
-      const cwd = join(home, name)
-      writeFileSync(join(cwd, 'package.json'), '{"name":"app","private":true,"type":"module"}')
-      const install = start(t, [...command, ...wanted], {
-        cwd,
-        env: { HOME: home, npm_config_update_notifier: 'false' }
-      })
-      t.equal(await install.ended, 0, install.output.stdout + install.output.stderr)
-      t.notMatch(install.output.stderr, /peer/)
-
-      const port = await freePort()
-      const [{ code }] = codeBlocks([README]) as [CodeBlock]
-      writeFileSync(join(cwd, 'app.ts'), code.replace('port: 3000', `port: ${port}`))
-      const running = start(t, [process.execPath, 'app.ts'], { cwd })
-      await untilUp(`http://localhost:${port}`, running)
-      const answers: string[] = []
-      for (const curl of curlsOf(README)) {
-        const asking = start(t, ['bash', '-c', curl.replace(':3000', `:${port}`)], {
-          cwd,
-          env: { CURL_HOME: home }
-        })
-        t.equal(await asking.ended, 0)
-        answers.push(asking.output.stdout)
-      }
-      t.match(answers[0], /"skills":\[\{"id":"echo"/)
-      t.match(answers[1], /"text":"You said: Hello"/)
-      running.child.kill('SIGTERM')
-      await running.ended
-    })
+/** The commands that install from a registry into the folder where they run, by their programs. */
+function installers(home: string, registry: string): Record<string, string[]> {
+  const from = `--registry=${registry}`
+  return {
+    npm: ['npm', 'install', '--strict-peer-deps', '--no-audit', '--no-fund', `--cache=${home}/cache`, from],
+    pnpm: [bin('pnpm'), 'add', `--store-dir=${home}/store`, `--config.cache-dir=${home}/metadata`, from]
   }
-})
+}
+
+for (const { packages, wanted, check } of SAMPLES) {
+  const readme = `packages/${packages[0]}/README.md`
+
+  t.test(`@svc/${packages[0]}, as its README has it installed`, async (t) => {
+    const home = t.testdir({
+      packed: {},
+      npm: {},
+      pnpm: {},
+      '.curlrc': 'silent\nfail-with-body\nmax-time = 20\n'
+    })
+    const packed = join(home, 'packed')
+    const tarballs: string[] = []
+    for (const name of packages) tarballs.push(await pack(name, packed))
+    const registry = await startRegistry(t, tarballs, packed)
+    t.same(installsOf(readme), wanted)
+    for (const [name, command] of Object.entries(installers(home, registry))) {
+      await t.test(`with ${name}`, async (t) => {
+        const cwd = join(home, name)
+        writeFileSync(join(cwd, 'package.json'), '{"name":"app","private":true,"type":"module"}')
+        const env = { HOME: home, npm_config_update_notifier: 'false' }
+        const install = start(t, [...command, ...wanted], { cwd, env })
+        t.equal(await install.ended, 0, install.output.stdout + install.output.stderr)
+        t.notMatch(install.output.stderr, /peer/)
+
+        const port = await freePort()
+        const [{ code }] = codeBlocks([readme]) as [CodeBlock]
+        writeFileSync(join(cwd, 'app.ts'), code.replace('port: 3000', `port: ${port}`))
+        const running = start(t, [process.execPath, 'app.ts'], { cwd })
+        await check(t, running, port, home)
+        running.child.kill('SIGTERM')
+        await running.ended
+      })
+    }
+  })
+}

@@ -44,6 +44,7 @@ const ANSWERED: readonly (readonly [command: RegExp, answer: RegExp])[] = [
   [/stream .*What is a run\?/, /"type":"finish"/],
   [/\/approvals$/, /^\{"approvals":\[\]\}$/],
   [/order-17/, /"text":"/],
+  [/teams\/desk/, /"text":"[^"]*42/],
   [/respond-async/, /"status":"(?:submitted|working)"/],
   [/What did I ask you before/, /"text":"/],
   [/Last-Event-ID/, /^data: /],

@@ -36,7 +36,7 @@ function serveBare({ server }: FastifyInstance): void {
       ack({ runId })
       let seq = 2
       for (const chunk of CHUNKS) {
-        if (name === 'paced') await wait(1)
+        if (name.endsWith('paced')) await wait(1)
         socket.emit('agent.chunk', { chunk, runId, seq: ++seq })
       }
       const output = {
@@ -53,9 +53,15 @@ function serveBare({ server }: FastifyInstance): void {
 
 async function serveGateway(served: FastifyInstance): Promise<void> {
   const agents = createRegistry()
-  for (const [name, delay] of Object.entries({ burst: undefined, paced: 1 })) {
+  for (const delay of [undefined, 1]) {
+    const name = delay === undefined ? 'at-once' : 'paced'
+    agents.add({ kind: 'agent', name, stream: () => saySlowly(delay) })
     const answer = { text: CHUNKS, usage, ...(delay !== undefined && { delay }) }
-    new Agent({ name, model: scriptedModel(answer, { record: false }), registry: agents })
+    new Agent({
+      name: `agent-${name}`,
+      model: scriptedModel(answer, { record: false }),
+      registry: agents
+    })
   }
   await served.register(registry, { registry: agents })
   await served.register(gateway, {
@@ -63,4 +69,11 @@ async function serveGateway(served: FastifyInstance): Promise<void> {
     authorize: createScopeAuthorize({}),
     limits: { eventsPerSecond: 100_000 }
   })
+}
+
+async function* saySlowly(delay: number | undefined): AsyncGenerator<{ type: 'text'; text: string }> {
+  for (const text of CHUNKS) {
+    if (delay !== undefined) await wait(delay)
+    yield { type: 'text', text }
+  }
 }

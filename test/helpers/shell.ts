@@ -25,7 +25,7 @@ export function start(
     env,
     stdio: ['ignore', 'pipe', 'pipe']
   })
-  const timer = setTimeout(() => child.kill('SIGKILL'), 40_000)
+  const timer = setTimeout(() => child.kill('SIGKILL'), 90_000)
   t.teardown(() => child.kill('SIGKILL'))
   const output = { stdout: '', stderr: '' }
   child.stdout.on('data', (chunk) => (output.stdout += String(chunk)))
@@ -35,6 +35,17 @@ export function start(
     return (code ?? signal) as number | string | null
   })
   return { child, output, ended }
+}
+
+/** What a program wrote, once it has written this; fails when it ends before. */
+export async function untilSaid({ child, ended, output }: Running, text: string): Promise<string> {
+  let over = false
+  void ended.then(() => (over = true))
+  while (!output.stdout.includes(text)) {
+    if (over) throw new Error(`the program ended: ${output.stderr}`)
+    await Promise.race([once(child.stdout!, 'data'), ended])
+  }
+  return output.stdout
 }
 
 /** A port that nobody listens on. */

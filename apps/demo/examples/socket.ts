@@ -4,7 +4,12 @@ import { io, type Socket } from 'socket.io-client'
 
 // Asks the demo over Socket.IO, loses the connection on the way, and goes on where it was.
 const url = process.argv[2] ?? 'http://127.0.0.1:3000'
-const socket: Socket<ServerToClientEvents, ClientToServerEvents> = io(url, { transports: ['websocket'] })
+// With DEMO_AUTH=1 the demo prints one.
+const token = process.env['USER_TOKEN']
+const socket: Socket<ServerToClientEvents, ClientToServerEvents> = io(url, {
+  transports: ['websocket'],
+  auth: { token }
+})
 
 const seen: { runId?: string; seq: number } = { seq: 0 }
 let text = ''
@@ -18,7 +23,11 @@ socket.on('agent.chunk', ({ chunk, seq }) => {
 })
 socket.on('agent.done', ({ output }) => done.resolve(output.text))
 socket.on('agent.error', ({ error }) => done.reject(new Error(error)))
-socket.on('connect_error', (err) => console.error(`${url}: ${err.message}`))
+socket.on('connect_error', (err) => {
+  console.error(`${url}: ${err.message}`)
+  // It tries again where nobody answers; who is refused is refused again.
+  if (!socket.active) process.exit(1)
+})
 
 // After every connect but the first one: watch the run that is under way.
 socket.on('connect', () => {

@@ -17,13 +17,15 @@ import { loadSections } from './docs/load-sections.ts'
 import type { Env } from './env.ts'
 import { addFrontDoor } from './front-door.ts'
 import { SERVER_OPTIONS } from './server-options.ts'
+import { createDesk } from './teams/desk.ts'
 import { createTools } from './tools/create-tools.ts'
+import { createMemo } from './workflows/memo.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
 /** Runs at once: as many as one process of the offline model speaks for without a stutter. */
 const MAX_RUNS = 200
 
-/** The service: its store, its run engine, its agents and its entrances. What it logs goes to stderr. */
+/** The service: its store, its run engine, its agents, its team, its workflow and its entrances. What it logs goes to stderr. */
 export async function buildApp(
   { DATA_DIR, HOST, LOG_LEVEL, PORT }: Env,
   model: Model,
@@ -35,10 +37,10 @@ export async function buildApp(
   await app.register(registry, { drainTimeout: 3_000, limits: { maxRuns: MAX_RUNS } })
   // A port of 0 is known once the app listens.
   const address = () => addressOf(HOST, (app.server.address() as AddressInfo | null)?.port ?? PORT)
-  createAssistant(model, createTools(loadSections(ROOT), address))
-  createAnalyst(model)
-  createNotes(model)
+  const assistant = createAssistant(model, createTools(loadSections(ROOT), address))
+  createDesk(model, [assistant, createAnalyst(model), createNotes(model)])
   await createCompanion(model)
+  createMemo(assistant)
   await app.register(http, {
     prefix: '/api',
     fileUpload: true,

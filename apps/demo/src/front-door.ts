@@ -11,6 +11,8 @@ export function addFrontDoor(app: FastifyInstance): void {
       links: {
         docs: `${base}/docs/`,
         agents: `${base}/agents`,
+        teams: `${base}/teams`,
+        workflows: `${base}/workflows`,
         runs: `${base}/runs`,
         registry: `${base}/registry`,
         health: `${base}/readyz`

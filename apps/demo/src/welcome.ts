@@ -11,6 +11,7 @@ export function welcome({ DATA_DIR, HOST, PORT }: Env, label: string, roles?: re
   // With a token it is the token's subject who is remembered.
   const user = roles === undefined ? { userId: 'ada' } : {}
   const question = { input: 'How do I resume a stream?', sessionId: 'first-steps' }
+  const memo = { input: 'What is a run?' }
   const next = { input: 'What did I ask you before? And what is 12 * (3+4)?', sessionId: 'first-steps' }
   const said = { role: 'user', parts: [{ kind: 'text', text: 'What is A2A?' }] }
   const message = { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message: said } }
@@ -41,20 +42,39 @@ Let an agent keep a note, and delete it: that waits for an approval.
   curl -s ${base}/approvals${as}
   ${post(`${base}/approvals/$(${firstApproval(base, as)})`, { approved: true })}${as}
 
+Let an agent write a program and run it in the sandbox, or send one yourself:
+
+  ${post(`${base}/agents/analyst/run`, { input: 'What about 2, 4.5 and 9?' })}${as}
+  ${post(`${base}/agents/analyst/run`, { input: '```js\nreturn [3, 1, 2].sort()\n```' })}${as}
+
+Ask a team, whose leader hands each question to the agent that knows best:
+
+  ${post(`${base}/teams/desk/run`, { input: 'The statistics of 3, 5 and 10, please' })}${as}
+
+Let a workflow write a memo, and keep it: that waits for an approval of the text, over a restart too.
+
+  ${post(`${base}/workflows/memo/run`, memo, "-s -H 'prefer: respond-async'")}${as}
+  curl -s ${base}/approvals${as}
+  ${post(`${base}/approvals/$(${firstApproval(base, as)})`, { approved: true })}${as}
+
 Tell an agent something, and ask for it in another session; then let it use a skill:
 
   ${post(`${base}/agents/companion/run`, { ...user, input: 'My dog is called Rex.' })}${as}
   ${post(`${base}/agents/companion/run`, { ...user, input: 'What is my dog called?' })}${as}
   ${post(`${base}/agents/companion/run`, { input: 'Write the minutes: Ada and Grace met. Decided: ship on Friday.' })}${as}
 
+Ask over a socket that loses its connection on the way, and goes on where it was:
+
+  npm run -s example:socket -- ${origin}
+
 Talk to an agent as other agents do, over A2A:
 
   curl -s ${origin}/.well-known/agent-card.json
   ${post(`${origin}/a2a`, message)}${as}
 
-See which agents there are, and the runs so far:
+See what there is, and the runs so far:
 
-  curl -s ${base}/agents${as}
+  curl -s ${base}/registry${as}
   curl -s ${base}/runs${as}
 
 Stop with Ctrl+C.

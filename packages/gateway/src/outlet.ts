@@ -1,26 +1,47 @@
+import type { Writable } from 'node:stream'
 import type { Socket } from 'socket.io'
 
 type Connection = Socket['conn']
-/** What of a connection says how much is written and not sent. */
-type Written = { transport: { writable: boolean }; writeBuffer: readonly unknown[] }
+/** What of a connection, private to its type, says how much waits, and where a WebSocket writes its frames. */
+interface Inner {
+  writeBuffer: readonly unknown[]
+  transport: { socket?: { _socket?: Pick<Writable, 'cork' | 'uncork'> | null } }
+}
 
 /**
- * Tells when a connection takes more: when all that was written to it is on its way. Who waits is called one at a time, so
- * that what is held for a client that does not read is what one of them wrote.
+ * Tells when a connection takes more: when nothing waits behind what is on its way. Who waits is called one at a time, so that
+ * what is held for a client that does not read is what two of them wrote.
  */
 export class Outlet {
   readonly #connection: Connection
   #waiting: (() => void)[] = []
   #stop: (() => void) | undefined
+  #corked: Pick<Writable, 'uncork'> | undefined
 
   constructor(connection: Connection) {
     this.#connection = connection
+    connection.on('flush', this.#cork)
+    connection.on('drain', this.#uncork)
   }
 
   get writable(): boolean {
-    // To its type, `writeBuffer` is private.
-    const { transport, writeBuffer } = this.#connection as unknown as Written
-    return transport.writable && writeBuffer.length === 0
+    return this.#inner.writeBuffer.length === 0
+  }
+
+  get #inner(): Inner {
+    return this.#connection as unknown as Inner
+  }
+
+  // Between the two, all that waits is written: with one system call for all frames, not with one for each.
+  readonly #cork = () => {
+    const { _socket: tcp } = this.#inner.transport.socket ?? {}
+    tcp?.cork()
+    this.#corked = tcp ?? undefined
+  }
+
+  readonly #uncork = () => {
+    this.#corked?.uncork()
+    this.#corked = undefined
   }
 
   /** Calls back once, when there is room. */
@@ -33,6 +54,9 @@ export class Outlet {
     this.#waiting = []
     this.#stop?.()
     this.#stop = undefined
+    this.#connection.off('flush', this.#cork)
+    this.#connection.off('drain', this.#uncork)
+    this.#uncork()
   }
 
   // A connection that began with polling may go on as a WebSocket.

@@ -38,8 +38,7 @@ export async function startRun(
     sessionId,
     userId,
     principal,
-    log: keys.redact(log),
-    apiKey: (provider) => keys.find(provider),
+    ...keys.forRun(log),
     authorize: policy.authorize,
     startKey: isPromise(startKey) ? await startKey : startKey
   })

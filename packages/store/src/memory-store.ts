@@ -1,5 +1,6 @@
 import type { MemoryItem, MemoryStore } from '@svc/registry'
 import type { Kysely, Selectable } from 'kysely'
+import { decodeEmbedding, encodeEmbedding } from './embedding-bytes.ts'
 import type { GroupCommit } from './group-commit.ts'
 import { findByWords, indexWords } from './memory-words.ts'
 import type { Retention } from './options.ts'
@@ -84,7 +85,7 @@ function toRow({ id, text, metadata, embedding, createdAt }: MemoryItem) {
     id,
     text,
     metadata: metadata === undefined ? null : JSON.stringify(metadata),
-    embedding: embedding === undefined ? null : JSON.stringify(embedding),
+    embedding: embedding === undefined ? null : encodeEmbedding(embedding),
     created_at: createdAt
   }
 }
@@ -97,6 +98,6 @@ function toItem(row: Selectable<Tables['memory_item']>, owner: string, namespace
     text: row.text,
     createdAt: row.created_at,
     ...(row.metadata !== null && { metadata: JSON.parse(row.metadata) as Record<string, unknown> }),
-    ...(row.embedding !== null && { embedding: JSON.parse(row.embedding) as number[] })
+    ...(row.embedding !== null && { embedding: decodeEmbedding(row.embedding) })
   }
 }

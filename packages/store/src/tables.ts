@@ -44,7 +44,8 @@ export interface Tables {
     id: string
     text: string
     metadata: string | null
-    embedding: string | null
+    /** Single-precision numbers. */
+    embedding: Uint8Array | null
     created_at: number
   }
   memory_word: { space_id: number; word: string; item_id: number }

@@ -141,7 +141,7 @@ t.test('a file of before keeps what it has, and is counted', async (t) => {
     insert into run values ('r', 'agent', 'a', 's', 'o', 'r', 1, 1, 'completed', 1, null, null);
     insert into run_part values ('r', 1, '"${'x'.repeat(2_000)}"');
     insert into session_message values ('agent/echo/1/sada', 1, 'a', '{"role":"user","content":"old"}');
-    insert into memory_item values ('ada', 'echo', 'm', 'Likes tea', ' likes  tea ', '{"a":1}', '[1,2]', 5)
+    insert into memory_item values ('ada', 'echo', 'm', 'Likes tea', ' likes  tea ', '{"a":1}', '[1,-0.5]', 5)
   `)
   old.close()
   const store = await createStore({ url: `sqlite:${file}`, retention: { maxBytes: 2_000 } })
@@ -149,7 +149,7 @@ t.test('a file of before keeps what it has, and is counted', async (t) => {
   t.match(await store.sessions.load(key, 9), [{ content: 'old' }, { content: 'new' }])
   t.equal(await store.sessions.sweep(Date.now()), 0)
   t.equal(await store.runs.sweep(1), 1)
-  const remembered = { id: 'm', text: 'Likes tea', metadata: { a: 1 }, embedding: [1, 2], createdAt: 5 }
+  const remembered = { id: 'm', text: 'Likes tea', metadata: { a: 1 }, embedding: [1, -0.5], createdAt: 5 }
   t.match(await store.memory.search('ada', 'echo', 'tea', 9), [remembered])
   await store.close()
 })

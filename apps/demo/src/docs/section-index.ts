@@ -102,8 +102,7 @@ export function createSectionIndex(sections: readonly Section[]): SectionIndex {
 function shareOf({ stem, parts }: Term, own: ReadonlySet<string>, matched: ReadonlySet<string>): number {
   if (own.has(stem)) return 1
   const partial = parts.filter((part) => own.has(part)).length / Math.max(1, parts.length)
-  // Its parts, apart from one another, say less than the word.
-  if (partial === 1) return 0.8
+  if (partial === 1) return 1
   if (synonymsOf(stem).some((other) => own.has(other))) return 0.8
   return Math.max(matched.has(stem) ? 0.6 : 0, partial * 0.7)
 }

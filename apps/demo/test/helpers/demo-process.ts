@@ -11,6 +11,8 @@ export interface DemoProcess {
   exited: Promise<number | null>
   /** Stops it as Ctrl+C does. */
   stop(): Promise<number | null>
+  /** Ends it as kill -9 does. */
+  kill(): Promise<unknown>
   /** Where it listens, once it does; fails when it ends before. */
   base(): Promise<string>
 }
@@ -34,6 +36,10 @@ export function spawnDemo(
     exited,
     stop() {
       child.kill('SIGINT')
+      return exited
+    },
+    kill() {
+      child.kill('SIGKILL')
       return exited
     },
     async base() {

@@ -3,6 +3,8 @@ const AGENTS = 'docs/agents.md'
 const RUNS = 'docs/runs.md'
 const HTTP = 'docs/http.md'
 const STORAGE = 'docs/storage.md'
+const TEAMS = 'docs/teams.md'
+const WORKFLOWS = 'docs/workflows.md'
 const ERRORS = 'docs/errors.md'
 const WORDS = 'docs/glossary.md'
 const DEMO = 'apps/demo/README.md'
@@ -88,7 +90,12 @@ export const IN_SCOPE: readonly (readonly [question: string, answer: RegExp, doc
   ['What is a session?', /messages of a conversation/, WORDS],
   ['what does SSE stand for', /Server-sent events/, WORDS],
   ['What is a principal?', /Who calls/, WORDS],
-  ['What is a team?', /work together/, WORDS],
+  ['What is a team?', /work together/, TEAMS],
+  ['Which modes does a team have?', /`sequence`/, TEAMS],
+  ['Who may run the members of a team?', /delegates: false/, TEAMS],
+  ['How do I create a workflow?', /new Workflow/, WORKFLOWS],
+  ['What happens to a workflow after a restart?', /idempotencyKey/, WORKFLOWS],
+  ['How does a workflow wait for an approval?', /input-required/, WORKFLOWS],
   ['How do I change the port?', /PORT=4000/, DEMO],
   ['How do I stop the demo?', /Ctrl\+C/, DEMO],
   ['Which environment variables are there?', /`DATA_DIR`/, DEMO],

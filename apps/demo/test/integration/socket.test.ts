@@ -2,20 +2,41 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { spawnDemo } from '../helpers/demo-process.ts'
+import { spawnDemo, type DemoProcess } from '../helpers/demo-process.ts'
 
 const example = fileURLToPath(new URL('../../examples/socket.ts', import.meta.url))
+
+// It starts processes, on a machine that may be busy.
+t.setTimeout(120_000)
+
+/** Runs the example as the demo says, with this in its environment. */
+async function runExample(demo: DemoProcess, env: Record<string, string> = {}): Promise<string> {
+  await demo.base()
+  const [, origin = ''] = /npm run -s example:socket -- (\S+)/.exec(demo.said()) ?? []
+  const args = ['--conditions=@svc/source', example, origin]
+  const options = { timeout: 40_000, env: { PATH: process.env['PATH'], ...env } }
+  const { stdout } = await promisify(execFile)(process.execPath, args, options)
+  return stdout
+}
 
 t.test('the example client runs against the demo, on the port of its HTTP', async (t) => {
   const demo = spawnDemo(t, { DATA_DIR: t.testdir(), OFFLINE_DELAY: '5', LOG_LEVEL: 'silent' })
   const { origin } = new URL(await demo.base())
-  const args = ['--conditions=@svc/source', example, origin]
-  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 20_000 })
+  const stdout = await runExample(demo)
   t.match(stdout, /\[search_docs\]/)
   t.match(stdout, /\[the connection is lost\]/)
   t.match(stdout, /84/)
   t.match(stdout, /\[run \S+ is done\]/)
   const document = await fetch(`${origin}/api/docs/asyncapi.json`)
   t.match(await document.json(), { asyncapi: '3.0.0' })
+  t.equal(await demo.stop(), 0)
+})
+
+t.test('with DEMO_AUTH=1 it needs a token, and one that may run', async (t) => {
+  const demo = spawnDemo(t, { DATA_DIR: t.testdir(), DEMO_AUTH: '1', LOG_LEVEL: 'silent' })
+  await t.rejects(runExample(demo), { message: /A token is needed/ })
+  const tokenOf = (role: string) => new RegExp(`${role}_TOKEN=(\\S+)`).exec(demo.said())![1]!
+  await t.rejects(runExample(demo, { USER_TOKEN: tokenOf('READER') }), { message: /"agents:run" is needed/ })
+  t.match(await runExample(demo, { USER_TOKEN: tokenOf('USER') }), /\[run \S+ is done\]/)
   t.equal(await demo.stop(), 0)
 })

@@ -32,8 +32,7 @@ export function createRunHandler(kind: RunnableKind): Handler<RunEvent> {
         sessionId,
         userId,
         principal,
-        log: keys.redact(log),
-        apiKey: (provider) => keys.find(provider),
+        ...keys.forRun(log),
         authorize: policy.authorize
       })
     )

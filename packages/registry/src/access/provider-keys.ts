@@ -1,7 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { inspect } from 'node:util'
 import type { RunLog } from '../contract/run-context.ts'
+import type { StartOptions } from '../runs/run-engine.ts'
 import { redactLog } from './redact-log.ts'
+import { createRedact } from './redact-value.ts'
+import { REDACTED } from './secrets.ts'
 
 /** Header → whose key it holds, besides `x-api-key`, which is for every provider. */
 export const DEFAULT_PROVIDER_KEY_HEADERS: Readonly<Record<string, string>> = Object.freeze({
@@ -26,15 +29,15 @@ class Secret {
   }
 
   toString(): string {
-    return '[redacted]'
+    return REDACTED
   }
 
   toJSON(): string {
-    return '[redacted]'
+    return REDACTED
   }
 
   [inspect.custom](): string {
-    return '[redacted]'
+    return REDACTED
   }
 }
 
@@ -60,13 +63,15 @@ export class ProviderKeys {
     return (this.#fromBody ?? own ?? this.#generic)?.reveal()
   }
 
-  /** A log that never tells them. */
-  redact(log: RunLog): RunLog {
-    const all = [this.#fromBody, ...this.#fromHeaders.values(), this.#generic]
-    return redactLog(
-      log,
-      all.flatMap((secret) => secret?.reveal() ?? [])
-    )
+  /** What a run is started with, so that it can use the keys and never tells them, in its log or anywhere else. */
+  forRun(log: RunLog): Pick<StartOptions, 'apiKey' | 'log' | 'redact'> {
+    const secrets = [this.#fromBody, ...this.#fromHeaders.values(), this.#generic]
+    const keys = secrets.flatMap((secret) => secret?.reveal() ?? [])
+    return {
+      apiKey: (provider) => this.find(provider),
+      log: redactLog(log, keys),
+      redact: createRedact(keys)
+    }
   }
 }
 

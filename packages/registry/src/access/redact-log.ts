@@ -1,19 +1,16 @@
 import type { RunLog } from '../contract/run-context.ts'
 import { toLoggable } from '../runs/to-loggable.ts'
+import { REDACTED, secretsAmong, withoutSecrets } from './secrets.ts'
 
-const REDACTED = '[redacted]'
 /** Levels of objects and lists that are looked into. */
 const MAX_DEPTH = 6
-/** A shorter key is no secret, and its letters would be in every line. */
-const MIN_LENGTH = 8
 
 /** A log in which these keys are never found, whatever a runnable, a model or an error of theirs says. */
 export function redactLog(log: RunLog, keys: readonly string[]): RunLog {
-  const secrets = keys.filter((key) => key.length >= MIN_LENGTH)
+  const secrets = secretsAmong(keys)
   if (secrets.length === 0) return log
 
-  const cleanText = (text: string) =>
-    secrets.reduce((rest, secret) => rest.replaceAll(secret, REDACTED), text)
+  const cleanText = (text: string) => withoutSecrets(text, secrets)
   const clean = (value: unknown, depth: number): unknown => {
     if (typeof value === 'string') return cleanText(value)
     if (typeof value !== 'object' || value === null) return value

@@ -110,6 +110,11 @@ export class HostedContext implements RunContext {
     return this.#host.options.apiKey?.(provider)
   }
 
+  redact<T>(value: T): T {
+    const { redact } = this.#host.options
+    return redact === undefined ? value : redact(value)
+  }
+
   async authorize(action: Action, target: AccessTarget): Promise<AccessDecision> {
     const { authorize } = this.#host.options
     return authorize === undefined ? { allowed: true } : authorize(this.principal, action, target)

@@ -42,7 +42,7 @@ export function toLastWords(progress: RunProgress, how: Ending): LastWords {
 }
 
 function toFailure(progress: RunProgress, err: unknown): LastWords {
-  const error = toStoredError(err)
+  const error = progress.redact(toStoredError(err))
   return {
     entry: progress.fail(toPartError(error)),
     change: { status: 'failed', at: Date.now(), error },

@@ -57,7 +57,7 @@ export class LiveRun implements Run, ContextHost {
     this.runId = this.record.runId
     this.sessionId = this.record.sessionId
     this.#earlier = earlier
-    this.#progress = earlier?.progress ?? new RunProgress(host.maxLogBytes)
+    this.#progress = earlier?.progress ?? new RunProgress(host.maxLogBytes, 0, options.redact)
     const { runId, epoch } = this.record
     this.#writer = new LogWriter(host.stores.log, runId, epoch, (err) => this.#storeFailed(err))
   }

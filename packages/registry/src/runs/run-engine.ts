@@ -1,3 +1,4 @@
+import type { Redact } from '../access/redact-value.ts'
 import type { RunInput } from '../contract/content-part.ts'
 import type { NumberedPart } from '../contract/part.ts'
 import type { Authorize, Principal } from '../contract/principal.ts'
@@ -22,6 +23,8 @@ export interface StartOptions {
   startKey?: StartKey | undefined
   /** The caller's own keys for model providers. */
   apiKey?: ((provider?: string) => string | undefined) | undefined
+  /** Takes those keys out of what the run tells: its parts, its result, its error. */
+  redact?: Redact | undefined
   /** The app's policy, for runnables that reach others. */
   authorize?: Authorize | undefined
   /** Called each time the run begins to wait for an approval; the store may come to know of it a moment later. */

@@ -1,4 +1,5 @@
 import type { Part, PartError, PartOf, YieldedPart } from '../contract/part.ts'
+import type { Redact } from '../access/redact-value.ts'
 import { RunResultBuilder, type RunResult } from '../contract/run-result.ts'
 import { RUN_ERR_LOG_LIMIT } from '../errors.ts'
 import type { LogEntry } from '../stores/stream-log.ts'
@@ -7,6 +8,8 @@ import { encodePart } from './encode-part.ts'
 
 /** How far a run has come: how many parts it has, how long they are, and the result that they make. */
 export class RunProgress {
+  /** Takes out of a value what must not be told. */
+  readonly redact: Redact
   readonly #maxBytes: number
   readonly #startedAt: number
   readonly #result = new RunResultBuilder()
@@ -14,8 +17,9 @@ export class RunProgress {
   #bytes = 0
 
   /** `elapsed`: milliseconds since the run began, in another process. */
-  constructor(maxBytes: number, elapsed = 0) {
+  constructor(maxBytes: number, elapsed = 0, redact: Redact = (value) => value) {
     this.#maxBytes = maxBytes
+    this.redact = redact
     this.#startedAt = performance.now() - elapsed
   }
 
@@ -32,7 +36,8 @@ export class RunProgress {
   }
 
   /** Numbers the next part. @throws RUN_ERR_LOG_LIMIT, RUN_ERR_BAD_PART */
-  next(part: Part): LogEntry {
+  next(given: Part): LogEntry {
+    const part = this.redact(given)
     const entry = encodePart(this.#seq + 1, part)
     this.#bytes += entry.json.length
     if (this.#bytes > this.#maxBytes) throw new RUN_ERR_LOG_LIMIT(this.#maxBytes)
@@ -48,7 +53,7 @@ export class RunProgress {
     finish: PartOf<'finish'>
     result: RunResult
   } {
-    const finish = completeFinish(how, this.#result, this.#startedAt)
+    const finish = completeFinish(this.redact(how), this.#result, this.#startedAt)
     const entry = encodePart(this.#seq + 1, finish)
     this.#result.add(how.structured ? entry.part : finish)
     return { entry, finish, result: this.#result.build() }

@@ -8,7 +8,7 @@ export interface MemoryItem {
   namespace: string
   text: string
   metadata?: Readonly<Record<string, unknown>>
-  /** For recall by likeness, when the caller has an embedding model. */
+  /** For recall by likeness, when the caller has an embedding model; a store may keep it in single precision. */
   embedding?: readonly number[]
   createdAt: number
 }

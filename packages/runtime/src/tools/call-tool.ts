@@ -62,15 +62,15 @@ export interface ToolOutcome<C extends ToolCall = ToolCall> {
  */
 export async function callTool<C extends ToolCall>(call: C, calls: ToolCalls): Promise<ToolOutcome<C>> {
   const { toolCallId, toolName, args } = call
-  const { events, guard } = calls
+  const { context, events, guard } = calls
   events.emit('tool.call', () => ({ toolCallId, toolName, args }))
   const attempt = new ToolAttempt(call, calls)
   let outcome: ToolOutcome<C>
   try {
-    outcome = { call, ...(await attempt.run()), durationMs: attempt.durationMs }
+    outcome = { call, ...context.redact(await attempt.run()), durationMs: attempt.durationMs }
   } catch (err) {
     guard.check()
-    outcome = { call, error: toToolError(err), durationMs: attempt.durationMs }
+    outcome = { call, error: context.redact(toToolError(err)), durationMs: attempt.durationMs }
   }
   await attempt.endCalls()
   const { result, error, durationMs } = outcome

@@ -9,7 +9,7 @@ import { makeAgent, makeContext } from '../helpers/make-agent.ts'
 const NAMES = Object.keys(EVENT_SCHEMAS) as (keyof RuntimeEvents)[]
 
 t.test('every event has a channel of its name', async (t) => {
-  for (const name of NAMES) t.equal(CHANNELS[name].name, `svc:${String(name)}`)
+  for (const name of NAMES) t.equal(CHANNELS[name].name, `svc:${name}`)
   t.equal(channelName('run.start'), 'svc:run.start')
 })
 
@@ -43,7 +43,7 @@ t.test('a channel is enough, the bus need not be heard', async (t) => {
 
 t.test('nothing is built for nobody', async (t) => {
   const events = new RunEvents({ events: createEventBus(), runId: 'r' }, 'n', 'agent')
-  for (const name of NAMES) events.emit(name, () => t.fail(`${String(name)} was built`) as never)
+  for (const name of NAMES) events.emit(name, () => t.fail(`${name} was built`) as never)
   events.chunk('x')
   t.pass()
 })

@@ -65,6 +65,16 @@ t.test('over 10,000 sessions the right fact comes first', { timeout: 120_000 }, 
   }
 })
 
+t.test('a rare word counts more than one that many turns have', async (t) => {
+  const { memory: items } = createMemoryStores()
+  const put = (id: string, text: string, createdAt: number) =>
+    items.put({ id, owner: 'ann', namespace: 'tester', text, createdAt })
+  await put('old', 'The hamster of Ann is Pip.', 1)
+  for (let n = 0; n < 500; n++) await put(`${n}`, `The cage of person ${n}.`, 2 + n)
+  const text = await recallMemory().retrieve(contextOf(items), 'Which cage has my hamster?')
+  t.match(linesOf(text)[0], 'Pip')
+})
+
 const topics = ['dog puppy pet', 'music jazz cello', 'food bread']
 /** Each topic is one dimension. */
 const embedding = (values: string[][] = []): EmbeddingModel => ({

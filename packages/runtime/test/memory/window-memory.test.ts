@@ -6,7 +6,7 @@ import { makeAgent, makeContext } from '../helpers/make-agent.ts'
 
 const ann = { principal: { sub: 'ann', scopes: [] } }
 const systemOf = (model: ReturnType<typeof makeAgent>['model']) =>
-  String(model.calls.at(-1)?.prompt[0]?.content)
+  model.calls.at(-1)?.prompt[0]?.content as string
 
 t.test('the last turns of other sessions are shown, oldest first', async (t) => {
   const stores = createMemoryStores()

@@ -1,8 +1,8 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { quickJsSandbox, type SandboxOutcome } from '@svc/runtime'
+import { quickJsSandbox } from '@svc/runtime'
 import t from 'tap'
 import { childrenOf } from '../helpers/children-of.ts'
 import { BRIDGE_PROBES } from './probes/bridge-probes.ts'
@@ -16,7 +16,6 @@ const MOST_MS = 8_000
 t.setTimeout(240_000)
 process.env['SANDBOX_SECRET'] = SECRET
 const folder = t.testdir({ 'secret.txt': SECRET })
-const file = join(folder, 'canary.txt')
 let connections = 0
 const server = createServer((socket) => {
   connections++
@@ -31,27 +30,43 @@ t.teardown(async () => {
   server.close()
 })
 
-let calls = 0
-const tools = {
-  echo: async (args: unknown) => (calls++, { args }),
-  fail: () => Promise.reject(new Error('failed here'))
-}
+const fail = () => Promise.reject(new Error('failed here'))
 
-async function run(code: string): Promise<SandboxOutcome & { ms: number }> {
+/** Runs a probe with a canary file of its own, and looks from outside at what it did. */
+async function run(code: string, file: string) {
+  let calls = 0
+  let late = 0
+  let isOver = false
+  const echo = async (args: unknown) => {
+    calls++
+    if (isOver) late++
+    return { args }
+  }
   const startedAt = performance.now()
   const prefix = `const FILE = ${JSON.stringify(file)}, PORT = ${port};`
-  const outcome = await sandbox.run({ code: prefix + code, tools })
-  return { ...outcome, ms: performance.now() - startedAt }
+  const outcome = await sandbox.run({ code: prefix + code, tools: { echo, fail } })
+  isOver = true
+  const ms = performance.now() - startedAt
+  return { outcome, ms, harm: () => ({ ...harmNow(file), late, tooMany: calls > LIMITS.maxToolCalls }) }
 }
 
+const harmNow = (file: string) => ({
+  wrote: existsSync(file),
+  connections,
+  polluted: 'polluted' in {} || Object.keys(Object.prototype).length > 0,
+  processes: childrenOf(process.pid).length > 2
+})
+const NO_HARM = { wrote: false, connections: 0, polluted: false, processes: false, late: 0, tooMany: false }
+
 const probes = Object.entries({ ...REACH_PROBES, ...BRIDGE_PROBES, ...EXHAUST_PROBES })
-await sandbox.run({ code: 'return 1', tools })
+await sandbox.run({ code: 'return 1', tools: {} })
 lag.enable()
-const outcomes = new Map<string, Awaited<ReturnType<typeof run>>>()
-const left = [...probes]
+const done = new Map<string, Awaited<ReturnType<typeof run>>>()
+const left = [...probes.entries()]
 const worker = async () => {
   for (let next = left.shift(); next !== undefined; next = left.shift()) {
-    outcomes.set(next[0], await run(next[1]))
+    const [index, [name, code]] = next
+    done.set(name, await run(code, join(folder, `canary-${index}`)))
   }
 }
 await Promise.all([worker(), worker()])
@@ -60,33 +75,35 @@ lag.disable()
 t.test('no probe gets out, and each ends in its time', async (t) => {
   t.ok(probes.length >= 40)
   for (const [name] of probes) {
-    const { ms, ...outcome } = outcomes.get(name)!
-    t.notMatch(JSON.stringify(outcome), SECRET, name)
+    const { outcome, ms, harm } = done.get(name)!
+    t.strictSame(harm(), NO_HARM, `${name}: seen from outside`)
+    const told = JSON.stringify(outcome)
+    t.notMatch(told, SECRET, name)
+    t.notMatch(told, /program-run|sandbox-process|child\/main/, 'nothing of the host')
     t.ok(ms < MOST_MS, `${name}: ${ms.toFixed(0)} ms`)
     if (outcome.error) t.match(outcome.error.code, /^RUN_ERR_(?:PROGRAM|TOOL)_/, name)
-    t.notMatch(JSON.stringify(outcome), /program-run|sandbox-process|child\/main/, 'nothing of the host')
   }
 })
 
-t.test('what a probe could have done, seen from outside', async (t) => {
+t.test('after all probes', async (t) => {
   t.strictSame(readdirSync(folder), ['secret.txt'], 'no file was made')
   t.equal(readFileSync(join(folder, 'secret.txt'), 'utf8'), SECRET)
-  t.equal(connections, 0, 'nothing connected')
-  t.strictSame(Object.keys(Object.prototype), [])
-  t.notOk('polluted' in {})
-  t.ok(childrenOf(process.pid).length <= 2, 'no process but those of the pool')
-  t.match(await sandbox.run({ code: 'return 1', tools }), { result: 1 }, 'the sandbox goes on')
+  t.match(await sandbox.run({ code: 'return 1', tools: {} }), { result: 1 }, 'the sandbox goes on')
 })
 
 t.test('the canaries would have sung', async (t) => {
+  const file = join(folder, 'canary')
+  t.match(harmNow(file), { wrote: false, connections: 0, polluted: false })
   writeFileSync(file, 'x')
-  t.equal(readdirSync(folder).length, 2)
   await fetch(`http://127.0.0.1:${port}`).catch(() => {})
-  t.equal(connections, 1)
+  Object.assign(Object.prototype, { polluted: 1 })
+  const harm = harmNow(file)
+  Reflect.deleteProperty(Object.prototype, 'polluted')
+  t.match(harm, { wrote: true, connections: 1, polluted: true })
 })
 
 t.test('what the probes that look around saw', async (t) => {
-  const { result } = await sandbox.run({ code: 'return Object.getOwnPropertyNames(globalThis)', tools })
+  const { result } = await sandbox.run({ code: 'return Object.getOwnPropertyNames(globalThis)', tools: {} })
   const host = [
     'process',
     'require',

@@ -41,10 +41,9 @@ t.test('two principals in 2,000 interleaved runs: no marker crosses', { timeout:
   )
   const window = windowMemory()
   const recall = recallMemory()
-  let retrieved = 0
   const memory: typeof window = {
-    // Both in turn: a search in memory looks at every item.
-    retrieve: (context, input) => (retrieved++ % 10 === 0 ? recall : window).retrieve(context, input),
+    retrieve: async (context, input) =>
+      [await window.retrieve(context, input), await recall.retrieve(context, input)].join('\n'),
     store: async (context, said) => [
       ...(await window.store(context, said)),
       ...(await recall.store(context, said))

@@ -14,7 +14,7 @@ t.test('a workflow is a runnable', async (t) => {
     () =>
       makeWorkflow((flow) =>
         flow
-          .step('upper', ({ input }) => String(input).toUpperCase())
+          .step('upper', ({ input }) => (input as string).toUpperCase())
           .step('agent', member('a'))
           .step('both', ({ steps }) => ({ upper: steps.upper, agent: steps.agent }))
       ),
@@ -28,7 +28,7 @@ t.test('each step is told with its name, the answer once without', async (t) => 
   const heard: unknown[] = []
   const flow = makeWorkflow((steps) =>
     steps
-      .step('draft', agent, { input: ({ input }) => `Write about ${String(input)}` })
+      .step('draft', agent, { input: ({ input }) => `Write about ${input as string}` })
       .step('count', ({ previous }) => ({ length: previous.length }))
       .step('critique', team, { from: 'draft' })
       .step(

@@ -1,10 +1,11 @@
 import { wordsOf } from '@svc/registry'
 import { sql, type Kysely } from 'kysely'
+import { encodeEmbedding } from '../embedding-bytes.ts'
 
 const PAGE = 200
 
 interface Moved {
-  memory_item: { item_id: number; space_id: number; text: string }
+  memory_item: { item_id: number; space_id: number; text: string; embedding: Uint8Array | string | null }
   memory_word: { space_id: number; word: string; item_id: number }
 }
 
@@ -25,7 +26,7 @@ export async function addMemoryWords(db: Kysely<unknown>): Promise<void> {
     .addColumn('id', 'text', (column) => column.notNull())
     .addColumn('text', 'text', (column) => column.notNull())
     .addColumn('metadata', 'text')
-    .addColumn('embedding', 'text')
+    .addColumn('embedding', 'blob')
     .addColumn('created_at', 'bigint', (column) => column.notNull())
     .addUniqueConstraint('memory_item_key', ['space_id', 'id'])
     .execute()
@@ -62,16 +63,19 @@ async function move(db: Kysely<Moved>): Promise<void> {
   for (let after = 0; ;) {
     const items = await db
       .selectFrom('memory_item')
-      .select(['item_id', 'space_id', 'text'])
+      .select(['item_id', 'space_id', 'text', 'embedding'])
       .where('item_id', '>', after)
       .orderBy('item_id')
       .limit(PAGE)
       .execute()
     if (items.length === 0) return
     after = items.at(-1)!.item_id
-    for (const { item_id, space_id, text } of items) {
+    for (const { item_id, space_id, text, embedding: json } of items) {
       const rows = [...wordsOf(text)].map((word) => ({ space_id, word, item_id }))
       if (rows.length > 0) await db.insertInto('memory_word').values(rows).execute()
+      if (typeof json !== 'string') continue
+      const embedding = encodeEmbedding(JSON.parse(json) as number[])
+      await db.updateTable('memory_item').set({ embedding }).where('item_id', '=', item_id).execute()
     }
   }
 }

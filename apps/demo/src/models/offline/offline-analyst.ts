@@ -22,7 +22,7 @@ function decide(last: LanguageModelV4Message | undefined): ScriptedTurn {
 }
 
 /** The program that a message asks for: its own code block, or one for its numbers. */
-function toProgram(message: string): string | undefined {
+export function toProgram(message: string): string | undefined {
   const block = /```(?:js|javascript)?\s*\n([^]*?)```/i.exec(message)?.[1]
   if (block !== undefined) return block
   const numbers = (message.match(/-?\d+(?:\.\d+)?/g) ?? []).map(Number)
@@ -30,7 +30,9 @@ function toProgram(message: string): string | undefined {
   return `const numbers = ${JSON.stringify(numbers)}
 const sorted = [...numbers].sort((a, b) => a - b)
 const middle = sorted.length >> 1
-const { result: sum } = await tools.calculate({ expression: numbers.map((n) => \`(\${n})\`).join(' + ') })
+const expression = numbers.map((n) => \`(\${n})\`).join(' + ')
+// Exact, where it is not too long for the tool.
+const { value: sum = String(numbers.reduce((a, b) => a + b)) } = await tools.calculate({ expression }).catch(() => ({}))
 return {
   count: numbers.length,
   sum,

@@ -13,6 +13,7 @@ import { estimateUsage } from './estimate-usage.ts'
 import { answerNoteRequest, readNoteRequest } from './notes/decide-note.ts'
 import { outcomeOf } from './conversation.ts'
 import { planCalls, type PlannedCall } from './plan.ts'
+import { pickMember } from './route/pick-member.ts'
 import { readPrompt } from './read-prompt.ts'
 import { streamWords } from './stream-words.ts'
 import { understand } from './understand.ts'
@@ -64,10 +65,7 @@ function decide(options: LanguageModelV4CallOptions): Decision {
   const conversation = readPrompt(options.prompt)
   const tools = options.toolChoice?.type === 'none' ? [] : (options.tools ?? [])
   const names = new Set(tools.flatMap((tool) => (tool.type === 'function' ? [tool.name] : [])))
-  const { planned, compose } = (names.has('add_note') ? decideOnNotes : decideOnQuestions)(
-    conversation,
-    names
-  )
+  const { planned, compose } = decideOn(conversation, tools, names)
   const calls = planned.map(toCall)
   const warnings = warningsFor(options)
   if (calls.length > 0) {
@@ -87,6 +85,16 @@ function decide(options: LanguageModelV4CallOptions): Decision {
 interface Move {
   planned: PlannedCall[]
   compose(): string
+}
+
+function decideOn(
+  conversation: Conversation,
+  tools: LanguageModelV4CallOptions['tools'],
+  names: ReadonlySet<string>
+): Move {
+  const picked = pickMember(conversation.message, tools)
+  if (picked !== undefined) return { planned: [picked], compose: () => '' }
+  return names.has('add_note') ? decideOnNotes(conversation) : decideOnQuestions(conversation, names)
 }
 
 function decideOnQuestions(conversation: Conversation, tools: ReadonlySet<string>): Move {
@@ -129,7 +137,9 @@ function warningsFor(options: LanguageModelV4CallOptions): SharedV4Warning[] {
   const unsupported = [
     ...(stopSequences?.length ? ['stopSequences'] : []),
     ...(responseFormat?.type === 'json' ? ['responseFormat'] : []),
-    ...(toolChoice?.type === 'required' || toolChoice?.type === 'tool' ? ['toolChoice'] : [])
+    ...(toolChoice?.type === 'required' || (toolChoice?.type === 'tool' && toolChoice.toolName !== 'route')
+      ? ['toolChoice']
+      : [])
   ]
   return unsupported.map((feature) => ({ type: 'unsupported', feature }))
 }

@@ -8,7 +8,7 @@ export const deleteNote = defineTool({
   description: 'Deletes the note with a number. The user is asked for an approval first.',
   input: Type.Object({ id: Type.String({ pattern: '^[0-9]{1,6}$' }) }, { additionalProperties: false }),
   approval: true,
-  async execute({ id }, context) {
+  async execute({ id }, { context }) {
     return { id, deleted: await notesOf(context).remove(id) }
   }
 })

@@ -7,7 +7,7 @@ export const listNotes = defineTool({
   name: 'list_notes',
   description: 'Lists the notes with their numbers.',
   input: Type.Object({}, { additionalProperties: false }),
-  async execute(_args, context) {
+  async execute(_args, { context }) {
     const notes = await notesOf(context).list()
     return { notes: notes.map(({ id, text }) => ({ id, text })) }
   }

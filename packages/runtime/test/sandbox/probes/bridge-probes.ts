@@ -16,6 +16,24 @@ export const BRIDGE_PROBES: Probes = {
   'Proxy with keys for ever':
     'let n = 0; return new Proxy({}, { ownKeys: () => Array.from({ length: 1e6 }, () => "k" + n++), getOwnPropertyDescriptor: () => ({ value: 1, enumerable: true, configurable: true }) })',
   'Proxy as arguments': 'return tools.echo(new Proxy({}, { get: () => { throw new Error("x") } }))',
+  'Proxy in the middle of arguments':
+    'return tools.echo({ a: [new Proxy([], { get: (_t, k) => k === "length" ? 2 ** 53 - 1 : undefined })] })',
+  'Proxy whose keys are getters':
+    'return new Proxy({}, { ownKeys: () => ["__proto__", "a"], getOwnPropertyDescriptor: () => ({ value: { polluted: 1 }, enumerable: true, configurable: true }), get: () => ({ polluted: 1 }) })',
+  'functions of the stack':
+    'const f = []; Error.prepareStackTrace = (_e, s) => { for (const c of s) f.push(c.getFunction?.()); return "" }; await tools.echo({ get a() { return new Error().stack } }).catch(() => {}); for (const g of f) try { g?.(1, true, "x") } catch {}; return f.length',
+  'answers that the program makes up':
+    'const f = []; Error.prepareStackTrace = (_e, s) => { for (const c of s) f.push(c.getFunction?.()); return "" }; Object.defineProperty(Object.prototype, "then", { configurable: true, get() { new Error().stack } }); await tools.echo({}); for (const g of f) try { g?.(1, true, "]}") } catch {}; return tools.echo({ a: 1 })',
+  'a million calls':
+    'let n = 0; for (let i = 0; i < 1e6; i++) await tools.echo(i).catch(() => n++); return n',
+  'a million calls at once':
+    'const a = []; for (let i = 0; i < 1e6; i++) a.push(tools.echo(i).catch(() => 0)); return (await Promise.all(a)).length',
+  'result and calls that never settle':
+    'tools.echo({}).then(() => new Promise(() => {})); return await new Promise(() => {})',
+  'error with a huge stack': 'const e = new Error("x"); e.stack = "x".repeat(1e7); throw e',
+  'thrown by the wrapping script':
+    '}); throw { name: { toString: 1 }, get message() { for (;;); } }; (async () => {',
+  'a key of 300 KB': 'return { ["k".repeat(3e5)]: 1 }',
   'thenable result': 'return { then(resolve) { resolve({ then(again) { again(1) } }) } }',
   'thenable for ever': 'const t = { then(resolve) { resolve(t) } }; return t',
   'then on Object.prototype': 'Object.prototype.then = function (r) { r("hijacked") }; return tools.echo({})',

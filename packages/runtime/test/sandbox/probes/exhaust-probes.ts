@@ -3,6 +3,14 @@ import type { Probes } from './probe.ts'
 /** Programs that never end, or want everything. */
 export const EXHAUST_PROBES: Probes = {
   'endless loop': 'for (;;);',
+  'endless loop before the program': '}); for (;;); (async () => {',
+  'growing template strings': 'let s = `x`; for (;;) s = `${s}${s}`',
+  'endless Symbol.toPrimitive': 'return `${{ [Symbol.toPrimitive]() { for (;;); } }}`',
+  'endless Symbol.asyncIterator':
+    'for await (const _ of { [Symbol.asyncIterator]: () => ({ next: () => ({ done: false }) }) });',
+  'regex of many options': 'return new RegExp("a?".repeat(3e4) + "a".repeat(3e4)).test("a".repeat(3e4))',
+  'regex that looks behind': 'for (;;) /(?<=(x+x+)+)y/.test("x".repeat(5e3))',
+  'regex with a back reference': 'return /^(.*)*\\1$/.test("ab".repeat(5e3))',
   'endless loop in finally': 'for (;;) try { for (;;); } finally { for (;;); }',
   'endless promises': 'for (;;) await null',
   'endless microtasks':

@@ -1,0 +1,34 @@
+import { secretsAmong, withoutSecrets } from './secrets.ts'
+
+/** Takes the caller's keys out of a value that is told in JSON; where there are none in it, gives the value itself. */
+export type Redact = <T>(value: T) => T
+
+/** A `Redact` that knows these keys; `undefined` where none of them is worth hiding. */
+export function createRedact(keys: readonly string[]): Redact | undefined {
+  const secrets = secretsAmong(keys)
+  if (secrets.length === 0) return undefined
+  const inJson = secrets.map((secret) => JSON.stringify(secret).slice(1, -1))
+
+  const clean = (value: unknown): unknown => {
+    if (typeof value === 'string') return withoutSecrets(value, secrets)
+    if (typeof value !== 'object' || value === null) return value
+    if (Array.isArray(value)) return value.map(clean)
+    return Object.fromEntries(
+      Object.entries(value).map(([name, each]) => [withoutSecrets(name, secrets), clean(each)])
+    )
+  }
+  return <T>(value: T): T => {
+    const json = toJson(value)
+    if (json === undefined || !inJson.some((secret) => json.includes(secret))) return value
+    return clean(JSON.parse(json)) as T
+  }
+}
+
+// What has no JSON is never told.
+function toJson(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return undefined
+  }
+}
