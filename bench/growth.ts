@@ -1,11 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createRegistry, createRunEngine, type RunEngine, type Stores } from '@svc/registry'
+import a2a from '@svc/a2a'
+import registryPlugin, { createRegistry, createRunEngine, type RunEngine, type Stores } from '@svc/registry'
 import { createSseStream } from '@svc/registry/sse'
 import { Agent } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import { createStore } from '@svc/store'
+import Fastify from 'fastify'
 import { median } from './load.ts'
 import { ANSWER } from './variants.ts'
 
@@ -16,6 +18,7 @@ export async function reportGrowth(): Promise<void> {
   console.log('\ncost that must not grow, CPU in this process, median of 5\n')
   await reportRuns()
   await reportParts()
+  await reportEvents()
   await reportTurns('memory', undefined)
   const folder = mkdtempSync(join(tmpdir(), 'bench-'))
   const store = await createStore({ url: `sqlite:${join(folder, 'growth.db')}` })
@@ -39,12 +42,7 @@ async function reportRuns(): Promise<void> {
 async function reportParts(): Promise<void> {
   const engine = createRunEngine()
   const cost = async (chunks: number, repeat: number): Promise<number> => {
-    const text = Array.from({ length: chunks }, () => 'word ')
-    const agent = new Agent({
-      name: `parts-${chunks}`,
-      model: scriptedModel({ text }, { record: false }),
-      registry
-    })
+    const agent = speaker(chunks)
     const each = await perItem(repeat, () => read(engine, agent))
     return each / chunks
   }
@@ -52,6 +50,26 @@ async function reportParts(): Promise<void> {
   const many = await cost(10_000, 4)
   await engine.close()
   line('µs a part, streamed, of 100 : of 10,000', few, many)
+}
+
+async function reportEvents(): Promise<void> {
+  const app = Fastify()
+  await app.register(registryPlugin)
+  const speakers = [100, 4_000].map((chunks) => speaker(chunks))
+  await app.register(a2a, { basePath: '/a2a', agents: speakers })
+  const cost = async (chunks: number, repeat: number): Promise<number> => {
+    const parts = [{ kind: 'text', text: 'Say it all.' }]
+    const message = { role: 'user', parts, metadata: { agentName: `parts-${chunks}` } }
+    const payload = { jsonrpc: '2.0', id: 1, method: 'message/stream', params: { message } }
+    const each = await perItem(repeat, async () => {
+      await app.inject({ method: 'POST', url: '/a2a', payload })
+    })
+    return each / chunks
+  }
+  const few = await cost(100, 400)
+  const many = await cost(4_000, 10)
+  await app.close()
+  line('µs an event over A2A, of 100 : of 4,000', few, many)
 }
 
 async function reportTurns(label: string, stores: Stores | undefined): Promise<void> {
@@ -68,6 +86,12 @@ async function reportTurns(label: string, stores: Stores | undefined): Promise<v
   const first = await perItem(200, () => talk('long'))
   await engine.close()
   line(`µs a turn (${label}), session of 10 messages : of 1,000`, few / 5, first)
+}
+
+function speaker(chunks: number): Agent {
+  const text = Array.from({ length: chunks }, () => 'word ')
+  const model = scriptedModel({ text }, { record: false })
+  return new Agent({ name: `parts-${chunks}`, model, register: false })
 }
 
 function answering(name: string): Agent {

@@ -47,15 +47,15 @@ function toPart(value: string): Part {
   return { content: { $case: 'text', value }, metadata: undefined, filename: '', mediaType: '' }
 }
 
-/** Serves an agent over A2A 1.0 by the official SDK; gives the address. */
+/** Serves an agent over A2A 1.0 and 0.3 by the official SDK; gives the address. */
 export async function serveSdk(agent: Agent): Promise<string> {
   const card = AgentCard.fromJSON({
     name: 'quick',
     description: 'Answers',
     version: '1.0.0',
-    supportedInterfaces: [
-      { url: 'http://127.0.0.1/a2a', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }
-    ],
+    supportedInterfaces: ['1.0', '0.3'].map((protocolVersion) => ({
+      ...{ url: 'http://127.0.0.1/a2a', protocolBinding: 'JSONRPC', protocolVersion }
+    })),
     capabilities: { streaming: true },
     defaultInputModes: ['text/plain'],
     defaultOutputModes: ['text/plain'],
@@ -63,7 +63,14 @@ export async function serveSdk(agent: Agent): Promise<string> {
   })
   const requestHandler = new DefaultRequestHandler(card, new InMemoryTaskStore(), executorOf(agent))
   const app = express()
-  app.use('/a2a', jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }))
+  app.use(
+    '/a2a',
+    jsonRpcHandler({
+      requestHandler,
+      userBuilder: UserBuilder.noAuthentication,
+      legacyCompat: { enabled: true }
+    })
+  )
   return new Promise((resolve) => {
     const server = app.listen(0, '127.0.0.1', () => {
       resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)

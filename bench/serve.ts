@@ -20,7 +20,7 @@ console.log(await serve())
 await once(process, 'disconnect').catch(() => {})
 
 async function serve(): Promise<string> {
-  if (variant === 'a2a-sdk') return serveSdk(makeAgent(createRegistry()))
+  if (variant.startsWith('sdk-')) return serveSdk(makeAgent(createRegistry()))
   const app = Fastify()
   if (variant.startsWith('bare-')) serveBare(app)
   else await serveAgent(app)

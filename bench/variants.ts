@@ -30,14 +30,18 @@ const sse = { check: isStream, amount: 8_000, rate: 1_000 }
 const paced = { check: isStream, amount: 2_000, rate: 200 }
 const run = { path: '/api/agents/quick/run', body }
 const asOwner = { ...run, headers: { authorization: `Bearer ${signToken()}` } }
-const send = {
-  path: '/a2a',
-  body: toCall('message/send', { role: 'user', parts: [{ kind: 'text', text: body.input }] })
-}
+const question = [{ kind: 'text', text: body.input }]
+const send = toCall('message/send', { role: 'user', parts: question })
 // The SDK wants an id; each message needs one of its own, or it is taken as sent again.
-const withId = { messageId: UNIQUE, role: 'ROLE_USER', parts: [{ text: body.input }] }
-const sendV1 = { path: '/a2a', body: toCall('SendMessage', withId), headers: { 'a2a-version': '1.0' } }
+const sendWithId = toCall('message/send', {
+  kind: 'message',
+  messageId: UNIQUE,
+  role: 'user',
+  parts: question
+})
+const sendV1 = toCall('SendMessage', { messageId: UNIQUE, role: 'ROLE_USER', parts: [{ text: body.input }] })
 const task = { ...json, check: isTask }
+const besideSdk = { ...task, rate: 1_000 }
 const stream = { path: '/api/agents/quick/stream', body }
 
 /** Everything that one run of the benchmark measures, interleaved. */
@@ -47,16 +51,11 @@ export const VARIANTS: readonly Variant[] = [
   { ...json, name: 'run-tool', request: run },
   { ...json, name: 'run-sqlite', request: run },
   { ...json, name: 'run-auth', request: asOwner, baseline: 'run', promise: 1.5 },
-  { ...task, name: 'a2a-send', request: send, baseline: 'run', promise: 1.5 },
-  { ...task, name: 'a2a-sdk', request: sendV1, rate: 1_000 },
-  {
-    ...task,
-    name: 'a2a-send-v1',
-    request: sendV1,
-    rate: 1_000,
-    baseline: 'a2a-sdk',
-    promise: 0.33
-  },
+  { ...task, name: 'a2a-send', request: send, promise: 1.5, baseline: 'run' },
+  { ...besideSdk, name: 'sdk-send', request: sendWithId },
+  { ...besideSdk, name: 'a2a-send-id', request: sendWithId, promise: 0.33, baseline: 'sdk-send' },
+  { ...besideSdk, name: 'sdk-send-v1', request: sendV1 },
+  { ...besideSdk, name: 'a2a-send-v1', request: sendV1, promise: 0.33, baseline: 'sdk-send-v1' },
   { ...sse, name: 'bare-sse', request: { path: '/stream', body }, baseline: 'bare-sse' },
   { ...sse, name: 'stream', request: stream, baseline: 'bare-sse', promise: 2 },
   { ...sse, name: 'stream-sqlite', request: stream, baseline: 'bare-sse' },
@@ -78,8 +77,9 @@ function isTask(status: number, text: string): boolean {
   return status === 200 && artifacts[0]?.parts[0]?.text === ANSWER && history.length > 0
 }
 
-function toCall(method: string, message: object): object {
-  return { jsonrpc: '2.0', id: 1, method, params: { message } }
+function toCall(method: string, message: object): LoadRequest {
+  const headers = method === 'SendMessage' ? { 'a2a-version': '1.0' } : {}
+  return { path: '/a2a', body: { jsonrpc: '2.0', id: 1, method, params: { message } }, headers }
 }
 
 function isStream(status: number, text: string): boolean {

@@ -100,6 +100,8 @@ async function askByRest(
   return eventsOf(body) as unknown[]
 }
 
+t.setTimeout(120_000)
+
 t.test('every row of the table gives the same in both bindings and both versions', async (t) => {
   for (const name of OPERATION_NAMES) {
     await t.test(name, async (t) => {

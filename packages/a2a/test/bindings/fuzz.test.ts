@@ -69,8 +69,9 @@ const body = fc.oneof(
   fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes))
 )
 
+t.setTimeout(120_000)
+
 t.test(`${CASES} requests get an answer, or the right error`, async (t) => {
-  t.setTimeout(90_000)
   const { app } = await buildApp(t, {
     runnables: [echo],
     options: { pushNotifications: { lookup: async () => [{ address: '127.0.0.1', family: 4 }] } }

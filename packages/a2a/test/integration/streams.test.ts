@@ -29,6 +29,8 @@ function gather(events: RpcReply[]): Map<string, string> {
   return kept
 }
 
+t.setTimeout(120_000)
+
 t.test('what a stream tells is what the task is', async (t) => {
   const { stream, rpc } = await buildApp(t, { runnables: [worker] })
   const events = await stream('message/stream', say('x'))
@@ -100,7 +102,6 @@ t.test('cancel aborts what the agent does within 200 ms', async (t) => {
 })
 
 t.test('4,000 chunks cost at most 45 times what 100 do', async (t) => {
-  t.setTimeout(90_000)
   const { app } = await buildApp(t, { runnables: [echo, chunks(100), chunks(4_000)] })
   const cost = async (name: string, repeat: number) => {
     const before = process.cpuUsage()

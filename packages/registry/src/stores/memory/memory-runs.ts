@@ -111,7 +111,7 @@ export class MemoryRuns {
 }
 
 function startKeyOf({ owner, startKey }: StoredRun): string | undefined {
-  return startKey === null ? undefined : JSON.stringify([owner, startKey.key])
+  return startKey === null ? undefined : `${owner.length}:${owner}${startKey.key}`
 }
 
 /** Tells everyone who follows a run's log that there is something new, or that it is gone. */

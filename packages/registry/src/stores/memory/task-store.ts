@@ -121,7 +121,7 @@ function toTask(entry: Entry | undefined): StoredTask | undefined {
 }
 
 function messageKey(owner: string, messageId: string): string {
-  return JSON.stringify([owner, messageId])
+  return `${owner.length}:${owner}${messageId}`
 }
 
 type Position = Pick<StoredTask, 'createdAt' | 'taskId'>

@@ -1,0 +1,53 @@
+import a2a, { type A2aOptions } from '@svc/a2a'
+import { createMemoryStores } from '@svc/registry'
+import Fastify from 'fastify'
+import t from 'tap'
+import { buildApp, echo, say } from './helpers/build-app.ts'
+
+t.test('what is no option, or no good one, fails the registration and is named', async (t) => {
+  const cases: [options: object, fault: RegExp][] = [
+    [{ nonsense: 1 }, /nonsense/],
+    [{ basePath: 'a2a' }, /basePath/],
+    [{ basePath: '/:x' }, /basePath/],
+    [{ versions: [] }, /versions/],
+    [{ versions: ['2.0'] }, /versions/],
+    [{ url: '/a2a' }, /url: must be an absolute URL/],
+    [{ provider: { name: 'x' } }, /provider/],
+    [{ authorize: () => ({ allowed: true }) }, /authorize: it needs authenticate/],
+    [{ pushNotifications: { attempts: 0 } }, /pushNotifications/],
+    [{ limits: { bodyLimit: -1 } }, /limits\.bodyLimit|limits/],
+    [{ heartbeat: 0 }, /heartbeat/],
+    [{ agents: [echo, { ...echo, kind: 'team' }] }, /agents: two are named "echo"/],
+    [{ agents: [{ kind: 'agent', name: 'a/b', run: () => '' }] }, /agents: /],
+    [{ agents: [{ kind: 'agent', name: 'x' }] }, /agents: /]
+  ]
+  for (const [options, message] of cases) {
+    const app = Fastify()
+    await t.rejects(
+      async () => app.register(a2a, options as A2aOptions),
+      { code: 'A2A_ERR_BAD_OPTION', message },
+      JSON.stringify(options)
+    )
+    await app.close()
+  }
+})
+
+t.test('a task store of one’s own', async (t) => {
+  const { tasks } = createMemoryStores()
+  const app = await buildApp(t, { options: { tasks } })
+  const { result } = await app.rpc('message/send', say('x'))
+  t.match(await tasks.get(result.id), { agentName: 'echo', contextId: result.contextId })
+  t.equal(await app.runs.stores.tasks.get(result.id), undefined)
+})
+
+t.test('one version only', async (t) => {
+  const current = await buildApp(t, { options: { versions: ['1.0'] } })
+  t.match(await current.rpc('message/send', say('x')), { error: { code: -32009 } })
+  t.equal((await fetch(`${current.url}/v1/tasks`)).status, 404)
+  t.match(await current.rpc('ListTasks', {}), { result: { tasks: [] } })
+  const legacy = await buildApp(t, { options: { versions: ['0.3'] } })
+  t.match(await legacy.rpc('ListTasks', {}), { error: { code: -32009 } })
+  t.match(await legacy.rpc('message/send', say('x')), { result: { kind: 'task' } })
+  const headers = { 'a2a-version': '1.0' }
+  t.match(await legacy.rpc('message/send', say('x'), headers), { error: { code: -32009 } })
+})
