@@ -211,3 +211,13 @@ t.test('a made-up name does not spoil the prompt of the next call', async (t) =>
     { content: [{ toolName: 'do_it__now_' }] }
   ])
 })
+
+t.test('what cannot be redacted ends the run, and is told to nobody', async (t) => {
+  const redact = () => {
+    throw new Error('not today')
+  }
+  const { agent } = makeAgent([{ toolCalls: [{ toolName: 'work' }] }], { tools: [define(() => 'secret')] })
+  const { error, types } = await collect(agent.stream('Go', makeContext({ redact }).context))
+  t.equal(error?.message, 'not today')
+  t.notOk(types.includes('tool.result'))
+})
