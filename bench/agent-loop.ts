@@ -1,15 +1,10 @@
-import { parseArgs } from 'node:util'
 import { createContext, createEventBus, createMemoryStores } from '@svc/registry'
 import { Agent } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import { streamText } from 'ai'
 import { median } from './load.ts'
 
-// What the loop of an agent costs for each 1,000 deltas that it streams, beside `streamText` of `ai` on the same model.
-
-const { values } = parseArgs({
-  options: { rounds: { type: 'string', default: '9' }, runs: { type: 'string', default: '20' } }
-})
+const RUNS = 20
 const DELTAS = 1_000
 const model = scriptedModel(
   { text: Array.from({ length: DELTAS }, (_, n) => `word${n} `) },
@@ -39,29 +34,32 @@ async function count(parts: AsyncIterable<{ type: string }>, type: string): Prom
 
 /** Milliseconds of CPU of one run. */
 async function measure(way: () => Promise<number>): Promise<number> {
-  const runs = Number(values.runs)
   const before = process.cpuUsage()
-  for (let run = 0; run < runs; run++) {
+  for (let run = 0; run < RUNS; run++) {
     const seen = await way()
     if (seen !== DELTAS) throw new Error(`${seen} deltas instead of ${DELTAS}`)
   }
   const { user, system } = process.cpuUsage(before)
-  return (user + system) / 1_000 / runs
+  return (user + system) / 1_000 / RUNS
 }
 
-const names = Object.keys(WAYS)
-const measured = new Map<string, number[]>(names.map((name) => [name, []]))
-for (const name of names) await measure(WAYS[name]!)
-for (let round = 0; round < Number(values.rounds); round++)
-  for (const name of names) measured.get(name)!.push(await measure(WAYS[name]!))
+/** Shows what the loop of an agent costs for 1,000 streamed deltas, beside `streamText` of `ai` on the same model. */
+export async function reportAgentLoop(rounds: number): Promise<void> {
+  const names = Object.keys(WAYS)
+  const measured = new Map<string, number[]>(names.map((name) => [name, []]))
+  for (const name of names) await measure(WAYS[name]!)
+  for (let round = 0; round < rounds; round++)
+    for (const name of names) measured.get(name)!.push(await measure(WAYS[name]!))
 
-const cost = (name: string) => median(measured.get(name)!)
-const bare = cost('the model alone')
-const overhead = (name: string) => cost(name) - bare
-console.log(`ms of CPU for ${DELTAS} deltas, median of ${values.rounds} rounds, node ${process.version}\n`)
-for (const name of names)
+  const cost = (name: string) => median(measured.get(name)!)
+  const overhead = (name: string) => cost(name) - cost('the model alone')
+  console.log(`\nms of CPU for ${DELTAS} deltas, median of ${rounds} rounds\n`)
+  for (const name of names)
+    console.log(
+      `${name.padEnd(20)} ${cost(name).toFixed(2).padStart(8)}   above the model ${overhead(name).toFixed(2)}`
+    )
+  const share = overhead('an agent') / overhead('streamText of ai')
   console.log(
-    `${name.padEnd(20)} ${cost(name).toFixed(2).padStart(8)}   above the model ${overhead(name).toFixed(2)}`
+    `\npromised: at most 5 ms, and a tenth of streamText; it is ${(share * 100).toFixed(1)} % of it`
   )
-const share = overhead('an agent') / overhead('streamText of ai')
-console.log(`\npromised: at most 5 ms, and a tenth of streamText; it is ${(share * 100).toFixed(1)} % of it`)
+}

@@ -1,89 +1,40 @@
 import { parseArgs } from 'node:util'
+import { reportAgentLoop } from './agent-loop.ts'
 import { reportGrowth } from './growth.ts'
-import { load, median, type Round } from './load.ts'
+import { reportRecall } from './recall.ts'
+import { reportRequests } from './requests.ts'
 import { reportSandbox } from './sandbox.ts'
 import { reportSockets } from './sockets.ts'
-import { startServer, type ServerProcess } from './server-process.ts'
-import { VARIANTS, type Variant } from './variants.ts'
+import { VARIANTS } from './variants.ts'
+
+/** What is measured besides requests; `rounds` is how often, where it is in rounds. */
+const SECTIONS: Record<string, (rounds: number) => Promise<void>> = {
+  growth: reportGrowth,
+  'agent-loop': reportAgentLoop,
+  recall: reportRecall,
+  sandbox: reportSandbox,
+  sockets: reportSockets
+}
+const names = [...VARIANTS.map(({ name }) => name), ...Object.keys(SECTIONS)]
+const usage = `npm run bench -- [--rounds 5] [--only ${names.slice(0, 2).join(',')}]
+
+Everything takes some minutes, on a machine that does nothing else. It can be told what to measure: ${names.join(', ')}`
 
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     only: { type: 'string' },
-    growth: { type: 'boolean' },
-    sandbox: { type: 'boolean' },
-    sockets: { type: 'boolean' }
+    help: { type: 'boolean' }
   }
 })
 const rounds = Number(values.rounds)
-const only = values.only?.split(',')
-const variants = VARIANTS.filter((variant) => !only || only.includes(variant.name))
-
-const servers = new Map<string, ServerProcess>()
-const measured = new Map<string, Round[]>()
-try {
-  for (const variant of variants) {
-    const server = await startServer(variant.name)
-    servers.set(variant.name, server)
-    measured.set(variant.name, [])
-    await checkAnswer(server, variant)
-    await load(server, variant.request, variant.amount, variant.rate)
-  }
-  for (let round = 0; round < rounds; round++) {
-    for (const variant of variants) {
-      const server = servers.get(variant.name)!
-      measured.get(variant.name)!.push(await load(server, variant.request, variant.amount, variant.rate))
-    }
-  }
-  report()
-} finally {
-  for (const server of servers.values()) await server.stop()
-}
-if (!only || values.growth) await reportGrowth()
-if (!only || values.sandbox) await reportSandbox()
-if (!only || values.sockets) await reportSockets(rounds)
-
-async function checkAnswer(server: ServerProcess, { request, check, name }: Variant): Promise<void> {
-  const response = await fetch(server.url + request.path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...request.headers },
-    body: JSON.stringify(request.body)
-  })
-  const text = await response.text()
-  if (!check(response.status, text)) throw new Error(`${name} gives a wrong answer: ${text}`)
+const only = values.only?.split(',') ?? names
+const unknown = only.find((name) => !names.includes(name))
+if (values.help || unknown !== undefined || !Number.isInteger(rounds) || rounds < 1) {
+  console.log(usage)
+  process.exit(values.help ? 0 : 1)
 }
 
-function report(): void {
-  console.log(`median of ${rounds} interleaved rounds, node ${process.version}`)
-  console.log(
-    'CPU in µs a request: at full speed, and at the same rate for all; × is against the bare route\n'
-  )
-  console.log(
-    row(['variant', 'req/s', 'p50 ms', 'p99 ms', 'CPU full', '×', 'CPU paced', '×', 'promised', 'RSS MB'])
-  )
-  for (const { name, baseline, promise } of variants) {
-    const all = measured.get(name)!
-    const bare = measured.get(baseline) ?? []
-    const middle = (of: keyof Round) => median(all.map((each) => each[of]))
-    const ratio = (of: keyof Round) =>
-      median(all.map((each, index) => each[of] / (bare[index]?.[of] ?? Number.NaN)))
-    console.log(
-      row([
-        name,
-        middle('perSecond').toFixed(0),
-        middle('p50').toFixed(1),
-        middle('p99').toFixed(1),
-        middle('cpuFull').toFixed(1),
-        ratio('cpuFull').toFixed(2),
-        middle('cpuPaced').toFixed(1),
-        ratio('cpuPaced').toFixed(2),
-        promise === undefined ? '' : `≤ ${promise}`,
-        (servers.get(name)!.peakRss() / 1e6).toFixed(0)
-      ])
-    )
-  }
-}
-
-function row(cells: readonly string[]): string {
-  return cells.map((cell, index) => (index === 0 ? cell.padEnd(16) : cell.padStart(11))).join('')
-}
+const variants = VARIANTS.filter(({ name }) => only.includes(name))
+if (variants.length > 0) await reportRequests(variants, rounds)
+for (const [name, report] of Object.entries(SECTIONS)) if (only.includes(name)) await report(rounds)

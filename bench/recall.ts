@@ -1,16 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { createContext, createMemoryStores, SILENT_LOG, type MemoryStore } from '@svc/registry'
 import { recallMemory, type MemoryContext } from '@svc/runtime'
 import { createStore } from '@svc/store'
 import { median } from './load.ts'
 
-// How long a recall memory takes to find what fits, when one owner has so many sessions behind them.
-
-const { values } = parseArgs({ options: { sessions: { type: 'string', default: '10000' } } })
-const sessions = Number(values.sessions)
+const SESSIONS = 10_000
 const TOPICS = [
   'weather',
   'football',
@@ -55,17 +51,20 @@ const QUESTIONS: Record<string, (pet: string) => string> = {
   'and words that 1,800 have': (pet) => `Does my ${pet} mind the weather in Berlin?`
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'recall-'))
-const sqlite = await createStore({ url: `sqlite:${join(folder, 'bench.db')}` })
-try {
-  console.log(`ms to retrieve over ${sessions} sessions of one owner, node ${process.version}\n`)
-  console.log(`${'store'.padEnd(10)} ${'question'.padEnd(30)}   median      p95      CPU   right one first`)
-  await report('in memory', createMemoryStores({ memoryMaxItems: sessions }).memory)
-  await report('SQLite', sqlite.memory)
-  console.log('\npromised: a median under 20 ms')
-} finally {
-  await sqlite.close()
-  rmSync(folder, { recursive: true, force: true })
+/** Shows how long a recall memory takes to find what fits, when one owner has 10,000 sessions behind them. */
+export async function reportRecall(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'recall-'))
+  const sqlite = await createStore({ url: `sqlite:${join(folder, 'bench.db')}` })
+  try {
+    console.log(`\nms to retrieve over ${SESSIONS} sessions of one owner\n`)
+    console.log(`${'store'.padEnd(10)} ${'question'.padEnd(30)}   median      p95      CPU   right one first`)
+    await report('in memory', createMemoryStores({ memoryMaxItems: SESSIONS }).memory)
+    await report('SQLite', sqlite.memory)
+    console.log('\npromised: a median under 20 ms')
+  } finally {
+    await sqlite.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
 }
 
 async function report(name: string, items: MemoryStore): Promise<void> {
@@ -81,8 +80,8 @@ async function report(name: string, items: MemoryStore): Promise<void> {
     log: SILENT_LOG,
     context: base
   })
-  const every = Math.floor(sessions / PETS.length)
-  for (let n = 0; n < sessions; n++) {
+  const every = Math.floor(SESSIONS / PETS.length)
+  for (let n = 0; n < SESSIONS; n++) {
     const pet = n % every === 0 ? PETS[n / every] : undefined
     const [topic, city] = [TOPICS[n % 10]!, CITIES[n % 12]!]
     const input =

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { request, type IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import { buildApp } from '../src/app.ts'
@@ -63,4 +65,18 @@ t.test('more runs than it can serve well are told to come again', async (t) => {
   const statuses = (await Promise.all(asked)).map(({ statusCode }) => statusCode)
   t.equal(statuses.filter((status) => status === 200).length, 200)
   t.equal(statuses.filter((status) => status === 503).length, 50)
+})
+
+t.test('a client that would like HTTP/2 is answered', async (t) => {
+  const app = await makeApp(t)
+  const origin = await app.listen({ port: 0, host: '127.0.0.1' })
+  const headers = {
+    connection: 'Upgrade, HTTP2-Settings',
+    upgrade: 'h2c',
+    'http2-settings': 'AAMAAABkAAQAAP__'
+  }
+  const asking = request(`${origin}/api/livez`, { headers }).end()
+  const [response] = (await once(asking, 'response')) as [IncomingMessage]
+  t.equal(response.statusCode, 200)
+  response.resume()
 })

@@ -34,7 +34,8 @@ function handleNotFound(request: FastifyRequest, reply: FastifyReply): void {
 export function createNotFoundHandler(allowed: AllowedMethods) {
   return (request: FastifyRequest, reply: FastifyReply): void => {
     const methods = allowed.of(request.url)
-    if (methods.length === 0) return handleNotFound(request, reply)
+    // A wildcard takes the method, and has nothing under this path.
+    if (methods.length === 0 || methods.includes(request.method)) return handleNotFound(request, reply)
     reply.header('allow', methods.join(', '))
     handleError(new HTTP_ERR_METHOD_NOT_ALLOWED(request.method), request, reply)
   }
@@ -55,17 +56,25 @@ export function replyRunError(err: unknown, request: FastifyRequest, reply: Fast
 }
 
 function sendFault(fault: Fault, request: FastifyRequest, reply: FastifyReply): void {
+  if (hasRest(request.raw)) closeLater(request, reply)
   const { statusCode, retryAfter, challenge } = fault
   if (retryAfter !== undefined) reply.header('retry-after', Math.ceil(retryAfter))
   if (challenge !== undefined) reply.header('www-authenticate', challenge)
-  if (hasRest(request.raw)) {
-    // Fastify would close the connection; a closing app has asked for it itself.
-    if (!reply.raw.hasHeader('connection')) reply.removeHeader('connection')
-    discardRest(request.raw)
-  }
   const wantsProblem = acceptsProblem(request.headers.accept)
   reply.code(statusCode).type(wantsProblem ? PROBLEM : 'application/json; charset=utf-8')
   void reply.send(wantsProblem ? toProblem(fault, request.id) : toErrorBody(fault, request.id))
+}
+
+// A connection that is closed with the answer takes it from a client that is still sending.
+function closeLater({ raw }: FastifyRequest, reply: FastifyReply): void {
+  const discarded = discardRest(raw)
+  // Fastify would close it at once; a closing app has asked for that itself.
+  if (!reply.raw.hasHeader('connection')) reply.removeHeader('connection')
+  // HTTP/2 does not know it.
+  const { shouldKeepAlive = true } = reply.raw as { shouldKeepAlive?: boolean }
+  if (shouldKeepAlive) return
+  reply.raw.shouldKeepAlive = true
+  reply.raw.once('finish', () => void discarded.then(() => raw.socket.destroySoon()))
 }
 
 /** The body of an error. */

@@ -82,7 +82,7 @@ export function createSectionIndex(sections: readonly Section[]): SectionIndex {
       const words = new Map<string, number>()
       for (const { stem, parts } of terms) {
         words.set(stem, 1)
-        for (const part of parts) words.set(part, Math.max(words.get(part) ?? 0, 0.6))
+        for (const part of parts) words.set(part, Math.max(words.get(part) ?? 0, known(stem) ? 0.2 : 0.6))
         for (const other of synonymsOf(stem)) if (!words.has(other)) words.set(other, known(stem) ? 0.4 : 0.5)
       }
       const hits = engine.search([...words.keys()].join(' '), { boostTerm: (term) => words.get(term) ?? 1 })

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { RUNNABLE_KINDS, type RunnableKind } from '@svc/registry'
 import { pause, scriptedRunnable, type ScriptedAct } from '@svc/registry/testing'
 import t from 'tap'
@@ -128,6 +129,30 @@ t.test('several runs on one socket, told apart by their id, each in order', asyn
   const order = inbox.all.map(({ runId }) => runId)
   const changes = order.filter((runId, index) => index > 0 && runId !== order[index - 1]).length
   t.ok(changes > 16, `interleaved: the run changes ${changes} times`)
+})
+
+t.test('a connection that becomes a WebSocket in the middle of a run loses nothing', async (t) => {
+  const { app, open } = await buildGateway(t, { runnables: [counting] })
+  let begun = Promise.withResolvers<void>()
+  app.io.engine.use(async ({ headers }: IncomingMessage, _reply: unknown, next: () => void) => {
+    if (headers.upgrade !== undefined) await begun.promise
+    next()
+  })
+  for (let round = 0; round < 20; round++) {
+    begun = Promise.withResolvers()
+    const client = open({ transports: ['polling', 'websocket'] })
+    const inbox = new Inbox(client)
+    client.once('agent.chunk', () => begun.resolve())
+    const { engine } = client.io
+    const polled = new Promise<number>((resolve) => engine.once('upgrade', () => resolve(inbox.all.length)))
+    const { runId } = await start(client, 'agent', 'counting')
+    const seqs = (await inbox.untilEnd(runId)).map(({ seq }) => seq)
+    const expected = Array.from({ length: 51 }, (_, index) => index + 2)
+    if (seqs.join() !== expected.join()) t.strictSame(seqs, expected)
+    const before = await polled
+    t.ok(before > 0, `${before} events came by polling`)
+    client.disconnect()
+  }
 })
 
 t.test('an acknowledgement comes before the first event of its run', async (t) => {

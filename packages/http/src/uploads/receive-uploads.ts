@@ -75,7 +75,7 @@ async function read(request: FastifyRequest, rules: FormRules, directory: TempDi
     const { fields, files } = await readUploads(request, rules, directory)
     return new Uploads(fields, files, directory)
   } catch (err) {
-    discardRest(request.raw)
+    void discardRest(request.raw)
     throw err
   }
 }

@@ -56,6 +56,25 @@ t.test('even who reads nothing before all is sent, and the connection goes on', 
   }
 })
 
+t.test('nor does a client that wants the connection closed lose its answer', async (t) => {
+  const { origin, as } = await buildSecuredApp(t, { runnables: [echo], options })
+  const authorization = as('ann', 'agents:run')['authorization']!
+  for (const [status, header] of [
+    ['401', ''],
+    ['413', `Authorization: ${authorization}\r\n`]
+  ] as const) {
+    const socket = connect(Number(new URL(origin).port), '127.0.0.1')
+    socket.pause()
+    const head = `POST /api/agents/echo/run HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${header}`
+    socket.write(`${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`)
+    await new Promise<void>((resolve, reject) => socket.write(body, (err) => (err ? reject(err) : resolve())))
+    let text = ''
+    socket.setEncoding('utf8').on('data', (more: string) => (text += more))
+    await once(socket.resume(), 'close')
+    t.match(text, new RegExp(`^HTTP/1.1 ${status} [^]*"statusCode":${status}`))
+  }
+})
+
 t.test('one that goes on sending is cut off', { timeout: 60_000 }, async (t) => {
   const { origin } = await buildSecuredApp(t, { runnables: [echo] })
   const socket = connect(Number(new URL(origin).port), '127.0.0.1')

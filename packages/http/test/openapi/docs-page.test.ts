@@ -24,7 +24,8 @@ t.test('the page and its files', async (t) => {
   t.notMatch(html, /(src|href)="(https?:|\/)/, 'links are relative')
   for (const [, file = ''] of html.matchAll(/(?:src|href)="\.(\/[^"]+)"/g))
     t.equal((await get(`/docs${file}`)).status, 200, file)
-  t.equal((await get('/docs/static/../../package.json')).status, 404)
+  for (const path of ['/docs/static/../../package.json', '/docs/static/none.js', '/docs/static/..%2f..%2fx'])
+    t.equal((await get(path)).status, 404, path)
 })
 
 t.test('every way to the page leads to the slash', async (t) => {

@@ -21,7 +21,12 @@ export const RunBodySchema = Type.Object(
     sessionId: id('The conversation to go on with; default a new one'),
     userId: id('Separates sessions where there are no credentials'),
     apiKey: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 4096, description: 'A key of your own for the model provider' })
+      // It goes into a header.
+      Type.String({
+        pattern: '^[!-~]+$',
+        maxLength: 4096,
+        description: 'A key of your own for the model provider'
+      })
     ),
     onDisconnect: Type.Optional(OnDisconnectSchema)
   },

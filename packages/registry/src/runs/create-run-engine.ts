@@ -2,8 +2,7 @@ import { setMaxListeners } from 'node:events'
 import type { RunInput } from '../contract/content-part.ts'
 import { ANONYMOUS, type Authorize } from '../contract/principal.ts'
 import type { ApprovalOutcome, RunLog } from '../contract/run-context.ts'
-import type { ApprovalAnswer } from '../contract/run-record.ts'
-import { isTerminalStatus } from '../contract/run-record.ts'
+import { isTerminalStatus, type ApprovalAnswer } from '../contract/run-record.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import {
   RUN_ERR_APPROVAL_ANSWERED,

@@ -16,6 +16,7 @@ export async function* callTools(
   const ready: YieldedPart[] = []
   let left = toolCalls.length
   let wake: PromiseWithResolvers<void> | undefined
+  let failure: { err: unknown } | undefined
   const tell = (part: YieldedPart) => {
     ready.push(part)
     wake?.resolve()
@@ -26,13 +27,18 @@ export async function* callTools(
     left--
     tell(toOutcomePart(outcome))
   }
-  for (const [index, call] of toolCalls.entries()) serve(call, index).catch(() => wake?.resolve())
+  for (const [index, call] of toolCalls.entries())
+    serve(call, index).catch((err: unknown) => {
+      failure ??= { err }
+      wake?.resolve()
+    })
   for (let next = 0; left > 0 || next < ready.length; next++) {
     if (next === ready.length) {
       wake = Promise.withResolvers()
       await wake.promise
     }
     calls.guard.check()
+    if (failure !== undefined) throw failure.err
     yield ready[next]!
   }
   return outcomes

@@ -1,5 +1,6 @@
 import { RUN_ERR_TOOL_BAD_OUTPUT, RUN_ERR_TOOL_OUTPUT_TOO_LARGE } from '../errors.ts'
 import { isDeeperThan, MAX_DEPTH } from './json-depth.ts'
+import { toJson } from './to-json.ts'
 
 /**
  * What a tool returned as plain JSON data, cut off from the tool's own objects; undefined is null.
@@ -8,7 +9,7 @@ import { isDeeperThan, MAX_DEPTH } from './json-depth.ts'
  */
 export function toToolOutput(value: unknown, maxBytes: number): unknown {
   if (value === undefined || value === null) return null
-  const text = typeof value === 'string' ? value : toJson(value)
+  const text = typeof value === 'string' ? value : toJson(value, toFault)
   const bytes = Buffer.byteLength(text)
   if (bytes > maxBytes) throw new RUN_ERR_TOOL_OUTPUT_TOO_LARGE(bytes, maxBytes)
   if (typeof value === 'string') return value
@@ -18,22 +19,8 @@ export function toToolOutput(value: unknown, maxBytes: number): unknown {
   return output
 }
 
-function toJson(value: unknown): string {
-  let fault = `it is a ${typeof value}`
-  try {
-    if (isCollection(value)) fault = 'it is a Map or a Set; return an object or an array'
-    else {
-      const json = JSON.stringify(value) as string | undefined
-      if (json !== undefined) return json
-    }
-  } catch (err) {
-    fault = messageOf(err, 'it cannot be read')
-  }
-  throw new RUN_ERR_TOOL_BAD_OUTPUT(fault)
-}
-
-function isCollection(value: unknown): boolean {
-  return value instanceof Map || value instanceof Set
+function toFault(fault: string, cause?: unknown): Error {
+  return new RUN_ERR_TOOL_BAD_OUTPUT(messageOf(cause, fault))
 }
 
 /** The code of an error of this package; whatever was thrown may be anything. */

@@ -29,7 +29,11 @@ async function runWith(
   }
   const { context, logged } = makeContext()
   const asking = new Proxy(context, {
-    get: (target, key) => (key === 'approvals' ? approvals : Reflect.get(target, key, target))
+    get(target, key) {
+      if (key === 'approvals') return approvals
+      const value: unknown = Reflect.get(target, key, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    }
   })
   const { agent, model } = makeAgent(script, options)
   const run = await collect(agent.stream('Go', asking))

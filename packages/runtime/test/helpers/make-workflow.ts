@@ -1,5 +1,12 @@
 import type { TSchema } from '@sinclair/typebox'
-import { createMemoryStores, createRunEngine, type RunInput, type Runnable, type Stores } from '@svc/registry'
+import {
+  createMemoryStores,
+  createRunEngine,
+  type RunEngine,
+  type RunInput,
+  type Runnable,
+  type Stores
+} from '@svc/registry'
 import { Workflow, type WorkflowOptions } from '@svc/runtime'
 
 /** A workflow outside of every registry. */
@@ -21,8 +28,8 @@ export async function crashIn(
   { appends = Infinity }: { appends?: number } = {}
 ) {
   const stores = createMemoryStores()
-  const { log, control } = stores
-  // A dead process hears of nothing, and tells nobody of what it can no longer write.
+  const { log, control, sessions } = stores
+  // A dead process hears of nothing, holds nothing, and tells nobody of what it can no longer write.
   const own = {
     ...stores,
     log: {
@@ -31,9 +38,10 @@ export async function crashIn(
       append: (...entry: Parameters<typeof log.append>) =>
         appends-- > 0 ? log.append(...entry) : new Promise<never>(() => {})
     },
-    control: { ...control, subscribe: () => () => {} }
+    control: { ...control, subscribe: () => () => {} },
+    sessions: { ...sessions, lock: () => () => {} }
   }
-  const engine = createRunEngine({ stores: own })
+  const engine = createRunEngine({ stores: own, drainTimeout: 0 })
   const run = await engine.start(workflow, input)
   run.result().catch(() => {})
   while (!(await until())) await new Promise((resolve) => setImmediate(resolve))
@@ -43,11 +51,16 @@ export async function crashIn(
 }
 
 /** The next process: goes on with the run, and gives what came of it. `onResumed` is called once it does. */
-export async function goOn(workflow: Runnable, stores: Stores, runId: string, onResumed = () => {}) {
+export async function goOn(
+  workflow: Runnable,
+  stores: Stores,
+  runId: string,
+  onResumed: (engine: RunEngine) => unknown = () => {}
+) {
   const engine = createRunEngine({ stores, drainTimeout: 0 })
   await engine.recover()
   const resumed = await engine.resume(workflow)
-  onResumed()
+  void onResumed(engine)
   const parts = []
   for await (const part of engine.parts(runId)) parts.push(part)
   const record = await engine.get(runId)

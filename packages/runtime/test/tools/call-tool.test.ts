@@ -34,6 +34,7 @@ t.test('a result goes to the reader and to the model', async (t) => {
   const data = await runWith([define(async () => ({ degrees: [20] }))])
   t.strictSame(data.told, { type: 'json', value: { degrees: [20] } })
   t.strictSame((await runWith([define(() => undefined)])).told, { type: 'json', value: null })
+  t.match((await runWith([define(() => new Date(0))])).results, [{ result: '1970-01-01T00:00:00.000Z' }])
 })
 
 t.test('what a tool is told', async (t) => {
@@ -209,4 +210,14 @@ t.test('a made-up name does not spoil the prompt of the next call', async (t) =>
     { content: [{ toolName: 'do_it__now_' }] },
     { content: [{ toolName: 'do_it__now_' }] }
   ])
+})
+
+t.test('what cannot be redacted ends the run, and is told to nobody', async (t) => {
+  const redact = () => {
+    throw new Error('not today')
+  }
+  const { agent } = makeAgent([{ toolCalls: [{ toolName: 'work' }] }], { tools: [define(() => 'secret')] })
+  const { error, types } = await collect(agent.stream('Go', makeContext({ redact }).context))
+  t.equal(error?.message, 'not today')
+  t.notOk(types.includes('tool.result'))
 })

@@ -1,5 +1,6 @@
+import { Type } from '@sinclair/typebox'
 import { createRegistry, createRunEngine } from '@svc/registry'
-import { Agent } from '@svc/runtime'
+import { Agent, defineTool } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import t from 'tap'
 import { member } from '../helpers/make-team.ts'
@@ -101,6 +102,38 @@ t.test('an answer that was half told is told anew', async (t) => {
     parts.map(({ type, source }) => (source ? `a: ${type}` : type)),
     ['start', 'a: structured', 'text', 'step.start', 'text', 'structured', 'finish']
   )
+})
+
+t.test('a tool of an agent in a step that waited for an approval is asked for anew', async (t) => {
+  let calls = 0
+  const pay = defineTool({
+    name: 'pay',
+    description: 'Pays',
+    input: Type.Object({}),
+    approval: true,
+    execute: () => 'paid'
+  })
+  // As providers do: another id for every call.
+  const model = scriptedModel(({ prompt }) =>
+    prompt.at(-1)?.role === 'tool'
+      ? 'done'
+      : { toolCalls: [{ toolName: 'pay', args: {}, toolCallId: `call-${++calls}` }] }
+  )
+  const agent = new Agent({ name: 'payer', model, tools: [pay], register: false })
+  const flow = makeWorkflow((steps) => steps.step('pay', agent))
+  const { stores, runId, engine: dead } = await crashIn(flow, 'x', () => calls === 1)
+  t.teardown(() => dead.close())
+  const answers: string[] = []
+  const { result, parts } = await goOn(flow, stores, runId, async (engine) => {
+    for await (const part of engine.parts(runId)) {
+      if (part.type !== 'tool.approval.request' || part.toolCallId !== 'call-2') continue
+      answers.push(part.approvalId)
+      await engine.answer(part.approvalId, { approved: true })
+    }
+  })
+  t.same(answers, [`${runId}.2`])
+  t.match(result, { text: 'done', finishReason: 'stop' })
+  t.equal(parts.filter(({ type }) => type === 'tool.result').length, 1)
 })
 
 t.test('a workflow within a workflow goes on inside', async (t) => {

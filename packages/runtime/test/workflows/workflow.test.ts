@@ -61,8 +61,17 @@ t.test('an output that is no text is structured, with its JSON as the text', asy
   t.match((await giving(new Date(0))).result, { text: '1970-01-01T00:00:00.000Z', structured: null })
   const cycle: Record<string, unknown> = {}
   cycle['self'] = cycle
-  for (const bad of [cycle, 1n, () => {}])
-    t.match((await giving(bad)).error, { code: 'RUN_ERR_STEP_BAD_OUTPUT' })
+  const deep = JSON.parse(`${'['.repeat(200)}${']'.repeat(200)}`) as unknown
+  const secret = {
+    toJSON() {
+      throw new Error('SECRET')
+    }
+  }
+  for (const bad of [cycle, 1n, () => {}, new Map([[1, 2]]), new Set([1]), deep, secret]) {
+    const { error, parts } = await giving(bad)
+    t.match(error, { code: 'RUN_ERR_STEP_BAD_OUTPUT', message: /The output of the step "a" is bad: it / })
+    t.notMatch(JSON.stringify(parts), /SECRET/)
+  }
 })
 
 t.test('its input is what its schema says', async (t) => {

@@ -2,6 +2,8 @@ import { RUN_ERR_STEP_BAD_OUTPUT } from '../../errors.ts'
 import type { FlowNode } from '../flow-node.ts'
 import { withSource } from '../../children/with-source.ts'
 import type { Place } from '../place.ts'
+import { isDeeperThan, MAX_DEPTH } from '../../tools/json-depth.ts'
+import { toJson } from '../../tools/to-json.ts'
 import { attempt } from './attempt.ts'
 
 /** A step that is a function. Its output is recorded: it is not called again once it has succeeded. */
@@ -13,7 +15,7 @@ export function runFunction(
     attempt(name, options, place, async ({ signal }, count) => {
       const context = place.context.child(name, { signal })
       const { idempotencyKey } = context
-      const output = toJson(
+      const output = toOutput(
         name,
         await work({ ...place.view, signal, attempt: count, idempotencyKey, context })
       )
@@ -26,13 +28,13 @@ export function runFunction(
   )
 }
 
-function toJson(name: string, value: unknown): unknown {
-  try {
-    const json = JSON.stringify(value) as string | undefined
-    if (json !== undefined) return JSON.parse(json)
-    if (value === undefined) return undefined
-  } catch (err) {
-    throw new RUN_ERR_STEP_BAD_OUTPUT(name, 'it has no JSON', { cause: err })
-  }
-  throw new RUN_ERR_STEP_BAD_OUTPUT(name, `it is a ${typeof value}`)
+// What is thrown in the making may be nobody's business.
+function toOutput(name: string, value: unknown): unknown {
+  if (value === undefined) return undefined
+  const output: unknown = JSON.parse(
+    toJson(value, (fault, cause) => new RUN_ERR_STEP_BAD_OUTPUT(name, fault, { cause }))
+  )
+  if (isDeeperThan(output, MAX_DEPTH))
+    throw new RUN_ERR_STEP_BAD_OUTPUT(name, `it is nested deeper than ${MAX_DEPTH}`)
+  return output
 }

@@ -76,12 +76,7 @@ t.test('the wait for a human lasts over a restart, and drafts are not written ag
       await engine.answer(`${runId}.1`, { approved: true })
       await engine.close()
     }
-    const { result, parts, resumed } = await goOn(
-      flow,
-      stores,
-      runId,
-      () => void (answered === 'after' && answer())
-    )
+    const { result, parts, resumed } = await goOn(flow, stores, runId, () => answered === 'after' && answer())
     t.equal(resumed, 1)
     t.match(result, { structured: { approved: true } }, answered)
     t.equal(drafts, 1)

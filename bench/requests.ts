@@ -1,0 +1,76 @@
+import { load, median, type Round } from './load.ts'
+import { startServer, type ServerProcess } from './server-process.ts'
+import type { Variant } from './variants.ts'
+
+/** Measures servers, each a process of its own, with requests in interleaved rounds, and prints what they cost. */
+export async function reportRequests(variants: readonly Variant[], rounds: number): Promise<void> {
+  const servers = new Map<string, ServerProcess>()
+  const measured = new Map<string, Round[]>()
+  try {
+    for (const variant of variants) {
+      const server = await startServer(variant.name)
+      servers.set(variant.name, server)
+      measured.set(variant.name, [])
+      await checkAnswer(server, variant)
+      await load(server, variant.request, variant.amount, variant.rate)
+    }
+    for (let round = 0; round < rounds; round++) {
+      for (const variant of variants) {
+        const server = servers.get(variant.name)!
+        measured.get(variant.name)!.push(await load(server, variant.request, variant.amount, variant.rate))
+      }
+    }
+    console.log(`median of ${rounds} interleaved rounds, node ${process.version}`)
+    print(variants, servers, measured)
+  } finally {
+    for (const server of servers.values()) await server.stop()
+  }
+}
+
+async function checkAnswer(server: ServerProcess, { request, check, name }: Variant): Promise<void> {
+  const response = await fetch(server.url + request.path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...request.headers },
+    body: JSON.stringify(request.body)
+  })
+  const text = await response.text()
+  if (!check(response.status, text)) throw new Error(`${name} gives a wrong answer: ${text}`)
+}
+
+function print(
+  variants: readonly Variant[],
+  servers: ReadonlyMap<string, ServerProcess>,
+  measured: ReadonlyMap<string, readonly Round[]>
+): void {
+  console.log(
+    'CPU in µs a request: at full speed, and at the same rate for all; × is against the bare route\n'
+  )
+  console.log(
+    row(['variant', 'req/s', 'p50 ms', 'p99 ms', 'CPU full', '×', 'CPU paced', '×', 'promised', 'RSS MB'])
+  )
+  for (const { name, baseline, promise } of variants) {
+    const all = measured.get(name)!
+    const bare = measured.get(baseline) ?? []
+    const middle = (of: keyof Round) => median(all.map((each) => each[of]))
+    const ratio = (of: keyof Round) =>
+      median(all.map((each, index) => each[of] / (bare[index]?.[of] ?? Number.NaN)))
+    console.log(
+      row([
+        name,
+        middle('perSecond').toFixed(0),
+        middle('p50').toFixed(1),
+        middle('p99').toFixed(1),
+        middle('cpuFull').toFixed(1),
+        ratio('cpuFull').toFixed(2),
+        middle('cpuPaced').toFixed(1),
+        ratio('cpuPaced').toFixed(2),
+        promise === undefined ? '' : `≤ ${promise}`,
+        (servers.get(name)!.peakRss() / 1e6).toFixed(0)
+      ])
+    )
+  }
+}
+
+function row(cells: readonly string[]): string {
+  return cells.map((cell, index) => (index === 0 ? cell.padEnd(16) : cell.padStart(11))).join('')
+}

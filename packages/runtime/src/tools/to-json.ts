@@ -1,0 +1,23 @@
+/**
+ * The JSON of a value. @throws what `fail` makes of why it has none, and of what was thrown where something was: a cycle, a
+ * BigInt, a function, a Map or Set, which would lose what is in them, a getter that throws
+ */
+export function toJson(value: unknown, fail: (fault: string, cause?: unknown) => Error): string {
+  if (isCollection(value, fail)) throw fail('it is a Map or a Set; return an object or an array')
+  let json: string | undefined
+  try {
+    json = JSON.stringify(value) as string | undefined
+  } catch (err) {
+    throw fail('it has no JSON', err)
+  }
+  if (json === undefined) throw fail(`it is a ${typeof value}`)
+  return json
+}
+
+function isCollection(value: unknown, fail: (fault: string, cause?: unknown) => Error): boolean {
+  try {
+    return value instanceof Map || value instanceof Set
+  } catch (err) {
+    throw fail('it has no JSON', err)
+  }
+}
