@@ -2,22 +2,22 @@ import type { AddressInfo } from 'node:net'
 import { AgentCard, TaskState, type Part, type TaskStatus } from '@a2a-js/sdk'
 import { AgentEvent, DefaultRequestHandler, InMemoryTaskStore, type AgentExecutor } from '@a2a-js/sdk/server'
 import { jsonRpcHandler, UserBuilder } from '@a2a-js/sdk/server/express'
-import { createContext } from '@svc/registry'
-import type { Agent } from '@svc/runtime'
 import express from 'express'
+import { quick } from './quick.ts'
 
-// Its own example's life of a task, around the agent that all the others serve.
-const executorOf = (agent: Agent): AgentExecutor => ({
+// The life of a task as its own example has it.
+const executor: AgentExecutor = {
   async execute({ taskId, contextId, userMessage }, bus) {
     const about = { taskId, contextId, metadata: undefined }
     bus.publish(
       AgentEvent.task({
         ...{ id: taskId, contextId, status: statusOf(TaskState.TASK_STATE_SUBMITTED) },
-        ...{ artifacts: [], history: [userMessage], metadata: { agentName: agent.name } }
+        ...{ artifacts: [], history: [userMessage], metadata: { agentName: quick.name } }
       })
     )
     bus.publish(AgentEvent.statusUpdate({ ...about, status: statusOf(TaskState.TASK_STATE_WORKING) }))
-    const { text } = await agent.run(textOf(userMessage.parts), createContext({ sessionId: contextId }))
+    let text = ''
+    for await (const part of quick.stream()) text += part.text
     bus.publish(
       AgentEvent.artifactUpdate({
         ...about,
@@ -33,22 +33,18 @@ const executorOf = (agent: Agent): AgentExecutor => ({
     bus.finished()
   },
   async cancelTask() {}
-})
+}
 
 function statusOf(state: TaskState): TaskStatus {
   return { state, message: undefined, timestamp: new Date().toISOString() }
-}
-
-function textOf([part]: Part[]): string {
-  return part?.content?.$case === 'text' ? part.content.value : ''
 }
 
 function toPart(value: string): Part {
   return { content: { $case: 'text', value }, metadata: undefined, filename: '', mediaType: '' }
 }
 
-/** Serves an agent over A2A 1.0 and 0.3 by the official SDK; gives the address. */
-export async function serveSdk(agent: Agent): Promise<string> {
+/** Serves A2A 1.0 and 0.3 by the official SDK; gives the address. */
+export async function serveSdk(): Promise<string> {
   const card = AgentCard.fromJSON({
     name: 'quick',
     description: 'Answers',
@@ -61,7 +57,7 @@ export async function serveSdk(agent: Agent): Promise<string> {
     defaultOutputModes: ['text/plain'],
     skills: [{ id: 'quick', name: 'quick', description: 'Answers', tags: ['agent'] }]
   })
-  const requestHandler = new DefaultRequestHandler(card, new InMemoryTaskStore(), executorOf(agent))
+  const requestHandler = new DefaultRequestHandler(card, new InMemoryTaskStore(), executor)
   const app = express()
   app.use(
     '/a2a',

@@ -12,6 +12,7 @@ import { Agent, defineTool } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import store from '@svc/store'
 import Fastify, { type FastifyInstance } from 'fastify'
+import { quick } from './quick.ts'
 import { serveSdk } from './serve-sdk.ts'
 import { ANSWER, CHUNKS, SECRET } from './variants.ts'
 
@@ -20,7 +21,7 @@ console.log(await serve())
 await once(process, 'disconnect').catch(() => {})
 
 async function serve(): Promise<string> {
-  if (variant.startsWith('sdk-')) return serveSdk(makeAgent(createRegistry()))
+  if (variant.startsWith('sdk-')) return serveSdk()
   const app = Fastify()
   if (variant.startsWith('bare-')) serveBare(app)
   else await serveAgent(app)
@@ -64,12 +65,13 @@ async function serveAgent(served: FastifyInstance): Promise<void> {
   }
   await served.register(registry, { registry: agents })
   const auth = variant.endsWith('-auth') ? { jwt: { secret: SECRET }, rbac: {} } : {}
-  if (variant.startsWith('a2a-')) await served.register(a2a, { basePath: '/a2a', registry: agents })
+  if (variant === 'a2a-send') await served.register(a2a, { basePath: '/a2a', registry: agents })
+  else if (variant.startsWith('a2a-')) await served.register(a2a, { basePath: '/a2a', agents: [quick] })
   else await served.register(http, { prefix: '/api', ...auth })
   makeAgent(agents)
 }
 
-function makeAgent(agents: Registry): Agent {
+function makeAgent(agents: Registry): void {
   const add = defineTool({
     name: 'add',
     description: 'Adds two numbers',
@@ -84,7 +86,7 @@ function makeAgent(agents: Registry): Agent {
   // The tool's result is the last thing that the model is shown before it answers.
   const script = ({ prompt }: { prompt: readonly { role: string }[] }) =>
     variant === 'run-tool' && prompt.at(-1)?.role !== 'tool' ? call : answer
-  return new Agent({
+  new Agent({
     name: 'quick',
     instructions: 'Be brief.',
     model: scriptedModel(script, { record: false }),

@@ -11,10 +11,12 @@ declare module 'fastify' {
 
 /** Finds out who calls each route of the scope, before the body is read. */
 export function guard(scope: FastifyInstance, authenticate: Authenticate | undefined): void {
+  if (authenticate === undefined) {
+    scope.decorateRequest('a2aPrincipal', { getter: () => ANONYMOUS })
+    return
+  }
   scope.decorateRequest('a2aPrincipal')
   scope.addHook('onRequest', (request, _reply, done) => {
-    request.a2aPrincipal = ANONYMOUS
-    if (authenticate === undefined) return done()
     try {
       const found = identify(authenticate, request)
       if (isPromise(found)) found.then(pass, refuse)
