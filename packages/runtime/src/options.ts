@@ -35,6 +35,7 @@ export const AgentOptionsSchema = Type.Object(
     settings: optional(ModelSettingsSchema),
     tools: optional(Type.Array(checkedElsewhere)),
     approval: optional(checkedElsewhere),
+    approvalTimeout: optional(milliseconds('That an approval waits; default 300,000')),
     sandbox: optional(checkedElsewhere),
     sessions: optional(checkedElsewhere),
     history: optional(
@@ -98,6 +99,7 @@ export const ToolOptionsSchema = Type.Object(
     input: Type.Object({}),
     execute: Type.Function([], Type.Unknown()),
     approval: optional(Type.Union([Type.Boolean(), Type.Function([], Type.Unknown())])),
+    approvalTimeout: optional(milliseconds("Default: the agent's")),
     timeout: optional(milliseconds('Default 60,000')),
     maxOutputBytes: optional(Type.Integer({ minimum: 1, description: 'Of its JSON; default 262,144' })),
     sandbox: optional(checkedElsewhere)

@@ -48,6 +48,7 @@ export async function* runAgent(
     const toolCalls = {
       tools: plan.tools,
       approval: plan.approval,
+      approvalTimeout: plan.approvalTimeout,
       sandbox: plan.sandbox,
       context,
       guard,

@@ -44,6 +44,8 @@ export interface AgentOptions {
   tools?: readonly Tool[]
   /** Which tool calls wait for an approval; default `never`. A tool's own `approval` goes before it. */
   approval?: ApprovalPolicy
+  /** Until an approval that nobody answers counts as denied; default 300,000. A tool's own `approvalTimeout` goes before it. */
+  approvalTimeout?: number
   /**
    * Where its tools run code that is given as text, unless they have a sandbox of their own; default: the shared one.
    * With `required`, the agent is not made when one of its tools has a sandbox that the system does not confine.

@@ -24,6 +24,7 @@ export interface AgentPlan {
   readonly callOptions: Omit<LanguageModelV4CallOptions, 'prompt' | 'abortSignal'>
   readonly tools: ToolSet
   readonly approval: ApprovalPolicy
+  readonly approvalTimeout: number | undefined
   readonly sandbox: SandboxChoice | undefined
   /** Default: those of the run's context. */
   readonly sessions: SessionStore | undefined

@@ -48,6 +48,7 @@ export function planAgent(options: AgentOptions): AgentPlan {
     },
     tools,
     approval,
+    approvalTimeout: options.approvalTimeout,
     sandbox,
     sessions,
     history: { ...AGENT_DEFAULTS.history, ...options.history },

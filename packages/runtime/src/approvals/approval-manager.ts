@@ -3,6 +3,16 @@ import type { RunEvents } from '../events/run-events.ts'
 import type { Tool, ToolContext } from '../tools/define-tool.ts'
 import { needsApproval, type ApprovalPolicy } from './approval-policy.ts'
 
+/** How the calls of an agent are approved. */
+export interface ApprovalRules {
+  readonly approval: ApprovalPolicy
+  /** Milliseconds that a tool without a time of its own waits; default: as the engine does. */
+  readonly approvalTimeout?: number | undefined
+  readonly events: RunEvents
+  /** Nobody is asked any longer once it aborts. */
+  readonly signal?: AbortSignal
+}
+
 /** What a call may be made with. */
 export interface ApprovedArgs {
   readonly args: unknown
@@ -13,27 +23,26 @@ export interface ApprovedArgs {
 /**
  * Waits for the approval of a call when it needs one. What is approved is what is called: the arguments are copied, so
  * that nobody who saw them in between can change them. The engine writes the parts and the state of the run.
- * Nobody is asked any longer once the signal aborts.
  * @throws RUN_ERR_APPROVAL_DENIED when it is denied, not answered in time, or cannot be decided
  */
 export async function approve(
   tool: Tool,
   args: unknown,
   context: ToolContext,
-  policy: ApprovalPolicy,
-  events: RunEvents,
-  signal?: AbortSignal
+  rules: ApprovalRules
 ): Promise<ApprovedArgs> {
-  if (!(await isNeeded(tool, args, context, policy))) return { args, edited: false }
+  const { approval, events, signal } = rules
+  if (!(await isNeeded(tool, args, context, approval))) return { args, edited: false }
   const bound = structuredClone(args)
   const { toolCallId } = context
-  const toolName = tool.name
+  const { name: toolName, approvalTimeout: timeout = rules.approvalTimeout } = tool
   events.emit('tool.approval.request', () => ({ toolCallId, toolName, args: structuredClone(bound) }))
   const asker = signal ? context.context.child(toolCallId, { signal, unsourced: true }) : context.context
   const outcome = await asker.approvals.request({
     toolCallId,
     toolName,
-    args: structuredClone(bound)
+    args: structuredClone(bound),
+    ...(timeout !== undefined && { timeout })
   })
   const { approved, reason, expired = false } = outcome
   events.emit('tool.approval.response', () => ({

@@ -13,6 +13,8 @@ export interface McpToolsOptions {
   include?: readonly string[] | ((tool: McpTool) => boolean)
   /** Whether calls wait for an approval, for all tools or by their names; goes before the agent's policy. */
   approval?: Approval | Readonly<Record<string, Approval>>
+  /** Milliseconds until an approval that nobody answers counts as denied; default: the agent's `approvalTimeout`. */
+  approvalTimeout?: number
   /** Milliseconds for a call; default 60,000. */
   timeout?: number
   /** Bytes of JSON that a result may have; default 262,144. */
@@ -59,7 +61,7 @@ async function listTools(client: McpClient): Promise<McpTool[]> {
 }
 
 function toTool(client: McpClient, tool: McpTool, options: McpToolsOptions): Tool {
-  const { prefix = '', timeout = 60_000, maxOutputBytes } = options
+  const { prefix = '', timeout = 60_000, approvalTimeout, maxOutputBytes } = options
   const { name, description = '', inputSchema } = tool
   const approval = approvalOf(name, options.approval)
   try {
@@ -70,6 +72,7 @@ function toTool(client: McpClient, tool: McpTool, options: McpToolsOptions): Too
       input: Type.Unsafe<Record<string, unknown>>(inputSchema),
       timeout,
       ...(approval !== undefined && { approval }),
+      ...(approvalTimeout !== undefined && { approvalTimeout }),
       ...(maxOutputBytes !== undefined && { maxOutputBytes }),
       execute: async (args, { signal }) =>
         toToolResult(await client.callTool({ name, arguments: args }, undefined, { signal, timeout }))

@@ -1,7 +1,6 @@
 import type { RunContext, ToolError, YieldedPart } from '@svc/registry'
 import type { RunGuard } from '../agents/run-guard.ts'
-import { approve } from '../approvals/approval-manager.ts'
-import type { ApprovalPolicy } from '../approvals/approval-policy.ts'
+import { approve, type ApprovalRules } from '../approvals/approval-manager.ts'
 import {
   RUN_ERR_TOOL_BAD_ARGS,
   RUN_ERR_TOOL_FAILED,
@@ -9,7 +8,6 @@ import {
   RUN_ERR_TOOL_UNKNOWN,
   toToolError
 } from '../errors.ts'
-import type { RunEvents } from '../events/run-events.ts'
 import { resolveSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import type { Tool, ToolContext } from './define-tool.ts'
 import { contentOf, toReferences, type ToolContentPart } from './tool-content.ts'
@@ -18,13 +16,11 @@ import { toCallPart, toOutcomePart } from './tool-parts.ts'
 import { createToolSet, type ToolSet } from './tool-set.ts'
 
 /** What every tool call of a run has in common. */
-export interface ToolCalls {
+export interface ToolCalls extends ApprovalRules {
   readonly tools: ToolSet
-  readonly approval: ApprovalPolicy
   readonly sandbox: SandboxChoice | undefined
   readonly context: RunContext
   readonly guard: RunGuard
-  readonly events: RunEvents
   /** Tells readers of calls that a tool makes. */
   readonly tell: (part: YieldedPart) => void
   /** Ends the calls that a tool made, when it has ended itself. */
@@ -112,14 +108,12 @@ class ToolAttempt {
   }
 
   async #serve(): Promise<Given> {
-    const { approval, events, guard, signal } = this.#calls
+    const { guard } = this.#calls
     const tool = this.#requireTool()
     const { args } = this.#call
     requireArgs(tool, args)
     const context = this.#context(tool)
-    const { args: approved, edited } = await guard.wait(
-      approve(tool, args, context, approval, events, signal)
-    )
+    const { args: approved, edited } = await guard.wait(approve(tool, args, context, this.#calls))
     if (edited) requireArgs(tool, approved)
     const given = await this.#execute(tool, approved, context)
     const content = contentOf(given)

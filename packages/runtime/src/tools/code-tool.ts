@@ -20,6 +20,8 @@ export interface CodeToolOptions {
   sandbox?: SandboxChoice
   /** Whether a program waits for an approval before it runs; the calls that it makes wait for their own. */
   approval?: boolean | ((args: { code: string }, context: ToolContext) => Awaitable<boolean>)
+  /** Milliseconds until an approval that nobody answers counts as denied; default: the agent's `approvalTimeout`. */
+  approvalTimeout?: number
   /** Milliseconds that a call may take with all its waits, those for approvals included; default 600,000. */
   timeout?: number
 }
@@ -36,7 +38,8 @@ with console is shown to you.`
  * @throws RUN_ERR_BAD_TOOL, RUN_ERR_BAD_AGENT, RUN_ERR_BAD_SANDBOX
  */
 export function codeTool(options: CodeToolOptions): Tool {
-  const { name, description, tools = [], limits, sandbox = 'default', approval, timeout = 600_000 } = options
+  const { name, description, tools = [], limits, sandbox = 'default', timeout = 600_000 } = options
+  const { approval, approvalTimeout } = options
   createToolSet(tools)
   requireLimits(limits)
   for (const tool of tools)
@@ -54,6 +57,7 @@ export function codeTool(options: CodeToolOptions): Tool {
     timeout,
     sandbox,
     ...(approval !== undefined && { approval }),
+    ...(approvalTimeout !== undefined && { approvalTimeout }),
     // What comes out is bounded by the sandbox.
     maxOutputBytes: 2 ** 31
   })

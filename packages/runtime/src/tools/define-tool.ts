@@ -42,6 +42,8 @@ export interface ToolDefinition<S extends TSchema> {
   execute(args: Static<S>, context: ToolContext): unknown
   /** Whether a call waits for an approval; goes before the agent's policy. */
   approval?: boolean | ((args: Static<S>, context: ToolContext) => Awaitable<boolean>)
+  /** Milliseconds until an approval that nobody answers counts as denied; default: the agent's `approvalTimeout`. */
+  approvalTimeout?: number
   /** Milliseconds; default 60,000. */
   timeout?: number
   /** Bytes of JSON that the result may have; default 262,144. */
@@ -62,6 +64,7 @@ export interface Tool {
   readonly checkInput: CheckValue
   readonly execute: (args: never, context: ToolContext) => unknown
   readonly approval: boolean | ((args: never, context: ToolContext) => Awaitable<boolean>) | undefined
+  readonly approvalTimeout: number | undefined
   readonly timeout: number
   readonly maxOutputBytes: number
   readonly sandbox: SandboxChoice | undefined
@@ -80,6 +83,7 @@ export function defineTool<S extends TSchema>(definition: ToolDefinition<S>): To
     input,
     execute,
     approval,
+    approvalTimeout,
     timeout = 60_000,
     maxOutputBytes = 262_144,
     sandbox
@@ -93,6 +97,7 @@ export function defineTool<S extends TSchema>(definition: ToolDefinition<S>): To
     checkInput: compileInput(name, inputSchema),
     execute,
     approval,
+    approvalTimeout,
     timeout,
     maxOutputBytes,
     sandbox

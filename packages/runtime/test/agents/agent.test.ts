@@ -79,6 +79,7 @@ t.test('a bad option is an error that names it', async (t) => {
     [{ timeout: { run: Infinity } }, /timeout\.run/],
     [{ timeout: 5 }, /timeout/],
     [{ approval: 'sometimes' }, /approval/],
+    [{ approvalTimeout: 2 ** 31 }, /approvalTimeout/],
     [{ sessions: {} }, /sessions/],
     [{ registry: {} }, /registry/],
     [{ register: 'no' }, /register/],

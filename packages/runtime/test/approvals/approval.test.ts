@@ -167,6 +167,45 @@ t.test('in an engine: one call waits, the others do not', async (t) => {
   t.match(model.calls[1]?.prompt.at(-1)?.content, [{ toolCallId: 'p' }, { toolCallId: 'l' }])
 })
 
+t.test('how long it waits: as the tool says, else the agent, else the engine', async (t) => {
+  const paying = (approvalTimeout?: number) =>
+    defineTool({
+      name: 'pay',
+      description: 'Pays',
+      input,
+      execute: () => 'paid',
+      approval: true,
+      ...(approvalTimeout !== undefined && { approvalTimeout })
+    })
+  const cases: [Partial<AgentOptions>, number | undefined][] = [
+    [{ tools: [paying()] }, undefined],
+    [{ tools: [paying()], approvalTimeout: 1_000 }, 1_000],
+    [{ tools: [paying(2_000)], approvalTimeout: 1_000 }, 2_000],
+    [{ tools: [paying(2_000)] }, 2_000]
+  ]
+  for (const [options, timeout] of cases) {
+    const { requests } = await runWith(options, yes)
+    t.match(requests, [{ toolName: 'pay', timeout }])
+  }
+})
+
+t.test('its time is over: denied, and the run goes on', async (t) => {
+  const engine = createRunEngine()
+  t.teardown(() => engine.close())
+  const { agent } = makeAgent(script, { tools: [pay(true)], approvalTimeout: 30 })
+  const asked = Date.now()
+  const run = await engine.start(agent, 'Go')
+  // The timer of an approval keeps no process alive.
+  const keepAlive = setInterval(() => {}, 1_000)
+  t.teardown(() => clearInterval(keepAlive))
+  for await (const part of run.parts())
+    if (part.type === 'tool.approval.request') t.ok(Date.parse(part.expiresAt) - asked < 10_000)
+  t.match(await run.result(), {
+    text: 'Done.',
+    toolCalls: [{ error: { code: 'RUN_ERR_APPROVAL_DENIED', message: /in time/ } }]
+  })
+})
+
 t.test('a cancel ends the wait', async (t) => {
   const { agent } = makeAgent(script, { tools: [pay(true)] })
   const engine = createRunEngine()

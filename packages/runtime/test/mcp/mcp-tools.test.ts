@@ -203,6 +203,12 @@ t.test('approvals, for all or by name', async (t) => {
   t.strictSame(await asked(false), [])
 })
 
+t.test('what the tools of a server have in common', async (t) => {
+  const { client } = await connect(t, [{ name: 'add', inputSchema: empty }])
+  const options = { approvalTimeout: 1_000, timeout: 2_000, maxOutputBytes: 3_000 }
+  t.match(await mcpTools(client, options), [{ name: 'add', ...options }])
+})
+
 t.test('a server that cannot be used', async (t) => {
   const { client, server } = await connect(t, [{ name: 'x'.repeat(80), inputSchema: empty }])
   await t.rejects(mcpTools(client), { code: 'RUN_ERR_MCP', message: /its tool "xxx/ })

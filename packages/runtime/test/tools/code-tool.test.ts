@@ -141,6 +141,16 @@ t.test('nothing falls back silently', async (t) => {
   t.throws(() => quickJsSandbox({ processes: 0 }), { code: 'RUN_ERR_BAD_SANDBOX', message: /processes/ })
 })
 
+t.test('how long its approval waits, and its call takes', async (t) => {
+  t.match(codeTool({ name: 'compute' }), {
+    approval: undefined,
+    approvalTimeout: undefined,
+    timeout: 600_000
+  })
+  const options = { approval: true, approvalTimeout: 1_000, timeout: 2_000 }
+  t.match(codeTool({ name: 'compute', ...options }), options)
+})
+
 t.test('any tool may use a sandbox, and call other tools', async (t) => {
   const tool = defineTool({
     name: 'work',

@@ -14,6 +14,7 @@ t.test('a bad tool is an error that names what is bad', async (t) => {
     [{ input: { type: 'object', properties: { a: { type: 'nonsense' } } } }, /input of "x"/],
     [{ execute: 'run' }, /execute/],
     [{ approval: 'yes' }, /approval/],
+    [{ approvalTimeout: 0 }, /approvalTimeout/],
     [{ timeout: 0 }, /timeout/],
     [{ maxOutputBytes: -1 }, /maxOutputBytes/]
   ]
@@ -36,7 +37,13 @@ t.test('a sandbox is one, or says which', async (t) => {
 })
 
 t.test('its defaults', async (t) => {
-  t.match(defineTool(good), { name: 'x', approval: undefined, timeout: 60_000, maxOutputBytes: 262_144 })
+  t.match(defineTool(good), {
+    name: 'x',
+    approval: undefined,
+    approvalTimeout: undefined,
+    timeout: 60_000,
+    maxOutputBytes: 262_144
+  })
 })
 
 t.test('arguments are checked as they are, with path and problem', async (t) => {

@@ -1,0 +1,95 @@
+import { mock } from 'node:test'
+import { createMemoryStores, type Stores } from '@svc/registry'
+import { scriptedRunnable } from '@svc/registry/testing'
+import t from 'tap'
+import { buildEngine } from '../helpers/collect.ts'
+
+const MINUTE = 60_000
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+t.beforeEach(() => mock.timers.enable({ apis: ['setInterval', 'Date'], now: Date.now() }))
+t.afterEach(() => mock.timers.reset())
+
+/** Another minute of the clock, and what the engine does in it. */
+async function minute(): Promise<void> {
+  mock.timers.tick(MINUTE)
+  await turn()
+}
+
+/** Stores that note what is swept, and when. */
+function watchedStores() {
+  const swept: [store: string, now: number][] = []
+  const stores = createMemoryStores()
+  const watch = <K extends 'runs' | 'sessions' | 'memory'>(name: K): Stores[K] => ({
+    ...stores[name],
+    sweep: (now: number) => (swept.push([name, now]), 0)
+  })
+  const watched: Stores = {
+    ...stores,
+    runs: watch('runs'),
+    sessions: watch('sessions'),
+    memory: watch('memory')
+  }
+  return { stores: watched, swept }
+}
+
+t.test(
+  'each minute every store that keeps things for a time is swept, until the engine closes',
+  async (t) => {
+    const { stores, swept } = watchedStores()
+    const engine = buildEngine(t, { stores })
+    t.strictSame(swept, [])
+    for (let round = 0; round < 2; round++) {
+      await minute()
+      const now = Date.now()
+      t.strictSame(swept.splice(0), [
+        ['runs', now],
+        ['sessions', now],
+        ['memory', now]
+      ])
+    }
+    await engine.close()
+    await minute()
+    t.strictSame(swept, [])
+  }
+)
+
+t.test('what is too old goes, what is not stays', async (t) => {
+  const stores = createMemoryStores({ maxAge: 1.5 * MINUTE, memoryMaxAge: 1.5 * MINUTE })
+  const engine = buildEngine(t, { stores })
+  const remember = (id: string) =>
+    stores.memory.put({ owner: 'ada', namespace: 'n', id, text: id, createdAt: Date.now() })
+  const kept = async () => ({
+    runs: (await engine.list({ limit: 10 })).runs.length,
+    memories: (await stores.memory.list('ada', 'n', 10)).map(({ id }) => id)
+  })
+  await (await engine.start(scriptedRunnable([]), 'x')).result()
+  await remember('first')
+  await minute()
+  await remember('second')
+  t.strictSame(await kept(), { runs: 1, memories: ['second', 'first'] })
+  await minute()
+  t.strictSame(await kept(), { runs: 0, memories: ['second'] })
+})
+
+t.test('a store that fails is told of in the log, and swept again a minute later', async (t) => {
+  const { stores, swept } = watchedStores()
+  const logged: object[] = []
+  const log = { debug() {}, info() {}, warn() {}, error: (details: object) => void logged.push(details) }
+  let works = false
+  const sessions: Stores['sessions'] = {
+    ...stores.sessions,
+    sweep: (now) => (works ? stores.sessions.sweep(now) : Promise.reject(new Error('the disk is full')))
+  }
+  buildEngine(t, { stores: { ...stores, sessions }, log })
+  await minute()
+  t.match(logged, [{ err: { stack: /the disk is full/ } }])
+  works = true
+  swept.length = 0
+  await minute()
+  t.strictSame(
+    swept.map(([name]) => name),
+    ['runs', 'sessions', 'memory']
+  )
+  t.equal(logged.length, 1)
+})
