@@ -1,4 +1,4 @@
-import { toLoggable } from '@svc/registry'
+import { toLoggable, type Principal, type RunLog } from '@svc/registry'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { toChallenge } from '../auth/identify.ts'
 import type { ProtocolVersion } from '../model/agent-card.ts'
@@ -15,14 +15,25 @@ export interface Binding {
 
 /** Who asks, and in which version. */
 export function toCall(request: FastifyRequest, version: ProtocolVersion): Call {
-  const { a2aPrincipal: principal, log } = request
-  return {
-    principal,
-    log,
-    version,
-    get origin() {
-      return `${request.protocol}://${request.host}`
-    }
+  return new RequestCall(request, version)
+}
+
+// A class: an accessor of an object literal is defined anew for every request.
+class RequestCall implements Call {
+  readonly principal: Principal
+  readonly log: RunLog
+  readonly version: ProtocolVersion
+  readonly #request: FastifyRequest
+
+  constructor(request: FastifyRequest, version: ProtocolVersion) {
+    this.principal = request.a2aPrincipal
+    this.log = request.log
+    this.version = version
+    this.#request = request
+  }
+
+  get origin(): string {
+    return `${this.#request.protocol}://${this.#request.host}`
   }
 }
 
