@@ -1,4 +1,4 @@
-import registryPlugin, { decodeJson, type Authorize } from '@svc/registry'
+import registryPlugin, { decodeJson, resolveAuthorize } from '@svc/registry'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { createAgents } from './agents.ts'
@@ -15,8 +15,6 @@ import { PushService } from './push/push-service.ts'
 import type { Surface } from './surface.ts'
 
 type Settings = ReturnType<typeof resolveOptions>
-
-const allowAll: Authorize = () => ({ allowed: true })
 
 /** Agents over A2A: the run engine comes along where it is not there yet. */
 async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions): Promise<void> {
@@ -43,7 +41,7 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
 
 function createSurface(app: FastifyInstance, settings: Settings): Surface {
   const { runs } = app
-  const { agents, registry = app.registry, tasks = runs.stores.tasks, authorize = allowAll, push } = settings
+  const { agents, registry = app.registry, tasks = runs.stores.tasks, authorize, push } = settings
   const { name, description, version, provider, versions, authenticate, url, heartbeat } = settings
   const exposed = createAgents(agents, registry)
   const facts = {
@@ -57,7 +55,7 @@ function createSurface(app: FastifyInstance, settings: Settings): Surface {
     runs,
     tasks,
     exposed,
-    policy: { authorize },
+    policy: { authorize: resolveAuthorize(authorize) },
     push: push === false ? undefined : new PushService(runs, tasks, push, app.log),
     extendCard: settings.extendedCard,
     buildCard: (origin) => createCard(exposed.all(), url ?? origin + path, facts),

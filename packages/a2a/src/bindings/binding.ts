@@ -1,6 +1,6 @@
 import { toLoggable } from '@svc/registry'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { toChallenge } from '../auth/identify.ts'
+import { toChallenge } from '../auth/identify-request.ts'
 import type { ProtocolVersion } from '../model/agent-card.ts'
 import type { Call, Surface } from '../surface.ts'
 import { toFault, type Fault } from '../wire/to-fault.ts'
