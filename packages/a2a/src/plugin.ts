@@ -1,11 +1,11 @@
 import registryPlugin, { decodeJson, resolveAuthorize } from '@svc/registry'
+import { OpenReplies } from '@svc/registry/sse'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { createAgents } from './agents.ts'
 import { guard } from './auth/guard.ts'
 import type { Binding } from './bindings/binding.ts'
 import { answerRpc, codecOf, refuseRpc } from './bindings/json-rpc.ts'
-import { OpenStreams } from './bindings/open-streams.ts'
 import { refuseRest, restRoutes } from './bindings/rest.ts'
 import { createCard } from './cards/build-card.ts'
 import { cardRoutes } from './cards/card-routes.ts'
@@ -23,7 +23,7 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
 
   const { basePath, versions } = settings
   const surface = createSurface(app, settings)
-  const streams = new OpenStreams()
+  const streams = new OpenReplies()
   const binding: Binding = { surface, versions, streams }
 
   cardRoutes(app, app.prefix + basePath, binding)

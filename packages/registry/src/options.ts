@@ -1,6 +1,7 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { REG_ERR_BAD_OPTION } from './errors.ts'
+import { millisecondsSchema } from './timers.ts'
 
 /** Bounds of a run engine. */
 export const EngineLimitsSchema = Type.Object(
@@ -56,18 +57,13 @@ export const EngineOptionsSchema = Type.Object(
     limits: Type.Optional(EngineLimitsSchema),
     retention: Type.Optional(RetentionSchema),
     drainTimeout: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: 2_147_483_647,
-        description: 'Milliseconds that close() waits for runs; default 10,000'
-      })
+      millisecondsSchema('Milliseconds that close() waits for runs; default 10,000', 0)
     ),
     resumeTimeout: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: 2_147_483_647,
-        description: 'Milliseconds that a run which a restart left waits for its runnable; default 300,000'
-      })
+      millisecondsSchema(
+        'Milliseconds that a run which a restart left waits for its runnable; default 300,000',
+        0
+      )
     ),
     authorize: Type.Optional(Type.Function([], Type.Unknown()))
   },

@@ -10,6 +10,7 @@ import { RunParamsSchema } from '../schemas/path-params.ts'
 import { RunListSchema, RunQuerySchema } from '../schemas/run-list.ts'
 import type { Surface } from '../surface.ts'
 import type { HttpScope } from '../type-provider.ts'
+import { watchClient } from '../watch-client.ts'
 
 const config = { access: 'authenticated' } as const
 const found = jsonReply('The run', RunRecordSchema)
@@ -68,7 +69,7 @@ export function runsRoutes(scope: HttpScope, surface: Surface): void {
     if (await isEnd(runId, after)) return reply.code(204).send()
     reply.headers(SSE_HEADERS).header('x-run-id', runId)
     if (request.method === 'HEAD') return reply.send()
-    replies.add(reply)
+    watchClient(replies, reply)
     return reply.send(createSseStream(runs, runId, { after, heartbeat }))
   })
 
