@@ -40,6 +40,7 @@ export {
 export { createContext, defaultEvents, SILENT_LOG, type ContextOptions } from './runs/create-context.ts'
 export { createRunEngine, type RunEngineOptions } from './runs/create-run-engine.ts'
 export type { Run, RunEngine, StartOptions } from './runs/run-engine.ts'
+export { isEnd } from './runs/is-end.ts'
 export { LogReader, readEntries, type LogHost } from './runs/log-reader.ts'
 export { errorFromStored, toPartError, toStoredError } from './runs/run-error.ts'
 export { requireInput } from './runs/require-input.ts'

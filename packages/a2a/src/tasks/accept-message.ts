@@ -1,9 +1,10 @@
 import { hash, randomUUID } from 'node:crypto'
 import type { Runnable, StartKey, StoredRun } from '@svc/registry'
 import { requireAllowed } from '../auth/require-allowed.ts'
-import { A2A_ERR_NO_PUSH, A2A_ERR_TASK_NOT_FOUND } from '../errors.ts'
+import { A2A_ERR_TASK_NOT_FOUND } from '../errors.ts'
 import type { Message } from '../model/message.ts'
 import type { SendRequest } from '../model/requests.ts'
+import { requirePush } from '../push/require-push.ts'
 import type { Call, Surface } from '../surface.ts'
 import { answerTask } from './answer-task.ts'
 import { chooseAgent } from './choose-agent.ts'
@@ -85,9 +86,4 @@ async function requireRun({ runs }: Surface, runId: string): Promise<StoredRun> 
 function toStartKey({ messageId, ...message }: SendRequest['message']): StartKey | undefined {
   if (messageId === undefined) return undefined
   return { key: `a2a:${messageId}`, hash: hash('sha256', JSON.stringify(message), 'base64url') }
-}
-
-function requirePush({ push }: Surface) {
-  if (push === undefined) throw new A2A_ERR_NO_PUSH()
-  return push
 }
