@@ -14,7 +14,7 @@ export { resolveAuthorize } from './access/resolve-authorize.ts'
 export { requireRun, type RunAccess } from './access/require-run.ts'
 export { collectStream } from './runnables/collect-stream.ts'
 export { toRunnables, type NamedRunnables } from './runnables/named-runnables.ts'
-export { requireOptions } from './options.ts'
+export { requireOptions, type RunEngineOptions } from './options.ts'
 export { MAX_TIMER, millisecondsSchema } from './timers.ts'
 
 export * from './contract/content-part.ts'
@@ -38,7 +38,7 @@ export {
   type EventName
 } from './events/event-bus.ts'
 export { createContext, defaultEvents, SILENT_LOG, type ContextOptions } from './runs/create-context.ts'
-export { createRunEngine, type RunEngineOptions } from './runs/create-run-engine.ts'
+export { createRunEngine } from './runs/create-run-engine.ts'
 export type { Run, RunEngine, StartOptions } from './runs/run-engine.ts'
 export { isEnd } from './runs/is-end.ts'
 export { LogReader, readEntries, type LogHost } from './runs/log-reader.ts'
