@@ -18,6 +18,8 @@ const good = {
   'package.json': manifest('root', { devDependencies: { tap: '1', '@svc/http': '1' } }),
   'README.md':
     'See [the house](docs/house.md#top), `packages/http/src/`, `packages/*/src` and `src/index.ts`.\n',
+  'ARCHITECTURE.md':
+    'Rooms: `packages/registry`, `packages/registry/src/runs`, `packages/http`, `packages/store`.\n',
   'docs/house.md': '# The house\n\nUp: [start](../README.md). Not paths: `a/b`, `text/html`, `/src/x`.\n',
   'packages/registry/package.json': manifest('@svc/registry', { dependencies: { typed: '1' } }),
   'packages/registry/src/index.ts':
@@ -109,6 +111,11 @@ const planted: Record<keyof typeof rules, [files: Record<string, string>, says: 
     [{ 'a.md': 'See `packages/*/gone`.' }, 'names packages/*/gone'],
     [{ 'packages/http/README.md': 'See `src/runs/run.ts`.' }, 'names src/runs/run.ts'],
     [{ 'docs/a.md': 'See [it](gone.md).' }, 'names gone.md']
+  ],
+  map: [
+    [{ 'packages/registry/src/sse/a.ts': '' }, 'packages/registry/src/sse: is not in ARCHITECTURE.md'],
+    [{ 'packages/registry/src/run/a.ts': '' }, 'packages/registry/src/run: is not in ARCHITECTURE.md'],
+    [{ 'packages/a2a/test/a.ts': '' }, 'packages/a2a: is not in ARCHITECTURE.md']
   ],
   leaks: [
     [{ 'a.ts': '// /some/checkout/x' }, 'a folder of this machine'],

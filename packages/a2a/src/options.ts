@@ -1,9 +1,10 @@
 import { Type, type Static } from '@sinclair/typebox'
 import {
+  millisecondsSchema,
+  namedRunnablesSchema,
   requireOptions,
   type Authenticate,
   type Authorize,
-  type NamedRunnables,
   type Registry,
   type TaskStore
 } from '@svc/registry'
@@ -14,11 +15,9 @@ import type { ProtocolVersion } from './model/agent-card.ts'
 import type { DeliveryRules } from './push/deliver.ts'
 import type { ExtendCard } from './surface.ts'
 
-const anything = Type.Unknown()
-const fn = Type.Function([], anything)
+const fn = Type.Function([], Type.Unknown())
 const text = (description: string) => Type.Optional(Type.String({ minLength: 1, description }))
-const ms = (description: string) =>
-  Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647, description }))
+const ms = (description: string) => Type.Optional(millisecondsSchema(description))
 
 const PushSchema = Type.Object(
   {
@@ -39,11 +38,7 @@ const PushSchema = Type.Object(
 export const A2aOptionsSchema = Type.Object(
   {
     agents: Type.Optional(
-      Type.Unsafe<NamedRunnables>(
-        Type.Union([Type.Array(anything), Type.Record(Type.String(), anything)], {
-          description: 'Runnables to expose, as a list or by name; default: the agents of the registry'
-        })
-      )
+      namedRunnablesSchema('Runnables to expose, as a list or by name; default: the agents of the registry')
     ),
     registry: Type.Optional(
       Type.Unsafe<Registry>(

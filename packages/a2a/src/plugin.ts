@@ -1,11 +1,11 @@
-import registryPlugin, { decodeJson, type Authorize } from '@svc/registry'
+import registryPlugin, { decodeJson, resolveAuthorize } from '@svc/registry'
+import { OpenReplies } from '@svc/registry/sse'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { createAgents } from './agents.ts'
 import { guard } from './auth/guard.ts'
 import type { Binding } from './bindings/binding.ts'
 import { answerRpc, codecOf, refuseRpc } from './bindings/json-rpc.ts'
-import { OpenStreams } from './bindings/open-streams.ts'
 import { refuseRest, restRoutes } from './bindings/rest.ts'
 import { createCard } from './cards/build-card.ts'
 import { cardRoutes } from './cards/card-routes.ts'
@@ -16,8 +16,6 @@ import type { Surface } from './surface.ts'
 
 type Settings = ReturnType<typeof resolveOptions>
 
-const allowAll: Authorize = () => ({ allowed: true })
-
 /** Agents over A2A: the run engine comes along where it is not there yet. */
 async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions): Promise<void> {
   const settings = resolveOptions(options)
@@ -25,7 +23,7 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
 
   const { basePath, versions } = settings
   const surface = createSurface(app, settings)
-  const streams = new OpenStreams()
+  const streams = new OpenReplies()
   const binding: Binding = { surface, versions, streams }
 
   cardRoutes(app, app.prefix + basePath, binding)
@@ -43,7 +41,7 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
 
 function createSurface(app: FastifyInstance, settings: Settings): Surface {
   const { runs } = app
-  const { agents, registry = app.registry, tasks = runs.stores.tasks, authorize = allowAll, push } = settings
+  const { agents, registry = app.registry, tasks = runs.stores.tasks, authorize, push } = settings
   const { name, description, version, provider, versions, authenticate, url, heartbeat } = settings
   const exposed = createAgents(agents, registry)
   const facts = {
@@ -57,7 +55,7 @@ function createSurface(app: FastifyInstance, settings: Settings): Surface {
     runs,
     tasks,
     exposed,
-    policy: { authorize },
+    policy: { authorize: resolveAuthorize(authorize) },
     push: push === false ? undefined : new PushService(runs, tasks, push, app.log),
     extendCard: settings.extendedCard,
     buildCard: (origin) => createCard(exposed.all(), url ?? origin + path, facts),

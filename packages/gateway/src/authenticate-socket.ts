@@ -1,8 +1,10 @@
-import { ANONYMOUS, readCredentials, type Credentials, type Principal } from '@svc/registry'
+import { ANONYMOUS, identify, readCredentials, type Credentials, type Principal } from '@svc/registry'
 import type { Socket } from 'socket.io'
 import { GTW_ERR_CROSS_ORIGIN, GTW_ERR_INVALID_TOKEN, GTW_ERR_NO_TOKEN } from './errors.ts'
 import type { GatewaySettings } from './options.ts'
 import { isRefusedOrigin } from './origins.ts'
+
+const CREDENTIAL_ERRORS = { NoToken: GTW_ERR_NO_TOKEN, InvalidToken: GTW_ERR_INVALID_TOKEN }
 
 type AuthenticationSettings = Pick<GatewaySettings, 'authenticate' | 'cookieName' | 'cors'>
 
@@ -17,14 +19,7 @@ export async function authenticateSocket(
   if (authenticate === undefined) return ANONYMOUS
   const credentials = readHandshake(handshake, cookieName)
   if (!hasOwnToken(handshake) && isRefusedOrigin(handshake.headers, cors)) throw new GTW_ERR_CROSS_ORIGIN()
-  let principal: Principal | null
-  try {
-    principal = await authenticate(credentials)
-  } catch (err) {
-    throw toRefusal(err)
-  }
-  if (principal === null) throw new GTW_ERR_NO_TOKEN()
-  return principal
+  return identify(authenticate, credentials, CREDENTIAL_ERRORS)
 }
 
 /**
@@ -47,12 +42,4 @@ export function readHandshake(
 
 function hasOwnToken({ auth }: Socket['handshake']): boolean {
   return typeof auth?.['token'] === 'string'
-}
-
-// Of bad credentials nothing is told; that something of ours is away is another matter.
-function toRefusal(err: unknown): unknown {
-  const { statusCode, code } = (err ?? {}) as { statusCode?: unknown; code?: unknown }
-  if (typeof statusCode === 'number' && statusCode >= 500) return err
-  if (typeof code === 'string' && code.endsWith('_ERR_NO_TOKEN')) return new GTW_ERR_NO_TOKEN()
-  return new GTW_ERR_INVALID_TOKEN({ cause: err })
 }

@@ -1,6 +1,5 @@
 import {
   isPromise,
-  isTerminalPart,
   LogReader,
   RUN_ERR_NOT_FOUND,
   type LogEntry,
@@ -105,15 +104,4 @@ export class Feed {
     this.close()
     this.#options.ended(err)
   }
-}
-
-/** Whether nothing comes after a part, and whether there is such a part at all. */
-export async function isEnd(
-  { log }: Pick<LogHost['stores'], 'log'>,
-  runId: string,
-  seq: number
-): Promise<boolean | undefined> {
-  if (seq === 0) return false
-  const [entry] = await log.read(runId, seq - 1, { entries: 1, bytes: 1 })
-  return entry && isTerminalPart(entry.part)
 }

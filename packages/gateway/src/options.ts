@@ -1,13 +1,13 @@
 import { Type, type Static } from '@sinclair/typebox'
 import {
+  EXPOSED_OPTIONS,
+  millisecondsSchema,
   OnDisconnectSchema,
   requireOptions,
   type Authorize,
   type Credentials,
-  type NamedRunnables,
   type OnDisconnect,
   type Principal,
-  type Registry,
   type SecuritySchemes
 } from '@svc/registry'
 import type { RegisterOptions } from 'fastify'
@@ -28,32 +28,14 @@ export type GatewayMiddleware = (socket: Socket, next: (err?: ExtendedError) => 
 /** The `cors` of Socket.IO, but for a function. */
 export interface GatewayCors extends Exclude<ServerOptions['cors'], undefined | Function> {}
 
-const anything = Type.Unknown()
-const fn = Type.Function([], anything)
-const named = (kind: string) =>
-  Type.Optional(
-    Type.Unsafe<NamedRunnables>(
-      Type.Union([Type.Array(anything), Type.Record(Type.String(), anything)], {
-        description: `${kind} to expose, as a list or by name; looked up before the registry`
-      })
-    )
-  )
+const fn = Type.Function([], Type.Unknown())
 const bound = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647, description }))
 
 /** Options of the plugin. */
 export const GatewayOptionsSchema = Type.Object(
   {
-    agents: named('Agents'),
-    teams: named('Teams'),
-    workflows: named('Workflows'),
-    registry: Type.Optional(
-      Type.Unsafe<Registry | false>(
-        Type.Union([Type.Literal(false), Type.Object({ get: fn, list: fn })], {
-          description: 'Where else to look up runnables; `false`: nowhere; default `fastify.registry`'
-        })
-      )
-    ),
+    ...EXPOSED_OPTIONS,
     io: Type.Optional(
       Type.Unsafe<Server>(
         Type.Object({}, { description: 'An existing server; default `fastify.io`, which is made' })
@@ -116,11 +98,7 @@ export const GatewayOptionsSchema = Type.Object(
       })
     ),
     reconnectGrace: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: 2_147_483_647,
-        description: 'Milliseconds after a disconnect until its runs are canceled; default 10,000'
-      })
+      millisecondsSchema('Milliseconds after a disconnect until its runs are canceled; default 10,000', 0)
     ),
     exposeToolArgs: Type.Optional(
       Type.Boolean({ description: 'Whether `tool.call` events have the arguments; default `false`' })

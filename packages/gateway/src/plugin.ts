@@ -1,4 +1,4 @@
-import registry, { createExposed, isAdmin, type Authorize } from '@svc/registry'
+import registry, { createExposed, resolveAuthorize } from '@svc/registry'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Server } from 'socket.io'
@@ -16,11 +16,11 @@ import { breakOffAll, hastenGoodbyes, HIDDEN, openSocketServer } from './socket-
 /** Agents, teams and workflows over Socket.IO: the run engine comes along where it is not there yet. */
 async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterOptions): Promise<void> {
   const settings = resolveOptions(options)
-  const { authenticate, authorize = allowOwn, middleware, asyncApi, reconnectGrace } = settings
+  const { authenticate, authorize, middleware, asyncApi, reconnectGrace } = settings
   if (!app.hasPlugin('@svc/registry')) await app.register(registry)
 
   const exposed = createExposed(settings, settings.registry ?? app.registry, GTW_ERR_BAD_OPTION)
-  const policy = { authorize, hasAuthentication: authenticate !== undefined }
+  const policy = { authorize: resolveAuthorize(authorize), hasAuthentication: authenticate !== undefined }
   const keeper = new RunKeeper(reconnectGrace, app.log)
   const surface = { runs: app.runs, exposed, policy, keeper, settings, log: app.log }
   const connections = new Connections(surface)
@@ -53,8 +53,6 @@ async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterO
     if (settings.io === undefined) breakOffAll(io)
   })
 }
-
-const allowOwn: Authorize = ({ scopes }, action) => ({ allowed: action !== 'admin' || isAdmin(scopes) })
 
 // A recovered socket skips every middleware: whoever was locked out would be let in again.
 function requireNoRecovery(io: Server): void {

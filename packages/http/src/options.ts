@@ -1,13 +1,13 @@
 import { Type, type Static } from '@sinclair/typebox'
 import {
   DEFAULT_PROVIDER_KEY_HEADERS,
+  EXPOSED_OPTIONS,
+  millisecondsSchema,
   OnDisconnectSchema,
   requireOptions,
   type Authenticate,
   type Authorize,
-  type NamedRunnables,
-  type OnDisconnect,
-  type Registry
+  type OnDisconnect
 } from '@svc/registry'
 import type { onRequestHookHandler, preHandlerHookHandler, RegisterOptions } from 'fastify'
 import type { FastifyCorsOptions } from '@fastify/cors'
@@ -23,17 +23,8 @@ export type HttpMiddleware =
   | onRequestHookHandler
   | { onRequest?: onRequestHookHandler; preHandler?: preHandlerHookHandler }
 
-const anything = Type.Unknown()
-const fn = Type.Function([], anything)
+const fn = Type.Function([], Type.Unknown())
 const anyObject = Type.Object({})
-const named = (kind: string) =>
-  Type.Optional(
-    Type.Unsafe<NamedRunnables>(
-      Type.Union([Type.Array(anything), Type.Record(Type.String(), anything)], {
-        description: `${kind} to expose, as a list or by name; looked up before the registry`
-      })
-    )
-  )
 const middleware = Type.Union([
   fn,
   Type.Object(
@@ -45,16 +36,7 @@ const middleware = Type.Union([
 /** Options of the plugin. */
 export const HttpOptionsSchema = Type.Object(
   {
-    agents: named('Agents'),
-    teams: named('Teams'),
-    workflows: named('Workflows'),
-    registry: Type.Optional(
-      Type.Unsafe<Registry | false>(
-        Type.Union([Type.Literal(false), Type.Object({ get: fn, list: fn })], {
-          description: 'Where else to look up runnables; `false`: nowhere; default `fastify.registry`'
-        })
-      )
-    ),
+    ...EXPOSED_OPTIONS,
     jwt: Type.Optional(JwtOptionsSchema),
     authenticate: Type.Optional(
       Type.Unsafe<Authenticate>({ ...fn, description: 'Credentials → principal, instead of `jwt`' })
@@ -130,11 +112,7 @@ export const HttpOptionsSchema = Type.Object(
       )
     ),
     heartbeat: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 2_147_483_647,
-        description: 'Milliseconds between comments on a silent event stream; default 15,000'
-      })
+      millisecondsSchema('Milliseconds between comments on a silent event stream; default 15,000')
     )
   },
   { additionalProperties: false }

@@ -4,6 +4,7 @@ import { HTTP_ERR_FOREIGN_USER } from './errors.ts'
 import { requireRunnable } from './require-runnable.ts'
 import { readStartKey } from './start-key.ts'
 import type { Surface } from './surface.ts'
+import { watchClient } from './watch-client.ts'
 
 /** A request for a run, validated. */
 export type RunRequest = Pick<
@@ -57,5 +58,5 @@ export function tieToClient(
   reply: FastifyReply
 ): void {
   const cancels = (body.onDisconnect ?? onDisconnect) === 'cancel' && !run.replayed
-  replies.add(reply, cancels ? run : undefined)
+  watchClient(replies, reply, cancels ? run : undefined)
 }

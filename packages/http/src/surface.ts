@@ -1,6 +1,6 @@
 import type { Exposed, OnDisconnect, RunEngine } from '@svc/registry'
+import type { OpenReplies } from '@svc/registry/sse'
 import type { Policy } from './auth/policy.ts'
-import type { OpenReplies } from './open-replies.ts'
 
 /** What the routes share. */
 export interface Surface {

@@ -1,6 +1,11 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import type { Authorize } from './contract/principal.ts'
+import type { RunLog } from './contract/run-context.ts'
 import { REG_ERR_BAD_OPTION } from './errors.ts'
+import type { EventBus } from './events/event-bus.ts'
+import type { Stores } from './stores/stores.ts'
+import { millisecondsSchema } from './timers.ts'
 
 /** Bounds of a run engine. */
 export const EngineLimitsSchema = Type.Object(
@@ -56,23 +61,45 @@ export const EngineOptionsSchema = Type.Object(
     limits: Type.Optional(EngineLimitsSchema),
     retention: Type.Optional(RetentionSchema),
     drainTimeout: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: 2_147_483_647,
-        description: 'Milliseconds that close() waits for runs; default 10,000'
-      })
+      millisecondsSchema('Milliseconds that close() waits for runs; default 10,000', 0)
     ),
     resumeTimeout: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: 2_147_483_647,
-        description: 'Milliseconds that a run which a restart left waits for its runnable; default 300,000'
-      })
+      millisecondsSchema(
+        'Milliseconds that a run which a restart left waits for its runnable; default 300,000',
+        0
+      )
     ),
     authorize: Type.Optional(Type.Function([], Type.Unknown()))
   },
   { additionalProperties: false }
 )
+/** Options of a run engine; every one has a default. */
+export interface RunEngineOptions {
+  /** Default: in memory. */
+  stores?: Stores | undefined
+  events?: EventBus | undefined
+  /** Where faults go that belong to no request. */
+  log?: RunLog | undefined
+  limits?: EngineLimits | undefined
+  /** Of the stores in memory; other stores have their own. */
+  retention?: RetentionOptions | undefined
+  /** Milliseconds that `close` waits for the runs under way; default 10,000. */
+  drainTimeout?: number | undefined
+  /** Milliseconds that a run which a restart left waits for its runnable; default 300,000. */
+  resumeTimeout?: number | undefined
+  /** The policy of runs that go on after a restart, where they had one; without it they may reach nothing. */
+  authorize?: Authorize | undefined
+}
+
+/** What an engine does when its options do not say otherwise. Times are milliseconds. */
+export const ENGINE_DEFAULTS = Object.freeze({
+  maxRuns: 1_000,
+  maxRunsPerOwner: 100,
+  maxLogBytes: 67_108_864,
+  drainTimeout: 10_000,
+  resumeTimeout: 300_000
+})
+
 /** Options of the plugin. */
 export const PluginOptionsSchema = Type.Composite(
   [

@@ -1,7 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { EventBus } from './events/event-bus.ts'
-import { PluginOptionsSchema, requireOptions, type EngineLimits, type RetentionOptions } from './options.ts'
+import {
+  ENGINE_DEFAULTS,
+  PluginOptionsSchema,
+  requireOptions,
+  type EngineLimits,
+  type RetentionOptions
+} from './options.ts'
 import type { Authorize } from './contract/principal.ts'
 import type { Runnable } from './contract/runnable.ts'
 import { globalRegistry, type Registry } from './registry.ts'
@@ -80,9 +86,16 @@ function withoutPrefix({ prefix: _prefix, ...options }: RegistryPluginOptions & 
   return options
 }
 
+const FASTIFY_PLUGIN_TIMEOUT = 10_000
+/** Milliseconds that are left for what else there is to close. */
+const HEADROOM = 1_000
+
 // Fastify gives up on hooks that take longer than its `pluginTimeout`, those of closing included.
-function drainTimeoutOf({ initialConfig: { pluginTimeout = 10_000 } }: FastifyInstance): number {
-  return pluginTimeout === 0 ? 10_000 : Math.max(0, Math.min(10_000, pluginTimeout - 1_000))
+function drainTimeoutOf({
+  initialConfig: { pluginTimeout = FASTIFY_PLUGIN_TIMEOUT }
+}: FastifyInstance): number {
+  const { drainTimeout } = ENGINE_DEFAULTS
+  return pluginTimeout === 0 ? drainTimeout : Math.max(0, Math.min(drainTimeout, pluginTimeout - HEADROOM))
 }
 
 // `@svc/store` is not imported: whoever decorates the app with stores is taken.

@@ -1,9 +1,8 @@
 import { Type, type TSchema } from '@sinclair/typebox'
+import { millisecondsSchema } from '@svc/registry'
 
 const optional = (schema: TSchema) => Type.Optional(schema)
 const strict = { additionalProperties: false }
-const milliseconds = (description: string) =>
-  Type.Integer({ minimum: 1, maximum: 2_147_483_647, description })
 // What a schema cannot tell well is checked by hand.
 const checkedElsewhere = Type.Any()
 
@@ -35,7 +34,7 @@ export const AgentOptionsSchema = Type.Object(
     settings: optional(ModelSettingsSchema),
     tools: optional(Type.Array(checkedElsewhere)),
     approval: optional(checkedElsewhere),
-    approvalTimeout: optional(milliseconds('That an approval waits; default 300,000')),
+    approvalTimeout: optional(millisecondsSchema('That an approval waits; default 300,000')),
     sandbox: optional(checkedElsewhere),
     sessions: optional(checkedElsewhere),
     history: optional(
@@ -58,7 +57,7 @@ export const AgentOptionsSchema = Type.Object(
         {
           allowHosts: optional(Type.Array(Type.String({ minLength: 1 }))),
           maxBytes: optional(Type.Integer({ minimum: 1, description: 'Of one file; default 20 MiB' })),
-          timeout: optional(milliseconds('For one file; default 20,000'))
+          timeout: optional(millisecondsSchema('For one file; default 20,000'))
         },
         strict
       )
@@ -76,9 +75,9 @@ export const AgentOptionsSchema = Type.Object(
     timeout: optional(
       Type.Object(
         {
-          firstToken: optional(milliseconds('Until the first token of a model call; default 60,000')),
-          betweenTokens: optional(milliseconds('From one token to the next; default 60,000')),
-          run: optional(milliseconds('The whole run; default 600,000'))
+          firstToken: optional(millisecondsSchema('Until the first token of a model call; default 60,000')),
+          betweenTokens: optional(millisecondsSchema('From one token to the next; default 60,000')),
+          run: optional(millisecondsSchema('The whole run; default 600,000'))
         },
         strict
       )
@@ -99,8 +98,8 @@ export const ToolOptionsSchema = Type.Object(
     input: Type.Object({}),
     execute: Type.Function([], Type.Unknown()),
     approval: optional(Type.Union([Type.Boolean(), Type.Function([], Type.Unknown())])),
-    approvalTimeout: optional(milliseconds("Default: the agent's")),
-    timeout: optional(milliseconds('Default 60,000')),
+    approvalTimeout: optional(millisecondsSchema("Default: the agent's")),
+    timeout: optional(millisecondsSchema('Default 60,000')),
     maxOutputBytes: optional(Type.Integer({ minimum: 1, description: 'Of its JSON; default 262,144' })),
     sandbox: optional(checkedElsewhere)
   },

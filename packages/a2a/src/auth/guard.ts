@@ -1,6 +1,6 @@
 import { ANONYMOUS, isPromise, type Authenticate, type Principal } from '@svc/registry'
 import type { FastifyInstance } from 'fastify'
-import { identify } from './identify.ts'
+import { identifyRequest } from './identify-request.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -18,7 +18,7 @@ export function guard(scope: FastifyInstance, authenticate: Authenticate | undef
   scope.decorateRequest('a2aPrincipal')
   scope.addHook('onRequest', (request, _reply, done) => {
     try {
-      const found = identify(authenticate, request)
+      const found = identifyRequest(authenticate, request)
       if (isPromise(found)) found.then(pass, refuse)
       else pass(found)
     } catch (err) {

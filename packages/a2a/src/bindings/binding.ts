@@ -1,16 +1,16 @@
 import { toLoggable, type Principal, type RunLog } from '@svc/registry'
+import type { OpenReplies } from '@svc/registry/sse'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { toChallenge } from '../auth/identify.ts'
+import { toChallenge } from '../auth/identify-request.ts'
 import type { ProtocolVersion } from '../model/agent-card.ts'
 import type { Call, Surface } from '../surface.ts'
 import { toFault, type Fault } from '../wire/to-fault.ts'
-import type { OpenStreams } from './open-streams.ts'
 
 /** What both bindings need. */
 export interface Binding {
   readonly surface: Surface
   readonly versions: readonly ProtocolVersion[]
-  readonly streams: OpenStreams
+  readonly streams: OpenReplies
 }
 
 /** Who asks, and in which version. */

@@ -1,7 +1,7 @@
-import { A2A_ERR_NO_PUSH, A2A_ERR_TASK_NOT_FOUND } from '../errors.ts'
+import { A2A_ERR_TASK_NOT_FOUND } from '../errors.ts'
 import type { TaskPushConfig } from '../model/push-config.ts'
 import type { Requests } from '../model/requests.ts'
-import type { PushService } from '../push/push-service.ts'
+import { requirePush } from '../push/require-push.ts'
 import type { Call, Surface } from '../surface.ts'
 import { requireTask } from '../tasks/require-task.ts'
 
@@ -41,9 +41,4 @@ export const deletePushConfig: Handler<'deletePushConfig', null> = async (surfac
   await requireTask(surface, call, taskId)
   await push.remove(taskId, id)
   return null
-}
-
-function requirePush({ push }: Surface): PushService {
-  if (push === undefined) throw new A2A_ERR_NO_PUSH()
-  return push
 }

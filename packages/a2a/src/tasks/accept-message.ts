@@ -1,9 +1,10 @@
 import { hash, randomUUID } from 'node:crypto'
 import type { Runnable, StartKey, StoredRun } from '@svc/registry'
 import { requireAllowed } from '../auth/require-allowed.ts'
-import { A2A_ERR_NO_PUSH, A2A_ERR_TASK_NOT_FOUND } from '../errors.ts'
+import { A2A_ERR_TASK_NOT_FOUND } from '../errors.ts'
 import type { Message } from '../model/message.ts'
 import type { SendRequest } from '../model/requests.ts'
+import { requirePush } from '../push/require-push.ts'
 import type { Call, Surface } from '../surface.ts'
 import { answerTask } from './answer-task.ts'
 import { chooseAgent } from './choose-agent.ts'
@@ -91,9 +92,4 @@ function toStartKey({ messageId, ...message }: SendRequest['message']): StartKey
   // Most messages are short: to keep one costs less than to hash it.
   const isShort = said.length <= MAX_PLAIN
   return { key: `a2a:${messageId}`, hash: isShort ? said : hash('sha256', said, 'base64url') }
-}
-
-function requirePush({ push }: Surface) {
-  if (push === undefined) throw new A2A_ERR_NO_PUSH()
-  return push
 }

@@ -1,7 +1,6 @@
-import { requireRun } from '@svc/registry'
+import { isEnd, requireRun } from '@svc/registry'
 import { GTW_ERR_BAD_AFTER } from '../errors.ts'
 import type { WatchEvent } from '../events/client-events.ts'
-import { isEnd } from '../feed.ts'
 import type { Handler } from './handler.ts'
 
 /**

@@ -1,8 +1,8 @@
 import {
   isAdmin,
-  isPromise,
+  identify,
   readCredentials,
-  type AccessDecision,
+  resolveAuthorize,
   type Authenticate,
   type Authorize,
   type Awaitable,
@@ -29,6 +29,8 @@ export interface Policy {
   allowsUser(principal: Principal, userId: string): boolean
 }
 
+const CREDENTIAL_ERRORS = { NoToken: HTTP_ERR_NO_TOKEN, InvalidToken: HTTP_ERR_INVALID_TOKEN }
+
 const ADMIN_SCOPES: RbacRules['routes'] = new Map(
   Object.entries(ROUTE_SCOPES).filter(([route]) => route.includes(' /admin/'))
 )
@@ -46,7 +48,7 @@ export async function createPolicy({ jwt, rbac, authenticate, authorize }: Polic
   const check = jwt ? await createJwtAuthenticate(jwt, rules) : authenticate
   return {
     identify: check && createIdentify(check, jwt ?? {}),
-    authorize: toStrict(authorize ?? createScopeAuthorize(rbac)),
+    authorize: resolveAuthorize(authorize ?? createScopeAuthorize(rbac)),
     routes: rules?.routes ?? ADMIN_SCOPES,
     schemes: check?.schemes ?? {},
     allowsUser: ({ sub, scopes }, userId) => check === undefined || userId === sub || isAdmin(scopes)
@@ -60,45 +62,6 @@ function createIdentify(authenticate: Authenticate, place: NonNullable<HttpOptio
     const credentials = readCredentials(request.headers, place)
     const hasHeader = request.headers.authorization !== undefined
     if (usesCookies || (!hasHeader && request.headers.cookie !== undefined)) checkOrigin(request)
-    try {
-      const found = authenticate(credentials)
-      return isPromise(found) ? found.then(requireFound).catch(refuse) : requireFound(found)
-    } catch (err) {
-      return refuse(err)
-    }
+    return identify(authenticate, credentials, CREDENTIAL_ERRORS)
   }
-}
-
-function requireFound(principal: Principal | null): Principal {
-  if (principal === null) throw new HTTP_ERR_NO_TOKEN()
-  const { sub, scopes } = (principal ?? {}) as Partial<Principal>
-  const isPrincipal = typeof sub === 'string' && sub !== '' && isTexts(scopes)
-  if (!isPrincipal)
-    throw Object.assign(new Error('authenticate gave neither a principal nor null'), { statusCode: 500 })
-  return principal
-}
-
-function isTexts(value: unknown): boolean {
-  return Array.isArray(value) && value.every((each) => typeof each === 'string')
-}
-
-// Only `true` allows: neither a text nor a number, which a policy in JavaScript may give.
-function toStrict(authorize: Authorize): Authorize {
-  return (...asked) => {
-    const decision = authorize(...asked)
-    return isPromise(decision) ? decision.then(requireDecision) : requireDecision(decision)
-  }
-}
-
-function requireDecision(decision: AccessDecision | null | undefined): AccessDecision {
-  const { allowed, missing } = (decision ?? {}) as { allowed?: unknown; missing?: unknown }
-  if (allowed === true) return { allowed }
-  return { allowed: false, ...(typeof missing === 'string' && { missing }) }
-}
-
-// Of bad credentials nothing is told; that something of ours is away is another matter.
-function refuse(err: unknown): never {
-  const { statusCode } = (err ?? {}) as { statusCode?: unknown }
-  if (err instanceof HTTP_ERR_NO_TOKEN || (typeof statusCode === 'number' && statusCode >= 500)) throw err
-  throw err instanceof HTTP_ERR_INVALID_TOKEN ? err : new HTTP_ERR_INVALID_TOKEN({ cause: err })
 }

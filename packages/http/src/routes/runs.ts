@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { isTerminalPart, requireRun, RunRecordSchema, toRunRecord } from '@svc/registry'
+import { isEnd, requireRun, RunRecordSchema, toRunRecord } from '@svc/registry'
 import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
 import { HTTP_ERR_BAD_LAST_EVENT_ID } from '../errors.ts'
 import { findRuns } from '../find-runs.ts'
@@ -10,6 +10,7 @@ import { RunParamsSchema } from '../schemas/path-params.ts'
 import { RunListSchema, RunQuerySchema } from '../schemas/run-list.ts'
 import type { Surface } from '../surface.ts'
 import type { HttpScope } from '../type-provider.ts'
+import { watchClient } from '../watch-client.ts'
 
 const config = { access: 'authenticated' } as const
 const found = jsonReply('The run', RunRecordSchema)
@@ -64,20 +65,15 @@ export function runsRoutes(scope: HttpScope, surface: Surface): void {
   scope.get('/runs/:runId/stream', { schema: watch, config }, async (request, reply) => {
     const { runId } = await requireRun(surface, request.params.runId, request.principal)
     const after = requireSeq(request.headers['last-event-id'] ?? request.query.after ?? '0')
+    const isOver = await isEnd(runs.stores, runId, after)
+    if (isOver === undefined) throw new HTTP_ERR_BAD_LAST_EVENT_ID()
     // The client has all of it: this status tells an EventSource not to come back.
-    if (await isEnd(runId, after)) return reply.code(204).send()
+    if (isOver) return reply.code(204).send()
     reply.headers(SSE_HEADERS).header('x-run-id', runId)
     if (request.method === 'HEAD') return reply.send()
-    replies.add(reply)
+    watchClient(replies, reply)
     return reply.send(createSseStream(runs, runId, { after, heartbeat }))
   })
-
-  async function isEnd(runId: string, seq: number): Promise<boolean> {
-    if (seq === 0) return false
-    const [entry] = await runs.stores.log.read(runId, seq - 1, { entries: 1, bytes: 1 })
-    if (entry === undefined) throw new HTTP_ERR_BAD_LAST_EVENT_ID()
-    return isTerminalPart(entry.part)
-  }
 }
 
 function requireSeq(id: string | string[]): number {

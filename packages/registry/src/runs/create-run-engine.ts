@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import type { RunInput } from '../contract/content-part.ts'
-import { ANONYMOUS, type Authorize } from '../contract/principal.ts'
+import { ANONYMOUS } from '../contract/principal.ts'
 import type { ApprovalOutcome, RunLog } from '../contract/run-context.ts'
 import { isTerminalStatus, type ApprovalAnswer } from '../contract/run-record.ts'
 import type { Runnable } from '../contract/runnable.ts'
@@ -17,7 +17,7 @@ import {
   RUN_ERR_TOO_MANY_RUNS
 } from '../errors.ts'
 import { createEventBus, type EventBus } from '../events/event-bus.ts'
-import { EngineOptionsSchema, requireOptions, type EngineLimits, type RetentionOptions } from '../options.ts'
+import { ENGINE_DEFAULTS, EngineOptionsSchema, requireOptions, type RunEngineOptions } from '../options.ts'
 import { isPromise } from '../stores/awaitable.ts'
 import type { ControlMessage } from '../stores/control-bus.ts'
 import { createMemoryStores } from '../stores/memory/memory-stores.ts'
@@ -35,24 +35,7 @@ import { requireAnswer } from './require-answer.ts'
 import type { Run, RunEngine, StartOptions } from './run-engine.ts'
 import { toLoggable } from './to-loggable.ts'
 
-/** Options of a run engine; every one has a default. */
-export interface RunEngineOptions {
-  /** Default: in memory. */
-  stores?: Stores | undefined
-  events?: EventBus | undefined
-  /** Where faults go that belong to no request. */
-  log?: RunLog | undefined
-  limits?: EngineLimits | undefined
-  /** Of the stores in memory; other stores have their own. */
-  retention?: RetentionOptions | undefined
-  /** Milliseconds that `close` waits for the runs under way; default 10,000. */
-  drainTimeout?: number | undefined
-  /** Milliseconds that a run which a restart left waits for its runnable; default 300,000. */
-  resumeTimeout?: number | undefined
-  /** The policy of runs that go on after a restart, where they had one; without it they may reach nothing. */
-  authorize?: Authorize | undefined
-}
-
+/** Milliseconds between two looks for what the stores need not keep any longer. */
 const SWEEP_EVERY = 60_000
 
 /** Makes an engine. @throws REG_ERR_BAD_OPTION */
@@ -86,11 +69,13 @@ class Engine implements RunEngine, ResumeHost {
     // Every reader listens to it.
     setMaxListeners(0, this.closed)
     this.events = options.events ?? createEventBus(this.log)
-    this.maxLogBytes = options.limits?.maxLogBytes ?? 67_108_864
-    this.#maxRuns = options.limits?.maxRuns ?? 1_000
-    this.#maxRunsPerOwner = options.limits?.maxRunsPerOwner ?? 100
-    this.#drainTimeout = options.drainTimeout ?? 10_000
-    this.#interrupted = new InterruptedRuns(this, options.resumeTimeout ?? 300_000, options.authorize)
+    const { limits, drainTimeout, resumeTimeout } = options
+    this.maxLogBytes = limits?.maxLogBytes ?? ENGINE_DEFAULTS.maxLogBytes
+    this.#maxRuns = limits?.maxRuns ?? ENGINE_DEFAULTS.maxRuns
+    this.#maxRunsPerOwner = limits?.maxRunsPerOwner ?? ENGINE_DEFAULTS.maxRunsPerOwner
+    this.#drainTimeout = drainTimeout ?? ENGINE_DEFAULTS.drainTimeout
+    const patience = resumeTimeout ?? ENGINE_DEFAULTS.resumeTimeout
+    this.#interrupted = new InterruptedRuns(this, patience, options.authorize)
     this.#sweeper = setInterval(() => void this.#sweep(), SWEEP_EVERY).unref()
     this.#unsubscribe = this.stores.control.subscribe((message) => this.#obey(message))
   }

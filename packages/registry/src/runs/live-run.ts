@@ -18,7 +18,7 @@ import type { Run, StartOptions } from './run-engine.ts'
 import type { Earlier, RunHost } from './run-host.ts'
 import { RunProgress } from './run-progress.ts'
 import { StepJournal } from './step-journal.ts'
-import { tellFault, tellRun } from './tell-run.ts'
+import { logFault, logRun } from './log-run.ts'
 import { toLoggable } from './to-loggable.ts'
 
 /** A run under way in this process: numbers its parts, writes its log, and ends it once. */
@@ -193,7 +193,7 @@ export class LiveRun implements Run, ContextHost {
     if (this.#ended) return false
     this.#ended = true
     const { entry, change, outcome, reason, fault } = toLastWords(this.#progress, how)
-    if (fault !== undefined) tellFault(this, fault.err, fault.error)
+    if (fault !== undefined) logFault(this, fault.err, fault.error)
     this.#outcome = outcome
     this.#reason = reason
     this.#writer.write(entry, change)
@@ -235,7 +235,7 @@ export class LiveRun implements Run, ContextHost {
 
   // What the log says ends here.
   #storeFailed(err: unknown): void {
-    tellRun(this, 'error', 'the log of the run cannot be written', { err: toLoggable(err) })
+    logRun(this, 'error', 'the log of the run cannot be written', { err: toLoggable(err) })
     if (this.#ended) this.#outcome = { error: new RUN_ERR_STORE() }
     else this.#leave(err, new RUN_ERR_STORE())
     this.#host.lost(this, err)
@@ -288,6 +288,6 @@ export class LiveRun implements Run, ContextHost {
   }
 
   #tellLate(err: unknown): void {
-    tellRun(this, 'debug', 'runnable failed after the end of its run', { err: toLoggable(err) })
+    logRun(this, 'debug', 'runnable failed after the end of its run', { err: toLoggable(err) })
   }
 }

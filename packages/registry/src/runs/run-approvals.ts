@@ -3,10 +3,10 @@ import type { ApprovalOutcome, ApprovalRequest } from '../contract/run-context.t
 import type { Part } from '../contract/part.ts'
 import type { RunStatus } from '../contract/run-record.ts'
 import type { RunChange, StoredApproval } from '../stores/run-store.ts'
+import { MAX_TIMER } from '../timers.ts'
 
+/** Milliseconds that an approval waits when nobody says how long. */
 const DEFAULT_TIMEOUT = 300_000
-// What a timer of Node takes; a longer one would fire at once.
-const MAX_TIMEOUT = 2_147_483_647
 
 interface Waiting extends PromiseWithResolvers<ApprovalOutcome> {
   approval: StoredApproval
@@ -59,7 +59,7 @@ export class RunApprovals {
     if (earlier !== undefined) return earlier
     const { toolCallId, toolName, args } = request
     const approvalId = `${this.#host.runId}.${++this.#count}`
-    const expiresAt = Date.now() + Math.min(request.timeout ?? DEFAULT_TIMEOUT, MAX_TIMEOUT)
+    const expiresAt = Date.now() + Math.min(request.timeout ?? DEFAULT_TIMEOUT, MAX_TIMER)
     const approval = { approvalId, toolCallId, toolName, args, source, expiresAt, answer: null }
     const { promise } = this.#wait(approval)
     // Whoever asked is gone before the run is: nobody needs an answer any more.
@@ -122,7 +122,7 @@ export class RunApprovals {
     const deferred = Promise.withResolvers<ApprovalOutcome>()
     // Who asks may look at the answer later: that the run has ended meanwhile is no fault of the process.
     deferred.promise.catch(() => {})
-    const left = Math.min(Math.max(0, expiresAt - Date.now()), MAX_TIMEOUT)
+    const left = Math.min(Math.max(0, expiresAt - Date.now()), MAX_TIMER)
     const timer = setTimeout(() => this.#host.expire(approvalId), left).unref()
     const waiting = { ...deferred, approval, timer }
     this.#waiting.set(approvalId, waiting)

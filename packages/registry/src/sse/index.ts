@@ -1,2 +1,3 @@
 export { encodeSse, SSE_HEADERS, SSE_HEARTBEAT } from './encode-sse.ts'
+export { OpenReplies } from './open-replies.ts'
 export { createSseStream, type SseProjection, type SseStreamOptions } from './sse-stream.ts'

@@ -2,16 +2,13 @@ import {
   addUsage,
   isPromise,
   textOfInput,
-  toPartError,
-  toStoredError,
-  ZERO_USAGE,
   type FinishReason,
   type RunContext,
   type RunInput,
-  type Usage,
   type YieldedPart
 } from '@svc/registry'
 import { RunEvents } from '../events/run-events.ts'
+import { RunReport } from '../events/run-report.ts'
 import { ModelStep } from '../models/model-step.ts'
 import { RunMemory } from '../memory/run-memory.ts'
 import { OutputCheck } from '../output/output-check.ts'
@@ -29,16 +26,11 @@ export async function* runAgent(
   input: RunInput,
   context: RunContext
 ): AsyncGenerator<YieldedPart, void> {
-  const startedAt = performance.now()
-  const { sessionId } = context
   const guard = new RunGuard(context.signal, plan.timeout)
   const events = new RunEvents(context, plan.name, 'agent')
   const turn = createTurn(plan, context, guard)
   const memory = plan.memory && new RunMemory(plan.memory, context, events, plan.name)
-  let usage: Usage = ZERO_USAGE
-  let finishReason: FinishReason = 'canceled'
-  let failure: unknown
-  events.emit('run.start', () => ({ sessionId }))
+  const report = new RunReport(events, context.sessionId)
   try {
     guard.check()
     const resolved = plan.resolveModel(context)
@@ -64,7 +56,7 @@ export async function* runAgent(
       const step = new ModelStep(modelCalls, options, index)
       for (let part; (part = await step.next()) !== undefined;) yield part
       const { answer } = step
-      usage = addUsage(usage, answer.usage)
+      report.usage = addUsage(report.usage, answer.usage)
       yield { type: 'step', index, usage: answer.usage }
       if (answer.toolCalls.length === 0) {
         const toMend = output?.check(answer.text)
@@ -85,22 +77,14 @@ export async function* runAgent(
     const saving = turn.save(context.idempotencyKey)
     if (isPromise(saving)) await saving
     if (answered !== '') memory?.store({ input: textOfInput(input), text: answered })
-    finishReason = reason
-    yield { type: 'finish', finishReason, usage }
+    report.finishReason = reason
+    yield { type: 'finish', finishReason: reason, usage: report.usage }
   } catch (err) {
-    failure = err
+    report.fail(err)
     throw err
   } finally {
     guard.close()
     turn.end()
-    const durationMs = performance.now() - startedAt
-    if (failure === undefined || isCancellation(failure))
-      events.emit('run.complete', () => ({ sessionId, finishReason, usage, durationMs }))
-    else
-      events.emit('run.error', () => ({ sessionId, error: toPartError(toStoredError(failure)), durationMs }))
+    report.end()
   }
-}
-
-function isCancellation(failure: unknown): boolean {
-  return (failure as { code?: unknown } | null)?.code === 'RUN_ERR_CANCELED'
 }

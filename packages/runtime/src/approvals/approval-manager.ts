@@ -1,6 +1,7 @@
 import { RUN_ERR_APPROVAL_DENIED } from '@svc/registry'
 import type { RunEvents } from '../events/run-events.ts'
 import type { Tool, ToolContext } from '../tools/define-tool.ts'
+import { askApproval } from './ask-approval.ts'
 import { needsApproval, type ApprovalPolicy } from './approval-policy.ts'
 
 /** How the calls of an agent are approved. */
@@ -36,22 +37,15 @@ export async function approve(
   const bound = structuredClone(args)
   const { toolCallId } = context
   const { name: toolName, approvalTimeout: timeout = rules.approvalTimeout } = tool
-  events.emit('tool.approval.request', () => ({ toolCallId, toolName, args: structuredClone(bound) }))
   const asker = signal ? context.context.child(toolCallId, { signal, unsourced: true }) : context.context
-  const outcome = await asker.approvals.request({
+  const request = {
     toolCallId,
     toolName,
     args: structuredClone(bound),
     ...(timeout !== undefined && { timeout })
-  })
+  }
+  const outcome = await askApproval(asker, request, events)
   const { approved, reason, expired = false } = outcome
-  events.emit('tool.approval.response', () => ({
-    toolCallId,
-    toolName,
-    approved,
-    expired,
-    ...(reason !== undefined && { reason })
-  }))
   const edited = outcome.args !== undefined
   if (approved) return { args: edited ? structuredClone(outcome.args) : bound, edited }
   const what = expired ? 'The approval was not answered in time' : 'The call was denied'

@@ -1,14 +1,6 @@
-import {
-  addUsage,
-  toPartError,
-  toStoredError,
-  ZERO_USAGE,
-  type FinishReason,
-  type RunContext,
-  type RunnableKind,
-  type YieldedPart
-} from '@svc/registry'
+import { addUsage, type RunContext, type RunnableKind, type YieldedPart } from '@svc/registry'
 import { RunEvents } from '../events/run-events.ts'
+import { RunReport } from '../events/run-report.ts'
 
 /** The same parts; the bus is told when the run of a team or workflow starts and how it ends. */
 export async function* tellRun(
@@ -16,28 +8,18 @@ export async function* tellRun(
   context: RunContext,
   stream: AsyncIterable<YieldedPart>
 ): AsyncGenerator<YieldedPart, void> {
-  const startedAt = performance.now()
-  const { sessionId } = context
-  const events = new RunEvents(context, name, kind)
-  let usage = ZERO_USAGE
-  let finishReason: FinishReason = 'canceled'
-  let failure: unknown
-  events.emit('run.start', () => ({ sessionId }))
+  const report = new RunReport(new RunEvents(context, name, kind), context.sessionId)
   try {
     for await (const part of stream) {
-      if (part.type === 'step') usage = addUsage(usage, part.usage)
-      if (part.type === 'finish' && !part.source?.length) finishReason = part.finishReason
+      if (part.type === 'step') report.usage = addUsage(report.usage, part.usage)
+      if (part.type === 'finish' && !part.source?.length) report.finishReason = part.finishReason
       yield part
     }
   } catch (err) {
-    failure = err
+    report.fail(err)
     throw err
   } finally {
-    const durationMs = performance.now() - startedAt
-    if (failure === undefined || (failure as { code?: unknown }).code === 'RUN_ERR_CANCELED')
-      events.emit('run.complete', () => ({ sessionId, finishReason, usage, durationMs }))
-    else
-      events.emit('run.error', () => ({ sessionId, error: toPartError(toStoredError(failure)), durationMs }))
+    report.end()
   }
 }
 

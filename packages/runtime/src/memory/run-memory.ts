@@ -1,4 +1,5 @@
 import { ANONYMOUS, type RunContext } from '@svc/registry'
+import { unlessAborted } from '../agents/unless-aborted.ts'
 import { RUN_ERR_MEMORY_FAILED, toToolError } from '../errors.ts'
 import type { RunEvents } from '../events/run-events.ts'
 import type { Memory, MemoryContext, MemoryTurn } from './memory.ts'
@@ -36,7 +37,7 @@ export class RunMemory {
   async retrieve(input: string, signal: AbortSignal): Promise<string | undefined> {
     const ending = AbortSignal.any([signal, AbortSignal.timeout(RETRIEVE_TIMEOUT)])
     try {
-      const text = await within(ending, () => this.#memory.retrieve(this.#contextOf(ending), input))
+      const text = await unlessAborted(ending, () => this.#memory.retrieve(this.#contextOf(ending), input))
       return typeof text === 'string' && text.trim() !== '' ? text : undefined
     } catch (err) {
       signal.throwIfAborted()
@@ -57,7 +58,7 @@ export class RunMemory {
     this.#events.emit('memory.extract', () => ({ sessionId }))
     const ending = AbortSignal.timeout(STORE_TIMEOUT)
     try {
-      const ids = await within(ending, () => this.#memory.store(this.#contextOf(ending), turn))
+      const ids = await unlessAborted(ending, () => this.#memory.store(this.#contextOf(ending), turn))
       this.#events.emit('memory.stored', () => ({ sessionId, ids: [...(ids ?? [])] }))
     } catch (err) {
       this.#fail(err, 'a turn could not be remembered')
@@ -77,18 +78,5 @@ export class RunMemory {
     const error = toToolError(err, new RUN_ERR_MEMORY_FAILED(message))
     log.warn({ err, runId, code: error.code }, message)
     this.#events.emit('memory.error', () => ({ sessionId, error }))
-  }
-}
-
-// Settles as the work does, or rejects when the signal aborts before.
-async function within<T>(signal: AbortSignal, work: () => T): Promise<Awaited<T>> {
-  signal.throwIfAborted()
-  const { promise, reject } = Promise.withResolvers<never>()
-  const stop = () => reject(signal.reason as Error)
-  signal.addEventListener('abort', stop, { once: true })
-  try {
-    return await Promise.race([work(), promise])
-  } finally {
-    signal.removeEventListener('abort', stop)
   }
 }

@@ -1,5 +1,6 @@
 import type { RunContext, ToolError, YieldedPart } from '@svc/registry'
 import type { RunGuard } from '../agents/run-guard.ts'
+import { unlessAborted } from '../agents/unless-aborted.ts'
 import { approve, type ApprovalRules } from '../approvals/approval-manager.ts'
 import {
   RUN_ERR_TOOL_BAD_ARGS,
@@ -98,7 +99,7 @@ class ToolAttempt {
 
   run(): Promise<Given> {
     const { signal } = this.#calls
-    return signal === undefined ? this.#serve() : unlessAborted(this.#serve(), signal)
+    return signal === undefined ? this.#serve() : unlessAborted(signal, () => this.#serve())
   }
 
   /** No call is part of this one any longer; resolves when what came of them is told. */
@@ -204,19 +205,6 @@ class ToolAttempt {
 function requireArgs(tool: Tool, args: unknown): void {
   const fault = tool.checkInput(args)
   if (fault !== undefined) throw new RUN_ERR_TOOL_BAD_ARGS(fault)
-}
-
-// Rejects with the reason when the signal aborts first.
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const onAbort = () => reject(signal.reason)
-  signal.addEventListener('abort', onAbort)
-  if (signal.aborted) onAbort()
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-  }
 }
 
 // The model is told with its own code what became of a program that it wrote.

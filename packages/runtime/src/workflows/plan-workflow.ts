@@ -1,5 +1,5 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import { requireName, requireOptions } from '@svc/registry'
+import { millisecondsSchema, requireName, requireOptions } from '@svc/registry'
 import { RUN_ERR_BAD_WORKFLOW } from '../errors.ts'
 import { AgentOptionsSchema } from '../options.ts'
 import type { AnyFlow, FlowNode } from './flow-node.ts'
@@ -8,12 +8,11 @@ import type { WorkflowOptions } from './workflow-options.ts'
 
 const { properties } = AgentOptionsSchema
 const strict = { additionalProperties: false }
-const milliseconds = Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }))
 const functionSchema = Type.Function([], Type.Unknown())
 const { attempts, baseDelay, maxDelay } = properties.retry.properties
 const attempting = {
   retry: Type.Optional(Type.Object({ attempts, baseDelay, maxDelay }, strict)),
-  timeout: milliseconds
+  timeout: Type.Optional(millisecondsSchema('For one attempt; default: none'))
 }
 
 const WorkflowOptionsSchema = Type.Object(
@@ -63,7 +62,7 @@ const NODE_SCHEMAS: Readonly<Record<FlowNode['type'], TSchema>> = {
             {
               args: Type.Optional(functionSchema),
               toolName: Type.Optional(Type.String({ minLength: 1 })),
-              timeout: milliseconds,
+              timeout: Type.Optional(millisecondsSchema('Until it counts as denied; default 300,000')),
               denied: Type.Optional(Type.Union([Type.Literal('fail'), Type.Literal('continue')]))
             },
             strict

@@ -155,6 +155,20 @@ t.test('the bus is told of the run', async (t) => {
   ])
 })
 
+t.test('the bus is told of a failure, whatever was thrown', async (t) => {
+  for (const thrown of [undefined, null, 'text', new Error('inside')]) {
+    const events = createEventBus()
+    const seen: unknown[] = []
+    events.on('run.complete', () => seen.push('complete'))
+    events.on('run.error', ({ error }) => seen.push(error.code))
+    const { context } = makeContext({ events })
+    // oxlint-disable-next-line prefer-promise-reject-errors -- what JavaScript may do
+    const flow = makeWorkflow((steps) => steps.step('a', () => Promise.reject(thrown)))
+    await flow.run('x', context).catch(() => {})
+    t.same(seen, ['RUN_ERR_FAILED'], String(thrown))
+  }
+})
+
 t.test('registers itself, and describes itself', async (t) => {
   const registry = createRegistry()
   const steps = ((flow) =>

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { toStoredError, type RunInput, type Runnable, type YieldedPart } from '@svc/registry'
+import { MAX_TIMER, toStoredError, type RunInput, type Runnable, type YieldedPart } from '@svc/registry'
 import { defineTool, type Tool } from '../../tools/define-tool.ts'
 import { createToolSet } from '../../tools/tool-set.ts'
 import { Leader } from '../leader.ts'
@@ -7,9 +7,6 @@ import { contentOf } from '../member-answer.ts'
 import type { LeaderPlan } from '../plan-team.ts'
 import type { TeamRun } from '../team-run.ts'
 import { listMembers, toToolNames } from '../tell-members.ts'
-
-// A member's time is that of the run.
-const NO_TIMEOUT = 2_147_483_647
 
 /** The leader delegates to the members as its tools, as often as it likes, and answers. */
 export async function* coordinate(
@@ -45,7 +42,8 @@ function toTool(run: TeamRun, member: Runnable, name: string): Tool {
     name,
     description: member.description ?? `The ${member.kind} "${member.name}"`,
     input: takesObject ? inputSchema : MessageSchema,
-    timeout: NO_TIMEOUT,
+    // A member's time is that of the run.
+    timeout: MAX_TIMER,
     async execute(args: unknown) {
       const input = takesObject ? args : (args as { message: string }).message
       try {

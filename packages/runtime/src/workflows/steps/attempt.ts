@@ -1,3 +1,4 @@
+import { MAX_TIMER } from '@svc/registry'
 import { ChildGuard } from '../../children/child-guard.ts'
 import { RUN_ERR_STEP_TIMEOUT } from '../../errors.ts'
 import { failureOf, withSource } from '../../children/with-source.ts'
@@ -35,9 +36,6 @@ export async function attempt<T>(
     await place.emit(withSource(name, { type: 'step.start', index: 0, attempt: count + 1 }))
   }
 }
-
-// What a timer of Node takes.
-const MAX_TIMER = 2_147_483_647
 
 /** Waits so many milliseconds, however many. @throws the signal's reason */
 export async function sleep(ms: number, signal: AbortSignal): Promise<void> {

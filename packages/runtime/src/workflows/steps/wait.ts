@@ -1,4 +1,5 @@
 import { RUN_ERR_APPROVAL_DENIED, type ApprovalOutcome } from '@svc/registry'
+import { askApproval } from '../../approvals/ask-approval.ts'
 import { ChildGuard } from '../../children/child-guard.ts'
 import type { FlowNode } from '../flow-node.ts'
 import type { Place } from '../place.ts'
@@ -38,23 +39,10 @@ async function askFor(
   const child = context.child(name, { signal })
   const toolCallId = child.idempotencyKey.slice(child.runId.length + 1)
   const guard = new ChildGuard(signal)
-  events.emit('tool.approval.request', () => ({ toolCallId, toolName, args }))
   try {
-    const asked = child.approvals.request({
-      toolCallId,
-      toolName,
-      args,
-      ...(timeout !== undefined && { timeout })
-    })
-    const outcome = await guard.wait(asked)
-    const { approved, expired = false, reason } = outcome
-    events.emit('tool.approval.response', () => ({
-      toolCallId,
-      toolName,
-      approved,
-      expired,
-      ...(reason !== undefined && { reason })
-    }))
+    const request = { toolCallId, toolName, args, ...(timeout !== undefined && { timeout }) }
+    const outcome = await guard.wait(askApproval(child, request, events))
+    const { approved, expired, reason } = outcome
     if (approved || denied === 'continue') return outcome
     throw new RUN_ERR_APPROVAL_DENIED(
       expired ? `"${name}" was not approved in time` : `"${name}" was denied${reason ? `: ${reason}` : ''}`

@@ -3,14 +3,14 @@ import type { StoredError } from '../stores/run-store.ts'
 import { toLoggable } from './to-loggable.ts'
 
 /** Whose log it is. */
-interface Told {
+interface Logged {
   readonly runId: string
   readonly log: RunLog
 }
 
 /** Logs something of a run. A log that throws keeps no run from its end. */
-export function tellRun(
-  run: Told,
+export function logRun(
+  run: Logged,
   level: 'debug' | 'info' | 'error',
   message: string,
   details: object
@@ -21,7 +21,7 @@ export function tellRun(
 }
 
 /** Logs why a run failed: in full where the fault is ours. */
-export function tellFault(run: Told, err: unknown, { code, statusCode }: StoredError): void {
-  if (statusCode >= 500) tellRun(run, 'error', 'run failed', { err: toLoggable(err), code })
-  else tellRun(run, 'info', 'run failed', { code })
+export function logFault(run: Logged, err: unknown, { code, statusCode }: StoredError): void {
+  if (statusCode >= 500) logRun(run, 'error', 'run failed', { err: toLoggable(err), code })
+  else logRun(run, 'info', 'run failed', { code })
 }

@@ -1,8 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
-import { PassingMap, type Run } from '@svc/registry'
-import type { FastifyReply } from 'fastify'
-import { HTTP_ERR_CLIENT_CLOSED } from './errors.ts'
+import { PassingMap } from '../stores/passing-map.ts'
 
 /** Milliseconds that a closing app gives replies, after the runs have ended, to reach their clients. */
 const GRACE = 1_000
@@ -13,15 +11,15 @@ export class OpenReplies {
   #added = 0
   #onEmpty: (() => void) | undefined
 
-  /** Watches over a reply until it is complete or its client has gone; in the latter case the given run is canceled. */
-  add(reply: FastifyReply, run?: Run): void {
-    const { raw } = reply
-    if (raw.destroyed) return leave(reply, run)
+  /** Watches over a reply until it is complete or its client has gone, and calls `onLeave` in the latter case. */
+  add(reply: ServerResponse, onLeave?: () => void): void {
+    if (reply.destroyed) return onLeave?.()
     const place = this.#added++
-    this.#open.set(place, raw)
-    raw.once('close', () => {
+    this.#open.set(place, reply)
+    // `request.signal` aborts on every POST as soon as its body is read; the end of an unfinished reply is the true sign.
+    reply.once('close', () => {
       this.#open.delete(place)
-      if (!raw.writableFinished) leave(reply, run)
+      if (!reply.writableFinished) onLeave?.()
       if (this.#open.size === 0) this.#onEmpty?.()
     })
   }
@@ -33,13 +31,6 @@ export class OpenReplies {
     const overdue = new AbortController()
     await Promise.race([empty, pause(GRACE, undefined, overdue).catch(() => {})])
     overdue.abort()
-    for (const raw of this.#open.values()) raw.destroy()
+    for (const reply of this.#open.values()) reply.destroy()
   }
-}
-
-// `request.signal` aborts on every POST as soon as its body is read; the end of an unfinished reply is the true sign.
-function leave({ log }: FastifyReply, run: Run | undefined): void {
-  const { code, message } = new HTTP_ERR_CLIENT_CLOSED()
-  log.info({ code, ...(run && { runId: run.runId }) }, message)
-  run?.cancel().catch((err: unknown) => log.error({ err, runId: run.runId }, 'the run could not be canceled'))
 }

@@ -1,0 +1,15 @@
+import type { Run } from '@svc/registry'
+import type { OpenReplies } from '@svc/registry/sse'
+import type { FastifyReply } from 'fastify'
+import { HTTP_ERR_CLIENT_CLOSED } from './errors.ts'
+
+/** Watches over a reply until it is complete or its client has gone; in the latter case the given run is canceled. */
+export function watchClient(replies: OpenReplies, reply: FastifyReply, run?: Run): void {
+  replies.add(reply.raw, () => leave(reply, run))
+}
+
+function leave({ log }: FastifyReply, run: Run | undefined): void {
+  const { code, message } = new HTTP_ERR_CLIENT_CLOSED()
+  log.info({ code, ...(run && { runId: run.runId }) }, message)
+  run?.cancel().catch((err: unknown) => log.error({ err, runId: run.runId }, 'the run could not be canceled'))
+}

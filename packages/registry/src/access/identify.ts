@@ -1,0 +1,48 @@
+import { isPromise, type Awaitable } from '../stores/awaitable.ts'
+import type { Credentials, Principal } from '../contract/principal.ts'
+
+/** The errors with which an entrance refuses credentials. */
+export interface CredentialErrors {
+  readonly NoToken: new () => Error
+  readonly InvalidToken: new (options: ErrorOptions) => Error
+}
+
+/**
+ * Finds out who calls, the same way at every entrance: what `authenticate` throws means a bad token, unless its status is
+ * 500 or over; null, or an error whose code ends with `_ERR_NO_TOKEN`, means none.
+ * @throws the given errors, errors of 500 and over as they are, and one of 500 for what is neither a principal nor null
+ */
+export function identify<C extends Credentials>(
+  authenticate: (credentials: C) => Awaitable<Principal | null>,
+  credentials: C,
+  errors: CredentialErrors
+): Awaitable<Principal> {
+  try {
+    const found = authenticate(credentials)
+    return isPromise(found)
+      ? found.then((principal) => requireFound(principal, errors)).catch((err) => refuse(err, errors))
+      : requireFound(found, errors)
+  } catch (err) {
+    return refuse(err, errors)
+  }
+}
+
+function requireFound(principal: Principal | null, { NoToken }: CredentialErrors): Principal {
+  if (principal === null) throw new NoToken()
+  const { sub, scopes } = (principal ?? {}) as Partial<Principal>
+  if (typeof sub !== 'string' || sub === '' || !isTexts(scopes))
+    throw Object.assign(new Error('authenticate gave neither a principal nor null'), { statusCode: 500 })
+  return principal
+}
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string')
+}
+
+// Of bad credentials nothing is told; that something of ours is away is another matter.
+function refuse(err: unknown, { NoToken, InvalidToken }: CredentialErrors): never {
+  const { statusCode, code } = (err ?? {}) as { statusCode?: unknown; code?: unknown }
+  if (typeof statusCode === 'number' && statusCode >= 500) throw err
+  if (typeof code === 'string' && code.endsWith('_ERR_NO_TOKEN')) throw new NoToken()
+  throw err instanceof InvalidToken ? err : new InvalidToken({ cause: err })
+}

@@ -1,0 +1,22 @@
+import type { ApprovalOutcome, ApprovalRequest, RunContext } from '@svc/registry'
+import type { RunEvents } from '../events/run-events.ts'
+
+/** Asks for an approval, and tells the bus of the request and of the answer. @throws why the run ended, when it did before */
+export async function askApproval(
+  { approvals }: Pick<RunContext, 'approvals'>,
+  request: ApprovalRequest,
+  events: RunEvents
+): Promise<ApprovalOutcome> {
+  const { toolCallId, toolName, args } = request
+  events.emit('tool.approval.request', () => ({ toolCallId, toolName, args: structuredClone(args) }))
+  const outcome = await approvals.request(request)
+  const { approved, expired = false, reason } = outcome
+  events.emit('tool.approval.response', () => ({
+    toolCallId,
+    toolName,
+    approved,
+    expired,
+    ...(reason !== undefined && { reason })
+  }))
+  return outcome
+}
