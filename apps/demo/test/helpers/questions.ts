@@ -114,6 +114,13 @@ export const IN_SCOPE: readonly (readonly [question: string, answer: RegExp, doc
   ['how do i get opentelemetry traces', /`@opentelemetry\/api`/, 'docs/observability.md'],
   ['How do I get JSON answers?', /`output`/, AGENTS],
   ['are URLs fetched?', /public\s+internet/, 'docs/multi-modal.md'],
+  ['Whats the default port?', /default is 3000/, DEMO],
+  ['Is there a websocket api?', /through Socket\.IO/, 'docs/sockets.md'],
+  ['what databases are supported', /^SQLite/, STORAGE],
+  ['does it scale to several machines', /one process/, STORAGE],
+  ['how do i secure my api with jwt', /Yes, when you ask for it/, HTTP],
+  ['How do I limit how many requests a user makes?', /`rateLimit/, HTTP],
+  ['how many tokens does a run use', /`promptTokens`/, RUNS],
   ['How do I run the tests?', /npm test/, 'CONTRIBUTING.md']
 ]
 
