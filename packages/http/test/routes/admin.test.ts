@@ -31,7 +31,7 @@ t.test('every owner’s runs, in pages, by any filter', async (t) => {
   t.strictSame(runs.map(({ runId }) => runId).toSorted(), ids.toSorted())
   t.strictSame(runs.map(({ owner }) => owner).toSorted(), ['ann', 'ann', 'bob', 'eve'])
   t.equal(nextCursor, null)
-  t.strictSame(await idsOf('?owner=ann'), [ids[1], ids[3]].toSorted())
+  t.strictSame(await idsOf('?owner=ann'), [ids[1]!, ids[3]!].toSorted())
   t.strictSame(await idsOf('?name=endless'), [ids[0]])
   t.strictSame(await idsOf('?status=completed&owner=bob'), [ids[2]])
   t.strictSame(await idsOf('?kind=team'), [])
