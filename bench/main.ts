@@ -1,22 +1,26 @@
-import { parseArgs } from 'node:util'
 import { reportGrowth } from './growth.ts'
 import { load, median, type Round } from './load.ts'
+import { readNames, readOptions } from './read-options.ts'
 import { reportSandbox } from './sandbox.ts'
 import { reportSockets } from './sockets.ts'
 import { startServer, type ServerProcess } from './server-process.ts'
 import { VARIANTS, type Variant } from './variants.ts'
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '5' },
-    only: { type: 'string' },
-    growth: { type: 'boolean' },
-    sandbox: { type: 'boolean' },
-    sockets: { type: 'boolean' }
-  }
+const names = VARIANTS.map(({ name }) => name)
+const USAGE = `npm run bench -- [--rounds 5] [--only a,b] [--growth] [--sandbox] [--sockets]
+
+Measures everything, some minutes long, or only what is named: reports, and these variants:
+${names.join(', ')}`
+const values = readOptions(USAGE, {
+  rounds: { type: 'string', default: '5' },
+  only: { type: 'string' },
+  growth: { type: 'boolean' },
+  sandbox: { type: 'boolean' },
+  sockets: { type: 'boolean' }
 })
 const rounds = Number(values.rounds)
-const only = values.only?.split(',')
+const namesReport = values.growth || values.sandbox || values.sockets
+const only = readNames(values.only, names, USAGE) ?? (namesReport ? [] : undefined)
 const variants = VARIANTS.filter((variant) => !only || only.includes(variant.name))
 
 const servers = new Map<string, ServerProcess>()
@@ -35,7 +39,7 @@ try {
       measured.get(variant.name)!.push(await load(server, variant.request, variant.amount, variant.rate))
     }
   }
-  report()
+  if (variants.length > 0) report()
 } finally {
   for (const server of servers.values()) await server.stop()
 }
