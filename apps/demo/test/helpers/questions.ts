@@ -109,6 +109,7 @@ export const IN_SCOPE: readonly (readonly [question: string, answer: RegExp, doc
   ['what is a skill?', /Instructions for one kind of task/, 'docs/skills.md'],
   ['What does a SKILL.md look like?', /Front matter/, 'docs/skills.md'],
   ['Which memories are there?', /`recallMemory`/, 'docs/memory.md'],
+  ['how do I add memory to an agent', /`recallMemory`/, 'docs/memory.md'],
   ['How does recall work?', /full-text search/, 'docs/memory.md'],
   ['Can I use MCP tools?', /`connectMcp`/, 'docs/mcp.md'],
   ['how do i get opentelemetry traces', /`@opentelemetry\/api`/, 'docs/observability.md'],
