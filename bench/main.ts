@@ -1,6 +1,6 @@
-import { parseArgs } from 'node:util'
 import { reportAgentLoop } from './agent-loop.ts'
 import { reportGrowth } from './growth.ts'
+import { readNames, readOptions } from './read-options.ts'
 import { reportRecall } from './recall.ts'
 import { reportRequests } from './requests.ts'
 import { reportSandbox } from './sandbox.ts'
@@ -16,25 +16,14 @@ const SECTIONS: Record<string, (rounds: number) => Promise<void>> = {
   sockets: reportSockets
 }
 const names = [...VARIANTS.map(({ name }) => name), ...Object.keys(SECTIONS)]
-const usage = `npm run bench -- [--rounds 5] [--only ${names.slice(0, 2).join(',')}]
+const USAGE = `npm run bench -- [--rounds 5] [--only ${names.slice(0, 2).join(',')}]
 
-Everything takes some minutes, on a machine that does nothing else. It can be told what to measure: ${names.join(', ')}`
+Measures everything, on a machine that does nothing else, or only what is named:
+${names.join(', ')}`
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '5' },
-    only: { type: 'string' },
-    help: { type: 'boolean' }
-  }
-})
+const values = readOptions(USAGE, { rounds: { type: 'string', default: '5' }, only: { type: 'string' } })
 const rounds = Number(values.rounds)
-const only = values.only?.split(',') ?? names
-const unknown = only.find((name) => !names.includes(name))
-if (values.help || unknown !== undefined || !Number.isInteger(rounds) || rounds < 1) {
-  console.log(usage)
-  process.exit(values.help ? 0 : 1)
-}
-
+const only = readNames(values.only, names, USAGE) ?? names
 const variants = VARIANTS.filter(({ name }) => only.includes(name))
 if (variants.length > 0) await reportRequests(variants, rounds)
 for (const [name, report] of Object.entries(SECTIONS)) if (only.includes(name)) await report(rounds)

@@ -1,12 +1,13 @@
-import { parseArgs } from 'node:util'
+import { readNames, readOptions } from './read-options.ts'
 import { soakKills } from './soak/kills.ts'
 import { soakReaders } from './soak/readers.ts'
 import { soakRuns } from './soak/runs.ts'
 import { soakWorkflowKills } from './soak/workflow-kills.ts'
 
-const { values } = parseArgs({
-  options: { only: { type: 'string' }, kills: { type: 'string', default: '100' } }
-})
+const USAGE = `npm run soak -- [--only runs,readers,kills,workflows] [--kills 100]
+
+Does the same again and again, many minutes long, and fails where memory grows or something is lost.`
+const values = readOptions(USAGE, { only: { type: 'string' }, kills: { type: 'string', default: '100' } })
 const soaks = {
   runs: () => soakRuns(100_000),
   readers: () => soakReaders(200, 50_000_000),
@@ -14,9 +15,10 @@ const soaks = {
   workflows: () => soakWorkflowKills(Number(values.kills))
 }
 
+const only = readNames(values.only, Object.keys(soaks), USAGE)
 let failed = 0
 for (const [name, soak] of Object.entries(soaks)) {
-  if (values.only !== undefined && values.only !== name) continue
+  if (only !== undefined && !only.includes(name)) continue
   for (const { what, value, limit, unit } of await soak()) {
     const good = value <= limit
     if (!good) failed++

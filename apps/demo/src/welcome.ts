@@ -51,7 +51,7 @@ Ask a team, whose leader hands each question to the agent that knows best:
 
   ${post(`${base}/teams/desk/run`, { input: 'The statistics of 3, 5 and 10, please' })}${as}
 
-Let a workflow write a memo, and keep it: that waits for an approval of the text, over a restart too.
+Let a workflow write a memo, which takes a moment, and keep it: that waits for an approval of the text, over a restart too.
 
   ${post(`${base}/workflows/memo/run`, memo, "-s -H 'prefer: respond-async'")}${as}
   curl -s ${base}/approvals${as}

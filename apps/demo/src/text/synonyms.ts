@@ -34,7 +34,7 @@ const GROUPS = [
   'offline local',
   'environment env variable',
   'register add',
-  'authentication authenticate auth login jwt token',
+  'authentication authenticate auth login jwt token secure security protect',
   'crash restart reboot',
   'survive last durable persist',
   'folder directory',

@@ -36,6 +36,23 @@ t.test('remembers what it is told, in every session, and each user apart', async
   t.match((await say('When does the opera begin?', 'ada')).text, /not told me/)
 })
 
+t.test('tells all that it knows, takes a greeting for no fact, and forgets nothing', async (t) => {
+  const { engine, say } = startEngine(t)
+  const kept: unknown[] = []
+  engine.events.on('memory.stored', ({ ids }) => kept.push(...ids))
+  for (const input of ['My name is Grace.', 'I live in Oslo.']) {
+    const done = stored(engine)
+    await say(input, 'grace')
+    await done
+  }
+  for (const input of ['Hello!', 'thanks', 'ok']) t.match((await say(input, 'grace')).text, /Tell me/, input)
+  t.match((await say('What can you do?', 'grace')).text, /minutes/)
+  t.match((await say('Forget my name', 'grace')).text, /cannot forget/)
+  for (const input of ['What do you know about me?', 'Tell me everything you remember'])
+    t.match((await say(input, 'grace')).text, /ask me for one thing/, input)
+  t.equal(kept.length, 2, 'what is no fact is not kept')
+})
+
 t.test('writes minutes as its skill has it', async (t) => {
   const { engine, say } = startEngine(t)
   const loaded: string[] = []

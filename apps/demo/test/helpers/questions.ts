@@ -109,11 +109,19 @@ export const IN_SCOPE: readonly (readonly [question: string, answer: RegExp, doc
   ['what is a skill?', /Instructions for one kind of task/, 'docs/skills.md'],
   ['What does a SKILL.md look like?', /Front matter/, 'docs/skills.md'],
   ['Which memories are there?', /`recallMemory`/, 'docs/memory.md'],
+  ['how do I add memory to an agent', /`recallMemory`/, 'docs/memory.md'],
   ['How does recall work?', /full-text search/, 'docs/memory.md'],
   ['Can I use MCP tools?', /`connectMcp`/, 'docs/mcp.md'],
   ['how do i get opentelemetry traces', /`@opentelemetry\/api`/, 'docs/observability.md'],
   ['How do I get JSON answers?', /`output`/, AGENTS],
   ['are URLs fetched?', /public\s+internet/, 'docs/multi-modal.md'],
+  ['Whats the default port?', /default is 3000/, DEMO],
+  ['Is there a websocket api?', /through Socket\.IO/, 'docs/sockets.md'],
+  ['what databases are supported', /^SQLite/, STORAGE],
+  ['does it scale to several machines', /one process/, STORAGE],
+  ['how do i secure my api with jwt', /Yes, when you ask for it/, HTTP],
+  ['How do I limit how many requests a user makes?', /`rateLimit/, HTTP],
+  ['how many tokens does a run use', /`promptTokens`/, RUNS],
   ['How do I run the tests?', /npm test/, 'CONTRIBUTING.md']
 ]
 

@@ -25,7 +25,7 @@ function decide(last: LanguageModelV4Message | undefined): ScriptedTurn {
 export function toProgram(message: string): string | undefined {
   const block = /```(?:js|javascript)?\s*\n([^]*?)```/i.exec(message)?.[1]
   if (block !== undefined) return block
-  const numbers = (message.match(/-?\d+(?:\.\d+)?/g) ?? []).map(Number)
+  const numbers = message.includes('```') ? [] : numbersOf(message)
   if (numbers.length < 2) return undefined
   return `const numbers = ${JSON.stringify(numbers)}
 const sorted = [...numbers].sort((a, b) => a - b)
@@ -35,12 +35,19 @@ const expression = numbers.map((n) => \`(\${n})\`).join(' + ')
 const { value: sum = String(numbers.reduce((a, b) => a + b)) } = await tools.calculate({ expression }).catch(() => ({}))
 return {
   count: numbers.length,
-  sum,
-  mean: Number(sum) / numbers.length,
+  sum: Number(sum),
+  mean: sum / numbers.length,
   median: sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2,
   min: sorted[0],
   max: sorted.at(-1)
 }`
+}
+
+// A comma may be of the thousands, or between two numbers: of the thousands, as long as there are several numbers then.
+function numbersOf(text: string): number[] {
+  const grouped = text.match(/(?<!\d)-?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?/g) ?? []
+  const all = grouped.length > 1 ? grouped : (text.match(/(?<!\d)-?\d+(?:\.\d+)?/g) ?? [])
+  return all.map((number) => Number(number.replaceAll(',', '')))
 }
 
 function textOf(message: LanguageModelV4Message | undefined): string {

@@ -3,6 +3,11 @@ import { outcomeOf } from '../conversation.ts'
 import type { PlannedCall } from '../plan.ts'
 
 const HELP = 'Tell me “note: buy milk”, “list my notes” or “delete note 1”.'
+const POLITE = /^(?:please |(?:can|could|would|will) you (?:please )?)/i
+const LIST =
+  /^(?:list|show|tell me)\b.{0,40}\bnotes?\b|^(?:what|which|how many|are there|do i have|have i|my)\b.{0,40}\bnotes\b/i
+const NOTE =
+  /^(?:(?:(?:add|make|take|keep|write) (?:me )?(?:a |the )?)?note(?: that|:|,| of)?|(?:write|jot|note) down(?: that|:|,)?|remember to|remind me (?:to|that|of)) (.+)$/is
 
 interface Note {
   id: string
@@ -11,13 +16,11 @@ interface Note {
 
 /** What a message asks of the notes: one call, or nothing that is understood. */
 export function readNoteRequest(message: string): PlannedCall | undefined {
-  const text = message.trim().slice(0, 2_000)
-  const removal =
-    /^(?:please )?(?:delete|remove|forget) (?:the )?note (?:number |no\. ?|#)?(\d{1,6})\b/i.exec(text)
+  const text = message.trim().slice(0, 2_000).replace(POLITE, '')
+  const removal = /^(?:delete|remove|forget) (?:the |my )?note (?:number |no\. ?|#)?(\d{1,6})\b/i.exec(text)
   if (removal !== null) return { toolName: 'delete_note', args: { id: removal[1] } }
-  if (/^(?:please )?(?:list|show|what are|which|tell me)\b.{0,40}\bnotes?\b/i.test(text))
-    return { toolName: 'list_notes', args: {} }
-  const note = /^(?:please )?(?:(?:add|make|take|keep) (?:a |the )?)?note(?: that|:|,)? (.+)$/is.exec(text)
+  if (LIST.test(text)) return { toolName: 'list_notes', args: {} }
+  const note = NOTE.exec(text)
   if (note !== null) return { toolName: 'add_note', args: { text: note[1]!.trim() } }
   return undefined
 }

@@ -11,10 +11,22 @@ t.test('reads what is wanted', async (t) => {
     'add a note: two\nlines': add('two\nlines'),
     'delete note 3': remove('3'),
     'Forget the note #12, please': remove('12'),
+    'write down: 3 eggs': add('3 eggs'),
+    'Please remember to call Ada tomorrow': add('call Ada tomorrow'),
+    'Remind me that the rent is due': add('the rent is due'),
+    'take a note of the number 5': add('the number 5'),
+    'Can you delete note 2?': remove('2'),
     'list my notes': list,
+    'what notes do I have?': list,
+    'how many notes are there': list,
+    'Do I have any notes?': list,
+    'Could you show me my notes?': list,
+    'my notes': list,
     'What are my notes?': list,
     'what is the weather?': undefined,
     'delete everything': undefined,
+    'do you remember me?': undefined,
+    'What does a release note say?': undefined,
     '': undefined
   }
   for (const [message, call] of Object.entries(cases)) t.same(readNoteRequest(message), call, message)
