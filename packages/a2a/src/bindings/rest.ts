@@ -74,7 +74,8 @@ function readParams({ method, body, query, params }: FastifyRequest): Record<str
   if (body !== undefined && body !== null && (typeof body !== 'object' || Array.isArray(body)))
     throw badParams('', 'Expected object')
   const fields = method === 'GET' ? readQuery(query as Record<string, unknown>) : body
-  return { ...(fields as object), ...(params as object) }
+  const { colon: _, ...named } = params as Record<string, string>
+  return { ...(fields as object), ...named }
 }
 
 function sendJson(value: unknown, { version }: Codec, { headers }: FastifyRequest, reply: FastifyReply) {
@@ -96,7 +97,7 @@ function splitRoute(route: Route): [method: 'GET' | 'POST' | 'DELETE', path: str
 function toUrls(path: string): string[] {
   const [, before = path, verb] = /^(.*):(\w+)$/.exec(path) ?? []
   if (verb === undefined) return [before.replaceAll(/\{(\w+)\}/g, ':$1')]
-  // What follows a parameter is decoded before it is matched.
   if (before.includes('{')) return [`${before.replaceAll(/\{(\w+)\}/g, ':$1(^[^:]+)')}::${verb}`]
-  return ['::', '%3A', '%3a'].map((colon) => before + colon + verb)
+  // Only where a parameter stands, it is decoded before it is matched.
+  return [`${before}::${verb}`, `${before}:colon(:)${verb}`]
 }

@@ -1,5 +1,8 @@
 import { A2A_ERR_BAD_REQUEST } from '../errors.ts'
 
+/** Characters that the id of a request may have. */
+const MAX_ID = 1024
+
 /** A request of JSON-RPC 2.0. */
 export interface RpcCall {
   /** As JSON; undefined for a notification. */
@@ -13,12 +16,18 @@ export function readCall(body: unknown): RpcCall {
   if (Array.isArray(body)) throw new A2A_ERR_BAD_REQUEST('batches are not supported')
   if (typeof body !== 'object' || body === null) throw new A2A_ERR_BAD_REQUEST('it must be an object')
   const { jsonrpc, id, method, params = {} } = body as Record<string, unknown>
-  if (id !== undefined && id !== null && typeof id !== 'string' && typeof id !== 'number')
-    throw new A2A_ERR_BAD_REQUEST('id must be a string, a number or null')
+  if (id !== undefined && id !== null && !isId(id))
+    throw new A2A_ERR_BAD_REQUEST(`id must be a number, a string of up to ${MAX_ID} characters, or null`)
   const json = id === undefined ? undefined : JSON.stringify(id)
   if (jsonrpc !== '2.0') throw withId(json, new A2A_ERR_BAD_REQUEST('jsonrpc must be "2.0"'))
   if (typeof method !== 'string') throw withId(json, new A2A_ERR_BAD_REQUEST('method must be a string'))
   return { id: json, method, params: params ?? {} }
+}
+
+// It is in every event of a stream. A number that is another one by now would be an answer to nobody.
+function isId(id: unknown): boolean {
+  if (typeof id === 'string') return id.length <= MAX_ID
+  return Number.isInteger(id) ? Number.isSafeInteger(id) : Number.isFinite(id)
 }
 
 /** The id that a refused request had, as JSON. */

@@ -9,18 +9,24 @@ export interface Endpoint {
   streaming: boolean
 }
 
+/** What a URL gave: its text where it was good. */
+export interface Fetched {
+  ok: boolean
+  status: number
+  text: string
+}
+
 const CARDS = ['.well-known/agent-card.json', '.well-known/agent.json']
 
 /**
  * Reads the card of a service: below the URL, then at the root of its host.
  * @throws A2A_ERR_REMOTE, A2A_ERR_BAD_ANSWER
  */
-export async function findEndpoint(url: string, get: (url: string) => Promise<Response>): Promise<Endpoint> {
+export async function findEndpoint(url: string, get: (url: string) => Promise<Fetched>): Promise<Endpoint> {
   for (const card of cardUrls(url)) {
-    const response = await get(card)
-    if (response.ok) return readCard(await readJson(response), new URL(url))
-    await response.body?.cancel()
-    if (response.status !== 404) throw new A2A_ERR_REMOTE(`its card answers with status ${response.status}`)
+    const { ok, status, text } = await get(card)
+    if (ok) return readCard(parseCard(text), new URL(url))
+    if (status !== 404) throw new A2A_ERR_REMOTE(`its card answers with status ${status}`)
   }
   throw new A2A_ERR_REMOTE('it has no agent card')
 }
@@ -61,9 +67,9 @@ function requireUrl(url: unknown, base: URL): string {
   return target.href
 }
 
-async function readJson(response: Response): Promise<Fields> {
+function parseCard(text: string): Fields {
   try {
-    return fields(await response.json())
+    return fields(JSON.parse(text))
   } catch {
     throw new A2A_ERR_BAD_ANSWER('its card is no JSON object')
   }

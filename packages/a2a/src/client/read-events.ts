@@ -1,7 +1,5 @@
 import { A2A_ERR_BAD_ANSWER } from '../errors.ts'
-
-/** Characters that one event of a remote stream may have. */
-const MAX_EVENT = 16_777_216
+import { MAX_ANSWER } from './read-text.ts'
 
 /**
  * The data of each message of an event stream.
@@ -11,15 +9,24 @@ const MAX_EVENT = 16_777_216
 export async function* readEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
   const lines = new LineReader()
   let data: string[] = []
+  let size = 0
   for await (const chunk of body) {
     for (const line of lines.add(chunk)) {
-      if (line.startsWith('data:')) data.push(line.slice(line[5] === ' ' ? 6 : 5))
-      else if (line === '' && data.length > 0) {
+      if (line.startsWith('data:')) {
+        size += line.length
+        if (size > MAX_ANSWER) throw tooLarge()
+        data.push(line.slice(line[5] === ' ' ? 6 : 5))
+      } else if (line === '' && data.length > 0) {
         yield data.join('\n')
         data = []
+        size = 0
       }
     }
   }
+}
+
+function tooLarge(): Error {
+  return new A2A_ERR_BAD_ANSWER('an event is too large')
 }
 
 // What has no end yet is kept in pieces: a long line costs no more for coming in many.
@@ -31,7 +38,7 @@ class LineReader {
 
   #keep(piece: string): void {
     this.#size += piece.length
-    if (this.#size > MAX_EVENT) throw new A2A_ERR_BAD_ANSWER('an event is too large')
+    if (this.#size > MAX_ANSWER) throw tooLarge()
     this.#pieces.push(piece)
   }
 

@@ -9,8 +9,9 @@ import {
 import { A2A_ERR_BAD_ANSWER, A2A_ERR_BAD_OPTION, A2A_ERR_REMOTE } from '../errors.ts'
 import { isInterruptedState, isTerminalState } from '../model/task.ts'
 import type { TaskEvent } from '../model/task-event.ts'
+import { textOf } from '../tasks/to-input.ts'
 import { answerRemote } from './answer-remote.ts'
-import { RemoteConnection } from './remote-connection.ts'
+import { isOwn, RemoteConnection } from './remote-connection.ts'
 import type { RemoteAgentOptions } from './remote-options.ts'
 import { RemoteParts } from './remote-parts.ts'
 import { RemoteSessions } from './remote-sessions.ts'
@@ -72,7 +73,7 @@ async function* streamRemote(
       if (answer === undefined) break
       message = answer
     }
-    yield* end(parts)
+    yield* end(parts, connection)
   } catch (err) {
     if (signal.aborted) cancelRemote(connection, parts)
     throw toOwn(err)
@@ -113,7 +114,8 @@ async function* addAll(
     for await (const event of events) yield* parts.add(event)
   } catch (err) {
     signal.throwIfAborted()
-    if (parts.taskId === undefined || isOwn(err)) throw err
+    if (isOwn(err)) throw err
+    if (parts.taskId === undefined) throw new A2A_ERR_REMOTE('its answer breaks off', { cause: err })
   }
 }
 
@@ -121,10 +123,10 @@ function isOpen({ status }: RemoteParts): boolean {
   return !isTerminalState(status.state) && !isInterruptedState(status.state)
 }
 
-function* end(parts: RemoteParts): Iterable<YieldedPart> {
+function* end(parts: RemoteParts, connection: RemoteConnection): Iterable<YieldedPart> {
   const { state, message } = parts.status
   if (state === 'failed' || state === 'rejected' || state === 'auth-required') {
-    const said = message?.parts.map((part) => ('text' in part ? part.text : '')).join(' ') ?? ''
+    const said = connection.hide(textOf(message?.parts ?? []))
     throw new A2A_ERR_REMOTE(`its task is ${state}${said === '' ? '' : `: ${said.slice(0, 500)}`}`)
   }
   if (state === 'canceled') {
@@ -138,10 +140,6 @@ function* end(parts: RemoteParts): Iterable<YieldedPart> {
 function cancelRemote(connection: RemoteConnection, { taskId }: RemoteParts): void {
   if (taskId === undefined) return
   connection.cancel(taskId, AbortSignal.timeout(CANCEL_TIMEOUT)).catch(() => {})
-}
-
-function isOwn(err: unknown): boolean {
-  return String((err as { code?: unknown } | undefined)?.code).startsWith('A2A_ERR_')
 }
 
 // Codecs speak of parameters: here they are an answer.

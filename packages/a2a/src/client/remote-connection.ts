@@ -8,8 +8,10 @@ import type { ClientCodec } from '../wire/client-codec.ts'
 import { fields } from '../wire/read-answer.ts'
 import { clientV03 } from '../wire/v0.3/answers.ts'
 import { clientV10 } from '../wire/v1.0/answers.ts'
-import { findEndpoint, type Endpoint } from './find-endpoint.ts'
+import { Credentials } from './credentials.ts'
+import { findEndpoint, type Endpoint, type Fetched } from './find-endpoint.ts'
 import { readEvents } from './read-events.ts'
+import { readText } from './read-text.ts'
 import type { RemoteAgentOptions } from './remote-options.ts'
 
 const DIALECTS: Readonly<Record<ProtocolVersion, ClientCodec>> = { '0.3': clientV03, '1.0': clientV10 }
@@ -17,12 +19,14 @@ const DIALECTS: Readonly<Record<ProtocolVersion, ClientCodec>> = { '0.3': client
 /** Speaks JSON-RPC with one service, in the version that it speaks. */
 export class RemoteConnection {
   readonly #options: RemoteAgentOptions
+  readonly #credentials: Credentials
   readonly #timeout: number
   #endpoint: Promise<Endpoint> | undefined
   #requests = 0
 
   constructor(options: RemoteAgentOptions) {
     this.#options = options
+    this.#credentials = new Credentials(options)
     this.#timeout = options.timeout ?? 30_000
   }
 
@@ -45,12 +49,17 @@ export class RemoteConnection {
     return this.#call('cancel', () => ({ id }), signal)
   }
 
+  /** A text of the service without the credentials that it was shown. */
+  hide(text: string): string {
+    return this.#credentials.hide(text)
+  }
+
   // A card that could not be read is read again the next time.
   #find(signal: AbortSignal): Promise<Endpoint> {
     const { url, version } = this.#options
     this.#endpoint ??=
       version === undefined
-        ? findEndpoint(url, (card) => this.#fetch(card, { method: 'GET' }, undefined))
+        ? findEndpoint(url, (card) => this.#fetch(card, { method: 'GET' }, undefined, readWhole))
         : Promise.resolve({ url, version, streaming: true })
     this.#endpoint.catch(() => (this.#endpoint = undefined))
     return raceSignal(this.#endpoint, signal)
@@ -62,13 +71,13 @@ export class RemoteConnection {
     signal: AbortSignal
   ): AsyncGenerator<TaskEvent, void> {
     const { version } = await this.#find(signal)
-    const response = await this.#post(name, params, 'text/event-stream', signal)
+    const response = await this.#post(name, params, 'text/event-stream', signal, readStatus)
     if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
-      yield DIALECTS[version].decodeAnswer(resultOf(await readJson(response)))
+      yield DIALECTS[version].decodeAnswer(this.#resultOf(await readJson(response)))
       return
     }
-    for await (const data of readEvents(response.body as AsyncIterable<Uint8Array>))
-      yield DIALECTS[version].decodeAnswer(resultOf(parseJson(data)))
+    for await (const data of readEvents((response.body ?? []) as AsyncIterable<Uint8Array>))
+      yield DIALECTS[version].decodeAnswer(this.#resultOf(parseJson(data)))
   }
 
   async #call(
@@ -77,16 +86,19 @@ export class RemoteConnection {
     signal: AbortSignal
   ): Promise<TaskEvent> {
     const { version } = await this.#find(signal)
-    const response = await this.#post(name, params, 'application/json', signal)
-    return DIALECTS[version].decodeAnswer(resultOf(await readJson(response)))
+    const answer = await this.#post(name, params, 'application/json', signal, async (response) =>
+      readJson(await readStatus(response))
+    )
+    return DIALECTS[version].decodeAnswer(this.#resultOf(answer))
   }
 
-  async #post(
+  async #post<T>(
     name: OperationName,
     params: (dialect: ClientCodec) => object,
     accept: string,
-    signal: AbortSignal
-  ): Promise<Response> {
+    signal: AbortSignal,
+    read: (response: Response) => Promise<T>
+  ): Promise<T> {
     const { url, version } = await this.#find(signal)
     const body = JSON.stringify({
       jsonrpc: '2.0',
@@ -101,51 +113,50 @@ export class RemoteConnection {
     }
     // A service that does not stream answers when its work is done.
     const timeout = name === 'send' ? undefined : this.#timeout
-    const response = await this.#fetch(url, { method: 'POST', headers, body }, signal, timeout)
-    if (response.ok) return response
-    await response.body?.cancel()
-    throw new A2A_ERR_REMOTE(`it answers with status ${response.status}`)
+    return this.#fetch(url, { method: 'POST', headers, body }, signal, read, timeout)
   }
 
-  async #fetch(
+  // What `read` reads of an answer has to be there in time.
+  async #fetch<T>(
     url: string,
     init: { method: string; headers?: Record<string, string>; body?: string },
     signal: AbortSignal | undefined,
+    read: (response: Response) => Promise<T>,
     timeout: number | undefined = this.#timeout
-  ): Promise<Response> {
-    const headers = { ...init.headers, ...(await this.#headers()) }
+  ): Promise<T> {
+    const headers = { ...init.headers, ...(await this.#credentials.headers()) }
     const begun = new AbortController()
     const timer =
       timeout && setTimeout(() => begun.abort(new A2A_ERR_REMOTE('it does not answer in time')), timeout)
     try {
-      return await fetch(url, {
+      const response = await fetch(url, {
         ...init,
         headers,
         redirect: 'error',
         signal: signal ? AbortSignal.any([signal, begun.signal]) : begun.signal
       })
+      return await read(response)
     } catch (err) {
       signal?.throwIfAborted()
       begun.signal.throwIfAborted()
+      if (isOwn(err)) throw err
       throw new A2A_ERR_REMOTE('it cannot be reached', { cause: err })
     } finally {
       clearTimeout(timer)
     }
   }
 
-  async #headers(): Promise<Record<string, string>> {
-    const { headers, token } = this.#options
-    const given = typeof headers === 'function' ? await headers() : headers
-    const bearer = typeof token === 'function' ? await token() : token
-    return { ...given, ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }) }
+  #resultOf(response: unknown): unknown {
+    const { result, error } = fields(response)
+    if (error === undefined || error === null) return result
+    const { code, message } = fields(error)
+    throw new A2A_ERR_REMOTE(this.hide(`${String(code)} ${String(message)}`).slice(0, 500))
   }
 }
 
-function resultOf(response: unknown): unknown {
-  const { result, error } = fields(response)
-  if (error === undefined || error === null) return result
-  const { code, message } = fields(error)
-  throw new A2A_ERR_REMOTE(`${String(code)} ${String(message).slice(0, 500)}`)
+/** Whether an error is one of this package's, and says already what is wrong with the service. */
+export function isOwn(err: unknown): boolean {
+  return String((err as { code?: unknown } | undefined)?.code).startsWith('A2A_ERR_')
 }
 
 function parseJson(text: string): unknown {
@@ -156,8 +167,20 @@ function parseJson(text: string): unknown {
   }
 }
 
+async function readStatus(response: Response): Promise<Response> {
+  if (response.ok) return response
+  await response.body?.cancel()
+  throw new A2A_ERR_REMOTE(`it answers with status ${response.status}`)
+}
+
 async function readJson(response: Response): Promise<unknown> {
-  return parseJson(await response.text())
+  return parseJson(await readText(response))
+}
+
+async function readWhole(response: Response): Promise<Fetched> {
+  const { ok, status } = response
+  if (!ok) await response.body?.cancel()
+  return { ok, status, text: ok ? await readText(response) : '' }
 }
 
 function raceSignal<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {

@@ -67,17 +67,25 @@ export class RemoteParts {
       yield { type: 'tool.result', ...call, result: result ?? null, durationMs: 0 }
       return
     }
-    const before = append ? (this.#texts.get(artifactId) ?? '') : ''
-    yield* this.#say(artifactId, before + textOf(parts))
+    if (append) yield* this.#goOn(artifactId, textOf(parts))
+    else yield* this.#say(artifactId, textOf(parts))
     yield* structuredOf(parts)
+  }
+
+  // What was told is not looked at: a text costs no more for coming in many pieces.
+  *#goOn(id: string, text: string): Iterable<YieldedPart> {
+    if (text === '') return
+    this.#texts.set(id, (this.#texts.get(id) ?? '') + text)
+    yield { type: 'text', text }
   }
 
   // Only what is new, when the text goes on; else all of it again, in a new step.
   *#say(id: string, text: string): Iterable<YieldedPart> {
     const told = this.#texts.get(id) ?? ''
+    if (text === told) return
     this.#texts.set(id, text)
     if (text.startsWith(told)) {
-      if (text.length > told.length) yield { type: 'text', text: text.slice(told.length) }
+      yield { type: 'text', text: text.slice(told.length) }
       return
     }
     yield { type: 'step.start', index: this.#steps++, attempt: 1 }

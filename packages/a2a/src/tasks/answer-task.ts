@@ -6,7 +6,11 @@ import type { SendRequest } from '../model/requests.ts'
 import type { Call, Surface } from '../surface.ts'
 import { badParams } from '../wire/decode-params.ts'
 import { readAgentName } from './choose-agent.ts'
-import { readAnswer } from './read-answer.ts'
+import { readAnswer, type TaskAnswer } from './read-answer.ts'
+
+/** Messages that a task may have, and the characters of their JSON, before it takes answers alone. */
+const MAX_MESSAGES = 100
+const MAX_SIZE = 4_194_304
 
 /**
  * Takes a message to a task that waits for input; one that is no answer keeps it waiting.
@@ -23,26 +27,31 @@ export async function answerTask(surface: Surface, call: Call, request: SendRequ
 
   const messageId = message.messageId ?? randomUUID()
   const stored: Message = { ...message, messageId }
-  const isKnown = (await surface.tasks.get(run.runId)) !== undefined
+  const known = await surface.tasks.get(run.runId)
+  const said = (known?.messages ?? []) as Message[]
+  const isSaid = said.some((each) => each.messageId === messageId)
   if (isTerminalStatus(run.status) || run.status !== 'input-required') {
-    if (isKnown && (await wasSaid(surface, run.runId, messageId))) return run
+    if (isSaid) return run
     throw new A2A_ERR_UNSUPPORTED(
       isTerminalStatus(run.status) ? `the task is ${run.status}` : 'the task does not wait for a message'
     )
   }
   // The same message twice is one answer.
-  if (isKnown && !(await surface.tasks.addMessage(run.runId, messageId, stored))) return run
-  return answer(surface, run, message.parts)
+  if (isSaid) return run
+  const given = readAnswer(message.parts)
+  if (given === undefined) requireRoom(said)
+  if (known !== undefined && !(await surface.tasks.addMessage(run.runId, messageId, stored))) return run
+  return given === undefined ? run : answer(surface, run, given)
 }
 
-async function wasSaid({ tasks }: Surface, taskId: string, messageId: string): Promise<boolean> {
-  const said = (await tasks.get(taskId))?.messages as Message[] | undefined
-  return said?.some((message) => message.messageId === messageId) ?? false
+// Each one is in every history of the task from then on.
+function requireRoom(said: readonly Message[]): void {
+  const size = JSON.stringify(said).length
+  if (said.length >= MAX_MESSAGES || size >= MAX_SIZE)
+    throw new A2A_ERR_UNSUPPORTED('the task has had too many messages: it takes an answer, and nothing else')
 }
 
-async function answer(surface: Surface, run: StoredRun, parts: Message['parts']): Promise<StoredRun> {
-  const given = readAnswer(parts)
-  if (given === undefined) return run
+async function answer(surface: Surface, run: StoredRun, given: TaskAnswer): Promise<StoredRun> {
   const { approvalId, ...outcome } = given
   const waiting = toPendingApprovals(run)
   const asked = approvalId === undefined ? waiting[0] : waiting.find((each) => each.approvalId === approvalId)

@@ -27,6 +27,24 @@ t.test('the same message is executed once', async (t) => {
   t.match(await rpc('message/send', say('another', { messageId: 'm1' })), { error: { code: -32602 } })
 })
 
+t.test('a waiting task takes so many messages, and an answer always', async (t) => {
+  const app = await buildApp(t, { runnables: [asker] })
+  const tell = (taskId: string, text: string, messageId?: string) =>
+    app.rpc('message/send', say(text, { taskId, ...(messageId !== undefined && { messageId }) }))
+  const { taskId } = await ask(app)
+  for (let index = 1; index < 100; index++) await tell(taskId, 'maybe', `maybe ${index}`)
+  const full = { error: { code: -32004, message: /too many messages/ } }
+  t.match(await tell(taskId, 'maybe'), full)
+  t.match(await tell(taskId, 'maybe', 'maybe 7'), { result: { id: taskId } }, 'what was said is known')
+  t.match(await tell(taskId, 'approve'), { result: { status: { state: 'completed' } } })
+
+  const other = await ask(app)
+  const large = 'x'.repeat(1_000_000)
+  for (let index = 0; index < 5; index++) await tell(other.taskId, large)
+  t.match(await tell(other.taskId, large), full)
+  t.match(await tell(other.taskId, 'deny'), { result: { status: { state: 'completed' } } })
+})
+
 t.test('a task waits for an approval, and an answer lets it go on', async (t) => {
   const app = await buildApp(t, { runnables: [asker] })
   const { result, taskId, approvalId, data } = await ask(app)

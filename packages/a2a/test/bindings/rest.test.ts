@@ -1,0 +1,23 @@
+import t from 'tap'
+import { buildApp, sayV1 } from '../helpers/build-app.ts'
+
+t.test('a colon may be escaped: some clients write it so', async (t) => {
+  const { app } = await buildApp(t)
+  const post = (url: string, payload: object = {}) =>
+    app.inject({
+      method: 'POST',
+      url: `/a2a${url}`,
+      headers: { 'content-type': 'application/json' },
+      payload
+    })
+  const content = [{ text: 'x' }]
+  for (const colon of [':', '%3A', '%3a']) {
+    const { task } = (await post(`/message${colon}send`, sayV1('x'))).json<{ task: { id: string } }>()
+    t.match(task, { status: { state: 'TASK_STATE_COMPLETED' } }, colon)
+    t.match((await post(`/message${colon}stream`, sayV1('x'))).body, /TASK_STATE_COMPLETED/)
+    const legacy = await post(`/v1/message${colon}send`, { message: { role: 'ROLE_USER', content } })
+    t.match(legacy.json(), { task: { status: { state: 'TASK_STATE_COMPLETED' } } })
+    t.match((await post(`/tasks/${task.id}${colon}cancel`)).json(), { error: { code: 400 } })
+  }
+  t.equal((await post('/message%3Bsend', sayV1('x'))).statusCode, 404)
+})

@@ -1,0 +1,130 @@
+import { remoteAgent } from '@svc/a2a'
+import { createContext } from '@svc/registry'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+
+type Answer = (response: ServerResponse, request: IncomingMessage) => void
+
+const token = 'a-token-that-nobody-sees'
+
+/** A service that answers every request in one way; the agent there. */
+async function serve(t: { teardown(fn: () => unknown): unknown }, answer: Answer, more = {}) {
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => answer(response, request))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return remoteAgent({ url, token, ...more })
+}
+
+/** Writes until the client has enough, or far more than it should take has come. */
+function pour(response: ServerResponse, type: string, text: string): void {
+  response.writeHead(200, { 'content-type': type })
+  let left = 256_000_000
+  const write = () => {
+    for (; left > 0; left -= text.length) if (!response.write(text)) return response.once('drain', write)
+    return response.end()
+  }
+  write()
+}
+
+const direct = { version: '1.0' } as const
+
+t.test('an answer that never ends', async (t) => {
+  const drip: Answer = (response) =>
+    response.writeHead(200, { 'content-type': 'application/json' }).write('{')
+  const agent = await serve(t, drip, { timeout: 200 })
+  for (const _ of ['the first run', 'and the next'])
+    await t.rejects(agent.run('x', createContext()), { code: 'A2A_ERR_REMOTE', message: /in time/ })
+})
+
+t.test('an answer without measure', async (t) => {
+  const line = 'a'.repeat(100_000)
+  const all: Record<string, [Answer, object?]> = {
+    card: [(response) => pour(response, 'application/json', line)],
+    object: [(response) => pour(response, 'application/json', line), direct],
+    line: [(response) => pour(response, 'text/event-stream', line), direct],
+    'event of many lines': [(response) => pour(response, 'text/event-stream', `data: ${line}\n`), direct]
+  }
+  for (const [what, [answer, more]] of Object.entries(all)) {
+    const agent = await serve(t, answer, more)
+    const before = process.memoryUsage().rss
+    await t.rejects(
+      agent.run('x', createContext()),
+      { code: 'A2A_ERR_BAD_ANSWER', message: /too large/ },
+      what
+    )
+    const taken = process.memoryUsage().rss - before
+    t.ok(taken < 200_000_000, `${what}: ${taken} bytes more`)
+  }
+})
+
+t.test('an answer that breaks off, and one with nothing in it', async (t) => {
+  const broken = await serve(
+    t,
+    (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: {"js')
+      setTimeout(() => response.destroy(), 20)
+    },
+    direct
+  )
+  await t.rejects(broken.run('x', createContext()), { code: 'A2A_ERR_REMOTE', message: /breaks off/ })
+  const headers = { 'content-type': 'text/event-stream' }
+  const empty = await serve(t, (response) => response.writeHead(204, headers).end(), direct)
+  await t.rejects(empty.run('x', createContext()), { code: 'A2A_ERR_BAD_ANSWER' })
+})
+
+t.test('an answer in very many pieces costs no more for each', async (t) => {
+  const event = (result: object) => `data: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result })}\n\n`
+  const task = { taskId: 't', contextId: 'c' }
+  const artifact = { artifactId: 'a', parts: [{ text: 'ten chars '.repeat(100) }] }
+  const pieces = 10_000
+  const agent = await serve(
+    t,
+    (response) =>
+      response
+        .writeHead(200, { 'content-type': 'text/event-stream' })
+        .end(
+          event({ artifactUpdate: { ...task, artifact, append: true } }).repeat(pieces) +
+            event({ statusUpdate: { ...task, status: { state: 'TASK_STATE_COMPLETED' } } })
+        ),
+    direct
+  )
+  const begun = performance.now()
+  t.equal((await agent.run('x', createContext())).text.length, pieces * 1_000)
+  const took = performance.now() - begun
+  t.ok(took < 10_000, `${took} ms`)
+})
+
+t.test('our credentials, said back in an error, are told to nobody', async (t) => {
+  const message = (said: string) => ({ messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: said }] })
+  const answers: Record<string, (said: string) => object> = {
+    refusal: (said) => ({ error: { code: -32_000, message: `bad token ${said}` } }),
+    'failed task': (said) => ({
+      result: {
+        task: { id: 't', contextId: 'c', status: { state: 'TASK_STATE_FAILED', message: message(said) } }
+      }
+    })
+  }
+  for (const [what, answer] of Object.entries(answers))
+    for (const given of [{ token }, { token: undefined, headers: { authorization: `Basic ${token}` } }]) {
+      const agent = await serve(
+        t,
+        (response, { headers }) => {
+          const said = String(headers.authorization).split(' ')[1]!
+          response
+            .writeHead(200, { 'content-type': 'application/json' })
+            .end(JSON.stringify({ jsonrpc: '2.0', id: 1, ...answer(said) }))
+        },
+        { ...direct, ...given }
+      )
+      const err = (await agent.run('x', createContext()).catch((err: unknown) => err)) as Error
+      t.match(err, { code: 'A2A_ERR_REMOTE', message: /\[redacted\]/ }, what)
+      t.notMatch(`${err.message} ${err.stack}`, token, what)
+    }
+})
