@@ -73,6 +73,7 @@ export const EngineOptionsSchema = Type.Object(
   },
   { additionalProperties: false }
 )
+
 /** Options of a run engine; every one has a default. */
 export interface RunEngineOptions {
   /** Default: in memory. */

@@ -1,3 +1,4 @@
+import { resolveAuthorize } from '../access/resolve-authorize.ts'
 import type { RunInput } from '../contract/content-part.ts'
 import type { Authorize } from '../contract/principal.ts'
 import type { RunLog } from '../contract/run-context.ts'
@@ -28,7 +29,7 @@ export class InterruptedRuns {
 
   constructor(host: ResumeHost, timeout: number, authorize: Authorize | undefined) {
     this.#host = host
-    this.#authorize = authorize
+    this.#authorize = authorize && resolveAuthorize(authorize)
     this.#parked = new ParkedRuns(timeout, (runId) => {
       void this.#tellFault(
         endLeftRun(host.stores, runId, 'failed'),
