@@ -27,7 +27,21 @@ export interface SectionIndex {
 }
 
 const FUZZY = 0.2
+/** What a heading gains that says nothing but what was asked. */
+const HEADING_BONUS = 0.1
 const MAX_QUERY_TERMS = 40
+
+// The pages come before what packages say of themselves; most questions that could mean several things mean agents.
+function boostOf(id: string): number {
+  if (id.startsWith('docs/agents.md')) return 1.3
+  return /^(?:docs|README)/.test(id) ? 1.25 : 1
+}
+
+// How much of a heading was asked for, 0 to 1.
+function askedOf(heading: string, words: ReadonlyMap<string, number>): number {
+  const stems = stemsOf(heading)
+  return stems.length === 0 ? 0 : stems.filter((stem) => words.get(stem) === 1).length / stems.length
+}
 
 /** Indexes sections for full-text search: stemmed, with synonyms, and forgiving of typing errors. */
 export function createSectionIndex(sections: readonly Section[]): SectionIndex {
@@ -52,7 +66,7 @@ export function createSectionIndex(sections: readonly Section[]): SectionIndex {
       boost: { heading: 4, parents: 1.5, document: 1.5 },
       fuzzy: (term) => !known(term) && term.length > 3 && FUZZY,
       prefix: (term) => !known(term) && term.length > 4,
-      boostDocument: (id) => (/^(?:docs|README)/.test(String(id)) ? 1.25 : 1)
+      boostDocument: (id) => boostOf(String(id))
     }
   })
   engine.addAll(sections)
@@ -88,7 +102,9 @@ export function createSectionIndex(sections: readonly Section[]): SectionIndex {
       const hits = engine.search([...words.keys()].join(' '), { boostTerm: (term) => words.get(term) ?? 1 })
       const found = hits.slice(0, 40).map((hit) => {
         const coverage = coverageOf(terms, String(hit.id), new Set(matchedOf(hit)))
-        return { section: byId.get(String(hit.id))!, coverage, score: hit.score * coverage ** 1.5 }
+        const section = byId.get(String(hit.id))!
+        const score = hit.score * coverage ** 1.5 * (1 + HEADING_BONUS * askedOf(section.heading, words))
+        return { section, coverage, score }
       })
       found.sort((a, b) => b.score - a.score)
       const reached = new Set(hits.flatMap(matchedOf))
