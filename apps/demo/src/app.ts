@@ -2,11 +2,11 @@ import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import gateway from '@svc/gateway'
 import a2a from '@svc/a2a'
-import http, { errorHandler } from '@svc/http'
+import http, { errorHandler, requestLogging } from '@svc/http'
 import registry from '@svc/registry'
 import type { Model } from '@svc/runtime'
 import store from '@svc/store'
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, { LogController, type FastifyInstance } from 'fastify'
 import { addressOf } from './address.ts'
 import { createAnalyst } from './agents/analyst.ts'
 import { createAssistant } from './agents/assistant.ts'
@@ -31,8 +31,14 @@ export async function buildApp(
   model: Model,
   auth?: DemoAuth
 ): Promise<FastifyInstance> {
-  const app = Fastify({ ...SERVER_OPTIONS, logger: { level: LOG_LEVEL, stream: process.stderr } })
+  const app = Fastify({
+    ...SERVER_OPTIONS,
+    logger: { level: LOG_LEVEL, stream: process.stderr },
+    // Its own lines tell the whole URL, and with it whatever a client puts there.
+    logController: new LogController({ disableRequestLogging: true })
+  })
 
+  await app.register(requestLogging)
   await app.register(store, { url: `sqlite:${join(DATA_DIR, 'app.db')}` })
   await app.register(registry, { drainTimeout: 3_000, limits: { maxRuns: MAX_RUNS } })
   // A port of 0 is known once the app listens.

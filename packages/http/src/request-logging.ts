@@ -3,7 +3,8 @@ import fp from 'fastify-plugin'
 
 /**
  * Logs one line a request, when it is over or its client has gone: method, route pattern, status, duration, run and principal. Never a body, a
- * query or a header. Use it with `Fastify({ disableRequestLogging: true })`: Fastify's own lines tell the query.
+ * query or a header. Use it with `logController: new LogController({ disableRequestLogging: true })`: Fastify's own lines tell
+ * the query.
  */
 async function logRequests(app: FastifyInstance): Promise<void> {
   app.addHook('onRequest', (request, reply, done) => {

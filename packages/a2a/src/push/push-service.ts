@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import {
   isTerminalStatus,
+  KeyedLock,
   readEntries,
   toLoggable,
   type PushConfig,
@@ -38,6 +39,9 @@ export class PushService {
   readonly #rules: DeliveryRules
   readonly #log: RunLog
   readonly #readers = new Map<string, AbortController>()
+  // Of each task one is added at a time, or they could be more than are allowed.
+  readonly #adding = new KeyedLock()
+  readonly #closing = new AbortController()
 
   constructor(runs: RunEngine, tasks: TaskStore, rules: DeliveryRules, log: RunLog) {
     this.#runs = runs
@@ -61,13 +65,22 @@ export class PushService {
   async add(call: Call, run: StoredRun, given: GivenConfig, after?: number): Promise<TaskPushConfig> {
     const { runId: taskId } = run
     const config: PushConfig = { ...given, id: given.id ?? randomUUID(), version: call.version }
+    const release = await this.#adding.lock(taskId, this.#closing.signal)
+    try {
+      await this.#keep(taskId, config)
+    } finally {
+      release()
+    }
+    this.#stop(taskId, config.id)
+    if (!isTerminalStatus(run.status)) void this.#push(run, config, after)
+    return toTaskPushConfig(taskId, config)
+  }
+
+  async #keep(taskId: string, config: PushConfig): Promise<void> {
     const others = (await this.#tasks.listPushConfigs(taskId)).filter(({ id }) => id !== config.id)
     if (others.length >= MAX_CONFIGS)
       throw new A2A_ERR_UNSUPPORTED(`a task has at most ${MAX_CONFIGS} push notification configurations`)
     if (!(await this.#tasks.setPushConfig(taskId, config))) throw new A2A_ERR_TASK_NOT_FOUND()
-    this.#stop(taskId, config.id)
-    if (!isTerminalStatus(run.status)) void this.#push(run, config, after)
-    return toTaskPushConfig(taskId, config)
   }
 
   async list(taskId: string): Promise<TaskPushConfig[]> {
@@ -81,6 +94,7 @@ export class PushService {
 
   /** Stops all that is under way. */
   close(): void {
+    this.#closing.abort()
     for (const reader of this.#readers.values()) reader.abort()
   }
 

@@ -12,6 +12,8 @@ export const optional = {
 }
 /** The parts of a message; each is looked into by its kind. */
 export const parts = Type.Array(Type.Object({}), { minItems: 1, maxItems: 1000 })
+/** What goes into a header of a push. RFC 9110, section 5.5. */
+export const headerText = Type.String({ maxLength: 4096, pattern: '^[\\t\\x20-\\x7E\\x80-\\xFF]*$' })
 /** Where pushes go. */
 export const url = Type.String({ minLength: 1, maxLength: 2048 })
 

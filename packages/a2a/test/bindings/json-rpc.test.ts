@@ -37,7 +37,6 @@ t.test('what is no request', async (t) => {
     [call({ id: {} }), null, -32600],
     [call({ id: true }), null, -32600],
     [call({ id: 'x'.repeat(1025) }), null, -32600],
-    [call({ id: 2 ** 53 }), null, -32600],
     ['{"jsonrpc":"2.0","id":1e400,"method":"tasks/get","params":{"id":"x"}}', null, -32600],
     [call({ id: 'x'.repeat(1024) }), 'x'.repeat(1024), -32001],
     [call({ id: -1 }), -1, -32001],

@@ -1,13 +1,16 @@
 import { Type } from '@sinclair/typebox'
-import { id, optional, parts, url } from '../fields.ts'
+import { id, optional, parts, url, headerText } from '../fields.ts'
 
 /** Where pushes go, in versions 0.2 and 0.3. */
 export const PushConfigSchema = Type.Object({
   id: optional.id,
   url,
-  token: optional.text,
+  token: Type.Optional(headerText),
   authentication: Type.Optional(
-    Type.Object({ schemes: Type.Array(Type.String({ minLength: 1 })), credentials: optional.text })
+    Type.Object({
+      schemes: Type.Array(Type.String({ ...headerText, minLength: 1 })),
+      credentials: Type.Optional(headerText)
+    })
   )
 })
 /** A message of a client. Some send none of the fields that are told apart by `kind`, nor a `messageId`. */

@@ -1,12 +1,15 @@
 import { Type } from '@sinclair/typebox'
-import { id, optional, parts, url } from '../fields.ts'
+import { id, optional, parts, url, headerText } from '../fields.ts'
 
 const tenant = { tenant: optional.text }
-const authentication = Type.Object({ scheme: Type.String({ minLength: 1 }), credentials: optional.text })
+const authentication = Type.Object({
+  scheme: Type.String({ ...headerText, minLength: 1 }),
+  credentials: Type.Optional(headerText)
+})
 const push = {
   id: optional.id,
   url,
-  token: optional.text,
+  token: Type.Optional(headerText),
   authentication: Type.Optional(authentication)
 }
 
