@@ -30,6 +30,8 @@ export interface TestApp {
   url: string
   /** The address without it. */
   origin: string
+  /** Makes sure that an answer in JSON, to a path under the prefix, is as the document of this app says. */
+  check(method: string, path: string, responding: Promise<Response>): Promise<Response>
   /** Gets, and makes sure that an answer in JSON is as the document says. */
   get(path: string, headers?: Record<string, string>): Promise<Response>
   /** Posts a string as it is, anything else as JSON; the answer is checked like that of `get`. */
@@ -59,13 +61,14 @@ export async function buildApp(
   const origin = await app.listen({ port: 0, host: '127.0.0.1' })
   t.teardown(() => app.close())
   const url = `${origin}/api`
-  const check = handsOverBadUrls ? checked : unchecked
+  const check = handsOverBadUrls ? checkerOf(options) : unchecked
   return {
     app,
     registry,
     runs: app.runs,
     url,
     origin,
+    check,
     get: (path, headers = {}) => check('GET', path, fetch(url + path, { headers })),
     post: (path, body, headers = {}, signal) =>
       check(
@@ -81,20 +84,28 @@ export async function buildApp(
   }
 }
 
-let described: Promise<OpenApiDocument> | undefined
+const plain = describe({})
 
 // Streams are left alone: a copy of one would change how it is read. So are paths that are no operation.
-async function checked(method: string, path: string, responding: Promise<Response>): Promise<Response> {
-  const response = await responding
-  const contentType = response.headers.get('content-type')
-  if (contentType?.startsWith('text/')) return response
-  described ??= generateOpenApi({ registry: false })
-  const validator = responseValidatorOf(await described)
-  if (validator.find(method, path) === undefined) return response
-  const body = await response.clone().text()
-  const faults = validator.faultsOf({ method, path, status: response.status, contentType, body })
-  if (faults.length > 0) throw new Error(`${method} ${path}: ${faults.join('; ')}\n${body}`)
-  return response
+function checkerOf(options: HttpOptions = {}): TestApp['check'] {
+  const described = Object.keys(options).length === 0 ? plain : describe(options)
+  return async (method, path, responding) => {
+    const response = await responding
+    const contentType = response.headers.get('content-type')
+    if (contentType?.startsWith('text/')) return response
+    const validator = responseValidatorOf(await described())
+    if (validator.find(method, path) === undefined) return response
+    const body = await response.clone().text()
+    const faults = validator.faultsOf({ method, path, status: response.status, contentType, body })
+    if (faults.length > 0) throw new Error(`${method} ${path}: ${faults.join('; ')}\n${body}`)
+    return response
+  }
+}
+
+// Made when the first answer is checked.
+function describe(options: HttpOptions): () => Promise<OpenApiDocument> {
+  let document: Promise<OpenApiDocument> | undefined
+  return () => (document ??= generateOpenApi({ ...options, registry: false }))
 }
 
 function unchecked(_method: string, _path: string, responding: Promise<Response>): Promise<Response> {

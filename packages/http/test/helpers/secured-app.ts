@@ -27,11 +27,15 @@ export async function buildSecuredApp(
     maker,
     as: (sub, ...scopes) => ({ authorization: `Bearer ${maker.sign(claims({ sub, scopes }))}` }),
     ask: (method, path, headers = {}, body) =>
-      fetch(app.url + path, {
+      app.check(
         method,
-        redirect: 'manual',
-        headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
-        ...(body !== undefined && { body: JSON.stringify(body) })
-      })
+        path,
+        fetch(app.url + path, {
+          method,
+          redirect: 'manual',
+          headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
+          ...(body !== undefined && { body: JSON.stringify(body) })
+        })
+      )
   }
 }

@@ -47,7 +47,8 @@ export async function buildUploadApp(
   return {
     ...app,
     folder,
-    upload: (form, path = '/up') => fetch(app.origin + path, { method: 'POST', body: form }),
+    upload: (form, path = '/up') =>
+      app.check('POST', path.replace(/^\/api/, ''), fetch(app.origin + path, { method: 'POST', body: form })),
     async sendRaw(...chunks) {
       const socket = connect(Number(port), '127.0.0.1')
       let answer = ''
