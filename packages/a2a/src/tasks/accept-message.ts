@@ -11,9 +11,6 @@ import { chooseAgent } from './choose-agent.ts'
 import { toInput } from './to-input.ts'
 import { waitForRest } from './wait-for-rest.ts'
 
-/** The longest message that is compared as it is, in characters; of a longer one its SHA-256. */
-const MAX_PLAIN = 256
-
 /** Where a message went to. */
 export interface Accepted {
   runId: string
@@ -88,8 +85,5 @@ async function requireRun({ runs }: Surface, runId: string): Promise<StoredRun> 
 // A message that says nothing of its id is always a new one.
 function toStartKey({ messageId, ...message }: SendRequest['message']): StartKey | undefined {
   if (messageId === undefined) return undefined
-  const said = JSON.stringify(message)
-  // Most messages are short: to keep one costs less than to hash it.
-  const isShort = said.length <= MAX_PLAIN
-  return { key: `a2a:${messageId}`, hash: isShort ? said : hash('sha256', said, 'base64url') }
+  return { key: `a2a:${messageId}`, hash: hash('sha256', JSON.stringify(message), 'base64url') }
 }
