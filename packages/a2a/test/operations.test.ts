@@ -4,10 +4,12 @@ import type { ProtocolVersion } from '../src/model/agent-card.ts'
 import type { OperationName } from '../src/model/requests.ts'
 import { OPERATION_NAMES, OPERATIONS } from '../src/operations.ts'
 import { asker, createWaiting, worker } from './helpers/agents.ts'
-import { buildApp, eventsOf, type TestApp } from './helpers/build-app.ts'
+import { askByRest, askByRpc } from './helpers/ask.ts'
+import { buildApp } from './helpers/build-app.ts'
 import { lostByProto } from './helpers/official-codec.ts'
 import { toNeutral } from './helpers/to-neutral.ts'
-import { faultsOf, LEGACY_RESULTS, RESULTS } from './helpers/wire-schemas.ts'
+import { faultsOf } from './helpers/strict-schemas.ts'
+import { LEGACY_RESULTS, RESULTS } from './helpers/wire-schemas.ts'
 
 type Way = `${'rpc' | 'rest'} ${ProtocolVersion}`
 const WAYS: Way[] = ['rpc 0.3', 'rpc 1.0', 'rest 0.3', 'rest 1.0']
@@ -55,51 +57,6 @@ function paramsOf(name: OperationName, way: Way, { taskId, agentName }: Asked): 
   }
 }
 
-async function askByRpc(
-  { url }: TestApp,
-  name: OperationName,
-  version: ProtocolVersion,
-  params: object,
-  opened: () => unknown
-) {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: OPERATIONS[name].rpc[version], params })
-  })
-  opened()
-  const body = await response.text()
-  const replies = body.startsWith('data:') ? eventsOf(body) : [JSON.parse(body) as { result: unknown }]
-  return replies.map(({ result }) => result as unknown)
-}
-
-async function askByRest(
-  { url }: TestApp,
-  route: string,
-  params: Record<string, unknown>,
-  opened: () => unknown
-): Promise<unknown[]> {
-  const [method, template] = route.split(' ') as [string, string]
-  const rest = { ...params }
-  const path = template.replaceAll(/\{(\w+)\}/g, (_, key: string) => {
-    const value = String(rest[key])
-    delete rest[key]
-    return value
-  })
-  const query = method === 'GET' ? `?${new URLSearchParams(rest as Record<string, string>).toString()}` : ''
-  const response = await fetch(url + path + query, {
-    method,
-    ...(method === 'POST' && {
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(rest)
-    })
-  })
-  opened()
-  const body = await response.text()
-  if (!body.startsWith('data:')) return [JSON.parse(body) as unknown]
-  return eventsOf(body) as unknown[]
-}
-
 t.setTimeout(120_000)
 
 t.test('every row of the table gives the same in both bindings and both versions', async (t) => {
@@ -116,7 +73,7 @@ t.test('every row of the table gives the same in both bindings and both versions
           const params = paramsOf(name, way, asked)
           const replies =
             route === ''
-              ? await askByRpc(app, name, version, params, opened)
+              ? (await askByRpc(app, name, version, params, opened)).map(({ result }) => result as unknown)
               : await askByRest(app, route, params, opened)
           check(t, name, way, replies)
           seen.set(`${way} ${route}`, toComparable(name, replies, app.origin))

@@ -3,7 +3,8 @@ import registryPlugin, { createRegistry } from '@svc/registry'
 import Fastify from 'fastify'
 import t from 'tap'
 import { buildApp, echo } from '../helpers/build-app.ts'
-import { CardSchema, faultsOf, LegacyCardSchema } from '../helpers/wire-schemas.ts'
+import { CardSchema, LegacyCardSchema } from '../helpers/card-schemas.ts'
+import { faultsOf } from '../helpers/strict-schemas.ts'
 
 const CARD = '/.well-known/agent-card.json'
 const schemes = {

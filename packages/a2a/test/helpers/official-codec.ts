@@ -1,9 +1,13 @@
 import {
   AgentCard,
+  CancelTaskRequest,
+  GetTaskRequest,
   ListTaskPushNotificationConfigsResponse,
   ListTasksResponse,
+  SendMessageRequest,
   SendMessageResponse,
   StreamResponse,
+  SubscribeToTaskRequest,
   Task,
   TaskPushNotificationConfig
 } from '@a2a-js/sdk'
@@ -14,8 +18,10 @@ interface Codec {
   toJSON(message: never): unknown
 }
 
+type Messages = Readonly<Partial<Record<OperationName, Codec>>>
+
 /** What the official SDK reads the answers of 1.0 as, by code that is generated from the published proto. */
-const MESSAGES: Readonly<Partial<Record<OperationName, Codec>>> = {
+const ANSWERS: Messages = {
   send: SendMessageResponse,
   stream: StreamResponse,
   get: Task,
@@ -28,11 +34,27 @@ const MESSAGES: Readonly<Partial<Record<OperationName, Codec>>> = {
   extendedCard: AgentCard
 }
 
+/** And the requests. */
+const REQUESTS: Messages = {
+  send: SendMessageRequest,
+  stream: SendMessageRequest,
+  get: GetTaskRequest,
+  cancel: CancelTaskRequest,
+  subscribe: SubscribeToTaskRequest
+}
+
 /** Where an answer says what the proto cannot: what is lost when it is read and written again. */
 export function lostByProto(name: OperationName, answer: unknown): string[] {
-  const codec = MESSAGES[name]
-  if (codec === undefined) return []
-  return [...losses(answer, codec.toJSON(codec.fromJSON(answer) as never), '')]
+  return lostBy(ANSWERS[name], answer)
+}
+
+/** Where a request does. */
+export function lostFromRequest(name: OperationName, request: unknown): string[] {
+  return lostBy(REQUESTS[name], request)
+}
+
+function lostBy(codec: Codec | undefined, value: unknown): string[] {
+  return codec === undefined ? [] : [...losses(value, codec.toJSON(codec.fromJSON(value) as never), '')]
 }
 
 function* losses(said: unknown, kept: unknown, path: string): Iterable<string> {

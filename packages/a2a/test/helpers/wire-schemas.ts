@@ -1,18 +1,28 @@
-import { Type, type TProperties, type TSchema } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
+import { Type, type TSchema } from '@sinclair/typebox'
 import type { OperationName } from '../../src/model/requests.ts'
+import { CardSchema, LegacyCardSchema } from './card-schemas.ts'
+import {
+  anything,
+  count,
+  flag,
+  list,
+  mapOf,
+  maybe,
+  maybeFlag,
+  metadata,
+  oneField,
+  oneOf,
+  only,
+  text,
+  texts
+} from './strict-schemas.ts'
 
 // What the specifications of 0.3.0 (its JSON objects) and 1.0 (its proto, as JSON) allow: nothing else.
-const only = (fields: TProperties) => Type.Object(fields, { additionalProperties: false })
-const text = Type.String()
-const maybe = Type.Optional(text)
-const flag = Type.Boolean()
-const metadata = Type.Optional(Type.Record(text, Type.Unknown()))
-const texts = Type.Optional(Type.Array(text))
 const timestamp = Type.Optional(
   Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' })
 )
-const oneOf = (values: string[]) => Type.Union(values.map((value) => Type.Literal(value)))
+// RFC 4648, section 4, as ProtoJSON writes it.
+const base64 = Type.String({ pattern: '^[A-Za-z0-9+/]*={0,2}$' })
 const enumOf = (prefix: string, values: string[]) => oneOf(values.map((value) => prefix + value))
 
 function objects(part: TSchema, role: TSchema, state: TSchema, kinds: boolean) {
@@ -42,8 +52,8 @@ function objects(part: TSchema, role: TSchema, state: TSchema, kinds: boolean) {
     id: text,
     contextId: text,
     status,
-    history: Type.Optional(Type.Array(message)),
-    artifacts: Type.Optional(Type.Array(artifact)),
+    history: list(message),
+    artifacts: list(artifact),
     metadata
   })
   const ids = { taskId: text, contextId: text, metadata }
@@ -52,19 +62,19 @@ function objects(part: TSchema, role: TSchema, state: TSchema, kinds: boolean) {
     ...kind('artifact-update'),
     ...ids,
     artifact,
-    append: Type.Optional(flag),
-    lastChunk: Type.Optional(flag)
+    append: maybeFlag,
+    lastChunk: maybeFlag
   })
   return { message, task, statusUpdate, artifactUpdate }
 }
 
 const legacyPart = Type.Union([
   only({ kind: Type.Literal('text'), text, metadata }),
-  only({ kind: Type.Literal('data'), data: Type.Record(text, Type.Unknown()), metadata }),
+  only({ kind: Type.Literal('data'), data: anything, metadata }),
   only({
     kind: Type.Literal('file'),
     file: Type.Union([
-      only({ bytes: text, name: maybe, mimeType: maybe }),
+      only({ bytes: base64, name: maybe, mimeType: maybe }),
       only({ uri: text, name: maybe, mimeType: maybe })
     ]),
     metadata
@@ -77,7 +87,7 @@ const v03 = objects(legacyPart, oneOf(['user', 'agent']), oneOf(legacyStates.spl
 const about = { filename: maybe, mediaType: maybe, metadata }
 const part = Type.Union([
   only({ text, ...about }),
-  only({ raw: text, ...about }),
+  only({ raw: base64, ...about }),
   only({ url: text, ...about }),
   only({ data: Type.Unknown(), ...about })
 ])
@@ -90,85 +100,20 @@ const legacyPush = only({
   taskId: text,
   pushNotificationConfig: only({ ...push, authentication: Type.Optional(legacyAuthentication) })
 })
-const currentPush = only({
-  taskId: text,
+const currentFields = {
   ...push,
   authentication: Type.Optional(only({ scheme: text, credentials: maybe }))
-})
+}
+const currentPush = only({ taskId: text, ...currentFields })
 
 const legacyEvent = Type.Union([v03.task, v03.message, v03.statusUpdate, v03.artifactUpdate])
-const event = Type.Union([
-  only({ task: v10.task }),
-  only({ message: v10.message }),
-  only({ statusUpdate: v10.statusUpdate }),
-  only({ artifactUpdate: v10.artifactUpdate })
-])
-const page = { nextPageToken: text, pageSize: Type.Integer(), totalSize: Type.Integer() }
-const skill = only({
-  id: text,
-  name: text,
-  description: text,
-  tags: Type.Array(text),
-  examples: texts,
-  inputModes: texts,
-  outputModes: texts
+const event = oneField({
+  task: v10.task,
+  message: v10.message,
+  statusUpdate: v10.statusUpdate,
+  artifactUpdate: v10.artifactUpdate
 })
-const cardFields = {
-  name: text,
-  description: text,
-  version: text,
-  provider: Type.Optional(only({ organization: text, url: text })),
-  documentationUrl: maybe,
-  iconUrl: maybe,
-  defaultInputModes: Type.Array(text),
-  defaultOutputModes: Type.Array(text),
-  skills: Type.Array(skill)
-}
-const anyObject = Type.Record(text, Type.Unknown())
-
-/** The card of 0.3. */
-export const LegacyCardSchema = only({
-  ...cardFields,
-  protocolVersion: Type.Literal('0.3.0'),
-  url: text,
-  preferredTransport: text,
-  additionalInterfaces: Type.Array(only({ url: text, transport: text })),
-  capabilities: only({ streaming: flag, pushNotifications: flag, stateTransitionHistory: flag }),
-  securitySchemes: Type.Optional(Type.Record(text, Type.Object({ type: text }))),
-  security: Type.Optional(Type.Array(Type.Record(text, Type.Array(text)))),
-  supportsAuthenticatedExtendedCard: flag
-})
-
-const member = (name: string) => only({ [name]: anyObject })
-/** The card of 1.0. */
-export const CardSchema = only({
-  ...cardFields,
-  supportedInterfaces: Type.Array(
-    only({
-      url: text,
-      protocolBinding: oneOf(['JSONRPC', 'HTTP+JSON']),
-      protocolVersion: text,
-      tenant: maybe
-    }),
-    { minItems: 1 }
-  ),
-  capabilities: only({ streaming: flag, pushNotifications: flag, extendedAgentCard: flag }),
-  securitySchemes: Type.Optional(
-    Type.Record(
-      text,
-      Type.Union([
-        member('httpAuthSecurityScheme'),
-        member('apiKeySecurityScheme'),
-        member('oauth2SecurityScheme'),
-        member('openIdConnectSecurityScheme'),
-        member('mtlsSecurityScheme')
-      ])
-    )
-  ),
-  securityRequirements: Type.Optional(
-    Type.Array(only({ schemes: Type.Record(text, only({ list: Type.Array(text) })) }))
-  )
-})
+const page = { nextPageToken: text, pageSize: count, totalSize: count }
 
 /** What JSON-RPC of 0.2 and 0.3 answers. */
 export const LEGACY_RESULTS: Readonly<Record<OperationName, TSchema>> = {
@@ -187,7 +132,7 @@ export const LEGACY_RESULTS: Readonly<Record<OperationName, TSchema>> = {
 
 /** What both bindings of 1.0 answer. */
 export const RESULTS: Readonly<Record<OperationName, TSchema>> = {
-  send: Type.Union([only({ task: v10.task }), only({ message: v10.message })]),
+  send: oneField({ task: v10.task, message: v10.message }),
   stream: event,
   get: v10.task,
   list: only({ tasks: Type.Array(v10.task), ...page }),
@@ -200,7 +145,55 @@ export const RESULTS: Readonly<Record<OperationName, TSchema>> = {
   extendedCard: CardSchema
 }
 
-/** What does not fit. */
-export function faultsOf(schema: TSchema, value: unknown): string[] {
-  return [...Value.Errors(schema, value)].map(({ path, message }) => `${path} ${message}`)
-}
+const tenant = { tenant: maybe }
+const sendRequest = only({
+  ...tenant,
+  message: v10.message,
+  configuration: Type.Optional(
+    only({
+      acceptedOutputModes: texts,
+      taskPushNotificationConfig: Type.Optional(only({ ...tenant, taskId: maybe, ...currentFields })),
+      historyLength: Type.Optional(count),
+      returnImmediately: maybeFlag
+    })
+  ),
+  metadata
+})
+
+/** What clients of 1.0 send. */
+export const REQUESTS = {
+  send: sendRequest,
+  stream: sendRequest,
+  get: only({ ...tenant, id: text, historyLength: Type.Optional(count) }),
+  cancel: only({ ...tenant, id: text, metadata }),
+  subscribe: only({ ...tenant, id: text })
+} satisfies Partial<Record<OperationName, TSchema>>
+
+const rpc = { jsonrpc: Type.Literal('2.0'), id: Type.Union([text, Type.Number(), Type.Null()]) }
+const type = (name: string) => Type.Literal(`type.googleapis.com/google.rpc.${name}`)
+const details = Type.Array(
+  Type.Union([
+    only({
+      '@type': type('ErrorInfo'),
+      reason: Type.String({ pattern: '^[A-Z][A-Z0-9_]+[A-Z0-9]$', maxLength: 63 }),
+      domain: text,
+      metadata: Type.Optional(mapOf(text))
+    }),
+    only({
+      '@type': type('BadRequest'),
+      fieldViolations: Type.Array(only({ field: text, description: text }), { minItems: 1 })
+    })
+  ]),
+  { minItems: 1 }
+)
+
+/** An error of JSON-RPC 2.0, in 1.0. */
+export const RpcErrorSchema = only({
+  ...rpc,
+  error: only({ code: Type.Integer(), message: text, data: details })
+})
+
+/** An error of HTTP+JSON in 1.0: AIP-193. */
+export const RestErrorSchema = only({
+  error: only({ code: Type.Integer(), status: Type.String({ pattern: '^[A-Z_]+$' }), message: text, details })
+})

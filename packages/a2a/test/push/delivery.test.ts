@@ -2,7 +2,8 @@ import t from 'tap'
 import { asker, createWaiting, worker } from '../helpers/agents.ts'
 import { buildApp, say, sayV1 } from '../helpers/build-app.ts'
 import { createReceiver } from '../helpers/receiver.ts'
-import { faultsOf, LEGACY_RESULTS, RESULTS } from '../helpers/wire-schemas.ts'
+import { faultsOf } from '../helpers/strict-schemas.ts'
+import { LEGACY_RESULTS, RESULTS } from '../helpers/wire-schemas.ts'
 
 const options = { pushNotifications: { allowPrivate: true, backoff: 5, attempts: 3 } }
 const authentication = { schemes: ['Bearer'], credentials: 'mine' }

@@ -1,0 +1,54 @@
+import type { ProtocolVersion } from '../../src/model/agent-card.ts'
+import type { OperationName } from '../../src/model/requests.ts'
+import { OPERATIONS } from '../../src/operations.ts'
+import { eventsOf, type RpcReply, type TestApp } from './build-app.ts'
+
+type Served = Pick<TestApp, 'url'>
+
+/** The responses of JSON-RPC to an operation: one, or those of a stream. `opened` is called when it has begun to answer. */
+export async function askByRpc(
+  { url }: Served,
+  name: OperationName,
+  version: ProtocolVersion,
+  params: object,
+  opened: () => unknown = () => {}
+): Promise<RpcReply[]> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: OPERATIONS[name].rpc[version], params })
+  })
+  opened()
+  return read<RpcReply>(response)
+}
+
+/** What HTTP+JSON answers on a route: one object, or the events of a stream. */
+export async function askByRest(
+  { url }: Served,
+  route: string,
+  params: object,
+  opened: () => unknown = () => {}
+): Promise<unknown[]> {
+  const [method, template] = route.split(' ') as [string, string]
+  const rest = { ...params } as Record<string, unknown>
+  const path = template.replaceAll(/\{(\w+)\}/g, (_, key: string) => {
+    const value = String(rest[key])
+    delete rest[key]
+    return value
+  })
+  const query = method === 'GET' ? `?${new URLSearchParams(rest as Record<string, string>).toString()}` : ''
+  const response = await fetch(url + path + query, {
+    method,
+    ...(method === 'POST' && {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(rest)
+    })
+  })
+  opened()
+  return read(response)
+}
+
+async function read<T>(response: Response): Promise<T[]> {
+  const body = await response.text()
+  return body.startsWith('data:') ? (eventsOf(body) as T[]) : [JSON.parse(body) as T]
+}
