@@ -19,9 +19,12 @@ export const url = Type.String({ minLength: 1, maxLength: 2048 })
 
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/
 
-/** Whether a text is base64, of either alphabet. */
-export function isBase64(text: string): boolean {
-  return BASE64.test(text)
+/** Base64 of either alphabet, padded or not, as ProtoJSON writes it; undefined where it is none. RFC 4648, section 4. */
+export function toBase64(text: string): string | undefined {
+  if (!BASE64.test(text)) return undefined
+  const digits = text.replaceAll('=', '').replaceAll('-', '+').replaceAll('_', '/')
+  const missing = -digits.length & 3
+  return missing === 3 ? undefined : digits + '='.repeat(missing)
 }
 
 /** The given fields without those that are undefined. */

@@ -90,3 +90,17 @@ export function chunks(count: number, name = `chunks-${count}`): RunnableDefinit
     }
   }
 }
+
+/** An agent whose tools give every kind of value, and nothing. */
+export const giver: RunnableDefinition = {
+  kind: 'agent',
+  name: 'giver',
+  async *stream() {
+    for (const [index, result] of [[1, 'two'], 3, false, 'text', '', {}, undefined].entries()) {
+      const call = { toolCallId: `c${index}`, toolName: 'give' }
+      yield { type: 'tool.call', ...call, args: {} }
+      yield { type: 'tool.result', ...call, result, durationMs: 1 }
+    }
+    yield { type: 'structured', value: [{ a: null }] }
+  }
+}

@@ -59,8 +59,8 @@ function lostBy(codec: Codec | undefined, value: unknown): string[] {
 
 function* losses(said: unknown, kept: unknown, path: string): Iterable<string> {
   if (typeof said !== 'object' || said === null) {
-    // What a proto has where nothing is set is not written.
-    const isUnset = kept === undefined && (said === '' || said === false || said === 0)
+    // What a proto has where nothing is set is not written; and this code takes a Value that is null for one that is not set.
+    const isUnset = kept === undefined && [null, '', false, 0].includes(said as null)
     if (!isUnset && said !== kept) yield `${path}: ${JSON.stringify(said)} became ${JSON.stringify(kept)}`
     return
   }

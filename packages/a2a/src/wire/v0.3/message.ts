@@ -3,7 +3,7 @@ import type { Message } from '../../model/message.ts'
 import type { MessagePart } from '../../model/part.ts'
 import type { SendRequest } from '../../model/requests.ts'
 import { badParams } from '../decode-params.ts'
-import { defined, isBase64 } from '../fields.ts'
+import { defined, toBase64 } from '../fields.ts'
 import type { MessageSchema } from './schemas.ts'
 
 type Fields = Record<string, unknown>
@@ -46,8 +46,8 @@ function decodeFile(file: Fields, field: string): MessagePart {
     ...(mimeType !== undefined && { mediaType: requireText(mimeType, `${field}.mimeType`) })
   }
   if (uri !== undefined) return { url: requireText(uri, `${field}.uri`), ...about }
-  const raw = requireText(bytes, `${field}.bytes`)
-  if (!isBase64(raw)) throw badParams(`${field}.bytes`, 'Expected base64')
+  const raw = toBase64(requireText(bytes, `${field}.bytes`))
+  if (raw === undefined) throw badParams(`${field}.bytes`, 'Expected base64')
   return { raw, ...about }
 }
 

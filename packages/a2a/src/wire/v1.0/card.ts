@@ -4,7 +4,8 @@ import type { AgentCard } from '../../model/agent-card.ts'
 /** @see https://a2a-protocol.org/v1.0.0/specification/#441-agentcard */
 export function encodeCard(card: AgentCard): Record<string, unknown> {
   const { name, description, version, provider, urls, versions, skills, securitySchemes } = card
-  const names = Object.keys(securitySchemes)
+  const schemes = encodeSchemes(securitySchemes)
+  const names = Object.keys(schemes)
   return {
     name,
     description,
@@ -22,7 +23,7 @@ export function encodeCard(card: AgentCard): Record<string, unknown> {
       extendedAgentCard: card.extendedCard
     },
     ...(names.length > 0 && {
-      securitySchemes: encodeSchemes(securitySchemes),
+      securitySchemes: schemes,
       securityRequirements: names.map((each) => ({ schemes: { [each]: { list: [] } } }))
     }),
     defaultInputModes: ['text/plain', 'application/json'],
@@ -41,11 +42,18 @@ const MEMBERS: Readonly<Record<string, string>> = {
 
 function encodeSchemes(schemes: SecuritySchemes): object {
   return Object.fromEntries(
-    Object.entries(schemes).flatMap(([name, { type, in: location, ...scheme }]) => {
+    Object.entries(schemes).flatMap(([name, { type, in: location, flows, ...scheme }]) => {
       const member = MEMBERS[String(type)]
-      return member === undefined
-        ? []
-        : [[name, { [member]: { ...scheme, ...(location !== undefined && { location }) } }]]
+      const more = {
+        ...(location !== undefined && { location }),
+        ...(flows !== undefined && { flows: firstOf(flows as object) })
+      }
+      return member === undefined ? [] : [[name, { [member]: { ...scheme, ...more } }]]
     })
   )
+}
+
+// A scheme of this version has one flow.
+function firstOf(flows: object): object {
+  return Object.fromEntries(Object.entries(flows).slice(0, 1))
 }

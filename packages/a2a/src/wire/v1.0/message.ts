@@ -2,7 +2,7 @@ import type { Static } from '@sinclair/typebox'
 import type { Message } from '../../model/message.ts'
 import type { MessagePart } from '../../model/part.ts'
 import { badParams } from '../decode-params.ts'
-import { defined, isBase64 } from '../fields.ts'
+import { defined, toBase64 } from '../fields.ts'
 import type { MessageSchema } from './schemas.ts'
 
 const CONTENT = ['text', 'raw', 'url', 'data'] as const
@@ -23,9 +23,10 @@ export function decodePart(part: Record<string, unknown>, field: string): Messag
   const [kind, more] = CONTENT.filter((each) => Object.hasOwn(part, each))
   if (kind === undefined || more !== undefined)
     throw badParams(field, `Expected exactly one of ${CONTENT.join(', ')}`)
-  const content = part[kind]
-  if (kind !== 'data' && typeof content !== 'string') throw badParams(`${field}.${kind}`, 'Expected string')
-  if (kind === 'raw' && !isBase64(content as string)) throw badParams(`${field}.raw`, 'Expected base64')
+  const given = part[kind]
+  if (kind !== 'data' && typeof given !== 'string') throw badParams(`${field}.${kind}`, 'Expected string')
+  const content = kind === 'raw' ? toBase64(given as string) : given
+  if (content === undefined) throw badParams(`${field}.raw`, 'Expected base64')
   const { filename, mediaType, metadata } = part
   for (const [name, value] of Object.entries({ filename, mediaType }))
     if (value !== undefined && typeof value !== 'string')
