@@ -53,6 +53,11 @@ export function lostFromRequest(name: OperationName, request: unknown): string[]
   return lostBy(REQUESTS[name], request)
 }
 
+/** An answer as the official SDK understands it. */
+export function readByProto(name: OperationName, answer: unknown): unknown {
+  return ANSWERS[name]?.fromJSON(answer)
+}
+
 function lostBy(codec: Codec | undefined, value: unknown): string[] {
   return codec === undefined ? [] : [...losses(value, codec.toJSON(codec.fromJSON(value) as never), '')]
 }

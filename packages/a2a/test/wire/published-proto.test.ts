@@ -4,7 +4,7 @@ import { OPERATION_NAMES, OPERATIONS } from '../../src/operations.ts'
 import { asker, createWaiting, failing, giver, worker } from '../helpers/agents.ts'
 import { askByRest, askByRpc } from '../helpers/ask.ts'
 import { buildApp, echo, sayV1 } from '../helpers/build-app.ts'
-import { lostByProto } from '../helpers/official-codec.ts'
+import { lostByProto, readByProto } from '../helpers/official-codec.ts'
 import { createReceiver } from '../helpers/receiver.ts'
 import { SECURITY_SCHEMES } from '../helpers/security-schemes.ts'
 import { faultsOf } from '../helpers/strict-schemas.ts'
@@ -108,8 +108,12 @@ for (const binding of ['JSON-RPC', 'HTTP+JSON']) {
     await t.test('cards', async (t) => {
       const [extended] = await ask('extendedCard', {})
       const { implicit } = SECURITY_SCHEMES.several.flows
-      const several = { oauth2SecurityScheme: { flows: { implicit, password: undefined } } }
-      t.match(extended, { securitySchemes: { several } }, 'a scheme has one flow, the first')
+      const { securitySchemes } = extended as { securitySchemes?: Record<string, unknown> }
+      t.same(
+        securitySchemes?.['several'],
+        { oauth2SecurityScheme: { flows: { implicit } } },
+        'the first flow'
+      )
       const card: unknown = await (await fetch(`${app.origin}/.well-known/agent-card.json`)).json()
       t.same(wrongWith('extendedCard', card), [])
     })
@@ -162,6 +166,14 @@ t.test('errors of 1.0', async (t) => {
     await post(call.padEnd(1_100_000))
   ])
     t.same(faultsOf(RpcErrorSchema, answer), [])
+})
+
+t.test('a card for all is, to 1.0, the card of 1.0', async (t) => {
+  const authenticate = Object.assign(() => null, { schemes: SECURITY_SCHEMES })
+  const { origin } = await buildApp(t, { options: { authenticate } })
+  const read = async (query: string) =>
+    readByProto('extendedCard', await (await fetch(`${origin}/.well-known/agent-card.json${query}`)).json())
+  t.same(await read(''), await read('?A2A-Version=1.0'))
 })
 
 t.test('what is wrong is found', async (t) => {

@@ -1,133 +1,178 @@
-import { execFile } from 'node:child_process'
-import { resolve } from 'node:path'
-import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
-import { asker, createWaiting, failing, worker } from '../helpers/agents.ts'
-import { buildApp, echo, say } from '../helpers/build-app.ts'
+import type { OperationName } from '../../src/model/requests.ts'
+import { OPERATION_NAMES } from '../../src/operations.ts'
+import { asker, createWaiting, failing, giver, worker } from '../helpers/agents.ts'
+import { askByRpc } from '../helpers/ask.ts'
+import { buildApp, echo, say, type RpcReply } from '../helpers/build-app.ts'
+import { faultsOfTypes, type Typed } from '../helpers/published-types.ts'
+import { createReceiver } from '../helpers/receiver.ts'
+import { SECURITY_SCHEMES } from '../helpers/security-schemes.ts'
 
-const PACKAGE = resolve(import.meta.dirname, '../..')
-const TSC = resolve(PACKAGE, '../../node_modules/.bin/tsc')
-
-/** Types that the official SDKs have generated from the published JSON schemas, by what has them as its response. */
-type Answers = Record<string, unknown[]>
+// HTTP+JSON of 0.3 is no matter of the published schema: it is the JSON of a proto.
 
 t.setTimeout(120_000)
 
+const CARD = '/.well-known/agent-card.json'
+
+/** The types of responses in 0.3; that version has none of `list`. */
+const RESPONSES: Readonly<Partial<Record<OperationName, string>>> = {
+  send: 'SendMessageSuccessResponse',
+  stream: 'SendStreamingMessageSuccessResponse',
+  get: 'GetTaskSuccessResponse',
+  cancel: 'CancelTaskSuccessResponse',
+  subscribe: 'SendStreamingMessageSuccessResponse',
+  setPushConfig: 'SetTaskPushNotificationConfigSuccessResponse',
+  getPushConfig: 'GetTaskPushNotificationConfigSuccessResponse',
+  listPushConfigs: 'ListTaskPushNotificationConfigSuccessResponse',
+  deletePushConfig: 'DeleteTaskPushNotificationConfigSuccessResponse',
+  extendedCard: 'GetAuthenticatedExtendedCardSuccessResponse'
+}
+/** Those that 0.2 does not have yet. */
+const SINCE_0_3 = /^(?:List|Delete|GetAuth)|^AgentCard/
+
 t.test('what is answered is of the types of the published schemas of 0.3 and 0.2', async (t) => {
-  const answers = await gather(t)
-  t.same(await faultsOf(t, 'a2a-sdk-v0.3', answers), [])
-  const olderTypes = [
-    'SendMessageSuccessResponse',
-    'SendStreamingMessageSuccessResponse',
-    'GetTaskSuccessResponse'
+  const { typed, asked } = await gather(t)
+  t.same(asked.sort(), [...OPERATION_NAMES].sort(), 'every row of the table')
+  t.same(await faultsOfTypes(t, 'a2a-sdk-v0.3', typed), [])
+  const older = Object.fromEntries(Object.entries(typed).filter(([type]) => !SINCE_0_3.test(type)))
+  t.same(await faultsOfTypes(t, 'a2a-sdk-v0.2', older), [])
+})
+
+t.test('a card for all is one of 0.3 and 0.2, with more', async (t) => {
+  const schemes = ({ mutual: _, ...older }: typeof SECURITY_SCHEMES) => older
+  const read = async (schemes: object) => {
+    const authenticate = Object.assign(() => null, { schemes: schemes as typeof SECURITY_SCHEMES })
+    const { origin } = await buildApp(t, { options: { authenticate } })
+    return (await fetch(origin + CARD)).json()
+  }
+  const open = { open: true }
+  t.same(await faultsOfTypes(t, 'a2a-sdk-v0.3', { AgentCard: [await read(SECURITY_SCHEMES)] }, open), [])
+  const ofBefore = { AgentCard: [await read(schemes(SECURITY_SCHEMES))] }
+  t.same(await faultsOfTypes(t, 'a2a-sdk-v0.2', ofBefore, open), [])
+})
+
+t.test('what is wrong is found', async (t) => {
+  const { rpc } = await buildApp(t)
+  const answer = await rpc('message/send', say('echo'))
+  const { result } = answer
+  const wrong: [error: RegExp, result: object][] = [
+    [/TS2353/, { ...result, more: 1 }],
+    [/TS2322|TS2345/, { ...result, kind: 'tusk' }],
+    [/TS2322|TS2345/, { ...result, status: { ...result.status, state: 'TASK_STATE_COMPLETED' } }],
+    [/TS2741|TS2345/, { ...result, contextId: undefined }]
   ]
-  t.same(
-    await faultsOf(t, 'a2a-sdk-v0.2', Object.fromEntries(olderTypes.map((type) => [type, answers[type]!]))),
-    []
+  const found = await faultsOfTypes(t, 'a2a-sdk-v0.3', {
+    GetTaskSuccessResponse: wrong.map(([, each]) => ({ ...answer, result: each }))
+  })
+  t.match(
+    found,
+    wrong.map(([error]) => error)
   )
-  const [task] = answers['GetTaskSuccessResponse'] as [{ result: object }]
-  const wrong = { GetTaskSuccessResponse: [{ ...task, result: { ...task.result, more: 1 } }] }
-  t.match(await faultsOf(t, 'a2a-sdk-v0.3', wrong), [/error TS2353/])
+  t.not((await faultsOfTypes(t, 'a2a-sdk-v0.3', { AgentCard: [{}] }, { open: true })).length, 0)
 })
 
 /** Answers of every operation, and of every kind of task and error. */
-async function gather(t: Test): Promise<Answers> {
+async function gather(t: Test): Promise<{ typed: Typed; asked: OperationName[] }> {
   const waiting = createWaiting()
-  const { rpc, stream, origin } = await buildApp(t, {
-    runnables: [worker, asker, failing, echo, waiting.runnable],
+  const app = await buildApp(t, {
+    runnables: [worker, asker, failing, echo, giver, waiting.runnable],
     options: {
       versions: ['0.3'],
       provider: { organization: 'We' },
-      pushNotifications: { allowPrivate: true },
-      authenticate: Object.assign(() => ({ sub: 'me', scopes: [] }), {
-        schemes: {
-          bearer: { type: 'http', scheme: 'bearer' },
-          key: { type: 'apiKey', in: 'header', name: 'k' }
-        }
-      }),
+      pushNotifications: { allowPrivate: true, backoff: 5 },
+      authenticate: Object.assign(() => ({ sub: 'me', scopes: [] }), { schemes: SECURITY_SCHEMES }),
       extendedCard: (card) => card
     }
   })
-  const file = { kind: 'file', file: { bytes: 'aGk=', name: 'a.txt', mimeType: 'text/plain' } }
+  const receiver = await createReceiver(t)
+  const typed: Typed = {}
+  const asked = new Set<OperationName>()
+  const keep = (type: string, ...values: unknown[]) => (typed[type] ??= []).push(...values)
+  const ask = async (name: OperationName, params: object, opened?: () => unknown) => {
+    const answers = await askByRpc(app, name, '0.3', params, opened)
+    asked.add(name)
+    if (RESPONSES[name] !== undefined) keep(RESPONSES[name], ...answers)
+    return answers as [RpcReply, ...RpcReply[]]
+  }
+  const send = async (text: string, fields: object = {}, configuration: object = {}) => {
+    const [{ result }] = await ask('send', { ...say(text, fields), configuration })
+    return result as { id: string; status: { state: string }; history: { parts: object[] }[] }
+  }
+  const atOnce = { blocking: false }
+
+  const file = { kind: 'file', file: { bytes: '-_8', name: 'a.txt', mimeType: 'text/plain' } }
   const link = { kind: 'file', file: { uri: 'https://example.org/a' } }
-  const parts = [{ kind: 'text', text: 'echo' }, file, link, { kind: 'data', data: { a: 1 } }]
-  const sent = await Promise.all([
-    rpc('message/send', say('worker')),
-    rpc('message/send', say('asker', { extensions: ['https://example.org/x'] })),
-    rpc('message/send', say('failing')),
-    rpc('message/send', say('', { parts, metadata: { a: [1] } })),
-    rpc('message/send', { ...say('waiting'), configuration: { blocking: false } })
+  const parts = [{ kind: 'text', text: 'echo' }, file, link, { kind: 'data', data: { a: [1, null] } }]
+  const tasks = await Promise.all([
+    send('worker'),
+    send('asker', { extensions: ['https://example.org/x'], referenceTaskIds: ['another'] }),
+    send('failing'),
+    send('', { parts, metadata: { a: [1] } }),
+    send('giver'),
+    send('waiting', {}, atOnce)
   ])
-  const [done, asked, , , works] = sent.map(({ result }) => result.id as string)
-  const id = { id: works }
-  const push = {
-    id: 'p',
-    url: 'http://127.0.0.1:9/',
-    authentication: { schemes: ['Bearer'], credentials: 'x' }
-  }
-  const named = { ...id, pushNotificationConfigId: 'p' }
-  return {
-    SendMessageSuccessResponse: sent,
-    SendStreamingMessageSuccessResponse: [
-      ...(await stream('message/stream', say('worker'))),
-      ...(await stream('message/stream', say('asker'))),
-      ...(await stream('tasks/resubscribe', { id: done }))
-    ],
-    GetTaskSuccessResponse: [
-      await rpc('tasks/get', { id: asked }),
-      await rpc('tasks/get', { id: done, historyLength: 1 })
-    ],
-    SetTaskPushNotificationConfigSuccessResponse: [
-      await rpc('tasks/pushNotificationConfig/set', { taskId: works, pushNotificationConfig: push })
-    ],
-    GetTaskPushNotificationConfigSuccessResponse: [await rpc('tasks/pushNotificationConfig/get', named)],
-    ListTaskPushNotificationConfigSuccessResponse: [await rpc('tasks/pushNotificationConfig/list', id)],
-    DeleteTaskPushNotificationConfigSuccessResponse: [
-      await rpc('tasks/pushNotificationConfig/delete', named)
-    ],
-    CancelTaskSuccessResponse: [await rpc('tasks/cancel', id)],
-    GetAuthenticatedExtendedCardSuccessResponse: [await rpc('agent/getAuthenticatedExtendedCard', {})],
-    AgentCard: [await (await fetch(`${origin}/.well-known/agent-card.json`)).json()],
-    JSONRPCErrorResponse: [
-      await rpc('nothing'),
-      await rpc('tasks/get', {}),
-      await rpc('tasks/get', { id: 'nothing' }),
-      await rpc('tasks/cancel', { id: done }),
-      await rpc('message/send', say('x', { taskId: done }))
-    ]
-  }
+  const states = ['completed', 'input-required', 'failed', 'completed', 'completed', 'working']
+  t.same(
+    tasks.map(({ status }) => status.state),
+    states
+  )
+  t.match(tasks[3].history[0]!.parts[1], { file: { bytes: '+/8=' } }, 'base64 in one form')
+  const [done, waits, works] = [tasks[0].id, tasks[1].id, tasks[5].id]
+  for (const { id } of tasks) await ask('get', { id, historyLength: 1 })
+  const [page] = await ask('list', { includeArtifacts: true })
+  keep('Task', ...(page.result.tasks as unknown[]))
+
+  for (const name of ['worker', 'asker', 'failing', 'giver']) await ask('stream', say(name))
+  await ask('subscribe', { id: done })
+  await ask('subscribe', { id: waits }, () => send('deny', { taskId: waits }))
+
+  const authentication = { schemes: ['Bearer', 'Basic'], credentials: 'x' }
+  const pushNotificationConfig = { id: 'p', url: receiver.url, token: 'y', authentication }
+  const named = { id: works, pushNotificationConfigId: 'p' }
+  await ask('setPushConfig', { taskId: works, pushNotificationConfig })
+  await ask('getPushConfig', named)
+  await ask('getPushConfig', { id: works })
+  await ask('listPushConfigs', { id: works })
+  await ask('subscribe', { id: works }, waiting.goOn)
+  await send('asker', {}, { pushNotificationConfig: { url: receiver.url } })
+  keep('Task', ...(await receiver.until(3)).map(({ body }) => body as unknown))
+  await ask('deletePushConfig', named)
+  await ask('listPushConfigs', { id: works })
+
+  await ask('cancel', { id: (await send('waiting', {}, atOnce)).id })
+  await ask('extendedCard', {})
+  keep('AgentCard', await (await fetch(app.origin + CARD)).json())
+  keep('JSONRPCErrorResponse', ...(await gatherErrors(t, app, done)))
+  return { typed, asked: [...asked] }
 }
 
-/** What the compiler says of answers as values of their types: literals may have nothing that a type does not know. */
-async function faultsOf(t: Test, sdk: string, answers: Answers): Promise<string[]> {
-  const lines = Object.entries(answers).flatMap(([type, all]) =>
-    all.map((answer) => `answers.push(is<sdk.${type}>(${JSON.stringify(answer)}))`)
-  )
-  const folder = t.testdir({
-    'answers.ts': [
-      `import type * as sdk from '${sdk}'`,
-      'const is = <T>(answer: T): T => answer',
-      'const answers: unknown[] = []',
-      ...lines
-    ].join('\n'),
-    'tsconfig.json': JSON.stringify({
-      compilerOptions: {
-        module: 'nodenext',
-        target: 'esnext',
-        strict: true,
-        noEmit: true,
-        skipLibCheck: true,
-        types: []
-      },
-      include: ['answers.ts']
-    }),
-    'package.json': '{"type":"module"}',
-    node_modules: t.fixture('symlink', resolve(PACKAGE, 'node_modules'))
-  })
-  // What tap loads into every child does not get along with the compiler.
-  const run = promisify(execFile)('env', ['-u', 'NODE_OPTIONS', TSC, '-p', folder, '--pretty', 'false'], {
-    cwd: folder
-  })
-  const { stdout } = await run.catch((err: Error & { stdout: string }) => err)
-  return stdout.split('\n').filter((line) => line.includes('error TS'))
+async function gatherErrors(
+  t: Test,
+  { rpc, url }: Awaited<ReturnType<typeof buildApp>>,
+  done: string
+): Promise<RpcReply[]> {
+  const bare = await buildApp(t)
+  const locked = await buildApp(t, { options: { authenticate: () => null } })
+  const post = async (body: string, type = 'application/json') => {
+    const response = await fetch(url, { method: 'POST', headers: { 'content-type': type }, body })
+    return (await response.json()) as RpcReply
+  }
+  const { id } = (await bare.rpc('message/send', say('x'))).result as { id: string }
+  const errors: [code: number, answer: RpcReply][] = [
+    [-32700, await post('{')],
+    [-32600, await post('[]')],
+    [-32601, await rpc('nothing')],
+    [-32602, await rpc('tasks/get', {})],
+    [-32001, await rpc('tasks/get', { id: 'nothing' })],
+    [-32002, await rpc('tasks/cancel', { id: done })],
+    [-32003, await bare.rpc('tasks/pushNotificationConfig/list', { id })],
+    [-32004, await rpc('message/send', say('x', { taskId: done }))],
+    [-32005, await post('{}', 'text/plain')],
+    [-32007, await bare.rpc('agent/getAuthenticatedExtendedCard', {})],
+    [-32009, await rpc('tasks/get', { id: done }, { 'a2a-version': '9.0' })],
+    [-32000, await locked.rpc('tasks/get', { id: done })],
+    [-32000, await post('{}'.padEnd(1_100_000))]
+  ]
+  for (const [code, answer] of errors) t.equal(answer.error?.code, code)
+  return errors.map(([, answer]) => answer)
 }
