@@ -1,0 +1,136 @@
+import { remoteAgent } from '@svc/a2a'
+import { createContext, createRunEngine, type RunInput } from '@svc/registry'
+import Fastify from 'fastify'
+import t, { type Test } from 'tap'
+import type { ProtocolVersion } from '../../src/model/agent-card.ts'
+import { OPERATIONS } from '../../src/operations.ts'
+import { asker, createWaiting } from '../helpers/agents.ts'
+import { buildApp, echo } from '../helpers/build-app.ts'
+import { lostFromRequest } from '../helpers/official-codec.ts'
+import { faultsOfTypes, type Typed } from '../helpers/published-types.ts'
+import { faultsOf } from '../helpers/strict-schemas.ts'
+import { REQUESTS } from '../helpers/wire-schemas.ts'
+
+interface Sent {
+  jsonrpc: string
+  id: number
+  method: string
+  params?: unknown
+}
+
+/** The operations that a remote agent asks for. */
+const ASKED = Object.keys(REQUESTS) as (keyof typeof REQUESTS)[]
+
+const TYPES: Readonly<Record<keyof typeof REQUESTS, string>> = {
+  send: 'SendMessageRequest',
+  stream: 'SendStreamingMessageRequest',
+  get: 'GetTaskRequest',
+  cancel: 'CancelTaskRequest',
+  subscribe: 'TaskResubscriptionRequest'
+}
+
+const INPUTS: RunInput[] = [
+  'echo',
+  [
+    { type: 'text', text: 'see' },
+    { type: 'image', mimeType: 'image/png', data: 'aGk=', filename: 'a.png' },
+    { type: 'file', mimeType: 'text/plain', url: 'https://example.org/a' }
+  ],
+  { a: [1, { b: null }] },
+  [1, 'two']
+]
+
+t.setTimeout(120_000)
+
+t.test('what a remote agent asks 0.3 and 0.2 is of the types of the published schemas', async (t) => {
+  const sent = await gather(t, '0.3')
+  const typed: Typed = {}
+  for (const name of ASKED) typed[TYPES[name]] = sent.get(OPERATIONS[name].rpc['0.3'])!
+  t.same(await faultsOfTypes(t, 'a2a-sdk-v0.3', typed), [])
+  t.same(await faultsOfTypes(t, 'a2a-sdk-v0.2', typed), [])
+})
+
+t.test('what a remote agent asks 1.0 is what the published proto says', async (t) => {
+  const sent = await gather(t, '1.0')
+  for (const name of ASKED)
+    for (const { params, ...call } of sent.get(OPERATIONS[name].rpc['1.0'])!) {
+      t.match(call, { jsonrpc: '2.0', id: Number })
+      t.same([...faultsOf(REQUESTS[name], params), ...lostFromRequest(name, params)], [], name)
+    }
+  const { params } = sent.get('SendMessage')![0] as { params: { message: object } }
+  const wrong = { ...params, message: { ...params.message, role: 'user' } }
+  t.not(faultsOf(REQUESTS.send, wrong).length, 0)
+  t.not(lostFromRequest('send', wrong).length, 0)
+})
+
+/** What is sent for every kind of input and course of a task, by method. */
+async function gather(t: Test, version: ProtocolVersion): Promise<Map<string, Sent[]>> {
+  const sent = new Map<string, Sent[]>()
+  const keep = (body: unknown) => {
+    const call = body as Sent | undefined
+    if (call !== undefined) sent.set(call.method, [...(sent.get(call.method) ?? []), call])
+  }
+  const waiting = createWaiting()
+  const { origin, url } = await buildApp(t, {
+    runnables: [echo, asker, waiting.runnable],
+    options: { versions: [version] },
+    async before(app) {
+      app.addHook('preHandler', async ({ body }) => keep(body))
+      app.get('/silent/.well-known/agent-card.json', () => {
+        const at = { url: `${origin}/a2a` }
+        return version === '0.3'
+          ? { ...at, capabilities: {} }
+          : { supportedInterfaces: [{ ...at, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }] }
+      })
+    }
+  })
+  const engine = createRunEngine()
+  t.teardown(() => engine.close())
+
+  const far = remoteAgent({ url, agentName: 'echo' })
+  for (const input of INPUTS) await far.run(input, createContext({ sessionId: 'mine' }))
+  await (await engine.start(remoteAgent({ url: `${origin}/silent` }), 'echo')).result()
+
+  for (const answer of [
+    { approved: true, args: { path: 'z' } },
+    { approved: false, reason: 'no' }
+  ]) {
+    const run = await engine.start(remoteAgent({ url, agentName: 'asker' }), 'x')
+    for await (const part of run.parts())
+      if (part.type === 'tool.approval.request') await engine.answer(part.approvalId, answer)
+  }
+
+  const hanging = await engine.start(remoteAgent({ url, agentName: 'waiting' }), 'x')
+  await waiting.reached()
+  for await (const part of hanging.parts()) if (part.type === 'text') break
+  await hanging.cancel()
+  await waiting.aborted()
+
+  await (await engine.start(remoteAgent({ url: await breakOff(t, version, keep), version }), 'x')).result()
+
+  t.same([...sent.keys()].sort(), ASKED.map((name) => OPERATIONS[name].rpc[version]).sort(), 'all are asked')
+  return sent
+}
+
+/** A service whose streams break off: its task is to be asked for. */
+async function breakOff(t: Test, version: ProtocolVersion, keep: (body: unknown) => void): Promise<string> {
+  const isLegacy = version === '0.3'
+  const task = (state: string) => ({
+    ...(isLegacy && { kind: 'task' }),
+    id: 't1',
+    contextId: 'c1',
+    status: { state: isLegacy ? state : `TASK_STATE_${state.toUpperCase()}` }
+  })
+  const app = Fastify()
+  t.teardown(() => app.close())
+  app.post('/', async ({ body }, reply) => {
+    keep(body)
+    const { id, method } = body as Sent
+    const answer = (result: object) => JSON.stringify({ jsonrpc: '2.0', id, result })
+    if (method === OPERATIONS.get.rpc[version])
+      return reply.type('application/json').send(answer(task('completed')))
+    const first = isLegacy ? task('working') : { task: task('working') }
+    return reply.type('text/event-stream').send(`data: ${answer(first)}\n\n`)
+  })
+  return app.listen({ port: 0, host: '127.0.0.1' })
+}
