@@ -11,7 +11,7 @@ function send(text: string, fields: object = {}, configuration?: object) {
 
 t.test('@a2a-js/sdk 0.2.x', async (t) => {
   const waiting = createWaiting()
-  const { origin } = await buildApp(t, {
+  const { origin, rpc } = await buildApp(t, {
     runnables: [echo, waiting.runnable, asker, worker],
     options: { pushNotifications: { allowPrivate: true } }
   })
@@ -57,12 +57,25 @@ t.test('@a2a-js/sdk 0.2.x', async (t) => {
     ])
   })
 
-  await t.test('push notification configs', async (t) => {
+  await t.test('list, by plain JSON-RPC: the client has no method for it', async (t) => {
+    const request = send('hello', { contextId: 'listed' })
+    const { result } = (await client.sendMessage(request)) as { result: { id: string } }
+    t.match(await rpc('tasks/list', { contextId: 'listed' }), {
+      result: { tasks: [{ kind: 'task', id: result.id }], totalSize: 1, nextPageToken: '' }
+    })
+  })
+
+  await t.test('push notification configs, list and delete by plain JSON-RPC', async (t) => {
     const { result } = (await client.sendMessage(send('asker'))) as { result: { id: string } }
     const pushNotificationConfig = { id: 'p1', url: 'http://127.0.0.1:9/hook' }
     const made = { taskId: result.id, pushNotificationConfig }
     t.match(await client.setTaskPushNotificationConfig(made), { result: made })
     t.match(await client.getTaskPushNotificationConfig({ id: result.id }), { result: made })
+    const list = async () => (await rpc('tasks/pushNotificationConfig/list', { id: result.id })).result as []
+    t.match(await list(), [made])
+    const named = { id: result.id, pushNotificationConfigId: 'p1' }
+    t.match(await rpc('tasks/pushNotificationConfig/delete', named), { result: null })
+    t.same(await list(), [])
   })
 
   await t.test('errors', async (t) => {

@@ -12,7 +12,7 @@ function send(text: string, fields: object = {}, configuration?: object) {
 for (const transport of ['JSONRPC', 'HTTP+JSON']) {
   t.test(`@a2a-js/sdk 0.3.x over ${transport}`, async (t) => {
     const waiting = createWaiting()
-    const { origin } = await buildApp(t, {
+    const { origin, url, rpc } = await buildApp(t, {
       runnables: [echo, waiting.runnable, asker, worker],
       options: {
         pushNotifications: { allowPrivate: true },
@@ -69,6 +69,15 @@ for (const transport of ['JSONRPC', 'HTTP+JSON']) {
     await t.test('get', async (t) => {
       const sent = (await client.sendMessage(send('again'))) as { id: string }
       t.equal((await client.getTask({ id: sent.id, historyLength: 1 })).history?.length, 1)
+    })
+
+    await t.test('list, without the client: it has no method for it', async (t) => {
+      const sent = (await client.sendMessage(send('hello', { contextId: 'listed' }))) as { id: string }
+      const page =
+        transport === 'JSONRPC'
+          ? ((await rpc('tasks/list', { contextId: 'listed' })).result as object)
+          : ((await (await fetch(`${url}/v1/tasks?contextId=listed`)).json()) as object)
+      t.match(page, { tasks: [{ id: sent.id }], totalSize: 1, nextPageToken: '' })
     })
 
     await t.test('cancel, resubscribe', async (t) => {
