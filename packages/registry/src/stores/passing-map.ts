@@ -1,4 +1,5 @@
-interface Place<V> {
+/** Where a value stands; empty when it has gone. */
+export interface Place<V> {
   value: V | undefined
 }
 
@@ -26,15 +27,25 @@ export class PassingMap<K, V extends object> {
     return this.#places.get(key)?.value
   }
 
-  set(key: K, value: V): void {
-    const place = this.#places.get(key)
-    if (place?.value === undefined) this.#size++
-    if (place === undefined) this.#places.set(key, { value })
-    else place.value = value
+  /** Gives the place of the value, for `leave`. */
+  set(key: K, value: V): Place<V> {
+    const known = this.#places.get(key)
+    if (known?.value === undefined) this.#size++
+    if (known !== undefined) {
+      known.value = value
+      return known
+    }
+    const place: Place<V> = { value }
+    this.#places.set(key, place)
+    return place
   }
 
   delete(key: K): boolean {
-    const place = this.#places.get(key)
+    return this.leave(this.#places.get(key))
+  }
+
+  /** Deletes what stands at a place, without looking for it. */
+  leave(place: Place<V> | undefined): boolean {
     if (place?.value === undefined) return false
     place.value = undefined
     this.#size--

@@ -1,21 +1,24 @@
 import { array, assert, constantFrom, integer, property, record } from 'fast-check'
 import t from 'tap'
-import { PassingMap } from '../../src/stores/passing-map.ts'
+import { PassingMap, type Place } from '../../src/stores/passing-map.ts'
 
 const key = integer({ min: 0, max: 2_000 })
-const change = record({ kind: constantFrom('set', 'delete'), key })
+const change = record({ kind: constantFrom('set', 'delete', 'leave'), key })
 
 t.test('is a map, however much comes and goes', async () => {
   assert(
     property(array(change, { minLength: 2_000, maxLength: 8_000 }), (changes) => {
       const map = new PassingMap<number, { key: number }>()
       const model = new Map<number, { key: number }>()
+      const places = new Map<number, Place<{ key: number }>>()
       for (const { kind, key: each } of changes) {
-        if (kind === 'delete') {
+        if (kind === 'leave') {
+          if (map.leave(places.get(each)) !== model.delete(each)) return false
+        } else if (kind === 'delete') {
           if (map.delete(each) !== model.delete(each)) return false
         } else {
           const value = { key: each }
-          map.set(each, value)
+          places.set(each, map.set(each, value))
           model.set(each, value)
         }
         if (map.size !== model.size || map.get(each) !== model.get(each) || map.has(each) !== model.has(each))

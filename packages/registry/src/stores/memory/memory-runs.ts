@@ -1,7 +1,7 @@
 import type { StoredRun } from '../run-store.ts'
-import { PassingMap } from '../passing-map.ts'
+import { PassingMap, type Place } from '../passing-map.ts'
 import type { LogEntry } from '../stream-log.ts'
-import { Fifo } from './fifo.ts'
+import { AgingMap } from './aging-map.ts'
 
 /** How long and how many finished runs are kept in memory; runs under way are always kept. */
 export interface MemoryRetention {
@@ -27,6 +27,8 @@ export interface MemoryRun {
   bytes: number
   steps: Map<string, unknown> | undefined
   followers: Set<(gone?: boolean) => void> | undefined
+  /** Where its start key stands, if it has one. */
+  claim: Place<MemoryRun> | undefined
 }
 
 // Its log, what was parsed of it or stands again in the result, and the objects around them.
@@ -37,76 +39,95 @@ const bytesOfRun = (run: MemoryRun) => run.bytes * 2 + run.entries.length * 100 
  * of their own, apart from the thousands that have ended.
  */
 export class MemoryRuns {
-  readonly live = new PassingMap<string, MemoryRun>()
-  readonly ended = new Map<string, MemoryRun>()
-  readonly #retention: MemoryRetention
+  readonly #maxAge: number
+  readonly #live = new PassingMap<string, MemoryRun>()
+  // In the order in which they ended.
+  readonly #ended: AgingMap<MemoryRun>
+  readonly #byStartKey = new PassingMap<string, MemoryRun>()
   readonly #onRemove: ((runId: string) => void) | undefined
-  // In the order in which they ended; those that were removed since are passed over.
-  readonly #oldest = new Fifo<StoredRun>()
-  // Ids of the runs that were started with a key.
-  readonly #byStartKey = new Map<string, string>()
-  #bytes = 0
 
-  /** @param onRemove what else was kept of a run may go with it */
-  constructor(retention: MemoryRetention, onRemove?: (runId: string) => void) {
-    this.#retention = retention
+  /** @param onRemove told of a run that is removed by name; what goes for its age or number goes silently */
+  constructor({ maxAge, maxRuns, maxBytes }: MemoryRetention, onRemove?: (runId: string) => void) {
+    this.#maxAge = maxAge
     this.#onRemove = onRemove
+    this.#ended = new AgingMap({
+      maxSize: maxRuns,
+      maxWeight: maxBytes,
+      weigh: bytesOfRun,
+      onDrop: (runs) => {
+        for (const run of runs) this.#gone(run)
+      }
+    })
+  }
+
+  /** Adds a run under way; when one was started with the same key, gives that one, and adds nothing. */
+  add(record: StoredRun): MemoryRun | undefined {
+    const { runId } = record
+    if (this.find(runId) !== undefined) throw new Error(`run ${runId} exists`)
+    const key = startKeyOf(record)
+    const earlier = key === undefined ? undefined : this.#byStartKey.get(key)
+    if (earlier !== undefined) return earlier
+    const run: MemoryRun = {
+      record,
+      entries: [],
+      bytes: 0,
+      steps: undefined,
+      followers: undefined,
+      claim: undefined
+    }
+    if (key !== undefined) run.claim = this.#byStartKey.set(key, run)
+    this.#live.set(runId, run)
+    return undefined
   }
 
   find(runId: string): MemoryRun | undefined {
-    return this.live.get(runId) ?? this.ended.get(runId)
+    return this.#live.get(runId) ?? this.#ended.get(runId)
   }
 
-  /** Keeps the start key of a new run, if it has one; gives the run that has it already. */
-  claim(record: StoredRun): StoredRun | undefined {
-    const key = startKeyOf(record)
-    if (key === undefined) return undefined
-    const earlier = this.#byStartKey.get(key)
-    if (earlier === undefined) this.#byStartKey.set(key, record.runId)
-    return earlier === undefined ? undefined : this.find(earlier)?.record
+  /** The run, if it is under way. */
+  findLive(runId: string): MemoryRun | undefined {
+    return this.#live.get(runId)
+  }
+
+  live(): MemoryRun[] {
+    return this.#live.values()
   }
 
   /** Every run, those that have ended first. */
   *all(): Iterable<MemoryRun> {
-    yield* this.ended.values()
-    yield* this.live.values()
+    yield* this.#ended.values()
+    yield* this.#live.values()
   }
 
   /** Takes a run as ended, and drops the oldest ones that are too many. */
   end(run: MemoryRun): void {
     const { runId } = run.record
-    this.live.delete(runId)
-    this.ended.set(runId, run)
-    this.#oldest.push(run.record)
-    this.#bytes += bytesOfRun(run)
-    const { maxRuns, maxBytes } = this.#retention
-    while (this.ended.size > maxRuns || (this.#bytes > maxBytes && this.ended.size > 1)) this.#removeOldest()
+    this.#live.delete(runId)
+    this.#ended.add(runId, run)
   }
 
   remove(runId: string): void {
-    const run = this.find(runId)
+    const run = this.#ended.remove(runId) ?? this.#live.get(runId)
     if (run === undefined) return
-    if (this.ended.delete(runId)) this.#bytes -= bytesOfRun(run)
-    else this.live.delete(runId)
-    const key = startKeyOf(run.record)
-    if (key !== undefined) this.#byStartKey.delete(key)
-    wake(run, true)
+    this.#live.delete(runId)
+    this.#gone(run)
     this.#onRemove?.(runId)
   }
 
   /** Drops the ended runs whose time is over; gives how many. */
   sweep(now: number): number {
-    const before = this.ended.size
-    for (;;) {
-      const oldest = this.#oldest.peek()
-      if (oldest === undefined || oldest.updatedAt + this.#retention.maxAge > now)
-        return before - this.ended.size
-      this.#removeOldest()
+    const over: string[] = []
+    for (const { record } of this.#ended.values()) {
+      if (record.updatedAt + this.#maxAge > now) break
+      over.push(record.runId)
     }
+    for (const runId of over) this.remove(runId)
+    return over.length
   }
 
-  #removeOldest(): void {
-    this.remove(this.#oldest.shift()!.runId)
+  #gone(run: MemoryRun): void {
+    this.#byStartKey.leave(run.claim)
+    wake(run, true)
   }
 }
 

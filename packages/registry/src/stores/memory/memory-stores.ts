@@ -11,8 +11,12 @@ import { createMemoryTaskStore } from './task-store.ts'
 
 /** Every store in memory: bounded, gone with the process. */
 export function createMemoryStores(retention: Partial<MemoryRetention & MemoryItemRetention> = {}): Stores {
-  const tasks = createMemoryTaskStore()
-  const runs = new MemoryRuns({ ...DEFAULT_RETENTION, ...retention }, (runId) => void tasks.remove(runId))
+  const kept = { ...DEFAULT_RETENTION, ...retention }
+  const runs = new MemoryRuns(kept, (runId) => void tasks.remove(runId))
+  const tasks = createMemoryTaskStore({
+    maxTasks: kept.maxRuns,
+    isLive: (taskId) => runs.findLive(taskId) !== undefined
+  })
   return {
     runs: createMemoryRunStore(runs),
     log: createMemoryStreamLog(runs),

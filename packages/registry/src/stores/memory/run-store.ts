@@ -7,13 +7,8 @@ import type { MemoryRuns } from './memory-runs.ts'
 export function createMemoryRunStore(runs: MemoryRuns): RunStore {
   return {
     create(record) {
-      if (runs.live.has(record.runId) || runs.ended.has(record.runId))
-        throw new Error(`run ${record.runId} exists`)
-      const earlier = runs.claim(record)
-      if (earlier !== undefined) return { ...earlier }
-      const run = { record: { ...record }, entries: [], bytes: 0, steps: undefined, followers: undefined }
-      runs.live.set(record.runId, run)
-      return undefined
+      const earlier = runs.add({ ...record })?.record
+      return earlier && { ...earlier }
     },
     get(runId) {
       const record = runs.find(runId)?.record
@@ -26,15 +21,15 @@ export function createMemoryRunStore(runs: MemoryRuns): RunStore {
       return { runs: page, nextCursor: last && found.length > page.length ? formatRunCursor(last) : null }
     },
     listUnfinished() {
-      const unfinished = runs.live.values().map(({ record }) => ({ ...record }))
+      const unfinished = runs.live().map(({ record }) => ({ ...record }))
       return unfinished.sort((a, b) => newestFirst(b, a))
     },
     lease(runId) {
-      const record = runs.live.get(runId)?.record
+      const record = runs.findLive(runId)?.record
       return record && ++record.epoch
     },
     answerApproval(runId, approvalId, answer) {
-      const record = runs.live.get(runId)?.record
+      const record = runs.findLive(runId)?.record
       const approval = record?.approvals.find((each) => each.approvalId === approvalId)
       if (record === undefined || approval === undefined || approval.answer !== null) return false
       record.approvals = record.approvals.map((each) => (each === approval ? { ...each, answer } : each))
@@ -45,7 +40,7 @@ export function createMemoryRunStore(runs: MemoryRuns): RunStore {
       return steps?.has(key) ? { output: structuredClone(steps.get(key)) } : undefined
     },
     recordStep(runId, epoch, key, output) {
-      const run = runs.live.get(runId)
+      const run = runs.findLive(runId)
       if (run === undefined || run.record.epoch !== epoch) throw new RUN_ERR_FENCED(runId)
       run.steps ??= new Map()
       if (!run.steps.has(key)) run.steps.set(key, structuredClone(output))

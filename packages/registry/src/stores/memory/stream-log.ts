@@ -8,7 +8,7 @@ import { wake, type MemoryRuns } from './memory-runs.ts'
 export function createMemoryStreamLog(runs: MemoryRuns): StreamLog {
   return {
     append(runId, epoch, entries, change) {
-      const run = runs.live.get(runId)
+      const run = runs.findLive(runId)
       if (run === undefined || run.record.epoch !== epoch) throw new RUN_ERR_FENCED(runId)
       for (const entry of entries) {
         run.entries.push(entry)

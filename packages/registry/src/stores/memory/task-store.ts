@@ -1,57 +1,39 @@
 import { formatRunCursor, parseRunCursor } from '../run-cursor.ts'
 import type { PushConfig, StoredTask, TaskStore } from '../task-store.ts'
-import { Fifo } from './fifo.ts'
+import { AgingMap } from './aging-map.ts'
+import { RecentMap } from './recent-map.ts'
 
-/** Bounds of the task store in memory; the oldest task goes first. */
+/** What the task store in memory keeps; the oldest tasks go first. */
 export interface MemoryTaskLimits {
-  /** Default 10,000. */
+  /** Default 10,000; so many messages are known again, at least. */
   maxTasks?: number
   /** Characters of their messages, as JSON; default 67,108,864. */
   maxBytes?: number
+  /** Whether a task's run is under way: it stays, unless there are too many bytes; default: none is. */
+  isLive?(taskId: string): boolean
 }
 
 // Messages are kept as JSON: nobody else's to change, and a copy costs nothing until it is asked for.
 interface Entry {
   task: Omit<StoredTask, 'messages'>
   messages: string[]
-  messageIds: string[]
   configs: Map<string, PushConfig> | undefined
 }
 
 /** The A2A face of runs, in memory. */
 export function createMemoryTaskStore(limits: MemoryTaskLimits = {}): TaskStore {
-  const { maxTasks = 10_000, maxBytes = 67_108_864 } = limits
-  const entries = new Map<string, Entry>()
-  const taskOfMessage = new Map<string, string>()
-  const oldest = new Fifo<Entry>()
-  let bytes = 0
+  const { maxTasks = 10_000, maxBytes = 67_108_864, isLive = () => false } = limits
+  const entries = new AgingMap<Entry>({
+    maxSize: maxTasks,
+    maxWeight: maxBytes,
+    weigh: bytesOf,
+    keeps: ({ task }) => isLive(task.taskId)
+  })
+  const taskOfMessage = new RecentMap<string>(maxTasks)
 
-  const remove = (taskId: string) => {
-    const entry = entries.get(taskId)
-    if (entry === undefined) return
-    for (const messageId of entry.messageIds) taskOfMessage.delete(messageKey(entry.task.owner, messageId))
-    for (const message of entry.messages) bytes -= message.length
-    entries.delete(taskId)
-  }
-  const add = (entry: Entry, messageId: string, messages: readonly unknown[]) => {
-    taskOfMessage.set(messageKey(entry.task.owner, messageId), entry.task.taskId)
-    entry.messageIds.push(messageId)
-    for (const message of messages) {
-      const json = JSON.stringify(message)
-      bytes += json.length
-      entry.messages.push(json)
-    }
-  }
-  // What was removed before is passed over.
-  const dropOldest = () => {
-    for (let entry = oldest.peek(); entry !== undefined; entry = oldest.peek()) {
-      const { taskId } = entry.task
-      if (entries.get(taskId) === entry) {
-        if (entries.size === 1 || (entries.size <= maxTasks && bytes <= maxBytes)) return
-        remove(taskId)
-      }
-      oldest.shift()
-    }
+  const taskWith = (key: string) => {
+    const taskId = taskOfMessage.get(key)
+    return taskId !== undefined && entries.has(taskId) ? taskId : undefined
   }
   const select = (owner: string | undefined, contextId: string | undefined) =>
     Array.from(entries.values())
@@ -63,23 +45,26 @@ export function createMemoryTaskStore(limits: MemoryTaskLimits = {}): TaskStore 
       .sort((a, b) => newestFirst(a.task, b.task))
 
   return {
-    remove,
-    create({ messages, ...task }, messageId) {
-      const known = taskOfMessage.get(messageKey(task.owner, messageId))
+    create({ taskId, contextId, owner, agentName, createdAt, messages }, messageId) {
+      const key = messageKey(owner, messageId)
+      const known = taskWith(key)
       if (known !== undefined) return known
-      const entry: Entry = { task, messages: [], messageIds: [], configs: undefined }
-      entries.set(task.taskId, entry)
-      oldest.push(entry)
-      add(entry, messageId, messages)
-      dropOldest()
-      return task.taskId
+      entries.add(taskId, {
+        task: { taskId, contextId, owner, agentName, createdAt },
+        messages: messages.map((message) => JSON.stringify(message)),
+        configs: undefined
+      })
+      taskOfMessage.set(key, taskId)
+      return taskId
     },
     get: (taskId) => toTask(entries.get(taskId)),
     addMessage(taskId, messageId, message) {
-      const entry = entries.get(taskId)
-      if (entry === undefined || taskOfMessage.has(messageKey(entry.task.owner, messageId))) return false
-      add(entry, messageId, [message])
-      dropOldest()
+      const owner = entries.get(taskId)?.task.owner
+      if (owner === undefined || taskWith(messageKey(owner, messageId)) !== undefined) return false
+      const entry = entries.remove(taskId)!
+      entry.messages.push(JSON.stringify(message))
+      entries.add(taskId, entry)
+      taskOfMessage.set(messageKey(owner, messageId), taskId)
       return true
     },
     lastOfContext(owner, contextId) {
@@ -112,8 +97,15 @@ export function createMemoryTaskStore(limits: MemoryTaskLimits = {}): TaskStore 
       return true
     },
     listPushConfigs: (taskId) => structuredClone([...(entries.get(taskId)?.configs?.values() ?? [])]),
-    removePushConfig: (taskId, configId) => entries.get(taskId)?.configs?.delete(configId) ?? false
+    removePushConfig: (taskId, configId) => entries.get(taskId)?.configs?.delete(configId) ?? false,
+    remove: (taskId) => void entries.remove(taskId)
   }
+}
+
+function bytesOf({ messages }: Entry): number {
+  let bytes = 0
+  for (const message of messages) bytes += message.length
+  return bytes
 }
 
 function toTask(entry: Entry | undefined): StoredTask | undefined {
