@@ -46,14 +46,18 @@ async function startTask(
 ): Promise<Accepted> {
   const { principal, log } = call
   const { runs, tasks, policy } = surface
-  const asked = Promise.withResolvers<void>()
+  let asked = false
+  let onAsked: (() => void) | undefined
   const run = await runs.start(agent, toInput(message.parts, agent), {
     sessionId: message.contextId,
     principal,
     log,
     authorize: policy.authorize,
     startKey: toStartKey(message),
-    onApprovalRequest: asked.resolve
+    onApprovalRequest() {
+      asked = true
+      onAsked?.()
+    }
   })
   const { runId, sessionId } = run
   const atRest = () => waitForRest(runs, runId)
@@ -70,11 +74,16 @@ async function startTask(
   await tasks.create(task, said.messageId)
   if (push !== undefined) await surface.push!.add(call, await requireRun(surface, runId), push, 0)
   // The end is known without reading the log; only a question has to be looked for there.
-  const rest = () => Promise.race([run.result().then(nothing, nothing), asked.promise.then(atRest)])
+  const rest = () => {
+    if (asked) return atRest()
+    return new Promise<void>((resolve) => {
+      const ended = () => resolve()
+      run.result().then(ended, ended)
+      onAsked = () => resolve(atRest())
+    })
+  }
   return { runId, said: task.messages, rest }
 }
-
-function nothing(): void {}
 
 async function requireRun({ runs }: Surface, runId: string): Promise<StoredRun> {
   const run = await runs.get(runId)

@@ -11,8 +11,9 @@ export function toArtifacts({ text, structured, toolCalls }: RunResult): Artifac
   if (text !== '') parts.push({ text })
   if (structured !== null) parts.push({ data: structured })
   const artifacts: Artifact[] = parts.length === 0 ? [] : [answerArtifact(parts)]
-  for (const [index, { toolName, toolCallId, result }] of toolCalls.entries())
+  toolCalls.forEach(({ toolName, toolCallId, result }, index) => {
     if (result !== undefined) artifacts.push(toolArtifact(index, toolName, toolCallId, result))
+  })
   return artifacts
 }
 

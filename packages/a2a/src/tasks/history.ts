@@ -11,14 +11,14 @@ export function toHistory(
 ): Message[] {
   const task = { taskId: run.runId, contextId: run.sessionId }
   const history: Message[] = []
-  for (const [index, message] of said.entries()) {
+  said.forEach((message, index) => {
     const asked = index === 0 ? undefined : run.approvals[index - 1]
     if (asked !== undefined) {
       const expiresAt = new Date(asked.expiresAt).toISOString()
       history.push(approvalMessage(task, { ...asked, expiresAt }))
     }
     history.push({ ...message, ...task })
-  }
+  })
   if (run.status === 'completed' && answer !== '') history.push(answerMessage(task, answer))
   return history.length > limit ? history.slice(history.length - limit) : history
 }
