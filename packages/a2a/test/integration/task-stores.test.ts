@@ -82,6 +82,17 @@ for (const [name, begin] of kinds) {
   })
 }
 
+t.test('a task that waits keeps what was said to it, however many come and go', async (t) => {
+  const { rpc } = await buildApp(t, { runnables, engine: { retention: { maxRuns: 20 } } })
+  const { result: waits } = await rpc('message/send', say('asker', { messageId: 'first' }))
+  const others: string[] = []
+  for (let n = 0; n < 50; n++) others.push((await rpc('message/send', say('x'))).result.id)
+  t.match(await rpc('tasks/get', { id: others[0] }), { error: { code: -32001 } }, 'those that ended went')
+  t.match(await rpc('message/send', say('approve', { taskId: waits.id })), {
+    result: { status: { state: 'completed' }, history: [{ messageId: 'first' }, {}, {}, {}] }
+  })
+})
+
 t.test('a task lasts over a restart', async (t) => {
   const folder = t.testdir()
   const before: Before = async (app) => app.register(store, { url: `sqlite:${join(folder, 'app.db')}` })
