@@ -12,6 +12,8 @@ export interface CardFacts {
   pushNotifications?: boolean | undefined
   extendedCard?: boolean | undefined
   securitySchemes?: SecuritySchemes | undefined
+  /** What requests have to name as their tenant. */
+  tenant?: string | undefined
 }
 
 /** Any runnable, or what one is made from. */
@@ -33,6 +35,7 @@ export function createCard(agents: readonly CardAgent[], url: string, facts: Car
     ...(facts.provider && { provider: { url, ...facts.provider } }),
     urls: { rpc: url, rest: url.replace(/\/+$/, '') },
     versions: facts.versions ?? ALL_VERSIONS,
+    ...(facts.tenant !== undefined && { tenant: facts.tenant }),
     pushNotifications: facts.pushNotifications ?? false,
     extendedCard: facts.extendedCard ?? false,
     securitySchemes: facts.securitySchemes ?? {},

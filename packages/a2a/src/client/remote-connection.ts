@@ -99,12 +99,12 @@ export class RemoteConnection {
     signal: AbortSignal,
     read: (response: Response) => Promise<T>
   ): Promise<T> {
-    const { url, version } = await this.#find(signal)
+    const { url, version, tenant } = await this.#find(signal)
     const body = JSON.stringify({
       jsonrpc: '2.0',
       id: ++this.#requests,
       method: OPERATIONS[name].rpc[version],
-      params: params(DIALECTS[version])
+      params: { ...params(DIALECTS[version]), ...(tenant !== undefined && { tenant }) }
     })
     const headers = {
       accept,

@@ -26,6 +26,8 @@ export interface AgentCard {
   /** Where requests go, as JSON-RPC and as HTTP+JSON. */
   urls: { rpc: string; rest: string }
   versions: readonly ProtocolVersion[]
+  /** What requests have to name, where only one agent of a service is meant. Only 1.0 has it. */
+  tenant?: string
   pushNotifications: boolean
   extendedCard: boolean
   securitySchemes: SecuritySchemes

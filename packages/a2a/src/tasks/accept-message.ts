@@ -52,7 +52,7 @@ async function startTask(
     principal,
     log,
     authorize: policy.authorize,
-    startKey: toStartKey(message),
+    startKey: toStartKey(message, surface),
     onApprovalRequest: asked.resolve
   })
   const { runId, sessionId } = run
@@ -82,8 +82,12 @@ async function requireRun({ runs }: Surface, runId: string): Promise<StoredRun> 
   return run
 }
 
-// A message that says nothing of its id is always a new one.
-function toStartKey({ messageId, ...message }: SendRequest['message']): StartKey | undefined {
+// A message that says nothing of its id is always a new one; to another tenant it is another request.
+function toStartKey(
+  { messageId, ...message }: SendRequest['message'],
+  { tenant }: Surface
+): StartKey | undefined {
   if (messageId === undefined) return undefined
-  return { key: `a2a:${messageId}`, hash: hash('sha256', JSON.stringify(message), 'base64url') }
+  const asked = JSON.stringify({ ...message, tenant })
+  return { key: `a2a:${messageId}`, hash: hash('sha256', asked, 'base64url') }
 }
