@@ -55,6 +55,7 @@ function createSurface(app: FastifyInstance, settings: Settings): Surface {
     ...{ name, description, version, provider, versions },
     pushNotifications: push !== false,
     extendedCard: settings.extendedCard !== undefined,
+    extensions: settings.extensions,
     securitySchemes: authenticate?.schemes
   }
   const path = app.prefix + settings.basePath || '/'
@@ -65,6 +66,7 @@ function createSurface(app: FastifyInstance, settings: Settings): Surface {
     policy: { authorize: resolveAuthorize(authorize) },
     push: push === false ? undefined : new PushService(runs, tasks, push, app.log),
     extendCard: settings.extendedCard,
+    extensions: settings.extensions,
     buildCard: (origin, tenant) =>
       tenant === undefined
         ? createCard(exposed.all(), url ?? origin + path, facts)

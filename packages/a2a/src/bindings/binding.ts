@@ -3,6 +3,7 @@ import type { OpenReplies } from '@svc/registry/sse'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { toChallenge } from '../auth/identify-request.ts'
 import type { ProtocolVersion } from '../model/agent-card.ts'
+import { activateExtensions } from '../extensions.ts'
 import type { OperationName } from '../model/requests.ts'
 import { OPERATIONS, type Operation } from '../operations.ts'
 import type { Call, Surface } from '../surface.ts'
@@ -23,26 +24,30 @@ export function perform(
   name: OperationName,
   codec: Codec,
   params: Record<string, unknown>,
-  request: FastifyRequest
+  request: FastifyRequest,
+  reply: FastifyReply
 ) {
   const operation = OPERATIONS[name] as Operation<OperationName>
+  const extensions = activateExtensions(surface.extensions, codec.version, request, reply)
   const decoded = codec.decode[name](params)
   const tenant = codec.tenantOf(params)
   const served = tenant === undefined ? surface : toTenant(surface, tenant)
-  return operation.handle(served, new RequestCall(request, codec.version), decoded)
+  return operation.handle(served, new RequestCall(request, codec.version, extensions), decoded)
 }
 
-// Who asks, and in which version. A class: an accessor of an object literal is defined anew for every request.
+// Who asks, and how. A class: an accessor of an object literal is defined anew for every request.
 class RequestCall implements Call {
   readonly principal: Principal
   readonly log: RunLog
   readonly version: ProtocolVersion
+  readonly extensions: readonly string[]
   readonly #request: FastifyRequest
 
-  constructor(request: FastifyRequest, version: ProtocolVersion) {
+  constructor(request: FastifyRequest, version: ProtocolVersion, extensions: readonly string[]) {
     this.principal = request.a2aPrincipal
     this.log = request.log
     this.version = version
+    this.extensions = extensions
     this.#request = request
   }
 

@@ -82,7 +82,7 @@ async function execute(
 ) {
   if (typeof params !== 'object' || params === null || Array.isArray(params))
     throw badParams('', 'Expected object')
-  const result = await perform(binding, name, codec, params as Record<string, unknown>, request)
+  const result = await perform(binding, name, codec, params as Record<string, unknown>, request, reply)
   if (id === undefined) return reply.code(204).send()
   const before = `{"jsonrpc":"2.0","id":${id},"result":`
   if (!isStream(name, result)) {

@@ -79,7 +79,7 @@ async function answer(
   reply: FastifyReply
 ) {
   negotiateVersion(request, binding.versions)
-  const result = await perform(binding, name, codec, readParams(request, path), request)
+  const result = await perform(binding, name, codec, readParams(request, path), request, reply)
   if (name !== 'stream' && name !== 'subscribe')
     return sendJson((codec.encode[name] as (value: unknown) => unknown)(result), codec, request, reply)
   binding.streams.add(reply.raw)

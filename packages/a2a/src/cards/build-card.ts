@@ -1,5 +1,11 @@
 import type { Runnable, RunnableDefinition, SecuritySchemes } from '@svc/registry'
-import type { AgentCard, AgentProvider, AgentSkill, ProtocolVersion } from '../model/agent-card.ts'
+import type {
+  AgentCard,
+  AgentExtension,
+  AgentProvider,
+  AgentSkill,
+  ProtocolVersion
+} from '../model/agent-card.ts'
 
 /** What a card is made of, besides the agents. */
 export interface CardFacts {
@@ -11,6 +17,7 @@ export interface CardFacts {
   versions?: readonly ProtocolVersion[] | undefined
   pushNotifications?: boolean | undefined
   extendedCard?: boolean | undefined
+  extensions?: readonly AgentExtension[] | undefined
   securitySchemes?: SecuritySchemes | undefined
   /** What requests have to name as their tenant. */
   tenant?: string | undefined
@@ -38,6 +45,7 @@ export function createCard(agents: readonly CardAgent[], url: string, facts: Car
     ...(facts.tenant !== undefined && { tenant: facts.tenant }),
     pushNotifications: facts.pushNotifications ?? false,
     extendedCard: facts.extendedCard ?? false,
+    ...(facts.extensions?.length && { extensions: facts.extensions }),
     securitySchemes: facts.securitySchemes ?? {},
     skills: agents.map(toSkill)
   }

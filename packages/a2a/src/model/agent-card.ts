@@ -6,6 +6,15 @@ export interface AgentProvider {
   url?: string
 }
 
+/** Something beyond the protocol that a service does or asks for, by its URI. */
+export interface AgentExtension {
+  uri: string
+  description?: string
+  /** Whether messages have to name it. */
+  required?: boolean
+  params?: Record<string, unknown>
+}
+
 /** What an agent can do, for whoever looks for one. */
 export interface AgentSkill {
   id: string
@@ -30,6 +39,7 @@ export interface AgentCard {
   tenant?: string
   pushNotifications: boolean
   extendedCard: boolean
+  extensions?: readonly AgentExtension[]
   securitySchemes: SecuritySchemes
   skills: AgentSkill[]
 }

@@ -20,7 +20,8 @@ export function encodeCard(card: AgentCard): Record<string, unknown> {
     capabilities: {
       streaming: true,
       pushNotifications: card.pushNotifications,
-      extendedAgentCard: card.extendedCard
+      extendedAgentCard: card.extendedCard,
+      ...(card.extensions && { extensions: card.extensions })
     },
     ...(names.length > 0 && {
       securitySchemes: encodeSchemes(securitySchemes),
