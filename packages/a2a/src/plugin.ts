@@ -41,6 +41,7 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
     scope.post(basePath || '/', (request, reply) => answerRpc(binding, request, reply))
     restRoutes(scope, basePath, binding)
     if (tenants !== undefined) tenantRoutes(scope, basePath, binding, tenants)
+    scope.addHook('onReady', async () => surface.push?.resume())
     scope.addHook('preClose', () => streams.close())
     scope.addHook('onClose', async () => surface.push?.close())
   }, settings.registerOptions)
@@ -64,7 +65,7 @@ function createSurface(app: FastifyInstance, settings: Settings): Surface {
     tasks,
     exposed,
     policy: { authorize: resolveAuthorize(authorize) },
-    push: push === false ? undefined : new PushService(runs, tasks, push, app.log),
+    push: push === false ? undefined : new PushService({ runs, tasks, rules: push, log: app.log }, path),
     extendCard: settings.extendedCard,
     extensions: settings.extensions,
     buildCard: (origin, tenant) =>
