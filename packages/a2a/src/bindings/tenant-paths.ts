@@ -16,7 +16,7 @@ interface TenantPath<A extends Asked = Asked> {
 
 interface Pattern {
   readonly asked: Asked
-  /** Undefined: the route says it. */
+  /** Undefined: any that the route takes. */
   readonly method?: string
   readonly path: RegExp
 }
@@ -27,19 +27,19 @@ const CARD_PATH = '/.well-known/agent-card.json'
 const ROUTES = OPERATION_NAMES.flatMap((asked) =>
   OPERATIONS[asked].rest['1.0'].map((route) => {
     const [method, path] = splitRoute(route)
-    return { asked, method, path }
+    return { asked, method, path: toPattern(path), hasVerb: path.includes('}:') }
   })
 )
-// An id that a verb follows has no colon: those are looked at first.
-const hasVerb = ({ path }: { path: string }) => path.includes('}:')
 const PATTERNS: readonly Pattern[] = [
   { asked: 'card', path: toPattern(CARD_PATH) },
-  ...[...ROUTES.filter(hasVerb), ...ROUTES.filter((route) => !hasVerb(route))].map(toPatterns)
+  // First those with a verb, before which an id has no colon.
+  ...ROUTES.filter(({ hasVerb }) => hasVerb),
+  ...ROUTES.filter(({ hasVerb }) => !hasVerb)
 ]
 
 /**
- * The paths of version 1.0 below `/{tenant}`, which is the name of an agent. The router is asked for nothing else: they are
- * one wildcard below the base path, for requests that mean an agent alone, so that no other route and no 404 of the app changes.
+ * The paths of version 1.0 below `/{tenant}`, which is the name of an agent. They are one wildcard below the base path, with a
+ * constraint that only requests to an agent fulfil: every other finds the app's routes, and its 404, as they are without it.
  * @see https://github.com/a2aproject/A2A/blob/main/specification/a2a.proto its additional bindings
  */
 export class TenantPaths {
@@ -71,10 +71,15 @@ export class TenantPaths {
   }
 
   #kindOf(raw: FastifyRequest['raw']): 'card' | 'operation' | undefined {
-    const found = this.#find(raw)
-    if (found === undefined) return undefined
-    this.#found.set(raw, found)
-    return found.asked === 'card' ? 'card' : 'operation'
+    try {
+      const found = this.#find(raw)
+      if (found === undefined) return undefined
+      this.#found.set(raw, found)
+      return found.asked === 'card' ? 'card' : 'operation'
+    } catch {
+      // What a registry of the app's own throws would end the process here.
+      return undefined
+    }
   }
 
   // Every request of the app comes through here: what is not ours is seen by its first characters.
@@ -89,20 +94,22 @@ export class TenantPaths {
     const plain = path.replaceAll(/%3a/gi, ':')
     for (const { asked, method: its = method, path: pattern } of PATTERNS) {
       const match = its === method ? pattern.exec(plain) : null
-      if (match !== null) return withParams({ tenant, asked, params: { ...match.groups } })
+      if (match === null) continue
+      const params = decodeAll(match.groups ?? {})
+      return params && { tenant, asked, params }
     }
     return undefined
   }
 }
 
-function withParams(found: TenantPath): TenantPath | undefined {
-  const params: Record<string, string> = {}
-  for (const [name, text] of Object.entries(found.params)) {
+function decodeAll(texts: Readonly<Record<string, string>>): Record<string, string> | undefined {
+  const values: Record<string, string> = {}
+  for (const [name, text] of Object.entries(texts)) {
     const value = decode(text)
     if (value === undefined) return undefined
-    params[name] = value
+    values[name] = value
   }
-  return { ...found, params }
+  return values
 }
 
 function decode(text: string): string | undefined {
@@ -112,10 +119,6 @@ function decode(text: string): string | undefined {
   } catch {
     return undefined
   }
-}
-
-function toPatterns({ path, ...route }: (typeof ROUTES)[number]): Pattern {
-  return { ...route, path: toPattern(path) }
 }
 
 function toPattern(path: string): RegExp {

@@ -97,3 +97,16 @@ t.test('two services in one app have their own tenants', async (t) => {
   }>()
   t.match(supportedInterfaces[0], { url: /\/deep\/in\/a$/, tenant: 'ada' })
 })
+
+t.test('a registry that throws answers nobody, and ends nothing', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  const { get, ...registry } = createRegistry()
+  const failing = { ...registry, get: (...asked: Parameters<typeof get>) => get(...asked) ?? fail() }
+  await app.register(a2a, { registry: failing })
+  t.equal((await app.inject('/nobody/tasks')).statusCode, 404)
+})
+
+function fail(): never {
+  throw new Error('no such runnable')
+}
