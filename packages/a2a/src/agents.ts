@@ -12,7 +12,17 @@ export function createAgents(
   given: NamedRunnables | undefined,
   registry: Pick<Registry, 'get' | 'list'>
 ): Agents {
-  const { find, all } = given === undefined ? agentsOf(registry) : named(requireRunnables(given))
+  return withKinds(given === undefined ? agentsOf(registry) : named(requireRunnables(given)))
+}
+
+/** One alone. */
+export function onlyAgent(agent: Runnable): Agents {
+  return withKinds(named([agent]))
+}
+
+type ByName = Pick<Agents, 'find' | 'all'>
+
+function withKinds({ find, all }: ByName): Agents {
   return {
     find,
     all,
@@ -22,8 +32,6 @@ export function createAgents(
     }
   }
 }
-
-type ByName = Pick<Agents, 'find' | 'all'>
 
 function agentsOf(registry: Pick<Registry, 'get' | 'list'>): ByName {
   return { find: (name) => registry.get('agent', name), all: () => registry.list('agent') }

@@ -24,6 +24,12 @@ export const A2A_ERR_NOT_CANCELABLE = createError<[string]>(
 export const A2A_ERR_NO_PUSH = createError('A2A_ERR_NO_PUSH', 'Push notifications are not supported', 400)
 /** The task, in its state, or this server cannot do it. */
 export const A2A_ERR_UNSUPPORTED = createError<[string]>('A2A_ERR_UNSUPPORTED', 'Not supported: %s', 400)
+/** A message does not name an extension that the card says is required. */
+export const A2A_ERR_EXTENSION_REQUIRED = createError<[string]>(
+  'A2A_ERR_EXTENSION_REQUIRED',
+  'Required extensions are not named: %s',
+  400
+)
 /** The content type of the request, or of a part, is not supported. */
 export const A2A_ERR_CONTENT_TYPE = createError(
   'A2A_ERR_CONTENT_TYPE',

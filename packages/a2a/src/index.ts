@@ -2,7 +2,13 @@ export { default } from './plugin.ts'
 export { buildAgentCard } from './cards/build-agent-card.ts'
 export type { CardAgent, CardFacts } from './cards/build-card.ts'
 export { A2aOptionsSchema, type A2aOptions } from './options.ts'
-export type { AgentCard, AgentProvider, AgentSkill, ProtocolVersion } from './model/agent-card.ts'
+export type {
+  AgentCard,
+  AgentExtension,
+  AgentProvider,
+  AgentSkill,
+  ProtocolVersion
+} from './model/agent-card.ts'
 export type { DeliveryRules } from './push/deliver.ts'
 export type { Lookup } from './push/safe-target.ts'
 export type { ExtendCard } from './surface.ts'

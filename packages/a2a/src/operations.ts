@@ -103,5 +103,11 @@ export const OPERATIONS: { readonly [O in OperationName]: Operation<O> } = {
   }
 }
 
+/** The two words of a route. */
+export function splitRoute(route: Route): [method: 'GET' | 'POST' | 'DELETE', path: string] {
+  const [method, path] = route.split(' ') as ['GET' | 'POST' | 'DELETE', string]
+  return [method, path]
+}
+
 /** The names in the table. */
 export const OPERATION_NAMES = Object.keys(OPERATIONS) as OperationName[]

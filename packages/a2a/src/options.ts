@@ -11,7 +11,7 @@ import {
 import type { RegisterOptions } from 'fastify'
 import { ALL_VERSIONS } from './cards/build-card.ts'
 import { A2A_ERR_BAD_OPTION } from './errors.ts'
-import type { ProtocolVersion } from './model/agent-card.ts'
+import type { AgentExtension, ProtocolVersion } from './model/agent-card.ts'
 import type { DeliveryRules } from './push/deliver.ts'
 import type { ExtendCard } from './surface.ts'
 
@@ -30,6 +30,19 @@ const PushSchema = Type.Object(
       Type.Boolean({ description: 'Whether private and loopback addresses are good; default false' })
     ),
     lookup: Type.Optional(fn)
+  },
+  { additionalProperties: false }
+)
+
+/** The URI of an extension: it goes into a header, in a list with commas. */
+export const ExtensionUriSchema = Type.String({ pattern: '^[!-+\\--~]+$', maxLength: 2048 })
+
+const ExtensionSchema = Type.Object(
+  {
+    uri: ExtensionUriSchema,
+    description: Type.Optional(Type.String()),
+    required: Type.Optional(Type.Boolean()),
+    params: Type.Optional(Type.Record(Type.String(), Type.Unknown()))
   },
   { additionalProperties: false }
 )
@@ -98,6 +111,14 @@ export const A2aOptionsSchema = Type.Object(
         description: '`(card, principal) => card`: the card for those who have shown who they are'
       })
     ),
+    extensions: Type.Optional(
+      Type.Unsafe<readonly AgentExtension[]>(
+        Type.Array(ExtensionSchema, {
+          description:
+            'Of the protocol, on the card: `{ uri, description?, required?, params? }`; messages must name a required one'
+        })
+      )
+    ),
     limits: Type.Optional(
       Type.Object(
         {
@@ -137,6 +158,7 @@ export function resolveOptions(given: A2aOptions & RegisterOptions) {
     push: push === true ? {} : push,
     bodyLimit: limits?.bodyLimit ?? 1_048_576,
     jsonDepth: limits?.jsonDepth ?? 64,
+    extensions: options.extensions ?? [],
     heartbeat: options.heartbeat ?? 15_000,
     registerOptions
   }

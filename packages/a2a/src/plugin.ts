@@ -6,9 +6,10 @@ import { createAgents } from './agents.ts'
 import { guard } from './auth/guard.ts'
 import type { Binding } from './bindings/binding.ts'
 import { answerRpc, codecOf, refuseRpc } from './bindings/json-rpc.ts'
-import { refuseRest, restRoutes } from './bindings/rest.ts'
-import { createCard } from './cards/build-card.ts'
-import { cardRoutes } from './cards/card-routes.ts'
+import { refuseRest, restRoutes, tenantRoutes } from './bindings/rest.ts'
+import { TenantPaths } from './bindings/tenant-paths.ts'
+import { createCard, type CardFacts } from './cards/build-card.ts'
+import { cardRoutes, tenantCardRoute } from './cards/card-routes.ts'
 import { A2A_ERR_BAD_JSON } from './errors.ts'
 import { resolveOptions, type A2aOptions } from './options.ts'
 import { PushService } from './push/push-service.ts'
@@ -26,7 +27,12 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
   const streams = new OpenReplies()
   const binding: Binding = { surface, versions, streams }
 
-  cardRoutes(app, app.prefix + basePath, binding)
+  const path = app.prefix + basePath
+  // Before 1.0 there are no tenants.
+  const tenants = versions.includes('1.0') ? new TenantPaths(app, path, surface.exposed) : undefined
+
+  cardRoutes(app, path, binding)
+  if (tenants !== undefined) tenantCardRoute(app, path, binding, tenants)
   // The scope is its own world: nothing in it changes the app.
   await app.register(async (scope) => {
     takeJson(scope, settings)
@@ -34,6 +40,8 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
     scope.setErrorHandler((err: FastifyError, request, reply) => refuse(err, binding, request, reply))
     scope.post(basePath || '/', (request, reply) => answerRpc(binding, request, reply))
     restRoutes(scope, basePath, binding)
+    if (tenants !== undefined) tenantRoutes(scope, basePath, binding, tenants)
+    scope.addHook('onReady', async () => surface.push?.resume())
     scope.addHook('preClose', () => streams.close())
     scope.addHook('onClose', async () => surface.push?.close())
   }, settings.registerOptions)
@@ -48,6 +56,7 @@ function createSurface(app: FastifyInstance, settings: Settings): Surface {
     ...{ name, description, version, provider, versions },
     pushNotifications: push !== false,
     extendedCard: settings.extendedCard !== undefined,
+    extensions: settings.extensions,
     securitySchemes: authenticate?.schemes
   }
   const path = app.prefix + settings.basePath || '/'
@@ -56,11 +65,20 @@ function createSurface(app: FastifyInstance, settings: Settings): Surface {
     tasks,
     exposed,
     policy: { authorize: resolveAuthorize(authorize) },
-    push: push === false ? undefined : new PushService(runs, tasks, push, app.log),
+    push: push === false ? undefined : new PushService({ runs, tasks, rules: push, log: app.log }, path),
     extendCard: settings.extendedCard,
-    buildCard: (origin) => createCard(exposed.all(), url ?? origin + path, facts),
+    extensions: settings.extensions,
+    buildCard: (origin, tenant) =>
+      tenant === undefined
+        ? createCard(exposed.all(), url ?? origin + path, facts)
+        : createCard([tenant], url ?? origin + path, toTenantFacts(facts, tenant.name)),
     heartbeat
   }
+}
+
+// The names are the agent's own, and only 1.0 has tenants.
+function toTenantFacts(facts: CardFacts, tenant: string): CardFacts {
+  return { ...facts, name: undefined, description: undefined, versions: ['1.0'], tenant }
 }
 
 function takeJson(scope: FastifyInstance, { bodyLimit, jsonDepth }: Settings): void {

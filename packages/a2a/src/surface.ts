@@ -1,6 +1,6 @@
-import type { Authorize, Principal, RunEngine, RunLog, TaskStore } from '@svc/registry'
+import type { Authorize, Principal, RunEngine, RunLog, Runnable, TaskStore } from '@svc/registry'
 import type { Agents } from './agents.ts'
-import type { AgentCard, ProtocolVersion } from './model/agent-card.ts'
+import type { AgentCard, AgentExtension, ProtocolVersion } from './model/agent-card.ts'
 import type { PushService } from './push/push-service.ts'
 
 /** What the handlers share. */
@@ -8,11 +8,16 @@ export interface Surface {
   readonly runs: RunEngine
   readonly tasks: TaskStore
   readonly exposed: Agents
+  /** The agent that a request names as its tenant: no other is exposed then. */
+  readonly tenant?: string
   readonly policy: { readonly authorize: Authorize }
   /** Undefined where push notifications are off. */
   readonly push: PushService | undefined
   readonly extendCard: ExtendCard | undefined
-  buildCard(origin: string): AgentCard
+  /** As the card declares them. */
+  readonly extensions: readonly AgentExtension[]
+  /** Of the service, or of one of its agents as a tenant. */
+  buildCard(origin: string, tenant?: Runnable): AgentCard
   /** Milliseconds between comments on a silent event stream. */
   readonly heartbeat: number
 }
@@ -25,6 +30,8 @@ export interface Call {
   readonly principal: Principal
   readonly log: RunLog
   readonly version: ProtocolVersion
+  /** URIs of the extensions that are in use. */
+  readonly extensions: readonly string[]
   /** Scheme and host that the client asked for. */
   readonly origin: string
 }

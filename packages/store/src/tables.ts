@@ -51,6 +51,12 @@ export interface Tables {
   memory_word: { space_id: number; word: string; item_id: number }
   task: { task_id: string; context_id: string; owner: string; agent_name: string; created_at: number }
   task_message: { owner: string; message_id: string; task_id: string; seq: number; message: string }
-  push_config: { task_id: string; config_id: string; config: string }
+  push_config: {
+    task_id: string
+    config_id: string
+    config: string
+    /** The last part of which its receiver was told; null when there is nothing more to tell. */
+    told: number | null
+  }
   checkpoint: { run_id: string; epoch: number; state: string }
 }

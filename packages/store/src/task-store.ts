@@ -69,10 +69,10 @@ export function createTaskStore(db: Kysely<Tables>, commit: GroupCommit): TaskSt
         nextCursor: more ? formatRunCursor({ createdAt: last.createdAt, runId: last.taskId }) : null
       }
     },
-    setPushConfig: (taskId, config) =>
+    setPushConfig: (taskId, config, told) =>
       commit.write(async (trx) => {
         if ((await findTask(trx, taskId)) === undefined) return false
-        const row = { task_id: taskId, config_id: config.id, config: JSON.stringify(config) }
+        const row = { task_id: taskId, config_id: config.id, config: JSON.stringify(config), told }
         await trx
           .insertInto('push_config')
           .values(row)
@@ -80,6 +80,24 @@ export function createTaskStore(db: Kysely<Tables>, commit: GroupCommit): TaskSt
           .execute()
         return true
       }),
+    recordPush: (taskId, configId, told) =>
+      commit.write(async (trx) => {
+        const { numUpdatedRows } = await trx
+          .updateTable('push_config')
+          .set({ told })
+          .where('task_id', '=', taskId)
+          .where('config_id', '=', configId)
+          .executeTakeFirst()
+        return numUpdatedRows === 1n
+      }),
+    async listOpenPushes() {
+      const rows = await db.selectFrom('push_config').selectAll().where('told', 'is not', null).execute()
+      return rows.map(({ task_id: taskId, config, told }) => ({
+        taskId,
+        config: JSON.parse(config) as PushConfig,
+        told: told!
+      }))
+    },
     async listPushConfigs(taskId) {
       const configs = db.selectFrom('push_config').select('config').where('task_id', '=', taskId)
       const rows = await configs.orderBy('config_id').execute()

@@ -3,7 +3,12 @@ import type { OpenReplies } from '@svc/registry/sse'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { toChallenge } from '../auth/identify-request.ts'
 import type { ProtocolVersion } from '../model/agent-card.ts'
+import { activateExtensions } from '../extensions.ts'
+import type { OperationName } from '../model/requests.ts'
+import { OPERATIONS, type Operation } from '../operations.ts'
 import type { Call, Surface } from '../surface.ts'
+import { toTenant } from '../tenant.ts'
+import type { Codec } from '../wire/codec.ts'
 import { toFault, type Fault } from '../wire/to-fault.ts'
 
 /** What both bindings need. */
@@ -13,22 +18,36 @@ export interface Binding {
   readonly streams: OpenReplies
 }
 
-/** Who asks, and in which version. */
-export function toCall(request: FastifyRequest, version: ProtocolVersion): Call {
-  return new RequestCall(request, version)
+/** Does what the parameters of an operation ask for. @throws A2A_ERR_BAD_PARAMS, and what its handler throws */
+export function perform(
+  { surface }: Binding,
+  name: OperationName,
+  codec: Codec,
+  params: Record<string, unknown>,
+  request: FastifyRequest,
+  reply: FastifyReply
+) {
+  const operation = OPERATIONS[name] as Operation<OperationName>
+  const extensions = activateExtensions(surface.extensions, codec.version, request, reply)
+  const decoded = codec.decode[name](params)
+  const tenant = codec.tenantOf(params)
+  const served = tenant === undefined ? surface : toTenant(surface, tenant)
+  return operation.handle(served, new RequestCall(request, codec.version, extensions), decoded)
 }
 
-// A class: an accessor of an object literal is defined anew for every request.
+// Who asks, and how. A class: an accessor of an object literal is defined anew for every request.
 class RequestCall implements Call {
   readonly principal: Principal
   readonly log: RunLog
   readonly version: ProtocolVersion
+  readonly extensions: readonly string[]
   readonly #request: FastifyRequest
 
-  constructor(request: FastifyRequest, version: ProtocolVersion) {
+  constructor(request: FastifyRequest, version: ProtocolVersion, extensions: readonly string[]) {
     this.principal = request.a2aPrincipal
     this.log = request.log
     this.version = version
+    this.extensions = extensions
     this.#request = request
   }
 

@@ -3,13 +3,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { A2A_ERR_UNKNOWN_METHOD } from '../errors.ts'
 import type { ProtocolVersion } from '../model/agent-card.ts'
 import type { OperationName } from '../model/requests.ts'
-import { OPERATION_NAMES, OPERATIONS, type Operation, type StreamingName } from '../operations.ts'
+import { OPERATION_NAMES, OPERATIONS, type StreamingName } from '../operations.ts'
 import type { TaskStream } from '../tasks/task-stream.ts'
 import type { Codec } from '../wire/codec.ts'
 import { badParams } from '../wire/decode-params.ts'
 import { codecV03 } from '../wire/v0.3/codec.ts'
 import { codecV10 } from '../wire/v1.0/codec.ts'
-import { takeFault, toCall, type Binding } from './binding.ts'
+import { perform, takeFault, type Binding } from './binding.ts'
 import { createEventStream, encodeData } from './event-stream.ts'
 import { negotiateVersion, refuse } from './negotiate-version.ts'
 import { idOf, readCall, type RpcCall } from './rpc-call.ts'
@@ -74,7 +74,7 @@ export function codecOf(request: FastifyRequest, { versions }: Pick<Binding, 've
 }
 
 async function execute(
-  { surface, streams }: Binding,
+  binding: Binding,
   { name, codec }: Method,
   { id, params }: RpcCall,
   request: FastifyRequest,
@@ -82,18 +82,16 @@ async function execute(
 ) {
   if (typeof params !== 'object' || params === null || Array.isArray(params))
     throw badParams('', 'Expected object')
-  const operation = OPERATIONS[name] as Operation<OperationName>
-  const decoded = codec.decode[name](params as Record<string, unknown>)
-  const result = await operation.handle(surface, toCall(request, codec.version), decoded)
+  const result = await perform(binding, name, codec, params as Record<string, unknown>, request, reply)
   if (id === undefined) return reply.code(204).send()
   const before = `{"jsonrpc":"2.0","id":${id},"result":`
   if (!isStream(name, result)) {
     const encode = codec.encode[name] as (value: unknown) => unknown
     return reply.type('application/json; charset=utf-8').send(`${before}${JSON.stringify(encode(result))}}`)
   }
-  streams.add(reply.raw)
+  binding.streams.add(reply.raw)
   const stream = createEventStream(
-    surface,
+    binding.surface,
     result,
     (event) => `${before}${JSON.stringify(codec.encodeEvent(event))}}`
   )

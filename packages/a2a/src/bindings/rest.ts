@@ -2,16 +2,17 @@ import { SSE_HEADERS } from '@svc/registry/sse'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ProtocolVersion } from '../model/agent-card.ts'
 import type { OperationName } from '../model/requests.ts'
-import { OPERATION_NAMES, OPERATIONS, type Operation, type Route } from '../operations.ts'
+import { OPERATION_NAMES, OPERATIONS, splitRoute } from '../operations.ts'
 import type { TaskStream } from '../tasks/task-stream.ts'
 import type { Codec } from '../wire/codec.ts'
 import { badParams } from '../wire/decode-params.ts'
 import { restCodecV03 } from '../wire/v0.3/rest-codec.ts'
 import { codecV10 } from '../wire/v1.0/codec.ts'
-import { takeFault, toCall, type Binding } from './binding.ts'
+import { perform, takeFault, type Binding } from './binding.ts'
 import { createEventStream } from './event-stream.ts'
 import { negotiateVersion } from './negotiate-version.ts'
 import { readQuery } from './read-query.ts'
+import type { TenantPaths } from './tenant-paths.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -36,11 +37,31 @@ export function restRoutes(scope: FastifyInstance, basePath: string, binding: Bi
             url: basePath + url,
             exposeHeadRoute: false,
             config: { a2aCodec: codec },
-            handler: (request, reply) => answer(binding, name, codec, request, reply)
+            handler: (request, reply) => answer(binding, name, codec, toParams(request), request, reply)
           })
       }
     }
   }
+}
+
+/** The same routes of 1.0 once more, below the name of each agent. */
+export function tenantRoutes(
+  scope: FastifyInstance,
+  basePath: string,
+  binding: Binding,
+  tenants: TenantPaths
+): void {
+  scope.route({
+    method: ['GET', 'POST', 'DELETE'],
+    url: `${basePath}/*`,
+    constraints: tenants.only('operation'),
+    exposeHeadRoute: false,
+    config: { a2aCodec: codecV10 },
+    handler(request, reply) {
+      const { asked, tenant, params } = tenants.of<OperationName>(request)
+      return answer(binding, asked, codecV10, { ...params, tenant }, request, reply)
+    }
+  })
 }
 
 /** Answers what failed, in the version of the route. */
@@ -50,32 +71,38 @@ export function refuseRest(err: unknown, codec: Codec, request: FastifyRequest, 
 }
 
 async function answer(
-  { surface, streams, versions }: Binding,
+  binding: Binding,
   name: OperationName,
   codec: Codec,
+  path: Readonly<Record<string, string>>,
   request: FastifyRequest,
   reply: FastifyReply
 ) {
-  negotiateVersion(request, versions)
-  const operation = OPERATIONS[name] as Operation<OperationName>
-  const decoded = codec.decode[name](readParams(request))
-  const result = await operation.handle(surface, toCall(request, codec.version), decoded)
+  negotiateVersion(request, binding.versions)
+  const result = await perform(binding, name, codec, readParams(request, path), request, reply)
   if (name !== 'stream' && name !== 'subscribe')
     return sendJson((codec.encode[name] as (value: unknown) => unknown)(result), codec, request, reply)
-  streams.add(reply.raw)
-  const stream = createEventStream(surface, result as TaskStream, (event) =>
+  binding.streams.add(reply.raw)
+  const stream = createEventStream(binding.surface, result as TaskStream, (event) =>
     JSON.stringify(codec.encodeEvent(event))
   )
   return reply.headers(SSE_HEADERS).send(stream)
 }
 
 // The path says more than the body, and the body more than the query.
-function readParams({ method, body, query, params }: FastifyRequest): Record<string, unknown> {
+function readParams(
+  { method, body, query }: FastifyRequest,
+  path: Readonly<Record<string, string>>
+): Record<string, unknown> {
   if (body !== undefined && body !== null && (typeof body !== 'object' || Array.isArray(body)))
     throw badParams('', 'Expected object')
-  const fields = method === 'GET' ? readQuery(query as Record<string, unknown>) : body
+  const fields = method === 'POST' ? body : readQuery(query as Record<string, unknown>)
+  return { ...(fields as object), ...path }
+}
+
+function toParams({ params }: FastifyRequest): Record<string, string> {
   const { colon: _, ...named } = params as Record<string, string>
-  return { ...(fields as object), ...named }
+  return named
 }
 
 function sendJson(value: unknown, { version }: Codec, { headers }: FastifyRequest, reply: FastifyReply) {
@@ -87,11 +114,6 @@ function sendJson(value: unknown, { version }: Codec, { headers }: FastifyReques
 }
 
 const identity = (text: unknown) => text as string
-
-function splitRoute(route: Route): [method: 'GET' | 'POST' | 'DELETE', path: string] {
-  const [method, path] = route.split(' ') as ['GET' | 'POST' | 'DELETE', string]
-  return [method, path]
-}
 
 // A colon begins a parameter in the router's language, and a parameter ends at a slash. Some clients write it as `%3A`.
 function toUrls(path: string): string[] {

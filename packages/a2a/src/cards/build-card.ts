@@ -1,5 +1,11 @@
 import type { Runnable, RunnableDefinition, SecuritySchemes } from '@svc/registry'
-import type { AgentCard, AgentProvider, AgentSkill, ProtocolVersion } from '../model/agent-card.ts'
+import type {
+  AgentCard,
+  AgentExtension,
+  AgentProvider,
+  AgentSkill,
+  ProtocolVersion
+} from '../model/agent-card.ts'
 
 /** What a card is made of, besides the agents. */
 export interface CardFacts {
@@ -11,7 +17,10 @@ export interface CardFacts {
   versions?: readonly ProtocolVersion[] | undefined
   pushNotifications?: boolean | undefined
   extendedCard?: boolean | undefined
+  extensions?: readonly AgentExtension[] | undefined
   securitySchemes?: SecuritySchemes | undefined
+  /** What requests have to name as their tenant. */
+  tenant?: string | undefined
 }
 
 /** Any runnable, or what one is made from. */
@@ -33,8 +42,10 @@ export function createCard(agents: readonly CardAgent[], url: string, facts: Car
     ...(facts.provider && { provider: { url, ...facts.provider } }),
     urls: { rpc: url, rest: url.replace(/\/+$/, '') },
     versions: facts.versions ?? ALL_VERSIONS,
+    ...(facts.tenant !== undefined && { tenant: facts.tenant }),
     pushNotifications: facts.pushNotifications ?? false,
     extendedCard: facts.extendedCard ?? false,
+    ...(facts.extensions?.length && { extensions: facts.extensions }),
     securitySchemes: facts.securitySchemes ?? {},
     skills: agents.map(toSkill)
   }

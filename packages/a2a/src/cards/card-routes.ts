@@ -3,7 +3,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { codecOf } from '../bindings/json-rpc.ts'
 import type { Binding } from '../bindings/binding.ts'
 import { negotiateVersion } from '../bindings/negotiate-version.ts'
+import type { TenantPaths } from '../bindings/tenant-paths.ts'
 import { refuseRest } from '../bindings/rest.ts'
+import { toTenant } from '../tenant.ts'
 import { encodeCard } from './encode-card.ts'
 
 /** Where clients look: 0.2, then 0.3 and later. */
@@ -23,9 +25,22 @@ export function cardRoutes(app: FastifyInstance, basePath: string, binding: Bind
   }
 }
 
-function sendCard(binding: Binding, request: FastifyRequest, reply: FastifyReply) {
-  const { surface, versions } = binding
+/** The card of each agent below its name, where it is the tenant. */
+export function tenantCardRoute(
+  app: FastifyInstance,
+  basePath: string,
+  binding: Binding,
+  tenants: TenantPaths
+): void {
+  rootOf(app).get(`${basePath}/*`, { constraints: tenants.only('card') }, (request, reply) =>
+    sendCard(binding, request, reply, tenants.of(request).tenant)
+  )
+}
+
+function sendCard(binding: Binding, request: FastifyRequest, reply: FastifyReply, tenant?: string) {
+  const { versions } = binding
   try {
+    const surface = tenant === undefined ? binding.surface : toTenant(binding.surface, tenant)
     const version = negotiateVersion(request, versions)
     const card = surface.buildCard(`${request.protocol}://${request.host}`)
     const json = JSON.stringify(encodeCard(card, version === '1.0' ? version : undefined))

@@ -1,12 +1,14 @@
 import { A2A_ERR_BAD_ANSWER, A2A_ERR_REMOTE } from '../errors.ts'
 import type { ProtocolVersion } from '../model/agent-card.ts'
-import { fields, list, type Fields } from '../wire/read-answer.ts'
+import { fields, list, text as textOf, type Fields } from '../wire/read-answer.ts'
 
 /** Where requests go, and what is spoken there. */
 export interface Endpoint {
   url: string
   version: ProtocolVersion
   streaming: boolean
+  /** What every request has to name, where the card says so. */
+  tenant?: string
 }
 
 /** What a URL gave: its text where it was good. */
@@ -47,7 +49,9 @@ function readCard(card: Fields, base: URL): Endpoint {
     .filter(({ protocolBinding }) => protocolBinding === 'JSONRPC')
   for (const version of ['1.0', '0.3'] as const) {
     const found = current.find(({ protocolVersion }) => String(protocolVersion).startsWith(version))
-    if (found !== undefined) return { url: requireUrl(found['url'], base), version, streaming }
+    if (found === undefined) continue
+    const tenant = textOf(found['tenant'])
+    return { url: requireUrl(found['url'], base), version, streaming, ...(tenant !== '' && { tenant }) }
   }
   const legacy =
     preferredTransport === undefined || preferredTransport === 'JSONRPC'

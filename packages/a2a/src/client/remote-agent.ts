@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { Value } from '@sinclair/typebox/value'
 import {
   defineRunnable,
   type RunContext,
@@ -9,6 +10,7 @@ import {
 import { A2A_ERR_BAD_ANSWER, A2A_ERR_BAD_OPTION, A2A_ERR_REMOTE } from '../errors.ts'
 import { isInterruptedState, isTerminalState } from '../model/task.ts'
 import type { TaskEvent } from '../model/task-event.ts'
+import { ExtensionUriSchema } from '../options.ts'
 import { textOf } from '../tasks/to-input.ts'
 import { answerRemote } from './answer-remote.ts'
 import { isOwn, RemoteConnection } from './remote-connection.ts'
@@ -33,7 +35,9 @@ const POLL_EVERY = 1_000
 export function remoteAgent(options: RemoteAgentOptions): Runnable {
   const url = URL.parse(options.url)
   if (url === null) throw new A2A_ERR_BAD_OPTION('url: must be an absolute URL')
-  const { name = url.host, description } = options
+  const { name = url.host, description, extensions = [] } = options
+  if (!extensions.every((uri) => Value.Check(ExtensionUriSchema, uri)))
+    throw new A2A_ERR_BAD_OPTION('extensions: each must be a URI')
   const connection = new RemoteConnection(options)
   const sessions = new RemoteSessions()
 

@@ -1,4 +1,5 @@
 import { A2A_ERR_BAD_ANSWER, A2A_ERR_REMOTE } from '../errors.ts'
+import { EXTENSION_HEADERS } from '../extensions.ts'
 import type { ProtocolVersion } from '../model/agent-card.ts'
 import type { Message } from '../model/message.ts'
 import type { OperationName } from '../model/requests.ts'
@@ -99,17 +100,19 @@ export class RemoteConnection {
     signal: AbortSignal,
     read: (response: Response) => Promise<T>
   ): Promise<T> {
-    const { url, version } = await this.#find(signal)
+    const { url, version, tenant } = await this.#find(signal)
     const body = JSON.stringify({
       jsonrpc: '2.0',
       id: ++this.#requests,
       method: OPERATIONS[name].rpc[version],
-      params: params(DIALECTS[version])
+      params: { ...params(DIALECTS[version]), ...(tenant !== undefined && { tenant }) }
     })
+    const { extensions = [] } = this.#options
     const headers = {
       accept,
       'content-type': 'application/json',
-      ...(version === '1.0' && { 'a2a-version': version })
+      ...(version === '1.0' && { 'a2a-version': version }),
+      ...(extensions.length > 0 && { [EXTENSION_HEADERS[version]]: extensions.join(', ') })
     }
     // A service that does not stream answers when its work is done.
     const timeout = name === 'send' ? undefined : this.#timeout

@@ -15,6 +15,8 @@ export interface RemoteAgentOptions {
   token?: string | (() => string | Promise<string>)
   /** Default: what the card says, the newest first. Given, no card is read. */
   version?: ProtocolVersion
+  /** URIs of extensions of the protocol to use, sent with every request. */
+  extensions?: readonly string[]
   /** Milliseconds that the service has to begin its answer; default 30,000. */
   timeout?: number
 }

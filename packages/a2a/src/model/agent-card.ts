@@ -6,6 +6,15 @@ export interface AgentProvider {
   url?: string
 }
 
+/** Something beyond the protocol that a service does or asks for, by its URI. */
+export interface AgentExtension {
+  uri: string
+  description?: string
+  /** Whether messages have to name it. */
+  required?: boolean
+  params?: Record<string, unknown>
+}
+
 /** What an agent can do, for whoever looks for one. */
 export interface AgentSkill {
   id: string
@@ -26,8 +35,11 @@ export interface AgentCard {
   /** Where requests go, as JSON-RPC and as HTTP+JSON. */
   urls: { rpc: string; rest: string }
   versions: readonly ProtocolVersion[]
+  /** What requests have to name, where only one agent of a service is meant. Only 1.0 has it. */
+  tenant?: string
   pushNotifications: boolean
   extendedCard: boolean
+  extensions?: readonly AgentExtension[]
   securitySchemes: SecuritySchemes
   skills: AgentSkill[]
 }

@@ -1,16 +1,15 @@
 import { RunResultBuilder, type NumberedPart } from '@svc/registry'
 import type { TaskEvent } from '../model/task-event.ts'
 import { ANSWER_ID, toArtifacts } from '../tasks/artifacts.ts'
-import type { TaskEvents } from '../tasks/task-events.ts'
+import { TaskEvents, type EventTask } from '../tasks/task-events.ts'
 
 /** The events of a task that are worth a request each: the answer comes once, whole, not piece by piece. */
 export class PushEvents {
   readonly #events: TaskEvents
-  readonly #result: RunResultBuilder
+  readonly #result = new RunResultBuilder()
 
-  constructor(events: TaskEvents, result = new RunResultBuilder()) {
-    this.#events = events
-    this.#result = result
+  constructor(task: EventTask) {
+    this.#events = new TaskEvents(task)
   }
 
   add(part: NumberedPart): TaskEvent[] {

@@ -1,7 +1,8 @@
 import { hash, randomUUID } from 'node:crypto'
-import type { Runnable, StartKey, StoredRun } from '@svc/registry'
+import type { Envelope, Runnable, StartKey, StoredRun } from '@svc/registry'
 import { requireAllowed } from '../auth/require-allowed.ts'
 import { A2A_ERR_TASK_NOT_FOUND } from '../errors.ts'
+import { requireExtensions } from '../extensions.ts'
 import type { Message } from '../model/message.ts'
 import type { SendRequest } from '../model/requests.ts'
 import { requirePush } from '../push/require-push.ts'
@@ -22,10 +23,12 @@ export interface Accepted {
 
 /**
  * Starts a task for a message, or hands it to the task that it names. The same message from the same owner is taken once.
- * @throws what `answerTask`, `chooseAgent` and `RunEngine.start` throw, A2A_ERR_FORBIDDEN, A2A_ERR_NO_PUSH
+ * @throws what `answerTask`, `chooseAgent` and `RunEngine.start` throw, A2A_ERR_EXTENSION_REQUIRED, A2A_ERR_FORBIDDEN,
+ * A2A_ERR_NO_PUSH
  */
 export async function acceptMessage(surface: Surface, call: Call, request: SendRequest): Promise<Accepted> {
   const { push } = request
+  requireExtensions(surface.extensions, call.extensions)
   if (push !== undefined) await requirePush(surface).check(push.url)
   if (request.message.taskId !== undefined) {
     const run = await answerTask(surface, call, request)
@@ -41,9 +44,10 @@ export async function acceptMessage(surface: Surface, call: Call, request: SendR
 async function startTask(
   surface: Surface,
   call: Call,
-  { message, push }: SendRequest,
+  request: SendRequest,
   agent: Runnable
 ): Promise<Accepted> {
+  const { message, push } = request
   const { principal, log } = call
   const { runs, tasks, policy } = surface
   let asked = false
@@ -52,8 +56,9 @@ async function startTask(
     sessionId: message.contextId,
     principal,
     log,
+    envelope: toEnvelope(call, request),
     authorize: policy.authorize,
-    startKey: toStartKey(message),
+    startKey: toStartKey(message, surface),
     onApprovalRequest() {
       asked = true
       onAsked?.()
@@ -91,8 +96,20 @@ async function requireRun({ runs }: Surface, runId: string): Promise<StoredRun> 
   return run
 }
 
-// A message that says nothing of its id is always a new one.
-function toStartKey({ messageId, ...message }: SendRequest['message']): StartKey | undefined {
+// What is said of the message goes before what is said of the request around it.
+function toEnvelope({ extensions }: Call, { message, metadata: around }: SendRequest): Envelope | undefined {
+  const metadata =
+    around && message.metadata ? { ...around, ...message.metadata } : (message.metadata ?? around)
+  if (metadata === undefined && extensions.length === 0) return undefined
+  return { ...(metadata && { metadata }), ...(extensions.length > 0 && { extensions }) }
+}
+
+// A message that says nothing of its id is always a new one; to another tenant it is another request.
+function toStartKey(
+  { messageId, ...message }: SendRequest['message'],
+  { tenant }: Surface
+): StartKey | undefined {
   if (messageId === undefined) return undefined
-  return { key: `a2a:${messageId}`, hash: hash('sha256', JSON.stringify(message), 'base64url') }
+  const asked = JSON.stringify({ ...message, tenant })
+  return { key: `a2a:${messageId}`, hash: hash('sha256', asked, 'base64url') }
 }

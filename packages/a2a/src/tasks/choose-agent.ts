@@ -2,6 +2,7 @@ import { ANONYMOUS, type Runnable } from '@svc/registry'
 import { A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { SendRequest } from '../model/requests.ts'
 import type { Call, Surface } from '../surface.ts'
+import { refuseAgent } from '../tenant.ts'
 import { badParams } from '../wire/decode-params.ts'
 import { findMention } from './find-mention.ts'
 import { textOf } from './to-input.ts'
@@ -27,7 +28,7 @@ export async function chooseAgent(
   const named = readAgentName(request)
   const all = exposed.all()
   const [first] = all
-  if (named !== undefined) return exposed.find(named) ?? unknownAgent(named, all)
+  if (named !== undefined) return exposed.find(named) ?? refuseAgent('message.metadata.agentName', named, all)
   if (first === undefined) throw new A2A_ERR_UNSUPPORTED('there is no agent here')
   if (all.length === 1) return first
 
@@ -36,12 +37,4 @@ export async function chooseAgent(
   if (mentioned !== undefined || contextId === undefined) return mentioned ?? first
   const last = await tasks.lastOfContext(principal?.sub ?? ANONYMOUS.sub, contextId)
   return (last && exposed.find(last.agentName)) ?? first
-}
-
-function unknownAgent(name: string, all: readonly Runnable[]): never {
-  const known = all.map((agent) => `"${agent.name}"`).join(', ')
-  throw badParams(
-    'message.metadata.agentName',
-    `There is no agent "${name.slice(0, 128)}"; there is ${known || 'none'}`
-  )
 }

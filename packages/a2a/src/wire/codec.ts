@@ -8,6 +8,8 @@ export interface Codec {
   readonly version: ProtocolVersion
   /** @throws A2A_ERR_BAD_PARAMS */
   readonly decode: { readonly [O in OperationName]: (params: Record<string, unknown>) => Requests[O] }
+  /** The tenant that parameters name which are good otherwise; before 1.0 there is none. */
+  tenantOf(params: Record<string, unknown>): string | undefined
   readonly encode: { readonly [O in OperationName]: (result: Results[O]) => unknown }
   /** An event, as a stream or a push notification tells it. */
   encodeEvent(event: TaskEvent): object

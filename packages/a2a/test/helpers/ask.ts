@@ -30,14 +30,15 @@ export async function askByRest(
   opened: () => unknown = () => {}
 ): Promise<unknown[]> {
   const [method, template] = route.split(' ') as [string, string]
-  const rest = { ...params } as Record<string, unknown>
+  const { tenant, ...rest } = params as Record<string, unknown> & { tenant?: string }
   const path = template.replaceAll(/\{(\w+)\}/g, (_, key: string) => {
     const value = String(rest[key])
     delete rest[key]
     return value
   })
   const query = method === 'GET' ? `?${new URLSearchParams(rest as Record<string, string>).toString()}` : ''
-  const response = await fetch(url + path + query, {
+  const at = tenant === undefined ? url : `${url}/${tenant}`
+  const response = await fetch(at + path + query, {
     method,
     ...(method === 'POST' && {
       headers: { 'content-type': 'application/json' },

@@ -1,3 +1,5 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { createMemoryStores } from '@svc/registry'
 import t from 'tap'
 import { asker, createWaiting, worker } from '../helpers/agents.ts'
 import { buildApp, say, sayV1 } from '../helpers/build-app.ts'
@@ -133,4 +135,23 @@ t.test('without the option there is no push, and a task has at most ten', async 
     app.rpc('CreateTaskPushNotificationConfig', { taskId, id, url: 'http://127.0.0.1/' })
   for (let count = 0; count < 10; count++) t.match(await create(`c${count}`), { result: { id: `c${count}` } })
   t.match(await create('one more'), { error: { code: -32004 } })
+})
+
+t.test('a task that ends before its receiver is known tells it everything', async (t) => {
+  const receiver = await createReceiver(t)
+  const stores = createMemoryStores()
+  const ended = {
+    ...stores.tasks,
+    async create(...given: Parameters<typeof stores.tasks.create>) {
+      const taskId = await stores.tasks.create(...given)
+      while ((await stores.runs.get(taskId))?.status !== 'completed') await pause(1)
+      return taskId
+    }
+  }
+  const app = await buildApp(t, { options: { ...options, tasks: ended }, engine: { stores } })
+  const configuration = { taskPushNotificationConfig: { url: receiver.url } }
+  await app.rpc('SendMessage', { ...sayV1('x'), configuration })
+  const all = await receiver.until(3)
+  t.match(all[0]!.body, { statusUpdate: { status: { state: 'TASK_STATE_WORKING' } } })
+  t.match(all[2]!.body, { statusUpdate: { status: { state: 'TASK_STATE_COMPLETED' } } })
 })

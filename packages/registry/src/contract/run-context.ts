@@ -31,6 +31,14 @@ export interface Approvals {
   request(request: ApprovalRequest): Promise<ApprovalOutcome>
 }
 
+/** What came around an input, as plain JSON. */
+export interface Envelope {
+  /** What the client said of its message, such as the metadata of A2A. */
+  readonly metadata?: Readonly<Record<string, unknown>>
+  /** URIs of the extensions of the entrance's protocol that are in use: the client named them, and the entrance declares them. */
+  readonly extensions?: readonly string[]
+}
+
 /** How a member's or step's context differs from its parent's. */
 export interface ChildOptions {
   /** Tells several calls of one member apart, in the journal and in `idempotencyKey`; default: its name. */
@@ -53,6 +61,8 @@ export interface RunContext {
   readonly principal: Principal
   /** Whose session it is: the principal's `sub`, without credentials `userId`, else `anonymous`. */
   readonly sessionOwner: string
+  /** What came around the run's input; empty where its entrance passes nothing on. */
+  readonly envelope: Envelope
   /** Aborts when the run is canceled or ends otherwise. */
   readonly signal: AbortSignal
   readonly log: RunLog

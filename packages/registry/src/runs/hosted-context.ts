@@ -10,6 +10,7 @@ import type {
   ApprovalRequest,
   Approvals,
   ChildOptions,
+  Envelope,
   RunContext,
   RunLog
 } from '../contract/run-context.ts'
@@ -37,6 +38,7 @@ export interface ContextHost {
 }
 
 const NOWHERE: readonly string[] = Object.freeze([])
+const NOTHING: Envelope = Object.freeze({})
 
 /** The context of a run and, with a place, of its members and steps. */
 export class HostedContext implements RunContext {
@@ -80,6 +82,10 @@ export class HostedContext implements RunContext {
   get sessionOwner(): string {
     const { sub } = this.principal
     return sub === ANONYMOUS.sub ? (this.userId ?? sub) : sub
+  }
+
+  get envelope(): Envelope {
+    return this.#host.options.envelope ?? NOTHING
   }
 
   get signal(): AbortSignal {

@@ -2,6 +2,7 @@ import { Type, type Static } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { RunInput } from '../contract/content-part.ts'
 import { ANONYMOUS, type Authorize, type Principal } from '../contract/principal.ts'
+import type { Envelope } from '../contract/run-context.ts'
 import type { StoredRun } from '../stores/run-store.ts'
 import type { Stores } from '../stores/stores.ts'
 import type { StartOptions } from './run-engine.ts'
@@ -12,6 +13,7 @@ const ResumeStateSchema = Type.Object({
     Type.Object({ sub: Type.String(), scopes: Type.Array(Type.String()) }, { additionalProperties: true })
   ),
   userId: Type.Optional(Type.String()),
+  envelope: Type.Optional(Type.Unsafe<Envelope>(Type.Object({}))),
   guarded: Type.Boolean({ description: 'Whether a policy said what the run may reach' })
 })
 /** What another process needs to go on with a run, beside its record. Keys of model providers are never in it. */
@@ -20,11 +22,12 @@ export type ResumeState = Static<typeof ResumeStateSchema>
 /** Makes it; undefined for an input that is more than JSON, such as an uploaded file. */
 export function toResumeState(input: RunInput, options: StartOptions): ResumeState | undefined {
   if (Array.isArray(input) && input.some((part) => typeof part?.file?.stream === 'function')) return undefined
-  const { principal = ANONYMOUS, userId, authorize } = options
+  const { principal = ANONYMOUS, userId, envelope, authorize } = options
   return {
     input: input ?? null,
     principal,
     ...(userId !== undefined && { userId }),
+    ...(envelope !== undefined && { envelope }),
     guarded: authorize !== undefined
   }
 }
@@ -43,8 +46,8 @@ const refuse: Authorize = () => ({ allowed: false })
 /** With what a run goes on: the service's own keys, and the service's policy where it had one. */
 export function toStartOptions(
   { sessionId }: Pick<StoredRun, 'sessionId'>,
-  { principal, userId, guarded }: ResumeState,
+  { principal, userId, envelope, guarded }: ResumeState,
   authorize: Authorize = refuse
 ): StartOptions {
-  return { sessionId, principal, userId, ...(guarded && { authorize }) }
+  return { sessionId, principal, userId, envelope, ...(guarded && { authorize }) }
 }

@@ -2,7 +2,7 @@ import type { Redact } from '../access/redact-value.ts'
 import type { RunInput } from '../contract/content-part.ts'
 import type { NumberedPart } from '../contract/part.ts'
 import type { Authorize, Principal } from '../contract/principal.ts'
-import type { RunLog } from '../contract/run-context.ts'
+import type { Envelope, RunLog } from '../contract/run-context.ts'
 import type { ApprovalAnswer } from '../contract/run-record.ts'
 import type { RunResult } from '../contract/run-result.ts'
 import type { Runnable } from '../contract/runnable.ts'
@@ -19,6 +19,8 @@ export interface StartOptions {
   /** Who calls; default anonymous. Its `sub` owns the run. */
   principal?: Principal | undefined
   log?: RunLog | undefined
+  /** What came around the input. */
+  envelope?: Envelope | undefined
   /** Starts the run once: for the same owner and key, the run that was started is given again. */
   startKey?: StartKey | undefined
   /** The caller's own keys for model providers. */

@@ -19,6 +19,16 @@ export interface PushConfig {
   authentication?: Readonly<Record<string, unknown>>
   /** The version of the protocol that the receiver speaks. */
   version?: string
+  /** The path of the endpoint that took it: it alone goes on with it after a restart. */
+  endpoint?: string
+}
+
+/** A configuration whose receiver is still to be told something. */
+export interface OpenPush {
+  taskId: string
+  config: PushConfig
+  /** The `seq` of the last part of the run's log of which it was told. */
+  told: number
 }
 
 /** Which tasks to list, newest first. */
@@ -48,8 +58,15 @@ export interface TaskStore {
   /** The newest task of a context. */
   lastOfContext(owner: string, contextId: string): Awaitable<StoredTask | undefined>
   list(query: TaskQuery): Awaitable<TaskPage>
-  /** Adds a configuration, or replaces the one with the same id; false when there is no such task. */
-  setPushConfig(taskId: string, config: PushConfig): Awaitable<boolean>
+  /**
+   * Adds a configuration, or replaces the one with the same id; false when there is no such task. `told` is as in
+   * `OpenPush`; null where there is nothing to tell.
+   */
+  setPushConfig(taskId: string, config: PushConfig, told: number | null): Awaitable<boolean>
+  /** Records of what a receiver was told since; false when there is no such configuration any more. */
+  recordPush(taskId: string, configId: string, told: number | null): Awaitable<boolean>
+  /** Those of all tasks whose receivers have not been told everything: what a restart left. */
+  listOpenPushes(): Awaitable<OpenPush[]>
   listPushConfigs(taskId: string): Awaitable<PushConfig[]>
   /** Whether there was one. */
   removePushConfig(taskId: string, configId: string): Awaitable<boolean>

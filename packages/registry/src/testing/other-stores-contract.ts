@@ -57,17 +57,50 @@ export function taskStoreContract(t: ContractTest, make: MakeStore<TaskStore>): 
       token: 'x',
       authentication: { schemes: ['Bearer'] }
     }
-    t.equal(await store.setPushConfig('nothing', config), false)
-    t.equal(await store.setPushConfig('a', { id: 'p', url: 'https://old.example.org' }), true)
-    t.equal(await store.setPushConfig('a', config), true)
+    t.equal(await store.setPushConfig('nothing', config, 0), false)
+    t.equal(await store.setPushConfig('a', { id: 'p', url: 'https://old.example.org' }, 0), true)
+    t.equal(await store.setPushConfig('a', config, 0), true)
     t.same(await store.listPushConfigs('a'), [config])
     t.equal(await store.removePushConfig('a', 'p'), true)
     t.equal(await store.removePushConfig('a', 'p'), false)
-    await store.setPushConfig('a', config)
+    await store.setPushConfig('a', config, 0)
     await store.remove('a')
     t.equal(await store.get('a'), undefined)
     t.same(await store.listPushConfigs('a'), [])
     t.equal(await store.create(task('a'), 'm1'), 'a', 'its messages are forgotten too')
+  })
+
+  withStore(t, make, 'knows which receivers are still to be told something', async (t, store) => {
+    await store.create(task('a'), 'm1')
+    await store.create(task('b'), 'm2')
+    const [p, q] = [
+      { id: 'p', url: 'https://example.org', version: '1.0', endpoint: '/a2a' },
+      { id: 'q', url: 'https://example.org/q' }
+    ]
+    const open = async () =>
+      (await store.listOpenPushes()).toSorted((one, other) =>
+        one.taskId + one.config.id < other.taskId + other.config.id ? -1 : 1
+      )
+    t.same(await open(), [])
+    await store.setPushConfig('a', p, 0)
+    await store.setPushConfig('a', q, null)
+    await store.setPushConfig('b', q, 7)
+    t.same(await open(), [
+      { taskId: 'a', config: p, told: 0 },
+      { taskId: 'b', config: q, told: 7 }
+    ])
+    t.equal(await store.recordPush('a', 'p', 3), true)
+    t.equal(await store.recordPush('b', 'q', null), true)
+    t.same(await open(), [{ taskId: 'a', config: p, told: 3 }])
+    t.same(await store.listPushConfigs('b'), [q], 'one that was told everything stays')
+    await store.setPushConfig('b', q, 9)
+    t.equal(await store.recordPush('b', 'p', 1), false)
+    t.equal(await store.recordPush('nothing', 'p', 1), false)
+    await store.removePushConfig('a', 'p')
+    t.equal(await store.recordPush('a', 'p', 4), false, 'what is removed stays so')
+    t.same(await open(), [{ taskId: 'b', config: q, told: 9 }])
+    await store.remove('b')
+    t.same(await open(), [])
   })
 }
 

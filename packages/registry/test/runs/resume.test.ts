@@ -50,10 +50,12 @@ async function crash(runnable: Runnable, input: unknown = { topic: 'x' }, option
 }
 
 t.test('a run goes on where it was, once its runnable is there', async (t) => {
+  const envelope = { extensions: ['urn:x'], metadata: { a: [1] } }
   const inputs: unknown[] = []
   let hold = true
   const { runnable, done } = resumable(async (context, input) => {
-    inputs.push([input, context.principal.sub, context.userId, context.newSession, context.apiKey()])
+    const { principal, userId, newSession } = context
+    inputs.push([input, principal.sub, userId, context.envelope, newSession, context.apiKey()])
     if (hold) await new Promise(() => {})
   })
   const flow = wide(runnable)
@@ -63,6 +65,7 @@ t.test('a run goes on where it was, once its runnable is there', async (t) => {
     {
       principal: { sub: 'ada', scopes: ['a'] },
       userId: 'u',
+      envelope,
       apiKey: () => 'sk-secret'
     }
   )
@@ -87,8 +90,8 @@ t.test('a run goes on where it was, once its runnable is there', async (t) => {
   )
   t.match(await engine.get(run.runId), { status: 'completed', epoch: 2, result: { text: 'done' } })
   t.same(inputs, [
-    [{ topic: 'x' }, 'ada', 'u', true, 'sk-secret'],
-    [{ topic: 'x' }, 'ada', 'u', false, undefined]
+    [{ topic: 'x' }, 'ada', 'u', envelope, true, 'sk-secret'],
+    [{ topic: 'x' }, 'ada', 'u', envelope, false, undefined]
   ])
   t.same(done, ['first'])
   t.equal(await stores.checkpoints.load(run.runId), undefined)

@@ -5,6 +5,7 @@ import { createFirstTables } from './0001-first-tables.ts'
 import { addSizesAndAges } from './0002-sizes-and-ages.ts'
 import { addStartKeys } from './0003-start-keys.ts'
 import { addMemoryWords } from './0004-memory-words.ts'
+import { addToldReceivers } from './0005-told-receivers.ts'
 
 /** Brings a database up to date; one that is stays as it is. @throws STO_ERR_OPEN */
 export async function migrate(db: Kysely<never>): Promise<void> {
@@ -12,7 +13,8 @@ export async function migrate(db: Kysely<never>): Promise<void> {
     '0001-first-tables': { up: createFirstTables },
     '0002-sizes-and-ages': { up: addSizesAndAges },
     '0003-start-keys': { up: addStartKeys },
-    '0004-memory-words': { up: addMemoryWords }
+    '0004-memory-words': { up: addMemoryWords },
+    '0005-told-receivers': { up: addToldReceivers }
   }
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
   const { error } = await migrator.migrateToLatest()

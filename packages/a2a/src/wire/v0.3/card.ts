@@ -19,7 +19,8 @@ export function encodeCard(card: AgentCard): Record<string, unknown> {
     capabilities: {
       streaming: true,
       pushNotifications: card.pushNotifications,
-      stateTransitionHistory: true
+      stateTransitionHistory: true,
+      ...(card.extensions && { extensions: card.extensions })
     },
     ...(names.length > 0 && { securitySchemes, security: names.map((each) => ({ [each]: [] })) }),
     defaultInputModes: ['text/plain', 'application/json'],

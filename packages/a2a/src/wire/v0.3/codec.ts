@@ -64,6 +64,7 @@ export const codecV03: Codec = {
     },
     extendedCard: () => ({})
   },
+  tenantOf: () => undefined,
   encode: {
     send: encodeTask,
     stream: encodeEvent,

@@ -3,7 +3,8 @@ import type { AgentCard } from '../../model/agent-card.ts'
 
 /** @see https://a2a-protocol.org/v1.0.0/specification/#441-agentcard */
 export function encodeCard(card: AgentCard): Record<string, unknown> {
-  const { name, description, version, provider, urls, versions, skills, securitySchemes } = card
+  const { name, description, version, provider, urls, versions, skills, securitySchemes, tenant } = card
+  const about = tenant === undefined ? {} : { tenant }
   const schemes = encodeSchemes(securitySchemes)
   const names = Object.keys(schemes)
   return {
@@ -12,15 +13,16 @@ export function encodeCard(card: AgentCard): Record<string, unknown> {
     supportedInterfaces: [...versions]
       .sort((a, b) => b.localeCompare(a))
       .flatMap((protocolVersion) => [
-        { url: urls.rpc, protocolBinding: 'JSONRPC', protocolVersion },
-        { url: urls.rest, protocolBinding: 'HTTP+JSON', protocolVersion }
+        { url: urls.rpc, protocolBinding: 'JSONRPC', protocolVersion, ...about },
+        { url: urls.rest, protocolBinding: 'HTTP+JSON', protocolVersion, ...about }
       ]),
     ...(provider && { provider }),
     version,
     capabilities: {
       streaming: true,
       pushNotifications: card.pushNotifications,
-      extendedAgentCard: card.extendedCard
+      extendedAgentCard: card.extendedCard,
+      ...(card.extensions && { extensions: card.extensions })
     },
     ...(names.length > 0 && {
       securitySchemes: schemes,

@@ -91,6 +91,7 @@ export const codecV10: Codec = {
       return {}
     }
   },
+  tenantOf: ({ tenant }) => (tenant as string | null | undefined) || undefined,
   encode: {
     send: (task) => ({ task: encodeTask(task) }),
     stream: encodeEvent,

@@ -1,5 +1,5 @@
 import { formatRunCursor, parseRunCursor } from '../run-cursor.ts'
-import type { PushConfig, StoredTask, TaskStore } from '../task-store.ts'
+import type { OpenPush, StoredTask, TaskStore } from '../task-store.ts'
 import { AgingMap } from './aging-map.ts'
 import { RecentMap } from './recent-map.ts'
 
@@ -13,11 +13,13 @@ export interface MemoryTaskLimits {
   isLive?(taskId: string): boolean
 }
 
+type Push = Pick<OpenPush, 'config'> & { told: number | null }
+
 // Messages are kept as JSON: nobody else's to change, and a copy costs nothing until it is asked for.
 interface Entry {
   task: Omit<StoredTask, 'messages'>
   messages: string[]
-  configs: Map<string, PushConfig> | undefined
+  configs: Map<string, Push> | undefined
 }
 
 /** The A2A face of runs, in memory. */
@@ -89,14 +91,28 @@ export function createMemoryTaskStore(limits: MemoryTaskLimits = {}): TaskStore 
         nextCursor: more ? formatRunCursor({ createdAt: last.createdAt, runId: last.taskId }) : null
       }
     },
-    setPushConfig(taskId, config) {
+    setPushConfig(taskId, config, told) {
       const entry = entries.get(taskId)
       if (entry === undefined) return false
       entry.configs ??= new Map()
-      entry.configs.set(config.id, structuredClone(config))
+      entry.configs.set(config.id, { config: structuredClone(config), told })
       return true
     },
-    listPushConfigs: (taskId) => structuredClone([...(entries.get(taskId)?.configs?.values() ?? [])]),
+    recordPush(taskId, configId, told) {
+      const push = entries.get(taskId)?.configs?.get(configId)
+      if (push === undefined) return false
+      push.told = told
+      return true
+    },
+    listOpenPushes() {
+      const open: OpenPush[] = []
+      for (const { task, configs } of entries.values())
+        for (const { config, told } of configs?.values() ?? [])
+          if (told !== null) open.push({ taskId: task.taskId, config: structuredClone(config), told })
+      return open
+    },
+    listPushConfigs: (taskId) =>
+      Array.from(entries.get(taskId)?.configs?.values() ?? [], ({ config }) => structuredClone(config)),
     removePushConfig: (taskId, configId) => entries.get(taskId)?.configs?.delete(configId) ?? false,
     remove: (taskId) => void entries.remove(taskId)
   }

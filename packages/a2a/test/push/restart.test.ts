@@ -1,0 +1,237 @@
+import { join } from 'node:path'
+import { createMemoryStores, entryFromJson, type RunnableDefinition } from '@svc/registry'
+import { storedRun, textEntry } from '@svc/registry/testing'
+import store from '@svc/store'
+import t from 'tap'
+import { createWaiting, worker } from '../helpers/agents.ts'
+import { buildApp, say, sayV1, type AppRequest, type TestApp } from '../helpers/build-app.ts'
+import { createReceiver, type Received } from '../helpers/receiver.ts'
+
+const pushNotifications = { allowPrivate: true, backoff: 5, attempts: 1_000 }
+
+/** Starts the same service again and again, on one file. */
+function createService(t: { testdir(): string; teardown(fn: () => unknown): unknown }) {
+  const url = `sqlite:${join(t.testdir(), 'app.db')}`
+  return (request: AppRequest) =>
+    buildApp(t, {
+      before: async (app) => app.register(store, { url }),
+      ...request,
+      options: { pushNotifications, ...request.options }
+    })
+}
+
+/** An agent that goes on after a restart, when it is let. */
+function createResumable() {
+  let reached = Promise.withResolvers<void>()
+  let held = true
+  const runnable: RunnableDefinition = {
+    kind: 'agent',
+    name: 'lasting',
+    resumable: true,
+    async *stream(_input, { signal }) {
+      yield { type: 'text', text: 'half, ' }
+      reached.resolve()
+      if (held)
+        await new Promise((_, reject) =>
+          signal.addEventListener('abort', () => reject(signal.reason as Error))
+        )
+      yield { type: 'text', text: 'whole' }
+    }
+  }
+  return {
+    runnable,
+    reached: () => reached.promise,
+    letGo() {
+      held = false
+      reached = Promise.withResolvers()
+    }
+  }
+}
+
+const eventsOf = (all: Received[]) =>
+  all.map(
+    ({ body: { statusUpdate, artifactUpdate } }) =>
+      statusUpdate?.status.state ?? artifactUpdate.artifact.artifactId
+  )
+const statesOf = (all: Received[]) => all.map(({ body }) => body.status.state)
+const send = (url: string) => ({
+  ...sayV1('x'),
+  configuration: { returnImmediately: true, taskPushNotificationConfig: { id: 'p', url, token: 'mine' } }
+})
+
+t.test('a task that goes on tells its receiver the rest, and nothing twice', async (t) => {
+  const current = await createReceiver(t)
+  const legacy = await createReceiver(t)
+  const begin = createService(t)
+  const lasting = createResumable()
+  const first = await begin({ runnables: [lasting.runnable] })
+  const { result } = await first.rpc('SendMessage', send(current.url))
+  await first.rpc('tasks/pushNotificationConfig/set', {
+    taskId: result.task.id,
+    pushNotificationConfig: { url: legacy.url }
+  })
+  await lasting.reached()
+  await current.until(1)
+  // What it was told is recorded after it was told.
+  while ((await first.runs.stores.tasks.listOpenPushes()).some(({ told }) => told === 0)) await turn()
+  await close(first)
+
+  lasting.letGo()
+  const second = await begin({ runnables: [lasting.runnable] })
+  await current.until(3)
+  await legacy.until(1)
+  t.same(eventsOf(current.all), ['TASK_STATE_WORKING', 'answer', 'TASK_STATE_COMPLETED'])
+  t.match(current.all.at(1)!.body.artifactUpdate.artifact.parts, [{ text: /half, whole$/ }])
+  t.ok(current.all.every(({ headers }) => headers['x-a2a-notification-token'] === 'mine'))
+  t.same(statesOf(legacy.all), ['completed'], 'as its version has it')
+  t.match(await second.rpc('ListTaskPushNotificationConfigs', { taskId: result.task.id }), {
+    result: { configs: { length: 2 } }
+  })
+  while ((await second.runs.stores.tasks.listOpenPushes()).length > 0) await turn()
+  await close(second)
+
+  await begin({ runnables: [lasting.runnable] })
+  await turn(50)
+  t.same([current.all.length, legacy.all.length], [3, 1], 'what was told everything is not told again')
+})
+
+t.test('a task that the restart has ended tells so', async (t) => {
+  let isAway = true
+  const current = await createReceiver(t, () => (isAway ? 503 : 204))
+  const legacy = await createReceiver(t, () => (isAway ? 503 : 204))
+  const begin = createService(t)
+  const waiting = createWaiting()
+  const first = await begin({ runnables: [waiting.runnable] })
+  await first.rpc('SendMessage', send(current.url))
+  await first.rpc('message/send', {
+    ...say('x'),
+    configuration: { blocking: false, pushNotificationConfig: { url: legacy.url } }
+  })
+  await current.until(1)
+  await legacy.until(1)
+  await close(first)
+  const [before, legacyBefore] = [current.all.length, legacy.all.length]
+
+  isAway = false
+  const second = await begin({ runnables: [waiting.runnable] })
+  await current.until(before + 2)
+  await legacy.until(legacyBefore + 2)
+  t.same(eventsOf(current.all.slice(before)), ['TASK_STATE_WORKING', 'TASK_STATE_FAILED'])
+  t.same(statesOf(legacy.all.slice(legacyBefore)), ['working', 'failed'])
+  t.match((await second.rpc('ListTasks', {})).result.tasks, [
+    { status: { state: 'TASK_STATE_FAILED' } },
+    { status: { state: 'TASK_STATE_FAILED' } }
+  ])
+})
+
+t.test('a task that a crash left, and that is ended for it, tells so', async (t) => {
+  const receiver = await createReceiver(t)
+  const stores = createMemoryStores()
+  const run = storedRun({ name: 'waiting', owner: 'anonymous', status: 'working' })
+  const { runId, sessionId: contextId, owner, name: agentName } = run
+  const started = { seq: 1, type: 'start', runId, sessionId: contextId, kind: 'agent', name: agentName }
+  await stores.runs.create(run)
+  await stores.log.append(runId, 1, [entryFromJson(1, JSON.stringify(started)), textEntry(2)])
+  await stores.tasks.create({ taskId: runId, contextId, owner, agentName, createdAt: 1, messages: [] }, 'm')
+  const config = { url: receiver.url, version: '1.0', endpoint: '/a2a' }
+  await stores.tasks.setPushConfig(runId, { id: 'first', ...config }, 1)
+  await stores.tasks.setPushConfig(runId, { id: 'second', ...config }, 2)
+  await buildApp(t, {
+    runnables: [createWaiting().runnable],
+    engine: { stores },
+    options: { pushNotifications }
+  })
+  await receiver.until(2)
+  t.same(eventsOf(receiver.all), ['TASK_STATE_FAILED', 'TASK_STATE_FAILED'])
+  while ((await stores.tasks.listOpenPushes()).length > 0) await turn()
+})
+
+t.test('a task that ended before tells what its receiver did not take', async (t) => {
+  let isAway = false
+  const receiver = await createReceiver(t, () => (isAway ? 503 : 204))
+  const begin = createService(t)
+  const first = await begin({ runnables: [worker] })
+  isAway = true
+  const { result } = await first.rpc('SendMessage', send(receiver.url))
+  await receiver.until(1)
+  while ((await first.rpc('GetTask', { id: result.task.id })).result.status.state !== 'TASK_STATE_COMPLETED')
+    await turn()
+  await close(first)
+  const before = receiver.all.length
+  isAway = false
+  await begin({ runnables: [worker] })
+  await receiver.until(before + 5)
+  t.same(eventsOf(receiver.all.slice(before)), [
+    'TASK_STATE_WORKING',
+    'tool-2',
+    'tool-1',
+    'answer',
+    'TASK_STATE_COMPLETED'
+  ])
+})
+
+t.test('what was removed, or is another endpoint’s, is not gone on with', async (t) => {
+  let isAway = true
+  const answer = () => (isAway ? 503 : 204)
+  const [kept, removed] = [await createReceiver(t, answer), await createReceiver(t, answer)]
+  const begin = createService(t)
+  const waiting = createWaiting()
+  const options = (basePath: string, more = {}) => ({
+    options: { basePath, ...more },
+    runnables: [waiting.runnable]
+  })
+  const first = await begin(options('/a'))
+  const { result } = await first.rpc('SendMessage', send(kept.url))
+  const taskId = result.task.id as string
+  await first.rpc('CreateTaskPushNotificationConfig', { taskId, id: 'q', url: removed.url })
+  await first.rpc('DeleteTaskPushNotificationConfig', { taskId, id: 'q' })
+  await kept.until(1)
+  await close(first)
+  const before = kept.all.length
+
+  isAway = false
+  // Its rules are not those under which the URL was taken.
+  const second = await begin(options('/b', { pushNotifications: true }))
+  await turn(50)
+  t.equal(kept.all.length, before)
+  await close(second)
+  const third = await begin(options('/a', { pushNotifications: false }))
+  await turn(50)
+  t.equal(kept.all.length, before)
+  await close(third)
+  await begin(options('/a'))
+  await kept.until(before + 2)
+  t.same(eventsOf(kept.all.slice(before)), ['TASK_STATE_WORKING', 'TASK_STATE_FAILED'])
+  t.same(removed.all, [])
+})
+
+t.test('one that is added late is told of what comes from then on, after a restart too', async (t) => {
+  let isAway = true
+  const receiver = await createReceiver(t, () => (isAway ? 503 : 204))
+  const begin = createService(t)
+  const waiting = createWaiting()
+  const first = await begin({ runnables: [waiting.runnable] })
+  const { result } = await first.rpc('SendMessage', {
+    ...sayV1('x'),
+    configuration: { returnImmediately: true }
+  })
+  await waiting.reached()
+  await first.rpc('CreateTaskPushNotificationConfig', { taskId: result.task.id, url: receiver.url })
+  await close(first)
+  isAway = false
+  await begin({ runnables: [waiting.runnable] })
+  await receiver.until(1)
+  await turn(50)
+  t.same(eventsOf(receiver.all).at(-1), 'TASK_STATE_FAILED')
+  t.notOk(eventsOf(receiver.all).includes('TASK_STATE_WORKING'))
+})
+
+/** What was on its way when the service closed has arrived, too. */
+async function close({ app }: TestApp): Promise<void> {
+  await app.close()
+  await turn(30)
+}
+
+function turn(ms = 1): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
