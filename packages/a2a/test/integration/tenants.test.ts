@@ -1,7 +1,8 @@
 import t from 'tap'
 import { asker, createWaiting } from '../helpers/agents.ts'
 import { buildApp, echo, eventsOf, say, sayV1, type TestApp } from '../helpers/build-app.ts'
-import { CardSchema, faultsOf } from '../helpers/wire-schemas.ts'
+import { CardSchema } from '../helpers/card-schemas.ts'
+import { faultsOf } from '../helpers/strict-schemas.ts'
 
 const named = (name: string) => ({ ...echo, name })
 
