@@ -1,4 +1,5 @@
 import { RUN_ERR_CANCELED } from '@svc/registry'
+import { Guard } from '../guard.ts'
 import { RUN_ERR_FIRST_TOKEN_TIMEOUT, RUN_ERR_TIMEOUT, RUN_ERR_TOKEN_TIMEOUT } from '../errors.ts'
 
 /** Time-outs of a run, in milliseconds. */
@@ -15,8 +16,7 @@ export interface Timeouts {
  * Ends the waits of one run when its caller aborts or a time is over. It has the run's only abort listener, the
  * controller behind every model call, and the timers, each made once.
  */
-export class RunGuard {
-  readonly #controller = new AbortController()
+export class RunGuard extends Guard {
   readonly #caller: AbortSignal
   readonly #timeout: Timeouts
   readonly #runTimer: NodeJS.Timeout
@@ -24,50 +24,20 @@ export class RunGuard {
   #nextTimer: NodeJS.Timeout | undefined
   // The timer of the token that is waited for: another one that fires means nothing.
   #awaited: NodeJS.Timeout | undefined
-  readonly #breakers = new Set<(reason: unknown) => void>()
-  readonly #onAbort = () => this.#end(this.#caller.reason)
+  readonly #onAbort = () => this.end(this.#caller.reason)
 
   constructor(caller: AbortSignal, timeout: Timeouts) {
+    super()
     this.#caller = caller
     this.#timeout = timeout
-    this.#runTimer = setTimeout(() => this.#end(new RUN_ERR_TIMEOUT(timeout.run)), timeout.run)
+    this.#runTimer = setTimeout(() => this.end(new RUN_ERR_TIMEOUT(timeout.run)), timeout.run)
     if (caller.aborted) this.#onAbort()
     else caller.addEventListener('abort', this.#onAbort, { once: true })
   }
 
-  /** Aborts when the run has to end. */
-  get signal(): AbortSignal {
-    return this.#controller.signal
-  }
-
   /** @throws why the run has to end, when it has to */
   check(): void {
-    this.#controller.signal.throwIfAborted()
-  }
-
-  /** Calls `breaker` with the reason when the run has to end, unless the returned function is called before. */
-  onEnd(breaker: (reason: unknown) => void): () => void {
-    const { signal } = this.#controller
-    if (signal.aborted) breaker(signal.reason)
-    else this.#breakers.add(breaker)
-    return () => void this.#breakers.delete(breaker)
-  }
-
-  /** Settles as `work` does, or rejects when the run has to end before. */
-  wait<T>(work: PromiseLike<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const off = this.onEnd(reject)
-      work.then(
-        (value) => {
-          off()
-          resolve(value)
-        },
-        (err: unknown) => {
-          off()
-          reject(err)
-        }
-      )
-    })
+    this.signal.throwIfAborted()
   }
 
   /** Waits so many milliseconds. @throws why the run has to end, when it has to before */
@@ -107,7 +77,7 @@ export class RunGuard {
 
   /** The run is over: no timer and no listener is left, and what still waits is ended. */
   close(): void {
-    if (this.#breakers.size > 0) this.#end(new RUN_ERR_CANCELED())
+    if (this.isWaiting) this.end(new RUN_ERR_CANCELED())
     this.#caller.removeEventListener('abort', this.#onAbort)
     clearTimeout(this.#runTimer)
     clearTimeout(this.#firstTimer)
@@ -115,12 +85,6 @@ export class RunGuard {
   }
 
   #expire(timer: NodeJS.Timeout | undefined, reason: Error): void {
-    if (timer === this.#awaited) this.#end(reason)
-  }
-
-  #end(reason: unknown): void {
-    this.#controller.abort(reason)
-    for (const breaker of [...this.#breakers]) breaker(reason)
-    this.#breakers.clear()
+    if (timer === this.#awaited) this.end(reason)
   }
 }
