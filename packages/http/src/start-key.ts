@@ -1,17 +1,18 @@
 import { createHash } from 'node:crypto'
-import type { Awaitable, StartKey } from '@svc/registry'
+import type { Awaitable, RunBody, StartKey } from '@svc/registry'
 import { HTTP_ERR_BAD_IDEMPOTENCY_KEY } from './errors.ts'
 import type { UploadedFile } from './uploads/uploaded-file.ts'
 
 /**
- * The start key of a request with an `Idempotency-Key`: the same for the same key and route, with a hash of the body.
+ * The start key of a request with an `Idempotency-Key`: the same for the same key and route, with a hash of the body but
+ * for the caller's own provider key.
  * @throws HTTP_ERR_BAD_IDEMPOTENCY_KEY
  * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/
  */
 export function readStartKey(
   key: string | string[] | undefined,
   route: string,
-  body: unknown,
+  body: RunBody,
   files: readonly UploadedFile[] = []
 ): Awaitable<StartKey | undefined> {
   if (key === undefined) return undefined
@@ -22,8 +23,8 @@ export function readStartKey(
   return hashBody(body, files).then((hash) => ({ key: hashed, hash }))
 }
 
-async function hashBody(body: unknown, files: readonly UploadedFile[]): Promise<string> {
-  const hash = createHash('sha256').update(JSON.stringify(body))
+async function hashBody({ apiKey: _, ...asked }: RunBody, files: readonly UploadedFile[]): Promise<string> {
+  const hash = createHash('sha256').update(JSON.stringify(asked))
   for (const file of files) for await (const chunk of file.stream()) hash.update(chunk as Buffer)
   return hash.digest('base64url')
 }

@@ -27,14 +27,13 @@ export async function startRun(
   reply: FastifyReply
 ): Promise<Run> {
   const runnable = requireRunnable(exposed, kind, params.name)
-  const { apiKey, ...asked } = body
-  const { input, sessionId, userId } = asked
+  const { input, sessionId, userId, apiKey } = body
   if (userId !== undefined && !policy.allowsUser(principal, userId)) throw new HTTP_ERR_FOREIGN_USER()
 
   const keys = new ProviderKeys(headers, apiKey, providerKeyHeaders)
   // Not the URL: the same may be spelled in many ways.
   const route = `${routeOptions.url} ${params.name}`
-  const startKey = readStartKey(headers['idempotency-key'], route, asked, uploads?.files)
+  const startKey = readStartKey(headers['idempotency-key'], route, body, uploads?.files)
   const run = await runs.start(runnable, input, {
     sessionId,
     userId,

@@ -67,6 +67,7 @@ export class ProviderKeys {
   forRun(log: RunLog): Pick<StartOptions, 'apiKey' | 'log' | 'redact'> {
     const secrets = [this.#fromBody, ...this.#fromHeaders.values(), this.#generic]
     const keys = secrets.flatMap((secret) => secret?.reveal() ?? [])
+    if (keys.length === 0) return { log }
     return {
       apiKey: (provider) => this.find(provider),
       log: redactLog(log, keys),
@@ -81,8 +82,9 @@ function readKeys(headers: IncomingHttpHeaders, known: Readonly<Record<string, s
   let keys: Map<string, Secret> | undefined
   for (const header in known) {
     const key = toSecret(headers[header])
+    if (key === undefined) continue
     const vendor = vendorOf(known[header]!)
-    if (key === undefined || keys?.has(vendor)) continue
+    if (keys?.has(vendor)) continue
     keys ??= new Map()
     keys.set(vendor, key)
   }
