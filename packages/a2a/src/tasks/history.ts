@@ -17,7 +17,7 @@ export function toHistory(
       const expiresAt = new Date(asked.expiresAt).toISOString()
       history.push(approvalMessage(task, { ...asked, expiresAt }))
     }
-    history.push({ ...message, ...task })
+    history.push({ ...message, taskId: run.runId, contextId: run.sessionId })
   })
   if (run.status === 'completed' && answer !== '') history.push(answerMessage(task, answer))
   return history.length > limit ? history.slice(history.length - limit) : history

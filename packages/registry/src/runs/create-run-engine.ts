@@ -174,7 +174,7 @@ class Engine implements RunEngine, ResumeHost {
 
   enter(run: LiveRun): void {
     const { owner } = run.record
-    this.#live.set(run.runId, run)
+    this.#live.add(run.runId, run)
     if (owner !== ANONYMOUS.sub) this.#byOwner.set(owner, (this.#byOwner.get(owner) ?? 0) + 1)
   }
 

@@ -4,7 +4,7 @@ export interface Place<V> {
 }
 
 /** So many empty places are cleared away at once. */
-const MAX_EMPTY = 1_000
+const MAX_EMPTY = 100
 
 /**
  * A map of what comes and soon goes. A Map whose entries are deleted gets a new table again and again, and each table
@@ -29,14 +29,18 @@ export class PassingMap<K, V extends object> {
 
   /** Gives the place of the value, for `leave`. */
   set(key: K, value: V): Place<V> {
-    const known = this.#places.get(key)
-    if (known?.value === undefined) this.#size++
-    if (known !== undefined) {
-      known.value = value
-      return known
-    }
+    const place = this.#places.get(key)
+    if (place === undefined) return this.add(key, value)
+    if (place.value === undefined) this.#size++
+    place.value = value
+    return place
+  }
+
+  /** The same for a key that is new. */
+  add(key: K, value: V): Place<V> {
     const place: Place<V> = { value }
     this.#places.set(key, place)
+    this.#size++
     return place
   }
 

@@ -51,8 +51,20 @@ function decodeFile(file: Fields, field: string): MessagePart {
   return { raw, ...about }
 }
 
-export function encodeMessage({ parts, ...message }: Message): object {
-  return { kind: 'message', ...message, parts: parts.map(encodePart) }
+// Field by field: of many objects a request, each is soon made and has one shape.
+export function encodeMessage(message: Message): object {
+  const { messageId, role, parts, contextId, taskId, metadata, extensions, referenceTaskIds } = message
+  return {
+    kind: 'message',
+    messageId,
+    role,
+    parts: parts.map(encodePart),
+    contextId,
+    taskId,
+    metadata,
+    extensions,
+    referenceTaskIds
+  }
 }
 
 export function encodePart(part: MessagePart): object {

@@ -25,8 +25,8 @@ function encodeStatus({ state, message, timestamp }: TaskStatus): object {
   return { state, message: message && encodeMessage(message), timestamp }
 }
 
-function encodeArtifact({ parts, ...artifact }: Artifact): object {
-  return { ...artifact, parts: parts.map(encodePart) }
+function encodeArtifact({ artifactId, name, description, parts, metadata }: Artifact): object {
+  return { artifactId, name, description, parts: parts.map(encodePart), metadata }
 }
 
 /** Whether a status is the last event of a stream. */

@@ -36,6 +36,16 @@ export function decodePart(part: Record<string, unknown>, field: string): Messag
   return defined({ [kind]: content, filename, mediaType, metadata }) as unknown as MessagePart
 }
 
-export function encodeMessage({ role, ...message }: Message): object {
-  return { ...message, role: role === 'user' ? 'ROLE_USER' : 'ROLE_AGENT' }
+export function encodeMessage(message: Message): object {
+  const { messageId, role, parts, contextId, taskId, metadata, extensions, referenceTaskIds } = message
+  return {
+    messageId,
+    role: role === 'user' ? 'ROLE_USER' : 'ROLE_AGENT',
+    parts,
+    contextId,
+    taskId,
+    metadata,
+    extensions,
+    referenceTaskIds
+  }
 }

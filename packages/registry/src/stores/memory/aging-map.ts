@@ -1,5 +1,5 @@
 /** How much an `AgingMap` keeps. */
-export interface AgingLimits<V> {
+export interface AgingLimits<V extends object> {
   /** Entries at most. */
   maxSize: number
   /** What they weigh in all, at most; the newest one is kept whatever it weighs. */
@@ -11,7 +11,7 @@ export interface AgingLimits<V> {
   onDrop?(values: Iterable<V>): void
 }
 
-interface Group<V> {
+interface Group<V extends object> {
   readonly entries: Map<string, V>
   weight: number
 }
@@ -23,7 +23,7 @@ const GROUP_SHARE = 0.1
  * A map of the newest entries. They stand in groups by their age, and the oldest group goes as a whole: forgetting looks
  * nothing up, what comes goes into a small map, and no table is used again, so that none keeps alive what is gone.
  */
-export class AgingMap<V> {
+export class AgingMap<V extends object> {
   readonly #limits: AgingLimits<V>
   // The oldest first; there is always one.
   #groups: Group<V>[] = []
@@ -40,11 +40,16 @@ export class AgingMap<V> {
   }
 
   has(key: string): boolean {
-    return this.#find(key) !== undefined
+    return this.get(key) !== undefined
   }
 
   get(key: string): V | undefined {
-    return this.#find(key)?.entries.get(key)
+    // The newest are asked for most.
+    for (let index = this.#groups.length - 1; index >= 0; index--) {
+      const value = this.#groups[index]!.entries.get(key)
+      if (value !== undefined) return value
+    }
+    return undefined
   }
 
   /** Adds an entry under a new key, as the newest. */

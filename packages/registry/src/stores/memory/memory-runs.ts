@@ -27,6 +27,8 @@ export interface MemoryRun {
   bytes: number
   steps: Map<string, unknown> | undefined
   followers: Set<(gone?: boolean) => void> | undefined
+  /** Where it stands while it is under way. */
+  place: Place<MemoryRun> | undefined
   /** Where its start key stands, if it has one. */
   claim: Place<MemoryRun> | undefined
 }
@@ -63,7 +65,8 @@ export class MemoryRuns {
   /** Adds a run under way; when one was started with the same key, gives that one, and adds nothing. */
   add(record: StoredRun): MemoryRun | undefined {
     const { runId } = record
-    if (this.find(runId) !== undefined) throw new Error(`run ${runId} exists`)
+    // Ids are random: those of the thousands that have ended are not looked through.
+    if (this.#live.has(runId)) throw new Error(`run ${runId} exists`)
     const key = startKeyOf(record)
     const earlier = key === undefined ? undefined : this.#byStartKey.get(key)
     if (earlier !== undefined) return earlier
@@ -73,10 +76,11 @@ export class MemoryRuns {
       bytes: 0,
       steps: undefined,
       followers: undefined,
+      place: undefined,
       claim: undefined
     }
-    if (key !== undefined) run.claim = this.#byStartKey.set(key, run)
-    this.#live.set(runId, run)
+    if (key !== undefined) run.claim = this.#byStartKey.add(key, run)
+    run.place = this.#live.add(runId, run)
     return undefined
   }
 
@@ -101,15 +105,15 @@ export class MemoryRuns {
 
   /** Takes a run as ended, and drops the oldest ones that are too many. */
   end(run: MemoryRun): void {
-    const { runId } = run.record
-    this.#live.delete(runId)
-    this.#ended.add(runId, run)
+    this.#live.leave(run.place)
+    run.place = undefined
+    this.#ended.add(run.record.runId, run)
   }
 
   remove(runId: string): void {
     const run = this.#ended.remove(runId) ?? this.#live.get(runId)
     if (run === undefined) return
-    this.#live.delete(runId)
+    this.#live.leave(run.place)
     this.#gone(run)
     this.#onRemove?.(runId)
   }

@@ -1,11 +1,11 @@
 import { formatRunCursor, parseRunCursor } from '../run-cursor.ts'
 import type { OpenPush, StoredTask, TaskStore } from '../task-store.ts'
+import { PassingMap, type Place } from '../passing-map.ts'
 import { AgingMap } from './aging-map.ts'
-import { RecentMap } from './recent-map.ts'
 
 /** What the task store in memory keeps; the oldest tasks go first. */
 export interface MemoryTaskLimits {
-  /** Default 10,000; so many messages are known again, at least. */
+  /** Default 10,000. */
   maxTasks?: number
   /** Characters of their messages, as JSON; default 67,108,864. */
   maxBytes?: number
@@ -19,6 +19,8 @@ type Push = Pick<OpenPush, 'config'> & { told: number | null }
 interface Entry {
   task: Omit<StoredTask, 'messages'>
   messages: string[]
+  // Where the ids of its messages stand.
+  places: Place<Entry>[]
   configs: Map<string, Push> | undefined
 }
 
@@ -29,13 +31,15 @@ export function createMemoryTaskStore(limits: MemoryTaskLimits = {}): TaskStore 
     maxSize: maxTasks,
     maxWeight: maxBytes,
     weigh: bytesOf,
-    keeps: ({ task }) => isLive(task.taskId)
+    keeps: ({ task }) => isLive(task.taskId),
+    onDrop: (dropped) => {
+      for (const entry of dropped) forgetMessages(entry)
+    }
   })
-  const taskOfMessage = new RecentMap<string>(maxTasks)
+  const byMessage = new PassingMap<string, Entry>()
 
-  const taskWith = (key: string) => {
-    const taskId = taskOfMessage.get(key)
-    return taskId !== undefined && entries.has(taskId) ? taskId : undefined
+  const forgetMessages = ({ places }: Entry) => {
+    for (const place of places) byMessage.leave(place)
   }
   const select = (owner: string | undefined, contextId: string | undefined) =>
     Array.from(entries.values())
@@ -49,24 +53,28 @@ export function createMemoryTaskStore(limits: MemoryTaskLimits = {}): TaskStore 
   return {
     create({ taskId, contextId, owner, agentName, createdAt, messages }, messageId) {
       const key = messageKey(owner, messageId)
-      const known = taskWith(key)
-      if (known !== undefined) return known
-      entries.add(taskId, {
+      const known = byMessage.get(key)
+      if (known !== undefined) return known.task.taskId
+      const entry: Entry = {
         task: { taskId, contextId, owner, agentName, createdAt },
         messages: messages.map((message) => JSON.stringify(message)),
+        places: [],
         configs: undefined
-      })
-      taskOfMessage.set(key, taskId)
+      }
+      entry.places = [byMessage.add(key, entry)]
+      entries.add(taskId, entry)
       return taskId
     },
     get: (taskId) => toTask(entries.get(taskId)),
     addMessage(taskId, messageId, message) {
-      const owner = entries.get(taskId)?.task.owner
-      if (owner === undefined || taskWith(messageKey(owner, messageId)) !== undefined) return false
-      const entry = entries.remove(taskId)!
+      const entry = entries.get(taskId)
+      if (entry === undefined) return false
+      const key = messageKey(entry.task.owner, messageId)
+      if (byMessage.has(key)) return false
+      entries.remove(taskId)
       entry.messages.push(JSON.stringify(message))
+      entry.places.push(byMessage.add(key, entry))
       entries.add(taskId, entry)
-      taskOfMessage.set(messageKey(owner, messageId), taskId)
       return true
     },
     lastOfContext(owner, contextId) {
@@ -114,7 +122,10 @@ export function createMemoryTaskStore(limits: MemoryTaskLimits = {}): TaskStore 
     listPushConfigs: (taskId) =>
       Array.from(entries.get(taskId)?.configs?.values() ?? [], ({ config }) => structuredClone(config)),
     removePushConfig: (taskId, configId) => entries.get(taskId)?.configs?.delete(configId) ?? false,
-    remove: (taskId) => void entries.remove(taskId)
+    remove(taskId) {
+      const entry = entries.remove(taskId)
+      if (entry !== undefined) forgetMessages(entry)
+    }
   }
 }
 
