@@ -42,6 +42,7 @@ export { createContext, defaultEvents, SILENT_LOG, type ContextOptions } from '.
 export { createRunEngine } from './runs/create-run-engine.ts'
 export type { Run, RunEngine, StartOptions } from './runs/run-engine.ts'
 export { isEnd } from './runs/is-end.ts'
+export { typeOfEntry } from './runs/flat-entry.ts'
 export { LogReader, readEntries, type LogHost } from './runs/log-reader.ts'
 export { errorFromStored, toPartError, toStoredError } from './runs/run-error.ts'
 export { requireInput } from './runs/require-input.ts'

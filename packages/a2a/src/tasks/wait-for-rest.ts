@@ -3,13 +3,12 @@ import {
   isTerminalStatus,
   LogReader,
   toPendingApprovals,
+  typeOfEntry,
   type LogEntry,
+  type PartType,
   type RunEngine,
   type StoredRun
 } from '@svc/registry'
-
-// The engine writes `type` second: nothing has to be parsed.
-const ASKS = /^\{"seq":\d+,"type":"tool\.approval\.request"/
 
 /** Resolves when a run has ended or waits for its client. */
 export async function waitForRest(runs: RunEngine, runId: string): Promise<void> {
@@ -26,8 +25,8 @@ export async function waitForRest(runs: RunEngine, runId: string): Promise<void>
   }
 }
 
-function asks({ json }: LogEntry): boolean {
-  return ASKS.test(json)
+function asks(entry: LogEntry): boolean {
+  return typeOfEntry(entry) === ('tool.approval.request' satisfies PartType)
 }
 
 function isAtRest(run: StoredRun | undefined): boolean {

@@ -2,31 +2,13 @@ import type { TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
 import { PART_SCHEMAS, ZERO_USAGE, type Part, type PartType, type YieldedPart } from '../contract/part.ts'
 import { RUN_ERR_BAD_PART } from '../errors.ts'
+import { encodeJson } from './encode-json.ts'
+import { toFlatEntry } from './flat-entry.ts'
 import { entryFromJson, type LogEntry } from '../stores/stream-log.ts'
 
-/**
- * Numbers a part and makes its JSON, once for all readers.
- * @throws RUN_ERR_BAD_PART when the part has no JSON (a cycle, a BigInt)
- */
+/** Numbers a part. @throws RUN_ERR_BAD_PART when the part has no JSON (a cycle, a BigInt) */
 export function encodePart(seq: number, part: Part): LogEntry {
-  let json: string | undefined
-  try {
-    // The number comes first, and is ours even where a runnable hands on parts that have one.
-    const numbered = { seq, ...part }
-    numbered.seq = seq
-    json = JSON.stringify(numbered)
-  } catch (err) {
-    throw new RUN_ERR_BAD_PART(`its ${part.type} has no JSON`, { cause: err })
-  }
-  if (!json?.startsWith('{"')) throw new RUN_ERR_BAD_PART(`its ${part.type} has no JSON object`)
-  return entryFromJson(seq, escapeLineEnds(json))
-}
-
-// Line ends to some readers of an event stream, and to JavaScript before 2019.
-function escapeLineEnds(json: string): string {
-  return json.replace(/[\u2028\u2029]/g, (end) =>
-    end === '\u2028' ? String.raw`\u2028` : String.raw`\u2029`
-  )
+  return toFlatEntry(seq, part) ?? entryFromJson(seq, encodeJson(seq, part))
 }
 
 // What the engine alone writes, and what it knows better than the runnable.

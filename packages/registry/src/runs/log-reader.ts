@@ -4,6 +4,7 @@ import { REG_ERR_BAD_OPTION } from '../errors.ts'
 import { isPromise, type Awaitable } from '../stores/awaitable.ts'
 import type { StoredRun } from '../stores/run-store.ts'
 import type { Stores } from '../stores/stores.ts'
+import { typeOfEntry } from './flat-entry.ts'
 import type { LogEntry, ReadLimit } from '../stores/stream-log.ts'
 
 /** What a reader reads from; it ends when `closed` aborts. */
@@ -107,11 +108,9 @@ export class LogReader {
   }
 }
 
-// The engine writes `type` second in these, so that other parts need not be parsed to know them.
-const LOOKS_TERMINAL = /^\{"seq":\d+,"type":"(?:finish|error)"/
-
 function isTerminalEntry(entry: LogEntry): boolean {
-  return LOOKS_TERMINAL.test(entry.json) && isTerminalPart(entry.part)
+  const type = typeOfEntry(entry)
+  return type !== undefined && isTerminalPart({ type }) && isTerminalPart(entry.part)
 }
 
 /** The parts of a run in their order, those to come included, until its last or until the signal aborts. */

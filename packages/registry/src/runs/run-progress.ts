@@ -2,7 +2,7 @@ import type { Part, PartError, PartOf, YieldedPart } from '../contract/part.ts'
 import type { Redact } from '../access/redact-value.ts'
 import { RunResultBuilder, type RunResult } from '../contract/run-result.ts'
 import { RUN_ERR_LOG_LIMIT } from '../errors.ts'
-import type { LogEntry } from '../stores/stream-log.ts'
+import { sizeOfEntry, type LogEntry } from '../stores/stream-log.ts'
 import { completeFinish } from './complete-finish.ts'
 import { encodePart } from './encode-part.ts'
 
@@ -31,7 +31,7 @@ export class RunProgress {
   /** Takes a part that is in the log already. */
   recall(entry: LogEntry): void {
     this.#seq = entry.seq
-    this.#bytes += entry.json.length
+    this.#bytes += sizeOfEntry(entry)
     this.#result.add(entry.part)
   }
 
@@ -39,7 +39,7 @@ export class RunProgress {
   next(given: Part): LogEntry {
     const part = this.redact(given)
     const entry = encodePart(this.#seq + 1, part)
-    this.#bytes += entry.json.length
+    this.#bytes += sizeOfEntry(entry)
     if (this.#bytes > this.#maxBytes) throw new RUN_ERR_LOG_LIMIT(this.#maxBytes)
     this.#seq++
     // What a tool was given or gave may change hands after this: the result is made from the log's own copy.

@@ -8,6 +8,8 @@ export interface LogEntry {
   /** `{"seq":…,…}`; in the parts that the engine writes itself `type` comes second. */
   readonly json: string
   readonly part: NumberedPart
+  /** Characters of the JSON, about, where it is not made yet. */
+  readonly size?: number
 }
 
 /** How much to read at once; an entry larger than `bytes` still comes, alone. */
@@ -33,6 +35,11 @@ export interface StreamLog {
   follow(runId: string, wake: (gone?: boolean) => void): () => void
   /** Tells who follows this log in this process that nothing more comes; the log stays. */
   abandon(runId: string): void
+}
+
+/** Characters of an entry's JSON, about: it is not made for this. */
+export function sizeOfEntry(entry: LogEntry): number {
+  return entry.size ?? entry.json.length
 }
 
 /** An entry of a log, from its JSON. */

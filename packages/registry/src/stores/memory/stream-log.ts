@@ -1,7 +1,7 @@
 import { isTerminalStatus } from '../../contract/run-record.ts'
 import { RUN_ERR_FENCED } from '../../errors.ts'
 import type { RunChange, StoredRun } from '../run-store.ts'
-import type { LogEntry, ReadLimit, StreamLog } from '../stream-log.ts'
+import { sizeOfEntry, type LogEntry, type ReadLimit, type StreamLog } from '../stream-log.ts'
 import { wake, type MemoryRuns } from './memory-runs.ts'
 
 /** The logs of runs, in memory. */
@@ -12,7 +12,7 @@ export function createMemoryStreamLog(runs: MemoryRuns): StreamLog {
       if (run === undefined || run.record.epoch !== epoch) throw new RUN_ERR_FENCED(runId)
       for (const entry of entries) {
         run.entries.push(entry)
-        run.bytes += entry.json.length
+        run.bytes += sizeOfEntry(entry)
       }
       if (change !== undefined) {
         applyChange(run.record, change)
@@ -46,7 +46,7 @@ function take(entries: readonly LogEntry[], after: number, limit: ReadLimit): re
   const end = Math.min(entries.length, after + limit.entries)
   let bytes = 0
   let next = after
-  while (next < end && (bytes += entries[next]!.json.length) <= limit.bytes) next++
+  while (next < end && (bytes += sizeOfEntry(entries[next]!)) <= limit.bytes) next++
   return entries.slice(after, Math.max(next, after + 1))
 }
 
