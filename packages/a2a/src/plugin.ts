@@ -6,7 +6,7 @@ import { createAgents } from './agents.ts'
 import { guard } from './auth/guard.ts'
 import type { Binding } from './bindings/binding.ts'
 import { answerRpc, codecOf, refuseRpc } from './bindings/json-rpc.ts'
-import { refuseRest, restRoutes, tenantRoutes } from './bindings/rest.ts'
+import { olderCardRoute, refuseRest, restRoutes, tenantRoutes } from './bindings/rest.ts'
 import { TenantPaths } from './bindings/tenant-paths.ts'
 import { createCard, type CardFacts } from './cards/build-card.ts'
 import { cardRoutes, tenantCardRoute } from './cards/card-routes.ts'
@@ -40,6 +40,7 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
     scope.setErrorHandler((err: FastifyError, request, reply) => refuse(err, binding, request, reply))
     scope.post(basePath || '/', (request, reply) => answerRpc(binding, request, reply))
     restRoutes(scope, basePath, binding)
+    if (surface.extendCard !== undefined && versions.includes('0.3')) olderCardRoute(scope, basePath, binding)
     if (tenants !== undefined) tenantRoutes(scope, basePath, binding, tenants)
     scope.addHook('onReady', async () => surface.push?.resume())
     scope.addHook('preClose', () => streams.close())

@@ -44,6 +44,18 @@ export function restRoutes(scope: FastifyInstance, basePath: string, binding: Bi
   }
 }
 
+/**
+ * The extended card where 0.2 looks for it, beside the endpoint. A path that another registration has taken is left to it.
+ * @see https://a2a-protocol.org/v0.2.6/specification/#710-agentauthenticatedextendedcard
+ */
+export function olderCardRoute(scope: FastifyInstance, basePath: string, binding: Binding): void {
+  const url = `${basePath.slice(0, Math.max(0, basePath.lastIndexOf('/')))}/agent/authenticatedExtendedCard`
+  if (scope.hasRoute({ method: 'GET', url: scope.prefix + url })) return
+  scope.get(url, { exposeHeadRoute: false, config: { a2aCodec: restCodecV03 } }, (request, reply) =>
+    answer(binding, 'extendedCard', restCodecV03, {}, request, reply)
+  )
+}
+
 /** The same routes of 1.0 once more, below the name of each agent. */
 export function tenantRoutes(
   scope: FastifyInstance,

@@ -1,5 +1,5 @@
-import a2a from '@svc/a2a'
-import registryPlugin, { createRegistry } from '@svc/registry'
+import a2a, { type A2aOptions } from '@svc/a2a'
+import registryPlugin, { createRegistry, type Authenticate } from '@svc/registry'
 import Fastify from 'fastify'
 import t from 'tap'
 import { buildApp, echo } from '../helpers/build-app.ts'
@@ -89,6 +89,34 @@ t.test('the well-known paths are at the root, whatever the prefix', async (t) =>
     const reply = await app.inject({ method: 'POST', url: path, payload })
     t.match(reply.json(), { error: { code: -32001 } })
   }
+})
+
+t.test('clients of 0.2 find the extended card beside the endpoint', async (t) => {
+  const byToken: Authenticate = ({ token }) => (token === undefined ? null : { sub: token, scopes: [] })
+  const extendedCard: A2aOptions['extendedCard'] = (card, { sub }) => ({ ...card, description: `for ${sub}` })
+  for (const basePath of ['/a2a', '/deep/in', '/']) {
+    const { app, origin } = await buildApp(t, { options: { basePath, authenticate: byToken, extendedCard } })
+    const { url } = (await (await fetch(origin + CARD)).json()) as { url: string }
+    const path = `${url}/../agent/authenticatedExtendedCard`
+    t.equal((await fetch(path)).status, 401, basePath)
+    const response = await fetch(path, { headers: { authorization: 'Bearer ada' } })
+    t.match(await response.json(), { description: 'for ada', protocolVersion: '0.3.0', url })
+    t.equal(app.hasRoute({ method: 'HEAD', url: new URL(path).pathname }), false)
+  }
+  const without = await buildApp(t, { options: { authenticate: byToken } })
+  t.equal((await fetch(`${without.origin}/agent/authenticatedExtendedCard`)).status, 404)
+})
+
+t.test('two services beside each other: the first has the path of 0.2', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  for (const name of ['first', 'second'])
+    await app.register(a2a, {
+      basePath: `/${name}`,
+      agents: [echo],
+      extendedCard: (card) => ({ ...card, name })
+    })
+  t.match((await app.inject('/agent/authenticatedExtendedCard')).json(), { name: 'first' })
 })
 
 t.test('behind a proxy, and at the root path', async (t) => {
