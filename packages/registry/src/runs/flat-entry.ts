@@ -23,7 +23,7 @@ class FlatEntry implements LogEntry {
   }
 
   get json(): string {
-    return (this.#json ??= encodeJson(this.seq, this.#part))
+    return (this.#json ??= this.#encode())
   }
 
   // Another one for everybody: what they do to it is nothing to the log.
@@ -31,6 +31,14 @@ class FlatEntry implements LogEntry {
     const { seq } = this
     const part = this.#part
     return 'usage' in part ? { seq, ...part, usage: { ...part.usage } } : { seq, ...part }
+  }
+
+  #encode(): string {
+    const part = this.#part
+    // A text that is plain needs no encoder.
+    return part.type === 'text'
+      ? `{"seq":${this.seq},"type":"text","text":"${part.text}"}`
+      : encodeJson(this.seq, part)
   }
 }
 
@@ -93,8 +101,9 @@ function hasFields(value: object, count: number): boolean {
   return found === count
 }
 
+// Others have no JSON.
 function areNumbers(...values: readonly unknown[]): boolean {
-  return values.every((value) => typeof value === 'number')
+  return values.every(Number.isFinite)
 }
 
 // Of these the JSON is as long as the text.

@@ -1,0 +1,71 @@
+import {
+  assert,
+  constantFrom,
+  double,
+  integer,
+  oneof,
+  option,
+  property,
+  record,
+  string,
+  uuid
+} from 'fast-check'
+import type { Part } from '@svc/registry'
+import t from 'tap'
+import { encodePart } from '../../src/runs/encode-part.ts'
+import { typeOfEntry } from '../../src/runs/flat-entry.ts'
+import { sizeOfEntry } from '../../src/stores/stream-log.ts'
+
+const text = oneof(
+  string({ unit: 'binary' }),
+  string({ unit: 'grapheme' }),
+  constantFrom('"', '\\', '\n', '\u2028', '\ud800', '\u007f', '</script>', 'plain text', '')
+)
+const usage = record({ promptTokens: integer(), completionTokens: double(), totalTokens: integer() })
+const index = integer({ min: 0, max: 99 })
+const part = oneof(
+  record({ type: constantFrom('text'), text }),
+  record({ type: constantFrom('text'), text, source: constantFrom(['member']) }),
+  record({ type: constantFrom('text'), text, more: text }),
+  record({
+    type: constantFrom('start'),
+    runId: uuid(),
+    sessionId: text,
+    kind: constantFrom('agent'),
+    name: text
+  }),
+  record({ type: constantFrom('step.start'), index, attempt: index }),
+  record({ type: constantFrom('step'), index, usage }),
+  record({ type: constantFrom('structured'), value: option(text) }),
+  record({
+    type: constantFrom('finish'),
+    finishReason: constantFrom('stop'),
+    usage,
+    durationMs: double(),
+    structured: option(text)
+  })
+)
+
+t.test('an entry says what its part said, whenever it is asked', async () => {
+  assert(
+    property(part, integer({ min: 1 }), (given, seq) => {
+      const json = JSON.stringify({ seq, ...given })
+        .replaceAll('\u2028', String.raw`\u2028`)
+        .replaceAll('\u2029', String.raw`\u2029`)
+      const entry = encodePart(seq, given as Part)
+      // What a runnable does to it later is nothing to the log.
+      const before = structuredClone(given)
+      Object.assign(given, { text: 'changed', index: -1 })
+      if ('usage' in given) given.usage.totalTokens = -1
+      if (entry.size !== undefined) Object.assign(entry.part, { text: 'changed by a reader', usage: 'none' })
+      const isSized = Math.abs(sizeOfEntry(entry) - json.length) <= Math.max(200, json.length / 2)
+      return (
+        entry.json === json &&
+        JSON.stringify(entry.part) === JSON.stringify(JSON.parse(json)) &&
+        typeOfEntry(entry) === before.type &&
+        isSized
+      )
+    }),
+    { numRuns: 2_000 }
+  )
+})
