@@ -65,4 +65,5 @@ export * from './stores/task-store.ts'
 export type { Stores } from './stores/stores.ts'
 export { createMemoryStores } from './stores/memory/memory-stores.ts'
 
+export { randomId } from './random-id.ts'
 export { decodeJson, type FaultClass } from './wire/decode-json.ts'

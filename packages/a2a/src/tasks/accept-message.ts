@@ -1,5 +1,5 @@
-import { hash, randomUUID } from 'node:crypto'
-import type { Envelope, Runnable, StartKey, StoredRun } from '@svc/registry'
+import { hash } from 'node:crypto'
+import { randomId, type Envelope, type Runnable, type StartKey, type StoredRun } from '@svc/registry'
 import { requireAllowed } from '../auth/require-allowed.ts'
 import { A2A_ERR_TASK_NOT_FOUND } from '../errors.ts'
 import { requireExtensions } from '../extensions.ts'
@@ -70,7 +70,7 @@ async function startTask(
   const { runId, sessionId } = run
   const atRest = () => waitForRest(runs, runId)
   if (run.replayed) return { runId, rest: atRest }
-  const said: Message = { ...message, messageId: message.messageId ?? randomUUID() }
+  const said: Message = { ...message, messageId: message.messageId ?? randomId() }
   const task = {
     taskId: runId,
     contextId: sessionId,

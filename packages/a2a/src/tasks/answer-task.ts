@@ -1,5 +1,11 @@
-import { randomUUID } from 'node:crypto'
-import { isTerminalStatus, mayAnswer, reachesOwner, toPendingApprovals, type StoredRun } from '@svc/registry'
+import {
+  isTerminalStatus,
+  mayAnswer,
+  randomId,
+  reachesOwner,
+  toPendingApprovals,
+  type StoredRun
+} from '@svc/registry'
 import { A2A_ERR_TASK_NOT_FOUND, A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { Message } from '../model/message.ts'
 import type { SendRequest } from '../model/requests.ts'
@@ -25,7 +31,7 @@ export async function answerTask(surface: Surface, call: Call, request: SendRequ
   if (message.contextId !== undefined && message.contextId !== run.sessionId)
     throw badParams('message.contextId', 'The task is of another context')
 
-  const messageId = message.messageId ?? randomUUID()
+  const messageId = message.messageId ?? randomId()
   const stored: Message = { ...message, messageId }
   const known = await surface.tasks.get(run.runId)
   const said = (known?.messages ?? []) as Message[]

@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import type { RunContext, RunLog } from '../contract/run-context.ts'
 import { createEventBus, type EventBus } from '../events/event-bus.ts'
+import { randomId } from '../random-id.ts'
 import { createMemoryStores } from '../stores/memory/memory-stores.ts'
 import type { Stores } from '../stores/stores.ts'
 import { HostedContext } from './hosted-context.ts'
@@ -35,8 +35,8 @@ let defaultStores: Stores | undefined
  */
 export function createContext(options: ContextOptions = {}): RunContext {
   return new HostedContext({
-    runId: options.runId ?? randomUUID(),
-    sessionId: options.sessionId ?? randomUUID(),
+    runId: options.runId ?? randomId(),
+    sessionId: options.sessionId ?? randomId(),
     options,
     resumed: false,
     log: options.log ?? SILENT_LOG,

@@ -1,17 +1,17 @@
-import { randomUUID } from 'node:crypto'
 import { ANONYMOUS } from '../contract/principal.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import type { StoredRun } from '../stores/run-store.ts'
+import { randomId } from '../random-id.ts'
 import type { StartOptions } from './run-engine.ts'
 
 /** The record of a run that begins; its id has 122 random bits. */
 export function newRun(
   { kind, name }: Runnable,
-  { principal = ANONYMOUS, sessionId = randomUUID(), startKey }: StartOptions
+  { principal = ANONYMOUS, sessionId = randomId(), startKey }: StartOptions
 ): StoredRun {
   const now = Date.now()
   return {
-    runId: randomUUID(),
+    runId: randomId(),
     kind,
     name,
     sessionId,
