@@ -12,6 +12,7 @@ import type { Tables } from './tables.ts'
 /** The A2A face of runs, on SQL. */
 export function createTaskStore(db: Kysely<Tables>, commit: GroupCommit): TaskStore {
   return {
+    taskOfMessage: (owner, messageId) => taskOfMessage(db, owner, messageId),
     create: (task, messageId) =>
       commit.write(async (trx) => {
         const known = await taskOfMessage(trx, task.owner, messageId)

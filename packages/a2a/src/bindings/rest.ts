@@ -109,7 +109,13 @@ function readParams(
   if (body !== undefined && body !== null && (typeof body !== 'object' || Array.isArray(body)))
     throw badParams('', 'Expected object')
   const fields = method === 'POST' ? body : readQuery(query as Record<string, unknown>)
-  return { ...(fields as object), ...path }
+  const params = { ...(fields as Record<string, unknown>) }
+  for (const [name, value] of Object.entries(path)) {
+    // What is last counts, however its name is spelled.
+    delete params[name]
+    params[name] = value
+  }
+  return params
 }
 
 function toParams({ params }: FastifyRequest): Record<string, string> {

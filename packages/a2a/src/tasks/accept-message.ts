@@ -1,5 +1,13 @@
 import { hash } from 'node:crypto'
-import { randomId, type Envelope, type Runnable, type StartKey, type StoredRun } from '@svc/registry'
+import {
+  isPromise,
+  randomId,
+  RUN_ERR_KEY_REUSED,
+  type Envelope,
+  type Runnable,
+  type StartKey,
+  type StoredRun
+} from '@svc/registry'
 import { requireAllowed } from '../auth/require-allowed.ts'
 import { A2A_ERR_TASK_NOT_FOUND } from '../errors.ts'
 import { requireExtensions } from '../extensions.ts'
@@ -53,6 +61,7 @@ async function startTask(
   const { message, push } = request
   const { principal, log } = call
   const { runs, tasks, policy } = surface
+  await requireFreshId(surface, principal.sub, message)
   let asked = false
   let onAsked: (() => void) | undefined
   const run = await runs.start(agent, toInput(message.parts, agent), {
@@ -91,6 +100,20 @@ async function startTask(
     })
   }
   return { runId, said: task.messages, rest }
+}
+
+// What was a follow-up to some task cannot begin another one.
+async function requireFreshId(
+  { tasks }: Surface,
+  owner: string,
+  { messageId }: SendRequest['message']
+): Promise<void> {
+  if (messageId === undefined) return
+  const finding = tasks.taskOfMessage(owner, messageId)
+  const taskId = isPromise(finding) ? await finding : finding
+  if (taskId === undefined) return
+  const [first] = ((await tasks.get(taskId))?.messages ?? []) as Message[]
+  if (first !== undefined && first.messageId !== messageId) throw new RUN_ERR_KEY_REUSED()
 }
 
 async function requireRun({ runs }: Surface, runId: string): Promise<StoredRun> {

@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util'
 import {
   isTerminalStatus,
   mayAnswer,
   randomId,
+  RUN_ERR_KEY_REUSED,
   reachesOwner,
   toPendingApprovals,
   type StoredRun
@@ -13,6 +15,7 @@ import type { Call, Surface } from '../surface.ts'
 import { badParams } from '../wire/decode-params.ts'
 import { readAgentName } from './choose-agent.ts'
 import { readAnswer, type TaskAnswer } from './read-answer.ts'
+import { readSaid } from './read-task.ts'
 
 /** Messages that a task may have, and the characters of their JSON, before it takes answers alone. */
 const MAX_MESSAGES = 100
@@ -20,7 +23,7 @@ const MAX_SIZE = 4_194_304
 
 /**
  * Takes a message to a task that waits for input; one that is no answer keeps it waiting.
- * @throws A2A_ERR_TASK_NOT_FOUND, A2A_ERR_BAD_PARAMS, A2A_ERR_UNSUPPORTED
+ * @throws A2A_ERR_TASK_NOT_FOUND, A2A_ERR_BAD_PARAMS, A2A_ERR_UNSUPPORTED, RUN_ERR_KEY_REUSED
  */
 export async function answerTask(surface: Surface, call: Call, request: SendRequest): Promise<StoredRun> {
   const { message } = request
@@ -35,7 +38,7 @@ export async function answerTask(surface: Surface, call: Call, request: SendRequ
   const stored: Message = { ...message, messageId }
   const known = await surface.tasks.get(run.runId)
   const said = (known?.messages ?? []) as Message[]
-  const isSaid = said.some((each) => each.messageId === messageId)
+  const isSaid = wasSaid(said, stored)
   if (isTerminalStatus(run.status) || run.status !== 'input-required') {
     if (isSaid) return run
     throw new A2A_ERR_UNSUPPORTED(
@@ -46,8 +49,20 @@ export async function answerTask(surface: Surface, call: Call, request: SendRequ
   if (isSaid) return run
   const given = readAnswer(message.parts)
   if (given === undefined) requireRoom(said)
-  if (known !== undefined && !(await surface.tasks.addMessage(run.runId, messageId, stored))) return run
+  if (known !== undefined && !(await surface.tasks.addMessage(run.runId, messageId, stored))) {
+    // At the same time, or to another task.
+    if (wasSaid(await readSaid(surface, run.runId), stored)) return run
+    throw new RUN_ERR_KEY_REUSED()
+  }
   return given === undefined ? run : answer(surface, run, given)
+}
+
+/** Whether a message was said to a task already. @throws RUN_ERR_KEY_REUSED when it was another one with the same id */
+function wasSaid(said: readonly Message[], message: Message): boolean {
+  const earlier = said.find(({ messageId }) => messageId === message.messageId)
+  if (earlier === undefined) return false
+  if (isDeepStrictEqual(earlier, message)) return true
+  throw new RUN_ERR_KEY_REUSED()
 }
 
 // Each one is in every history of the task from then on.

@@ -43,6 +43,45 @@ for (const [name, begin] of kinds) {
       t.same((await app.rpc('tasks/pushNotificationConfig/list', { id: task.id })).result, [made])
     })
 
+    await t.test('one id is one message, wherever it is sent', async (t) => {
+      const runs = async () => (await app.runs.list({ limit: 1_000 })).runs.length
+      const { result: waits } = await app.rpc('message/send', say('asker', { messageId: 'i1' }))
+      const answer = (text: string, messageId: string) =>
+        app.rpc('message/send', say(text, { messageId, taskId: waits.id }))
+      await answer('hm', 'i2')
+      const before = await runs()
+      const reused = { error: { code: -32602 } }
+      t.match(
+        await app.rpc('message/send', say('x', { messageId: 'i2' })),
+        reused,
+        'a follow-up begins no task'
+      )
+      t.equal(await runs(), before, 'nothing was executed')
+      await app.rpc('message/send', say('x', { messageId: 'i3' }))
+      t.match(await answer('approve', 'i3'), reused, 'what began a task answers no other')
+      t.match(await answer('approve', 'i2'), reused, 'another text is another message')
+      t.match(
+        await answer('hm', 'i2'),
+        { result: { status: { state: 'input-required' } } },
+        'the same is the same'
+      )
+      t.match(await answer('approve', 'i4'), { result: { status: { state: 'completed' } } })
+      t.match(await answer('approve', 'i4'), { result: { status: { state: 'completed' } } }, 'sent again')
+    })
+
+    await t.test('the path says whose configuration it is', async (t) => {
+      const tasks = await Promise.all(['a', 'b'].map((text) => app.rpc('SendMessage', sayV1(text))))
+      const [first, second] = tasks.map(({ result }) => result.task.id as string)
+      const response = await fetch(`${app.url}/tasks/${first}/pushNotificationConfigs`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ taskId: 'z', task_id: second, id: 'p', url: 'https://example.org/hook' })
+      })
+      t.match(await response.json(), { taskId: first, id: 'p' })
+      const at = `${app.url}/tasks/${second}/pushNotificationConfigs/p`
+      t.equal((await fetch(`${at}?taskId=z&task_id=${first}`)).status, 404)
+    })
+
     await t.test('pages, by filters', async (t) => {
       const contextId = 'pages'
       for (const text of ['a', 'b', 'c']) await app.rpc('SendMessage', sayV1(text, { contextId }))
@@ -90,6 +129,35 @@ t.test('a task that waits keeps what was said to it, however many come and go', 
   t.match(await rpc('tasks/get', { id: others[0] }), { error: { code: -32001 } }, 'those that ended went')
   t.match(await rpc('message/send', say('approve', { taskId: waits.id })), {
     result: { status: { state: 'completed' }, history: [{ messageId: 'first' }, {}, {}, {}] }
+  })
+})
+
+t.test('what was forgotten with its run can be said again', async (t) => {
+  const { rpc } = await buildApp(t, {
+    runnables,
+    engine: { retention: { maxBytes: 100_000 } },
+    options: { pushNotifications: { lookup } }
+  })
+  const pushNotificationConfig = { url: 'https://example.org/hook' }
+  const large = { ...say('x'.repeat(30_000), { messageId: 'm1' }), configuration: { pushNotificationConfig } }
+  const { result: first } = await rpc('message/send', large)
+  for (let n = 0; n < 5; n++) await rpc('message/send', say('x'.repeat(30_000)))
+  const { result: again } = await rpc('message/send', large)
+  t.equal(again.status.state, 'completed')
+  t.not(again.id, first.id)
+  t.equal((await rpc('tasks/get', { id: again.id })).result.history[0].messageId, 'm1')
+  t.equal((await rpc('tasks/pushNotificationConfig/list', { id: again.id })).result.length, 1)
+})
+
+t.test('a push configuration has a bound', async (t) => {
+  const { rpc } = await buildApp(t, { runnables, options: { pushNotifications: { lookup } } })
+  const many = {
+    url: 'https://example.org/',
+    authentication: { schemes: Array.from({ length: 11 }, String) }
+  }
+  const { result: task } = await rpc('message/send', say('asker'))
+  t.match(await rpc('tasks/pushNotificationConfig/set', { taskId: task.id, pushNotificationConfig: many }), {
+    error: { code: -32602 }
   })
 })
 

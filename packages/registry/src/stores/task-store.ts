@@ -53,6 +53,8 @@ export interface TaskStore {
    */
   create(task: StoredTask, messageId: string): Awaitable<string>
   get(taskId: string): Awaitable<StoredTask | undefined>
+  /** The task that a message of the owner went to. */
+  taskOfMessage(owner: string, messageId: string): Awaitable<string | undefined>
   /** Adds a follow-up message; false when the owner sent this `messageId` before, or there is no such task. */
   addMessage(taskId: string, messageId: string, message: unknown): Awaitable<boolean>
   /** The newest task of a context. */

@@ -23,6 +23,10 @@ export function taskStoreContract(t: ContractTest, make: MakeStore<TaskStore>): 
     t.equal(await store.addMessage('a', 'm2', { text: 'more' }), true)
     t.equal(await store.addMessage('a', 'm2', { text: 'more' }), false)
     t.equal(await store.addMessage('nothing', 'm3', {}), false)
+    t.equal(await store.taskOfMessage('ada', 'm1'), 'a')
+    t.equal(await store.taskOfMessage('ada', 'm2'), 'a')
+    t.equal(await store.taskOfMessage('bob', 'm2'), undefined)
+    t.equal(await store.taskOfMessage('ada', 'm3'), undefined)
     t.same(await store.get('a'), task('a', { messages: [{ text: 'first of a' }, { text: 'more' }] }))
   })
 

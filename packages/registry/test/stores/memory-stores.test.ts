@@ -9,6 +9,7 @@ import {
   taskStoreContract
 } from '@svc/registry/testing'
 import t from 'tap'
+import { createMemoryTaskStore } from '../../src/stores/memory/task-store.ts'
 
 const fresh =
   <K extends keyof Stores>(port: K) =>
@@ -41,4 +42,29 @@ t.test('memories in memory have a bound in all: what was not written to for long
   t.same(await memory.list('owner2', 'n', 9), [], 'one more than ten full ones goes again')
   t.equal((await memory.list('owner3', 'n', 9)).length, 2)
   for (const owner of ['first', 'owner0']) t.equal((await memory.list(owner, 'n', 9)).length, 2, owner)
+})
+
+t.test('push configurations count among what tasks weigh', async (t) => {
+  const tasks = createMemoryTaskStore({ maxBytes: 100_000 })
+  const config = { id: 'p', url: 'https://example.org/', token: 'x'.repeat(4_000) }
+  for (let n = 0; n < 50; n++) {
+    const taskId = `t${n}`
+    await tasks.create(
+      { taskId, contextId: 'c', owner: 'o', agentName: 'a', createdAt: n, messages: [] },
+      `m${n}`
+    )
+    await tasks.setPushConfig(taskId, config, null)
+  }
+  const left = (await tasks.list({ limit: 100 })).tasks
+  t.ok(left.length > 10 && left.length < 25, String(left.length))
+  t.equal(left[0]?.taskId, 't49')
+  for (const { taskId } of left) await tasks.removePushConfig(taskId, 'p')
+  for (let n = 50; n < 100; n++) {
+    const taskId = `t${n}`
+    await tasks.create(
+      { taskId, contextId: 'c', owner: 'o', agentName: 'a', createdAt: n, messages: [] },
+      `m${n}`
+    )
+  }
+  t.equal((await tasks.list({ limit: 100 })).tasks.length, left.length + 50, 'without one they are light')
 })

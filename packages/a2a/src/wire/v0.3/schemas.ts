@@ -8,7 +8,7 @@ export const PushConfigSchema = Type.Object({
   token: Type.Optional(headerText),
   authentication: Type.Optional(
     Type.Object({
-      schemes: Type.Array(Type.String({ ...headerText, minLength: 1 })),
+      schemes: Type.Array(Type.String({ ...headerText, minLength: 1 }), { maxItems: 10 }),
       credentials: Type.Optional(headerText)
     })
   )

@@ -87,10 +87,9 @@ export class AgingMap<V extends object> {
     this.#size++
   }
 
+  // What is removed is mostly old.
   #find(key: string): Group<V> | undefined {
-    for (let index = this.#groups.length - 1; index >= 0; index--)
-      if (this.#groups[index]!.entries.has(key)) return this.#groups[index]
-    return undefined
+    return this.#groups.find(({ entries }) => entries.has(key))
   }
 
   #groupFor(weight: number): Group<V> {

@@ -48,7 +48,7 @@ export class MemoryRuns {
   readonly #byStartKey = new PassingMap<string, MemoryRun>()
   readonly #onRemove: ((runId: string) => void) | undefined
 
-  /** @param onRemove told of a run that is removed by name; what goes for its age or number goes silently */
+  /** @param onRemove what else was kept of a run may go with it */
   constructor({ maxAge, maxRuns, maxBytes }: MemoryRetention, onRemove?: (runId: string) => void) {
     this.#maxAge = maxAge
     this.#onRemove = onRemove
@@ -107,6 +107,8 @@ export class MemoryRuns {
   end(run: MemoryRun): void {
     this.#live.leave(run.place)
     run.place = undefined
+    // Only a run under way goes on.
+    run.steps = undefined
     this.#ended.add(run.record.runId, run)
   }
 
@@ -115,7 +117,6 @@ export class MemoryRuns {
     if (run === undefined) return
     this.#live.leave(run.place)
     this.#gone(run)
-    this.#onRemove?.(runId)
   }
 
   /** Drops the ended runs whose time is over; gives how many. */
@@ -132,6 +133,7 @@ export class MemoryRuns {
   #gone(run: MemoryRun): void {
     this.#byStartKey.leave(run.claim)
     wake(run, true)
+    this.#onRemove?.(run.record.runId)
   }
 }
 

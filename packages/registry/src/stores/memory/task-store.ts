@@ -7,13 +7,13 @@ import { AgingMap } from './aging-map.ts'
 export interface MemoryTaskLimits {
   /** Default 10,000. */
   maxTasks?: number
-  /** Characters of their messages, as JSON; default 67,108,864. */
+  /** Characters of their messages and push configurations, as JSON; default 67,108,864. */
   maxBytes?: number
   /** Whether a task's run is under way: it stays, unless there are too many bytes; default: none is. */
   isLive?(taskId: string): boolean
 }
 
-type Push = Pick<OpenPush, 'config'> & { told: number | null }
+type Push = Pick<OpenPush, 'config'> & { size: number; told: number | null }
 
 // Messages are kept as JSON: nobody else's to change, and a copy costs nothing until it is asked for.
 interface Entry {
@@ -21,8 +21,11 @@ interface Entry {
   messages: string[]
   // Where the ids of its messages stand.
   places: Place<Entry>[]
-  configs: Map<string, Push> | undefined
+  configs: Map<string, Push>
 }
+
+// Most tasks have no configurations.
+const NONE: Map<string, Push> = new Map()
 
 /** The A2A face of runs, in memory. */
 export function createMemoryTaskStore(limits: MemoryTaskLimits = {}): TaskStore {
@@ -41,6 +44,19 @@ export function createMemoryTaskStore(limits: MemoryTaskLimits = {}): TaskStore 
   const forgetMessages = ({ places }: Entry) => {
     for (const place of places) byMessage.leave(place)
   }
+  const remove = (taskId: string) => {
+    const entry = entries.remove(taskId)
+    if (entry !== undefined) forgetMessages(entry)
+  }
+  const findByMessage = (key: string) => byMessage.get(key)?.task.taskId
+  // It weighs another amount afterwards, and is among the newest.
+  const change = (taskId: string, apply: (entry: Entry) => boolean) => {
+    const entry = entries.remove(taskId)
+    if (entry === undefined) return false
+    const isChanged = apply(entry)
+    entries.add(taskId, entry)
+    return isChanged
+  }
   const select = (owner: string | undefined, contextId: string | undefined) =>
     Array.from(entries.values())
       .filter(
@@ -53,29 +69,28 @@ export function createMemoryTaskStore(limits: MemoryTaskLimits = {}): TaskStore 
   return {
     create({ taskId, contextId, owner, agentName, createdAt, messages }, messageId) {
       const key = messageKey(owner, messageId)
-      const known = byMessage.get(key)
-      if (known !== undefined) return known.task.taskId
+      const known = findByMessage(key)
+      if (known !== undefined) return known
       const entry: Entry = {
         task: { taskId, contextId, owner, agentName, createdAt },
         messages: messages.map((message) => JSON.stringify(message)),
         places: [],
-        configs: undefined
+        configs: NONE
       }
       entry.places = [byMessage.add(key, entry)]
       entries.add(taskId, entry)
       return taskId
     },
     get: (taskId) => toTask(entries.get(taskId)),
+    taskOfMessage: (owner, messageId) => findByMessage(messageKey(owner, messageId)),
     addMessage(taskId, messageId, message) {
-      const entry = entries.get(taskId)
-      if (entry === undefined) return false
-      const key = messageKey(entry.task.owner, messageId)
-      if (byMessage.has(key)) return false
-      entries.remove(taskId)
-      entry.messages.push(JSON.stringify(message))
-      entry.places.push(byMessage.add(key, entry))
-      entries.add(taskId, entry)
-      return true
+      const owner = entries.get(taskId)?.task.owner
+      if (owner === undefined || findByMessage(messageKey(owner, messageId)) !== undefined) return false
+      return change(taskId, (entry) => {
+        entry.messages.push(JSON.stringify(message))
+        entry.places.push(byMessage.add(messageKey(owner, messageId), entry))
+        return true
+      })
     },
     lastOfContext(owner, contextId) {
       let last: Entry | undefined
@@ -100,14 +115,17 @@ export function createMemoryTaskStore(limits: MemoryTaskLimits = {}): TaskStore 
       }
     },
     setPushConfig(taskId, config, told) {
-      const entry = entries.get(taskId)
-      if (entry === undefined) return false
-      entry.configs ??= new Map()
-      entry.configs.set(config.id, { config: structuredClone(config), told })
-      return true
+      return change(taskId, (entry) => {
+        entry.configs = new Map(entry.configs).set(config.id, {
+          config: structuredClone(config),
+          size: JSON.stringify(config).length,
+          told
+        })
+        return true
+      })
     },
     recordPush(taskId, configId, told) {
-      const push = entries.get(taskId)?.configs?.get(configId)
+      const push = entries.get(taskId)?.configs.get(configId)
       if (push === undefined) return false
       push.told = told
       return true
@@ -115,23 +133,21 @@ export function createMemoryTaskStore(limits: MemoryTaskLimits = {}): TaskStore 
     listOpenPushes() {
       const open: OpenPush[] = []
       for (const { task, configs } of entries.values())
-        for (const { config, told } of configs?.values() ?? [])
+        for (const { config, told } of configs.values() ?? [])
           if (told !== null) open.push({ taskId: task.taskId, config: structuredClone(config), told })
       return open
     },
     listPushConfigs: (taskId) =>
-      Array.from(entries.get(taskId)?.configs?.values() ?? [], ({ config }) => structuredClone(config)),
-    removePushConfig: (taskId, configId) => entries.get(taskId)?.configs?.delete(configId) ?? false,
-    remove(taskId) {
-      const entry = entries.remove(taskId)
-      if (entry !== undefined) forgetMessages(entry)
-    }
+      Array.from(entries.get(taskId)?.configs.values() ?? [], ({ config }) => structuredClone(config)),
+    removePushConfig: (taskId, configId) => change(taskId, ({ configs }) => configs.delete(configId)),
+    remove
   }
 }
 
-function bytesOf({ messages }: Entry): number {
+function bytesOf({ messages, configs }: Entry): number {
   let bytes = 0
   for (const message of messages) bytes += message.length
+  for (const { size } of configs.values()) bytes += size
   return bytes
 }
 
