@@ -1,4 +1,4 @@
-import createError from '@fastify/error'
+import { createError } from '@fastify/error'
 
 /** An option of the plugin that is unknown or bad. */
 export const A2A_ERR_BAD_OPTION = createError<[string]>('A2A_ERR_BAD_OPTION', 'Bad option: %s', 500)

@@ -1,4 +1,4 @@
-import createError from '@fastify/error'
+import { createError } from '@fastify/error'
 
 /** A name that cannot name a runnable. */
 export const REG_ERR_BAD_NAME = createError<[string]>('REG_ERR_BAD_NAME', 'Bad name: %s', 400)

@@ -11,7 +11,7 @@ t.test('ids are UUIDs of version 4, each another one, and every free bit of them
     []
   )
   t.equal(new Set(ids).size, count)
-  const ones = new Array<number>(128).fill(0)
+  const ones = Array.from({ length: 128 }, () => 0)
   for (const id of ids) {
     const bits = BigInt(`0x${id.replaceAll('-', '')}`)
     for (let bit = 0; bit < 128; bit++) ones[bit]! += Number((bits >> BigInt(bit)) & 1n)

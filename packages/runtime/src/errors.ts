@@ -1,4 +1,4 @@
-import createError from '@fastify/error'
+import { createError } from '@fastify/error'
 import type { ToolError } from '@svc/registry'
 
 /** An option of an agent that is unknown or has a bad value. */

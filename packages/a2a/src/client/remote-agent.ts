@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { Value } from '@sinclair/typebox/value'
 import {
   defineRunnable,
+  requireOptions,
   type RunContext,
   type RunInput,
   type Runnable,
@@ -10,11 +10,10 @@ import {
 import { A2A_ERR_BAD_ANSWER, A2A_ERR_BAD_OPTION, A2A_ERR_REMOTE } from '../errors.ts'
 import { isInterruptedState, isTerminalState } from '../model/task.ts'
 import type { TaskEvent } from '../model/task-event.ts'
-import { ExtensionUriSchema } from '../options.ts'
 import { textOf } from '../tasks/to-input.ts'
 import { answerRemote } from './answer-remote.ts'
 import { isOwn, RemoteConnection } from './remote-connection.ts'
-import type { RemoteAgentOptions } from './remote-options.ts'
+import { RemoteAgentOptionsSchema, type RemoteAgentOptions } from './remote-options.ts'
 import { RemoteParts } from './remote-parts.ts'
 import { RemoteSessions } from './remote-sessions.ts'
 import { toMessage, toMessageParts } from './to-message.ts'
@@ -33,11 +32,10 @@ const POLL_EVERY = 1_000
  * @throws A2A_ERR_BAD_OPTION
  */
 export function remoteAgent(options: RemoteAgentOptions): Runnable {
+  requireOptions(RemoteAgentOptionsSchema, options, A2A_ERR_BAD_OPTION)
   const url = URL.parse(options.url)
   if (url === null) throw new A2A_ERR_BAD_OPTION('url: must be an absolute URL')
-  const { name = url.host, description, extensions = [] } = options
-  if (!extensions.every((uri) => Value.Check(ExtensionUriSchema, uri)))
-    throw new A2A_ERR_BAD_OPTION('extensions: each must be a URI')
+  const { name = url.host, description } = options
   const connection = new RemoteConnection(options)
   const sessions = new RemoteSessions()
 

@@ -1,24 +1,55 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { millisecondsSchema } from '@svc/registry'
 import type { ProtocolVersion } from '../model/agent-card.ts'
-
-/** Where a remote agent is, and how it is spoken to. */
-export interface RemoteAgentOptions {
-  /** Of the service or of its card; the endpoint itself where `version` is given. */
-  url: string
-  /** Under which it is known here; default: the host of the URL. */
-  name?: string
-  description?: string
-  /** Which agent of the service is meant, where it has several: `metadata.agentName`. */
-  agentName?: string
-  /** Sent with every request; a function is asked each time. */
-  headers?: Readonly<Record<string, string>> | (() => Awaited<HeadersOf> | Promise<HeadersOf>)
-  /** Sent as `Authorization: Bearer …`; a function is asked each time. */
-  token?: string | (() => string | Promise<string>)
-  /** Default: what the card says, the newest first. Given, no card is read. */
-  version?: ProtocolVersion
-  /** URIs of extensions of the protocol to use, sent with every request. */
-  extensions?: readonly string[]
-  /** Milliseconds that the service has to begin its answer; default 30,000. */
-  timeout?: number
-}
+import { ExtensionUriSchema } from '../options.ts'
 
 type HeadersOf = Readonly<Record<string, string>>
+type Asked<T> = T | (() => T | Promise<T>)
+
+const fn = Type.Function([], Type.Unknown())
+const text = (description: string) => Type.Optional(Type.String({ minLength: 1, description }))
+
+/** Where a remote agent is, and how it is spoken to. */
+export const RemoteAgentOptionsSchema = Type.Object(
+  {
+    url: Type.String({
+      description: 'Of the service or of its card; the endpoint itself where `version` is given'
+    }),
+    name: text('Under which it is known here; default: the host of the URL'),
+    description: text('What it is for'),
+    agentName: text('Which agent of the service is meant, where it has several: `metadata.agentName`'),
+    headers: Type.Optional(
+      Type.Unsafe<Asked<HeadersOf>>(
+        Type.Union([Type.Record(Type.String(), Type.String()), fn], {
+          description: 'Sent with every request; a function is asked each time'
+        })
+      )
+    ),
+    token: Type.Optional(
+      Type.Unsafe<Asked<string>>(
+        Type.Union([Type.String(), fn], {
+          description: 'Sent as `Authorization: Bearer …`; a function is asked each time'
+        })
+      )
+    ),
+    version: Type.Optional(
+      Type.Unsafe<ProtocolVersion>(
+        Type.Union([Type.Literal('0.3'), Type.Literal('1.0')], {
+          description: 'Default: what the card says, the newest first. Given, no card is read'
+        })
+      )
+    ),
+    extensions: Type.Optional(
+      Type.Unsafe<readonly string[]>(
+        Type.Array(ExtensionUriSchema, {
+          description: 'URIs of extensions of the protocol to use, sent with every request'
+        })
+      )
+    ),
+    timeout: Type.Optional(
+      millisecondsSchema('Milliseconds that the service has to begin its answer; default 30,000')
+    )
+  },
+  { additionalProperties: false }
+)
+export type RemoteAgentOptions = Static<typeof RemoteAgentOptionsSchema>

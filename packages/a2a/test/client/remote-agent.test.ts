@@ -139,6 +139,15 @@ t.test('services that cannot be used', async (t) => {
     code: 'A2A_ERR_REMOTE',
     message: /cannot be reached/
   })
-  t.throws(() => remoteAgent({ url: 'nonsense' }), { code: 'A2A_ERR_BAD_OPTION' })
+  const url = 'http://127.0.0.1:1'
+  for (const [options, message] of [
+    [undefined, /object/],
+    [{ url: 'nonsense' }, /url/],
+    [{ url, version: '2.0' }, /version/],
+    [{ url, timeout: 'x' }, /timeout/],
+    [{ url, extensions: ['a b'] }, /extensions/],
+    [{ url, bogus: 1 }, /bogus/]
+  ] as const)
+    t.throws(() => remoteAgent(options as never), { code: 'A2A_ERR_BAD_OPTION', message })
   t.equal(remoteAgent({ url: 'https://agents.example.org:8080/x' }).name, 'agents.example.org:8080')
 })
