@@ -80,6 +80,27 @@ for (const name of readdirSync(join(root, 'packages')).filter(isPublic)) {
       )
     })
 
+    await t.test('its error classes are typed where a bundler resolves', async (t) => {
+      const found = run(
+        bin('tsc'),
+        [
+          '--noEmit',
+          '--ignoreConfig',
+          '--strict',
+          ...['--target', 'esnext', '--module', 'esnext', '--moduleResolution', 'bundler'],
+          ...['--skipLibCheck', 'false', '--types', 'node', 'dist/errors.d.ts']
+        ],
+        folder
+      )
+      t.equal(
+        await found.then(
+          () => '',
+          (err: { stdout: string }) => err.stdout
+        ),
+        ''
+      )
+    })
+
     await t.test('it holds what a user needs, and nothing of the workspace', async (t) => {
       const own = `/node_modules/@svc/${name}/`
       const files = pkg.listFiles(own).map((path) => path.slice(own.length))
