@@ -43,17 +43,18 @@ function print(
   measured: ReadonlyMap<string, readonly Round[]>
 ): void {
   console.log(
-    'CPU in µs a request: at full speed, and at the same rate for all; × is against the bare route\n'
+    'CPU in µs a request: at full speed, and at the same rate for all; × is against the baseline, a bare route for most\n'
   )
   console.log(
     row(['variant', 'req/s', 'p50 ms', 'p99 ms', 'CPU full', '×', 'CPU paced', '×', 'promised', 'RSS MB'])
   )
   for (const { name, baseline, promise } of variants) {
     const all = measured.get(name)!
-    const bare = measured.get(baseline) ?? []
+    const bare = measured.get(baseline)
     const middle = (of: keyof Round) => median(all.map((each) => each[of]))
+    // Empty where the baseline was not measured.
     const ratio = (of: keyof Round) =>
-      median(all.map((each, index) => each[of] / (bare[index]?.[of] ?? Number.NaN)))
+      bare === undefined ? '' : median(all.map((each, index) => each[of] / bare[index]![of])).toFixed(2)
     console.log(
       row([
         name,
@@ -61,9 +62,9 @@ function print(
         middle('p50').toFixed(1),
         middle('p99').toFixed(1),
         middle('cpuFull').toFixed(1),
-        ratio('cpuFull').toFixed(2),
+        ratio('cpuFull'),
         middle('cpuPaced').toFixed(1),
-        ratio('cpuPaced').toFixed(2),
+        ratio('cpuPaced'),
         promise === undefined ? '' : `≤ ${promise}`,
         (servers.get(name)!.peakRss() / 1e6).toFixed(0)
       ])
