@@ -17,6 +17,7 @@ import { requirePush } from '../push/require-push.ts'
 import type { Call, Surface } from '../surface.ts'
 import { answerTask } from './answer-task.ts'
 import { chooseAgent } from './choose-agent.ts'
+import { readSaid } from './read-task.ts'
 import { toInput } from './to-input.ts'
 import { waitForRest } from './wait-for-rest.ts'
 
@@ -104,15 +105,15 @@ async function startTask(
 
 // What was a follow-up to some task cannot begin another one.
 async function requireFreshId(
-  { tasks }: Surface,
+  surface: Surface,
   owner: string,
   { messageId }: SendRequest['message']
 ): Promise<void> {
   if (messageId === undefined) return
-  const finding = tasks.taskOfMessage(owner, messageId)
+  const finding = surface.tasks.taskOfMessage(owner, messageId)
   const taskId = isPromise(finding) ? await finding : finding
   if (taskId === undefined) return
-  const [first] = ((await tasks.get(taskId))?.messages ?? []) as Message[]
+  const [first] = await readSaid(surface, taskId)
   if (first !== undefined && first.messageId !== messageId) throw new RUN_ERR_KEY_REUSED()
 }
 

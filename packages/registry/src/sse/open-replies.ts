@@ -14,11 +14,10 @@ export class OpenReplies {
   /** Watches over a reply until it is complete or its client has gone, and calls `onLeave` in the latter case. */
   add(reply: ServerResponse, onLeave?: () => void): void {
     if (reply.destroyed) return onLeave?.()
-    const place = this.#added++
-    this.#open.set(place, reply)
+    const place = this.#open.add(this.#added++, reply)
     // `request.signal` aborts on every POST as soon as its body is read; the end of an unfinished reply is the true sign.
     reply.once('close', () => {
-      this.#open.delete(place)
+      this.#open.leave(place)
       if (!reply.writableFinished) onLeave?.()
       if (this.#open.size === 0) this.#onEmpty?.()
     })

@@ -77,7 +77,7 @@ export function createMemoryTaskStore(limits: MemoryTaskLimits = {}): TaskStore 
         places: [],
         configs: NONE
       }
-      entry.places = [byMessage.add(key, entry)]
+      entry.places.push(byMessage.add(key, entry))
       entries.add(taskId, entry)
       return taskId
     },
