@@ -1,8 +1,7 @@
 import t from 'tap'
 import { asker, createWaiting } from '../helpers/agents.ts'
 import { buildApp, echo, eventsOf, say, sayV1, type TestApp } from '../helpers/build-app.ts'
-import { CardSchema } from '../helpers/card-schemas.ts'
-import { faultsOf } from '../helpers/strict-schemas.ts'
+import { faultsOf } from '../helpers/published/faults-of.ts'
 
 const named = (name: string) => ({ ...echo, name })
 
@@ -118,7 +117,7 @@ t.test('each agent has a card that names it as the tenant', async (t) => {
   })
   const { url } = app
   const card = await rest(app, 'GET /ada/.well-known/agent-card.json')
-  t.same(faultsOf(CardSchema, card.body), [])
+  t.same(faultsOf('1.0', 'AgentCard', card.body), [])
   t.match(card.body, {
     name: 'ada',
     supportedInterfaces: [

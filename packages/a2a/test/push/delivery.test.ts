@@ -3,9 +3,8 @@ import { createMemoryStores } from '@svc/registry'
 import t from 'tap'
 import { asker, createWaiting, worker } from '../helpers/agents.ts'
 import { buildApp, say, sayV1 } from '../helpers/build-app.ts'
+import { faultsOf } from '../helpers/published/faults-of.ts'
 import { createReceiver } from '../helpers/receiver.ts'
-import { faultsOf } from '../helpers/strict-schemas.ts'
-import { LEGACY_RESULTS, RESULTS } from '../helpers/wire-schemas.ts'
 
 const options = { pushNotifications: { allowPrivate: true, backoff: 5, attempts: 3 } }
 const authentication = { schemes: ['Bearer'], credentials: 'mine' }
@@ -32,7 +31,7 @@ t.test('a receiver of 1.0 is told each event, with its credentials', async (t) =
       authorization: 'Bearer mine',
       'x-a2a-notification-token': 'token'
     })
-    t.same(faultsOf(RESULTS.stream, body), [])
+    t.same(faultsOf('1.0', 'StreamResponse', body), [])
   }
   const { id: taskId } = result.task
   t.match(
@@ -72,7 +71,7 @@ t.test('a receiver of 0.3 is told the task at each change of its state', async (
       authorization: 'Bearer mine',
       'x-a2a-notification-token': 'token'
     })
-    t.same(faultsOf(LEGACY_RESULTS.get, body), [])
+    t.same(faultsOf('0.3', 'Task', body), [])
   }
 })
 

@@ -4,19 +4,18 @@ import { OPERATION_NAMES, OPERATIONS } from '../../src/operations.ts'
 import { asker, createWaiting, failing, giver, worker } from '../helpers/agents.ts'
 import { askByRest, askByRpc } from '../helpers/ask.ts'
 import { buildApp, echo, sayV1 } from '../helpers/build-app.ts'
-import { lostByProto, readByProto } from '../helpers/official-codec.ts'
 import { createReceiver } from '../helpers/receiver.ts'
+import { faultsOf } from '../helpers/published/faults-of.ts'
+import { lostByProto, officialCodec } from '../helpers/published/official-codec.ts'
+import { ANSWERS } from '../helpers/published/operation-types.ts'
 import { SECURITY_SCHEMES } from '../helpers/security-schemes.ts'
-import { faultsOf } from '../helpers/strict-schemas.ts'
-import { RESULTS, RestErrorSchema, RpcErrorSchema } from '../helpers/wire-schemas.ts'
-
-// The JSON schema of 1.0 is made from its proto, and says less: neither what is required nor what excludes what.
 
 t.setTimeout(120_000)
 
-/** What is wrong with an answer: by our reading of the proto, and by the code that the official SDK makes of it. */
+/** What is wrong with an answer: by the JSON schema, and by the code that the official SDK has generated from the proto. */
 function wrongWith(name: OperationName, answer: unknown): string[] {
-  return [...faultsOf(RESULTS[name], answer), ...lostByProto(name, answer)]
+  const type = ANSWERS[name]
+  return [...faultsOf('1.0', type, answer), ...lostByProto(type, answer)]
 }
 
 async function serve(t: Test) {
@@ -35,7 +34,7 @@ async function serve(t: Test) {
 }
 
 for (const binding of ['JSON-RPC', 'HTTP+JSON']) {
-  t.test(`what is answered over ${binding} is what the proto of 1.0 says`, async (t) => {
+  t.test(`what is answered over ${binding} is what the published schema of 1.0 says`, async (t) => {
     const { app, waiting } = await serve(t)
     const asked = new Set<OperationName>()
     /** The answers to an operation, each looked at. */
@@ -144,9 +143,9 @@ t.test('errors of 1.0', async (t) => {
   for (const [code, served, name, params] of cases) {
     const [rpc] = await askByRpc(served, name, '1.0', params)
     t.equal(rpc!.error?.code, code, `${name} ${code}`)
-    t.same(faultsOf(RpcErrorSchema, rpc), [])
+    t.same(faultsOf('1.0', 'RpcError', rpc), [])
     const [rest] = await askByRest(served, OPERATIONS[name].rest['1.0'][0]!, params)
-    t.same(faultsOf(RestErrorSchema, rest), [])
+    t.same(faultsOf('1.0', 'RestError', rest), [])
   }
   const post = async (body: string, headers = {}) => {
     const response = await fetch(app.url, {
@@ -165,14 +164,16 @@ t.test('errors of 1.0', async (t) => {
     await post(call, { 'content-type': 'text/plain' }),
     await post(call.padEnd(1_100_000))
   ])
-    t.same(faultsOf(RpcErrorSchema, answer), [])
+    t.same(faultsOf('1.0', 'RpcError', answer), [])
 })
 
 t.test('a card for all is, to 1.0, the card of 1.0', async (t) => {
   const authenticate = Object.assign(() => null, { schemes: SECURITY_SCHEMES })
   const { origin } = await buildApp(t, { options: { authenticate } })
   const read = async (query: string) =>
-    readByProto('extendedCard', await (await fetch(`${origin}/.well-known/agent-card.json${query}`)).json())
+    officialCodec('AgentCard')!.fromJSON(
+      await (await fetch(`${origin}/.well-known/agent-card.json${query}`)).json()
+    )
   t.same(await read(''), await read('?A2A-Version=1.0'))
 })
 
@@ -190,5 +191,5 @@ t.test('what is wrong is found', async (t) => {
   ]
   t.same(wrongWith('get', task), [])
   for (const [where, each] of wrong) t.match(wrongWith('get', each).join(), where)
-  for (const each of wrong.slice(0, 2)) t.not(lostByProto('get', each[1]).length, 0, 'by the official code')
+  for (const each of wrong.slice(0, 2)) t.not(lostByProto('Task', each[1]).length, 0, 'by the official code')
 })
