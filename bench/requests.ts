@@ -2,6 +2,9 @@ import { load, median, type Round } from './load.ts'
 import { startServer, type ServerProcess } from './server-process.ts'
 import type { Variant } from './variants.ts'
 
+/** A round is so many turns: the finer servers take turns, the less a machine that is now fast, now slow tells them apart. */
+const TURNS = 5
+
 /** Measures servers, each a process of its own, with requests in interleaved rounds, and prints what they cost. */
 export async function reportRequests(variants: readonly Variant[], rounds: number): Promise<void> {
   const servers = new Map<string, ServerProcess>()
@@ -14,13 +17,11 @@ export async function reportRequests(variants: readonly Variant[], rounds: numbe
       await checkAnswer(server, variant)
       await load(server, variant.request, variant.amount, variant.rate)
     }
-    for (let round = 0; round < rounds; round++) {
-      for (const variant of variants) {
-        const server = servers.get(variant.name)!
-        measured.get(variant.name)!.push(await load(server, variant.request, variant.amount, variant.rate))
-      }
+    for (let turn = 0; turn < rounds * TURNS; turn++) {
+      for (const { name, request, amount, rate } of variants)
+        measured.get(name)!.push(await load(servers.get(name)!, request, amount / TURNS, rate))
     }
-    console.log(`median of ${rounds} interleaved rounds, node ${process.version}`)
+    console.log(`median of ${rounds * TURNS} interleaved turns, node ${process.version}`)
     print(variants, servers, measured)
   } finally {
     for (const server of servers.values()) await server.stop()

@@ -13,9 +13,31 @@ const UNSET_WHEN_EMPTY = new Set([
   'token'
 ])
 
+/** Integers, which may be text. */
+const INTEGERS = new Set(['historyLength', 'pageSize'])
+
+/** Enums, which may be their numbers: the names in the order of those. */
+const ENUMS = new Map([
+  ['role', ['ROLE_UNSPECIFIED', 'ROLE_USER', 'ROLE_AGENT']],
+  [
+    'status',
+    [
+      'TASK_STATE_UNSPECIFIED',
+      'TASK_STATE_SUBMITTED',
+      'TASK_STATE_WORKING',
+      'TASK_STATE_COMPLETED',
+      'TASK_STATE_FAILED',
+      'TASK_STATE_CANCELED',
+      'TASK_STATE_INPUT_REQUIRED',
+      'TASK_STATE_REJECTED',
+      'TASK_STATE_AUTH_REQUIRED'
+    ]
+  ]
+])
+
 /**
- * A request as the protocol's names say it: `snake_case` keys become `camelCase` ones, and what is null is left out. What
- * the protocol does not define, metadata and data, stays as it is.
+ * A request in one spelling: `snake_case` keys become `camelCase` ones, integers as text become numbers and enums as numbers
+ * their names, and what is null is left out. What the protocol does not define, metadata and data, stays as it is.
  * @see https://protobuf.dev/programming-guides/json/
  */
 export function fromProtoJson(value: unknown): unknown {
@@ -26,9 +48,23 @@ export function fromProtoJson(value: unknown): unknown {
     if (each === null && key !== 'data') continue
     const name = key.includes('_') ? toCamelCase(key) : key
     if (each === '' && UNSET_WHEN_EMPTY.has(name)) continue
-    result[name] = OPEN.has(name) ? each : fromProtoJson(each)
+    result[name] = OPEN.has(name)
+      ? each
+      : typeof each === 'object'
+        ? fromProtoJson(each)
+        : toScalar(name, each)
   }
   return result
+}
+
+function toScalar(name: string, value: unknown): unknown {
+  if (INTEGERS.has(name)) return isInteger(value) ? Number(value) : value
+  const names = ENUMS.get(name)
+  return (names !== undefined && isInteger(value) && names[Number(value)]) || value
+}
+
+function isInteger(value: unknown): boolean {
+  return typeof value === 'number' || (typeof value === 'string' && /^-?\d{1,15}$/.test(value))
 }
 
 function toCamelCase(key: string): string {

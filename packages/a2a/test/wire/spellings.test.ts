@@ -1,0 +1,72 @@
+import t from 'tap'
+import { buildApp, sayV1 } from '../helpers/build-app.ts'
+
+// https://protobuf.dev/programming-guides/json/: what a parser of it accepts, and the published schema of 1.0 allows.
+
+interface Listed {
+  tasks: { id: string; status: { state: string }; history?: object[] }[]
+  pageSize: number
+}
+
+t.test('integers may be text, and enums numbers, in both bindings of 1.0', async (t) => {
+  const app = await buildApp(t)
+  const post = async (path: string, body: object) => {
+    const response = await fetch(app.url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body)
+    })
+    return response.json() as Promise<unknown>
+  }
+  const message = sayV1('x', { role: 1 })
+  const few = { configuration: { historyLength: '1', return_immediately: false } }
+  const { result } = await app.rpc('SendMessage', { ...message, ...few })
+  t.match(result, { task: { status: { state: 'TASK_STATE_COMPLETED' }, history: { length: 1 } } })
+  const { id } = (result as { task: { id: string } }).task
+  t.match(await post('/message:send', { ...sayV1('y', { role: 1 }), ...few }), {
+    task: { history: { length: 1 } }
+  })
+  t.match(await post('/v1/message:send', { message: { role: 1, content: [{ text: 'z' }] } }), {
+    task: { status: { state: 'TASK_STATE_COMPLETED' } }
+  })
+
+  t.match(await app.rpc('GetTask', { id, historyLength: '0' }), { result: { id } })
+  const list = async (params: object) => (await app.rpc('ListTasks', params)).result as Listed
+  t.match(await list({ pageSize: '2', status: 3 }), { pageSize: 2, tasks: { length: 2 } }, 'completed')
+  t.match(await list({ page_size: '2', status: 5 }), { tasks: { length: 0 } }, 'canceled')
+  t.match(await list({ status: 0 }), { tasks: { length: 3 } }, 'any')
+  const byQuery = async (query: string) =>
+    (await fetch(`${app.url}/tasks?${query}`)).json() as Promise<Listed>
+  t.match(await byQuery('status=3&pageSize=2'), { tasks: { length: 2 } })
+  t.match(await byQuery('status=5'), { tasks: { length: 0 } })
+})
+
+t.test('what is neither is refused', async (t) => {
+  const app = await buildApp(t)
+  const refused: [method: string, params: object, field: string][] = [
+    ['SendMessage', sayV1('x', { role: 2 }), 'message.role'],
+    ['SendMessage', sayV1('x', { role: 0 }), 'message.role'],
+    ['SendMessage', sayV1('x', { role: 99 }), 'message.role'],
+    ['GetTask', { id: 'x', historyLength: '' }, 'historyLength'],
+    ['GetTask', { id: 'x', historyLength: 'two' }, 'historyLength'],
+    ['GetTask', { id: 'x', historyLength: '-1' }, 'historyLength'],
+    ['GetTask', { id: 'x', historyLength: '1.5' }, 'historyLength'],
+    ['ListTasks', { pageSize: '101' }, 'pageSize'],
+    ['ListTasks', { pageSize: '0x10' }, 'pageSize'],
+    ['ListTasks', { status: 9 }, 'status'],
+    ['ListTasks', { status: -1 }, 'status'],
+    ['ListTasks', { status: 1.5 }, 'status'],
+    ['ListTasks', { status: '99' }, 'status']
+  ]
+  for (const [method, params, field] of refused) {
+    const { error } = await app.rpc(method, params)
+    t.match(error, { code: -32602, message: new RegExp(field.replace('.', '\\.')) }, JSON.stringify(params))
+  }
+})
+
+t.test('what is the caller’s own stays as it is', async (t) => {
+  const app = await buildApp(t)
+  const metadata = { page_size: '2', role: 1, status: 3, historyLength: '1' }
+  const { result } = await app.rpc('SendMessage', sayV1('x', { metadata }))
+  t.match(result, { task: { history: [{ metadata }] } })
+})
