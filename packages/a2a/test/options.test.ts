@@ -1,5 +1,5 @@
 import a2a, { type A2aOptions } from '@svc/a2a'
-import { createMemoryStores } from '@svc/registry'
+import { createMemoryStores, type TaskStore } from '@svc/registry'
 import Fastify from 'fastify'
 import t from 'tap'
 import { buildApp, echo, say } from './helpers/build-app.ts'
@@ -51,6 +51,9 @@ t.test('a task store of one’s own', async (t) => {
   const { result } = await app.rpc('message/send', say('x'))
   t.match(await tasks.get(result.id), { agentName: 'echo', contextId: result.contextId })
   t.equal(await app.runs.stores.tasks.get(result.id), undefined)
+  const inheriting = Object.create(tasks) as TaskStore
+  const classy = await buildApp(t, { options: { tasks: inheriting } })
+  t.match(await classy.rpc('message/send', say('x')), { result: { kind: 'task' } })
 })
 
 t.test('one version only', async (t) => {

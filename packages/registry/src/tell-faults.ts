@@ -1,6 +1,6 @@
 import { Kind, Type, type TSchema } from '@sinclair/typebox'
 import { ValueErrorType, type ValueError } from '@sinclair/typebox/errors'
-import { Value } from '@sinclair/typebox/value'
+import { Value, ValuePointer } from '@sinclair/typebox/value'
 import { describeSchema, describeType, joinWords } from './describe-schema.ts'
 
 /** How many faults are told at most. */
@@ -12,7 +12,7 @@ const MAX_FAULTS = 5
  * are never told. Undefined when the options fit.
  */
 export function tellFaults(schema: TSchema, options: unknown): string | undefined {
-  const faults = firstAtEachPath(Value.Errors(schema, options)).flatMap(withoutChoice)
+  const faults = faultsOf(Value.Errors(schema, options), options)
   if (faults.length === 0) return undefined
   const told = faults.slice(0, MAX_FAULTS).map(tell)
   return [...told, ...(faults.length > MAX_FAULTS ? ['and more'] : [])].join('; ')
@@ -39,20 +39,28 @@ function tellWrong(schema: TSchema, value: unknown): string {
   return `expected ${joinWords(phrases, 'or')}, got ${isAlike ? type.replace(/^an? /, 'another ') : type}`
 }
 
-function firstAtEachPath(errors: Iterable<ValueError>): ValueError[] {
+// The first at each path.
+function faultsOf(errors: Iterable<ValueError>, options: unknown): ValueError[] {
   const first = new Map<string, ValueError>()
   for (const error of errors) {
-    if (!first.has(error.path)) first.set(error.path, error)
+    if (!first.has(error.path) && !isInherited(error, options)) first.set(error.path, error)
     if (first.size > MAX_FAULTS) break
   }
-  return [...first.values()]
+  return [...first.values()].flatMap((error) => withoutChoice(error, options))
+}
+
+// TypeBox checks the methods of a class, and then misses them as fields of the object.
+function isInherited({ type, path, schema }: ValueError, options: unknown): boolean {
+  if (type !== ValueErrorType.ObjectRequiredProperty) return false
+  const value: unknown = ValuePointer.Get(options, path)
+  return value !== undefined && Value.Check(schema, value)
 }
 
 // Only faults within a value tell that it is of an alternative's type.
-function withoutChoice(error: ValueError): ValueError[] {
+function withoutChoice(error: ValueError, options: unknown): ValueError[] {
   if (error.type !== ValueErrorType.Union) return [error]
   const within = error.errors
-    .map((errors) => firstAtEachPath(errors).flatMap(withoutChoice))
+    .map((errors) => faultsOf(errors, options))
     .filter((faults) => faults.every(({ path }) => path !== error.path))
   return closest(within) ?? [error]
 }

@@ -137,6 +137,21 @@ t.test('paths are names as they are, and the worst is not the whole list', async
   t.match(said, /; and more$/)
 })
 
+t.test('methods may be of a class', async (t) => {
+  class Store {
+    get() {}
+    put() {}
+  }
+  const store = Type.Object({ get: fn, put: fn })
+  t.equal(faultOf(store, new Store()), 'none')
+  t.equal(
+    faultOf(Type.Object({ ...store.properties, list: fn }), new Store()),
+    'it.list: expected a function, got nothing'
+  )
+  const stores = Type.Union([Type.Literal('memory'), Type.Object({ store, ttl: Type.Integer() })])
+  t.equal(faultOf(stores, { store: new Store(), ttl: 'x' }), 'it.ttl: expected an integer, got a string')
+})
+
 t.test('what was given is never told', async (t) => {
   const schemas = [
     fn,

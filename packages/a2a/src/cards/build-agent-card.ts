@@ -20,31 +20,26 @@ export function buildAgentCard(
   provider?: AgentProvider,
   facts: Omit<CardFacts, 'provider'> = {}
 ): Record<string, unknown> {
-  const isOne = isAgent(agents)
-  const given = isOne ? toCardAgent(agents) : toCardAgents(agents)
-  const schema = isOne ? OneAgentCardSchema : AgentsCardSchema
-  requireOptions(schema, { agents: given, baseUrl, provider, facts }, A2A_ERR_BAD_OPTION)
+  const schema = isAgent(agents) ? OneAgentCardSchema : AgentsCardSchema
+  requireOptions(schema, { agents, baseUrl, provider, facts }, A2A_ERR_BAD_OPTION)
   requireHttpUrl('baseUrl', baseUrl)
-  const list = (isOne ? [given] : Object.values(given as object)) as CardAgent[]
+  const list = toList(agents)
   requireNames(list)
   return encodeCard(createCard(list, baseUrl, { ...facts, provider }))
+}
+
+function toList(agents: Parameters<typeof buildAgentCard>[0]): readonly CardAgent[] {
+  if (Array.isArray(agents)) return agents as readonly CardAgent[]
+  if (isAgent(agents)) return [agents]
+  return Object.entries(agents as Readonly<Record<string, CardAgent>>).map(([name, agent]) => ({
+    kind: agent.kind,
+    name,
+    ...(agent.description !== undefined && { description: agent.description })
+  }))
 }
 
 // In a map there is an agent under every key, `name` and `kind` too: a text is there of an agent only.
 function isAgent(agents: unknown): agents is CardAgent {
   const { kind, name } = (agents ?? {}) as Readonly<Record<keyof CardAgent, unknown>>
   return typeof kind === 'string' || typeof name === 'string'
-}
-
-function toCardAgents(agents: unknown): unknown {
-  if (Array.isArray(agents)) return agents.map((agent) => toCardAgent(agent))
-  if (typeof agents !== 'object' || agents === null) return agents
-  return Object.fromEntries(Object.entries(agents).map(([name, agent]) => [name, toCardAgent(agent, name)]))
-}
-
-// Fields of their own: those of a runnable may be its class's.
-function toCardAgent(agent: unknown, key?: string): unknown {
-  if (typeof agent !== 'object' || agent === null) return agent
-  const { kind, name, description } = agent as CardAgent
-  return { kind, name: key ?? name, ...(description !== undefined && { description }) }
 }

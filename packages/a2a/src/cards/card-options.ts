@@ -33,6 +33,6 @@ export const OneAgentCardSchema = withAgents(AgentSchema)
 export const AgentsCardSchema = withAgents(
   Type.Union([
     Type.Array(AgentSchema, { minItems: 1 }),
-    Type.Record(Type.String(), AgentSchema, { minProperties: 1 })
+    Type.Record(Type.String(), Type.Omit(AgentSchema, ['name']), { minProperties: 1 })
   ])
 )

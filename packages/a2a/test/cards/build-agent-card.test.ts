@@ -71,7 +71,6 @@ t.test('every fact is on the card', async (t) => {
 
 t.test('what is missing, unknown or bad is an error that names it', async (t) => {
   const ada = agent('ada')
-  const object = 'expected an object with kind and name, got'
   const schemes = (x: unknown) => [ada, url, undefined, { securitySchemes: { x } }]
   const flow = (flows: unknown) => schemes({ type: 'oauth2', flows })
   const types = "'apiKey', 'http', 'oauth2', 'openIdConnect' or 'mutualTLS'"
@@ -88,8 +87,8 @@ t.test('what is missing, unknown or bad is an error that names it', async (t) =>
       [undefined, url],
       'agents: expected a list that is not empty or an object that is not empty, got nothing'
     ],
-    [[[ada, null], url], `agents.1: ${object} null`],
-    [[{ ada: 'ada' }, url], `agents.ada: ${object} a string`],
+    [[[ada, null], url], 'agents.1: expected an object with kind and name, got null'],
+    [[{ ada: 'ada' }, url], 'agents.ada: expected an object with kind, got a string'],
     [[{ kind: 'agent' }, url], 'agents.name: expected a string, got nothing'],
     [[[{ kind: 'agent' }], url], 'agents.0.name: expected a string, got nothing'],
     [[agent(''), url], 'agents: Bad name: it is empty'],
