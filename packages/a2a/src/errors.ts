@@ -1,6 +1,6 @@
 import { createError } from '@fastify/error'
 
-/** An option of the plugin that is unknown or bad. */
+/** An option of the plugin, of `remoteAgent` or of `buildAgentCard` that is unknown or bad. */
 export const A2A_ERR_BAD_OPTION = createError<[string]>('A2A_ERR_BAD_OPTION', 'Bad option: %s', 500)
 /** The body is no JSON. */
 export const A2A_ERR_BAD_JSON = createError<[string]>('A2A_ERR_BAD_JSON', 'Bad JSON: %s', 400)

@@ -13,6 +13,7 @@ import { ALL_VERSIONS } from './cards/build-card.ts'
 import { A2A_ERR_BAD_OPTION } from './errors.ts'
 import type { AgentExtension, ProtocolVersion } from './model/agent-card.ts'
 import type { DeliveryRules } from './push/deliver.ts'
+import { requireHttpUrl } from './require-http-url.ts'
 import type { ExtendCard } from './surface.ts'
 
 const fn = Type.Function([], Type.Unknown())
@@ -144,8 +145,7 @@ export function resolveOptions(given: A2aOptions & RegisterOptions) {
   requireOptions(A2aOptionsSchema, options, A2A_ERR_BAD_OPTION)
   if (options.authorize !== undefined && options.authenticate === undefined)
     throw new A2A_ERR_BAD_OPTION('authorize: it needs authenticate, to know who calls')
-  if (options.url !== undefined && URL.parse(options.url) === null)
-    throw new A2A_ERR_BAD_OPTION('url: must be an absolute URL')
+  if (options.url !== undefined) requireHttpUrl('url', options.url)
   const { pushNotifications: push = false, basePath = '/', limits } = options
   const registerOptions: RegisterOptions = {
     ...(logLevel !== undefined && { logLevel }),

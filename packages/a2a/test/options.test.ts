@@ -1,5 +1,5 @@
 import a2a, { type A2aOptions } from '@svc/a2a'
-import { createMemoryStores } from '@svc/registry'
+import { createMemoryStores, type TaskStore } from '@svc/registry'
 import Fastify from 'fastify'
 import t from 'tap'
 import { buildApp, echo, say } from './helpers/build-app.ts'
@@ -10,11 +10,20 @@ t.test('what is no option, or no good one, fails the registration and is named',
     [{ basePath: 'a2a' }, /basePath/],
     [{ basePath: '/:x' }, /basePath/],
     [{ versions: [] }, /versions/],
-    [{ versions: ['2.0'] }, /versions/],
-    [{ url: '/a2a' }, /url: must be an absolute URL/],
-    [{ provider: { name: 'x' } }, /provider/],
+    [{ versions: ['2.0'] }, /versions\.0: expected '0\.3' or '1\.0', got another string$/],
+    [{ url: '/a2a' }, /url: must be an absolute http or https URL/],
+    [{ url: 'ftp://example.org/' }, /url: must be an absolute http or https URL/],
+    [
+      { provider: { name: 'x' } },
+      /provider\.organization: expected a string, got nothing; provider\.name: no such/
+    ],
     [{ authorize: () => ({ allowed: true }) }, /authorize: it needs authenticate/],
-    [{ pushNotifications: { attempts: 0 } }, /pushNotifications/],
+    [
+      { pushNotifications: { attempts: 0 } },
+      /pushNotifications\.attempts: expected an integer of at least 1, /
+    ],
+    [{ pushNotifications: 'yes' }, /pushNotifications: expected a boolean or an object, got a string$/],
+    [{ authenticate: Promise.resolve() }, /authenticate: expected a function, got a promise$/],
     [{ limits: { bodyLimit: -1 } }, /limits\.bodyLimit|limits/],
     [{ heartbeat: 0 }, /heartbeat/],
     [{ extensions: ['urn:x'] }, /extensions/],
@@ -42,6 +51,9 @@ t.test('a task store of one’s own', async (t) => {
   const { result } = await app.rpc('message/send', say('x'))
   t.match(await tasks.get(result.id), { agentName: 'echo', contextId: result.contextId })
   t.equal(await app.runs.stores.tasks.get(result.id), undefined)
+  const inheriting = Object.create(tasks) as TaskStore
+  const classy = await buildApp(t, { options: { tasks: inheriting } })
+  t.match(await classy.rpc('message/send', say('x')), { result: { kind: 'task' } })
 })
 
 t.test('one version only', async (t) => {

@@ -12,7 +12,7 @@ import {
 } from '@svc/registry'
 import type { RegisterOptions } from 'fastify'
 import type { ExtendedError, Server, ServerOptions, Socket } from 'socket.io'
-import { resolveAsyncApi, type AsyncApiOptions } from './async-api-options.ts'
+import { AsyncApiOptionsSchema, resolveAsyncApi, type AsyncApiOptions } from './async-api-options.ts'
 import { GTW_ERR_BAD_OPTION } from './errors.ts'
 
 /** Credentials → principal, as the contract's `Authenticate`; it also learns the path of the handshake, without its query. */
@@ -105,7 +105,7 @@ export const GatewayOptionsSchema = Type.Object(
     ),
     asyncApi: Type.Optional(
       Type.Unsafe<boolean | AsyncApiOptions>(
-        Type.Union([Type.Boolean(), Type.Object({})], {
+        Type.Union([Type.Boolean(), AsyncApiOptionsSchema], {
           description: 'Serves the AsyncAPI document: `true` or AsyncApiOptions; default `false`'
         })
       )

@@ -38,15 +38,17 @@ t.test('an option that is unknown or bad is named', async (t) => {
   const io = new Server()
   const recovering = new Server({ connectionStateRecovery: {} })
   const bad: [options: object, says: RegExp][] = [
-    [{ agent: [] }, /agent: Unexpected property/],
+    [{ agent: [] }, /agent: no such option$/],
     [{ namespace: 'x' }, /namespace/],
     [{ path: 'x' }, /path/],
     [{ authenticate: 'jwt' }, /authenticate/],
     [{ limits: { runs: 0 } }, /limits\.runs/],
     [{ limits: { other: 1 } }, /limits\.other/],
     [{ reconnectGrace: -1 }, /reconnectGrace/],
-    [{ middleware: [5] }, /middleware/],
-    [{ asyncApi: { page: '/x' } }, /page/],
+    [{ middleware: [5] }, /middleware\.0: expected a function, got an integer$/],
+    [{ onDisconnect: 'stop' }, /onDisconnect: expected 'cancel' or 'continue', got another string$/],
+    [{ registry: true }, /registry: expected false or an object with get and list, got a boolean$/],
+    [{ asyncApi: { page: '/x' } }, /: asyncApi\.page: no such option$/],
     [{ agents: [{ kind: 'team', name: 'x', run: () => '' }] }, /agents: "x" is of kind team/],
     [{ io, path: '/x' }, /path: it belongs/],
     [{ io, cors: true }, /cors: it belongs/],

@@ -15,7 +15,7 @@ import type { RateLimitPluginOptions } from '@fastify/rate-limit'
 import { JwtOptionsSchema } from './auth/jwt-options.ts'
 import { RbacOptionsSchema } from './auth/rbac-options.ts'
 import { HTTP_ERR_BAD_OPTION } from './errors.ts'
-import { resolveSwagger, type SwaggerOptions } from './openapi/swagger-options.ts'
+import { resolveSwagger, SwaggerOptionsSchema, type SwaggerOptions } from './openapi/swagger-options.ts'
 import { FileUploadOptionsSchema, resolveUploadLimits } from './uploads/file-upload-options.ts'
 
 /** Hooks that run before every route of the plugin. */
@@ -106,7 +106,7 @@ export const HttpOptionsSchema = Type.Object(
     ),
     swagger: Type.Optional(
       Type.Unsafe<boolean | SwaggerOptions>(
-        Type.Union([Type.Boolean(), Type.Object({})], {
+        Type.Union([Type.Boolean(), SwaggerOptionsSchema], {
           description: 'The OpenAPI document and its page: `true` or SwaggerOptions; default `false`'
         })
       )
@@ -123,9 +123,6 @@ export type HttpOptions = Static<typeof HttpOptionsSchema>
 export function resolveOptions(given: HttpOptions & RegisterOptions) {
   const { prefix, logLevel, logSerializers, ...options } = given
   const { limits, middleware: hooks = [], fileUpload, jwt, authenticate } = options
-  // First, since of a choice TypeBox does not say what is wrong inside.
-  const uploadLimits =
-    isObject(fileUpload) || fileUpload === true ? resolveUploadLimits(fileUpload) : undefined
   requireOptions(HttpOptionsSchema, options, HTTP_ERR_BAD_OPTION)
   const hasAuthentication = jwt !== undefined || authenticate !== undefined
   if (options.admin === true && !hasAuthentication)
@@ -138,7 +135,7 @@ export function resolveOptions(given: HttpOptions & RegisterOptions) {
   }
   return {
     ...options,
-    uploadLimits,
+    uploadLimits: fileUpload && resolveUploadLimits(fileUpload),
     middleware: (Array.isArray(hooks) ? hooks : [hooks]) as readonly HttpMiddleware[],
     bodyLimit: limits?.bodyLimit ?? 1_048_576,
     jsonDepth: limits?.jsonDepth ?? 64,
@@ -149,8 +146,4 @@ export function resolveOptions(given: HttpOptions & RegisterOptions) {
     providerKeyHeaders: options.providerKeyHeaders ?? DEFAULT_PROVIDER_KEY_HEADERS,
     registerOptions
   }
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
 }

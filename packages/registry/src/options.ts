@@ -1,10 +1,10 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
 import type { Authorize } from './contract/principal.ts'
 import type { RunLog } from './contract/run-context.ts'
 import { REG_ERR_BAD_OPTION } from './errors.ts'
 import type { EventBus } from './events/event-bus.ts'
 import type { Stores } from './stores/stores.ts'
+import { tellFaults } from './tell-faults.ts'
 import { millisecondsSchema } from './timers.ts'
 
 /** Bounds of a run engine. */
@@ -120,16 +120,15 @@ export type EngineLimits = Static<typeof EngineLimitsSchema>
 export type RetentionOptions = Static<typeof RetentionSchema>
 
 /**
- * Makes sure that options fit their schema: what is unknown or bad is an error that names it.
- * @throws the given error, whose message gets the fault; default REG_ERR_BAD_OPTION
+ * Makes sure that options fit their schema: what is unknown or bad is an error that names it, with what was expected and the
+ * type of what was given.
+ * @throws the given error, whose message gets the faults, 5 at most; default REG_ERR_BAD_OPTION
  */
 export function requireOptions(
   schema: TSchema,
   options: unknown,
-  BadOption: new (fault: string) => Error = REG_ERR_BAD_OPTION
+  BadOption: new (faults: string) => Error = REG_ERR_BAD_OPTION
 ): void {
-  const fault = Value.Errors(schema, options).First()
-  if (fault === undefined) return
-  const path = fault.path.slice(1).replaceAll('/', '.')
-  throw new BadOption(path === '' ? fault.message : `${path}: ${fault.message}`)
+  const faults = tellFaults(schema, options)
+  if (faults !== undefined) throw new BadOption(faults)
 }

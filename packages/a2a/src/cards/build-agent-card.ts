@@ -1,15 +1,31 @@
+import { requireOptions } from '@svc/registry'
+import { requireNames } from '../agents.ts'
+import { A2A_ERR_BAD_OPTION } from '../errors.ts'
 import type { AgentProvider } from '../model/agent-card.ts'
+import { requireHttpUrl } from '../require-http-url.ts'
 import { createCard, type CardAgent, type CardFacts } from './build-card.ts'
+import { AgentsCardSchema, OneAgentCardSchema } from './card-options.ts'
 import { encodeCard } from './encode-card.ts'
 
-/** The card, as JSON, of one or many agents that are served at a URL: no server is needed. */
+/**
+ * The card, as JSON, of one or many agents that are served at a URL: no server is needed. Of a map the keys are the names.
+ * @param baseUrl of the JSON-RPC endpoint, absolute; those of HTTP+JSON are below it
+ * @param provider its `url` is `baseUrl` where nothing else is said
+ * @param facts default: those that the plugin has
+ * @throws A2A_ERR_BAD_OPTION for what is missing, unknown or bad, and for two agents of one name
+ */
 export function buildAgentCard(
   agents: CardAgent | readonly CardAgent[] | Readonly<Record<string, CardAgent>>,
   baseUrl: string,
   provider?: AgentProvider,
   facts: Omit<CardFacts, 'provider'> = {}
 ): Record<string, unknown> {
-  return encodeCard(createCard(toList(agents), baseUrl, { ...facts, provider }))
+  const schema = isAgent(agents) ? OneAgentCardSchema : AgentsCardSchema
+  requireOptions(schema, { agents, baseUrl, provider, facts }, A2A_ERR_BAD_OPTION)
+  requireHttpUrl('baseUrl', baseUrl)
+  const list = toList(agents)
+  requireNames(list)
+  return encodeCard(createCard(list, baseUrl, { ...facts, provider }))
 }
 
 function toList(agents: Parameters<typeof buildAgentCard>[0]): readonly CardAgent[] {
@@ -22,6 +38,8 @@ function toList(agents: Parameters<typeof buildAgentCard>[0]): readonly CardAgen
   }))
 }
 
-function isAgent(agents: object): agents is CardAgent {
-  return typeof (agents as { name?: unknown }).name === 'string'
+// In a map there is an agent under every key, `name` and `kind` too: a text is there of an agent only.
+function isAgent(agents: unknown): agents is CardAgent {
+  const { kind, name } = (agents ?? {}) as Readonly<Record<keyof CardAgent, unknown>>
+  return typeof kind === 'string' || typeof name === 'string'
 }

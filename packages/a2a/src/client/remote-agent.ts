@@ -8,6 +8,7 @@ import {
   type YieldedPart
 } from '@svc/registry'
 import { A2A_ERR_BAD_ANSWER, A2A_ERR_BAD_OPTION, A2A_ERR_REMOTE } from '../errors.ts'
+import { requireHttpUrl } from '../require-http-url.ts'
 import { isInterruptedState, isTerminalState } from '../model/task.ts'
 import type { TaskEvent } from '../model/task-event.ts'
 import { textOf } from '../tasks/to-input.ts'
@@ -33,9 +34,8 @@ const POLL_EVERY = 1_000
  */
 export function remoteAgent(options: RemoteAgentOptions): Runnable {
   requireOptions(RemoteAgentOptionsSchema, options, A2A_ERR_BAD_OPTION)
-  const url = URL.parse(options.url)
-  if (url === null) throw new A2A_ERR_BAD_OPTION('url: must be an absolute URL')
-  const { name = url.host, description } = options
+  const { host } = requireHttpUrl('url', options.url)
+  const { name = host, description } = options
   const connection = new RemoteConnection(options)
   const sessions = new RemoteSessions()
 

@@ -142,8 +142,11 @@ t.test('services that cannot be used', async (t) => {
   const url = 'http://127.0.0.1:1'
   for (const [options, message] of [
     [undefined, /object/],
-    [{ url: 'nonsense' }, /url/],
-    [{ url, version: '2.0' }, /version/],
+    [{ url: 'nonsense' }, /url: must be an absolute http or https URL/],
+    [{ url: 'ftp://127.0.0.1' }, /url: must be an absolute http or https URL/],
+    [{ url, headers: { authorization: ['hush'] } }, /headers\.authorization: expected a string, got a list$/],
+    [{ url, token: { key: 'hush' } }, /token: expected a string or a function, got an object$/],
+    [{ url, version: '2.0' }, /version: expected '0\.3' or '1\.0', got another string$/],
     [{ url, timeout: 'x' }, /timeout/],
     [{ url, extensions: ['a b'] }, /extensions/],
     [{ url, bogus: 1 }, /bogus/]

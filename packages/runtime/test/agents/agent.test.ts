@@ -77,7 +77,7 @@ t.test('a bad option is an error that names it', async (t) => {
     [{ retry: { attempts: 0 } }, /retry\.attempts/],
     [{ retry: { tries: 1 } }, /retry\.tries/],
     [{ timeout: { run: Infinity } }, /timeout\.run/],
-    [{ timeout: 5 }, /timeout/],
+    [{ timeout: 5 }, /timeout: expected an object, got an integer$/],
     [{ approval: 'sometimes' }, /approval/],
     [{ approvalTimeout: 2 ** 31 }, /approvalTimeout/],
     [{ sessions: {} }, /sessions/],

@@ -220,7 +220,16 @@ t.test('a bad option is an error that names it', async (t) => {
     [{ members: [echo('a'), echo('a')] }, 'RUN_ERR_BAD_TEAM', /members\.1: there are two members "a"/],
     [{ members: [{ kind: 'agent', name: 'x' }] }, 'REG_ERR_BAD_RUNNABLE', /"x"/],
     [{ members: [null] }, 'REG_ERR_BAD_RUNNABLE', /no object/],
-    [{ mode: 'chaos' }, 'RUN_ERR_BAD_TEAM', /mode/],
+    [
+      { mode: 'chaos' },
+      'RUN_ERR_BAD_TEAM',
+      /mode: expected 'coordinate', 'route', 'parallel' or 'sequence', got/
+    ],
+    [
+      { instructions: 5 },
+      'RUN_ERR_BAD_TEAM',
+      /instructions: expected a string or a function, got an integer$/
+    ],
     [{ mode: 'coordinate' }, 'RUN_ERR_BAD_TEAM', /model: to coordinate needs a leader/],
     [{ mode: 'route' }, 'RUN_ERR_BAD_TEAM', /model/],
     [{ mode: 'parallel' }, 'RUN_ERR_BAD_TEAM', /merge: needs/],

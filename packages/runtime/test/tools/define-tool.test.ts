@@ -13,7 +13,7 @@ t.test('a bad tool is an error that names what is bad', async (t) => {
     [{ input: undefined }, /input/],
     [{ input: { type: 'object', properties: { a: { type: 'nonsense' } } } }, /input of "x"/],
     [{ execute: 'run' }, /execute/],
-    [{ approval: 'yes' }, /approval/],
+    [{ approval: 'yes' }, /approval: expected a boolean or a function, got a string$/],
     [{ approvalTimeout: 0 }, /approvalTimeout/],
     [{ timeout: 0 }, /timeout/],
     [{ maxOutputBytes: -1 }, /maxOutputBytes/]

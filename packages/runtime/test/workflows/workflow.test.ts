@@ -232,8 +232,16 @@ t.test('a mistake is an error at construction that names it', async (t) => {
     ],
     [(flow) => flow.step('a', () => 1, { retries: 1 }), 'RUN_ERR_BAD_WORKFLOW', /a: options\.retries/],
     [(flow) => flow.step('a', () => 1, { timeout: 0 }), 'RUN_ERR_BAD_WORKFLOW', /timeout/],
-    [(flow) => flow.wait('w', {}), 'RUN_ERR_BAD_WORKFLOW', /w: /],
-    [(flow) => flow.wait('w', { sleep: -1 }), 'RUN_ERR_BAD_WORKFLOW', /w: /],
+    [
+      (flow) => flow.wait('w', {}),
+      'RUN_ERR_BAD_WORKFLOW',
+      /w: options: expected an object with sleep or an object with approval, got an empty object$/
+    ],
+    [
+      (flow) => flow.wait('w', { sleep: -1 }),
+      'RUN_ERR_BAD_WORKFLOW',
+      /w: options\.sleep: expected a number of at/
+    ],
     [(flow) => flow.loop('l', (inner: Untyped) => inner, {}), 'RUN_ERR_BAD_WORKFLOW', /until/],
     [(flow) => flow.map('m', [1], (inner: Untyped) => inner), 'RUN_ERR_BAD_WORKFLOW', /items/],
     [(flow) => flow.step('a/b', () => 1), 'REG_ERR_BAD_NAME', /\//],
