@@ -12,6 +12,6 @@ export type {
 export type { DeliveryRules } from './push/deliver.ts'
 export type { Lookup } from './push/safe-target.ts'
 export type { ExtendCard } from './surface.ts'
-export { remoteAgent } from './client/remote-agent.ts'
+export { remoteAgent, type RemoteAgent } from './client/remote-agent.ts'
 export type { RemoteAgentOptions } from './client/remote-options.ts'
 export * from './errors.ts'

@@ -1,5 +1,6 @@
 import { A2A_ERR_BAD_ANSWER, A2A_ERR_REMOTE } from '../errors.ts'
 import type { ProtocolVersion } from '../model/agent-card.ts'
+import { statusFault } from './remote-fault.ts'
 import { fields, list, text as textOf, type Fields } from '../wire/read-answer.ts'
 
 /** Where requests go, and what is spoken there. */
@@ -25,20 +26,20 @@ const CARDS = ['.well-known/agent-card.json', '.well-known/agent.json']
  * @throws A2A_ERR_REMOTE, A2A_ERR_BAD_ANSWER
  */
 export async function findEndpoint(url: string, get: (url: string) => Promise<Fetched>): Promise<Endpoint> {
-  for (const card of cardUrls(url)) {
+  const cards = cardUrls(url)
+  for (const card of cards) {
     const { ok, status, text } = await get(card)
     if (ok) return readCard(parseCard(text), new URL(url))
-    if (status !== 404) throw new A2A_ERR_REMOTE(`its card answers with status ${status}`)
+    if (status !== 404) throw statusFault(`its card answers with status ${status}`, status, card)
   }
-  throw new A2A_ERR_REMOTE('it has no agent card')
+  throw statusFault('it has no agent card', 404, [...cards][0]!)
 }
 
 function cardUrls(url: string): Set<string> {
-  if (url.endsWith('.json')) return new Set([url])
-  const base = url.endsWith('/') ? url : `${url}/`
-  return new Set(
-    [base, new URL('/', url).href].flatMap((each) => CARDS.map((card) => new URL(card, each).href))
-  )
+  const { origin, pathname } = new URL(url)
+  if (pathname.endsWith('.json')) return new Set([url])
+  const base = origin + (pathname.endsWith('/') ? pathname : `${pathname}/`)
+  return new Set([base, `${origin}/`].flatMap((each) => CARDS.map((card) => each + card)))
 }
 
 function readCard(card: Fields, base: URL): Endpoint {

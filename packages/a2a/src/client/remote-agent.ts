@@ -4,6 +4,7 @@ import {
   requireOptions,
   type RunContext,
   type RunInput,
+  type RunResult,
   type Runnable,
   type YieldedPart
 } from '@svc/registry'
@@ -32,7 +33,7 @@ const POLL_EVERY = 1_000
  * in the version that it speaks, its answer is streamed, and its task is canceled with the run.
  * @throws A2A_ERR_BAD_OPTION
  */
-export function remoteAgent(options: RemoteAgentOptions): Runnable {
+export function remoteAgent(options: RemoteAgentOptions): RemoteAgent {
   requireOptions(RemoteAgentOptionsSchema, options, A2A_ERR_BAD_OPTION)
   const { host } = requireHttpUrl('url', options.url)
   const { name = host, description } = options
@@ -46,6 +47,11 @@ export function remoteAgent(options: RemoteAgentOptions): Runnable {
     stream: (input, context) =>
       streamRemote(input, context, { connection, sessions, agentName: options.agentName })
   })
+}
+
+/** The agent of another server. Outside an engine, in a script or a test, it needs no context. */
+export interface RemoteAgent extends Runnable {
+  run(input: RunInput, context?: RunContext): Promise<RunResult>
 }
 
 interface Remote {

@@ -13,6 +13,7 @@ import { Credentials } from './credentials.ts'
 import { findEndpoint, type Endpoint, type Fetched } from './find-endpoint.ts'
 import { readEvents } from './read-events.ts'
 import { readText } from './read-text.ts'
+import { rpcFault, statusFault } from './remote-fault.ts'
 import type { RemoteAgentOptions } from './remote-options.ts'
 
 const DIALECTS: Readonly<Record<ProtocolVersion, ClientCodec>> = { '0.3': clientV03, '1.0': clientV10 }
@@ -153,7 +154,7 @@ export class RemoteConnection {
     const { result, error } = fields(response)
     if (error === undefined || error === null) return result
     const { code, message } = fields(error)
-    throw new A2A_ERR_REMOTE(this.hide(`${String(code)} ${String(message)}`).slice(0, 500))
+    throw rpcFault(this.hide(`${String(code)} ${String(message)}`).slice(0, 500), code)
   }
 }
 
@@ -173,7 +174,8 @@ function parseJson(text: string): unknown {
 async function readStatus(response: Response): Promise<Response> {
   if (response.ok) return response
   await response.body?.cancel()
-  throw new A2A_ERR_REMOTE(`it answers with status ${response.status}`)
+  const { status, url } = response
+  throw statusFault(`it answers with status ${status}`, status, url)
 }
 
 async function readJson(response: Response): Promise<unknown> {

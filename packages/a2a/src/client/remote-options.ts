@@ -26,7 +26,7 @@ export const RemoteAgentOptionsSchema = Type.Object(
       )
     ),
     token: Type.Optional(
-      Type.Unsafe<Asked<string>>(
+      Type.Unsafe<Asked<string> | undefined>(
         Type.Union([Type.String(), fn], {
           description: 'Sent as `Authorization: Bearer …`; a function is asked each time'
         })

@@ -1,15 +1,20 @@
 import { remoteAgent } from '@svc/a2a'
-import { createContext } from '@svc/registry'
+import { createContext, createRunEngine } from '@svc/registry'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import t from 'tap'
+import { inspect } from 'node:util'
+import t, { type Test } from 'tap'
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => void
 
 const token = 'a-token-that-nobody-sees'
 
 /** A service that answers every request in one way; the agent there. */
-async function serve(t: { teardown(fn: () => unknown): unknown }, answer: Answer, more = {}) {
+async function serve(t: Test, answer: Answer, more = {}) {
+  return remoteAgent({ url: await listen(t, answer), token, ...more })
+}
+
+async function listen(t: Test, answer: Answer): Promise<string> {
   const server = createServer((request, response) => {
     request.resume().on('end', () => answer(response, request))
   })
@@ -18,8 +23,7 @@ async function serve(t: { teardown(fn: () => unknown): unknown }, answer: Answer
     server.closeAllConnections()
     server.close()
   })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return remoteAgent({ url, token, ...more })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
 /** Writes until the client has enough, or far more than it should take has come. */
@@ -127,4 +131,58 @@ t.test('our credentials, said back in an error, are told to nobody', async (t) =
       t.match(err, { code: 'A2A_ERR_REMOTE', message: /\[redacted\]/ }, what)
       t.notMatch(`${err.message} ${err.stack}`, token, what)
     }
+})
+
+t.test('what a service refuses would be refused again; what it fails at may be tried again', async (t) => {
+  const status =
+    (code: number): Answer =>
+    (response) =>
+      response.writeHead(code).end()
+  const fault =
+    (code: number): Answer =>
+    (response) =>
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ jsonrpc: '2.0', id: 1, error: { code, message: 'no' } }))
+  const cases: [retryable: boolean, answer: Answer, more: object][] = [
+    [false, status(404), {}],
+    [false, status(401), {}],
+    [true, status(503), {}],
+    [false, status(403), direct],
+    [true, status(429), direct],
+    [true, status(500), direct],
+    ...[-32600, -32601, -32602, -32001, -32004, -32009].map((code): (typeof cases)[0] => [
+      false,
+      fault(code),
+      direct
+    ]),
+    ...[-32603, -32000, 1].map((code): (typeof cases)[0] => [true, fault(code), direct])
+  ]
+  const engine = createRunEngine()
+  t.teardown(() => engine.close())
+  for (const [retryable, answer, more] of cases) {
+    const run = await engine.start(await serve(t, answer, more), 'x')
+    await t.rejects(run.result(), { code: 'A2A_ERR_REMOTE', retryable })
+  }
+})
+
+t.test(
+  'the log says where it was asked, and shows no credentials of the URL; the answer says nothing of it',
+  async (t) => {
+    const logged: string[] = []
+    const note = (...said: unknown[]) => void logged.push(inspect(said, { depth: 9 }))
+    const engine = createRunEngine({ log: { debug: note, info: note, warn: note, error: note } })
+    t.teardown(() => engine.close())
+    const missing: Answer = (response) => response.writeHead(404).end()
+    const url = new URL(await listen(t, missing))
+    const agent = remoteAgent({ url: `${url.origin}/nothing?key=secret` })
+    await t.rejects((await engine.start(agent, 'x')).result(), { message: /^[^:]+: it has no agent card$/ })
+    t.match(logged.join(), `${url.host}/nothing/.well-known/agent-card.json`)
+    t.notMatch(logged.join(), /secret/)
+  }
+)
+
+t.test('without an engine no context is needed', async (t) => {
+  const agent = await serve(t, (response) => response.writeHead(404).end())
+  await t.rejects(agent.run('x'), { code: 'A2A_ERR_REMOTE' })
 })

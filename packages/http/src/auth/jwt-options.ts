@@ -25,17 +25,21 @@ export type JwtKeyFunction = (token: UnverifiedToken) => string | Buffer | Promi
 
 const text = Type.String({ minLength: 1 })
 
-/** Options of authentication by JSON Web Tokens. One of `secret` and `jwksUrl` is needed. */
+/** Options of authentication by JSON Web Tokens. One of `secret` and `jwksUrl` is needed; they may be read from the environment. */
 export const JwtOptionsSchema = Type.Object(
   {
     secret: Type.Optional(
-      Type.Unsafe<string | Buffer | JwtKeyFunction>(
+      Type.Unsafe<string | Buffer | JwtKeyFunction | undefined>(
         Type.Union([Type.String(), Type.Uint8Array(), Type.Function([], Type.Unknown())], {
           description: 'The secret (HS…), the public key or certificate in PEM (others), or a key function'
         })
       )
     ),
-    jwksUrl: Type.Optional(Type.String({ description: 'Where the public keys are, as a JSON Web Key Set' })),
+    jwksUrl: Type.Optional(
+      Type.Unsafe<string | undefined>(
+        Type.String({ description: 'Where the public keys are, as a JSON Web Key Set' })
+      )
+    ),
     algorithm: Type.Optional(
       Type.Unsafe<JwtAlgorithm>(
         Type.Union(

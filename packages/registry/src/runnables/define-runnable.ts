@@ -5,6 +5,7 @@ import type { RunContext } from '../contract/run-context.ts'
 import type { RunResult } from '../contract/run-result.ts'
 import type { Runnable, RunnableDefinition, RunOutput } from '../contract/runnable.ts'
 import { REG_ERR_BAD_RUNNABLE } from '../errors.ts'
+import { createContext } from '../runs/create-context.ts'
 import { collectStream } from './collect-stream.ts'
 
 /**
@@ -48,7 +49,7 @@ class DefinedRunnable implements Runnable {
     return definition.stream ? definition.stream(input, context) : streamOfRun(definition, input, context)
   }
 
-  run(input: RunInput, context: RunContext): Promise<RunResult> {
+  run(input: RunInput, context: RunContext = createContext()): Promise<RunResult> {
     return collectStream(this, this.stream(input, context), context)
   }
 
