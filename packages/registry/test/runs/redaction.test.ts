@@ -146,6 +146,21 @@ t.test('what does not fit into the log is not told in part', async (t) => {
     'RUN_ERR_LOG_LIMIT',
     'what is held back counts'
   )
+  const outcomes = new Set<string>()
+  for (let length = 500; length < 1_000; length += 9) {
+    const brimful = await engine.start(scriptedRunnable([say('a'.repeat(length)), say('sk-')]), 'x', withKey)
+    const code = await codeOf(() => brimful.result())
+    outcomes.add(
+      `${told(await partsOf(brimful))
+        .join('')
+        .replaceAll('a', '')} ${String(code)}`
+    )
+  }
+  t.strictSame(
+    [...outcomes],
+    ['sk-<finish> none', '<error> RUN_ERR_LOG_LIMIT'],
+    'what is left at the end always fits'
+  )
 })
 
 t.test('a function of the app’s own redacts each increment by itself', async (t) => {
@@ -214,6 +229,8 @@ t.test('whatever is said, what is told joins to it without the keys, in its orde
       const others = (each: readonly Told[]) =>
         each.filter((part) => !isIncrement(part)).map(({ type }) => type)
       t.strictSame(others(middle), others(script))
+      const empty = (each: readonly Told[]) => each.filter((part) => textOf(part) === '').length
+      t.equal(empty(middle), empty(script))
       for (const speech of new Set(script.filter(isIncrement).map(speechOf))) {
         const pieces = piecesOf(middle, speech).map((each) => each.join(''))
         t.strictSame(pieces, redactPieces(piecesOf(script, speech), own))
