@@ -1,6 +1,7 @@
 import type { RunLog } from '../contract/run-context.ts'
 import { toLoggable } from '../runs/to-loggable.ts'
-import { REDACTED, secretsAmong, withoutSecrets } from './secrets.ts'
+import { withoutSecrets } from './redacted-text.ts'
+import { REDACTED, secretsAmong } from './secrets.ts'
 
 /** Levels of objects and lists that are looked into. */
 const MAX_DEPTH = 6

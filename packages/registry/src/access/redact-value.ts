@@ -1,13 +1,22 @@
-import { secretsAmong, withoutSecrets } from './secrets.ts'
+import { RedactedText, withoutSecrets } from './redacted-text.ts'
+import { secretsAmong } from './secrets.ts'
 
-/** Takes the caller's keys out of a value that is told in JSON; where there are none in it, gives the value itself. */
-export type Redact = <T>(value: T) => T
+/** Takes the caller's keys out of what is told. */
+export interface Redact {
+  /** Of a value that is told in JSON; where there are none in it, gives the value itself. */
+  <T>(value: T): T
+  /** Of a text that is told in increments, over which a key may be cut. Default: of each increment by itself. */
+  text?: () => TextInIncrements
+}
+
+/** What a text is told through: see `RedactedText`. */
+export type TextInIncrements = Pick<RedactedText, 'add' | 'flush' | 'open'>
 
 /** A `Redact` that knows these keys; `undefined` where none of them is worth hiding. */
 export function createRedact(keys: readonly string[]): Redact | undefined {
   const secrets = secretsAmong(keys)
   if (secrets.length === 0) return undefined
-  const inJson = secrets.map((secret) => JSON.stringify(secret).slice(1, -1))
+  const inJson = secrets.map((secret) => JSON.stringify(secret.text).slice(1, -1))
 
   const clean = (value: unknown): unknown => {
     if (typeof value === 'string') return withoutSecrets(value, secrets)
@@ -17,11 +26,12 @@ export function createRedact(keys: readonly string[]): Redact | undefined {
       Object.entries(value).map(([name, each]) => [withoutSecrets(name, secrets), clean(each)])
     )
   }
-  return <T>(value: T): T => {
+  const redact = <T>(value: T): T => {
     const json = toJson(value)
     if (json === undefined || !inJson.some((secret) => json.includes(secret))) return value
     return clean(JSON.parse(json)) as T
   }
+  return Object.assign(redact, { text: () => new RedactedText(secrets) })
 }
 
 // What has no JSON is never told.

@@ -4,12 +4,27 @@ export const REDACTED = '[redacted]'
 /** A shorter key is no secret, and its letters would be in every line. */
 const MIN_LENGTH = 8
 
-/** Those of some keys that are worth hiding. */
-export function secretsAmong(keys: readonly string[]): string[] {
-  return keys.filter((key) => key.length >= MIN_LENGTH)
+/** A secret, and what it takes to look for it in one pass over a text (Knuth, Morris and Pratt). */
+export interface Secret {
+  readonly text: string
+  /** For its first character, its first two, and so on: with how many of its own first characters, fewer than all, they end. */
+  readonly borders: readonly number[]
 }
 
-/** A text without the secrets in it. */
-export function withoutSecrets(text: string, secrets: readonly string[]): string {
-  return secrets.reduce((rest, secret) => rest.replaceAll(secret, REDACTED), text)
+/** Those of some keys that are worth hiding, each once. */
+export function secretsAmong(keys: readonly string[]): Secret[] {
+  return [...new Set(keys)].filter((key) => key.length >= MIN_LENGTH).map(toSecret)
+}
+
+/** With how many first characters of the secret, at most all, a text ends that ended with `begun` of them and goes on with `code`. */
+export function goOn({ text, borders }: Secret, begun: number, code: number): number {
+  while (begun > 0 && text.charCodeAt(begun) !== code) begun = borders[begun - 1]!
+  return text.charCodeAt(begun) === code ? begun + 1 : begun
+}
+
+function toSecret(text: string): Secret {
+  const borders = [0]
+  for (let at = 1; at < text.length; at++)
+    borders.push(goOn({ text, borders }, borders[at - 1]!, text.charCodeAt(at)))
+  return { text, borders }
 }

@@ -1,3 +1,4 @@
+import type { Redact } from '../access/redact-value.ts'
 import type { YieldedPart } from '../contract/part.ts'
 import type { RunResult } from '../contract/run-result.ts'
 import { RUN_ERR_CANCELED, RUN_ERR_FAILED } from '../errors.ts'
@@ -24,10 +25,10 @@ export interface LastWords {
 }
 
 /** The end of a run. What cannot be told in JSON makes it fail. */
-export function toLastWords(progress: RunProgress, how: Ending): LastWords {
-  if (!('type' in how)) return toFailure(progress, how.error)
+export function toLastWords(progress: RunProgress, how: Ending, redact?: Redact): LastWords {
+  if (!('type' in how)) return toFailure(progress, how.error, redact)
   try {
-    const { entry, finish, result } = progress.finish(how)
+    const { entry, finish, result } = progress.finish(redact === undefined ? how : redact(how))
     const canceled = finish.finishReason === 'canceled'
     const status = canceled ? 'canceled' : 'completed'
     return {
@@ -37,12 +38,13 @@ export function toLastWords(progress: RunProgress, how: Ending): LastWords {
       reason: canceled ? new RUN_ERR_CANCELED() : undefined
     }
   } catch (err) {
-    return toFailure(progress, err)
+    return toFailure(progress, err, redact)
   }
 }
 
-function toFailure(progress: RunProgress, err: unknown): LastWords {
-  const error = progress.redact(toStoredError(err))
+function toFailure(progress: RunProgress, err: unknown, redact?: Redact): LastWords {
+  const stored = toStoredError(err)
+  const error = redact === undefined ? stored : redact(stored)
   return {
     entry: progress.fail(toPartError(error)),
     change: { status: 'failed', at: Date.now(), error },

@@ -19,6 +19,7 @@ import type { Earlier, RunHost } from './run-host.ts'
 import { RunProgress } from './run-progress.ts'
 import { StepJournal } from './step-journal.ts'
 import { logFault, logRun } from './log-run.ts'
+import { RedactedWriter } from './redacted-writer.ts'
 import { toLoggable } from './to-loggable.ts'
 
 /** A run under way in this process: numbers its parts, writes its log, and ends it once. */
@@ -37,6 +38,8 @@ export class LiveRun implements Run, ContextHost {
   readonly #writer: LogWriter
   readonly #progress: RunProgress
   readonly #earlier: Earlier | undefined
+  // For a run with keys that must not be told.
+  readonly #redacted: RedactedWriter | undefined
   #iterator: AsyncIterator<YieldedPart> | undefined
   #controller: AbortController | undefined
   #approvals: RunApprovals | undefined
@@ -57,9 +60,10 @@ export class LiveRun implements Run, ContextHost {
     this.runId = this.record.runId
     this.sessionId = this.record.sessionId
     this.#earlier = earlier
-    this.#progress = earlier?.progress ?? new RunProgress(host.maxLogBytes, 0, options.redact)
+    this.#progress = earlier?.progress ?? new RunProgress(host.maxLogBytes)
     const { runId, epoch } = this.record
     this.#writer = new LogWriter(host.stores.log, runId, epoch, (err) => this.#storeFailed(err))
+    if (options.redact) this.#redacted = new RedactedWriter(options.redact, this.#progress, this.#writer)
   }
 
   get resumed(): boolean {
@@ -129,6 +133,7 @@ export class LiveRun implements Run, ContextHost {
   async suspend(): Promise<void> {
     const reason = new RUN_ERR_INTERRUPTED()
     this.suspended = !this.#ended
+    this.#redacted?.flush()
     this.#leave(reason, reason)
     await this.#writer.idle()
   }
@@ -158,7 +163,7 @@ export class LiveRun implements Run, ContextHost {
   }
 
   step<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
-    return this.#journalOfRun.step(key, fn)
+    return this.#journalOfRun.step(key, this.#redacted?.flushingAfter(fn) ?? fn)
   }
 
   get #journalOfRun(): StepJournal {
@@ -192,7 +197,8 @@ export class LiveRun implements Run, ContextHost {
   end(how: Ending): boolean {
     if (this.#ended) return false
     this.#ended = true
-    const { entry, change, outcome, reason, fault } = toLastWords(this.#progress, how)
+    this.#redacted?.flush()
+    const { entry, change, outcome, reason, fault } = toLastWords(this.#progress, how, this.options.redact)
     if (fault !== undefined) logFault(this, fault.err, fault.error)
     this.#outcome = outcome
     this.#reason = reason
@@ -230,7 +236,8 @@ export class LiveRun implements Run, ContextHost {
   }
 
   #write(part: Part, change?: RunChange): void {
-    this.#writer.write(this.#progress.next(part), change)
+    if (this.#redacted === undefined) this.#writer.write(this.#progress.next(part), change)
+    else this.#redacted.write(part, change)
   }
 
   // What the log says ends here.

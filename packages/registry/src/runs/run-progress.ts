@@ -1,5 +1,4 @@
 import type { Part, PartError, PartOf, YieldedPart } from '../contract/part.ts'
-import type { Redact } from '../access/redact-value.ts'
 import { RunResultBuilder, type RunResult } from '../contract/run-result.ts'
 import { RUN_ERR_LOG_LIMIT } from '../errors.ts'
 import { sizeOfEntry, type LogEntry } from '../stores/stream-log.ts'
@@ -8,8 +7,6 @@ import { encodePart } from './encode-part.ts'
 
 /** How far a run has come: how many parts it has, how long they are, and the result that they make. */
 export class RunProgress {
-  /** Takes out of a value what must not be told. */
-  readonly redact: Redact
   readonly #maxBytes: number
   readonly #startedAt: number
   readonly #result = new RunResultBuilder()
@@ -17,9 +14,8 @@ export class RunProgress {
   #bytes = 0
 
   /** `elapsed`: milliseconds since the run began, in another process. */
-  constructor(maxBytes: number, elapsed = 0, redact: Redact = (value) => value) {
+  constructor(maxBytes: number, elapsed = 0) {
     this.#maxBytes = maxBytes
-    this.redact = redact
     this.#startedAt = performance.now() - elapsed
   }
 
@@ -36,11 +32,19 @@ export class RunProgress {
   }
 
   /** Numbers the next part. @throws RUN_ERR_LOG_LIMIT, RUN_ERR_BAD_PART */
-  next(given: Part): LogEntry {
-    const part = this.redact(given)
+  next(part: Part): LogEntry {
     const entry = encodePart(this.#seq + 1, part)
     this.#bytes += sizeOfEntry(entry)
     if (this.#bytes > this.#maxBytes) throw new RUN_ERR_LOG_LIMIT(this.#maxBytes)
+    return this.#add(entry, part)
+  }
+
+  /** Numbers a part that is so short that it fits into every log. @throws RUN_ERR_BAD_PART */
+  rest(part: Part): LogEntry {
+    return this.#add(encodePart(this.#seq + 1, part), part)
+  }
+
+  #add(entry: LogEntry, part: Part): LogEntry {
     this.#seq++
     // What a tool was given or gave may change hands after this: the result is made from the log's own copy.
     this.#result.add(part.type.startsWith('tool.') || part.type === 'structured' ? entry.part : part)
@@ -53,7 +57,7 @@ export class RunProgress {
     finish: PartOf<'finish'>
     result: RunResult
   } {
-    const finish = completeFinish(this.redact(how), this.#result, this.#startedAt)
+    const finish = completeFinish(how, this.#result, this.#startedAt)
     const entry = encodePart(this.#seq + 1, finish)
     this.#result.add(how.structured ? entry.part : finish)
     return { entry, finish, result: this.#result.build() }

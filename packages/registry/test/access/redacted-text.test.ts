@@ -1,0 +1,113 @@
+import * as fc from 'fast-check'
+import t from 'tap'
+import { RedactedText, withoutSecrets } from '../../src/access/redacted-text.ts'
+import { secretsAmong } from '../../src/access/secrets.ts'
+import { redactBySearch } from '../helpers/redact-by-search.ts'
+
+const key = 'sk-caller-0123'
+
+t.test('a key over increments is held back until it is known what it is', (t) => {
+  const text = new RedactedText(secretsAmong([key]))
+  t.equal(text.add('it is sk-call'), 'it is ')
+  t.ok(text.open)
+  t.equal(text.add('er'), '')
+  t.equal(text.add('-0123!'), '[redacted]!')
+  t.notOk(text.open)
+  t.equal(text.add('so sk-'), 'so ')
+  t.equal(text.add('xyz'), 'sk-xyz')
+  t.equal(text.flush(), '')
+  t.end()
+})
+
+t.test('of a key that was interrupted the rest is not told', (t) => {
+  const text = new RedactedText(secretsAmong([key]))
+  t.equal(text.add('it is sk-call') + text.flush(), 'it is sk-call')
+  t.equal(text.add('er-0'), '')
+  t.equal(text.flush(), 'er-0')
+  t.equal(text.add('123 it was.'), '[redacted] it was.')
+  t.end()
+})
+
+t.test('keys that are in one another, or overlap, are one', (t) => {
+  const cases: [keys: string[], text: string, told: string][] = [
+    [['abcdefgh', 'abcdefghij'], 'xabcdefghij abcdefghi', 'x[redacted] [redacted]i'],
+    [['abcdefgh', 'xabcdefghx'], 'xabcdefghx xabcdefgh', '[redacted] x[redacted]'],
+    [['abcdefgh', 'efghijkl'], 'abcdefghijkl abcdefghijk', '[redacted] [redacted]ijk'],
+    [['aaaaaaaa'], 'aaaaaaaaaaaa', '[redacted]'],
+    [['abcdefgh'], 'abcdefghabcdefgh', '[redacted][redacted]']
+  ]
+  for (const [keys, text, told] of cases)
+    for (const ordered of [keys, keys.toReversed()]) {
+      const secrets = secretsAmong(ordered)
+      t.equal(withoutSecrets(text, secrets), told)
+      const letters = new RedactedText(secrets)
+      t.equal(
+        text
+          .split('')
+          .map((letter) => letters.add(letter))
+          .join('') + letters.flush(),
+        told
+      )
+    }
+  t.end()
+})
+
+// Few letters: what is made of them has much in common.
+const unit = fc.constantFrom('x', 'y', '"', '\u{1f511}')
+const keys = fc.array(fc.string({ unit, minLength: 8, maxLength: 12 }), { minLength: 1, maxLength: 4 })
+const alike = keys.chain((own) => {
+  const piece = fc
+    .tuple(fc.constantFrom(...own), fc.nat(12), fc.nat(12))
+    .map(([each, a, b]) => each.slice(Math.min(a, b), Math.max(a, b)))
+  const text = fc.oneof(piece, fc.constantFrom(...own), fc.string({ unit, maxLength: 4 }))
+  const act = fc.oneof({ weight: 5, arbitrary: text }, fc.constant(null))
+  return fc.tuple(fc.constant(own), fc.array(act, { maxLength: 20 }))
+})
+
+t.test('however it is cut and interrupted, what is told joins to the same, and no key is in it', async () => {
+  fc.assert(
+    fc.property(alike, ([own, acts]) => {
+      const text = new RedactedText(secretsAmong(own))
+      const longest = Math.max(...own.map(({ length }) => length))
+      const pieces = ['']
+      const told = ['']
+      let isBounded = true
+      for (const act of [...acts, null]) {
+        const last = pieces.length - 1
+        if (act === null) {
+          const rest = text.flush()
+          isBounded &&= rest.length < longest + '[redacted]'.length
+          told[last] += rest
+          pieces.push('')
+          told.push('')
+        } else {
+          pieces[last] += act
+          told[last] += text.add(act)
+        }
+      }
+      const wanted = redactBySearch(pieces, own)
+      const all = told.join('')
+      return (
+        isBounded &&
+        JSON.stringify(told) === JSON.stringify(wanted) &&
+        !own.some((each) => all.includes(each))
+      )
+    }),
+    { numRuns: 20_000 }
+  )
+})
+
+t.test('the time is linear in the text, whatever the key', (t) => {
+  const worst = `${'a'.repeat(4_000)}b`
+  const secrets = secretsAmong([worst])
+  const text = 'a'.repeat(2_000_000)
+  const startedAt = performance.now()
+  t.equal(withoutSecrets(`${worst}${text}`, secrets), `[redacted]${text}`)
+  const increments = new RedactedText(secrets)
+  let length = 0
+  for (let at = 0; at < 200_000; at += 4) length += increments.add('aaaa').length
+  t.equal(length + increments.flush().length, 200_000)
+  const took = performance.now() - startedAt
+  t.ok(took < 5_000, `${Math.round(took)} ms`)
+  t.end()
+})

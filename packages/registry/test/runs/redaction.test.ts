@@ -1,0 +1,244 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import {
+  createMemoryStores,
+  createRedact,
+  defineRunnable,
+  type NumberedPart,
+  type StartOptions,
+  type YieldedPart
+} from '@svc/registry'
+import { codeOf, scriptedRunnable, type ScriptedAct } from '@svc/registry/testing'
+import * as fc from 'fast-check'
+import t from 'tap'
+import { buildEngine, partsOf } from '../helpers/collect.ts'
+import { redactBySearch } from '../helpers/redact-by-search.ts'
+
+const key = 'sk-caller-0123'
+const withKey: StartOptions = { redact: createRedact([key]) }
+const say = (text: string, ...source: string[]): YieldedPart => ({
+  type: 'text',
+  text,
+  ...(source.length > 0 && { source })
+})
+const think = (text: string): YieldedPart => ({ type: 'reasoning', text })
+const usage = { promptTokens: 1, completionTokens: 1, totalTokens: 2 }
+const textOf = (part: YieldedPart | NumberedPart) =>
+  part.type === 'text' || part.type === 'reasoning' ? part.text : `<${part.type}>`
+const told = (parts: readonly NumberedPart[]) => parts.slice(1).map(textOf)
+
+t.test('what is held back comes before anything of another type, and before the end', async (t) => {
+  const engine = buildEngine(t)
+  const cases: [script: ScriptedAct[], told: string[]][] = [
+    [
+      [say('a sk-'), think('b'), say('c')],
+      ['a ', 'sk-', 'b', 'c', '<finish>']
+    ],
+    [
+      [say('a sk-'), say('b sk', 'm'), say('c', 'm'), say('d')],
+      ['a ', 'b ', 'skc', 'sk-d', '<finish>']
+    ],
+    [
+      [say('sk-'), say('sk', 'm'), { type: 'step', index: 0, usage }],
+      ['sk-', 'sk', '<step>', '<finish>']
+    ],
+    [
+      [say('sk-'), { type: 'finish', finishReason: 'length' }],
+      ['sk-', '<finish>']
+    ],
+    [
+      [say('sk-'), () => Promise.reject(new Error('no'))],
+      ['sk-', '<error>']
+    ],
+    [
+      [say(''), say('sk-'), say('')],
+      ['', '', 'sk-', '<finish>']
+    ],
+    [
+      [say(key.slice(0, 9)), say(key.slice(9)), say('.')],
+      ['[redacted]', '.', '<finish>']
+    ]
+  ]
+  for (const [script, wanted] of cases) {
+    const run = await engine.start(scriptedRunnable(script), 'x', withKey)
+    t.strictSame(told(await partsOf(run)), wanted)
+  }
+})
+
+t.test('a run that is canceled has told all that was said', async (t) => {
+  const engine = buildEngine(t)
+  const run = await engine.start(scriptedRunnable([say('a sk-'), say('caller'), 60_000]), 'x', withKey)
+  const result = run.result()
+  await turn()
+  t.strictSame((await engine.get(run.runId))?.result, null)
+  await run.cancel()
+  t.match(await result, { text: 'a sk-caller', finishReason: 'canceled' })
+  t.strictSame(told(await partsOf(run)), ['a ', 'sk-caller', '<finish>'])
+  t.match((await engine.get(run.runId))?.result, { text: 'a sk-caller' })
+})
+
+t.test('a request for an approval comes after it, with the state of the run', async (t) => {
+  const engine = buildEngine(t)
+  const request = { toolCallId: '1', toolName: 't', args: {} }
+  const asking = scriptedRunnable([say('sk-'), ({ approvals }) => approvals.request(request)])
+  const run = await engine.start(asking, 'x', withKey)
+  await turn()
+  const { status, approvals } = (await engine.get(run.runId))!
+  t.equal(status, 'input-required')
+  await engine.answer(approvals[0]!.approvalId, { approved: true })
+  t.strictSame(told(await partsOf(run)), [
+    'sk-',
+    '<tool.approval.request>',
+    '<tool.approval.response>',
+    '<finish>'
+  ])
+})
+
+t.test('what a step said is in the log when its output is recorded, or its run is left', async (t) => {
+  const stores = createMemoryStores()
+  let logged: string[] = []
+  const runs = {
+    ...stores.runs,
+    recordStep: async (...args: Parameters<typeof stores.runs.recordStep>) => {
+      const entries = await stores.log.read(args[0], 0, { entries: 100, bytes: 100_000 })
+      logged = told(entries.map(({ part }) => part))
+      return stores.runs.recordStep(...args)
+    }
+  }
+  const engine = buildEngine(t, { stores: { ...stores, runs } })
+  const runnable = defineRunnable({
+    kind: 'workflow',
+    name: 'flow',
+    resumable: true,
+    async *stream(_input, context) {
+      yield say('a sk-') as Extract<YieldedPart, { type: 'text' }>
+      await context.step('one', () => 1)
+      yield say('b sk-c')
+      await new Promise(() => {})
+    }
+  })
+  const run = await engine.start(runnable, 'x', withKey)
+  run.result().catch(() => {})
+  while (logged.length === 0) await turn()
+  t.strictSame(logged, ['a ', 'sk-'])
+  await turn()
+  await engine.close()
+  const entries = await stores.log.read(run.runId, 0, { entries: 100, bytes: 100_000 })
+  t.strictSame(told(entries.map(({ part }) => part)), ['a ', 'sk-', 'b ', 'sk-c'])
+})
+
+t.test('what does not fit into the log is not told in part', async (t) => {
+  const engine = buildEngine(t, { limits: { maxLogBytes: 1_024 } })
+  const run = await engine.start(scriptedRunnable([say(`${'a'.repeat(1_024)} sk-`)]), 'x', withKey)
+  t.equal(await codeOf(() => run.result()), 'RUN_ERR_LOG_LIMIT')
+  t.strictSame(told(await partsOf(run)), ['<error>'])
+  const endless = defineRunnable({
+    kind: 'agent',
+    name: 'endless',
+    async *stream() {
+      for (;;) {
+        yield say('sk-')
+        yield think('sk-')
+      }
+    }
+  })
+  t.equal(
+    await codeOf(async () => (await engine.start(endless, 'x', withKey)).result()),
+    'RUN_ERR_LOG_LIMIT',
+    'what is held back counts'
+  )
+  const outcomes = new Set<string>()
+  for (let length = 500; length < 1_000; length += 9) {
+    const brimful = await engine.start(scriptedRunnable([say('a'.repeat(length)), say('sk-')]), 'x', withKey)
+    const code = await codeOf(() => brimful.result())
+    outcomes.add(
+      `${told(await partsOf(brimful))
+        .join('')
+        .replaceAll('a', '')} ${String(code)}`
+    )
+  }
+  t.strictSame(
+    [...outcomes],
+    ['sk-<finish> none', '<error> RUN_ERR_LOG_LIMIT'],
+    'what is left at the end always fits'
+  )
+})
+
+t.test('a function of the app’s own redacts each increment by itself', async (t) => {
+  const engine = buildEngine(t)
+  const redact = <T>(value: T) => JSON.parse(JSON.stringify(value).replaceAll('secret', '*')) as T
+  const run = await engine.start(scriptedRunnable([say('a secret'), say('sec'), say('ret')]), 'x', { redact })
+  t.strictSame(told(await partsOf(run)), ['a *', 'sec', 'ret', '<finish>'])
+})
+
+const unit = fc.constantFrom('x', 'y', '"', '\u{1f511}')
+const keys = fc.array(fc.string({ unit, minLength: 8, maxLength: 12 }), { minLength: 1, maxLength: 3 })
+const scripts = keys.chain((own) => {
+  const piece = fc
+    .tuple(fc.constantFrom(...own), fc.nat(12), fc.nat(12))
+    .map(([each, a, b]) => each.slice(Math.min(a, b), Math.max(a, b)))
+  const text = fc.oneof(piece, fc.constantFrom(...own), fc.string({ unit, maxLength: 4 }))
+  const source = fc.constantFrom<string[]>(['m'], ['m', 'n'])
+  const increment = fc.oneof(
+    text.map((each) => say(each)),
+    fc.record({ type: fc.constant('text' as const), text, source }),
+    text.map(think)
+  )
+  const other = fc.constantFrom<YieldedPart>(
+    { type: 'tool.call', toolCallId: '1', toolName: 't', args: {} },
+    { type: 'step', index: 0, usage, source: ['m'] }
+  )
+  const script = fc.array(fc.oneof({ weight: 8, arbitrary: increment }, other), { maxLength: 24 })
+  return fc.tuple(fc.constant(own), script)
+})
+
+type Told = YieldedPart | NumberedPart
+
+const isIncrement = ({ type }: Told) => type === 'text' || type === 'reasoning'
+const speechOf = ({ type, source = [] }: Told) => [type, ...source].join()
+
+/** The texts of one speech: between parts that are no increments, and within that between increments of another type. */
+function piecesOf(parts: readonly Told[], speech: string): string[][] {
+  const pieces = [['']]
+  for (const part of parts) {
+    const last = pieces.at(-1)!
+    if (!isIncrement(part)) pieces.push([''])
+    else if (speechOf(part) === speech) last[last.length - 1] += textOf(part)
+    else if (!speech.startsWith(part.type)) last.push('')
+  }
+  return pieces
+}
+
+/** The same without the keys. */
+function redactPieces(pieces: readonly string[][], own: readonly string[]): string[] {
+  const redacted = redactBySearch(pieces.flat(), own)
+  return pieces.map(({ length }) => redacted.splice(0, length).join(''))
+}
+
+t.test('whatever is said, what is told joins to it without the keys, in its order', async (t) => {
+  const engine = buildEngine(t)
+  await fc.assert(
+    fc.asyncProperty(scripts, async ([own, script]) => {
+      const run = await engine.start(scriptedRunnable(script), 'x', { redact: createRedact(own) })
+      const { text } = await run.result()
+      const parts = await partsOf(run)
+      t.strictSame(
+        parts.map(({ seq }) => seq),
+        parts.map((_, index) => index + 1)
+      )
+      const middle = parts.slice(1, -1)
+      const others = (each: readonly Told[]) =>
+        each.filter((part) => !isIncrement(part)).map(({ type }) => type)
+      t.strictSame(others(middle), others(script))
+      const empty = (each: readonly Told[]) => each.filter((part) => textOf(part) === '').length
+      t.equal(empty(middle), empty(script))
+      for (const speech of new Set(script.filter(isIncrement).map(speechOf))) {
+        const pieces = piecesOf(middle, speech).map((each) => each.join(''))
+        t.strictSame(pieces, redactPieces(piecesOf(script, speech), own))
+        const joined = pieces.join('')
+        for (const each of own) t.notOk(joined.includes(each))
+        if (speech === 'text') t.equal(text, joined)
+      }
+    }),
+    { numRuns: 1_000 }
+  )
+})
