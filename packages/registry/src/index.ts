@@ -5,6 +5,7 @@ export { createExposed, type Exposed, type ExposedOptions } from './access/expos
 export { EXPOSED_OPTIONS, namedRunnablesSchema } from './access/exposed-options.ts'
 export { identify, type CredentialErrors } from './access/identify.ts'
 export { isForeignOrigin } from './access/foreign-origin.ts'
+export { logFault, type LoggedFault } from './access/log-fault.ts'
 export { DEFAULT_PROVIDER_KEY_HEADERS, ProviderKeys } from './access/provider-keys.ts'
 export { isPublicHost } from './access/public-host.ts'
 export { createPublicLookup } from './access/public-lookup.ts'

@@ -1,4 +1,4 @@
-import { toLoggable, type Principal, type RunLog } from '@svc/registry'
+import { logFault, type Principal, type RunLog } from '@svc/registry'
 import type { OpenReplies } from '@svc/registry/sse'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { toChallenge } from '../auth/identify-request.ts'
@@ -59,9 +59,8 @@ class RequestCall implements Call {
 /** The fault of whatever was thrown, logged, with its headers on the reply. */
 export function takeFault(err: unknown, { log }: FastifyRequest, reply: FastifyReply): Fault {
   const fault = toFault(err)
-  const { code } = fault
-  if (fault.httpStatus >= 500) log.error({ err: toLoggable(err), code }, 'request failed')
-  else log.info({ code }, 'request refused')
+  const { code, httpStatus: statusCode } = fault
+  logFault(log, 'request', { code, statusCode }, err)
   const challenge = toChallenge(code)
   if (challenge !== undefined) reply.header('www-authenticate', challenge)
   if (fault.retryAfter !== undefined) reply.header('retry-after', Math.ceil(fault.retryAfter))
