@@ -11,7 +11,10 @@ const socket: Socket<ServerToClientEvents, ClientToServerEvents> = io(url, {
   auth: { token }
 })
 
+const question = 'How do I resume a stream? And what is 12 * (3+4)?'
+
 const seen: { runId?: string; seq: number } = { seq: 0 }
+let wasConnected = false
 let text = ''
 const done = Promise.withResolvers<string>()
 
@@ -24,18 +27,19 @@ socket.on('agent.chunk', ({ chunk, seq }) => {
 socket.on('agent.done', ({ output }) => done.resolve(output.text))
 socket.on('agent.error', ({ error }) => done.reject(new Error(error)))
 socket.on('connect_error', (err) => {
-  console.error(`${url}: ${err.message}`)
-  // It tries again where nobody answers; who is refused is refused again.
-  if (!socket.active) process.exit(1)
+  const isAway = socket.active && !wasConnected
+  console.error(`${url}: ${isAway ? 'no service is there; start one with "npm run demo"' : err.message}`)
+  // A service that was there may come back; who is refused is refused again.
+  if (isAway || !socket.active) process.exit(1)
 })
 
 // After every connect but the first one: watch the run that is under way.
 socket.on('connect', () => {
+  wasConnected = true
   if (seen.runId !== undefined) socket.emit('run.watch', { runId: seen.runId, after: seen.seq })
 })
 
-const question = 'How do I resume a stream? And what is 12 * (3+4)?'
-console.log(question)
+socket.once('connect', () => console.log(question))
 const answer = await socket.emitWithAck('agent.run', { name: 'assistant', input: question })
 if ('error' in answer) throw new Error(answer.error)
 seen.runId = answer.runId

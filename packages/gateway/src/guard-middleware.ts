@@ -1,4 +1,4 @@
-import { toLoggable, type RunLog } from '@svc/registry'
+import { logFault, type RunLog } from '@svc/registry'
 import type { ExtendedError, Socket } from 'socket.io'
 import type { GatewayMiddleware } from './options.ts'
 import { toRefusal } from './to-refusal.ts'
@@ -18,6 +18,6 @@ export function guardMiddleware(log: RunLog, middleware: GatewayMiddleware) {
 
 function toConnectError(log: RunLog, err: unknown): ExtendedError {
   const { error, code, statusCode } = toRefusal(err)
-  if (statusCode >= 500) log.error({ err: toLoggable(err) }, 'a handshake failed')
+  logFault(log, 'handshake', { code, statusCode }, err)
   return Object.assign(new Error(error), { data: { code } })
 }

@@ -1,4 +1,4 @@
-import { RUNNABLE_KINDS, toLoggable } from '@svc/registry'
+import { logFault, RUNNABLE_KINDS, toLoggable } from '@svc/registry'
 import type { Connection } from './connection.ts'
 import { GTW_ERR_UNKNOWN_EVENT } from './errors.ts'
 import { HANDLERS } from './handlers/handlers.ts'
@@ -51,7 +51,9 @@ function refuse(
   { event, err, ack }: { event: unknown; err: unknown; ack: Ack | undefined }
 ): void {
   const { error, code, statusCode } = toRefusal(err)
-  if (statusCode >= 500) log.error({ err: toLoggable(err), event }, 'an event failed')
+  // The name of any other is a text of the client.
+  const known = HANDLERS.has(event as string)
+  logFault(log, 'event', { code, statusCode, ...(known && { event }) }, err)
   ack?.({ error, code })
   const kind = RUNNABLE_KINDS.find((each) => event === `${each}.run`)
   if (kind !== undefined) connection.refuse(`${kind}.error`, { error, code })

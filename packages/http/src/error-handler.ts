@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import { toLoggable } from '@svc/registry'
+import { logFault } from '@svc/registry'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { acceptsProblem, PROBLEM } from './accepts-problem.ts'
@@ -9,9 +9,6 @@ import { HTTP_ERR_METHOD_NOT_ALLOWED, HTTP_ERR_ROUTE_NOT_FOUND } from './errors.
 import type { ErrorBody, Problem } from './schemas/error-body.ts'
 import { toFault, type Fault } from './to-fault.ts'
 
-// That the service takes no more runs is no failure of it.
-const REFUSALS = new Set(['RUN_ERR_OVERLOADED', 'RUN_ERR_DRAINING'])
-
 /**
  * Logs what was thrown, once, without anything that a client sent, and answers it in the one shape. As
  * `Fastify({ frameworkErrors })` it does so for URLs that Fastify refuses before any plugin sees them.
@@ -19,9 +16,7 @@ const REFUSALS = new Set(['RUN_ERR_OVERLOADED', 'RUN_ERR_DRAINING'])
 export function handleError(err: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const fault = toFault(err)
   const { statusCode, code } = fault
-  if (REFUSALS.has(code)) request.log.warn({ code, statusCode }, 'request refused')
-  else if (statusCode >= 500) request.log.error({ code, err: toLoggable(err) }, 'request failed')
-  else request.log.info({ code, statusCode }, 'request refused')
+  logFault(request.log, 'request', { code, statusCode }, err)
   sendFault(fault, request, reply)
 }
 

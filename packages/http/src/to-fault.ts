@@ -1,4 +1,4 @@
-import { toStoredError } from '@svc/registry'
+import { toChallenge, toStoredError } from '@svc/registry'
 import {
   HTTP_ERR_BAD_BODY_LENGTH,
   HTTP_ERR_BAD_JSON,
@@ -9,7 +9,6 @@ import {
   HTTP_ERR_UNSUPPORTED_MEDIA_TYPE,
   HTTP_ERR_URL_TOO_LONG
 } from './errors.ts'
-import { toChallenge } from './auth/challenge.ts'
 import type { ErrorBody } from './schemas/error-body.ts'
 
 /** An error as clients may know it. */
@@ -22,6 +21,12 @@ export interface Fault {
   retryAfter?: number
   /** For `WWW-Authenticate`. */
   challenge?: string
+}
+
+const CHALLENGES = {
+  noToken: 'HTTP_ERR_NO_TOKEN',
+  invalidToken: 'HTTP_ERR_INVALID_TOKEN',
+  missingScope: 'HTTP_ERR_MISSING_SCOPE'
 }
 
 // Seconds after which to come again, where the error does not say.
@@ -55,7 +60,7 @@ function readFault(err: unknown, thrown: Record<string, unknown>): Fault {
   const { code, message, statusCode, retryAfter } = toStoredError(err)
   if (code === thrown['code']) {
     const errors = thrown['errors'] as ErrorBody['errors']
-    const challenge = toChallenge(err)
+    const challenge = toChallenge(err, CHALLENGES)
     return {
       statusCode,
       code,

@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
@@ -9,15 +11,37 @@ const example = fileURLToPath(new URL('../../examples/socket.ts', import.meta.ur
 // It starts processes, on a machine that may be busy.
 t.setTimeout(120_000)
 
-/** Runs the example as the demo says, with this in its environment. */
+/** Runs the example against an address, with this in its environment. */
+function runExampleAt(origin: string, env: Record<string, string> = {}) {
+  const args = ['--conditions=@svc/source', example, origin]
+  const options = { timeout: 40_000, env: { PATH: process.env['PATH'], ...env } }
+  return promisify(execFile)(process.execPath, args, options)
+}
+
+/** The same as the demo says; gives what it printed. */
 async function runExample(demo: DemoProcess, env: Record<string, string> = {}): Promise<string> {
   await demo.base()
   const [, origin = ''] = /npm run -s example:socket -- (\S+)/.exec(demo.said()) ?? []
-  const args = ['--conditions=@svc/source', example, origin]
-  const options = { timeout: 40_000, env: { PATH: process.env['PATH'], ...env } }
-  const { stdout } = await promisify(execFile)(process.execPath, args, options)
-  return stdout
+  return (await runExampleAt(origin, env)).stdout
 }
+
+/** An address where nobody listens. */
+async function findNobody(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  return `http://127.0.0.1:${port}`
+}
+
+t.test('where no service is, it says so in one line, and what to start', async (t) => {
+  const origin = await findNobody()
+  await t.rejects(runExampleAt(origin), {
+    code: 1,
+    stdout: '',
+    stderr: `${origin}: no service is there; start one with "npm run demo"\n`
+  })
+})
 
 t.test('the example client runs against the demo, on the port of its HTTP', async (t) => {
   const demo = spawnDemo(t, { DATA_DIR: t.testdir(), OFFLINE_DELAY: '5', LOG_LEVEL: 'silent' })

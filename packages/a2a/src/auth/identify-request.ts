@@ -20,11 +20,3 @@ export function identifyRequest(authenticate: Authenticate, request: FastifyRequ
 function credentialsOf({ headers: { cookie: _, ...headers } }: FastifyRequest): Credentials {
   return readCredentials(headers)
 }
-
-/** What `WWW-Authenticate` says of an error. RFC 6750, section 3. */
-export function toChallenge(code: string): string | undefined {
-  if (code === 'A2A_ERR_NO_TOKEN') return 'Bearer'
-  if (code === 'A2A_ERR_BAD_TOKEN') return 'Bearer error="invalid_token"'
-  if (code === 'A2A_ERR_FORBIDDEN') return 'Bearer error="insufficient_scope"'
-  return undefined
-}

@@ -1,7 +1,6 @@
-import { toLoggable, type Principal, type RunLog } from '@svc/registry'
+import { logFault, toChallenge, type Principal, type RunLog } from '@svc/registry'
 import type { OpenReplies } from '@svc/registry/sse'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { toChallenge } from '../auth/identify-request.ts'
 import type { ProtocolVersion } from '../model/agent-card.ts'
 import { activateExtensions } from '../extensions.ts'
 import type { OperationName } from '../model/requests.ts'
@@ -10,6 +9,12 @@ import type { Call, Surface } from '../surface.ts'
 import { toTenant } from '../tenant.ts'
 import type { Codec } from '../wire/codec.ts'
 import { toFault, type Fault } from '../wire/to-fault.ts'
+
+const CHALLENGES = {
+  noToken: 'A2A_ERR_NO_TOKEN',
+  invalidToken: 'A2A_ERR_BAD_TOKEN',
+  missingScope: 'A2A_ERR_FORBIDDEN'
+}
 
 /** What both bindings need. */
 export interface Binding {
@@ -59,10 +64,9 @@ class RequestCall implements Call {
 /** The fault of whatever was thrown, logged, with its headers on the reply. */
 export function takeFault(err: unknown, { log }: FastifyRequest, reply: FastifyReply): Fault {
   const fault = toFault(err)
-  const { code } = fault
-  if (fault.httpStatus >= 500) log.error({ err: toLoggable(err), code }, 'request failed')
-  else log.info({ code }, 'request refused')
-  const challenge = toChallenge(code)
+  const { code, httpStatus: statusCode } = fault
+  logFault(log, 'request', { code, statusCode }, err)
+  const challenge = toChallenge(err, CHALLENGES)
   if (challenge !== undefined) reply.header('www-authenticate', challenge)
   if (fault.retryAfter !== undefined) reply.header('retry-after', Math.ceil(fault.retryAfter))
   return fault

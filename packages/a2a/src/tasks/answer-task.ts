@@ -23,7 +23,7 @@ const MAX_SIZE = 4_194_304
 
 /**
  * Takes a message to a task that waits for input; one that is no answer keeps it waiting.
- * @throws A2A_ERR_TASK_NOT_FOUND, A2A_ERR_BAD_PARAMS, A2A_ERR_UNSUPPORTED, RUN_ERR_KEY_REUSED
+ * @throws A2A_ERR_TASK_NOT_FOUND, A2A_ERR_BAD_PARAMS, A2A_ERR_UNSUPPORTED, RUN_ERR_BAD_INPUT, RUN_ERR_KEY_REUSED
  */
 export async function answerTask(surface: Surface, call: Call, request: SendRequest): Promise<StoredRun> {
   const { message } = request

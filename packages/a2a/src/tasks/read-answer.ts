@@ -1,10 +1,13 @@
-import type { ApprovalAnswer } from '@svc/registry'
+import { requireAnswer, type ApprovalAnswer } from '@svc/registry'
 import type { MessagePart } from '../model/part.ts'
 
 /** An answer, and which approval it is for; the one that waits where it does not say. */
 export type TaskAnswer = ApprovalAnswer & { approvalId?: string }
 
-/** The answer that a message gives: a data part with `approved`, or a text that is exactly `approve` or `deny`. */
+/**
+ * The answer that a message gives: a data part with `approved`, or a text that is exactly `approve` or `deny`.
+ * @throws RUN_ERR_BAD_INPUT when it has `args` that are no object
+ */
 export function readAnswer(parts: readonly MessagePart[]): TaskAnswer | undefined {
   for (const part of parts) {
     const answer = 'data' in part ? fromData(part.data) : 'text' in part ? fromText(part.text) : undefined
@@ -21,10 +24,10 @@ function fromText(text: string): TaskAnswer | undefined {
 function fromData(data: unknown): TaskAnswer | undefined {
   const { approvalId, approved, reason, args } = (data ?? {}) as Record<string, unknown>
   if (typeof approved !== 'boolean') return undefined
-  return {
+  const answer = requireAnswer({
     approved,
-    ...(typeof approvalId === 'string' && { approvalId }),
-    ...(typeof reason === 'string' && { reason: reason.slice(0, 4096) }),
-    ...(args !== undefined && { args })
-  }
+    reason: typeof reason === 'string' ? reason.slice(0, 4096) : undefined,
+    args
+  })
+  return { ...answer, ...(typeof approvalId === 'string' && { approvalId }) }
 }

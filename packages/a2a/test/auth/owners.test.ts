@@ -98,8 +98,8 @@ t.test('what is missing is told as HTTP tells it', async (t) => {
     [{ authorization: 'Bearer nonsense' }, 401, /invalid_token/, 'A2A_ERR_BAD_TOKEN'],
     [{ authorization: 'Bearer' }, 401, /invalid_token/, 'A2A_ERR_BAD_TOKEN'],
     [{ cookie: `token=${ann.authorization.slice(7)}` }, 401, /^Bearer$/, 'A2A_ERR_NO_TOKEN'],
-    [bearer('ann'), 403, /insufficient_scope/, 'A2A_ERR_FORBIDDEN'],
-    [ann, 403, /insufficient_scope/, 'A2A_ERR_FORBIDDEN']
+    [bearer('ann'), 403, /insufficient_scope", scope="agents:run"$/, 'A2A_ERR_FORBIDDEN'],
+    [ann, 403, /insufficient_scope", scope="echo:use"$/, 'A2A_ERR_FORBIDDEN']
   ]
   for (const [headers, status, challenge, code] of cases) {
     const reply = await post(headers)

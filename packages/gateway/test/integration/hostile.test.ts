@@ -65,6 +65,8 @@ t.test('a payload that does not fit is refused, and the socket stays', async (t)
     ['run.watch', [{ runId: 'x', after: '1' }]],
     ['approval.answer', [{ approvalId: 'x' }]],
     ['approval.answer', [{ approvalId: 'x', approved: 'yes' }]],
+    ['approval.answer', [{ approvalId: 'x', approved: true, args: null }]],
+    ['approval.answer', [{ approvalId: 'x', approved: true, args: [] }]],
     ['approval.answer', [{ approvalId: 'x', approved: true }], 'RUN_ERR_APPROVAL_NOT_FOUND'],
     ['run.start', [run], 'GTW_ERR_UNKNOWN_EVENT'],
     ['__proto__', [run], 'GTW_ERR_UNKNOWN_EVENT'],

@@ -82,6 +82,10 @@ t.test('bad answers', async (t) => {
     { approved: null },
     { approved: true, reason: 5 },
     { approved: true, reason: 'x'.repeat(4_097) },
+    { approved: true, args: null },
+    { approved: false, args: null },
+    { approved: true, args: [{ to: 'bob' }] },
+    { approved: true, args: '{"to":"bob"}' },
     { approved: true, more: 1 },
     { answer: true }
   ]

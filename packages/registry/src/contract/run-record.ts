@@ -42,7 +42,11 @@ export const ApprovalAnswerSchema = Type.Object(
   {
     approved: Type.Boolean(),
     reason: Type.Optional(Type.String({ maxLength: 4096 })),
-    args: Type.Optional(Type.Unknown())
+    args: Type.Optional(
+      Type.Unsafe<Record<string, unknown>>(
+        Type.Object({}, { description: 'The edited arguments, all of them; without, they stay as they are' })
+      )
+    )
   },
   { title: 'ApprovalAnswer', additionalProperties: false }
 )

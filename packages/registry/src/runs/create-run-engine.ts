@@ -33,6 +33,7 @@ import { ReplayedRun } from './replayed-run.ts'
 import { requireInput } from './require-input.ts'
 import { requireAnswer } from './require-answer.ts'
 import type { Run, RunEngine, StartOptions } from './run-engine.ts'
+import { sweepStores } from './sweep-stores.ts'
 import { toLoggable } from './to-loggable.ts'
 
 /** Milliseconds between two looks for what the stores need not keep any longer. */
@@ -76,7 +77,10 @@ class Engine implements RunEngine, ResumeHost {
     this.#drainTimeout = drainTimeout ?? ENGINE_DEFAULTS.drainTimeout
     const patience = resumeTimeout ?? ENGINE_DEFAULTS.resumeTimeout
     this.#interrupted = new InterruptedRuns(this, patience, options.authorize)
-    this.#sweeper = setInterval(() => void this.#sweep(), SWEEP_EVERY).unref()
+    this.#sweeper = setInterval(
+      () => void sweepStores(this.stores, this.#lost, this.log),
+      SWEEP_EVERY
+    ).unref()
     this.#unsubscribe = this.stores.control.subscribe((message) => this.#obey(message))
   }
 
@@ -242,17 +246,6 @@ class Engine implements RunEngine, ResumeHost {
     // What goes wrong is in the log of the service already.
     if (message.type === 'cancel') (run ?? this.#interrupted).cancel(message.runId).catch(() => {})
     else void run?.approvalAnswered(message.approvalId, message.answer)
-  }
-
-  async #sweep(): Promise<void> {
-    try {
-      await this.#lost.end()
-      await this.stores.runs.sweep(Date.now())
-      await this.stores.sessions.sweep(Date.now())
-      await this.stores.memory.sweep(Date.now())
-    } catch (err) {
-      this.log.error({ err: toLoggable(err) }, 'what is old could not be removed')
-    }
   }
 
   async #close(): Promise<void> {

@@ -72,7 +72,7 @@ export interface RunEngine {
   cancel(runId: string): Promise<StoredRun>
   /** Finds an approval with its run. */
   findApproval(approvalId: string): Promise<{ run: StoredRun; approval: StoredApproval } | undefined>
-  /** Answers an approval, once. @throws RUN_ERR_APPROVAL_NOT_FOUND, RUN_ERR_APPROVAL_ANSWERED */
+  /** Answers an approval, once. @throws RUN_ERR_BAD_INPUT, RUN_ERR_APPROVAL_NOT_FOUND, RUN_ERR_APPROVAL_ANSWERED */
   answer(approvalId: string, answer: ApprovalAnswer): Promise<StoredRun>
   /**
    * Ends what a crash left in the store as `failed` with RUN_ERR_INTERRUPTED; gives how many. A run that can go on waits

@@ -1,4 +1,11 @@
-import { createMemoryStores, toRunRecord, type ApprovalOutcome, type RunContext } from '@svc/registry'
+import { inspect } from 'node:util'
+import {
+  createMemoryStores,
+  toRunRecord,
+  type ApprovalAnswer,
+  type ApprovalOutcome,
+  type RunContext
+} from '@svc/registry'
 import { codeOf, scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'
@@ -37,8 +44,10 @@ t.test('an answer that cannot be told is refused, and another one is taken', asy
   const { run, outcome } = await start(engine, ({ approvals }) => approvals.request(request))
   await turn()
   const [approval] = await pendingOf(engine, run.runId)
-  const answer = (args: unknown) => engine.answer(approval!.approvalId, { approved: true, args })
-  t.equal(await codeOf(() => answer(1n)), 'RUN_ERR_BAD_INPUT')
+  const answer = (args: unknown) =>
+    engine.answer(approval!.approvalId, { approved: true, args } as ApprovalAnswer)
+  for (const bad of [null, 'x', [], 0, false, 1n, { to: 1n }, new Date(), () => {}])
+    t.equal(await codeOf(() => answer(bad)), 'RUN_ERR_BAD_INPUT', inspect(bad))
   const args = { to: 'ada' }
   await answer(args)
   args.to = 'eve'

@@ -83,7 +83,9 @@ t.test('a full disk ends the run and its streams, and the log when there is room
   mock.timers.enable({ apis: ['setInterval'] })
   t.teardown(() => mock.timers.reset())
   const disk = fullDisk()
-  const engine = buildEngine(t, { stores: disk.stores })
+  let swept = 0
+  const sessions = { ...disk.stores.sessions, sweep: () => swept++ }
+  const engine = buildEngine(t, { stores: { ...disk.stores, sessions } })
   const go = Promise.withResolvers<void>()
   const run = await engine.start(scriptedRunnable([() => go.promise, { type: 'text', text: 'lost' }]), 'x')
   await turn()
@@ -96,6 +98,7 @@ t.test('a full disk ends the run and its streams, and the log when there is room
   mock.timers.tick(60_000)
   await turn()
   t.match(await engine.get(run.runId), { status: 'working' }, 'it is full still')
+  t.equal(swept, 1, 'which keeps the other stores from nothing')
   disk.fill(false)
   const late = partsOf(run)
   mock.timers.tick(60_000)

@@ -33,6 +33,13 @@ function watchedStores() {
   return { stores: watched, swept }
 }
 
+/** A log that notes what went wrong. */
+function watchedLog() {
+  const logged: object[] = []
+  const error = (details: object) => void logged.push(details)
+  return { log: { debug() {}, info() {}, warn() {}, error }, logged }
+}
+
 t.test(
   'each minute every store that keeps things for a time is swept, until the engine closes',
   async (t) => {
@@ -74,8 +81,7 @@ t.test('what is too old goes, what is not stays', async (t) => {
 
 t.test('a store that fails is told of in the log, and swept again a minute later', async (t) => {
   const { stores, swept } = watchedStores()
-  const logged: object[] = []
-  const log = { debug() {}, info() {}, warn() {}, error: (details: object) => void logged.push(details) }
+  const { log, logged } = watchedLog()
   let works = false
   const sessions: Stores['sessions'] = {
     ...stores.sessions,
@@ -93,3 +99,33 @@ t.test('a store that fails is told of in the log, and swept again a minute later
   )
   t.equal(logged.length, 1)
 })
+
+const FAULTS = {
+  rejects: () => Promise.reject(new Error('the disk is full')),
+  throws: () => {
+    throw new Error('the disk is full')
+  }
+}
+
+for (const [fault, sweep] of Object.entries(FAULTS)) {
+  t.test(`a store whose sweep ${fault} keeps no other from its own, and each failure is told`, async (t) => {
+    const { log, logged } = watchedLog()
+    const names = ['runs', 'sessions', 'memory'] as const
+    for (const works of names) {
+      const { stores, swept } = watchedStores()
+      const broken = Object.fromEntries(
+        names.filter((name) => name !== works).map((name) => [name, { ...stores[name], sweep }])
+      )
+      const engine = buildEngine(t, { stores: { ...stores, ...broken }, log })
+      for (let round = 0; round < 2; round++) {
+        await minute()
+        t.strictSame(swept.splice(0), [[works, Date.now()]])
+        t.match(
+          logged.splice(0),
+          Object.keys(broken).map((store) => ({ store, err: { stack: /the disk is full/ } }))
+        )
+      }
+      await engine.close()
+    }
+  })
+}

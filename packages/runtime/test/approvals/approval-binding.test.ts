@@ -105,7 +105,7 @@ t.test('edited arguments that do not fit are not called with', async (t) => {
   const engine = createRunEngine()
   t.teardown(() => engine.close())
   payments.length = 0
-  for (const args of [{ amount: '6' }, {}, null, [], 'x']) {
+  for (const args of [{ amount: '6' }, {}]) {
     const { agent } = makeAgent(script, { tools: [pay] })
     const run = await engine.start(agent, 'Go')
     const { approvalId } = await untilAsked(engine, run.runId)

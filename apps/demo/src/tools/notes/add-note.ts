@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { defineTool } from '@svc/runtime'
 import { MAX_NOTE, notesOf } from './notes-of.ts'
 
-/** Keeps a note; its number is one more than the highest so far. */
+/** Keeps a note; its number is one that no note had before. */
 export const addNote = defineTool({
   name: 'add_note',
   description: 'Keeps a note and tells its number.',

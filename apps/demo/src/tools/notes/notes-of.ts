@@ -1,26 +1,40 @@
-import type { MemoryItem, RunContext } from '@svc/registry'
+import { KeyedLock, type MemoryItem, type RunContext } from '@svc/registry'
 
 const NAMESPACE = 'notes'
+/** Of the item whose text is the last number that was given: it lasts as long as the notes do, and longer than each of them. */
+const NUMBERS = 'notes.numbers'
+const LAST = 'last'
 /** Notes that one owner may have. */
 const MAX_NOTES = 200
 /** Characters of a note. */
 export const MAX_NOTE = 2_000
 
+const numbering = new KeyedLock()
+
 /** The notes of whoever owns the session of a run, in the app's memory store. */
-export function notesOf({ stores: { memory }, sessionOwner: owner }: RunContext) {
+export function notesOf({ stores: { memory }, sessionOwner: owner, signal }: RunContext) {
   const list = async (): Promise<MemoryItem[]> =>
     (await memory.list(owner, NAMESPACE, MAX_NOTES)).toReversed()
+  const put = async (namespace: string, id: string, text: string): Promise<void> =>
+    memory.put({ id, owner, namespace, text, createdAt: Date.now() })
   return {
     /** The oldest first. */
     list,
-    /** One more than the highest so far. @throws an Error when there are too many */
+    /** One more than the highest that was ever given, whatever became of its note. @throws an Error when there are too many */
     async nextId(): Promise<string> {
-      const all = await list()
-      if (all.length >= MAX_NOTES) throw new Error(`there are ${MAX_NOTES} notes already`)
-      return String(Math.max(0, ...all.map(({ id }) => Number(id))) + 1)
+      const release = await numbering.lock(owner, signal)
+      try {
+        const all = await list()
+        if (all.length >= MAX_NOTES) throw new Error(`there are ${MAX_NOTES} notes already`)
+        const given = (await memory.list(owner, NUMBERS, 1)).map(({ text }) => Number(text))
+        const id = String(Math.max(0, ...given, ...all.map((note) => Number(note.id))) + 1)
+        await put(NUMBERS, LAST, id)
+        return id
+      } finally {
+        release()
+      }
     },
-    add: async (id: string, text: string): Promise<void> =>
-      memory.put({ id, owner, namespace: NAMESPACE, text, createdAt: Date.now() }),
+    add: (id: string, text: string): Promise<void> => put(NAMESPACE, id, text),
     remove: async (id: string): Promise<boolean> => memory.remove(owner, NAMESPACE, id)
   }
 }

@@ -39,10 +39,6 @@ export class AgingMap<V extends object> {
     return this.#size
   }
 
-  has(key: string): boolean {
-    return this.get(key) !== undefined
-  }
-
   get(key: string): V | undefined {
     // The newest are asked for most.
     for (let index = this.#groups.length - 1; index >= 0; index--) {

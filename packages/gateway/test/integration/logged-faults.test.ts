@@ -1,0 +1,60 @@
+import { scriptedRunnable } from '@svc/registry/testing'
+import t from 'tap'
+import { buildGateway, echo } from '../helpers/build-gateway.ts'
+
+interface Line {
+  level: number
+  msg: string
+  code?: string
+  err?: object
+  event?: string
+}
+
+const endless = scriptedRunnable([60_000], { name: 'endless' })
+
+/** A gateway that takes one run, and the lines of its log that have a code. */
+async function buildLoggingGateway(t: Parameters<typeof buildGateway>[0]) {
+  const lines: Line[] = []
+  const write = (line: string) => {
+    const said = JSON.parse(line) as Line
+    if (said.code !== undefined) lines.push(said)
+  }
+  const built = await buildGateway(t, {
+    runnables: [echo, endless],
+    engine: { limits: { maxRuns: 1 } },
+    fastify: { logger: { level: 'info', stream: { write } } }
+  })
+  const client = await built.connect()
+  const send = async (event = 'agent.run') => {
+    await client.emitWithAck(event as 'agent.run', { name: 'echo', input: 'x' })
+    return lines.splice(0)
+  }
+  return { ...built, lines, send }
+}
+
+const levelsOf = (lines: Line[]) =>
+  lines.map(({ level, code, err, event }) => [level, code, event, err !== undefined])
+
+t.test('that no more runs are taken is a warning without a stack, once per event', async (t) => {
+  const { runs, send } = await buildLoggingGateway(t)
+  const run = await runs.start(endless, 'x')
+  t.strictSame(levelsOf(await send()), [[40, 'RUN_ERR_OVERLOADED', 'agent.run', false]])
+  await run.cancel()
+  void runs.close()
+  t.strictSame(levelsOf(await send()), [[40, 'RUN_ERR_DRAINING', 'agent.run', false]])
+})
+
+t.test('what a client does wrong is told at info, without anything that it sent', async (t) => {
+  const { send } = await buildLoggingGateway(t)
+  t.strictSame(levelsOf(await send('run.cancel')), [[30, 'GTW_ERR_BAD_PAYLOAD', 'run.cancel', false]])
+  t.strictSame(levelsOf(await send('a secret')), [[30, 'GTW_ERR_UNKNOWN_EVENT', undefined, false]])
+})
+
+t.test('a store that is away is an error with its stack', async (t) => {
+  const { runs, send } = await buildLoggingGateway(t)
+  t.intercept(runs.stores.runs, 'create', {
+    value: () => Promise.reject(new Error('the disk is full'))
+  })
+  const lines = (await send()).filter(({ msg }) => msg === 'event failed')
+  t.strictSame(levelsOf(lines), [[50, 'RUN_ERR_STORE', 'agent.run', true]])
+})
