@@ -6,6 +6,7 @@ import {
   RUN_ERR_KEY_REUSED,
   reachesOwner,
   toPendingApprovals,
+  type PendingApproval,
   type StoredRun
 } from '@svc/registry'
 import { A2A_ERR_TASK_NOT_FOUND, A2A_ERR_UNSUPPORTED } from '../errors.ts'
@@ -48,13 +49,16 @@ export async function answerTask(surface: Surface, call: Call, request: SendRequ
   // The same message twice is one answer.
   if (isSaid) return run
   const given = readAnswer(message.parts)
+  const asked = given && requireAsked(run, given)
   if (given === undefined) requireRoom(said)
   if (known !== undefined && !(await surface.tasks.addMessage(run.runId, messageId, stored))) {
     // At the same time, or to another task.
     if (wasSaid(await readSaid(surface, run.runId), stored)) return run
     throw new RUN_ERR_KEY_REUSED()
   }
-  return given === undefined ? run : answer(surface, run, given)
+  if (given === undefined || asked === undefined) return run
+  const { approvalId: _, ...outcome } = given
+  return surface.runs.answer(asked.approvalId, outcome)
 }
 
 /** Whether a message was said to a task already. @throws RUN_ERR_KEY_REUSED when it was another one with the same id */
@@ -72,12 +76,12 @@ function requireRoom(said: readonly Message[]): void {
     throw new A2A_ERR_UNSUPPORTED('the task has had too many messages: it takes an answer, and nothing else')
 }
 
-async function answer(surface: Surface, run: StoredRun, given: TaskAnswer): Promise<StoredRun> {
-  const { approvalId, ...outcome } = given
+/** The approval that is answered: without its id the first that waits. @throws A2A_ERR_BAD_PARAMS */
+function requireAsked(run: StoredRun, { approvalId }: TaskAnswer): PendingApproval {
   const waiting = toPendingApprovals(run)
   const asked = approvalId === undefined ? waiting[0] : waiting.find((each) => each.approvalId === approvalId)
   if (asked === undefined) throw badParams('message.parts', 'No such approval waits')
-  return surface.runs.answer(asked.approvalId, outcome)
+  return asked
 }
 
 async function requireAnswerable(surface: Surface, { principal }: Call, taskId: string): Promise<StoredRun> {

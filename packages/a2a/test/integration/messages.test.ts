@@ -81,12 +81,13 @@ t.test('an answer by text, and one that is wrong', async (t) => {
   t.match(await app.rpc('message/send', say('approve', { taskId, metadata: { agentName: 'echo' } })), {
     error: { code: -32602 }
   })
-  const wrong = [null, [], 'x'].map((args) => ({ approved: true, args }))
+  const wrong: object[] = [null, [], 'x'].map((args) => ({ approved: true, args }))
+  wrong.push({ approved: true, approvalId: 'nothing' })
   for (const data of wrong)
     for (let time = 0; time < 2; time++)
       t.match(
         await app.rpc('message/send', answer(data, { taskId, messageId: JSON.stringify(data) })),
-        { error: { code: -32602, message: /args/ } },
+        { error: { code: -32602, message: /args|approval/ } },
         `${JSON.stringify(data)} is no answer, however often it is sent`
       )
   const denied = await app.rpc('message/send', say(' Deny ', { taskId, contextId: result.contextId }))
