@@ -53,13 +53,8 @@ export function createTaskStore(db: Kysely<Tables>, commit: GroupCommit): TaskSt
       if (owner !== undefined) query = query.where('owner', '=', owner)
       if (contextId !== undefined) query = query.where('context_id', '=', contextId)
       if (cursor !== undefined) {
-        const { createdAt, runId } = parseRunCursor(cursor)
-        query = query.where((is) =>
-          is.or([
-            is('created_at', '<', createdAt),
-            is.and([is('created_at', '=', createdAt), is('task_id', '<', runId)])
-          ])
-        )
+        const { at, runId } = parseRunCursor(cursor)
+        query = query.where((is) => is(is.refTuple('created_at', 'task_id'), '<', is.tuple(at, runId)))
       }
       const rows = await query.limit(limit + 1).execute()
       const tasks = await withMessages(db, rows.slice(0, limit))
@@ -67,7 +62,7 @@ export function createTaskStore(db: Kysely<Tables>, commit: GroupCommit): TaskSt
       const more = last !== undefined && rows.length > limit
       return {
         tasks,
-        nextCursor: more ? formatRunCursor({ createdAt: last.createdAt, runId: last.taskId }) : null
+        nextCursor: more ? formatRunCursor({ at: last.createdAt, runId: last.taskId }) : null
       }
     },
     setPushConfig: (taskId, config, told) =>
