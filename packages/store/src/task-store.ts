@@ -32,6 +32,7 @@ export function createTaskStore(db: Kysely<Tables>, commit: GroupCommit): TaskSt
         return taskId
       }),
     get: (taskId) => findTask(db, taskId),
+    getMany: (taskIds) => findTasks(db, taskIds),
     addMessage: (taskId, messageId, message) =>
       commit.write(async (trx) => {
         const task = await findTask(trx, taskId)
@@ -120,8 +121,13 @@ function newest(db: Kysely<Tables>) {
 }
 
 async function findTask(db: Kysely<Tables>, taskId: string): Promise<StoredTask | undefined> {
-  const rows = await db.selectFrom('task').selectAll().where('task_id', '=', taskId).execute()
-  return (await withMessages(db, rows))[0]
+  return (await findTasks(db, [taskId]))[0]
+}
+
+async function findTasks(db: Kysely<Tables>, taskIds: readonly string[]): Promise<StoredTask[]> {
+  if (taskIds.length === 0) return []
+  const rows = await db.selectFrom('task').selectAll().where('task_id', 'in', taskIds).execute()
+  return withMessages(db, rows)
 }
 
 async function taskOfMessage(

@@ -1,7 +1,7 @@
 import type { ChangedRunPage, ChangedRunQuery, RunStatus } from '@svc/registry'
 import type { ListRequest, TaskList } from '../model/requests.ts'
 import type { Call, Surface } from '../surface.ts'
-import { readTask } from '../tasks/read-task.ts'
+import { readAllSaid, readTask } from '../tasks/read-task.ts'
 import { badParams } from '../wire/decode-params.ts'
 
 /** The caller's own tasks, those that changed last first. @throws A2A_ERR_BAD_PARAMS */
@@ -17,9 +17,12 @@ export async function list(surface: Surface, { principal }: Call, request: ListR
     ...(changedSince !== undefined && { since: Date.parse(changedSince) }),
     ...(pageToken !== undefined && { cursor: pageToken })
   })
+  const said = await readAllSaid(surface, historyLength === 0 ? [] : runs)
   return {
     tasks: await Promise.all(
-      runs.map((run) => readTask(surface, run, undefined, { historyLength, includeArtifacts }))
+      runs.map((run) =>
+        readTask(surface, run, said.get(run.runId) ?? [], { historyLength, includeArtifacts })
+      )
     ),
     nextPageToken: nextCursor ?? '',
     pageSize,

@@ -44,14 +44,21 @@ function toPage(
   // Below zero where the first comes before the second.
   const order = (run: StoredRun, at: number, runId: string) =>
     at - run[time] || (run.runId < runId ? 1 : run.runId > runId ? -1 : 0)
-  const rest = after === undefined ? found : found.filter((run) => order(run, after.at, after.runId) > 0)
-  const page = rest
-    .toSorted((a, b) => order(a, b[time], b.runId))
-    .slice(0, limit)
-    .map((run) => ({ ...run }))
+  const first: StoredRun[] = []
+  // Those that ended last are found last: from the end most are after the whole page.
+  for (let index = found.length - 1; index >= 0; index--) {
+    const run = found[index]!
+    if (after !== undefined && order(run, after.at, after.runId) <= 0) continue
+    let place = first.length
+    while (place > 0 && order(run, first[place - 1]![time], first[place - 1]!.runId) < 0) place--
+    if (place > limit) continue
+    first.splice(place, 0, run)
+    if (first.length > limit + 1) first.pop()
+  }
+  const page = first.slice(0, limit).map((run) => ({ ...run }))
   const last = page.at(-1)
   return {
     runs: page,
-    nextCursor: last && rest.length > limit ? formatRunCursor({ at: last[time], runId: last.runId }) : null
+    nextCursor: last && first.length > limit ? formatRunCursor({ at: last[time], runId: last.runId }) : null
   }
 }

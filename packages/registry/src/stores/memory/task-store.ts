@@ -82,6 +82,7 @@ export function createMemoryTaskStore(limits: MemoryTaskLimits = {}): TaskStore 
       return taskId
     },
     get: (taskId) => toTask(entries.get(taskId)),
+    getMany: (taskIds) => taskIds.flatMap((taskId) => toTask(entries.get(taskId)) ?? []),
     taskOfMessage: (owner, messageId) => findByMessage(messageKey(owner, messageId)),
     addMessage(taskId, messageId, message) {
       const owner = entries.get(taskId)?.task.owner

@@ -1,10 +1,12 @@
 import { Kysely } from 'kysely'
 import t from 'tap'
+import { GroupCommit } from '../src/group-commit.ts'
 import { migrate } from '../src/migrations/migrate.ts'
 import { listChangedRuns, listRuns } from '../src/run-lists.ts'
 import { createNodeSqliteDialect } from '../src/sqlite/node-sqlite-dialect.ts'
 import { openDatabase } from '../src/sqlite/open-database.ts'
 import type { Tables } from '../src/tables.ts'
+import { createTaskStore } from '../src/task-store.ts'
 
 interface Sent {
   sql: string
@@ -76,4 +78,10 @@ t.test('a page by the last change, and its count, come from an index alone', asy
 t.test('a page of an owner’s runs begins in the index where the one before ended', async (t) => {
   const plans = await plansOf(() => listRuns(db, { owner: 'ada', limit: 50, cursor }))
   t.same(plans, ['SEARCH run USING INDEX run_newest (owner=? AND (created_at,run_id)<(?,?))'])
+})
+
+t.test('the last task of a context is found by an index', async (t) => {
+  const tasks = createTaskStore(db, new GroupCommit(db))
+  const plans = await plansOf(async () => tasks.lastOfContext('ada', 'c'))
+  t.same(plans, ['SEARCH task USING INDEX task_context (owner=? AND context_id=?)'])
 })

@@ -1,7 +1,10 @@
 import type { Kysely } from 'kysely'
 
-/** What a page of an owner's runs by their last change is read and counted from, whatever it is filtered by. */
-export async function indexChangedRuns(db: Kysely<unknown>): Promise<void> {
+/**
+ * What a page of an owner's runs by their last change is read and counted from, whatever it is filtered by, and what the last
+ * task of a context is found by.
+ */
+export async function addListIndexes(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createIndex('run_changed')
     .on('run')
@@ -17,5 +20,10 @@ export async function indexChangedRuns(db: Kysely<unknown>): Promise<void> {
     .createIndex('run_status')
     .on('run')
     .columns(['status', 'owner', 'updated_at', 'run_id', 'kind', 'name'])
+    .execute()
+  await db.schema
+    .createIndex('task_context')
+    .on('task')
+    .columns(['owner', 'context_id', 'created_at', 'task_id'])
     .execute()
 }
