@@ -1,6 +1,7 @@
-import { formatRunCursor, parseRunCursor, type RunStore } from '@svc/registry'
+import type { RunStore } from '@svc/registry'
 import type { Kysely } from 'kysely'
 import type { GroupCommit } from './group-commit.ts'
+import { listChangedRuns, listRuns } from './run-lists.ts'
 import { changeRun, TERMINAL, toRunRow, toRuns } from './run-rows.ts'
 import type { Tables } from './tables.ts'
 
@@ -35,30 +36,8 @@ export function createRunStore(
       const rows = await db.selectFrom('run').selectAll().where('run_id', '=', runId).execute()
       return (await toRuns(db, rows))[0]
     },
-    async list({ owner, status, kind, name, limit, cursor }) {
-      let query = db.selectFrom('run').selectAll()
-      if (owner !== undefined) query = query.where('owner', '=', owner)
-      if (status !== undefined) query = query.where('status', '=', status)
-      if (kind !== undefined) query = query.where('kind', '=', kind)
-      if (name !== undefined) query = query.where('name', '=', name)
-      if (cursor !== undefined) {
-        const { createdAt, runId } = parseRunCursor(cursor)
-        query = query.where((is) =>
-          is.or([
-            is('created_at', '<', createdAt),
-            is.and([is('created_at', '=', createdAt), is('run_id', '<', runId)])
-          ])
-        )
-      }
-      const rows = await query
-        .orderBy('created_at', 'desc')
-        .orderBy('run_id', 'desc')
-        .limit(limit + 1)
-        .execute()
-      const runs = await toRuns(db, rows.slice(0, limit))
-      const last = runs.at(-1)
-      return { runs, nextCursor: last && rows.length > limit ? formatRunCursor(last) : null }
-    },
+    list: (query) => listRuns(db, query),
+    listChanged: (query) => listChangedRuns(db, query),
     async listUnfinished() {
       const unfinished = db.selectFrom('run').selectAll().where('status', 'not in', TERMINAL)
       return toRuns(db, await unfinished.orderBy('created_at').orderBy('run_id').execute())

@@ -1,5 +1,6 @@
 import { entryFromJson, isTerminalStatus, type LogEntry, type ReadLimit, type StreamLog } from '@svc/registry'
 import type { Kysely } from 'kysely'
+import { FollowedLog, type Wake } from './followed-log.ts'
 import type { GroupCommit } from './group-commit.ts'
 import { changeRun, PART_BYTES } from './run-rows.ts'
 import type { Tables } from './tables.ts'
@@ -7,45 +8,50 @@ import type { Tables } from './tables.ts'
 // Rows of one read: the bytes of a page are known only when they are there.
 const MAX_ROWS = 64
 
-type Wake = (gone?: boolean) => void
-
 /** The logs of runs, on SQL. */
 export function createStreamLog(db: Kysely<Tables>, commit: GroupCommit): StreamLog {
-  const followers = new Map<string, Set<Wake>>()
-  const wake = (runId: string, gone = false) => {
-    for (const follower of [...(followers.get(runId) ?? [])]) follower(gone)
+  const followed = new Map<string, FollowedLog>()
+  const readPage = async (runId: string, after: number, limit: ReadLimit) => {
+    const rows = await db
+      .selectFrom('run_part')
+      .select(['seq', 'json'])
+      .where('run_id', '=', runId)
+      .where('seq', '>', after)
+      .orderBy('seq')
+      .limit(Math.min(limit.entries, MAX_ROWS))
+      .execute()
+    return take(rows, limit)
   }
 
   return {
-    abandon: (runId) => wake(runId, true),
+    abandon(runId) {
+      const log = followed.get(runId)
+      log?.outdate()
+      log?.wake(true)
+    },
     async append(runId, epoch, entries, change) {
       await commit.write(async (trx) => {
+        // There is one connection: what is read from here on waits for the commit.
+        followed.get(runId)?.outdate()
         await changeRun(trx, runId, epoch, bytesOf(entries), change)
         if (entries.length === 0) return
         const rows = entries.map(({ seq, json }) => ({ run_id: runId, seq, json }))
         await trx.insertInto('run_part').values(rows).execute()
       })
-      wake(runId)
+      followed.get(runId)?.wake(false)
     },
-    async read(runId, after, limit) {
-      const rows = await db
-        .selectFrom('run_part')
-        .select(['seq', 'json'])
-        .where('run_id', '=', runId)
-        .where('seq', '>', after)
-        .orderBy('seq')
-        .limit(Math.min(limit.entries, MAX_ROWS))
-        .execute()
-      return take(rows, limit)
+    read(runId, after, limit) {
+      const read = () => readPage(runId, after, limit)
+      return followed.get(runId)?.share(after, limit, read) ?? read()
     },
     follow(runId, follower) {
-      const set = followers.get(runId) ?? new Set()
-      followers.set(runId, set)
-      set.add(follower)
+      const log = followed.get(runId) ?? new FollowedLog()
+      followed.set(runId, log)
+      log.followers.add(follower)
       void tellIfUnknown(runId, follower)
       return () => {
-        set.delete(follower)
-        if (set.size === 0 && followers.get(runId) === set) followers.delete(runId)
+        log.followers.delete(follower)
+        if (log.followers.size === 0 && followed.get(runId) === log) followed.delete(runId)
       }
     }
   }

@@ -32,6 +32,7 @@ export function createTaskStore(db: Kysely<Tables>, commit: GroupCommit): TaskSt
         return taskId
       }),
     get: (taskId) => findTask(db, taskId),
+    getMany: (taskIds) => findTasks(db, taskIds),
     addMessage: (taskId, messageId, message) =>
       commit.write(async (trx) => {
         const task = await findTask(trx, taskId)
@@ -53,13 +54,8 @@ export function createTaskStore(db: Kysely<Tables>, commit: GroupCommit): TaskSt
       if (owner !== undefined) query = query.where('owner', '=', owner)
       if (contextId !== undefined) query = query.where('context_id', '=', contextId)
       if (cursor !== undefined) {
-        const { createdAt, runId } = parseRunCursor(cursor)
-        query = query.where((is) =>
-          is.or([
-            is('created_at', '<', createdAt),
-            is.and([is('created_at', '=', createdAt), is('task_id', '<', runId)])
-          ])
-        )
+        const { at, runId } = parseRunCursor(cursor)
+        query = query.where((is) => is(is.refTuple('created_at', 'task_id'), '<', is.tuple(at, runId)))
       }
       const rows = await query.limit(limit + 1).execute()
       const tasks = await withMessages(db, rows.slice(0, limit))
@@ -67,7 +63,7 @@ export function createTaskStore(db: Kysely<Tables>, commit: GroupCommit): TaskSt
       const more = last !== undefined && rows.length > limit
       return {
         tasks,
-        nextCursor: more ? formatRunCursor({ createdAt: last.createdAt, runId: last.taskId }) : null
+        nextCursor: more ? formatRunCursor({ at: last.createdAt, runId: last.taskId }) : null
       }
     },
     setPushConfig: (taskId, config, told) =>
@@ -125,8 +121,13 @@ function newest(db: Kysely<Tables>) {
 }
 
 async function findTask(db: Kysely<Tables>, taskId: string): Promise<StoredTask | undefined> {
-  const rows = await db.selectFrom('task').selectAll().where('task_id', '=', taskId).execute()
-  return (await withMessages(db, rows))[0]
+  return (await findTasks(db, [taskId]))[0]
+}
+
+async function findTasks(db: Kysely<Tables>, taskIds: readonly string[]): Promise<StoredTask[]> {
+  if (taskIds.length === 0) return []
+  const rows = await db.selectFrom('task').selectAll().where('task_id', 'in', taskIds).execute()
+  return withMessages(db, rows)
 }
 
 async function taskOfMessage(

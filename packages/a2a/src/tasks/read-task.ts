@@ -35,6 +35,15 @@ export async function readSaid({ tasks }: Pick<Surface, 'tasks'>, taskId: string
   return (stored?.messages ?? []) as Message[]
 }
 
+/** The same of many tasks, by their ids, without those that were started on another surface. */
+export async function readAllSaid(
+  { tasks }: Pick<Surface, 'tasks'>,
+  runs: readonly StoredRun[]
+): Promise<Map<string, Message[]>> {
+  const found = await tasks.getMany(runs.map(({ runId }) => runId))
+  return new Map(found.map(({ taskId, messages }) => [taskId, messages as Message[]]))
+}
+
 /** Folds the log as far as it is written. */
 export async function readSoFar({ stores }: RunEngine, run: StoredRun): Promise<SoFar> {
   const { runId, sessionId, createdAt } = run

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import store from '@svc/store'
 import t from 'tap'
 import { asker, createWaiting } from '../helpers/agents.ts'
@@ -106,6 +107,31 @@ for (const [name, begin] of kinds) {
       })
       const { result } = await app.rpc('ListTasks', { contextId, pageSize: 1, includeArtifacts: true })
       t.equal(result.tasks[0].artifacts.length, 1)
+      t.match(await app.rpc('ListTasks', { contextId, pageToken: 'x' }), {
+        error: { code: -32602, message: /pageToken/ }
+      })
+    })
+
+    await t.test('pages stay whole while their tasks change', async (t) => {
+      const contextId = 'changes'
+      const send = async (text: string) =>
+        (await app.rpc('SendMessage', sayV1(text, { contextId }))).result.task.id as string
+      const page = async (pageToken?: string) => {
+        const { result } = await app.rpc('ListTasks', { contextId, pageSize: 2, pageToken })
+        return { ...result, ids: result.tasks.map(({ id }: { id: string }) => id) }
+      }
+      const made: string[] = []
+      for (const text of ['asker', 'b', 'c', 'asker']) {
+        made.push(await send(text))
+        await setTimeout(2)
+      }
+      const first = await page()
+      t.same(first.ids, [made[3], made[2]])
+      await app.rpc('message/send', say('approve', { taskId: made[3] }))
+      const last = await page(first.nextPageToken)
+      t.match(last, { ids: [made[1], made[0]], nextPageToken: '', totalSize: 4 })
+      await app.rpc('message/send', say('approve', { taskId: made[0] }))
+      t.same((await page()).ids, [made[0], made[3]], 'what changed last is first')
     })
 
     await t.test('with its run a task goes', async (t) => {

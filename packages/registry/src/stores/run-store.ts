@@ -77,6 +77,27 @@ export interface RunPage {
   nextCursor: string | null
 }
 
+/** Which runs of one owner to list: those that changed last first. */
+export interface ChangedRunQuery {
+  owner: string
+  /** Those of these runnables alone. */
+  runnables: readonly Pick<StoredRun, 'kind' | 'name'>[]
+  sessionId?: string
+  status?: RunStatus
+  /** Those that changed then or later; milliseconds since the epoch. */
+  since?: number
+  /** At most this many; 1–1,000. */
+  limit: number
+  /** Where the page before ended: its `nextCursor`. */
+  cursor?: string
+}
+
+/** One page of them. */
+export interface ChangedRunPage extends RunPage {
+  /** How many there are on all pages. */
+  total: number
+}
+
 /** Keeps the records of runs and the journal of their steps. */
 export interface RunStore {
   /**
@@ -88,6 +109,11 @@ export interface RunStore {
   get(runId: string): Awaitable<StoredRun | undefined>
   /** Newest first by `createdAt`, then by id. A cursor that no page gave is REG_ERR_BAD_CURSOR. */
   list(query: RunQuery): Awaitable<RunPage>
+  /**
+   * Last changed first, by `updatedAt`, then by id; what changes after a page was given comes on no later one. Clients ask
+   * for pages freely: no record outside of the page should be read. A cursor that no page gave is REG_ERR_BAD_CURSOR.
+   */
+  listChanged(query: ChangedRunQuery): Awaitable<ChangedRunPage>
   /** Every run that is in no terminal state, oldest first: what a crash left. */
   listUnfinished(): Awaitable<StoredRun[]>
   /** Takes a run that is not terminal: raises its epoch and gives it; undefined when it is terminal or unknown. */

@@ -53,6 +53,8 @@ export interface TaskStore {
    */
   create(task: StoredTask, messageId: string): Awaitable<string>
   get(taskId: string): Awaitable<StoredTask | undefined>
+  /** Those that there are of up to 1,000 tasks, in any order. */
+  getMany(taskIds: readonly string[]): Awaitable<readonly StoredTask[]>
   /** The task that a message of the owner went to. */
   taskOfMessage(owner: string, messageId: string): Awaitable<string | undefined>
   /** Adds a follow-up message; false when the owner sent this `messageId` before, or there is no such task. */

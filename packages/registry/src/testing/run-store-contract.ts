@@ -1,5 +1,6 @@
 import type { RunStore, StoredApproval } from '../stores/run-store.ts'
 import type { StreamLog } from '../stores/stream-log.ts'
+import { changedRunContract } from './changed-run-contract.ts'
 import { codeOf, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
 import { runListContract } from './run-list-contract.ts'
 import { completed, storedRun, textEntry } from './stored-run.ts'
@@ -252,4 +253,5 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
   })
 
   runListContract(test)
+  changedRunContract(test)
 }

@@ -6,6 +6,7 @@ import { addSizesAndAges } from './0002-sizes-and-ages.ts'
 import { addStartKeys } from './0003-start-keys.ts'
 import { addMemoryWords } from './0004-memory-words.ts'
 import { addToldReceivers } from './0005-told-receivers.ts'
+import { addListIndexes } from './0006-list-indexes.ts'
 
 /** Brings a database up to date; one that is stays as it is. @throws STO_ERR_OPEN */
 export async function migrate(db: Kysely<never>): Promise<void> {
@@ -14,7 +15,8 @@ export async function migrate(db: Kysely<never>): Promise<void> {
     '0002-sizes-and-ages': { up: addSizesAndAges },
     '0003-start-keys': { up: addStartKeys },
     '0004-memory-words': { up: addMemoryWords },
-    '0005-told-receivers': { up: addToldReceivers }
+    '0005-told-receivers': { up: addToldReceivers },
+    '0006-list-indexes': { up: addListIndexes }
   }
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
   const { error } = await migrator.migrateToLatest()

@@ -1,7 +1,7 @@
 import { RUN_ERR_FENCED } from '../../errors.ts'
-import { formatRunCursor, parseRunCursor, type RunPosition } from '../run-cursor.ts'
-import type { RunQuery, RunStore, StoredRun } from '../run-store.ts'
+import type { RunStore } from '../run-store.ts'
 import type { MemoryRuns } from './memory-runs.ts'
+import { listChangedRuns, listRuns } from './run-lists.ts'
 
 /** The records of runs and the journal of their steps, in memory. */
 export function createMemoryRunStore(runs: MemoryRuns): RunStore {
@@ -14,15 +14,11 @@ export function createMemoryRunStore(runs: MemoryRuns): RunStore {
       const record = runs.find(runId)?.record
       return record && { ...record }
     },
-    list(query) {
-      const found = select(runs.all(), query)
-      const page = found.slice(0, query.limit)
-      const last = page.at(-1)
-      return { runs: page, nextCursor: last && found.length > page.length ? formatRunCursor(last) : null }
-    },
+    list: (query) => listRuns(runs.all(), query),
+    listChanged: (query) => listChangedRuns(runs.all(), query),
     listUnfinished() {
       const unfinished = runs.live().map(({ record }) => ({ ...record }))
-      return unfinished.sort((a, b) => newestFirst(b, a))
+      return unfinished.sort((a, b) => a.createdAt - b.createdAt || (a.runId < b.runId ? -1 : 1))
     },
     lease(runId) {
       const record = runs.findLive(runId)?.record
@@ -48,22 +44,4 @@ export function createMemoryRunStore(runs: MemoryRuns): RunStore {
     remove: (runId) => runs.remove(runId),
     sweep: (now) => runs.sweep(now)
   }
-}
-
-function select(all: Iterable<{ record: StoredRun }>, query: RunQuery): StoredRun[] {
-  const after = query.cursor === undefined ? undefined : parseRunCursor(query.cursor)
-  const found: StoredRun[] = []
-  for (const { record } of all) {
-    if (query.owner !== undefined && record.owner !== query.owner) continue
-    if (query.status !== undefined && record.status !== query.status) continue
-    if (query.kind !== undefined && record.kind !== query.kind) continue
-    if (query.name !== undefined && record.name !== query.name) continue
-    if (after !== undefined && newestFirst(record, after) <= 0) continue
-    found.push({ ...record })
-  }
-  return found.sort(newestFirst)
-}
-
-function newestFirst(a: RunPosition, b: RunPosition): number {
-  return b.createdAt - a.createdAt || (a.runId < b.runId ? 1 : a.runId > b.runId ? -1 : 0)
 }

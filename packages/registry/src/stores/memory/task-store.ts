@@ -82,6 +82,7 @@ export function createMemoryTaskStore(limits: MemoryTaskLimits = {}): TaskStore 
       return taskId
     },
     get: (taskId) => toTask(entries.get(taskId)),
+    getMany: (taskIds) => taskIds.flatMap((taskId) => toTask(entries.get(taskId)) ?? []),
     taskOfMessage: (owner, messageId) => findByMessage(messageKey(owner, messageId)),
     addMessage(taskId, messageId, message) {
       const owner = entries.get(taskId)?.task.owner
@@ -104,14 +105,14 @@ export function createMemoryTaskStore(limits: MemoryTaskLimits = {}): TaskStore 
     list({ owner, contextId, limit, cursor }) {
       const found = select(owner, contextId)
       const start = cursor === undefined ? undefined : parseRunCursor(cursor)
-      const after = start && { createdAt: start.createdAt, taskId: start.runId }
+      const after = start && { createdAt: start.at, taskId: start.runId }
       const rest = after ? found.filter(({ task }) => newestFirst(task, after) > 0) : found
       const tasks = rest.slice(0, limit).map((entry) => toTask(entry)!)
       const last = tasks.at(-1)
       const more = last !== undefined && rest.length > limit
       return {
         tasks,
-        nextCursor: more ? formatRunCursor({ createdAt: last.createdAt, runId: last.taskId }) : null
+        nextCursor: more ? formatRunCursor({ at: last.createdAt, runId: last.taskId }) : null
       }
     },
     setPushConfig(taskId, config, told) {

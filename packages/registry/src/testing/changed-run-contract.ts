@@ -1,0 +1,144 @@
+import type { ChangedRunQuery, RunStore, StoredRun } from '../stores/run-store.ts'
+import { codeOf, type ContractTest } from './contract-test.ts'
+import type { RunStores } from './run-store-contract.ts'
+import { completed, storedRun, textEntry } from './stored-run.ts'
+
+type TestStores = (name: string, run: (t: ContractTest, store: RunStores) => Promise<void>) => void
+type Filter = Partial<ChangedRunQuery>
+
+const echo = { kind: 'agent', name: 'echo' } as const
+const adas = { owner: 'ada', runnables: [echo], limit: 9 }
+
+const idsOf = (all: readonly StoredRun[]) => all.map(({ runId }) => runId)
+const lastChangedFirst = (all: readonly StoredRun[]) =>
+  all.toSorted((a, b) => b.updatedAt - a.updatedAt || (a.runId < b.runId ? 1 : -1))
+
+async function find(runs: RunStore, filter: Filter = {}): Promise<string[]> {
+  return idsOf((await runs.listChanged({ ...adas, ...filter })).runs)
+}
+
+async function createAll(runs: RunStore, all: readonly StoredRun[]): Promise<void> {
+  for (const run of all) await runs.create(run)
+}
+
+/** The part of the contract of a `RunStore` that is about the runs of an owner by their last change. */
+export function changedRunContract(test: TestStores): void {
+  test('lists what changed last first, in pages without a gap', async (t, { runs }) => {
+    // Three at a time changed in the same millisecond; who came first does not count.
+    const made = Array.from({ length: 25 }, (_, index) =>
+      storedRun({ createdAt: 5_000 - index, updatedAt: 6_000 + Math.floor(((index * 7) % 25) / 3) })
+    )
+    await createAll(runs, made)
+    const found: string[] = []
+    for (let cursor: string | null | undefined; cursor !== null;) {
+      const page = await runs.listChanged({ ...adas, limit: 7, ...(cursor !== undefined && { cursor }) })
+      t.equal(page.total, 25, 'each page says how many there are in all')
+      found.push(...idsOf(page.runs))
+      cursor = page.nextCursor
+    }
+    t.same(found, idsOf(lastChangedFirst(made)))
+    t.equal((await runs.listChanged({ ...adas, limit: 25 })).nextCursor, null, 'nothing is after a full page')
+    t.same(await runs.listChanged({ ...adas, owner: 'bob' }), { runs: [], nextCursor: null, total: 0 })
+  })
+
+  test('a change puts a run in front', async (t, { runs, log }) => {
+    const [first, second, third] = [1_000, 1_001, 1_002].map((updatedAt) => storedRun({ updatedAt }))
+    await createAll(runs, [first!, second!, third!])
+    t.same(await find(runs), idsOf([third!, second!, first!]))
+    await log.append(first!.runId, 1, [textEntry(1)], { status: 'working', at: 2_000 })
+    t.same(await find(runs), idsOf([first!, third!, second!]))
+    await log.append(second!.runId, 1, [textEntry(1)], completed)
+    const { runs: found } = await runs.listChanged(adas)
+    t.same(idsOf(found), idsOf([second!, first!, third!]))
+    t.same(found[0], await runs.get(second!.runId), 'as it stands')
+    await runs.remove(first!.runId)
+    t.same(await find(runs), idsOf([second!, third!]))
+  })
+
+  test('what changes between two pages comes on no later one, and takes nothing else away', async (t, store) => {
+    const { runs, log } = store
+    const made = [0, 1, 2, 3, 4, 5].map((index) => storedRun({ updatedAt: 1_000 - index }))
+    await createAll(runs, made)
+    const first = await runs.listChanged({ ...adas, limit: 2 })
+    t.same(idsOf(first.runs), idsOf(made.slice(0, 2)))
+    const change = { status: 'working', at: 2_000 } as const
+    // The last one of the page, one that was to come, and one that is new.
+    for (const index of [1, 3]) await log.append(made[index]!.runId, 1, [textEntry(1)], change)
+    await runs.create(storedRun({ updatedAt: 2_001 }))
+    const second = await runs.listChanged({ ...adas, limit: 2, cursor: first.nextCursor! })
+    t.same(idsOf(second.runs), idsOf([made[2]!, made[4]!]))
+    t.equal(second.total, 7)
+    await runs.remove(made[4]!.runId)
+    t.same(await find(runs, { cursor: second.nextCursor! }), [made[5]!.runId], 'though its last one is gone')
+  })
+
+  test('lists by session, status, age and runnable, one by one and together', async (t, { runs, log }) => {
+    const made = Array.from({ length: 32 }, (_, index) =>
+      storedRun({
+        sessionId: index & 1 ? 'one' : 'other',
+        name: index & 2 ? 'echo' : 'shout',
+        kind: index & 4 ? 'agent' : 'team',
+        updatedAt: 1_000 + index
+      })
+    )
+    await createAll(runs, made)
+    for (const [index, { runId }] of made.entries())
+      if (index & 8) await log.append(runId, 1, [textEntry(1)], { status: 'canceled', at: 2_000 + index })
+    const all = await Promise.all(made.map(async ({ runId }) => (await runs.get(runId))!))
+
+    for (let filters = 0; filters < 8; filters++) {
+      for (const runnables of [[echo], [echo, { kind: 'team', name: 'shout' } as const], []]) {
+        const query = {
+          ...{ owner: 'ada', runnables, limit: 100 },
+          ...(filters & 1 && { sessionId: 'one' }),
+          ...(filters & 2 && { status: 'canceled' as const }),
+          ...(filters & 4 && { since: 2_015 })
+        }
+        const wanted = lastChangedFirst(all).filter(
+          (run) =>
+            (!(filters & 1) || run.sessionId === 'one') &&
+            (!(filters & 2) || run.status === 'canceled') &&
+            (!(filters & 4) || run.updatedAt >= 2_015) &&
+            runnables.some(({ kind, name }) => run.kind === kind && run.name === name)
+        )
+        const page = await runs.listChanged(query)
+        t.same(idsOf(page.runs), idsOf(wanted), JSON.stringify(query))
+        t.equal(page.total, wanted.length)
+      }
+    }
+  })
+
+  test('shows an owner nothing of others', async (t, { runs }) => {
+    const owners = ['ada', 'bob', 'Ada', 'ad', '']
+    const made = Array.from({ length: 15 }, (_, index) =>
+      storedRun({ owner: owners[index % 5]!, updatedAt: 1_000 + index })
+    )
+    await createAll(runs, made)
+    for (const owner of owners) {
+      const wanted = idsOf(lastChangedFirst(made.filter((run) => run.owner === owner)))
+      const first = await runs.listChanged({ ...adas, owner, limit: 2 })
+      t.equal(first.total, 3)
+      const rest = await find(runs, { owner, cursor: first.nextCursor! })
+      t.same([...idsOf(first.runs), ...rest], wanted, owner)
+    }
+    const { nextCursor } = await runs.listChanged({ ...adas, limit: 1 })
+    const foreign = await find(runs, { owner: 'bob', cursor: nextCursor! })
+    t.ok(
+      foreign.every((id) => made.find(({ runId }) => runId === id)?.owner === 'bob'),
+      'nor by their cursor'
+    )
+  })
+
+  test('gives changed runs as snapshots', async (t, { runs, log }) => {
+    const { runId } = storedRun()
+    await runs.create(storedRun({ runId }))
+    const { runs: before } = await runs.listChanged(adas)
+    await log.append(runId, 1, [textEntry(1)], completed)
+    t.equal(before[0]?.status, 'submitted')
+  })
+
+  test('refuses a cursor of changed runs that no page gave', async (t, { runs }) => {
+    for (const cursor of ['', 'x', '1', '1.', '.a', "1.' or 1=1", `${'9'.repeat(30)}.a`])
+      t.equal(await codeOf(() => runs.listChanged({ ...adas, cursor })), 'REG_ERR_BAD_CURSOR', cursor)
+  })
+}

@@ -1,0 +1,43 @@
+import type { LogEntry, ReadLimit } from '@svc/registry'
+
+/** Called when there is something new, and with `true` when nothing more comes. */
+export type Wake = (gone?: boolean) => void
+
+type Page = Promise<readonly LogEntry[]>
+
+/** Pages that are kept for the next reader: those who keep up all ask for the same two. */
+const MAX_PAGES = 4
+
+/** Who follows one log, and the pages that they read of it since it last changed. */
+export class FollowedLog {
+  readonly followers = new Set<Wake>()
+  readonly #pages = new Map<string, Page>()
+
+  /** A page, read once for all who ask for the same; for a reader who is alone nothing is kept. */
+  share(after: number, { entries, bytes }: ReadLimit, read: () => Page): Page {
+    if (this.followers.size < 2) return read()
+    const key = `${after} ${entries} ${bytes}`
+    const known = this.#pages.get(key)
+    if (known !== undefined) return known
+    const page = read()
+    this.#keep(key, page)
+    page.catch(() => {
+      if (this.#pages.get(key) === page) this.#pages.delete(key)
+    })
+    return page
+  }
+
+  /** Forgets what was read: the log is about to change. */
+  outdate(): void {
+    this.#pages.clear()
+  }
+
+  wake(gone: boolean): void {
+    for (const follower of [...this.followers]) follower(gone)
+  }
+
+  #keep(key: string, page: Page): void {
+    if (this.#pages.size === MAX_PAGES) this.#pages.delete(this.#pages.keys().next().value!)
+    this.#pages.set(key, page)
+  }
+}

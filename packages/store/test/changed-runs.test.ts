@@ -1,0 +1,122 @@
+import { deepEqual, equal } from 'node:assert/strict'
+import { createMemoryStores, type ChangedRunQuery, type Stores, type StoredRun } from '@svc/registry'
+import { storedRun } from '@svc/registry/testing'
+import { createStore } from '@svc/store'
+import { array, assert, asyncProperty, constantFrom, integer, record, subarray } from 'fast-check'
+import t from 'tap'
+
+const runnables = [
+  { kind: 'agent', name: 'a' },
+  { kind: 'agent', name: 'b' },
+  { kind: 'team', name: 'a' }
+] as const
+const choose = {
+  owner: constantFrom('ada', 'bob'),
+  sessionId: constantFrom('s', 't'),
+  status: constantFrom('working' as const, 'failed' as const),
+  at: integer({ min: 1, max: 8 })
+}
+
+/** What happens to the runs that there are. */
+interface Change {
+  how: 'create' | 'change' | 'remove'
+  which: number
+  runnable: (typeof runnables)[number]
+  owner: string
+  sessionId: string
+  status: 'working' | 'failed'
+  at: number
+}
+
+const changes = record<Change>({
+  ...choose,
+  // Mostly they come.
+  how: constantFrom('create', 'create', 'change', 'remove'),
+  which: integer({ min: 0, max: 50 }),
+  runnable: constantFrom(...runnables)
+})
+const queries = record(
+  {
+    ...{ owner: choose.owner, sessionId: choose.sessionId, status: choose.status, since: choose.at },
+    runnables: subarray([...runnables]),
+    limit: integer({ min: 1, max: 4 })
+  },
+  { requiredKeys: ['owner', 'runnables', 'limit'] }
+)
+
+type Position = Pick<StoredRun, 'updatedAt' | 'runId'>
+
+/** The same the plain way. */
+class Model {
+  readonly #runs: StoredRun[] = []
+
+  async apply({ runs, log }: Stores, change: Change): Promise<void> {
+    const { how, which, runnable, owner, sessionId, status, at } = change
+    const run = this.#runs[which % (this.#runs.length || 1)]
+    if (how === 'create' || run === undefined) {
+      const made = storedRun({ ...runnable, owner, sessionId, updatedAt: at })
+      this.#runs.push({ ...made })
+      await runs.create(made)
+    } else if (how === 'remove') {
+      this.#runs.splice(this.#runs.indexOf(run), 1)
+      await runs.remove(run.runId)
+    } else if (run.status !== 'failed') {
+      Object.assign(run, { status, updatedAt: at })
+      await log.append(run.runId, 1, [], { status, at })
+    }
+  }
+
+  find({ owner, runnables: some, sessionId, status, since = 0 }: ChangedRunQuery): StoredRun[] {
+    return this.#runs
+      .filter((run) => run.owner === owner && run.updatedAt >= since)
+      .filter((run) => some.some(({ kind, name }) => kind === run.kind && name === run.name))
+      .filter((run) => sessionId === undefined || run.sessionId === sessionId)
+      .filter((run) => status === undefined || run.status === status)
+      .sort(lastChangedFirst)
+  }
+}
+
+function lastChangedFirst(a: Position, b: Position): number {
+  return b.updatedAt - a.updatedAt || (a.runId < b.runId ? 1 : a.runId > b.runId ? -1 : 0)
+}
+
+const stores = {
+  memory: async () => ({ ...createMemoryStores(), close: async () => {} }),
+  sqlite: () => createStore({ url: 'sqlite::memory:' })
+}
+
+for (const [name, make] of Object.entries(stores)) {
+  t.test(`${name}: pages are those of a plain list, whatever happens between them`, async () => {
+    await assert(
+      asyncProperty(
+        array(changes, { minLength: 40, maxLength: 120, size: 'max' }),
+        array(queries, { minLength: 1, maxLength: 5 }),
+        async (all, asked) => {
+          const store = await make()
+          const model = new Model()
+          // Half of it before, one after each page.
+          const half = Math.ceil(all.length / 2)
+          for (const change of all.slice(0, half)) await model.apply(store, change)
+          const between = all.slice(half)
+          for (const query of asked) {
+            let last: StoredRun | undefined
+            for (let cursor: string | null | undefined; cursor !== null;) {
+              const page = await store.runs.listChanged({ ...query, ...(cursor !== undefined && { cursor }) })
+              const found = model.find(query)
+              const rest = found.filter((run) => last === undefined || lastChangedFirst(last, run) < 0)
+              deepEqual(page.runs, rest.slice(0, query.limit))
+              equal(page.total, found.length)
+              equal(page.nextCursor === null, rest.length <= query.limit)
+              last = page.runs.at(-1)
+              cursor = page.nextCursor
+              const change = between.shift()
+              if (change !== undefined) await model.apply(store, change)
+            }
+          }
+          await store.close()
+        }
+      ),
+      { numRuns: name === 'memory' ? 200 : 40 }
+    )
+  })
+}
