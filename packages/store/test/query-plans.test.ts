@@ -44,19 +44,15 @@ const base = { owner: 'ada', runnables, limit: 50 }
 
 t.test('a page by the last change, and its count, come from an index alone', async (t) => {
   const filters = [
-    [{}, 'run_changed', '(owner=?'],
-    [{ since: 5 }, 'run_changed', '(owner=? AND updated_at>?'],
-    [{ status: 'working' as const }, 'run_status', '(status=? AND owner=?'],
-    [{ status: 'completed' as const, since: 5 }, 'run_status', '(status=? AND owner=? AND updated_at>?'],
-    [{ sessionId: 's' }, 'run_session', '(owner=? AND session_id=?'],
-    [{ sessionId: 's', status: 'working' as const }, 'run_session', '(owner=? AND session_id=?'],
-    [
-      { sessionId: 's', status: 'working' as const, since: 5 },
-      'run_session',
-      '(owner=? AND session_id=? AND updated_at>?'
-    ]
+    [{}, '(owner=?'],
+    [{ since: 5 }, '(owner=? AND updated_at>?'],
+    [{ status: 'working' as const }, '(owner=?'],
+    [{ status: 'completed' as const, since: 5 }, '(owner=? AND updated_at>?'],
+    [{ sessionId: 's' }, '(owner=?'],
+    [{ sessionId: 's', status: 'working' as const, since: 5 }, '(owner=? AND updated_at>?']
   ] as const
-  for (const [filter, index, by] of filters) {
+  const index = 'run_changed'
+  for (const [filter, by] of filters) {
     for (const place of [{}, { cursor }]) {
       const plans = await plansOf(() => listChangedRuns(db, { ...base, ...filter, ...place }))
       const label = JSON.stringify({ ...filter, ...place })
