@@ -26,7 +26,8 @@ function* namesOf({ properties, anyOf, allOf }: TSchema): Iterable<string> {
     yield name
     yield* namesOf(schema)
   }
-  for (const schema of [...((anyOf ?? []) as TSchema[]), ...((allOf ?? []) as TSchema[])]) yield* namesOf(schema)
+  for (const schema of [...((anyOf ?? []) as TSchema[]), ...((allOf ?? []) as TSchema[])])
+    yield* namesOf(schema)
 }
 
 t.test('every option of every package is in its README or in the documentation', async (t) => {
