@@ -1,4 +1,4 @@
-import registryPlugin, { decodeJson, resolveAuthorize } from '@svc/registry'
+import { bringEngine, decodeJson, resolveAuthorize } from '@svc/registry'
 import { OpenReplies } from '@svc/registry/sse'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
@@ -20,7 +20,7 @@ type Settings = ReturnType<typeof resolveOptions>
 /** Agents over A2A: the run engine comes along where it is not there yet. */
 async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions): Promise<void> {
   const settings = resolveOptions(options)
-  if (!app.hasPlugin('@svc/registry')) await app.register(registryPlugin)
+  await bringEngine(app, '@svc/a2a')
 
   const { basePath, versions } = settings
   const surface = createSurface(app, settings)

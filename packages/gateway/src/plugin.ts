@@ -1,4 +1,4 @@
-import registry, { createExposed, resolveAuthorize } from '@svc/registry'
+import { bringEngine, createExposed, resolveAuthorize } from '@svc/registry'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Server } from 'socket.io'
@@ -17,7 +17,7 @@ import { breakOffAll, hastenGoodbyes, HIDDEN, openSocketServer } from './socket-
 async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterOptions): Promise<void> {
   const settings = resolveOptions(options)
   const { authenticate, authorize, middleware, asyncApi, reconnectGrace } = settings
-  if (!app.hasPlugin('@svc/registry')) await app.register(registry)
+  await bringEngine(app, '@svc/gateway')
 
   const exposed = createExposed(settings, settings.registry ?? app.registry, GTW_ERR_BAD_OPTION)
   const policy = { authorize: resolveAuthorize(authorize), hasAuthentication: authenticate !== undefined }

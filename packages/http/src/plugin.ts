@@ -1,4 +1,4 @@
-import registryPlugin, { createExposed } from '@svc/registry'
+import { bringEngine, createExposed } from '@svc/registry'
 import { OpenReplies } from '@svc/registry/sse'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
@@ -36,7 +36,7 @@ export async function serve(
   const settings = resolveOptions(options)
   const { registerOptions, bodyLimit, jsonDepth, middleware, onDisconnect, heartbeat } = settings
   const { admin, cors, rateLimit, providerKeyHeaders, swagger, uploadLimits } = settings
-  if (!app.hasPlugin('@svc/registry')) await app.register(registryPlugin)
+  await bringEngine(app, '@svc/http')
 
   const registry = settings.registry ?? app.registry
   const exposed = createExposed(settings, registry, HTTP_ERR_BAD_OPTION)

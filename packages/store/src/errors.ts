@@ -14,5 +14,11 @@ export const STO_ERR_IN_USE = createError<[string]>(
   'Another process has the database %s: stop it, or name another file',
   500
 )
+/** The plugin comes after the run engine, which keeps its runs elsewhere. */
+export const STO_ERR_PLUGIN_ORDER = createError<[string]>(
+  'STO_ERR_PLUGIN_ORDER',
+  'Too late: register @svc/store before %s, whose run engine keeps its runs elsewhere',
+  500
+)
 /** The store is closed. */
 export const STO_ERR_CLOSED = createError('STO_ERR_CLOSED', 'The store is closed', 503)

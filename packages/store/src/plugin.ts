@@ -1,6 +1,8 @@
+import { requireNoEngine } from '@svc/registry'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { createStore, type Store } from './create-store.ts'
+import { STO_ERR_PLUGIN_ORDER } from './errors.ts'
 import type { StoreOptions } from './options.ts'
 
 declare module 'fastify' {
@@ -9,8 +11,12 @@ declare module 'fastify' {
   }
 }
 
-/** The stores of an app, `fastify.store`: register it before the surfaces, whose run engine takes what it finds. */
+/**
+ * The stores of an app, `fastify.store`: register it before the surfaces, whose run engine takes what it finds.
+ * @throws STO_ERR_PLUGIN_ORDER where there is an engine already, and what `createStore` throws
+ */
 async function storePlugin(app: FastifyInstance, options: StoreOptions): Promise<void> {
+  requireNoEngine(app, STO_ERR_PLUGIN_ORDER)
   const store = await createStore(options)
   app.decorate('store', store)
   app.addHook('onClose', () => store.close())
