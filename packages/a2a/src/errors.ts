@@ -2,6 +2,12 @@ import { createError } from '@fastify/error'
 
 /** An option of the plugin that is unknown or bad. */
 export const A2A_ERR_BAD_OPTION = createError<[string]>('A2A_ERR_BAD_OPTION', 'Bad option: %s', 500)
+/** The plugin is there already, with the same base path. */
+export const A2A_ERR_REGISTERED_TWICE = createError<[string]>(
+  'A2A_ERR_REGISTERED_TWICE',
+  '@svc/a2a is registered already with the %s: give this one another',
+  500
+)
 /** The body is no JSON. */
 export const A2A_ERR_BAD_JSON = createError<[string]>('A2A_ERR_BAD_JSON', 'Bad JSON: %s', 400)
 /** The body is JSON, and no request. */

@@ -2,6 +2,12 @@ import { createError } from '@fastify/error'
 
 /** An option that is unknown or has a bad value. */
 export const HTTP_ERR_BAD_OPTION = createError<[string]>('HTTP_ERR_BAD_OPTION', 'Bad option: %s', 500)
+/** The plugin is there already, with the same prefix. */
+export const HTTP_ERR_REGISTERED_TWICE = createError<[string]>(
+  'HTTP_ERR_REGISTERED_TWICE',
+  '@svc/http is registered already with the %s: give this one another',
+  500
+)
 /** The body or the query does not fit the schema of the route; `errors` lists what does not. */
 export const HTTP_ERR_VALIDATION = createError<[string]>('HTTP_ERR_VALIDATION', '%s', 400)
 /** `Idempotency-Key` is empty, too long, or has other characters than visible ASCII. */

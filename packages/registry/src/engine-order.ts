@@ -10,7 +10,7 @@ export function noteBringer(app: FastifyInstance, plugin: string): void {
 }
 
 /** The plugin that brought the run engine along; undefined where there is none, or the app registered it itself. */
-function bringerOf(app: FastifyInstance): string | undefined {
+export function bringerOf(app: FastifyInstance): string | undefined {
   return (app as Brought)[kBringer]
 }
 

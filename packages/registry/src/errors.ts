@@ -26,6 +26,12 @@ export const REG_ERR_PLUGIN_ORDER = createError<[string]>(
   'Too late: register @svc/registry before %s, which brings one along where there is none',
   500
 )
+/** The app has a registry already. */
+export const REG_ERR_REGISTERED_TWICE = createError(
+  'REG_ERR_REGISTERED_TWICE',
+  'The app has @svc/registry already: register it once',
+  500
+)
 /** A cursor that no page gave. */
 export const REG_ERR_BAD_CURSOR = createError(
   'REG_ERR_BAD_CURSOR',

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { requireNoEngine } from './engine-order.ts'
-import { REG_ERR_PLUGIN_ORDER } from './errors.ts'
+import { bringerOf, requireNoEngine } from './engine-order.ts'
+import { REG_ERR_PLUGIN_ORDER, REG_ERR_REGISTERED_TWICE } from './errors.ts'
 import type { EventBus } from './events/event-bus.ts'
 import {
   ENGINE_DEFAULTS,
@@ -49,7 +49,7 @@ declare module 'fastify' {
 async function registryPlugin(app: FastifyInstance, options: RegistryPluginOptions): Promise<void> {
   requireNode()
   requireOptions(PluginOptionsSchema, withoutPrefix(options))
-  requireNoEngine(app, REG_ERR_PLUGIN_ORDER)
+  requireNoEngine(app, bringerOf(app) === undefined ? REG_ERR_REGISTERED_TWICE : REG_ERR_PLUGIN_ORDER)
   const { registry = globalRegistry, stores = storesOf(app), drainTimeout, ...rest } = options
   const runs = createRunEngine({
     stores,

@@ -18,6 +18,12 @@ export const RUN_ERR_PLUGIN_ORDER = createError<[string]>(
   'Too late: register @svc/runtime before %s, or give the options of the engine to @svc/registry and register that first',
   500
 )
+/** The app has the plugin already. */
+export const RUN_ERR_REGISTERED_TWICE = createError(
+  'RUN_ERR_REGISTERED_TWICE',
+  'The app has @svc/runtime already: register it once',
+  500
+)
 
 /** The model provider answered 429; `retryAfter` (seconds) is there when the provider said so. */
 export const RUN_ERR_MODEL_RATE_LIMITED = createError(
