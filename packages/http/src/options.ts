@@ -14,8 +14,10 @@ import type { FastifyCorsOptions } from '@fastify/cors'
 import type { RateLimitPluginOptions } from '@fastify/rate-limit'
 import { JwtOptionsSchema } from './auth/jwt-options.ts'
 import { RbacOptionsSchema } from './auth/rbac-options.ts'
+import { CorsOptionsSchema, requireOrigin } from './cors-options.ts'
 import { HTTP_ERR_BAD_OPTION } from './errors.ts'
-import { resolveSwagger, type SwaggerOptions } from './openapi/swagger-options.ts'
+import { resolveSwagger, SwaggerOptionsSchema, type SwaggerOptions } from './openapi/swagger-options.ts'
+import { RateLimitOptionsSchema } from './rate-limit-options.ts'
 import { FileUploadOptionsSchema, resolveUploadLimits } from './uploads/file-upload-options.ts'
 
 /** Hooks that run before every route of the plugin. */
@@ -119,14 +121,29 @@ export const HttpOptionsSchema = Type.Object(
 )
 export type HttpOptions = Static<typeof HttpOptionsSchema>
 
+// What is inside of these is checked apart: of a choice TypeBox does not say what is wrong in it.
+const ObjectsSchema = Type.Partial(
+  Type.Object({
+    cors: CorsOptionsSchema,
+    rateLimit: RateLimitOptionsSchema,
+    fileUpload: FileUploadOptionsSchema,
+    swagger: SwaggerOptionsSchema
+  })
+)
+
+function objectsOf({ cors, rateLimit, fileUpload, swagger }: HttpOptions): object {
+  return Object.fromEntries(
+    Object.entries({ cors, rateLimit, fileUpload, swagger }).filter(([, value]) => isObject(value))
+  )
+}
+
 /** Makes sure that options are known and good, and fills in the defaults. @throws HTTP_ERR_BAD_OPTION */
 export function resolveOptions(given: HttpOptions & RegisterOptions) {
   const { prefix, logLevel, logSerializers, ...options } = given
-  const { limits, middleware: hooks = [], fileUpload, jwt, authenticate } = options
-  // First, since of a choice TypeBox does not say what is wrong inside.
-  const uploadLimits =
-    isObject(fileUpload) || fileUpload === true ? resolveUploadLimits(fileUpload) : undefined
+  const { limits, middleware: hooks = [], fileUpload, cors, jwt, authenticate } = options
+  requireOptions(ObjectsSchema, objectsOf(options), HTTP_ERR_BAD_OPTION)
   requireOptions(HttpOptionsSchema, options, HTTP_ERR_BAD_OPTION)
+  if (isObject(cors)) requireOrigin(cors)
   const hasAuthentication = jwt !== undefined || authenticate !== undefined
   if (options.admin === true && !hasAuthentication)
     throw new HTTP_ERR_BAD_OPTION('admin: it needs jwt or authenticate, to know who calls')
@@ -138,7 +155,7 @@ export function resolveOptions(given: HttpOptions & RegisterOptions) {
   }
   return {
     ...options,
-    uploadLimits,
+    uploadLimits: fileUpload === undefined ? undefined : resolveUploadLimits(fileUpload),
     middleware: (Array.isArray(hooks) ? hooks : [hooks]) as readonly HttpMiddleware[],
     bodyLimit: limits?.bodyLimit ?? 1_048_576,
     jsonDepth: limits?.jsonDepth ?? 64,

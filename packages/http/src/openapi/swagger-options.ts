@@ -1,5 +1,4 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { requireOptions } from '@svc/registry'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 
 // A path of plain segments: no parameters, no wildcard, no slash at the end.
@@ -41,7 +40,6 @@ export type ResolvedSwagger = ReturnType<typeof withDefaults>
 /** The options with their defaults; undefined when nothing is to be served. @throws HTTP_ERR_BAD_OPTION */
 export function resolveSwagger(given: boolean | SwaggerOptions | undefined): ResolvedSwagger | undefined {
   if (typeof given !== 'object') return given === true ? withDefaults({}) : undefined
-  requireOptions(Type.Object({ swagger: SwaggerOptionsSchema }), { swagger: given }, HTTP_ERR_BAD_OPTION)
   const { enabled = true, ...options } = given
   return enabled ? withDefaults(options) : undefined
 }
