@@ -13,7 +13,11 @@ export const A2A_ERR_BAD_JSON = createError<[string]>('A2A_ERR_BAD_JSON', 'Bad J
 /** The body is JSON, and no request. */
 export const A2A_ERR_BAD_REQUEST = createError<[string]>('A2A_ERR_BAD_REQUEST', 'Bad request: %s', 400)
 /** No version that is served has such a method. */
-export const A2A_ERR_UNKNOWN_METHOD = createError('A2A_ERR_UNKNOWN_METHOD', 'Unknown method', 404)
+export const A2A_ERR_UNKNOWN_METHOD = createError<[string]>(
+  'A2A_ERR_UNKNOWN_METHOD',
+  'Unknown method %s',
+  404
+)
 /** The parameters do not fit; `errors` lists what does not. */
 export const A2A_ERR_BAD_PARAMS = createError<[string]>('A2A_ERR_BAD_PARAMS', 'Bad parameters: %s', 400)
 /** Something failed that is none of the caller's business. */

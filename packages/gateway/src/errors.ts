@@ -49,7 +49,7 @@ export const GTW_ERR_UNKNOWN_RUNNABLE = createError<[string, string]>(
   404
 )
 /** No event of this name is taken. */
-export const GTW_ERR_UNKNOWN_EVENT = createError('GTW_ERR_UNKNOWN_EVENT', 'No such event', 404)
+export const GTW_ERR_UNKNOWN_EVENT = createError<[string]>('GTW_ERR_UNKNOWN_EVENT', 'No such event: %s', 404)
 /** More events came than `limits.eventsPerSecond`. */
 export const GTW_ERR_TOO_MANY_EVENTS = createError('GTW_ERR_TOO_MANY_EVENTS', 'Too many events', 429)
 /** As many runs as `limits.runs` are followed on the connection. */

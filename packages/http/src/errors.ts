@@ -101,7 +101,7 @@ export const HTTP_ERR_URL_TOO_LONG = createError(
 /** The body is neither `application/json` nor, where uploads are taken, `multipart/form-data`. */
 export const HTTP_ERR_UNSUPPORTED_MEDIA_TYPE = createError(
   'HTTP_ERR_UNSUPPORTED_MEDIA_TYPE',
-  'The media type of the body is not taken',
+  'The media type of the body is not taken: send application/json',
   415
 )
 /** The body is compressed, or in another charset than UTF-8. */

@@ -71,3 +71,4 @@ export { createMemoryStores } from './stores/memory/memory-stores.ts'
 
 export { randomId } from './random-id.ts'
 export { decodeJson, type FaultClass } from './wire/decode-json.ts'
+export { quoteName } from './wire/quote-name.ts'
