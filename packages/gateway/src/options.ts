@@ -120,8 +120,11 @@ export function resolveOptions(given: GatewayOptions & RegisterOptions) {
   const { prefix: _prefix, logLevel: _level, logSerializers: _serializers, ...options } = given
   requireOptions(GatewayOptionsSchema, options, GTW_ERR_BAD_OPTION)
   const { limits = {}, middleware = [], cors = false } = options
+  const { io } = options as { io?: Partial<Server> }
+  if (io !== undefined && typeof io.of !== 'function')
+    throw new GTW_ERR_BAD_OPTION('io: it must be a Server of Socket.IO')
   for (const key of ['path', 'cors'] as const) {
-    if (options.io !== undefined && options[key] !== undefined)
+    if (io !== undefined && options[key] !== undefined)
       throw new GTW_ERR_BAD_OPTION(`${key}: it belongs to the server that is given as io`)
   }
   return {

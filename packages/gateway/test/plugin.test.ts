@@ -50,6 +50,8 @@ t.test('an option that is unknown or bad is named', async (t) => {
     [{ agents: [{ kind: 'team', name: 'x', run: () => '' }] }, /agents: "x" is of kind team/],
     [{ io, path: '/x' }, /path: it belongs/],
     [{ io, cors: true }, /cors: it belongs/],
+    [{ io: {} }, /io: .*Server/],
+    [{ io: io.of('/') }, /io: .*Server/],
     [{ io: recovering }, /connectionStateRecovery/]
   ]
   for (const [options, says] of bad) {
