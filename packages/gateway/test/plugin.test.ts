@@ -46,7 +46,10 @@ t.test('an option that is unknown or bad is named', async (t) => {
     [{ limits: { other: 1 } }, /limits\.other/],
     [{ reconnectGrace: -1 }, /reconnectGrace/],
     [{ middleware: [5] }, /middleware/],
-    [{ asyncApi: { page: '/x' } }, /page/],
+    [{ asyncApi: { page: '/x' } }, /asyncApi\.page\b/],
+    [{ cors: { orgin: ['https://a.example'] } }, /cors\.orgin\b/],
+    [{ cors: { methods: ['GET'] } }, /cors\.origin\b/],
+    [{ cors: { origin: /x/, credentials: 'true' } }, /cors\.credentials\b/],
     [{ agents: [{ kind: 'team', name: 'x', run: () => '' }] }, /agents: "x" is of kind team/],
     [{ io, path: '/x' }, /path: it belongs/],
     [{ io, cors: true }, /cors: it belongs/],
@@ -65,6 +68,14 @@ t.test('an option that is unknown or bad is named', async (t) => {
 async function registerOn(app: FastifyInstance, options: object): Promise<void> {
   await app.register(gateway, options as GatewayOptions)
 }
+
+t.test('every option of the CORS of Socket.IO is taken', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  const lists = { methods: ['GET'], allowedHeaders: 'x-a', exposedHeaders: ['x-b'] }
+  const cors = { ...lists, origin: [/x/], credentials: true, maxAge: 1, preflightContinue: false }
+  await t.resolves(registerOn(app, { cors: { ...cors, optionsSuccessStatus: 200 } }))
+})
 
 t.test('named runnables come first, and registry: false shows them alone', async (t) => {
   const shout = scriptedRunnable([{ type: 'text', text: 'HI' }], { name: 'echo' })

@@ -4,6 +4,7 @@ import {
   EXPOSED_OPTIONS,
   millisecondsSchema,
   OnDisconnectSchema,
+  requireInnerOptions,
   requireOptions,
   type Authenticate,
   type Authorize,
@@ -121,27 +122,19 @@ export const HttpOptionsSchema = Type.Object(
 )
 export type HttpOptions = Static<typeof HttpOptionsSchema>
 
-// What is inside of these is checked apart: of a choice TypeBox does not say what is wrong in it.
-const ObjectsSchema = Type.Partial(
-  Type.Object({
-    cors: CorsOptionsSchema,
-    rateLimit: RateLimitOptionsSchema,
-    fileUpload: FileUploadOptionsSchema,
-    swagger: SwaggerOptionsSchema
-  })
-)
-
-function objectsOf({ cors, rateLimit, fileUpload, swagger }: HttpOptions): object {
-  return Object.fromEntries(
-    Object.entries({ cors, rateLimit, fileUpload, swagger }).filter(([, value]) => isObject(value))
-  )
+// Those that may be `true` as well.
+const INNER = {
+  cors: CorsOptionsSchema,
+  rateLimit: RateLimitOptionsSchema,
+  fileUpload: FileUploadOptionsSchema,
+  swagger: SwaggerOptionsSchema
 }
 
 /** Makes sure that options are known and good, and fills in the defaults. @throws HTTP_ERR_BAD_OPTION */
 export function resolveOptions(given: HttpOptions & RegisterOptions) {
   const { prefix, logLevel, logSerializers, ...options } = given
   const { limits, middleware: hooks = [], fileUpload, cors, jwt, authenticate } = options
-  requireOptions(ObjectsSchema, objectsOf(options), HTTP_ERR_BAD_OPTION)
+  requireInnerOptions(INNER, options, HTTP_ERR_BAD_OPTION)
   requireOptions(HttpOptionsSchema, options, HTTP_ERR_BAD_OPTION)
   if (isObject(cors)) requireOrigin(cors)
   const hasAuthentication = jwt !== undefined || authenticate !== undefined
