@@ -2,12 +2,22 @@ import { createError } from '@fastify/error'
 
 /** An option of the plugin, of `remoteAgent` or of `buildAgentCard` that is unknown or bad. */
 export const A2A_ERR_BAD_OPTION = createError<[string]>('A2A_ERR_BAD_OPTION', 'Bad option: %s', 500)
+/** The plugin is there already, with the same base path. */
+export const A2A_ERR_REGISTERED_TWICE = createError<[string]>(
+  'A2A_ERR_REGISTERED_TWICE',
+  '@svc/a2a is registered already with the %s: give this one another',
+  500
+)
 /** The body is no JSON. */
 export const A2A_ERR_BAD_JSON = createError<[string]>('A2A_ERR_BAD_JSON', 'Bad JSON: %s', 400)
 /** The body is JSON, and no request. */
 export const A2A_ERR_BAD_REQUEST = createError<[string]>('A2A_ERR_BAD_REQUEST', 'Bad request: %s', 400)
 /** No version that is served has such a method. */
-export const A2A_ERR_UNKNOWN_METHOD = createError('A2A_ERR_UNKNOWN_METHOD', 'Unknown method', 404)
+export const A2A_ERR_UNKNOWN_METHOD = createError<[string]>(
+  'A2A_ERR_UNKNOWN_METHOD',
+  'Unknown method %s',
+  404
+)
 /** The parameters do not fit; `errors` lists what does not. */
 export const A2A_ERR_BAD_PARAMS = createError<[string]>('A2A_ERR_BAD_PARAMS', 'Bad parameters: %s', 400)
 /** Something failed that is none of the caller's business. */

@@ -1,4 +1,4 @@
-import registryPlugin, { decodeJson, resolveAuthorize } from '@svc/registry'
+import { bringEngine, decodeJson, requireFreePlace, resolveAuthorize, rootOf } from '@svc/registry'
 import { OpenReplies } from '@svc/registry/sse'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
@@ -10,7 +10,7 @@ import { olderCardRoute, refuseRest, restRoutes, tenantRoutes } from './bindings
 import { TenantPaths } from './bindings/tenant-paths.ts'
 import { createCard, type CardFacts } from './cards/build-card.ts'
 import { cardRoutes, tenantCardRoute } from './cards/card-routes.ts'
-import { A2A_ERR_BAD_JSON } from './errors.ts'
+import { A2A_ERR_BAD_JSON, A2A_ERR_REGISTERED_TWICE } from './errors.ts'
 import { resolveOptions, type A2aOptions } from './options.ts'
 import { PushService } from './push/push-service.ts'
 import type { Surface } from './surface.ts'
@@ -20,7 +20,7 @@ type Settings = ReturnType<typeof resolveOptions>
 /** Agents over A2A: the run engine comes along where it is not there yet. */
 async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions): Promise<void> {
   const settings = resolveOptions(options)
-  if (!app.hasPlugin('@svc/registry')) await app.register(registryPlugin)
+  await bringEngine(app, '@svc/a2a')
 
   const { basePath, versions } = settings
   const surface = createSurface(app, settings)
@@ -28,6 +28,7 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
   const binding: Binding = { surface, versions, streams }
 
   const path = app.prefix + basePath
+  requireFreePlace(rootOf(app), '@svc/a2a', `base path "${path || '/'}"`, A2A_ERR_REGISTERED_TWICE)
   // Before 1.0 there are no tenants.
   const tenants = versions.includes('1.0') ? new TenantPaths(app, path, surface.exposed) : undefined
 

@@ -2,6 +2,12 @@ import { createError } from '@fastify/error'
 
 /** An option that is unknown or has a bad value. */
 export const GTW_ERR_BAD_OPTION = createError<[string]>('GTW_ERR_BAD_OPTION', 'Bad option: %s', 500)
+/** The plugin is there already, with the same namespace. */
+export const GTW_ERR_REGISTERED_TWICE = createError<[string]>(
+  'GTW_ERR_REGISTERED_TWICE',
+  '@svc/gateway is registered already with the %s: give this one another',
+  500
+)
 /** The payload of an event does not fit its schema. */
 export const GTW_ERR_BAD_PAYLOAD = createError<[string]>('GTW_ERR_BAD_PAYLOAD', 'Bad payload: %s', 400)
 /** `after` of `run.watch` names no part of the run. */
@@ -43,7 +49,7 @@ export const GTW_ERR_UNKNOWN_RUNNABLE = createError<[string, string]>(
   404
 )
 /** No event of this name is taken. */
-export const GTW_ERR_UNKNOWN_EVENT = createError('GTW_ERR_UNKNOWN_EVENT', 'No such event', 404)
+export const GTW_ERR_UNKNOWN_EVENT = createError<[string]>('GTW_ERR_UNKNOWN_EVENT', 'No such event: %s', 404)
 /** More events came than `limits.eventsPerSecond`. */
 export const GTW_ERR_TOO_MANY_EVENTS = createError('GTW_ERR_TOO_MANY_EVENTS', 'Too many events', 429)
 /** As many runs as `limits.runs` are followed on the connection. */

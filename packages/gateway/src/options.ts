@@ -11,8 +11,9 @@ import {
   type SecuritySchemes
 } from '@svc/registry'
 import type { RegisterOptions } from 'fastify'
-import type { ExtendedError, Server, ServerOptions, Socket } from 'socket.io'
+import type { ExtendedError, Server, Socket } from 'socket.io'
 import { AsyncApiOptionsSchema, resolveAsyncApi, type AsyncApiOptions } from './async-api-options.ts'
+import { CorsOptionsSchema, requireOrigin, type GatewayCors } from './cors-options.ts'
 import { GTW_ERR_BAD_OPTION } from './errors.ts'
 
 /** Credentials → principal, as the contract's `Authenticate`; it also learns the path of the handshake, without its query. */
@@ -24,9 +25,6 @@ export interface GatewayAuthenticate {
 
 /** A middleware of a Socket.IO namespace; it runs after the caller is known, as `socket.data.principal`. */
 export type GatewayMiddleware = (socket: Socket, next: (err?: ExtendedError) => void) => unknown
-
-/** The `cors` of Socket.IO, but for a function. */
-export interface GatewayCors extends Exclude<ServerOptions['cors'], undefined | Function> {}
 
 const fn = Type.Function([], Type.Unknown())
 const bound = (description: string) =>
@@ -69,7 +67,7 @@ export const GatewayOptionsSchema = Type.Object(
     ),
     cors: Type.Optional(
       Type.Unsafe<boolean | GatewayCors>(
-        Type.Union([Type.Boolean(), Type.Object({})], {
+        Type.Union([Type.Boolean(), CorsOptionsSchema], {
           description: '`true`: pages of every origin, without cookies; or the `cors` of Socket.IO'
         })
       )
@@ -118,10 +116,14 @@ export type GatewayOptions = Static<typeof GatewayOptionsSchema>
 /** Makes sure that options are known and good, and fills in the defaults. @throws GTW_ERR_BAD_OPTION */
 export function resolveOptions(given: GatewayOptions & RegisterOptions) {
   const { prefix: _prefix, logLevel: _level, logSerializers: _serializers, ...options } = given
+  const { limits = {}, middleware = [], cors = false, asyncApi } = options
   requireOptions(GatewayOptionsSchema, options, GTW_ERR_BAD_OPTION)
-  const { limits = {}, middleware = [], cors = false } = options
+  if (typeof cors === 'object') requireOrigin(cors)
+  const { io } = options as { io?: Partial<Server> }
+  if (io !== undefined && typeof io.of !== 'function')
+    throw new GTW_ERR_BAD_OPTION('io: it must be a Server of Socket.IO')
   for (const key of ['path', 'cors'] as const) {
-    if (options.io !== undefined && options[key] !== undefined)
+    if (io !== undefined && options[key] !== undefined)
       throw new GTW_ERR_BAD_OPTION(`${key}: it belongs to the server that is given as io`)
   }
   return {
@@ -140,7 +142,7 @@ export function resolveOptions(given: GatewayOptions & RegisterOptions) {
     onDisconnect: options.onDisconnect ?? 'cancel',
     reconnectGrace: options.reconnectGrace ?? 10_000,
     exposeToolArgs: options.exposeToolArgs ?? false,
-    asyncApi: resolveAsyncApi(options.asyncApi)
+    asyncApi: resolveAsyncApi(asyncApi)
   }
 }
 export type GatewaySettings = ReturnType<typeof resolveOptions>

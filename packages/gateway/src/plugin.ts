@@ -1,4 +1,4 @@
-import registry, { createExposed, resolveAuthorize } from '@svc/registry'
+import { bringEngine, createExposed, requireFreePlace, resolveAuthorize } from '@svc/registry'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Server } from 'socket.io'
@@ -6,7 +6,7 @@ import { authenticateSocket } from './authenticate-socket.ts'
 import { generateAsyncApi } from './async-api.ts'
 import type { GatewaySocket } from './connection.ts'
 import { Connections } from './connections.ts'
-import { GTW_ERR_BAD_OPTION } from './errors.ts'
+import { GTW_ERR_BAD_OPTION, GTW_ERR_REGISTERED_TWICE } from './errors.ts'
 import { resolveOptions, type GatewayMiddleware, type GatewayOptions } from './options.ts'
 import { guardMiddleware } from './guard-middleware.ts'
 import { RunKeeper } from './run-keeper.ts'
@@ -17,7 +17,7 @@ import { breakOffAll, hastenGoodbyes, HIDDEN, openSocketServer } from './socket-
 async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterOptions): Promise<void> {
   const settings = resolveOptions(options)
   const { authenticate, authorize, middleware, asyncApi, reconnectGrace } = settings
-  if (!app.hasPlugin('@svc/registry')) await app.register(registry)
+  await bringEngine(app, '@svc/gateway')
 
   const exposed = createExposed(settings, settings.registry ?? app.registry, GTW_ERR_BAD_OPTION)
   const policy = { authorize: resolveAuthorize(authorize), hasAuthentication: authenticate !== undefined }
@@ -27,6 +27,7 @@ async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterO
 
   const io = settings.io ?? (await openSocketServer(app, settings))
   requireNoRecovery(io)
+  requireFreePlace(io, '@svc/gateway', `namespace "${settings.namespace}"`, GTW_ERR_REGISTERED_TWICE)
   hastenGoodbyes(io)
   const namespace = io.of(settings.namespace)
   const identify: GatewayMiddleware = async (socket: GatewaySocket, next) => {

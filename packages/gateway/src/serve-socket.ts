@@ -1,4 +1,4 @@
-import { logFault, RUNNABLE_KINDS, toLoggable } from '@svc/registry'
+import { logFault, quoteName, RUNNABLE_KINDS, toLoggable } from '@svc/registry'
 import type { Connection } from './connection.ts'
 import { GTW_ERR_UNKNOWN_EVENT } from './errors.ts'
 import { HANDLERS } from './handlers/handlers.ts'
@@ -42,7 +42,8 @@ async function receive(
 
 // The app may have listeners of its own on the namespace; for `error` Socket.IO has one.
 function requireOther({ socket }: Connection, event: unknown): void {
-  if (event === 'error' || socket.listenerCount(event as never) === 0) throw new GTW_ERR_UNKNOWN_EVENT()
+  if (event === 'error' || socket.listenerCount(event as never) === 0)
+    throw new GTW_ERR_UNKNOWN_EVENT(quoteName(event))
 }
 
 function refuse(

@@ -49,9 +49,14 @@ t.test('an option that is unknown or bad is named', async (t) => {
     [{ onDisconnect: 'stop' }, /onDisconnect: expected 'cancel' or 'continue', got another string$/],
     [{ registry: true }, /registry: expected false or an object with get and list, got a boolean$/],
     [{ asyncApi: { page: '/x' } }, /: asyncApi\.page: no such option$/],
+    [{ cors: { orgin: ['https://a.example'] } }, /cors\.orgin\b/],
+    [{ cors: { methods: ['GET'] } }, /cors\.origin\b/],
+    [{ cors: { origin: /x/, credentials: 'true' } }, /cors\.credentials\b/],
     [{ agents: [{ kind: 'team', name: 'x', run: () => '' }] }, /agents: "x" is of kind team/],
     [{ io, path: '/x' }, /path: it belongs/],
     [{ io, cors: true }, /cors: it belongs/],
+    [{ io: {} }, /io: .*Server/],
+    [{ io: io.of('/') }, /io: .*Server/],
     [{ io: recovering }, /connectionStateRecovery/]
   ]
   for (const [options, says] of bad) {
@@ -65,6 +70,14 @@ t.test('an option that is unknown or bad is named', async (t) => {
 async function registerOn(app: FastifyInstance, options: object): Promise<void> {
   await app.register(gateway, options as GatewayOptions)
 }
+
+t.test('every option of the CORS of Socket.IO is taken', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  const lists = { methods: ['GET'], allowedHeaders: 'x-a', exposedHeaders: ['x-b'] }
+  const cors = { ...lists, origin: [/x/], credentials: true, maxAge: 1, preflightContinue: false }
+  await t.resolves(registerOn(app, { cors: { ...cors, optionsSuccessStatus: 200 } }))
+})
 
 t.test('named runnables come first, and registry: false shows them alone', async (t) => {
   const shout = scriptedRunnable([{ type: 'text', text: 'HI' }], { name: 'echo' })

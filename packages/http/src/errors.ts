@@ -2,6 +2,12 @@ import { createError } from '@fastify/error'
 
 /** An option that is unknown or has a bad value. */
 export const HTTP_ERR_BAD_OPTION = createError<[string]>('HTTP_ERR_BAD_OPTION', 'Bad option: %s', 500)
+/** The plugin is there already, with the same prefix. */
+export const HTTP_ERR_REGISTERED_TWICE = createError<[string]>(
+  'HTTP_ERR_REGISTERED_TWICE',
+  '@svc/http is registered already with the %s: give this one another',
+  500
+)
 /** The body or the query does not fit the schema of the route; `errors` lists what does not. */
 export const HTTP_ERR_VALIDATION = createError<[string]>('HTTP_ERR_VALIDATION', '%s', 400)
 /** `Idempotency-Key` is empty, too long, or has other characters than visible ASCII. */
@@ -95,7 +101,7 @@ export const HTTP_ERR_URL_TOO_LONG = createError(
 /** The body is neither `application/json` nor, where uploads are taken, `multipart/form-data`. */
 export const HTTP_ERR_UNSUPPORTED_MEDIA_TYPE = createError(
   'HTTP_ERR_UNSUPPORTED_MEDIA_TYPE',
-  'The media type of the body is not taken',
+  'The media type of the body is not taken: send application/json',
   415
 )
 /** The body is compressed, or in another charset than UTF-8. */

@@ -14,8 +14,10 @@ import type { FastifyCorsOptions } from '@fastify/cors'
 import type { RateLimitPluginOptions } from '@fastify/rate-limit'
 import { JwtOptionsSchema } from './auth/jwt-options.ts'
 import { RbacOptionsSchema } from './auth/rbac-options.ts'
+import { CorsOptionsSchema, requireOrigin } from './cors-options.ts'
 import { HTTP_ERR_BAD_OPTION } from './errors.ts'
 import { resolveSwagger, SwaggerOptionsSchema, type SwaggerOptions } from './openapi/swagger-options.ts'
+import { RateLimitOptionsSchema } from './rate-limit-options.ts'
 import { FileUploadOptionsSchema, resolveUploadLimits } from './uploads/file-upload-options.ts'
 
 /** Hooks that run before every route of the plugin. */
@@ -24,7 +26,6 @@ export type HttpMiddleware =
   | { onRequest?: onRequestHookHandler; preHandler?: preHandlerHookHandler }
 
 const fn = Type.Function([], Type.Unknown())
-const anyObject = Type.Object({})
 const middleware = Type.Union([
   fn,
   Type.Object(
@@ -52,14 +53,14 @@ export const HttpOptionsSchema = Type.Object(
     ),
     cors: Type.Optional(
       Type.Unsafe<boolean | FastifyCorsOptions>(
-        Type.Union([Type.Boolean(), anyObject], {
+        Type.Union([Type.Boolean(), CorsOptionsSchema], {
           description: '`true`: pages of every origin, without credentials; or options of `@fastify/cors`'
         })
       )
     ),
     rateLimit: Type.Optional(
       Type.Unsafe<RateLimitPluginOptions>({
-        ...anyObject,
+        ...RateLimitOptionsSchema,
         description: 'Options of `@fastify/rate-limit`; default: no limit'
       })
     ),
@@ -122,8 +123,9 @@ export type HttpOptions = Static<typeof HttpOptionsSchema>
 /** Makes sure that options are known and good, and fills in the defaults. @throws HTTP_ERR_BAD_OPTION */
 export function resolveOptions(given: HttpOptions & RegisterOptions) {
   const { prefix, logLevel, logSerializers, ...options } = given
-  const { limits, middleware: hooks = [], fileUpload, jwt, authenticate } = options
+  const { limits, middleware: hooks = [], fileUpload, cors, jwt, authenticate } = options
   requireOptions(HttpOptionsSchema, options, HTTP_ERR_BAD_OPTION)
+  if (typeof cors === 'object') requireOrigin(cors)
   const hasAuthentication = jwt !== undefined || authenticate !== undefined
   if (options.admin === true && !hasAuthentication)
     throw new HTTP_ERR_BAD_OPTION('admin: it needs jwt or authenticate, to know who calls')

@@ -1,4 +1,4 @@
-import registryPlugin, { createExposed } from '@svc/registry'
+import { bringEngine, createExposed, requireFreePlace, rootOf } from '@svc/registry'
 import { OpenReplies } from '@svc/registry/sse'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
@@ -9,7 +9,7 @@ import { allowOrigins } from './cors.ts'
 import { createNotFoundHandler, handleError } from './error-handler.ts'
 import { createOpenApi, type OpenApi } from './openapi/open-api.ts'
 import { docsRoutes } from './openapi/docs-routes.ts'
-import { HTTP_ERR_BAD_OPTION } from './errors.ts'
+import { HTTP_ERR_BAD_OPTION, HTTP_ERR_REGISTERED_TWICE } from './errors.ts'
 import { resolveOptions, type HttpMiddleware, type HttpOptions } from './options.ts'
 import { limitRate } from './rate-limit.ts'
 import { adminRoutes } from './routes/admin.ts'
@@ -36,7 +36,7 @@ export async function serve(
   const settings = resolveOptions(options)
   const { registerOptions, bodyLimit, jsonDepth, middleware, onDisconnect, heartbeat } = settings
   const { admin, cors, rateLimit, providerKeyHeaders, swagger, uploadLimits } = settings
-  if (!app.hasPlugin('@svc/registry')) await app.register(registryPlugin)
+  await bringEngine(app, '@svc/http')
 
   const registry = settings.registry ?? app.registry
   const exposed = createExposed(settings, registry, HTTP_ERR_BAD_OPTION)
@@ -56,6 +56,7 @@ export async function serve(
 
   // The scope is its own world: nothing in it changes the app.
   await app.register(async (plain) => {
+    requireOwnPrefix(plain)
     const scope = plain.withTypeProvider<TypeBoxTypeProvider>()
     scope.setErrorHandler(handleError)
     scope.removeAllContentTypeParsers()
@@ -93,6 +94,12 @@ export async function serve(
     scope.addHook('preClose', () => replies.close())
   }, registerOptions)
   return openApi
+}
+
+// Before the handler of its 404s is set: a second one of a prefix ends the process.
+function requireOwnPrefix(scope: FastifyInstance): void {
+  const prefix = scope.prefix.replace(/\/+$/, '') || '/'
+  requireFreePlace(rootOf(scope), '@svc/http', `prefix "${prefix}"`, HTTP_ERR_REGISTERED_TWICE)
 }
 
 function addMiddleware(scope: HttpScope, middleware: HttpMiddleware): void {

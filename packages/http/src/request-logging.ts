@@ -1,3 +1,4 @@
+import { onReplyOver } from '@svc/registry/sse'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 
@@ -8,8 +9,7 @@ import fp from 'fastify-plugin'
  */
 async function logRequests(app: FastifyInstance): Promise<void> {
   app.addHook('onRequest', (request, reply, done) => {
-    reply.raw.once('close', () => {
-      const isComplete = reply.raw.writableFinished
+    onReplyOver(reply.raw, (isComplete) => {
       request.log.info(describe(request, reply), isComplete ? 'request completed' : 'request aborted')
     })
     done()

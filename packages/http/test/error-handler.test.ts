@@ -111,3 +111,15 @@ t.test('a client that goes away is logged, and not as an error', async (t) => {
   while (runs.active > 0) await new Promise(setImmediate)
   t.match(lines, [{ level: 30, code: 'HTTP_ERR_CLIENT_CLOSED', runId: String }])
 })
+
+t.test('a request without a network has a client that stays', async (t) => {
+  const { app, lines, runs } = await buildLoggingApp(t, { runnables: [echo] })
+  for (const route of ['run', 'stream']) {
+    const request = { method: 'POST', url: `/api/agents/echo/${route}`, payload: { input: 'x' } } as const
+    const { statusCode, headers } = await app.inject(request)
+    t.equal(statusCode, 200, route)
+    t.match(await runs.get(String(headers['x-run-id'])), { status: 'completed' })
+    await new Promise(setImmediate)
+  }
+  t.strictSame(lines, [])
+})

@@ -26,6 +26,19 @@ t.test('an option that is unknown or bad is named', async (t) => {
     ],
     [{ jwt: { secret: 'x', audience: [''] } }, /jwt\.audience\.0: expected a string that is not empty, /],
     [{ authenticate: Promise.resolve() }, /authenticate: expected a function, got a promise$/],
+    [{ cors: { orgin: ['https://a.example'] } }, /cors\.orgin\b/],
+    [{ cors: {} }, /cors\.origin\b/],
+    [{ cors: { methods: ['GET'], origin: undefined } }, /cors\.origin\b/],
+    [{ cors: { origin: 'https://a.example', credentials: 'true' } }, /cors\.credentials\b/],
+    [{ cors: 'https://a.example' }, /cors/],
+    [{ rateLimit: { mx: 2 } }, /rateLimit\.mx\b/],
+    [{ rateLimit: { max: '2' } }, /rateLimit\.max\b/],
+    [{ rateLimit: { max: -1 } }, /rateLimit\.max\b/],
+    [{ rateLimit: { timeWindow: null } }, /rateLimit\.timeWindow\b/],
+    [{ fileUpload: { maxSize: 'x' } }, /fileUpload\.maxSize\b/],
+    [{ swagger: { tittle: 'x' } }, /swagger\.tittle\b/],
+    [{ jwt: { secret: 'x'.repeat(32), aud: 'a' } }, /jwt\.aud\b/],
+    [{ rbac: { scopes: {} } }, /rbac\.scopes\b/],
     [{ agents: 'echo' }, /agents/],
     [{ agents: [{}] }, /agents: Bad kind/],
     [{ agents: [null] }, /agents: Not a runnable/],
@@ -38,6 +51,52 @@ t.test('an option that is unknown or bad is named', async (t) => {
     const registered = Promise.resolve(app.register(http, { prefix: '/api', ...options } as HttpOptions))
     await t.rejects(registered, { code: 'HTTP_ERR_BAD_OPTION', message: says }, JSON.stringify(options))
     await app.close().catch(() => {})
+  }
+})
+
+t.test('every option of the plugins for CORS and the rate limit is taken', async (t) => {
+  const taken: HttpOptions[] = [
+    {
+      cors: {
+        ...{
+          hook: 'onRequest',
+          origin: ['https://a.example'],
+          credentials: true,
+          maxAge: 1,
+          cacheControl: 'no-store'
+        },
+        ...{
+          exposedHeaders: 'x-a',
+          allowedHeaders: ['x-b'],
+          methods: ['GET'],
+          preflightContinue: false,
+          preflight: true
+        },
+        ...{ optionsSuccessStatus: 200, strictPreflight: false, hideOptionsRoute: true, logLevel: 'warn' }
+      }
+    },
+    { cors: { delegator: async () => ({ origin: 'https://a.example' }) } },
+    {
+      rateLimit: {
+        ...{
+          global: true,
+          max: 5,
+          timeWindow: '1 minute',
+          hook: 'onRequest',
+          cache: 10,
+          allowList: ['10.0.0.1']
+        },
+        ...{ skipOnError: true, ban: 2, keyGenerator: () => 'all', ipv6Subnet: 64, continueExceeding: true },
+        ...{ exponentialBackoff: false, enableDraftSpec: true, nameSpace: 'x', groupId: 'x', addHeaders: {} },
+        ...{ addHeadersOnExceeding: {}, onBanReach() {}, onExceeding() {}, onExceeded() {} }
+      }
+    },
+    { rateLimit: { max: () => 5, timeWindow: async () => 1_000, allowList: () => false } }
+  ]
+  for (const options of taken) {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    await t.resolves(Promise.resolve(app.register(http, options)), Object.keys(options).join())
   }
 })
 

@@ -39,7 +39,7 @@ async function build(t: Test, options: HttpOptions = {}) {
     for (let i = 0; i < 100 && found().length < count; i++) await pause(10)
     return found()
   }
-  return { origin, lines, about }
+  return { app, origin, lines, about }
 }
 
 const secret = 'very-secret'
@@ -91,4 +91,10 @@ t.test('a client that goes away', async (t) => {
   t.match(await about(1), [
     { msg: 'request aborted', route: '/api/agents/:name/stream', runId: response.headers.get('x-run-id') }
   ])
+})
+
+t.test('a request without a network is completed', async (t) => {
+  const { app, about } = await build(t)
+  await app.inject({ method: 'POST', url: '/api/agents/echo/run', payload: { input: 'x' } })
+  t.match(await about(1), [{ msg: 'request completed', statusCode: 200 }])
 })

@@ -20,6 +20,18 @@ export const REG_ERR_OLD_NODE = createError<[string, string]>(
   'Node %s or newer is needed, this is %s',
   500
 )
+/** The registry's plugin comes after one that brought a registry along. */
+export const REG_ERR_PLUGIN_ORDER = createError<[string]>(
+  'REG_ERR_PLUGIN_ORDER',
+  'Too late: register @svc/registry before %s, which brings one along where there is none',
+  500
+)
+/** The app has a registry already. */
+export const REG_ERR_REGISTERED_TWICE = createError(
+  'REG_ERR_REGISTERED_TWICE',
+  'The app has @svc/registry already: register it once',
+  500
+)
 /** A cursor that no page gave. */
 export const REG_ERR_BAD_CURSOR = createError(
   'REG_ERR_BAD_CURSOR',

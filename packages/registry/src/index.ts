@@ -1,4 +1,8 @@
 export { default, type RegistryPluginOptions } from './plugin.ts'
+export { bringEngine } from './bring-engine.ts'
+export { requireNoEngine } from './engine-order.ts'
+export { requireFreePlace } from './require-free-place.ts'
+export { rootOf } from './root-of.ts'
 export { createRegistry, globalRegistry, type Registry, type RegistryChange } from './registry.ts'
 export { defineRunnable } from './runnables/define-runnable.ts'
 export { createExposed, type Exposed, type ExposedOptions } from './access/exposed.ts'
@@ -70,3 +74,4 @@ export { createMemoryStores } from './stores/memory/memory-stores.ts'
 
 export { randomId } from './random-id.ts'
 export { decodeJson, type FaultClass } from './wire/decode-json.ts'
+export { quoteName } from './wire/quote-name.ts'

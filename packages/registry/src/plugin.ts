@@ -1,5 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import { bringerOf, requireNoEngine } from './engine-order.ts'
+import { REG_ERR_PLUGIN_ORDER, REG_ERR_REGISTERED_TWICE } from './errors.ts'
 import type { EventBus } from './events/event-bus.ts'
 import {
   ENGINE_DEFAULTS,
@@ -11,7 +13,6 @@ import {
 import type { Authorize } from './contract/principal.ts'
 import type { Runnable } from './contract/runnable.ts'
 import { globalRegistry, type Registry } from './registry.ts'
-import { requireNode } from './require-node.ts'
 import { createRunEngine } from './runs/create-run-engine.ts'
 import type { RunEngine } from './runs/run-engine.ts'
 import type { Stores } from './stores/stores.ts'
@@ -45,8 +46,8 @@ declare module 'fastify' {
 
 /** The registry and the run engine of an app: `fastify.registry`, `fastify.runs`, `fastify.events`. */
 async function registryPlugin(app: FastifyInstance, options: RegistryPluginOptions): Promise<void> {
-  requireNode()
   requireOptions(PluginOptionsSchema, withoutPrefix(options))
+  requireNoEngine(app, bringerOf(app) === undefined ? REG_ERR_REGISTERED_TWICE : REG_ERR_PLUGIN_ORDER)
   const { registry = globalRegistry, stores = storesOf(app), drainTimeout, ...rest } = options
   const runs = createRunEngine({
     stores,

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
+import registry, { createRunEngine } from '@svc/registry'
 import { codeOf } from '@svc/registry/testing'
+import Fastify from 'fastify'
 import t from 'tap'
 import { requireNode } from '../src/require-node.ts'
 
@@ -16,4 +18,13 @@ t.test('it is the one of the manifest', async (t) => {
   const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
   t.match(manifest, '"node": ">=22.13"')
   t.throws(() => requireNode('22.12.0'), { message: /22\.13/ })
+})
+
+t.test('no engine is made on an older one, in an app or without', async (t) => {
+  const { versions } = process
+  const node = Object.getOwnPropertyDescriptor(versions, 'node')!
+  t.teardown(() => Object.defineProperty(versions, 'node', node))
+  Object.defineProperty(versions, 'node', { ...node, value: '20.19.0' })
+  t.throws(() => createRunEngine(), { code: 'REG_ERR_OLD_NODE' })
+  t.equal(await codeOf(async () => Fastify().register(registry)), 'REG_ERR_OLD_NODE')
 })

@@ -12,6 +12,19 @@ export const RUN_ERR_BAD_TOOL = createError<[string]>('RUN_ERR_BAD_TOOL', 'Bad t
 /** Something that is no model was given, or made by a model function. */
 export const RUN_ERR_BAD_MODEL = createError<[string]>('RUN_ERR_BAD_MODEL', 'Not a model: %s', 500)
 
+/** The plugin is given options of the run engine, and comes after it. */
+export const RUN_ERR_PLUGIN_ORDER = createError<[string]>(
+  'RUN_ERR_PLUGIN_ORDER',
+  'Too late: register @svc/runtime before %s, or give the options of the engine to @svc/registry and register that first',
+  500
+)
+/** The app has the plugin already. */
+export const RUN_ERR_REGISTERED_TWICE = createError(
+  'RUN_ERR_REGISTERED_TWICE',
+  'The app has @svc/runtime already: register it once',
+  500
+)
+
 /** The model provider answered 429; `retryAfter` (seconds) is there when the provider said so. */
 export const RUN_ERR_MODEL_RATE_LIMITED = createError(
   'RUN_ERR_MODEL_RATE_LIMITED',

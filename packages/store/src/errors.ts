@@ -8,10 +8,22 @@ export const STO_ERR_OPEN = createError<[string, ErrorOptions?]>(
   'The database cannot be opened: %s',
   500
 )
-/** Another process, or another store of this one, has the database. */
+/** This or another process has the database. */
 export const STO_ERR_IN_USE = createError<[string]>(
   'STO_ERR_IN_USE',
-  'Another process has the database %s: stop it, or name another file',
+  'This or another process has the database %s: close the store that has it, or name another file',
+  500
+)
+/** The plugin comes after the run engine, which keeps its runs elsewhere. */
+export const STO_ERR_PLUGIN_ORDER = createError<[string]>(
+  'STO_ERR_PLUGIN_ORDER',
+  'Too late: register @svc/store before %s, whose run engine keeps its runs elsewhere',
+  500
+)
+/** The app has a store already. */
+export const STO_ERR_REGISTERED_TWICE = createError(
+  'STO_ERR_REGISTERED_TWICE',
+  'The app has a store already: register @svc/store once',
   500
 )
 /** The store is closed. */

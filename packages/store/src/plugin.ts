@@ -1,6 +1,8 @@
+import { requireNoEngine } from '@svc/registry'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { createStore, type Store } from './create-store.ts'
+import { STO_ERR_PLUGIN_ORDER, STO_ERR_REGISTERED_TWICE } from './errors.ts'
 import type { StoreOptions } from './options.ts'
 
 declare module 'fastify' {
@@ -9,8 +11,14 @@ declare module 'fastify' {
   }
 }
 
-/** The stores of an app, `fastify.store`: register it before the surfaces, whose run engine takes what it finds. */
+/**
+ * The stores of an app, `fastify.store`: register it before the surfaces, whose run engine takes what it finds.
+ * @throws STO_ERR_REGISTERED_TWICE where there is a store already, STO_ERR_PLUGIN_ORDER where there is an engine, and what
+ * `createStore` throws
+ */
 async function storePlugin(app: FastifyInstance, options: StoreOptions): Promise<void> {
+  if (app.hasDecorator('store')) throw new STO_ERR_REGISTERED_TWICE()
+  requireNoEngine(app, STO_ERR_PLUGIN_ORDER)
   const store = await createStore(options)
   app.decorate('store', store)
   app.addHook('onClose', () => store.close())

@@ -33,7 +33,7 @@ t.test('a second process is refused and the first untouched, until the first is 
   t.equal(second.line, 'STO_ERR_IN_USE')
   await once(second.child, 'exit')
   const err = await createStore({ url: `sqlite:${file}` }).then(String, (reason: Error) => reason)
-  t.match(err, { code: 'STO_ERR_IN_USE', message: `Another process has the database ${file}` })
+  t.match(err, { code: 'STO_ERR_IN_USE', message: `This or another process has the database ${file}` })
 
   const reader = new DatabaseSync(file, { readOnly: true })
   const status = reader.prepare('select status from run where run_id = ?')

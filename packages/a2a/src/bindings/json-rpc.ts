@@ -1,3 +1,4 @@
+import { quoteName } from '@svc/registry'
 import { SSE_HEADERS } from '@svc/registry/sse'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { A2A_ERR_UNKNOWN_METHOD } from '../errors.ts'
@@ -100,7 +101,7 @@ async function execute(
 
 function requireMethod(name: string, served: readonly ProtocolVersion[]): Method {
   const method = METHODS.get(name)
-  if (method === undefined) throw new A2A_ERR_UNKNOWN_METHOD()
+  if (method === undefined) throw new A2A_ERR_UNKNOWN_METHOD(quoteName(name))
   if (!served.includes(method.codec.version)) refuse(method.codec.version, served)
   return method
 }

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { rootOf } from '@svc/registry'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { codecOf } from '../bindings/json-rpc.ts'
 import type { Binding } from '../bindings/binding.ts'
@@ -16,6 +17,7 @@ const PATHS = ['/.well-known/agent.json', '/.well-known/agent-card.json']
  * registration has taken are left to it.
  */
 export function cardRoutes(app: FastifyInstance, basePath: string, binding: Binding): void {
+  // Well-known paths have no prefix.
   const root = rootOf(app)
   for (const path of PATHS) {
     for (const url of new Set([path, basePath + path])) {
@@ -56,10 +58,4 @@ function sendCard(binding: Binding, request: FastifyRequest, reply: FastifyReply
 function matches(given: string | undefined, etag: string): boolean {
   if (given === undefined) return false
   return given.split(',').some((each) => each.trim() === '*' || each.trim().replace(/^W\//, '') === etag)
-}
-
-// A scope inherits from the one that it is in; well-known paths have no prefix.
-function rootOf(app: FastifyInstance): FastifyInstance {
-  const parent = Object.getPrototypeOf(app) as FastifyInstance | null
-  return parent !== null && typeof parent.hasRoute === 'function' ? rootOf(parent) : app
 }

@@ -58,6 +58,20 @@ t.test('what is no request', async (t) => {
   }
 })
 
+t.test('a method that there is not is named, as far as it can be shown', async (t) => {
+  const app = await buildApp(t)
+  const cases: [method: string, says: string][] = [
+    ['tasks/gett', 'Unknown method "tasks/gett"'],
+    ['%s \u202e\u0007\nä', 'Unknown method "%s ???ä"'],
+    ['x'.repeat(1_000), `Unknown method "${'x'.repeat(64)}"`],
+    ['', 'Unknown method ""']
+  ]
+  for (const [method, message] of cases) {
+    const { body } = await post(app, call({ method }))
+    t.match(body, { error: { code: -32601, message } }, message)
+  }
+})
+
 t.test('the field that does not fit is named', async (t) => {
   const app = await buildApp(t)
   const parts = [{ kind: 'text', text: 'x' }]

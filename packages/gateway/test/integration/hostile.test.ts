@@ -87,7 +87,14 @@ t.test('a payload that does not fit is refused, and the socket stays', async (t)
     'what starts a run is told by an event too'
   )
   ;(client as never as { emit(name: string): void }).emit('run.start')
-  t.match(await inbox.first('gateway.error'), { code: 'GTW_ERR_UNKNOWN_EVENT' }, 'without acknowledgement')
+  t.match(
+    await inbox.first('gateway.error'),
+    { code: 'GTW_ERR_UNKNOWN_EVENT', error: 'No such event: "run.start"' },
+    'without acknowledgement'
+  )
+  const long = `%d\n\u202e${'x'.repeat(1_000)}`
+  const answer = await (client as never as { emitWithAck(name: string): Promise<unknown> }).emitWithAck(long)
+  t.match(answer, { error: `No such event: "%d??${'x'.repeat(60)}"` })
   t.ok(client.connected)
   t.match(await client.emitWithAck('agent.run', run), { runId: /./ })
 })

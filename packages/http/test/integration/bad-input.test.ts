@@ -125,6 +125,8 @@ t.test('content types', async (t) => {
     const response = await app.post('/agents/echo/run', body, { 'content-type': type })
     await requireError(t, response, 415, 'HTTP_ERR_UNSUPPORTED_MEDIA_TYPE', type)
   }
+  const told = await app.post('/agents/echo/run', body, { 'content-type': 'text/plain' })
+  t.match(await told.json(), { message: /send application\/json/ })
   const missing = await fetch(`${app.url}/agents/echo/run`, { method: 'POST', body: new Uint8Array([1]) })
   await requireError(t, missing, 415, 'HTTP_ERR_UNSUPPORTED_MEDIA_TYPE', 'none')
   const none = await fetch(`${app.url}/agents/echo/run`, { method: 'POST' })

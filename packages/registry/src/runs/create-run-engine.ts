@@ -18,6 +18,7 @@ import {
 } from '../errors.ts'
 import { createEventBus, type EventBus } from '../events/event-bus.ts'
 import { ENGINE_DEFAULTS, EngineOptionsSchema, requireOptions, type RunEngineOptions } from '../options.ts'
+import { requireNode } from '../require-node.ts'
 import { isPromise } from '../stores/awaitable.ts'
 import type { ControlMessage } from '../stores/control-bus.ts'
 import { createMemoryStores } from '../stores/memory/memory-stores.ts'
@@ -39,8 +40,9 @@ import { toLoggable } from './to-loggable.ts'
 /** Milliseconds between two looks for what the stores need not keep any longer. */
 const SWEEP_EVERY = 60_000
 
-/** Makes an engine. @throws REG_ERR_BAD_OPTION */
+/** Makes an engine. @throws REG_ERR_BAD_OPTION, REG_ERR_OLD_NODE */
 export function createRunEngine(options: RunEngineOptions = {}): RunEngine {
+  requireNode()
   requireOptions(EngineOptionsSchema, withoutUndefined(options))
   return new Engine(options)
 }

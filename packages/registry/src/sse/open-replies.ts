@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { PassingMap } from '../stores/passing-map.ts'
+import { onReplyOver } from './on-reply-over.ts'
 
 /** Milliseconds that a closing app gives replies, after the runs have ended, to reach their clients. */
 const GRACE = 1_000
@@ -15,10 +16,9 @@ export class OpenReplies {
   add(reply: ServerResponse, onLeave?: () => void): void {
     if (reply.destroyed) return onLeave?.()
     const place = this.#open.add(this.#added++, reply)
-    // `request.signal` aborts on every POST as soon as its body is read; the end of an unfinished reply is the true sign.
-    reply.once('close', () => {
+    onReplyOver(reply, (complete) => {
       this.#open.leave(place)
-      if (!reply.writableFinished) onLeave?.()
+      if (!complete) onLeave?.()
       if (this.#open.size === 0) this.#onEmpty?.()
     })
   }

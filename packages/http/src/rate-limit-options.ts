@@ -1,0 +1,38 @@
+import { Type, type TSchema } from '@sinclair/typebox'
+import type { RateLimitPluginOptions } from '@fastify/rate-limit'
+
+const fn = Type.Function([], Type.Unknown())
+const hook = Type.Optional(fn)
+const flag = Type.Optional(Type.Boolean())
+const count = Type.Number({ minimum: 0 })
+const headers = Type.Optional(Type.Object({}))
+
+/** The options of `@fastify/rate-limit`, all of them: what it does not know or take, it replaces by its default. */
+export const RateLimitOptionsSchema = Type.Object(
+  {
+    global: flag,
+    max: Type.Optional(Type.Union([count, fn])),
+    timeWindow: Type.Optional(Type.Union([count, Type.String(), fn])),
+    hook: Type.Optional(Type.String()),
+    cache: Type.Optional(count),
+    allowList: Type.Optional(Type.Union([Type.Array(Type.String()), fn])),
+    keyGenerator: hook,
+    ipv6Subnet: Type.Optional(Type.Number({ minimum: 0, maximum: 128 })),
+    ban: Type.Optional(count),
+    groupId: Type.Optional(Type.String()),
+    continueExceeding: flag,
+    exponentialBackoff: flag,
+    enableDraftSpec: flag,
+    skipOnError: flag,
+    store: hook,
+    redis: Type.Optional(Type.Unknown()),
+    nameSpace: Type.Optional(Type.String()),
+    addHeaders: headers,
+    addHeadersOnExceeding: headers,
+    errorResponseBuilder: hook,
+    onBanReach: hook,
+    onExceeding: hook,
+    onExceeded: hook
+  } satisfies Record<keyof RateLimitPluginOptions, TSchema>,
+  { additionalProperties: false }
+)

@@ -1,0 +1,11 @@
+import { quoteName } from '@svc/registry'
+import t from 'tap'
+
+t.test('a name is cut, and what cannot be printed is not', async (t) => {
+  t.equal(quoteName('message/send'), '"message/send"')
+  t.equal(quoteName('x'.repeat(1_000_000)), `"${'x'.repeat(64)}"`)
+  t.equal(quoteName('a\u0000\u001b[2J\n\u2028\u202e\u200bb'), '"a??[2J????b"')
+  t.equal(quoteName('grüße, 日本 %s é'), '"grüße, 日本 %s é"')
+  t.equal(quoteName(`${'x'.repeat(63)}😀`), `"${'x'.repeat(63)}?"`)
+  t.equal(quoteName(5), '"5"')
+})

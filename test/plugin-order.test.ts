@@ -1,0 +1,101 @@
+import a2a from '@svc/a2a'
+import gateway from '@svc/gateway'
+import http from '@svc/http'
+import registry, { createMemoryStores } from '@svc/registry'
+import { scriptedRunnable } from '@svc/registry/testing'
+import runtime from '@svc/runtime'
+import store from '@svc/store'
+import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
+import t from 'tap'
+
+const BRINGERS: Record<string, FastifyPluginAsync> = {
+  '@svc/http': http,
+  '@svc/gateway': gateway,
+  '@svc/a2a': a2a,
+  '@svc/runtime': runtime
+}
+const WITH_ENGINE = { ...BRINGERS, '@svc/registry': registry as FastifyPluginAsync }
+const memory = { url: 'sqlite::memory:' }
+
+/** An app that ends with its test. */
+function createApp({ teardown }: Pick<typeof t, 'teardown'>): FastifyInstance {
+  const app = Fastify()
+  teardown(() => app.close().catch(() => {}))
+  return app
+}
+
+t.test('a store that comes after the run engine is refused', async (t) => {
+  for (const [name, plugin] of Object.entries(WITH_ENGINE)) {
+    const app = createApp(t)
+    await app.register(plugin)
+    const registering = Promise.resolve(app.register(store, memory))
+    const message = new RegExp(`register @svc/store before ${name}\\b`)
+    await t.rejects(registering, { code: 'STO_ERR_PLUGIN_ORDER', message }, name)
+  }
+})
+
+t.test('so is one in a scope of an app that has an engine', async (t) => {
+  const app = createApp(t)
+  await app.register(http)
+  const scoped = Promise.resolve(
+    app.register(async (scope) => {
+      await scope.register(store, memory)
+    })
+  )
+  await t.rejects(scoped, { code: 'STO_ERR_PLUGIN_ORDER' })
+})
+
+t.test('a registry that comes after a plugin which brought one along is refused', async (t) => {
+  for (const [name, plugin] of Object.entries(BRINGERS)) {
+    const app = createApp(t)
+    await app.register(plugin)
+    const message = new RegExp(`register @svc/registry before ${name}\\b`)
+    await t.rejects(Promise.resolve(app.register(registry)), { code: 'REG_ERR_PLUGIN_ORDER', message }, name)
+  }
+})
+
+t.test('options of the engine that come after it are refused; without them the order is free', async (t) => {
+  for (const [name, plugin] of Object.entries(WITH_ENGINE)) {
+    if (plugin === runtime) continue
+    const app = createApp(t)
+    await app.register(plugin)
+    const registering = Promise.resolve(app.register(runtime, { limits: { maxRuns: 1 } }))
+    const message = new RegExp(`register @svc/runtime before ${name}\\b`)
+    await t.rejects(registering, { code: 'RUN_ERR_PLUGIN_ORDER', message }, name)
+
+    const other = createApp(t)
+    await other.register(plugin)
+    await other.register(runtime, { telemetry: false, prefix: '/x', limits: undefined } as object)
+    t.type(other.eventSchemas, 'object', name)
+  }
+})
+
+t.test('in the right order all work together, and the runs are stored', async (t) => {
+  const app = createApp(t)
+  await app.register(store, memory)
+  await app.register(runtime, { limits: { maxRuns: 1 } })
+  for (const plugin of [http, gateway, a2a]) await app.register(plugin as FastifyPluginAsync)
+  await app.ready()
+  t.equal(app.runs.stores, app.store)
+  const run = await app.runs.start(scriptedRunnable([]), 'x')
+  await run.result()
+  t.match(await app.store.runs.get(run.runId), { status: 'completed' })
+})
+
+t.test('scopes beside one another have an engine each', async (t) => {
+  const app = createApp(t)
+  const stores = createMemoryStores()
+  const scope = (prefix: string, first: FastifyPluginAsync, options: object) =>
+    app.register(async (scope) => {
+      await scope.register(first, options)
+      await scope.register(http, { prefix })
+      engines.push(scope.runs)
+    })
+  const engines: FastifyInstance['runs'][] = []
+  await scope('/a', http, { prefix: '/other' })
+  await scope('/b', store as FastifyPluginAsync, memory)
+  await scope('/c', registry as FastifyPluginAsync, { stores })
+  await app.ready()
+  t.equal(new Set(engines).size, 3)
+  t.equal(engines[2]?.stores, stores)
+})

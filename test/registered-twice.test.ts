@@ -1,0 +1,99 @@
+import { join } from 'node:path'
+import a2a from '@svc/a2a'
+import gateway from '@svc/gateway'
+import http from '@svc/http'
+import registry from '@svc/registry'
+import runtime from '@svc/runtime'
+import store from '@svc/store'
+import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
+import { Server } from 'socket.io'
+import t from 'tap'
+
+/** An app that ends with its test. */
+function createApp({ teardown }: Pick<typeof t, 'teardown'>): FastifyInstance {
+  const app = Fastify()
+  teardown(() => app.close().catch(() => {}))
+  return app
+}
+
+const ENTRANCES: [prefix: string, plugin: FastifyPluginAsync, one: object, other: object, place: string][] = [
+  ['HTTP', http, { prefix: '/api' }, { prefix: '/api/' }, '@svc/http .*prefix "/api"'],
+  ['HTTP', http, {}, {}, '@svc/http .*prefix "/"'],
+  ['GTW', gateway, {}, { namespace: '/' }, '@svc/gateway .*namespace "/"'],
+  ['GTW', gateway, { namespace: '/chat' }, { namespace: '/chat' }, '@svc/gateway .*namespace "/chat"'],
+  ['A2A', a2a, {}, { basePath: '/' }, '@svc/a2a .*base path "/"'],
+  ['A2A', a2a, { basePath: '/a/b' }, { basePath: '/b/', prefix: '/a' }, '@svc/a2a .*base path "/a/b"']
+]
+
+t.test('an entrance that is registered twice in one place is refused, by name and place', async (t) => {
+  for (const [prefix, plugin, one, other, place] of ENTRANCES) {
+    const app = createApp(t)
+    await app.register(plugin, one)
+    const again = Promise.resolve(app.register(plugin, other))
+    await t.rejects(again, { code: `${prefix}_ERR_REGISTERED_TWICE`, message: new RegExp(place) }, place)
+  }
+})
+
+t.test('so is one of another scope', async (t) => {
+  const app = createApp(t)
+  const inScope = async (plugin: FastifyPluginAsync, options: object, prefix: string) => {
+    const within: FastifyPluginAsync = async (scope) => {
+      await scope.register(plugin, options)
+    }
+    await app.register(within, { prefix })
+  }
+  await inScope(http, { prefix: '/b' }, '/a')
+  const again = inScope(http, { prefix: '/a/b' }, '')
+  await t.rejects(again, { code: 'HTTP_ERR_REGISTERED_TWICE', message: /prefix "\/a\/b"/ })
+})
+
+t.test('in other places, of other apps and of other servers it goes on', async (t) => {
+  const app = createApp(t)
+  for (const prefix of ['/a', '/b']) await app.register(http, { prefix })
+  for (const namespace of ['/a', '/b']) await app.register(gateway, { namespace })
+  await app.register(gateway, { namespace: '/a', io: new Server() })
+  for (const basePath of ['/c', '/d']) await app.register(a2a, { basePath })
+  await app.ready()
+  for (const prefix of ['/a', '/b']) t.equal((await app.inject(`${prefix}/livez`)).statusCode, 200)
+  for (const path of ['/c', '/d']) t.equal((await app.inject(`${path}/tasks`)).statusCode, 200)
+
+  const other = createApp(t)
+  await other.register(http, { prefix: '/a' })
+  await other.register(gateway, { namespace: '/a' })
+  await other.register(a2a, { basePath: '/c' })
+  await other.ready()
+})
+
+t.test('what an app has once is refused a second time, by name', async (t) => {
+  const once = [
+    ['STO', '@svc/store', store, { url: 'sqlite::memory:' }],
+    ['REG', '@svc/registry', registry, {}],
+    ['RUN', '@svc/runtime', runtime, {}]
+  ] as [string, string, FastifyPluginAsync, object][]
+  for (const [prefix, name, plugin, options] of once) {
+    const app = createApp(t)
+    await app.register(plugin, options)
+    const again = Promise.resolve(app.register(plugin, options))
+    await t.rejects(again, { code: `${prefix}_ERR_REGISTERED_TWICE`, message: new RegExp(name) }, name)
+  }
+})
+
+t.test('a registry that was there before the entrances is told as the second, not as too late', async (t) => {
+  const app = createApp(t)
+  await app.register(registry)
+  await app.register(http)
+  await t.rejects(Promise.resolve(app.register(registry)), { code: 'REG_ERR_REGISTERED_TWICE' })
+})
+
+t.test('scopes beside one another have a store each, but not on one file', async (t) => {
+  const url = `sqlite:${join(t.testdir(), 'app.db')}`
+  const app = createApp(t)
+  const inScope = async (options: object) => {
+    await app.register(async (scope) => {
+      await scope.register(store, options)
+    })
+  }
+  await inScope({ url })
+  await inScope({ url: 'sqlite::memory:' })
+  await t.rejects(inScope({ url }), { code: 'STO_ERR_IN_USE', message: /^This or another process has/ })
+})
