@@ -6,6 +6,7 @@ import { requireSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.t
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { compileInput } from './compile-input.ts'
 import type { CheckValue } from './compile-schema.ts'
+import { toPlainSchema } from './plain-schema.ts'
 
 /** What a tool is told of the call that it serves. */
 export interface ToolContext {
@@ -89,7 +90,7 @@ export function defineTool<S extends TSchema>(definition: ToolDefinition<S>): To
     sandbox
   } = definition
   requireSandbox(sandbox)
-  const inputSchema = JSON.parse(JSON.stringify(input)) as Record<string, unknown>
+  const inputSchema = toPlainSchema(input, (fault) => new RUN_ERR_BAD_TOOL(`the input of "${name}" ${fault}`))
   return Object.freeze({
     name,
     description,

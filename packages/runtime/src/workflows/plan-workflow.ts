@@ -2,6 +2,7 @@ import { Type, type TSchema } from '@sinclair/typebox'
 import { millisecondsSchema, requireName, requireOptions } from '@svc/registry'
 import { RUN_ERR_BAD_WORKFLOW } from '../errors.ts'
 import { AgentOptionsSchema } from '../options.ts'
+import { isTypeBox } from '../tools/plain-schema.ts'
 import type { AnyFlow, FlowNode } from './flow-node.ts'
 import { Flow } from './flow.ts'
 import type { WorkflowOptions } from './workflow-options.ts'
@@ -88,6 +89,7 @@ export interface WorkflowPlan {
 export function planWorkflow(options: WorkflowOptions<any>): WorkflowPlan {
   requireOptions(WorkflowOptionsSchema, options, RUN_ERR_BAD_WORKFLOW)
   const name = requireName(options.name)
+  requireTypeBox(options.input, 'input')
   const flow: unknown = options.steps(new Flow())
   requireFlow(flow, 'steps')
   requireThat(flow.nodes.length > 0, 'steps: there are none')
@@ -130,6 +132,7 @@ function requireNode(node: FlowNode): void {
       }
     }
   )
+  if (node.type === 'runnable') requireTypeBox(node.options.output, `${node.name}.output`)
   if ('flows' in node) requireThat(Object.keys(node.flows).length > 0, `${node.name}: there are no flows`)
 }
 
@@ -151,6 +154,10 @@ function requireSources(flow: AnyFlow, all: ReadonlySet<string>, before: Readonl
 function requireFlow(value: unknown, where: string): asserts value is AnyFlow {
   const { nodes } = (value ?? {}) as Partial<AnyFlow>
   requireThat(Array.isArray(nodes), `${where}: gives no flow; return what the last method gave`)
+}
+
+function requireTypeBox(schema: object | undefined, where: string): void {
+  requireThat(schema === undefined || isTypeBox(schema), `${where}: no TypeBox schema`)
 }
 
 function requireThat(condition: boolean, fault: string): asserts condition {
