@@ -11,6 +11,12 @@ export const RUN_ERR_BAD_WORKFLOW = createError<[string]>('RUN_ERR_BAD_WORKFLOW'
 export const RUN_ERR_BAD_TOOL = createError<[string]>('RUN_ERR_BAD_TOOL', 'Bad tool: %s', 500)
 /** Something that is no model was given, or made by a model function. */
 export const RUN_ERR_BAD_MODEL = createError<[string]>('RUN_ERR_BAD_MODEL', 'Not a model: %s', 500)
+/** What a run was given as its context is none. */
+export const RUN_ERR_BAD_CONTEXT = createError(
+  'RUN_ERR_BAD_CONTEXT',
+  'Not the context of a run: give none, or createContext({ sessionId, signal, … }) of @svc/registry',
+  500
+)
 
 /** The model provider answered 429; `retryAfter` (seconds) is there when the provider said so. */
 export const RUN_ERR_MODEL_RATE_LIMITED = createError(

@@ -47,7 +47,7 @@ export class Agent implements Runnable {
   /**
    * Runs the agent; gives its parts while it runs. Without a context it is a run of its own, with sessions in memory.
    * A stream that is left early ends its run.
-   * @throws RUN_ERR_BAD_INPUT, RUN_ERR_MODEL_…, the time-outs, RUN_ERR_STORE, or why the context's signal aborted
+   * @throws RUN_ERR_BAD_CONTEXT, RUN_ERR_BAD_INPUT, RUN_ERR_MODEL_…, the time-outs, RUN_ERR_STORE, or why the context's signal aborted
    */
   stream(input: RunInput, context: RunContext = createContext()): AsyncGenerator<YieldedPart, void> {
     return runAgent(this.#plan, input, context)
