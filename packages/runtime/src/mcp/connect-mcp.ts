@@ -1,6 +1,6 @@
-import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { RUN_ERR_MCP, RUN_ERR_NOT_INSTALLED } from '../errors.ts'
 import { messageOf } from '../tools/tool-output.ts'
+import type { McpConnection } from './mcp-client.ts'
 
 /** Where an MCP server is: a program to start, or the URL of its Streamable HTTP endpoint. */
 export type McpServer =
@@ -12,7 +12,7 @@ export type McpServer =
  * the environment that is given, and what the SDK deems safe.
  * @throws RUN_ERR_NOT_INSTALLED without `@modelcontextprotocol/sdk`, RUN_ERR_MCP when the server is not there
  */
-export async function connectMcp(server: McpServer): Promise<Client> {
+export async function connectMcp(server: McpServer): Promise<McpConnection> {
   const { Client } = await load(() => import('@modelcontextprotocol/sdk/client/index.js'))
   const client = new Client({ name: 'svc-runtime', version: '1.0.0' })
   try {

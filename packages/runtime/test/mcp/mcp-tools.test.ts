@@ -8,7 +8,7 @@ import {
   type Tool
 } from '@modelcontextprotocol/sdk/types.js'
 import { createMemoryStores } from '@svc/registry'
-import { mcpTools, type McpToolsOptions } from '@svc/runtime'
+import { mcpTools, type McpConnection, type McpTool, type McpToolsOptions } from '@svc/runtime'
 import t from 'tap'
 import { collect, makeAgent, makeContext } from '../helpers/make-agent.ts'
 
@@ -124,6 +124,16 @@ t.test('all tools of a server, from every page', async (t) => {
     ]
   )
   t.match(tools[0], { description: 'Adds', inputSchema: { required: ['a', 'b'] } })
+})
+
+t.test('the classes and shapes of the SDK fit the types', async (t) => {
+  const { client } = await connect(t)
+  const connection: McpConnection = client
+  const tool: McpTool = {} as Tool
+  t.ok(connection && tool)
+  // @ts-expect-error -- a server has no tools to call
+  const none: McpConnection = {} as Server
+  t.ok(none)
 })
 
 t.test('some of them', async (t) => {
