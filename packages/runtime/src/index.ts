@@ -27,7 +27,14 @@ export type {
 } from './sandbox/sandbox.ts'
 export type { QuickJsSandboxOptions } from './sandbox/sandbox-options.ts'
 export { codeTool, type CodeToolOptions } from './tools/code-tool.ts'
-export { defineTool, type Tool, type ToolContext, type ToolDefinition } from './tools/define-tool.ts'
+export {
+  defineTool,
+  type ArgsOf,
+  type Tool,
+  type ToolContext,
+  type ToolDefinition
+} from './tools/define-tool.ts'
+export type { JsonSchema } from './tools/plain-schema.ts'
 export { toolContent, type ToolContent, type ToolContentPart } from './tools/tool-content.ts'
 
 export type { EmbeddingModel } from './memory/embed.ts'

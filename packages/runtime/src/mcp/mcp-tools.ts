@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox'
+import type { TAny } from '@sinclair/typebox'
 import { RUN_ERR_MCP } from '../errors.ts'
 import { defineTool, type Tool, type ToolDefinition } from '../tools/define-tool.ts'
 import { messageOf } from '../tools/tool-output.ts'
@@ -21,7 +21,7 @@ export interface McpToolsOptions {
   maxOutputBytes?: number
 }
 
-type Approval = NonNullable<ToolDefinition<ReturnType<typeof Type.Any>>['approval']>
+type Approval = NonNullable<ToolDefinition<TAny>['approval']>
 
 const MOST_TOOLS = 1_000
 const LIST_TIMEOUT = 30_000
@@ -69,7 +69,7 @@ function toTool(client: McpClient, tool: McpTool, options: McpToolsOptions): Too
       // Other servers allow more characters than models do.
       name: `${prefix}${name}`.replaceAll(/[^\w-]/g, '_'),
       description,
-      input: Type.Unsafe<Record<string, unknown>>(inputSchema),
+      input: inputSchema,
       timeout,
       ...(approval !== undefined && { approval }),
       ...(approvalTimeout !== undefined && { approvalTimeout }),

@@ -2,7 +2,7 @@ import type { JSONSchema7, LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import type { TSchema } from '@sinclair/typebox'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 import { compileSchema } from '../tools/compile-schema.ts'
-import { toPlainSchema } from '../tools/plain-schema.ts'
+import { toPlainSchema, type JsonSchema } from '../tools/plain-schema.ts'
 import { readJson } from './read-json.ts'
 
 /** What the answers of an agent have to be. */
@@ -18,7 +18,7 @@ export interface OutputFormat {
 }
 
 /** @throws RUN_ERR_BAD_AGENT when `output` is no JSON Schema */
-export function createOutputFormat(output: TSchema): OutputFormat {
+export function createOutputFormat(output: TSchema | JsonSchema): OutputFormat {
   const schema = toPlainSchema(output, (fault) => new RUN_ERR_BAD_AGENT(`the output ${fault}`))
   const check = compileSchema(schema, 'the answer', (fault) => new RUN_ERR_BAD_AGENT(`output: ${fault}`))
   const forModel = closeObjects(schema) as JSONSchema7

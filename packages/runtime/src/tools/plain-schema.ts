@@ -1,4 +1,8 @@
+import type { JSONSchema7 } from '@ai-sdk/provider'
 import { Kind } from '@sinclair/typebox'
+
+/** A plain JSON Schema; nothing is known of the type of what fits it. */
+export type JsonSchema = JSONSchema7 | Readonly<Record<string, unknown>>
 
 const KEYWORDS = new Set(
   (

@@ -64,6 +64,29 @@ t.test(
   }
 )
 
+t.test('arguments are typed by TypeBox, and are unknown values of any other schema', async (t) => {
+  const { input: _, ...rest } = good
+  const typed = defineTool({
+    ...rest,
+    input: Type.Object({ a: Type.Number() }),
+    execute: ({ a }) => a.toFixed()
+  })
+  const loose = defineTool({
+    ...rest,
+    input: { type: 'object', properties: { a: { type: 'number' } } },
+    // @ts-expect-error -- nobody knows what it is
+    execute: ({ a }) => a.toFixed()
+  })
+  const converted = defineTool({
+    ...rest,
+    input: z.toJSONSchema(z.object({ a: z.number() })),
+    execute: ({ a }) => String(a)
+  })
+  for (const { checkInput } of [typed, loose, converted]) t.equal(checkInput({ a: 'x' }), 'a must be number')
+  // @ts-expect-error -- no JSON Schema
+  t.throws(() => defineTool({ ...rest, input: z.object({}), execute: () => 1 }))
+})
+
 t.test('a sandbox is one, or says which', async (t) => {
   for (const sandbox of [true, 'none', null, {}, { run: () => 1 }])
     t.throws(() => defineTool({ ...good, sandbox: sandbox as never }), {
