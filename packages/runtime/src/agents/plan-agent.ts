@@ -1,5 +1,6 @@
 import { requireName, requireOptions } from '@svc/registry'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
+import { hasMethods } from '../has-methods.ts'
 import { resolveModel } from '../models/model.ts'
 import { AGENT_DEFAULTS, AgentOptionsSchema } from '../options.ts'
 import { requireSandbox, resolveSandbox } from '../sandbox/resolve-sandbox.ts'
@@ -64,8 +65,4 @@ export function planAgent(options: AgentOptions): AgentPlan {
 
 function requireThat(condition: boolean, fault: string): void {
   if (!condition) throw new RUN_ERR_BAD_AGENT(fault)
-}
-
-function hasMethods(value: object, names: readonly string[]): boolean {
-  return names.every((name) => typeof (value as Record<string, unknown> | null)?.[name] === 'function')
 }

@@ -1,6 +1,7 @@
 import { RUN_ERR_MCP, RUN_ERR_NOT_INSTALLED } from '../errors.ts'
 import { messageOf } from '../tools/tool-output.ts'
 import type { McpConnection } from './mcp-client.ts'
+import { requireServer } from './mcp-options.ts'
 
 /** Where an MCP server is: a program to start, or the URL of its Streamable HTTP endpoint. */
 export type McpServer =
@@ -10,9 +11,10 @@ export type McpServer =
 /**
  * Connects to an MCP server with the official SDK; `close()` of the client ends it. A program that is started gets only
  * the environment that is given, and what the SDK deems safe.
- * @throws RUN_ERR_NOT_INSTALLED without `@modelcontextprotocol/sdk`, RUN_ERR_MCP when the server is not there
+ * @throws RUN_ERR_NOT_INSTALLED without `@modelcontextprotocol/sdk`, RUN_ERR_MCP when the server is not there, or nothing says where it is
  */
 export async function connectMcp(server: McpServer): Promise<McpConnection> {
+  requireServer(server)
   const { Client } = await load(() => import('@modelcontextprotocol/sdk/client/index.js'))
   const client = new Client({ name: 'svc-runtime', version: '1.0.0' })
   try {

@@ -3,6 +3,7 @@ import { RUN_ERR_MCP } from '../errors.ts'
 import { defineTool, type Tool, type ToolDefinition } from '../tools/define-tool.ts'
 import { messageOf } from '../tools/tool-output.ts'
 import type { McpClient, McpTool } from './mcp-client.ts'
+import { requireToolsOptions } from './mcp-options.ts'
 import { toToolResult } from './mcp-result.ts'
 
 /** Which tools of an MCP server are taken, and how. */
@@ -29,9 +30,10 @@ const LIST_TIMEOUT = 30_000
 /**
  * The tools of an MCP server, for an agent. `client` is a client of the official SDK that is connected; whoever made it
  * closes it. Descriptions and results are what the server says: take the tools of servers only that you trust.
- * @throws RUN_ERR_MCP when the server does not list its tools, or one cannot be a tool
+ * @throws RUN_ERR_BAD_TOOL for an option, RUN_ERR_MCP when the server does not list its tools, or one cannot be a tool
  */
 export async function mcpTools(client: McpClient, options: McpToolsOptions = {}): Promise<Tool[]> {
+  requireToolsOptions(options)
   const { include } = options
   const listed = await listTools(client)
   const taken = listed.filter(

@@ -1,6 +1,7 @@
 import { Type, type TSchema } from '@sinclair/typebox'
 import { millisecondsSchema, requireName, requireOptions } from '@svc/registry'
 import { RUN_ERR_BAD_WORKFLOW } from '../errors.ts'
+import { faultAt } from '../fault-at.ts'
 import { AgentOptionsSchema } from '../options.ts'
 import { isTypeBox } from '../tools/plain-schema.ts'
 import type { AnyFlow, FlowNode } from './flow-node.ts'
@@ -123,15 +124,7 @@ function innerFlows(node: FlowNode): [label: string, flow: AnyFlow][] {
 }
 
 function requireNode(node: FlowNode): void {
-  requireOptions(
-    NODE_SCHEMAS[node.type],
-    node,
-    class extends RUN_ERR_BAD_WORKFLOW {
-      constructor(fault: string) {
-        super(`${node.name}: ${fault}`)
-      }
-    }
-  )
+  requireOptions(NODE_SCHEMAS[node.type], node, faultAt(node.name, RUN_ERR_BAD_WORKFLOW))
   if (node.type === 'runnable') requireTypeBox(node.options.output, `${node.name}.output`)
   if ('flows' in node) requireThat(Object.keys(node.flows).length > 0, `${node.name}: there are no flows`)
 }

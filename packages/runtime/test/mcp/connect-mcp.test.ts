@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
-import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { McpServer as SdkServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
-import { connectMcp, mcpTools } from '@svc/runtime'
+import { connectMcp, mcpTools, type McpServer } from '@svc/runtime'
 import t from 'tap'
 import { collect, makeAgent, makeContext } from '../helpers/make-agent.ts'
 
@@ -31,7 +31,7 @@ t.test('a server behind a URL', async (t) => {
   const seen: (string | undefined)[] = []
   const http = createServer(async (request, reply) => {
     seen.push(request.headers.authorization)
-    const server = new McpServer({ name: 'remote', version: '1' })
+    const server = new SdkServer({ name: 'remote', version: '1' })
     server.registerTool('ping', {}, () => ({ content: [{ type: 'text', text: 'pong' }] }))
     const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined } as never)
     await server.connect(transport as never)
@@ -60,6 +60,21 @@ t.test('a server that is not there', async (t) => {
     message: /cannot be connected/
   })
   await t.rejects(connectMcp({ url: 'http://127.0.0.1:1/mcp' }), { code: 'RUN_ERR_MCP' })
+})
+
+t.test('what says of no server where it is', async (t) => {
+  const bad: [unknown, RegExp][] = [
+    [{}, /connectMcp: neither a command nor a url/],
+    [undefined, /connectMcp: neither a command nor a url/],
+    [{ commnd: 'x' }, /connectMcp: neither a command nor a url/],
+    [{ command: '' }, /connectMcp: command/],
+    [{ command: 'x', arg: [] }, /connectMcp: arg:/],
+    [{ command: 'x', env: { A: 1 } }, /connectMcp: env\.A/],
+    [{ url: 'nonsense' }, /connectMcp: url: no URL/],
+    [{ url: 'http://127.0.0.1:1', header: {} }, /connectMcp: header:/]
+  ]
+  for (const [server, message] of bad)
+    await t.rejects(connectMcp(server as McpServer), { code: 'RUN_ERR_MCP', message }, JSON.stringify(server))
 })
 
 t.test('without the SDK the error says what to install', async (t) => {

@@ -219,6 +219,19 @@ t.test('what the tools of a server have in common', async (t) => {
   t.match(await mcpTools(client, options), [{ name: 'add', ...options }])
 })
 
+t.test('options that are unknown or bad', async (t) => {
+  const { client } = await connect(t)
+  const bad: [object, RegExp][] = [
+    [{ prefx: 'x' }, /mcpTools: prefx:/],
+    [{ include: 'add' }, /mcpTools: include/],
+    [{ approval: 'yes' }, /mcpTools: approval/],
+    [{ approval: { add: 'yes' } }, /mcpTools: approval/],
+    [{ timeout: 0 }, /mcpTools: timeout/]
+  ]
+  for (const [options, message] of bad)
+    await t.rejects(mcpTools(client, options), { code: 'RUN_ERR_BAD_TOOL', message }, JSON.stringify(options))
+})
+
 t.test('a server that cannot be used', async (t) => {
   const { client, server } = await connect(t, [{ name: 'x'.repeat(80), inputSchema: empty }])
   await t.rejects(mcpTools(client), { code: 'RUN_ERR_MCP', message: /its tool "xxx/ })
