@@ -38,8 +38,8 @@ export const RUN_ERR_MODEL_REFUSED = createError(
   'The model provider refused the call',
   502
 )
-/** The model provider answered 401 or 403, or its package found no key to send. */
-export const RUN_ERR_MODEL_AUTH = createError(
+/** The model provider answered 401 or 403, or its package found no key to send: then its error is the `cause`. */
+export const RUN_ERR_MODEL_AUTH = createError<[ErrorOptions?]>(
   'RUN_ERR_MODEL_AUTH',
   'The model provider got no credentials, or refused them',
   502
@@ -49,6 +49,13 @@ export const RUN_ERR_MODEL_STREAM_BROKEN = createError(
   'RUN_ERR_MODEL_STREAM_BROKEN',
   'The answer of the model broke off',
   502
+)
+
+/** A scripted model was called once more than its script has turns. */
+export const RUN_ERR_SCRIPT_OVER = createError<[number]>(
+  'RUN_ERR_SCRIPT_OVER',
+  'The model was called once more: the script ends after %d calls',
+  500
 )
 
 /** The model gave no token in `timeout.firstToken`. */
