@@ -65,7 +65,7 @@ export class Agent implements Runnable {
   addSkill(skill: Skill): void {
     const { skills } = this.#plan
     if (skills === undefined)
-      throw new RUN_ERR_BAD_AGENT('skills: the agent was made without; an empty list will do')
+      throw new RUN_ERR_BAD_AGENT(`skills: "${this.name}" was made without; an empty list will do`)
     skills.add(skill)
   }
 

@@ -4,6 +4,7 @@ import { RUN_ERR_BAD_WORKFLOW } from '../errors.ts'
 import { faultAt } from '../fault-at.ts'
 import { AgentOptionsSchema } from '../options.ts'
 import { isTypeBox } from '../tools/plain-schema.ts'
+import { nameOf, toldOf } from '../told-of.ts'
 import type { AnyFlow, FlowNode } from './flow-node.ts'
 import { Flow } from './flow.ts'
 import type { WorkflowOptions } from './workflow-options.ts'
@@ -85,9 +86,14 @@ export interface WorkflowPlan {
   readonly steps: readonly string[]
 }
 
-/** Checks a workflow. @throws RUN_ERR_BAD_WORKFLOW, REG_ERR_BAD_NAME, REG_ERR_BAD_RUNNABLE */
+/** Checks a workflow. @throws RUN_ERR_BAD_WORKFLOW, REG_ERR_BAD_…, which name the workflow; what `steps` throws */
 // oxlint-disable-next-line typescript/no-explicit-any -- whatever it takes and gives
 export function planWorkflow(options: WorkflowOptions<any>): WorkflowPlan {
+  return toldOf(nameOf('workflow', options), () => toPlan(options))
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any -- the same
+function toPlan(options: WorkflowOptions<any>): WorkflowPlan {
   requireOptions(WorkflowOptionsSchema, options, RUN_ERR_BAD_WORKFLOW)
   const name = requireName(options.name)
   requireTypeBox(options.input, 'input')

@@ -243,7 +243,13 @@ t.test('a mistake is an error at construction that names it', async (t) => {
     [(flow) => flow.loop('l', (inner: Untyped) => inner, {}), 'RUN_ERR_BAD_WORKFLOW', /until/],
     [(flow) => flow.map('m', [1], (inner: Untyped) => inner), 'RUN_ERR_BAD_WORKFLOW', /items/],
     [(flow) => flow.step('a/b', () => 1), 'REG_ERR_BAD_NAME', /\//],
-    [(flow) => flow.step('a', { kind: 'agent', name: 'x' }), 'REG_ERR_BAD_RUNNABLE', /"x"/]
+    [(flow) => flow.step('a', { kind: 'agent', name: 'x' }), 'REG_ERR_BAD_RUNNABLE', /"x"/],
+    [
+      (flow) => flow.step('a', 'writer'),
+      'REG_ERR_BAD_RUNNABLE',
+      /^workflow "f": step "a": Not a runnable: it is no object; expected an agent, .* `run` or `stream`/
+    ],
+    [(flow) => flow.step('a', {}), 'REG_ERR_BAD_KIND', /^workflow "f": step "a": Bad kind/]
   ]
   for (const [steps, code, message] of bad)
     t.throws(
@@ -251,6 +257,14 @@ t.test('a mistake is an error at construction that names it', async (t) => {
       { code, message },
       String(steps)
     )
+  const steps = () => {
+    throw new DOMException('of the builder', 'DataError')
+  }
+  t.throws(
+    () => new Workflow({ name: 'f', register: false, steps }),
+    { message: /^of the builder$/ },
+    'as it is'
+  )
   t.throws(() => new Workflow({ name: 'f', register: false, steps: [] as never }), {
     code: 'RUN_ERR_BAD_WORKFLOW',
     message: /steps/
