@@ -202,7 +202,7 @@ export const RUN_ERR_NOT_INSTALLED = createError<[string]>(
   500
 )
 /** An MCP server that cannot be used: it is not there, or gives tools that cannot be tools. */
-export const RUN_ERR_MCP = createError<[string]>('RUN_ERR_MCP', 'MCP server: %s', 502)
+export const RUN_ERR_MCP = createError<[string, ErrorOptions?]>('RUN_ERR_MCP', 'MCP server: %s', 502)
 
 /** What models and clients are told of why a call failed: of an error that is not of this catalogue, only `otherwise`. */
 export function toToolError(

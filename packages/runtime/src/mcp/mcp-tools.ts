@@ -2,6 +2,7 @@ import type { TAny } from '@sinclair/typebox'
 import { RUN_ERR_MCP } from '../errors.ts'
 import { defineTool, type Tool, type ToolDefinition } from '../tools/define-tool.ts'
 import { messageOf } from '../tools/tool-output.ts'
+import { lastWordsOf } from './last-words.ts'
 import type { McpClient, McpTool } from './mcp-client.ts'
 import { requireToolsOptions } from './mcp-options.ts'
 import { toToolResult } from './mcp-result.ts'
@@ -56,7 +57,7 @@ async function listTools(client: McpClient): Promise<McpTool[]> {
       cursor = page.nextCursor
     } while (cursor !== undefined && tools.length < MOST_TOOLS)
   } catch (err) {
-    throw new RUN_ERR_MCP(`its tools cannot be listed: ${messageOf(err, 'no answer')}`)
+    throw new RUN_ERR_MCP(`its tools cannot be listed: ${messageOf(err, 'no answer')}`, lastWordsOf(client))
   }
   if (tools.length > MOST_TOOLS) throw new RUN_ERR_MCP(`it has more than ${MOST_TOOLS} tools`)
   return tools
@@ -76,8 +77,15 @@ function toTool(client: McpClient, tool: McpTool, options: McpToolsOptions): Too
       ...(approval !== undefined && { approval }),
       ...(approvalTimeout !== undefined && { approvalTimeout }),
       ...(maxOutputBytes !== undefined && { maxOutputBytes }),
-      execute: async (args, { signal }) =>
-        toToolResult(await client.callTool({ name, arguments: args }, undefined, { signal, timeout }))
+      execute: async (args, { signal }) => {
+        const answer = await client
+          .callTool({ name, arguments: args }, undefined, { signal, timeout })
+          .catch((err: unknown) => {
+            const { cause } = lastWordsOf(client)
+            throw cause === undefined ? err : new Error(messageOf(err, 'no answer'), { cause })
+          })
+        return toToolResult(answer)
+      }
     })
   } catch (err) {
     throw new RUN_ERR_MCP(`its tool "${name}": ${(err as Error).message}`)

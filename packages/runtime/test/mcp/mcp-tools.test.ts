@@ -182,7 +182,8 @@ t.test('images reach the model; logs and sessions have references', async (t) =>
       { mediaType: 'audio/wav' }
     ]
   })
-  t.match(run.ofType('tool.result')[0]?.result, {
+  const picture = run.ofType('tool.result').find(({ toolName }) => toolName === 'picture')
+  t.match(picture?.result, {
     content: [
       { type: 'text', text: 'Look' },
       { type: 'image', mimeType: 'image/png', size: 5, sha256: /^[0-9a-f]{64}$/ }
