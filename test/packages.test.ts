@@ -28,22 +28,37 @@ function readManifest(pkg: Package): Manifest {
   return JSON.parse(pkg.readFile(`/node_modules/${pkg.packageName}/package.json`)) as Manifest
 }
 
-/** Puts what a package imports beside it, as npm does: copies of what its child reads, links to the rest. */
+interface Dependencies {
+  dependencies?: Record<string, string>
+  peerDependencies?: Record<string, string>
+  peerDependenciesMeta?: Record<string, { optional?: boolean }>
+}
+
+/** Puts what a package needs beside it, as npm does: copies of what its child reads, links to the rest. No optional peers. */
 function placeDependencies(from: string, to: string): void {
-  const { dependencies, peerDependencies } = JSON.parse(
+  const { dependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(
     readFileSync(join(from, 'package.json'), 'utf8')
-  ) as Record<string, Record<string, string>>
-  const types = '@jitl/quickjs-ffi-types'
-  const core = dirname(realpathSync(join(from, 'node_modules/quickjs-emscripten-core')))
-  const all = Object.keys({ ...dependencies, ...peerDependencies }).map((name) => [
-    name,
-    join(from, 'node_modules', name)
-  ])
-  for (const [name = '', path = ''] of [...all, [types, join(core, types)]]) {
+  ) as Dependencies
+  const all = Object.keys({ ...dependencies, ...peerDependencies })
+    .filter((name) => peerDependenciesMeta?.[name]?.optional !== true)
+    .map((name) => [name, join(from, 'node_modules', name)])
+  if (dependencies?.['quickjs-emscripten-core'] !== undefined) {
+    const core = dirname(realpathSync(join(from, 'node_modules/quickjs-emscripten-core')))
+    all.push(['@jitl/quickjs-ffi-types', join(core, '@jitl/quickjs-ffi-types')])
+  }
+  for (const [name = '', path = ''] of all) {
     mkdirSync(dirname(join(to, name)), { recursive: true })
     if (name.includes('quickjs')) cpSync(realpathSync(path), join(to, name), { recursive: true })
     else symlinkSync(realpathSync(path), join(to, name))
   }
+}
+
+/** Installs a tarball in a folder, without the optional peers of its package. */
+async function install(tarballPath: string, name: string, app: string): Promise<void> {
+  const installed = join(app, 'node_modules/@svc', name)
+  mkdirSync(installed, { recursive: true })
+  await run('tar', ['-xzf', tarballPath, '--strip-components=1', '-C', installed], app)
+  placeDependencies(join(root, 'packages', name), join(app, 'node_modules'))
 }
 
 const isPublic = (name: string) =>
@@ -101,6 +116,25 @@ for (const name of readdirSync(join(root, 'packages')).filter(isPublic)) {
       )
     })
 
+    await t.test('its types need no optional peer, whatever libraries are checked', async (t) => {
+      const imports = Object.keys(manifest.exports).map((entry) => `import '${join(manifest.name, entry)}'`)
+      const app = t.testdir({ 'app.ts': imports.join('\n'), 'package.json': '{ "type": "module" }' })
+      await install(tarballPath, name, app)
+      const found = await run(
+        bin('tsc'),
+        [
+          ...['--noEmit', '--ignoreConfig', '--strict', '--skipLibCheck', 'false'],
+          ...['--target', 'esnext', '--module', 'nodenext', '--types', 'node', 'app.ts']
+        ],
+        app
+      ).catch((err: unknown) => err as { stdout: string })
+      // What is wrong with the types of others is theirs.
+      t.strictSame(
+        found.stdout.split('\n').filter((line) => /^(?:app\.ts|node_modules\/@svc\/)/.test(line)),
+        []
+      )
+    })
+
     await t.test('it holds what a user needs, and nothing of the workspace', async (t) => {
       const own = `/node_modules/@svc/${name}/`
       const files = pkg.listFiles(own).map((path) => path.slice(own.length))
@@ -126,10 +160,7 @@ for (const name of readdirSync(join(root, 'packages')).filter(isPublic)) {
     if (name === 'runtime')
       await t.test('its sandbox finds its child where only the tarball is installed', async (t) => {
         const app = t.testdir()
-        const installed = join(app, 'node_modules/@svc/runtime')
-        mkdirSync(installed, { recursive: true })
-        await run('tar', ['-xzf', tarballPath, '--strip-components=1', '-C', installed], app)
-        placeDependencies(folder, join(app, 'node_modules'))
+        await install(tarballPath, name, app)
         const code = `import { quickJsSandbox } from '@svc/runtime'
           const sandbox = quickJsSandbox()
           console.log((await sandbox.run({ code: 'return input * 2', input: 21, tools: {} })).result)`

@@ -11,6 +11,12 @@ export const RUN_ERR_BAD_WORKFLOW = createError<[string]>('RUN_ERR_BAD_WORKFLOW'
 export const RUN_ERR_BAD_TOOL = createError<[string]>('RUN_ERR_BAD_TOOL', 'Bad tool: %s', 500)
 /** Something that is no model was given, or made by a model function. */
 export const RUN_ERR_BAD_MODEL = createError<[string]>('RUN_ERR_BAD_MODEL', 'Not a model: %s', 500)
+/** What a run was given as its context is none. */
+export const RUN_ERR_BAD_CONTEXT = createError(
+  'RUN_ERR_BAD_CONTEXT',
+  'Not the context of a run: give none, or createContext({ sessionId, signal, … }) of @svc/registry',
+  500
+)
 
 /** The plugin is given options of the run engine, and comes after it. */
 export const RUN_ERR_PLUGIN_ORDER = createError<[string]>(
@@ -45,8 +51,8 @@ export const RUN_ERR_MODEL_REFUSED = createError(
   'The model provider refused the call',
   502
 )
-/** The model provider answered 401 or 403, or its package found no key to send. */
-export const RUN_ERR_MODEL_AUTH = createError(
+/** The model provider answered 401 or 403, or its package found no key to send: then its error is the `cause`. */
+export const RUN_ERR_MODEL_AUTH = createError<[ErrorOptions?]>(
   'RUN_ERR_MODEL_AUTH',
   'The model provider got no credentials, or refused them',
   502
@@ -56,6 +62,13 @@ export const RUN_ERR_MODEL_STREAM_BROKEN = createError(
   'RUN_ERR_MODEL_STREAM_BROKEN',
   'The answer of the model broke off',
   502
+)
+
+/** A scripted model was called once more than its script has turns. */
+export const RUN_ERR_SCRIPT_OVER = createError<[number]>(
+  'RUN_ERR_SCRIPT_OVER',
+  'The model was called once more: the script ends after %d calls',
+  500
 )
 
 /** The model gave no token in `timeout.firstToken`. */
@@ -202,7 +215,7 @@ export const RUN_ERR_NOT_INSTALLED = createError<[string]>(
   500
 )
 /** An MCP server that cannot be used: it is not there, or gives tools that cannot be tools. */
-export const RUN_ERR_MCP = createError<[string]>('RUN_ERR_MCP', 'MCP server: %s', 502)
+export const RUN_ERR_MCP = createError<[string, ErrorOptions?]>('RUN_ERR_MCP', 'MCP server: %s', 502)
 
 /** What models and clients are told of why a call failed: of an error that is not of this catalogue, only `otherwise`. */
 export function toToolError(

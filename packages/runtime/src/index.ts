@@ -27,7 +27,14 @@ export type {
 } from './sandbox/sandbox.ts'
 export type { QuickJsSandboxOptions } from './sandbox/sandbox-options.ts'
 export { codeTool, type CodeToolOptions } from './tools/code-tool.ts'
-export { defineTool, type Tool, type ToolContext, type ToolDefinition } from './tools/define-tool.ts'
+export {
+  defineTool,
+  type ArgsOf,
+  type Tool,
+  type ToolContext,
+  type ToolDefinition
+} from './tools/define-tool.ts'
+export type { JsonSchema } from './tools/plain-schema.ts'
 export { toolContent, type ToolContent, type ToolContentPart } from './tools/tool-content.ts'
 
 export type { EmbeddingModel } from './memory/embed.ts'
@@ -43,11 +50,12 @@ export { saveSkill } from './skills/save-skill.ts'
 export { defineSkill, type Skill } from './skills/skill.ts'
 
 export { connectMcp, type McpServer } from './mcp/connect-mcp.ts'
-export type { McpClient, McpTool } from './mcp/mcp-client.ts'
+export type { McpClient, McpConnection, McpTool } from './mcp/mcp-client.ts'
 export { mcpTools, type McpToolsOptions } from './mcp/mcp-tools.ts'
 
 export { channelName } from './events/diagnostics.ts'
 export { EVENT_SCHEMAS, type RuntimeEvents } from './events/events.ts'
-export { traceEvents, type TelemetryOptions } from './events/trace-events.ts'
+export type { MetricProvider, SpanProvider, TelemetryOptions } from './events/telemetry-options.ts'
+export { traceEvents } from './events/trace-events.ts'
 export { defaultEvents as events } from '@svc/registry'
 export * from './errors.ts'

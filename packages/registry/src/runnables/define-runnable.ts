@@ -8,13 +8,16 @@ import { REG_ERR_BAD_RUNNABLE } from '../errors.ts'
 import { createContext } from '../runs/create-context.ts'
 import { collectStream } from './collect-stream.ts'
 
+const NO_OBJECT =
+  'it is no object; expected an agent, a team, a workflow, or an object with `kind`, `name`, and `run` or `stream`'
+
 /**
  * Makes a runnable from a plain object with `kind`, `name` and one of `run` and `stream`; a complete runnable is given
  * back as it is.
  * @throws REG_ERR_BAD_KIND, REG_ERR_BAD_NAME, REG_ERR_BAD_RUNNABLE
  */
 export function defineRunnable(definition: RunnableDefinition | Runnable): Runnable {
-  if (typeof definition !== 'object' || definition === null) throw new REG_ERR_BAD_RUNNABLE('it is no object')
+  if (typeof definition !== 'object' || definition === null) throw new REG_ERR_BAD_RUNNABLE(NO_OBJECT)
   requireKind(definition.kind)
   requireName(definition.name)
   for (const method of ['run', 'stream', 'describe'] as const) {

@@ -13,6 +13,7 @@ import { ModelStep } from '../models/model-step.ts'
 import { RunMemory } from '../memory/run-memory.ts'
 import { OutputCheck } from '../output/output-check.ts'
 import { callTools } from '../tools/call-tools.ts'
+import { requireContext } from '../require-context.ts'
 import type { AgentPlan } from './agent-plan.ts'
 import { createTurn, prepareTurn } from './prepare-turn.ts'
 import { RunGuard } from './run-guard.ts'
@@ -26,6 +27,7 @@ export async function* runAgent(
   input: RunInput,
   context: RunContext
 ): AsyncGenerator<YieldedPart, void> {
+  requireContext(context)
   const guard = new RunGuard(context.signal, plan.timeout)
   const events = new RunEvents(context, plan.name, 'agent')
   const turn = createTurn(plan, context, guard)

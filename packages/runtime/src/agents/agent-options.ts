@@ -10,6 +10,7 @@ import type { HistoryLimits } from '../sessions/history.ts'
 import type { SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import type { Skill } from '../skills/skill.ts'
 import type { Tool } from '../tools/define-tool.ts'
+import type { JsonSchema } from '../tools/plain-schema.ts'
 import type { Instructions } from './agent-plan.ts'
 import type { Timeouts } from './run-guard.ts'
 
@@ -59,8 +60,8 @@ export interface AgentOptions {
   memory?: Memory
   /** What it knows how to do, told to the model when it asks; see `loadSkills`. */
   skills?: readonly Skill[]
-  /** The schema of its answers, which then are JSON: `structured` has the value. */
-  output?: TSchema
+  /** The schema of its answers, of TypeBox or a JSON Schema; they then are JSON: `structured` has the value. */
+  output?: TSchema | JsonSchema
   /** Which URLs of an input are fetched, and how; default: of the public internet, 20 MiB, 20,000 milliseconds. */
   urls?: Partial<UrlOptions>
   /** Of transient failures before the first token; default 3 attempts, 500 base, 30,000 at most. */

@@ -47,7 +47,7 @@ export class Agent implements Runnable {
   /**
    * Runs the agent; gives its parts while it runs. Without a context it is a run of its own, with sessions in memory.
    * A stream that is left early ends its run.
-   * @throws RUN_ERR_BAD_INPUT, RUN_ERR_MODEL_…, the time-outs, RUN_ERR_STORE, or why the context's signal aborted
+   * @throws RUN_ERR_BAD_CONTEXT, RUN_ERR_BAD_INPUT, RUN_ERR_MODEL_…, the time-outs, RUN_ERR_STORE, or why the context's signal aborted
    */
   stream(input: RunInput, context: RunContext = createContext()): AsyncGenerator<YieldedPart, void> {
     return runAgent(this.#plan, input, context)
@@ -65,7 +65,7 @@ export class Agent implements Runnable {
   addSkill(skill: Skill): void {
     const { skills } = this.#plan
     if (skills === undefined)
-      throw new RUN_ERR_BAD_AGENT('skills: the agent was made without; an empty list will do')
+      throw new RUN_ERR_BAD_AGENT(`skills: "${this.name}" was made without; an empty list will do`)
     skills.add(skill)
   }
 

@@ -1,16 +1,25 @@
 import { requireName, requireOptions } from '@svc/registry'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
+import { hasMethods } from '../has-methods.ts'
 import { resolveModel } from '../models/model.ts'
 import { AGENT_DEFAULTS, AgentOptionsSchema } from '../options.ts'
 import { requireSandbox, resolveSandbox } from '../sandbox/resolve-sandbox.ts'
 import { createOutputFormat } from '../output/output-format.ts'
 import { createSkillSet } from '../skills/skill-set.ts'
 import { createToolSet } from '../tools/tool-set.ts'
+import { nameOf, toldOf } from '../told-of.ts'
 import type { AgentOptions } from './agent-options.ts'
 import type { AgentPlan } from './agent-plan.ts'
 
-/** Checks the options of an agent, and makes of them once what each of its runs needs. */
+/**
+ * Checks the options of an agent, and makes of them once what each of its runs needs.
+ * @throws RUN_ERR_BAD_AGENT, RUN_ERR_BAD_MODEL, RUN_ERR_BAD_SKILL, RUN_ERR_BAD_SANDBOX, REG_ERR_BAD_NAME, which name the agent
+ */
 export function planAgent(options: AgentOptions): AgentPlan {
+  return toldOf(nameOf('agent', options), () => toPlan(options))
+}
+
+function toPlan(options: AgentOptions): AgentPlan {
   requireOptions(AgentOptionsSchema, options, RUN_ERR_BAD_AGENT)
   const { instructions, approval = 'never', sandbox, sessions, registry, settings, memory } = options
   requireThat(
@@ -23,10 +32,16 @@ export function planAgent(options: AgentOptions): AgentPlan {
   )
   requireThat(
     sessions === undefined || hasMethods(sessions, ['lock', 'load', 'append']),
-    'sessions: no session store'
+    'sessions: no session store, an object with `lock`, `load` and `append`'
   )
-  requireThat(memory === undefined || hasMethods(memory, ['retrieve', 'store']), 'memory: no memory')
-  requireThat(registry === undefined || hasMethods(registry, ['add', 'get']), 'registry: no registry')
+  requireThat(
+    memory === undefined || hasMethods(memory, ['retrieve', 'store']),
+    'memory: no memory; give recallMemory(), windowMemory(), summaryMemory(…), or an object with `retrieve` and `store`'
+  )
+  requireThat(
+    registry === undefined || hasMethods(registry, ['add', 'get']),
+    'registry: no registry; createRegistry() makes one'
+  )
   requireThat(
     options.provider === undefined || typeof options.model === 'function',
     'provider: only a model function gets the key of a provider'
@@ -64,8 +79,4 @@ export function planAgent(options: AgentOptions): AgentPlan {
 
 function requireThat(condition: boolean, fault: string): void {
   if (!condition) throw new RUN_ERR_BAD_AGENT(fault)
-}
-
-function hasMethods(value: object, names: readonly string[]): boolean {
-  return names.every((name) => typeof (value as Record<string, unknown> | null)?.[name] === 'function')
 }

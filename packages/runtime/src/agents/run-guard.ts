@@ -30,9 +30,10 @@ export class RunGuard extends Guard {
     super()
     this.#caller = caller
     this.#timeout = timeout
-    this.#runTimer = setTimeout(() => this.end(new RUN_ERR_TIMEOUT(timeout.run)), timeout.run)
     if (caller.aborted) this.#onAbort()
     else caller.addEventListener('abort', this.#onAbort, { once: true })
+    // Last: nothing that throws here leaves it behind.
+    this.#runTimer = setTimeout(() => this.end(new RUN_ERR_TIMEOUT(timeout.run)), timeout.run)
   }
 
   /** @throws why the run has to end, when it has to */

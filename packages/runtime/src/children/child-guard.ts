@@ -13,9 +13,10 @@ export class ChildGuard extends Guard {
     this.#parent = parent
     // As many children as there are at once listen to it.
     setMaxListeners(0, parent)
-    if (timeout !== undefined) this.#timer = setTimeout(() => this.end(timeout.reason), timeout.ms)
     if (parent.aborted) this.#onAbort()
     else parent.addEventListener('abort', this.#onAbort, { once: true })
+    // Last: nothing that throws here leaves it behind.
+    if (timeout !== undefined) this.#timer = setTimeout(() => this.end(timeout.reason), timeout.ms)
   }
 
   /** The child is over: no timer and no listener is left. */

@@ -5,14 +5,7 @@ import { recordModelCalls } from './model-metrics.ts'
 import { toProviderName } from './provider-name.ts'
 import { recordRuns } from './run-metrics.ts'
 import { RunSpans } from './run-spans.ts'
-
-/** Where spans and metrics go. */
-export interface TelemetryOptions {
-  /** Default: the global one of `@opentelemetry/api`. */
-  tracerProvider?: TracerProvider
-  /** Default: the global one of `@opentelemetry/api`. */
-  meterProvider?: MeterProvider
-}
+import type { TelemetryOptions } from './telemetry-options.ts'
 
 type ModelCall = RuntimeEvents['model.call']
 
@@ -27,8 +20,8 @@ export async function traceEvents(
 ): Promise<() => void> {
   const api = await import('@opentelemetry/api').catch(() => undefined)
   if (api === undefined) return () => {}
-  const spans = new RunSpans(api, tracerProvider)
-  const meters = meterProvider ?? api.metrics.getMeterProvider()
+  const spans = new RunSpans(api, tracerProvider as TracerProvider | undefined)
+  const meters = (meterProvider as MeterProvider | undefined) ?? api.metrics.getMeterProvider()
   const { CLIENT, INTERNAL } = api.SpanKind
   const stops = [
     bus.on('run.start', (event) => {

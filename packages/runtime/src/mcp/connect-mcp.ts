@@ -1,6 +1,8 @@
-import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { RUN_ERR_MCP, RUN_ERR_NOT_INSTALLED } from '../errors.ts'
 import { messageOf } from '../tools/tool-output.ts'
+import { keepLastWords, lastWordsOf } from './last-words.ts'
+import type { McpConnection } from './mcp-client.ts'
+import { requireServer } from './mcp-options.ts'
 
 /** Where an MCP server is: a program to start, or the URL of its Streamable HTTP endpoint. */
 export type McpServer =
@@ -9,25 +11,29 @@ export type McpServer =
 
 /**
  * Connects to an MCP server with the official SDK; `close()` of the client ends it. A program that is started gets only
- * the environment that is given, and what the SDK deems safe.
- * @throws RUN_ERR_NOT_INSTALLED without `@modelcontextprotocol/sdk`, RUN_ERR_MCP when the server is not there
+ * the environment that is given, and what the SDK deems safe. What it wrote to stderr last, 2 KiB at most, is the `cause` of an
+ * error; it is for logs, and clients are not told.
+ * @throws RUN_ERR_NOT_INSTALLED without `@modelcontextprotocol/sdk`, RUN_ERR_MCP when the server is not there, or nothing says where it is
  */
-export async function connectMcp(server: McpServer): Promise<Client> {
+export async function connectMcp(server: McpServer): Promise<McpConnection> {
+  requireServer(server)
   const { Client } = await load(() => import('@modelcontextprotocol/sdk/client/index.js'))
   const client = new Client({ name: 'svc-runtime', version: '1.0.0' })
   try {
-    await client.connect(await createTransport(server))
+    await client.connect(await createTransport(server, client))
     return client
   } catch (err) {
     await client.close().catch(() => {})
-    throw new RUN_ERR_MCP(`it cannot be connected to: ${messageOf(err, 'no answer')}`)
+    throw new RUN_ERR_MCP(`it cannot be connected to: ${messageOf(err, 'no answer')}`, lastWordsOf(client))
   }
 }
 
-async function createTransport(server: McpServer) {
+async function createTransport(server: McpServer, client: object) {
   if ('command' in server) {
     const { StdioClientTransport } = await load(() => import('@modelcontextprotocol/sdk/client/stdio.js'))
-    return new StdioClientTransport({ stderr: 'ignore', ...server })
+    const transport = new StdioClientTransport({ ...server, stderr: 'pipe' })
+    keepLastWords(client, transport.stderr)
+    return transport
   }
   const { StreamableHTTPClientTransport } = await load(
     () => import('@modelcontextprotocol/sdk/client/streamableHttp.js')

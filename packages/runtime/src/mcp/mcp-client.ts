@@ -1,7 +1,38 @@
-import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
+/** A tool of an MCP server, as its list has it. */
+export interface McpTool {
+  readonly name: string
+  readonly title?: string | undefined
+  readonly description?: string | undefined
+  /** A JSON Schema of an object. */
+  readonly inputSchema: Readonly<Record<string, unknown>>
+  readonly outputSchema?: Readonly<Record<string, unknown>> | undefined
+  /** What the server says of its effects: hints, and no promises. */
+  readonly annotations?:
+    | {
+        readonly title?: string | undefined
+        readonly readOnlyHint?: boolean | undefined
+        readonly destructiveHint?: boolean | undefined
+        readonly idempotentHint?: boolean | undefined
+        readonly openWorldHint?: boolean | undefined
+      }
+    | undefined
+}
 
-/** The part of a client of the official MCP SDK that is used; it is connected already. */
-export type McpClient = Pick<Client, 'listTools' | 'callTool'>
+/** The part of a client of the official MCP SDK that is used; it is connected already. Times are milliseconds. */
+export interface McpClient {
+  listTools(
+    params?: { cursor?: string },
+    options?: { timeout?: number }
+  ): Promise<{ readonly tools: readonly McpTool[]; readonly nextCursor?: string | undefined }>
+  callTool(
+    params: { name: string; arguments?: Record<string, unknown> },
+    resultSchema?: undefined,
+    options?: { signal?: AbortSignal; timeout?: number }
+  ): Promise<object>
+}
 
-/** A tool of an MCP server. */
-export type McpTool = Awaited<ReturnType<McpClient['listTools']>>['tools'][number]
+/** A client that `connectMcp` made: the `Client` of the official SDK. */
+export interface McpConnection extends McpClient {
+  /** Ends the connection, and a program that was started for it. */
+  close(): Promise<void>
+}

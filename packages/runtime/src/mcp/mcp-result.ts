@@ -1,7 +1,5 @@
-import type { McpClient } from './mcp-client.ts'
 import { toolContent, type ToolContentPart } from '../tools/tool-content.ts'
 
-type McpResult = Awaited<ReturnType<McpClient['callTool']>>
 interface McpContent {
   readonly type: string
   readonly text?: string
@@ -20,7 +18,7 @@ interface McpContent {
  * What an MCP server answered, as the result of a tool: its structured content, else its text, else all of its content.
  * @throws an error with the server's text when the call failed
  */
-export function toToolResult(answer: McpResult): unknown {
+export function toToolResult(answer: object): unknown {
   const {
     content = [],
     structuredContent,

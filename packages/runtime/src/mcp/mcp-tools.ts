@@ -1,8 +1,10 @@
-import { Type } from '@sinclair/typebox'
+import type { TAny } from '@sinclair/typebox'
 import { RUN_ERR_MCP } from '../errors.ts'
 import { defineTool, type Tool, type ToolDefinition } from '../tools/define-tool.ts'
 import { messageOf } from '../tools/tool-output.ts'
+import { lastWordsOf } from './last-words.ts'
 import type { McpClient, McpTool } from './mcp-client.ts'
+import { requireToolsOptions } from './mcp-options.ts'
 import { toToolResult } from './mcp-result.ts'
 
 /** Which tools of an MCP server are taken, and how. */
@@ -21,7 +23,7 @@ export interface McpToolsOptions {
   maxOutputBytes?: number
 }
 
-type Approval = NonNullable<ToolDefinition<ReturnType<typeof Type.Any>>['approval']>
+type Approval = NonNullable<ToolDefinition<TAny>['approval']>
 
 const MOST_TOOLS = 1_000
 const LIST_TIMEOUT = 30_000
@@ -29,9 +31,10 @@ const LIST_TIMEOUT = 30_000
 /**
  * The tools of an MCP server, for an agent. `client` is a client of the official SDK that is connected; whoever made it
  * closes it. Descriptions and results are what the server says: take the tools of servers only that you trust.
- * @throws RUN_ERR_MCP when the server does not list its tools, or one cannot be a tool
+ * @throws RUN_ERR_BAD_TOOL for an option, RUN_ERR_MCP when the server does not list its tools, or one cannot be a tool
  */
 export async function mcpTools(client: McpClient, options: McpToolsOptions = {}): Promise<Tool[]> {
+  requireToolsOptions(options)
   const { include } = options
   const listed = await listTools(client)
   const taken = listed.filter(
@@ -54,7 +57,7 @@ async function listTools(client: McpClient): Promise<McpTool[]> {
       cursor = page.nextCursor
     } while (cursor !== undefined && tools.length < MOST_TOOLS)
   } catch (err) {
-    throw new RUN_ERR_MCP(`its tools cannot be listed: ${messageOf(err, 'no answer')}`)
+    throw new RUN_ERR_MCP(`its tools cannot be listed: ${messageOf(err, 'no answer')}`, lastWordsOf(client))
   }
   if (tools.length > MOST_TOOLS) throw new RUN_ERR_MCP(`it has more than ${MOST_TOOLS} tools`)
   return tools
@@ -69,13 +72,20 @@ function toTool(client: McpClient, tool: McpTool, options: McpToolsOptions): Too
       // Other servers allow more characters than models do.
       name: `${prefix}${name}`.replaceAll(/[^\w-]/g, '_'),
       description,
-      input: Type.Unsafe<Record<string, unknown>>(inputSchema),
+      input: inputSchema,
       timeout,
       ...(approval !== undefined && { approval }),
       ...(approvalTimeout !== undefined && { approvalTimeout }),
       ...(maxOutputBytes !== undefined && { maxOutputBytes }),
-      execute: async (args, { signal }) =>
-        toToolResult(await client.callTool({ name, arguments: args }, undefined, { signal, timeout }))
+      execute: async (args, { signal }) => {
+        const answer = await client
+          .callTool({ name, arguments: args }, undefined, { signal, timeout })
+          .catch((err: unknown) => {
+            const { cause } = lastWordsOf(client)
+            throw cause === undefined ? err : new Error(messageOf(err, 'no answer'), { cause })
+          })
+        return toToolResult(answer)
+      }
     })
   } catch (err) {
     throw new RUN_ERR_MCP(`its tool "${name}": ${(err as Error).message}`)

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { Awaitable, MemoryItem } from '@svc/registry'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
+import { hasMethods } from '../has-methods.ts'
 import { embed, type EmbeddingModel } from './embed.ts'
 import { findItems } from './find-items.ts'
+import { requireMemoryOptions } from './memory-options.ts'
 import type { Memory, MemoryContext, MemoryTurn } from './memory.ts'
 import { fuseRankings, rankByLikeness, type RankedItem } from './rank-items.ts'
 import { shorten, takeWithin, toTurnText } from './turn-text.ts'
@@ -29,8 +31,9 @@ export interface RecallMemoryOptions {
 const MOST_FACTS = 20
 const MOST_CHARACTERS = 4_000
 
-/** Remembers what was said in every session of an owner with this agent, and recalls what fits the input. */
+/** Remembers what was said in every session of an owner with this agent, and recalls what fits the input. @throws RUN_ERR_BAD_AGENT */
 export function recallMemory(options: RecallMemoryOptions = {}): Memory {
+  requireMemoryOptions('recallMemory', options)
   const {
     extract,
     limit = 5,
@@ -39,7 +42,8 @@ export function recallMemory(options: RecallMemoryOptions = {}): Memory {
     maxCompared = 500,
     minLikeness = 0.3
   } = options
-  if (!(limit >= 1)) throw new RUN_ERR_BAD_AGENT('recallMemory: limit is no number over 0')
+  if (embedding !== undefined && !hasMethods(embedding, ['doEmbed']))
+    throw new RUN_ERR_BAD_AGENT('recallMemory: embedding: no embedding model of the AI SDK')
 
   const findAlike = async (context: MemoryContext, input: string): Promise<RankedItem[]> => {
     if (embedding === undefined) return []

@@ -1,4 +1,4 @@
-import { RUN_ERR_BAD_AGENT } from '../errors.ts'
+import { requireMemoryOptions } from './memory-options.ts'
 import type { Memory, MemoryContext } from './memory.ts'
 import { takeWithin, toTurnText } from './turn-text.ts'
 
@@ -10,9 +10,13 @@ export interface WindowMemoryOptions {
   maxCharacters?: number
 }
 
-/** Remembers the last turns of an owner with this agent over all sessions; those of the session itself are its history. */
-export function windowMemory({ turns = 10, maxCharacters = 4_000 }: WindowMemoryOptions = {}): Memory {
-  if (!(turns >= 1)) throw new RUN_ERR_BAD_AGENT('windowMemory: turns is no number over 0')
+/**
+ * Remembers the last turns of an owner with this agent over all sessions; those of the session itself are its history.
+ * @throws RUN_ERR_BAD_AGENT
+ */
+export function windowMemory(options: WindowMemoryOptions = {}): Memory {
+  requireMemoryOptions('windowMemory', options)
+  const { turns = 10, maxCharacters = 4_000 } = options
 
   return {
     async retrieve(context) {

@@ -3,7 +3,8 @@ import {
   RUN_ERR_MODEL_FAILED,
   RUN_ERR_MODEL_RATE_LIMITED,
   RUN_ERR_MODEL_REFUSED,
-  RUN_ERR_MODEL_UNREACHABLE
+  RUN_ERR_MODEL_UNREACHABLE,
+  RUN_ERR_SCRIPT_OVER
 } from '../errors.ts'
 import { readRetryAfter } from './retry-after.ts'
 
@@ -49,7 +50,11 @@ export function toModelFault(thrown: unknown): ModelFault {
     return { error, transient, details, ...(retryAfter !== undefined && { retryAfter }) }
   }
 
-  if (details.missing !== undefined) return fault(new RUN_ERR_MODEL_AUTH(), false)
+  if (thrown instanceof RUN_ERR_SCRIPT_OVER) return fault(thrown, false)
+  if (details.missing !== undefined) {
+    const cause = chain.find(isPlainMissing)
+    return fault(new RUN_ERR_MODEL_AUTH(cause && { cause }), false)
+  }
   if (statusCode === 429) return fault(new RUN_ERR_MODEL_RATE_LIMITED(), true)
   if (statusCode === 401 || statusCode === 403) return fault(new RUN_ERR_MODEL_AUTH(), false)
   if (statusCode !== undefined) {
@@ -96,11 +101,21 @@ function wordsOf({ code, type }: Loose): string[] {
   )
 }
 
-// Thrown before anything is sent. What has long words with digits might quote a key, and is not told.
-function missingOf({ name, message }: Loose): string | undefined {
+// Thrown before anything is sent.
+function missingOf(each: Loose): string | undefined {
+  const { name, message } = each
   if (typeof name !== 'string' || !UNSET.test(name)) return undefined
-  const plain = typeof message === 'string' && message.length <= 300 && !/(?=\S{16})\S*\d/.test(message)
-  return plain ? message : 'a key or a setting of the provider'
+  return isPlain(message) ? message : 'a key or a setting of the provider'
+}
+
+// What has long words with digits might quote a key, and is not told.
+function isPlain(message: unknown): message is string {
+  return typeof message === 'string' && message.length <= 300 && !/(?=\S{16})\S*\d/.test(message)
+}
+
+// Logs have the causes of an error, and their causes.
+function isPlainMissing(each: Loose): boolean {
+  return missingOf(each) !== undefined && isPlain(each['message']) && each['cause'] === undefined
 }
 
 function detailsOf(chain: Loose[], statusCode: number | undefined, codes: string[]): FaultDetails {

@@ -1,6 +1,7 @@
 import type { LanguageModelV2, LanguageModelV3, LanguageModelV4 } from '@ai-sdk/provider'
 import type { Awaitable, RunContext } from '@svc/registry'
 import { RUN_ERR_BAD_MODEL } from '../errors.ts'
+import { hasMethods } from '../has-methods.ts'
 import { liftModel } from './lift-model.ts'
 
 /** A language model of the AI SDK: of `@ai-sdk/openai`, `@ai-sdk/anthropic`, Ollama, vLLM and all the others. */
@@ -30,6 +31,7 @@ export function resolveModel(model: Model | ModelFunction, provider?: string): R
     const lifted = prepareModel(model)
     return () => lifted
   }
+  refuseProvider(model)
   return async (context) => {
     const apiKey = context.apiKey(provider)
     return prepareModel(await model({ apiKey, provider, context }))
@@ -41,16 +43,22 @@ export function prepareModel(model: Model): LanguageModelV4 {
   return liftModel(requireModel(model))
 }
 
+const EXPECTED = 'pass the model itself, e.g. openai("gpt-5-mini") of @ai-sdk/openai'
+
 function requireModel(model: unknown): Model {
-  if (typeof model === 'string') {
-    throw new RUN_ERR_BAD_MODEL(
-      'a string; pass the model itself, e.g. openai("gpt-5-mini") of @ai-sdk/openai'
-    )
-  }
-  const { specificationVersion: version, doStream } = (model ?? {}) as Partial<Model>
-  if (typeof doStream !== 'function') throw new RUN_ERR_BAD_MODEL('it has no doStream')
+  if (model === undefined || model === null) throw new RUN_ERR_BAD_MODEL(`none was given; ${EXPECTED}`)
+  if (typeof model === 'string') throw new RUN_ERR_BAD_MODEL(`a string; ${EXPECTED}`)
+  refuseProvider(model)
+  const { specificationVersion: version, doStream } = model as Partial<Model>
+  if (typeof doStream !== 'function') throw new RUN_ERR_BAD_MODEL(`it has no doStream; ${EXPECTED}`)
   if (version !== 'v4' && version !== 'v3' && version !== 'v2') {
     throw new RUN_ERR_BAD_MODEL(`specification version ${String(version)}; v2, v3 and v4 are known`)
   }
   return model as Model
+}
+
+// Those of the AI SDK are functions that make models, with methods that do.
+function refuseProvider(model: unknown): void {
+  if (hasMethods(model, ['languageModel']) && !hasMethods(model, ['doStream']))
+    throw new RUN_ERR_BAD_MODEL(`the provider itself; ${EXPECTED}`)
 }

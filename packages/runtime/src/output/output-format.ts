@@ -2,6 +2,7 @@ import type { JSONSchema7, LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import type { TSchema } from '@sinclair/typebox'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 import { compileSchema } from '../tools/compile-schema.ts'
+import { toPlainSchema, type JsonSchema } from '../tools/plain-schema.ts'
 import { readJson } from './read-json.ts'
 
 /** What the answers of an agent have to be. */
@@ -17,8 +18,8 @@ export interface OutputFormat {
 }
 
 /** @throws RUN_ERR_BAD_AGENT when `output` is no JSON Schema */
-export function createOutputFormat(output: TSchema): OutputFormat {
-  const schema = toPlainSchema(output)
+export function createOutputFormat(output: TSchema | JsonSchema): OutputFormat {
+  const schema = toPlainSchema(output, (fault) => new RUN_ERR_BAD_AGENT(`the output ${fault}`))
   const check = compileSchema(schema, 'the answer', (fault) => new RUN_ERR_BAD_AGENT(`output: ${fault}`))
   const forModel = closeObjects(schema) as JSONSchema7
   return {
@@ -33,11 +34,6 @@ export function createOutputFormat(output: TSchema): OutputFormat {
     askToMend: (fault) =>
       `Your answer cannot be used: ${fault}. Answer again with nothing but JSON that fits this JSON Schema:\n${JSON.stringify(forModel)}`
   }
-}
-
-function toPlainSchema(output: TSchema): Record<string, unknown> {
-  if (typeof output !== 'object' || output === null) throw new RUN_ERR_BAD_AGENT('output: no JSON Schema')
-  return JSON.parse(JSON.stringify(output)) as Record<string, unknown>
 }
 
 // Strict JSON modes take objects only that say they have no other properties.

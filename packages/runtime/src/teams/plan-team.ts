@@ -8,6 +8,7 @@ import { resolveModel, type ResolveModel } from '../models/model.ts'
 import type { Retry } from '../models/retry-model.ts'
 import { AGENT_DEFAULTS } from '../options.ts'
 import type { HistoryLimits } from '../sessions/history.ts'
+import { nameOf, toldOf } from '../told-of.ts'
 import { TeamOptionsSchema, type Merge, type TeamMode, type TeamOptions } from './team-options.ts'
 
 /** What the leader of a team needs in every run. */
@@ -33,8 +34,12 @@ export interface TeamPlan {
   readonly timeout: Timeouts
 }
 
-/** Checks the options of a team. @throws RUN_ERR_BAD_TEAM, RUN_ERR_BAD_MODEL, REG_ERR_BAD_NAME, REG_ERR_BAD_RUNNABLE */
+/** Checks the options of a team. @throws RUN_ERR_BAD_TEAM, RUN_ERR_BAD_MODEL, REG_ERR_BAD_…, which name the team */
 export function planTeam(options: TeamOptions): TeamPlan {
+  return toldOf(nameOf('team', options), () => toPlan(options))
+}
+
+function toPlan(options: TeamOptions): TeamPlan {
   requireOptions(TeamOptionsSchema, options, RUN_ERR_BAD_TEAM)
   const { mode, merge, model } = options
   requireThat(merge === undefined || mode === 'parallel', `merge: a team that is in ${mode} merges nothing`)
@@ -60,7 +65,7 @@ export function planTeam(options: TeamOptions): TeamPlan {
 }
 
 function toMembers(given: TeamOptions['members']): Runnable[] {
-  const members = given.map((member) => defineRunnable(member))
+  const members = given.map((member, index) => toldOf(`members.${index}`, () => defineRunnable(member)))
   const names = new Set<string>()
   for (const [index, { name }] of members.entries()) {
     requireThat(!names.has(name), `members.${index}: there are two members "${name}"`)

@@ -55,7 +55,7 @@ export class Team implements Runnable {
   /**
    * Runs the team; gives its parts while it runs, those of its members with `source`. Without a context it is a run of
    * its own. A stream that is left early ends its run, and its members.
-   * @throws RUN_ERR_BAD_INPUT, RUN_ERR_NO_ROUTE, RUN_ERR_MODEL_…, the time-outs, what a member throws that is needed, or why the
+   * @throws RUN_ERR_BAD_CONTEXT, RUN_ERR_BAD_INPUT, RUN_ERR_NO_ROUTE, RUN_ERR_MODEL_…, the time-outs, what a member throws that is needed, or why the
    * context's signal aborted
    */
   stream(input: RunInput, context: RunContext = createContext()): AsyncGenerator<YieldedPart, void> {

@@ -1,4 +1,5 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider'
+import { RUN_ERR_SCRIPT_OVER } from '../errors.ts'
 import { playParts } from './play-parts.ts'
 import { toStreamParts } from './stream-parts.ts'
 
@@ -39,7 +40,7 @@ export interface ScriptedTurn {
 
 /**
  * What a scripted model plays: a text or a turn for every call, a list with one for each, or a function of the call.
- * A call past the end of a list is rejected.
+ * A call past the end of a list is rejected with RUN_ERR_SCRIPT_OVER.
  */
 export type Script =
   | string
@@ -97,7 +98,7 @@ function toTurns(script: Script): (call: LanguageModelV4CallOptions, index: numb
   const turns = (script as readonly (string | ScriptedTurn)[]).map(toTurn)
   return (_call, index) => {
     const turn = turns[index]
-    if (turn === undefined) throw new Error(`the script ends after ${turns.length} calls`)
+    if (turn === undefined) throw new RUN_ERR_SCRIPT_OVER(turns.length)
     return turn
   }
 }

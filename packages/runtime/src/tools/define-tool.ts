@@ -6,6 +6,7 @@ import { requireSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.t
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { compileInput } from './compile-input.ts'
 import type { CheckValue } from './compile-schema.ts'
+import { toPlainSchema, type JsonSchema } from './plain-schema.ts'
 
 /** What a tool is told of the call that it serves. */
 export interface ToolContext {
@@ -30,18 +31,21 @@ export interface ToolContext {
   callTool(tool: Tool, args: unknown, signal?: AbortSignal): Promise<unknown>
 }
 
+/** The arguments that fit a schema: typed where it is of TypeBox. */
+export type ArgsOf<S> = S extends TSchema ? Static<S> : Readonly<Record<string, unknown>>
+
 /** What a tool is made from. */
-export interface ToolDefinition<S extends TSchema> {
+export interface ToolDefinition<S extends TSchema | JsonSchema> {
   /** 1–64 letters, digits, `_` and `-`. */
   name: string
   /** What the model is told of it. */
   description: string
-  /** The schema of the arguments, an object; they are checked as they are, nothing is coerced. */
+  /** The schema of the arguments, an object, of TypeBox or a JSON Schema; they are checked as they are, nothing is coerced. */
   input: S
   /** Does the work. What it gives goes to the model as JSON; what it throws, with its message, as an error. */
-  execute(args: Static<S>, context: ToolContext): unknown
+  execute(args: ArgsOf<S>, context: ToolContext): unknown
   /** Whether a call waits for an approval; goes before the agent's policy. */
-  approval?: boolean | ((args: Static<S>, context: ToolContext) => Awaitable<boolean>)
+  approval?: boolean | ((args: ArgsOf<S>, context: ToolContext) => Awaitable<boolean>)
   /** Milliseconds until an approval that nobody answers counts as denied; default: the agent's `approvalTimeout`. */
   approvalTimeout?: number
   /** Milliseconds; default 60,000. */
@@ -71,11 +75,11 @@ export interface Tool {
 }
 
 /**
- * Makes a tool: its arguments are typed by, and checked against, one TypeBox schema. Any JSON Schema of an object does.
+ * Makes a tool: its arguments are typed by, and checked against, one TypeBox schema. Any JSON Schema of an object does, without types.
  * The tool runs in this process with a signal, a time-out and a cap on its result; that is no sandbox.
  * @throws RUN_ERR_BAD_TOOL, RUN_ERR_BAD_SANDBOX
  */
-export function defineTool<S extends TSchema>(definition: ToolDefinition<S>): Tool {
+export function defineTool<S extends TSchema | JsonSchema>(definition: ToolDefinition<S>): Tool {
   requireOptions(ToolOptionsSchema, definition, RUN_ERR_BAD_TOOL)
   const {
     name,
@@ -89,7 +93,7 @@ export function defineTool<S extends TSchema>(definition: ToolDefinition<S>): To
     sandbox
   } = definition
   requireSandbox(sandbox)
-  const inputSchema = JSON.parse(JSON.stringify(input)) as Record<string, unknown>
+  const inputSchema = toPlainSchema(input, (fault) => new RUN_ERR_BAD_TOOL(`the input of "${name}" ${fault}`))
   return Object.freeze({
     name,
     description,

@@ -6,6 +6,7 @@ import {
   type Runnable,
   type RunnableDefinition
 } from '@svc/registry'
+import { toldOf } from '../told-of.ts'
 import type { AnyFlow, FlowNode } from './flow-node.ts'
 import type {
   ApprovalWaitOptions,
@@ -50,9 +51,9 @@ export class Flow<in out Input, in out Steps, out Previous> {
     options?: RunnableStepOptions<Input, Steps, Previous, Output>
   ): Flow<Input, With<Steps, N, RunnableOutput<Output>>, RunnableOutput<Output>>
   step(name: string, work: unknown, options: object = {}): AnyFlow {
-    return typeof work === 'function'
-      ? this.#with({ type: 'function', name, work, options } as FlowNode)
-      : this.#with({ type: 'runnable', name, runnable: defineRunnable(work as Runnable), options })
+    if (typeof work === 'function') return this.#with({ type: 'function', name, work, options } as FlowNode)
+    const runnable = toldOf(`step "${name}"`, () => defineRunnable(work as Runnable))
+    return this.#with({ type: 'runnable', name, runnable, options })
   }
 
   /** Several flows at once; the output has that of each. One that fails ends the others. */

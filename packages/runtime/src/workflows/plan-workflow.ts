@@ -1,7 +1,10 @@
 import { Type, type TSchema } from '@sinclair/typebox'
 import { millisecondsSchema, requireName, requireOptions } from '@svc/registry'
 import { RUN_ERR_BAD_WORKFLOW } from '../errors.ts'
+import { faultAt } from '../fault-at.ts'
 import { AgentOptionsSchema } from '../options.ts'
+import { isTypeBox } from '../tools/plain-schema.ts'
+import { nameOf, toldOf } from '../told-of.ts'
 import type { AnyFlow, FlowNode } from './flow-node.ts'
 import { Flow } from './flow.ts'
 import type { WorkflowOptions } from './workflow-options.ts'
@@ -83,11 +86,17 @@ export interface WorkflowPlan {
   readonly steps: readonly string[]
 }
 
-/** Checks a workflow. @throws RUN_ERR_BAD_WORKFLOW, REG_ERR_BAD_NAME, REG_ERR_BAD_RUNNABLE */
+/** Checks a workflow. @throws RUN_ERR_BAD_WORKFLOW, REG_ERR_BAD_…, which name the workflow; what `steps` throws */
 // oxlint-disable-next-line typescript/no-explicit-any -- whatever it takes and gives
 export function planWorkflow(options: WorkflowOptions<any>): WorkflowPlan {
+  return toldOf(nameOf('workflow', options), () => toPlan(options))
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any -- the same
+function toPlan(options: WorkflowOptions<any>): WorkflowPlan {
   requireOptions(WorkflowOptionsSchema, options, RUN_ERR_BAD_WORKFLOW)
   const name = requireName(options.name)
+  requireTypeBox(options.input, 'input')
   const flow: unknown = options.steps(new Flow())
   requireFlow(flow, 'steps')
   requireThat(flow.nodes.length > 0, 'steps: there are none')
@@ -121,15 +130,8 @@ function innerFlows(node: FlowNode): [label: string, flow: AnyFlow][] {
 }
 
 function requireNode(node: FlowNode): void {
-  requireOptions(
-    NODE_SCHEMAS[node.type],
-    node,
-    class extends RUN_ERR_BAD_WORKFLOW {
-      constructor(fault: string) {
-        super(`${node.name}: ${fault}`)
-      }
-    }
-  )
+  requireOptions(NODE_SCHEMAS[node.type], node, faultAt(node.name, RUN_ERR_BAD_WORKFLOW))
+  if (node.type === 'runnable') requireTypeBox(node.options.output, `${node.name}.output`)
   if ('flows' in node) requireThat(Object.keys(node.flows).length > 0, `${node.name}: there are no flows`)
 }
 
@@ -151,6 +153,10 @@ function requireSources(flow: AnyFlow, all: ReadonlySet<string>, before: Readonl
 function requireFlow(value: unknown, where: string): asserts value is AnyFlow {
   const { nodes } = (value ?? {}) as Partial<AnyFlow>
   requireThat(Array.isArray(nodes), `${where}: gives no flow; return what the last method gave`)
+}
+
+function requireTypeBox(schema: object | undefined, where: string): void {
+  requireThat(schema === undefined || isTypeBox(schema), `${where}: no TypeBox schema`)
 }
 
 function requireThat(condition: boolean, fault: string): asserts condition {

@@ -53,7 +53,7 @@ export class Workflow<S extends TSchema = TSchema> implements Runnable {
   /**
    * Runs the workflow; gives the parts of its steps with `source`, and its own answer at the end. Without a context it is a
    * run of its own, with no journal. A stream that is left early ends its run.
-   * @throws RUN_ERR_BAD_INPUT, RUN_ERR_STEP_…, RUN_ERR_APPROVAL_DENIED, what a step throws, or why the context's signal aborted
+   * @throws RUN_ERR_BAD_CONTEXT, RUN_ERR_BAD_INPUT, RUN_ERR_STEP_…, RUN_ERR_APPROVAL_DENIED, what a step throws, or why the context's signal aborted
    */
   stream(input: RunInput, context: RunContext = createContext()): AsyncGenerator<YieldedPart, void> {
     return tellRun(

@@ -65,6 +65,15 @@ t.test('tells of itself without its instructions', async (t) => {
 
 const construct = (options: unknown): unknown => Reflect.construct(Agent, [options])
 
+const faultOf = (make: () => unknown): Error | undefined => {
+  try {
+    make()
+  } catch (err) {
+    return err as Error
+  }
+  return undefined
+}
+
 t.test('a bad option is an error that names it', async (t) => {
   const bad: [options: object, says: RegExp][] = [
     [{ colour: 'red' }, /colour/],
@@ -92,6 +101,22 @@ t.test('a bad option is an error that names it', async (t) => {
     const make = () => new Agent({ name: 'bad', model, register: false, ...options })
     t.throws(make, { code: 'RUN_ERR_BAD_AGENT', message }, JSON.stringify(options))
   }
+  const told: [options: object, says: string][] = [
+    [{ colour: 'red' }, 'agent "bad": Bad option of an agent: colour: '],
+    [
+      { memory: true },
+      'agent "bad": Bad option of an agent: memory: no memory; give recallMemory(), windowMemory(), summaryMemory(…), or an object with `retrieve` and `store`'
+    ],
+    [{ model: undefined }, 'agent "bad": Not a model: none was given; pass the model itself'],
+    [{ sandbox: true }, 'agent "bad": Bad sandbox: '],
+    [{ skills: [{ name: 'A' }] }, 'agent "bad": Bad skill: ']
+  ]
+  for (const [options, says] of told) {
+    const err = faultOf(() => construct({ name: 'bad', model, register: false, ...options }))
+    t.equal(err?.message.slice(0, says.length), says)
+    t.ok(err?.stack?.includes(err.message), 'the stack, which an uncaught error prints, has it too')
+  }
+  t.match(faultOf(() => construct({ model }))?.message, /^an agent: .*name/)
   t.throws(() => construct(undefined), { code: 'RUN_ERR_BAD_AGENT' })
   t.throws(() => new Agent({ name: 'a/b', model, register: false }), { code: 'REG_ERR_BAD_NAME' })
   t.throws(() => construct({ model, register: false }), {

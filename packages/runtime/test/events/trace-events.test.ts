@@ -1,5 +1,11 @@
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
-import { context as otelContext, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import {
+  metrics as otelMetrics,
+  context as otelContext,
+  SpanKind,
+  SpanStatusCode,
+  trace
+} from '@opentelemetry/api'
 import {
   AggregationTemporality,
   InMemoryMetricExporter,
@@ -9,7 +15,8 @@ import {
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { Type } from '@sinclair/typebox'
-import { defineTool, traceEvents } from '@svc/runtime'
+import { createEventBus } from '@svc/registry'
+import { defineTool, traceEvents, type TelemetryOptions } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import t, { type Test } from 'tap'
 import { toProviderName } from '../../src/events/provider-name.ts'
@@ -49,6 +56,19 @@ async function traced(t: Test, options: Parameters<typeof makeContext>[0] = {}) 
     }
   }
 }
+
+t.test('the providers of the API of OpenTelemetry fit, and none in the place of the other', async () => {
+  const providers: Required<TelemetryOptions> = {
+    tracerProvider: trace.getTracerProvider(),
+    meterProvider: otelMetrics.getMeterProvider()
+  }
+  const stop = await traceEvents(createEventBus(), providers)
+  stop()
+  // @ts-expect-error -- a meter provider makes no spans
+  providers.tracerProvider = otelMetrics.getMeterProvider()
+  // @ts-expect-error -- a tracer provider makes no histograms
+  providers.meterProvider = trace.getTracerProvider()
+})
 
 t.test('a run is a span with its model and tool calls below it', async (t) => {
   const { context, spans } = await traced(t, { sessionId: 's' })

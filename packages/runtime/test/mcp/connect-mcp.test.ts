@@ -3,12 +3,16 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
-import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { getDefaultEnvironment } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { McpServer as SdkServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
-import { connectMcp, mcpTools } from '@svc/runtime'
+import { toLoggable } from '@svc/registry'
+import { connectMcp, mcpTools, type McpServer } from '@svc/runtime'
 import t from 'tap'
 import { collect, makeAgent, makeContext } from '../helpers/make-agent.ts'
 
+// As docs/mcp.md has them.
+const SAFE = new Set(['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER'])
 const program = resolve(import.meta.dirname, '../fixtures/mcp-server.ts')
 
 t.test('a server that is a program', async (t) => {
@@ -24,14 +28,21 @@ t.test('a server that is a program', async (t) => {
     tools: await mcpTools(client)
   })
   const run = await collect(agent.stream('Go', makeContext().context))
-  t.strictSame(JSON.parse(String(run.ofType('tool.result')[0]?.result)), { given: 'yes' })
+  const { GIVEN, ...others } = JSON.parse(String(run.ofType('tool.result')[0]?.result)) as Record<
+    string,
+    string
+  >
+  t.equal(GIVEN, 'yes')
+  t.match(others, getDefaultEnvironment(), 'and what the SDK deems safe')
+  t.ok(Object.keys(getDefaultEnvironment()).every((name) => SAFE.has(name)))
+  t.notOk('PARENT_SECRET' in others, 'and nothing else of this process')
 })
 
 t.test('a server behind a URL', async (t) => {
   const seen: (string | undefined)[] = []
   const http = createServer(async (request, reply) => {
     seen.push(request.headers.authorization)
-    const server = new McpServer({ name: 'remote', version: '1' })
+    const server = new SdkServer({ name: 'remote', version: '1' })
     server.registerTool('ping', {}, () => ({ content: [{ type: 'text', text: 'pong' }] }))
     const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined } as never)
     await server.connect(transport as never)
@@ -60,6 +71,51 @@ t.test('a server that is not there', async (t) => {
     message: /cannot be connected/
   })
   await t.rejects(connectMcp({ url: 'http://127.0.0.1:1/mcp' }), { code: 'RUN_ERR_MCP' })
+})
+
+t.test('a program that does not begin: its last words are the cause', async (t) => {
+  const code = `process.stderr.write('x'.repeat(5_000) + ' no TOKEN is set\\n', () => process.exit(1))`
+  const err: unknown = await connectMcp({ command: process.execPath, args: ['-e', code] }).catch(
+    (e: unknown) => e
+  )
+  t.match(err, {
+    code: 'RUN_ERR_MCP',
+    message: /Connection closed/,
+    cause: { message: /x no TOKEN is set$/ }
+  })
+  const { message, cause } = err as Error & { cause: Error }
+  t.notMatch(message, 'TOKEN')
+  t.ok(cause.message.length < 2_200, 'no more than 2 KiB')
+  t.match(JSON.stringify(toLoggable(err)), 'no TOKEN is set')
+})
+
+t.test('a program that dies in a call: the log has its last words, model and clients have not', async (t) => {
+  const client = await connectMcp({ command: process.execPath, args: ['--no-warnings', program] })
+  t.teardown(() => client.close())
+  const calls = [{ toolCalls: [{ toolName: 'die' }] }, 'Sorry.']
+  const { agent, model } = makeAgent(calls, { tools: await mcpTools(client) })
+  const { context, logged } = makeContext()
+  const run = await collect(agent.stream('Go', context))
+  t.match(run.ofType('tool.error'), [
+    { error: { code: 'RUN_ERR_TOOL_FAILED', message: /Connection closed/ } }
+  ])
+  t.notMatch(JSON.stringify([run.parts, model.calls[1]?.prompt]), 'luck')
+  t.match(logged, [{ message: 'tool failed', details: { err: { cause: { message: /x no more luck$/ } } } }])
+})
+
+t.test('what says of no server where it is', async (t) => {
+  const bad: [unknown, RegExp][] = [
+    [{}, /connectMcp: neither a command nor a url/],
+    [undefined, /connectMcp: neither a command nor a url/],
+    [{ commnd: 'x' }, /connectMcp: neither a command nor a url/],
+    [{ command: '' }, /connectMcp: command/],
+    [{ command: 'x', arg: [] }, /connectMcp: arg:/],
+    [{ command: 'x', env: { A: 1 } }, /connectMcp: env\.A/],
+    [{ url: 'nonsense' }, /connectMcp: url: no URL/],
+    [{ url: 'http://127.0.0.1:1', header: {} }, /connectMcp: header:/]
+  ]
+  for (const [server, message] of bad)
+    await t.rejects(connectMcp(server as McpServer), { code: 'RUN_ERR_MCP', message }, JSON.stringify(server))
 })
 
 t.test('without the SDK the error says what to install', async (t) => {

@@ -8,7 +8,7 @@ import {
   type Tool
 } from '@modelcontextprotocol/sdk/types.js'
 import { createMemoryStores } from '@svc/registry'
-import { mcpTools, type McpToolsOptions } from '@svc/runtime'
+import { mcpTools, type McpConnection, type McpTool, type McpToolsOptions } from '@svc/runtime'
 import t from 'tap'
 import { collect, makeAgent, makeContext } from '../helpers/make-agent.ts'
 
@@ -126,6 +126,16 @@ t.test('all tools of a server, from every page', async (t) => {
   t.match(tools[0], { description: 'Adds', inputSchema: { required: ['a', 'b'] } })
 })
 
+t.test('the classes and shapes of the SDK fit the types', async (t) => {
+  const { client } = await connect(t)
+  const connection: McpConnection = client
+  const tool: McpTool = {} as Tool
+  t.ok(connection && tool)
+  // @ts-expect-error -- a server has no tools to call
+  const none: McpConnection = {} as Server
+  t.ok(none)
+})
+
 t.test('some of them', async (t) => {
   const { client } = await connect(t)
   const names = async (include: McpToolsOptions['include']) =>
@@ -172,7 +182,8 @@ t.test('images reach the model; logs and sessions have references', async (t) =>
       { mediaType: 'audio/wav' }
     ]
   })
-  t.match(run.ofType('tool.result')[0]?.result, {
+  const picture = run.ofType('tool.result').find(({ toolName }) => toolName === 'picture')
+  t.match(picture?.result, {
     content: [
       { type: 'text', text: 'Look' },
       { type: 'image', mimeType: 'image/png', size: 5, sha256: /^[0-9a-f]{64}$/ }
@@ -207,6 +218,19 @@ t.test('what the tools of a server have in common', async (t) => {
   const { client } = await connect(t, [{ name: 'add', inputSchema: empty }])
   const options = { approvalTimeout: 1_000, timeout: 2_000, maxOutputBytes: 3_000 }
   t.match(await mcpTools(client, options), [{ name: 'add', ...options }])
+})
+
+t.test('options that are unknown or bad', async (t) => {
+  const { client } = await connect(t)
+  const bad: [object, RegExp][] = [
+    [{ prefx: 'x' }, /mcpTools: prefx:/],
+    [{ include: 'add' }, /mcpTools: include/],
+    [{ approval: 'yes' }, /mcpTools: approval/],
+    [{ approval: { add: 'yes' } }, /mcpTools: approval/],
+    [{ timeout: 0 }, /mcpTools: timeout/]
+  ]
+  for (const [options, message] of bad)
+    await t.rejects(mcpTools(client, options), { code: 'RUN_ERR_BAD_TOOL', message }, JSON.stringify(options))
 })
 
 t.test('a server that cannot be used', async (t) => {

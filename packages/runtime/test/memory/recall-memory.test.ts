@@ -40,7 +40,25 @@ t.test('what is kept has its bounds', async (t) => {
   const kept = items.list('ann', 'tester', 100) as { text: string }[]
   t.ok(kept.every(({ text }) => text.length <= 4_000))
   t.ok(linesOf(await memory.retrieve(contextOf(items), 'fact 7')).length <= 3)
-  t.throws(() => recallMemory({ limit: 0 }), { code: 'RUN_ERR_BAD_AGENT' })
+  const bad: [object, RegExp][] = [
+    [{ limit: 0 }, /recallMemory: limit/],
+    [{ limt: 3 }, /recallMemory: limt:/],
+    [{ extract: 'x' }, /recallMemory: extract/],
+    [{ embedding: 'x' }, /recallMemory: embedding: no embedding model/],
+    [{ embedding: scriptedModel('x') }, /recallMemory: embedding: no embedding model/],
+    [{ maxCompared: 0.5 }, /recallMemory: maxCompared/],
+    [{ minLikeness: 2 }, /recallMemory: minLikeness/]
+  ]
+  for (const [options, message] of bad)
+    t.throws(() => recallMemory(options), { code: 'RUN_ERR_BAD_AGENT', message }, JSON.stringify(options))
+  class Embedding {
+    readonly modelId = 'of a class'
+    readonly maxEmbeddingsPerCall = 1
+    async doEmbed() {
+      return { embeddings: [[1]] }
+    }
+  }
+  t.ok(recallMemory({ embedding: new Embedding() }), 'methods of a class count')
 })
 
 t.test('the same fact is one item', async (t) => {

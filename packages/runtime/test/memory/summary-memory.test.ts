@@ -49,6 +49,15 @@ t.test('a model that fails loses no turn', async (t) => {
 })
 
 t.test('its options', async (t) => {
-  t.throws(() => summaryMemory({ model: scriptedModel('x'), keep: -1 }), { code: 'RUN_ERR_BAD_AGENT' })
+  const bad: [object, RegExp][] = [
+    [{ keep: -1 }, /summaryMemory: keep/],
+    [{ kep: 3 }, /summaryMemory: kep:/],
+    [{ every: 0 }, /summaryMemory: every/]
+  ]
+  for (const [options, message] of bad)
+    t.throws(() => summaryMemory({ model: scriptedModel('x'), ...options }), {
+      code: 'RUN_ERR_BAD_AGENT',
+      message
+    })
   t.throws(() => summaryMemory({ model: 'x' as never }), { code: 'RUN_ERR_BAD_MODEL' })
 })

@@ -31,5 +31,11 @@ t.test('the last turns of other sessions are shown, oldest first', async (t) => 
 })
 
 t.test('its options', async (t) => {
-  t.throws(() => windowMemory({ turns: 0 }), { code: 'RUN_ERR_BAD_AGENT' })
+  const bad: [object, RegExp][] = [
+    [{ turns: 0 }, /windowMemory: turns/],
+    [{ turn: 3 }, /windowMemory: turn:/],
+    [{ maxCharacters: '9' }, /windowMemory: maxCharacters/]
+  ]
+  for (const [options, message] of bad)
+    t.throws(() => windowMemory(options), { code: 'RUN_ERR_BAD_AGENT', message })
 })

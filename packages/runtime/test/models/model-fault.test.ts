@@ -42,11 +42,15 @@ t.test('a key that is not set is told in the words of the provider, which name t
   const { error, details } = toModelFault(thrown)
   t.match(details, { name: 'AI_LoadAPIKeyError', missing: /OPENAI_API_KEY environment variable/ })
   t.notMatch(error.message, /OPENAI/)
+  t.equal(error.cause, thrown)
 })
 
 t.test('nothing that may be a key is told with it', async (t) => {
   const thrown = Object.assign(new Error('bad: sk-4711aBcdefghijkl'), { name: 'AI_LoadAPIKeyError' })
   t.notMatch(JSON.stringify(toModelFault(thrown).details), '4711')
+  t.equal(toModelFault(thrown).error.cause, undefined)
+  const deep = Object.assign(new Error('not set', { cause: thrown }), { name: 'AI_LoadAPIKeyError' })
+  t.equal(toModelFault(deep).error.cause, undefined)
 })
 
 t.test('an error that is its own cause ends somewhere', async (t) => {

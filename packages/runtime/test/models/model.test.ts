@@ -1,3 +1,4 @@
+import { createOpenAI } from '@ai-sdk/openai'
 import { Agent, type Model } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import t from 'tap'
@@ -14,8 +15,10 @@ const make = (model: unknown, provider?: string) =>
 t.test('only models and functions are models', async (t) => {
   const bad: [unknown, RegExp][] = [
     ['openai/gpt-5', /string/],
-    [{}, /doStream/],
-    [null, /doStream/],
+    [{}, /no doStream; pass .*openai\("gpt-5-mini"\)/],
+    [null, /none was given; pass .*openai\("gpt-5-mini"\)/],
+    [undefined, /none was given; pass .*openai\("gpt-5-mini"\)/],
+    [createOpenAI({ apiKey: 'x' }), /the provider itself; pass .*openai\("gpt-5-mini"\)/],
     [{ specificationVersion: 'v1', doStream() {} }, /v1/],
     [{ ...scriptedModel('x'), doStream: undefined }, /doStream/]
   ]
@@ -42,5 +45,6 @@ t.test('a function makes the model of each run, with the caller’s own key', as
 
 t.test('a function that gives no model, or throws', async (t) => {
   await t.rejects(make(() => 'openai/gpt-5').run('Hi'), { code: 'RUN_ERR_BAD_MODEL' })
+  await t.rejects(make(() => undefined).run('Hi'), { code: 'RUN_ERR_BAD_MODEL', message: /none was given/ })
   await t.rejects(make(() => Promise.reject(new Error('no key'))).run('Hi'), { message: 'no key' })
 })

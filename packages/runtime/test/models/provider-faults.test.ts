@@ -1,5 +1,6 @@
 import { createOpenAI } from '@ai-sdk/openai'
 import { Type } from '@sinclair/typebox'
+import { createRunEngine } from '@svc/registry'
 import { Agent, defineTool, type AgentOptions } from '@svc/runtime'
 import t from 'tap'
 import { answer, begin, chunk, KEY, refuse, startChatServer, type Answer } from '../helpers/chat-server.ts'
@@ -212,6 +213,22 @@ t.test('no key at all: one attempt, and the log says which variable to set', asy
     { level: 'warn', details: { attempt: 1, missing: /OPENAI_API_KEY environment variable/ } }
   ])
   t.equal(logged.length, 1)
+  t.match(
+    run.error?.cause,
+    { name: 'AI_LoadAPIKeyError', message: /OPENAI_API_KEY/ },
+    'whoever runs it alone is told'
+  )
+
+  const engine = createRunEngine()
+  t.teardown(() => engine.close())
+  const served = await engine.start(agent, 'Hello')
+  const fault = await served.result().then(
+    () => undefined,
+    (err: Error) => err
+  )
+  t.match(fault, { code: 'RUN_ERR_MODEL_AUTH', cause: undefined })
+  const stored = await engine.stores.runs.get(served.runId)
+  t.notMatch(JSON.stringify([fault, stored, await Array.fromAsync(served.parts())]), /OPENAI_API_KEY|cause/)
 })
 
 t.test('a 401 that holds the key: it appears nowhere', async (t) => {

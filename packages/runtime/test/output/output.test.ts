@@ -1,7 +1,9 @@
+import type { JSONSchema7 } from '@ai-sdk/provider'
 import { Type } from '@sinclair/typebox'
 import { createRunEngine } from '@svc/registry'
 import { defineTool } from '@svc/runtime'
 import t from 'tap'
+import * as z from 'zod'
 import { readJson } from '../../src/output/read-json.ts'
 import { collect, makeAgent, makeContext } from '../helpers/make-agent.ts'
 
@@ -105,6 +107,36 @@ t.test('any JSON Schema will do, and what is none is refused', async (t) => {
       { code: 'RUN_ERR_BAD_AGENT', message: /output/ },
       JSON.stringify(bad)
     )
+})
+
+t.test('an output that is no JSON Schema says what to give', async (t) => {
+  const bad: [unknown, RegExp][] = [
+    [
+      z.object({ a: z.number() }),
+      /the output is a schema of a validation library; .*z\.toJSONSchema\(schema\)/
+    ],
+    [{ city: 'string' }, /the output has no keyword of JSON Schema/],
+    ['object', /the output is no object/]
+  ]
+  for (const [wrong, message] of bad)
+    t.throws(() => makeAgent('x', { output: wrong as never }), { code: 'RUN_ERR_BAD_AGENT', message })
+  const converted = z.toJSONSchema(z.object({ a: z.number() }))
+  t.strictSame((await makeAgent('{"a":1}', { output: converted }).agent.run('x')).structured, {
+    a: 1
+  })
+  for (const any of [{}, { $id: 'x' }, Type.Any(), Type.Unsafe({ 'x-of': 'mine' })])
+    t.equal((await makeAgent('5', { output: any as never }).agent.run('x')).structured, 5)
+})
+
+t.test('the types take what is valid, and no Zod schema', async (t) => {
+  const plain = { type: 'object', properties: { a: { type: 'number' } } } as const
+  const loose: JSONSchema7 = { type: 'object' }
+  for (const schema of [plain, loose, {}, Type.Object({ a: Type.Number() })] as const) {
+    const { structured } = await makeAgent('{"a":1}', { output: schema }).agent.run('x')
+    t.strictSame(structured, { a: 1 })
+  }
+  // @ts-expect-error -- no JSON Schema
+  t.throws(() => makeAgent('x', { output: z.object({ a: z.number() }) }))
 })
 
 t.test('what the model is told is closed; what is checked is what was given', async (t) => {

@@ -219,7 +219,12 @@ t.test('a bad option is an error that names it', async (t) => {
     [{ members: [] }, 'RUN_ERR_BAD_TEAM', /members/],
     [{ members: [echo('a'), echo('a')] }, 'RUN_ERR_BAD_TEAM', /members\.1: there are two members "a"/],
     [{ members: [{ kind: 'agent', name: 'x' }] }, 'REG_ERR_BAD_RUNNABLE', /"x"/],
-    [{ members: [null] }, 'REG_ERR_BAD_RUNNABLE', /no object/],
+    [
+      { members: [echo('a'), 'b'] },
+      'REG_ERR_BAD_RUNNABLE',
+      /^team "crew": members\.1: Not a runnable: it is no object; expected an agent, .* `run` or `stream`/
+    ],
+    [{ members: [{}] }, 'REG_ERR_BAD_KIND', /^team "crew": members\.0: Bad kind/],
     [
       { mode: 'chaos' },
       'RUN_ERR_BAD_TEAM',

@@ -1,4 +1,5 @@
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
+import { Agent } from '@svc/runtime'
 import { scriptedModel, type Script } from '@svc/runtime/testing'
 import t from 'tap'
 
@@ -32,9 +33,21 @@ t.test('one turn for every call, a list, a function', async (t) => {
   t.strictSame([await text(same), await text(same)], ['a', 'a'])
   const list = scriptedModel(['a', { text: 'b' }])
   t.strictSame([await text(list), await text(list)], ['a', 'b'])
-  await t.rejects(text(list), { message: 'the script ends after 2 calls' })
+  await t.rejects(text(list), { code: 'RUN_ERR_SCRIPT_OVER', message: /the script ends after 2 calls/ })
   const counting = scriptedModel((call, index) => `${call.prompt.length} ${index}`)
   t.strictSame([await text(counting), await text(counting)], ['1 0', '1 1'])
+})
+
+t.test('an agent whose script is over says so', async (t) => {
+  const agent = new Agent({ name: 'short', model: scriptedModel([]), register: false })
+  await t.rejects(agent.run('Hi'), {
+    code: 'RUN_ERR_SCRIPT_OVER',
+    message: /the script ends after 0 calls/,
+    retryable: false
+  })
+  const forged = scriptedModel({ rejects: { code: 'RUN_ERR_SCRIPT_OVER', message: 'sk-SECRET' } })
+  const other = new Agent({ name: 'forged', model: forged, register: false })
+  await t.rejects(other.run('Hi'), { code: 'RUN_ERR_MODEL_FAILED', message: 'The model provider failed' })
 })
 
 t.test('its calls are recorded, unless they are not to be', async (t) => {

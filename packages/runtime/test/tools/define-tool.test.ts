@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { defineTool } from '@svc/runtime'
 import t from 'tap'
+import * as z from 'zod'
 
 const good = { name: 'x', description: 'X', input: Type.Object({}), execute: () => 1 }
 
@@ -24,6 +25,66 @@ t.test('a bad tool is an error that names what is bad', async (t) => {
       { code: 'RUN_ERR_BAD_TOOL', message },
       JSON.stringify(options)
     )
+})
+
+t.test('an input that is no JSON Schema says what to give', async (t) => {
+  const bad: [input: unknown, says: RegExp][] = [
+    [
+      z.object({ a: z.number() }),
+      /the input of "x" is a schema of a validation library; .*z\.toJSONSchema\(schema\)/
+    ],
+    [{ type: 'object', _def: {} }, /validation library/],
+    [
+      { type: 'object', '~standard': { version: 1, vendor: 'v', validate: () => ({}) } },
+      /validation library/
+    ],
+    [{ jsonSchema: { type: 'object' } }, /the input of "x" has no keyword of JSON Schema; .*TypeBox schema/],
+    [[], /the input of "x" is no object; .*TypeBox schema/],
+    [() => true, /the input of "x" is no object/]
+  ]
+  for (const [input, message] of bad)
+    t.throws(() => defineTool({ ...good, input: input as never }), { code: 'RUN_ERR_BAD_TOOL', message })
+})
+
+t.test(
+  'a converted Zod schema, a plain JSON Schema and whatever is made by TypeBox are inputs',
+  async (t) => {
+    const properties = { a: { type: 'number' } }
+    const inputs: unknown[] = [
+      z.toJSONSchema(z.object({ a: z.number() })),
+      { type: 'object', properties },
+      Type.Unsafe({ type: 'object', properties }),
+      Type.Object({ a: Type.Optional(Type.Number()) })
+    ]
+    for (const input of inputs) {
+      const { checkInput } = defineTool({ ...good, input: input as never })
+      t.equal(checkInput({ a: 1 }), undefined)
+      t.equal(checkInput({ a: 'x' }), 'a must be number')
+    }
+  }
+)
+
+t.test('arguments are typed by TypeBox, and are unknown values of any other schema', async (t) => {
+  const { input: _, ...rest } = good
+  const typed = defineTool({
+    ...rest,
+    input: Type.Object({ a: Type.Number() }),
+    execute: ({ a }) => a.toFixed()
+  })
+  const loose = defineTool({
+    ...rest,
+    input: { type: 'object', properties: { a: { type: 'number' } } },
+    // @ts-expect-error -- nobody knows what it is
+    execute: ({ a }) => a.toFixed()
+  })
+  const converted = defineTool({
+    ...rest,
+    input: z.toJSONSchema(z.object({ a: z.number() })),
+    execute: ({ a }) => String(a)
+  })
+  for (const { checkInput } of [typed, loose, converted]) t.equal(checkInput({ a: 'x' }), 'a must be number')
+  // @ts-expect-error -- no JSON Schema
+  t.throws(() => defineTool({ ...rest, input: z.object({}), execute: () => 1 }))
 })
 
 t.test('a sandbox is one, or says which', async (t) => {

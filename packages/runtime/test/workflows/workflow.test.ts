@@ -4,6 +4,7 @@ import { pause, runnableContract, scriptedRunnable } from '@svc/registry/testing
 import { Agent, Workflow, type WorkflowOptions } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import t from 'tap'
+import * as z from 'zod'
 import { collect, makeContext } from '../helpers/make-agent.ts'
 import { failing, makeTeam, member, runIn } from '../helpers/make-team.ts'
 import { makeWorkflow } from '../helpers/make-workflow.ts'
@@ -231,6 +232,11 @@ t.test('a mistake is an error at construction that names it', async (t) => {
       /a: options\.retry\.attempts/
     ],
     [(flow) => flow.step('a', () => 1, { retries: 1 }), 'RUN_ERR_BAD_WORKFLOW', /a: options\.retries/],
+    [
+      (flow) => flow.step('a', agent, { output: { type: 'object' } }),
+      'RUN_ERR_BAD_WORKFLOW',
+      /a\.output: no TypeBox schema/
+    ],
     [(flow) => flow.step('a', () => 1, { timeout: 0 }), 'RUN_ERR_BAD_WORKFLOW', /timeout/],
     [
       (flow) => flow.wait('w', {}),
@@ -245,7 +251,13 @@ t.test('a mistake is an error at construction that names it', async (t) => {
     [(flow) => flow.loop('l', (inner: Untyped) => inner, {}), 'RUN_ERR_BAD_WORKFLOW', /until/],
     [(flow) => flow.map('m', [1], (inner: Untyped) => inner), 'RUN_ERR_BAD_WORKFLOW', /items/],
     [(flow) => flow.step('a/b', () => 1), 'REG_ERR_BAD_NAME', /\//],
-    [(flow) => flow.step('a', { kind: 'agent', name: 'x' }), 'REG_ERR_BAD_RUNNABLE', /"x"/]
+    [(flow) => flow.step('a', { kind: 'agent', name: 'x' }), 'REG_ERR_BAD_RUNNABLE', /"x"/],
+    [
+      (flow) => flow.step('a', 'writer'),
+      'REG_ERR_BAD_RUNNABLE',
+      /^workflow "f": step "a": Not a runnable: it is no object; expected an agent, .* `run` or `stream`/
+    ],
+    [(flow) => flow.step('a', {}), 'REG_ERR_BAD_KIND', /^workflow "f": step "a": Bad kind/]
   ]
   for (const [steps, code, message] of bad)
     t.throws(
@@ -253,9 +265,21 @@ t.test('a mistake is an error at construction that names it', async (t) => {
       { code, message },
       String(steps)
     )
+  const steps = () => {
+    throw new DOMException('of the builder', 'DataError')
+  }
+  t.throws(
+    () => new Workflow({ name: 'f', register: false, steps }),
+    { message: /^of the builder$/ },
+    'as it is'
+  )
   t.throws(() => new Workflow({ name: 'f', register: false, steps: [] as never }), {
     code: 'RUN_ERR_BAD_WORKFLOW',
     message: /steps/
+  })
+  t.throws(() => new Workflow({ name: 'f', input: z.string() as never, steps: () => 1 as never }), {
+    code: 'RUN_ERR_BAD_WORKFLOW',
+    message: /input: no TypeBox schema/
   })
   t.throws(() => new Workflow({ name: 'f', members: [], steps: () => 1 as never } as never), {
     code: 'RUN_ERR_BAD_WORKFLOW',
