@@ -3,13 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Type } from '@sinclair/typebox'
 import http from '@svc/http'
-import registry, {
-  createMemoryStores,
-  createRegistry,
-  type Registry,
-  type RunEngine,
-  type Stores
-} from '@svc/registry'
+import registry, { createMemoryStores, createRegistry, type Registry, type Stores } from '@svc/registry'
 import runtime, {
   Agent,
   channelName,
@@ -76,15 +70,25 @@ export async function buildKeyApp(t: Test, where: 'memory' | 'sqlite') {
   const origin = await app.listen({ port: 0, host: '127.0.0.1' })
   t.teardown(() => app.close())
 
-  /** Runs with a caller's key, and approves what waits; gives the record at the end. */
-  const run = async (path: string, key: string, input: unknown) => {
-    const response = await fetch(`${origin}/api/${path}/run`, {
+  const post = async (path: string, body: object, headers: Record<string, string> = {}) => {
+    const response = await fetch(`${origin}/api/${path}`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', prefer: 'respond-async', 'x-api-key': key },
-      body: JSON.stringify({ input, sessionId: 's', userId: 'u' })
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body)
     })
-    const { runId } = (await response.json()) as { runId: string }
-    return approveUntilOver(app.runs, runId, given)
+    return (await response.json()) as Record<string, unknown>
+  }
+  /** Runs with a caller's key, and approves what waits as it is shown; gives the record at the end. */
+  const run = async (path: string, key: string, input: unknown) => {
+    const headers = { prefer: 'respond-async', 'x-api-key': key }
+    const started = await post(`${path}/run`, { input, sessionId: 's', userId: 'u' }, headers)
+    const runId = String(started['runId'])
+    for await (const part of app.runs.parts(runId)) {
+      if (part.type !== 'tool.approval.request') continue
+      const { args } = (await app.runs.get(runId))!.approvals.at(-1)!
+      await post(`approvals/${part.approvalId}`, { approved: true, reason: 'why not', args })
+    }
+    return (await app.runs.get(runId))!
   }
   /** All that was given, once the app is closed. */
   const stored = async () => {
@@ -93,15 +97,6 @@ export async function buildKeyApp(t: Test, where: 'memory' | 'sqlite') {
     return given
   }
   return { run, stored, events, ...made }
-}
-
-async function approveUntilOver(runs: RunEngine, runId: string, given: string[]) {
-  for await (const part of runs.parts(runId)) {
-    if (part.type !== 'tool.approval.request') continue
-    given.push(JSON.stringify(await runs.get(runId)))
-    await runs.answer(part.approvalId, { approved: true, reason: 'why not' })
-  }
-  return (await runs.get(runId))!
 }
 
 /** What they are told is their input: the key that comes in it gets wherever an input, an answer, or arguments get. */

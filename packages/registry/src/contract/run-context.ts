@@ -83,7 +83,10 @@ export interface RunContext {
   readonly redact: Redact
   /** Asks the app's policy, for the principal of this run. Without a policy everything is allowed. */
   authorize(action: Action, target: AccessTarget): Promise<AccessDecision>
-  /** The journal: runs `fn` once per run and key; a step that is recorded gives its recorded value. */
+  /**
+   * The journal: runs `fn` once per run and key; a step that is recorded gives its recorded value, in which the caller's keys
+   * are redacted.
+   */
   step<T>(key: string, fn: () => Promise<T> | T): Promise<T>
   /** The context of a member or step: same run, same session by default, a longer `source`. */
   child(name: string, options?: ChildOptions): RunContext

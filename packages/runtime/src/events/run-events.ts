@@ -36,7 +36,7 @@ export class RunEvents {
     if (!this.#bus.has('run.stream.chunk') && !CHANNELS['run.stream.chunk'].hasSubscribers) return
     this.#answer ??= this.#origin.redact?.text?.()
     const told = this.#answer?.add(text) ?? text
-    if (told !== '' || text === '') this.#emit('run.stream.chunk', () => ({ text: told }))
+    if (told !== '') this.#emit('run.stream.chunk', () => ({ text: told }))
   }
 
   #emit<N extends keyof RuntimeEvents>(name: N, fields: () => Omit<RuntimeEvents[N], Common>): void {
