@@ -115,8 +115,9 @@ function addRunnables(agents: Registry, given: string[]) {
   const model = scriptedModel(({ prompt }) => {
     const last = prompt.at(-1)!
     const [said] = last.content as { text?: string }[]
-    if (last.role === 'tool') return { text: ['It was ', ...cut(JSON.stringify(last.content))] }
-    return { text: 'Wait.', toolCalls: [{ toolName: 'use', args: { what: said?.text ?? '' } }] }
+    if (last.role === 'tool') return JSON.stringify(last.content)
+    const what = said?.text ?? ''
+    return { text: cut(`You said: ${what}`), toolCalls: [{ toolName: 'use', args: { what } }] }
   })
   const memory = recallMemory()
   // A memory may keep what it is told where it likes.

@@ -35,7 +35,7 @@ for (const where of ['memory', 'sqlite'] as const) {
     const chunks = events.filter((event) => event.startsWith('run.stream.chunk '))
     const told = chunks.map((event) => (JSON.parse(event.slice(17)) as { text: string }).text).join('')
     t.strictSame(placesOf(keys, told), [], 'nor in pieces')
-    t.match(told, /My key is \[redacted\]\./)
+    t.match(told, /You said: My key is \[redacted\]\./)
   })
 }
 

@@ -43,7 +43,9 @@ export function redactFields<T extends object>(value: T, names: readonly (keyof 
 // The result and the error of a change are made of what is redacted already.
 function redactApproval(change: RunChange, redact: Redact): RunChange {
   const { approval } = change
-  return approval === undefined ? change : { ...change, approval: redactFields(approval, ['args'], redact) }
+  return approval === undefined
+    ? change
+    : { ...change, approval: redactFields(approval, ['toolCallId', 'args'], redact) }
 }
 
 // A store may be of a class, with fields of its own: it is asked as itself.

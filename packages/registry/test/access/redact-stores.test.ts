@@ -20,13 +20,14 @@ const principal = { sub: `me ${key}`, scopes: [] }
 t.test('an answer is stored without the key, and given as it is', async (t) => {
   const engine = buildEngine(t)
   const outcomes: ApprovalOutcome[] = []
-  const request = { toolCallId: '1', toolName: 'use', args: { key, list: [key] } }
+  const request = { toolCallId: `call of ${key}`, toolName: 'use', args: { key, list: [key] } }
   const asking = scriptedRunnable([
     async ({ approvals }) => void outcomes.push(await approvals.request(request))
   ])
   const run = await engine.start(asking, 'x', withKey)
   const [asked] = (await engine.get(run.runId))!.approvals
   t.strictSame(asked?.args, { key: '[redacted]', list: ['[redacted]'] })
+  t.equal(asked?.toolCallId, 'call of [redacted]', 'as in the part')
   const answer = { approved: true, reason: `since ${key}`, args: { key } }
   const { approvals } = await engine.answer(asked!.approvalId, answer)
   t.strictSame(approvals[0]?.answer, {
