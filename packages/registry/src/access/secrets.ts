@@ -1,3 +1,5 @@
+import { isOwnWord } from './own-words.ts'
+
 /** What stands where a secret was. */
 export const REDACTED = '[redacted]'
 
@@ -11,9 +13,9 @@ export interface Secret {
   readonly borders: readonly number[]
 }
 
-/** Those of some keys that are worth hiding, each once. */
+/** Those of some keys that are worth hiding, each once: what everyone is told anyway is no secret. */
 export function secretsAmong(keys: readonly string[]): Secret[] {
-  return [...new Set(keys)].filter((key) => key.length >= MIN_LENGTH).map(toSecret)
+  return [...new Set(keys)].filter((key) => key.length >= MIN_LENGTH && !isOwnWord(key)).map(toSecret)
 }
 
 /** With how many first characters of the secret, at most all, a text ends that ended with `begun` of them and goes on with `code`. */

@@ -1,3 +1,4 @@
+import type { Redact } from '../access/redact-value.ts'
 import type { EventBus } from '../events/event-bus.ts'
 import type { Stores } from '../stores/stores.ts'
 import type { ApprovalAnswer } from './run-record.ts'
@@ -75,11 +76,17 @@ export interface RunContext {
   readonly idempotencyKey: string
   /** The caller's own key for a model provider, if one came with the request. Never persisted. */
   apiKey(provider?: string): string | undefined
-  /** Takes the caller's keys out of what is told in JSON; what a run yields and logs, and its error, need no care. */
-  redact<T>(value: T): T
+  /**
+   * Takes the caller's keys out of what is told in JSON. What a run yields, logs and stores through this context, and its
+   * error, need no care.
+   */
+  readonly redact: Redact
   /** Asks the app's policy, for the principal of this run. Without a policy everything is allowed. */
   authorize(action: Action, target: AccessTarget): Promise<AccessDecision>
-  /** The journal: runs `fn` once per run and key; a step that is recorded gives its recorded value. */
+  /**
+   * The journal: runs `fn` once per run and key; a step that is recorded gives its recorded value, in which the caller's keys
+   * are redacted.
+   */
   step<T>(key: string, fn: () => Promise<T> | T): Promise<T>
   /** The context of a member or step: same run, same session by default, a longer `source`. */
   child(name: string, options?: ChildOptions): RunContext

@@ -1,3 +1,4 @@
+import { redactStores } from '../access/redact-stores.ts'
 import type { RunContext, RunLog } from '../contract/run-context.ts'
 import { createEventBus, type EventBus } from '../events/event-bus.ts'
 import { randomId } from '../random-id.ts'
@@ -41,7 +42,7 @@ export function createContext(options: ContextOptions = {}): RunContext {
     resumed: false,
     log: options.log ?? SILENT_LOG,
     signal: options.signal ?? new AbortController().signal,
-    stores: options.stores ?? (defaultStores ??= createMemoryStores()),
+    stores: redactStores(options.stores ?? (defaultStores ??= createMemoryStores()), options.redact),
     events: options.events ?? defaultEvents,
     requestApproval: async () => ({ approved: false, reason: 'nobody can answer: the run has no engine' }),
     step: async (_key, fn) => fn()

@@ -236,7 +236,8 @@ class Engine implements RunEngine, ResumeHost {
   // The store takes the first answer only; the run that waits may be on another node.
   async #accept(approvalId: string, answer: ApprovalOutcome): Promise<boolean> {
     const runId = runIdOf(approvalId)
-    if (!(await this.stores.runs.answerApproval(runId, approvalId, answer))) return false
+    const { stores } = this.#live.get(runId) ?? this
+    if (!(await stores.runs.answerApproval(runId, approvalId, answer))) return false
     const run = this.#live.get(runId)
     if (run !== undefined) await run.approvalAnswered(approvalId, answer)
     else await this.stores.control.publish({ type: 'approval', runId, approvalId, answer })

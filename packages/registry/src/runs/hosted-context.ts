@@ -1,3 +1,4 @@
+import type { Redact } from '../access/redact-value.ts'
 import {
   ANONYMOUS,
   type AccessDecision,
@@ -39,6 +40,7 @@ export interface ContextHost {
 
 const NOWHERE: readonly string[] = Object.freeze([])
 const NOTHING: Envelope = Object.freeze({})
+const asItIs: Redact = (value) => value
 
 /** The context of a run and, with a place, of its members and steps. */
 export class HostedContext implements RunContext {
@@ -116,9 +118,8 @@ export class HostedContext implements RunContext {
     return this.#host.options.apiKey?.(provider)
   }
 
-  redact<T>(value: T): T {
-    const { redact } = this.#host.options
-    return redact === undefined ? value : redact(value)
+  get redact(): Redact {
+    return this.#host.options.redact ?? asItIs
   }
 
   async authorize(action: Action, target: AccessTarget): Promise<AccessDecision> {

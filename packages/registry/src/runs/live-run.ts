@@ -1,3 +1,4 @@
+import { redactStores } from '../access/redact-stores.ts'
 import type { RunInput } from '../contract/content-part.ts'
 import { isTerminalPart, type NumberedPart, type Part, type YieldedPart } from '../contract/part.ts'
 import type { ApprovalOutcome, ApprovalRequest, RunLog } from '../contract/run-context.ts'
@@ -30,6 +31,7 @@ export class LiveRun implements Run, ContextHost {
   readonly runnable: Runnable
   readonly options: StartOptions
   readonly record: StoredRun
+  readonly stores: Stores
   /** Whether another process can go on with it. */
   resumable = false
   /** Whether it was left for another process. */
@@ -59,19 +61,16 @@ export class LiveRun implements Run, ContextHost {
     this.record = earlier?.record ?? newRun(runnable, options)
     this.runId = this.record.runId
     this.sessionId = this.record.sessionId
+    this.stores = redactStores(host.stores, options.redact)
     this.#earlier = earlier
     this.#progress = earlier?.progress ?? new RunProgress(host.maxLogBytes)
     const { runId, epoch } = this.record
-    this.#writer = new LogWriter(host.stores.log, runId, epoch, (err) => this.#storeFailed(err))
+    this.#writer = new LogWriter(this.stores.log, runId, epoch, (err) => this.#storeFailed(err))
     if (options.redact) this.#redacted = new RedactedWriter(options.redact, this.#progress, this.#writer)
   }
 
   get resumed(): boolean {
     return this.#earlier !== undefined
-  }
-
-  get stores(): Stores {
-    return this.#host.stores
   }
 
   get events(): EventBus {

@@ -1,5 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { redactFields } from '../access/redact-stores.ts'
 import type { RunInput } from '../contract/content-part.ts'
 import { ANONYMOUS, type Authorize, type Principal } from '../contract/principal.ts'
 import type { Envelope } from '../contract/run-context.ts'
@@ -19,17 +20,21 @@ const ResumeStateSchema = Type.Object({
 /** What another process needs to go on with a run, beside its record. Keys of model providers are never in it. */
 export type ResumeState = Static<typeof ResumeStateSchema>
 
-/** Makes it; undefined for an input that is more than JSON, such as an uploaded file. */
+/**
+ * Makes it, without the caller's keys; undefined for an input that is more than JSON, such as an uploaded file. Who called
+ * stays as it is.
+ */
 export function toResumeState(input: RunInput, options: StartOptions): ResumeState | undefined {
   if (Array.isArray(input) && input.some((part) => typeof part?.file?.stream === 'function')) return undefined
-  const { principal = ANONYMOUS, userId, envelope, authorize } = options
-  return {
+  const { principal = ANONYMOUS, userId, envelope, authorize, redact } = options
+  const state = {
     input: input ?? null,
     principal,
     ...(userId !== undefined && { userId }),
     ...(envelope !== undefined && { envelope }),
     guarded: authorize !== undefined
   }
+  return redact === undefined ? state : redactFields(state, ['input', 'envelope'], redact)
 }
 
 /** What was kept for a run; undefined when it cannot go on. */

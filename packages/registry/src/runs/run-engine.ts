@@ -25,7 +25,7 @@ export interface StartOptions {
   startKey?: StartKey | undefined
   /** The caller's own keys for model providers. */
   apiKey?: ((provider?: string) => string | undefined) | undefined
-  /** Takes those keys out of what the run tells: its parts, its result, its error. */
+  /** Takes those keys out of what the run tells and stores: its parts, its result, its error, and all that its stores are given. */
   redact?: Redact | undefined
   /** The app's policy, for runnables that reach others. */
   authorize?: Authorize | undefined

@@ -76,7 +76,7 @@ export async function* runAgent(
       }
       turn.add(answer, yield* callTools(answer.toolCalls, toolCalls))
     }
-    const saving = turn.save(context.idempotencyKey)
+    const saving = turn.save(context)
     if (isPromise(saving)) await saving
     if (answered !== '') memory?.store({ input: textOfInput(input), text: answered })
     report.finishReason = reason

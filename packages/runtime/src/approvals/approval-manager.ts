@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { RUN_ERR_APPROVAL_DENIED } from '@svc/registry'
 import type { RunEvents } from '../events/run-events.ts'
 import type { Tool, ToolContext } from '../tools/define-tool.ts'
@@ -46,7 +47,8 @@ export async function approve(
   }
   const outcome = await askApproval(asker, request, events)
   const { approved, reason, expired = false } = outcome
-  const edited = outcome.args !== undefined
+  // Who answers may give back what they were shown, which is without the caller's keys.
+  const edited = outcome.args !== undefined && !isDeepStrictEqual(outcome.args, context.context.redact(bound))
   if (approved) return { args: edited ? structuredClone(outcome.args) : bound, edited }
   const what = expired ? 'The approval was not answered in time' : 'The call was denied'
   throw new RUN_ERR_APPROVAL_DENIED(reason === undefined || expired ? what : `${what}: ${reason}`)

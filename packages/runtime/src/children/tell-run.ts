@@ -34,7 +34,7 @@ export function* tellAnswer(
   { text, structured }: { text: string; structured: unknown }
 ): Generator<YieldedPart, void> {
   if (text !== '') {
-    events.chunk(text)
+    events.emit('run.stream.chunk', () => ({ text }))
     yield { type: 'text', text }
   }
   if (structured !== null) yield { type: 'structured', value: structured }

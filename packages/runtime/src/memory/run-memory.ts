@@ -19,7 +19,7 @@ export async function settleMemories(ms: number): Promise<void> {
   clearTimeout(timer)
 }
 
-/** The memory of an agent in one run: whatever it does, the run goes on. */
+/** The memory of an agent in one run: whatever it does, the run goes on. It is never told the caller's keys. */
 export class RunMemory {
   readonly #memory: Memory
   readonly #context: RunContext
@@ -36,8 +36,9 @@ export class RunMemory {
   /** What the memory has for the prompt. @throws nothing but why `signal` aborted */
   async retrieve(input: string, signal: AbortSignal): Promise<string | undefined> {
     const ending = AbortSignal.any([signal, AbortSignal.timeout(RETRIEVE_TIMEOUT)])
+    const asked = this.#context.redact(input)
     try {
-      const text = await unlessAborted(ending, () => this.#memory.retrieve(this.#contextOf(ending), input))
+      const text = await unlessAborted(ending, () => this.#memory.retrieve(this.#contextOf(ending), asked))
       return typeof text === 'string' && text.trim() !== '' ? text : undefined
     } catch (err) {
       signal.throwIfAborted()
@@ -57,8 +58,9 @@ export class RunMemory {
     const { sessionId } = this.#context
     this.#events.emit('memory.extract', () => ({ sessionId }))
     const ending = AbortSignal.timeout(STORE_TIMEOUT)
+    const told = this.#context.redact(turn)
     try {
-      const ids = await unlessAborted(ending, () => this.#memory.store(this.#contextOf(ending), turn))
+      const ids = await unlessAborted(ending, () => this.#memory.store(this.#contextOf(ending), told))
       this.#events.emit('memory.stored', () => ({ sessionId, ids: [...(ids ?? [])] }))
     } catch (err) {
       this.#fail(err, 'a turn could not be remembered')

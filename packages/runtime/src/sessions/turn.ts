@@ -4,6 +4,7 @@ import {
   RUN_ERR_STORE,
   type Awaitable,
   type MessageInput,
+  type RunContext,
   type SessionKey,
   type SessionMessage,
   type SessionStore
@@ -92,9 +93,13 @@ export class Turn {
     this.#prompt = [...this.#prompt, answer.toMessage()!, { role: 'tool', content: results }]
   }
 
-  /** Keeps the turn, once whatever the attempts of its run, member or step. @throws RUN_ERR_STORE */
-  save(turnId: string): Awaitable<void> {
-    const saving = this.#ask(() => this.#store.append(this.#key, turnId, this.#said))
+  /**
+   * Keeps the turn without the caller's keys, once whatever the attempts of its run, member or step.
+   * @throws RUN_ERR_STORE
+   */
+  save(context: Pick<RunContext, 'idempotencyKey' | 'redact'>): Awaitable<void> {
+    const { idempotencyKey } = context
+    const saving = this.#ask(() => this.#store.append(this.#key, idempotencyKey, context.redact(this.#said)))
     if (isPromise(saving)) return saving.then(() => this.end())
     this.end()
   }

@@ -121,7 +121,7 @@ export class Leader {
 
   /** Keeps the turn. @throws RUN_ERR_STORE */
   async save(): Promise<void> {
-    await this.turn.save(this.#calls.context.idempotencyKey)
+    await this.turn.save(this.#calls.context)
   }
 }
 

@@ -1,0 +1,158 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import {
+  createContext,
+  createMemoryStores,
+  createRedact,
+  defineRunnable,
+  type ApprovalOutcome,
+  type MemoryStore,
+  type RunContext,
+  type StartOptions
+} from '@svc/registry'
+import { scriptedRunnable } from '@svc/registry/testing'
+import t from 'tap'
+import { buildEngine, partsOf } from '../helpers/collect.ts'
+
+const key = 'sk-caller-0123'
+const withKey: StartOptions = { redact: createRedact([key]) }
+const principal = { sub: `me ${key}`, scopes: [] }
+
+t.test('an answer is stored without the key, and given as it is', async (t) => {
+  const engine = buildEngine(t)
+  const outcomes: ApprovalOutcome[] = []
+  const request = { toolCallId: `call of ${key}`, toolName: 'use', args: { key, list: [key] } }
+  const asking = scriptedRunnable([
+    async ({ approvals }) => void outcomes.push(await approvals.request(request))
+  ])
+  const run = await engine.start(asking, 'x', withKey)
+  const [asked] = (await engine.get(run.runId))!.approvals
+  t.strictSame(asked?.args, { key: '[redacted]', list: ['[redacted]'] })
+  t.equal(asked?.toolCallId, 'call of [redacted]', 'as in the part')
+  const answer = { approved: true, reason: `since ${key}`, args: { key } }
+  const { approvals } = await engine.answer(asked!.approvalId, answer)
+  t.strictSame(approvals[0]?.answer, {
+    approved: true,
+    reason: 'since [redacted]',
+    args: { key: '[redacted]' }
+  })
+  t.strictSame(outcomes, [answer])
+  await run.result()
+  t.notMatch(JSON.stringify([await engine.get(run.runId), await partsOf(run)]), key)
+})
+
+t.test('a run with a key goes on after a restart without it, as who it was', async (t) => {
+  const stores = createMemoryStores()
+  const seen: unknown[] = []
+  let hold = true
+  const runnable = defineRunnable({
+    kind: 'workflow',
+    name: 'flow',
+    resumable: true,
+    async *stream(input, context) {
+      const output = await context.step('one', () => [input])
+      const asked = context.approvals.request({ toolCallId: 'c', toolName: 'use', args: { output } })
+      seen.push([input, output, context.principal.sub, context.envelope.metadata])
+      if (hold) await new Promise(() => {})
+      seen.push(await asked)
+      yield { type: 'text', text: 'done' }
+    }
+  })
+  const first = buildEngine(t, { stores })
+  const metadata = { of: key }
+  const started = await first.start(runnable, key, { ...withKey, principal, envelope: { metadata } })
+  started.result().catch(() => {})
+  while (seen.length === 0) await turn()
+  t.strictSame(seen.splice(0), [[key, [key], principal.sub, metadata]], 'in its process it is there')
+  await first.close()
+  hold = false
+  const engine = buildEngine(t, { stores })
+  await engine.recover()
+  t.equal(await engine.resume(runnable), 1)
+  const { runId } = started
+  t.equal((await engine.get(runId))?.approvals.length, 1)
+  await engine.answer(`${runId}.1`, { approved: true })
+  t.match((await partsOf({ parts: (after) => engine.parts(runId, after) })).at(-1), { type: 'finish' })
+  t.equal((await engine.get(runId))?.approvals.length, 1, 'it is not asked for again')
+  const told = '[redacted]'
+  t.strictSame(seen, [[told, [told], principal.sub, { of: told }], { approved: true }])
+})
+
+/** A store of a class, which is to be asked as itself. */
+class OwnMemory implements Pick<MemoryStore, 'put' | 'list'> {
+  readonly #items: Parameters<MemoryStore['put']>[0][] = []
+
+  put(item: Parameters<MemoryStore['put']>[0]): void {
+    this.#items.push(item)
+  }
+
+  list(): Parameters<MemoryStore['put']>[0][] {
+    return this.#items
+  }
+}
+
+const keepKey = async ({ runId, stores }: RunContext) => {
+  const namespace = `of ${key}`
+  const [owner, text] = ['ada', `Note: ${key}`]
+  await stores.memory.put({ id: '1', owner, namespace, text, metadata: { text }, createdAt: 1 })
+  await stores.sessions.append({ owner, kind: 'agent', name: 'x', sessionId: 's' }, '1', [
+    { role: 'user', content: text }
+  ])
+  await stores.checkpoints.save(runId, 1, { text })
+}
+
+t.test('what a runnable stores itself is redacted, whose it is stays', async (t) => {
+  const [text, redacted] = [`Note: ${key}`, 'Note: [redacted]']
+  for (const inEngine of [true, false]) {
+    for (const [options, wanted] of [
+      [withKey, redacted],
+      [{}, text]
+    ] as const) {
+      const memory = new OwnMemory() as unknown as MemoryStore
+      const stores = Object.freeze({ ...createMemoryStores(), memory })
+      const contexts: RunContext[] = []
+      const act = async (context: RunContext) => {
+        contexts.push(context)
+        await keepKey(context)
+      }
+      if (inEngine)
+        await (await buildEngine(t, { stores }).start(scriptedRunnable([act]), 'x', options)).result()
+      else await act(createContext({ ...options, stores }))
+      const { runId, stores: own } = contexts[0]!
+      t.strictSame(await own.memory.list('', '', 1), [
+        {
+          id: '1',
+          owner: 'ada',
+          namespace: `of ${key}`,
+          text: wanted,
+          metadata: { text: wanted },
+          createdAt: 1
+        }
+      ])
+      const session = { owner: 'ada', kind: 'agent', name: 'x', sessionId: 's' } as const
+      t.strictSame(await stores.sessions.load(session, 9), [{ role: 'user', content: wanted }])
+      t.strictSame((await stores.checkpoints.load(runId))?.state, { text: wanted })
+      if (options !== withKey) t.equal(own, stores, 'without a key they are the stores themselves')
+    }
+  }
+})
+
+t.test('a key that is a word of ours is no secret', async (t) => {
+  const engine = buildEngine(t)
+  const script = scriptedRunnable([
+    { type: 'tool.call', toolCallId: '1', toolName: 'use', args: {} },
+    ({ approvals }) => approvals.request({ toolCallId: '1', toolName: 'use', args: {} }),
+    { type: 'text', text: 'It is workflow-key-1.' }
+  ])
+  const words = ['toolCallId', 'toolName', 'tool.call', 'oolCallI', 'approved', 'completed', 'input-required']
+  for (const word of words) {
+    const run = await engine.start(script, 'x', { redact: createRedact([word, 'workflow-key-1']) })
+    await turn()
+    const { approvals, status } = (await engine.get(run.runId))!
+    t.equal(status, 'input-required', word)
+    await engine.answer(approvals[0]!.approvalId, { approved: true })
+    const parts = await partsOf(run)
+    t.match(parts[1], { type: 'tool.call', toolCallId: '1', toolName: 'use' }, word)
+    t.match(parts[4], { text: 'It is [redacted].' })
+    t.match(await engine.get(run.runId), { status: 'completed', approvals: [{ answer: { approved: true } }] })
+  }
+})

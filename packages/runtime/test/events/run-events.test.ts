@@ -1,0 +1,100 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { createRedact } from '@svc/registry'
+import { channelName, EVENT_SCHEMAS, traceEvents, type RuntimeEvents } from '@svc/runtime'
+import { scriptedModel } from '@svc/runtime/testing'
+import t, { type Test } from 'tap'
+import { collect, makeAgent, makeContext } from '../helpers/make-agent.ts'
+import { makeTeam } from '../helpers/make-team.ts'
+
+const key = 'sk-caller-0123456789'
+const withKey = { redact: createRedact([key]) }
+const NAMES = Object.keys(EVENT_SCHEMAS) as (keyof RuntimeEvents)[]
+
+/** A context, and what is told of the run on its bus and on the channels: of increments the text, else the name. */
+function heard(t: Test, options: Parameters<typeof makeContext>[0]) {
+  const { context } = makeContext(options)
+  const onBus: unknown[] = []
+  const onChannels: unknown[] = []
+  const told: string[] = []
+  for (const name of NAMES) {
+    const hear = (event: unknown) => void onChannels.push(event)
+    subscribe(channelName(name), hear)
+    t.teardown(() => unsubscribe(channelName(name), hear))
+    context.events.on(name, (event) => {
+      onBus.push(event)
+      told.push(name === 'run.stream.chunk' ? (event as { text: string }).text : `<${name}>`)
+    })
+  }
+  return { context, onBus, onChannels, told }
+}
+
+t.test('a key in pieces is no event, and what may be one comes before another event', async (t) => {
+  const { context, onBus, onChannels, told } = heard(t, withKey)
+  const text = ['It is ', key.slice(0, 5), key.slice(5), '.', ' Not sk-', 'x', ' but sk-']
+  const { agent } = makeAgent([
+    { text, toolCalls: [{ toolName: key, args: { [key]: key } }] },
+    `caller: ${key}`
+  ])
+  await collect(agent.stream(`Is it ${key}?`, context))
+  t.strictSame(told, [
+    '<run.start>',
+    '<model.call>',
+    'It is ',
+    '[redacted]',
+    '.',
+    ' Not ',
+    'sk-x',
+    ' but ',
+    'sk-',
+    '<model.result>',
+    '<tool.call>',
+    '<tool.error>',
+    '<model.call>',
+    'caller: [redacted]',
+    '<model.result>',
+    '<run.complete>'
+  ])
+  t.notMatch(JSON.stringify(onBus), key)
+  t.strictSame(onChannels, onBus)
+})
+
+t.test('without a key every increment is told as it comes', async (t) => {
+  const { context, told } = heard(t, {})
+  await collect(makeAgent({ text: ['a', 'sk-', 'b'] }).agent.stream('Hi', context))
+  t.strictSame(told.slice(2, -2), ['a', 'sk-', 'b'])
+})
+
+t.test('an answer that is told as a whole is told to its end', async (t) => {
+  const { context, told } = heard(t, withKey)
+  const { agent } = makeAgent('Good. sk-')
+  await collect(makeTeam({ mode: 'sequence', members: [agent] }).stream('Hi', context))
+  t.equal(told.at(-2), 'Good. sk-')
+})
+
+t.test('what failed is told without the key', async (t) => {
+  const { context, onBus, told } = heard(t, withKey)
+  const fault = Object.assign(new Error(`refused ${key}`), { code: 'RUN_ERR_OWN', statusCode: 502 })
+  const { agent } = makeAgent('x', {
+    model: () => {
+      throw fault
+    }
+  })
+  t.equal((await collect(agent.stream('Hi', context))).error, fault)
+  t.strictSame(told, ['<run.start>', '<run.error>'])
+  t.match(JSON.stringify(onBus), 'refused [redacted]')
+})
+
+t.test('spans have no key, also where a model makes it the name of a tool', async (t) => {
+  const exporter = new InMemorySpanExporter()
+  const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
+  const { context } = makeContext(withKey)
+  const stop = await traceEvents(context.events, { tracerProvider })
+  const toolCalls = [{ toolName: key, toolCallId: key, args: {} }]
+  await collect(makeAgent('x', { model: scriptedModel([{ toolCalls }, key]) }).agent.stream(key, context))
+  stop()
+  const spans = exporter.getFinishedSpans().map(({ name, attributes }) => ({ name, attributes }))
+  t.equal(spans[1]?.name, 'execute_tool [redacted]')
+  t.equal(spans.length, 4)
+  t.notMatch(JSON.stringify(spans), key)
+})
