@@ -15,6 +15,8 @@ export function negotiateVersion(
 ): ProtocolVersion | undefined {
   const named = textOf(headers[NAME]) || textOf((query as Record<string, unknown>)['A2A-Version'])
   if (named === '') return undefined
+  // As most name it.
+  if ((served as readonly string[]).includes(named)) return named as ProtocolVersion
   const [, minor = ''] = /^(\d{1,4}\.\d{1,4})(?:\.\d{1,9})?$/.exec(named) ?? []
   const version = minor === '0.2' ? '0.3' : minor
   return served.find((each) => each === version) ?? refuse(named, served)

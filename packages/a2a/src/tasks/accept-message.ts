@@ -80,7 +80,8 @@ async function startTask(
   const { runId, sessionId } = run
   const atRest = () => waitForRest(runs, runId)
   if (run.replayed) return { runId, rest: atRest }
-  const said: Message = { ...message, messageId: message.messageId ?? randomId() }
+  const said: Message =
+    message.messageId === undefined ? { ...message, messageId: randomId() } : (message as Message)
   const task = {
     taskId: runId,
     contextId: sessionId,

@@ -1,6 +1,7 @@
 import type { StoredRun } from '@svc/registry'
 import type { Message } from '../model/message.ts'
 import { answerMessage, approvalMessage } from './agent-messages.ts'
+import { isoTime } from './iso-time.ts'
 
 /** What was said in a task, oldest first; what it asks for now is its status, not its history. */
 export function toHistory(
@@ -14,7 +15,7 @@ export function toHistory(
   said.forEach((message, index) => {
     const asked = index === 0 ? undefined : run.approvals[index - 1]
     if (asked !== undefined) {
-      const expiresAt = new Date(asked.expiresAt).toISOString()
+      const expiresAt = isoTime(asked.expiresAt)
       history.push(approvalMessage(task, { ...asked, expiresAt }))
     }
     history.push({ ...message, taskId: run.runId, contextId: run.sessionId })

@@ -5,6 +5,7 @@ import type { TaskStatus } from '../model/task.ts'
 import type { TaskEvent } from '../model/task-event.ts'
 import { approvalMessage, errorMessage } from './agent-messages.ts'
 import { answerArtifact, toolArtifact } from './artifacts.ts'
+import { isoTime } from './iso-time.ts'
 
 /** The task that events tell of. */
 export interface EventTask {
@@ -104,7 +105,7 @@ export class TaskEvents {
   // Only where the log says when: every reader is told the same time.
   #status(status: TaskStatus, afterMs?: number): TaskEvent {
     const { taskId, contextId, createdAt } = this.#task
-    const timestamp = afterMs === undefined ? undefined : new Date(createdAt + afterMs).toISOString()
+    const timestamp = afterMs === undefined ? undefined : isoTime(createdAt + afterMs)
     this.#last = timestamp === undefined ? status : { ...status, timestamp }
     return { type: 'status', taskId, contextId, status: this.#last }
   }

@@ -4,6 +4,7 @@ import type { Task, TaskStatus } from '../model/task.ts'
 import { approvalMessage, errorMessage } from './agent-messages.ts'
 import { toArtifacts } from './artifacts.ts'
 import { toHistory } from './history.ts'
+import { isoTime } from './iso-time.ts'
 
 /** How much of a task is wanted. */
 export interface TaskView {
@@ -31,7 +32,7 @@ export function taskFromRun(
 }
 
 function statusOf(run: StoredRun): TaskStatus {
-  const timestamp = new Date(run.updatedAt).toISOString()
+  const timestamp = isoTime(run.updatedAt)
   const { status: state, error } = run
   const task = { taskId: run.runId, contextId: run.sessionId }
   if (state === 'failed' && error !== null) return { state, timestamp, message: errorMessage(task, error) }

@@ -41,23 +41,38 @@ const ENUMS = new Map([
  * @see https://protobuf.dev/programming-guides/json/
  */
 export function fromProtoJson(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(fromProtoJson)
+  // Most requests are spelled so already: they are looked at, and not made again.
+  return isSpelled(value) ? value : respell(value)
+}
+
+function isSpelled(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  if (Array.isArray(value)) return value.every(isSpelled)
+  for (const key in value) {
+    const each = (value as Record<string, unknown>)[key]
+    if (key.includes('_') || (each === null && key !== 'data')) return false
+    if (OPEN.has(key)) continue
+    if (typeof each === 'object' ? !isSpelled(each) : toScalar(key, each) !== each) return false
+  }
+  return true
+}
+
+function respell(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(respell)
   const result: Record<string, unknown> = {}
   for (const [key, each] of Object.entries(value)) {
     if (each === null && key !== 'data') continue
     const name = key.includes('_') ? toCamelCase(key) : key
-    if (each === '' && UNSET_WHEN_EMPTY.has(name)) continue
-    result[name] = OPEN.has(name)
-      ? each
-      : typeof each === 'object'
-        ? fromProtoJson(each)
-        : toScalar(name, each)
+    const scalar = OPEN.has(name) || typeof each === 'object' ? each : toScalar(name, each)
+    if (scalar !== undefined) result[name] = OPEN.has(name) ? each : respell(scalar)
   }
   return result
 }
 
+// Undefined for what is unset.
 function toScalar(name: string, value: unknown): unknown {
+  if (value === '' && UNSET_WHEN_EMPTY.has(name)) return undefined
   if (INTEGERS.has(name)) return isInteger(value) ? Number(value) : value
   const names = ENUMS.get(name)
   return (names !== undefined && isInteger(value) && names[Number(value)]) || value

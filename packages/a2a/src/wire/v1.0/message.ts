@@ -28,12 +28,15 @@ export function decodePart(part: Record<string, unknown>, field: string): Messag
   const content = kind === 'raw' ? toBase64(given as string) : given
   if (content === undefined) throw badParams(`${field}.raw`, 'Expected base64')
   const { filename, mediaType, metadata } = part
-  for (const [name, value] of Object.entries({ filename, mediaType }))
-    if (value !== undefined && typeof value !== 'string')
-      throw badParams(`${field}.${name}`, 'Expected string')
+  requireText(filename, `${field}.filename`)
+  requireText(mediaType, `${field}.mediaType`)
   if (metadata !== undefined && (typeof metadata !== 'object' || Array.isArray(metadata)))
     throw badParams(`${field}.metadata`, 'Expected object')
   return defined({ [kind]: content, filename, mediaType, metadata }) as unknown as MessagePart
+}
+
+function requireText(value: unknown, field: string): void {
+  if (value !== undefined && typeof value !== 'string') throw badParams(field, 'Expected string')
 }
 
 export function encodeMessage(message: Message): object {
