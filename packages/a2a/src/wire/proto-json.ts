@@ -1,3 +1,5 @@
+import { STATES } from './v1.0/task.ts'
+
 /** Objects whose keys are the caller's own. */
 const OPEN = new Set(['metadata', 'data'])
 
@@ -19,20 +21,7 @@ const INTEGERS = new Set(['historyLength', 'pageSize'])
 /** Enums, which may be their numbers: the names in the order of those. */
 const ENUMS = new Map([
   ['role', ['ROLE_UNSPECIFIED', 'ROLE_USER', 'ROLE_AGENT']],
-  [
-    'status',
-    [
-      'TASK_STATE_UNSPECIFIED',
-      'TASK_STATE_SUBMITTED',
-      'TASK_STATE_WORKING',
-      'TASK_STATE_COMPLETED',
-      'TASK_STATE_FAILED',
-      'TASK_STATE_CANCELED',
-      'TASK_STATE_INPUT_REQUIRED',
-      'TASK_STATE_REJECTED',
-      'TASK_STATE_AUTH_REQUIRED'
-    ]
-  ]
+  ['status', Object.values(STATES)]
 ])
 
 /**

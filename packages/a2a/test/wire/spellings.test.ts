@@ -1,4 +1,8 @@
+import { deepStrictEqual } from 'node:assert/strict'
+import { Role, TaskState } from '@a2a-js/sdk'
+import * as fc from 'fast-check'
 import t from 'tap'
+import { fromProtoJson } from '../../src/wire/proto-json.ts'
 import { buildApp, sayV1 } from '../helpers/build-app.ts'
 
 // https://protobuf.dev/programming-guides/json/: what a parser of it accepts, and the published schema of 1.0 allows.
@@ -69,4 +73,56 @@ t.test('what is the caller’s own stays as it is', async (t) => {
   const metadata = { page_size: '2', role: 1, status: 3, historyLength: '1' }
   const { result } = await app.rpc('SendMessage', sayV1('x', { metadata }))
   t.match(result, { task: { history: [{ metadata }] } })
+})
+
+t.test('the numbers are those of the official code', async (t) => {
+  for (const [field, names] of Object.entries({ role: Role, status: TaskState }))
+    for (const [name, number] of Object.entries(names))
+      if (typeof number === 'number' && number >= 0)
+        t.same(fromProtoJson({ [field]: number }), { [field]: name })
+})
+
+t.test('a request is the same in every spelling', async (t) => {
+  const key = fc.constantFrom(
+    'pageSize',
+    'contextId',
+    'status',
+    'role',
+    'parts',
+    'message',
+    'data',
+    'metadata',
+    'aB'
+  )
+  const { request } = fc.letrec((tie) => ({
+    request: fc.dictionary(key, fc.oneof({ maxDepth: 3 }, tie('leaf'), tie('request'), tie('list')), {
+      noNullPrototype: true,
+      maxKeys: 4
+    }),
+    list: fc.array(tie('request'), { maxLength: 2 }),
+    leaf: fc.oneof(fc.constant(null), fc.constantFrom('', '1', 'x'), fc.integer(), fc.boolean())
+  }))
+  const snake = (value: unknown): unknown => {
+    if (typeof value !== 'object' || value === null) return value
+    if (Array.isArray(value)) return value.map(snake)
+    const renamed = Object.entries(value).map(([name, each]) => [
+      name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      name === 'data' || name === 'metadata' ? each : snake(each)
+    ])
+    return Object.fromEntries(renamed) as object
+  }
+  fc.assert(
+    fc.property(request, (asked) => {
+      const read = fromProtoJson(asked)
+      deepStrictEqual(fromProtoJson(snake(asked)), read)
+      deepStrictEqual(fromProtoJson(read), read, 'once is enough')
+      deepStrictEqual(
+        fromProtoJson({ a: asked, b_c: 1 }),
+        { a: read, bC: 1 },
+        'beside what is spelled otherwise'
+      )
+    }),
+    { numRuns: 300 }
+  )
+  t.pass('in 300 requests')
 })

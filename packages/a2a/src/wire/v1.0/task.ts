@@ -2,16 +2,17 @@ import { type Task, type TaskState, type TaskStatus } from '../../model/task.ts'
 import type { TaskEvent } from '../../model/task-event.ts'
 import { encodeMessage } from './message.ts'
 
-const STATES: Readonly<Record<TaskState, string>> = {
+/** The names of the states, in the order of their numbers in the proto. */
+export const STATES: Readonly<Record<TaskState, string>> = {
+  unknown: 'TASK_STATE_UNSPECIFIED',
   submitted: 'TASK_STATE_SUBMITTED',
   working: 'TASK_STATE_WORKING',
-  'input-required': 'TASK_STATE_INPUT_REQUIRED',
   completed: 'TASK_STATE_COMPLETED',
-  canceled: 'TASK_STATE_CANCELED',
   failed: 'TASK_STATE_FAILED',
+  canceled: 'TASK_STATE_CANCELED',
+  'input-required': 'TASK_STATE_INPUT_REQUIRED',
   rejected: 'TASK_STATE_REJECTED',
-  'auth-required': 'TASK_STATE_AUTH_REQUIRED',
-  unknown: 'TASK_STATE_UNSPECIFIED'
+  'auth-required': 'TASK_STATE_AUTH_REQUIRED'
 }
 const NAMES = new Map(Object.entries(STATES).map(([state, name]) => [name, state as TaskState]))
 
