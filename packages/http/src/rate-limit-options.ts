@@ -18,7 +18,8 @@ export const RateLimitOptionsSchema = Type.Object(
     allowList: Type.Optional(Type.Union([Type.Array(Type.String()), fn])),
     keyGenerator: hook,
     ipv6Subnet: Type.Optional(Type.Number({ minimum: 0, maximum: 128 })),
-    ban: Type.Optional(count),
+    // -1: nobody is banned.
+    ban: Type.Optional(Type.Number({ minimum: -1 })),
     groupId: Type.Optional(Type.String()),
     continueExceeding: flag,
     exponentialBackoff: flag,

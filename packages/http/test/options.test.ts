@@ -34,6 +34,7 @@ t.test('an option that is unknown or bad is named', async (t) => {
     [{ rateLimit: { mx: 2 } }, /rateLimit\.mx\b/],
     [{ rateLimit: { max: '2' } }, /rateLimit\.max\b/],
     [{ rateLimit: { max: -1 } }, /rateLimit\.max\b/],
+    [{ rateLimit: { ban: -2 } }, /rateLimit\.ban: expected a number of at least -1, /],
     [{ rateLimit: { timeWindow: null } }, /rateLimit\.timeWindow\b/],
     [{ fileUpload: { maxSize: 'x' } }, /fileUpload\.maxSize\b/],
     [{ swagger: { tittle: 'x' } }, /swagger\.tittle\b/],
@@ -91,7 +92,9 @@ t.test('every option of the plugins for CORS and the rate limit is taken', async
         ...{ addHeadersOnExceeding: {}, onBanReach() {}, onExceeding() {}, onExceeded() {} }
       }
     },
-    { rateLimit: { max: () => 5, timeWindow: async () => 1_000, allowList: () => false } }
+    { rateLimit: { max: () => 5, timeWindow: async () => 1_000, allowList: () => false } },
+    // The default of `ban`, as the plugin documents it.
+    { rateLimit: { max: 5, ban: -1 } }
   ]
   for (const options of taken) {
     const app = Fastify()

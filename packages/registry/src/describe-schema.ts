@@ -11,7 +11,6 @@ export function describeSchema(schema: TSchema): string[] {
 export function describeType(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (value === null) return 'null'
-  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list'
   if (value === '') return 'an empty string'
   if (typeof value === 'number') return describeNumber(value)
   return typeof value === 'object' ? describeObject(value) : `a ${typeof value}`
@@ -58,10 +57,16 @@ function describeNumber(value: number): string {
 }
 
 function describeObject(value: object): string {
-  if (isPromise(value)) return 'a promise'
-  if (ArrayBuffer.isView(value)) return 'bytes'
-  const isPlain = Object.getPrototypeOf(value) === Object.prototype
-  return isPlain && Object.keys(value).length === 0 ? 'an empty object' : 'an object'
+  try {
+    if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list'
+    if (isPromise(value)) return 'a promise'
+    if (ArrayBuffer.isView(value)) return 'bytes'
+    const isPlain = Object.getPrototypeOf(value) === Object.prototype
+    return isPlain && Object.keys(value).length === 0 ? 'an empty object' : 'an object'
+  } catch {
+    // A getter or a proxy that throws.
+    return 'an object'
+  }
 }
 
 function phrase(noun: string, ...more: (string | false | undefined)[]): string {

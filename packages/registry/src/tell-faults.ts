@@ -42,9 +42,14 @@ function tellWrong(schema: TSchema, value: unknown): string {
 // The first at each path.
 function faultsOf(errors: Iterable<ValueError>, options: unknown): ValueError[] {
   const first = new Map<string, ValueError>()
-  for (const error of errors) {
-    if (!first.has(error.path) && !isInherited(error, options)) first.set(error.path, error)
-    if (first.size > MAX_FAULTS) break
+  try {
+    for (const error of errors) {
+      if (!first.has(error.path) && !isInherited(error, options)) first.set(error.path, error)
+      if (first.size > MAX_FAULTS) break
+    }
+  } catch (err) {
+    // Of a circle or a function TypeBox makes no hash to look for repeats; what is wrong with them it tells before.
+    if (first.size === 0) throw err
   }
   return [...first.values()].flatMap((error) => withoutChoice(error, options))
 }

@@ -169,3 +169,35 @@ t.test('what was given is never told', async (t) => {
     for (const value of ['hush', ['hush'], { a: 'hush' }, [{ a: 'hush' }], Buffer.from('hush')])
       t.notMatch(faultOf(schema, value), /hush/)
 })
+
+t.test('a value that cannot be looked into is told too', async (t) => {
+  const fail = () => {
+    throw new Error('hush')
+  }
+  const revoked = Proxy.revocable({}, {})
+  revoked.revoke()
+  const closed = [
+    new Proxy({}, { get: fail }),
+    new Proxy({}, { getPrototypeOf: fail, ownKeys: fail }),
+    revoked.proxy
+  ]
+  for (const value of closed) {
+    t.equal(faultOf(fn, value), 'it: expected a function, got an object')
+    t.equal(faultOf(Type.Integer(), value), 'it: expected an integer, got an object')
+  }
+  const circle: Record<string, unknown> = {}
+  circle['self'] = circle
+  const words = Type.Array(Type.Literal('x'), { uniqueItems: true })
+  for (const value of [circle, fail]) t.match(faultOf(words, [value, value]), /^it\.0: expected 'x', got /)
+
+  const own = {
+    get it() {
+      return fail()
+    }
+  }
+  t.throws(
+    () => requireOptions(Type.Object({ it: fn }), own),
+    { message: 'hush' },
+    'an error of its own stays'
+  )
+})

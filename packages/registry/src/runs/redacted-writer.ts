@@ -15,8 +15,8 @@ interface Speech {
 
 /**
  * Writes the parts of a run without its caller's keys. Where an increment ends with what may be the beginning of a key, that
- * is held back until more of the same speech comes, or is written before the next part of another type. What the speech
- * goes on with is redacted even then, should it end the key.
+ * is held back until more of the same speech comes, or is written before the next part of another type from the same
+ * place, one within it or one around it. What the speech goes on with is redacted even then, should it end the key.
  */
 export class RedactedWriter {
   readonly #redact: Redact
@@ -34,7 +34,7 @@ export class RedactedWriter {
 
   /** As `LogWriter`; an increment may be written later, or with others. @throws RUN_ERR_LOG_LIMIT, RUN_ERR_BAD_PART */
   write(part: Part, change?: RunChange): void {
-    for (const rest of this.#takeHeld(part.type)) this.#writer.write(this.#progress.next(rest))
+    for (const rest of this.#takeHeld(part)) this.#writer.write(this.#progress.next(rest))
     const begin = this.#redact.text
     if ((part.type !== 'text' && part.type !== 'reasoning') || begin === undefined)
       this.#writer.write(this.#progress.next(this.#redact(part)), change)
@@ -68,9 +68,9 @@ export class RedactedWriter {
   }
 
   // A speech that is over stays known: it may go on.
-  *#takeHeld(except?: Part['type']): Generator<Part, void> {
+  *#takeHeld(before?: Part): Generator<Part, void> {
     for (const speech of this.#held) {
-      if (speech.part.type === except) continue
+      if (before !== undefined && !isInterrupted(speech.part, before)) continue
       this.#held.delete(speech)
       const text = speech.text.flush()
       if (text !== '') yield { ...speech.part, text }
@@ -91,6 +91,13 @@ export class RedactedWriter {
     this.#speeches.set(key, speech)
     this.#held.add(speech)
   }
+}
+
+// Members that go on beside one another do not interrupt each other: by turns they would draw out a key bit by bit.
+function isInterrupted({ type, source = [] }: Increment, by: Part): boolean {
+  const { source: place = [] } = by
+  const depth = Math.min(source.length, place.length)
+  return by.type !== type && source.slice(0, depth).every((name, index) => name === place[index])
 }
 
 function keyOf({ type, source = [] }: Increment): string {

@@ -64,6 +64,31 @@ t.test('what is held back comes before anything of another type, and before the 
   }
 })
 
+t.test('members that think and speak by turns draw no key out', async (t) => {
+  const engine = buildEngine(t)
+  const script: ScriptedAct[] = []
+  for (const letters of ['a sk-', 'cal', 'ler-01', '23 b'])
+    script.push(say(letters, 'team', 'm'), { ...think('hm'), source: ['team', 'n'] } as YieldedPart)
+  const run = await engine.start(scriptedRunnable(script), 'x', withKey)
+  const parts = await partsOf(run)
+  const said = parts.filter(({ type }) => type === 'text').map(textOf)
+  t.equal(said.join(''), 'a [redacted] b')
+  t.equal(parts.filter(({ type }) => type === 'reasoning').length, 4)
+
+  const call = { type: 'tool.call', toolCallId: '1', toolName: 't', args: {} } as const
+  for (const source of [['team'], ['team', 'm'], ['team', 'm', 'o']]) {
+    const near = await engine.start(
+      scriptedRunnable([say('sk-', 'team', 'm'), { ...call, source }]),
+      'x',
+      withKey
+    )
+    t.strictSame(told(await partsOf(near)), ['sk-', '<tool.call>', '<finish>'], source.join())
+  }
+  const far = [say('sk-', 'team', 'm'), { ...call, source: ['team', 'n'] }]
+  const last = await engine.start(scriptedRunnable(far), 'x', withKey)
+  t.strictSame(told(await partsOf(last)), ['<tool.call>', 'sk-', '<finish>'])
+})
+
 t.test('a run that is canceled has told all that was said', async (t) => {
   const engine = buildEngine(t)
   const run = await engine.start(scriptedRunnable([say('a sk-'), say('caller'), 60_000]), 'x', withKey)
