@@ -43,7 +43,8 @@ export async function acceptMessage(surface: Surface, call: Call, request: SendR
   const { push, message } = request
   requireExtensions(surface.extensions, call.extensions)
   if (push !== undefined) await requirePush(surface).check(push.url)
-  const key = message.messageId === undefined ? undefined : `message ${message.messageId}`
+  const key =
+    message.messageId === undefined ? undefined : `message ${call.principal.sub} ${message.messageId}`
   return inTurn(surface.turns, key, () => handOver(surface, call, request))
 }
 
