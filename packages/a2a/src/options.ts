@@ -14,6 +14,7 @@ import { A2A_ERR_BAD_OPTION } from './errors.ts'
 import type { AgentExtension, ProtocolVersion } from './model/agent-card.ts'
 import type { DeliveryRules } from './push/deliver.ts'
 import { requireHttpUrl } from './require-http-url.ts'
+import { requireJson } from './require-json.ts'
 import type { ExtendCard } from './surface.ts'
 
 const fn = Type.Function([], Type.Unknown())
@@ -146,6 +147,8 @@ export function resolveOptions(given: A2aOptions & RegisterOptions) {
   if (options.authorize !== undefined && options.authenticate === undefined)
     throw new A2A_ERR_BAD_OPTION('authorize: it needs authenticate, to know who calls')
   if (options.url !== undefined) requireHttpUrl('url', options.url)
+  requireJson('extensions', options.extensions)
+  requireJson('authenticate.schemes', options.authenticate?.schemes)
   const { pushNotifications: push = false, basePath = '/', limits } = options
   const registerOptions: RegisterOptions = {
     ...(logLevel !== undefined && { logLevel }),

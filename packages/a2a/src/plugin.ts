@@ -1,4 +1,4 @@
-import { bringEngine, decodeJson, requireFreePlace, resolveAuthorize, rootOf } from '@svc/registry'
+import { bringEngine, decodeJson, KeyedLock, requireFreePlace, resolveAuthorize, rootOf } from '@svc/registry'
 import { OpenReplies } from '@svc/registry/sse'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
@@ -65,6 +65,7 @@ function createSurface(app: FastifyInstance, settings: Settings): Surface {
   return {
     runs,
     tasks,
+    turns: new KeyedLock(),
     exposed,
     policy: { authorize: resolveAuthorize(authorize) },
     push: push === false ? undefined : new PushService({ runs, tasks, rules: push, log: app.log }, path),

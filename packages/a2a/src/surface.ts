@@ -1,4 +1,4 @@
-import type { Authorize, Principal, RunEngine, RunLog, Runnable, TaskStore } from '@svc/registry'
+import type { Authorize, KeyedLock, Principal, RunEngine, RunLog, Runnable, TaskStore } from '@svc/registry'
 import type { Agents } from './agents.ts'
 import type { AgentCard, AgentExtension, ProtocolVersion } from './model/agent-card.ts'
 import type { PushService } from './push/push-service.ts'
@@ -7,6 +7,8 @@ import type { PushService } from './push/push-service.ts'
 export interface Surface {
   readonly runs: RunEngine
   readonly tasks: TaskStore
+  /** Of each message id, and for each task, one message is taken at a time. */
+  readonly turns: KeyedLock
   readonly exposed: Agents
   /** The agent that a request names as its tenant: no other is exposed then. */
   readonly tenant?: string

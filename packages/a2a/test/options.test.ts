@@ -45,6 +45,25 @@ t.test('what is no option, or no good one, fails the registration and is named',
   }
 })
 
+t.test('what could not be on a card fails the registration, not every request for the card', async (t) => {
+  const circle: Record<string, unknown> = {}
+  circle['self'] = circle
+  const authenticate = Object.assign(() => null, { schemes: { x: { type: 'mutualTLS', circle } } })
+  const cases: [options: object, fault: RegExp][] = [
+    [{ extensions: [{ uri: 'urn:x', params: circle }] }, /: extensions: must be JSON$/],
+    [{ extensions: [{ uri: 'urn:x', params: { big: 1n } }] }, /: extensions: must be JSON$/],
+    [{ authenticate }, /: authenticate\.schemes: must be JSON$/]
+  ]
+  for (const [options, message] of cases) {
+    const app = Fastify()
+    await t.rejects(async () => app.register(a2a, options as A2aOptions), {
+      code: 'A2A_ERR_BAD_OPTION',
+      message
+    })
+    await app.close()
+  }
+})
+
 t.test('a task store of one’s own', async (t) => {
   const { tasks } = createMemoryStores()
   const app = await buildApp(t, { options: { tasks } })

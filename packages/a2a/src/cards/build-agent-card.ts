@@ -3,6 +3,7 @@ import { requireNames } from '../agents.ts'
 import { A2A_ERR_BAD_OPTION } from '../errors.ts'
 import type { AgentProvider } from '../model/agent-card.ts'
 import { requireHttpUrl } from '../require-http-url.ts'
+import { requireJson } from '../require-json.ts'
 import { createCard, type CardAgent, type CardFacts } from './build-card.ts'
 import { AgentsCardSchema, OneAgentCardSchema } from './card-options.ts'
 import { encodeCard } from './encode-card.ts'
@@ -23,6 +24,8 @@ export function buildAgentCard(
   const schema = isAgent(agents) ? OneAgentCardSchema : AgentsCardSchema
   requireOptions(schema, { agents, baseUrl, provider, facts }, A2A_ERR_BAD_OPTION)
   requireHttpUrl('baseUrl', baseUrl)
+  requireJson('facts.extensions', facts.extensions)
+  requireJson('facts.securitySchemes', facts.securitySchemes)
   const list = toList(agents)
   requireNames(list)
   return encodeCard(createCard(list, baseUrl, { ...facts, provider }))

@@ -49,7 +49,9 @@ function readCard(card: Fields, base: URL): Endpoint {
     .map(fields)
     .filter(({ protocolBinding }) => protocolBinding === 'JSONRPC')
   for (const version of ['1.0', '0.3'] as const) {
-    const found = current.find(({ protocolVersion }) => String(protocolVersion).startsWith(version))
+    const found = current.find(
+      ({ protocolVersion: named }) => typeof named === 'string' && named.startsWith(version)
+    )
     if (found === undefined) continue
     const tenant = textOf(found['tenant'])
     return { url: requireUrl(found['url'], base), version, streaming, ...(tenant !== '' && { tenant }) }
@@ -69,6 +71,9 @@ function requireUrl(url: unknown, base: URL): string {
   if (target === null) throw new A2A_ERR_BAD_ANSWER('its card names no JSON-RPC endpoint')
   if (target.origin !== base.origin)
     throw new A2A_ERR_REMOTE('its card names an endpoint on another host; give that as url, with its version')
+  // No request takes them, and of what is refused the log would tell them.
+  if (target.username !== '' || target.password !== '')
+    throw new A2A_ERR_BAD_ANSWER('its card names an endpoint with a user or a password')
   return target.href
 }
 

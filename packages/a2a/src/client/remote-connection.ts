@@ -154,7 +154,8 @@ export class RemoteConnection {
     const { result, error } = fields(response)
     if (error === undefined || error === null) return result
     const { code, message } = fields(error)
-    throw rpcFault(this.hide(`${String(code)} ${String(message)}`).slice(0, 500), code)
+    const said = [code, message].filter((each) => typeof each === 'string' || typeof each === 'number')
+    throw rpcFault(this.hide(said.join(' ') || 'it does not say why').slice(0, 500), code)
   }
 }
 

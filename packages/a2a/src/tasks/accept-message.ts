@@ -17,6 +17,7 @@ import { requirePush } from '../push/require-push.ts'
 import type { Call, Surface } from '../surface.ts'
 import { answerTask } from './answer-task.ts'
 import { chooseAgent } from './choose-agent.ts'
+import { inTurn } from './in-turn.ts'
 import { readSaid } from './read-task.ts'
 import { toInput } from './to-input.ts'
 import { waitForRest } from './wait-for-rest.ts'
@@ -39,11 +40,19 @@ export interface Accepted {
  * A2A_ERR_NO_PUSH
  */
 export async function acceptMessage(surface: Surface, call: Call, request: SendRequest): Promise<Accepted> {
-  const { push } = request
+  const { push, message } = request
   requireExtensions(surface.extensions, call.extensions)
   if (push !== undefined) await requirePush(surface).check(push.url)
-  if (request.message.taskId !== undefined) {
-    const run = await answerTask(surface, call, request)
+  const key =
+    message.messageId === undefined ? undefined : `message ${call.principal.sub} ${message.messageId}`
+  return inTurn(surface.turns, key, () => handOver(surface, call, request))
+}
+
+async function handOver(surface: Surface, call: Call, request: SendRequest): Promise<Accepted> {
+  const { push, message } = request
+  const { taskId } = message
+  if (taskId !== undefined) {
+    const run = await inTurn(surface.turns, `task ${taskId}`, () => answerTask(surface, call, request))
     if (push !== undefined) await surface.push!.add(call, run, push)
     return { runId: run.runId, rest: () => waitForRest(surface.runs, run.runId) }
   }
@@ -115,7 +124,8 @@ async function requireFreshId(
   const taskId = isPromise(finding) ? await finding : finding
   if (taskId === undefined) return
   const [first] = await readSaid(surface, taskId)
-  if (first !== undefined && first.messageId !== messageId) throw new RUN_ERR_KEY_REUSED()
+  if (first !== undefined && (first.messageId !== messageId || first.taskId !== undefined))
+    throw new RUN_ERR_KEY_REUSED()
 }
 
 async function requireRun({ runs }: Surface, runId: string): Promise<StoredRun> {

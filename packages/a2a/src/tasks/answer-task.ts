@@ -3,11 +3,14 @@ import {
   isTerminalStatus,
   mayAnswer,
   randomId,
+  RUN_ERR_APPROVAL_ANSWERED,
   RUN_ERR_KEY_REUSED,
   reachesOwner,
   toPendingApprovals,
+  type ApprovalAnswer,
   type PendingApproval,
-  type StoredRun
+  type StoredRun,
+  type StoredTask
 } from '@svc/registry'
 import { A2A_ERR_TASK_NOT_FOUND, A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { Message } from '../model/message.ts'
@@ -51,14 +54,42 @@ export async function answerTask(surface: Surface, call: Call, request: SendRequ
   const given = readAnswer(message.parts)
   const asked = given && requireAsked(run, given)
   if (given === undefined) requireRoom(said)
-  if (known !== undefined && !(await surface.tasks.addMessage(run.runId, messageId, stored))) {
+  if (!(await keep(surface, run, known, stored))) {
     // At the same time, or to another task.
     if (wasSaid(await readSaid(surface, run.runId), stored)) return run
     throw new RUN_ERR_KEY_REUSED()
   }
   if (given === undefined || asked === undefined) return run
   const { approvalId: _, ...outcome } = given
-  return surface.runs.answer(asked.approvalId, outcome)
+  return answer(surface, asked, outcome)
+}
+
+// A run of another surface becomes a task with the first message that it is sent.
+async function keep(
+  { tasks }: Surface,
+  { runId: taskId, sessionId: contextId, owner, name: agentName, createdAt }: StoredRun,
+  known: StoredTask | undefined,
+  message: Message
+): Promise<boolean> {
+  const { messageId } = message
+  if (known !== undefined) return tasks.addMessage(taskId, messageId, message)
+  const task = { taskId, contextId, owner, agentName, createdAt, messages: [message] }
+  return (await tasks.create(task, messageId)) === taskId
+}
+
+// It may have been answered elsewhere meanwhile, or its time may be over.
+async function answer(
+  { runs }: Surface,
+  { approvalId }: PendingApproval,
+  outcome: ApprovalAnswer
+): Promise<StoredRun> {
+  try {
+    return await runs.answer(approvalId, outcome)
+  } catch (err) {
+    const { code, message } = err as { code?: string; message: string }
+    if (code !== new RUN_ERR_APPROVAL_ANSWERED().code) throw err
+    throw new A2A_ERR_UNSUPPORTED(message)
+  }
 }
 
 /** Whether a message was said to a task already. @throws RUN_ERR_KEY_REUSED when it was another one with the same id */

@@ -12,8 +12,10 @@ export function toHistory(
 ): Message[] {
   const task = { taskId: run.runId, contextId: run.sessionId }
   const history: Message[] = []
+  // What is first said to a run of another surface answers it already.
+  const first = said[0]?.taskId === undefined ? 1 : 0
   said.forEach((message, index) => {
-    const asked = index === 0 ? undefined : run.approvals[index - 1]
+    const asked = run.approvals[index - first]
     if (asked !== undefined) {
       const expiresAt = isoTime(asked.expiresAt)
       history.push(approvalMessage(task, { ...asked, expiresAt }))

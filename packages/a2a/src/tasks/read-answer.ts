@@ -1,12 +1,14 @@
 import { requireAnswer, type ApprovalAnswer } from '@svc/registry'
 import type { MessagePart } from '../model/part.ts'
+import { badParams } from '../wire/decode-params.ts'
 
 /** An answer, and which approval it is for; the one that waits where it does not say. */
 export type TaskAnswer = ApprovalAnswer & { approvalId?: string }
 
 /**
  * The answer that a message gives: a data part with `approved`, or a text that is exactly `approve` or `deny`.
- * @throws RUN_ERR_BAD_INPUT when it has `args` that are no object
+ * @throws RUN_ERR_BAD_INPUT when it has `args` that are no object, A2A_ERR_BAD_PARAMS when its `approvalId` is no text: it
+ * must not answer another one
  */
 export function readAnswer(parts: readonly MessagePart[]): TaskAnswer | undefined {
   for (const part of parts) {
@@ -29,5 +31,7 @@ function fromData(data: unknown): TaskAnswer | undefined {
     reason: typeof reason === 'string' ? reason.slice(0, 4096) : undefined,
     args
   })
-  return { ...answer, ...(typeof approvalId === 'string' && { approvalId }) }
+  if (approvalId === undefined || approvalId === null) return answer
+  if (typeof approvalId !== 'string') throw badParams('message.parts', 'Expected string as approvalId')
+  return { ...answer, approvalId }
 }

@@ -21,3 +21,23 @@ t.test('a colon may be escaped: some clients write it so', async (t) => {
   }
   t.equal((await post('/message%3Bsend', sayV1('x'))).statusCode, 404)
 })
+
+t.test('in 0.3, what is no object where one must be is refused', async (t) => {
+  const { app } = await buildApp(t)
+  const message = { role: 'ROLE_USER', content: [{ text: 'x' }] }
+  const cases: [field: string, payload: object][] = [
+    ...[null, 'x', [], { data: null }].map((data): [string, object] => [
+      'message.parts.0.data',
+      { message: { ...message, content: [{ data }] } }
+    ]),
+    ...['x', 5, [], [1]].map((configuration): [string, object] => [
+      'configuration',
+      { message, configuration }
+    ])
+  ]
+  for (const [field, payload] of cases) {
+    const response = await app.inject({ method: 'POST', url: '/a2a/v1/message:send', payload })
+    t.equal(response.statusCode, 400, JSON.stringify(payload))
+    t.match(response.json(), { code: -32602, data: { errors: [{ field }] } })
+  }
+})

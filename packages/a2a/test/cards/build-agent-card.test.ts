@@ -167,3 +167,16 @@ t.test('what is missing, unknown or bad is an error that names it', async (t) =>
       JSON.stringify(given)
     )
 })
+
+t.test('what has no JSON is no fact', async (t) => {
+  const circle: Record<string, unknown> = {}
+  circle['self'] = circle
+  const card = (facts: object) => buildAgentCard(agent('ada'), url, undefined, facts)
+  const cases: [facts: object, fault: string][] = [
+    [{ extensions: [{ uri: 'urn:x', params: circle }] }, 'facts.extensions: must be JSON'],
+    [{ extensions: [{ uri: 'urn:x', params: { big: 1n } }] }, 'facts.extensions: must be JSON'],
+    [{ securitySchemes: { x: { type: 'mutualTLS', circle } } }, 'facts.securitySchemes: must be JSON']
+  ]
+  for (const [facts, fault] of cases)
+    t.throws(() => card(facts), { code: 'A2A_ERR_BAD_OPTION', message: `Bad option: ${fault}` })
+})

@@ -133,6 +133,38 @@ t.test('our credentials, said back in an error, are told to nobody', async (t) =
     }
 })
 
+t.test('an answer whose values are of other types is none, and not one that breaks off', async (t) => {
+  const odd = { toString: 1, valueOf: 1 }
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+  const json =
+    (text: string): Answer =>
+    (response) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end(text)
+  const refusals: [error: string, said: RegExp][] = [
+    [JSON.stringify({ code: odd, message: 'no' }), /failed: no$/],
+    [JSON.stringify({ code: -32_602, message: odd }), /failed: -32602$/],
+    [`{"code":"x","message":${deep}}`, /failed: x$/],
+    ['{}', /failed: it does not say why$/]
+  ]
+  for (const [error, message] of refusals) {
+    const agent = await serve(t, json(`{"jsonrpc":"2.0","id":1,"error":${error}}`), direct)
+    await t.rejects(agent.run('x', createContext()), { code: 'A2A_ERR_REMOTE', message })
+  }
+  const endpoint = { protocolBinding: 'JSONRPC', protocolVersion: '1.0', url: '/' }
+  const cards: [supported: object, said: RegExp][] = [
+    [{ ...endpoint, protocolVersion: odd }, /names no JSON-RPC endpoint/],
+    [{ ...endpoint, protocolVersion: ['1.0'] }, /names no JSON-RPC endpoint/],
+    [{ ...endpoint, url: '//ada:secret@HOST/' }, /user/]
+  ]
+  for (const [supported, message] of cards) {
+    const agent = await serve(t, (response, request) => {
+      const card = JSON.stringify({ supportedInterfaces: [supported] })
+      json(card.replace('HOST', request.headers.host!))(response, request)
+    })
+    await t.rejects(agent.run('x', createContext()), { code: 'A2A_ERR_BAD_ANSWER', message })
+  }
+})
+
 t.test('what a service refuses would be refused again; what it fails at may be tried again', async (t) => {
   const status =
     (code: number): Answer =>

@@ -82,7 +82,7 @@ t.test('an answer by text, and one that is wrong', async (t) => {
     error: { code: -32602 }
   })
   const wrong: object[] = [null, [], 'x'].map((args) => ({ approved: true, args }))
-  wrong.push({ approved: true, approvalId: 'nothing' })
+  wrong.push(...['nothing', 5, {}].map((approvalId) => ({ approved: true, approvalId })))
   for (const data of wrong)
     for (let time = 0; time < 2; time++)
       t.match(

@@ -60,7 +60,9 @@ t.test('what is neither is refused', async (t) => {
     ['ListTasks', { status: 9 }, 'status'],
     ['ListTasks', { status: -1 }, 'status'],
     ['ListTasks', { status: 1.5 }, 'status'],
-    ['ListTasks', { status: '99' }, 'status']
+    ['ListTasks', { status: '99' }, 'status'],
+    ['ListTasks', { statusTimestampAfter: '2026-13-01T00:00:00Z' }, 'statusTimestampAfter'],
+    ['ListTasks', { status_timestamp_after: '2026-01-01T00:00:00+99:00' }, 'statusTimestampAfter']
   ]
   for (const [method, params, field] of refused) {
     const { error } = await app.rpc(method, params)

@@ -86,6 +86,6 @@ function requireText(value: unknown, field: string): string {
   return value
 }
 
-function isObject(value: unknown): value is Fields {
+export function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -5,6 +5,7 @@ import { fromProtoJson } from '../proto-json.ts'
 import { encodeCard as encodeCardV10 } from '../v1.0/card.ts'
 import { encodeCard } from './card.ts'
 import { codecV03 } from './codec.ts'
+import { isObject } from './message.ts'
 import { encodeRestEvent, encodeRestTask } from './rest-task.ts'
 import { toRpcMessage } from './rest-message.ts'
 
@@ -12,15 +13,19 @@ type Fields = Record<string, unknown>
 
 const decodeSend: Codec['decode']['send'] = (params) => {
   const { message, configuration, ...rest } = fromProtoJson(params) as Fields
-  const { pushNotification, ...settings } = (configuration ?? {}) as Fields
   return codecV03.decode.send({
     ...rest,
     message: toRpcMessage(message),
-    configuration: { ...settings, ...(pushNotification !== undefined && toNested(pushNotification)) }
+    configuration: toRpcConfiguration(configuration)
   })
 }
 
-const toNested = (pushNotificationConfig: unknown) => ({ pushNotificationConfig })
+// What is no object is left as it is, to be refused.
+function toRpcConfiguration(configuration: unknown): unknown {
+  if (!isObject(configuration)) return configuration
+  const { pushNotification, ...settings } = configuration
+  return { ...settings, ...(pushNotification !== undefined && { pushNotificationConfig: pushNotification }) }
+}
 
 const decodePushId = (params: Fields) => {
   const { taskId, id } = params as { taskId: string; id: string }

@@ -1,7 +1,7 @@
 import type { Message } from '../../model/message.ts'
 import type { MessagePart } from '../../model/part.ts'
 import { badParams } from '../decode-params.ts'
-import { toObject } from './message.ts'
+import { isObject, toObject } from './message.ts'
 
 type Fields = Record<string, unknown>
 
@@ -20,7 +20,7 @@ export function toRpcMessage(message: unknown): unknown {
 function toRpcPart(part: Fields, field: string): Fields {
   const { text, file, data, metadata } = part ?? {}
   if (text !== undefined) return { kind: 'text', text, metadata }
-  if (data !== undefined) return { kind: 'data', data: (data as Fields)['data'], metadata }
+  if (data !== undefined) return { kind: 'data', data: isObject(data) ? data['data'] : data, metadata }
   if (file === undefined) throw badParams(field, 'Expected exactly one of text, file, data')
   const { fileWithUri: uri, fileWithBytes: bytes, mimeType, name } = file as Fields
   return { kind: 'file', file: { uri, bytes, mimeType, name }, metadata }

@@ -39,9 +39,16 @@ const decodeList: Codec['decode']['list'] = (params) => {
       contextId: contextId || undefined,
       pageToken: pageToken || undefined,
       state: decodeFilter(status),
-      changedSince: rest.statusTimestampAfter
+      changedSince: requireTime(rest.statusTimestampAfter)
     })
   }
+}
+
+// By its pattern alone it may be in a month that there is not.
+function requireTime(time: string | undefined): string | undefined {
+  if (time !== undefined && Number.isNaN(Date.parse(time)))
+    throw badParams('statusTimestampAfter', 'Expected a time that exists')
+  return time
 }
 
 // The unspecified state filters nothing, like all that is unspecified in a proto.

@@ -1,0 +1,112 @@
+import { join } from 'node:path'
+import type { RunnableDefinition } from '@svc/registry'
+import store from '@svc/store'
+import t from 'tap'
+import { asker } from '../helpers/agents.ts'
+import { buildApp, echo, say, type AppRequest, type RpcReply } from '../helpers/build-app.ts'
+
+// An agent that asks three times.
+const curious: RunnableDefinition = {
+  kind: 'agent',
+  name: 'curious',
+  async *stream(_input, { approvals }) {
+    for (const toolCallId of ['c1', 'c2', 'c3']) {
+      const call = { toolCallId, toolName: 'remove', args: {} }
+      yield { type: 'tool.call', ...call }
+      const { approved } = await approvals.request(call)
+      yield { type: 'text', text: `${toolCallId}:${approved} ` }
+    }
+  }
+}
+
+type Before = NonNullable<AppRequest['before']>
+const kinds: [name: string, before: (folder: string) => Before][] = [
+  ['memory', () => async () => {}],
+  ['SQLite', (folder) => async (app) => app.register(store, { url: `sqlite:${join(folder, 'app.db')}` })]
+]
+
+const textOf = ({ result }: RpcReply): string => result.artifacts[0].parts[0].text
+
+for (const [name, begin] of kinds) {
+  t.test(`answers at once, in ${name}`, async (t) => {
+    const app = await buildApp(t, { runnables: [asker, echo, curious], before: begin(t.testdir()) })
+    const begun = async () => (await app.rpc('message/send', say('asker'))).result.id as string
+    const tell = (text: string, taskId: string, messageId: string = crypto.randomUUID()) =>
+      app.rpc('message/send', say(text, { taskId, messageId }))
+
+    await t.test('one counts, and the others are told so', async (t) => {
+      for (let time = 0; time < 5; time++) {
+        const taskId = await begun()
+        const replies = await Promise.all([
+          tell('approve', taskId),
+          tell('deny', taskId),
+          tell('approve', taskId)
+        ])
+        const taken = replies.filter(({ result }) => result !== undefined)
+        t.equal(taken.length, 1)
+        for (const { error } of replies) if (error) t.match(error.code, -32004, error.message)
+      }
+    })
+
+    await t.test('a cancel at the same time is no failure of ours', async (t) => {
+      for (let time = 0; time < 5; time++) {
+        const taskId = await begun()
+        const replies = await Promise.all([tell('approve', taskId), app.rpc('tasks/cancel', { id: taskId })])
+        for (const { error } of replies) if (error) t.match(String(error.code), /-3200[24]/, error.message)
+      }
+    })
+
+    await t.test('a message to a run of another surface is taken once', async (t) => {
+      const run = await app.runs.start(app.app.registry.get('agent', 'curious')!, 'x')
+      while ((await app.runs.get(run.runId))?.status !== 'input-required') await new Promise(setImmediate)
+      const first = await tell('approve', run.runId, 'e1')
+      t.match(first.result.status, { state: 'input-required' })
+      t.same(await tell('approve', run.runId, 'e1').then(textOf), 'c1:true ', 'sent again')
+      t.match(await tell('deny', run.runId, 'e1'), { error: { code: -32602 } }, 'another with its id')
+      t.match(
+        await app.rpc('message/send', say('approve', { messageId: 'e1' })),
+        { error: { code: -32602 } },
+        'it begins no task'
+      )
+      t.match(await tell('deny', run.runId, 'e2').then(textOf), 'c1:true c2:false ')
+      const same = await Promise.all([tell('deny', run.runId, 'e3'), tell('deny', run.runId, 'e3')])
+      for (const reply of same) t.equal(textOf(reply), 'c1:true c2:false c3:false ')
+      const { result } = await app.rpc('tasks/get', { id: run.runId })
+      const said = result.history.map(({ role, parts }: { role: string; parts: [{ text: string }] }) =>
+        role === 'user' ? parts[0].text : 'asks or answers'
+      )
+      const other = 'asks or answers'
+      t.same(said, [other, 'approve', other, 'deny', other, 'deny', other])
+    })
+
+    await t.test('two first messages to it at once', async (t) => {
+      const run = await app.runs.start(app.app.registry.get('agent', 'curious')!, 'x')
+      while ((await app.runs.get(run.runId))?.status !== 'input-required') await new Promise(setImmediate)
+      const replies = await Promise.all(['f1', 'f2', 'f2'].map((id) => tell('hm', run.runId, id)))
+      for (const reply of replies) t.match(reply, { result: { status: { state: 'input-required' } } })
+      t.equal(
+        (await app.rpc('tasks/get', { id: run.runId })).result.history.length,
+        3,
+        'both, after the question'
+      )
+      await app.rpc('tasks/cancel', { id: run.runId })
+    })
+
+    await t.test('one id for an answer and a new task', async (t) => {
+      for (let time = 0; time < 5; time++) {
+        const taskId = await begun()
+        const messageId = `both ${time}`
+        const replies = await Promise.all([
+          tell('approve', taskId, messageId),
+          app.rpc('message/send', say('asker', { messageId }))
+        ])
+        const taken = replies.filter(({ result }) => result !== undefined)
+        t.equal(taken.length, 1)
+        for (const { error } of replies) if (error) t.match(error.code, -32602, error.message)
+        const { runs } = await app.runs.list({ limit: 100, status: 'input-required' })
+        for (const { runId } of runs)
+          t.ok(await app.runs.stores.tasks.get(runId), 'none waits that is no task')
+      }
+    })
+  })
+}
