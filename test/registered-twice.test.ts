@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import a2a from '@svc/a2a'
 import gateway from '@svc/gateway'
 import http from '@svc/http'
-import registry from '@svc/registry'
+import registry, { createRegistry } from '@svc/registry'
 import runtime from '@svc/runtime'
 import store from '@svc/store'
 import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
@@ -97,3 +97,31 @@ t.test('scopes beside one another have a store each, but not on one file', async
   await inScope({ url: 'sqlite::memory:' })
   await t.rejects(inScope({ url }), { code: 'STO_ERR_IN_USE', message: /^This or another process has/ })
 })
+
+t.test(
+  'a scope may have a registry and an engine of its own, but no second engine on the stores of the app',
+  async (t) => {
+    const echo = { kind: 'agent' as const, name: 'echo', run: async () => 'hello' }
+    const app = createApp(t)
+    await app.register(http, { prefix: '/all', registry: createRegistry() })
+    await app.register(async (scope) => {
+      const own = createRegistry()
+      own.add(echo)
+      await scope.register(registry, { registry: own })
+      await scope.register(http, { prefix: '/own' })
+      t.not(scope.runs, app.runs)
+    })
+    const run = (prefix: string) =>
+      app.inject({ method: 'POST', url: `${prefix}/agents/echo/run`, payload: { input: 'x' } })
+    t.match((await run('/own')).json(), { text: 'hello' })
+    t.equal((await run('/all')).statusCode, 404)
+
+    const stored = createApp(t)
+    await stored.register(store, { url: `sqlite:${join(t.testdir({}), 'app.db')}` })
+    await stored.register(http)
+    const second: FastifyPluginAsync = async (scope) => {
+      await scope.register(registry, { registry: createRegistry() })
+    }
+    await t.rejects(Promise.resolve(stored.register(second)), { code: 'REG_ERR_PLUGIN_ORDER' })
+  }
+)

@@ -47,7 +47,7 @@ declare module 'fastify' {
 /** The registry and the run engine of an app: `fastify.registry`, `fastify.runs`, `fastify.events`. */
 async function registryPlugin(app: FastifyInstance, options: RegistryPluginOptions): Promise<void> {
   requireOptions(PluginOptionsSchema, withoutPrefix(options))
-  requireNoEngine(app, bringerOf(app) === undefined ? REG_ERR_REGISTERED_TWICE : REG_ERR_PLUGIN_ORDER)
+  requireOwnEngine(app, options)
   const { registry = globalRegistry, stores = storesOf(app), drainTimeout, ...rest } = options
   const runs = createRunEngine({
     stores,
@@ -80,6 +80,13 @@ async function registryPlugin(app: FastifyInstance, options: RegistryPluginOptio
     const resumed = await runs.resume(runnable)
     if (resumed > 0) app.log.info({ resumed, name: runnable.name }, 'runs that a restart interrupted go on')
   }
+}
+
+// A scope may have an engine of its own; but two on one store would both go on with what a restart left.
+function requireOwnEngine(app: FastifyInstance, { stores }: RegistryPluginOptions): void {
+  const isHere = Object.hasOwn(app, 'runs')
+  if (isHere || (stores === undefined && app.hasDecorator('store')))
+    requireNoEngine(app, bringerOf(app) === undefined ? REG_ERR_REGISTERED_TWICE : REG_ERR_PLUGIN_ORDER)
 }
 
 // What Fastify itself puts among a plugin's options.
