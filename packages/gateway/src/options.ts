@@ -116,8 +116,8 @@ export type GatewayOptions = Static<typeof GatewayOptionsSchema>
 /** Makes sure that options are known and good, and fills in the defaults. @throws GTW_ERR_BAD_OPTION */
 export function resolveOptions(given: GatewayOptions & RegisterOptions) {
   const { prefix: _prefix, logLevel: _level, logSerializers: _serializers, ...options } = given
-  const { limits = {}, middleware = [], cors = false, asyncApi } = options
   requireOptions(GatewayOptionsSchema, options, GTW_ERR_BAD_OPTION)
+  const { limits = {}, middleware = [], cors = false } = options
   if (typeof cors === 'object') requireOrigin(cors)
   const { io } = options as { io?: Partial<Server> }
   if (io !== undefined && typeof io.of !== 'function')
@@ -142,7 +142,7 @@ export function resolveOptions(given: GatewayOptions & RegisterOptions) {
     onDisconnect: options.onDisconnect ?? 'cancel',
     reconnectGrace: options.reconnectGrace ?? 10_000,
     exposeToolArgs: options.exposeToolArgs ?? false,
-    asyncApi: resolveAsyncApi(asyncApi)
+    asyncApi: resolveAsyncApi(options.asyncApi)
   }
 }
 export type GatewaySettings = ReturnType<typeof resolveOptions>

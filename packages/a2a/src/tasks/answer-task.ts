@@ -3,7 +3,6 @@ import {
   isTerminalStatus,
   mayAnswer,
   randomId,
-  RUN_ERR_APPROVAL_ANSWERED,
   RUN_ERR_KEY_REUSED,
   reachesOwner,
   toPendingApprovals,
@@ -87,7 +86,7 @@ async function answer(
     return await runs.answer(approvalId, outcome)
   } catch (err) {
     const { code, message } = err as { code?: string; message: string }
-    if (code !== new RUN_ERR_APPROVAL_ANSWERED().code) throw err
+    if (code !== 'RUN_ERR_APPROVAL_ANSWERED') throw err
     throw new A2A_ERR_UNSUPPORTED(message)
   }
 }

@@ -53,8 +53,8 @@ function respell(value: unknown): unknown {
   for (const [key, each] of Object.entries(value)) {
     if (each === null && key !== 'data') continue
     const name = key.includes('_') ? toCamelCase(key) : key
-    const scalar = OPEN.has(name) || typeof each === 'object' ? each : toScalar(name, each)
-    if (scalar !== undefined) result[name] = OPEN.has(name) ? each : respell(scalar)
+    const read = OPEN.has(name) ? each : typeof each === 'object' ? respell(each) : toScalar(name, each)
+    if (read !== undefined) result[name] = read
   }
   return result
 }

@@ -3,6 +3,7 @@ import t from 'tap'
 import { RedactedText, withoutSecrets } from '../../src/access/redacted-text.ts'
 import { secretsAmong } from '../../src/access/secrets.ts'
 import { redactBySearch } from '../helpers/redact-by-search.ts'
+import { alikeKeys, textLike } from '../helpers/secret-texts.ts'
 
 const key = 'sk-caller-0123'
 
@@ -52,14 +53,8 @@ t.test('keys that are in one another, or overlap, are one', (t) => {
   t.end()
 })
 
-// Few letters: what is made of them has much in common.
-const unit = fc.constantFrom('x', 'y', '"', '\u{1f511}')
-const keys = fc.array(fc.string({ unit, minLength: 8, maxLength: 12 }), { minLength: 1, maxLength: 4 })
-const alike = keys.chain((own) => {
-  const piece = fc
-    .tuple(fc.constantFrom(...own), fc.nat(12), fc.nat(12))
-    .map(([each, a, b]) => each.slice(Math.min(a, b), Math.max(a, b)))
-  const text = fc.oneof(piece, fc.constantFrom(...own), fc.string({ unit, maxLength: 4 }))
+const alike = alikeKeys(4).chain((own) => {
+  const text = textLike(own)
   const act = fc.oneof({ weight: 5, arbitrary: text }, fc.constant(null))
   return fc.tuple(fc.constant(own), fc.array(act, { maxLength: 20 }))
 })

@@ -12,6 +12,7 @@ import * as fc from 'fast-check'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'
 import { redactBySearch } from '../helpers/redact-by-search.ts'
+import { alikeKeys, textLike } from '../helpers/secret-texts.ts'
 
 const key = 'sk-caller-0123'
 const withKey: StartOptions = { redact: createRedact([key]) }
@@ -195,13 +196,8 @@ t.test('a function of the app’s own redacts each increment by itself', async (
   t.strictSame(told(await partsOf(run)), ['a *', 'sec', 'ret', '<finish>'])
 })
 
-const unit = fc.constantFrom('x', 'y', '"', '\u{1f511}')
-const keys = fc.array(fc.string({ unit, minLength: 8, maxLength: 12 }), { minLength: 1, maxLength: 3 })
-const scripts = keys.chain((own) => {
-  const piece = fc
-    .tuple(fc.constantFrom(...own), fc.nat(12), fc.nat(12))
-    .map(([each, a, b]) => each.slice(Math.min(a, b), Math.max(a, b)))
-  const text = fc.oneof(piece, fc.constantFrom(...own), fc.string({ unit, maxLength: 4 }))
+const scripts = alikeKeys(3).chain((own) => {
+  const text = textLike(own)
   const source = fc.constantFrom<string[]>(['m'], ['m', 'n'])
   const increment = fc.oneof(
     text.map((each) => say(each)),

@@ -48,9 +48,11 @@ const EXPECTED = 'pass the model itself, e.g. openai("gpt-5-mini") of @ai-sdk/op
 function requireModel(model: unknown): Model {
   if (model === undefined || model === null) throw new RUN_ERR_BAD_MODEL(`none was given; ${EXPECTED}`)
   if (typeof model === 'string') throw new RUN_ERR_BAD_MODEL(`a string; ${EXPECTED}`)
-  refuseProvider(model)
   const { specificationVersion: version, doStream } = model as Partial<Model>
-  if (typeof doStream !== 'function') throw new RUN_ERR_BAD_MODEL(`it has no doStream; ${EXPECTED}`)
+  if (typeof doStream !== 'function') {
+    refuseProvider(model)
+    throw new RUN_ERR_BAD_MODEL(`it has no doStream; ${EXPECTED}`)
+  }
   if (version !== 'v4' && version !== 'v3' && version !== 'v2') {
     throw new RUN_ERR_BAD_MODEL(`specification version ${String(version)}; v2, v3 and v4 are known`)
   }

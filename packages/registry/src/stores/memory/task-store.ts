@@ -134,7 +134,7 @@ export function createMemoryTaskStore(limits: MemoryTaskLimits = {}): TaskStore 
     listOpenPushes() {
       const open: OpenPush[] = []
       for (const { task, configs } of entries.values())
-        for (const { config, told } of configs.values() ?? [])
+        for (const { config, told } of configs.values())
           if (told !== null) open.push({ taskId: task.taskId, config: structuredClone(config), told })
       return open
     },
