@@ -101,6 +101,12 @@ export const RUN_ERR_TOO_MANY_RUNS = createError(
 )
 /** The service shuts down and takes no new runs. */
 export const RUN_ERR_DRAINING = createError('RUN_ERR_DRAINING', 'The service is shutting down', 503)
+/** The service takes up the runs of an earlier process: it answers, but a load balancer should wait. */
+export const RUN_ERR_RECOVERING = createError(
+  'RUN_ERR_RECOVERING',
+  'The service is taking up the runs of an earlier process',
+  503
+)
 /** The run was canceled; the reason of its signal. */
 export const RUN_ERR_CANCELED = createError('RUN_ERR_CANCELED', 'The run was canceled', 499)
 /** A store could not be reached or refused to write. */

@@ -14,6 +14,7 @@ import type { Authorize } from './contract/principal.ts'
 import type { Runnable } from './contract/runnable.ts'
 import { globalRegistry, type Registry } from './registry.ts'
 import { createRunEngine } from './runs/create-run-engine.ts'
+import { recoverInBackground } from './runs/recover-in-background.ts'
 import type { RunEngine } from './runs/run-engine.ts'
 import type { Stores } from './stores/stores.ts'
 
@@ -64,12 +65,12 @@ async function registryPlugin(app: FastifyInstance, options: RegistryPluginOptio
   app.decorate('events', runs.events)
   let unsubscribe: (() => void) | undefined
   app.addHook('onReady', async () => {
-    const interrupted = await runs.recover()
-    if (interrupted > 0) app.log.warn({ interrupted }, 'runs that a restart interrupted are ended')
-    for (const runnable of registry.list()) await resume(runnable)
+    for (const runnable of registry.list()) void resume(runnable)
     unsubscribe = registry.on('change', ({ type, runnable }) =>
-      type === 'remove' ? undefined : resume(runnable)
+      type === 'remove' ? runs.release(runnable) : resume(runnable)
     )
+    // Others are served meanwhile; /readyz says when it is done.
+    void recoverInBackground(runs, app.log)
   })
   app.addHook('preClose', () => {
     unsubscribe?.()
@@ -78,7 +79,7 @@ async function registryPlugin(app: FastifyInstance, options: RegistryPluginOptio
 
   async function resume(runnable: Runnable): Promise<void> {
     const resumed = await runs.resume(runnable)
-    if (resumed > 0) app.log.info({ resumed, name: runnable.name }, 'runs that a restart interrupted go on')
+    if (resumed > 0) app.log.info({ resumed, name: runnable.name }, 'interrupted runs go on')
   }
 }
 

@@ -40,6 +40,9 @@ t.test('ends what a crash left', async (t) => {
   const app = Fastify()
   await app.register(registry, { stores })
   await app.ready()
+  t.equal(app.runs.recovering, true, 'nobody waits for it')
+  await app.runs.recover()
+  t.equal(app.runs.recovering, false)
   t.match(await app.runs.get(left.runId), {
     status: 'failed',
     epoch: 2,

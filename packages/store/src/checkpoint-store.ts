@@ -1,5 +1,5 @@
 import { RUN_ERR_FENCED, type CheckpointStore } from '@svc/registry'
-import type { Kysely } from 'kysely'
+import { sql, type Kysely } from 'kysely'
 import { Refused, type GroupCommit } from './group-commit.ts'
 import type { Tables } from './tables.ts'
 
@@ -17,6 +17,14 @@ export function createCheckpointStore(db: Kysely<Tables>, commit: GroupCommit): 
           .onConflict((conflict) => conflict.column('run_id').doUpdateSet(row))
           .execute()
       }),
+    async size(runId) {
+      const row = await db
+        .selectFrom('checkpoint')
+        .select(sql<number>`octet_length(state)`.as('bytes'))
+        .where('run_id', '=', runId)
+        .executeTakeFirst()
+      return row?.bytes
+    },
     async load(runId) {
       const row = await find(db, runId)
       return row && { epoch: row.epoch, state: JSON.parse(row.state) as unknown }

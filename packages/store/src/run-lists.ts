@@ -5,10 +5,12 @@ import {
   type ChangedRunPage,
   type ChangedRunQuery,
   type RunPage,
-  type RunQuery
+  type RunQuery,
+  type UnfinishedPage,
+  type UnfinishedQuery
 } from '@svc/registry'
 import type { ExpressionBuilder, Kysely, Selectable } from 'kysely'
-import { toRuns } from './run-rows.ts'
+import { toRuns, UNFINISHED } from './run-rows.ts'
 import type { Tables } from './tables.ts'
 
 type Time = 'created_at' | 'updated_at'
@@ -67,6 +69,34 @@ export async function listChangedRuns(
     .execute()
   const { total } = await all.select((run) => run.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
   return { ...(await toPage(db, rows, 'updated_at', limit)), total }
+}
+
+/** A page of runs under way, oldest first. @throws REG_ERR_BAD_CURSOR */
+export async function listUnfinishedRuns(
+  db: Kysely<Tables>,
+  { limit, cursor }: UnfinishedQuery
+): Promise<UnfinishedPage> {
+  const after = cursor === undefined ? undefined : parseRunCursor(cursor)
+  let query = db
+    .selectFrom('run')
+    .select(['run_id', 'kind', 'name', 'owner', 'created_at'])
+    .where('status', 'in', UNFINISHED)
+  if (after !== undefined)
+    query = query.where((run) =>
+      run(run.refTuple('created_at', 'run_id'), '>', run.tuple(after.at, after.runId))
+    )
+  const rows = await query
+    .orderBy('created_at')
+    .orderBy('run_id')
+    .limit(limit + 1)
+    .execute()
+  const page = rows.slice(0, limit)
+  const last = page.at(-1)
+  return {
+    runs: page.map(({ run_id: runId, kind, name, owner }) => ({ runId, kind, name, owner })),
+    nextCursor:
+      last && rows.length > limit ? formatRunCursor({ at: last.created_at, runId: last.run_id }) : null
+  }
 }
 
 function isAfter(time: Time, cursor: string) {

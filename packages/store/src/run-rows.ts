@@ -16,6 +16,9 @@ import type { Tables } from './tables.ts'
 /** States that no move leaves. */
 export const TERMINAL: RunStatus[] = ['completed', 'failed', 'canceled']
 
+/** All others. */
+export const UNFINISHED: RunStatus[] = ['submitted', 'working', 'input-required']
+
 /** What a part costs beside its JSON: its keys, twice, and its place in a page. */
 export const PART_BYTES = 100
 

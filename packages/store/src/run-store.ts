@@ -1,7 +1,7 @@
 import type { RunStore } from '@svc/registry'
 import type { Kysely } from 'kysely'
 import type { GroupCommit } from './group-commit.ts'
-import { listChangedRuns, listRuns } from './run-lists.ts'
+import { listChangedRuns, listRuns, listUnfinishedRuns } from './run-lists.ts'
 import { changeRun, TERMINAL, toRunRow, toRuns } from './run-rows.ts'
 import type { Tables } from './tables.ts'
 
@@ -38,10 +38,7 @@ export function createRunStore(
     },
     list: (query) => listRuns(db, query),
     listChanged: (query) => listChangedRuns(db, query),
-    async listUnfinished() {
-      const unfinished = db.selectFrom('run').selectAll().where('status', 'not in', TERMINAL)
-      return toRuns(db, await unfinished.orderBy('created_at').orderBy('run_id').execute())
-    },
+    listUnfinished: (query) => listUnfinishedRuns(db, query),
     lease: (runId) =>
       commit.write(async (trx) => {
         const leased = await trx

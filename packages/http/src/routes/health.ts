@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { RUN_ERR_DRAINING, RUN_ERR_STORE } from '@svc/registry'
+import { RUN_ERR_DRAINING, RUN_ERR_RECOVERING, RUN_ERR_STORE } from '@svc/registry'
 import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
 import type { Surface } from '../surface.ts'
 import type { HttpScope } from '../type-provider.ts'
@@ -16,7 +16,7 @@ const live = {
 const ready = {
   ...open,
   operationId: 'getReadiness',
-  summary: 'Whether it takes runs, and its stores are there',
+  summary: 'Whether it takes runs, its stores are there, and those of an earlier process are taken up',
   response: { 200: jsonReply('It does', HealthSchema), ...errorReplies(500, 503) }
 }
 
@@ -28,6 +28,7 @@ export function healthRoutes(scope: HttpScope, { runs }: Surface): void {
 
   scope.get('/readyz', { schema: ready, config }, async () => {
     if (runs.draining) throw new RUN_ERR_DRAINING()
+    if (runs.recovering) throw new RUN_ERR_RECOVERING()
     const stores: typeof runs.stores & { check?: () => unknown } = runs.stores
     try {
       await stores.check?.()

@@ -16,6 +16,35 @@ t.test('not ready while the engine closes', async (t) => {
   t.equal((await get('/livez')).status, 200)
 })
 
+t.test('not ready before the runs of an earlier process are taken up', async (t) => {
+  const stores = createMemoryStores()
+  const reached = Promise.withResolvers<void>()
+  let away = true
+  const runs = {
+    ...stores.runs,
+    async listUnfinished(query: Parameters<typeof stores.runs.listUnfinished>[0]) {
+      if (away) {
+        away = false
+        throw new Error('connection refused')
+      }
+      await reached.promise
+      return stores.runs.listUnfinished(query)
+    }
+  }
+  const { get, runs: engine } = await buildApp(t, {
+    before: (app) => app.decorate('store', { ...stores, runs } as never)
+  })
+  // The first look fails, the second one takes its time: nobody is kept waiting.
+  const refusal = await get('/readyz')
+  t.ok(refusal.headers.get('retry-after'))
+  await requireError(t, refusal, 503, 'RUN_ERR_RECOVERING')
+  t.equal((await get('/livez')).status, 200)
+  t.equal((await get('/runs')).status, 200)
+  reached.resolve()
+  await engine.recover()
+  t.equal((await get('/readyz')).status, 200)
+})
+
 t.test('not ready while a store is away', async (t) => {
   let away = true
   const check = async () => {

@@ -19,6 +19,11 @@ export interface ApprovalRequest {
   args: unknown
   /** Milliseconds until it counts as denied; default 300,000, at most 2,147,483,647. */
   timeout?: number
+  /**
+   * Whoever asks asks again, for the same, when the run is begun anew. While a resumed run waits for nothing else and no step
+   * is under way, it need not stay in memory: the answer begins it anew. Default false.
+   */
+  durable?: boolean
 }
 
 /** What came of an approval; `expired` when nobody answered in time. */
@@ -88,6 +93,13 @@ export interface RunContext {
    * are redacted.
    */
   step<T>(key: string, fn: () => Promise<T> | T): Promise<T>
+  /**
+   * Waits until a time, in milliseconds since the epoch. Like a durable approval, the wait needs no memory: hand in a time
+   * that a step recorded.
+   * @param signal ends the wait; default: the context's
+   * @throws the signal's reason when it aborts first
+   */
+  sleep(until: number, signal?: AbortSignal): Promise<void>
   /** The context of a member or step: same run, same session by default, a longer `source`. */
   child(name: string, options?: ChildOptions): RunContext
 }

@@ -4,6 +4,7 @@ import { createEventBus, type EventBus } from '../events/event-bus.ts'
 import { randomId } from '../random-id.ts'
 import { createMemoryStores } from '../stores/memory/memory-stores.ts'
 import type { Stores } from '../stores/stores.ts'
+import { sleepUntil } from '../timers.ts'
 import { HostedContext } from './hosted-context.ts'
 import type { StartOptions } from './run-engine.ts'
 
@@ -45,6 +46,7 @@ export function createContext(options: ContextOptions = {}): RunContext {
     stores: redactStores(options.stores ?? (defaultStores ??= createMemoryStores()), options.redact),
     events: options.events ?? defaultEvents,
     requestApproval: async () => ({ approved: false, reason: 'nobody can answer: the run has no engine' }),
-    step: async (_key, fn) => fn()
+    step: async (_key, fn) => fn(),
+    sleep: sleepUntil
   })
 }

@@ -1,12 +1,10 @@
 import { setMaxListeners } from 'node:events'
 import type { RunInput } from '../contract/content-part.ts'
 import { ANONYMOUS } from '../contract/principal.ts'
-import type { ApprovalOutcome, RunLog } from '../contract/run-context.ts'
+import type { RunLog } from '../contract/run-context.ts'
 import { isTerminalStatus, type ApprovalAnswer } from '../contract/run-record.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import {
-  RUN_ERR_APPROVAL_ANSWERED,
-  RUN_ERR_APPROVAL_NOT_FOUND,
   RUN_ERR_DRAINING,
   RUN_ERR_INTERRUPTED,
   RUN_ERR_KEY_REUSED,
@@ -25,17 +23,17 @@ import { createMemoryStores } from '../stores/memory/memory-stores.ts'
 import { PassingMap } from '../stores/passing-map.ts'
 import type { StoredRun } from '../stores/run-store.ts'
 import type { Stores } from '../stores/stores.ts'
+import { ApprovalsDesk, runIdOf, type DeskHost } from './approvals-desk.ts'
 import { SILENT_LOG } from './create-context.ts'
 import { InterruptedRuns, type ResumeHost } from './interrupted-runs.ts'
 import { LiveRun } from './live-run.ts'
 import { readParts } from './log-reader.ts'
 import { LostRuns } from './lost-runs.ts'
+import { OwnerCounts } from './owner-counts.ts'
 import { ReplayedRun } from './replayed-run.ts'
 import { requireInput } from './require-input.ts'
-import { requireAnswer } from './require-answer.ts'
 import type { Run, RunEngine, StartOptions } from './run-engine.ts'
 import { sweepStores } from './sweep-stores.ts'
-import { toLoggable } from './to-loggable.ts'
 
 /** Milliseconds between two looks for what the stores need not keep any longer. */
 const SWEEP_EVERY = 60_000
@@ -47,7 +45,7 @@ export function createRunEngine(options: RunEngineOptions = {}): RunEngine {
   return new Engine(options)
 }
 
-class Engine implements RunEngine, ResumeHost {
+class Engine implements RunEngine, ResumeHost, DeskHost {
   readonly stores: Stores
   readonly events: EventBus
   readonly log: RunLog
@@ -55,15 +53,20 @@ class Engine implements RunEngine, ResumeHost {
   readonly #maxRuns: number
   readonly #maxRunsPerOwner: number
   readonly #drainTimeout: number
+  readonly owners = new OwnerCounts()
   readonly #closed = new AbortController()
+  readonly #begunToClose = new AbortController()
   readonly #interrupted: InterruptedRuns
+  readonly #desk = new ApprovalsDesk(this)
   readonly #live = new PassingMap<string, LiveRun>()
   readonly #lost: LostRuns
-  readonly #byOwner = new Map<string, number>()
+  readonly #waitingForRoom: (() => void)[] = []
   readonly #sweeper: NodeJS.Timeout
   readonly #unsubscribe: () => void
   #closing: Promise<void> | undefined
   #onIdle: (() => void) | undefined
+  #recovering = false
+  #recovery: Promise<number> | undefined
 
   constructor(options: RunEngineOptions) {
     this.log = options.log ?? SILENT_LOG
@@ -92,6 +95,14 @@ class Engine implements RunEngine, ResumeHost {
 
   get closed(): AbortSignal {
     return this.#closed.signal
+  }
+
+  get closing(): AbortSignal {
+    return this.#begunToClose.signal
+  }
+
+  get recovering(): boolean {
+    return this.#recovering
   }
 
   get draining(): boolean {
@@ -137,6 +148,8 @@ class Engine implements RunEngine, ResumeHost {
   }
 
   async cancel(runId: string): Promise<StoredRun> {
+    await this.#seek(runId)
+    await this.#interrupted.moved(runId)
     const run = this.#live.get(runId)
     if (run !== undefined && (await run.cancel())) return this.#require(runId)
     if (await this.#interrupted.cancel(runId)) return this.#require(runId)
@@ -146,28 +159,34 @@ class Engine implements RunEngine, ResumeHost {
     return stored
   }
 
-  async findApproval(approvalId: string): ReturnType<RunEngine['findApproval']> {
-    const run = await this.get(runIdOf(approvalId))
-    const approval = run?.approvals.find((each) => each.approvalId === approvalId)
-    return run && approval && { run, approval }
+  findApproval(approvalId: string): ReturnType<RunEngine['findApproval']> {
+    return this.#desk.find(approvalId)
   }
 
   async answer(approvalId: string, answer: ApprovalAnswer): Promise<StoredRun> {
-    const outcome = requireAnswer(answer)
-    if (!(await this.#accept(approvalId, outcome))) {
-      if ((await this.findApproval(approvalId)) === undefined)
-        throw new RUN_ERR_APPROVAL_NOT_FOUND(approvalId)
-      throw new RUN_ERR_APPROVAL_ANSWERED()
-    }
+    await this.#seek(runIdOf(approvalId))
+    await this.#desk.answer(approvalId, answer)
     return this.#require(runIdOf(approvalId))
   }
 
-  recover(): Promise<number> {
-    return this.#interrupted.recover()
+  async recover(): Promise<number> {
+    if (this.#recovery !== undefined) return this.#recovery
+    this.#recovering = true
+    try {
+      const ended = await (this.#recovery = this.#interrupted.recover())
+      this.#recovering = false
+      return ended
+    } finally {
+      this.#recovery = undefined
+    }
   }
 
   resume(runnable: Runnable): Promise<number> {
     return this.#interrupted.resume(runnable)
+  }
+
+  release(runnable: Runnable): void {
+    this.#interrupted.release(runnable)
   }
 
   close(): Promise<void> {
@@ -179,21 +198,25 @@ class Engine implements RunEngine, ResumeHost {
   }
 
   enter(run: LiveRun): void {
-    const { owner } = run.record
     this.#live.add(run.runId, run)
-    if (owner !== ANONYMOUS.sub) this.#byOwner.set(owner, (this.#byOwner.get(owner) ?? 0) + 1)
+    this.owners.add(run.record.owner)
   }
 
   ended(run: LiveRun): void {
     this.#live.delete(run.runId)
     this.#interrupted.forget(run)
-    const { owner } = run.record
-    if (owner !== ANONYMOUS.sub) {
-      const left = this.#byOwner.get(owner)! - 1
-      if (left === 0) this.#byOwner.delete(owner)
-      else this.#byOwner.set(owner, left)
-    }
+    this.owners.remove(run.record.owner)
+    this.#waitingForRoom.shift()?.()
     if (this.#live.size === 0) this.#onIdle?.()
+  }
+
+  room(): Promise<void> | undefined {
+    if (this.#live.size < this.#maxRuns || this.closing.aborted) return undefined
+    return new Promise((resolve) => this.#waitingForRoom.push(resolve))
+  }
+
+  rests(run: LiveRun, until: number): void {
+    void this.#interrupted.unload(run, until)
   }
 
   lost(run: LiveRun, reason: unknown): void {
@@ -202,23 +225,27 @@ class Engine implements RunEngine, ResumeHost {
   }
 
   expireApproval(approvalId: string): void {
-    this.#expire(approvalId).catch((err: unknown) => {
-      this.log.error({ err: toLoggable(err), approvalId }, 'an approval could not be ended')
-    })
+    void this.#desk.expire(approvalId)
   }
 
-  async #expire(approvalId: string): Promise<void> {
-    const outcome = { approved: false, expired: true, reason: 'not answered in time' }
-    if (await this.#accept(approvalId, outcome)) return
-    // Someone was faster, and may have died before it told of it.
-    const answer = (await this.findApproval(approvalId))?.approval.answer
-    if (answer) await this.#live.get(runIdOf(approvalId))?.approvalAnswered(approvalId, answer)
+  liveRun(runId: string): LiveRun | undefined {
+    const run = this.#live.get(runId)
+    return run?.suspended ? undefined : run
+  }
+
+  wake(runId: string): Promise<boolean> {
+    return this.#interrupted.wake(runId)
   }
 
   async #require(runId: string): Promise<StoredRun> {
     const stored = await this.get(runId)
     if (stored === undefined) throw new RUN_ERR_NOT_FOUND(runId)
     return stored
+  }
+
+  // Whether a run that recovery has not come to yet goes on is decided before anything is done to it.
+  async #seek(runId: string): Promise<void> {
+    if (this.#recovering && !this.#live.has(runId)) await this.#interrupted.recoverOne(runId)
   }
 
   #replay(earlier: StoredRun, { startKey }: StartOptions): Run {
@@ -229,30 +256,20 @@ class Engine implements RunEngine, ResumeHost {
   #admit(owner: string): void {
     if (this.draining) throw new RUN_ERR_DRAINING()
     if (this.#live.size >= this.#maxRuns) throw new RUN_ERR_OVERLOADED()
-    if (owner !== ANONYMOUS.sub && (this.#byOwner.get(owner) ?? 0) >= this.#maxRunsPerOwner)
-      throw new RUN_ERR_TOO_MANY_RUNS()
-  }
-
-  // The store takes the first answer only; the run that waits may be on another node.
-  async #accept(approvalId: string, answer: ApprovalOutcome): Promise<boolean> {
-    const runId = runIdOf(approvalId)
-    const { stores } = this.#live.get(runId) ?? this
-    if (!(await stores.runs.answerApproval(runId, approvalId, answer))) return false
-    const run = this.#live.get(runId)
-    if (run !== undefined) await run.approvalAnswered(approvalId, answer)
-    else await this.stores.control.publish({ type: 'approval', runId, approvalId, answer })
-    return true
+    if (this.owners.of(owner) >= this.#maxRunsPerOwner) throw new RUN_ERR_TOO_MANY_RUNS()
   }
 
   #obey(message: ControlMessage): void {
-    const run = this.#live.get(message.runId)
     // What goes wrong is in the log of the service already.
-    if (message.type === 'cancel') (run ?? this.#interrupted).cancel(message.runId).catch(() => {})
-    else void run?.approvalAnswered(message.approvalId, message.answer)
+    if (message.type === 'cancel')
+      (this.#live.get(message.runId) ?? this.#interrupted).cancel(message.runId).catch(() => {})
+    else this.#desk.handOn(message.approvalId, message.answer).catch(() => {})
   }
 
   async #close(): Promise<void> {
     clearInterval(this.#sweeper)
+    this.#begunToClose.abort()
+    for (const resolve of this.#waitingForRoom.splice(0)) resolve()
     for (const run of this.#live.values()) if (run.resumable) run.suspendSoon()
     if (this.#live.size > 0 && this.#drainTimeout > 0) {
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -269,11 +286,6 @@ class Engine implements RunEngine, ResumeHost {
     this.#closed.abort()
     this.#unsubscribe()
   }
-}
-
-/** An approval's id begins with the id of its run. */
-function runIdOf(approvalId: string): string {
-  return approvalId.slice(0, Math.max(0, approvalId.lastIndexOf('.')))
 }
 
 function withoutUndefined(options: object): object {

@@ -36,6 +36,7 @@ export interface ContextHost {
     signal: AbortSignal | undefined
   ): Promise<ApprovalOutcome>
   step<T>(key: string, fn: () => Promise<T> | T): Promise<T>
+  sleep(until: number, signal: AbortSignal): Promise<void>
 }
 
 const NOWHERE: readonly string[] = Object.freeze([])
@@ -130,6 +131,10 @@ export class HostedContext implements RunContext {
   step<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
     // As JSON, so that no name and no key can pass for another path.
     return this.#host.step(JSON.stringify([...this.#path, key]), fn)
+  }
+
+  sleep(until: number, signal = this.signal): Promise<void> {
+    return this.#host.sleep(until, signal)
   }
 
   child(name: string, options: ChildOptions = {}): RunContext {

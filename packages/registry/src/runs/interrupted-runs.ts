@@ -1,42 +1,64 @@
+import pLimit, { type LimitFunction } from 'p-limit'
 import { resolveAuthorize } from '../access/resolve-authorize.ts'
 import type { RunInput } from '../contract/content-part.ts'
 import type { Authorize } from '../contract/principal.ts'
+import { isTerminalStatus } from '../contract/run-record.ts'
 import type { RunLog } from '../contract/run-context.ts'
 import type { Runnable } from '../contract/runnable.ts'
-import { RUN_ERR_NOT_FOUND } from '../errors.ts'
 import { isPromise, type Awaitable } from '../stores/awaitable.ts'
+import type { UnfinishedRun } from '../stores/run-store.ts'
 import { LiveRun } from './live-run.ts'
-import { ParkedRuns, type ParkedRun } from './parked-runs.ts'
-import { endLeftRun, recallProgress, recoverRuns } from './recover-runs.ts'
-import { toResumeState, toStartOptions } from './resume-state.ts'
+import type { OwnerCounts } from './owner-counts.ts'
+import { ParkedRuns } from './parked-runs.ts'
+import { endLeftRun, recallProgress, unfinishedRuns } from './recover-runs.ts'
+import { readResumeState, toResumeState, toStartOptions } from './resume-state.ts'
 import type { RunHost } from './run-host.ts'
+import { within } from '../timers.ts'
 import { toLoggable } from './to-loggable.ts'
+
+// Runs that are brought into memory at once; of those with a large checkpoint, in bytes, one.
+const LOADED_AT_ONCE = 8
+const LARGE = 262_144
+// Milliseconds in which a run that was loaded ends, rests or is at work: then the next is loaded.
+const SETTLES_WITHIN = 100
+// Milliseconds that whoever answered waits for the run to be there.
+const ANSWERS_WITHIN = 5_000
+// Milliseconds until a run that could not be loaded is tried again.
+const RETRY_AFTER = 5_000
 
 /** What is needed of the engine to go on with runs. */
 export interface ResumeHost extends RunHost {
   readonly log: RunLog
-  readonly draining: boolean
+  /** Aborts when the engine begins to close. */
+  readonly closing: AbortSignal
+  readonly owners: OwnerCounts
   isLive(runId: string): boolean
   enter(run: LiveRun): void
+  /** Resolves when one more run may be under way; undefined when it may be now. */
+  room(): Promise<void> | undefined
 }
 
-/** What a restart leaves: keeps what runs need to go on, and goes on with them. */
+/** Checkpoints resumable runs, resumes them after a restart, and keeps those that only wait out of memory. */
 export class InterruptedRuns {
   readonly #host: ResumeHost
+  readonly #timeout: number
   readonly #authorize: Authorize | undefined
   readonly #parked: ParkedRuns
+  readonly #runnables = new Map<string, Runnable>()
+  readonly #small = pLimit(LOADED_AT_ONCE)
+  readonly #large = pLimit(1)
+  // Runs that are on their way into memory, and out of it.
+  readonly #loading = new Map<string, Promise<unknown>>()
+  readonly #unloading = new Map<string, Promise<unknown>>()
+  // Called when a run that was loaded has ended or is unloaded.
+  readonly #settled = new Map<string, () => void>()
   readonly #forgetting = new Set<Promise<void>>()
 
   constructor(host: ResumeHost, timeout: number, authorize: Authorize | undefined) {
     this.#host = host
+    this.#timeout = timeout
+    this.#parked = new ParkedRuns(host.owners)
     this.#authorize = authorize && resolveAuthorize(authorize)
-    this.#parked = new ParkedRuns(timeout, (runId) => {
-      void this.#tellFault(
-        endLeftRun(host.stores, runId, 'failed'),
-        runId,
-        'a run that waited could not be ended'
-      )
-    })
   }
 
   /** Keeps what another process needs to go on with a run that begins, if it can. */
@@ -50,48 +72,168 @@ export class InterruptedRuns {
 
   /** Forgets it, when the run has ended. */
   forget({ runId, resumable, suspended }: LiveRun): void {
-    if (!resumable || suspended) return
+    if (!resumable) return
+    this.#settled.get(runId)?.()
+    if (suspended) return
     const removed = this.#host.stores.checkpoints.remove(runId)
     if (!isPromise(removed)) return
-    const told = this.#tellFault(removed, runId, 'what a run was kept for could not be removed')
-    this.#forgetting.add(told)
-    void told.then(() => this.#forgetting.delete(told))
+    const forgotten = this.#logFault(removed, runId, 'the checkpoint of a run could not be removed')
+    this.#forgetting.add(forgotten)
+    void forgotten.then(() => this.#forgetting.delete(forgotten))
   }
 
-  recover(): Promise<number> {
-    return recoverRuns(this.#host.stores, {
-      isLive: (runId) => this.#host.isLive(runId),
-      park: (run, state) => this.#parked.park(run, state)
-    })
-  }
-
-  async resume(runnable: Runnable): Promise<number> {
-    let resumed = 0
-    if (runnable.resumable !== true) return resumed
-    for (const parked of this.#parked.of(runnable.kind, runnable.name)) {
-      if (this.#host.draining || !this.#parked.take(parked.run.runId)) continue
-      if (await this.#goOn(runnable, parked)) resumed++
+  /** Ends or parks every run that a crash left, and loads those whose runnable is known; gives how many ended. */
+  async recover(): Promise<number> {
+    let ended = 0
+    const loads: Promise<unknown>[] = []
+    for await (const run of unfinishedRuns(this.#host.stores)) {
+      if (this.#host.closing.aborted) break
+      const found = await this.#lookAfter(run)
+      if (found === 'ended') ended++
+      else if (found !== undefined) loads.push(found.load)
     }
-    return resumed
+    await Promise.all(loads)
+    return ended
   }
 
-  /** Ends one that waits for its runnable; false when it does not. */
+  /** The same for one run, before its turn comes. */
+  async recoverOne(runId: string): Promise<void> {
+    const run = await this.#host.stores.runs.get(runId)
+    if (run !== undefined && !isTerminalStatus(run.status)) await this.#lookAfter(run)
+  }
+
+  /** Goes on with the runs that wait for a runnable; gives how many. */
+  async resume(runnable: Runnable): Promise<number> {
+    if (runnable.resumable !== true) return 0
+    this.#runnables.set(keyOf(runnable), runnable)
+    const loads = this.#parked.awaiting(runnable).map((run) => this.#load(run))
+    return (await Promise.all(loads)).filter(Boolean).length
+  }
+
+  /** The runnable is gone: its runs wait until there is one of its name again. */
+  release(runnable: Runnable): void {
+    if (this.#runnables.get(keyOf(runnable)) === runnable) this.#runnables.delete(keyOf(runnable))
+  }
+
+  /** Takes a run that only waits out of memory until an answer or this time wakes it. */
+  async unload(run: LiveRun, until: number): Promise<void> {
+    const { runId, record } = run
+    if (this.#host.closing.aborted) return
+    const unloaded = run.suspend()
+    this.#unloading.set(runId, unloaded)
+    await unloaded
+    this.#unloading.delete(runId)
+    if (this.#host.closing.aborted || !run.suspended) return
+    this.#parked.park(record, { at: until, act: () => void this.wake(runId) })
+  }
+
+  /** Brings a run that rests back into memory; resolves when it is there, or with false when it is none of those here. */
+  async wake(runId: string): Promise<boolean> {
+    // Loading reads the answers last.
+    if (this.#loading.has(runId)) return true
+    await this.#unloading.get(runId)
+    const run = this.#parked.get(runId)
+    if (run === undefined) return this.#host.isLive(runId)
+    if (this.#runnables.has(keyOf(run))) await within(ANSWERS_WITHIN, this.#load(run))
+    else this.#awaitRunnable(run)
+    return true
+  }
+
+  /** Resolves when a run is neither being loaded nor unloaded; undefined when it is not now. */
+  moved(runId: string): Promise<unknown> | undefined {
+    return this.#loading.get(runId) ?? this.#unloading.get(runId)
+  }
+
+  /** Ends a run that is not in memory; false when it is. */
   async cancel(runId: string): Promise<boolean> {
     return this.#parked.take(runId) && endLeftRun(this.#host.stores, runId, 'canceled')
   }
 
   async close(): Promise<void> {
     this.#parked.close()
+    await Promise.all([...this.#loading.values(), ...this.#unloading.values()])
     await Promise.all(this.#forgetting)
   }
 
-  async #goOn(runnable: Runnable, { run: { runId }, state }: ParkedRun): Promise<boolean> {
+  // One that can go on waits for its runnable, or is loaded; any other has ended with its process.
+  async #lookAfter(run: UnfinishedRun): Promise<'ended' | { load: Promise<unknown> } | undefined> {
+    const { runId } = run
+    const { stores } = this.#host
+    if (this.#host.isLive(runId) || this.moved(runId) || this.#parked.get(runId)) return undefined
+    if ((await stores.checkpoints.size(runId)) === undefined)
+      return (await endLeftRun(stores, runId, 'failed')) ? 'ended' : undefined
+    if (this.#runnables.has(keyOf(run))) return { load: this.#load(run) }
+    this.#awaitRunnable(run)
+    return undefined
+  }
+
+  #awaitRunnable(run: UnfinishedRun): void {
+    const end = async ({ runId }: UnfinishedRun) => {
+      if (!this.#parked.take(runId)) return
+      const ended = endLeftRun(this.#host.stores, runId, 'failed')
+      await this.#logFault(ended, runId, 'a run whose runnable did not come could not be ended')
+    }
+    this.#parked.park(run, {
+      at: Date.now() + this.#timeout,
+      act: (parked) => void end(parked),
+      awaitsRunnable: true
+    })
+  }
+
+  // Resolves with whether it goes on; the next is loaded once this one has settled.
+  #load(run: UnfinishedRun): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    this.#parked.park(run)
+    void this.#queueOf(run).then((queue) => queue(() => this.#takeUp(run, resolve)))
+    return promise
+  }
+
+  async #queueOf({ runId }: UnfinishedRun): Promise<LimitFunction> {
+    try {
+      return ((await this.#host.stores.checkpoints.size(runId)) ?? 0) > LARGE ? this.#large : this.#small
+    } catch {
+      // Loading it says what is wrong.
+      return this.#large
+    }
+  }
+
+  async #takeUp(run: UnfinishedRun, loaded: (goesOn: boolean) => void): Promise<void> {
+    const { runId } = run
+    for (let room = this.#host.room(); room !== undefined; room = this.#host.room()) await room
+    const runnable = this.#runnables.get(keyOf(run))
+    if (runnable === undefined && this.#parked.get(runId)) this.#awaitRunnable(run)
+    if (runnable === undefined || this.#host.closing.aborted || !this.#parked.take(runId))
+      return loaded(false)
+    const settled = new Promise<void>((settle) => this.#settled.set(runId, settle))
+    const loading = this.#goOn(runnable, run)
+    this.#loading.set(runId, loading)
+    const goesOn = await loading
+    this.#loading.delete(runId)
+    loaded(goesOn)
+    if (goesOn) await within(SETTLES_WITHIN, settled)
+    this.#settled.delete(runId)
+  }
+
+  async #goOn(runnable: Runnable, run: UnfinishedRun): Promise<boolean> {
+    try {
+      return await this.#begin(runnable, run.runId)
+    } catch (err) {
+      this.#host.log.error({ err: toLoggable(err), runId: run.runId }, 'a run could not be resumed')
+      this.#parked.park(run, { at: Date.now() + RETRY_AFTER, act: () => void this.wake(run.runId) })
+      return false
+    }
+  }
+
+  async #begin(runnable: Runnable, runId: string): Promise<boolean> {
     const { stores, maxLogBytes } = this.#host
+    const state = await readResumeState(stores, runId)
+    if (state === undefined) {
+      await endLeftRun(stores, runId, 'failed')
+      return false
+    }
     const epoch = await stores.runs.lease(runId)
-    if (epoch === undefined) return false
-    // Not the record that was parked: its approvals may have been answered since.
-    const stored = await stores.runs.get(runId)
-    if (stored === undefined) throw new RUN_ERR_NOT_FOUND(runId)
+    const stored = epoch === undefined ? undefined : await stores.runs.get(runId)
+    if (epoch === undefined || stored === undefined) return false
     const record = { ...stored, epoch }
     const recalled = await recallProgress(stores, runId, maxLogBytes, Date.now() - record.createdAt)
     const options = toStartOptions(record, state, this.#authorize)
@@ -105,11 +247,15 @@ export class InterruptedRuns {
     return true
   }
 
-  async #tellFault(work: Promise<unknown>, runId: string, message: string): Promise<void> {
+  async #logFault(work: Promise<unknown>, runId: string, message: string): Promise<void> {
     try {
       await work
     } catch (err) {
       this.#host.log.error({ err: toLoggable(err), runId }, message)
     }
   }
+}
+
+function keyOf({ kind, name }: Pick<UnfinishedRun, 'kind' | 'name'>): string {
+  return `${kind} ${name}`
 }

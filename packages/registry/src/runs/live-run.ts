@@ -13,18 +13,17 @@ import { HostedContext, type ContextHost } from './hosted-context.ts'
 import { LogWriter } from './log-writer.ts'
 import { readParts } from './log-reader.ts'
 import { newRun } from './new-run.ts'
-import { RunApprovals } from './run-approvals.ts'
 import { toLastWords, type Ending, type Outcome } from './last-words.ts'
 import type { Run, StartOptions } from './run-engine.ts'
 import type { Earlier, RunHost } from './run-host.ts'
 import { RunProgress } from './run-progress.ts'
-import { StepJournal } from './step-journal.ts'
+import { RunWaits, type WaitsHost } from './run-waits.ts'
 import { logFault, logRun } from './log-run.ts'
 import { RedactedWriter } from './redacted-writer.ts'
 import { toLoggable } from './to-loggable.ts'
 
 /** A run under way in this process: numbers its parts, writes its log, and ends it once. */
-export class LiveRun implements Run, ContextHost {
+export class LiveRun implements Run, ContextHost, WaitsHost {
   readonly runId: string
   readonly sessionId: string
   readonly replayed = false
@@ -34,7 +33,7 @@ export class LiveRun implements Run, ContextHost {
   readonly stores: Stores
   /** Whether another process can go on with it. */
   resumable = false
-  /** Whether it was left for another process. */
+  /** Whether it was left for another process, or for later. */
   suspended = false
   readonly #host: RunHost
   readonly #writer: LogWriter
@@ -44,8 +43,7 @@ export class LiveRun implements Run, ContextHost {
   readonly #redacted: RedactedWriter | undefined
   #iterator: AsyncIterator<YieldedPart> | undefined
   #controller: AbortController | undefined
-  #approvals: RunApprovals | undefined
-  #journal: StepJournal | undefined
+  #waits: RunWaits | undefined
   #ended = false
   // Why it ended, unless it ended well: the reason of the signal.
   #reason: unknown
@@ -97,7 +95,10 @@ export class LiveRun implements Run, ContextHost {
     try {
       if (this.#progress.seq === 0)
         this.#write({ type: 'start', runId, sessionId, kind, name }, { status: 'working', at: Date.now() })
-      if (this.#earlier !== undefined) this.#approvalsOfRun.resume(this.#earlier.answered)
+      if (this.#earlier !== undefined) {
+        this.#waitsOfRun.resume(this.#earlier.answered)
+        this.#waitsOfRun.onRest((until) => this.#host.rests(this, until))
+      }
     } catch (err) {
       this.end({ error: err })
       return
@@ -139,7 +140,7 @@ export class LiveRun implements Run, ContextHost {
 
   /** The same, as soon as the steps that are under way are recorded. */
   suspendSoon(): void {
-    this.#journalOfRun.stop(() => void this.suspend())
+    this.#waitsOfRun.stopSteps(() => void this.suspend())
   }
 
   requestApproval(
@@ -148,13 +149,13 @@ export class LiveRun implements Run, ContextHost {
     signal?: AbortSignal
   ): Promise<ApprovalOutcome> {
     if (this.#ended) return Promise.reject(this.#why())
-    return this.#approvalsOfRun.request(request, source, signal)
+    return this.#waitsOfRun.request(request, source, signal)
   }
 
   /** Hands on an answer; resolves when it is in the log. */
   approvalAnswered(approvalId: string, outcome: ApprovalOutcome): Promise<void> | undefined {
     try {
-      this.#approvals?.answered(approvalId, outcome)
+      this.#waits?.answered(approvalId, outcome)
     } catch (err) {
       this.end({ error: err })
     }
@@ -162,30 +163,30 @@ export class LiveRun implements Run, ContextHost {
   }
 
   step<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
-    return this.#journalOfRun.step(key, this.#redacted?.flushingAfter(fn) ?? fn)
+    return this.#waitsOfRun.step(key, this.#redacted?.flushingAfter(fn) ?? fn)
   }
 
-  get #journalOfRun(): StepJournal {
-    return (this.#journal ??= new StepJournal(this, this.stores.runs))
+  sleep(until: number, signal: AbortSignal): Promise<void> {
+    return this.#waitsOfRun.sleep(until, signal)
   }
 
-  get #approvalsOfRun(): RunApprovals {
-    return (this.#approvals ??= new RunApprovals(
-      {
-        runId: this.runId,
-        write: (part, change) => {
-          this.#write(part, change)
-          if (part.type === 'tool.approval.request') this.options.onApprovalRequest?.()
-        },
-        // Not before the store knows of it.
-        expire: (approvalId) => {
-          const writing = this.#writer.idle()
-          if (writing === undefined) this.#host.expireApproval(approvalId)
-          else void writing.then(() => this.#host.expireApproval(approvalId))
-        }
-      },
-      this.#earlier?.record.approvals
-    ))
+  get #waitsOfRun(): RunWaits {
+    return (this.#waits ??= new RunWaits(this, this.#earlier))
+  }
+
+  write(part: Part, change: RunChange): void {
+    this.#write(part, change)
+    if (part.type === 'tool.approval.request') this.options.onApprovalRequest?.()
+  }
+
+  writing(): Promise<void> | undefined {
+    return this.#writer.idle()
+  }
+
+  // Not before the store knows of it.
+  async expire(approvalId: string): Promise<void> {
+    await this.writing()
+    this.#host.expireApproval(approvalId)
   }
 
   requireOpen(): void {
@@ -258,7 +259,7 @@ export class LiveRun implements Run, ContextHost {
 
   #release(): void {
     // First: who waits for an approval must not withdraw it when the signal aborts.
-    this.#approvals?.abandon(this.#why())
+    this.#waits?.abandon(this.#why())
     if (this.#reason !== undefined) this.#controller?.abort(this.#reason)
     void this.#return()
     const writing = this.#writer.idle()

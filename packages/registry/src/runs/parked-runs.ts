@@ -1,41 +1,66 @@
-import type { RunnableKind } from '../contract/names.ts'
-import type { StoredRun } from '../stores/run-store.ts'
-import type { ResumeState } from './resume-state.ts'
+import type { UnfinishedRun } from '../stores/run-store.ts'
+import { MAX_TIMER } from '../timers.ts'
+import type { OwnerCounts } from './owner-counts.ts'
 
-/** A run that waits for its runnable. */
-export interface ParkedRun {
-  readonly run: StoredRun
-  readonly state: ResumeState
+/** When something is done with a run that is still parked. */
+interface Due {
+  /** Milliseconds since the epoch. */
+  at: number
+  act: (run: UnfinishedRun) => void
+  /** Whether the run is parked because its runnable is not there. */
+  awaitsRunnable?: boolean
 }
 
-/** The runs that a restart left and that go on once their runnable is there, within a time. */
+interface Parked {
+  run: UnfinishedRun
+  due: Due | undefined
+  timer: NodeJS.Timeout | undefined
+}
+
+/** The unfinished runs that are not in memory: those that wait for their runnable, for an answer or a time, or for their turn. */
 export class ParkedRuns {
-  readonly #timeout: number
-  readonly #expire: (runId: string) => void
-  readonly #parked = new Map<string, ParkedRun & { timer: NodeJS.Timeout }>()
+  readonly #owners: OwnerCounts
+  readonly #parked = new Map<string, Parked>()
 
-  constructor(timeout: number, expire: (runId: string) => void) {
-    this.#timeout = timeout
-    this.#expire = expire
+  constructor(owners: OwnerCounts) {
+    this.#owners = owners
   }
 
-  park(run: StoredRun, state: ResumeState): void {
-    const { runId } = run
-    if (this.#parked.has(runId)) return
-    const timer = setTimeout(() => {
-      if (this.take(runId)) this.#expire(runId)
-    }, this.#timeout).unref()
-    this.#parked.set(runId, { run, state, timer })
+  /** Parks a run, anew if it is parked already. */
+  park(run: UnfinishedRun, due?: Due): void {
+    const { runId, kind, name, owner } = run
+    this.take(runId)
+    // No more of a record than this: there may be very many.
+    const parked: Parked = { run: { runId, kind, name, owner }, due, timer: undefined }
+    this.#parked.set(runId, parked)
+    this.#owners.add(owner)
+    if (due === undefined) return
+    const wait = () => {
+      const left = due.at - Date.now()
+      if (left <= 0) due.act(parked.run)
+      else parked.timer = setTimeout(wait, Math.min(left, MAX_TIMER)).unref()
+    }
+    parked.timer = setTimeout(wait, 0).unref()
   }
 
-  /** Those of one runnable. */
-  of(kind: RunnableKind, name: string): ParkedRun[] {
-    return [...this.#parked.values()].filter(({ run }) => run.kind === kind && run.name === name)
+  get(runId: string): UnfinishedRun | undefined {
+    return this.#parked.get(runId)?.run
+  }
+
+  /** Those that wait for a runnable. */
+  awaiting({ kind, name }: Pick<UnfinishedRun, 'kind' | 'name'>): UnfinishedRun[] {
+    const awaiting = [...this.#parked.values()].filter(
+      ({ run, due }) => due?.awaitsRunnable && run.kind === kind && run.name === name
+    )
+    return awaiting.map(({ run }) => run)
   }
 
   /** Takes one out: true for the call that did. */
   take(runId: string): boolean {
-    clearTimeout(this.#parked.get(runId)?.timer)
+    const parked = this.#parked.get(runId)
+    if (parked === undefined) return false
+    clearTimeout(parked.timer)
+    this.#owners.remove(parked.run.owner)
     return this.#parked.delete(runId)
   }
 

@@ -1,31 +1,27 @@
+import { setImmediate } from 'node:timers/promises'
 import type { NumberedPart } from '../contract/part.ts'
 import { RUN_ERR_INTERRUPTED } from '../errors.ts'
-import type { StoredError, StoredRun } from '../stores/run-store.ts'
+import type { StoredError, UnfinishedRun } from '../stores/run-store.ts'
 import type { Stores } from '../stores/stores.ts'
-import { readResumeState, type ResumeState } from './resume-state.ts'
 import { toPartError, toStoredError } from './run-error.ts'
 import { RunProgress } from './run-progress.ts'
 
-/** What is done with the runs that a crash left. */
-export interface Recovery {
-  isLive(runId: string): boolean
-  /** Keeps a run that can go on. */
-  park(run: StoredRun, state: ResumeState): void
-}
+// Records that are read at once.
+const PAGE = 100
 
 /**
- * Looks after every run that the store has as under way and that is not, for its process died: one that can go on is
- * parked, any other ends as failed. Gives how many ended.
+ * Every run that the store has as under way, read in pages of small records; others have their turn between two of them.
  */
-export async function recoverRuns(stores: Stores, { isLive, park }: Recovery): Promise<number> {
-  let ended = 0
-  for (const run of await stores.runs.listUnfinished()) {
-    if (isLive(run.runId)) continue
-    const state = await readResumeState(stores, run.runId)
-    if (state !== undefined) park(run, state)
-    else if (await endLeftRun(stores, run.runId, 'failed')) ended++
-  }
-  return ended
+export async function* unfinishedRuns({ runs }: Stores): AsyncGenerator<UnfinishedRun, void> {
+  let cursor: string | null | undefined
+  do {
+    const page = await runs.listUnfinished({ limit: PAGE, ...(cursor && { cursor }) })
+    for (const run of page.runs) {
+      await setImmediate()
+      yield run
+    }
+    cursor = page.nextCursor
+  } while (cursor !== null)
 }
 
 /** Ends a run that no process executes; false when it has ended. */

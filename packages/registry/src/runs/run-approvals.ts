@@ -11,6 +11,8 @@ const DEFAULT_TIMEOUT = 300_000
 interface Waiting extends PromiseWithResolvers<ApprovalOutcome> {
   approval: StoredApproval
   timer: NodeJS.Timeout
+  /** Whether whoever asked asks again when the run is begun anew. */
+  durable: boolean
 }
 
 /** What the approvals of a run need of it. */
@@ -18,7 +20,7 @@ export interface ApprovalHost {
   readonly runId: string
   write(part: Part, change: RunChange): void
   /** The time of an approval is over: answer it as denied, unless someone was faster. */
-  expire(approvalId: string): void
+  expire(approvalId: string): unknown
 }
 
 /** The approvals that one run waits for; the run is `input-required` while there is one. */
@@ -57,11 +59,11 @@ export class RunApprovals {
   ): Promise<ApprovalOutcome> {
     const earlier = this.#takeEarlier(request, source)
     if (earlier !== undefined) return earlier
-    const { toolCallId, toolName, args } = request
+    const { toolCallId, toolName, args, durable = false } = request
     const approvalId = `${this.#host.runId}.${++this.#count}`
     const expiresAt = Date.now() + Math.min(request.timeout ?? DEFAULT_TIMEOUT, MAX_TIMER)
     const approval = { approvalId, toolCallId, toolName, args, source, expiresAt, answer: null }
-    const { promise } = this.#wait(approval)
+    const { promise } = this.#wait(approval, durable)
     // Whoever asked is gone before the run is: nobody needs an answer any more.
     const withdraw = () => this.#waiting.has(approvalId) && this.#host.expire(approvalId)
     signal?.addEventListener('abort', withdraw, { once: true })
@@ -112,19 +114,26 @@ export class RunApprovals {
     this.#settle(approvalId)?.resolve(outcome)
   }
 
+  /** When the first wait ends, Infinity without any; undefined while one of them needs the run in memory. */
+  get restsUntil(): number | undefined {
+    const waiting = [...this.#waiting.values()]
+    if (!waiting.every(({ durable }) => durable)) return undefined
+    return Math.min(...waiting.map(({ approval }) => approval.expiresAt))
+  }
+
   /** The run has ended: nobody waits any longer. */
   abandon(reason: unknown): void {
     for (const approvalId of [...this.#waiting.keys()]) this.#settle(approvalId)?.reject(reason)
   }
 
-  #wait(approval: StoredApproval): Waiting {
+  #wait(approval: StoredApproval, durable = false): Waiting {
     const { approvalId, expiresAt } = approval
     const deferred = Promise.withResolvers<ApprovalOutcome>()
     // Who asks may look at the answer later: that the run has ended meanwhile is no fault of the process.
     deferred.promise.catch(() => {})
     const left = Math.min(Math.max(0, expiresAt - Date.now()), MAX_TIMER)
     const timer = setTimeout(() => this.#host.expire(approvalId), left).unref()
-    const waiting = { ...deferred, approval, timer }
+    const waiting = { ...deferred, approval, timer, durable }
     this.#waiting.set(approvalId, waiting)
     return waiting
   }
@@ -147,6 +156,8 @@ export class RunApprovals {
     if (found === undefined) return undefined
     const outcome = this.#earlier.get(found.approvalId)
     this.#earlier.delete(found.approvalId)
+    const waiting = this.#waiting.get(found.approvalId)
+    if (waiting !== undefined) waiting.durable = request.durable ?? false
     return outcome
   }
 }

@@ -55,6 +55,8 @@ export interface RunEngine {
   readonly active: number
   /** Whether new runs are refused because the engine closes. */
   readonly draining: boolean
+  /** Whether `recover` has not yet come to the end of what a crash left. */
+  readonly recovering: boolean
   /** Aborts when the engine is closed: nothing more comes of a run that is left for another process. */
   readonly closed: AbortSignal
   /**
@@ -75,12 +77,16 @@ export interface RunEngine {
   /** Answers an approval, once. @throws RUN_ERR_BAD_INPUT, RUN_ERR_APPROVAL_NOT_FOUND, RUN_ERR_APPROVAL_ANSWERED */
   answer(approvalId: string, answer: ApprovalAnswer): Promise<StoredRun>
   /**
-   * Ends what a crash left in the store as `failed` with RUN_ERR_INTERRUPTED; gives how many. A run that can go on waits
-   * for its runnable, and ends like the others after `resumeTimeout`.
+   * Looks after what a crash left in the store, a page at a time: ends it as `failed` with RUN_ERR_INTERRUPTED; gives how
+   * many. A run that can go on does, a few at a time, where its runnable is known; else it waits for it, and ends like the
+   * others after `resumeTimeout`. One that then only waits, for durable approvals and times, leaves memory until it is woken.
+   * New runs may start meanwhile. @throws what the store throws; call it again
    */
   recover(): Promise<number>
-  /** Goes on with the runs of a runnable that wait for it; gives how many. */
+  /** Makes a runnable known, and goes on with the runs that wait for it; gives how many. */
   resume(runnable: Runnable): Promise<number>
+  /** Forgets a runnable that was made known: its runs wait for the next one of its name. */
+  release(runnable: Runnable): void
   /**
    * Refuses new runs, waits for those under way, then ends them as failed. One that can go on in another process is left
    * as it is, as soon as its steps under way are recorded.

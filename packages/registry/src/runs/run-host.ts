@@ -16,6 +16,8 @@ export interface RunHost {
   /** The run's log can no longer be written. */
   lost(run: LiveRun, reason: unknown): void
   expireApproval(approvalId: string): void
+  /** A resumed run does nothing but wait, until this time at the earliest: it need not stay in memory. */
+  rests(run: LiveRun, until: number): void
 }
 
 /** What a run that goes on in this process brings along from the one before. */

@@ -33,6 +33,11 @@ export class StepJournal {
     }
   }
 
+  /** Whether no step is under way. */
+  get idle(): boolean {
+    return this.#underWay.size === 0
+  }
+
   /** Begins no step any more, and calls back once those under way are recorded. */
   stop(onIdle: () => void): void {
     this.#onIdle = onIdle

@@ -98,6 +98,22 @@ export interface ChangedRunPage extends RunPage {
   total: number
 }
 
+/** A run in no terminal state, with the little of it that recovery goes by. */
+export type UnfinishedRun = Pick<StoredRun, 'runId' | 'kind' | 'name' | 'owner'>
+
+export interface UnfinishedQuery {
+  /** At most this many; 1–1,000. */
+  limit: number
+  /** Where the page before ended: its `nextCursor`. */
+  cursor?: string
+}
+
+/** One page of them; `nextCursor` is null on the last one. */
+export interface UnfinishedPage {
+  runs: UnfinishedRun[]
+  nextCursor: string | null
+}
+
 /** Keeps the records of runs and the journal of their steps. */
 export interface RunStore {
   /**
@@ -114,8 +130,11 @@ export interface RunStore {
    * for pages freely: no record outside of the page should be read. A cursor that no page gave is REG_ERR_BAD_CURSOR.
    */
   listChanged(query: ChangedRunQuery): Awaitable<ChangedRunPage>
-  /** Every run that is in no terminal state, oldest first: what a crash left. */
-  listUnfinished(): Awaitable<StoredRun[]>
+  /**
+   * Runs in no terminal state, oldest first: what a crash left. Neither their results nor the arguments of their approvals
+   * are read. A cursor that no page gave is REG_ERR_BAD_CURSOR.
+   */
+  listUnfinished(query: UnfinishedQuery): Awaitable<UnfinishedPage>
   /** Takes a run that is not terminal: raises its epoch and gives it; undefined when it is terminal or unknown. */
   lease(runId: string): Awaitable<number | undefined>
   /** Records the answer of an approval that waits: true for the first answer, false for every later one. */

@@ -123,12 +123,15 @@ export function taskStoreContract(t: ContractTest, make: MakeStore<TaskStore>): 
 export function checkpointStoreContract(t: ContractTest, make: MakeStore<CheckpointStore>): void {
   withStore(t, make, 'keeps the latest state, and refuses an older lease', async (t, store) => {
     t.equal(await store.load('r'), undefined)
+    t.equal(await store.size('r'), undefined)
     await store.save('r', 1, { step: 1 })
     await store.save('r', 2, { step: '✓', list: [null] })
     t.equal(await codeOf(() => store.save('r', 1, {})), 'RUN_ERR_FENCED')
     await store.save('r', 2, { step: 3 })
     t.same(await store.load('r'), { epoch: 2, state: { step: 3 } })
+    t.equal(await store.size('r'), Buffer.byteLength('{"step":3}'))
     await store.remove('r')
+    t.equal(await store.size('r'), undefined)
     t.equal(await store.load('r'), undefined)
   })
 }

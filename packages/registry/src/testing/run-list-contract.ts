@@ -57,8 +57,25 @@ export function runListContract(test: TestStores): void {
     for (const run of [first, second, third]) await runs.create(run!)
     await log.append(third!.runId, 1, [textEntry(1)], completed)
     t.same(
-      (await runs.listUnfinished()).map(({ runId }) => runId),
+      (await runs.listUnfinished({ limit: 10 })).runs.map(({ runId }) => runId),
       [second!.runId, first!.runId]
     )
+  })
+
+  test('lists what is unfinished in pages, without what it holds', async (t, { runs, log }) => {
+    const all = Array.from({ length: 7 }, (_, index) => storedRun({ createdAt: 1 + (index >> 1) }))
+    for (const run of all) await runs.create(run)
+    const seen: string[] = []
+    for (let cursor: string | null | undefined; cursor !== null;) {
+      const page = await runs.listUnfinished({ limit: 3, ...(cursor !== undefined && { cursor }) })
+      t.ok(page.runs.length <= 3)
+      // What ends meanwhile moves none of the others.
+      if (cursor === undefined) await log.append(page.runs[0]!.runId, 1, [textEntry(1)], completed)
+      seen.push(...page.runs.map(({ runId }) => runId))
+      for (const run of page.runs) t.same(Object.keys(run).toSorted(), ['kind', 'name', 'owner', 'runId'])
+      cursor = page.nextCursor
+    }
+    t.same(seen.toSorted(), all.map(({ runId }) => runId).toSorted())
+    t.equal(await codeOf(() => runs.listUnfinished({ limit: 1, cursor: 'x' })), 'REG_ERR_BAD_CURSOR')
   })
 }

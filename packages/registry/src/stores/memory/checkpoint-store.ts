@@ -9,6 +9,10 @@ export function createMemoryCheckpointStore(): CheckpointStore {
       if ((checkpoints.get(runId)?.epoch ?? 0) > epoch) throw new RUN_ERR_FENCED(runId)
       checkpoints.set(runId, { epoch, json: JSON.stringify(state) })
     },
+    size(runId) {
+      const found = checkpoints.get(runId)
+      return found && Buffer.byteLength(found.json)
+    },
     load(runId) {
       const found = checkpoints.get(runId)
       return found && { epoch: found.epoch, state: JSON.parse(found.json) as unknown }

@@ -1,5 +1,13 @@
 import { formatRunCursor, parseRunCursor, type RunPosition } from '../run-cursor.ts'
-import type { ChangedRunPage, ChangedRunQuery, RunPage, RunQuery, StoredRun } from '../run-store.ts'
+import type {
+  ChangedRunPage,
+  ChangedRunQuery,
+  RunPage,
+  RunQuery,
+  StoredRun,
+  UnfinishedPage,
+  UnfinishedQuery
+} from '../run-store.ts'
 
 type Kept = Iterable<{ readonly record: StoredRun }>
 
@@ -33,6 +41,27 @@ export function listChangedRuns(
     if (names.get(record.kind)?.has(record.name)) found.push(record)
   }
   return { ...toPage(found, 'updatedAt', limit, after), total: found.length }
+}
+
+/** A page of runs under way, oldest first. @throws REG_ERR_BAD_CURSOR */
+export function listUnfinishedRuns(live: Kept, { limit, cursor }: UnfinishedQuery): UnfinishedPage {
+  const after = cursor === undefined ? undefined : parseRunCursor(cursor)
+  const found = Array.from(live, ({ record }) => record)
+    .filter(({ createdAt, runId }) => after === undefined || isOlder(after, { at: createdAt, runId }))
+    .sort((a, b) =>
+      isOlder({ at: a.createdAt, runId: a.runId }, { at: b.createdAt, runId: b.runId }) ? -1 : 1
+    )
+  const page = found.slice(0, limit)
+  const last = page.at(-1)
+  return {
+    runs: page.map(({ runId, kind, name, owner }) => ({ runId, kind, name, owner })),
+    nextCursor:
+      last && found.length > limit ? formatRunCursor({ at: last.createdAt, runId: last.runId }) : null
+  }
+}
+
+function isOlder(one: RunPosition, other: RunPosition): boolean {
+  return one.at < other.at || (one.at === other.at && one.runId < other.runId)
 }
 
 function toPage(

@@ -1,7 +1,7 @@
 import { RUN_ERR_FENCED } from '../../errors.ts'
 import type { RunStore } from '../run-store.ts'
 import type { MemoryRuns } from './memory-runs.ts'
-import { listChangedRuns, listRuns } from './run-lists.ts'
+import { listChangedRuns, listRuns, listUnfinishedRuns } from './run-lists.ts'
 
 /** The records of runs and the journal of their steps, in memory. */
 export function createMemoryRunStore(runs: MemoryRuns): RunStore {
@@ -16,10 +16,7 @@ export function createMemoryRunStore(runs: MemoryRuns): RunStore {
     },
     list: (query) => listRuns(runs.all(), query),
     listChanged: (query) => listChangedRuns(runs.all(), query),
-    listUnfinished() {
-      const unfinished = runs.live().map(({ record }) => ({ ...record }))
-      return unfinished.sort((a, b) => a.createdAt - b.createdAt || (a.runId < b.runId ? -1 : 1))
-    },
+    listUnfinished: (query) => listUnfinishedRuns(runs.live(), query),
     lease(runId) {
       const record = runs.findLive(runId)?.record
       return record && ++record.epoch

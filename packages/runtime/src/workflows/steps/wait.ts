@@ -4,7 +4,6 @@ import { ChildGuard } from '../../children/child-guard.ts'
 import type { FlowNode } from '../flow-node.ts'
 import type { Place } from '../place.ts'
 import type { ApprovalWaitOptions, SleepOptions } from '../step-options.ts'
-import { sleep } from './attempt.ts'
 
 type View = Place['view']
 
@@ -25,7 +24,7 @@ async function sleepFor(
     const ms = typeof time === 'function' ? await time(view) : time
     return Date.now() + (Number.isFinite(ms) ? ms : 0)
   })
-  if (end > Date.now()) await sleep(end - Date.now(), signal)
+  await context.sleep(end, signal)
 }
 
 // The approval itself is what lasts: it is found again by what it was asked for, also when it was answered meanwhile.
@@ -40,7 +39,7 @@ async function askFor(
   const toolCallId = child.idempotencyKey.slice(child.runId.length + 1)
   const guard = new ChildGuard(signal)
   try {
-    const request = { toolCallId, toolName, args, ...(timeout !== undefined && { timeout }) }
+    const request = { toolCallId, toolName, args, durable: true, ...(timeout !== undefined && { timeout }) }
     const outcome = await guard.wait(askApproval(child, request, events))
     const { approved, expired, reason } = outcome
     if (approved || denied === 'continue') return outcome

@@ -1,0 +1,76 @@
+import type { ApprovalOutcome, RunLog } from '../contract/run-context.ts'
+import type { ApprovalAnswer } from '../contract/run-record.ts'
+import { RUN_ERR_APPROVAL_ANSWERED, RUN_ERR_APPROVAL_NOT_FOUND } from '../errors.ts'
+import type { StoredApproval, StoredRun } from '../stores/run-store.ts'
+import type { Stores } from '../stores/stores.ts'
+import type { LiveRun } from './live-run.ts'
+import { requireAnswer } from './require-answer.ts'
+import { toLoggable } from './to-loggable.ts'
+
+/** What answering approvals needs of the engine. */
+export interface DeskHost {
+  readonly stores: Stores
+  readonly log: RunLog
+  /** The run, where it is in memory and not about to leave it. */
+  liveRun(runId: string): LiveRun | undefined
+  /** Brings a run that rests into memory; false when it is none of those here. */
+  wake(runId: string): Promise<boolean>
+}
+
+/** Answers the approvals of every run, wherever it is: the store takes the first answer and no other. */
+export class ApprovalsDesk {
+  readonly #host: DeskHost
+
+  constructor(host: DeskHost) {
+    this.#host = host
+  }
+
+  async find(approvalId: string): Promise<{ run: StoredRun; approval: StoredApproval } | undefined> {
+    const run = await this.#host.stores.runs.get(runIdOf(approvalId))
+    const approval = run?.approvals.find((each) => each.approvalId === approvalId)
+    return run && approval && { run, approval }
+  }
+
+  /** @throws RUN_ERR_BAD_INPUT, RUN_ERR_APPROVAL_NOT_FOUND, RUN_ERR_APPROVAL_ANSWERED */
+  async answer(approvalId: string, answer: ApprovalAnswer): Promise<void> {
+    if (await this.#accept(approvalId, requireAnswer(answer))) return
+    if ((await this.find(approvalId)) === undefined) throw new RUN_ERR_APPROVAL_NOT_FOUND(approvalId)
+    throw new RUN_ERR_APPROVAL_ANSWERED()
+  }
+
+  /** The time of an approval is over: it is denied, unless somebody was faster. */
+  async expire(approvalId: string): Promise<void> {
+    const outcome = { approved: false, expired: true, reason: 'not answered in time' }
+    try {
+      if (await this.#accept(approvalId, outcome)) return
+      // Whoever answered may have died before the run knew.
+      const answer = (await this.find(approvalId))?.approval.answer
+      if (answer) await this.handOn(approvalId, answer)
+    } catch (err) {
+      this.#host.log.error({ err: toLoggable(err), approvalId }, 'an approval could not be expired')
+    }
+  }
+
+  /** Gives an answer that is stored to its run; false when the run is none of those here. */
+  async handOn(approvalId: string, answer: ApprovalOutcome): Promise<boolean> {
+    const runId = runIdOf(approvalId)
+    const run = this.#host.liveRun(runId)
+    if (run === undefined) return this.#host.wake(runId)
+    await run.approvalAnswered(approvalId, answer)
+    return true
+  }
+
+  async #accept(approvalId: string, answer: ApprovalOutcome): Promise<boolean> {
+    const runId = runIdOf(approvalId)
+    const { stores } = this.#host.liveRun(runId) ?? this.#host
+    if (!(await stores.runs.answerApproval(runId, approvalId, answer))) return false
+    if (!(await this.handOn(approvalId, answer)))
+      await stores.control.publish({ type: 'approval', runId, approvalId, answer })
+    return true
+  }
+}
+
+/** The run of an approval: its id begins the approval's. */
+export function runIdOf(approvalId: string): string {
+  return approvalId.slice(0, Math.max(0, approvalId.lastIndexOf('.')))
+}

@@ -1,0 +1,119 @@
+import type { ApprovalOutcome, ApprovalRequest } from '../contract/run-context.ts'
+import type { RunStore } from '../stores/run-store.ts'
+import { sleepUntil } from '../timers.ts'
+import { RunApprovals, type ApprovalHost } from './run-approvals.ts'
+import type { Earlier } from './run-host.ts'
+import { StepJournal, type JournalHost } from './step-journal.ts'
+
+// Milliseconds that nothing must happen before a run counts as resting.
+const GRACE = 25
+// A shorter rest is not worth leaving memory for.
+const MIN_REST = 1_000
+
+/** What the waits of a run need of it. */
+export interface WaitsHost extends ApprovalHost, JournalHost {
+  readonly stores: { readonly runs: RunStore }
+  /** The writes under way; undefined when there are none. */
+  writing(): Promise<void> | undefined
+}
+
+/** What a run waits for: approvals, times, and its steps under way. */
+export class RunWaits {
+  readonly #host: WaitsHost
+  readonly #approvals: RunApprovals
+  readonly #sleeps = new Set<{ until: number }>()
+  #journal: StepJournal | undefined
+  #onRest: ((until: number) => void) | undefined
+  #grace: NodeJS.Timeout | undefined
+
+  constructor(host: WaitsHost, earlier?: Earlier) {
+    this.#host = host
+    this.#approvals = new RunApprovals(host, earlier?.record.approvals)
+  }
+
+  /** Takes up the approvals that an earlier process waited for; `answered` are those whose answer is in the log. */
+  resume(answered: ReadonlySet<string>): void {
+    this.#approvals.resume(answered)
+  }
+
+  /**
+   * Calls back, once, when the run does nothing but wait for durable approvals and times, none of them within a second; with
+   * the time at which the first wait ends.
+   */
+  onRest(callback: (until: number) => void): void {
+    this.#onRest = callback
+    this.#look()
+  }
+
+  request(
+    request: ApprovalRequest,
+    source: readonly string[],
+    signal?: AbortSignal
+  ): Promise<ApprovalOutcome> {
+    const outcome = this.#approvals.request(request, source, signal)
+    this.#look()
+    return outcome
+  }
+
+  /** @throws RUN_ERR_LOG_LIMIT when the answer does not fit into the log */
+  answered(approvalId: string, outcome: ApprovalOutcome): void {
+    this.#approvals.answered(approvalId, outcome)
+  }
+
+  async step<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
+    try {
+      return await this.#steps.step(key, fn)
+    } finally {
+      this.#look()
+    }
+  }
+
+  async sleep(until: number, signal: AbortSignal): Promise<void> {
+    const sleep = { until }
+    this.#sleeps.add(sleep)
+    this.#look()
+    try {
+      await sleepUntil(until, signal)
+    } finally {
+      this.#sleeps.delete(sleep)
+      this.#look()
+    }
+  }
+
+  /** Begins no step any more, and calls back once those under way are recorded. */
+  stopSteps(onIdle: () => void): void {
+    this.#steps.stop(onIdle)
+  }
+
+  /** The run has ended: nobody waits any longer. */
+  abandon(reason: unknown): void {
+    this.#onRest = undefined
+    clearTimeout(this.#grace)
+    this.#approvals.abandon(reason)
+  }
+
+  get #steps(): StepJournal {
+    return (this.#journal ??= new StepJournal(this.#host, this.#host.stores.runs))
+  }
+
+  // What a step or an answer leads to begins within the grace.
+  #look(): void {
+    if (this.#onRest === undefined) return
+    clearTimeout(this.#grace)
+    if (this.#restsUntil === undefined) return
+    this.#grace = setTimeout(() => {
+      const until = this.#restsUntil
+      if (until === undefined) return
+      if (this.#host.writing() !== undefined) this.#look()
+      else this.#onRest?.(until)
+    }, GRACE).unref()
+  }
+
+  // Undefined while the run is at work, or will be soon.
+  get #restsUntil(): number | undefined {
+    const approvals = this.#approvals.restsUntil
+    if (approvals === undefined || this.#journal?.idle === false) return undefined
+    const until = Math.min(approvals, ...Array.from(this.#sleeps, (sleep) => sleep.until))
+    return until === Infinity || until < Date.now() + MIN_REST ? undefined : until
+  }
+}
