@@ -8,6 +8,12 @@ export const STO_ERR_OPEN = createError<[string, ErrorOptions?]>(
   'The database cannot be opened: %s',
   500
 )
+/** An early version was stopped in the middle of an upgrade, which can be neither finished nor undone. */
+export const STO_ERR_HALF_MIGRATED = createError<[string, ErrorOptions?]>(
+  'STO_ERR_HALF_MIGRATED',
+  'Half of an upgrade is in the database, left by an earlier version that was stopped in the middle: restore a backup of before it (%s)',
+  500
+)
 /** This or another process has the database. */
 export const STO_ERR_IN_USE = createError<[string]>(
   'STO_ERR_IN_USE',
