@@ -37,7 +37,7 @@ export async function createStore(options: StoreOptions = {}): Promise<Store> {
     await db.destroy()
     throw err
   }
-  const commit = new GroupCommit(db)
+  const commit = new GroupCommit(db, opened.requireFile)
   const log = createStreamLog(db, commit)
   const shrink = async () => {
     while (await commit.write(async () => freePages(opened.database)));

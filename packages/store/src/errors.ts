@@ -20,6 +20,18 @@ export const STO_ERR_IN_USE = createError<[string]>(
   'This or another process has the database %s: close the store that has it, or name another file',
   500
 )
+/** The file has more names than one: under another name it could be open already, and the newest writes would be missed. */
+export const STO_ERR_HARD_LINKS = createError<[string, number]>(
+  'STO_ERR_HARD_LINKS',
+  'The database %s has %d names (hard links), and could be open under another one: leave it one name',
+  500
+)
+/** The file was deleted, moved or replaced while it is open. */
+export const STO_ERR_FILE_GONE = createError<[string]>(
+  'STO_ERR_FILE_GONE',
+  'The database %s was deleted, moved or replaced while it is open: bring the file back, or restart the service',
+  503
+)
 /** The plugin comes after the run engine, which keeps its runs elsewhere. */
 export const STO_ERR_PLUGIN_ORDER = createError<[string]>(
   'STO_ERR_PLUGIN_ORDER',

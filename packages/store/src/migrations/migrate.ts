@@ -26,11 +26,12 @@ export async function migrate(db: Kysely<never>, migrations = MIGRATIONS): Promi
 }
 
 async function upgrade(db: Kysely<never>, migrations: typeof MIGRATIONS): Promise<void> {
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
-  const next = async () => {
-    const { error, results } = await migrator.migrateUp()
-    if (error !== undefined) throw error as Error
-    return results?.length === 1
-  }
+  const provider = { getMigrations: async () => migrations }
+  const next = () =>
+    db.transaction().execute(async (trx) => {
+      const { error, results } = await new Migrator({ db: trx, provider }).migrateUp()
+      if (error !== undefined) throw error as Error
+      return results?.length === 1
+    })
   while (await retryBusy(next, PATIENCE));
 }

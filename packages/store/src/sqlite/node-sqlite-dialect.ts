@@ -1,4 +1,4 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 import {
   CompiledQuery,
   SqliteAdapter,
@@ -6,9 +6,13 @@ import {
   SqliteDriver,
   type DatabaseConnection,
   type Dialect,
-  type SqliteDatabase
+  type SqliteDatabase,
+  type SqliteStatement
 } from 'kysely'
+import { escapeNul, unescapeNul } from './escape-nul.ts'
 import type { OpenDatabase } from './open-database.ts'
+
+type Row = Record<string, SQLOutputValue>
 
 // Queries are few and always the same text: their statements are prepared once.
 const MAX_STATEMENTS = 256
@@ -52,25 +56,42 @@ class NodeSqliteDriver extends SqliteDriver {
 }
 
 function toKysely(database: DatabaseSync, close: () => void): SqliteDatabase {
-  const statements = new Map<string, StatementSync>()
-  const prepare = (sql: string): StatementSync => {
-    let statement = statements.get(sql)
-    if (statement === undefined) {
-      statement = database.prepare(sql)
-      if (statements.size < MAX_STATEMENTS) statements.set(sql, statement)
-    }
-    return statement
-  }
+  const statements = new Map<string, SqliteStatement>()
   return {
     prepare(sql) {
-      const statement = prepare(sql)
-      return {
-        reader: statement.columns().length > 0,
-        all: (parameters) => statement.all(...(parameters as [])),
-        run: (parameters) => statement.run(...(parameters as [])),
-        iterate: (parameters) => statement.iterate(...(parameters as []))
-      }
+      const known = statements.get(sql)
+      if (known !== undefined) return known
+      const statement = toStatement(database.prepare(sql))
+      if (statements.size < MAX_STATEMENTS) statements.set(sql, statement)
+      return statement
     },
     close
   }
+}
+
+function toStatement(statement: StatementSync): SqliteStatement {
+  const columns = statement.columns()
+  // Of what is computed the type is not known.
+  const texts = columns
+    .filter(({ type }) => type === null || type.toLowerCase() === 'text')
+    .map(({ name }) => name)
+  const unescapeRow = (row: Row): Row => {
+    for (const name of texts) {
+      const value = row[name]
+      if (typeof value === 'string') row[name] = unescapeNul(value)
+    }
+    return row
+  }
+  return {
+    reader: columns.length > 0,
+    all: (parameters) => statement.all(...escapeAll(parameters)).map(unescapeRow),
+    run: (parameters) => statement.run(...escapeAll(parameters)),
+    *iterate(parameters) {
+      for (const row of statement.iterate(...escapeAll(parameters))) yield unescapeRow(row)
+    }
+  }
+}
+
+function escapeAll(parameters: readonly unknown[]): SQLInputValue[] {
+  return parameters.map((value) => (typeof value === 'string' ? escapeNul(value) : (value as SQLInputValue)))
 }

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 const SQLITE_BUSY = 5
-// Milliseconds between two attempts: others are served meanwhile.
-const PAUSE = 25
+/** Milliseconds between two attempts: others are served meanwhile. */
+export const BUSY_PAUSE = 25
 
 /** Whether a fault says that another program holds a lock on the database. */
-function isBusy(err: unknown): boolean {
+export function isBusy(err: unknown): boolean {
   return ((err as { errcode?: number } | undefined)?.errcode ?? 0) % 256 === SQLITE_BUSY
 }
 
@@ -17,7 +17,7 @@ export async function retryBusy<T>(work: () => Promise<T>, patience: number): Pr
       return await work()
     } catch (err) {
       if (!isBusy(err) || performance.now() >= until) throw err
-      await pause(PAUSE)
+      await pause(BUSY_PAUSE)
     }
   }
 }
