@@ -7,7 +7,7 @@ import { RUN_ERR_NOT_FOUND } from '../errors.ts'
 import { isPromise, type Awaitable } from '../stores/awaitable.ts'
 import { LiveRun } from './live-run.ts'
 import { ParkedRuns, type ParkedRun } from './parked-runs.ts'
-import { endLeftRun, recallProgress, recoverRuns } from './recover-runs.ts'
+import { endAsFailed, endLeftRun, isDamaged, recallProgress, recoverRuns } from './recover-runs.ts'
 import { toResumeState, toStartOptions } from './resume-state.ts'
 import type { RunHost } from './run-host.ts'
 import { toLoggable } from './to-loggable.ts'
@@ -93,7 +93,14 @@ export class InterruptedRuns {
     const stored = await stores.runs.get(runId)
     if (stored === undefined) throw new RUN_ERR_NOT_FOUND(runId)
     const record = { ...stored, epoch }
-    const recalled = await recallProgress(stores, runId, maxLogBytes, Date.now() - record.createdAt)
+    const recalled = await recallProgress(stores, runId, maxLogBytes, Date.now() - record.createdAt).catch(
+      async (err: unknown) => {
+        if (!isDamaged(err)) throw err
+        await endAsFailed(stores, runId, epoch, err)
+        await stores.checkpoints.remove(runId)
+      }
+    )
+    if (recalled === undefined) return false
     const options = toStartOptions(record, state, this.#authorize)
     const run = new LiveRun(this.#host, runnable, options, { record, ...recalled })
     run.resumable = true

@@ -1,10 +1,15 @@
 import type { NumberedPart } from '../contract/part.ts'
 import { RUN_ERR_INTERRUPTED } from '../errors.ts'
-import type { StoredError, StoredRun } from '../stores/run-store.ts'
+import type { StoredRun } from '../stores/run-store.ts'
 import type { Stores } from '../stores/stores.ts'
+import type { LogEntry } from '../stores/stream-log.ts'
+import { encodePart } from './encode-part.ts'
 import { readResumeState, type ResumeState } from './resume-state.ts'
 import { toPartError, toStoredError } from './run-error.ts'
 import { RunProgress } from './run-progress.ts'
+
+// Many small parts, or a large one, at a time.
+const PAGE = { entries: 4_096, bytes: 1_048_576 }
 
 /** What is done with the runs that a crash left. */
 export interface Recovery {
@@ -36,30 +41,50 @@ export async function endLeftRun(
 ): Promise<boolean> {
   const epoch = await stores.runs.lease(runId)
   if (epoch === undefined) return false
-  if (status === 'failed') {
-    await endAsFailed(stores, runId, epoch, toStoredError(new RUN_ERR_INTERRUPTED()))
-  } else {
-    const { progress } = await recallProgress(stores, runId, Infinity)
-    const { entry, result } = progress.finish({ type: 'finish', finishReason: 'canceled' })
-    await stores.log.append(runId, epoch, [entry], { status, at: Date.now(), result })
-  }
+  if (status === 'failed') await endAsFailed(stores, runId, epoch, new RUN_ERR_INTERRUPTED())
+  else await endAsCanceled(stores, runId, epoch)
   await stores.checkpoints.remove(runId)
   return true
 }
 
-/** Ends a run that nobody writes any more. @throws RUN_ERR_FENCED when another has taken or ended it */
+/**
+ * Ends a run that nobody writes any more, though its log be damaged.
+ * @throws RUN_ERR_FENCED when another has taken or ended it
+ */
 export async function endAsFailed(
-  stores: Stores,
+  { log }: Stores,
   runId: string,
   epoch: number,
-  error: StoredError
+  reason: unknown
 ): Promise<void> {
-  const { progress } = await recallProgress(stores, runId, Infinity)
-  const entry = progress.fail(toPartError(error))
-  await stores.log.append(runId, epoch, [entry], { status: 'failed', at: Date.now(), error })
+  const error = toStoredError(reason)
+  let seq = 0
+  for (let page: readonly LogEntry[]; (page = await log.read(runId, seq, PAGE)).length > 0;)
+    seq = page.at(-1)!.seq
+  const entry = encodePart(seq + 1, { type: 'error', error: toPartError(error) })
+  await log.append(runId, epoch, [entry], { status: 'failed', at: Date.now(), error })
 }
 
-/** How far a run has come, from its log, and which of its approvals the log has answers of. */
+async function endAsCanceled(stores: Stores, runId: string, epoch: number): Promise<void> {
+  try {
+    const { progress } = await recallProgress(stores, runId, Infinity)
+    const { entry, result } = progress.finish({ type: 'finish', finishReason: 'canceled' })
+    await stores.log.append(runId, epoch, [entry], { status: 'canceled', at: Date.now(), result })
+  } catch (err) {
+    if (!isDamaged(err)) throw err
+    await endAsFailed(stores, runId, epoch, err)
+  }
+}
+
+/** Whether something is wrong with what is stored of one run. */
+export function isDamaged(err: unknown): boolean {
+  return (err as { code?: unknown } | undefined)?.code === 'RUN_ERR_DAMAGED'
+}
+
+/**
+ * How far a run has come, from its log, and which of its approvals the log has answers of.
+ * @throws RUN_ERR_DAMAGED
+ */
 export async function recallProgress(
   { log }: Stores,
   runId: string,
@@ -69,7 +94,7 @@ export async function recallProgress(
   const progress = new RunProgress(maxBytes, elapsed)
   const answered = new Set<string>()
   for (;;) {
-    const entries = await log.read(runId, progress.seq, { entries: 4096, bytes: 1_048_576 })
+    const entries = await log.read(runId, progress.seq, PAGE)
     if (entries.length === 0) return { progress, answered }
     for (const entry of entries) {
       progress.recall(entry)
