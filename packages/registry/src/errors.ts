@@ -109,5 +109,11 @@ export const RUN_ERR_RECOVERING = createError(
 )
 /** The run was canceled; the reason of its signal. */
 export const RUN_ERR_CANCELED = createError('RUN_ERR_CANCELED', 'The run was canceled', 499)
+/** What the store has of the run cannot be read: its disk failed, or somebody changed it. */
+export const RUN_ERR_DAMAGED = createError<[string]>(
+  'RUN_ERR_DAMAGED',
+  'What is stored of the run is damaged: %s',
+  500
+)
 /** A store could not be reached or refused to write. */
 export const RUN_ERR_STORE = createError<[ErrorOptions?]>('RUN_ERR_STORE', 'A store is not available', 503)

@@ -1,10 +1,15 @@
 import { RUN_ERR_FENCED, type CheckpointStore } from '@svc/registry'
 import { sql, type Kysely } from 'kysely'
 import { Refused, type GroupCommit } from './group-commit.ts'
+import { parseStored, type SkipDamaged } from './stored-json.ts'
 import type { Tables } from './tables.ts'
 
 /** Checkpoints of resumable runs, on SQL. */
-export function createCheckpointStore(db: Kysely<Tables>, commit: GroupCommit): CheckpointStore {
+export function createCheckpointStore(
+  db: Kysely<Tables>,
+  commit: GroupCommit,
+  skipDamaged: SkipDamaged
+): CheckpointStore {
   return {
     save: (runId, epoch, state) =>
       commit.write(async (trx) => {
@@ -27,7 +32,10 @@ export function createCheckpointStore(db: Kysely<Tables>, commit: GroupCommit): 
     },
     async load(runId) {
       const row = await find(db, runId)
-      return row && { epoch: row.epoch, state: JSON.parse(row.state) as unknown }
+      if (row === undefined) return undefined
+      const state = parseStored<unknown>(row.state)
+      if (state === undefined) return skipDamaged('checkpoint', runId)
+      return { epoch: row.epoch, state }
     },
     remove: (runId) =>
       commit.write(async (trx) => {

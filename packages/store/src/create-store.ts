@@ -1,4 +1,4 @@
-import { createMemoryControlBus, type Stores } from '@svc/registry'
+import { createMemoryControlBus, SILENT_LOG, type RunLog, type Stores } from '@svc/registry'
 import { Kysely, sql } from 'kysely'
 import { createCheckpointStore } from './checkpoint-store.ts'
 import { GroupCommit } from './group-commit.ts'
@@ -15,6 +15,7 @@ import { createSweep } from './create-sweep.ts'
 import { sweepMemories } from './sweep-memories.ts'
 import { sweepRuns } from './sweep-runs.ts'
 import { sweepSessions } from './sweep-sessions.ts'
+import { createSkipDamaged } from './stored-json.ts'
 import type { Tables } from './tables.ts'
 import { createTaskStore } from './task-store.ts'
 
@@ -26,8 +27,15 @@ export interface Store extends Stores {
   close(): Promise<void>
 }
 
-/** Opens a database and brings it up to date. @throws STO_ERR_BAD_OPTION, STO_ERR_OPEN, STO_ERR_IN_USE */
-export async function createStore(options: StoreOptions = {}): Promise<Store> {
+/**
+ * Opens a database and brings it up to date.
+ * @param logger where damaged rows are named
+ * @throws STO_ERR_BAD_OPTION, STO_ERR_OPEN, STO_ERR_IN_USE, STO_ERR_HARD_LINKS, STO_ERR_HALF_MIGRATED
+ */
+export async function createStore(
+  options: StoreOptions = {},
+  logger: Pick<RunLog, 'error'> = SILENT_LOG
+): Promise<Store> {
   const { retention, ...where } = resolveOptions(options)
   const opened = openDatabase(where)
   const db = new Kysely<Tables>({ dialect: createNodeSqliteDialect(opened) })
@@ -37,7 +45,7 @@ export async function createStore(options: StoreOptions = {}): Promise<Store> {
     await db.destroy()
     throw err
   }
-  const commit = new GroupCommit(db)
+  const commit = new GroupCommit(db, opened.requireFile)
   const log = createStreamLog(db, commit)
   const shrink = async () => {
     while (await commit.write(async () => freePages(opened.database)));
@@ -45,15 +53,16 @@ export async function createStore(options: StoreOptions = {}): Promise<Store> {
   const sweepOfRuns = createSweep((now) => sweepRuns(db, commit, retention, now, log.abandon), shrink)
   const sweepOfSessions = createSweep((now) => sweepSessions(db, commit, retention, now), shrink)
   const sweepOfMemories = createSweep((now) => sweepMemories(db, commit, retention, now), shrink)
+  const skipDamaged = createSkipDamaged(logger)
   let closed: Promise<void> | undefined
 
   return {
     log,
     runs: createRunStore(db, commit, sweepOfRuns, log.abandon),
-    sessions: createSessionStore(db, commit, sweepOfSessions),
-    memory: createMemoryStore(db, commit, retention, sweepOfMemories),
-    tasks: createTaskStore(db, commit),
-    checkpoints: createCheckpointStore(db, commit),
+    sessions: createSessionStore(db, commit, skipDamaged, sweepOfSessions),
+    memory: createMemoryStore(db, commit, retention, skipDamaged, sweepOfMemories),
+    tasks: createTaskStore(db, commit, skipDamaged),
+    checkpoints: createCheckpointStore(db, commit, skipDamaged),
     // One process has the file: its control messages need not leave it.
     control: createMemoryControlBus(),
     async check() {

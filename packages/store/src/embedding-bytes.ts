@@ -3,8 +3,9 @@ export function encodeEmbedding(embedding: readonly number[]): Uint8Array {
   return new Uint8Array(new Float32Array(embedding).buffer)
 }
 
-/** The numbers of such bytes. */
-export function decodeEmbedding(bytes: Uint8Array): number[] {
+/** The numbers of such bytes; undefined when they are damaged. */
+export function decodeEmbedding(bytes: Uint8Array): number[] | undefined {
+  if (bytes.length % Float32Array.BYTES_PER_ELEMENT !== 0) return undefined
   // A copy: what a database gives may begin at any byte.
   const singles = new Float32Array(bytes.slice().buffer)
   const embedding: number[] = []

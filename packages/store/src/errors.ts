@@ -8,11 +8,29 @@ export const STO_ERR_OPEN = createError<[string, ErrorOptions?]>(
   'The database cannot be opened: %s',
   500
 )
+/** An early version was stopped in the middle of an upgrade, which can be neither finished nor undone. */
+export const STO_ERR_HALF_MIGRATED = createError<[string, ErrorOptions?]>(
+  'STO_ERR_HALF_MIGRATED',
+  'Half of an upgrade is in the database, left by an earlier version that was stopped in the middle: restore a backup of before it (%s)',
+  500
+)
 /** This or another process has the database. */
 export const STO_ERR_IN_USE = createError<[string]>(
   'STO_ERR_IN_USE',
   'This or another process has the database %s: close the store that has it, or name another file',
   500
+)
+/** The file has more names than one: under another name it could be open already, and the newest writes would be missed. */
+export const STO_ERR_HARD_LINKS = createError<[string, number]>(
+  'STO_ERR_HARD_LINKS',
+  'The database %s has %d names (hard links), and could be open under another one: leave it one name',
+  500
+)
+/** The file was deleted, moved or replaced while it is open. */
+export const STO_ERR_FILE_GONE = createError<[string]>(
+  'STO_ERR_FILE_GONE',
+  'The database %s was deleted, moved or replaced while it is open: bring the file back, or restart the service',
+  503
 )
 /** The plugin comes after the run engine, which keeps its runs elsewhere. */
 export const STO_ERR_PLUGIN_ORDER = createError<[string]>(

@@ -4,6 +4,7 @@ import { decodeEmbedding, encodeEmbedding } from './embedding-bytes.ts'
 import type { GroupCommit } from './group-commit.ts'
 import { findByWords, indexWords } from './memory-words.ts'
 import type { Retention } from './options.ts'
+import { parseStored, type SkipDamaged } from './stored-json.ts'
 import type { Tables } from './tables.ts'
 
 // Only what one write brought is too much; a limit that was lowered is reached in a few.
@@ -14,11 +15,17 @@ export function createMemoryStore(
   db: Kysely<Tables>,
   commit: GroupCommit,
   { memoryMaxItems }: Pick<Retention, 'memoryMaxItems'>,
+  skipDamaged: SkipDamaged,
   sweep: MemoryStore['sweep']
 ): MemoryStore {
   const spaceOf = async (owner: string, namespace: string) => {
     const found = db.selectFrom('memory_space').select('space_id').where('owner', '=', owner)
     return (await found.where('namespace', '=', namespace).executeTakeFirst())?.space_id
+  }
+  const readItem = (row: Selectable<Tables['memory_item']>, owner: string, namespace: string) => {
+    const item = toItem(row, owner, namespace)
+    if (item === undefined) skipDamaged('memory_item', String(row.item_id))
+    return item
   }
 
   return {
@@ -49,7 +56,7 @@ export function createMemoryStore(
       if (found.length === 0) return []
       const ids = found.map(({ item_id }) => item_id)
       const rows = await db.selectFrom('memory_item').selectAll().where('item_id', 'in', ids).execute()
-      const byId = new Map(rows.map((row) => [row.item_id, toItem(row, owner, namespace)]))
+      const byId = new Map(rows.map((row) => [row.item_id, readItem(row, owner, namespace)]))
       return found.flatMap(({ item_id, score }) => {
         const item = byId.get(item_id)
         return item === undefined ? [] : [{ ...item, score }]
@@ -59,7 +66,7 @@ export function createMemoryStore(
       const spaceId = await spaceOf(owner, namespace)
       if (spaceId === undefined) return []
       const rows = await newest(db, spaceId).selectAll().limit(limit).execute()
-      return rows.map((row) => toItem(row, owner, namespace))
+      return rows.flatMap((row) => readItem(row, owner, namespace) ?? [])
     },
     async remove(owner, namespace, id) {
       const spaceId = await spaceOf(owner, namespace)
@@ -90,14 +97,21 @@ function toRow({ id, text, metadata, embedding, createdAt }: MemoryItem) {
   }
 }
 
-function toItem(row: Selectable<Tables['memory_item']>, owner: string, namespace: string): MemoryItem {
+function toItem(
+  row: Selectable<Tables['memory_item']>,
+  owner: string,
+  namespace: string
+): MemoryItem | undefined {
+  const metadata = row.metadata === null ? null : parseStored<Record<string, unknown>>(row.metadata)
+  const embedding = row.embedding === null ? null : decodeEmbedding(row.embedding)
+  if (metadata === undefined || embedding === undefined) return undefined
   return {
     owner,
     namespace,
     id: row.id,
     text: row.text,
     createdAt: row.created_at,
-    ...(row.metadata !== null && { metadata: JSON.parse(row.metadata) as Record<string, unknown> }),
-    ...(row.embedding !== null && { embedding: decodeEmbedding(row.embedding) })
+    ...(metadata && { metadata }),
+    ...(embedding && { embedding })
   }
 }

@@ -19,7 +19,7 @@ declare module 'fastify' {
 async function storePlugin(app: FastifyInstance, options: StoreOptions): Promise<void> {
   if (app.hasDecorator('store')) throw new STO_ERR_REGISTERED_TWICE()
   requireNoEngine(app, STO_ERR_PLUGIN_ORDER)
-  const store = await createStore(options)
+  const store = await createStore(options, app.log)
   app.decorate('store', store)
   app.addHook('onClose', () => store.close())
 }

@@ -1,6 +1,8 @@
 import {
   isTerminalStatus,
+  RUN_ERR_DAMAGED,
   RUN_ERR_FENCED,
+  toStoredError,
   type ApprovalOutcome,
   type RunChange,
   type RunResult,
@@ -11,6 +13,7 @@ import {
 } from '@svc/registry'
 import type { Kysely, Selectable } from 'kysely'
 import { Refused } from './group-commit.ts'
+import { parseStored } from './stored-json.ts'
 import type { Tables } from './tables.ts'
 
 /** States that no move leaves. */
@@ -84,6 +87,9 @@ export async function toRuns(
 }
 
 function toRun(row: Tables['run'], approvals: readonly Tables['run_approval'][]): StoredRun {
+  const result = row.result === null ? null : parseStored<RunResult>(row.result)
+  const error = row.error === null ? null : parseStored<StoredError>(row.error)
+  const isDamaged = result === undefined || error === undefined
   return {
     runId: row.run_id,
     kind: row.kind,
@@ -93,23 +99,28 @@ function toRun(row: Tables['run'], approvals: readonly Tables['run_approval'][])
     startKey: row.start_key === null ? null : { key: row.start_key, hash: row.start_hash ?? '' },
     createdAt: row.created_at,
     updatedAt: row.updated_at,
-    status: row.status,
+    status: isDamaged ? 'failed' : row.status,
     epoch: row.epoch,
-    result: row.result === null ? null : (JSON.parse(row.result) as RunResult),
-    error: row.error === null ? null : (JSON.parse(row.error) as StoredError),
+    result: isDamaged ? null : result,
+    error: isDamaged ? toStoredError(new RUN_ERR_DAMAGED('how it ended')) : error,
     approvals: approvals.map(toApproval)
   }
 }
 
 function toApproval(row: Tables['run_approval']): StoredApproval {
+  const args = row.args === null ? null : parseStored<unknown>(row.args)
+  const source = parseStored<string[]>(row.source)
+  const answer = row.answer === null ? null : parseStored<ApprovalOutcome>(row.answer)
+  const isDamaged = args === undefined || source === undefined || answer === undefined
   return {
     approvalId: row.approval_id,
     toolCallId: row.tool_call_id,
     toolName: row.tool_name,
-    args: row.args === null ? undefined : JSON.parse(row.args),
-    source: JSON.parse(row.source) as string[],
+    args: row.args === null ? undefined : args,
+    source: source ?? [],
     expiresAt: row.expires_at,
-    answer: row.answer === null ? null : (JSON.parse(row.answer) as ApprovalOutcome)
+    // Nobody can know what would be approved.
+    answer: isDamaged ? { approved: false, reason: 'what was stored of the approval is damaged' } : answer
   }
 }
 

@@ -1,8 +1,9 @@
-import type { RunStore } from '@svc/registry'
+import { RUN_ERR_DAMAGED, type RunStore } from '@svc/registry'
 import type { Kysely } from 'kysely'
 import type { GroupCommit } from './group-commit.ts'
 import { listChangedRuns, listRuns, listUnfinishedRuns } from './run-lists.ts'
 import { changeRun, TERMINAL, toRunRow, toRuns } from './run-rows.ts'
+import { parseStored } from './stored-json.ts'
 import type { Tables } from './tables.ts'
 
 /** The records of runs and the journal of their steps, on SQL. */
@@ -74,7 +75,10 @@ export function createRunStore(
         .where('run_id', '=', runId)
         .where('key', '=', key)
         .executeTakeFirst()
-      return row && { output: row.output === null ? undefined : JSON.parse(row.output) }
+      if (row === undefined || row.output === null) return row && { output: undefined }
+      const output = parseStored<unknown>(row.output)
+      if (output === undefined) throw new RUN_ERR_DAMAGED(`step ${key}`)
+      return { output }
     },
     recordStep: (runId, epoch, key, output) =>
       commit.write(async (trx) => {

@@ -1,6 +1,7 @@
 import { KeyedLock, sessionKeyText, type SessionMessage, type SessionStore } from '@svc/registry'
 import type { Kysely } from 'kysely'
 import type { GroupCommit } from './group-commit.ts'
+import { parseStored, type SkipDamaged } from './stored-json.ts'
 import { removeSessions } from './sweep-sessions.ts'
 import type { Tables } from './tables.ts'
 
@@ -8,6 +9,7 @@ import type { Tables } from './tables.ts'
 export function createSessionStore(
   db: Kysely<Tables>,
   commit: GroupCommit,
+  skipDamaged: SkipDamaged,
   sweep: SessionStore['sweep']
 ): SessionStore {
   const locks = new KeyedLock()
@@ -15,12 +17,20 @@ export function createSessionStore(
     async load(key, maxMessages) {
       const rows = await db
         .selectFrom('session_message')
-        .select('message')
+        .select(['seq', 'message'])
         .where('session_key', '=', sessionKeyText(key))
         .orderBy('seq', 'desc')
         .limit(maxMessages)
         .execute()
-      return rows.toReversed().map(({ message }) => JSON.parse(message) as SessionMessage)
+      const messages: SessionMessage[] = []
+      for (const { seq, message: json } of rows) {
+        const message = parseStored<SessionMessage>(json)
+        if (message !== undefined) messages.push(message)
+        else skipDamaged('session_message', `${sessionKeyText(key)} ${seq}`)
+        // What came before may be half of an exchange.
+        if (message === undefined) break
+      }
+      return messages.toReversed()
     },
     append: (key, turnId, messages) =>
       commit.write(async (trx) => {

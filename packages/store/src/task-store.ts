@@ -7,10 +7,25 @@ import {
 } from '@svc/registry'
 import type { Kysely } from 'kysely'
 import type { GroupCommit } from './group-commit.ts'
+import { parseStored, type SkipDamaged } from './stored-json.ts'
 import type { Tables } from './tables.ts'
 
 /** The A2A face of runs, on SQL. */
-export function createTaskStore(db: Kysely<Tables>, commit: GroupCommit): TaskStore {
+export function createTaskStore(
+  db: Kysely<Tables>,
+  commit: GroupCommit,
+  skipDamaged: SkipDamaged
+): TaskStore {
+  const readTasks = (rows: readonly Tables['task'][]) => withMessages(db, rows, skipDamaged)
+  const getMany = async (taskIds: readonly string[]) => {
+    if (taskIds.length === 0) return []
+    return readTasks(await db.selectFrom('task').selectAll().where('task_id', 'in', taskIds).execute())
+  }
+  const toConfig = (task_id: string, config_id: string, json: string) => {
+    const config = parseStored<PushConfig>(json)
+    if (config === undefined) skipDamaged('push_config', `${task_id} ${config_id}`)
+    return config
+  }
   return {
     taskOfMessage: (owner, messageId) => taskOfMessage(db, owner, messageId),
     create: (task, messageId) =>
@@ -31,14 +46,18 @@ export function createTaskStore(db: Kysely<Tables>, commit: GroupCommit): TaskSt
         await insertMessage(trx, owner, taskId, messageId, 1, messages[0])
         return taskId
       }),
-    get: (taskId) => findTask(db, taskId),
-    getMany: (taskIds) => findTasks(db, taskIds),
+    get: async (taskId) => (await getMany([taskId]))[0],
+    getMany,
     addMessage: (taskId, messageId, message) =>
       commit.write(async (trx) => {
-        const task = await findTask(trx, taskId)
-        if (task === undefined || (await taskOfMessage(trx, task.owner, messageId)) !== undefined)
-          return false
-        await insertMessage(trx, task.owner, taskId, messageId, task.messages.length + 1, message)
+        const owner = await ownerOf(trx, taskId)
+        if (owner === undefined || (await taskOfMessage(trx, owner, messageId)) !== undefined) return false
+        const { last } = await trx
+          .selectFrom('task_message')
+          .select(({ fn, lit }) => fn.coalesce(fn.max('seq'), lit(0)).as('last'))
+          .where('task_id', '=', taskId)
+          .executeTakeFirstOrThrow()
+        await insertMessage(trx, owner, taskId, messageId, last + 1, message)
         return true
       }),
     async lastOfContext(owner, contextId) {
@@ -47,7 +66,7 @@ export function createTaskStore(db: Kysely<Tables>, commit: GroupCommit): TaskSt
         .where('context_id', '=', contextId)
         .limit(1)
         .executeTakeFirst()
-      return row && (await withMessages(db, [row]))[0]
+      return row && (await readTasks([row]))[0]
     },
     async list({ owner, contextId, limit, cursor }) {
       let query = newest(db)
@@ -58,7 +77,7 @@ export function createTaskStore(db: Kysely<Tables>, commit: GroupCommit): TaskSt
         query = query.where((is) => is(is.refTuple('created_at', 'task_id'), '<', is.tuple(at, runId)))
       }
       const rows = await query.limit(limit + 1).execute()
-      const tasks = await withMessages(db, rows.slice(0, limit))
+      const tasks = await readTasks(rows.slice(0, limit))
       const last = tasks.at(-1)
       const more = last !== undefined && rows.length > limit
       return {
@@ -68,7 +87,7 @@ export function createTaskStore(db: Kysely<Tables>, commit: GroupCommit): TaskSt
     },
     setPushConfig: (taskId, config, told) =>
       commit.write(async (trx) => {
-        if ((await findTask(trx, taskId)) === undefined) return false
+        if ((await ownerOf(trx, taskId)) === undefined) return false
         const row = { task_id: taskId, config_id: config.id, config: JSON.stringify(config), told }
         await trx
           .insertInto('push_config')
@@ -89,16 +108,15 @@ export function createTaskStore(db: Kysely<Tables>, commit: GroupCommit): TaskSt
       }),
     async listOpenPushes() {
       const rows = await db.selectFrom('push_config').selectAll().where('told', 'is not', null).execute()
-      return rows.map(({ task_id: taskId, config, told }) => ({
-        taskId,
-        config: JSON.parse(config) as PushConfig,
-        told: told!
-      }))
+      return rows.flatMap(({ task_id: taskId, config_id, config: json, told }) => {
+        const config = toConfig(taskId, config_id, json)
+        return config === undefined ? [] : { taskId, config, told: told! }
+      })
     },
     async listPushConfigs(taskId) {
-      const configs = db.selectFrom('push_config').select('config').where('task_id', '=', taskId)
+      const configs = db.selectFrom('push_config').selectAll().where('task_id', '=', taskId)
       const rows = await configs.orderBy('config_id').execute()
-      return rows.map(({ config }) => JSON.parse(config) as PushConfig)
+      return rows.flatMap(({ config_id, config }) => toConfig(taskId, config_id, config) ?? [])
     },
     removePushConfig: (taskId, configId) =>
       commit.write(async (trx) => {
@@ -120,14 +138,9 @@ function newest(db: Kysely<Tables>) {
   return db.selectFrom('task').selectAll().orderBy('created_at', 'desc').orderBy('task_id', 'desc')
 }
 
-async function findTask(db: Kysely<Tables>, taskId: string): Promise<StoredTask | undefined> {
-  return (await findTasks(db, [taskId]))[0]
-}
-
-async function findTasks(db: Kysely<Tables>, taskIds: readonly string[]): Promise<StoredTask[]> {
-  if (taskIds.length === 0) return []
-  const rows = await db.selectFrom('task').selectAll().where('task_id', 'in', taskIds).execute()
-  return withMessages(db, rows)
+async function ownerOf(db: Kysely<Tables>, taskId: string): Promise<string | undefined> {
+  const task = db.selectFrom('task').select('owner').where('task_id', '=', taskId)
+  return (await task.executeTakeFirst())?.owner
 }
 
 async function taskOfMessage(
@@ -151,12 +164,16 @@ async function insertMessage(
   await db.insertInto('task_message').values(row).execute()
 }
 
-async function withMessages(db: Kysely<Tables>, rows: readonly Tables['task'][]): Promise<StoredTask[]> {
+async function withMessages(
+  db: Kysely<Tables>,
+  rows: readonly Tables['task'][],
+  skipDamaged: SkipDamaged
+): Promise<StoredTask[]> {
   if (rows.length === 0) return []
   const ids = rows.map((row) => row.task_id)
   const messages = await db
     .selectFrom('task_message')
-    .select(['task_id', 'message'])
+    .select(['task_id', 'seq', 'message'])
     .where('task_id', 'in', ids)
     .orderBy('seq')
     .execute()
@@ -168,6 +185,10 @@ async function withMessages(db: Kysely<Tables>, rows: readonly Tables['task'][])
     createdAt: row.created_at,
     messages: messages
       .filter((each) => each.task_id === row.task_id)
-      .map((each) => JSON.parse(each.message) as unknown)
+      .flatMap(({ task_id, seq, message: json }) => {
+        const message = parseStored<unknown>(json)
+        if (message === undefined) skipDamaged('task_message', `${task_id} ${seq}`)
+        return message === undefined ? [] : [message]
+      })
   }))
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, symlinkSync } from 'node:fs'
+import { linkSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { createInterface } from 'node:readline'
@@ -64,6 +64,24 @@ t.test('a process has a file once, whatever it calls it', async (t) => {
   await second.close()
   t.same(readdirSync(folder).toSorted(), ['app.db', 'app.db-lock', 'link.db'])
 })
+
+t.test(
+  'a file with a second name is opened under neither: another process may have it under the other',
+  async (t) => {
+    const folder = t.testdir({ elsewhere: {} })
+    const [file, link] = [join(folder, 'app.db'), join(folder, 'elsewhere', 'other.db')]
+    const first = await createStore({ url: `sqlite:${file}` })
+    linkSync(file, link)
+    for (const path of [link, file])
+      t.equal(await codeOf(() => createStore({ url: `sqlite:${path}` })), 'STO_ERR_HARD_LINKS', path)
+    await first.check()
+    await first.close()
+    t.equal(await codeOf(() => createStore({ url: `sqlite:${link}` })), 'STO_ERR_HARD_LINKS')
+    rmSync(link)
+    await (await createStore({ url: `sqlite:${file}` })).close()
+    t.same(readdirSync(join(folder, 'elsewhere')), [])
+  }
+)
 
 t.test('a database that cannot be used is let go', async (t) => {
   const file = join(t.testdir(), 'app.db')

@@ -77,7 +77,7 @@ t.test('a page of an owner’s runs begins in the index where the one before end
 })
 
 t.test('the last task of a context is found by an index', async (t) => {
-  const tasks = createTaskStore(db, new GroupCommit(db))
+  const tasks = createTaskStore(db, new GroupCommit(db), () => undefined)
   const plans = await plansOf(async () => tasks.lastOfContext('ada', 'c'))
   t.same(plans, ['SEARCH task USING INDEX task_context (owner=? AND context_id=?)'])
 })

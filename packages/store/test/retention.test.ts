@@ -141,7 +141,8 @@ t.test('a file of before keeps what it has, and is counted', async (t) => {
     insert into run values ('r', 'agent', 'a', 's', 'o', 'r', 1, 1, 'completed', 1, null, null);
     insert into run_part values ('r', 1, '"${'x'.repeat(2_000)}"');
     insert into session_message values ('agent/echo/1/sada', 1, 'a', '{"role":"user","content":"old"}');
-    insert into memory_item values ('ada', 'echo', 'm', 'Likes tea', ' likes  tea ', '{"a":1}', '[1,-0.5]', 5)
+    insert into memory_item values ('ada', 'echo', 'm', 'Likes tea', ' likes  tea ', '{"a":1}', '[1,-0.5]', 5),
+      ('ada', 'echo', 'd', 'Damaged', ' damaged ', null, '[1,', 5)
   `)
   old.close()
   const store = await createStore({ url: `sqlite:${file}`, retention: { maxBytes: 2_000 } })
@@ -151,6 +152,8 @@ t.test('a file of before keeps what it has, and is counted', async (t) => {
   t.equal(await store.runs.sweep(1), 1)
   const remembered = { id: 'm', text: 'Likes tea', metadata: { a: 1 }, embedding: [1, -0.5], createdAt: 5 }
   t.match(await store.memory.search('ada', 'echo', 'tea', 9), [remembered])
+  const [damaged] = await store.memory.search('ada', 'echo', 'damaged', 9)
+  t.equal(damaged?.embedding, undefined)
   await store.close()
 })
 

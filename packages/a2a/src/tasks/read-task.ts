@@ -1,4 +1,10 @@
-import { RunResultBuilder, type RunEngine, type StoredRun, type StoredTask } from '@svc/registry'
+import {
+  RunResultBuilder,
+  type RunEngine,
+  type RunResult,
+  type StoredRun,
+  type StoredTask
+} from '@svc/registry'
 import type { Message } from '../model/message.ts'
 import type { Task } from '../model/task.ts'
 import type { Surface } from '../surface.ts'
@@ -25,8 +31,18 @@ export async function readTask(
 ): Promise<Task> {
   const messages = view?.historyLength === 0 ? [] : (said ?? (await readSaid(surface, run.runId)))
   const needed = view?.includeArtifacts !== false || run.status === 'completed'
-  const result = run.result ?? (needed ? (await readSoFar(surface.runs, run)).result.build() : undefined)
+  const result = run.result ?? (needed ? await readResult(surface.runs, run) : undefined)
   return taskFromRun(run, messages, result, view)
+}
+
+// Of a log that is damaged there is none: other tasks may be in the same list.
+async function readResult(runs: RunEngine, run: StoredRun): Promise<RunResult | undefined> {
+  try {
+    return (await readSoFar(runs, run)).result.build()
+  } catch (err) {
+    if ((err as { code?: unknown }).code !== 'RUN_ERR_DAMAGED') throw err
+    return undefined
+  }
 }
 
 /** What clients said to a task; nothing where it was started on another surface. */

@@ -10,7 +10,7 @@ import type { UnfinishedRun } from '../stores/run-store.ts'
 import { LiveRun } from './live-run.ts'
 import type { OwnerCounts } from './owner-counts.ts'
 import { ParkedRuns } from './parked-runs.ts'
-import { endLeftRun, recallProgress, unfinishedRuns } from './recover-runs.ts'
+import { endLeftRun, isDamaged, recallProgress, unfinishedRuns } from './recover-runs.ts'
 import { readResumeState, toResumeState, toStartOptions } from './resume-state.ts'
 import type { RunHost } from './run-host.ts'
 import { within } from '../timers.ts'
@@ -161,7 +161,7 @@ export class InterruptedRuns {
     const { stores } = this.#host
     if (this.#host.isLive(runId) || this.moved(runId) || this.#parked.get(runId)) return undefined
     if ((await stores.checkpoints.size(runId)) === undefined)
-      return (await endLeftRun(stores, runId, 'failed')) ? 'ended' : undefined
+      return (await endLeftRun(stores, runId)) ? 'ended' : undefined
     if (this.#runnables.has(keyOf(run))) return { load: this.#load(run) }
     this.#awaitRunnable(run)
     return undefined
@@ -170,7 +170,7 @@ export class InterruptedRuns {
   #awaitRunnable(run: UnfinishedRun): void {
     const end = async ({ runId }: UnfinishedRun) => {
       if (!this.#parked.take(runId)) return
-      const ended = endLeftRun(this.#host.stores, runId, 'failed')
+      const ended = endLeftRun(this.#host.stores, runId)
       await this.#logFault(ended, runId, 'a run whose runnable did not come could not be ended')
     }
     this.#parked.park(run, {
@@ -218,8 +218,14 @@ export class InterruptedRuns {
     try {
       return await this.#begin(runnable, run.runId)
     } catch (err) {
-      this.#host.log.error({ err: toLoggable(err), runId: run.runId }, 'a run could not be resumed')
-      this.#parked.park(run, { at: Date.now() + RETRY_AFTER, act: () => void this.wake(run.runId) })
+      const { runId } = run
+      this.#host.log.error({ err: toLoggable(err), runId }, 'a run could not be resumed')
+      if (isDamaged(err)) {
+        const ended = endLeftRun(this.#host.stores, runId, err)
+        await this.#logFault(ended, runId, 'a damaged run could not be ended')
+        return false
+      }
+      this.#parked.park(run, { at: Date.now() + RETRY_AFTER, act: () => void this.wake(runId) })
       return false
     }
   }
@@ -228,7 +234,7 @@ export class InterruptedRuns {
     const { stores, maxLogBytes } = this.#host
     const state = await readResumeState(stores, runId)
     if (state === undefined) {
-      await endLeftRun(stores, runId, 'failed')
+      await endLeftRun(stores, runId)
       return false
     }
     const epoch = await stores.runs.lease(runId)

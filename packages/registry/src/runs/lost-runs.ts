@@ -2,7 +2,6 @@ import { RUN_ERR_STORE } from '../errors.ts'
 import type { StoredRun } from '../stores/run-store.ts'
 import type { Stores } from '../stores/stores.ts'
 import { endAsFailed } from './recover-runs.ts'
-import { toStoredError } from './run-error.ts'
 
 // More than so many end at the next start of the service.
 const MAX_LOST = 10_000
@@ -23,10 +22,9 @@ export class LostRuns {
 
   /** Ends them. @throws what the store throws, when it still fails */
   async end(): Promise<void> {
-    const error = toStoredError(new RUN_ERR_STORE())
     for (const [runId, epoch] of this.#epochs) {
       try {
-        await endAsFailed(this.#stores, runId, epoch, error)
+        await endAsFailed(this.#stores, runId, epoch, new RUN_ERR_STORE())
       } catch (err) {
         if (!isFenced(err)) throw err
       }

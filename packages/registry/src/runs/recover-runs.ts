@@ -1,13 +1,17 @@
 import { setImmediate } from 'node:timers/promises'
 import type { NumberedPart } from '../contract/part.ts'
 import { RUN_ERR_INTERRUPTED } from '../errors.ts'
-import type { StoredError, UnfinishedRun } from '../stores/run-store.ts'
+import type { UnfinishedRun } from '../stores/run-store.ts'
 import type { Stores } from '../stores/stores.ts'
+import type { LogEntry } from '../stores/stream-log.ts'
+import { encodePart } from './encode-part.ts'
 import { toPartError, toStoredError } from './run-error.ts'
 import { RunProgress } from './run-progress.ts'
 
 // Records that are read at once.
-const PAGE = 100
+const RECORDS = 100
+// Many small parts, or a large one, at a time.
+const PAGE = { entries: 4_096, bytes: 1_048_576 }
 
 /**
  * Every run that the store has as under way, read in pages of small records; others have their turn between two of them.
@@ -15,7 +19,7 @@ const PAGE = 100
 export async function* unfinishedRuns({ runs }: Stores): AsyncGenerator<UnfinishedRun, void> {
   let cursor: string | null | undefined
   do {
-    const page = await runs.listUnfinished({ limit: PAGE, ...(cursor && { cursor }) })
+    const page = await runs.listUnfinished({ limit: RECORDS, ...(cursor && { cursor }) })
     for (const run of page.runs) {
       await setImmediate()
       yield run
@@ -24,38 +28,58 @@ export async function* unfinishedRuns({ runs }: Stores): AsyncGenerator<Unfinish
   } while (cursor !== null)
 }
 
-/** Ends a run that no process executes; false when it has ended. */
+/** Ends a run that no process executes, as canceled or with an error; false when it has ended. */
 export async function endLeftRun(
   stores: Stores,
   runId: string,
-  status: 'failed' | 'canceled'
+  how: 'canceled' | Error = new RUN_ERR_INTERRUPTED()
 ): Promise<boolean> {
   const epoch = await stores.runs.lease(runId)
   if (epoch === undefined) return false
-  if (status === 'failed') {
-    await endAsFailed(stores, runId, epoch, toStoredError(new RUN_ERR_INTERRUPTED()))
-  } else {
-    const { progress } = await recallProgress(stores, runId, Infinity)
-    const { entry, result } = progress.finish({ type: 'finish', finishReason: 'canceled' })
-    await stores.log.append(runId, epoch, [entry], { status, at: Date.now(), result })
-  }
+  if (how === 'canceled') await endAsCanceled(stores, runId, epoch)
+  else await endAsFailed(stores, runId, epoch, how)
   await stores.checkpoints.remove(runId)
   return true
 }
 
-/** Ends a run that nobody writes any more. @throws RUN_ERR_FENCED when another has taken or ended it */
+/**
+ * Ends a run that nobody writes any more, though its log be damaged.
+ * @throws RUN_ERR_FENCED when another has taken or ended it
+ */
 export async function endAsFailed(
-  stores: Stores,
+  { log }: Stores,
   runId: string,
   epoch: number,
-  error: StoredError
+  reason: unknown
 ): Promise<void> {
-  const { progress } = await recallProgress(stores, runId, Infinity)
-  const entry = progress.fail(toPartError(error))
-  await stores.log.append(runId, epoch, [entry], { status: 'failed', at: Date.now(), error })
+  const error = toStoredError(reason)
+  let seq = 0
+  for (let page: readonly LogEntry[]; (page = await log.read(runId, seq, PAGE)).length > 0;)
+    seq = page.at(-1)!.seq
+  const entry = encodePart(seq + 1, { type: 'error', error: toPartError(error) })
+  await log.append(runId, epoch, [entry], { status: 'failed', at: Date.now(), error })
 }
 
-/** How far a run has come, from its log, and which of its approvals the log has answers of. */
+async function endAsCanceled(stores: Stores, runId: string, epoch: number): Promise<void> {
+  try {
+    const { progress } = await recallProgress(stores, runId, Infinity)
+    const { entry, result } = progress.finish({ type: 'finish', finishReason: 'canceled' })
+    await stores.log.append(runId, epoch, [entry], { status: 'canceled', at: Date.now(), result })
+  } catch (err) {
+    if (!isDamaged(err)) throw err
+    await endAsFailed(stores, runId, epoch, err)
+  }
+}
+
+/** Whether something is wrong with what is stored of one run. */
+export function isDamaged(err: unknown): err is Error {
+  return (err as { code?: unknown } | undefined)?.code === 'RUN_ERR_DAMAGED'
+}
+
+/**
+ * How far a run has come, from its log, and which of its approvals the log has answers of.
+ * @throws RUN_ERR_DAMAGED
+ */
 export async function recallProgress(
   { log }: Stores,
   runId: string,
@@ -65,7 +89,7 @@ export async function recallProgress(
   const progress = new RunProgress(maxBytes, elapsed)
   const answered = new Set<string>()
   for (;;) {
-    const entries = await log.read(runId, progress.seq, { entries: 4096, bytes: 1_048_576 })
+    const entries = await log.read(runId, progress.seq, PAGE)
     if (entries.length === 0) return { progress, answered }
     for (const entry of entries) {
       progress.recall(entry)

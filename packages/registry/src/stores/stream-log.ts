@@ -1,4 +1,5 @@
 import type { NumberedPart } from '../contract/part.ts'
+import { RUN_ERR_DAMAGED } from '../errors.ts'
 import type { Awaitable } from './awaitable.ts'
 import type { RunChange } from './run-store.ts'
 
@@ -42,7 +43,7 @@ export function sizeOfEntry(entry: LogEntry): number {
   return entry.size ?? entry.json.length
 }
 
-/** An entry of a log, from its JSON. */
+/** An entry of a log, from its JSON; its part throws RUN_ERR_DAMAGED where that is none. */
 export function entryFromJson(seq: number, json: string): LogEntry {
   return new JsonEntry(seq, json)
 }
@@ -58,6 +59,14 @@ class JsonEntry implements LogEntry {
   }
 
   get part(): NumberedPart {
-    return (this.#part ??= JSON.parse(this.json) as NumberedPart)
+    return (this.#part ??= this.#parse())
+  }
+
+  #parse(): NumberedPart {
+    try {
+      return JSON.parse(this.json) as NumberedPart
+    } catch {
+      throw new RUN_ERR_DAMAGED(`part ${this.seq}`)
+    }
   }
 }

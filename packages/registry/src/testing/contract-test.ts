@@ -6,6 +6,9 @@ export interface ContractTest {
   ok(found: unknown, ...message: [] | [string]): unknown
 }
 
+/** A text with the characters that end or escape texts in some databases. */
+export const HOSTILE_TEXT = 'a\u0000b \u001a0\u001a1\u001a \u0001 \\0 \\u0000 \u007f \u2028 \ufffd 𝄞'
+
 /** Makes one fresh store for a test, and closes it when the test is over. */
 export type MakeStore<S> = () => Promise<S & { close?(): Promise<void> }>
 

@@ -1,5 +1,5 @@
 import type { MemoryItem, MemoryItemRetention, MemoryStore } from '../stores/memory-store.ts'
-import { withStore, type ContractTest, type MakeStore } from './contract-test.ts'
+import { HOSTILE_TEXT, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
 
 const item = (id: string, text: string, createdAt: number): MemoryItem => ({
   id,
@@ -37,6 +37,29 @@ export function memoryStoreContract(t: ContractTest, make: MakeStore<MemoryStore
     t.equal(await store.remove('ada', 'echo', '1'), true)
     t.equal(await store.remove('ada', 'echo', '1'), false)
   })
+
+  withStore(
+    t,
+    make,
+    'keeps every text as it is, and finds what is behind a null character',
+    async (t, store) => {
+      const [owner, namespace, id] = [HOSTILE_TEXT, `n${HOSTILE_TEXT}`, `i${HOSTILE_TEXT}`]
+      const text = `before\u0000after ${HOSTILE_TEXT} last`
+      const kept = { id, owner, namespace, text, metadata: { [HOSTILE_TEXT]: HOSTILE_TEXT }, createdAt: 1 }
+      await store.put(kept)
+      await store.put({ ...item('x', 'after', 2), owner: 'a' })
+      t.same(await store.list(owner, namespace, 9), [kept])
+      for (const query of ['before', 'after', 'last', 'x\u0000after'])
+        t.same(
+          (await store.search(owner, namespace, query, 9)).map((found) => found.text),
+          [text],
+          query
+        )
+      t.same(await store.search('a\u0000', 'echo', 'after', 9), [])
+      t.equal(await store.remove(owner, namespace, 'i'), false)
+      t.equal(await store.remove(owner, namespace, id), true)
+    }
+  )
 
   withStore(t, make, 'a word that few have counts more than one that many have', async (t, store) => {
     await store.put(item('old', 'the hamster of Ada', 0))

@@ -1,7 +1,7 @@
 import type { CheckpointStore } from '../stores/checkpoint-store.ts'
 import type { ControlBus, ControlMessage } from '../stores/control-bus.ts'
 import type { StoredTask, TaskStore } from '../stores/task-store.ts'
-import { codeOf, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
+import { codeOf, HOSTILE_TEXT, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
 
 const task = (taskId: string, fields: Partial<StoredTask> = {}): StoredTask => ({
   taskId,
@@ -29,6 +29,30 @@ export function taskStoreContract(t: ContractTest, make: MakeStore<TaskStore>): 
     t.equal(await store.taskOfMessage('ada', 'm3'), undefined)
     t.same(await store.get('a'), task('a', { messages: [{ text: 'first of a' }, { text: 'more' }] }))
   })
+
+  withStore(
+    t,
+    make,
+    'keeps every text as it is, and tells messages apart by each character',
+    async (t, store) => {
+      const [owner, contextId, agentName] = [HOSTILE_TEXT, `c${HOSTILE_TEXT}`, `n${HOSTILE_TEXT}`]
+      const kept = task('a', { owner, contextId, agentName, messages: [{ [HOSTILE_TEXT]: HOSTILE_TEXT }] })
+      t.equal(await store.create(kept, 'm\u0000'), 'a')
+      t.equal(await store.taskOfMessage(owner, 'm'), undefined)
+      t.equal(await store.taskOfMessage('a', 'm\u0000'), undefined)
+      t.equal(await store.taskOfMessage(owner, 'm\u0000'), 'a')
+      t.equal(await store.addMessage('a', 'm\u0000n', HOSTILE_TEXT), true)
+      const whole = { ...kept, messages: [...kept.messages, HOSTILE_TEXT] }
+      t.same(await store.get('a'), whole)
+      t.same(await store.lastOfContext(owner, contextId), whole)
+      t.same((await store.list({ owner, contextId, limit: 9 })).tasks, [whole])
+      const config = { id: HOSTILE_TEXT, url: 'https://example.org', token: HOSTILE_TEXT }
+      await store.setPushConfig('a', config, 0)
+      t.same(await store.listPushConfigs('a'), [config])
+      t.equal(await store.removePushConfig('a', 'a'), false)
+      t.equal(await store.removePushConfig('a', HOSTILE_TEXT), true)
+    }
+  )
 
   withStore(t, make, 'gives several at once', async (t, store) => {
     for (const taskId of ['a', 'b', 'c']) await store.create(task(taskId), `m-${taskId}`)
@@ -127,9 +151,9 @@ export function checkpointStoreContract(t: ContractTest, make: MakeStore<Checkpo
     await store.save('r', 1, { step: 1 })
     await store.save('r', 2, { step: '✓', list: [null] })
     t.equal(await codeOf(() => store.save('r', 1, {})), 'RUN_ERR_FENCED')
-    await store.save('r', 2, { step: 3 })
-    t.same(await store.load('r'), { epoch: 2, state: { step: 3 } })
-    t.equal(await store.size('r'), Buffer.byteLength('{"step":3}'))
+    await store.save('r', 2, { step: 3, [HOSTILE_TEXT]: HOSTILE_TEXT })
+    t.same(await store.load('r'), { epoch: 2, state: { step: 3, [HOSTILE_TEXT]: HOSTILE_TEXT } })
+    t.ok(((await store.size('r')) ?? 0) > Buffer.byteLength('{\"step\":3}'))
     await store.remove('r')
     t.equal(await store.size('r'), undefined)
     t.equal(await store.load('r'), undefined)

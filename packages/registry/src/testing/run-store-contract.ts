@@ -3,6 +3,7 @@ import type { StreamLog } from '../stores/stream-log.ts'
 import { changedRunContract } from './changed-run-contract.ts'
 import { codeOf, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
 import { runListContract } from './run-list-contract.ts'
+import { runTextContract } from './run-text-contract.ts'
 import { completed, storedRun, textEntry } from './stored-run.ts'
 
 /** A run store and the stream log that belongs to it. */
@@ -161,6 +162,28 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     t.equal((await log.read(good.runId, 0, all)).length, 1)
   })
 
+  test('a write that fails does not take others with it, nor changes their order', async (t, {
+    runs,
+    log
+  }) => {
+    const [known, good, fresh] = [storedRun(), storedRun(), storedRun()]
+    await runs.create(known)
+    await runs.create(good)
+    const settled = await Promise.allSettled([
+      (async () => log.append(good.runId, 1, [textEntry(1)], working))(),
+      (async () => runs.create(known))(),
+      (async () => runs.create(fresh))(),
+      (async () => log.append(fresh.runId, 1, [textEntry(1)]))()
+    ])
+    t.same(
+      settled.map(({ status }) => status),
+      ['fulfilled', 'rejected', 'fulfilled', 'fulfilled']
+    )
+    t.equal((await runs.get(good.runId))?.status, 'working')
+    for (const { runId } of [good, fresh]) t.equal((await log.read(runId, 0, all)).length, 1)
+    t.same(await runs.get(known.runId), known)
+  })
+
   test('tells who follows', async (t, { runs, log }) => {
     const { runId } = storedRun()
     await runs.create(storedRun({ runId }))
@@ -252,6 +275,7 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     t.ok(await runs.get(open.runId))
   })
 
+  runTextContract(test)
   runListContract(test)
   changedRunContract(test)
 }

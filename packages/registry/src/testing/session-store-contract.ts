@@ -1,5 +1,5 @@
 import type { SessionKey, SessionMessage, SessionStore } from '../stores/session-store.ts'
-import { withStore, type ContractTest, type MakeStore } from './contract-test.ts'
+import { HOSTILE_TEXT, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
 
 const key: SessionKey = { owner: 'ada', kind: 'agent', name: 'echo', sessionId: 's' }
 const never = new AbortController().signal
@@ -64,6 +64,17 @@ export function sessionStoreContract(t: ContractTest, make: MakeStore<SessionSto
     await store.remove(key)
     t.same(await store.load(key, 10), [])
     t.equal((await store.load(keys[1]!, 10)).length, 2)
+  })
+
+  test('keeps every text as it is, and tells keys apart by each character', async (t, store) => {
+    const owners = ['ada', 'ada\u0000', 'ada\u0000eve', HOSTILE_TEXT]
+    for (const owner of owners) await store.append({ ...key, owner }, HOSTILE_TEXT, turn(owner))
+    for (const owner of owners) t.same(await store.load({ ...key, owner }, 9), turn(owner))
+    const sessions = ['s\u0000', 's\u0000t', HOSTILE_TEXT]
+    for (const sessionId of sessions) await store.append({ ...key, sessionId }, 'turn', turn(sessionId))
+    for (const sessionId of sessions) t.same(await store.load({ ...key, sessionId }, 9), turn(sessionId))
+    await store.append({ ...key, owner: HOSTILE_TEXT }, HOSTILE_TEXT, turn('again'))
+    t.equal((await store.load({ ...key, owner: HOSTILE_TEXT }, 9)).length, 2, 'a turn is saved once')
   })
 
   test('sweeps nothing that was just used', async (t, store) => {

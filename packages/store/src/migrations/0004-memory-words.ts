@@ -1,6 +1,7 @@
 import { wordsOf } from '@svc/registry'
 import { sql, type Kysely } from 'kysely'
 import { encodeEmbedding } from '../embedding-bytes.ts'
+import { parseStored } from '../stored-json.ts'
 
 const PAGE = 200
 
@@ -74,7 +75,9 @@ async function move(db: Kysely<Moved>): Promise<void> {
       const rows = [...wordsOf(text)].map((word) => ({ space_id, word, item_id }))
       if (rows.length > 0) await db.insertInto('memory_word').values(rows).execute()
       if (typeof json !== 'string') continue
-      const embedding = encodeEmbedding(JSON.parse(json) as number[])
+      // One that is damaged is worth no upgrade.
+      const numbers = parseStored<number[]>(json)
+      const embedding = numbers === undefined ? null : encodeEmbedding(numbers)
       await db.updateTable('memory_item').set({ embedding }).where('item_id', '=', item_id).execute()
     }
   }

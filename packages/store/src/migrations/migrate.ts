@@ -1,24 +1,37 @@
 import type { Kysely } from 'kysely'
 import { Migrator } from 'kysely/migration'
-import { STO_ERR_OPEN } from '../errors.ts'
-import { createFirstTables } from './0001-first-tables.ts'
-import { addSizesAndAges } from './0002-sizes-and-ages.ts'
-import { addStartKeys } from './0003-start-keys.ts'
-import { addMemoryWords } from './0004-memory-words.ts'
-import { addToldReceivers } from './0005-told-receivers.ts'
-import { addListIndexes } from './0006-list-indexes.ts'
+import { STO_ERR_HALF_MIGRATED, STO_ERR_OPEN } from '../errors.ts'
+import { retryBusy } from '../sqlite/retry-busy.ts'
+import { listTables, removeHalfMigrated } from './half-migrated.ts'
+import { MIGRATIONS } from './migrations.ts'
 
-/** Brings a database up to date; one that is stays as it is. @throws STO_ERR_OPEN */
-export async function migrate(db: Kysely<never>): Promise<void> {
-  const migrations = {
-    '0001-first-tables': { up: createFirstTables },
-    '0002-sizes-and-ages': { up: addSizesAndAges },
-    '0003-start-keys': { up: addStartKeys },
-    '0004-memory-words': { up: addMemoryWords },
-    '0005-told-receivers': { up: addToldReceivers },
-    '0006-list-indexes': { up: addListIndexes }
+// Milliseconds that another program may hold its lock on the database.
+const PATIENCE = 5_000
+
+/**
+ * Brings a database up to date, each migration in a transaction of its own; one that is up to date stays as it is.
+ * @throws STO_ERR_OPEN, STO_ERR_HALF_MIGRATED
+ */
+export async function migrate(db: Kysely<never>, migrations = MIGRATIONS): Promise<void> {
+  try {
+    const before = await listTables(db)
+    await upgrade(db, migrations).catch(async (err: unknown) => {
+      if (!(await removeHalfMigrated(db, before, err))) throw err
+      await upgrade(db, migrations)
+    })
+  } catch (err) {
+    if (err instanceof STO_ERR_HALF_MIGRATED) throw err
+    throw new STO_ERR_OPEN((err as Error).message, { cause: err })
   }
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
-  const { error } = await migrator.migrateToLatest()
-  if (error !== undefined) throw new STO_ERR_OPEN((error as Error).message, { cause: error })
+}
+
+async function upgrade(db: Kysely<never>, migrations: typeof MIGRATIONS): Promise<void> {
+  const provider = { getMigrations: async () => migrations }
+  const next = () =>
+    db.transaction().execute(async (trx) => {
+      const { error, results } = await new Migrator({ db: trx, provider }).migrateUp()
+      if (error !== undefined) throw error as Error
+      return results?.length === 1
+    })
+  while (await retryBusy(next, PATIENCE));
 }

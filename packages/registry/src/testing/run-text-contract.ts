@@ -1,0 +1,67 @@
+import type { StoredApproval } from '../stores/run-store.ts'
+import { HOSTILE_TEXT, type ContractTest } from './contract-test.ts'
+import type { RunStores } from './run-store-contract.ts'
+import { completed, storedRun, textEntry } from './stored-run.ts'
+
+type Test = (name: string, run: (t: ContractTest, store: RunStores) => Promise<void>) => void
+
+/** Texts of a run that clients, models and tools choose, none of which a store may cut, change or confuse with another. */
+export function runTextContract(test: Test): void {
+  test('keeps the texts of a record as they are', async (t, { runs, log }) => {
+    const run = storedRun({
+      owner: HOSTILE_TEXT,
+      sessionId: HOSTILE_TEXT,
+      startKey: { key: HOSTILE_TEXT, hash: HOSTILE_TEXT }
+    })
+    const { runId } = run
+    await runs.create(run)
+    t.same(await runs.get(runId), run)
+    t.same((await runs.create(storedRun({ owner: run.owner, startKey: run.startKey })))?.runId, runId)
+    const approval: StoredApproval = {
+      approvalId: `${runId}.1`,
+      toolCallId: HOSTILE_TEXT,
+      toolName: HOSTILE_TEXT,
+      args: { [HOSTILE_TEXT]: HOSTILE_TEXT },
+      source: [HOSTILE_TEXT],
+      expiresAt: 9_000,
+      answer: null
+    }
+    await log.append(runId, 1, [textEntry(1, HOSTILE_TEXT)], { status: 'input-required', at: 2, approval })
+    const answer = { approved: false, reason: HOSTILE_TEXT, args: { a: HOSTILE_TEXT } }
+    t.equal(await runs.answerApproval(runId, approval.approvalId, answer), true)
+    await runs.recordStep(runId, 1, HOSTILE_TEXT, HOSTILE_TEXT)
+    t.same(await runs.readStep(runId, HOSTILE_TEXT), { output: HOSTILE_TEXT })
+    const result = { ...completed.result, text: HOSTILE_TEXT }
+    const error = { code: 'RUN_ERR_X', message: HOSTILE_TEXT, retryable: false, statusCode: 500 }
+    await log.append(runId, 1, [textEntry(2, '')], { status: 'failed', at: 3, result, error })
+    t.same(await runs.get(runId), {
+      ...run,
+      status: 'failed',
+      updatedAt: 3,
+      result,
+      error,
+      approvals: [{ ...approval, answer }]
+    })
+    const [entry] = await log.read(runId, 0, { entries: 1, bytes: 1 })
+    t.same(entry?.part, { seq: 1, type: 'text', text: HOSTILE_TEXT })
+  })
+
+  test('tells apart what differs in a null character alone', async (t, { runs }) => {
+    const owners = ['ada', 'ada\u0000', 'ada\u0000eve', '\u0000', '']
+    const ids = new Map<string, string>()
+    for (const owner of owners) {
+      const run = storedRun({ owner, startKey: { key: 'k', hash: 'h' } })
+      ids.set(owner, run.runId)
+      t.equal(await runs.create(run), undefined, JSON.stringify(owner))
+    }
+    const runnables = [{ kind: 'agent', name: 'echo' } as const]
+    for (const [owner, runId] of ids) {
+      const changed = await runs.listChanged({ owner, runnables, limit: 9 })
+      for (const page of [changed, await runs.list({ owner, limit: 9 })])
+        t.same(
+          page.runs.map((run) => [run.runId, run.owner]),
+          [[runId, owner]]
+        )
+    }
+  })
+}

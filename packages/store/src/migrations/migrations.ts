@@ -1,0 +1,17 @@
+import type { Migration } from 'kysely/migration'
+import { createFirstTables } from './0001-first-tables.ts'
+import { addSizesAndAges } from './0002-sizes-and-ages.ts'
+import { addStartKeys } from './0003-start-keys.ts'
+import { addMemoryWords } from './0004-memory-words.ts'
+import { addToldReceivers } from './0005-told-receivers.ts'
+import { addListIndexes } from './0006-list-indexes.ts'
+
+/** Every migration by its name, in the order of the names. */
+export const MIGRATIONS: Readonly<Record<string, Migration>> = {
+  '0001-first-tables': { up: createFirstTables },
+  '0002-sizes-and-ages': { up: addSizesAndAges },
+  '0003-start-keys': { up: addStartKeys },
+  '0004-memory-words': { up: addMemoryWords },
+  '0005-told-receivers': { up: addToldReceivers },
+  '0006-list-indexes': { up: addListIndexes }
+}
