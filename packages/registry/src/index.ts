@@ -53,7 +53,7 @@ export { LogReader, readEntries, type LogHost } from './runs/log-reader.ts'
 export { errorFromStored, toPartError, toStoredError } from './runs/run-error.ts'
 export { requireAnswer, type GivenAnswer } from './runs/require-answer.ts'
 export { requireInput } from './runs/require-input.ts'
-export { toLoggable } from './runs/to-loggable.ts'
+export { toLoggable } from './logging/to-loggable.ts'
 export { toPendingApprovals, toRunRecord } from './runs/to-run-record.ts'
 
 export { isPromise, type Awaitable } from './stores/awaitable.ts'

@@ -35,7 +35,7 @@ import { requireInput } from './require-input.ts'
 import { requireAnswer } from './require-answer.ts'
 import type { Run, RunEngine, StartOptions } from './run-engine.ts'
 import { sweepStores } from './sweep-stores.ts'
-import { toLoggable } from './to-loggable.ts'
+import { toLoggable } from '../logging/to-loggable.ts'
 
 /** Milliseconds between two looks for what the stores need not keep any longer. */
 const SWEEP_EVERY = 60_000

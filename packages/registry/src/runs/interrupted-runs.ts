@@ -10,7 +10,7 @@ import { ParkedRuns, type ParkedRun } from './parked-runs.ts'
 import { endLeftRun, recallProgress, recoverRuns } from './recover-runs.ts'
 import { toResumeState, toStartOptions } from './resume-state.ts'
 import type { RunHost } from './run-host.ts'
-import { toLoggable } from './to-loggable.ts'
+import { toLoggable } from '../logging/to-loggable.ts'
 
 /** What is needed of the engine to go on with runs. */
 export interface ResumeHost extends RunHost {

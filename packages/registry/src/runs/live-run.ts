@@ -21,7 +21,7 @@ import { RunProgress } from './run-progress.ts'
 import { StepJournal } from './step-journal.ts'
 import { logFault, logRun } from './log-run.ts'
 import { RedactedWriter } from './redacted-writer.ts'
-import { toLoggable } from './to-loggable.ts'
+import { toLoggable } from '../logging/to-loggable.ts'
 
 /** A run under way in this process: numbers its parts, writes its log, and ends it once. */
 export class LiveRun implements Run, ContextHost {

@@ -1,4 +1,4 @@
-import type { RunContext, ToolError, YieldedPart } from '@svc/registry'
+import { toLoggable, type RunContext, type ToolError, type YieldedPart } from '@svc/registry'
 import type { RunGuard } from '../agents/run-guard.ts'
 import { unlessAborted } from '../agents/unless-aborted.ts'
 import { approve, type ApprovalRules } from '../approvals/approval-manager.ts'
@@ -192,7 +192,8 @@ class ToolAttempt {
     } catch (err) {
       if (this.#controller.signal.aborted && err === this.#controller.signal.reason) throw err
       if (isOfProgram(err)) throw err
-      context.log.warn({ err, toolName: tool.name, toolCallId: context.toolCallId }, 'tool failed')
+      const { toolCallId } = context
+      context.log.warn({ err: toLoggable(err), toolName: tool.name, toolCallId }, 'tool failed')
       throw new RUN_ERR_TOOL_FAILED(messageOf(err, 'The tool failed'))
     } finally {
       off()
