@@ -2,7 +2,6 @@ import { inspect } from 'node:util'
 import { RUNNABLE_KINDS, type RunnableKind } from './contract/names.ts'
 import type { Runnable, RunnableDefinition } from './contract/runnable.ts'
 import { REG_ERR_NAME_TAKEN } from './errors.ts'
-import { toLoggable } from './logging/to-loggable.ts'
 import { defineRunnable } from './runnables/define-runnable.ts'
 
 /** What happened to a registry. */
@@ -60,7 +59,7 @@ export function createRegistry(): Registry {
         try {
           await listener(change)
         } catch (err) {
-          process.emitWarning(err instanceof Error ? err : inspect(toLoggable(err)))
+          process.emitWarning(err instanceof Error ? err : inspect(err))
         }
       }
       listeners.add(each)

@@ -21,6 +21,7 @@ import { RunProgress } from './run-progress.ts'
 import { StepJournal } from './step-journal.ts'
 import { logFault, logRun } from './log-run.ts'
 import { RedactedWriter } from './redacted-writer.ts'
+import { errorFromPart } from './run-error.ts'
 import { toLoggable } from '../logging/to-loggable.ts'
 
 /** A run under way in this process: numbers its parts, writes its log, and ends it once. */
@@ -231,7 +232,7 @@ export class LiveRun implements Run, ContextHost {
     if (part.type === 'start') return
     if (!isTerminalPart(part)) this.#write(wholePart(part))
     else if (part.type === 'finish') this.end(part)
-    else if (part.type === 'error') this.end({ error: { ...part.error, statusCode: 500 } })
+    else if (part.type === 'error') this.end({ error: errorFromPart(part.error) })
   }
 
   #write(part: Part, change?: RunChange): void {
