@@ -24,7 +24,8 @@ const good = {
   'packages/registry/package.json': manifest('@svc/registry', { dependencies: { typed: '1' } }),
   'packages/registry/src/index.ts':
     "import { readFile } from 'node:fs'\nimport type { T } from 'typed'\nexport * from './runs/run.ts'\n",
-  'packages/registry/src/runs/run.ts': '/** Not `console.log`. */\nexport {}\n',
+  'packages/registry/src/runs/run.ts':
+    '/** Not `console.log`. */\nlog.error({ err: toLoggable(err), code: err.code }, why)\n',
   'packages/http/package.json': manifest('@svc/http', { ...onCenter, ...onStore }),
   'packages/http/src/index.ts': "import { r } from '@svc/registry'\n",
   'packages/http/test/index.test.ts':
@@ -105,6 +106,14 @@ const planted: Record<keyof typeof rules, [files: Record<string, string>, says: 
     [{ 'apps/demo/src/fooBar.ts': '' }, '"fooBar" is not kebab-case']
   ],
   console: [[{ 'packages/http/src/a.ts': "console.log('x')\n" }, 'uses the console']],
+  logs: [
+    [{ 'packages/http/src/a.ts': "log.error({ err }, 'x')\n" }, 'a.ts:1: logs an error'],
+    [{ 'packages/http/src/a.ts': "\nthis.#log?.warn({ code, err: of(x) }, 'x')\n" }, 'a.ts:2: logs an error'],
+    [{ 'packages/http/src/a.ts': "log.warn({ a: b(c), error: err }, 'x')\n" }, 'a.ts:1: logs an error'],
+    [{ 'packages/http/src/a.ts': "request.log.error(\n  err,\n  'x'\n)\n" }, 'a.ts:1: logs an error'],
+    [{ 'packages/http/src/a.ts': "logRun(run, 'debug', 'x', { ...err })\n" }, 'a.ts:1: logs an error'],
+    [{ 'apps/demo/src/a.ts': "app.log.fatal({ err }, 'x')\n" }, 'a.ts:1: logs an error']
+  ],
   markdownPaths: [
     [{ 'a.md': 'See `packages/http/src/gone.ts`.' }, 'names packages/http/src/gone.ts'],
     [{ 'a.md': 'See `src/gone.ts`.' }, 'names src/gone.ts'],

@@ -2,6 +2,7 @@ import { checkDependencies, checkNodePrefix } from './boundaries/dependencies.ts
 import { checkConsole, checkNames, checkSizes } from './boundaries/files.ts'
 import { checkLayers } from './boundaries/layers.ts'
 import { checkLeaks, type Machine } from './boundaries/leaks.ts'
+import { checkLogs } from './boundaries/logs.ts'
 import { checkMap } from './boundaries/map.ts'
 import { checkMarkdownPaths } from './boundaries/markdown-paths.ts'
 import type { SourceTree } from './boundaries/source-tree.ts'
@@ -20,6 +21,7 @@ export const rules = {
   sizes: { says: 'files are small', check: checkSizes },
   names: { says: 'files say what they hold', check: checkNames },
   console: { says: 'libraries do not write to the console', check: checkConsole },
+  logs: { says: 'errors are logged without what they carry', check: checkLogs },
   markdownPaths: { says: 'paths in the documentation exist', check: checkMarkdownPaths },
   map: { says: 'the map in ARCHITECTURE.md is whole', check: checkMap },
   leaks: { says: 'nothing tells of the machine or its registry', check: checkLeaks }

@@ -1,4 +1,4 @@
-import { createError } from '@fastify/error'
+import { createError } from '@svc/registry'
 
 /** An option of the plugin, of `remoteAgent` or of `buildAgentCard` that is unknown or bad. */
 export const A2A_ERR_BAD_OPTION = createError<[string]>('A2A_ERR_BAD_OPTION', 'Bad option: %s', 500)
@@ -61,11 +61,7 @@ export const A2A_ERR_VERSION = createError<[string, string]>(
 /** No credentials, where there must be some. */
 export const A2A_ERR_NO_TOKEN = createError('A2A_ERR_NO_TOKEN', 'Credentials are required', 401)
 /** The credentials are bad. */
-export const A2A_ERR_BAD_TOKEN = createError<[ErrorOptions?]>(
-  'A2A_ERR_BAD_TOKEN',
-  'The credentials are not valid',
-  401
-)
+export const A2A_ERR_BAD_TOKEN = createError('A2A_ERR_BAD_TOKEN', 'The credentials are not valid', 401)
 /** The caller may not do this. */
 export const A2A_ERR_FORBIDDEN = createError<[string]>('A2A_ERR_FORBIDDEN', 'Not allowed%s', 403)
 /** The body is larger than `limits.bodyLimit`. */

@@ -1,4 +1,4 @@
-import { createError } from '@fastify/error'
+import { createError } from '@svc/registry'
 
 /** An option that is unknown or has a bad value. */
 export const GTW_ERR_BAD_OPTION = createError<[string]>('GTW_ERR_BAD_OPTION', 'Bad option: %s', 500)
@@ -19,11 +19,7 @@ export const GTW_ERR_BAD_AFTER = createError(
 /** A token is needed and there is none. */
 export const GTW_ERR_NO_TOKEN = createError('GTW_ERR_NO_TOKEN', 'A token is needed', 401)
 /** The token is not good, whatever the reason. */
-export const GTW_ERR_INVALID_TOKEN = createError<[ErrorOptions?]>(
-  'GTW_ERR_INVALID_TOKEN',
-  'The token is not valid',
-  401
-)
+export const GTW_ERR_INVALID_TOKEN = createError('GTW_ERR_INVALID_TOKEN', 'The token is not valid', 401)
 /** The token that the socket came with is over: come back with another. */
 export const GTW_ERR_TOKEN_EXPIRED = createError('GTW_ERR_TOKEN_EXPIRED', 'The token has expired', 401)
 /** The caller does not have the scope. */

@@ -1,4 +1,4 @@
-import type { Run, RunLog } from '@svc/registry'
+import { toLoggable, type Run, type RunLog } from '@svc/registry'
 
 /** A run that is to end when nobody is left for whom it was started. */
 interface Kept {
@@ -59,7 +59,11 @@ export class RunKeeper {
 
   #cancel(run: Kept['run']): void {
     run.cancel().catch((err: unknown) => {
-      this.#log.error({ err, runId: run.runId }, 'the run of a client that went away could not be canceled')
+      const { runId } = run
+      this.#log.error(
+        { err: toLoggable(err), runId },
+        'the run of a client that went away could not be canceled'
+      )
     })
   }
 }

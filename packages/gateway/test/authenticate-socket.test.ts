@@ -1,4 +1,4 @@
-import { ANONYMOUS } from '@svc/registry'
+import { ANONYMOUS, tellable } from '@svc/registry'
 import { createJwtAuthenticate } from '@svc/http'
 import type { GatewayAuthenticate, GatewayOptions } from '@svc/gateway'
 import { WebSocket } from 'ws'
@@ -56,7 +56,7 @@ t.test('a function of one’s own: what it gets, what it refuses, what of ours i
     seen.push(credentials)
     if (credentials.token === 'bad') throw new Error('it says why')
     if (credentials.token === 'away')
-      throw Object.assign(new Error('no keys'), { code: 'HTTP_ERR_KEYS_UNAVAILABLE', statusCode: 503 })
+      throw tellable({ code: 'HTTP_ERR_KEYS_UNAVAILABLE', message: 'no keys', statusCode: 503 })
     return credentials.token === 'good' ? { sub: 'bob', scopes: [] } : null
   }
   const { connect } = await buildGateway(t, { options: { authenticate: own, cookieName: 'sid' } })

@@ -1,4 +1,5 @@
-import { toChallenge, toStoredError } from '@svc/registry'
+import { Value } from '@sinclair/typebox/value'
+import { isTellable, toChallenge, toStoredError } from '@svc/registry'
 import {
   HTTP_ERR_BAD_BODY_LENGTH,
   HTTP_ERR_BAD_JSON,
@@ -9,7 +10,7 @@ import {
   HTTP_ERR_UNSUPPORTED_MEDIA_TYPE,
   HTTP_ERR_URL_TOO_LONG
 } from './errors.ts'
-import type { ErrorBody } from './schemas/error-body.ts'
+import { ErrorBodySchema, type ErrorBody } from './schemas/error-body.ts'
 
 /** An error as clients may know it. */
 export interface Fault {
@@ -45,7 +46,7 @@ const FASTIFY_FAULTS = new Map<string, Fault>(
 )
 
 /**
- * What a client is told of whatever was thrown: our own errors as they are, others' refusals (4xx) with their message, and of
+ * What a client sees of whatever was thrown: tellable errors as they are, others' refusals (4xx) with their message, and of
  * any other failure only that there was one.
  */
 export function toFault(err: unknown): Fault {
@@ -57,9 +58,9 @@ export function toFault(err: unknown): Fault {
 }
 
 function readFault(err: unknown, thrown: Record<string, unknown>): Fault {
-  const { code, message, statusCode, retryAfter } = toStoredError(err)
-  if (code === thrown['code']) {
-    const errors = thrown['errors'] as ErrorBody['errors']
+  if (isTellable(err)) {
+    const { code, message, statusCode, retryAfter } = toStoredError(err)
+    const errors = listOf(thrown['errors'])
     const challenge = toChallenge(err, CHALLENGES)
     return {
       statusCode,
@@ -76,10 +77,17 @@ function readFault(err: unknown, thrown: Record<string, unknown>): Fault {
   return { statusCode: status >= 500 && status < 600 ? status : 500, code: internal, message: generic }
 }
 
-// Codes of Fastify and of Node.js are not ours to promise.
+// An AggregateError has something else there.
+function listOf(errors: unknown): ErrorBody['errors'] {
+  return Value.Check(ErrorBodySchema.properties.errors, errors) ? errors : undefined
+}
+
+// Codes of Fastify and of Node.js are not ours to promise, and ours are nobody else's.
 function refusal(statusCode: number, thrown: Record<string, unknown>): Fault {
   const { code } = new HTTP_ERR_BAD_REQUEST('')
-  const own = typeof thrown['code'] === 'string' && /^(?!FST_)[A-Z0-9]+_[A-Z0-9_]+$/.test(thrown['code'])
+  const own =
+    typeof thrown['code'] === 'string' &&
+    /^(?!(?:FST|REG|RUN|HTTP|GTW|A2A|STO)_)[A-Z0-9]+_[A-Z0-9_]+$/.test(thrown['code'])
   return { statusCode, code: own ? String(thrown['code']) : code, message: String(thrown['message']) }
 }
 

@@ -1,4 +1,4 @@
-import type { Run } from '@svc/registry'
+import { toLoggable, type Run } from '@svc/registry'
 import type { OpenReplies } from '@svc/registry/sse'
 import type { FastifyReply } from 'fastify'
 import { HTTP_ERR_CLIENT_CLOSED } from './errors.ts'
@@ -11,5 +11,7 @@ export function watchClient(replies: OpenReplies, reply: FastifyReply, run?: Run
 function leave({ log }: FastifyReply, run: Run | undefined): void {
   const { code, message } = new HTTP_ERR_CLIENT_CLOSED()
   log.info({ code, ...(run && { runId: run.runId }) }, message)
-  run?.cancel().catch((err: unknown) => log.error({ err, runId: run.runId }, 'the run could not be canceled'))
+  run?.cancel().catch((err: unknown) => {
+    log.error({ err: toLoggable(err), runId: run.runId }, 'the run could not be canceled')
+  })
 }

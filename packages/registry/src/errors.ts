@@ -1,4 +1,4 @@
-import { createError } from '@fastify/error'
+import { createError } from './contract/create-error.ts'
 
 /** A name that cannot name a runnable. */
 export const REG_ERR_BAD_NAME = createError<[string]>('REG_ERR_BAD_NAME', 'Bad name: %s', 400)
@@ -14,6 +14,12 @@ export const REG_ERR_NAME_TAKEN = createError<[string, string]>(
 )
 /** An option that is unknown or has a bad value. */
 export const REG_ERR_BAD_OPTION = createError<[string]>('REG_ERR_BAD_OPTION', 'Bad option: %s', 500)
+/** What was given to `tellable` has no code or message, or a bad status. */
+export const REG_ERR_BAD_ERROR = createError<[string, ErrorOptions?]>(
+  'REG_ERR_BAD_ERROR',
+  'Not an error that clients can see: %s',
+  500
+)
 /** This Node is older than what the packages need. */
 export const REG_ERR_OLD_NODE = createError<[string, string]>(
   'REG_ERR_OLD_NODE',
@@ -116,4 +122,4 @@ export const RUN_ERR_DAMAGED = createError<[string]>(
   500
 )
 /** A store could not be reached or refused to write. */
-export const RUN_ERR_STORE = createError<[ErrorOptions?]>('RUN_ERR_STORE', 'A store is not available', 503)
+export const RUN_ERR_STORE = createError('RUN_ERR_STORE', 'A store is not available', 503)

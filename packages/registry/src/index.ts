@@ -25,6 +25,13 @@ export { requireOptions, type RunEngineOptions } from './options.ts'
 export { MAX_TIMER, millisecondsSchema } from './timers.ts'
 
 export * from './contract/content-part.ts'
+export {
+  codeOf,
+  createError,
+  isTellable,
+  type ErrorClass,
+  type TellableError
+} from './contract/create-error.ts'
 export { findJsonFault } from './contract/json-fault.ts'
 export * from './contract/names.ts'
 export * from './contract/part.ts'
@@ -35,6 +42,7 @@ export * from './contract/run-record.ts'
 export * from './contract/run-result.ts'
 export * from './contract/runnable.ts'
 export * from './contract/scopes.ts'
+export { tellable, type TellableFault } from './contract/tellable.ts'
 export * from './errors.ts'
 
 export {
@@ -50,10 +58,10 @@ export type { Run, RunEngine, StartOptions } from './runs/run-engine.ts'
 export { isEnd } from './runs/is-end.ts'
 export { typeOfEntry } from './runs/flat-entry.ts'
 export { LogReader, readEntries, type LogHost } from './runs/log-reader.ts'
-export { errorFromStored, toPartError, toStoredError } from './runs/run-error.ts'
+export { errorFromPart, errorFromStored, toPartError, toStoredError } from './runs/run-error.ts'
 export { requireAnswer, type GivenAnswer } from './runs/require-answer.ts'
 export { requireInput } from './runs/require-input.ts'
-export { toLoggable } from './runs/to-loggable.ts'
+export { toLoggable } from './logging/to-loggable.ts'
 export { toPendingApprovals, toRunRecord } from './runs/to-run-record.ts'
 
 export { isPromise, type Awaitable } from './stores/awaitable.ts'

@@ -86,8 +86,9 @@ async function registryPlugin(app: FastifyInstance, options: RegistryPluginOptio
 // A scope may have an engine of its own; but two on one store would both go on with what a restart left.
 function requireOwnEngine(app: FastifyInstance, { stores }: RegistryPluginOptions): void {
   const isHere = Object.hasOwn(app, 'runs')
-  if (isHere || (stores === undefined && app.hasDecorator('store')))
-    requireNoEngine(app, bringerOf(app) === undefined ? REG_ERR_REGISTERED_TWICE : REG_ERR_PLUGIN_ORDER)
+  if (!isHere && (stores !== undefined || !app.hasDecorator('store'))) return
+  if (app.hasDecorator('runs') && bringerOf(app) === undefined) throw new REG_ERR_REGISTERED_TWICE()
+  requireNoEngine(app, REG_ERR_PLUGIN_ORDER)
 }
 
 // What Fastify itself puts among a plugin's options.

@@ -1,5 +1,4 @@
-import { createError } from '@fastify/error'
-import type { ToolError } from '@svc/registry'
+import { createError, isTellable, type ToolError } from '@svc/registry'
 
 /** An option of an agent that is unknown or has a bad value. */
 export const RUN_ERR_BAD_AGENT = createError<[string]>('RUN_ERR_BAD_AGENT', 'Bad option of an agent: %s', 500)
@@ -52,7 +51,7 @@ export const RUN_ERR_MODEL_REFUSED = createError(
   502
 )
 /** The model provider answered 401 or 403, or its package found no key to send: then its error is the `cause`. */
-export const RUN_ERR_MODEL_AUTH = createError<[ErrorOptions?]>(
+export const RUN_ERR_MODEL_AUTH = createError(
   'RUN_ERR_MODEL_AUTH',
   'The model provider got no credentials, or refused them',
   502
@@ -217,17 +216,16 @@ export const RUN_ERR_NOT_INSTALLED = createError<[string]>(
 /** An MCP server that cannot be used: it is not there, or gives tools that cannot be tools. */
 export const RUN_ERR_MCP = createError<[string, ErrorOptions?]>('RUN_ERR_MCP', 'MCP server: %s', 502)
 
-/** What models and clients are told of why a call failed: of an error that is not of this catalogue, only `otherwise`. */
+/** Whether a code says what became of a program, or of a tool that it called: the model may mend that. */
+export function isProgramCode(code: string | undefined): boolean {
+  return code !== undefined && /^RUN_ERR_(?:PROGRAM|SANDBOX|TOOL)_[A-Z_]+$/.test(code)
+}
+
+/** What models and clients see of why a call failed: of an error that is not tellable, only `otherwise`. */
 export function toToolError(
   err: unknown,
   otherwise: ToolError = new RUN_ERR_TOOL_FAILED('The tool call failed')
 ): ToolError {
-  try {
-    const { code, message } = (err ?? {}) as Partial<Record<keyof ToolError, unknown>>
-    if (typeof code === 'string' && code.startsWith('RUN_ERR_') && typeof message === 'string')
-      return { code, message }
-  } catch {
-    // A getter or a Proxy that throws tells nothing.
-  }
-  return { code: otherwise.code, message: otherwise.message }
+  const { code, message } = isTellable(err) ? err : otherwise
+  return { code, message }
 }

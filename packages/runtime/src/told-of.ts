@@ -1,11 +1,11 @@
-const OWN_CODE = /^(?:RUN|REG)_ERR_/
+import { isTellable } from '@svc/registry'
 
-/** What `make` gives. @throws what it throws; an error of this suite says first, in message and stack, whose fault it is */
+/** What `make` gives. @throws what it throws; one that clients may see says first, in message and stack, whose fault it is */
 export function toldOf<T>(whose: string, make: () => T): T {
   try {
     return make()
   } catch (err) {
-    if (err instanceof Error && OWN_CODE.test(String((err as { code?: unknown }).code))) {
+    if (isTellable(err)) {
       const { message, stack } = err
       err.message = `${whose}: ${message}`
       if (stack !== undefined) err.stack = stack.replace(message, () => err.message)

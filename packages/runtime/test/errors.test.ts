@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { FastifyErrorConstructor } from '@fastify/error'
+import type { ErrorClass } from '@svc/registry'
 import * as runtime from '@svc/runtime'
 import t from 'tap'
 
@@ -9,7 +9,7 @@ t.test('every error has its name as its code, and is in the README with its stat
   const codes = Object.entries(runtime).filter(([name]) => name.includes('_ERR_'))
   t.ok(codes.length > 15)
   for (const [name, CatalogueError] of codes) {
-    const { code, statusCode } = Reflect.construct(CatalogueError as FastifyErrorConstructor, ['x', 1])
+    const { code, statusCode } = Reflect.construct(CatalogueError as ErrorClass, ['x', 1])
     t.equal(code, name)
     t.match(readme, new RegExp(`\\| \`${name}\` \\| ${statusCode} \\|`), name)
   }

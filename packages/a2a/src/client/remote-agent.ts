@@ -1,6 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import {
+  codeOf,
   defineRunnable,
+  isTellable,
   requireOptions,
   type RunContext,
   type RunInput,
@@ -14,7 +16,7 @@ import { isInterruptedState, isTerminalState } from '../model/task.ts'
 import type { TaskEvent } from '../model/task-event.ts'
 import { textOf } from '../tasks/to-input.ts'
 import { answerRemote } from './answer-remote.ts'
-import { isOwn, RemoteConnection } from './remote-connection.ts'
+import { RemoteConnection } from './remote-connection.ts'
 import { RemoteAgentOptionsSchema, type RemoteAgentOptions } from './remote-options.ts'
 import { RemoteParts } from './remote-parts.ts'
 import { RemoteSessions } from './remote-sessions.ts'
@@ -122,7 +124,7 @@ async function* addAll(
     for await (const event of events) yield* parts.add(event)
   } catch (err) {
     signal.throwIfAborted()
-    if (isOwn(err)) throw err
+    if (isTellable(err)) throw err
     if (parts.taskId === undefined) throw new A2A_ERR_REMOTE('its answer breaks off', { cause: err })
   }
 }
@@ -152,6 +154,6 @@ function cancelRemote(connection: RemoteConnection, { taskId }: RemoteParts): vo
 
 // Codecs speak of parameters: here they are an answer.
 function toOwn(err: unknown): unknown {
-  const { code, message } = (err ?? {}) as { code?: string; message?: string }
-  return code === 'A2A_ERR_BAD_PARAMS' ? new A2A_ERR_BAD_ANSWER(String(message).slice(0, 200)) : err
+  if (codeOf(err) !== 'A2A_ERR_BAD_PARAMS') return err
+  return new A2A_ERR_BAD_ANSWER((err as Error).message.slice(0, 200))
 }

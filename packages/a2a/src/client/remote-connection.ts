@@ -1,3 +1,4 @@
+import { isTellable } from '@svc/registry'
 import { A2A_ERR_BAD_ANSWER, A2A_ERR_REMOTE } from '../errors.ts'
 import { EXTENSION_HEADERS } from '../extensions.ts'
 import type { ProtocolVersion } from '../model/agent-card.ts'
@@ -143,7 +144,7 @@ export class RemoteConnection {
     } catch (err) {
       signal?.throwIfAborted()
       begun.signal.throwIfAborted()
-      if (isOwn(err)) throw err
+      if (isTellable(err)) throw err
       throw new A2A_ERR_REMOTE('it cannot be reached', { cause: err })
     } finally {
       clearTimeout(timer)
@@ -157,11 +158,6 @@ export class RemoteConnection {
     const said = [code, message].filter((each) => typeof each === 'string' || typeof each === 'number')
     throw rpcFault(this.hide(said.join(' ') || 'it does not say why').slice(0, 500), code)
   }
-}
-
-/** Whether an error is one of this package's, and says already what is wrong with the service. */
-export function isOwn(err: unknown): boolean {
-  return String((err as { code?: unknown } | undefined)?.code).startsWith('A2A_ERR_')
 }
 
 function parseJson(text: string): unknown {

@@ -1,4 +1,4 @@
-import { toStoredError } from '@svc/registry'
+import { isTellable, toStoredError } from '@svc/registry'
 import { A2A_ERR_INTERNAL } from '../errors.ts'
 
 /** One thing that does not fit. */
@@ -67,15 +67,16 @@ const MESSAGES: Readonly<Record<string, string>> = {
   A2A_ERR_BAD_REQUEST: 'Bad request: the body is not as long as Content-Length says'
 }
 
-/** What a client is told of whatever was thrown; of a failure of ours only that there was one. */
+/** What a client sees of whatever was thrown: tellable errors as they are, of any other only that there was one. */
 export function toFault(err: unknown): Fault {
   const thrown = (typeof err === 'object' && err !== null ? err : {}) as Record<string, unknown>
   const fastifys = FASTIFY[String(thrown['code'])]
   if (fastifys !== undefined)
     return fault(fastifys, MESSAGES[fastifys]!, Number(thrown['statusCode'] ?? 400), {})
-  const { code, message, statusCode, retryAfter } = toStoredError(err)
-  if (code === thrown['code'] && (statusCode < 500 || statusCode === 503 || code in PROTOCOL))
+  if (isTellable(err)) {
+    const { code, message, statusCode, retryAfter } = toStoredError(err)
     return fault(code, message, statusCode, thrown, retryAfter)
+  }
   const { code: internal, message: generic } = new A2A_ERR_INTERNAL()
   return fault(internal, generic, 500, {})
 }
@@ -88,7 +89,9 @@ function fault(
   retryAfter?: number
 ): Fault {
   const keepsStatus = KEPT.has(httpStatus)
-  const [rpcCode, reason] = PROTOCOL[code] ?? [keepsStatus ? SERVER_ERROR : INTERNAL_ERROR]
+  const [rpcCode, reason] = PROTOCOL[code] ?? [
+    keepsStatus || httpStatus < 500 ? SERVER_ERROR : INTERNAL_ERROR
+  ]
   return {
     code,
     message,
@@ -97,7 +100,8 @@ function fault(
     keepsStatus,
     reason,
     violations: toViolations(thrown['errors']),
-    metadata: thrown['metadata'] as Fault['metadata'],
+    // Errors of other packages have something else there.
+    metadata: code in PROTOCOL ? (thrown['metadata'] as Fault['metadata']) : undefined,
     retryAfter
   }
 }
@@ -105,8 +109,9 @@ function fault(
 // Ours have a field, those of the engine a path.
 function toViolations(errors: unknown): Violation[] {
   if (!Array.isArray(errors)) return []
-  return errors.map((each: { field?: string; description?: string; path?: string; message?: string }) => ({
-    field: each.field ?? each.path ?? '',
-    description: each.description ?? each.message ?? ''
-  }))
+  return errors.flatMap((each: Record<string, unknown>) => {
+    const field = each['field'] ?? each['path']
+    const description = each['description'] ?? each['message']
+    return typeof field === 'string' && typeof description === 'string' ? [{ field, description }] : []
+  })
 }

@@ -1,4 +1,5 @@
 import { createJwtAuthenticate, createScopeAuthorize } from '@svc/http'
+import { tellable } from '@svc/registry'
 import t from 'tap'
 import { asker, createWaiting } from '../helpers/agents.ts'
 import { buildApp, echo, say, sayV1, type TestApp } from '../helpers/build-app.ts'
@@ -141,7 +142,7 @@ t.test('keys that cannot be had are no fault of the token', async (t) => {
   const app = await buildApp(t, {
     options: {
       authenticate() {
-        throw Object.assign(new Error('down'), { code: 'HTTP_ERR_KEYS_UNAVAILABLE', statusCode: 503 })
+        throw tellable({ code: 'HTTP_ERR_KEYS_UNAVAILABLE', message: 'down', statusCode: 503 })
       }
     }
   })

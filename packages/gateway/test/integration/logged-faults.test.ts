@@ -58,3 +58,31 @@ t.test('a store that is away is an error with its stack', async (t) => {
   const lines = (await send()).filter(({ msg }) => msg === 'event failed')
   t.strictSame(levelsOf(lines), [[50, 'RUN_ERR_STORE', 'agent.run', true]])
 })
+
+t.test(
+  'a run that cannot be canceled is an error with its stack, and nothing of the request that failed',
+  async (t) => {
+    const { promise: logged, resolve } = Promise.withResolvers<string>()
+    const write = (line: string) => {
+      if (line.includes('could not be canceled')) resolve(line)
+    }
+    const { runs, connect } = await buildGateway(t, {
+      runnables: [endless],
+      options: { reconnectGrace: 0 },
+      fastify: { logger: { level: 'info', stream: { write } } }
+    })
+    const config = { headers: { Authorization: 'Bearer s3cret-of-the-service' } }
+    const fault = Object.assign(new Error('Request failed with status code 401'), { config })
+    const start = runs.start.bind(runs)
+    t.intercept(runs, 'start', {
+      value: async (...args: Parameters<typeof start>) =>
+        Object.assign(await start(...args), { cancel: () => Promise.reject(fault) })
+    })
+    const client = await connect()
+    await client.emitWithAck('agent.run', { name: 'endless', input: 'x' })
+    client.disconnect()
+    const line = await logged
+    t.match(line, 'Request failed with status code 401')
+    t.notMatch(line, 's3cret')
+  }
+)

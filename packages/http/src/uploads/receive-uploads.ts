@@ -33,7 +33,9 @@ export async function receiveUploads(scope: FastifyInstance, rules: FormRules): 
     const directory = new TempDirectory()
     open.add(directory)
     directory.removed
-      .catch((err: unknown) => request.log.error({ err }, 'uploaded files could not be removed'))
+      .catch((err: unknown) => {
+        request.log.error({ err: toLoggable(err) }, 'uploaded files could not be removed')
+      })
       .finally(() => open.delete(directory))
     const replied = whenOver(reply)
     const reading = read(request, rules, directory)

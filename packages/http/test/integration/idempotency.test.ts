@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { RunContext } from '@svc/registry'
+import { tellable, type RunContext } from '@svc/registry'
 import { scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
 import { buildApp, echo, type TestApp } from '../helpers/build-app.ts'
@@ -190,7 +190,7 @@ t.test('a run that failed is told again, not tried again', async (t) => {
   const fails = scriptedRunnable([
     () => {
       calls++
-      throw Object.assign(new Error('full'), { code: 'RUN_ERR_MODEL_RATE_LIMITED', statusCode: 429 })
+      throw tellable({ code: 'RUN_ERR_MODEL_RATE_LIMITED', message: 'full', statusCode: 429 })
     }
   ])
   const { post } = await buildApp(t, { runnables: [fails] })

@@ -1,4 +1,5 @@
 import { isPromise, type Awaitable } from '../stores/awaitable.ts'
+import { isTellable } from '../contract/create-error.ts'
 import type { Credentials, Principal } from '../contract/principal.ts'
 
 /** The errors with which an entrance refuses credentials. */
@@ -9,8 +10,8 @@ export interface CredentialErrors {
 
 /**
  * Finds out who calls, the same way at every entrance: what `authenticate` throws means a bad token, unless its status is
- * 500 or over; null, or an error whose code ends with `_ERR_NO_TOKEN`, means none.
- * @throws the given errors, errors of 500 and over as they are, and one of 500 for what is neither a principal nor null
+ * 500 or over, or it is tellable and no 401; null, or an error whose code ends with `_ERR_NO_TOKEN`, means none.
+ * @throws the given errors, errors of 500 and over and tellable ones as they are, and one of 500 for what is neither a principal nor null
  */
 export function identify<C extends Credentials>(
   authenticate: (credentials: C) => Awaitable<Principal | null>,
@@ -44,5 +45,6 @@ function refuse(err: unknown, { NoToken, InvalidToken }: CredentialErrors): neve
   const { statusCode, code } = (err ?? {}) as { statusCode?: unknown; code?: unknown }
   if (typeof statusCode === 'number' && statusCode >= 500) throw err
   if (typeof code === 'string' && code.endsWith('_ERR_NO_TOKEN')) throw new NoToken()
+  if (isTellable(err) && statusCode !== 401) throw err
   throw err instanceof InvalidToken ? err : new InvalidToken({ cause: err })
 }

@@ -1,5 +1,5 @@
 import type { RunLog } from '../contract/run-context.ts'
-import { toLoggable } from '../runs/to-loggable.ts'
+import { toLoggable } from '../logging/to-loggable.ts'
 
 /** What was thrown, as an entrance tells it; further fields go into the log as they are. */
 export interface LoggedFault {

@@ -1,5 +1,5 @@
 import type { RunLog } from '../contract/run-context.ts'
-import { toLoggable } from '../runs/to-loggable.ts'
+import { toLoggable } from '../logging/to-loggable.ts'
 import { withoutSecrets } from './redacted-text.ts'
 import { REDACTED, secretsAmong } from './secrets.ts'
 

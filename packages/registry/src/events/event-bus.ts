@@ -1,4 +1,4 @@
-import { toLoggable } from '../runs/to-loggable.ts'
+import { toLoggable } from '../logging/to-loggable.ts'
 import type { RunLog } from '../contract/run-context.ts'
 
 /**

@@ -5,7 +5,7 @@ import type { StoredApproval, StoredRun } from '../stores/run-store.ts'
 import type { Stores } from '../stores/stores.ts'
 import type { LiveRun } from './live-run.ts'
 import { requireAnswer } from './require-answer.ts'
-import { toLoggable } from './to-loggable.ts'
+import { toLoggable } from '../logging/to-loggable.ts'
 
 /** What answering approvals needs of the engine. */
 export interface DeskHost {

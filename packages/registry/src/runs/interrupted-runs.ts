@@ -14,7 +14,7 @@ import { endLeftRun, isDamaged, recallProgress, unfinishedRuns } from './recover
 import { readResumeState, toResumeState, toStartOptions } from './resume-state.ts'
 import type { RunHost } from './run-host.ts'
 import { within } from '../timers.ts'
-import { toLoggable } from './to-loggable.ts'
+import { toLoggable } from '../logging/to-loggable.ts'
 
 // Runs that are brought into memory at once; of those with a large checkpoint, in bytes, one.
 const LOADED_AT_ONCE = 8

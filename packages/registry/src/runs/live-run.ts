@@ -20,7 +20,8 @@ import { RunProgress } from './run-progress.ts'
 import { RunWaits, type WaitsHost } from './run-waits.ts'
 import { logFault, logRun } from './log-run.ts'
 import { RedactedWriter } from './redacted-writer.ts'
-import { toLoggable } from './to-loggable.ts'
+import { errorFromPart } from './run-error.ts'
+import { toLoggable } from '../logging/to-loggable.ts'
 
 /** A run under way in this process: numbers its parts, writes its log, and ends it once. */
 export class LiveRun implements Run, ContextHost, WaitsHost {
@@ -232,7 +233,7 @@ export class LiveRun implements Run, ContextHost, WaitsHost {
     if (part.type === 'start') return
     if (!isTerminalPart(part)) this.#write(wholePart(part))
     else if (part.type === 'finish') this.end(part)
-    else if (part.type === 'error') this.end({ error: { ...part.error, statusCode: 500 } })
+    else if (part.type === 'error') this.end({ error: errorFromPart(part.error) })
   }
 
   #write(part: Part, change?: RunChange): void {

@@ -1,6 +1,6 @@
 import type { RunLog } from '../contract/run-context.ts'
 import type { StoredError } from '../stores/run-store.ts'
-import { toLoggable } from './to-loggable.ts'
+import { toLoggable } from '../logging/to-loggable.ts'
 
 /** Whose log it is. */
 interface Logged {

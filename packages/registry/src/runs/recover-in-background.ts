@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { RunLog } from '../contract/run-context.ts'
 import type { RunEngine } from './run-engine.ts'
-import { toLoggable } from './to-loggable.ts'
+import { toLoggable } from '../logging/to-loggable.ts'
 
 // Milliseconds between two attempts, doubled from the first to the last.
 const FIRST_DELAY = 250

@@ -1,30 +1,26 @@
+import { isTellable, markTellable, type TellableError } from '../contract/create-error.ts'
 import type { PartError } from '../contract/part.ts'
 import { RUN_ERR_FAILED } from '../errors.ts'
 import type { StoredError } from '../stores/run-store.ts'
 
-// Codes of this suite are meant for clients; any other error's text may hold what is nobody's business.
-const OWN_CODE = /^(?:REG|RUN|HTTP|GTW|A2A|STO)_ERR_[A-Z0-9_]+$/
-
-/** What a store and clients may know of an error: a foreign one is RUN_ERR_FAILED with no text of its own. */
+/** What a store and clients may know of an error: one that is not tellable is RUN_ERR_FAILED with no text of its own. */
 export function toStoredError(err: unknown): StoredError {
   try {
-    return readError(err) ?? toStoredError(new RUN_ERR_FAILED())
+    return isTellable(err) ? readError(err) : readError(new RUN_ERR_FAILED())
   } catch {
     // What was thrown throws when it is looked at.
-    return toStoredError(new RUN_ERR_FAILED())
+    return readError(new RUN_ERR_FAILED())
   }
 }
 
-function readError(err: unknown): StoredError | undefined {
-  const fault = asRecord(err)
-  if (typeof fault.code !== 'string' || !OWN_CODE.test(fault.code)) return undefined
-  const statusCode = typeof fault.statusCode === 'number' ? fault.statusCode : 500
+function readError({ code, message, statusCode, retryable, retryAfter }: TellableError): StoredError {
+  const status = typeof statusCode === 'number' ? statusCode : 500
   return {
-    code: fault.code,
-    message: String(fault.message),
-    retryable: typeof fault.retryable === 'boolean' ? fault.retryable : isRetryable(statusCode, fault.code),
-    statusCode,
-    ...(typeof fault.retryAfter === 'number' && { retryAfter: fault.retryAfter })
+    code,
+    message,
+    retryable: typeof retryable === 'boolean' ? retryable : isRetryable(status, code),
+    statusCode: status,
+    ...(typeof retryAfter === 'number' && { retryAfter })
   }
 }
 
@@ -33,20 +29,20 @@ export function toPartError({ code, message, retryable }: PartError): PartError 
   return { code, message, retryable }
 }
 
-/** An error to throw, from one that was stored. */
+/** An error to throw, from one that was stored: clients see it as they did before. */
 export function errorFromStored(error: StoredError): Error & StoredError {
-  return Object.assign(new Error(error.message), error)
+  const thrown = Object.assign(new Error(error.message), error)
+  markTellable(thrown)
+  return thrown
 }
 
-/** An error to throw, from what an `error` part of a runnable says; its status is 500. */
-export function errorFromPart(error: PartError): Error & StoredError {
-  return errorFromStored({ ...toPartError(error), statusCode: 500 })
+/** An error to throw, from what an `error` part of a runnable says: clients see it where it is tellable. */
+export function errorFromPart(error: PartError): Error {
+  return isTellable(error)
+    ? errorFromStored(toStoredError(error))
+    : Object.assign(new Error(error.message), toPartError(error))
 }
 
 function isRetryable(statusCode: number, code: string): boolean {
   return statusCode === 429 || statusCode > 501 || code === 'RUN_ERR_INTERRUPTED'
-}
-
-function asRecord(err: unknown): Record<string, unknown> {
-  return typeof err === 'object' && err !== null ? (err as Record<string, unknown>) : {}
 }

@@ -2,7 +2,7 @@ import type { RunLog } from '../contract/run-context.ts'
 import type { Awaitable } from '../stores/awaitable.ts'
 import type { Stores } from '../stores/stores.ts'
 import type { LostRuns } from './lost-runs.ts'
-import { toLoggable } from './to-loggable.ts'
+import { toLoggable } from '../logging/to-loggable.ts'
 
 /**
  * Ends the runs that a fault left under way, and has each store that keeps things for a time remove what is too old or too

@@ -1,4 +1,4 @@
-import { defineRunnable, toRunRecord, type YieldedPart } from '@svc/registry'
+import { defineRunnable, tellable, toRunRecord, type YieldedPart } from '@svc/registry'
 import { scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'
@@ -57,7 +57,7 @@ t.test('what comes after the finish is not heard, and the runnable is left', asy
   t.ok(left)
 })
 
-t.test('a foreign error is told without its text, an own one as it is', async (t) => {
+t.test('a foreign error is told without its text, a tellable one as it is', async (t) => {
   const engine = buildEngine(t)
   const failing = (err: unknown) =>
     scriptedRunnable([
@@ -66,17 +66,19 @@ t.test('a foreign error is told without its text, an own one as it is', async (t
         throw err
       }
     ])
-  for (const err of [new Error('secret'), 'secret', undefined, null, { code: 'secret', message: 'secret' }]) {
+  const forged = { code: 'RUN_ERR_NOT_FOUND', message: 'secret', statusCode: 404 }
+  const foreign = [new Error('secret'), 'secret', undefined, null, { code: 'secret', message: 'secret' }]
+  for (const err of [...foreign, forged, Object.assign(new Error('secret'), forged)]) {
     const run = await engine.start(failing(err), 'x')
     await t.rejects(run.result(), { code: 'RUN_ERR_FAILED', statusCode: 500, message: 'The run failed' })
     t.notMatch(JSON.stringify([await partsOf(run), await engine.get(run.runId)]), /secret/)
   }
-  const own = Object.assign(new Error('slow down'), { code: 'RUN_ERR_X', statusCode: 429, retryAfter: 3 })
+  const own = tellable({ code: 'SLOW_DOWN', message: 'slow down', statusCode: 429, retryAfter: 3 })
   const run = await engine.start(failing(own), 'x')
-  await t.rejects(run.result(), { code: 'RUN_ERR_X', statusCode: 429, retryAfter: 3, retryable: true })
+  await t.rejects(run.result(), { code: 'SLOW_DOWN', statusCode: 429, retryAfter: 3, retryable: true })
   t.match((await partsOf(run)).at(-1), {
     type: 'error',
-    error: { code: 'RUN_ERR_X', message: 'slow down', retryable: true }
+    error: { code: 'SLOW_DOWN', message: 'slow down', retryable: true }
   })
   t.match(await engine.get(run.runId), { status: 'failed' })
 })

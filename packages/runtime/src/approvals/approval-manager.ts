@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { RUN_ERR_APPROVAL_DENIED } from '@svc/registry'
+import { RUN_ERR_APPROVAL_DENIED, toLoggable } from '@svc/registry'
 import type { RunEvents } from '../events/run-events.ts'
 import type { Tool, ToolContext } from '../tools/define-tool.ts'
 import { askApproval } from './ask-approval.ts'
@@ -63,7 +63,8 @@ async function isNeeded(
   try {
     return await needsApproval(tool, policy, args, context)
   } catch (err) {
-    context.log.error({ err, toolName: tool.name }, 'whether a call needs an approval could not be decided')
+    const why = 'whether a call needs an approval could not be decided'
+    context.log.error({ err: toLoggable(err), toolName: tool.name }, why)
     throw new RUN_ERR_APPROVAL_DENIED('Whether the call needs an approval could not be decided')
   }
 }

@@ -1,5 +1,5 @@
 import {
-  errorFromStored,
+  errorFromPart,
   RUN_ERR_CANCELED,
   requireInput,
   RunResultBuilder,
@@ -54,8 +54,7 @@ export async function runChild(call: ChildCall): Promise<RunResult> {
       const { done, value } = await guard.wait(iterator.next())
       const part: YieldedPart = done ? { type: 'finish', finishReason: 'stop' } : value
       if (part?.type === 'start') continue
-      if (part?.type === 'error' && !part.source?.length)
-        throw errorFromStored({ ...part.error, statusCode: 500 })
+      if (part?.type === 'error' && !part.source?.length) throw errorFromPart(part.error)
       if (part?.type !== 'finish' || part.source?.length) {
         result.add(part as Exclude<YieldedPart, { type: 'finish' }>)
         await tell(part)

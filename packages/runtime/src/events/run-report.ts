@@ -1,4 +1,4 @@
-import { toPartError, toStoredError, ZERO_USAGE, type FinishReason, type Usage } from '@svc/registry'
+import { codeOf, toPartError, toStoredError, ZERO_USAGE, type FinishReason, type Usage } from '@svc/registry'
 import type { RunEvents } from './run-events.ts'
 
 /** Tells the bus that a run starts, and once it is over, how it ended. */
@@ -21,7 +21,7 @@ export class RunReport {
 
   /** The run failed; a cancel is no failure. */
   fail(err: unknown): void {
-    if ((err as { code?: unknown } | null | undefined)?.code !== 'RUN_ERR_CANCELED') this.#failure = { err }
+    if (codeOf(err) !== 'RUN_ERR_CANCELED') this.#failure = { err }
   }
 
   /** The run is over. */

@@ -1,7 +1,7 @@
 import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import type { LookupFunction } from 'node:net'
-import { createPublicLookup } from '@svc/registry'
+import { createPublicLookup, isTellable } from '@svc/registry'
 import { RUN_ERR_URL_FAILED, RUN_ERR_URL_REFUSED } from '../errors.ts'
 import { isExempt, requireAllowedUrl, type UrlOptions } from './allowed-url.ts'
 
@@ -39,8 +39,7 @@ export async function fetchUrl(
   } catch (err) {
     signal.throwIfAborted()
     if (timeout.aborted) throw new RUN_ERR_URL_FAILED(`it took longer than ${options.timeout} ms`)
-    const { code } = err as { code?: unknown }
-    if (typeof code === 'string' && code.startsWith('RUN_ERR_URL_')) throw err
+    if (isTellable(err)) throw err
     // What exactly failed would tell of the network behind.
     throw new RUN_ERR_URL_FAILED('no answer')
   }

@@ -1,4 +1,4 @@
-import { ANONYMOUS, type RunContext } from '@svc/registry'
+import { ANONYMOUS, toLoggable, type RunContext } from '@svc/registry'
 import { unlessAborted } from '../agents/unless-aborted.ts'
 import { RUN_ERR_MEMORY_FAILED, toToolError } from '../errors.ts'
 import type { RunEvents } from '../events/run-events.ts'
@@ -78,7 +78,7 @@ export class RunMemory {
   #fail(err: unknown, message: string): void {
     const { log, runId, sessionId } = this.#context
     const error = toToolError(err, new RUN_ERR_MEMORY_FAILED(message))
-    log.warn({ err, runId, code: error.code }, message)
+    log.warn({ err: toLoggable(err), runId, code: error.code }, message)
     this.#events.emit('memory.error', () => ({ sessionId, error }))
   }
 }

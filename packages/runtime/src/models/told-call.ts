@@ -1,4 +1,4 @@
-import { RUN_ERR_CANCELED } from '@svc/registry'
+import { isTellable, RUN_ERR_CANCELED } from '@svc/registry'
 import { RUN_ERR_MODEL_FAILED, toToolError } from '../errors.ts'
 import type { ModelCalls } from './model-step.ts'
 import type { ModelAnswer } from './model-answer.ts'
@@ -40,7 +40,7 @@ export class ToldCall {
 
   /** It was left before its end: its run ended, or its reader went away. */
   leave(reason: unknown): void {
-    this.fail(toToolError(reason, new RUN_ERR_CANCELED()))
+    this.fail(isTellable(reason) ? reason : new RUN_ERR_CANCELED())
   }
 
   #call() {

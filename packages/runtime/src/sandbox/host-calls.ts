@@ -1,5 +1,5 @@
 import { RUN_ERR_TOOL_BAD_ARGS, RUN_ERR_TOOL_FAILED, RUN_ERR_TOOL_UNKNOWN, toToolError } from '../errors.ts'
-import { messageOf, ownCodeOf, toToolOutput } from '../tools/tool-output.ts'
+import { messageOf, toToolOutput } from '../tools/tool-output.ts'
 import type { ToChild } from './messages.ts'
 import { faultOf } from './plain-json.ts'
 import type { HostTool, SandboxLimits } from './sandbox.ts'
@@ -53,9 +53,7 @@ export class HostCalls {
       json = JSON.stringify(toToolOutput(output, this.#limits.maxOutputBytes))
     } catch (err) {
       ok = false
-      json = JSON.stringify(
-        toToolError(ownCodeOf(err) ? err : new RUN_ERR_TOOL_FAILED(messageOf(err, 'The tool failed')))
-      )
+      json = JSON.stringify(toToolError(err, new RUN_ERR_TOOL_FAILED(messageOf(err, 'The tool failed'))))
     }
     if (!signal.aborted) this.#answer({ type: 'answer', id, ok, json })
   }

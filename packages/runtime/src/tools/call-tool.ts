@@ -1,8 +1,16 @@
-import type { RunContext, ToolError, YieldedPart } from '@svc/registry'
+import {
+  isTellable,
+  tellable,
+  toLoggable,
+  type RunContext,
+  type ToolError,
+  type YieldedPart
+} from '@svc/registry'
 import type { RunGuard } from '../agents/run-guard.ts'
 import { unlessAborted } from '../agents/unless-aborted.ts'
 import { approve, type ApprovalRules } from '../approvals/approval-manager.ts'
 import {
+  isProgramCode,
   RUN_ERR_TOOL_BAD_ARGS,
   RUN_ERR_TOOL_FAILED,
   RUN_ERR_TOOL_TIMEOUT,
@@ -12,7 +20,7 @@ import {
 import { resolveSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import type { Tool, ToolContext } from './define-tool.ts'
 import { contentOf, toReferences, type ToolContentPart } from './tool-content.ts'
-import { messageOf, ownCodeOf, toToolOutput } from './tool-output.ts'
+import { messageOf, toToolOutput } from './tool-output.ts'
 import { toCallPart, toOutcomePart } from './tool-parts.ts'
 import { createToolSet, type ToolSet } from './tool-set.ts'
 
@@ -161,7 +169,7 @@ class ToolAttempt {
     const made = this.#tellCall(call, { ...this.#calls, tools: createToolSet([tool]), signal: ended })
     this.#callsMade.push(made)
     const { result, error } = await made
-    if (error) throw Object.assign(new Error(error.message), error)
+    if (error) throw tellable(error)
     return result
   }
 
@@ -191,9 +199,9 @@ class ToolAttempt {
       return await Promise.race([work, stopped])
     } catch (err) {
       if (this.#controller.signal.aborted && err === this.#controller.signal.reason) throw err
-      if (isOfProgram(err)) throw err
-      context.log.warn({ err, toolName: tool.name, toolCallId: context.toolCallId }, 'tool failed')
-      throw new RUN_ERR_TOOL_FAILED(messageOf(err, 'The tool failed'))
+      const { toolCallId, log } = context
+      if (!isRefusal(err)) log.warn({ err: toLoggable(err), toolName: tool.name, toolCallId }, 'tool failed')
+      throw isTellable(err) ? err : new RUN_ERR_TOOL_FAILED(messageOf(err, 'The tool failed'))
     } finally {
       off()
       signal?.removeEventListener('abort', onAbort)
@@ -207,7 +215,7 @@ function requireArgs(tool: Tool, args: unknown): void {
   if (fault !== undefined) throw new RUN_ERR_TOOL_BAD_ARGS(fault)
 }
 
-// The model is told with its own code what became of a program that it wrote.
-function isOfProgram(err: unknown): boolean {
-  return /^RUN_ERR_(?:PROGRAM|SANDBOX|TOOL)_/.test(ownCodeOf(err) ?? '')
+// The tool did what it should; or it is the model's own program that failed.
+function isRefusal(err: unknown): boolean {
+  return isTellable(err) && ((err.statusCode ?? 500) < 500 || isProgramCode(err.code))
 }

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import type { Awaitable } from '@svc/registry'
-import { RUN_ERR_BAD_TOOL } from '../errors.ts'
+import { tellable, type Awaitable } from '@svc/registry'
+import { isProgramCode, RUN_ERR_BAD_TOOL } from '../errors.ts'
 import type { SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import { requireLimits } from '../sandbox/sandbox-options.ts'
 import type { HostTool, SandboxLimits, SandboxOutcome } from '../sandbox/sandbox.ts'
@@ -79,5 +79,6 @@ function toHostTools(tools: readonly Tool[], context: ToolContext): Record<strin
 function toResult({ result, error, console: written }: SandboxOutcome): object {
   if (error === undefined) return { result, ...(written !== '' && { console: written }) }
   const end = written === '' ? '' : `\nconsole:\n${written.slice(-MAX_CONSOLE_IN_ERROR)}`
-  throw Object.assign(new Error(error.message + end), { code: error.code })
+  const message = error.message + end
+  throw isProgramCode(error.code) ? tellable({ code: error.code, message }) : new Error(message)
 }

@@ -23,16 +23,6 @@ function toFault(fault: string, cause?: unknown): Error {
   return new RUN_ERR_TOOL_BAD_OUTPUT(messageOf(cause, fault))
 }
 
-/** The code of an error of this package; whatever was thrown may be anything. */
-export function ownCodeOf(thrown: unknown): string | undefined {
-  try {
-    const { code } = (thrown ?? {}) as { code?: unknown }
-    return typeof code === 'string' && code.startsWith('RUN_ERR_') ? code : undefined
-  } catch {
-    return undefined
-  }
-}
-
 const MAX_MESSAGE = 1_000
 
 /** The message of whatever was thrown, at most 1,000 characters; it may be anything, also something that throws itself. */

@@ -116,7 +116,7 @@ t.test('a function that throws denies', async (t) => {
     t.match(errors, [{ error: { code: 'RUN_ERR_APPROVAL_DENIED' } }])
     t.notMatch(JSON.stringify(errors), 'SECRET')
     t.equal(requests.length, 0)
-    t.match(logged, [{ level: 'error', details: { err: { message: 'SECRET' } } }])
+    t.match(logged, [{ level: 'error', details: { err: { stack: /SECRET/ } } }])
   }
 })
 

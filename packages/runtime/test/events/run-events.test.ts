@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { createRedact } from '@svc/registry'
+import { createRedact, tellable } from '@svc/registry'
 import { channelName, EVENT_SCHEMAS, traceEvents, type RuntimeEvents } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import t, { type Test } from 'tap'
@@ -74,7 +74,7 @@ t.test('an answer that is told as a whole is told to its end', async (t) => {
 
 t.test('what failed is told without the key', async (t) => {
   const { context, onBus, told } = heard(t, withKey)
-  const fault = Object.assign(new Error(`refused ${key}`), { code: 'RUN_ERR_OWN', statusCode: 502 })
+  const fault = tellable({ code: 'REFUSED', message: `refused ${key}`, statusCode: 502 })
   const { agent } = makeAgent('x', {
     model: () => {
       throw fault

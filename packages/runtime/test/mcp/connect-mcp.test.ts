@@ -100,7 +100,7 @@ t.test('a program that dies in a call: the log has its last words, model and cli
     { error: { code: 'RUN_ERR_TOOL_FAILED', message: /Connection closed/ } }
   ])
   t.notMatch(JSON.stringify([run.parts, model.calls[1]?.prompt]), 'luck')
-  t.match(logged, [{ message: 'tool failed', details: { err: { cause: { message: /x no more luck$/ } } } }])
+  t.match(logged, [{ message: 'tool failed', details: { err: { cause: { stack: /x no more luck$/m } } } }])
 })
 
 t.test('what says of no server where it is', async (t) => {

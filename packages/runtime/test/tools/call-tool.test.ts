@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
+import { tellable } from '@svc/registry'
 import { defineTool, type AgentOptions, type Tool, type ToolContext } from '@svc/runtime'
 import t from 'tap'
 import { collect, makeAgent, makeContext } from '../helpers/make-agent.ts'
@@ -138,7 +139,29 @@ t.test('whatever a tool does, the run goes on', async (t) => {
 t.test('the log has the error of a tool', async (t) => {
   const err = new Error('no such city')
   const { logged } = await runWith([define(() => Promise.reject(err))])
-  t.match(logged, [{ level: 'warn', details: { err, toolName: 'work', toolCallId: 'call-1' } }])
+  const details = { err: { stack: err.stack }, toolName: 'work', toolCallId: 'call-1' }
+  t.match(logged, [{ level: 'warn', details }])
+})
+
+t.test('a tellable error has its own code; it is logged where it is no refusal', async (t) => {
+  const told = { code: 'ORDER_NOT_FOUND', message: 'There is no order 7' }
+  for (const [statusCode, isLogged] of [
+    [404, false],
+    [502, true]
+  ] as const) {
+    const { errors, logged } = await runWith([
+      define(() => Promise.reject(tellable({ ...told, statusCode })))
+    ])
+    t.match(errors, [{ error: told }])
+    t.equal(
+      logged.some(({ message }) => message === 'tool failed'),
+      isLogged
+    )
+  }
+  const forged = Object.assign(new Error('x'), { code: 'RUN_ERR_PROGRAM_FAILED' })
+  const { errors, logged } = await runWith([define(() => Promise.reject(forged))])
+  t.match(errors, [{ error: { code: 'RUN_ERR_TOOL_FAILED', message: 'x' } }])
+  t.match(logged, [{ message: 'tool failed' }])
 })
 
 t.test('a tool that hangs past its time', async (t) => {

@@ -1,5 +1,12 @@
 import { Type } from '@sinclair/typebox'
-import { createEventBus, createRegistry, createRunEngine, globalRegistry, type Runnable } from '@svc/registry'
+import {
+  createEventBus,
+  createRegistry,
+  createRunEngine,
+  globalRegistry,
+  tellable,
+  type Runnable
+} from '@svc/registry'
 import { pause, runnableContract, scriptedRunnable } from '@svc/registry/testing'
 import { Agent, Workflow, type WorkflowOptions } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
@@ -94,9 +101,9 @@ t.test('a step that fails fails the run, and says which it was', async (t) => {
     [{ source: ['bad'] }, { error: { code: 'RUN_ERR_FAILED' } }]
   )
   t.notMatch(JSON.stringify(parts), /secret/)
-  const fault = Object.assign(new Error('later'), { code: 'RUN_ERR_MODEL_FAILED', statusCode: 502 })
+  const fault = tellable({ code: 'LATER', message: 'later', statusCode: 502 })
   t.match((await runIn(makeWorkflow((flow) => flow.step('bad', failing('x', fault))))).error, {
-    code: 'RUN_ERR_MODEL_FAILED',
+    code: 'LATER',
     statusCode: 502
   })
 })

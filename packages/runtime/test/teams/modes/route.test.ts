@@ -1,4 +1,4 @@
-import { createMemoryStores } from '@svc/registry'
+import { createMemoryStores, tellable } from '@svc/registry'
 import { scriptedModel } from '@svc/runtime/testing'
 import t from 'tap'
 import { makeContext } from '../../helpers/make-agent.ts'
@@ -61,14 +61,14 @@ t.test('a leader that picks nobody is asked once more, then the run fails', asyn
 })
 
 t.test('a member that fails fails the run', async (t) => {
-  const fault = Object.assign(new Error('slow down'), { code: 'RUN_ERR_MODEL_RATE_LIMITED', statusCode: 429 })
+  const fault = tellable({ code: 'SLOW_DOWN', message: 'slow down', statusCode: 429 })
   const team = makeTeam({
     mode: 'route',
     members: [failing('ada', fault)],
     model: scriptedModel([routeTo('ada')])
   })
   const { error, parts } = await runIn(team)
-  t.match(error, { code: 'RUN_ERR_MODEL_RATE_LIMITED', statusCode: 429 })
+  t.match(error, { code: 'SLOW_DOWN', statusCode: 429 })
   t.equal(parts.filter(({ type }) => type === 'error').length, 1)
 })
 
