@@ -1,4 +1,5 @@
 import cors, { type FastifyCorsOptions } from '@fastify/cors'
+import type { FastifyInstance, RouteShorthandOptionsWithHandler } from 'fastify'
 import { HTTP_ERR_BAD_OPTION } from './errors.ts'
 import type { HttpScope } from './type-provider.ts'
 
@@ -16,8 +17,9 @@ const EXPOSED_HEADERS = [
 ]
 
 /**
- * Lets pages of other origins use the routes: `true` is every origin, without credentials.
- * @throws HTTP_ERR_BAD_OPTION for every origin together with credentials
+ * Lets pages of other origins use the routes that are added from now on: `true` is every origin, without credentials.
+ * @throws HTTP_ERR_BAD_OPTION for every origin together with credentials, and where the app has `@fastify/cors` itself: then
+ * or, if it is registered later, when the app gets ready
  */
 export async function allowOrigins(scope: HttpScope, given: true | FastifyCorsOptions): Promise<void> {
   const options = given === true ? {} : given
@@ -25,10 +27,51 @@ export async function allowOrigins(scope: HttpScope, given: true | FastifyCorsOp
     throw new HTTP_ERR_BAD_OPTION(
       'cors: every origin together with credentials lets any page act for its visitor'
     )
-  await scope.register(cors, {
+  requireNoOther(scope)
+  scope.addHook('onReady', async () => requireNoOther(scope))
+
+  const preflight = await addCorsHook(scope, {
     methods: ['GET', 'HEAD', 'POST', 'DELETE'],
     exposedHeaders: EXPOSED_HEADERS,
     ...options
+  })
+  const paths = new Set<string>()
+  scope.addHook('onRoute', function addPreflight({ url, routePath }) {
+    if (paths.has(url)) return
+    paths.add(url)
+    this.route({
+      ...preflight,
+      method: 'OPTIONS',
+      url: routePath,
+      prefixTrailingSlash: 'slash',
+      config: { access: 'open', rateLimit: false }
+    })
+  })
+}
+
+// Its hooks reach every route within its scope, and the first of two to see a preflight answers it.
+function requireNoOther(scope: HttpScope): void {
+  let around = Object.getPrototypeOf(scope) as Partial<FastifyInstance>
+  for (; around.hasPlugin !== undefined; around = Object.getPrototypeOf(around) as Partial<FastifyInstance>)
+    if (around.hasPlugin('@fastify/cors'))
+      throw new HTTP_ERR_BAD_OPTION(
+        'cors: the app has @fastify/cors, which answers for these routes too; leave one of them out'
+      )
+}
+
+/** Adds the hook of `@fastify/cors` to a scope, and gives its route for preflights, which would be for all paths of the app. */
+function addCorsHook(
+  scope: HttpScope,
+  options: FastifyCorsOptions
+): Promise<RouteShorthandOptionsWithHandler> {
+  return new Promise((resolve, reject) => {
+    const routeless = Object.create(scope, {
+      options: {
+        value: (_path: string, route: object, handler: RouteShorthandOptionsWithHandler['handler']) =>
+          resolve({ ...route, handler })
+      }
+    }) as FastifyInstance
+    cors(routeless, options, (err) => err && reject(err))
   })
 }
 

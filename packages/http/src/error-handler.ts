@@ -9,6 +9,9 @@ import { HTTP_ERR_METHOD_NOT_ALLOWED, HTTP_ERR_ROUTE_NOT_FOUND } from './errors.
 import type { ErrorBody, Problem } from './schemas/error-body.ts'
 import { toFault, type Fault } from './to-fault.ts'
 
+// Seconds after which to come again, where neither the error nor who threw it says so.
+const RETRY_AFTER = 5
+
 /**
  * Logs what was thrown, once, without anything that a client sent, and answers it in the one shape. As
  * `Fastify({ frameworkErrors })` it does so for URLs that Fastify refuses before any plugin sees them.
@@ -53,7 +56,9 @@ export function replyRunError(err: unknown, request: FastifyRequest, reply: Fast
 function sendFault(fault: Fault, request: FastifyRequest, reply: FastifyReply): void {
   if (hasRest(request.raw)) closeLater(request, reply)
   const { statusCode, retryAfter, challenge } = fault
+  const isTemporary = statusCode === 429 || statusCode === 503
   if (retryAfter !== undefined) reply.header('retry-after', Math.ceil(retryAfter))
+  else if (isTemporary && !reply.hasHeader('retry-after')) reply.header('retry-after', RETRY_AFTER)
   if (challenge !== undefined) reply.header('www-authenticate', challenge)
   const wantsProblem = acceptsProblem(request.headers.accept)
   reply.code(statusCode).type(wantsProblem ? PROBLEM : 'application/json; charset=utf-8')

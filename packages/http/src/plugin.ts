@@ -40,7 +40,7 @@ export async function serve(
 
   const registry = settings.registry ?? app.registry
   const exposed = createExposed(settings, registry, HTTP_ERR_BAD_OPTION)
-  const policy = await createPolicy(settings)
+  const policy = await createPolicy(settings, app.log)
   const source = {
     exposed,
     registry,

@@ -7,6 +7,7 @@ import {
   HTTP_ERR_BAD_URL,
   HTTP_ERR_BODY_TOO_LARGE,
   HTTP_ERR_INTERNAL,
+  HTTP_ERR_RATE_LIMITED,
   HTTP_ERR_UNSUPPORTED_MEDIA_TYPE,
   HTTP_ERR_URL_TOO_LONG
 } from './errors.ts'
@@ -30,9 +31,6 @@ const CHALLENGES = {
   missingScope: 'HTTP_ERR_MISSING_SCOPE'
 }
 
-// Seconds after which to come again, where the error does not say.
-const RETRY_AFTER = 5
-
 // What Fastify itself finds wrong with a request.
 const FASTIFY_FAULTS = new Map<string, Fault>(
   Object.entries({
@@ -51,10 +49,7 @@ const FASTIFY_FAULTS = new Map<string, Fault>(
  */
 export function toFault(err: unknown): Fault {
   const thrown = asRecord(err)
-  const fault = FASTIFY_FAULTS.get(String(thrown['code'])) ?? readFault(err, thrown)
-  const { statusCode, retryAfter } = fault
-  const isTemporary = statusCode === 429 || statusCode === 503
-  return isTemporary && retryAfter === undefined ? { ...fault, retryAfter: RETRY_AFTER } : fault
+  return FASTIFY_FAULTS.get(String(thrown['code'])) ?? readFault(err, thrown)
 }
 
 function readFault(err: unknown, thrown: Record<string, unknown>): Fault {
@@ -84,7 +79,7 @@ function listOf(errors: unknown): ErrorBody['errors'] {
 
 // Codes of Fastify and of Node.js are not ours to promise, and ours are nobody else's.
 function refusal(statusCode: number, thrown: Record<string, unknown>): Fault {
-  const { code } = new HTTP_ERR_BAD_REQUEST('')
+  const { code } = statusCode === 429 ? new HTTP_ERR_RATE_LIMITED() : new HTTP_ERR_BAD_REQUEST('')
   const own =
     typeof thrown['code'] === 'string' &&
     /^(?!(?:FST|REG|RUN|HTTP|GTW|A2A|STO)_)[A-Z0-9]+_[A-Z0-9_]+$/.test(thrown['code'])

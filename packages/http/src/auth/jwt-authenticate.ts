@@ -3,6 +3,7 @@ import { isPromise, type Authenticate, type Credentials, type Principal } from '
 import Fastify from 'fastify'
 import { HTTP_ERR_INVALID_TOKEN, HTTP_ERR_JWT_NOT_INSTALLED, HTTP_ERR_KEYS_UNAVAILABLE } from '../errors.ts'
 import { resolveJwtOptions, type JwtKeyFunction, type JwtOptions } from './jwt-options.ts'
+import type { KeySetSettings } from './key-set.ts'
 import { toPrincipal, type VerifiedToken } from './to-principal.ts'
 
 /** Longest token that is looked at, in characters. */
@@ -11,10 +12,12 @@ const MAX_TOKEN_LENGTH = 16_384
 /** A verified token is good for this many milliseconds, or to its `exp`; there are at most so many of them. */
 const CACHE = { cache: 1000, cacheTTL: 60_000 }
 
-/** What access by scopes adds. */
+/** What an app and access by scopes add. */
 export interface JwtAuthenticateSettings {
   /** The claim that has the scopes; default `scopes`. */
   scopeField?: string
+  /** Where it is logged that the key set of `jwksUrl` cannot be fetched; default nowhere. */
+  log?: KeySetSettings['log']
 }
 
 /**
@@ -26,9 +29,9 @@ export interface JwtAuthenticateSettings {
  */
 export async function createJwtAuthenticate(
   options: JwtOptions,
-  { scopeField = 'scopes' }: JwtAuthenticateSettings = {}
+  { scopeField = 'scopes', log }: JwtAuthenticateSettings = {}
 ): Promise<Authenticate> {
-  const { key, algorithm, issuer, audience, extractFrom, cookieName } = resolveJwtOptions(options)
+  const { key, algorithm, issuer, audience, extractFrom, cookieName } = resolveJwtOptions(options, log)
   const required = { exp: true, aud: audience !== undefined, iss: issuer !== undefined }
   const verify = await createVerify({
     secret: { public: typeof key === 'function' ? toKeyFetcher(key) : key },

@@ -1,7 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { requireOptions } from '@svc/registry'
+import { millisecondsSchema, requireOptions } from '@svc/registry'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
-import { createKeySet } from './key-set.ts'
+import { createKeySet, type KeySetSettings } from './key-set.ts'
 import { requireKey } from './require-key.ts'
 
 /** The algorithms of RFC 7518, section 3.1, and RFC 8037 that are taken. */
@@ -40,6 +40,13 @@ export const JwtOptionsSchema = Type.Object(
         Type.String({ description: 'Where the public keys are, as a JSON Web Key Set' })
       )
     ),
+    jwksMaxStale: Type.Optional(
+      millisecondsSchema(
+        'Milliseconds that known keys go on serving, once they are a minute old, while no newer set can be fetched; ' +
+          'default 600,000',
+        0
+      )
+    ),
     algorithm: Type.Optional(
       Type.Unsafe<JwtAlgorithm>(
         Type.Union(
@@ -66,11 +73,11 @@ export const JwtOptionsSchema = Type.Object(
 export type JwtOptions = Static<typeof JwtOptionsSchema>
 
 /** Makes sure that options are known and good, and fills in the defaults. @throws HTTP_ERR_BAD_OPTION */
-export function resolveJwtOptions(options: JwtOptions) {
+export function resolveJwtOptions(options: JwtOptions, log?: KeySetSettings['log']) {
   requireOptions(JwtOptionsSchema, options, HTTP_ERR_BAD_OPTION)
-  const { secret, jwksUrl, algorithm = 'HS256', extractFrom = 'header', cookieName = 'token' } = options
+  const { algorithm = 'HS256', extractFrom = 'header', cookieName = 'token' } = options
   return {
-    key: resolveKey(secret, jwksUrl, algorithm),
+    key: resolveKey(options, algorithm, log),
     algorithm,
     issuer: options.issuer,
     audience: options.audience,
@@ -80,18 +87,22 @@ export function resolveJwtOptions(options: JwtOptions) {
 }
 
 function resolveKey(
-  secret: JwtOptions['secret'],
-  jwksUrl: string | undefined,
-  algorithm: JwtAlgorithm
+  { secret, jwksUrl, jwksMaxStale }: JwtOptions,
+  algorithm: JwtAlgorithm,
+  log: KeySetSettings['log']
 ): string | Buffer | JwtKeyFunction {
   if ((secret === undefined) === (jwksUrl === undefined))
     throw new HTTP_ERR_BAD_OPTION('jwt: one of secret and jwksUrl is needed')
-  if (jwksUrl === undefined)
+  if (jwksUrl === undefined) {
+    if (jwksMaxStale !== undefined) throw new HTTP_ERR_BAD_OPTION('jwt.jwksMaxStale: it needs jwksUrl')
     return typeof secret === 'function' ? secret : requireKey(secret as string | Buffer, algorithm)
-
+  }
   if (algorithm.startsWith('HS'))
     throw new HTTP_ERR_BAD_OPTION(`jwt.jwksUrl: public keys do not go with ${algorithm}; set jwt.algorithm`)
   if (!/^https?:$/.test(URL.parse(jwksUrl)?.protocol ?? ''))
     throw new HTTP_ERR_BAD_OPTION('jwt.jwksUrl: it must be an http or https URL')
-  return createKeySet(jwksUrl, algorithm)
+  return createKeySet(jwksUrl, algorithm, {
+    log,
+    ...(jwksMaxStale !== undefined && { maxStale: jwksMaxStale })
+  })
 }

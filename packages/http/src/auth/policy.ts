@@ -8,7 +8,7 @@ import {
   type Awaitable,
   type Principal
 } from '@svc/registry'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import { HTTP_ERR_BAD_OPTION, HTTP_ERR_INVALID_TOKEN, HTTP_ERR_NO_TOKEN } from '../errors.ts'
 import type { HttpOptions } from '../options.ts'
 import { checkOrigin } from './check-origin.ts'
@@ -38,14 +38,17 @@ const ADMIN_SCOPES: RbacRules['routes'] = new Map(
 type PolicyOptions = Pick<HttpOptions, 'jwt' | 'rbac' | 'authenticate' | 'authorize'>
 
 /** Makes the policy that the options ask for. @throws HTTP_ERR_BAD_OPTION, HTTP_ERR_JWT_NOT_INSTALLED */
-export async function createPolicy({ jwt, rbac, authenticate, authorize }: PolicyOptions): Promise<Policy> {
+export async function createPolicy(
+  { jwt, rbac, authenticate, authorize }: PolicyOptions,
+  log: FastifyBaseLogger
+): Promise<Policy> {
   if (jwt && authenticate) throw new HTTP_ERR_BAD_OPTION('authenticate: not together with jwt')
   if (rbac && authorize) throw new HTTP_ERR_BAD_OPTION('authorize: not together with rbac')
   if (rbac && !jwt && !authenticate)
     throw new HTTP_ERR_BAD_OPTION('rbac: it needs jwt or authenticate, to know who calls')
 
   const rules = rbac && resolveRbacOptions(rbac)
-  const check = jwt ? await createJwtAuthenticate(jwt, rules) : authenticate
+  const check = jwt ? await createJwtAuthenticate(jwt, { log, ...rules }) : authenticate
   return {
     identify: check && createIdentify(check, jwt ?? {}),
     authorize: resolveAuthorize(authorize ?? createScopeAuthorize(rbac)),

@@ -18,6 +18,7 @@ export async function docsRoutes(
   const { docsPath, specPath, servers, title, protect } = settings
   if (protect && !hasAuthentication)
     throw new HTTP_ERR_BAD_OPTION('swagger.protect: there is no authentication that could protect it')
+  requireFreePath(scope, docsPath)
   const document = () => openApi.document()
 
   await scope.register(async (docs) => {
@@ -38,6 +39,15 @@ export async function docsRoutes(
       transformSpecificationClone: false
     })
   })
+}
+
+// Routes of the page. One that is there already would end the process: its plugin throws where nobody catches it.
+const PAGE_ROUTES = ['', '/', '/json', '/yaml']
+
+function requireFreePath(scope: FastifyInstance, docsPath: string): void {
+  for (const url of PAGE_ROUTES.map((route) => scope.prefix + docsPath + route))
+    if (scope.hasRoute({ method: 'GET', url }))
+      throw new HTTP_ERR_BAD_OPTION(`swagger.docsPath: the app has a route "${url}"; choose another path`)
 }
 
 // The links of the page are relative to a path that ends with a slash; so is this redirect, for proxies that rewrite.

@@ -1,14 +1,53 @@
-import type { AcceptedMessage, FileContentPart } from '@svc/registry'
+import { Type } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import {
+  ContentPartSchema,
+  type AcceptedMessage,
+  type ContentPart,
+  type FileContentPart
+} from '@svc/registry'
+import { HTTP_ERR_BAD_OPTION, HTTP_ERR_VALIDATION } from '../errors.ts'
 import type { UploadedFile } from './uploaded-file.ts'
 
 /**
- * What a form says to a runnable: the text alone where there are no files, else a list of the text, if there is any, and the
- * files. The content of the files stays on disk: who needs it reads `part.file.stream()` while the run is under way.
+ * Makes the input of a runnable from the `body` of a request, whose `input` is a text or a list of content parts, and the
+ * files that came with it: `input` itself where there are no files, else a list of the text, if there is any, and the files.
+ * Their content stays on disk: who needs it reads `part.file.stream()` while the run is under way.
+ * @throws HTTP_ERR_VALIDATION for a body without such an `input`, which only files make up for
+ * @throws HTTP_ERR_BAD_OPTION for files that are none
  */
-export function buildInput(text: string, files: readonly UploadedFile[]): AcceptedMessage {
-  if (files.length === 0) return text
-  const parts = files.map(toPart)
-  return text === '' ? parts : [{ type: 'text', text }, ...parts]
+export function buildInput(body: unknown, files: readonly UploadedFile[] = []): AcceptedMessage {
+  if (!Array.isArray(files) || !files.every(isFile))
+    throw new HTTP_ERR_BAD_OPTION('buildInput: files must be a list of uploaded files')
+  const input = readInput(body, files.length > 0)
+  if (files.length === 0) return input
+  const said = typeof input === 'string' ? toTextParts(input) : input
+  return [...said, ...files.map(toPart)]
+}
+
+const PartsSchema = Type.Array(ContentPartSchema, { minItems: 1 })
+
+function readInput(body: unknown, hasFiles: boolean): string | ContentPart[] {
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw fault('body', 'must be an object')
+  const input: unknown = Object.hasOwn(body, 'input') ? (body as { input?: unknown }).input : undefined
+  if (typeof input === 'string' || Value.Check(PartsSchema, input)) return input
+  if (input !== undefined) throw fault('body/input', 'must be a text or a list of content parts')
+  if (!hasFiles) throw fault('body/input', 'is required')
+  return ''
+}
+
+function fault(path: string, message: string): Error {
+  return Object.assign(new HTTP_ERR_VALIDATION(`${path} ${message}`), { errors: [{ path, message }] })
+}
+
+function isFile(value: unknown): value is UploadedFile {
+  const { mimeType, size, stream } = (value ?? {}) as Partial<UploadedFile>
+  return typeof mimeType === 'string' && typeof size === 'number' && typeof stream === 'function'
+}
+
+function toTextParts(text: string): ContentPart[] {
+  return text === '' ? [] : [{ type: 'text', text }]
 }
 
 function toPart(file: UploadedFile): FileContentPart {

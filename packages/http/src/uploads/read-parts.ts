@@ -34,6 +34,8 @@ export async function* readParts(request: FastifyRequest): AsyncGenerator<FormPa
 
   // The parser is attached before the first chunk comes.
   raw.on('data', count)
+  // For `@fastify/multipart`, and only for as long as it reads; see receive-uploads.ts.
+  request.isMultipart = () => true
   try {
     for await (const part of readFrom(request.parts(STREAMING))) {
       if (part.type !== 'file') throw new HTTP_ERR_BAD_MULTIPART('it cannot be parsed')
@@ -47,6 +49,7 @@ export async function* readParts(request: FastifyRequest): AsyncGenerator<FormPa
     }
   } finally {
     raw.off('data', count)
+    request.isMultipart = () => false
   }
   if (delimiters.count !== parts + 1) throw new HTTP_ERR_BAD_MULTIPART('a part has no name that can be read')
 }

@@ -16,20 +16,16 @@ declare module 'fastify' {
 }
 
 const FORM = 'multipart/form-data'
-const kRules = Symbol('svc.upload-rules')
-type RuledScope = FastifyInstance & { [kRules]?: FormRules }
 
 /** Makes a scope take multipart forms: `request.uploads` has their fields and files, `request.body` the fields. */
 export async function receiveUploads(scope: FastifyInstance, rules: FormRules): Promise<void> {
   const open = new Set<TempDirectory>()
   await tidyUp(scope)
-  await takeMultipart(scope)
+  const forms = await takeMultipart(scope)
   if (!scope.hasRequestDecorator('uploads')) scope.decorateRequest('uploads', undefined)
-  // Inherited by the scopes inside, unless they have rules of their own.
-  ;(scope as RuledScope)[kRules] = rules
 
   scope.addHook('preValidation', async (request, reply) => {
-    if (request.is404 || !request.isMultipart() || (request.server as RuledScope)[kRules] !== rules) return
+    if (request.is404 || !forms.has(request)) return
     const directory = new TempDirectory()
     open.add(directory)
     directory.removed
@@ -44,6 +40,11 @@ export async function receiveUploads(scope: FastifyInstance, rules: FormRules): 
     request.uploads = await reading
     if (reply.raw.destroyed) throw new HTTP_ERR_CLIENT_CLOSED()
     request.body = request.uploads.fields
+  })
+
+  scope.addHook('preHandler', (request, _reply, done) => {
+    if (forms.has(request)) request.isMultipart = () => true
+    done()
   })
 
   // What outlives its reply does not outlive the app.
@@ -62,14 +63,19 @@ async function tidyUp({ log }: FastifyInstance): Promise<void> {
   }
 }
 
-async function takeMultipart(scope: FastifyInstance): Promise<void> {
+/**
+ * Gives the requests of the scope that have a form. A parser of our own finds them: of those that the parser of
+ * `@fastify/multipart` marks, hooks of the app's own `@fastify/multipart` (`attachFieldsToBody`) read the body, too.
+ */
+async function takeMultipart(scope: FastifyInstance): Promise<Pick<WeakSet<FastifyRequest>, 'has'>> {
   if (!scope.hasPlugin('@fastify/multipart')) await scope.register(multipart)
-  if (scope.hasContentTypeParser(FORM)) return
-  // The plugin came with the app, and its parser was removed from this scope; it cannot be registered twice.
+  const forms = new WeakSet<FastifyRequest>()
+  scope.removeContentTypeParser(FORM)
   scope.addContentTypeParser(FORM, (request, _payload, done) => {
-    request.isMultipart = () => true
+    forms.add(request)
     done(null)
   })
+  return forms
 }
 
 async function read(request: FastifyRequest, rules: FormRules, directory: TempDirectory): Promise<Uploads> {

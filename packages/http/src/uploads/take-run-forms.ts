@@ -21,10 +21,9 @@ export async function takeRunForms(
   scope.addHook('preValidation', async (request) => {
     if (request.uploads === undefined) return
     const { fields, files } = request.uploads
-    const { input, ...rest } = fields
     // Without either, the input is missing.
-    const hasInput = input !== undefined || files.length > 0
-    request.body = { ...rest, ...(hasInput && { input: buildInput(input ?? '', files) }) }
+    const hasInput = fields['input'] !== undefined || files.length > 0
+    request.body = { ...fields, ...(hasInput && { input: buildInput(fields, files) }) }
   })
 }
 

@@ -61,7 +61,10 @@ t.test('an option that is unknown or bad is named', async (t) => {
     [{ jwksUrl }, /jwksUrl.*HS256/],
     [{ jwksUrl: 'keys', algorithm: 'RS256' }, /jwksUrl/],
     [{ jwksUrl: 'file:///keys', algorithm: 'RS256' }, /jwksUrl/],
-    [{ jwksUrl: '', algorithm: 'RS256' }, /jwksUrl/]
+    [{ jwksUrl: '', algorithm: 'RS256' }, /jwksUrl/],
+    [{ secret: 'x', jwksMaxStale: 1 }, /jwksMaxStale: it needs jwksUrl/],
+    [{ jwksUrl, algorithm: 'RS256', jwksMaxStale: -1 }, /jwksMaxStale/],
+    [{ jwksUrl, algorithm: 'RS256', jwksMaxStale: 1.5 }, /jwksMaxStale/]
   ]
   for (const [options, says] of bad) {
     const made = createJwtAuthenticate(options as JwtOptions)

@@ -1,46 +1,17 @@
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
 import type { JwtAlgorithm } from '../../src/auth/jwt-options.ts'
-import { createKeySet, type KeySetTiming } from '../../src/auth/key-set.ts'
+import { createKeySet, type KeySetSettings } from '../../src/auth/key-set.ts'
+import { serveKeys, toJwk } from '../helpers/key-server.ts'
 import { buildAuthenticate, claims, createTokenMaker, type TokenMaker } from './token-maker.ts'
 
 const UNAVAILABLE = { code: 'HTTP_ERR_KEYS_UNAVAILABLE', statusCode: 503 }
 const INVALID = { code: 'HTTP_ERR_INVALID_TOKEN', statusCode: 401 }
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-
-const toJwk = ({ publicKey }: TokenMaker, more: object = {}) => ({
-  ...publicKey?.export({ format: 'jwk' }),
-  ...more
-})
-
-/** A server of keys, with the answer that a test puts on it. */
-async function serveKeys(t: Test, ...keys: object[]) {
-  const served = {
-    url: '',
-    keys,
-    fetches: 0,
-    answer(response: ServerResponse) {
-      response.setHeader('content-type', 'application/json').end(JSON.stringify({ keys: served.keys }))
-    }
-  }
-  const server = createServer((_request, response) => {
-    served.fetches++
-    served.answer(response)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  served.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys?of=us`
-  return served
-}
 
 async function serveSet(
   t: Test,
   makers: Record<string, TokenMaker>,
-  timing: Partial<KeySetTiming>,
+  timing: Partial<KeySetSettings>,
   algorithm: JwtAlgorithm = 'RS256'
 ) {
   const served = await serveKeys(t, ...Object.entries(makers).map(([kid, maker]) => toJwk(maker, { kid })))
@@ -143,26 +114,6 @@ t.test('a server that does not answer is given up', async (t) => {
   const { served, find } = await serveSet(t, { a: one }, { timeout: 50 })
   served.answer = () => {}
   await t.rejects(find('a'), UNAVAILABLE)
-})
-
-t.test('while the server is away the last keys serve, for a time', async (t) => {
-  const { served, find } = await serveSet(t, { a: one }, { fresh: 1, usable: 400, interval: 1 })
-  t.equal(await find('a'), one.secret)
-  served.answer = (response) => response.destroy()
-  await sleep(5)
-  t.equal(await find('a'), one.secret)
-  await t.rejects(find('b'), UNAVAILABLE)
-  await sleep(400)
-  await t.rejects(find('a'), UNAVAILABLE)
-})
-
-t.test('a key that is taken out of the set is refused when the set is a minute old', async (t) => {
-  const { served, find } = await serveSet(t, { a: one }, { fresh: 20 })
-  t.equal(await find('a'), one.secret)
-  served.keys = []
-  t.equal(await find('a'), one.secret)
-  await sleep(25)
-  await t.rejects(find('a'), /no such key/)
 })
 
 t.test('a flood of unknown kids is no flood of fetches', async (t) => {

@@ -194,3 +194,21 @@ t.test('a host may use multipart by itself', async (t) => {
   const form = formOf({ input: 'x' }, ['more than ten bytes', 'text/plain', 'a.txt'])
   for (const path of PATHS) t.equal((await upload(form, path)).status, 200, origin + path)
 })
+
+t.test(
+  'what the app’s own multipart attaches to bodies is not looked for in forms that are read',
+  async (t) => {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    await app.register(multipart, { attachFieldsToBody: 'keyValues' })
+    await app.register(uploadPlugin())
+    app.post('/up', (request, reply) => {
+      const { uploads, body } = request
+      void reply.send({ isMultipart: request.isMultipart(), files: uploads?.files.length, body })
+    })
+    const origin = await app.listen({ port: 0, host: '127.0.0.1' })
+    const body = formOf({ note: 'x' }, ['a', 'text/plain', 'a'])
+    const response = await fetch(`${origin}/up`, { method: 'POST', body })
+    t.strictSame(await response.json(), { isMultipart: true, files: 1, body: { note: 'x' } })
+  }
+)
