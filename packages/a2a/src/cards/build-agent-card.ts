@@ -1,5 +1,5 @@
 import { requireOptions } from '@svc/registry'
-import { requireNames } from '../agents.ts'
+import { requireEntries, requireNames } from '../agents.ts'
 import { A2A_ERR_BAD_OPTION } from '../errors.ts'
 import type { AgentProvider } from '../model/agent-card.ts'
 import { requireHttpUrl } from '../require-http-url.ts'
@@ -34,7 +34,7 @@ export function buildAgentCard(
 function toList(agents: Parameters<typeof buildAgentCard>[0]): readonly CardAgent[] {
   if (Array.isArray(agents)) return agents as readonly CardAgent[]
   if (isAgent(agents)) return [agents]
-  return Object.entries(agents as Readonly<Record<string, CardAgent>>).map(([name, agent]) => ({
+  return requireEntries(agents as Readonly<Record<string, CardAgent>>).map(([name, agent]) => ({
     kind: agent.kind,
     name,
     ...(agent.description !== undefined && { description: agent.description })
