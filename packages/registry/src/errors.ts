@@ -55,7 +55,7 @@ export const RUN_ERR_KEY_REUSED = createError(
   'The idempotency key was used for another request',
   422
 )
-/** The input does not fit the runnable's schema, or the `args` of an answer are no object. */
+/** The input does not fit the runnable's schema, or an answer to an approval is none. */
 export const RUN_ERR_BAD_INPUT = createError<[string]>('RUN_ERR_BAD_INPUT', '%s', 400)
 /** No such approval, or one of another owner. */
 export const RUN_ERR_APPROVAL_NOT_FOUND = createError<[string]>(

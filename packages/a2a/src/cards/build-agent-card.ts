@@ -1,12 +1,12 @@
 import { requireOptions } from '@svc/registry'
-import { requireNames } from '../agents.ts'
+import { requireEntries, requireNames } from '../agents.ts'
 import { A2A_ERR_BAD_OPTION } from '../errors.ts'
-import type { AgentProvider } from '../model/agent-card.ts'
+import type { AgentProvider, ProtocolVersion } from '../model/agent-card.ts'
 import { requireHttpUrl } from '../require-http-url.ts'
 import { requireJson } from '../require-json.ts'
 import { createCard, type CardAgent, type CardFacts } from './build-card.ts'
 import { AgentsCardSchema, OneAgentCardSchema } from './card-options.ts'
-import { encodeCard } from './encode-card.ts'
+import { encodeCard, type BuiltCard } from './encode-card.ts'
 
 /**
  * The card, as JSON, of one or many agents that are served at a URL: no server is needed. Of a map the keys are the names.
@@ -15,12 +15,12 @@ import { encodeCard } from './encode-card.ts'
  * @param facts default: those that the plugin has
  * @throws A2A_ERR_BAD_OPTION for what is missing, unknown or bad, and for two agents of one name
  */
-export function buildAgentCard(
+export function buildAgentCard<const Versions extends readonly ProtocolVersion[] = readonly ['0.3', '1.0']>(
   agents: CardAgent | readonly CardAgent[] | Readonly<Record<string, CardAgent>>,
   baseUrl: string,
   provider?: AgentProvider,
-  facts: Omit<CardFacts, 'provider'> = {}
-): Record<string, unknown> {
+  facts: Omit<CardFacts, 'provider' | 'versions'> & { versions?: Versions | undefined } = {}
+): BuiltCard<Versions> {
   const schema = isAgent(agents) ? OneAgentCardSchema : AgentsCardSchema
   requireOptions(schema, { agents, baseUrl, provider, facts }, A2A_ERR_BAD_OPTION)
   requireHttpUrl('baseUrl', baseUrl)
@@ -28,13 +28,13 @@ export function buildAgentCard(
   requireJson('facts.securitySchemes', facts.securitySchemes)
   const list = toList(agents)
   requireNames(list)
-  return encodeCard(createCard(list, baseUrl, { ...facts, provider }))
+  return encodeCard(createCard(list, baseUrl, { ...facts, provider })) as BuiltCard<Versions>
 }
 
 function toList(agents: Parameters<typeof buildAgentCard>[0]): readonly CardAgent[] {
   if (Array.isArray(agents)) return agents as readonly CardAgent[]
   if (isAgent(agents)) return [agents]
-  return Object.entries(agents as Readonly<Record<string, CardAgent>>).map(([name, agent]) => ({
+  return requireEntries(agents as Readonly<Record<string, CardAgent>>).map(([name, agent]) => ({
     kind: agent.kind,
     name,
     ...(agent.description !== undefined && { description: agent.description })

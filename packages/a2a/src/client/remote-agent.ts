@@ -11,6 +11,7 @@ import {
   type YieldedPart
 } from '@svc/registry'
 import { A2A_ERR_BAD_ANSWER, A2A_ERR_BAD_OPTION, A2A_ERR_REMOTE } from '../errors.ts'
+import { requireNameOption } from '../agents.ts'
 import { requireHttpUrl } from '../require-http-url.ts'
 import { isInterruptedState, isTerminalState } from '../model/task.ts'
 import type { TaskEvent } from '../model/task-event.ts'
@@ -38,7 +39,11 @@ const POLL_EVERY = 1_000
 export function remoteAgent(options: RemoteAgentOptions): RemoteAgent {
   requireOptions(RemoteAgentOptionsSchema, options, A2A_ERR_BAD_OPTION)
   const { host } = requireHttpUrl('url', options.url)
-  const { name = host, description } = options
+  const { description } = options
+  const name =
+    options.name === undefined
+      ? requireNameOption('name, by default the host of url', host)
+      : requireNameOption('name', options.name)
   const connection = new RemoteConnection(options)
   const sessions = new RemoteSessions()
 

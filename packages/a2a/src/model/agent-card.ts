@@ -31,7 +31,7 @@ export interface AgentCard {
   name: string
   description: string
   version: string
-  provider?: AgentProvider
+  provider?: Required<AgentProvider>
   /** Where requests go, as JSON-RPC and as HTTP+JSON. */
   urls: { rpc: string; rest: string }
   versions: readonly ProtocolVersion[]

@@ -21,9 +21,13 @@ export function answerMessage(task: OfTask, text: string): Message {
   return agentMessage(task, `${task.taskId}.answer`, [{ text }])
 }
 
-/** Asks for an approval; the answer is a data part, or a text that is exactly `approve` or `deny`. */
-export function approvalMessage(task: OfTask, { approvalId, toolName, args, expiresAt }: Asked): Message {
-  const text = `The tool "${toolName}" needs an approval: answer "approve" or "deny".`
+/** Asks for an approval. Where it is not the only one that waits, a bare word would not say which is answered. */
+export function approvalMessage(task: OfTask, asked: Asked, isOnly = true): Message {
+  const { approvalId, toolName, args, expiresAt } = asked
+  const how = isOnly
+    ? 'answer "approve" or "deny"'
+    : 'it is not the only one that waits, so answer with data: its approvalId, and approved as true or false'
+  const text = `The tool "${toolName}" needs an approval: ${how}.`
   return agentMessage(task, approvalId, [{ text }, { data: { approvalId, toolName, args, expiresAt } }])
 }
 

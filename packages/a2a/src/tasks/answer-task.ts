@@ -51,8 +51,8 @@ export async function answerTask(surface: Surface, call: Call, request: SendRequ
   // The same message twice is one answer.
   if (isSaid) return run
   const given = readAnswer(message.parts)
-  const asked = given && requireAsked(run, given)
-  if (given === undefined) requireRoom(said)
+  const asked = given && findAsked(run, given)
+  if (asked === undefined) requireRoom(said)
   if (!(await keep(surface, run, known, stored))) {
     // At the same time, or to another task.
     if (wasSaid(await readSaid(surface, run.runId), stored)) return run
@@ -106,10 +106,11 @@ function requireRoom(said: readonly Message[]): void {
     throw new A2A_ERR_UNSUPPORTED('the task has had too many messages: it takes an answer, and nothing else')
 }
 
-/** The approval that is answered: without its id the first that waits. @throws A2A_ERR_BAD_PARAMS */
-function requireAsked(run: StoredRun, { approvalId }: TaskAnswer): PendingApproval {
+/** The approval that is answered; of several that wait, a bare word means none. @throws A2A_ERR_BAD_PARAMS */
+function findAsked(run: StoredRun, { approvalId }: TaskAnswer): PendingApproval | undefined {
   const waiting = toPendingApprovals(run)
-  const asked = approvalId === undefined ? waiting[0] : waiting.find((each) => each.approvalId === approvalId)
+  if (approvalId === undefined) return waiting.length === 1 ? waiting[0] : undefined
+  const asked = waiting.find((each) => each.approvalId === approvalId)
   if (asked === undefined) throw badParams('message.parts', 'No such approval waits')
   return asked
 }

@@ -4,7 +4,6 @@ import type { SendRequest } from '../model/requests.ts'
 import type { Call, Surface } from '../surface.ts'
 import { refuseAgent } from '../tenant.ts'
 import { badParams } from '../wire/decode-params.ts'
-import { findMention } from './find-mention.ts'
 import { textOf } from './to-input.ts'
 
 /** The name that a message, or the request around it, asks for. @throws A2A_ERR_BAD_PARAMS */
@@ -33,7 +32,7 @@ export async function chooseAgent(
   if (all.length === 1) return first
 
   const { parts, contextId } = request.message
-  const mentioned = findMention(textOf(parts), all)
+  const mentioned = exposed.mentionedIn(textOf(parts))
   if (mentioned !== undefined || contextId === undefined) return mentioned ?? first
   const last = await tasks.lastOfContext(principal?.sub ?? ANONYMOUS.sub, contextId)
   return (last && exposed.find(last.agentName)) ?? first

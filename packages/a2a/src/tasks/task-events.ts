@@ -29,7 +29,7 @@ export class TaskEvents {
   #calls = 0
   // The number of the last call with each id, as in `RunResultBuilder`.
   readonly #lastCalls = new Map<string, number>()
-  #waiting = 0
+  readonly #waiting = new Map<string, PartOf<'tool.approval.request'>>()
   #last: TaskStatus | undefined
 
   constructor(task: EventTask) {
@@ -65,11 +65,10 @@ export class TaskEvents {
       case 'tool.result':
         return this.#toolResult(part)
       case 'tool.approval.request':
-        this.#waiting++
-        return [this.#status({ state: 'input-required', message: approvalMessage(this.#task, part) })]
+        this.#waiting.set(part.approvalId, part)
+        return [this.#ask(part)]
       case 'tool.approval.response':
-        this.#waiting--
-        return this.#waiting > 0 ? NONE : [this.#status({ state: 'working' })]
+        return [this.#answered(part.approvalId)]
       case 'error':
         return own ? [this.#status({ state: 'failed', message: errorMessage(this.#task, part.error) })] : NONE
       case 'finish':
@@ -83,6 +82,17 @@ export class TaskEvents {
     const append = this.#answer === 'open'
     this.#answer = 'open'
     return this.#artifact(answerArtifact([{ text }]), append, false)
+  }
+
+  #ask(asked: PartOf<'tool.approval.request'>): TaskEvent {
+    const message = approvalMessage(this.#task, asked, this.#waiting.size === 1)
+    return this.#status({ state: 'input-required', message })
+  }
+
+  #answered(approvalId: string): TaskEvent {
+    this.#waiting.delete(approvalId)
+    const [next] = this.#waiting.values()
+    return next === undefined ? this.#status({ state: 'working' }) : this.#ask(next)
   }
 
   #toolResult(part: PartOf<'tool.result'>): readonly TaskEvent[] {

@@ -37,8 +37,8 @@ function statusOf(run: StoredRun): TaskStatus {
   const task = { taskId: run.runId, contextId: run.sessionId }
   if (state === 'failed' && error !== null) return { state, timestamp, message: errorMessage(task, error) }
   if (state !== 'input-required') return { state, timestamp }
-  const [asked] = toPendingApprovals(run)
+  const [asked, other] = toPendingApprovals(run)
   return asked === undefined
     ? { state: 'working', timestamp }
-    : { state, timestamp, message: approvalMessage(task, asked) }
+    : { state, timestamp, message: approvalMessage(task, asked, other === undefined) }
 }

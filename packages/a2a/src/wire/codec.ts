@@ -13,7 +13,7 @@ export interface Codec {
   readonly encode: { readonly [O in OperationName]: (result: Results[O]) => unknown }
   /** An event, as a stream or a push notification tells it. */
   encodeEvent(event: TaskEvent): object
-  encodeCard(card: AgentCard): Record<string, unknown>
+  encodeCard(card: AgentCard): object
   /** The `error` member of a JSON-RPC response. */
   encodeRpcError(fault: Fault): object
   /** The body of an HTTP+JSON error. */

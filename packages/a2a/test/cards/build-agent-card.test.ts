@@ -94,6 +94,10 @@ t.test('what is missing, unknown or bad is an error that names it', async (t) =>
     [[agent(''), url], 'agents: Bad name: it is empty'],
     [[[agent('a/b')], url], 'agents: Bad name: it has a control character or one of / \\ ? # %'],
     [[{ ' ada': ada }, url], 'agents: Bad name: it begins or ends with a space'],
+    [
+      [{ ada, __proto__: { ada } }, url],
+      'agents: Not a runnable: expected a list, or a plain object whose own keys are the names'
+    ],
     [[[ada, agent('bob'), agent('ada', 'Another')], url], 'agents: two are named "ada"'],
     [
       [{ ada: { name: 'ada', kind: 'robot' } }, url],

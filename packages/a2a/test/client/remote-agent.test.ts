@@ -150,7 +150,14 @@ t.test('services that cannot be used', async (t) => {
     [{ url, version: '2.0' }, /version: expected '0\.3' or '1\.0', got another string$/],
     [{ url, timeout: 'x' }, /timeout/],
     [{ url, extensions: ['a b'] }, /extensions/],
-    [{ url, bogus: 1 }, /bogus/]
+    [{ url, bogus: 1 }, /bogus/],
+    [{ url, name: '' }, /name: expected a string that is not empty/],
+    [{ url, name: 'a/b' }, /name: Bad name: it has a control character or one of /],
+    [{ url, name: ' far' }, /name: Bad name: it begins or ends with a space$/],
+    [
+      { url: `http://${'a'.repeat(60)}.${'b'.repeat(63)}.example.org` },
+      /name, by default the host of url: Bad name/
+    ]
   ] as const)
     t.throws(() => remoteAgent(options as never), { code: 'A2A_ERR_BAD_OPTION', message })
   t.equal(remoteAgent({ url: 'https://agents.example.org:8080/x' }).name, 'agents.example.org:8080')

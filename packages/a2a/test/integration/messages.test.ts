@@ -71,7 +71,7 @@ t.test('a task waits for an approval, and an answer lets it go on', async (t) =>
 
 t.test('an answer by text, and one that is wrong', async (t) => {
   const app = await buildApp(t, { runnables: [asker] })
-  const { taskId, result } = await ask(app)
+  const { taskId, result, approvalId } = await ask(app)
   t.match(await app.rpc('message/send', answer({ approvalId: 'x', approved: true }, { taskId })), {
     error: { code: -32602 }
   })
@@ -81,7 +81,7 @@ t.test('an answer by text, and one that is wrong', async (t) => {
   t.match(await app.rpc('message/send', say('approve', { taskId, metadata: { agentName: 'echo' } })), {
     error: { code: -32602 }
   })
-  const wrong: object[] = [null, [], 'x'].map((args) => ({ approved: true, args }))
+  const wrong: object[] = [null, [], 'x'].map((args) => ({ approvalId, approved: true, args }))
   wrong.push(...['nothing', 5, {}].map((approvalId) => ({ approved: true, approvalId })))
   for (const data of wrong)
     for (let time = 0; time < 2; time++)
@@ -90,7 +90,7 @@ t.test('an answer by text, and one that is wrong', async (t) => {
         { error: { code: -32602, message: /args|approval/ } },
         `${JSON.stringify(data)} is no answer, however often it is sent`
       )
-  const denied = await app.rpc('message/send', say(' Deny ', { taskId, contextId: result.contextId }))
+  const denied = await app.rpc('message/send', say('deny', { taskId, contextId: result.contextId }))
   t.match(denied.result.artifacts, [{ parts: [{ text: 'false null' }] }])
 })
 

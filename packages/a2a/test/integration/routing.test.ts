@@ -1,3 +1,4 @@
+import { createRegistry, type Runnable } from '@svc/registry'
 import t from 'tap'
 import { buildApp, echo, say, sayV1 } from '../helpers/build-app.ts'
 
@@ -25,6 +26,43 @@ t.test('which agent a message goes to', async (t) => {
   })
   t.match(await rpc('message/send', say('x', { metadata: { agentName: 1 } })), { error: { code: -32602 } })
 })
+
+t.test('whatever names a registry of one’s own gives, a message is answered', async (t) => {
+  const nameless = { ...named('first'), name: '' }
+  const agents = [nameless, named('ada')].map(
+    ({ name }) => ({ ...createRegistry().add(named('x')), name }) as Runnable
+  )
+  const registry = {
+    get: (_kind: string, name: string) => agents.find((agent) => agent.name === name),
+    list: () => agents
+  }
+  const { rpc } = await buildApp(t, { options: { registry: registry as never } })
+  t.match(await rpc('message/send', say('to ada')), { result: { metadata: { agentName: 'ada' } } })
+  t.match(await rpc('message/send', say('to nobody')), { result: { metadata: { agentName: '' } } })
+})
+
+t.test(
+  'a text of 1 MB that mentions an agent nearly everywhere is answered as soon as any other',
+  async (t) => {
+    const marks = named(`${'!'.repeat(127)}a`)
+    const { rpc } = await buildApp(t, {
+      runnables: [named('first'), marks, named('aaa')],
+      options: { limits: { bodyLimit: 2_000_000 } }
+    })
+    const measure = async (text: string) => {
+      const begun = performance.now()
+      const { result } = await rpc('message/send', { ...say(text), configuration: { historyLength: 0 } })
+      t.equal(result.metadata.agentName, 'first')
+      return performance.now() - begun
+    }
+    await measure('.'.repeat(1_000_000))
+    const plain = await measure('.'.repeat(1_000_000))
+    for (const text of ['!'.repeat(1_000_000), 'a'.repeat(1_000_000)]) {
+      const took = await measure(text)
+      t.ok(took < 20 * plain + 500, `${took} ms, and ${plain} ms without`)
+    }
+  }
+)
 
 t.test('no agent at all', async (t) => {
   const { rpc } = await buildApp(t, { runnables: [] })

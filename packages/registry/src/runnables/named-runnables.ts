@@ -1,4 +1,6 @@
+import { requireName } from '../contract/names.ts'
 import type { Runnable, RunnableDefinition } from '../contract/runnable.ts'
+import { REG_ERR_BAD_RUNNABLE } from '../errors.ts'
 import { defineRunnable } from './define-runnable.ts'
 
 /** Runnables by list, or by the name under which they are exposed. */
@@ -7,15 +9,29 @@ export type NamedRunnables =
   | Readonly<Record<string, Runnable | RunnableDefinition>>
 
 /**
- * The runnables that a list or a map gives, in its order; the key of a map is the name.
+ * The runnables that a list or a map gives, in its order. The key of a map is the name, whatever the runnable's own is.
  * @throws REG_ERR_BAD_KIND, REG_ERR_BAD_NAME, REG_ERR_BAD_RUNNABLE
  */
 export function toRunnables(given: NamedRunnables): Runnable[] {
   if (isList(given)) return given.map(defineRunnable)
-  return Object.entries(given).map(([name, definition]) => {
+  return namedEntries(given).map(([name, definition]) => {
     const runnable = defineRunnable(definition)
     return name === runnable.name ? runnable : renamed(runnable, name)
   })
+}
+
+/**
+ * The entries of a map whose keys are names of runnables: a plain object, so that no entry is inherited and overlooked.
+ * @throws REG_ERR_BAD_NAME, REG_ERR_BAD_RUNNABLE
+ */
+export function namedEntries<T>(given: Readonly<Record<string, T>>): [name: string, value: T][] {
+  const prototype: unknown = Object.getPrototypeOf(given)
+  // That of a plain object has none itself, whichever realm it is of.
+  if (prototype !== null && Object.getPrototypeOf(prototype) !== null)
+    throw new REG_ERR_BAD_RUNNABLE('expected a list, or a plain object whose own keys are the names')
+  const entries = Object.entries(given)
+  for (const [name] of entries) requireName(name)
+  return entries
 }
 
 function isList(given: NamedRunnables): given is readonly (Runnable | RunnableDefinition)[] {

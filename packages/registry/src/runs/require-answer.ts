@@ -1,18 +1,19 @@
-import type { ApprovalAnswer } from '../contract/run-record.ts'
+import { ApprovalAnswerSchema, type ApprovalAnswer } from '../contract/run-record.ts'
 import { RUN_ERR_BAD_INPUT } from '../errors.ts'
 
-/** An answer whose `args` may be anything. */
-export interface GivenAnswer {
-  approved: boolean
-  reason?: string | undefined
-  args?: unknown
-}
+const MAX_REASON = ApprovalAnswerSchema.properties.reason.maxLength!
 
 /**
  * An answer as a store keeps it: its own copy, without what is left out.
- * @throws RUN_ERR_BAD_INPUT when `args` are given and are no object of JSON: null too, lest it is read as "as they are"
+ * @throws RUN_ERR_BAD_INPUT when `approved` is no boolean, `reason` no text of at most 4,096 characters, or `args` are given
+ * and are no object of JSON: null too, lest it is read as "as they are"
  */
-export function requireAnswer({ approved, reason, args }: GivenAnswer): ApprovalAnswer {
+export function requireAnswer(given: Partial<Record<keyof ApprovalAnswer, unknown>>): ApprovalAnswer {
+  const { approved, reason, args } = given ?? {}
+  // Whoever asks may only look whether it is truthy: the text "false" is.
+  if (typeof approved !== 'boolean') throw new RUN_ERR_BAD_INPUT('approved must be true or false')
+  if (reason !== undefined && (typeof reason !== 'string' || reason.length > MAX_REASON))
+    throw new RUN_ERR_BAD_INPUT(`reason must be a text of at most ${MAX_REASON} characters`)
   return {
     approved,
     ...(reason !== undefined && { reason }),

@@ -55,6 +55,27 @@ t.test('an answer that cannot be told is refused, and another one is taken', asy
   t.match(await engine.get(run.runId), { approvals: [{ answer: { args: { to: 'ada' } } }] })
 })
 
+t.test(
+  'an answer that does not say true or false is refused: a text would count as an approval',
+  async (t) => {
+    const engine = buildEngine(t)
+    const { run, outcome } = await start(engine, ({ approvals }) => approvals.request(request))
+    await turn()
+    const [approval] = await pendingOf(engine, run.runId)
+    const answer = (given: unknown) => engine.answer(approval!.approvalId, given as ApprovalAnswer)
+    const bad = [undefined, null, {}, { approved: 'false' }, { approved: 1 }, { approved: null }]
+    for (const given of [
+      ...bad,
+      { approved: true, reason: 5 },
+      { approved: true, reason: 'x'.repeat(5_000) }
+    ])
+      t.equal(await codeOf(() => answer(given)), 'RUN_ERR_BAD_INPUT', inspect(given).slice(0, 60))
+    t.match(await engine.get(run.runId), { approvals: [{ answer: null }] })
+    await answer({ approved: false })
+    t.same(await outcome, { approved: false })
+  }
+)
+
 t.test('an answer that does not fit into the log fails the run instead of hanging it', async (t) => {
   const engine = buildEngine(t, { limits: { maxLogBytes: 2_000 } })
   const { run, outcome } = await start(engine, ({ approvals }) => approvals.request(request))

@@ -8,6 +8,8 @@ import type { MessageSchema } from './schemas.ts'
 
 type Fields = Record<string, unknown>
 
+const CONTENT = ['text', 'file', 'data']
+
 /** @throws A2A_ERR_BAD_PARAMS */
 export function decodeMessage(message: Static<typeof MessageSchema>): SendRequest['message'] {
   const { messageId, contextId, taskId, metadata, extensions, referenceTaskIds } = message
@@ -21,6 +23,8 @@ export function decodeMessage(message: Static<typeof MessageSchema>): SendReques
 /** @throws A2A_ERR_BAD_PARAMS */
 export function decodePart(part: Fields, field: string): MessagePart {
   const { kind, metadata } = part
+  const [another] = CONTENT.filter((each) => each !== kind && (part[each] ?? undefined) !== undefined)
+  if (another !== undefined) throw badParams(field, `Expected exactly one of ${CONTENT.join(', ')}`)
   if (metadata !== undefined && !isObject(metadata)) throw badParams(`${field}.metadata`, 'Expected object')
   const about = defined({ metadata }) as { metadata?: Fields }
   switch (kind) {

@@ -19,11 +19,20 @@ export function toRpcMessage(message: unknown): unknown {
 
 function toRpcPart(part: Fields, field: string): Fields {
   const { text, file, data, metadata } = part ?? {}
+  if ([text, file, data].filter((each) => each !== undefined).length !== 1)
+    throw badParams(field, 'Expected exactly one of text, file, data')
   if (text !== undefined) return { kind: 'text', text, metadata }
-  if (data !== undefined) return { kind: 'data', data: isObject(data) ? data['data'] : data, metadata }
-  if (file === undefined) throw badParams(field, 'Expected exactly one of text, file, data')
+  if (data !== undefined) return { kind: 'data', data: unwrap(data, `${field}.data`), metadata }
   const { fileWithUri: uri, fileWithBytes: bytes, mimeType, name } = file as Fields
   return { kind: 'file', file: { uri, bytes, mimeType, name }, metadata }
+}
+
+// The data of a part is a message of the proto, with one field.
+function unwrap(part: unknown, field: string): unknown {
+  if (!isObject(part)) return part
+  const { data, ...others } = part
+  if (Object.keys(others).length > 0) throw badParams(field, 'Expected an object with data alone')
+  return data
 }
 
 export function encodeRestMessage({ role, parts, ...message }: Message): object {

@@ -1,8 +1,43 @@
 import type { SecuritySchemes } from '@svc/registry'
-import type { AgentCard } from '../../model/agent-card.ts'
+import type { AgentCard, AgentExtension, AgentProvider, AgentSkill } from '../../model/agent-card.ts'
+import type { SchemeFields } from '../security-scheme.ts'
 
-/** @see https://a2a-protocol.org/v1.0.0/specification/#441-agentcard */
-export function encodeCard(card: AgentCard): Record<string, unknown> {
+/** A security scheme of 1.0: one of these members. */
+export interface SecuritySchemeV10 {
+  apiKeySecurityScheme?: Omit<SchemeFields['apiKey'], 'in'> & { location: SchemeFields['apiKey']['in'] }
+  httpAuthSecurityScheme?: SchemeFields['http']
+  /** With one flow. */
+  oauth2SecurityScheme?: SchemeFields['oauth2']
+  openIdConnectSecurityScheme?: SchemeFields['openIdConnect']
+  mtlsSecurityScheme?: SchemeFields['mutualTLS']
+}
+
+/**
+ * The agent card of version 1.0, as JSON.
+ * @see https://a2a-protocol.org/v1.0.0/specification/#441-agentcard
+ */
+export interface AgentCardV10 {
+  name: string
+  description: string
+  /** Where requests go, the version to prefer first. */
+  supportedInterfaces: { url: string; protocolBinding: string; protocolVersion: string; tenant?: string }[]
+  provider?: Required<AgentProvider>
+  version: string
+  capabilities: {
+    streaming: boolean
+    pushNotifications: boolean
+    extendedAgentCard: boolean
+    extensions?: AgentExtension[]
+  }
+  securitySchemes?: Record<string, SecuritySchemeV10>
+  /** Any of these is enough; each names schemes, with the scopes that are needed. */
+  securityRequirements?: { schemes: Record<string, { list: string[] }> }[]
+  defaultInputModes: string[]
+  defaultOutputModes: string[]
+  skills: AgentSkill[]
+}
+
+export function encodeCard(card: AgentCard): AgentCardV10 {
   const { name, description, version, provider, urls, versions, skills, securitySchemes, tenant } = card
   const about = tenant === undefined ? {} : { tenant }
   const schemes = encodeSchemes(securitySchemes)
@@ -22,7 +57,7 @@ export function encodeCard(card: AgentCard): Record<string, unknown> {
       streaming: true,
       pushNotifications: card.pushNotifications,
       extendedAgentCard: card.extendedCard,
-      ...(card.extensions && { extensions: card.extensions })
+      ...(card.extensions && { extensions: [...card.extensions] })
     },
     ...(names.length > 0 && {
       securitySchemes: schemes,
@@ -34,7 +69,7 @@ export function encodeCard(card: AgentCard): Record<string, unknown> {
   }
 }
 
-const MEMBERS: Readonly<Record<string, string>> = {
+const MEMBERS: Readonly<Record<string, keyof SecuritySchemeV10>> = {
   http: 'httpAuthSecurityScheme',
   apiKey: 'apiKeySecurityScheme',
   oauth2: 'oauth2SecurityScheme',
@@ -42,7 +77,7 @@ const MEMBERS: Readonly<Record<string, string>> = {
   mutualTLS: 'mtlsSecurityScheme'
 }
 
-function encodeSchemes(schemes: SecuritySchemes): object {
+function encodeSchemes(schemes: SecuritySchemes): Record<string, SecuritySchemeV10> {
   return Object.fromEntries(
     Object.entries(schemes).flatMap(([name, { type, in: location, flows, ...scheme }]) => {
       const member = MEMBERS[String(type)]

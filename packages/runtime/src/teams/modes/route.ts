@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import type { RunInput, Runnable, RunResult, YieldedPart } from '@svc/registry'
+import { NameFinder, type RunInput, type Runnable, type RunResult, type YieldedPart } from '@svc/registry'
 import { awaiting, interleave } from '../../children/part-channel.ts'
 import { RUN_ERR_NO_ROUTE, RUN_ERR_TOOL_BAD_ARGS, toToolError } from '../../errors.ts'
 import type { RunEvents } from '../../events/run-events.ts'
@@ -50,7 +50,7 @@ ${listMembers(members)}`
   throw new RUN_ERR_NO_ROUTE()
 }
 
-const NOT_PICKED = toToolError(new RUN_ERR_TOOL_BAD_ARGS('there is no such member'))
+const NOT_PICKED = toToolError(new RUN_ERR_TOOL_BAD_ARGS('it names no member, or several: name one'))
 
 function toChoice(members: readonly Runnable[]) {
   const tool = defineTool({
@@ -68,15 +68,14 @@ function toChoice(members: readonly Runnable[]) {
   }
 }
 
-// A weak model says the name instead of calling the tool.
+// A weak model says the name instead of calling the tool. Who names several has picked none.
 function pick(members: readonly Runnable[], { toolCalls, text }: ModelAnswer): Runnable | undefined {
-  const [call] = toolCalls
-  if (call !== undefined) {
-    const wanted = (call.args as { member?: unknown } | null)?.member
-    return members.find(({ name }) => name === wanted)
-  }
-  const named = members.filter(({ name }) => text.includes(name))
-  return named.length === 1 ? named[0] : undefined
+  const named =
+    toolCalls.length > 0
+      ? toolCalls.map(({ args }) => (args as { member?: unknown } | null)?.member)
+      : new NameFinder(members.map(({ name }) => name)).find(text)
+  const [wanted, another] = new Set(named)
+  return another === undefined ? members.find(({ name }) => name === wanted) : undefined
 }
 
 function* tellChoice(

@@ -47,6 +47,43 @@ t.test('a leader that only says the name has picked too', async (t) => {
   t.match(result, { text: 'ada answers' })
 })
 
+t.test('what it says names a member as a whole word, and of two names the longer', async (t) => {
+  const members = [member('can'), member('can-do')]
+  const named = scriptedModel(['Can-do should answer this.'])
+  t.match((await runIn(makeTeam({ mode: 'route', members, model: named }))).result, {
+    text: 'can-do answers'
+  })
+  for (const said of ['I cannot decide.', 'Not canning, scan or toucan.', 'can or can-do']) {
+    const model = scriptedModel([said, routeTo('can-do')])
+    const { result } = await runIn(makeTeam({ mode: 'route', members, model }))
+    t.match({ ...result, calls: model.calls.length }, { text: 'can-do answers', calls: 2 }, said)
+  }
+})
+
+t.test(
+  'a leader that picks two members at once has picked none, and one that picks the same twice has',
+  async (t) => {
+    const members = [member('ada'), member('bob')]
+    const both = (...names: string[]) => ({
+      text: '',
+      toolCalls: names.flatMap((name) => routeTo(name).toolCalls)
+    })
+    const model = scriptedModel([both('ada', 'bob'), routeTo('bob')])
+    const { result } = await runIn(makeTeam({ mode: 'route', members, model }))
+    t.match(result, {
+      text: 'bob answers',
+      toolCalls: [
+        { error: { code: 'RUN_ERR_TOOL_BAD_ARGS' } },
+        { error: { code: 'RUN_ERR_TOOL_BAD_ARGS' } },
+        {}
+      ]
+    })
+    const twice = scriptedModel([both('ada', 'ada')])
+    t.match((await runIn(makeTeam({ mode: 'route', members, model: twice }))).result, { text: 'ada answers' })
+    t.equal(twice.calls.length, 1)
+  }
+)
+
 t.test('a leader that picks nobody is asked once more, then the run fails', async (t) => {
   const members = [member('ada'), member('bob')]
   const mends = scriptedModel([routeTo('eve'), routeTo('bob')])
