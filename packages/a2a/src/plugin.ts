@@ -44,7 +44,7 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
     if (surface.extendCard !== undefined && versions.includes('0.3')) olderCardRoute(scope, basePath, binding)
     if (tenants !== undefined) tenantRoutes(scope, basePath, binding, tenants)
     scope.addHook('onReady', async () => surface.push?.resume())
-    scope.addHook('preClose', () => streams.close())
+    streams.endWith(scope)
     scope.addHook('onClose', async () => surface.push?.close())
   }, settings.registerOptions)
 }

@@ -91,7 +91,7 @@ export async function serve(
     healthRoutes(scope, surface)
     if (swagger && openApi) await docsRoutes(plain, openApi, swagger, source.secured)
 
-    scope.addHook('preClose', () => replies.close())
+    replies.endWith(scope)
   }, registerOptions)
   return openApi
 }

@@ -101,6 +101,12 @@ export const RUN_ERR_TOO_MANY_RUNS = createError(
 )
 /** The service shuts down and takes no new runs. */
 export const RUN_ERR_DRAINING = createError('RUN_ERR_DRAINING', 'The service is shutting down', 503)
+/** The service shuts down, and the run goes on after that: it is to be looked at again, not started again. */
+export const RUN_ERR_SUSPENDED = createError(
+  'RUN_ERR_SUSPENDED',
+  'The service is shutting down; the run goes on when it is back',
+  503
+)
 /** The run was canceled; the reason of its signal. */
 export const RUN_ERR_CANCELED = createError('RUN_ERR_CANCELED', 'The run was canceled', 499)
 /** A store could not be reached or refused to write. */

@@ -16,6 +16,7 @@ import { globalRegistry, type Registry } from './registry.ts'
 import { createRunEngine } from './runs/create-run-engine.ts'
 import type { RunEngine } from './runs/run-engine.ts'
 import type { Stores } from './stores/stores.ts'
+import { whileServing } from './while-serving.ts'
 
 /** Options of the plugin. */
 export interface RegistryPluginOptions {
@@ -25,10 +26,7 @@ export interface RegistryPluginOptions {
   stores?: Stores
   limits?: EngineLimits
   retention?: RetentionOptions
-  /**
-   * Milliseconds that closing waits for the runs under way; default 10,000, or a second less than the app's
-   * `pluginTimeout` where that is shorter. Fastify gives up on closing after `pluginTimeout`.
-   */
+  /** Milliseconds that closing waits for the runs under way; default 10,000. */
   drainTimeout?: number
   /** Milliseconds that a run which a restart left waits for its runnable to be registered; default 300,000. */
   resumeTimeout?: number
@@ -48,14 +46,15 @@ declare module 'fastify' {
 async function registryPlugin(app: FastifyInstance, options: RegistryPluginOptions): Promise<void> {
   requireOptions(PluginOptionsSchema, withoutPrefix(options))
   requireOwnEngine(app, options)
-  const { registry = globalRegistry, stores = storesOf(app), drainTimeout, ...rest } = options
+  const { registry = globalRegistry, stores = storesOf(app), ...rest } = options
+  const { drainTimeout = ENGINE_DEFAULTS.drainTimeout } = options
   const runs = createRunEngine({
     stores,
     limits: rest.limits,
     retention: rest.retention,
     resumeTimeout: rest.resumeTimeout,
     authorize: rest.authorize,
-    drainTimeout: drainTimeout ?? drainTimeoutOf(app),
+    drainTimeout,
     log: app.log
   })
 
@@ -71,9 +70,11 @@ async function registryPlugin(app: FastifyInstance, options: RegistryPluginOptio
       type === 'remove' ? undefined : resume(runnable)
     )
   })
-  app.addHook('preClose', () => {
+  whileServing(app, () => runs.close())
+  app.addHook('preClose', async () => {
     unsubscribe?.()
-    return runs.close()
+    await runs.drain(Math.min(drainTimeout, hookTimeoutOf(app)))
+    await runs.close()
   })
 
   async function resume(runnable: Runnable): Promise<void> {
@@ -99,11 +100,9 @@ const FASTIFY_PLUGIN_TIMEOUT = 10_000
 const HEADROOM = 1_000
 
 // Fastify gives up on hooks that take longer than its `pluginTimeout`, those of closing included.
-function drainTimeoutOf({
-  initialConfig: { pluginTimeout = FASTIFY_PLUGIN_TIMEOUT }
-}: FastifyInstance): number {
-  const { drainTimeout } = ENGINE_DEFAULTS
-  return pluginTimeout === 0 ? drainTimeout : Math.max(0, Math.min(drainTimeout, pluginTimeout - HEADROOM))
+function hookTimeoutOf({ initialConfig: { pluginTimeout } }: FastifyInstance): number {
+  const timeout = pluginTimeout ?? FASTIFY_PLUGIN_TIMEOUT
+  return timeout === 0 ? Infinity : Math.max(0, timeout - HEADROOM)
 }
 
 // `@svc/store` is not imported: whoever decorates the app with stores is taken.

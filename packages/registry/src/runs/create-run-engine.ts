@@ -26,6 +26,7 @@ import { PassingMap } from '../stores/passing-map.ts'
 import type { StoredRun } from '../stores/run-store.ts'
 import type { Stores } from '../stores/stores.ts'
 import { SILENT_LOG } from './create-context.ts'
+import { Drain } from './drain.ts'
 import { InterruptedRuns, type ResumeHost } from './interrupted-runs.ts'
 import { LiveRun } from './live-run.ts'
 import { readParts } from './log-reader.ts'
@@ -62,8 +63,10 @@ class Engine implements RunEngine, ResumeHost {
   readonly #byOwner = new Map<string, number>()
   readonly #sweeper: NodeJS.Timeout
   readonly #unsubscribe: () => void
+  #drain: Drain | undefined
+  #drained: Promise<void> | undefined
   #closing: Promise<void> | undefined
-  #onIdle: (() => void) | undefined
+  #isOver = false
 
   constructor(options: RunEngineOptions) {
     this.log = options.log ?? SILENT_LOG
@@ -95,7 +98,7 @@ class Engine implements RunEngine, ResumeHost {
   }
 
   get draining(): boolean {
-    return this.#closing !== undefined
+    return this.#drain !== undefined
   }
 
   async start(runnable: Runnable, input: RunInput, options: StartOptions = {}): Promise<Run> {
@@ -116,6 +119,7 @@ class Engine implements RunEngine, ResumeHost {
       run.begin(input)
       if (isPromise(created)) await created
       if (isPromise(kept)) await kept
+      this.#drain?.stop(run)
     } catch (err) {
       if (err instanceof RUN_ERR_KEY_REUSED) throw err
       await run.interrupt(new RUN_ERR_STORE({ cause: err }))
@@ -142,6 +146,8 @@ class Engine implements RunEngine, ResumeHost {
     if (await this.#interrupted.cancel(runId)) return this.#require(runId)
     const stored = await this.#require(runId)
     if (isTerminalStatus(stored.status)) throw new RUN_ERR_TERMINAL(stored.status)
+    // It is left for another process, which would not hear of it.
+    if (this.#isOver) throw new RUN_ERR_DRAINING()
     await this.stores.control.publish({ type: 'cancel', runId })
     return stored
   }
@@ -170,6 +176,15 @@ class Engine implements RunEngine, ResumeHost {
     return this.#interrupted.resume(runnable)
   }
 
+  drain(timeout = this.#drainTimeout): Promise<void> {
+    requireOptions(EngineOptionsSchema, { drainTimeout: timeout })
+    if (this.#drained === undefined) {
+      this.#drain = new Drain()
+      this.#drained = this.#drain.wait(this.#live.values(), timeout)
+    }
+    return this.#drained
+  }
+
   close(): Promise<void> {
     return (this.#closing ??= this.#close())
   }
@@ -193,7 +208,7 @@ class Engine implements RunEngine, ResumeHost {
       if (left === 0) this.#byOwner.delete(owner)
       else this.#byOwner.set(owner, left)
     }
-    if (this.#live.size === 0) this.#onIdle?.()
+    this.#drain?.leave(run)
   }
 
   lost(run: LiveRun, reason: unknown): void {
@@ -252,15 +267,9 @@ class Engine implements RunEngine, ResumeHost {
   }
 
   async #close(): Promise<void> {
+    await this.drain()
     clearInterval(this.#sweeper)
-    for (const run of this.#live.values()) if (run.resumable) run.suspendSoon()
-    if (this.#live.size > 0 && this.#drainTimeout > 0) {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      this.#onIdle = resolve
-      const timer = setTimeout(resolve, this.#drainTimeout)
-      await promise
-      clearTimeout(timer)
-    }
+    this.#isOver = true
     const left = this.#live.values()
     await Promise.all(
       left.map((run) => (run.resumable ? run.suspend() : run.interrupt(new RUN_ERR_INTERRUPTED())))

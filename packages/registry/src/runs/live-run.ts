@@ -4,7 +4,7 @@ import { isTerminalPart, type NumberedPart, type Part, type YieldedPart } from '
 import type { ApprovalOutcome, ApprovalRequest, RunLog } from '../contract/run-context.ts'
 import type { RunResult } from '../contract/run-result.ts'
 import type { Runnable } from '../contract/runnable.ts'
-import { RUN_ERR_CANCELED, RUN_ERR_INTERRUPTED, RUN_ERR_STORE } from '../errors.ts'
+import { RUN_ERR_CANCELED, RUN_ERR_STORE, RUN_ERR_SUSPENDED } from '../errors.ts'
 import type { EventBus } from '../events/event-bus.ts'
 import type { RunChange, StoredRun } from '../stores/run-store.ts'
 import type { Stores } from '../stores/stores.ts'
@@ -130,16 +130,16 @@ export class LiveRun implements Run, ContextHost {
 
   /** Leaves the run as it is, for another process to go on with. */
   async suspend(): Promise<void> {
-    const reason = new RUN_ERR_INTERRUPTED()
+    const reason = new RUN_ERR_SUSPENDED()
     this.suspended = !this.#ended
     this.#redacted?.flush()
     this.#leave(reason, reason)
     await this.#writer.idle()
   }
 
-  /** The same, as soon as the steps that are under way are recorded. */
-  suspendSoon(): void {
-    this.#journalOfRun.stop(() => void this.suspend())
+  /** Begins no step any more; calls back when those under way are recorded. */
+  stopSteps(onIdle: () => void): void {
+    this.#journalOfRun.stop(onIdle)
   }
 
   requestApproval(

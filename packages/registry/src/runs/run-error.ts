@@ -44,6 +44,8 @@ export function errorFromPart(error: PartError): Error & StoredError {
 }
 
 function isRetryable(statusCode: number, code: string): boolean {
+  // The run itself goes on: whoever starts it again has it twice.
+  if (code === 'RUN_ERR_SUSPENDED') return false
   return statusCode === 429 || statusCode > 501 || code === 'RUN_ERR_INTERRUPTED'
 }
 
