@@ -32,6 +32,12 @@ export const REG_ERR_REGISTERED_TWICE = createError(
   'The app has @svc/registry already: register it once',
   500
 )
+/** Two run engines of an app would keep their runs in one store. */
+export const REG_ERR_STORE_IN_USE = createError(
+  'REG_ERR_STORE_IN_USE',
+  'Another run engine of the app has the store: register @svc/registry where both see it, or give it stores of its own',
+  500
+)
 /** A cursor that no page gave. */
 export const REG_ERR_BAD_CURSOR = createError(
   'REG_ERR_BAD_CURSOR',

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { bringerOf, requireNoEngine } from './engine-order.ts'
-import { REG_ERR_PLUGIN_ORDER, REG_ERR_REGISTERED_TWICE } from './errors.ts'
+import { areInUse, bringerOf, noteEngine, requireNoEngine } from './engine-order.ts'
+import { REG_ERR_PLUGIN_ORDER, REG_ERR_REGISTERED_TWICE, REG_ERR_STORE_IN_USE } from './errors.ts'
 import type { EventBus } from './events/event-bus.ts'
 import {
   ENGINE_DEFAULTS,
@@ -17,6 +17,8 @@ import { createRunEngine } from './runs/create-run-engine.ts'
 import type { RunEngine } from './runs/run-engine.ts'
 import type { Stores } from './stores/stores.ts'
 import { whileServing } from './while-serving.ts'
+
+const NAME = '@svc/registry'
 
 /** Options of the plugin. */
 export interface RegistryPluginOptions {
@@ -42,11 +44,21 @@ declare module 'fastify' {
   }
 }
 
-/** The registry and the run engine of an app: `fastify.registry`, `fastify.runs`, `fastify.events`. */
-async function registryPlugin(app: FastifyInstance, options: RegistryPluginOptions): Promise<void> {
+/** Who makes an engine, and the scope whose store it takes. */
+interface Maker {
+  plugin: string
+  scope: FastifyInstance
+}
+
+/** The registry and the run engine of an app or a scope: `fastify.registry`, `fastify.runs`, `fastify.events`. */
+export function installEngine(
+  app: FastifyInstance,
+  options: RegistryPluginOptions,
+  { plugin, scope }: Maker
+): void {
   requireOptions(PluginOptionsSchema, withoutPrefix(options))
-  requireOwnEngine(app, options)
-  const { registry = globalRegistry, stores = storesOf(app), ...rest } = options
+  requireOwnEngine(app, options.stores === undefined ? storesOf(scope) : undefined)
+  const { registry = globalRegistry, stores = storesOf(scope), ...rest } = options
   const { drainTimeout = ENGINE_DEFAULTS.drainTimeout } = options
   const runs = createRunEngine({
     stores,
@@ -58,6 +70,7 @@ async function registryPlugin(app: FastifyInstance, options: RegistryPluginOptio
     log: app.log
   })
 
+  noteEngine(app, plugin, runs.stores)
   app.decorate('registry', registry)
   app.decorate('runs', runs)
   app.decorate('events', runs.events)
@@ -84,10 +97,11 @@ async function registryPlugin(app: FastifyInstance, options: RegistryPluginOptio
 }
 
 // A scope may have an engine of its own; but two on one store would both go on with what a restart left.
-function requireOwnEngine(app: FastifyInstance, { stores }: RegistryPluginOptions): void {
-  const isHere = Object.hasOwn(app, 'runs')
-  if (isHere || (stores === undefined && app.hasDecorator('store')))
-    requireNoEngine(app, bringerOf(app) === undefined ? REG_ERR_REGISTERED_TWICE : REG_ERR_PLUGIN_ORDER)
+function requireOwnEngine(app: FastifyInstance, store: Stores | undefined): void {
+  const isInUse = store !== undefined && areInUse(app, store)
+  if (!Object.hasOwn(app, 'runs') && !isInUse) return
+  requireNoEngine(app, bringerOf(app) === NAME ? REG_ERR_REGISTERED_TWICE : REG_ERR_PLUGIN_ORDER)
+  if (isInUse) throw new REG_ERR_STORE_IN_USE()
 }
 
 // What Fastify itself puts among a plugin's options.
@@ -110,4 +124,8 @@ function storesOf(app: FastifyInstance): Stores | undefined {
   return app.hasDecorator('store') ? (app as FastifyInstance & { store: Stores }).store : undefined
 }
 
-export default fp(registryPlugin, { name: '@svc/registry', fastify: '5.x' })
+async function registryPlugin(app: FastifyInstance, options: RegistryPluginOptions): Promise<void> {
+  installEngine(app, options, { plugin: NAME, scope: app })
+}
+
+export default fp(registryPlugin, { name: NAME, fastify: '5.x' })
