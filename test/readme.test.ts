@@ -90,6 +90,7 @@ t.test('what is a whole program compiles', async (t) => {
       'docs/memory.md#3',
       'docs/multi-modal.md#1',
       'docs/observability.md#1',
+      'docs/runs.md#1',
       'docs/sandbox.md#1',
       'docs/sandbox.md#2',
       'docs/sandbox.md#3',

@@ -28,7 +28,12 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
   const binding: Binding = { surface, versions, streams }
 
   const path = app.prefix + basePath
-  requireFreePlace(rootOf(app), '@svc/a2a', `base path "${path || '/'}"`, A2A_ERR_REGISTERED_TWICE)
+  requireFreePlace(
+    rootOf(app),
+    '@svc/a2a',
+    `base path "${path || '/'}"`,
+    (place) => new A2A_ERR_REGISTERED_TWICE(place)
+  )
   // Before 1.0 there are no tenants.
   const tenants = versions.includes('1.0') ? new TenantPaths(app, path, surface.exposed) : undefined
 
@@ -44,7 +49,7 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
     if (surface.extendCard !== undefined && versions.includes('0.3')) olderCardRoute(scope, basePath, binding)
     if (tenants !== undefined) tenantRoutes(scope, basePath, binding, tenants)
     scope.addHook('onReady', async () => surface.push?.resume())
-    scope.addHook('preClose', () => streams.close())
+    streams.endWith(scope)
     scope.addHook('onClose', async () => surface.push?.close())
   }, settings.registerOptions)
 }

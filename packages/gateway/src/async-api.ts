@@ -2,7 +2,7 @@ import type { TSchema } from '@sinclair/typebox'
 import { RUNNABLE_KINDS, type SecuritySchemes } from '@svc/registry'
 import { resolveAsyncApi, type AsyncApiOptions } from './async-api-options.ts'
 import { ACKNOWLEDGEMENTS, CLIENT_EVENTS, RefusalSchema } from './events/client-events.ts'
-import { ErrorEventSchema, RUN_EVENTS } from './events/server-events.ts'
+import { ErrorEventSchema, RUN_EVENTS, SuspendedEventSchema } from './events/server-events.ts'
 import type { GatewayOptions } from './options.ts'
 
 /** A document of AsyncAPI 3.0. @see https://www.asyncapi.com/docs/reference/specification/v3.0.0 */
@@ -43,6 +43,7 @@ export function generateAsyncApi(
   }
   for (const kind of RUNNABLE_KINDS)
     for (const [event, schema] of Object.entries(RUN_EVENTS)) parts.send(`${kind}.${event}`, schema)
+  parts.send('run.suspended', SuspendedEventSchema)
   parts.send('gateway.error', ErrorEventSchema)
 
   const schemes = toSecuritySchemes(options.authenticate?.schemes)

@@ -68,11 +68,19 @@ export class Feed {
       this.#tell(entry)
     }
     if (this.#reader.ended) {
-      this.#end(new RUN_ERR_NOT_FOUND(this.#options.runId))
+      this.#leave()
       return false
     }
     if (entries.length === 0) this.#reader.onNews(() => setImmediate(this.pump))
     return entries.length > 0
+  }
+
+  // The log has no last part: the run is suspended, or gone.
+  #leave(): void {
+    const { runId, emit } = this.#options
+    const { suspended, after } = this.#reader
+    if (suspended) emit(['run.suspended', { runId, seq: after }])
+    this.#end(suspended ? undefined : new RUN_ERR_NOT_FOUND(runId))
   }
 
   #finish(last: LogEntry): false {

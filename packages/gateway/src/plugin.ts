@@ -1,4 +1,4 @@
-import { bringEngine, createExposed, requireFreePlace, resolveAuthorize } from '@svc/registry'
+import { bringEngine, createExposed, requireFreePlace, resolveAuthorize, whileServing } from '@svc/registry'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Server } from 'socket.io'
@@ -27,7 +27,12 @@ async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterO
 
   const io = settings.io ?? (await openSocketServer(app, settings))
   requireNoRecovery(io)
-  requireFreePlace(io, '@svc/gateway', `namespace "${settings.namespace}"`, GTW_ERR_REGISTERED_TWICE)
+  requireFreePlace(
+    io,
+    '@svc/gateway',
+    `namespace "${settings.namespace}"`,
+    (place) => new GTW_ERR_REGISTERED_TWICE(place)
+  )
   hastenGoodbyes(io)
   const namespace = io.of(settings.namespace)
   const identify: GatewayMiddleware = async (socket: GatewaySocket, next) => {
@@ -46,8 +51,12 @@ async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterO
     const document = generateAsyncApi(options)
     app.get(asyncApi.path, { schema: HIDDEN }, async () => document)
   }
-  // After that of the engine, which ends the runs.
+  whileServing(app, async () => {
+    await surface.runs.close()
+    await connections.close()
+  })
   app.addHook('preClose', async () => {
+    // Those that came since then.
     await connections.close()
     keeper.close()
     // Those that never came into the namespace.

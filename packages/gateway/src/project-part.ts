@@ -5,6 +5,7 @@ import type {
   DoneEvent,
   ErrorEvent,
   ResetEvent,
+  SuspendedEvent,
   ToolCallEvent,
   ToolDoneEvent
 } from './events/server-events.ts'
@@ -18,6 +19,7 @@ export type ServerEvent =
   | [`${RunnableKind}.reset`, ResetEvent]
   | [`${RunnableKind}.done`, DoneEvent]
   | [`${RunnableKind}.error`, ErrorEvent]
+  | ['run.suspended', SuspendedEvent]
 
 /** Of which run a part is, and how much of it may be told. */
 export interface Projection {

@@ -1,6 +1,8 @@
+import { requireFreePlace, rootOf } from '@svc/registry'
 import type { FastifyInstance } from 'fastify'
 import fastifySocketIo from 'fastify-socket.io'
 import type { Server, ServerOptions, Socket } from 'socket.io'
+import { GTW_ERR_REGISTERED_TWICE } from './errors.ts'
 import type { GatewaySettings } from './options.ts'
 import { isRefusedOrigin } from './origins.ts'
 
@@ -30,6 +32,12 @@ const CONNECT_TIMEOUT = 10_000
 export async function openSocketServer(app: FastifyInstance, settings: ServerSettings): Promise<Server> {
   if (app.hasDecorator('io')) return app.io
   const { path, cors, limits, authenticate } = settings
+  requireFreePlace(
+    rootOf(app),
+    '@svc/gateway',
+    `path "${path}"`,
+    (place) => new GTW_ERR_REGISTERED_TWICE(place)
+  )
   const options: Partial<ServerOptions> = {
     path,
     ...(cors !== undefined && { cors }),

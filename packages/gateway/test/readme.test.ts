@@ -38,7 +38,7 @@ t.test('the example runs', async (t) => {
 
 t.test('the tables of events are the schemas', async (t) => {
   const events = [...Object.keys(CLIENT_EVENTS), ...Object.keys(RUN_EVENTS).map((each) => `agent.${each}`)]
-  t.strictSame(firstColumn('Events').toSorted(), [...events, 'gateway.error'].toSorted())
+  t.strictSame(firstColumn('Events').toSorted(), [...events, 'run.suspended', 'gateway.error'].toSorted())
 })
 
 t.test('the table of codes is the catalogue, with their status', async (t) => {

@@ -91,7 +91,7 @@ export async function serve(
     healthRoutes(scope, surface)
     if (swagger && openApi) await docsRoutes(plain, openApi, swagger, source.secured)
 
-    scope.addHook('preClose', () => replies.close())
+    replies.endWith(scope)
   }, registerOptions)
   return openApi
 }
@@ -99,7 +99,12 @@ export async function serve(
 // Before the handler of its 404s is set: a second one of a prefix ends the process.
 function requireOwnPrefix(scope: FastifyInstance): void {
   const prefix = scope.prefix.replace(/\/+$/, '') || '/'
-  requireFreePlace(rootOf(scope), '@svc/http', `prefix "${prefix}"`, HTTP_ERR_REGISTERED_TWICE)
+  requireFreePlace(
+    rootOf(scope),
+    '@svc/http',
+    `prefix "${prefix}"`,
+    (place) => new HTTP_ERR_REGISTERED_TWICE(place)
+  )
 }
 
 function addMiddleware(scope: HttpScope, middleware: HttpMiddleware): void {

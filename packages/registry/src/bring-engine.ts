@@ -1,14 +1,24 @@
 import type { FastifyInstance } from 'fastify'
-import { noteBringer } from './engine-order.ts'
-import registryPlugin, { type RegistryPluginOptions } from './plugin.ts'
+import fp from 'fastify-plugin'
+import { useEngine } from './engine-order.ts'
+import { installEngine, type RegistryPluginOptions } from './plugin.ts'
+import { rootOf } from './root-of.ts'
 
-/** Registers the registry and the run engine for a plugin that needs them, unless the app has them. @throws REG_ERR_BAD_OPTION */
+/**
+ * Makes sure that there is a registry and a run engine for a plugin that needs them: unless its scope sees one, it is made at
+ * the root of the app, for all scopes, with the store that this scope sees.
+ * @throws REG_ERR_BAD_OPTION, REG_ERR_STORE_IN_USE
+ */
 export async function bringEngine(
   app: FastifyInstance,
   plugin: string,
   options: RegistryPluginOptions = {}
 ): Promise<void> {
-  if (app.hasPlugin('@svc/registry')) return
-  await app.register(registryPlugin, options)
-  noteBringer(app, plugin)
+  if (useEngine(app)) return
+  const bring = async (scope: FastifyInstance) => {
+    installEngine(rootOf(scope), options, { plugin, scope })
+    useEngine(scope)
+  }
+  // By this name, for plugins of this scope that depend on it.
+  await app.register(fp(bring, { name: '@svc/registry', fastify: '5.x' }))
 }

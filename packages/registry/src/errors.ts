@@ -38,6 +38,12 @@ export const REG_ERR_REGISTERED_TWICE = createError(
   'The app has @svc/registry already: register it once',
   500
 )
+/** Two run engines of an app would keep their runs in one store. */
+export const REG_ERR_STORE_IN_USE = createError(
+  'REG_ERR_STORE_IN_USE',
+  'Another run engine of the app has the store: register @svc/registry where both see it, or give it stores of its own',
+  500
+)
 /** A cursor that no page gave. */
 export const REG_ERR_BAD_CURSOR = createError(
   'REG_ERR_BAD_CURSOR',
@@ -111,6 +117,12 @@ export const RUN_ERR_DRAINING = createError('RUN_ERR_DRAINING', 'The service is 
 export const RUN_ERR_RECOVERING = createError(
   'RUN_ERR_RECOVERING',
   'The service is taking up the runs of an earlier process',
+  503
+)
+/** The service shuts down, and the run goes on after that: it is to be looked at again, not started again. */
+export const RUN_ERR_SUSPENDED = createError(
+  'RUN_ERR_SUSPENDED',
+  'The service is shutting down; the run goes on when it is back',
   503
 )
 /** The run was canceled; the reason of its signal. */

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { bringerOf, requireNoEngine } from './engine-order.ts'
-import { REG_ERR_PLUGIN_ORDER, REG_ERR_REGISTERED_TWICE } from './errors.ts'
+import { areInUse, bringerOf, noteEngine, requireNoEngine } from './engine-order.ts'
+import { REG_ERR_PLUGIN_ORDER, REG_ERR_REGISTERED_TWICE, REG_ERR_STORE_IN_USE } from './errors.ts'
 import type { EventBus } from './events/event-bus.ts'
 import {
   ENGINE_DEFAULTS,
@@ -17,6 +17,9 @@ import { createRunEngine } from './runs/create-run-engine.ts'
 import { recoverInBackground } from './runs/recover-in-background.ts'
 import type { RunEngine } from './runs/run-engine.ts'
 import type { Stores } from './stores/stores.ts'
+import { whileServing } from './while-serving.ts'
+
+const NAME = '@svc/registry'
 
 /** Options of the plugin. */
 export interface RegistryPluginOptions {
@@ -26,10 +29,7 @@ export interface RegistryPluginOptions {
   stores?: Stores
   limits?: EngineLimits
   retention?: RetentionOptions
-  /**
-   * Milliseconds that closing waits for the runs under way; default 10,000, or a second less than the app's
-   * `pluginTimeout` where that is shorter. Fastify gives up on closing after `pluginTimeout`.
-   */
+  /** Milliseconds that closing waits for the runs under way; default 10,000. */
   drainTimeout?: number
   /** Milliseconds that a run which a restart left waits for its runnable to be registered; default 300,000. */
   resumeTimeout?: number
@@ -45,21 +45,33 @@ declare module 'fastify' {
   }
 }
 
-/** The registry and the run engine of an app: `fastify.registry`, `fastify.runs`, `fastify.events`. */
-async function registryPlugin(app: FastifyInstance, options: RegistryPluginOptions): Promise<void> {
+/** Who makes an engine, and the scope whose store it takes. */
+interface Maker {
+  plugin: string
+  scope: FastifyInstance
+}
+
+/** The registry and the run engine of an app or a scope: `fastify.registry`, `fastify.runs`, `fastify.events`. */
+export function installEngine(
+  app: FastifyInstance,
+  options: RegistryPluginOptions,
+  { plugin, scope }: Maker
+): void {
   requireOptions(PluginOptionsSchema, withoutPrefix(options))
-  requireOwnEngine(app, options)
-  const { registry = globalRegistry, stores = storesOf(app), drainTimeout, ...rest } = options
+  requireOwnEngine(app, options.stores === undefined ? storesOf(scope) : undefined)
+  const { registry = globalRegistry, stores = storesOf(scope), ...rest } = options
+  const { drainTimeout = ENGINE_DEFAULTS.drainTimeout } = options
   const runs = createRunEngine({
     stores,
     limits: rest.limits,
     retention: rest.retention,
     resumeTimeout: rest.resumeTimeout,
     authorize: rest.authorize,
-    drainTimeout: drainTimeout ?? drainTimeoutOf(app),
+    drainTimeout,
     log: app.log
   })
 
+  noteEngine(app, plugin, runs.stores)
   app.decorate('registry', registry)
   app.decorate('runs', runs)
   app.decorate('events', runs.events)
@@ -72,9 +84,11 @@ async function registryPlugin(app: FastifyInstance, options: RegistryPluginOptio
     // Others are served meanwhile; /readyz says when it is done.
     void recoverInBackground(runs, app.log)
   })
-  app.addHook('preClose', () => {
+  whileServing(app, () => runs.close())
+  app.addHook('preClose', async () => {
     unsubscribe?.()
-    return runs.close()
+    await runs.drain(Math.min(drainTimeout, hookTimeoutOf(app)))
+    await runs.close()
   })
 
   async function resume(runnable: Runnable): Promise<void> {
@@ -84,11 +98,12 @@ async function registryPlugin(app: FastifyInstance, options: RegistryPluginOptio
 }
 
 // A scope may have an engine of its own; but two on one store would both go on with what a restart left.
-function requireOwnEngine(app: FastifyInstance, { stores }: RegistryPluginOptions): void {
-  const isHere = Object.hasOwn(app, 'runs')
-  if (!isHere && (stores !== undefined || !app.hasDecorator('store'))) return
-  if (app.hasDecorator('runs') && bringerOf(app) === undefined) throw new REG_ERR_REGISTERED_TWICE()
+function requireOwnEngine(app: FastifyInstance, store: Stores | undefined): void {
+  const isInUse = store !== undefined && areInUse(app, store)
+  if (!Object.hasOwn(app, 'runs') && !isInUse) return
+  if (bringerOf(app) === NAME) throw new REG_ERR_REGISTERED_TWICE()
   requireNoEngine(app, REG_ERR_PLUGIN_ORDER)
+  if (isInUse) throw new REG_ERR_STORE_IN_USE()
 }
 
 // What Fastify itself puts among a plugin's options.
@@ -101,11 +116,9 @@ const FASTIFY_PLUGIN_TIMEOUT = 10_000
 const HEADROOM = 1_000
 
 // Fastify gives up on hooks that take longer than its `pluginTimeout`, those of closing included.
-function drainTimeoutOf({
-  initialConfig: { pluginTimeout = FASTIFY_PLUGIN_TIMEOUT }
-}: FastifyInstance): number {
-  const { drainTimeout } = ENGINE_DEFAULTS
-  return pluginTimeout === 0 ? drainTimeout : Math.max(0, Math.min(drainTimeout, pluginTimeout - HEADROOM))
+function hookTimeoutOf({ initialConfig: { pluginTimeout } }: FastifyInstance): number {
+  const timeout = pluginTimeout ?? FASTIFY_PLUGIN_TIMEOUT
+  return timeout === 0 ? Infinity : Math.max(0, timeout - HEADROOM)
 }
 
 // `@svc/store` is not imported: whoever decorates the app with stores is taken.
@@ -113,4 +126,8 @@ function storesOf(app: FastifyInstance): Stores | undefined {
   return app.hasDecorator('store') ? (app as FastifyInstance & { store: Stores }).store : undefined
 }
 
-export default fp(registryPlugin, { name: '@svc/registry', fastify: '5.x' })
+async function registryPlugin(app: FastifyInstance, options: RegistryPluginOptions): Promise<void> {
+  installEngine(app, options, { plugin: NAME, scope: app })
+}
+
+export default fp(registryPlugin, { name: NAME, fastify: '5.x' })

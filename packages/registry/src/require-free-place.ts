@@ -5,16 +5,16 @@ const placesOf = (holder[PLACES] ??= new WeakMap<object, Set<string>>())
 
 /**
  * Takes a place for a plugin: `prefix "/api"` of an app, `namespace "/"` of a Socket.IO server.
- * @throws the given error, whose message gets the place, where the plugin has it already
+ * @param taken makes the error that is thrown where the plugin has the place already
  */
 export function requireFreePlace(
   owner: object,
   plugin: string,
   place: string,
-  Taken: new (place: string) => Error
+  taken: (place: string) => Error
 ): void {
-  const taken = placesOf.get(owner) ?? new Set()
+  const places = placesOf.get(owner) ?? new Set()
   const key = `${plugin} ${place}`
-  if (taken.has(key)) throw new Taken(place)
-  placesOf.set(owner, taken.add(key))
+  if (places.has(key)) throw taken(place)
+  placesOf.set(owner, places.add(key))
 }

@@ -1,4 +1,4 @@
-import { bringEngine, requireNoEngine, type RegistryPluginOptions } from '@svc/registry'
+import { bringEngine, requireFreePlace, requireNoEngine, type RegistryPluginOptions } from '@svc/registry'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { RUN_ERR_PLUGIN_ORDER, RUN_ERR_REGISTERED_TWICE } from './errors.ts'
@@ -35,6 +35,8 @@ async function runtimePlugin(
   const areGiven = Object.values(registryOptions).some((value) => value !== undefined)
   if (areGiven) requireNoEngine(app, RUN_ERR_PLUGIN_ORDER)
   await bringEngine(app, '@svc/runtime', registryOptions)
+  // In another scope the engine may be the same.
+  requireFreePlace(app.events, '@svc/runtime', 'engine', () => new RUN_ERR_REGISTERED_TWICE())
   app.decorate('eventSchemas', EVENT_SCHEMAS)
   if (telemetry) {
     const stop = await traceEvents(app.events)

@@ -38,6 +38,12 @@ export const STO_ERR_PLUGIN_ORDER = createError<[string]>(
   'Too late: register @svc/store before %s, whose run engine keeps its runs elsewhere',
   500
 )
+/** The plugin is in a scope that the run engine does not see, and the runs are kept elsewhere. */
+export const STO_ERR_UNUSED = createError<[string]>(
+  'STO_ERR_UNUSED',
+  'No run engine uses the store: the one that %s brought is of another scope. Register @svc/store before it, at the root of the app',
+  500
+)
 /** The app has a store already. */
 export const STO_ERR_REGISTERED_TWICE = createError(
   'STO_ERR_REGISTERED_TWICE',

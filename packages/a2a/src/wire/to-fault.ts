@@ -51,6 +51,9 @@ const PROTOCOL: Readonly<Record<string, readonly [rpcCode: number, reason?: stri
 }
 
 const KEPT = new Set([401, 403, 413, 415, 429, 503])
+const TEMPORARY = new Set([429, 503])
+// Seconds after which to come again, where the error does not say.
+const RETRY_AFTER = 5
 
 // What Fastify itself finds wrong with a request.
 const FASTIFY: Readonly<Record<string, string>> = {
@@ -102,7 +105,7 @@ function fault(
     violations: toViolations(thrown['errors']),
     // Errors of other packages have something else there.
     metadata: code in PROTOCOL ? (thrown['metadata'] as Fault['metadata']) : undefined,
-    retryAfter
+    retryAfter: retryAfter ?? (TEMPORARY.has(httpStatus) ? RETRY_AFTER : undefined)
   }
 }
 

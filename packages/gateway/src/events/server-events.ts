@@ -59,6 +59,16 @@ export const ErrorEventSchema = Type.Object(
 )
 export type ErrorEvent = Static<typeof ErrorEventSchema>
 
+/** The service shuts down, and the run goes on when it is back: `run.watch` gives the rest then. */
+export const SuspendedEventSchema = Type.Object(
+  {
+    runId: place.runId,
+    seq: Type.Integer({ minimum: 0, description: 'The last part that was sent: watch the run after it' })
+  },
+  { title: 'Suspended' }
+)
+export type SuspendedEvent = Static<typeof SuspendedEventSchema>
+
 /** The schema of each event of a run, under the prefix of its kind, such as `agent.chunk`. */
 export const RUN_EVENTS = {
   chunk: ChunkEventSchema,
@@ -86,4 +96,7 @@ interface RunEvents {
  */
 export type ServerToClientEvents = {
   [E in keyof RunEvents as `${RunnableKind}.${E}`]: (event: RunEvents[E]) => void
-} & { 'gateway.error': (event: ErrorEvent) => void }
+} & {
+  'run.suspended': (event: SuspendedEvent) => void
+  'gateway.error': (event: ErrorEvent) => void
+}

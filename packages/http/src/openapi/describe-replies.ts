@@ -16,7 +16,7 @@ export const REASONS = {
   429: 'Too many runs or requests; see `Retry-After`',
   499: 'The run was canceled',
   500: 'The run, or something of the service, failed',
-  503: 'Shutting down, overloaded, or a store is not available; see `Retry-After`'
+  503: 'Shutting down, overloaded, or a store is not available; see `Retry-After`, and `Location` where the run goes on'
 } as const
 const ANY_OTHER = 'Any other refusal or failure'
 

@@ -1,4 +1,11 @@
-import { RunBodySchema, RUNNABLE_KINDS, RunRecordSchema, RunResultSchema, toRunRecord } from '@svc/registry'
+import {
+  RUN_ERR_SUSPENDED,
+  RunBodySchema,
+  RUNNABLE_KINDS,
+  RunRecordSchema,
+  RunResultSchema,
+  toRunRecord
+} from '@svc/registry'
 import { replyRunError } from '../error-handler.ts'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply, RUN_ERRORS, RUN_ID } from '../openapi/describe-replies.ts'
@@ -12,6 +19,7 @@ import type { HttpScope } from '../type-provider.ts'
 
 const headers = { 'x-run-id': RUN_ID, 'idempotency-replayed': '`true` for a run that was started before' }
 const location = 'Where the run can be looked at'
+const { code: SUSPENDED } = new RUN_ERR_SUSPENDED()
 
 /** `POST /agents/:name/run` and its like: start, wait for the end, answer with the result; or answer at once. */
 export function runRoutes(scope: HttpScope, surface: Surface): void {
@@ -34,15 +42,16 @@ export function runRoutes(scope: HttpScope, surface: Surface): void {
     const preParsing = requireNamed(surface.exposed, kind)
     scope.post(`/${kind}s/:name/run`, { schema, config, preParsing }, async (request, reply) => {
       const run = await startRun(surface, kind, request, reply)
+      const url = `${scope.prefix}/runs/${run.runId}`
       if (prefersAsync(request.headers)) {
-        reply.code(202).header('preference-applied', 'respond-async')
-        reply.header('location', `${scope.prefix}/runs/${run.runId}`)
+        reply.code(202).header('preference-applied', 'respond-async').header('location', url)
         return toRunRecord((await surface.runs.get(run.runId))!)
       }
       tieToClient(surface, run, request.body, reply)
       try {
         return await run.result()
       } catch (err) {
+        if ((err as { code?: unknown } | null)?.code === SUSPENDED) reply.header('location', url)
         replyRunError(err, request, reply)
         return reply
       }

@@ -9,10 +9,8 @@ import {
   RUN_ERR_INTERRUPTED,
   RUN_ERR_KEY_REUSED,
   RUN_ERR_NOT_FOUND,
-  RUN_ERR_OVERLOADED,
   RUN_ERR_STORE,
-  RUN_ERR_TERMINAL,
-  RUN_ERR_TOO_MANY_RUNS
+  RUN_ERR_TERMINAL
 } from '../errors.ts'
 import { createEventBus, type EventBus } from '../events/event-bus.ts'
 import { ENGINE_DEFAULTS, EngineOptionsSchema, requireOptions, type RunEngineOptions } from '../options.ts'
@@ -25,14 +23,15 @@ import type { StoredRun } from '../stores/run-store.ts'
 import type { Stores } from '../stores/stores.ts'
 import { ApprovalsDesk, runIdOf, type DeskHost } from './approvals-desk.ts'
 import { SILENT_LOG } from './create-context.ts'
+import { Drain } from './drain.ts'
 import { InterruptedRuns, type ResumeHost } from './interrupted-runs.ts'
 import { LiveRun } from './live-run.ts'
 import { readParts } from './log-reader.ts'
 import { LostRuns } from './lost-runs.ts'
-import { OwnerCounts } from './owner-counts.ts'
 import { ReplayedRun } from './replayed-run.ts'
 import { requireInput } from './require-input.ts'
 import type { Run, RunEngine, StartOptions } from './run-engine.ts'
+import { RunLimits } from './run-limits.ts'
 import { sweepStores } from './sweep-stores.ts'
 
 /** Milliseconds between two looks for what the stores need not keep any longer. */
@@ -50,21 +49,20 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
   readonly events: EventBus
   readonly log: RunLog
   readonly maxLogBytes: number
-  readonly #maxRuns: number
-  readonly #maxRunsPerOwner: number
   readonly #drainTimeout: number
-  readonly owners = new OwnerCounts()
+  readonly limits: RunLimits
   readonly #closed = new AbortController()
   readonly #begunToClose = new AbortController()
   readonly #interrupted: InterruptedRuns
   readonly #desk = new ApprovalsDesk(this)
   readonly #live = new PassingMap<string, LiveRun>()
   readonly #lost: LostRuns
-  readonly #waitingForRoom: (() => void)[] = []
   readonly #sweeper: NodeJS.Timeout
   readonly #unsubscribe: () => void
+  #drain: Drain | undefined
+  #drained: Promise<void> | undefined
   #closing: Promise<void> | undefined
-  #onIdle: (() => void) | undefined
+  #isOver = false
   #recovering = false
   #recovery: Promise<number> | undefined
 
@@ -77,8 +75,7 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
     this.events = options.events ?? createEventBus(this.log)
     const { limits, drainTimeout, resumeTimeout } = options
     this.maxLogBytes = limits?.maxLogBytes ?? ENGINE_DEFAULTS.maxLogBytes
-    this.#maxRuns = limits?.maxRuns ?? ENGINE_DEFAULTS.maxRuns
-    this.#maxRunsPerOwner = limits?.maxRunsPerOwner ?? ENGINE_DEFAULTS.maxRunsPerOwner
+    this.limits = new RunLimits(limits)
     this.#drainTimeout = drainTimeout ?? ENGINE_DEFAULTS.drainTimeout
     const patience = resumeTimeout ?? ENGINE_DEFAULTS.resumeTimeout
     this.#interrupted = new InterruptedRuns(this, patience, options.authorize)
@@ -106,7 +103,7 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
   }
 
   get draining(): boolean {
-    return this.#closing !== undefined
+    return this.#drain !== undefined
   }
 
   async start(runnable: Runnable, input: RunInput, options: StartOptions = {}): Promise<Run> {
@@ -127,6 +124,7 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
       run.begin(input)
       if (isPromise(created)) await created
       if (isPromise(kept)) await kept
+      this.#drain?.stop(run)
     } catch (err) {
       if (err instanceof RUN_ERR_KEY_REUSED) throw err
       await run.interrupt(new RUN_ERR_STORE({ cause: err }))
@@ -155,6 +153,8 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
     if (await this.#interrupted.cancel(runId)) return this.#require(runId)
     const stored = await this.#require(runId)
     if (isTerminalStatus(stored.status)) throw new RUN_ERR_TERMINAL(stored.status)
+    // It is left for another process, which would not hear of it.
+    if (this.#isOver) throw new RUN_ERR_DRAINING()
     await this.stores.control.publish({ type: 'cancel', runId })
     return stored
   }
@@ -189,6 +189,17 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
     this.#interrupted.release(runnable)
   }
 
+  drain(timeout = this.#drainTimeout): Promise<void> {
+    requireOptions(EngineOptionsSchema, { drainTimeout: timeout })
+    if (this.#drained === undefined) {
+      this.#begunToClose.abort()
+      this.limits.close()
+      this.#drain = new Drain()
+      this.#drained = this.#drain.wait(this.#live.values(), timeout)
+    }
+    return this.#drained
+  }
+
   close(): Promise<void> {
     return (this.#closing ??= this.#close())
   }
@@ -199,20 +210,14 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
 
   enter(run: LiveRun): void {
     this.#live.add(run.runId, run)
-    this.owners.add(run.record.owner)
+    this.limits.enter(run.record.owner)
   }
 
   ended(run: LiveRun): void {
     this.#live.delete(run.runId)
     this.#interrupted.forget(run)
-    this.owners.remove(run.record.owner)
-    this.#waitingForRoom.shift()?.()
-    if (this.#live.size === 0) this.#onIdle?.()
-  }
-
-  room(): Promise<void> | undefined {
-    if (this.#live.size < this.#maxRuns || this.closing.aborted) return undefined
-    return new Promise((resolve) => this.#waitingForRoom.push(resolve))
+    this.limits.leave(run.record.owner)
+    this.#drain?.leave(run)
   }
 
   rests(run: LiveRun, until: number): void {
@@ -255,8 +260,7 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
 
   #admit(owner: string): void {
     if (this.draining) throw new RUN_ERR_DRAINING()
-    if (this.#live.size >= this.#maxRuns) throw new RUN_ERR_OVERLOADED()
-    if (this.owners.of(owner) >= this.#maxRunsPerOwner) throw new RUN_ERR_TOO_MANY_RUNS()
+    this.limits.require(owner)
   }
 
   #obey(message: ControlMessage): void {
@@ -267,17 +271,9 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
   }
 
   async #close(): Promise<void> {
+    await this.drain()
     clearInterval(this.#sweeper)
-    this.#begunToClose.abort()
-    for (const resolve of this.#waitingForRoom.splice(0)) resolve()
-    for (const run of this.#live.values()) if (run.resumable) run.suspendSoon()
-    if (this.#live.size > 0 && this.#drainTimeout > 0) {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      this.#onIdle = resolve
-      const timer = setTimeout(resolve, this.#drainTimeout)
-      await promise
-      clearTimeout(timer)
-    }
+    this.#isOver = true
     const left = this.#live.values()
     await Promise.all(
       left.map((run) => (run.resumable ? run.suspend() : run.interrupt(new RUN_ERR_INTERRUPTED())))

@@ -8,11 +8,11 @@ import type { Runnable } from '../contract/runnable.ts'
 import { isPromise, type Awaitable } from '../stores/awaitable.ts'
 import type { UnfinishedRun } from '../stores/run-store.ts'
 import { LiveRun } from './live-run.ts'
-import type { OwnerCounts } from './owner-counts.ts'
 import { ParkedRuns } from './parked-runs.ts'
 import { endLeftRun, isDamaged, recallProgress, unfinishedRuns } from './recover-runs.ts'
 import { readResumeState, toResumeState, toStartOptions } from './resume-state.ts'
 import type { RunHost } from './run-host.ts'
+import type { RunLimits } from './run-limits.ts'
 import { within } from '../timers.ts'
 import { toLoggable } from '../logging/to-loggable.ts'
 
@@ -31,11 +31,9 @@ export interface ResumeHost extends RunHost {
   readonly log: RunLog
   /** Aborts when the engine begins to close. */
   readonly closing: AbortSignal
-  readonly owners: OwnerCounts
+  readonly limits: RunLimits
   isLive(runId: string): boolean
   enter(run: LiveRun): void
-  /** Resolves when one more run may be under way; undefined when it may be now. */
-  room(): Promise<void> | undefined
 }
 
 /** Checkpoints resumable runs, resumes them after a restart, and keeps those that only wait out of memory. */
@@ -57,7 +55,7 @@ export class InterruptedRuns {
   constructor(host: ResumeHost, timeout: number, authorize: Authorize | undefined) {
     this.#host = host
     this.#timeout = timeout
-    this.#parked = new ParkedRuns(host.owners)
+    this.#parked = new ParkedRuns(host.limits.owners)
     this.#authorize = authorize && resolveAuthorize(authorize)
   }
 
@@ -199,7 +197,7 @@ export class InterruptedRuns {
 
   async #takeUp(run: UnfinishedRun, loaded: (goesOn: boolean) => void): Promise<void> {
     const { runId } = run
-    for (let room = this.#host.room(); room !== undefined; room = this.#host.room()) await room
+    for (let room; (room = this.#host.limits.room()) !== undefined;) await room
     const runnable = this.#runnables.get(keyOf(run))
     if (runnable === undefined && this.#parked.get(runId)) this.#awaitRunnable(run)
     if (runnable === undefined || this.#host.closing.aborted || !this.#parked.take(runId))

@@ -4,7 +4,7 @@ import { isTerminalPart, type NumberedPart, type Part, type YieldedPart } from '
 import type { ApprovalOutcome, ApprovalRequest, RunLog } from '../contract/run-context.ts'
 import type { RunResult } from '../contract/run-result.ts'
 import type { Runnable } from '../contract/runnable.ts'
-import { RUN_ERR_CANCELED, RUN_ERR_INTERRUPTED, RUN_ERR_STORE } from '../errors.ts'
+import { RUN_ERR_CANCELED, RUN_ERR_STORE, RUN_ERR_SUSPENDED } from '../errors.ts'
 import type { EventBus } from '../events/event-bus.ts'
 import type { RunChange, StoredRun } from '../stores/run-store.ts'
 import type { Stores } from '../stores/stores.ts'
@@ -58,13 +58,11 @@ export class LiveRun implements Run, ContextHost, WaitsHost {
     this.runnable = runnable
     this.options = options
     this.record = earlier?.record ?? newRun(runnable, options)
-    this.runId = this.record.runId
-    this.sessionId = this.record.sessionId
+    ;({ runId: this.runId, sessionId: this.sessionId } = this.record)
     this.stores = redactStores(host.stores, options.redact)
     this.#earlier = earlier
     this.#progress = earlier?.progress ?? new RunProgress(host.maxLogBytes)
-    const { runId, epoch } = this.record
-    this.#writer = new LogWriter(this.stores.log, runId, epoch, (err) => this.#storeFailed(err))
+    this.#writer = new LogWriter(this.stores.log, this.record, (err) => this.#storeFailed(err))
     if (options.redact) this.#redacted = new RedactedWriter(options.redact, this.#progress, this.#writer)
   }
 
@@ -132,16 +130,16 @@ export class LiveRun implements Run, ContextHost, WaitsHost {
 
   /** Leaves the run as it is, for another process to go on with. */
   async suspend(): Promise<void> {
-    const reason = new RUN_ERR_INTERRUPTED()
+    const reason = new RUN_ERR_SUSPENDED()
     this.suspended = !this.#ended
     this.#redacted?.flush()
     this.#leave(reason, reason)
     await this.#writer.idle()
   }
 
-  /** The same, as soon as the steps that are under way are recorded. */
-  suspendSoon(): void {
-    this.#waitsOfRun.stopSteps(() => void this.suspend())
+  /** Begins no step any more; calls back when those under way are recorded. */
+  stopSteps(onIdle: () => void): void {
+    this.#waitsOfRun.stopSteps(onIdle)
   }
 
   requestApproval(

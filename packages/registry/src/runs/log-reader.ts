@@ -30,7 +30,8 @@ export class LogReader {
   #onNews: (() => void) | undefined
   #ended = false
   #gone = false
-  readonly #leave = () => this.#wake(true)
+  #suspended = false
+  readonly #leave = () => this.#wake()
 
   /** @throws REG_ERR_BAD_OPTION when `after` is no whole number from 0 on */
   constructor({ stores, closed }: LogHost, runId: string, after = 0) {
@@ -42,19 +43,30 @@ export class LogReader {
     this.#after = after
     this.#unfollow = stores.log.follow(runId, (gone) => this.#wake(gone))
     closed?.addEventListener('abort', this.#leave, { once: true })
-    if (closed?.aborted) this.#leave()
   }
 
-  /** Whether there is nothing more to come: the run's last part has been read, or its log is gone. */
+  /** Whether there is nothing more to come: the run's last part has been read, its log is gone, or it is suspended. */
   get ended(): boolean {
     return this.#ended
+  }
+
+  /** Whether the engine closed before the run ended: it goes on in another process, after the part `after`. */
+  get suspended(): boolean {
+    return this.#suspended
+  }
+
+  /** The `seq` of the last part that was read. */
+  get after(): number {
+    return this.#after
   }
 
   /** The next entries; empty when there are none yet. */
   read(): Awaitable<readonly LogEntry[]> {
     this.#news = false
+    // An engine that has closed writes nothing more: what is not there now does not come.
+    const isLast = this.#closed?.aborted === true
     const entries = this.#stores.log.read(this.#runId, this.#after, READ_LIMIT)
-    return isPromise(entries) ? entries.then((all) => this.#take(all)) : this.#take(entries)
+    return isPromise(entries) ? entries.then((all) => this.#take(all, isLast)) : this.#take(entries, isLast)
   }
 
   /** Calls back once, when there is more to read than at the last `read`; at once if there is. */
@@ -85,7 +97,7 @@ export class LogReader {
     this.#onNews?.()
   }
 
-  #take(entries: readonly LogEntry[]): Awaitable<readonly LogEntry[]> {
+  #take(entries: readonly LogEntry[], isLast: boolean): Awaitable<readonly LogEntry[]> {
     const last = entries.at(-1)
     if (last !== undefined) {
       this.#isCurrent = true
@@ -95,14 +107,22 @@ export class LogReader {
       this.#ended = true
     } else if (!this.#isCurrent) {
       const run = this.#stores.runs.get(this.#runId)
-      return isPromise(run) ? run.then((found) => this.#readAgain(found)) : this.#readAgain(run)
+      return isPromise(run)
+        ? run.then((found) => this.#readAgain(found, isLast))
+        : this.#readAgain(run, isLast)
+    } else if (isLast) {
+      this.#ended = this.#suspended = true
     }
     return entries
   }
 
   // Nothing after the reader's place: of a run that is over there is nothing to come either, unless it ended just now.
-  #readAgain(run: StoredRun | undefined): Awaitable<readonly LogEntry[]> {
-    if (run === undefined || !isTerminalStatus(run.status)) return []
+  #readAgain(run: StoredRun | undefined, isLast: boolean): Awaitable<readonly LogEntry[]> {
+    if (run === undefined || !isTerminalStatus(run.status)) {
+      this.#ended = isLast
+      this.#suspended = isLast && run !== undefined
+      return []
+    }
     this.#isOver = true
     return this.read()
   }

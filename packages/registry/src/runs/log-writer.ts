@@ -1,4 +1,4 @@
-import type { RunChange } from '../stores/run-store.ts'
+import type { RunChange, StoredRun } from '../stores/run-store.ts'
 import { isPromise } from '../stores/awaitable.ts'
 import type { LogEntry, StreamLog } from '../stores/stream-log.ts'
 
@@ -19,7 +19,11 @@ export class LogWriter {
   #working: Promise<void> | undefined
   #broken = false
 
-  constructor(log: StreamLog, runId: string, epoch: number, onFault: (err: unknown) => void) {
+  constructor(
+    log: StreamLog,
+    { runId, epoch }: Pick<StoredRun, 'runId' | 'epoch'>,
+    onFault: (err: unknown) => void
+  ) {
     this.#log = log
     this.#runId = runId
     this.#epoch = epoch

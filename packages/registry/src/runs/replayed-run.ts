@@ -1,7 +1,7 @@
 import type { NumberedPart } from '../contract/part.ts'
 import type { RunResult } from '../contract/run-result.ts'
 import { isTerminalStatus } from '../contract/run-record.ts'
-import { RUN_ERR_NOT_FOUND } from '../errors.ts'
+import { RUN_ERR_NOT_FOUND, RUN_ERR_SUSPENDED } from '../errors.ts'
 import { errorFromStored } from './run-error.ts'
 import type { Run, RunEngine } from './run-engine.ts'
 
@@ -21,11 +21,12 @@ export class ReplayedRun implements Run {
   async result(): Promise<RunResult> {
     let run = await this.#engine.get(this.runId)
     if (run !== undefined && !isTerminalStatus(run.status)) {
-      // The end of its log is the end of the run.
+      // The end of its log is the end of the run, or of the engine.
       for await (const _ of this.parts());
       run = await this.#engine.get(this.runId)
     }
     if (run?.error) throw errorFromStored(run.error)
+    if (run !== undefined && !isTerminalStatus(run.status)) throw new RUN_ERR_SUSPENDED()
     if (!run?.result) throw new RUN_ERR_NOT_FOUND(this.runId)
     return run.result
   }

@@ -53,7 +53,7 @@ export interface RunEngine {
   readonly events: EventBus
   /** Runs under way in this process. */
   readonly active: number
-  /** Whether new runs are refused because the engine closes. */
+  /** Whether new runs are refused because the service shuts down. */
   readonly draining: boolean
   /** Whether `recover` has not yet come to the end of what a crash left. */
   readonly recovering: boolean
@@ -88,8 +88,15 @@ export interface RunEngine {
   /** Forgets a runnable that was made known: its runs wait for the next one of its name. */
   release(runnable: Runnable): void
   /**
-   * Refuses new runs, waits for those under way, then ends them as failed. One that can go on in another process is left
-   * as it is, as soon as its steps under way are recorded.
+   * Refuses new runs and waits for those under way, which can still be read, watched, canceled and answered. Resolves when
+   * they have ended, or after `timeout` milliseconds; default `drainTimeout`. A run that can go on in another process begins
+   * no further step, and is not waited for once its steps under way are recorded. A later call waits for the first one.
+   * @throws REG_ERR_BAD_OPTION
+   */
+  drain(timeout?: number): Promise<void>
+  /**
+   * Drains, then ends the runs that are left as failed with RUN_ERR_INTERRUPTED. One that can go on in another process is left
+   * as it is; who waits for its result here gets RUN_ERR_SUSPENDED.
    */
   close(): Promise<void>
 }

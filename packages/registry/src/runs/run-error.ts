@@ -44,5 +44,7 @@ export function errorFromPart(error: PartError): Error {
 }
 
 function isRetryable(statusCode: number, code: string): boolean {
+  // The run itself goes on: whoever starts it again has it twice.
+  if (code === 'RUN_ERR_SUSPENDED') return false
   return statusCode === 429 || statusCode > 501 || code === 'RUN_ERR_INTERRUPTED'
 }

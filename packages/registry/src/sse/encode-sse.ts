@@ -16,3 +16,6 @@ export function encodeSse(seq: number, json: string): string {
 
 /** A comment, which clients ignore and proxies count as life. */
 export const SSE_HEARTBEAT = ':\n\n'
+
+/** The last of a stream whose run goes on after the service is back: an EventSource comes back for the rest by itself. */
+export const SSE_SUSPENDED = ': suspended, the run goes on when the service is back\n\n'

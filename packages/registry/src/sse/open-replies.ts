@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
 import { PassingMap } from '../stores/passing-map.ts'
+import { whileServing } from '../while-serving.ts'
 import { onReplyOver } from './on-reply-over.ts'
 
 /** Milliseconds that a closing app gives replies, after the runs have ended, to reach their clients. */
@@ -23,13 +25,24 @@ export class OpenReplies {
     })
   }
 
-  /** Resolves when no reply is open; those whose client does not read are broken off. */
-  async close(): Promise<void> {
+  /** Ends them with the app, once its runs have ended; those whose client does not read are broken off. */
+  endWith(app: FastifyInstance): void {
+    whileServing(app, async () => {
+      await app.runs.close()
+      await this.#untilEmpty()
+    })
+    // From now on no more of them begin.
+    app.addHook('preClose', async () => {
+      await this.#untilEmpty()
+      for (const reply of this.#open.values()) reply.destroy()
+    })
+  }
+
+  async #untilEmpty(): Promise<void> {
     if (this.#open.size === 0) return
     const empty = new Promise<void>((resolve) => (this.#onEmpty = resolve))
     const overdue = new AbortController()
     await Promise.race([empty, pause(GRACE, undefined, overdue).catch(() => {})])
     overdue.abort()
-    for (const reply of this.#open.values()) reply.destroy()
   }
 }

@@ -3,7 +3,7 @@ import { LogReader } from '../runs/log-reader.ts'
 import type { RunEngine } from '../runs/run-engine.ts'
 import { isPromise } from '../stores/awaitable.ts'
 import type { LogEntry } from '../stores/stream-log.ts'
-import { encodeSse, SSE_HEARTBEAT } from './encode-sse.ts'
+import { encodeSse, SSE_HEARTBEAT, SSE_SUSPENDED } from './encode-sse.ts'
 
 /** What a stream says, where that is not the log itself. */
 export interface SseProjection {
@@ -92,7 +92,7 @@ class SseStream extends Readable {
     while (!this.destroyed) {
       if (this.#projection?.ended && this.#head === '') return void this.push(null)
       if (this.#next === this.#entries.length && this.#head === '') {
-        if (this.#reader.ended) return void this.push(null)
+        if (this.#reader.ended) return this.#end()
         const entries = this.#reader.read()
         if (isPromise(entries)) return this.#await(entries)
         if (!this.#take(entries)) return
@@ -102,6 +102,11 @@ class SseStream extends Readable {
       if (piece !== '' && !this.push(piece)) break
     }
     this.#busy = false
+  }
+
+  #end(): void {
+    if (this.#reader.suspended) this.push(SSE_SUSPENDED)
+    this.push(null)
   }
 
   #await(entries: Promise<readonly LogEntry[]>): void {
