@@ -153,7 +153,7 @@ export function checkpointStoreContract(t: ContractTest, make: MakeStore<Checkpo
     t.equal(await codeOf(() => store.save('r', 1, {})), 'RUN_ERR_FENCED')
     await store.save('r', 2, { step: 3, [HOSTILE_TEXT]: HOSTILE_TEXT })
     t.same(await store.load('r'), { epoch: 2, state: { step: 3, [HOSTILE_TEXT]: HOSTILE_TEXT } })
-    t.ok(((await store.size('r')) ?? 0) > Buffer.byteLength('{\"step\":3}'))
+    t.ok(((await store.size('r')) ?? 0) > Buffer.byteLength('{"step":3}'))
     await store.remove('r')
     t.equal(await store.size('r'), undefined)
     t.equal(await store.load('r'), undefined)
