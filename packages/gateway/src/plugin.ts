@@ -13,6 +13,13 @@ import { RunKeeper } from './run-keeper.ts'
 import { serveSocket } from './serve-socket.ts'
 import { breakOffAll, hastenGoodbyes, HIDDEN, openSocketServer } from './socket-server.ts'
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The Socket.IO server. */
+    io: Server
+  }
+}
+
 /** Agents, teams and workflows over Socket.IO: the run engine comes along where it is not there yet. */
 async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterOptions): Promise<void> {
   const settings = resolveOptions(options)

@@ -4,13 +4,6 @@ import type { Server, ServerOptions, Socket } from 'socket.io'
 import type { GatewaySettings } from './options.ts'
 import { isRefusedOrigin } from './origins.ts'
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** The Socket.IO server. */
-    io: Server
-  }
-}
-
 /** What of the settings makes a server. */
 type ServerSettings = Pick<GatewaySettings, 'path' | 'cors' | 'limits' | 'authenticate' | 'cookieName'>
 

@@ -1,4 +1,4 @@
-import { bringEngine, createExposed, requireFreePlace, rootOf } from '@svc/registry'
+import { bringEngine, createExposed, requireFreePlace, rootOf, type Principal } from '@svc/registry'
 import { OpenReplies } from '@svc/registry/sse'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
@@ -24,6 +24,13 @@ import { requireStrict } from './strict-requests.ts'
 import type { HttpScope, TypeBoxTypeProvider } from './type-provider.ts'
 import { takeRunForms } from './uploads/take-run-forms.ts'
 import { compileValidator, formatValidationErrors } from './validator.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who calls; set before anything else happens to a request. */
+    principal: Principal
+  }
+}
 
 /**
  * Adds the routes to an app; the run engine comes along where it is not there yet. Resolves with the document that describes
