@@ -1,4 +1,4 @@
-import { bringEngine, createExposed, requireFreePlace, resolveAuthorize } from '@svc/registry'
+import { bringEngine, createExposed, requireFreePlace, resolveAuthorize, warnOfTimeouts } from '@svc/registry'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Server } from 'socket.io'
@@ -25,6 +25,7 @@ async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterO
   const settings = resolveOptions(options)
   const { authenticate, authorize, middleware, asyncApi, reconnectGrace } = settings
   await bringEngine(app, '@svc/gateway')
+  if (settings.io === undefined) warnOfTimeouts(app)
 
   const exposed = createExposed(settings, settings.registry ?? app.registry, GTW_ERR_BAD_OPTION)
   const policy = { authorize: resolveAuthorize(authorize), hasAuthentication: authenticate !== undefined }

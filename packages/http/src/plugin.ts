@@ -1,4 +1,11 @@
-import { bringEngine, createExposed, requireFreePlace, rootOf, type Principal } from '@svc/registry'
+import {
+  bringEngine,
+  createExposed,
+  requireFreePlace,
+  rootOf,
+  warnOfTimeouts,
+  type Principal
+} from '@svc/registry'
 import { OpenReplies } from '@svc/registry/sse'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
@@ -44,6 +51,7 @@ export async function serve(
   const { registerOptions, bodyLimit, jsonDepth, middleware, onDisconnect, heartbeat } = settings
   const { admin, cors, rateLimit, providerKeyHeaders, swagger, uploadLimits } = settings
   await bringEngine(app, '@svc/http')
+  warnOfTimeouts(app)
 
   const registry = settings.registry ?? app.registry
   const exposed = createExposed(settings, registry, HTTP_ERR_BAD_OPTION)

@@ -8,9 +8,11 @@ import {
   HTTP_ERR_INTERNAL,
   HTTP_ERR_RATE_LIMITED,
   HTTP_ERR_UNSUPPORTED_MEDIA_TYPE,
-  HTTP_ERR_URL_TOO_LONG
+  HTTP_ERR_URL_TOO_LONG,
+  HTTP_ERR_VALIDATION
 } from './errors.ts'
 import type { ErrorBody } from './schemas/error-body.ts'
+import { toFieldErrors } from './to-field-errors.ts'
 
 /** An error as clients may know it. */
 export interface Fault {
@@ -73,9 +75,20 @@ function readFault(err: unknown, thrown: Record<string, unknown>): Fault {
 
 // Codes of Fastify and of Node.js are not ours to promise.
 function refusal(statusCode: number, thrown: Record<string, unknown>): Fault {
-  const { code } = statusCode === 429 ? new HTTP_ERR_RATE_LIMITED() : new HTTP_ERR_BAD_REQUEST('')
-  const own = typeof thrown['code'] === 'string' && /^(?!FST_)[A-Z0-9]+_[A-Z0-9_]+$/.test(thrown['code'])
-  return { statusCode, code: own ? String(thrown['code']) : code, message: String(thrown['message']) }
+  const { code: given, message, validation, validationContext } = thrown
+  const own = typeof given === 'string' && /^(?!FST_)[A-Z0-9]+_[A-Z0-9_]+$/.test(given)
+  const errors = toFieldErrors(validation, String(validationContext))
+  return {
+    statusCode,
+    code: own ? given : codeOf(statusCode, given),
+    message: String(message),
+    ...(errors && { errors })
+  }
+}
+
+function codeOf(statusCode: number, given: unknown): string {
+  if (given === 'FST_ERR_VALIDATION') return new HTTP_ERR_VALIDATION('').code
+  return (statusCode === 429 ? new HTTP_ERR_RATE_LIMITED() : new HTTP_ERR_BAD_REQUEST('')).code
 }
 
 function pick({ code, message }: { code: string; message: string }) {
