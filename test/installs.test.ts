@@ -1,14 +1,10 @@
-import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import { promisify } from 'node:util'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { codeBlocks, curlsOf, installsOf, type CodeBlock } from './helpers/code-blocks.ts'
 import { startRegistry } from './helpers/local-registry.ts'
 import { freePort, start, untilSaid, untilUp, type Running } from './helpers/shell.ts'
-
-const ROOT = resolve(import.meta.dirname, '..')
-const bin = (name: string) => join(ROOT, 'node_modules/.bin', name)
+import { bin, pack } from './helpers/tarballs.ts'
 
 /** A package that a user installs. */
 interface Sample {
@@ -46,17 +42,6 @@ const SAMPLES: readonly Sample[] = [
 ]
 
 t.setTimeout(180_000)
-
-/** Packs a package as it would be published. */
-async function pack(name: string, folder: string): Promise<string> {
-  const cwd = join(ROOT, 'packages', name)
-  const run = (program: string, ...args: string[]) =>
-    promisify(execFile)('env', ['-u', 'NODE_OPTIONS', program, ...args], { cwd })
-  await run(bin('tsc'), '-b')
-  const tarball = join(folder, `${name}.tgz`)
-  await run(bin('pnpm'), 'pack', '--out', tarball)
-  return tarball
-}
 
 /** The commands that install from a registry into the folder where they run, by their programs. */
 function installers(home: string, registry: string): Record<string, string[]> {

@@ -1,18 +1,12 @@
-import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
-import { promisify } from 'node:util'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { checkPackage, createPackageFromTarballData, type Package } from '@arethetypeswrong/core'
 import { publint } from 'publint'
 import t from 'tap'
+import { membersOf } from './helpers/code-blocks.ts'
+import { bin, compileAsUser, install, pack, run } from './helpers/tarballs.ts'
 
 const root = resolve(import.meta.dirname, '..')
-const bin = (name: string) => join(root, 'node_modules/.bin', name)
-const execute = promisify(execFile)
-
-/** Runs a program without the hooks that tap puts in the options of every Node below it: tsc 7 does not start with them. */
-const run = (program: string, args: string[], cwd: string) =>
-  execute('env', ['-u', 'NODE_OPTIONS', program, ...args], { cwd })
 
 t.setTimeout(180_000)
 
@@ -28,39 +22,6 @@ function readManifest(pkg: Package): Manifest {
   return JSON.parse(pkg.readFile(`/node_modules/${pkg.packageName}/package.json`)) as Manifest
 }
 
-interface Dependencies {
-  dependencies?: Record<string, string>
-  peerDependencies?: Record<string, string>
-  peerDependenciesMeta?: Record<string, { optional?: boolean }>
-}
-
-/** Puts what a package needs beside it, as npm does: copies of what its child reads, links to the rest. No optional peers. */
-function placeDependencies(from: string, to: string): void {
-  const { dependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(
-    readFileSync(join(from, 'package.json'), 'utf8')
-  ) as Dependencies
-  const all = Object.keys({ ...dependencies, ...peerDependencies })
-    .filter((name) => peerDependenciesMeta?.[name]?.optional !== true)
-    .map((name) => [name, join(from, 'node_modules', name)])
-  if (dependencies?.['quickjs-emscripten-core'] !== undefined) {
-    const core = dirname(realpathSync(join(from, 'node_modules/quickjs-emscripten-core')))
-    all.push(['@jitl/quickjs-ffi-types', join(core, '@jitl/quickjs-ffi-types')])
-  }
-  for (const [name = '', path = ''] of all) {
-    mkdirSync(dirname(join(to, name)), { recursive: true })
-    if (name.includes('quickjs')) cpSync(realpathSync(path), join(to, name), { recursive: true })
-    else symlinkSync(realpathSync(path), join(to, name))
-  }
-}
-
-/** Installs a tarball in a folder, without the optional peers of its package. */
-async function install(tarballPath: string, name: string, app: string): Promise<void> {
-  const installed = join(app, 'node_modules/@svc', name)
-  mkdirSync(installed, { recursive: true })
-  await run('tar', ['-xzf', tarballPath, '--strip-components=1', '-C', installed], app)
-  placeDependencies(join(root, 'packages', name), join(app, 'node_modules'))
-}
-
 const isPublic = (name: string) =>
   !/"private": true/.test(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8'))
 
@@ -68,9 +29,7 @@ for (const name of readdirSync(join(root, 'packages')).filter(isPublic)) {
   const folder = join(root, 'packages', name)
 
   t.test(`@svc/${name} as it would be published`, async (t) => {
-    await run(bin('tsc'), ['-b'], folder)
-    const tarballPath = join(t.testdir(), `${name}.tgz`)
-    await run(bin('pnpm'), ['pack', '--out', tarballPath], folder)
+    const tarballPath = await pack(name, t.testdir())
     const tarball = Uint8Array.from(readFileSync(tarballPath))
 
     await t.test('publint finds nothing', async (t) => {
@@ -116,23 +75,23 @@ for (const name of readdirSync(join(root, 'packages')).filter(isPublic)) {
       )
     })
 
-    await t.test('its types need no optional peer, whatever libraries are checked', async (t) => {
-      const imports = Object.keys(manifest.exports).map((entry) => `import '${join(manifest.name, entry)}'`)
-      const app = t.testdir({ 'app.ts': imports.join('\n'), 'package.json': '{ "type": "module" }' })
+    await t.test('its types need no optional peer, and say what it adds to an app', async (t) => {
+      const program = [
+        ...Object.keys(manifest.exports).map((entry) => `import '${join(manifest.name, entry)}'`),
+        "import Fastify, { type FastifyRequest } from 'fastify'",
+        'const app = Fastify()',
+        'const request = {} as FastifyRequest',
+        ...membersOf(`packages/${name}/README.md`).map((member) => `void ${member}`)
+      ].join('\n')
+      const app = t.testdir({
+        'package.json': '{ "type": "module" }',
+        'app.ts': program,
+        'common.cts': program
+      })
       await install(tarballPath, name, app)
-      const found = await run(
-        bin('tsc'),
-        [
-          ...['--noEmit', '--ignoreConfig', '--strict', '--skipLibCheck', 'false'],
-          ...['--target', 'esnext', '--module', 'nodenext', '--types', 'node', 'app.ts']
-        ],
-        app
-      ).catch((err: unknown) => err as { stdout: string })
-      // What is wrong with the types of others is theirs.
-      t.strictSame(
-        found.stdout.split('\n').filter((line) => /^(?:app\.ts|node_modules\/@svc\/)/.test(line)),
-        []
-      )
+      const files = ['app.ts', 'common.cts']
+      const options = ['--noEmit', '--ignoreConfig', '--module', 'nodenext', '--types', 'node']
+      t.strictSame(await compileAsUser(app, ...options, ...files), [])
     })
 
     await t.test('it holds what a user needs, and nothing of the workspace', async (t) => {

@@ -35,6 +35,27 @@ export function installsOf(document: string): string[] {
   return blocksOf(document, 'sh').flatMap((code) => /^npm install (.+)$/m.exec(code)?.[1]?.split(' ') ?? [])
 }
 
+/** What a document names of an app and of requests: `app.runs`, whatever it calls the app. Not names of files. */
+export function membersOf(document: string): string[] {
+  const text = readFileSync(join(ROOT, document), 'utf8')
+  const named = [...text.matchAll(/\b(fastify|app|request)\.(?!ts\b|js\b|db\b)([a-z]\w*)/g)]
+  return [
+    ...new Set(named.map(([, owner, name]) => `${owner === 'request' ? owner : 'app'}.${String(name)}`))
+  ]
+}
+
+/** What a piece of code imports from packages by name, `default` included; without what is only a type. */
+export function importsOf(code: string): { specifier: string; names: string[] }[] {
+  const statements = code.matchAll(/^import (?!type )(?:(\w+)(?:, )?)?(?:\{([^}]*)\})? from '([^'.][^']*)'/gm)
+  return [...statements].map(([, whole, parts = '', specifier = '']) => ({
+    specifier,
+    names: [
+      ...(whole === undefined ? [] : ['default']),
+      ...parts.split(',').flatMap((part) => /^(?!type )\w+/.exec(part.trim()) ?? [])
+    ]
+  }))
+}
+
 /** The TypeScript of documents. */
 export function codeBlocks(documents: readonly string[]): CodeBlock[] {
   return documents.flatMap((document) =>

@@ -1,4 +1,12 @@
-import { bringEngine, decodeJson, KeyedLock, requireFreePlace, resolveAuthorize, rootOf } from '@svc/registry'
+import {
+  bringEngine,
+  decodeJson,
+  KeyedLock,
+  requireFreePlace,
+  resolveAuthorize,
+  rootOf,
+  warnOfTimeouts
+} from '@svc/registry'
 import { OpenReplies } from '@svc/registry/sse'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
@@ -21,6 +29,7 @@ type Settings = ReturnType<typeof resolveOptions>
 async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions): Promise<void> {
   const settings = resolveOptions(options)
   await bringEngine(app, '@svc/a2a')
+  warnOfTimeouts(app)
 
   const { basePath, versions } = settings
   const surface = createSurface(app, settings)

@@ -1,4 +1,11 @@
-import { bringEngine, createExposed, requireFreePlace, resolveAuthorize, whileServing } from '@svc/registry'
+import {
+  bringEngine,
+  createExposed,
+  requireFreePlace,
+  resolveAuthorize,
+  warnOfTimeouts,
+  whileServing
+} from '@svc/registry'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Server } from 'socket.io'
@@ -13,11 +20,19 @@ import { RunKeeper } from './run-keeper.ts'
 import { serveSocket } from './serve-socket.ts'
 import { breakOffAll, hastenGoodbyes, HIDDEN, openSocketServer } from './socket-server.ts'
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The Socket.IO server. */
+    io: Server
+  }
+}
+
 /** Agents, teams and workflows over Socket.IO: the run engine comes along where it is not there yet. */
 async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterOptions): Promise<void> {
   const settings = resolveOptions(options)
   const { authenticate, authorize, middleware, asyncApi, reconnectGrace } = settings
   await bringEngine(app, '@svc/gateway')
+  if (settings.io === undefined) warnOfTimeouts(app)
 
   const exposed = createExposed(settings, settings.registry ?? app.registry, GTW_ERR_BAD_OPTION)
   const policy = { authorize: resolveAuthorize(authorize), hasAuthentication: authenticate !== undefined }

@@ -6,13 +6,6 @@ import { GTW_ERR_REGISTERED_TWICE } from './errors.ts'
 import type { GatewaySettings } from './options.ts'
 import { isRefusedOrigin } from './origins.ts'
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** The Socket.IO server. */
-    io: Server
-  }
-}
-
 /** What of the settings makes a server. */
 type ServerSettings = Pick<GatewaySettings, 'path' | 'cors' | 'limits' | 'authenticate' | 'cookieName'>
 

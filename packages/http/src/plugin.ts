@@ -1,4 +1,11 @@
-import { bringEngine, createExposed, requireFreePlace, rootOf } from '@svc/registry'
+import {
+  bringEngine,
+  createExposed,
+  requireFreePlace,
+  rootOf,
+  warnOfTimeouts,
+  type Principal
+} from '@svc/registry'
 import { OpenReplies } from '@svc/registry/sse'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
@@ -25,6 +32,13 @@ import type { HttpScope, TypeBoxTypeProvider } from './type-provider.ts'
 import { takeRunForms } from './uploads/take-run-forms.ts'
 import { compileValidator, formatValidationErrors } from './validator.ts'
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who calls; set before anything else happens to a request. */
+    principal: Principal
+  }
+}
+
 /**
  * Adds the routes to an app; the run engine comes along where it is not there yet. Resolves with the document that describes
  * them, where the options ask for one.
@@ -37,6 +51,7 @@ export async function serve(
   const { registerOptions, bodyLimit, jsonDepth, middleware, onDisconnect, heartbeat } = settings
   const { admin, cors, rateLimit, providerKeyHeaders, swagger, uploadLimits } = settings
   await bringEngine(app, '@svc/http')
+  warnOfTimeouts(app)
 
   const registry = settings.registry ?? app.registry
   const exposed = createExposed(settings, registry, HTTP_ERR_BAD_OPTION)

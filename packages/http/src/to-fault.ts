@@ -9,9 +9,12 @@ import {
   HTTP_ERR_INTERNAL,
   HTTP_ERR_RATE_LIMITED,
   HTTP_ERR_UNSUPPORTED_MEDIA_TYPE,
-  HTTP_ERR_URL_TOO_LONG
+  HTTP_ERR_URL_TOO_LONG,
+  HTTP_ERR_VALIDATION
 } from './errors.ts'
 import { ErrorBodySchema, type ErrorBody } from './schemas/error-body.ts'
+import type { ErrorBody } from './schemas/error-body.ts'
+import { toFieldErrors } from './to-field-errors.ts'
 
 /** An error as clients may know it. */
 export interface Fault {
@@ -79,11 +82,21 @@ function listOf(errors: unknown): ErrorBody['errors'] {
 
 // Codes of Fastify and of Node.js are not ours to promise, and ours are nobody else's.
 function refusal(statusCode: number, thrown: Record<string, unknown>): Fault {
-  const { code } = statusCode === 429 ? new HTTP_ERR_RATE_LIMITED() : new HTTP_ERR_BAD_REQUEST('')
+  const { code: given, message, validation, validationContext } = thrown
   const own =
-    typeof thrown['code'] === 'string' &&
-    /^(?!(?:FST|REG|RUN|HTTP|GTW|A2A|STO)_)[A-Z0-9]+_[A-Z0-9_]+$/.test(thrown['code'])
-  return { statusCode, code: own ? String(thrown['code']) : code, message: String(thrown['message']) }
+    typeof given === 'string' && /^(?!(?:FST|REG|RUN|HTTP|GTW|A2A|STO)_)[A-Z0-9]+_[A-Z0-9_]+$/.test(given)
+  const errors = toFieldErrors(validation, String(validationContext))
+  return {
+    statusCode,
+    code: own ? given : codeOf(statusCode, given),
+    message: String(message),
+    ...(errors && { errors })
+  }
+}
+
+function codeOf(statusCode: number, given: unknown): string {
+  if (given === 'FST_ERR_VALIDATION') return new HTTP_ERR_VALIDATION('').code
+  return (statusCode === 429 ? new HTTP_ERR_RATE_LIMITED() : new HTTP_ERR_BAD_REQUEST('')).code
 }
 
 function pick({ code, message }: { code: string; message: string }) {

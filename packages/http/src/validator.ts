@@ -1,12 +1,8 @@
 import AjvCompiler from '@fastify/ajv-compiler'
 import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify'
 import { HTTP_ERR_VALIDATION } from './errors.ts'
-import type { ErrorBody } from './schemas/error-body.ts'
+import { toFieldErrors } from './to-field-errors.ts'
 
-/** What a client is told at most. */
-const MAX_FAULTS = 20
-/** Of a key that it sent, in characters. */
-const MAX_KEY_LENGTH = 100
 /** With more properties than this, only the first fault is looked for. */
 const MANY = 100
 
@@ -48,51 +44,9 @@ function toNumbers(query: Record<string, unknown>, names: readonly string[]): vo
   }
 }
 
-type FieldErrors = NonNullable<ErrorBody['errors']>
-
 /** The error of a request that does not fit, with the fields that do not. */
 export function formatValidationErrors(found: FastifySchemaValidationError[], part: string): Error {
-  const errors = toFieldErrors(found, part === 'querystring' ? 'query' : part)
+  const errors = toFieldErrors(found, part) ?? []
   const [first] = errors
   return Object.assign(new HTTP_ERR_VALIDATION(`${first?.path} ${first?.message}`), { errors })
-}
-
-// Of a choice of literals Ajv tells every one that did not match, and then that none did: that is one error.
-function toFieldErrors(found: FastifySchemaValidationError[], part: string): FieldErrors {
-  const choices = new Set(found.filter(({ keyword }) => keyword === 'anyOf').map((each) => each.instancePath))
-  const faults = new Map<string, FieldErrors[number]>()
-  for (const each of found) {
-    if (each.keyword !== 'anyOf' && choices.has(each.instancePath)) continue
-    const fault = toFieldError(each, part, found)
-    if (!faults.has(fault.path)) faults.set(fault.path, fault)
-    if (faults.size === MAX_FAULTS) break
-  }
-  return [...faults.values()]
-}
-
-function toFieldError(
-  { keyword, instancePath, params, message = 'does not fit' }: FastifySchemaValidationError,
-  part: string,
-  found: FastifySchemaValidationError[]
-): FieldErrors[number] {
-  const path = `${part}${instancePath}`
-  switch (keyword) {
-    case 'required':
-      return { path: `${path}/${String(params['missingProperty'])}`, message: 'is required' }
-    case 'additionalProperties':
-      return { path: `${path}/${cut(String(params['additionalProperty']))}`, message: 'is not known' }
-    case 'anyOf': {
-      const allowed = found.filter((each) => each.keyword === 'const' && each.instancePath === instancePath)
-      return {
-        path,
-        message: `must be one of ${allowed.map((each) => each.params['allowedValue']).join(', ')}`
-      }
-    }
-    default:
-      return { path, message }
-  }
-}
-
-function cut(key: string): string {
-  return key.length > MAX_KEY_LENGTH ? `${key.slice(0, MAX_KEY_LENGTH)}…` : key
 }

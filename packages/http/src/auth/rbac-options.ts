@@ -51,8 +51,8 @@ export const RbacOptionsSchema = Type.Object(
       Type.Record(Type.String(), scopes, {
         description:
           'Route, like `POST /agents/:name/run`, → all the scopes that it needs, over the built-in map. ' +
-          'What is said of `…/run` holds for `…/stream`, and of `GET /agents` for `GET /agents/:name`, ' +
-          'unless these are named themselves'
+          'What is said of `…/run` holds for `…/stream`, of `GET /agents` for `GET /agents/:name`, and of ' +
+          '`/admin/*`, `GET /admin/*` or `GET, POST, DELETE /admin/*` for all of these, unless they are named themselves'
       })
     ),
     agentScopes: byName('agent'),
@@ -87,9 +87,12 @@ export function resolveRbacOptions(options: RbacOptions = {}): RbacRules {
 
 function resolveRoutes(given: ScopeMap): ScopeMap {
   const routes = new Map(Object.entries(ROUTE_SCOPES))
-  for (const route of given.keys())
-    if (!routes.has(route)) throw new HTTP_ERR_BAD_OPTION(`defaultScopes: no route "${route}"`)
+  const named = [...given].filter(([key]) => routes.has(key))
+  const groups = [...given].filter(([key]) => !routes.has(key)).map(toAdminGroup)
 
+  // The fewer routes a key names, the more it counts.
+  for (const { members, wanted } of groups.toSorted((a, b) => b.members.length - a.members.length))
+    for (const route of members) routes.set(route, wanted)
   // Who guards a run guards its twin too: it must not become a way around.
   for (const kind of RUNNABLE_KINDS) {
     const run = given.get(`POST /${kind}s/:name/run`)
@@ -97,8 +100,22 @@ function resolveRoutes(given: ScopeMap): ScopeMap {
     if (run !== undefined) routes.set(`POST /${kind}s/:name/stream`, run)
     if (list !== undefined) routes.set(`GET /${kind}s/:name`, list)
   }
-  for (const [route, wanted] of given) routes.set(route, wanted)
+  for (const [route, wanted] of named) routes.set(route, wanted)
   return routes
+}
+
+const ADMIN_KEY = /^(?:((?:GET|POST|DELETE)(?:, (?:GET|POST|DELETE))*) )?\/admin\/\*$/
+
+/** The routes of `/admin/*`, of all methods or of those that stand before it. */
+function toAdminGroup([key, wanted]: readonly [key: string, wanted: readonly string[]]) {
+  const match = ADMIN_KEY.exec(key)
+  if (match === null) throw new HTTP_ERR_BAD_OPTION(`defaultScopes: no route "${key}"`)
+  const methods = match[1]?.split(', ')
+  const members = Object.keys(ROUTE_SCOPES).filter((route) => {
+    const [method = '', path = ''] = route.split(' ')
+    return path.startsWith('/admin/') && (methods?.includes(method) ?? true)
+  })
+  return { members, wanted }
 }
 
 function toMap(record: Readonly<Record<string, readonly string[]>> = {}): ScopeMap {

@@ -4,13 +4,6 @@ import { HTTP_ERR_BAD_OPTION, HTTP_ERR_FORBIDDEN, HTTP_ERR_MISSING_SCOPE } from 
 import type { AccessRule } from './access-rule.ts'
 import type { Policy } from './policy.ts'
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Who calls; set before anything else happens to a request. */
-    principal: Principal
-  }
-}
-
 type Scope = Pick<FastifyInstance, 'decorateRequest' | 'addHook'>
 
 /**

@@ -8,13 +8,6 @@ import { removeLeftBehind } from './remove-left-behind.ts'
 import { TempDirectory } from './temp-directory.ts'
 import { Uploads } from './uploads.ts'
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** What a `multipart/form-data` request holds, from `preValidation` on; `undefined` for any other request. */
-    uploads: Uploads | undefined
-  }
-}
-
 const FORM = 'multipart/form-data'
 
 /** Makes a scope take multipart forms: `request.uploads` has their fields and files, `request.body` the fields. */

@@ -2,6 +2,14 @@ import type { FastifyPluginAsync } from 'fastify'
 import fp from 'fastify-plugin'
 import { resolveUploadLimits, type FileUploadOptions } from './file-upload-options.ts'
 import { receiveUploads } from './receive-uploads.ts'
+import type { Uploads } from './uploads.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What a `multipart/form-data` request holds, from `preValidation` on; `undefined` for any other request. */
+    uploads: Uploads | undefined
+  }
+}
 
 /**
  * A Fastify plugin with which the routes of its scope take `multipart/form-data`, read before their body is validated:

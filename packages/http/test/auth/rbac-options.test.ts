@@ -19,6 +19,11 @@ t.test('an option that is unknown or bad is named', (t) => {
     [{ defaultScopes: { 'get /agents': [] } }, /no route "get \/agents"/],
     [{ defaultScopes: { 'POST /agents/run': [] } }, /no route "POST \/agents\/run"/],
     [{ defaultScopes: { '/agents': [] } }, /no route/],
+    [{ defaultScopes: { 'GET /agents/*': [] } }, /no route/],
+    [{ defaultScopes: { 'PUT /admin/*': [] } }, /no route "PUT \/admin\/\*"/],
+    [{ defaultScopes: { 'GET,POST /admin/*': [] } }, /no route/],
+    [{ defaultScopes: { '/admin': [] } }, /no route/],
+    [{ defaultScopes: { '/admin/*/x': [] } }, /no route/],
     [{ defaultScopes: { constructor: [] } }, /no route "constructor"/],
     [{ defaultScopes: JSON.parse('{"__proto__":[]}') }, /no route "__proto__"/],
     [{ agentScopes: { a: 'x' } }, /agentScopes/],
@@ -54,6 +59,36 @@ t.test('a route cannot be gone around by its twin', (t) => {
   })
   const both = routesOf({ 'POST /teams/:name/stream': ['z'], 'POST /teams/:name/run': ['x'] })
   t.strictSame(both['POST /teams/:name/stream'], ['z'], 'unless it is named itself')
+  t.end()
+})
+
+t.test('/admin/* is every route of administration, of its methods', (t) => {
+  const admin = Object.keys(ROUTE_SCOPES).filter((route) => route.includes(' /admin/'))
+  const replaced = (routes: string[], scopes: string[]) => ({
+    ...ROUTE_SCOPES,
+    ...Object.fromEntries(routes.map((route) => [route, scopes]))
+  })
+  for (const key of ['/admin/*', 'GET, POST, DELETE /admin/*', 'GET, DELETE /admin/*'])
+    t.strictSame(routesOf({ [key]: ['ops'] }), replaced(admin, ['ops']), key)
+  for (const method of ['GET', 'DELETE'])
+    t.strictSame(
+      routesOf({ [`${method} /admin/*`]: ['ops'] }),
+      replaced(
+        admin.filter((route) => route.startsWith(method)),
+        ['ops']
+      )
+    )
+  t.strictSame(routesOf({ 'POST /admin/*': ['ops'] }), ROUTE_SCOPES, 'there is none yet')
+  const both = { 'GET /admin/runs': ['audit'], '/admin/*': ['ops'] }
+  t.strictSame(routesOf(both)['GET /admin/runs'], ['audit'], 'unless it is named itself')
+  t.strictSame(routesOf(both)['DELETE /admin/runs'], ['ops'])
+  for (const keys of [
+    ['GET /admin/*', '/admin/*'],
+    ['/admin/*', 'GET /admin/*']
+  ]) {
+    const scopes = Object.fromEntries(keys.map((key) => [key, [key.startsWith('GET') ? 'read' : 'ops']]))
+    t.match(routesOf(scopes), { 'GET /admin/runs': ['read'], 'DELETE /admin/runs': ['ops'] })
+  }
   t.end()
 })
 

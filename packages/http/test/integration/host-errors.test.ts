@@ -1,6 +1,7 @@
 import http, { errorHandler, frameworkErrors, type ErrorBody } from '@svc/http'
 import registry, { createRegistry } from '@svc/registry'
 import Fastify from 'fastify'
+import type { FastifyValidationResult } from 'fastify/types/schema.js'
 import t, { type Test } from 'tap'
 import { buildApp, echo } from '../helpers/build-app.ts'
 import { requireError } from '../helpers/require-error.ts'
@@ -47,11 +48,82 @@ t.test('errorHandler on a host: the one shape everywhere', async (t) => {
   await requireError(t, await fetch(`${origin}/%zz`), 400, 'HTTP_ERR_BAD_URL')
   await requireError(t, await post('{'), 400, 'HTTP_ERR_BAD_REQUEST')
   await requireError(t, await post(''), 400, 'HTTP_ERR_BAD_JSON')
-  await requireError(t, await post('{"n":"x"}'), 400, 'HTTP_ERR_BAD_REQUEST')
+  const invalid = await requireError(t, await post('{"n":"x"}'), 400, 'HTTP_ERR_VALIDATION')
+  t.strictSame(invalid.errors, [{ path: 'body/n', message: 'must be integer' }])
   t.equal((await post('{"n":1}')).status, 200)
   await requireError(t, await fetch(`${origin}/api/agents/none`), 404, 'HTTP_ERR_UNKNOWN_RUNNABLE')
   const problem = await fetch(`${origin}/none`, { headers: { accept: 'application/problem+json' } })
   t.match(await problem.json(), { status: 404, code: 'HTTP_ERR_ROUTE_NOT_FOUND' })
+})
+
+t.test('errorHandler on a host: what does not fit is listed, wherever it stands', async (t) => {
+  const app = Fastify({ ajv: { customOptions: { allErrors: true } } })
+  t.teardown(() => app.close())
+  await app.register(errorHandler)
+  const object = (properties: object, more: object = {}) => ({ type: 'object', properties, ...more })
+  const integer = { type: 'integer' }
+  const schema = {
+    params: object({ id: integer }),
+    querystring: object({ page: integer }),
+    headers: object({ 'x-count': integer }),
+    body: object(
+      {
+        n: integer,
+        deep: object({ kind: { enum: ['a', 'b'] } }),
+        either: { anyOf: [integer, { const: 'x' }] }
+      },
+      { required: ['n', 'm'] }
+    )
+  }
+  app.post('/checked/:id', { schema }, async () => 'fine')
+  app.post(
+    '/by/app',
+    { schema, validatorCompiler: () => () => ({ error: new Error('not this') }) },
+    async () => 1
+  )
+  app.post('/by/odd', { schema, validatorCompiler: () => odd }, async () => 1)
+  app.post('/by/words', { schema, schemaErrorFormatter: () => new Error('in its own words') }, async () => 1)
+
+  const ask = async (url: string, payload: object = { n: 1, m: 1 }, headers: Record<string, string> = {}) =>
+    (await app.inject({ method: 'POST', url, payload, headers })).json<ErrorBody>()
+  const listed: [errors: unknown, body: ErrorBody][] = [
+    [[{ path: 'params/id', message: 'must be integer' }], await ask('/checked/x')],
+    [[{ path: 'query/page', message: 'must be integer' }], await ask('/checked/1?page=x')],
+    [
+      [{ path: 'headers/x-count', message: 'must be integer' }],
+      await ask('/checked/1', undefined, { 'x-count': 'x' })
+    ],
+    [
+      [
+        { path: 'body/n', message: 'is required' },
+        { path: 'body/m', message: 'is required' }
+      ],
+      await ask('/checked/1', {})
+    ],
+    [
+      [
+        { path: 'body/n', message: 'must be integer' },
+        { path: 'body/deep/kind', message: 'must be equal to one of the allowed values' }
+      ],
+      await ask('/checked/1', { n: 'x', m: 1, deep: { kind: 'c' } })
+    ],
+    [[{ path: 'body/either', message: String }], await ask('/checked/1', { n: 1, m: 1, either: 'y' })]
+  ]
+  for (const [errors, body] of listed) {
+    t.match(body, { statusCode: 400, code: 'HTTP_ERR_VALIDATION', message: /./ })
+    t.match(body.errors, errors)
+    t.equal(body.errors?.length, (errors as object[]).length)
+  }
+  const { message, errors } = await ask('/by/words', { n: 'x' })
+  t.equal(message, 'in its own words')
+  t.match(errors, [{ path: 'body/m' }])
+  for (const url of ['/by/app', '/by/odd'])
+    t.match(await ask(url), { statusCode: 400, code: 'HTTP_ERR_VALIDATION', errors: undefined }, url)
+})
+
+/** Finds faults that are not in the form of Ajv. */
+const odd: FastifyValidationResult = Object.assign(() => false, {
+  errors: ['no object', { message: 'no path' }] as never[]
 })
 
 t.test('the order: who calls, middleware, the limit of the route, what was sent', async (t) => {

@@ -123,3 +123,19 @@ t.test('it can be left out; without rbac it needs admin all the same', async (t)
     await requireError(t, await ask(method, path, as('ann', 'agents:*')), 403, 'HTTP_ERR_MISSING_SCOPE', path)
   t.equal((await ask('GET', '/admin/runs', as('ann', 'admin:*'))).status, 200)
 })
+
+t.test('rbac.defaultScopes takes the key of the built-in map: /admin/*', async (t) => {
+  const defaultScopes = { '/admin/*': ['ops'], 'GET /admin/runs': ['audit'] }
+  const app = await buildSecuredApp(t, { runnables: [echo], options: { rbac: { defaultScopes } } })
+  const statusOf = async (method: string, path: string, ...scopes: string[]) =>
+    (await app.ask(method, path, app.as('ann', ...scopes))).status
+  for (const scopes of [[], ['agents:run']]) {
+    const refused = await app.ask('DELETE', '/admin/runs', app.as('ann', ...scopes))
+    t.match(await requireError(t, refused, 403, 'HTTP_ERR_MISSING_SCOPE'), { message: /"ops"/ })
+  }
+  t.equal(await statusOf('GET', '/admin/runs', 'ops'), 403)
+  t.equal(await statusOf('GET', '/admin/runs', 'audit'), 200)
+  t.equal(await statusOf('DELETE', '/admin/agents/echo', 'audit'), 403)
+  t.equal(await statusOf('DELETE', '/admin/agents/echo', 'ops'), 204)
+  t.equal(await statusOf('DELETE', '/admin/runs', 'admin:*'), 200)
+})

@@ -1,0 +1,28 @@
+import type { FastifyInstance } from 'fastify'
+
+// One a process, however many copies of the package are installed.
+const SERVERS = Symbol.for('@svc/registry/servers')
+const holder = globalThis as { [SERVERS]?: WeakSet<object> }
+const servers = (holder[SERVERS] ??= new WeakSet())
+
+/**
+ * Warns, once a server and when its app is ready, where a client may send a request as slowly as it likes: the time-outs
+ * belong to the server, and Fastify sets none for requests.
+ */
+export function warnOfTimeouts(app: FastifyInstance): void {
+  if (servers.has(app.server)) return
+  servers.add(app.server)
+  app.addHook('onReady', async () => {
+    // A server of HTTP/2 has neither.
+    const { requestTimeout, headersTimeout } = app.server as {
+      requestTimeout?: number
+      headersTimeout?: number
+    }
+    if (requestTimeout !== 0) return
+    app.log.warn(
+      { requestTimeout, headersTimeout },
+      'clients that send slowly keep their connections: set requestTimeout, http.headersTimeout and ' +
+        'http.connectionsCheckingInterval of the app'
+    )
+  })
+}

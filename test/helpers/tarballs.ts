@@ -1,0 +1,66 @@
+import { execFile } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+const execute = promisify(execFile)
+
+/** Path of a program that is installed in the root. */
+export const bin = (name: string) => join(ROOT, 'node_modules/.bin', name)
+
+/** Runs a program without the hooks that tap puts in the options of every Node below it: tsc 7 does not start with them. */
+export const run = (program: string, args: string[], cwd: string) =>
+  execute('env', ['-u', 'NODE_OPTIONS', program, ...args], { cwd })
+
+/** What the compiler says of a project of a user's, as lines; without what is wrong with the types of others. */
+export async function compileAsUser(cwd: string, ...args: string[]): Promise<string[]> {
+  const options = ['--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', 'false', '--pretty', 'false']
+  const { stdout } = await run(bin('tsc'), [...options, ...args], cwd).catch(
+    (err: unknown) => err as { stdout: string }
+  )
+  return stdout.split('\n').filter((line) => /^[^ ]/.test(line) && !/^node_modules\/(?!@svc\/)/.test(line))
+}
+
+/** Builds a package and packs it as it would be published; gives the path of the tarball. */
+export async function pack(name: string, folder: string): Promise<string> {
+  const cwd = join(ROOT, 'packages', name)
+  await run(bin('tsc'), ['-b'], cwd)
+  const tarball = join(folder, `${name}.tgz`)
+  await run(bin('pnpm'), ['pack', '--out', tarball], cwd)
+  return tarball
+}
+
+/** Installs a tarball in a folder, without the optional peers of its package. */
+export async function install(tarball: string, name: string, app: string): Promise<void> {
+  const installed = join(app, 'node_modules/@svc', name)
+  mkdirSync(installed, { recursive: true })
+  await run('tar', ['-xzf', tarball, '--strip-components=1', '-C', installed], app)
+  placeDependencies(join(ROOT, 'packages', name), join(app, 'node_modules'))
+}
+
+interface Dependencies {
+  dependencies?: Record<string, string>
+  peerDependencies?: Record<string, string>
+  peerDependenciesMeta?: Record<string, { optional?: boolean }>
+}
+
+/** Puts what a package needs beside it, as npm does: copies of what its child reads, links to the rest. No optional peers. */
+function placeDependencies(from: string, to: string): void {
+  const { dependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(
+    readFileSync(join(from, 'package.json'), 'utf8')
+  ) as Dependencies
+  const all = Object.keys({ ...dependencies, ...peerDependencies })
+    .filter((name) => peerDependenciesMeta?.[name]?.optional !== true)
+    .map((name) => [name, join(from, 'node_modules', name)])
+  if (dependencies?.['quickjs-emscripten-core'] !== undefined) {
+    const core = dirname(realpathSync(join(from, 'node_modules/quickjs-emscripten-core')))
+    all.push(['@jitl/quickjs-ffi-types', join(core, '@jitl/quickjs-ffi-types')])
+  }
+  for (const [name = '', path = ''] of all) {
+    if (existsSync(join(to, name))) continue
+    mkdirSync(dirname(join(to, name)), { recursive: true })
+    if (name.includes('quickjs')) cpSync(realpathSync(path), join(to, name), { recursive: true })
+    else symlinkSync(realpathSync(path), join(to, name))
+  }
+}

@@ -1,0 +1,96 @@
+import { existsSync, globSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import t from 'tap'
+import { codeBlocks, importsOf, isWhole } from './helpers/code-blocks.ts'
+import { compileAsUser, install, pack, run } from './helpers/tarballs.ts'
+
+const ROOT = resolve(import.meta.dirname, '..')
+const DOCUMENTS = globSync(['README.md', 'docs/*.md', 'packages/*/README.md'], { cwd: ROOT }).toSorted()
+const PACKAGES = ['registry', 'runtime', 'store', 'http', 'gateway', 'a2a']
+// A specifier that is not there, or a name that it does not export.
+const BAD_IMPORT = /error TS(?:2305|2307|2613|2614|2724):/
+
+t.setTimeout(180_000)
+
+/** A project of a user's, with every package as it would be published, and all else that the documents have one install. */
+const app = t.testdir({ packed: {}, documents: {}, common: {} })
+for (const name of PACKAGES) await install(await pack(name, join(app, 'packed')), name, app)
+const others = join(ROOT, 'apps/demo/node_modules')
+for (const name of globSync(['[!.@]*', '@*/*'], { cwd: others })) {
+  const link = join(app, 'node_modules', name)
+  if (existsSync(link)) continue
+  mkdirSync(dirname(link), { recursive: true })
+  symlinkSync(realpathSync(join(others, name)), link)
+}
+
+t.test('the programs of the documents compile', async (t) => {
+  const blocks = codeBlocks(DOCUMENTS)
+  for (const { file, code } of blocks) writeFileSync(join(app, 'documents', file), code)
+  writeFileSync(join(app, 'documents/package.json'), '{ "type": "module" }')
+  const options = ['--noEmit', '--ignoreConfig', '--module', 'nodenext', '--types', 'node']
+  const errors = await compileAsUser(app, ...options, ...blocks.map(({ file }) => join('documents', file)))
+  t.strictSame(
+    errors.filter((line) => line.startsWith('node_modules/')),
+    [],
+    'what the packages say'
+  )
+  for (const block of blocks) {
+    const own = errors.filter((line) => line.startsWith(`documents/${block.file}(`))
+    const counted = isWhole(block, own) ? own : own.filter((line) => BAD_IMPORT.test(line))
+    t.strictSame(counted, [], block.id)
+  }
+})
+
+t.test('what they import is there when they run', async (t) => {
+  const imports = codeBlocks(DOCUMENTS).flatMap(({ code }) => importsOf(code))
+  const own = imports.filter(({ specifier }) => specifier.startsWith('@svc/'))
+  t.ok(own.length > 40)
+  const code = `for (const { specifier, names } of ${JSON.stringify(own)}) {
+    const found = await import(specifier)
+    for (const name of names) if (found[name] === undefined) console.log(specifier, name)
+  }`
+  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', code], app)
+  t.equal(stdout, '')
+})
+
+const COMMON = `
+import Fastify from 'fastify'
+import a2a from '@svc/a2a'
+import gateway from '@svc/gateway'
+import http, { buildInput, uploadPlugin } from '@svc/http'
+import registry, { createRegistry } from '@svc/registry'
+import { Agent } from '@svc/runtime'
+import { scriptedModel } from '@svc/runtime/testing'
+import store from '@svc/store'
+
+async function main(): Promise<void> {
+  const own = createRegistry()
+  const agent = new Agent({ name: 'assistant', model: scriptedModel('It works.'), registry: own })
+  const app = Fastify()
+  await app.register(store, { url: 'sqlite::memory:' })
+  await app.register(registry, { registry: own })
+  await app.register(http, { prefix: '/api' })
+  await app.register(gateway)
+  await app.register(a2a, { basePath: '/a2a' })
+  await app.register(uploadPlugin())
+  app.post('/ask', ({ body, uploads }) => agent.run(buildInput(body, uploads?.files)))
+  const url = '/api/agents/assistant/run'
+  const response = await app.inject({ method: 'POST', url, payload: { input: 'Does it?' } })
+  console.log(response.statusCode, response.json<{ text: string }>().text, app.runs.draining, app.io.path())
+  await app.close()
+}
+
+main().catch((err: unknown) => {
+  console.error(err)
+  process.exitCode = 1
+})
+`
+
+t.test('a CommonJS project compiles and runs', async (t) => {
+  writeFileSync(join(app, 'common/package.json'), '{ "type": "commonjs" }')
+  writeFileSync(join(app, 'common/app.ts'), COMMON)
+  const options = ['--ignoreConfig', '--module', 'nodenext', '--types', 'node']
+  t.strictSame(await compileAsUser(app, ...options, 'common/app.ts'), [])
+  const { stdout } = await run(process.execPath, ['common/app.js'], app)
+  t.equal(stdout, '200 It works. false /socket.io\n')
+})
