@@ -8,6 +8,23 @@ const noSuchCity = () => Promise.reject(new Error('no such city'))
 
 type Run = (code: string, more?: Partial<SandboxRun>) => Promise<SandboxOutcome>
 
+// What may be thrown; whatever it is, the program failed.
+const THROWN = [
+  'null',
+  'undefined',
+  '"null"',
+  'NaN',
+  '5n',
+  'Symbol("x")',
+  '() => 1',
+  'Object.create(null)',
+  '{ get message() { throw null } }',
+  'Object.defineProperty(new Error("x"), "message", { get() { throw null } })',
+  'new Proxy({}, { get() { throw null } })',
+  'new Proxy(new Error("x"), { get() { throw null }, getPrototypeOf() { throw null } })',
+  'new Error("x".repeat(1e5))'
+]
+
 const CASES: Record<string, (t: ContractTest, run: Run, sandbox: Sandbox) => Promise<void>> = {
   async 'gives what a program returns as plain data'(t, run) {
     t.same((await run('return { a: [1, "é", null, true] }')).result, { a: [1, 'é', null, true] })
@@ -19,13 +36,23 @@ const CASES: Record<string, (t: ContractTest, run: Run, sandbox: Sandbox) => Pro
   async 'tells what went wrong'(t, run) {
     const codeOf = async (code: string) => (await run(code)).error?.code
     t.equal(await codeOf('throw new TypeError("no")'), 'RUN_ERR_PROGRAM_FAILED')
-    t.equal(await codeOf('throw undefined'), 'RUN_ERR_PROGRAM_FAILED')
     t.equal(await codeOf('return ('), 'RUN_ERR_PROGRAM_FAILED')
     t.equal(await codeOf('await new Promise(() => {})'), 'RUN_ERR_PROGRAM_FAILED')
     t.equal(await codeOf('return () => 1'), 'RUN_ERR_TOOL_BAD_OUTPUT')
     t.equal(await codeOf('return 5n'), 'RUN_ERR_TOOL_BAD_OUTPUT')
     t.equal(await codeOf('const a = {}; a.a = a; return a'), 'RUN_ERR_TOOL_BAD_OUTPUT')
     t.ok((await run('\nthrow new TypeError("no")')).error?.message.includes('TypeError: no'))
+  },
+  async 'takes nothing that is thrown for anything else'(t, run) {
+    for (const thrown of THROWN) {
+      for (const code of [`throw (${thrown})`, `return Promise.reject(${thrown})`]) {
+        const { error } = await run(code)
+        t.equal(error?.code, 'RUN_ERR_PROGRAM_FAILED', code)
+        t.ok((error?.message.length ?? 0) <= 1_000, 'a message that is bounded')
+      }
+    }
+    const { error } = await run('return { get a() { throw null } }')
+    t.equal(error?.code, 'RUN_ERR_TOOL_BAD_OUTPUT')
   },
   async 'calls host tools with JSON, and nothing else'(t, run) {
     const heard: unknown[] = []
@@ -51,6 +78,11 @@ const CASES: Record<string, (t: ContractTest, run: Run, sandbox: Sandbox) => Pro
     const tools = { one: async () => 1 }
     const late = await run('while (true);', { limits: { timeout: 150 } })
     t.equal(late.error?.code, 'RUN_ERR_PROGRAM_TIMEOUT')
+    const chain = 'const next = () => Promise.resolve().then(next); next(); await new Promise(() => {})'
+    const endless = await run(chain, { limits: { timeout: 150 } })
+    t.equal(endless.error?.code, 'RUN_ERR_PROGRAM_TIMEOUT')
+    const grown = await run(chain, { limits: { memory: 4_194_304, timeout: 30_000 } })
+    t.equal(grown.error?.code, 'RUN_ERR_PROGRAM_MEMORY', 'each link of a chain takes memory')
     t.equal(await code('return "x".repeat(1000)'), 'RUN_ERR_TOOL_OUTPUT_TOO_LARGE')
     const bomb = 'const all = []; for (;;) all.push(new Array(1e4).fill(1))'
     t.equal((await run(bomb, { limits: { memory: 8_388_608 } })).error?.code, 'RUN_ERR_PROGRAM_MEMORY')

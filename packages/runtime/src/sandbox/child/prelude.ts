@@ -9,10 +9,11 @@ export const PRELUDE = String.raw`(emit, input, names, maxConsole, maxMessage) =
   let nextId = 1
   let consoleLeft = maxConsole
   // As JSON: a text would end at its first NUL on its way out.
-  const tell = (what, text) => emit(what, stringify(text))
+  const tell = (what, text, thrown) => emit(what, stringify(text), thrown === null ? 'null' : undefined)
 
   const show = (value) => {
     if (typeof value === 'string') return value
+    if (typeof value === 'number' || typeof value === 'bigint') return Str(value)
     try {
       if (value instanceof ErrorCtor) return Str(value.name) + ': ' + Str(value.message)
       const json = stringify(value)
@@ -64,12 +65,12 @@ export const PRELUDE = String.raw`(emit, input, names, maxConsole, maxMessage) =
           try {
             json = value === undefined ? 'null' : stringify(value)
           } catch (err) {
-            return tell('no-json', describe(err))
+            return tell('no-json', describe(err), err)
           }
           if (json === undefined) tell('no-json', 'it is a ' + typeof value)
           else emit('result', json)
         },
-        (thrown) => tell('failed', describe(thrown))
+        (thrown) => tell('failed', describe(thrown), thrown)
       )
     },
     answer: (id, ok, json) => {

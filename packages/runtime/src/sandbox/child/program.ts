@@ -1,15 +1,13 @@
-import type {
-  QuickJSContext,
-  QuickJSHandle,
-  QuickJSRuntime,
-  QuickJSWASMModule
-} from 'quickjs-emscripten-core'
+import type { QuickJSContext, QuickJSHandle, QuickJSRuntime } from 'quickjs-emscripten-core'
 import type { ProgramFault, ToChild } from '../messages.ts'
+import type { Instance } from './instance.ts'
 import { PRELUDE } from './prelude.ts'
 
 const STACK_BYTES = 262_144
 const JOBS_AT_ONCE = 1_000
 const MAX_MESSAGE = 1_000
+// Of its limit: what is left has room for no more objects.
+const FULL = 0.9
 
 /** A call as the program made it; `args` is JSON. */
 interface ProgramCall {
@@ -28,6 +26,7 @@ export class Program {
   /** What it wrote so far. */
   console = ''
   readonly #run: Extract<ToChild, { type: 'run' }>
+  readonly #instance: Instance
   readonly #runtime: QuickJSRuntime
   readonly #vm: QuickJSContext
   #answer: QuickJSHandle | undefined
@@ -40,10 +39,11 @@ export class Program {
   #deadline = Infinity
   #isLate = false
 
-  constructor(engine: QuickJSWASMModule, run: Extract<ToChild, { type: 'run' }>) {
+  constructor(instance: Instance, run: Extract<ToChild, { type: 'run' }>) {
     this.#run = run
     this.#timeLeft = run.limits.timeout
-    this.#runtime = engine.newRuntime()
+    this.#instance = instance
+    this.#runtime = instance.engine.newRuntime()
     this.#runtime.setMemoryLimit(run.limits.memory)
     this.#runtime.setMaxStackSize(STACK_BYTES)
     this.#runtime.setInterruptHandler(() => this.#checkTime())
@@ -104,7 +104,14 @@ export class Program {
     if (this.#isLate) return { fault: 'timeout', message: '' }
     if (this.#isOver) return this.#end
     if (this.#outstanding > 0) return undefined
-    return { fault: 'failed', message: 'The program waits for something that never comes' }
+    // A promise that could not be made for lack of memory is never settled.
+    this.#fault(this.#isFull() ? 'memory' : 'failed', 'The program waits for something that never comes')
+    return this.#end
+  }
+
+  // Whether the program has had next to all of its memory at some time.
+  #isFull(): boolean {
+    return this.#instance.peak() >= this.#run.limits.memory * FULL
   }
 
   // What comes before the program may be cut short too.
@@ -130,7 +137,7 @@ export class Program {
     const { maxOutputBytes, maxConsoleBytes } = this.#run.limits
     if (what === 'console') this.console = (this.console + textOf(text)).slice(0, maxConsoleBytes)
     else if (what === 'call') return this.#call({ id: this.#vm.getNumber(id!), name, args: text })
-    else if (what !== 'result') this.#fault(what as ProgramFault, textOf(text))
+    else if (what !== 'result') this.#thrown(what as ProgramFault, textOf(text), name === 'null')
     else if (Buffer.byteLength(text) <= maxOutputBytes) this.#end ??= { json: text }
     else this.#fault('too-large', String(Buffer.byteLength(text)))
     return undefined
@@ -152,14 +159,19 @@ export class Program {
     const error: unknown = this.#vm.dump(thrown)
     const { name, message, stack } = (error ?? {}) as Record<string, unknown>
     if (typeof name !== 'string' || typeof message !== 'string')
-      return this.#fault('failed', error === null ? 'null' : 'The program failed')
+      return this.#thrown('failed', error === null ? 'null' : 'The program failed', error === null)
     const trace = typeof stack === 'string' ? `\n${stack.trimEnd()}` : ''
-    this.#fault('failed', `${name}: ${message}${trace}`)
+    this.#thrown('failed', `${name}: ${message}${trace}`)
+  }
+
+  // QuickJS throws null when it has no memory left for an error; so may a program.
+  #thrown(fault: ProgramFault, message: string, isNull = false): void {
+    const isMemory = isNull ? this.#isFull() : message.startsWith('InternalError: out of memory')
+    this.#fault(isMemory ? 'memory' : fault, message)
   }
 
   #fault(fault: ProgramFault, message: string): void {
-    const isMemory = fault === 'failed' && /^InternalError: out of memory|^null$/.test(message)
-    this.#end ??= { fault: isMemory ? 'memory' : fault, message: message.slice(0, MAX_MESSAGE) }
+    this.#end ??= { fault, message: message.slice(0, MAX_MESSAGE) }
   }
 }
 
