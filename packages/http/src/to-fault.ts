@@ -13,7 +13,6 @@ import {
   HTTP_ERR_VALIDATION
 } from './errors.ts'
 import { ErrorBodySchema, type ErrorBody } from './schemas/error-body.ts'
-import type { ErrorBody } from './schemas/error-body.ts'
 import { toFieldErrors } from './to-field-errors.ts'
 
 /** An error as clients may know it. */
