@@ -1,11 +1,12 @@
 import { readNames, readOptions } from './read-options.ts'
+import { soakDrain } from './soak/drain.ts'
 import { soakKills } from './soak/kills.ts'
 import { soakReaders } from './soak/readers.ts'
 import { soakRuns } from './soak/runs.ts'
 import { soakWaiting } from './soak/waiting.ts'
 import { soakWorkflowKills } from './soak/workflow-kills.ts'
 
-const USAGE = `npm run soak -- [--only runs,readers,kills,workflows,waiting] [--kills 100]
+const USAGE = `npm run soak -- [--only runs,readers,kills,workflows,waiting,drain] [--kills 100]
 
 Does the same again and again, many minutes long, and fails where memory grows or something is lost.`
 const values = readOptions(USAGE, { only: { type: 'string' }, kills: { type: 'string', default: '100' } })
@@ -14,7 +15,8 @@ const soaks = {
   readers: () => soakReaders(200, 50_000_000),
   kills: () => soakKills(Number(values.kills)),
   workflows: () => soakWorkflowKills(Number(values.kills)),
-  waiting: () => soakWaiting(1_000)
+  waiting: () => soakWaiting(1_000),
+  drain: () => soakDrain(20)
 }
 
 const only = readNames(values.only, Object.keys(soaks), USAGE)
