@@ -75,12 +75,12 @@ export class Feed {
     return entries.length > 0
   }
 
-  // The log has no last part: the run is suspended, or gone.
+  // The log has no last part: the run is suspended, its store fails, or it is gone.
   #leave(): void {
     const { runId, emit } = this.#options
-    const { suspended, after } = this.#reader
+    const { suspended, fault, after } = this.#reader
     if (suspended) emit(['run.suspended', { runId, seq: after }])
-    this.#end(suspended ? undefined : new RUN_ERR_NOT_FOUND(runId))
+    this.#end(suspended ? undefined : (fault ?? new RUN_ERR_NOT_FOUND(runId)))
   }
 
   #finish(last: LogEntry): false {

@@ -71,7 +71,7 @@ export function installEngine(
     log: app.log
   })
 
-  noteEngine(app, plugin, runs.stores)
+  noteEngine(app, plugin, stores ?? runs.stores)
   app.decorate('registry', registry)
   app.decorate('runs', runs)
   app.decorate('events', runs.events)

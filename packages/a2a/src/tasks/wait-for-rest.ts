@@ -10,13 +10,14 @@ import {
   type StoredRun
 } from '@svc/registry'
 
-/** Resolves when a run has ended or waits for its client. */
+/** Resolves when a run has ended or waits for its client. @throws RUN_ERR_STORE */
 export async function waitForRest(runs: RunEngine, runId: string): Promise<void> {
   const reader = new LogReader(runs, runId)
   try {
     for (;;) {
       const reading = reader.read()
       const entries = isPromise(reading) ? await reading : reading
+      if (reader.fault !== undefined) throw reader.fault
       if (reader.ended || (entries.some(asks) && isAtRest(await runs.get(runId)))) return
       if (entries.length === 0) await new Promise<void>((resolve) => reader.onNews(resolve))
     }

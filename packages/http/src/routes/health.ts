@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { RUN_ERR_DRAINING, RUN_ERR_RECOVERING, RUN_ERR_STORE } from '@svc/registry'
+import { RUN_ERR_DRAINING, RUN_ERR_RECOVERING } from '@svc/registry'
 import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
 import type { Surface } from '../surface.ts'
 import type { HttpScope } from '../type-provider.ts'
@@ -29,12 +29,7 @@ export function healthRoutes(scope: HttpScope, { runs }: Surface): void {
   scope.get('/readyz', { schema: ready, config }, async () => {
     if (runs.draining) throw new RUN_ERR_DRAINING()
     if (runs.recovering) throw new RUN_ERR_RECOVERING()
-    const stores: typeof runs.stores & { check?: () => unknown } = runs.stores
-    try {
-      await stores.check?.()
-    } catch (cause) {
-      throw new RUN_ERR_STORE({ cause })
-    }
+    await runs.stores.check?.()
     return ok
   })
 }

@@ -1,5 +1,6 @@
 import type { RunLog } from '../contract/run-context.ts'
 import { toLoggable } from '../logging/to-loggable.ts'
+import { isReported } from '../runs/store-watch.ts'
 
 /** What was thrown, as an entrance tells it; further fields go into the log as they are. */
 export interface LoggedFault {
@@ -12,12 +13,13 @@ export interface LoggedFault {
 const TAKES_NO_MORE = new Set(['RUN_ERR_OVERLOADED', 'RUN_ERR_DRAINING'])
 
 /**
- * Logs what an entrance refused or failed to do: a failure (500 and over) at `error` with what was thrown, that no more runs
- * are taken at `warn`, and every other refusal at `info`, both without it.
+ * Logs what an entrance refused or failed to do: a failure (500 and over) at `error` with what was thrown; at `warn` and
+ * without it, that no more runs are taken, or that a store fails, whose fault is in the log already; at `info` every other
+ * refusal.
  * @param what 'request', 'event' or the like
  */
 export function logFault(log: RunLog, what: string, fault: LoggedFault, err: unknown): void {
-  if (TAKES_NO_MORE.has(fault.code)) log.warn(fault, `${what} refused`)
+  if (TAKES_NO_MORE.has(fault.code) || isReported(err)) log.warn(fault, `${what} refused`)
   else if (fault.statusCode >= 500) log.error({ ...fault, err: toLoggable(err) }, `${what} failed`)
   else log.info(fault, `${what} refused`)
 }

@@ -24,6 +24,7 @@ import type { Stores } from '../stores/stores.ts'
 import { ApprovalsDesk, runIdOf, type DeskHost } from './approvals-desk.ts'
 import { SILENT_LOG } from './create-context.ts'
 import { Drain } from './drain.ts'
+import { guardStores } from './guard-stores.ts'
 import { InterruptedRuns, type ResumeHost } from './interrupted-runs.ts'
 import { LiveRun } from './live-run.ts'
 import { readParts } from './log-reader.ts'
@@ -32,6 +33,7 @@ import { ReplayedRun } from './replayed-run.ts'
 import { requireInput } from './require-input.ts'
 import type { Run, RunEngine, StartOptions } from './run-engine.ts'
 import { RunLimits } from './run-limits.ts'
+import { StoreWatch } from './store-watch.ts'
 import { sweepStores } from './sweep-stores.ts'
 
 /** Milliseconds between two looks for what the stores need not keep any longer. */
@@ -56,7 +58,8 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
   readonly #interrupted: InterruptedRuns
   readonly #desk = new ApprovalsDesk(this)
   readonly #live = new PassingMap<string, LiveRun>()
-  readonly #lost: LostRuns
+  readonly #watch: StoreWatch
+  readonly lostRuns: LostRuns
   readonly #sweeper: NodeJS.Timeout
   readonly #unsubscribe: () => void
   #drain: Drain | undefined
@@ -68,8 +71,12 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
 
   constructor(options: RunEngineOptions) {
     this.log = options.log ?? SILENT_LOG
-    this.stores = options.stores ?? createMemoryStores(options.retention)
-    this.#lost = new LostRuns(this.stores)
+    const { stores } = options
+    const catchUp = () => this.lostRuns.catchUp().then(() => this.#desk.catchUp())
+    this.#watch = new StoreWatch(this.log, () => stores?.check?.(), catchUp)
+    // Those in memory do not fail.
+    this.stores = stores ? guardStores(stores, this.#watch) : createMemoryStores(options.retention)
+    this.lostRuns = new LostRuns({ stores: this.stores, goOn: (run) => this.#interrupted.goOn(run) })
     // Every reader listens to it.
     setMaxListeners(0, this.closed)
     this.events = options.events ?? createEventBus(this.log)
@@ -79,10 +86,7 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
     this.#drainTimeout = drainTimeout ?? ENGINE_DEFAULTS.drainTimeout
     const patience = resumeTimeout ?? ENGINE_DEFAULTS.resumeTimeout
     this.#interrupted = new InterruptedRuns(this, patience, options.authorize)
-    this.#sweeper = setInterval(
-      () => void sweepStores(this.stores, this.#lost, this.log),
-      SWEEP_EVERY
-    ).unref()
+    this.#sweeper = setInterval(() => void sweepStores(this.stores, this.log), SWEEP_EVERY).unref()
     this.#unsubscribe = this.stores.control.subscribe((message) => this.#obey(message))
   }
 
@@ -127,6 +131,8 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
       this.#drain?.stop(run)
     } catch (err) {
       if (err instanceof RUN_ERR_KEY_REUSED) throw err
+      // Whoever started it is told that it did not begin: it never goes on by itself.
+      run.losses = Infinity
       await run.interrupt(new RUN_ERR_STORE({ cause: err }))
       throw new RUN_ERR_STORE({ cause: err })
     }
@@ -150,6 +156,7 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
     await this.#interrupted.moved(runId)
     const run = this.#live.get(runId)
     if (run !== undefined && (await run.cancel())) return this.#require(runId)
+    if (await this.lostRuns.cancel(runId)) return this.#require(runId)
     if (await this.#interrupted.cancel(runId)) return this.#require(runId)
     const stored = await this.#require(runId)
     if (isTerminalStatus(stored.status)) throw new RUN_ERR_TERMINAL(stored.status)
@@ -225,8 +232,11 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
   }
 
   lost(run: LiveRun, reason: unknown): void {
-    this.stores.log.abandon(run.runId)
-    this.#lost.add(run.record, reason)
+    this.lostRuns.add(run, reason)
+  }
+
+  faultOf(runId: string): Error | undefined {
+    return this.lostRuns.faultOf(runId)
   }
 
   expireApproval(approvalId: string): void {
@@ -273,6 +283,7 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
   async #close(): Promise<void> {
     await this.drain()
     clearInterval(this.#sweeper)
+    this.#watch.close()
     this.#isOver = true
     const left = this.#live.values()
     await Promise.all(

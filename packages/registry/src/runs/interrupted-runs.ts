@@ -15,6 +15,8 @@ import type { RunHost } from './run-host.ts'
 import type { RunLimits } from './run-limits.ts'
 import { within } from '../timers.ts'
 import { toLoggable } from '../logging/to-loggable.ts'
+import type { StartOptions } from './run-engine.ts'
+import { isReported } from './store-watch.ts'
 
 // Runs that are brought into memory at once; of those with a large checkpoint, in bytes, one.
 const LOADED_AT_ONCE = 8
@@ -144,7 +146,22 @@ export class InterruptedRuns {
 
   /** Ends a run that is not in memory; false when it is. */
   async cancel(runId: string): Promise<boolean> {
-    return this.#parked.take(runId) && endLeftRun(this.#host.stores, runId, 'canceled')
+    if (this.#parked.get(runId) === undefined) return false
+    const isCanceled = await endLeftRun(this.#host.stores, runId, 'canceled')
+    this.#parked.take(runId)
+    return isCanceled
+  }
+
+  /** Goes on with a run of this process whose log could not be written. @throws what the store throws */
+  async goOn({ runId, runnable, options, losses }: LiveRun): Promise<void> {
+    for (let room; (room = this.#host.limits.room()) !== undefined;) await room
+    if (this.#host.closing.aborted) return
+    try {
+      await this.#begin(runnable, runId, options, losses)
+    } catch (err) {
+      if (!isDamaged(err)) throw err
+      await endLeftRun(this.#host.stores, runId, err)
+    }
   }
 
   async close(): Promise<void> {
@@ -167,15 +184,20 @@ export class InterruptedRuns {
 
   #awaitRunnable(run: UnfinishedRun): void {
     const end = async ({ runId }: UnfinishedRun) => {
-      if (!this.#parked.take(runId)) return
-      const ended = endLeftRun(this.#host.stores, runId)
-      await this.#logFault(ended, runId, 'a run whose runnable did not come could not be ended')
+      await endLeftRun(this.#host.stores, runId)
+      this.#parked.take(runId)
     }
-    this.#parked.park(run, {
-      at: Date.now() + this.#timeout,
-      act: (parked) => void end(parked),
-      awaitsRunnable: true
-    })
+    const park = (at: number) =>
+      this.#parked.park(run, {
+        at,
+        act: (parked) => {
+          park(Date.now() + RETRY_AFTER)
+          const ended = end(parked)
+          void this.#logFault(ended, run.runId, 'a run whose runnable did not come could not be ended')
+        },
+        awaitsRunnable: true
+      })
+    park(Date.now() + this.#timeout)
   }
 
   // Resolves with whether it goes on; the next is loaded once this one has settled.
@@ -217,7 +239,8 @@ export class InterruptedRuns {
       return await this.#begin(runnable, run.runId)
     } catch (err) {
       const { runId } = run
-      this.#host.log.error({ err: toLoggable(err), runId }, 'a run could not be resumed')
+      if (!isReported(err))
+        this.#host.log.error({ err: toLoggable(err), runId }, 'a run could not be resumed')
       if (isDamaged(err)) {
         const ended = endLeftRun(this.#host.stores, runId, err)
         await this.#logFault(ended, runId, 'a damaged run could not be ended')
@@ -228,7 +251,8 @@ export class InterruptedRuns {
     }
   }
 
-  async #begin(runnable: Runnable, runId: string): Promise<boolean> {
+  // In the process where it began it goes on with the options that it had.
+  async #begin(runnable: Runnable, runId: string, own?: StartOptions, losses?: number): Promise<boolean> {
     const { stores, maxLogBytes } = this.#host
     const state = await readResumeState(stores, runId)
     if (state === undefined) {
@@ -240,8 +264,8 @@ export class InterruptedRuns {
     if (epoch === undefined || stored === undefined) return false
     const record = { ...stored, epoch }
     const recalled = await recallProgress(stores, runId, maxLogBytes, Date.now() - record.createdAt)
-    const options = toStartOptions(record, state, this.#authorize)
-    const run = new LiveRun(this.#host, runnable, options, { record, ...recalled })
+    const options = own ?? toStartOptions(record, state, this.#authorize)
+    const run = new LiveRun(this.#host, runnable, options, { record, ...recalled, losses })
     run.resumable = true
     this.#host.enter(run)
     run.begin(state.input)
@@ -255,7 +279,7 @@ export class InterruptedRuns {
     try {
       await work
     } catch (err) {
-      this.#host.log.error({ err: toLoggable(err), runId }, message)
+      if (!isReported(err)) this.#host.log.error({ err: toLoggable(err), runId }, message)
     }
   }
 }

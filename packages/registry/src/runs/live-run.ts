@@ -13,15 +13,17 @@ import { HostedContext, type ContextHost } from './hosted-context.ts'
 import { LogWriter } from './log-writer.ts'
 import { readParts } from './log-reader.ts'
 import { newRun } from './new-run.ts'
-import { toLastWords, type Ending, type Outcome } from './last-words.ts'
+import { toLastWords, type Ending } from './last-words.ts'
+import { LateSignal } from './late-signal.ts'
 import type { Run, StartOptions } from './run-engine.ts'
-import type { Earlier, RunHost } from './run-host.ts'
+import { MAX_LOSSES, type Earlier, type RunHost } from './run-host.ts'
 import { RunProgress } from './run-progress.ts'
 import { RunWaits, type WaitsHost } from './run-waits.ts'
-import { logFault, logRun } from './log-run.ts'
+import { logFault, logLate, logLost } from './log-run.ts'
 import { RedactedWriter } from './redacted-writer.ts'
 import { errorFromPart } from './run-error.ts'
-import { toLoggable } from '../logging/to-loggable.ts'
+import { Settlement } from './settlement.ts'
+import { isReported } from './store-watch.ts'
 
 /** A run under way in this process: numbers its parts, writes its log, and ends it once. */
 export class LiveRun implements Run, ContextHost, WaitsHost {
@@ -36,6 +38,11 @@ export class LiveRun implements Run, ContextHost, WaitsHost {
   resumable = false
   /** Whether it was left for another process, or for later. */
   suspended = false
+  /** Whether its log could not be written to the end, and how often that happened since it last got on. */
+  lost = false
+  losses: number
+  /** Resolves when its runnable has returned. */
+  executed: Promise<void> | undefined
   readonly #host: RunHost
   readonly #writer: LogWriter
   readonly #progress: RunProgress
@@ -43,15 +50,10 @@ export class LiveRun implements Run, ContextHost, WaitsHost {
   // For a run with keys that must not be told.
   readonly #redacted: RedactedWriter | undefined
   #iterator: AsyncIterator<YieldedPart> | undefined
-  #controller: AbortController | undefined
+  readonly #signal = new LateSignal()
   #waits: RunWaits | undefined
   #ended = false
-  // Why it ended, unless it ended well: the reason of the signal.
-  #reason: unknown
-  #outcome: Outcome | undefined
-  // Whether the last part is in the log: nobody is told of the end before.
-  #written = false
-  #waiter: PromiseWithResolvers<RunResult> | undefined
+  readonly #settlement = new Settlement()
 
   constructor(host: RunHost, runnable: Runnable, options: StartOptions, earlier?: Earlier) {
     this.#host = host
@@ -61,9 +63,15 @@ export class LiveRun implements Run, ContextHost, WaitsHost {
     ;({ runId: this.runId, sessionId: this.sessionId } = this.record)
     this.stores = redactStores(host.stores, options.redact)
     this.#earlier = earlier
+    this.losses = earlier?.losses ?? 0
     this.#progress = earlier?.progress ?? new RunProgress(host.maxLogBytes)
     this.#writer = new LogWriter(this.stores.log, this.record, (err) => this.#storeFailed(err))
     if (options.redact) this.#redacted = new RedactedWriter(options.redact, this.#progress, this.#writer)
+  }
+
+  /** Whether it goes on when its store failed: not without end, should it be what the store cannot take. */
+  get mayGoOn(): boolean {
+    return this.resumable && this.losses < MAX_LOSSES
   }
 
   get resumed(): boolean {
@@ -78,19 +86,14 @@ export class LiveRun implements Run, ContextHost, WaitsHost {
     return this.options.log ?? this.#host.log
   }
 
-  // Made when it is first asked for: many runnables never do.
   get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController()
-      if (this.#reason !== undefined) this.#controller.abort(this.#reason)
-    }
-    return this.#controller.signal
+    return this.#signal.signal
   }
 
   /** Begins to execute, or goes on; what there is to write is written before this returns. */
   begin(input: RunInput): void {
-    const { runId, sessionId, runnable } = this
-    const { kind, name } = runnable
+    const { runId, sessionId } = this
+    const { kind, name } = this.runnable
     try {
       if (this.#progress.seq === 0)
         this.#write({ type: 'start', runId, sessionId, kind, name }, { status: 'working', at: Date.now() })
@@ -99,16 +102,13 @@ export class LiveRun implements Run, ContextHost, WaitsHost {
         this.#waitsOfRun.onRest((until) => this.#host.rests(this, until))
       }
     } catch (err) {
-      this.end({ error: err })
-      return
+      return void this.end({ error: err })
     }
-    void this.#execute(input)
+    this.executed = this.#execute(input)
   }
 
   result(): Promise<RunResult> {
-    this.#waiter ??= Promise.withResolvers()
-    if (this.#written) this.#settle()
-    return this.#waiter.promise
+    return this.#settlement.result
   }
 
   parts(after = 0, signal?: AbortSignal): AsyncIterable<NumberedPart> {
@@ -118,7 +118,7 @@ export class LiveRun implements Run, ContextHost, WaitsHost {
   async cancel(): Promise<boolean> {
     const canceled = this.end({ type: 'finish', finishReason: 'canceled' })
     await this.#writer.idle()
-    if (canceled && 'error' in this.#outcome!) throw this.#outcome.error
+    if (canceled && this.lost) throw new RUN_ERR_STORE()
     return canceled
   }
 
@@ -133,7 +133,8 @@ export class LiveRun implements Run, ContextHost, WaitsHost {
     const reason = new RUN_ERR_SUSPENDED()
     this.suspended = !this.#ended
     this.#redacted?.flush()
-    this.#leave(reason, reason)
+    if (this.suspended) this.#settlement.outcome = { error: reason }
+    this.#leave(reason)
     await this.#writer.idle()
   }
 
@@ -183,24 +184,29 @@ export class LiveRun implements Run, ContextHost, WaitsHost {
   }
 
   // Not before the store knows of it.
-  async expire(approvalId: string): Promise<void> {
-    await this.writing()
-    this.#host.expireApproval(approvalId)
+  expire(approvalId: string): void {
+    this.#writer.whenIdle(() => this.#host.expireApproval(approvalId))
   }
 
   requireOpen(): void {
     if (this.#ended) throw this.#why()
   }
 
+  stepSettled(err?: unknown): void {
+    if (err === undefined && this.mayGoOn) this.losses = 0
+    else this.#isLostTo(err)
+  }
+
   /** Ends the run, once: true for the call that did. */
   end(how: Ending): boolean {
     if (this.#ended) return false
+    if ('error' in how && this.#isLostTo(how.error)) return true
     this.#ended = true
     this.#redacted?.flush()
     const { entry, change, outcome, reason, fault } = toLastWords(this.#progress, how, this.options.redact)
     if (fault !== undefined) logFault(this, fault.err, fault.error)
-    this.#outcome = outcome
-    this.#reason = reason
+    this.#settlement.outcome = outcome
+    this.#signal.reason = reason
     this.#writer.write(entry, change)
     this.#release()
     return true
@@ -208,8 +214,7 @@ export class LiveRun implements Run, ContextHost, WaitsHost {
 
   async #execute(input: RunInput): Promise<void> {
     try {
-      const stream = this.runnable.stream(input, new HostedContext(this))
-      this.#iterator = stream[Symbol.asyncIterator]()
+      this.#iterator = this.runnable.stream(input, new HostedContext(this))[Symbol.asyncIterator]()
       for (;;) {
         const next = await this.#iterator.next()
         if (this.#ended) return
@@ -221,7 +226,7 @@ export class LiveRun implements Run, ContextHost, WaitsHost {
       this.#iterator = undefined
       this.end({ type: 'finish', finishReason: 'stop' })
     } catch (err) {
-      if (this.#ended) this.#tellLate(err)
+      if (this.#ended) logLate(this, err)
       else this.end({ error: err })
     }
   }
@@ -239,31 +244,39 @@ export class LiveRun implements Run, ContextHost, WaitsHost {
     else this.#redacted.write(part, change)
   }
 
+  // Whether the run is left because of a fault of its store, instead of ending with it.
+  #isLostTo(err: unknown): boolean {
+    if (this.mayGoOn && isReported(err)) this.#storeFailed(err)
+    return this.lost
+  }
+
   // What the log says ends here.
   #storeFailed(err: unknown): void {
-    logRun(this, 'error', 'the log of the run cannot be written', { err: toLoggable(err) })
-    if (this.#ended) this.#outcome = { error: new RUN_ERR_STORE() }
-    else this.#leave(err, new RUN_ERR_STORE())
+    if (this.lost) return
+    this.lost = true
+    this.losses++
+    logLost(this, err)
+    this.suspended = this.resumable
+    const goesOn = this.mayGoOn && isReported(err)
+    this.#settlement.outcome = { error: goesOn ? new RUN_ERR_SUSPENDED() : new RUN_ERR_STORE({ cause: err }) }
+    this.#leave(err)
     this.#host.lost(this, err)
   }
 
   // Without a last word.
-  #leave(reason: unknown, error: Error): void {
+  #leave(reason: unknown): void {
     if (this.#ended) return
     this.#ended = true
-    this.#outcome = { error }
-    this.#reason = reason
+    this.#signal.reason = reason
     this.#release()
   }
 
   #release(): void {
     // First: who waits for an approval must not withdraw it when the signal aborts.
     this.#waits?.abandon(this.#why())
-    if (this.#reason !== undefined) this.#controller?.abort(this.#reason)
+    this.#signal.abort()
     void this.#return()
-    const writing = this.#writer.idle()
-    if (writing === undefined) this.#close()
-    else void writing.then(() => this.#close())
+    this.#writer.whenIdle(() => this.#close())
   }
 
   // A generator that waits for something sees this when its wait ends; nobody waits for that.
@@ -271,29 +284,17 @@ export class LiveRun implements Run, ContextHost, WaitsHost {
     try {
       await this.#iterator?.return?.()
     } catch (err) {
-      this.#tellLate(err)
+      logLate(this, err)
     }
   }
 
   // The last part is in the log, or cannot be: only now is the run no longer under way.
   #close(): void {
-    this.#written = true
     this.#host.ended(this)
-    this.#settle()
-  }
-
-  #settle(): void {
-    if (this.#waiter === undefined) return
-    const outcome = this.#outcome!
-    if ('result' in outcome) this.#waiter.resolve(outcome.result)
-    else this.#waiter.reject(outcome.error)
+    this.#settlement.due()
   }
 
   #why(): unknown {
-    return this.#reason ?? new RUN_ERR_CANCELED()
-  }
-
-  #tellLate(err: unknown): void {
-    logRun(this, 'debug', 'runnable failed after the end of its run', { err: toLoggable(err) })
+    return this.#signal.reason ?? new RUN_ERR_CANCELED()
   }
 }

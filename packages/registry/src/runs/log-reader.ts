@@ -11,6 +11,8 @@ import type { LogEntry, ReadLimit } from '../stores/stream-log.ts'
 export interface LogHost {
   readonly stores: Pick<Stores, 'log' | 'runs'>
   readonly closed?: AbortSignal
+  /** As `RunEngine.faultOf`. */
+  faultOf?(runId: string): Error | undefined
 }
 
 /** How much a reader takes from the log at once. */
@@ -18,6 +20,7 @@ const READ_LIMIT: Readonly<ReadLimit> = Object.freeze({ entries: 512, bytes: 65_
 
 /** Reads one run's log from a `seq` on, at its own pace; it holds nothing but its place. */
 export class LogReader {
+  readonly #host: LogHost
   readonly #stores: LogHost['stores']
   readonly #closed: AbortSignal | undefined
   readonly #runId: string
@@ -31,12 +34,15 @@ export class LogReader {
   #ended = false
   #gone = false
   #suspended = false
+  #fault: Error | undefined
   readonly #leave = () => this.#wake()
 
   /** @throws REG_ERR_BAD_OPTION when `after` is no whole number from 0 on */
-  constructor({ stores, closed }: LogHost, runId: string, after = 0) {
+  constructor(host: LogHost, runId: string, after = 0) {
+    const { stores, closed } = host
     if (!Number.isSafeInteger(after) || after < 0)
       throw new REG_ERR_BAD_OPTION('after: must be a whole number from 0 on')
+    this.#host = host
     this.#stores = stores
     this.#closed = closed
     this.#runId = runId
@@ -58,6 +64,11 @@ export class LogReader {
   /** The `seq` of the last part that was read. */
   get after(): number {
     return this.#after
+  }
+
+  /** Why it ended before the run's last part: its store failed. */
+  get fault(): Error | undefined {
+    return this.#fault
   }
 
   /** The next entries; empty when there are none yet. */
@@ -105,6 +116,7 @@ export class LogReader {
       this.#ended = isTerminalEntry(last)
     } else if (this.#gone || this.#isOver) {
       this.#ended = true
+      this.#fault = this.#host.faultOf?.(this.#runId)
     } else if (!this.#isCurrent) {
       const run = this.#stores.runs.get(this.#runId)
       return isPromise(run)

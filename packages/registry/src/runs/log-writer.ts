@@ -56,6 +56,12 @@ export class LogWriter {
     return this.#working
   }
 
+  /** Acts when everything written so far is in the log, or cannot be; at once where nothing is to be waited for. */
+  whenIdle(act: () => void): void {
+    if (this.#working === undefined) act()
+    else void this.#working.then(act)
+  }
+
   async #drain(first: Promise<void>): Promise<void> {
     try {
       await first

@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { RunLog } from '../contract/run-context.ts'
 import type { RunEngine } from './run-engine.ts'
 import { toLoggable } from '../logging/to-loggable.ts'
+import { isReported } from './store-watch.ts'
 
 // Milliseconds between two attempts, doubled from the first to the last.
 const FIRST_DELAY = 250
@@ -15,7 +16,7 @@ export async function recoverInBackground(engine: RunEngine, log: RunLog): Promi
       if (interrupted > 0) log.warn({ interrupted }, 'runs that a restart interrupted have ended')
       return
     } catch (err) {
-      log.error({ err: toLoggable(err) }, 'interrupted runs could not be recovered yet')
+      if (!isReported(err)) log.error({ err: toLoggable(err) }, 'interrupted runs could not be recovered yet')
       await setTimeout(delay, undefined, { ref: false })
     }
   }

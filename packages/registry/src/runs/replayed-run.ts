@@ -26,7 +26,8 @@ export class ReplayedRun implements Run {
       run = await this.#engine.get(this.runId)
     }
     if (run?.error) throw errorFromStored(run.error)
-    if (run !== undefined && !isTerminalStatus(run.status)) throw new RUN_ERR_SUSPENDED()
+    if (run !== undefined && !isTerminalStatus(run.status))
+      throw this.#engine.faultOf(this.runId) ?? new RUN_ERR_SUSPENDED()
     if (!run?.result) throw new RUN_ERR_NOT_FOUND(this.runId)
     return run.result
   }

@@ -68,13 +68,18 @@ export interface RunEngine {
   /** The stored run, finished ones included for as long as they are kept. */
   get(runId: string): Promise<StoredRun | undefined>
   list(query: RunQuery): Promise<RunPage>
+  /** Why nothing more comes of a run under way, for now: its store failed, and the run is ended when that works again. */
+  faultOf(runId: string): Error | undefined
   /** Parts of any run by id, as `Run.parts`. */
   parts(runId: string, after?: number, signal?: AbortSignal): AsyncIterable<NumberedPart>
-  /** Ends a run as canceled. @throws RUN_ERR_NOT_FOUND, RUN_ERR_TERMINAL */
+  /** Ends a run as canceled. @throws RUN_ERR_NOT_FOUND, RUN_ERR_TERMINAL, RUN_ERR_STORE */
   cancel(runId: string): Promise<StoredRun>
   /** Finds an approval with its run. */
   findApproval(approvalId: string): Promise<{ run: StoredRun; approval: StoredApproval } | undefined>
-  /** Answers an approval, once. @throws RUN_ERR_BAD_INPUT, RUN_ERR_APPROVAL_NOT_FOUND, RUN_ERR_APPROVAL_ANSWERED */
+  /**
+   * Answers an approval, once.
+   * @throws RUN_ERR_BAD_INPUT, RUN_ERR_APPROVAL_NOT_FOUND, RUN_ERR_APPROVAL_ANSWERED, RUN_ERR_STORE
+   */
   answer(approvalId: string, answer: ApprovalAnswer): Promise<StoredRun>
   /**
    * Looks after what a crash left in the store, a page at a time: ends it as `failed` with RUN_ERR_INTERRUPTED; gives how

@@ -20,10 +20,15 @@ export interface RunHost {
   rests(run: LiveRun, until: number): void
 }
 
+/** So often a run goes on after a fault of its store, before it has got on. */
+export const MAX_LOSSES = 5
+
 /** What a run that goes on in this process brings along from the one before. */
 export interface Earlier {
   readonly record: StoredRun
   readonly progress: RunProgress
   /** The approvals whose answer is in the log. */
   readonly answered: ReadonlySet<string>
+  /** How often its store failed since it last got on; default 0. */
+  readonly losses?: number | undefined
 }

@@ -1,3 +1,4 @@
+import type { Awaitable } from '../stores/awaitable.ts'
 import type { RunStore } from '../stores/run-store.ts'
 
 /** What a journal needs of its run. */
@@ -6,6 +7,8 @@ export interface JournalHost {
   readonly record: { readonly epoch: number }
   /** @throws why the run ended, when it has */
   requireOpen(): void
+  /** A step is recorded, or the store could not read or record it. */
+  stepSettled(err?: unknown): void
 }
 
 /** The journal of one run: a step that is recorded, or under way, is not done again. */
@@ -51,7 +54,7 @@ export class StepJournal {
   async #do<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
     const { runId, record } = this.#host
     this.#host.requireOpen()
-    const recorded = await this.#store.readStep(runId, key)
+    const recorded = await this.#ask(() => this.#store.readStep(runId, key))
     if (recorded !== undefined) return recorded.output as T
     this.#host.requireOpen()
     // Whoever waits for it is told by the signal of the run.
@@ -60,11 +63,21 @@ export class StepJournal {
     try {
       const json = JSON.stringify(await fn())
       const output = json === undefined ? undefined : (JSON.parse(json) as T)
-      await this.#store.recordStep(runId, record.epoch, key, output)
+      await this.#ask(() => this.#store.recordStep(runId, record.epoch, key, output))
+      this.#host.stepSettled()
       return output as T
     } finally {
       this.#doing--
       this.#tellIdle()
+    }
+  }
+
+  async #ask<T>(question: () => Awaitable<T>): Promise<T> {
+    try {
+      return await question()
+    } catch (err) {
+      this.#host.stepSettled(err)
+      throw err
     }
   }
 }

@@ -1,3 +1,6 @@
+import type { Part } from '../contract/part.ts'
+import { toPartError, toStoredError } from '../runs/run-error.ts'
+
 /** Headers of an event stream; `X-Accel-Buffering` keeps nginx from holding it back. */
 export const SSE_HEADERS = Object.freeze({
   'content-type': 'text/event-stream; charset=utf-8',
@@ -12,6 +15,19 @@ export const SSE_HEADERS = Object.freeze({
  */
 export function encodeSse(seq: number, json: string): string {
   return `data: ${json}\nid: ${seq}\n\n`
+}
+
+/**
+ * The last message of an event stream that ends before its run: an `error` part without a number, since it is in no log. Who
+ * comes back goes on after the last part that has one.
+ */
+export function encodeSseFault(err: unknown): string {
+  return `data: ${encodeFault(err)}\n\n`
+}
+
+/** The JSON of such a part. */
+export function encodeFault(err: unknown): string {
+  return JSON.stringify({ type: 'error', error: toPartError(toStoredError(err)) } satisfies Part)
 }
 
 /** A comment, which clients ignore and proxies count as life. */

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
-import { LogReader } from '../runs/log-reader.ts'
-import type { RunEngine } from '../runs/run-engine.ts'
+import { isTellable } from '../contract/create-error.ts'
+import { LogReader, type LogHost } from '../runs/log-reader.ts'
 import { isPromise } from '../stores/awaitable.ts'
-import type { LogEntry } from '../stores/stream-log.ts'
-import { encodeSse, SSE_HEARTBEAT, SSE_SUSPENDED } from './encode-sse.ts'
+import { entryFromJson, type LogEntry } from '../stores/stream-log.ts'
+import { encodeFault, encodeSse, encodeSseFault, SSE_HEARTBEAT, SSE_SUSPENDED } from './encode-sse.ts'
 
 /** What a stream says, where that is not the log itself. */
 export interface SseProjection {
@@ -32,11 +32,7 @@ const PIECE = 32_768
  * The parts of a run as the bytes of an event stream; it ends after the run's last part. It pulls from the log, so that a
  * client that does not read costs what is under way to it and nothing more. Destroying it leaves the run alone.
  */
-export function createSseStream(
-  runs: Pick<RunEngine, 'stores'> & Partial<Pick<RunEngine, 'closed'>>,
-  runId: string,
-  options: SseStreamOptions = {}
-): Readable {
+export function createSseStream(runs: LogHost, runId: string, options: SseStreamOptions = {}): Readable {
   const { after, heartbeat = 15_000, projection } = options
   return new SseStream(new LogReader(runs, runId, after), heartbeat, projection)
 }
@@ -81,8 +77,16 @@ class SseStream extends Readable {
     try {
       this.#pushAll()
     } catch (err) {
-      this.destroy(err as Error)
+      this.#fail(err)
     }
+  }
+
+  // What clients may know they are told; a projection has no words for it.
+  #fail(err: unknown): void {
+    if (this.destroyed) return
+    if (this.#projection !== undefined || !isTellable(err)) return void this.destroy(err as Error)
+    this.push(encodeSseFault(err))
+    this.push(null)
   }
 
   // Goes on until the stream has enough or the log has nothing; then it waits for the one or the other.
@@ -105,8 +109,15 @@ class SseStream extends Readable {
   }
 
   #end(): void {
-    if (this.#reader.suspended) this.push(SSE_SUSPENDED)
+    const { suspended, fault } = this.#reader
+    if (suspended) this.push(SSE_SUSPENDED)
+    if (fault !== undefined) this.push(this.#encodeEnd(fault))
     this.push(null)
+  }
+
+  // The run will end with just that, when its store works again.
+  #encodeEnd(fault: Error): string {
+    return this.#projection?.encode(entryFromJson(0, encodeFault(fault))) ?? encodeSseFault(fault)
   }
 
   #await(entries: Promise<readonly LogEntry[]>): void {
@@ -114,7 +125,7 @@ class SseStream extends Readable {
       .then((all) => {
         if (this.#take(all)) this.#fill()
       })
-      .catch((err: Error) => this.destroy(err))
+      .catch((err: unknown) => this.#fail(err))
   }
 
   // Whether there is something to do. Wake-ups of one turn of the event loop become one write.

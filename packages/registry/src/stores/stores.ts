@@ -1,3 +1,4 @@
+import type { Awaitable } from './awaitable.ts'
 import type { CheckpointStore } from './checkpoint-store.ts'
 import type { ControlBus } from './control-bus.ts'
 import type { MemoryStore } from './memory-store.ts'
@@ -15,4 +16,6 @@ export interface Stores {
   readonly tasks: TaskStore
   readonly checkpoints: CheckpointStore
   readonly control: ControlBus
+  /** Rejects when nothing can be read and written; an engine asks once a second at most. Without it that is not known. */
+  check?(): Awaitable<void>
 }

@@ -1,5 +1,4 @@
-import { mock } from 'node:test'
-import { createMemoryStores, entryFromJson, type Run, type RunEngine, type Stores } from '@svc/registry'
+import { createMemoryStores, entryFromJson, type Run, type RunEngine } from '@svc/registry'
 import { createSseStream } from '@svc/registry/sse'
 import { scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
@@ -12,20 +11,6 @@ const failed = {
   error: { code: 'RUN_ERR_INTERRUPTED', message: 'x', retryable: true, statusCode: 500 }
 } as const
 const last = entryFromJson(2, '{"seq":2,"type":"error","error":{}}')
-
-/** The stores in memory, whose appends reject while they are told to. */
-function fullDisk() {
-  const stores = createMemoryStores()
-  let isFull = false
-  const append: typeof stores.log.append = async (...args) => {
-    if (isFull) throw new Error('disk full')
-    return stores.log.append(...args)
-  }
-  return {
-    stores: { ...stores, log: { ...stores.log, append } } satisfies Stores,
-    fill: (full = true) => void (isFull = full)
-  }
-}
 
 /** What readers of either kind saw in the end. */
 async function readersOf(engine: RunEngine, run: Run) {
@@ -77,31 +62,4 @@ t.test('a record that is over ends the stream, with a last part or without', asy
   const all = (await createSseStream(others, run.runId, { heartbeat: 20 }).toArray()) as Buffer[]
   t.match(Buffer.concat(all).toString(), /"type":"start"/)
   clearInterval(keepAlive)
-})
-
-t.test('a full disk ends the run and its streams, and the log when there is room again', async (t) => {
-  mock.timers.enable({ apis: ['setInterval'] })
-  t.teardown(() => mock.timers.reset())
-  const disk = fullDisk()
-  let swept = 0
-  const sessions = { ...disk.stores.sessions, sweep: () => swept++ }
-  const engine = buildEngine(t, { stores: { ...disk.stores, sessions } })
-  const go = Promise.withResolvers<void>()
-  const run = await engine.start(scriptedRunnable([() => go.promise, { type: 'text', text: 'lost' }]), 'x')
-  await turn()
-  const seen = await readersOf(engine, run)
-  disk.fill()
-  go.resolve()
-  await t.rejects(run.result(), { code: 'RUN_ERR_STORE' })
-  t.equal((await seen())[1], 1)
-  t.match(await engine.get(run.runId), { status: 'working' })
-  mock.timers.tick(60_000)
-  await turn()
-  t.match(await engine.get(run.runId), { status: 'working' }, 'it is full still')
-  t.equal(swept, 1, 'which keeps the other stores from nothing')
-  disk.fill(false)
-  const late = partsOf(run)
-  mock.timers.tick(60_000)
-  t.match(await late, [{ type: 'start' }, { seq: 2, error: { code: 'RUN_ERR_STORE' } }])
-  t.match(await engine.get(run.runId), { status: 'failed', error: { code: 'RUN_ERR_STORE' } })
 })

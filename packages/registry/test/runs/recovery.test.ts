@@ -242,7 +242,7 @@ t.test('a run that cannot be loaded is tried again', async (t) => {
   const engine = buildEngine(t, { stores: { ...stores, checkpoints }, log })
   await engine.resume(gate)
   await engine.recover()
-  t.same(logged, ['a run could not be resumed'])
+  t.same(logged, ['a store fails: disk I/O error'])
   t.match(await engine.get(runIds[0]!), { status: 'input-required' })
   await engine.answer(`${runIds[0]}.1`, { approved: true })
   t.match((await endOf(engine, runIds[0]!)).at(-1), { type: 'finish' })

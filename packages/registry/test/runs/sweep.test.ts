@@ -89,7 +89,7 @@ t.test('a store that fails is told of in the log, and swept again a minute later
   }
   buildEngine(t, { stores: { ...stores, sessions }, log })
   await minute()
-  t.match(logged, [{ err: { stack: /the disk is full/ } }])
+  t.match(logged, [{ store: 'sessions', method: 'sweep', err: { stack: /the disk is full/ } }])
   works = true
   swept.length = 0
   await minute()
@@ -108,7 +108,7 @@ const FAULTS = {
 }
 
 for (const [fault, sweep] of Object.entries(FAULTS)) {
-  t.test(`a store whose sweep ${fault} keeps no other from its own, and each failure is told`, async (t) => {
+  t.test(`a store whose sweep ${fault} keeps no other from its own`, async (t) => {
     const { log, logged } = watchedLog()
     const names = ['runs', 'sessions', 'memory'] as const
     for (const works of names) {
@@ -120,10 +120,11 @@ for (const [fault, sweep] of Object.entries(FAULTS)) {
       for (let round = 0; round < 2; round++) {
         await minute()
         t.strictSame(swept.splice(0), [[works, Date.now()]])
-        t.match(
-          logged.splice(0),
-          Object.keys(broken).map((store) => ({ store, err: { stack: /the disk is full/ } }))
-        )
+        // One cause, told once.
+        const [store] = Object.keys(broken)
+        const told = { store, method: 'sweep', err: { stack: /the disk is full/ } }
+        if (round === 0) t.match(logged.splice(0), [told])
+        t.strictSame(logged, [])
       }
       await engine.close()
     }

@@ -21,17 +21,21 @@ function breakableStores() {
   }
 }
 
-t.test('a log that breaks while the stream waits for news destroys the stream alone', async (t) => {
+t.test('a log that breaks while the stream waits for news ends the stream alone, and says so', async (t) => {
   const breakable = breakableStores()
   const engine = buildEngine(t, { stores: breakable.stores })
   const go = Promise.withResolvers<void>()
   const run = await engine.start(scriptedRunnable([() => go.promise, { type: 'text', text: 'a' }]), 'x')
-  const stream = createSseStream(engine, run.runId).resume()
-  const closed = once(stream, 'error')
+  const seen = createSseStream(engine, run.runId).toArray()
   await turn()
   breakable.break(new Error('gone'))
   go.resolve()
-  t.match(await closed, [{ message: 'gone' }])
+  const [start, fault, ...rest] = Buffer.concat((await seen) as Buffer[])
+    .toString()
+    .split(/(?<=\n\n)/)
+  t.match(start, /"type":"start".*\nid: 1\n/)
+  t.match(fault, /^data: \{"type":"error","error":\{"code":"RUN_ERR_STORE",.*"retryable":true\}\}\n\n$/)
+  t.same(rest, [])
   t.match(await run.result(), { text: 'a' })
 })
 

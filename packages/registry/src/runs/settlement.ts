@@ -1,0 +1,29 @@
+import type { RunResult } from '../contract/run-result.ts'
+import type { Outcome } from './last-words.ts'
+
+/** What comes of a run, for whoever waits for it: nobody is told before the last part is in the log, or cannot be. */
+export class Settlement {
+  outcome: Outcome | undefined
+  #isDue = false
+  #waiter: PromiseWithResolvers<RunResult> | undefined
+
+  /** Resolves with the result, or rejects with the error, when it is due. */
+  get result(): Promise<RunResult> {
+    this.#waiter ??= Promise.withResolvers()
+    if (this.#isDue) this.#settle()
+    return this.#waiter.promise
+  }
+
+  /** The log is as it will be. */
+  due(): void {
+    this.#isDue = true
+    this.#settle()
+  }
+
+  #settle(): void {
+    if (this.#waiter === undefined) return
+    const outcome = this.outcome!
+    if ('result' in outcome) this.#waiter.resolve(outcome.result)
+    else this.#waiter.reject(outcome.error)
+  }
+}
