@@ -25,6 +25,7 @@ const PRINTED: Readonly<Record<string, RegExp>> = {
   'docs/memory.md#1': /^true\n$/,
   'docs/multi-modal.md#1': /^A dot\.\n$/,
   'docs/observability.md#1': /^heard stop\n$/,
+  'docs/runs.md#1': /^sales 200\nsupport 404\n$/,
   'docs/sandbox.md#3': /^true\n$/,
   'docs/skills.md#2': /^\[ \{ name: 'greet', description: 'Greets someone\.' \} \]\n$/,
   'docs/teams.md#2': /^ada: 7 points, bob: 9 points 16\n$/,

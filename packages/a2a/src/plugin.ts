@@ -10,7 +10,7 @@ import {
 import { OpenReplies } from '@svc/registry/sse'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
-import { createAgents } from './agents.ts'
+import { createAgents, listAgents } from './agents.ts'
 import { guard } from './auth/guard.ts'
 import type { Binding } from './bindings/binding.ts'
 import { answerRpc, codecOf, refuseRpc } from './bindings/json-rpc.ts'
@@ -32,17 +32,13 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
   warnOfTimeouts(app)
 
   const { basePath, versions } = settings
-  const surface = createSurface(app, settings)
+  const path = app.prefix + basePath
+  const place = `base path "${path || '/'}"`
+  requireFreePlace(rootOf(app), '@svc/a2a', place, (taken) => new A2A_ERR_REGISTERED_TWICE(taken))
+  const surface = createSurface(app, settings, place)
   const streams = new OpenReplies()
   const binding: Binding = { surface, versions, streams }
 
-  const path = app.prefix + basePath
-  requireFreePlace(
-    rootOf(app),
-    '@svc/a2a',
-    `base path "${path || '/'}"`,
-    (place) => new A2A_ERR_REGISTERED_TWICE(place)
-  )
   // Before 1.0 there are no tenants.
   const tenants = versions.includes('1.0') ? new TenantPaths(app, path, surface.exposed) : undefined
 
@@ -63,11 +59,20 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
   }, settings.registerOptions)
 }
 
-function createSurface(app: FastifyInstance, settings: Settings): Surface {
+function createSurface(app: FastifyInstance, settings: Settings, place: string): Surface {
   const { runs } = app
   const { agents, registry = app.registry, tasks = runs.stores.tasks, authorize, push } = settings
   const { name, description, version, provider, versions, authenticate, url, heartbeat } = settings
-  const exposed = createAgents(agents, registry)
+  const policy = { authorize: resolveAuthorize(authorize), isOwn: authorize !== undefined }
+  const exposed = createAgents(
+    runs.exposures.add({
+      surface: `@svc/a2a ${place}`,
+      registry,
+      kinds: agents === undefined ? ['agent'] : [],
+      named: agents && listAgents(agents),
+      policy
+    })
+  )
   const facts = {
     ...{ name, description, version, provider, versions },
     pushNotifications: push !== false,
@@ -81,8 +86,9 @@ function createSurface(app: FastifyInstance, settings: Settings): Surface {
     tasks,
     turns: new KeyedLock(),
     exposed,
-    policy: { authorize: resolveAuthorize(authorize) },
-    push: push === false ? undefined : new PushService({ runs, tasks, rules: push, log: app.log }, path),
+    policy,
+    push:
+      push === false ? undefined : new PushService({ runs, tasks, exposed, rules: push, log: app.log }, path),
     extendCard: settings.extendedCard,
     extensions: settings.extensions,
     buildCard: (origin, tenant) =>

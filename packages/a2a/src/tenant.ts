@@ -9,7 +9,7 @@ export function toTenant(surface: Surface, name: string): Surface {
   const agent = exposed.find(name) ?? refuseAgent('tenant', name, exposed.all())
   return {
     ...surface,
-    exposed: onlyAgent(agent),
+    exposed: onlyAgent(agent, exposed),
     tenant: agent.name,
     buildCard: (origin) => buildCard(origin, agent)
   }

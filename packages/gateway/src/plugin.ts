@@ -1,6 +1,6 @@
 import {
   bringEngine,
-  createExposed,
+  listNamed,
   requireFreePlace,
   resolveAuthorize,
   warnOfTimeouts,
@@ -34,21 +34,24 @@ async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterO
   await bringEngine(app, '@svc/gateway')
   if (settings.io === undefined) warnOfTimeouts(app)
 
-  const exposed = createExposed(settings, settings.registry ?? app.registry, GTW_ERR_BAD_OPTION)
-  const policy = { authorize: resolveAuthorize(authorize), hasAuthentication: authenticate !== undefined }
-  const keeper = new RunKeeper(reconnectGrace, app.log)
-  const surface = { runs: app.runs, exposed, policy, keeper, settings, log: app.log }
-  const connections = new Connections(surface)
-
+  const named = listNamed(settings, GTW_ERR_BAD_OPTION)
+  const policy = {
+    authorize: resolveAuthorize(authorize),
+    isOwn: authorize !== undefined,
+    hasAuthentication: authenticate !== undefined
+  }
   const io = settings.io ?? (await openSocketServer(app, settings))
   requireNoRecovery(io)
-  requireFreePlace(
-    io,
-    '@svc/gateway',
-    `namespace "${settings.namespace}"`,
-    (place) => new GTW_ERR_REGISTERED_TWICE(place)
-  )
+  const place = `namespace "${settings.namespace}"`
+  requireFreePlace(io, '@svc/gateway', place, (taken) => new GTW_ERR_REGISTERED_TWICE(taken))
   hastenGoodbyes(io)
+
+  const { runs, log } = app
+  const registry = settings.registry ?? app.registry
+  const exposed = runs.exposures.add({ surface: `@svc/gateway ${place}`, registry, named, policy })
+  const keeper = new RunKeeper(reconnectGrace, log)
+  const surface = { runs, exposed, policy, keeper, settings, log }
+  const connections = new Connections(surface)
   const namespace = io.of(settings.namespace)
   const identify: GatewayMiddleware = async (socket: GatewaySocket, next) => {
     connections.admit(socket)

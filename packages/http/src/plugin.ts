@@ -1,10 +1,11 @@
 import {
   bringEngine,
-  createExposed,
+  listNamed,
   requireFreePlace,
   rootOf,
   warnOfTimeouts,
-  type Principal
+  type Principal,
+  type RegistryPluginOptions
 } from '@svc/registry'
 import { OpenReplies } from '@svc/registry/sse'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
@@ -45,33 +46,37 @@ declare module 'fastify' {
  */
 export async function serve(
   app: FastifyInstance,
-  options: HttpOptions & RegisterOptions
+  options: HttpOptions & RegisterOptions,
+  engine?: RegistryPluginOptions
 ): Promise<OpenApi | undefined> {
   const settings = resolveOptions(options)
   const { registerOptions, bodyLimit, jsonDepth, middleware, onDisconnect, heartbeat } = settings
   const { admin, cors, rateLimit, providerKeyHeaders, swagger, uploadLimits } = settings
-  await bringEngine(app, '@svc/http')
+  await bringEngine(app, '@svc/http', engine)
   warnOfTimeouts(app)
 
-  const registry = settings.registry ?? app.registry
-  const exposed = createExposed(settings, registry, HTTP_ERR_BAD_OPTION)
+  const { runs, registry } = app
+  const named = listNamed(settings, HTTP_ERR_BAD_OPTION)
   const policy = await createPolicy(settings, app.log)
-  const source = {
-    exposed,
-    registry,
+  const documented = {
     secured: policy.identify !== undefined,
     schemes: policy.schemes,
     limited: rateLimit !== undefined,
     uploads: uploadLimits !== undefined
   }
   const replies = new OpenReplies()
-  const surface = { runs: app.runs, exposed, policy, replies, onDisconnect, heartbeat, providerKeyHeaders }
 
   let openApi: OpenApi | undefined
 
   // The scope is its own world: nothing in it changes the app.
   await app.register(async (plain) => {
-    requireOwnPrefix(plain)
+    const exposed = runs.exposures.add({
+      surface: `@svc/http ${requireOwnPrefix(plain)}`,
+      registry: settings.registry ?? registry,
+      named,
+      policy
+    })
+    const surface = { runs, exposed, policy, replies, onDisconnect, heartbeat, providerKeyHeaders }
     const scope = plain.withTypeProvider<TypeBoxTypeProvider>()
     scope.setErrorHandler(handleError)
     scope.removeAllContentTypeParsers()
@@ -92,7 +97,7 @@ export async function serve(
     if (rateLimit) await limitRate(scope, rateLimit)
     for (const each of middleware) addMiddleware(scope, each)
 
-    if (swagger) openApi = await createOpenApi(plain, { ...source, settings: swagger })
+    if (swagger) openApi = await createOpenApi(plain, { ...documented, exposed, settings: swagger })
     // A scope of their own: no other route takes forms.
     await scope.register(async (starting: HttpScope) => {
       if (uploadLimits !== undefined) await takeRunForms(starting, uploadLimits, bodyLimit)
@@ -104,7 +109,7 @@ export async function serve(
     approvalsRoutes(scope, surface)
     if (admin) adminRoutes(scope, surface)
     healthRoutes(scope, surface)
-    if (swagger && openApi) await docsRoutes(plain, openApi, swagger, source.secured)
+    if (swagger && openApi) await docsRoutes(plain, openApi, swagger, documented.secured)
 
     replies.endWith(scope)
   }, registerOptions)
@@ -112,14 +117,10 @@ export async function serve(
 }
 
 // Before the handler of its 404s is set: a second one of a prefix ends the process.
-function requireOwnPrefix(scope: FastifyInstance): void {
-  const prefix = scope.prefix.replace(/\/+$/, '') || '/'
-  requireFreePlace(
-    rootOf(scope),
-    '@svc/http',
-    `prefix "${prefix}"`,
-    (place) => new HTTP_ERR_REGISTERED_TWICE(place)
-  )
+function requireOwnPrefix(scope: FastifyInstance): string {
+  const place = `prefix "${scope.prefix.replace(/\/+$/, '') || '/'}"`
+  requireFreePlace(rootOf(scope), '@svc/http', place, (taken) => new HTTP_ERR_REGISTERED_TWICE(taken))
+  return place
 }
 
 function addMiddleware(scope: HttpScope, middleware: HttpMiddleware): void {

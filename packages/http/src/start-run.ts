@@ -35,11 +35,11 @@ export async function startRun(
   const route = `${routeOptions.url} ${params.name}`
   const startKey = readStartKey(headers['idempotency-key'], route, body, uploads?.files)
   const run = await runs.start(runnable, input, {
+    ...exposed.startOptions(runnable),
     sessionId,
     userId,
     principal,
     ...keys.forRun(log),
-    authorize: policy.authorize,
     startKey: isPromise(startKey) ? await startKey : startKey
   })
   // The runnable reads the files as it goes.

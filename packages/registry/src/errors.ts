@@ -12,6 +12,14 @@ export const REG_ERR_NAME_TAKEN = createError<[string, string]>(
   'The %s "%s" is already registered; pass `replace: true` to replace it on purpose',
   409
 )
+/** Two runnables of one engine have the same kind, name and registry id. */
+export const REG_ERR_ID_SHARED = createError<
+  [kind: string, name: string, id: string, first: string, second: string]
+>(
+  'REG_ERR_ID_SHARED',
+  'Two %ss named "%s" have the registry id "%s": one of %s, one of %s. Give one registry an id of its own: createRegistry({ id })',
+  409
+)
 /** An option that is unknown or has a bad value. */
 export const REG_ERR_BAD_OPTION = createError<[string]>('REG_ERR_BAD_OPTION', 'Bad option: %s', 500)
 /** What was given to `tellable` has no code or message, or a bad status. */

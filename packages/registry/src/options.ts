@@ -7,6 +7,20 @@ import type { Stores } from './stores/stores.ts'
 import { tellFaults } from './tell-faults.ts'
 import { millisecondsSchema } from './timers.ts'
 
+/** Options of a registry. */
+export const RegistryOptionsSchema = Type.Object(
+  {
+    id: Type.Optional(
+      Type.String({
+        pattern: '^[\\w.~-]{1,64}$',
+        description: 'Tells its runs, sessions and memories from those of other registries; default `global`'
+      })
+    )
+  },
+  { additionalProperties: false }
+)
+export type RegistryOptions = Static<typeof RegistryOptionsSchema>
+
 /** Bounds of a run engine. */
 export const EngineLimitsSchema = Type.Object(
   {
@@ -88,7 +102,10 @@ export interface RunEngineOptions {
   drainTimeout?: number | undefined
   /** Milliseconds that a run which a restart left waits for its runnable; default 300,000. */
   resumeTimeout?: number | undefined
-  /** The policy of runs that go on after a restart, where they had one; without it they may reach nothing. */
+  /**
+   * The policy of runs that go on after a restart, where they had one and the surface that started them is gone; without it
+   * they may reach nothing.
+   */
   authorize?: Authorize | undefined
 }
 

@@ -10,8 +10,8 @@ import {
   type EngineLimits,
   type RetentionOptions
 } from './options.ts'
+import type { ExposedRunnable } from './access/exposures.ts'
 import type { Authorize } from './contract/principal.ts'
-import type { Runnable } from './contract/runnable.ts'
 import { globalRegistry, type Registry } from './registry.ts'
 import { createRunEngine } from './runs/create-run-engine.ts'
 import { recoverInBackground } from './runs/recover-in-background.ts'
@@ -33,7 +33,7 @@ export interface RegistryPluginOptions {
   drainTimeout?: number
   /** Milliseconds that a run which a restart left waits for its runnable to be registered; default 300,000. */
   resumeTimeout?: number
-  /** The policy of runs that go on after a restart, where they had one; without it they may reach nothing. */
+  /** The policy of runs that go on after a restart, where they had one and the surface that started them is gone. */
   authorize?: Authorize
 }
 
@@ -72,15 +72,19 @@ export function installEngine(
   })
 
   noteEngine(app, plugin, stores ?? runs.stores)
+  runs.exposures.add({ surface: 'the app', registry })
+
   app.decorate('registry', registry)
   app.decorate('runs', runs)
   app.decorate('events', runs.events)
   let unsubscribe: (() => void) | undefined
+  app.addHook('onReady', async () => runs.exposures.requireDistinct())
   app.addHook('onReady', async () => {
-    for (const runnable of registry.list()) void resume(runnable)
-    unsubscribe = registry.on('change', ({ type, runnable }) =>
-      type === 'remove' ? runs.release(runnable) : resume(runnable)
-    )
+    unsubscribe = runs.exposures.watch({
+      added: resume,
+      removed: (exposed) => runs.release(exposed.runnable, exposed.registry)
+    })
+    for (const exposed of runs.exposures.list()) void resume(exposed)
     // Others are served meanwhile; /readyz says when it is done.
     void recoverInBackground(runs, app.log)
   })
@@ -91,8 +95,8 @@ export function installEngine(
     await runs.close()
   })
 
-  async function resume(runnable: Runnable): Promise<void> {
-    const resumed = await runs.resume(runnable)
+  async function resume({ runnable, registry: id }: ExposedRunnable): Promise<void> {
+    const resumed = await runs.resume(runnable, id)
     if (resumed > 0) app.log.info({ resumed, name: runnable.name }, 'interrupted runs go on')
   }
 }

@@ -1,7 +1,8 @@
 import { inspect } from 'node:util'
-import { RUNNABLE_KINDS, type RunnableKind } from './contract/names.ts'
+import { GLOBAL_REGISTRY, RUNNABLE_KINDS, type RunnableKind } from './contract/names.ts'
 import type { Runnable, RunnableDefinition } from './contract/runnable.ts'
 import { REG_ERR_NAME_TAKEN } from './errors.ts'
+import { RegistryOptionsSchema, requireOptions, type RegistryOptions } from './options.ts'
 import { defineRunnable } from './runnables/define-runnable.ts'
 
 /** What happened to a registry. */
@@ -12,9 +13,12 @@ export interface RegistryChange {
 
 /** The list of runnables, by kind and exact name. Entries are held until they are removed. */
 export interface Registry {
+  /** Part of the key of every run, session and memory of its runnables. */
+  readonly id: string
   /**
    * Adds a runnable and gives it back; a plain definition is made into one.
-   * @throws REG_ERR_BAD_NAME, REG_ERR_BAD_KIND, REG_ERR_BAD_RUNNABLE, REG_ERR_NAME_TAKEN (unless `replace` is true)
+   * @throws REG_ERR_BAD_NAME, REG_ERR_BAD_KIND, REG_ERR_BAD_RUNNABLE, REG_ERR_NAME_TAKEN (unless `replace` is true),
+   * REG_ERR_ID_SHARED and whatever else a check of `guard` throws
    */
   add(runnable: Runnable | RunnableDefinition, options?: { replace?: boolean | undefined }): Runnable
   get(kind: RunnableKind, name: string): Runnable | undefined
@@ -24,22 +28,31 @@ export interface Registry {
   remove(kind: RunnableKind, name: string): boolean
   /** Calls the listener after each change until the returned function is called. A listener's fault is its own. */
   on(event: 'change', listener: (change: RegistryChange) => unknown): () => void
+  /**
+   * Calls the check before each runnable is added, until the returned function is called; if it throws, `add` throws the same
+   * and changes nothing.
+   */
+  guard(check: (runnable: Runnable) => void): () => void
 }
 
-/** Makes an empty registry. */
-export function createRegistry(): Registry {
+/** Makes an empty registry. @throws REG_ERR_BAD_OPTION */
+export function createRegistry(options: RegistryOptions = {}): Registry {
+  requireOptions(RegistryOptionsSchema, options)
   const byKind = new Map(RUNNABLE_KINDS.map((kind) => [kind, new Map<string, Runnable>()]))
   const listeners = new Set<(change: RegistryChange) => Promise<void>>()
+  const checks = new Set<(runnable: Runnable) => void>()
   const tell = (change: RegistryChange) => {
     for (const listener of [...listeners]) void listener(change)
   }
 
   return {
+    id: options.id ?? GLOBAL_REGISTRY,
     add(definition, { replace = false } = {}) {
       const runnable = defineRunnable(definition)
       const names = byKind.get(runnable.kind)!
       const taken = names.has(runnable.name)
       if (taken && !replace) throw new REG_ERR_NAME_TAKEN(runnable.kind, runnable.name)
+      for (const check of checks) check(runnable)
       names.set(runnable.name, runnable)
       tell({ type: taken ? 'replace' : 'add', runnable })
       return runnable
@@ -54,16 +67,23 @@ export function createRegistry(): Registry {
       tell({ type: 'remove', runnable })
       return true
     },
-    on(_event, listener) {
-      const each = async (change: RegistryChange) => {
-        try {
-          await listener(change)
-        } catch (err) {
-          process.emitWarning(err instanceof Error ? err : inspect(err))
-        }
-      }
-      listeners.add(each)
-      return () => void listeners.delete(each)
+    on: (_event, listener) => subscribe(listeners, unfailing(listener)),
+    guard: (check) => subscribe(checks, (runnable) => check(runnable))
+  }
+}
+
+// Another function for each call: one that listens twice stops one by one.
+function subscribe<Listener>(all: Set<Listener>, listener: Listener): () => void {
+  all.add(listener)
+  return () => void all.delete(listener)
+}
+
+function unfailing(listener: (change: RegistryChange) => unknown): (change: RegistryChange) => Promise<void> {
+  return async (change) => {
+    try {
+      await listener(change)
+    } catch (err) {
+      process.emitWarning(err instanceof Error ? err : inspect(err))
     }
   }
 }

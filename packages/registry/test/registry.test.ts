@@ -119,6 +119,23 @@ t.test('a listener that throws or rejects with anything does no harm', async (t)
   t.equal(warnings.length, 10)
 })
 
+t.test('a check refuses what is to be added, until it is taken away', async (t) => {
+  const registry = createRegistry()
+  const changes: string[] = []
+  registry.on('change', ({ type }) => changes.push(type))
+  const off = registry.guard(({ name }) => {
+    if (name === 'bad') throw new Error('refused')
+  })
+  registry.add(echo('good'))
+  for (const replace of [false, true])
+    t.throws(() => registry.add(echo('bad'), { replace }), { message: 'refused' })
+  t.equal(registry.get('agent', 'bad'), undefined)
+  t.same(changes, ['add'])
+  off()
+  off()
+  t.equal(registry.add(echo('bad')).name, 'bad')
+})
+
 t.test('one function listens as often as it was asked to, and stops one by one', async (t) => {
   const registry = createRegistry()
   let heard = 0

@@ -4,8 +4,10 @@ import {
   RUNNABLE_KINDS,
   type ChangedRunPage,
   type ChangedRunQuery,
+  type RunnableKey,
   type RunPage,
   type RunQuery,
+  type RunScope,
   type UnfinishedPage,
   type UnfinishedQuery
 } from '@svc/registry'
@@ -14,13 +16,15 @@ import { toRuns, UNFINISHED } from './run-rows.ts'
 import type { Tables } from './tables.ts'
 
 type Time = 'created_at' | 'updated_at'
+type Expressions = ExpressionBuilder<Tables, 'run'>
 
 /** A page of runs, newest first. @throws REG_ERR_BAD_CURSOR */
 export async function listRuns(
   db: Kysely<Tables>,
-  { owner, status, kind, name, limit, cursor }: RunQuery
+  { scope, owner, status, kind, name, limit, cursor }: RunQuery
 ): Promise<RunPage> {
   let query = db.selectFrom('run').selectAll()
+  if (scope !== undefined) query = query.where(isIn(scope))
   if (owner !== undefined) query = query.where('owner', '=', owner)
   if (status !== undefined) query = query.where('status', '=', status)
   if (kind !== undefined) query = query.where('kind', '=', kind)
@@ -37,19 +41,9 @@ export async function listRuns(
 /** The same by the last change, with the count of all. @throws REG_ERR_BAD_CURSOR */
 export async function listChangedRuns(
   db: Kysely<Tables>,
-  { owner, runnables, sessionId, status, since, limit, cursor }: ChangedRunQuery
+  { owner, scope, sessionId, status, since, limit, cursor }: ChangedRunQuery
 ): Promise<ChangedRunPage> {
-  let all = db
-    .selectFrom('run')
-    .where('owner', '=', owner)
-    .where((run) =>
-      run.or(
-        RUNNABLE_KINDS.flatMap((kind) => {
-          const names = runnables.filter((each) => each.kind === kind).map(({ name }) => name)
-          return names.length === 0 ? [] : run.and([run('kind', '=', kind), run('name', 'in', names)])
-        })
-      )
-    )
+  let all = db.selectFrom('run').where('owner', '=', owner).where(isIn(scope))
   if (sessionId !== undefined) all = all.where('session_id', '=', sessionId)
   if (status !== undefined) all = all.where('status', '=', status)
   if (since !== undefined) all = all.where('updated_at', '>=', since)
@@ -79,7 +73,7 @@ export async function listUnfinishedRuns(
   const after = cursor === undefined ? undefined : parseRunCursor(cursor)
   let query = db
     .selectFrom('run')
-    .select(['run_id', 'kind', 'name', 'owner', 'created_at'])
+    .select(['run_id', 'registry', 'kind', 'name', 'owner', 'created_at'])
     .where('status', 'in', UNFINISHED)
   if (after !== undefined)
     query = query.where((run) =>
@@ -93,16 +87,39 @@ export async function listUnfinishedRuns(
   const page = rows.slice(0, limit)
   const last = page.at(-1)
   return {
-    runs: page.map(({ run_id: runId, kind, name, owner }) => ({ runId, kind, name, owner })),
+    runs: page.map(({ run_id: runId, created_at: _, ...run }) => ({ runId, ...run })),
     nextCursor:
       last && rows.length > limit ? formatRunCursor({ at: last.created_at, runId: last.run_id }) : null
   }
 }
 
+function isIn({ runnables, registry }: RunScope) {
+  return (run: Expressions) => {
+    const byRegistry = Map.groupBy(runnables, (each) => each.registry)
+    const named = Array.from(byRegistry, ([id, all]) =>
+      run.and([run('registry', '=', id), isOneOf(run, all)])
+    )
+    if (registry === undefined) return run.or(named)
+    const { id, kinds, except } = registry
+    const ofRegistry = [run('registry', '=', id)]
+    if (RUNNABLE_KINDS.some((kind) => !kinds.includes(kind))) ofRegistry.push(run('kind', 'in', kinds))
+    if (except.length > 0) ofRegistry.push(run.not(isOneOf(run, except)))
+    return run.or([...named, run.and(ofRegistry)])
+  }
+}
+
+function isOneOf(run: Expressions, runnables: readonly Pick<RunnableKey, 'kind' | 'name'>[]) {
+  const byKind = Map.groupBy(runnables, ({ kind }) => kind)
+  const each = Array.from(byKind, ([kind, all]) => {
+    const names = all.map(({ name }) => name)
+    return run.and([run('kind', '=', kind), run('name', 'in', names)])
+  })
+  return run.or(each)
+}
+
 function isAfter(time: Time, cursor: string) {
   const { at, runId } = parseRunCursor(cursor)
-  return (run: ExpressionBuilder<Tables, 'run'>) =>
-    run(run.refTuple(time, 'run_id'), '<', run.tuple(at, runId))
+  return (run: Expressions) => run(run.refTuple(time, 'run_id'), '<', run.tuple(at, runId))
 }
 
 async function toPage(

@@ -29,6 +29,7 @@ export const PART_BYTES = 100
 export function toRunRow(run: StoredRun): Tables['run'] {
   return {
     run_id: run.runId,
+    registry: run.registry,
     kind: run.kind,
     name: run.name,
     session_id: run.sessionId,
@@ -92,6 +93,7 @@ function toRun(row: Tables['run'], approvals: readonly Tables['run_approval'][])
   const isDamaged = result === undefined || error === undefined
   return {
     runId: row.run_id,
+    registry: row.registry,
     kind: row.kind,
     name: row.name,
     sessionId: row.session_id,

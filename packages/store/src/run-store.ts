@@ -16,12 +16,15 @@ export function createRunStore(
   return {
     create: (run) =>
       commit.write(async (trx) => {
-        const { startKey, owner } = run
+        const { startKey, owner, registry } = run
         const insert = trx.insertInto('run').values(toRunRow(run))
         if (startKey === null) return void (await insert.execute())
         const { numInsertedOrUpdatedRows } = await insert
           .onConflict((conflict) =>
-            conflict.columns(['owner', 'start_key']).where('start_key', 'is not', null).doNothing()
+            conflict
+              .columns(['owner', 'registry', 'start_key'])
+              .where('start_key', 'is not', null)
+              .doNothing()
           )
           .executeTakeFirst()
         if (numInsertedOrUpdatedRows !== 0n) return undefined
@@ -29,6 +32,7 @@ export function createRunStore(
           .selectFrom('run')
           .selectAll()
           .where('owner', '=', owner)
+          .where('registry', '=', registry)
           .where('start_key', '=', startKey.key)
           .execute()
         return (await toRuns(trx, rows))[0]

@@ -5,6 +5,7 @@ import type { Generated } from 'kysely'
 export interface Tables {
   run: {
     run_id: string
+    registry: string
     kind: RunnableKind
     name: string
     session_id: string
@@ -49,8 +50,22 @@ export interface Tables {
     created_at: number
   }
   memory_word: { space_id: number; word: string; item_id: number }
-  task: { task_id: string; context_id: string; owner: string; agent_name: string; created_at: number }
-  task_message: { owner: string; message_id: string; task_id: string; seq: number; message: string }
+  task: {
+    task_id: string
+    context_id: string
+    registry: string
+    owner: string
+    agent_name: string
+    created_at: number
+  }
+  task_message: {
+    registry: string
+    owner: string
+    message_id: string
+    task_id: string
+    seq: number
+    message: string
+  }
   push_config: {
     task_id: string
     config_id: string

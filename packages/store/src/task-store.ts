@@ -27,43 +27,45 @@ export function createTaskStore(
     return config
   }
   return {
-    taskOfMessage: (owner, messageId) => taskOfMessage(db, owner, messageId),
+    taskOfMessage: (registry, owner, messageId) => taskOfMessage(db, { registry, owner }, messageId),
     create: (task, messageId) =>
       commit.write(async (trx) => {
-        const known = await taskOfMessage(trx, task.owner, messageId)
+        const known = await taskOfMessage(trx, task, messageId)
         if (known !== undefined) return known
-        const { taskId, contextId, owner, agentName, createdAt, messages } = task
+        const { taskId, contextId, registry, owner, agentName, createdAt, messages } = task
         await trx
           .insertInto('task')
           .values({
             task_id: taskId,
             context_id: contextId,
+            registry,
             owner,
             agent_name: agentName,
             created_at: createdAt
           })
           .execute()
-        await insertMessage(trx, owner, taskId, messageId, 1, messages[0])
+        await insertMessage(trx, task, messageId, 1, messages[0])
         return taskId
       }),
     get: async (taskId) => (await getMany([taskId]))[0],
     getMany,
     addMessage: (taskId, messageId, message) =>
       commit.write(async (trx) => {
-        const owner = await ownerOf(trx, taskId)
-        if (owner === undefined || (await taskOfMessage(trx, owner, messageId)) !== undefined) return false
+        const task = await senderOf(trx, taskId)
+        if (task === undefined || (await taskOfMessage(trx, task, messageId)) !== undefined) return false
         const { last } = await trx
           .selectFrom('task_message')
           .select(({ fn, lit }) => fn.coalesce(fn.max('seq'), lit(0)).as('last'))
           .where('task_id', '=', taskId)
           .executeTakeFirstOrThrow()
-        await insertMessage(trx, owner, taskId, messageId, last + 1, message)
+        await insertMessage(trx, { ...task, taskId }, messageId, last + 1, message)
         return true
       }),
-    async lastOfContext(owner, contextId) {
+    async lastOfContext(registries, owner, contextId) {
       const row = await newest(db)
         .where('owner', '=', owner)
         .where('context_id', '=', contextId)
+        .where('registry', 'in', registries)
         .limit(1)
         .executeTakeFirst()
       return row && (await readTasks([row]))[0]
@@ -87,7 +89,7 @@ export function createTaskStore(
     },
     setPushConfig: (taskId, config, told) =>
       commit.write(async (trx) => {
-        if ((await ownerOf(trx, taskId)) === undefined) return false
+        if ((await senderOf(trx, taskId)) === undefined) return false
         const row = { task_id: taskId, config_id: config.id, config: JSON.stringify(config), told }
         await trx
           .insertInto('push_config')
@@ -138,29 +140,39 @@ function newest(db: Kysely<Tables>) {
   return db.selectFrom('task').selectAll().orderBy('created_at', 'desc').orderBy('task_id', 'desc')
 }
 
-async function ownerOf(db: Kysely<Tables>, taskId: string): Promise<string | undefined> {
-  const task = db.selectFrom('task').select('owner').where('task_id', '=', taskId)
-  return (await task.executeTakeFirst())?.owner
+/** Who sends the messages of a task, and in which registry. */
+type Sender = Pick<StoredTask, 'registry' | 'owner'>
+
+async function senderOf(db: Kysely<Tables>, taskId: string): Promise<Sender | undefined> {
+  const task = db.selectFrom('task').select(['registry', 'owner']).where('task_id', '=', taskId)
+  return task.executeTakeFirst()
 }
 
 async function taskOfMessage(
   db: Kysely<Tables>,
-  owner: string,
+  { registry, owner }: Sender,
   messageId: string
 ): Promise<string | undefined> {
-  const message = db.selectFrom('task_message').select('task_id').where('owner', '=', owner)
-  return (await message.where('message_id', '=', messageId).executeTakeFirst())?.task_id
+  const message = db
+    .selectFrom('task_message')
+    .select('task_id')
+    .where('registry', '=', registry)
+    .where('owner', '=', owner)
+    .where('message_id', '=', messageId)
+  return (await message.executeTakeFirst())?.task_id
 }
 
 async function insertMessage(
   db: Kysely<Tables>,
-  owner: string,
-  taskId: string,
+  { registry, owner, taskId }: Sender & Pick<StoredTask, 'taskId'>,
   messageId: string,
   seq: number,
   message: unknown
 ): Promise<void> {
-  const row = { owner, message_id: messageId, task_id: taskId, seq, message: JSON.stringify(message) }
+  const row = {
+    ...{ registry, owner, message_id: messageId, task_id: taskId },
+    ...{ seq, message: JSON.stringify(message) }
+  }
   await db.insertInto('task_message').values(row).execute()
 }
 
@@ -180,6 +192,7 @@ async function withMessages(
   return rows.map((row) => ({
     taskId: row.task_id,
     contextId: row.context_id,
+    registry: row.registry,
     owner: row.owner,
     agentName: row.agent_name,
     createdAt: row.created_at,

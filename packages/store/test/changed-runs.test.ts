@@ -1,14 +1,21 @@
 import { deepEqual, equal } from 'node:assert/strict'
-import { createMemoryStores, type ChangedRunQuery, type Stores, type StoredRun } from '@svc/registry'
+import {
+  createMemoryStores,
+  type ChangedRunQuery,
+  type RunScope,
+  type Stores,
+  type StoredRun
+} from '@svc/registry'
 import { storedRun } from '@svc/registry/testing'
 import { createStore } from '@svc/store'
 import { array, assert, asyncProperty, constantFrom, integer, record, subarray } from 'fast-check'
 import t from 'tap'
 
 const runnables = [
-  { kind: 'agent', name: 'a' },
-  { kind: 'agent', name: 'b' },
-  { kind: 'team', name: 'a' }
+  { registry: 'global', kind: 'agent', name: 'a' },
+  { registry: 'global', kind: 'agent', name: 'b' },
+  { registry: 'global', kind: 'team', name: 'a' },
+  { registry: 'other', kind: 'agent', name: 'a' }
 ] as const
 const choose = {
   owner: constantFrom('ada', 'bob'),
@@ -38,10 +45,20 @@ const changes = record<Change>({
 const queries = record(
   {
     ...{ owner: choose.owner, sessionId: choose.sessionId, status: choose.status, since: choose.at },
-    runnables: subarray([...runnables]),
+    scope: record<RunScope>(
+      {
+        runnables: subarray([...runnables]),
+        registry: record({
+          id: constantFrom('global', 'other'),
+          kinds: subarray(['agent', 'team'] as const),
+          except: subarray([...runnables])
+        })
+      },
+      { requiredKeys: ['runnables'] }
+    ),
     limit: integer({ min: 1, max: 4 })
   },
-  { requiredKeys: ['owner', 'runnables', 'limit'] }
+  { requiredKeys: ['owner', 'scope', 'limit'] }
 )
 
 type Position = Pick<StoredRun, 'updatedAt' | 'runId'>
@@ -66,14 +83,22 @@ class Model {
     }
   }
 
-  find({ owner, runnables: some, sessionId, status, since = 0 }: ChangedRunQuery): StoredRun[] {
+  find({ owner, scope, sessionId, status, since = 0 }: ChangedRunQuery): StoredRun[] {
     return this.#runs
       .filter((run) => run.owner === owner && run.updatedAt >= since)
-      .filter((run) => some.some(({ kind, name }) => kind === run.kind && name === run.name))
+      .filter((run) => isIn(run, scope))
       .filter((run) => sessionId === undefined || run.sessionId === sessionId)
       .filter((run) => status === undefined || run.status === status)
       .sort(lastChangedFirst)
   }
+}
+
+function isIn(run: StoredRun, { runnables: some, registry }: RunScope): boolean {
+  const isNamesake = ({ kind, name }: { kind: string; name: string }) =>
+    kind === run.kind && name === run.name
+  if (some.some((each) => each.registry === run.registry && isNamesake(each))) return true
+  if (registry?.id !== run.registry) return false
+  return registry.kinds.includes(run.kind) && !registry.except.some(isNamesake)
 }
 
 function lastChangedFirst(a: Position, b: Position): number {

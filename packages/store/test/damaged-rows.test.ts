@@ -6,8 +6,9 @@ import { createStore } from '@svc/store'
 import t, { type Test } from 'tap'
 
 const DAMAGED = { code: 'RUN_ERR_DAMAGED' }
-const key: SessionKey = { owner: 'ada', kind: 'agent', name: 'echo', sessionId: 's' }
-const listed = { owner: 'ada', runnables: [{ kind: 'agent', name: 'echo' }], limit: 9 } as const
+const key: SessionKey = { registry: 'global', owner: 'ada', kind: 'agent', name: 'echo', sessionId: 's' }
+const scope = { runnables: [{ registry: 'global', kind: 'agent', name: 'echo' } as const] }
+const listed = { owner: 'ada', scope, limit: 9 }
 
 /** A file to be filled, damaged and opened again, and what is logged of it. */
 function fileOf(t: Test) {
@@ -151,7 +152,7 @@ t.test('what else is damaged is left out, and logged once', async (t) => {
     await first.sessions.append(key, turn, [{ role: 'user', content: turn }])
   const item = { owner: 'ada', namespace: 'n', createdAt: 1, embedding: [1], metadata: { a: 1 } }
   for (const id of ['a', 'b', 'c']) await first.memory.put({ ...item, id, text: `tea ${id}` })
-  const task = { contextId: 'c', owner: 'ada', agentName: 'echo', createdAt: 1 }
+  const task = { contextId: 'c', registry: 'global', owner: 'ada', agentName: 'echo', createdAt: 1 }
   await first.tasks.create({ ...task, taskId: 'r', messages: ['first'] }, 'm1')
   await first.tasks.addMessage('r', 'm2', 'second')
   for (const id of ['p', 'q']) await first.tasks.setPushConfig('r', { id, url: 'https://example.org' }, 0)

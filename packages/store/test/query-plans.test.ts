@@ -1,3 +1,4 @@
+import { RUNNABLE_KINDS } from '@svc/registry'
 import { Kysely } from 'kysely'
 import t from 'tap'
 import { GroupCommit } from '../src/group-commit.ts'
@@ -36,11 +37,17 @@ async function plansOf(call: () => Promise<unknown>): Promise<string[]> {
 
 const cursor = '1000.a'
 const runnables = [
-  { kind: 'agent', name: 'a' },
-  { kind: 'agent', name: 'b' },
-  { kind: 'team', name: 'c' }
+  { registry: 'global', kind: 'agent', name: 'a' },
+  { registry: 'global', kind: 'agent', name: 'b' },
+  { registry: 'other', kind: 'team', name: 'c' }
 ] as const
-const base = { owner: 'ada', runnables, limit: 50 }
+const whole = { id: 'global', kinds: RUNNABLE_KINDS, except: [{ kind: 'agent', name: 'x' }] } as const
+const scopes = [
+  { runnables },
+  { runnables: [], registry: whole },
+  { runnables, registry: { ...whole, kinds: ['agent'] } }
+] as const
+const base = { owner: 'ada', limit: 50 }
 
 t.test('a page by the last change, and its count, come from an index alone', async (t) => {
   const filters = [
@@ -53,7 +60,7 @@ t.test('a page by the last change, and its count, come from an index alone', asy
   ] as const
   const index = 'run_changed'
   for (const [filter, by] of filters) {
-    for (const place of [{}, { cursor }]) {
+    for (const place of scopes.flatMap((scope) => [{ scope }, { scope, cursor }])) {
       const plans = await plansOf(() => listChangedRuns(db, { ...base, ...filter, ...place }))
       const label = JSON.stringify({ ...filter, ...place })
       const from = plans.filter((plan) => plan.includes('COVERING INDEX'))
@@ -72,12 +79,14 @@ t.test('a page by the last change, and its count, come from an index alone', asy
 })
 
 t.test('a page of an owner’s runs begins in the index where the one before ended', async (t) => {
-  const plans = await plansOf(() => listRuns(db, { owner: 'ada', limit: 50, cursor }))
-  t.same(plans, ['SEARCH run USING INDEX run_newest (owner=? AND (created_at,run_id)<(?,?))'])
+  for (const scope of [undefined, ...scopes]) {
+    const plans = await plansOf(() => listRuns(db, { ...base, cursor, ...(scope && { scope }) }))
+    t.same(plans, ['SEARCH run USING INDEX run_newest (owner=? AND (created_at,run_id)<(?,?))'])
+  }
 })
 
 t.test('the last task of a context is found by an index', async (t) => {
   const tasks = createTaskStore(db, new GroupCommit(db), () => undefined)
-  const plans = await plansOf(async () => tasks.lastOfContext('ada', 'c'))
+  const plans = await plansOf(async () => tasks.lastOfContext(['global', 'b'], 'ada', 'c'))
   t.same(plans, ['SEARCH task USING INDEX task_context (owner=? AND context_id=?)'])
 })

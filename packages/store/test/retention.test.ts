@@ -13,7 +13,7 @@ import { openDatabase } from '../src/sqlite/open-database.ts'
 
 const KIB = 1_024
 const MIB = 1_048_576
-const key: SessionKey = { owner: 'ada', kind: 'agent', name: 'echo', sessionId: 's' }
+const key: SessionKey = { registry: 'global', owner: 'ada', kind: 'agent', name: 'echo', sessionId: 's' }
 const keep = (retention: NonNullable<StoreOptions['retention']>) =>
   createStore({ url: 'sqlite::memory:', retention })
 

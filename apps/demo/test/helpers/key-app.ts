@@ -149,7 +149,7 @@ function addRunnables(agents: Registry, given: string[]) {
           const { runId, stores } = context
           const [owner, namespace, text] = ['ada', 'notes', `Note: ${input}`]
           await stores.memory.put({ id: '1', owner, namespace, text, metadata: { text }, createdAt: 1 })
-          const key = { owner, kind: 'agent', name: 'x', sessionId: 's' } as const
+          const key = { registry: 'global', owner, kind: 'agent', name: 'x', sessionId: 's' } as const
           await stores.sessions.append(key, '1', [{ role: 'user', content: text }])
           await stores.checkpoints.save(`${runId}-own`, 1, { text })
           return [text]

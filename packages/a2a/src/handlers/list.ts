@@ -9,7 +9,7 @@ export async function list(surface: Surface, { principal }: Call, request: ListR
   const { contextId, state, changedSince, pageSize, pageToken, historyLength, includeArtifacts } = request
   const { runs, nextCursor, total } = await findRuns(surface, {
     owner: principal.sub,
-    runnables: surface.exposed.all(),
+    scope: surface.exposed.scope(),
     limit: pageSize,
     ...(contextId !== undefined && { sessionId: contextId }),
     // States that no run has are those of no task here.

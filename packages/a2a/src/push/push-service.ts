@@ -38,7 +38,7 @@ export class PushService {
     for (const { taskId, config, told } of await this.#source.tasks.listOpenPushes()) {
       if (config.endpoint !== this.#endpoint) continue
       const run = await this.#source.runs.get(taskId)
-      if (run !== undefined) void this.#push(run, config, told)
+      if (run !== undefined && this.#source.exposed.shows(run)) void this.#push(run, config, told)
     }
   }
 

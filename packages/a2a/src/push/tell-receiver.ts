@@ -1,6 +1,7 @@
 import {
   isTerminalPart,
   readEntries,
+  type Exposed,
   type PushConfig,
   type RunEngine,
   type RunLog,
@@ -18,6 +19,7 @@ import { PushEvents } from './push-events.ts'
 export interface PushSource {
   readonly runs: RunEngine
   readonly tasks: TaskStore
+  readonly exposed: Pick<Exposed, 'shows'>
   readonly rules: DeliveryRules
   readonly log: RunLog
 }

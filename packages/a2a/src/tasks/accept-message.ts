@@ -70,16 +70,17 @@ async function startTask(
 ): Promise<Accepted> {
   const { message, push } = request
   const { principal, log } = call
-  const { runs, tasks, policy } = surface
-  await requireFreshId(surface, principal.sub, message)
+  const { runs, tasks, exposed } = surface
+  const start = exposed.startOptions(agent)
+  await requireFreshId(surface, start.registry, principal.sub, message)
   let asked = false
   let onAsked: (() => void) | undefined
   const run = await runs.start(agent, toInput(message.parts, agent), {
+    ...start,
     sessionId: message.contextId,
     principal,
     log,
     envelope: toEnvelope(call, request),
-    authorize: policy.authorize,
     startKey: toStartKey(message, surface),
     onApprovalRequest() {
       asked = true
@@ -94,6 +95,7 @@ async function startTask(
   const task = {
     taskId: runId,
     contextId: sessionId,
+    registry: start.registry,
     owner: principal.sub,
     agentName: agent.name,
     createdAt: Date.now(),
@@ -116,11 +118,12 @@ async function startTask(
 // What was a follow-up to some task cannot begin another one.
 async function requireFreshId(
   surface: Surface,
+  registry: string,
   owner: string,
   { messageId }: SendRequest['message']
 ): Promise<void> {
   if (messageId === undefined) return
-  const finding = surface.tasks.taskOfMessage(owner, messageId)
+  const finding = surface.tasks.taskOfMessage(registry, owner, messageId)
   const taskId = isPromise(finding) ? await finding : finding
   if (taskId === undefined) return
   const [first] = await readSaid(surface, taskId)

@@ -66,13 +66,13 @@ export async function answerTask(surface: Surface, call: Call, request: SendRequ
 // A run of another surface becomes a task with the first message that it is sent.
 async function keep(
   { tasks }: Surface,
-  { runId: taskId, sessionId: contextId, owner, name: agentName, createdAt }: StoredRun,
+  { runId: taskId, sessionId: contextId, registry, owner, name: agentName, createdAt }: StoredRun,
   known: StoredTask | undefined,
   message: Message
 ): Promise<boolean> {
   const { messageId } = message
   if (known !== undefined) return tasks.addMessage(taskId, messageId, message)
-  const task = { taskId, contextId, owner, agentName, createdAt, messages: [message] }
+  const task = { taskId, contextId, registry, owner, agentName, createdAt, messages: [message] }
   return (await tasks.create(task, messageId)) === taskId
 }
 

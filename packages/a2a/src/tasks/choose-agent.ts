@@ -34,6 +34,6 @@ export async function chooseAgent(
   const { parts, contextId } = request.message
   const mentioned = exposed.mentionedIn(textOf(parts))
   if (mentioned !== undefined || contextId === undefined) return mentioned ?? first
-  const last = await tasks.lastOfContext(principal?.sub ?? ANONYMOUS.sub, contextId)
+  const last = await tasks.lastOfContext(exposed.registries(), principal?.sub ?? ANONYMOUS.sub, contextId)
   return (last && exposed.find(last.agentName)) ?? first
 }

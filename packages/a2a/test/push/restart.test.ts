@@ -132,7 +132,10 @@ t.test('a task that a crash left, and that is ended for it, tells so', async (t)
   const started = { seq: 1, type: 'start', runId, sessionId: contextId, kind: 'agent', name: agentName }
   await stores.runs.create(run)
   await stores.log.append(runId, 1, [entryFromJson(1, JSON.stringify(started)), textEntry(2)])
-  await stores.tasks.create({ taskId: runId, contextId, owner, agentName, createdAt: 1, messages: [] }, 'm')
+  await stores.tasks.create(
+    { taskId: runId, contextId, registry: 'global', owner, agentName, createdAt: 1, messages: [] },
+    'm'
+  )
   const config = { url: receiver.url, version: '1.0', endpoint: '/a2a' }
   await stores.tasks.setPushConfig(runId, { id: 'first', ...config }, 1)
   await stores.tasks.setPushConfig(runId, { id: 'second', ...config }, 2)

@@ -29,11 +29,11 @@ export function createRunHandler(kind: RunnableKind): Handler<RunEvent> {
     const keys = new ProviderKeys(connection.headers, apiKey, DEFAULT_PROVIDER_KEY_HEADERS)
     const run = await connection.reserve(() =>
       runs.start(runnable, input, {
+        ...exposed.startOptions(runnable),
         sessionId,
         userId,
         principal,
-        ...keys.forRun(log),
-        authorize: policy.authorize
+        ...keys.forRun(log)
       })
     )
     if (onDisconnect === 'cancel') keeper.keep(run, principal.sub, connection)

@@ -21,6 +21,8 @@ export interface Policy {
   /** Undefined where there are no credentials to ask for. */
   readonly identify: ((request: FastifyRequest) => Awaitable<Principal>) | undefined
   readonly authorize: Authorize
+  /** Whether the app says what callers may do, by `rbac` or `authorize`. */
+  readonly isOwn: boolean
   /** The scopes that each route needs: without `rbac` only those for administration. */
   readonly routes: RbacRules['routes']
   /** How a document describes the credentials. */
@@ -52,6 +54,7 @@ export async function createPolicy(
   return {
     identify: check && createIdentify(check, jwt ?? {}),
     authorize: resolveAuthorize(authorize ?? createScopeAuthorize(rbac)),
+    isOwn: authorize !== undefined || rbac !== undefined,
     routes: rules?.routes ?? ADMIN_SCOPES,
     schemes: check?.schemes ?? {},
     allowsUser: ({ sub, scopes }, userId) => check === undefined || userId === sub || isAdmin(scopes)

@@ -6,7 +6,11 @@ import type { OpenApiDocument, Operation, Schema } from './open-api-document.ts'
  * Gives a copy of a document that tells, unless they are not to be `named`, the names that `:name` may have now, and which of
  * the bodies their runs take: `RunBody` where every one takes a message, else `JsonRunBody`.
  */
-export function describeNames(base: OpenApiDocument, exposed: Exposed, named: boolean): OpenApiDocument {
+export function describeNames(
+  base: OpenApiDocument,
+  exposed: Pick<Exposed, 'list'>,
+  named: boolean
+): OpenApiDocument {
   const document = structuredClone(base)
   const kinds = new Map(RUNNABLE_KINDS.map((kind) => [kind, exposed.list(kind)]))
   for (const [path, operations] of Object.entries(document.paths)) {

@@ -1,3 +1,4 @@
+import { createRegistry } from '@svc/registry'
 import Fastify, { type RegisterOptions } from 'fastify'
 import type { HttpOptions } from '../options.ts'
 import { serve } from '../plugin.ts'
@@ -18,8 +19,11 @@ export async function generateOpenApi(
   const app = Fastify()
   let openApi: OpenApi | undefined
   try {
+    // What else the process has registered has no part in it.
+    const registry = options.registry === false ? createRegistry() : options.registry
     await app.register(async (scope) => {
-      openApi = await serve(scope, { ...options, swagger: { ...swagger, enabled: true } })
+      const served = { ...options, swagger: { ...swagger, enabled: true } }
+      openApi = await serve(scope, served, registry && { registry })
     })
     await app.ready()
     return structuredClone(openApi!.document())

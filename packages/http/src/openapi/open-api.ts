@@ -1,5 +1,5 @@
 import swaggerPlugin from '@fastify/swagger'
-import { MessageInputSchema, type Exposed, type Registry, type SecuritySchemes } from '@svc/registry'
+import { MessageInputSchema, type Exposed, type SecuritySchemes } from '@svc/registry'
 import type { FastifyInstance } from 'fastify'
 import { addMessageInput, describeNames } from './describe-names.ts'
 import { describeRefusals } from './describe-refusals.ts'
@@ -14,9 +14,7 @@ import { TAGS } from './tags.ts'
 /** What a document is made from, besides the routes of its scope. */
 export interface OpenApiSource {
   settings: ResolvedSwagger
-  exposed: Exposed
-  /** Tells when `exposed` changes: never, where it is `false`. Without `on`, every call looks anew. */
-  registry: Partial<Pick<Registry, 'on'>> | false
+  exposed: Pick<Exposed, 'list' | 'onChange'>
   /** Whether credentials are asked for. */
   secured?: boolean | undefined
   /** Which ones, where `authenticate` tells. */
@@ -51,10 +49,10 @@ export async function createOpenApi(scope: FastifyInstance, source: OpenApiSourc
   })
   let base: OpenApiDocument | undefined
   let current: OpenApiDocument | undefined
-  const { registry } = source
   // Who may not call is not told what there is to call.
   const named = source.settings.protect || !source.secured
-  const off = registry === false ? () => {} : registry.on?.('change', () => (current = undefined))
+  // A registry that does not tell of its changes is looked at anew by every call.
+  const off = source.exposed.onChange(() => (current = undefined))
   scope.addHook('onClose', async () => off?.())
 
   return {

@@ -40,7 +40,7 @@ const remove = {
 /** `/admin`: every owner's runs, and what is exposed. */
 export function adminRoutes(scope: HttpScope, { runs, exposed }: Surface): void {
   scope.get('/admin/runs', { schema: list, config }, async ({ query }) => {
-    const page = await runs.list(query)
+    const page = await runs.list({ ...query, scope: exposed.scope() })
     return { ...page, runs: page.runs.map(toAdminRecord) }
   })
 
@@ -65,8 +65,9 @@ export function adminRoutes(scope: HttpScope, { runs, exposed }: Surface): void 
   // Those under way stay: they are to be canceled, not removed.
   async function removeEnded(filter: Omit<RunQuery, 'limit'>): Promise<number> {
     let removed = 0
+    const shown = { ...filter, scope: exposed.scope() }
     for (let cursor: string | null | undefined; cursor !== null;) {
-      const page: RunPage = await runs.list({ ...filter, limit: BATCH, ...(cursor && { cursor }) })
+      const page: RunPage = await runs.list({ ...shown, limit: BATCH, ...(cursor && { cursor }) })
       const ended = page.runs.filter(({ status }) => isTerminalStatus(status))
       await Promise.all(ended.map(async ({ runId }) => runs.stores.runs.remove(runId)))
       removed += ended.length

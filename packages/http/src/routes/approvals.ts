@@ -7,7 +7,6 @@ import {
   toPendingApprovals,
   toRunRecord
 } from '@svc/registry'
-import { findRuns } from '../find-runs.ts'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
 import { ApprovalListSchema } from '../schemas/approval-list.ts'
@@ -36,7 +35,8 @@ const answer = {
 /** `GET /approvals`: what waits for an answer that the caller may give. `POST /approvals/:approvalId`: the answer. */
 export function approvalsRoutes(scope: HttpScope, surface: Surface): void {
   scope.get('/approvals', { schema: list, config }, async ({ principal }) => {
-    const waiting = await findRuns(surface, {
+    const waiting = await surface.runs.list({
+      scope: surface.exposed.scope(),
       status: 'input-required',
       limit: MAX_RUNS,
       ...(!seesAllApprovals(principal) && { owner: principal.sub })

@@ -2,7 +2,6 @@ import { Type } from '@sinclair/typebox'
 import { isEnd, requireRun, RunRecordSchema, toRunRecord } from '@svc/registry'
 import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
 import { HTTP_ERR_BAD_LAST_EVENT_ID } from '../errors.ts'
-import { findRuns } from '../find-runs.ts'
 import { describeOperation, EVENT_STREAM } from '../openapi/describe-operation.ts'
 import { emptyReply, errorReplies, eventStreamReply, jsonReply } from '../openapi/describe-replies.ts'
 import { StreamHeadersSchema } from '../schemas/headers.ts'
@@ -46,10 +45,10 @@ const watch = {
 
 /** `/runs`: list one's own, look at one, follow it, cancel it. */
 export function runsRoutes(scope: HttpScope, surface: Surface): void {
-  const { runs, replies, heartbeat } = surface
+  const { runs, exposed, replies, heartbeat } = surface
 
   scope.get('/runs', { schema: list, config }, async ({ principal, query }) => {
-    const page = await findRuns(surface, { ...query, owner: principal.sub })
+    const page = await runs.list({ ...query, scope: exposed.scope(), owner: principal.sub })
     return { ...page, runs: page.runs.map(toRunRecord) }
   })
 

@@ -1,5 +1,5 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { createExposed, createRegistry, RunBodySchema } from '@svc/registry'
+import { createRegistry, Exposures, RunBodySchema } from '@svc/registry'
 import Fastify from 'fastify'
 import t from 'tap'
 import { createOpenApi, type OpenApiSource } from '../../src/openapi/open-api.ts'
@@ -9,9 +9,9 @@ import { errorReplies } from '../../src/openapi/describe-replies.ts'
 
 const documentOf = async (source: Partial<OpenApiSource>) => {
   const app = Fastify()
-  const exposed = createExposed({}, createRegistry())
+  const exposed = new Exposures().add({ surface: 'x', registry: createRegistry() })
   const settings = resolveSwagger(true)!
-  const openApi = await createOpenApi(app, { settings, exposed, registry: false, ...source })
+  const openApi = await createOpenApi(app, { settings, exposed, ...source })
   const texts = { summary: 'x', tags: ['Agents'] }
   const response = errorReplies(404)
   app.post(

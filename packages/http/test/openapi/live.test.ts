@@ -1,6 +1,6 @@
 import swagger from '@fastify/swagger'
 import http, { generateOpenApi, type OpenApiDocument } from '@svc/http'
-import registryPlugin, { createRegistry } from '@svc/registry'
+import registryPlugin, { createRegistry, globalRegistry } from '@svc/registry'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { echo } from '../helpers/build-app.ts'
@@ -34,6 +34,25 @@ t.test('the document follows the registry, and is what generateOpenApi gives', a
   t.strictSame(namesIn(await spec(app, '/api/docs/spec.json'), run), ['late'])
   t.strictSame((await generateOpenApi(options)).info.title, 'Mine')
   t.strictSame((await generateOpenApi(options, { title: 'Other' })).info.title, 'Other')
+})
+
+t.test('a named runnable that is removed goes from the document', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  const authenticate = () => ({ sub: 'root', scopes: ['*'], claims: {} })
+  await app.register(http, { registry: false, agents: [echo], authenticate, swagger: { protect: true } })
+  t.strictSame(namesIn(await spec(app, '/docs/spec.json'), '/agents/{name}/run'), ['echo'])
+  t.equal((await app.inject({ method: 'DELETE', url: '/admin/agents/echo' })).statusCode, 204)
+  t.strictSame(namesIn(await spec(app, '/docs/spec.json'), '/agents/{name}/run'), undefined)
+})
+
+t.test('generateOpenApi minds nothing else that the process has registered', async (t) => {
+  globalRegistry.add({ ...echo })
+  t.teardown(() => globalRegistry.remove('agent', 'echo'))
+  const registry = createRegistry()
+  registry.add(echo)
+  for (const options of [{ registry }, { registry: false as const, agents: [echo] }])
+    t.strictSame(namesIn(await generateOpenApi(options), '/agents/{name}/run'), ['echo'])
 })
 
 t.test('names are told to those who may call', async (t) => {

@@ -86,16 +86,13 @@ t.test('list: newest first, one’s own, exposed ones, in pages', async (t) => {
   t.strictSame(await list('?name=endless'), { runs: [], nextCursor: null })
 })
 
-t.test('a list reads a bounded part of the store', async (t) => {
+t.test('runs of what is exposed nowhere take no place on a page', async (t) => {
   const app = await buildApp(t, { runnables: [echo] })
   const oldest = await runOnce(app)
   const hidden = scriptedRunnable([], { name: 'hidden' })
   for (let i = 0; i < 25; i++) await (await app.runs.start(hidden, 'x')).result()
-  const first = (await (await app.get('/runs?limit=1')).json()) as RunList
-  t.strictSame(first.runs, [])
-  t.type(first.nextCursor, 'string')
-  const second = (await (await app.get(`/runs?limit=1&cursor=${first.nextCursor}`)).json()) as RunList
-  t.match(second.runs, [{ runId: oldest }])
+  const page = (await (await app.get('/runs?limit=1')).json()) as RunList
+  t.match(page, { runs: [{ runId: oldest }], nextCursor: null })
 })
 
 t.test('bad queries', async (t) => {

@@ -1,6 +1,9 @@
 import { Type, type TUnsafe } from '@sinclair/typebox'
-import type { Registry } from '../registry.ts'
-import type { NamedRunnables } from '../runnables/named-runnables.ts'
+import { RUNNABLE_KINDS } from '../contract/names.ts'
+import type { Runnable } from '../contract/runnable.ts'
+import { REG_ERR_BAD_OPTION } from '../errors.ts'
+import { createRegistry, type Registry } from '../registry.ts'
+import { toRunnables, type NamedRunnables } from '../runnables/named-runnables.ts'
 
 const anything = Type.Unknown()
 const fn = Type.Function([], anything)
@@ -17,7 +20,7 @@ const named = (kind: string) =>
     namedRunnablesSchema(`${kind} to expose, as a list or by name; looked up before the registry`)
   )
 
-/** The schemas of the options that say what an entrance exposes; `createExposed` takes these options. */
+/** The schemas of the options that say what a surface exposes; `listNamed` takes these options. */
 export const EXPOSED_OPTIONS = {
   agents: named('Agents'),
   teams: named('Teams'),
@@ -29,4 +32,30 @@ export const EXPOSED_OPTIONS = {
       })
     )
   )
+}
+
+/** The runnables that a surface is given by name. */
+export interface ExposedOptions {
+  agents?: NamedRunnables | undefined
+  teams?: NamedRunnables | undefined
+  workflows?: NamedRunnables | undefined
+}
+
+/** All of them. @throws the given error, whose message gets the fault; default REG_ERR_BAD_OPTION */
+export function listNamed(
+  options: ExposedOptions,
+  BadOption: new (fault: string) => Error = REG_ERR_BAD_OPTION
+): Runnable[] {
+  const all = createRegistry()
+  for (const kind of RUNNABLE_KINDS) {
+    try {
+      for (const runnable of toRunnables(options[`${kind}s`] ?? [])) {
+        if (runnable.kind !== kind) throw new Error(`"${runnable.name}" is of kind ${runnable.kind}`)
+        all.add(runnable)
+      }
+    } catch (err) {
+      throw new BadOption(`${kind}s: ${(err as Error).message}`)
+    }
+  }
+  return all.list()
 }

@@ -1,42 +1,165 @@
-import { RUNNABLE_KINDS } from '../contract/names.ts'
-import { REG_ERR_BAD_OPTION } from '../errors.ts'
+import { RUNNABLE_KINDS, type RunnableKey, type RunnableKind } from '../contract/names.ts'
+import type { Runnable } from '../contract/runnable.ts'
 import { createRegistry, type Registry } from '../registry.ts'
-import { toRunnables, type NamedRunnables } from '../runnables/named-runnables.ts'
+import type { RunScope } from '../stores/run-scope.ts'
+import { idOf } from './registry-of.ts'
+import type { SurfaceOptions, SurfacePolicy, SurfaceStartOptions } from './surface-options.ts'
 
-/** The runnables that an entrance is given by name. */
-export interface ExposedOptions {
-  agents?: NamedRunnables | undefined
-  teams?: NamedRunnables | undefined
-  workflows?: NamedRunnables | undefined
+/** What a surface needs to know of all surfaces of its engine. */
+export interface AllSurfaces {
+  /** Where a runnable belongs that this surface names. */
+  homeOf(runnable: Runnable, surface: Exposed): Home
+  /** Whether a runnable is of another registry or of a surface alone. */
+  isForeign(key: RunnableKey, registry: Registry): boolean
+  /** All of them that have the registry's id. */
+  foreignKeys(registry: Registry): RunnableKey[]
 }
 
-/** What an entrance shows: the named runnables first, then those of the registry, looked up anew for every request. */
-export type Exposed = Pick<Registry, 'get' | 'list' | 'remove'>
+/** The id of the runs of a named runnable, and the registry that has it, if one has. */
+export interface Home {
+  readonly id: string
+  readonly registry: Registry | undefined
+}
 
-/** Joins the named runnables with a registry. @throws the given error, whose message gets the fault; default REG_ERR_BAD_OPTION */
-export function createExposed(
-  options: ExposedOptions,
-  registry: Exposed | false,
-  BadOption: new (fault: string) => Error = REG_ERR_BAD_OPTION
-): Exposed {
-  const named = createRegistry()
-  for (const kind of RUNNABLE_KINDS) {
-    try {
-      for (const runnable of toRunnables(options[`${kind}s`] ?? [])) {
-        if (runnable.kind !== kind) throw new Error(`"${runnable.name}" is of kind ${runnable.kind}`)
-        named.add(runnable)
-      }
-    } catch (err) {
-      throw new BadOption(`${kind}s: ${(err as Error).message}`)
-    }
+/** A runnable that is about to come into a registry, in the place of what that has now. */
+export interface AddedRunnable {
+  readonly registry: Registry
+  readonly runnable: Runnable
+}
+
+interface Named {
+  readonly runnable: Runnable
+  readonly key: RunnableKey
+  readonly registry: Registry | undefined
+  readonly start: SurfaceStartOptions
+}
+
+/** What a surface exposes: its named runnables, then those of its registry, looked up anew for every request. */
+export class Exposed {
+  readonly surface: string
+  readonly registry: Registry | false
+  readonly policy: SurfacePolicy | undefined
+  /** The named ones in their order, those that were removed included: their runs stay the surface's. */
+  readonly given: readonly Runnable[]
+  readonly #all: AllSurfaces
+  readonly #kinds: readonly RunnableKind[]
+  readonly #named = createRegistry()
+  readonly #registered: SurfaceStartOptions | undefined
+  #byName: ReadonlyMap<string, Named> | undefined
+
+  constructor(all: AllSurfaces, options: SurfaceOptions) {
+    const { surface, registry, kinds = RUNNABLE_KINDS, named = [], policy } = options
+    this.#all = all
+    this.surface = surface
+    this.registry = registry
+    this.policy = policy
+    this.given = named
+    this.#kinds = kinds
+    for (const runnable of named) this.#named.add(runnable)
+    if (registry !== false) this.#registered = this.#startIn(idOf(registry))
   }
-  if (registry === false) return named
-  return {
-    get: (kind, name) => named.get(kind, name) ?? registry.get(kind, name),
-    remove: (kind, name) => named.remove(kind, name) || registry.remove(kind, name),
-    list(kind) {
-      const others = registry.list(kind).filter((each) => named.get(each.kind, each.name) === undefined)
-      return [...named.list(kind), ...others]
-    }
+
+  get(kind: RunnableKind, name: string): Runnable | undefined {
+    return this.#named.get(kind, name) ?? this.#getRegistered(kind, name)
+  }
+
+  /** Those of one kind, or all: the named ones as they were given, then those of the registry. */
+  list(kind?: RunnableKind): Runnable[] {
+    const isNamed = (each: Runnable) => this.#named.get(each.kind, each.name) !== undefined
+    const named = this.given.filter((each) => isNamed(each) && (kind === undefined || each.kind === kind))
+    const others = this.registry === false ? [] : this.registry.list(kind)
+    return [...named, ...others.filter((each) => !isNamed(each) && this.#kinds.includes(each.kind))]
+  }
+
+  /** Whether there was one. */
+  remove(kind: RunnableKind, name: string): boolean {
+    const isRegistered = this.#getRegistered(kind, name) !== undefined
+    if (this.registry !== false && isRegistered) this.registry.remove(kind, name)
+    return this.#named.remove(kind, name) || isRegistered
+  }
+
+  /** Calls the listener after each change; undefined where the registry does not tell of its own. */
+  onChange(listener: () => unknown): (() => void) | undefined {
+    const off = this.#named.on('change', listener)
+    if (this.registry === false) return off
+    const offToo = (this.registry as Partial<Registry>).on?.('change', listener)
+    return offToo && (() => [off, offToo].forEach((each) => each()))
+  }
+
+  /** What a run of one of them starts with. */
+  startOptions(runnable: Runnable): SurfaceStartOptions {
+    const named = this.#find(runnable)
+    return named?.runnable === runnable ? named.start : this.#registered!
+  }
+
+  /**
+   * Whether a run belongs here: one of a named runnable, or one with the registry's id, unless only others have its
+   * runnable. It need not be registered now.
+   */
+  shows(run: RunnableKey): boolean {
+    const { registry, kind, name } = run
+    if (this.#find(run)?.key.registry === registry) return true
+    if (this.registry === false || idOf(this.registry) !== registry || !this.#kinds.includes(kind))
+      return false
+    return this.registry.get(kind, name) !== undefined || !this.#all.isForeign(run, this.registry)
+  }
+
+  /** The same for lists. */
+  scope(): RunScope {
+    const runnables = this.keys()
+    if (this.registry === false || this.#kinds.length === 0) return { runnables }
+    const except = this.#all.foreignKeys(this.registry)
+    return { runnables, registry: { id: idOf(this.registry), kinds: this.#kinds, except } }
+  }
+
+  /** The ids of the registries that its runs belong to. */
+  registries(): string[] {
+    const ids = this.keys().map(({ registry }) => registry)
+    return [...new Set(this.#registered === undefined ? ids : [this.#registered.registry, ...ids])]
+  }
+
+  /** The keys of the named ones; of those alone that another registry has or none, where one is given. */
+  keys(besides?: Registry): RunnableKey[] {
+    const all = [...this.#names.values()]
+    return all.filter(({ registry }) => besides === undefined || registry !== besides).map(({ key }) => key)
+  }
+
+  /** Whether it names a runnable of this kind and name. */
+  names({ kind, name }: RunnableKey): boolean {
+    return this.#named.get(kind, name) !== undefined
+  }
+
+  /** What a look-up here finds that has this key; `added` is about to come into a registry. */
+  find(key: RunnableKey, added?: AddedRunnable): Runnable | undefined {
+    const { registry, kind, name } = key
+    const named = this.#named.get(kind, name)
+    if (named !== undefined) return this.#find(key)?.key.registry === registry ? named : undefined
+    if (this.registry === false || idOf(this.registry) !== registry) return undefined
+    return added?.registry === this.registry ? added.runnable : this.#getRegistered(kind, name)
+  }
+
+  #getRegistered(kind: RunnableKind, name: string): Runnable | undefined {
+    if (this.registry === false || !this.#kinds.includes(kind)) return undefined
+    return this.registry.get(kind, name)
+  }
+
+  #find({ kind, name }: Pick<RunnableKey, 'kind' | 'name'>): Named | undefined {
+    return this.given.length === 0 ? undefined : this.#names.get(`${kind}/${name}`)
+  }
+
+  // Made once, when all surfaces are there: whatever happens to the registries then, the runs stay where they are.
+  get #names(): ReadonlyMap<string, Named> {
+    return (this.#byName ??= new Map(
+      this.given.map((runnable) => {
+        const { kind, name } = runnable
+        const { id, registry } = this.#all.homeOf(runnable, this)
+        const key = { registry: id, kind, name }
+        return [`${kind}/${name}`, { runnable, key, registry, start: this.#startIn(id) }]
+      })
+    ))
+  }
+
+  #startIn(registry: string): SurfaceStartOptions {
+    return { registry, surface: this.surface, authorize: this.policy?.authorize }
   }
 }

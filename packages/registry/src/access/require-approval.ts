@@ -12,10 +12,11 @@ export function seesAllApprovals({ scopes }: Principal): boolean {
 /** Whether the caller may see and answer the approvals of a run. */
 export async function mayAnswer(
   { exposed, policy }: Pick<RunAccess, 'exposed' | 'policy'>,
-  { kind, name, owner }: StoredRun,
+  run: StoredRun,
   principal: Principal
 ): Promise<boolean> {
-  if (!exposed.get(kind, name)) return false
+  const { kind, name, owner } = run
+  if (!exposed.shows(run)) return false
   if (!reachesOwner(principal, owner) && !seesAllApprovals(principal)) return false
   return (await policy.authorize(principal, 'answer', { kind, name, owner })).allowed
 }

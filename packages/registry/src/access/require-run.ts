@@ -8,18 +8,18 @@ import type { Exposed } from './exposed.ts'
 /** What of an entrance decides who reaches a run. */
 export interface RunAccess {
   readonly runs: Pick<RunEngine, 'get' | 'findApproval'>
-  readonly exposed: Pick<Exposed, 'get'>
+  readonly exposed: Pick<Exposed, 'shows'>
   readonly policy: { readonly authorize: Authorize }
 }
 
 /**
- * The stored run, when the caller reaches its owner and its runnable is exposed here: every other is like one that does
- * not exist.
+ * The stored run, when the caller reaches its owner and it belongs to the surface: every other is like one that does not
+ * exist.
  * @throws RUN_ERR_NOT_FOUND
  */
 export async function requireRun(access: RunAccess, runId: string, principal: Principal): Promise<StoredRun> {
   const run = await access.runs.get(runId)
-  if (run === undefined || !reachesOwner(principal, run.owner) || !access.exposed.get(run.kind, run.name))
+  if (run === undefined || !reachesOwner(principal, run.owner) || !access.exposed.shows(run))
     throw new RUN_ERR_NOT_FOUND(runId)
   return run
 }

@@ -11,6 +11,20 @@ export type RunnableKind = Static<typeof RunnableKindSchema>
 /** Every kind, in the order in which lists show them. */
 export const RUNNABLE_KINDS: readonly RunnableKind[] = ['agent', 'team', 'workflow']
 
+/** The id of the global registry, and of every registry that is given none. */
+export const GLOBAL_REGISTRY = 'global'
+
+/** In place of a registry's id, for runs of runnables that nothing exposes: no surface shows them. */
+export const NO_REGISTRY = ''
+
+/** Identifies a runnable within an engine. */
+export interface RunnableKey {
+  /** The id of its registry. */
+  readonly registry: string
+  readonly kind: RunnableKind
+  readonly name: string
+}
+
 /** Most characters that a name may have. */
 export const MAX_NAME_LENGTH = 128
 

@@ -60,6 +60,8 @@ export interface ChildOptions {
 /** What a runnable is told of the run that it is part of. */
 export interface RunContext {
   readonly runId: string
+  /** The id of the registry that the run belongs to: part of the key of its sessions and memories. */
+  readonly registry: string
   readonly sessionId: string
   /** Whether the session begins here: there is nothing to load. Never known of a member or step. */
   readonly newSession: boolean

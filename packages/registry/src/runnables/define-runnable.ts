@@ -7,6 +7,7 @@ import type { Runnable, RunnableDefinition, RunOutput } from '../contract/runnab
 import { REG_ERR_BAD_RUNNABLE } from '../errors.ts'
 import { createContext } from '../runs/create-context.ts'
 import { collectStream } from './collect-stream.ts'
+import { withOrigin } from './origin-of.ts'
 
 const NO_OBJECT =
   'it is no object; expected an agent, a team, a workflow, or an object with `kind`, `name`, and `run` or `stream`'
@@ -27,7 +28,7 @@ export function defineRunnable(definition: RunnableDefinition | Runnable): Runna
   const { run, stream, describe } = definition
   if (!run && !stream) throw new REG_ERR_BAD_RUNNABLE(`"${definition.name}" has neither run nor stream`)
   if (run && stream && describe) return definition as Runnable
-  return new DefinedRunnable(definition)
+  return withOrigin(new DefinedRunnable(definition), definition)
 }
 
 class DefinedRunnable implements Runnable {

@@ -2,6 +2,7 @@ import { requireName } from '../contract/names.ts'
 import type { Runnable, RunnableDefinition } from '../contract/runnable.ts'
 import { REG_ERR_BAD_RUNNABLE } from '../errors.ts'
 import { defineRunnable } from './define-runnable.ts'
+import { withOrigin } from './origin-of.ts'
 
 /** Runnables by list, or by the name under which they are exposed. */
 export type NamedRunnables =
@@ -41,7 +42,7 @@ function isList(given: NamedRunnables): given is readonly (Runnable | RunnableDe
 // A class with private fields can only be asked, not copied.
 function renamed(runnable: Runnable, name: string): Runnable {
   const { kind, description, inputSchema, resumable } = runnable
-  return {
+  const same: Runnable = {
     kind,
     name,
     description,
@@ -51,4 +52,5 @@ function renamed(runnable: Runnable, name: string): Runnable {
     run: (input, context) => runnable.run(input, context),
     describe: () => ({ ...runnable.describe(), name })
   }
+  return withOrigin(same, runnable)
 }

@@ -1,4 +1,5 @@
 import { redactStores } from '../access/redact-stores.ts'
+import { GLOBAL_REGISTRY } from '../contract/names.ts'
 import type { RunContext, RunLog } from '../contract/run-context.ts'
 import { createEventBus, type EventBus } from '../events/event-bus.ts'
 import { randomId } from '../random-id.ts'
@@ -38,6 +39,7 @@ let defaultStores: Stores | undefined
 export function createContext(options: ContextOptions = {}): RunContext {
   return new HostedContext({
     runId: options.runId ?? randomId(),
+    record: { registry: options.registry ?? GLOBAL_REGISTRY },
     sessionId: options.sessionId ?? randomId(),
     options,
     resumed: false,

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events'
+import { Exposures } from '../access/exposures.ts'
 import type { RunInput } from '../contract/content-part.ts'
 import { ANONYMOUS } from '../contract/principal.ts'
 import type { RunLog } from '../contract/run-context.ts'
@@ -50,6 +51,7 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
   readonly stores: Stores
   readonly events: EventBus
   readonly log: RunLog
+  readonly exposures = new Exposures()
   readonly maxLogBytes: number
   readonly #drainTimeout: number
   readonly limits: RunLimits
@@ -188,12 +190,12 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
     }
   }
 
-  resume(runnable: Runnable): Promise<number> {
-    return this.#interrupted.resume(runnable)
+  resume(runnable: Runnable, registry = this.exposures.registryOf(runnable)): Promise<number> {
+    return this.#interrupted.resume(runnable, registry)
   }
 
-  release(runnable: Runnable): void {
-    this.#interrupted.release(runnable)
+  release(runnable: Runnable, registry = this.exposures.registryOf(runnable)): void {
+    this.#interrupted.release(runnable, registry)
   }
 
   drain(timeout = this.#drainTimeout): Promise<void> {

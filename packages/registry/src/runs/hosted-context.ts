@@ -16,12 +16,14 @@ import type {
   RunLog
 } from '../contract/run-context.ts'
 import type { EventBus } from '../events/event-bus.ts'
+import type { StoredRun } from '../stores/run-store.ts'
 import type { Stores } from '../stores/stores.ts'
 import type { StartOptions } from './run-engine.ts'
 
 /** What a context takes from the run that it belongs to. */
 export interface ContextHost {
   readonly runId: string
+  readonly record: Pick<StoredRun, 'registry'>
   readonly sessionId: string
   readonly options: StartOptions
   readonly log: RunLog
@@ -68,6 +70,10 @@ export class HostedContext implements RunContext {
 
   get runId(): string {
     return this.#host.runId
+  }
+
+  get registry(): string {
+    return this.#host.record.registry
   }
 
   get newSession(): boolean {

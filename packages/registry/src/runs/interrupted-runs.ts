@@ -6,6 +6,7 @@ import { isTerminalStatus } from '../contract/run-record.ts'
 import type { RunLog } from '../contract/run-context.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import { isPromise, type Awaitable } from '../stores/awaitable.ts'
+import { runnableKeyText } from '../stores/run-scope.ts'
 import type { UnfinishedRun } from '../stores/run-store.ts'
 import { LiveRun } from './live-run.ts'
 import { ParkedRuns } from './parked-runs.ts'
@@ -64,7 +65,7 @@ export class InterruptedRuns {
   /** Keeps what another process needs to go on with a run that begins, if it can. */
   keep(run: LiveRun, input: RunInput): Awaitable<void> {
     if (run.runnable.resumable !== true) return
-    const state = toResumeState(input, run.options)
+    const state = toResumeState(input, run.options, this.#host.exposures)
     if (state === undefined) return
     run.resumable = true
     return this.#host.stores.checkpoints.save(run.runId, run.record.epoch, state)
@@ -103,16 +104,20 @@ export class InterruptedRuns {
   }
 
   /** Goes on with the runs that wait for a runnable; gives how many. */
-  async resume(runnable: Runnable): Promise<number> {
+  async resume(runnable: Runnable, registry: string): Promise<number> {
     if (runnable.resumable !== true) return 0
-    this.#runnables.set(keyOf(runnable), runnable)
-    const loads = this.#parked.awaiting(runnable).map((run) => this.#load(run))
+    const { kind, name } = runnable
+    const key = { registry, kind, name }
+    this.#runnables.set(runnableKeyText(key), runnable)
+    const loads = this.#parked.awaiting(key).map((run) => this.#load(run))
     return (await Promise.all(loads)).filter(Boolean).length
   }
 
   /** The runnable is gone: its runs wait until there is one of its name again. */
-  release(runnable: Runnable): void {
-    if (this.#runnables.get(keyOf(runnable)) === runnable) this.#runnables.delete(keyOf(runnable))
+  release(runnable: Runnable, registry: string): void {
+    const { kind, name } = runnable
+    const key = runnableKeyText({ registry, kind, name })
+    if (this.#runnables.get(key) === runnable) this.#runnables.delete(key)
   }
 
   /** Takes a run that only waits out of memory until an answer or this time wakes it. */
@@ -134,7 +139,7 @@ export class InterruptedRuns {
     await this.#unloading.get(runId)
     const run = this.#parked.get(runId)
     if (run === undefined) return this.#host.isLive(runId)
-    if (this.#runnables.has(keyOf(run))) await within(ANSWERS_WITHIN, this.#load(run))
+    if (this.#runnables.has(runnableKeyText(run))) await within(ANSWERS_WITHIN, this.#load(run))
     else this.#awaitRunnable(run)
     return true
   }
@@ -177,7 +182,7 @@ export class InterruptedRuns {
     if (this.#host.isLive(runId) || this.moved(runId) || this.#parked.get(runId)) return undefined
     if ((await stores.checkpoints.size(runId)) === undefined)
       return (await endLeftRun(stores, runId)) ? 'ended' : undefined
-    if (this.#runnables.has(keyOf(run))) return { load: this.#load(run) }
+    if (this.#runnables.has(runnableKeyText(run))) return { load: this.#load(run) }
     this.#awaitRunnable(run)
     return undefined
   }
@@ -220,7 +225,7 @@ export class InterruptedRuns {
   async #takeUp(run: UnfinishedRun, loaded: (goesOn: boolean) => void): Promise<void> {
     const { runId } = run
     for (let room; (room = this.#host.limits.room()) !== undefined;) await room
-    const runnable = this.#runnables.get(keyOf(run))
+    const runnable = this.#runnables.get(runnableKeyText(run))
     if (runnable === undefined && this.#parked.get(runId)) this.#awaitRunnable(run)
     if (runnable === undefined || this.#host.closing.aborted || !this.#parked.take(runId))
       return loaded(false)
@@ -253,7 +258,7 @@ export class InterruptedRuns {
 
   // In the process where it began it goes on with the options that it had.
   async #begin(runnable: Runnable, runId: string, own?: StartOptions, losses?: number): Promise<boolean> {
-    const { stores, maxLogBytes } = this.#host
+    const { stores, maxLogBytes, exposures } = this.#host
     const state = await readResumeState(stores, runId)
     if (state === undefined) {
       await endLeftRun(stores, runId)
@@ -264,7 +269,7 @@ export class InterruptedRuns {
     if (epoch === undefined || stored === undefined) return false
     const record = { ...stored, epoch }
     const recalled = await recallProgress(stores, runId, maxLogBytes, Date.now() - record.createdAt)
-    const options = own ?? toStartOptions(record, state, this.#authorize)
+    const options = own ?? toStartOptions(record, state, exposures, this.#authorize)
     const run = new LiveRun(this.#host, runnable, options, { record, ...recalled, losses })
     run.resumable = true
     this.#host.enter(run)
@@ -282,8 +287,4 @@ export class InterruptedRuns {
       if (!isReported(err)) this.#host.log.error({ err: toLoggable(err), runId }, message)
     }
   }
-}
-
-function keyOf({ kind, name }: Pick<UnfinishedRun, 'kind' | 'name'>): string {
-  return `${kind} ${name}`
 }

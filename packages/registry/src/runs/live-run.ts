@@ -59,7 +59,7 @@ export class LiveRun implements Run, ContextHost, WaitsHost {
     this.#host = host
     this.runnable = runnable
     this.options = options
-    this.record = earlier?.record ?? newRun(runnable, options)
+    this.record = earlier?.record ?? newRun(runnable, options, host.exposures)
     ;({ runId: this.runId, sessionId: this.sessionId } = this.record)
     this.stores = redactStores(host.stores, options.redact)
     this.#earlier = earlier

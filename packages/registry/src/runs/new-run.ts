@@ -1,3 +1,4 @@
+import type { Exposures } from '../access/exposures.ts'
 import { ANONYMOUS } from '../contract/principal.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import type { StoredRun } from '../stores/run-store.ts'
@@ -6,12 +7,15 @@ import type { StartOptions } from './run-engine.ts'
 
 /** The record of a run that begins; its id has 122 random bits. */
 export function newRun(
-  { kind, name }: Runnable,
-  { principal = ANONYMOUS, sessionId = randomId(), startKey }: StartOptions
+  runnable: Runnable,
+  { registry, principal = ANONYMOUS, sessionId = randomId(), startKey }: StartOptions,
+  exposures: Pick<Exposures, 'registryOf'>
 ): StoredRun {
+  const { kind, name } = runnable
   const now = Date.now()
   return {
     runId: randomId(),
+    registry: registry ?? exposures.registryOf(runnable),
     kind,
     name,
     sessionId,

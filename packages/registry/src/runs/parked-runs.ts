@@ -1,3 +1,4 @@
+import type { RunnableKey } from '../contract/names.ts'
 import type { UnfinishedRun } from '../stores/run-store.ts'
 import { MAX_TIMER } from '../timers.ts'
 import type { OwnerCounts } from './owner-counts.ts'
@@ -28,10 +29,10 @@ export class ParkedRuns {
 
   /** Parks a run, anew if it is parked already. */
   park(run: UnfinishedRun, due?: Due): void {
-    const { runId, kind, name, owner } = run
+    const { runId, registry, kind, name, owner } = run
     this.take(runId)
     // No more of a record than this: there may be very many.
-    const parked: Parked = { run: { runId, kind, name, owner }, due, timer: undefined }
+    const parked: Parked = { run: { runId, registry, kind, name, owner }, due, timer: undefined }
     this.#parked.set(runId, parked)
     this.#owners.add(owner)
     if (due === undefined) return
@@ -48,9 +49,10 @@ export class ParkedRuns {
   }
 
   /** Those that wait for a runnable. */
-  awaiting({ kind, name }: Pick<UnfinishedRun, 'kind' | 'name'>): UnfinishedRun[] {
+  awaiting({ registry, kind, name }: RunnableKey): UnfinishedRun[] {
     const awaiting = [...this.#parked.values()].filter(
-      ({ run, due }) => due?.awaitsRunnable && run.kind === kind && run.name === name
+      ({ run, due }) =>
+        due?.awaitsRunnable && run.registry === registry && run.kind === kind && run.name === name
     )
     return awaiting.map(({ run }) => run)
   }

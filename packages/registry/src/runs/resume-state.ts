@@ -1,5 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import type { Exposures } from '../access/exposures.ts'
 import { redactFields } from '../access/redact-stores.ts'
 import type { RunInput } from '../contract/content-part.ts'
 import { ANONYMOUS, type Authorize, type Principal } from '../contract/principal.ts'
@@ -15,7 +16,8 @@ const ResumeStateSchema = Type.Object({
   ),
   userId: Type.Optional(Type.String()),
   envelope: Type.Optional(Type.Unsafe<Envelope>(Type.Object({}))),
-  guarded: Type.Boolean({ description: 'Whether a policy said what the run may reach' })
+  surface: Type.Optional(Type.String({ description: 'Whose policy said what the run may reach' })),
+  guarded: Type.Boolean({ description: 'Whether the app gave that policy' })
 })
 /** What another process needs to go on with a run, beside its record. Keys of model providers are never in it. */
 export type ResumeState = Static<typeof ResumeStateSchema>
@@ -24,15 +26,21 @@ export type ResumeState = Static<typeof ResumeStateSchema>
  * Makes it, without the caller's keys; undefined for an input that is more than JSON, such as an uploaded file. Who called
  * stays as it is.
  */
-export function toResumeState(input: RunInput, options: StartOptions): ResumeState | undefined {
+export function toResumeState(
+  input: RunInput,
+  options: StartOptions,
+  exposures: Pick<Exposures, 'policyOf'>
+): ResumeState | undefined {
   if (Array.isArray(input) && input.some((part) => typeof part?.file?.stream === 'function')) return undefined
-  const { principal = ANONYMOUS, userId, envelope, authorize, redact } = options
+  const { principal = ANONYMOUS, userId, envelope, surface, authorize, redact } = options
+  const policy = surface === undefined ? undefined : exposures.policyOf(surface)
   const state = {
     input: input ?? null,
     principal,
     ...(userId !== undefined && { userId }),
     ...(envelope !== undefined && { envelope }),
-    guarded: authorize !== undefined
+    ...(surface !== undefined && { surface }),
+    guarded: policy?.isOwn ?? authorize !== undefined
   }
   return redact === undefined ? state : redactFields(state, ['input', 'envelope'], redact)
 }
@@ -48,11 +56,17 @@ export async function readResumeState(
 
 const refuse: Authorize = () => ({ allowed: false })
 
-/** With what a run goes on: the service's own keys, and the service's policy where it had one. */
+/**
+ * With what a run goes on: the service's own keys, and the policy of the surface that started it. Where there is no such
+ * surface any more, a run that had a policy of the app gets the given one.
+ */
 export function toStartOptions(
-  { sessionId }: Pick<StoredRun, 'sessionId'>,
-  { principal, userId, envelope, guarded }: ResumeState,
-  authorize: Authorize = refuse
+  { sessionId, registry }: Pick<StoredRun, 'sessionId' | 'registry'>,
+  { principal, userId, envelope, surface, guarded }: ResumeState,
+  exposures: Pick<Exposures, 'policyOf'>,
+  fallback: Authorize = refuse
 ): StartOptions {
-  return { sessionId, principal, userId, envelope, ...(guarded && { authorize }) }
+  const policy = surface === undefined ? undefined : exposures.policyOf(surface)
+  const authorize = policy?.authorize ?? (guarded ? fallback : undefined)
+  return { registry, surface, sessionId, principal, userId, envelope, authorize }
 }

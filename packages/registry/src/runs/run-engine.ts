@@ -1,3 +1,4 @@
+import type { Exposures } from '../access/exposures.ts'
 import type { Redact } from '../access/redact-value.ts'
 import type { RunInput } from '../contract/content-part.ts'
 import type { NumberedPart } from '../contract/part.ts'
@@ -12,6 +13,10 @@ import type { Stores } from '../stores/stores.ts'
 
 /** What a run is started with. */
 export interface StartOptions {
+  /** The id of the registry that the run belongs to; default: of the one that has the runnable. */
+  registry?: string | undefined
+  /** The surface that starts it: when the run goes on after a restart, its policy holds again. */
+  surface?: string | undefined
   /** Default: a new one. */
   sessionId?: string | undefined
   /** Separates sessions and memory where there are no credentials. */
@@ -21,7 +26,7 @@ export interface StartOptions {
   log?: RunLog | undefined
   /** What came around the input. */
   envelope?: Envelope | undefined
-  /** Starts the run once: for the same owner and key, the run that was started is given again. */
+  /** Starts the run once: for the same registry, owner and key, the run that was started is given again. */
   startKey?: StartKey | undefined
   /** The caller's own keys for model providers. */
   apiKey?: ((provider?: string) => string | undefined) | undefined
@@ -51,6 +56,8 @@ export interface Run {
 export interface RunEngine {
   readonly stores: Stores
   readonly events: EventBus
+  /** What the surfaces of the engine expose. */
+  readonly exposures: Exposures
   /** Runs under way in this process. */
   readonly active: number
   /** Whether new runs are refused because the service shuts down. */
@@ -88,10 +95,13 @@ export interface RunEngine {
    * New runs may start meanwhile. @throws what the store throws; call it again
    */
   recover(): Promise<number>
-  /** Makes a runnable known, and goes on with the runs that wait for it; gives how many. */
-  resume(runnable: Runnable): Promise<number>
+  /**
+   * Makes a runnable known, and goes on with the runs that wait for it; gives how many. Default: those of the registry that
+   * has it.
+   */
+  resume(runnable: Runnable, registry?: string): Promise<number>
   /** Forgets a runnable that was made known: its runs wait for the next one of its name. */
-  release(runnable: Runnable): void
+  release(runnable: Runnable, registry?: string): void
   /**
    * Refuses new runs and waits for those under way, which can still be read, watched, canceled and answered. Resolves when
    * they have ended, or after `timeout` milliseconds; default `drainTimeout`. A run that can go on in another process begins

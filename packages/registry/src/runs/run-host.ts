@@ -1,3 +1,4 @@
+import type { Exposures } from '../access/exposures.ts'
 import type { RunLog } from '../contract/run-context.ts'
 import type { EventBus } from '../events/event-bus.ts'
 import type { StoredRun } from '../stores/run-store.ts'
@@ -10,6 +11,7 @@ export interface RunHost {
   readonly stores: Stores
   readonly events: EventBus
   readonly log: RunLog
+  readonly exposures: Exposures
   readonly maxLogBytes: number
   readonly closed: AbortSignal
   ended(run: LiveRun): void

@@ -1,9 +1,10 @@
-import type { RunnableKind } from '../contract/names.ts'
+import type { RunnableKey, RunnableKind } from '../contract/names.ts'
 import type { ApprovalOutcome } from '../contract/run-context.ts'
 import type { PartError } from '../contract/part.ts'
 import type { RunStatus } from '../contract/run-record.ts'
 import type { RunResult } from '../contract/run-result.ts'
 import type { Awaitable } from './awaitable.ts'
+import type { RunScope } from './run-scope.ts'
 
 /** Why a run failed: what clients see, and the HTTP status that goes with it. */
 export interface StoredError extends PartError {
@@ -31,10 +32,8 @@ export interface StartKey {
 }
 
 /** A run as a store keeps it. Times are milliseconds since the epoch. */
-export interface StoredRun {
+export interface StoredRun extends RunnableKey {
   readonly runId: string
-  readonly kind: RunnableKind
-  readonly name: string
   readonly sessionId: string
   readonly owner: string
   /** What tells a second request for the same run from a new one; null when none was given. */
@@ -61,6 +60,7 @@ export interface RunChange {
 
 /** Which runs to list: newest first, those of one owner where `owner` is given. */
 export interface RunQuery {
+  scope?: RunScope
   owner?: string
   status?: RunStatus
   kind?: RunnableKind
@@ -80,8 +80,7 @@ export interface RunPage {
 /** Which runs of one owner to list: those that changed last first. */
 export interface ChangedRunQuery {
   owner: string
-  /** Those of these runnables alone. */
-  runnables: readonly Pick<StoredRun, 'kind' | 'name'>[]
+  scope: RunScope
   sessionId?: string
   status?: RunStatus
   /** Those that changed then or later; milliseconds since the epoch. */
@@ -99,7 +98,7 @@ export interface ChangedRunPage extends RunPage {
 }
 
 /** A run in no terminal state, with the little of it that recovery goes by. */
-export type UnfinishedRun = Pick<StoredRun, 'runId' | 'kind' | 'name' | 'owner'>
+export type UnfinishedRun = Pick<StoredRun, 'runId' | 'registry' | 'kind' | 'name' | 'owner'>
 
 export interface UnfinishedQuery {
   /** At most this many; 1–1,000. */
@@ -117,7 +116,8 @@ export interface UnfinishedPage {
 /** Keeps the records of runs and the journal of their steps. */
 export interface RunStore {
   /**
-   * Adds a new run; when its owner has one with the same start key already, gives that one and adds nothing.
+   * Adds a new run; when its owner has one of the same registry with the same start key already, gives that one and adds
+   * nothing.
    * @throws when its id is taken
    */
   create(run: StoredRun): Awaitable<StoredRun | undefined>

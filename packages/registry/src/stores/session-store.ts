@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { TextContentPartSchema, UrlContentPartSchema } from '../contract/content-part.ts'
-import type { RunnableKind } from '../contract/names.ts'
+import { GLOBAL_REGISTRY, type RunnableKey } from '../contract/names.ts'
 import { ToolErrorSchema } from '../contract/part.ts'
 import type { Awaitable } from './awaitable.ts'
 
@@ -59,11 +59,9 @@ export const SessionMessageSchema = Type.Union(
 export type SessionMessage = Static<typeof SessionMessageSchema>
 
 /** Whose conversation with whom. */
-export interface SessionKey {
-  owner: string
-  kind: RunnableKind
-  name: string
-  sessionId: string
+export interface SessionKey extends RunnableKey {
+  readonly owner: string
+  readonly sessionId: string
 }
 
 /** Keeps the messages of conversations. */
@@ -83,7 +81,11 @@ export interface SessionStore {
   lock(key: SessionKey, signal: AbortSignal): Awaitable<() => void>
 }
 
-/** One text for a key. Names have no slash and the session's length is told: the fields cannot run into each other. */
-export function sessionKeyText({ owner, kind, name, sessionId }: SessionKey): string {
-  return `${kind}/${name}/${sessionId.length}/${sessionId}${owner}`
+/**
+ * One text for a key. Ids of registries and names have no slash, and the session's length is part of it: the fields cannot
+ * run into each other. Sessions of the global registry have the keys of before there were ids.
+ */
+export function sessionKeyText({ registry, owner, kind, name, sessionId }: SessionKey): string {
+  const key = `${kind}/${name}/${sessionId.length}/${sessionId}${owner}`
+  return registry === GLOBAL_REGISTRY ? key : `/${registry}/${key}`
 }

@@ -4,6 +4,8 @@ import type { Awaitable } from './awaitable.ts'
 export interface StoredTask {
   taskId: string
   contextId: string
+  /** Of the run. */
+  registry: string
   owner: string
   agentName: string
   createdAt: number
@@ -48,19 +50,26 @@ export interface TaskPage {
 /** Keeps the A2A face of runs; state and artifacts come from the run's log. */
 export interface TaskStore {
   /**
-   * Adds a task with its first message. When the owner sent this `messageId` before, nothing is added and the id of the
-   * task that it went to comes back; else the task's own id.
+   * Adds a task with its first message. When the owner sent this `messageId` to a task of the same registry before, nothing
+   * is added and the id of that task comes back; else the task's own id.
    */
   create(task: StoredTask, messageId: string): Awaitable<string>
   get(taskId: string): Awaitable<StoredTask | undefined>
   /** Those that there are of up to 1,000 tasks, in any order. */
   getMany(taskIds: readonly string[]): Awaitable<readonly StoredTask[]>
-  /** The task that a message of the owner went to. */
-  taskOfMessage(owner: string, messageId: string): Awaitable<string | undefined>
-  /** Adds a follow-up message; false when the owner sent this `messageId` before, or there is no such task. */
+  /** The task of a registry that a message of the owner went to. */
+  taskOfMessage(registry: string, owner: string, messageId: string): Awaitable<string | undefined>
+  /**
+   * Adds a follow-up message; false when the owner sent this `messageId` to a task of the same registry before, or there is
+   * no such task.
+   */
   addMessage(taskId: string, messageId: string, message: unknown): Awaitable<boolean>
-  /** The newest task of a context. */
-  lastOfContext(owner: string, contextId: string): Awaitable<StoredTask | undefined>
+  /** The newest task of a context in these registries. */
+  lastOfContext(
+    registries: readonly string[],
+    owner: string,
+    contextId: string
+  ): Awaitable<StoredTask | undefined>
   list(query: TaskQuery): Awaitable<TaskPage>
   /**
    * Adds a configuration, or replaces the one with the same id; false when there is no such task. `told` is as in

@@ -6,8 +6,8 @@ import { completed, storedRun, textEntry } from './stored-run.ts'
 type TestStores = (name: string, run: (t: ContractTest, store: RunStores) => Promise<void>) => void
 type Filter = Partial<ChangedRunQuery>
 
-const echo = { kind: 'agent', name: 'echo' } as const
-const adas = { owner: 'ada', runnables: [echo], limit: 9 }
+const echo = { registry: 'global', kind: 'agent', name: 'echo' } as const
+const adas = { owner: 'ada', scope: { runnables: [echo] }, limit: 9 }
 
 const idsOf = (all: readonly StoredRun[]) => all.map(({ runId }) => runId)
 const lastChangedFirst = (all: readonly StoredRun[]) =>
@@ -87,9 +87,9 @@ export function changedRunContract(test: TestStores): void {
     const all = await Promise.all(made.map(async ({ runId }) => (await runs.get(runId))!))
 
     for (let filters = 0; filters < 8; filters++) {
-      for (const runnables of [[echo], [echo, { kind: 'team', name: 'shout' } as const], []]) {
+      for (const runnables of [[echo], [echo, { ...echo, kind: 'team', name: 'shout' } as const], []]) {
         const query = {
-          ...{ owner: 'ada', runnables, limit: 100 },
+          ...{ owner: 'ada', scope: { runnables }, limit: 100 },
           ...(filters & 1 && { sessionId: 'one' }),
           ...(filters & 2 && { status: 'canceled' as const }),
           ...(filters & 4 && { since: 2_015 })

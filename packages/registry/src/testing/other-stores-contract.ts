@@ -6,6 +6,7 @@ import { codeOf, HOSTILE_TEXT, withStore, type ContractTest, type MakeStore } fr
 const task = (taskId: string, fields: Partial<StoredTask> = {}): StoredTask => ({
   taskId,
   contextId: 'c',
+  registry: 'global',
   owner: 'ada',
   agentName: 'echo',
   createdAt: 1,
@@ -20,13 +21,16 @@ export function taskStoreContract(t: ContractTest, make: MakeStore<TaskStore>): 
     t.equal(await store.create(task('b'), 'm1'), 'a')
     t.equal(await store.get('b'), undefined)
     t.equal(await store.create(task('b', { owner: 'bob' }), 'm1'), 'b', 'another owner is another message')
+    t.equal(await store.create(task('c', { registry: 'b' }), 'm1'), 'c', 'and so is another registry')
     t.equal(await store.addMessage('a', 'm2', { text: 'more' }), true)
     t.equal(await store.addMessage('a', 'm2', { text: 'more' }), false)
+    t.equal(await store.addMessage('c', 'm2', { text: 'more' }), true)
     t.equal(await store.addMessage('nothing', 'm3', {}), false)
-    t.equal(await store.taskOfMessage('ada', 'm1'), 'a')
-    t.equal(await store.taskOfMessage('ada', 'm2'), 'a')
-    t.equal(await store.taskOfMessage('bob', 'm2'), undefined)
-    t.equal(await store.taskOfMessage('ada', 'm3'), undefined)
+    t.equal(await store.taskOfMessage('global', 'ada', 'm1'), 'a')
+    t.equal(await store.taskOfMessage('b', 'ada', 'm1'), 'c')
+    t.equal(await store.taskOfMessage('global', 'ada', 'm2'), 'a')
+    t.equal(await store.taskOfMessage('global', 'bob', 'm2'), undefined)
+    t.equal(await store.taskOfMessage('global', 'ada', 'm3'), undefined)
     t.same(await store.get('a'), task('a', { messages: [{ text: 'first of a' }, { text: 'more' }] }))
   })
 
@@ -38,13 +42,13 @@ export function taskStoreContract(t: ContractTest, make: MakeStore<TaskStore>): 
       const [owner, contextId, agentName] = [HOSTILE_TEXT, `c${HOSTILE_TEXT}`, `n${HOSTILE_TEXT}`]
       const kept = task('a', { owner, contextId, agentName, messages: [{ [HOSTILE_TEXT]: HOSTILE_TEXT }] })
       t.equal(await store.create(kept, 'm\u0000'), 'a')
-      t.equal(await store.taskOfMessage(owner, 'm'), undefined)
-      t.equal(await store.taskOfMessage('a', 'm\u0000'), undefined)
-      t.equal(await store.taskOfMessage(owner, 'm\u0000'), 'a')
+      t.equal(await store.taskOfMessage('global', owner, 'm'), undefined)
+      t.equal(await store.taskOfMessage('global', 'a', 'm\u0000'), undefined)
+      t.equal(await store.taskOfMessage('global', owner, 'm\u0000'), 'a')
       t.equal(await store.addMessage('a', 'm\u0000n', HOSTILE_TEXT), true)
       const whole = { ...kept, messages: [...kept.messages, HOSTILE_TEXT] }
       t.same(await store.get('a'), whole)
-      t.same(await store.lastOfContext(owner, contextId), whole)
+      t.same(await store.lastOfContext(['global'], owner, contextId), whole)
       t.same((await store.list({ owner, contextId, limit: 9 })).tasks, [whole])
       const config = { id: HOSTILE_TEXT, url: 'https://example.org', token: HOSTILE_TEXT }
       await store.setPushConfig('a', config, 0)
@@ -84,8 +88,12 @@ export function taskStoreContract(t: ContractTest, make: MakeStore<TaskStore>): 
     t.equal(second.nextCursor, null)
     t.same((await store.list({ owner: 'bob', limit: 4 })).tasks, [])
     t.equal(await codeOf(() => store.list({ limit: 4, cursor: 'x' })), 'REG_ERR_BAD_CURSOR')
-    t.equal((await store.lastOfContext('ada', 'c'))?.taskId, 't6')
-    t.equal(await store.lastOfContext('bob', 'c'), undefined)
+    await store.create(task('later', { registry: 'b', createdAt: 9 }), 'later')
+    t.equal((await store.lastOfContext(['global'], 'ada', 'c'))?.taskId, 't6')
+    t.equal((await store.lastOfContext(['b'], 'ada', 'c'))?.taskId, 'later')
+    t.equal((await store.lastOfContext(['global', 'b'], 'ada', 'c'))?.taskId, 'later')
+    t.equal(await store.lastOfContext(['other'], 'ada', 'c'), undefined)
+    t.equal(await store.lastOfContext(['global'], 'bob', 'c'), undefined)
   })
 
   withStore(t, make, 'keeps push configurations with their task', async (t, store) => {

@@ -1,4 +1,6 @@
 import type { RunStores } from './run-store-contract.ts'
+import { RUNNABLE_KINDS } from '../contract/names.ts'
+import type { RunScope } from '../stores/run-scope.ts'
 import type { StoredRun } from '../stores/run-store.ts'
 import { codeOf, type ContractTest } from './contract-test.ts'
 import { completed, storedRun, textEntry } from './stored-run.ts'
@@ -47,6 +49,52 @@ export function runListContract(test: TestStores): void {
     t.equal((await ids({})).length, 2)
   })
 
+  test('lists what is in a scope, with its pages and its count', async (t, { runs }) => {
+    const made: StoredRun[] = []
+    for (const registry of ['global', 'b'])
+      for (const kind of RUNNABLE_KINDS)
+        for (const name of ['one', 'two', 'three'])
+          made.push(storedRun({ registry, kind, name, createdAt: made.length, updatedAt: made.length }))
+    for (const run of made) await runs.create(run)
+    const agent = { registry: 'b', kind: 'agent', name: 'one' } as const
+    const whole = { id: 'global', kinds: RUNNABLE_KINDS, except: [] }
+    const scopes: [scope: RunScope, isIn: (run: StoredRun) => boolean][] = [
+      [{ runnables: [] }, () => false],
+      [{ runnables: [agent] }, ({ registry, kind, name }) => `${registry} ${kind} ${name}` === 'b agent one'],
+      [{ runnables: [], registry: whole }, ({ registry }) => registry === 'global'],
+      [{ runnables: [agent], registry: whole }, (run) => run === made[9] || run.registry === 'global'],
+      [
+        { runnables: [], registry: { ...whole, kinds: ['agent', 'team'] } },
+        ({ registry, kind }) => registry === 'global' && kind !== 'workflow'
+      ],
+      [
+        {
+          runnables: [agent],
+          registry: { id: 'b', kinds: ['agent'], except: [agent, { kind: 'agent', name: 'two' }] }
+        },
+        ({ registry, kind, name }) => registry === 'b' && kind === 'agent' && name !== 'two'
+      ]
+    ]
+    for (const [scope, isIn] of scopes) {
+      const wanted = made.filter(isIn).map(({ runId }) => runId)
+      const found: string[] = []
+      for (let cursor: string | null | undefined; cursor !== null;) {
+        const page = await runs.list({
+          owner: 'ada',
+          scope,
+          limit: 2,
+          ...(cursor !== undefined && { cursor })
+        })
+        found.push(...page.runs.map(({ runId }) => runId))
+        cursor = page.nextCursor
+      }
+      t.same(found.toReversed(), wanted, JSON.stringify(scope))
+      const changed = await runs.listChanged({ owner: 'ada', scope, limit: 100 })
+      t.same(changed.runs.map(({ runId }) => runId).toReversed(), wanted)
+      t.equal(changed.total, wanted.length)
+    }
+  })
+
   test('refuses a cursor that no page gave', async (t, { runs }) => {
     for (const cursor of ['', 'x', '1', '1.', '.a', "1.' or 1=1", `${'9'.repeat(30)}.a`])
       t.equal(await codeOf(() => runs.list({ limit: 1, cursor })), 'REG_ERR_BAD_CURSOR', cursor)
@@ -72,7 +120,7 @@ export function runListContract(test: TestStores): void {
       // What ends meanwhile moves none of the others.
       if (cursor === undefined) await log.append(page.runs[0]!.runId, 1, [textEntry(1)], completed)
       seen.push(...page.runs.map(({ runId }) => runId))
-      for (const run of page.runs) t.same(Object.keys(run).toSorted(), ['kind', 'name', 'owner', 'runId'])
+      for (const run of page.runs) t.same(Object.keys(run).toSorted(), ['kind', 'name', 'owner', 'registry', 'runId'])
       cursor = page.nextCursor
     }
     t.same(seen.toSorted(), all.map(({ runId }) => runId).toSorted())

@@ -55,6 +55,7 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     const others = [
       storedRun({ startKey: { key: 'other', hash: 'one' } }),
       storedRun({ startKey: { key: 'k', hash: 'one' }, owner: 'grace' }),
+      storedRun({ startKey: { key: 'k', hash: 'one' }, registry: 'b' }),
       storedRun(),
       storedRun()
     ]

@@ -54,9 +54,9 @@ export function runTextContract(test: Test): void {
       ids.set(owner, run.runId)
       t.equal(await runs.create(run), undefined, JSON.stringify(owner))
     }
-    const runnables = [{ kind: 'agent', name: 'echo' } as const]
+    const scope = { runnables: [{ registry: 'global', kind: 'agent', name: 'echo' } as const] }
     for (const [owner, runId] of ids) {
-      const changed = await runs.listChanged({ owner, runnables, limit: 9 })
+      const changed = await runs.listChanged({ owner, scope, limit: 9 })
       for (const page of [changed, await runs.list({ owner, limit: 9 })])
         t.same(
           page.runs.map((run) => [run.runId, run.owner]),

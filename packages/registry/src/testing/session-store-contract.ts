@@ -1,7 +1,7 @@
 import type { SessionKey, SessionMessage, SessionStore } from '../stores/session-store.ts'
 import { HOSTILE_TEXT, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
 
-const key: SessionKey = { owner: 'ada', kind: 'agent', name: 'echo', sessionId: 's' }
+const key: SessionKey = { registry: 'global', owner: 'ada', kind: 'agent', name: 'echo', sessionId: 's' }
 const never = new AbortController().signal
 const turn = (text: string): SessionMessage[] => [
   { role: 'user', content: text },
@@ -52,6 +52,8 @@ export function sessionStoreContract(t: ContractTest, make: MakeStore<SessionSto
     const keys: SessionKey[] = [
       key,
       { ...key, owner: 'bob' },
+      { ...key, registry: 'agent' },
+      { ...key, registry: 'b', name: '1', sessionId: 's/1/s' },
       { ...key, kind: 'team' },
       { ...key, name: 'ech' },
       { ...key, sessionId: 'os' },

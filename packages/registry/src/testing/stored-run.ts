@@ -7,6 +7,7 @@ import { entryFromJson, type LogEntry } from '../stores/stream-log.ts'
 export function storedRun(fields: Partial<StoredRun> = {}): StoredRun {
   return {
     runId: randomUUID(),
+    registry: 'global',
     kind: 'agent',
     name: 'echo',
     sessionId: 'session',

@@ -94,7 +94,7 @@ const keepKey = async ({ runId, stores }: RunContext) => {
   const namespace = `of ${key}`
   const [owner, text] = ['ada', `Note: ${key}`]
   await stores.memory.put({ id: '1', owner, namespace, text, metadata: { text }, createdAt: 1 })
-  await stores.sessions.append({ owner, kind: 'agent', name: 'x', sessionId: 's' }, '1', [
+  await stores.sessions.append({ registry: 'global', owner, kind: 'agent', name: 'x', sessionId: 's' }, '1', [
     { role: 'user', content: text }
   ])
   await stores.checkpoints.save(runId, 1, { text })
@@ -128,7 +128,7 @@ t.test('what a runnable stores itself is redacted, whose it is stays', async (t)
           createdAt: 1
         }
       ])
-      const session = { owner: 'ada', kind: 'agent', name: 'x', sessionId: 's' } as const
+      const session = { registry: 'global', owner: 'ada', kind: 'agent', name: 'x', sessionId: 's' } as const
       t.strictSame(await stores.sessions.load(session, 9), [{ role: 'user', content: wanted }])
       t.strictSame((await stores.checkpoints.load(runId))?.state, { text: wanted })
       if (options !== withKey) t.equal(own, stores, 'without a key they are the stores themselves')

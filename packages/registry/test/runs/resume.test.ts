@@ -1,11 +1,14 @@
 import { Type } from '@sinclair/typebox'
 import {
   createMemoryStores,
+  createRegistry,
   createRunEngine,
   defineRunnable,
   type RunContext,
+  type RunEngine,
   type Runnable,
-  type StartOptions
+  type StartOptions,
+  type SurfacePolicy
 } from '@svc/registry'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'
@@ -37,11 +40,17 @@ function record(done: string[]) {
 }
 
 /** A run whose process is gone, and the stores that it left. */
-async function crash(runnable: Runnable, input: unknown = { topic: 'x' }, options: StartOptions = {}) {
+async function crash(
+  runnable: Runnable,
+  input: unknown = { topic: 'x' },
+  options: StartOptions = {},
+  prepare: (engine: RunEngine) => void = () => {}
+) {
   const stores = createMemoryStores()
   // A dead process tells nobody of what it can no longer write.
   const own = { ...stores, log: { ...stores.log, abandon: () => {} } }
   const engine = createRunEngine({ stores: own, drainTimeout: 2_000 })
+  prepare(engine)
   const run = await engine.start(runnable, input, options)
   run.result().catch(() => {})
   await turn()
@@ -231,6 +240,66 @@ t.test('what a policy forbade is not allowed by a restart', async (t) => {
     await partsOf({ parts: (after?: number) => engine.parts(run.runId, after) })
     t.match(decisions.at(-1), { allowed: wanted })
   }
+})
+
+t.test(
+  'a run goes on with the policy of its surface, or with the given one where that is gone',
+  async (t) => {
+    const registry = createRegistry()
+    const policyOf = (allowed: boolean, isOwn: boolean) => ({
+      authorize: async () => ({ allowed }) as const,
+      isOwn
+    })
+    const cases: [
+      first: SurfacePolicy,
+      second: SurfacePolicy | undefined,
+      given: boolean | undefined,
+      wanted: boolean
+    ][] = [
+      [policyOf(true, true), policyOf(true, true), false, true],
+      [policyOf(true, true), policyOf(false, true), true, false],
+      [policyOf(true, true), undefined, undefined, false],
+      [policyOf(true, true), undefined, true, true],
+      [policyOf(true, false), policyOf(true, false), undefined, true],
+      [policyOf(true, false), policyOf(false, true), true, false],
+      [policyOf(true, false), undefined, undefined, true],
+      [policyOf(true, false), undefined, false, true]
+    ]
+    for (const [index, [first, second, given, wanted]] of cases.entries()) {
+      let hold = true
+      const decisions: unknown[] = []
+      const { runnable } = resumable(async (context) => {
+        if (hold) await new Promise(() => {})
+        decisions.push(await context.authorize('run', { kind: 'agent', name: 'a' }))
+      })
+      const options = { registry: 'global', surface: 's', authorize: first.authorize }
+      const { stores, run } = await crash(wide(runnable), 'x', options, (engine) => {
+        engine.exposures.add({ surface: 's', registry, policy: first })
+      })
+      hold = false
+      const authorize = given === undefined ? undefined : async () => ({ allowed: given }) as const
+      const engine = buildEngine(t, { stores, authorize })
+      if (second !== undefined) engine.exposures.add({ surface: 's', registry, policy: second })
+      engine.exposures.add({ surface: 'other', registry, policy: policyOf(!wanted, true) })
+      await engine.recover()
+      t.equal(await engine.resume(wide(runnable), 'global'), 1)
+      await partsOf({ parts: (after?: number) => engine.parts(run.runId, after) })
+      t.match(decisions, [{ allowed: wanted }], `case ${index}`)
+    }
+  }
+)
+
+t.test('a run goes on with the runnable of its registry alone', async (t) => {
+  let hold = true
+  const { runnable } = resumable(() => hold && new Promise(() => {}))
+  const { stores, run } = await crash(wide(runnable), 'x', { registry: 'b' })
+  hold = false
+  const engine = buildEngine(t, { stores })
+  await engine.recover()
+  t.equal(await engine.resume(wide(runnable)), 0)
+  t.equal(await engine.resume(wide(runnable), 'a'), 0)
+  t.match(await engine.get(run.runId), { registry: 'b', status: 'working', epoch: 1 })
+  t.equal(await engine.resume(wide(runnable), 'b'), 1)
 })
 
 t.test('an uploaded file cannot be gone on with', async (t) => {

@@ -376,7 +376,7 @@ t.test('stores that do not answer do not work', async (t) => {
 
 t.test('who waits for a session is told why he stopped, and that is no fault of the store', async (t) => {
   const { engine, lines } = build(t)
-  const key = { owner: 'a', kind: 'agent', name: 'n', sessionId: 's' } as const
+  const key = { registry: 'global', owner: 'a', kind: 'agent', name: 'n', sessionId: 's' } as const
   const controller = new AbortController()
   await engine.stores.sessions.lock(key, controller.signal)
   const waiting = engine.stores.sessions.lock(key, controller.signal)

@@ -50,7 +50,7 @@ t.test('push configurations count among what tasks weigh', async (t) => {
   for (let n = 0; n < 50; n++) {
     const taskId = `t${n}`
     await tasks.create(
-      { taskId, contextId: 'c', owner: 'o', agentName: 'a', createdAt: n, messages: [] },
+      { taskId, contextId: 'c', registry: 'global', owner: 'o', agentName: 'a', createdAt: n, messages: [] },
       `m${n}`
     )
     await tasks.setPushConfig(taskId, config, null)
@@ -62,7 +62,7 @@ t.test('push configurations count among what tasks weigh', async (t) => {
   for (let n = 50; n < 100; n++) {
     const taskId = `t${n}`
     await tasks.create(
-      { taskId, contextId: 'c', owner: 'o', agentName: 'a', createdAt: n, messages: [] },
+      { taskId, contextId: 'c', registry: 'global', owner: 'o', agentName: 'a', createdAt: n, messages: [] },
       `m${n}`
     )
   }

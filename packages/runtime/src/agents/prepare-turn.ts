@@ -19,10 +19,10 @@ const checkMessage = TypeCompiler.Compile(AcceptedMessageSchema)
 
 /** The turn of a run, before it begins: whose session it belongs to. */
 export function createTurn(plan: AgentPlan, context: RunContext, guard: RunGuard): Turn {
-  const { sessionOwner: owner, sessionId, stores } = context
+  const { registry, sessionOwner: owner, sessionId, stores } = context
   return new Turn(
     plan.sessions ?? stores.sessions,
-    { owner, kind: 'agent', name: plan.name, sessionId },
+    { registry, owner, kind: 'agent', name: plan.name, sessionId },
     guard
   )
 }

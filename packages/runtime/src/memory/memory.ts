@@ -4,7 +4,7 @@ import type { Awaitable, MemoryStore, RunContext, RunLog } from '@svc/registry'
 export interface MemoryContext {
   /** Whose memory it is: nothing that was kept for another owner may be given. */
   readonly owner: string
-  /** The name of the agent: what each agent remembers is its own. */
+  /** Of the agent and the registry of the run: what each agent remembers is its own. */
   readonly namespace: string
   readonly sessionId: string
   readonly runId: string

@@ -1,4 +1,4 @@
-import { ANONYMOUS, toLoggable, type RunContext } from '@svc/registry'
+import { ANONYMOUS, GLOBAL_REGISTRY, toLoggable, type RunContext } from '@svc/registry'
 import { unlessAborted } from '../agents/unless-aborted.ts'
 import { RUN_ERR_MEMORY_FAILED, toToolError } from '../errors.ts'
 import type { RunEvents } from '../events/run-events.ts'
@@ -30,7 +30,8 @@ export class RunMemory {
     this.#memory = memory
     this.#context = context
     this.#events = events
-    this.#namespace = namespace
+    // Names have no slash.
+    this.#namespace = context.registry === GLOBAL_REGISTRY ? namespace : `/${context.registry}/${namespace}`
   }
 
   /** What the memory has for the prompt. @throws nothing but why `signal` aborted */

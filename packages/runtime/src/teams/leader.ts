@@ -43,10 +43,10 @@ export class Leader {
   /** Begins the turn: what the leader is told, history and input. @throws RUN_ERR_BAD_INPUT, RUN_ERR_URL_…, RUN_ERR_STORE */
   static async begin(plan: LeaderPlan, run: LeaderRun, input: RunInput, task: string): Promise<Leader> {
     const { name, context, guard, events } = run
-    const { sessionOwner: owner, sessionId, stores } = context
+    const { registry, sessionOwner: owner, sessionId, stores } = context
     requireInput({}, input)
     const store = plan.sessions ?? stores.sessions
-    const turn = new Turn(store, { owner, kind: 'team', name, sessionId }, guard)
+    const turn = new Turn(store, { registry, owner, kind: 'team', name, sessionId }, guard)
     try {
       const resolved = plan.resolveModel(context)
       const model = isPromise(resolved) ? await guard.wait(resolved) : resolved

@@ -45,7 +45,13 @@ t.test('any other is fetched: the model gets the bytes, the session keeps the UR
     filename: 'a.png',
     data: { type: 'data', data: Buffer.from('bytes').toString('base64') }
   })
-  const key = { owner: 'anonymous', kind: 'agent' as const, name: 'tester', sessionId: 's' }
+  const key = {
+    registry: 'global',
+    owner: 'anonymous',
+    kind: 'agent' as const,
+    name: 'tester',
+    sessionId: 's'
+  }
   t.strictSame((await stores.sessions.load(key, 10))[0], { role: 'user', content: image(url) })
   await agent.run('And now?', makeContext({ stores, sessionId: 's' }).context)
   t.match(JSON.stringify(model.calls[1]?.prompt[0]), `[image a.png, image/png, ${url}, sent earlier]`)

@@ -189,7 +189,13 @@ t.test('images reach the model; logs and sessions have references', async (t) =>
       { type: 'image', mimeType: 'image/png', size: 5, sha256: /^[0-9a-f]{64}$/ }
     ]
   })
-  const key = { owner: 'anonymous', kind: 'agent' as const, name: 'tester', sessionId: 's' }
+  const key = {
+    registry: 'global',
+    owner: 'anonymous',
+    kind: 'agent' as const,
+    name: 'tester',
+    sessionId: 's'
+  }
   const kept = JSON.stringify([run.parts, await run.stores.sessions.load(key, 10)])
   t.notMatch(kept, png)
 })

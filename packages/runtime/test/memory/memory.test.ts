@@ -50,7 +50,13 @@ t.test('a turn is stored after it was saved, in the background', async (t) => {
   const memory: Memory = {
     ...silent,
     async store({ sessionId }, turn) {
-      const key = { owner: 'anonymous', kind: 'agent' as const, name: 'tester', sessionId }
+      const key = {
+        registry: 'global',
+        owner: 'anonymous',
+        kind: 'agent' as const,
+        name: 'tester',
+        sessionId
+      }
       t.equal((await stores.sessions.load(key, 10)).length, 2, 'the turn is saved by now')
       await release.promise
       stored.resolve(turn)

@@ -11,7 +11,7 @@ const output = Type.Object({ city: Type.String(), days: Type.Integer({ minimum: 
 const good = '{"city":"Rome","days":3}'
 const historyOf = async (context: ReturnType<typeof makeContext>['context']) =>
   context.stores.sessions.load(
-    { owner: 'anonymous', kind: 'agent', name: 'tester', sessionId: context.sessionId },
+    { registry: 'global', owner: 'anonymous', kind: 'agent', name: 'tester', sessionId: context.sessionId },
     10
   )
 

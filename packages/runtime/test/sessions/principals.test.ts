@@ -98,7 +98,10 @@ t.test('two principals in 2,000 interleaved runs: no marker crosses', { timeout:
     for (let n = 0; n < 50; n++)
       check(
         owner,
-        await stores.sessions.load({ owner, kind: 'agent', name: 'shared', sessionId: `session-${n}` }, 1_000)
+        await stores.sessions.load(
+          { registry: 'global', owner, kind: 'agent', name: 'shared', sessionId: `session-${n}` },
+          1_000
+        )
       )
     for (const namespace of ['shared', 'shared/window']) {
       const items = await stores.memory.list(owner, namespace, 10_000)

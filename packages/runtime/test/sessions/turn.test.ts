@@ -11,7 +11,7 @@ const note = defineTool({
   input: Type.Object({ text: Type.String() }),
   execute: ({ text }) => ({ noted: text })
 })
-const key = { owner: 'anonymous', kind: 'agent' as const, name: 'tester', sessionId: 's' }
+const key = { registry: 'global', owner: 'anonymous', kind: 'agent' as const, name: 'tester', sessionId: 's' }
 const load = async (sessions: SessionStore, of: object = key) => sessions.load({ ...key, ...of }, 100)
 
 t.test('the next turn sees what was said', async (t) => {

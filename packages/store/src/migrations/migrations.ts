@@ -5,6 +5,7 @@ import { addStartKeys } from './0003-start-keys.ts'
 import { addMemoryWords } from './0004-memory-words.ts'
 import { addToldReceivers } from './0005-told-receivers.ts'
 import { addListIndexes } from './0006-list-indexes.ts'
+import { addRegistryIds } from './0007-registry-ids.ts'
 
 /** Every migration by its name, in the order of the names. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -13,5 +14,6 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0003-start-keys': { up: addStartKeys },
   '0004-memory-words': { up: addMemoryWords },
   '0005-told-receivers': { up: addToldReceivers },
-  '0006-list-indexes': { up: addListIndexes }
+  '0006-list-indexes': { up: addListIndexes },
+  '0007-registry-ids': { up: addRegistryIds }
 }

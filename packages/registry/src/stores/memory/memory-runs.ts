@@ -137,8 +137,8 @@ export class MemoryRuns {
   }
 }
 
-function startKeyOf({ owner, startKey }: StoredRun): string | undefined {
-  return startKey === null ? undefined : `${owner.length}:${owner}${startKey.key}`
+function startKeyOf({ registry, owner, startKey }: StoredRun): string | undefined {
+  return startKey === null ? undefined : `${registry}/${owner.length}:${owner}${startKey.key}`
 }
 
 /** Tells everyone who follows a run's log that there is something new, or that it is gone. */

@@ -1,4 +1,5 @@
 import { formatRunCursor, parseRunCursor, type RunPosition } from '../run-cursor.ts'
+import { createScopeFilter } from '../run-scope.ts'
 import type {
   ChangedRunPage,
   ChangedRunQuery,
@@ -12,15 +13,16 @@ import type {
 type Kept = Iterable<{ readonly record: StoredRun }>
 
 /** A page of runs, newest first: one look at each, a copy of those on the page. @throws REG_ERR_BAD_CURSOR */
-export function listRuns(kept: Kept, { owner, status, kind, name, limit, cursor }: RunQuery): RunPage {
+export function listRuns(kept: Kept, { scope, owner, status, kind, name, limit, cursor }: RunQuery): RunPage {
   const after = cursor === undefined ? undefined : parseRunCursor(cursor)
+  const isInScope = scope === undefined ? () => true : createScopeFilter(scope)
   const found: StoredRun[] = []
   for (const { record } of kept) {
     if (owner !== undefined && record.owner !== owner) continue
     if (status !== undefined && record.status !== status) continue
     if (kind !== undefined && record.kind !== kind) continue
     if (name !== undefined && record.name !== name) continue
-    found.push(record)
+    if (isInScope(record)) found.push(record)
   }
   return toPage(found, 'createdAt', limit, after)
 }
@@ -28,17 +30,16 @@ export function listRuns(kept: Kept, { owner, status, kind, name, limit, cursor 
 /** The same by the last change, with the count of all. @throws REG_ERR_BAD_CURSOR */
 export function listChangedRuns(
   kept: Kept,
-  { owner, runnables, sessionId, status, since = 0, limit, cursor }: ChangedRunQuery
+  { owner, scope, sessionId, status, since = 0, limit, cursor }: ChangedRunQuery
 ): ChangedRunPage {
   const after = cursor === undefined ? undefined : parseRunCursor(cursor)
-  const kinds = Map.groupBy(runnables, ({ kind }) => kind)
-  const names = new Map(Array.from(kinds, ([kind, all]) => [kind, new Set(all.map(({ name }) => name))]))
+  const isInScope = createScopeFilter(scope)
   const found: StoredRun[] = []
   for (const { record } of kept) {
     if (record.owner !== owner || record.updatedAt < since) continue
     if (sessionId !== undefined && record.sessionId !== sessionId) continue
     if (status !== undefined && record.status !== status) continue
-    if (names.get(record.kind)?.has(record.name)) found.push(record)
+    if (isInScope(record)) found.push(record)
   }
   return { ...toPage(found, 'updatedAt', limit, after), total: found.length }
 }
@@ -54,7 +55,7 @@ export function listUnfinishedRuns(live: Kept, { limit, cursor }: UnfinishedQuer
   const page = found.slice(0, limit)
   const last = page.at(-1)
   return {
-    runs: page.map(({ runId, kind, name, owner }) => ({ runId, kind, name, owner })),
+    runs: page.map(({ runId, registry, kind, name, owner }) => ({ runId, registry, kind, name, owner })),
     nextCursor:
       last && found.length > limit ? formatRunCursor({ at: last.createdAt, runId: last.runId }) : null
   }

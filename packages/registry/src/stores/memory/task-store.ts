@@ -67,12 +67,12 @@ export function createMemoryTaskStore(limits: MemoryTaskLimits = {}): TaskStore 
       .sort((a, b) => newestFirst(a.task, b.task))
 
   return {
-    create({ taskId, contextId, owner, agentName, createdAt, messages }, messageId) {
-      const key = messageKey(owner, messageId)
+    create({ taskId, contextId, registry, owner, agentName, createdAt, messages }, messageId) {
+      const key = messageKey({ registry, owner }, messageId)
       const known = findByMessage(key)
       if (known !== undefined) return known
       const entry: Entry = {
-        task: { taskId, contextId, owner, agentName, createdAt },
+        task: { taskId, contextId, registry, owner, agentName, createdAt },
         messages: messages.map((message) => JSON.stringify(message)),
         places: [],
         configs: NONE
@@ -83,21 +83,24 @@ export function createMemoryTaskStore(limits: MemoryTaskLimits = {}): TaskStore 
     },
     get: (taskId) => toTask(entries.get(taskId)),
     getMany: (taskIds) => taskIds.flatMap((taskId) => toTask(entries.get(taskId)) ?? []),
-    taskOfMessage: (owner, messageId) => findByMessage(messageKey(owner, messageId)),
+    taskOfMessage: (registry, owner, messageId) => findByMessage(messageKey({ registry, owner }, messageId)),
     addMessage(taskId, messageId, message) {
-      const owner = entries.get(taskId)?.task.owner
-      if (owner === undefined || findByMessage(messageKey(owner, messageId)) !== undefined) return false
+      const task = entries.get(taskId)?.task
+      if (task === undefined) return false
+      const key = messageKey(task, messageId)
+      if (findByMessage(key) !== undefined) return false
       return change(taskId, (entry) => {
         entry.messages.push(JSON.stringify(message))
-        entry.places.push(byMessage.add(messageKey(owner, messageId), entry))
+        entry.places.push(byMessage.add(key, entry))
         return true
       })
     },
-    lastOfContext(owner, contextId) {
+    lastOfContext(registries, owner, contextId) {
       let last: Entry | undefined
       for (const entry of entries.values()) {
         const { task } = entry
         if (task.owner !== owner || task.contextId !== contextId) continue
+        if (!registries.includes(task.registry)) continue
         if (last === undefined || newestFirst(task, last.task) < 0) last = entry
       }
       return toTask(last)
@@ -156,8 +159,8 @@ function toTask(entry: Entry | undefined): StoredTask | undefined {
   return entry && { ...entry.task, messages: entry.messages.map((json) => JSON.parse(json) as unknown) }
 }
 
-function messageKey(owner: string, messageId: string): string {
-  return `${owner.length}:${owner}${messageId}`
+function messageKey({ registry, owner }: Pick<StoredTask, 'registry' | 'owner'>, messageId: string): string {
+  return `${registry}/${owner.length}:${owner}${messageId}`
 }
 
 type Position = Pick<StoredTask, 'createdAt' | 'taskId'>

@@ -1,0 +1,27 @@
+import { GLOBAL_REGISTRY } from '../contract/names.ts'
+import type { Runnable } from '../contract/runnable.ts'
+import type { Registry } from '../registry.ts'
+import { originOf } from '../runnables/origin-of.ts'
+
+/** The id of a registry; one that the app wrote itself need not have any. */
+export function idOf(registry: Registry): string {
+  return (registry as Partial<Registry>).id ?? GLOBAL_REGISTRY
+}
+
+/** The first registry that has a runnable, under whatever name. */
+export function registryOf(runnable: Runnable, registries: Iterable<Registry>): Registry | undefined {
+  for (const registry of registries) if (has(registry, runnable)) return registry
+  return undefined
+}
+
+function has(registry: Registry, runnable: Runnable): boolean {
+  const { kind, name } = runnable
+  const namesake = registry.get(kind, name)
+  if (namesake !== undefined && isSame(namesake, runnable)) return true
+  return registry.list(kind).some((each) => isSame(each, runnable))
+}
+
+/** Whether two runnables are one that the app wrote. */
+export function isSame(one: Runnable, other: Runnable): boolean {
+  return originOf(one) === originOf(other)
+}

@@ -1,0 +1,95 @@
+import {
+  createRegistry,
+  createRunEngine,
+  createScopeFilter,
+  defineRunnable,
+  Exposures,
+  type Registry
+} from '@svc/registry'
+import t from 'tap'
+
+const agent = (name: string) => defineRunnable({ kind: 'agent', name, run: () => name })
+const key = (registry: string, name: string) => ({ registry, kind: 'agent', name }) as const
+
+t.test('a run that the app starts belongs to the registry that has its runnable, else to none', async (t) => {
+  const runs = createRunEngine()
+  t.teardown(() => runs.close())
+  const registryOf = async (name: string, all = made) => {
+    const { runId } = await runs.start(all.get(name)!, 'x')
+    return (await runs.get(runId))?.registry
+  }
+  const made = new Map(['of the app', 'of the shop', 'named', 'nowhere'].map((name) => [name, agent(name)]))
+  t.equal(await registryOf('nowhere'), 'global', 'without any surface there is one registry')
+
+  const [app, shop] = [createRegistry({ id: 'app' }), createRegistry({ id: 'shop' })]
+  runs.exposures.add({ surface: 'the app', registry: app })
+  runs.exposures.add({ surface: 'shop', registry: shop })
+  runs.exposures.add({ surface: 'names', registry: false, named: [made.get('named')!] })
+  app.add(made.get('of the app')!)
+  shop.add(made.get('of the shop')!)
+  t.same(await Promise.all([...made.keys()].map((name) => registryOf(name))), ['app', 'shop', 'app', ''])
+})
+
+t.test('a surface shows what its registry has no more, but nothing of others', async (t) => {
+  const exposures = new Exposures()
+  const [one, other] = [createRegistry(), createRegistry()]
+  const [moved, named] = [agent('moved'), agent('named')]
+  one.add(moved)
+  other.add(agent('other'))
+  const whole = exposures.add({ surface: 'one', registry: one, named: [moved] })
+  const plain = exposures.add({ surface: 'plain', registry: one })
+  const agents = exposures.add({ surface: 'agents', registry: one, kinds: ['agent'] })
+  const second = exposures.add({ surface: 'other', registry: other })
+  const names = exposures.add({ surface: 'names', registry: false, named: [named] })
+  exposures.requireDistinct()
+  const showing = (asked: ReturnType<typeof key>) =>
+    [whole, plain, agents, second, names].map((surface) => surface.shows(asked))
+  const listed = (asked: ReturnType<typeof key>) =>
+    [whole, plain, agents, second, names].map((surface) => createScopeFilter(surface.scope())(asked))
+
+  const wanted: [asked: ReturnType<typeof key>, shown: boolean[]][] = [
+    [key('global', 'moved'), [true, true, true, false, false]],
+    [key('global', 'other'), [false, false, false, true, false]],
+    [key('global', 'named'), [false, false, false, false, true]],
+    [key('global', 'unknown'), [true, true, true, true, false]],
+    [key('else', 'moved'), [false, false, false, false, false]],
+    [key('', 'moved'), [false, false, false, false, false]]
+  ]
+  for (const when of ['at start', 'after all were removed']) {
+    for (const [asked, shown] of wanted) {
+      t.same(showing(asked), shown, `${asked.registry} ${asked.name} ${when}`)
+      t.same(listed(asked), shown, `${asked.registry} ${asked.name} in lists ${when}`)
+    }
+    whole.remove('agent', 'moved')
+    names.remove('agent', 'named')
+  }
+  t.equal(agents.shows({ ...key('global', 'unknown'), kind: 'team' }), false)
+  t.equal(plain.get('agent', 'moved'), undefined, 'it is gone from both')
+  t.equal(names.get('agent', 'named'), undefined)
+})
+
+t.test('a registry that the app wrote itself need not have more than `get` and `list`', async (t) => {
+  const echo = agent('echo')
+  const own = { get: () => echo, list: () => [echo] } as unknown as Registry
+  const exposures = new Exposures()
+  const exposed = exposures.add({ surface: 'own', registry: own })
+  exposures.requireDistinct()
+  exposures.watch({ added: t.fail, removed: t.fail })()
+  t.equal(
+    exposed.onChange(() => {}),
+    undefined
+  )
+  t.match(exposed.startOptions(echo), { registry: 'global', surface: 'own' })
+  t.same(exposures.list(), [{ registry: 'global', runnable: echo }])
+})
+
+t.test('two surfaces of one name have a policy each', async (t) => {
+  const exposures = new Exposures()
+  const policies = [true, false].map((isOwn) => ({ authorize: () => ({ allowed: true }) as const, isOwn }))
+  const names = policies.map((policy) => exposures.add({ surface: 'twice', registry: false, policy }).surface)
+  t.same(names, ['twice', 'twice (2)'])
+  t.same(
+    names.map((name) => exposures.policyOf(name)?.isOwn),
+    [true, false]
+  )
+})
