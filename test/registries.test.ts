@@ -138,7 +138,15 @@ t.test('one message id, and one context, are two in two registries', async (t) =
   const [first, second] = [await rpc('/a', 'message/send', one), await rpc('/b', 'message/send', one)]
   t.not(first.id, second.id)
   t.same([textOf(first), textOf(second)], ['a first', 'b first'])
-  t.match(second.history, [{ messageId: 'm' }, {}], 'what was said is kept of both')
+  for (const [path, { id }] of [
+    ['/a', first],
+    ['/b', second]
+  ] as const)
+    t.match(
+      await rpc(path, 'tasks/get', { id }),
+      { history: [{ messageId: 'm' }, {}] },
+      'what was said is kept of both'
+    )
   t.equal((await rpc('/b', 'message/send', one)).id, second.id, 'and is one in each')
 
   await rpc('/b', 'message/send', say('to second', { contextId: 'c', messageId: 'm2' }))

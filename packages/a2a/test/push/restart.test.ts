@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { createMemoryStores, entryFromJson, type RunnableDefinition } from '@svc/registry'
+import { createMemoryStores, createRegistry, entryFromJson, type RunnableDefinition } from '@svc/registry'
 import { storedRun, textEntry } from '@svc/registry/testing'
 import store from '@svc/store'
 import t from 'tap'
@@ -148,6 +148,37 @@ t.test('a task that a crash left, and that is ended for it, tells so', async (t)
   t.same(eventsOf(receiver.all), ['TASK_STATE_FAILED', 'TASK_STATE_FAILED'])
   while ((await stores.tasks.listOpenPushes()).length > 0) await turn()
 })
+
+t.test(
+  'an endpoint whose registry is another one now tells nothing of tasks of the one before',
+  async (t) => {
+    const [own, other] = [await createReceiver(t), await createReceiver(t)]
+    const stores = createMemoryStores()
+    for (const [registry, { url }] of [
+      ['before', other],
+      ['now', own]
+    ] as const) {
+      const run = storedRun({ registry, owner: 'anonymous', status: 'working' })
+      const { runId, sessionId: contextId, owner, name: agentName } = run
+      await stores.runs.create(run)
+      await stores.tasks.create(
+        { taskId: runId, contextId, registry, owner, agentName, createdAt: 1, messages: [] },
+        registry
+      )
+      await stores.tasks.setPushConfig(runId, { id: 'p', url, version: '1.0', endpoint: '/a2a' }, 0)
+    }
+    const app = await buildApp(t, {
+      runnables: [],
+      engine: { stores },
+      options: { pushNotifications, registry: createRegistry({ id: 'now' }) }
+    })
+    await own.until(1)
+    t.same(eventsOf(own.all), ['TASK_STATE_FAILED'])
+    while ((await stores.tasks.listOpenPushes()).length > 1) await turn()
+    await close(app)
+    t.same(other.all, [])
+  }
+)
 
 t.test('a task that ended before tells what its receiver did not take', async (t) => {
   let isAway = false
