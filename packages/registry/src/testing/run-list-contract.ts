@@ -120,7 +120,8 @@ export function runListContract(test: TestStores): void {
       // What ends meanwhile moves none of the others.
       if (cursor === undefined) await log.append(page.runs[0]!.runId, 1, [textEntry(1)], completed)
       seen.push(...page.runs.map(({ runId }) => runId))
-      for (const run of page.runs) t.same(Object.keys(run).toSorted(), ['kind', 'name', 'owner', 'registry', 'runId'])
+      for (const run of page.runs)
+        t.same(Object.keys(run).toSorted(), ['kind', 'name', 'owner', 'registry', 'runId'])
       cursor = page.nextCursor
     }
     t.same(seen.toSorted(), all.map(({ runId }) => runId).toSorted())
