@@ -1,10 +1,11 @@
 import { createMemoryControlBus, SILENT_LOG, type RunLog, type Stores } from '@svc/registry'
-import { Kysely, sql } from 'kysely'
+import { Kysely } from 'kysely'
 import { createCheckpointStore } from './checkpoint-store.ts'
 import { GroupCommit } from './group-commit.ts'
 import { createMemoryStore } from './memory-store.ts'
 import { migrate } from './migrations/migrate.ts'
 import { resolveOptions, type StoreOptions } from './options.ts'
+import { probe } from './probe.ts'
 import { createRunStore } from './run-store.ts'
 import { createSessionStore } from './session-store.ts'
 import { createNodeSqliteDialect } from './sqlite/node-sqlite-dialect.ts'
@@ -21,7 +22,7 @@ import { createTaskStore } from './task-store.ts'
 
 /** Every port of the contract on one database. */
 export interface Store extends Stores {
-  /** @throws when the database does not answer */
+  /** Reads and writes a little. @throws what keeps the database from that */
   check(): Promise<void>
   /** Commits what is pending and closes the database; a second call does nothing. */
   close(): Promise<void>
@@ -65,9 +66,7 @@ export async function createStore(
     checkpoints: createCheckpointStore(db, commit, skipDamaged),
     // One process has the file: its control messages need not leave it.
     control: createMemoryControlBus(),
-    async check() {
-      await sql`select 1`.execute(db)
-    },
+    check: () => probe(commit, opened.database),
     close: () => (closed ??= commit.close().then(() => db.destroy()))
   }
 }

@@ -75,7 +75,7 @@ export class ApprovalsDesk {
     const run = this.#host.liveRun(runId)
     if (run === undefined) return this.#host.wake(runId)
     await run.approvalAnswered(approvalId, answer)
-    if (run.lost && !run.mayGoOn) throw new RUN_ERR_STORE()
+    if (run.loss && !run.mayGoOn) throw new RUN_ERR_STORE({ cause: run.loss })
     return true
   }
 

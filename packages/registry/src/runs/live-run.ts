@@ -38,8 +38,8 @@ export class LiveRun implements Run, ContextHost, WaitsHost {
   resumable = false
   /** Whether it was left for another process, or for later. */
   suspended = false
-  /** Whether its log could not be written to the end, and how often that happened since it last got on. */
-  lost = false
+  /** Why its log could not be written to the end, where so, and how often that happened since it last got on. */
+  loss: unknown
   losses: number
   /** Resolves when its runnable has returned. */
   executed: Promise<void> | undefined
@@ -118,7 +118,7 @@ export class LiveRun implements Run, ContextHost, WaitsHost {
   async cancel(): Promise<boolean> {
     const canceled = this.end({ type: 'finish', finishReason: 'canceled' })
     await this.#writer.idle()
-    if (canceled && this.lost) throw new RUN_ERR_STORE()
+    if (canceled && this.loss) throw new RUN_ERR_STORE({ cause: this.loss })
     return canceled
   }
 
@@ -247,13 +247,13 @@ export class LiveRun implements Run, ContextHost, WaitsHost {
   // Whether the run is left because of a fault of its store, instead of ending with it.
   #isLostTo(err: unknown): boolean {
     if (this.mayGoOn && isReported(err)) this.#storeFailed(err)
-    return this.lost
+    return this.loss !== undefined
   }
 
   // What the log says ends here.
   #storeFailed(err: unknown): void {
-    if (this.lost) return
-    this.lost = true
+    if (this.loss) return
+    this.loss = err
     this.losses++
     logLost(this, err)
     this.suspended = this.resumable

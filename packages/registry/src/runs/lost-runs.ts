@@ -12,6 +12,7 @@ const MAX_LOST = 10_000
 /** A run whose log could not be written: the store has it as under way, and this process no longer executes it. */
 interface LostRun {
   readonly epoch: number
+  readonly reason: unknown
   /** The run, where it may be one that can go on. */
   readonly run: LiveRun | undefined
   isGoingOn: boolean
@@ -37,14 +38,14 @@ export class LostRuns {
   add(run: LiveRun, reason: unknown): void {
     const { runId, epoch } = run.record
     if (isFenced(reason) || this.#runs.size >= MAX_LOST) return this.#host.stores.log.abandon(runId)
-    this.#runs.set(runId, { epoch, run: run.resumable ? run : undefined, isGoingOn: false })
+    this.#runs.set(runId, { epoch, reason, run: run.resumable ? run : undefined, isGoingOn: false })
     // Who reads a run that goes on waits for it.
     if (!run.mayGoOn) this.#host.stores.log.abandon(runId)
   }
 
   /** Why nothing more comes of a run that is only to be ended; undefined for any other. */
   faultOf(runId: string): Error | undefined {
-    return this.isToEnd(runId) ? new RUN_ERR_STORE() : undefined
+    return this.isToEnd(runId) ? new RUN_ERR_STORE({ cause: this.#runs.get(runId)?.reason }) : undefined
   }
 
   /** Whether a run is only to be ended. */
