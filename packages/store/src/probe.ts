@@ -31,6 +31,7 @@ function probedRun(): StoredRun {
     runId: randomId(),
     kind: 'agent',
     name: 'probe',
+    registry: 'probe',
     sessionId: randomId(),
     owner: 'probe',
     startKey: null,

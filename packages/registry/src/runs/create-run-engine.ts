@@ -56,7 +56,9 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
   readonly #drainTimeout: number
   readonly limits: RunLimits
   readonly #closed = new AbortController()
+  readonly closed = this.#closed.signal
   readonly #begunToClose = new AbortController()
+  readonly closing = this.#begunToClose.signal
   readonly #interrupted: InterruptedRuns
   readonly #desk = new ApprovalsDesk(this)
   readonly #live = new PassingMap<string, LiveRun>()
@@ -94,14 +96,6 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
 
   get active(): number {
     return this.#live.size
-  }
-
-  get closed(): AbortSignal {
-    return this.#closed.signal
-  }
-
-  get closing(): AbortSignal {
-    return this.#begunToClose.signal
   }
 
   get recovering(): boolean {
