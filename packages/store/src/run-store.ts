@@ -1,7 +1,9 @@
-import type { RunStore } from '@svc/registry'
+import { MAX_LISTED_ARGS, type RunStore } from '@svc/registry'
 import type { Kysely } from 'kysely'
 import type { GroupCommit } from './group-commit.ts'
-import { listChangedRuns, listRuns } from './run-lists.ts'
+import { findApproval, listApprovals } from './approval-lists.ts'
+import { readLarge, RESULT } from './large-values.ts'
+import { findRun, listChangedRuns, listRuns } from './run-lists.ts'
 import { changeRun, TERMINAL, toRunRow, toRuns } from './run-rows.ts'
 import type { Tables } from './tables.ts'
 
@@ -24,20 +26,37 @@ export function createRunStore(
           )
           .executeTakeFirst()
         if (numInsertedOrUpdatedRows !== 0n) return undefined
-        const rows = await trx
+        const earlier = await trx
           .selectFrom('run')
-          .selectAll()
+          .select('run_id')
           .where('owner', '=', owner)
           .where('start_key', '=', startKey.key)
-          .execute()
-        return (await toRuns(trx, rows))[0]
+          .executeTakeFirst()
+        return earlier && findRun(trx, earlier.run_id)
       }),
     async get(runId) {
       const rows = await db.selectFrom('run').selectAll().where('run_id', '=', runId).execute()
       return (await toRuns(db, rows))[0]
     },
+    find: (runId) => findRun(db, runId),
+    async *readResult(runId) {
+      const row = db.selectFrom('run').select('result').where('run_id', '=', runId)
+      const { result } = (await row.executeTakeFirst()) ?? {}
+      if (typeof result === 'string') yield result
+      else yield* readLarge(db, runId, RESULT)
+    },
     list: (query) => listRuns(db, query),
     listChanged: (query) => listChangedRuns(db, query),
+    listApprovals: (query) => listApprovals(db, query),
+    findApproval: (approvalId) => findApproval(db, approvalId),
+    async *readArgs(approvalId) {
+      const row = db.selectFrom('run_approval').select(['run_id', 'args', 'args_bytes'])
+      const { run_id, args, args_bytes } =
+        (await row.where('approval_id', '=', approvalId).executeTakeFirst()) ?? {}
+      if (run_id === undefined || typeof args !== 'string') return
+      if (args_bytes! <= MAX_LISTED_ARGS) yield args
+      else yield* readLarge(db, run_id, approvalId)
+    },
     async listUnfinished() {
       const unfinished = db.selectFrom('run').selectAll().where('status', 'not in', TERMINAL)
       return toRuns(db, await unfinished.orderBy('created_at').orderBy('run_id').execute())

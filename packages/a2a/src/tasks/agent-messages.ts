@@ -11,7 +11,10 @@ interface OfTask {
 export interface Asked {
   approvalId: string
   toolName: string
-  args: unknown
+  args?: unknown
+  /** How the JSON of arguments begins that are too long to be told, and how many bytes it has. */
+  argsPreview?: string
+  argsBytes?: number
   /** ISO 8601. */
   expiresAt: string
 }
@@ -22,9 +25,11 @@ export function answerMessage(task: OfTask, text: string): Message {
 }
 
 /** Asks for an approval; the answer is a data part, or a text that is exactly `approve` or `deny`. */
-export function approvalMessage(task: OfTask, { approvalId, toolName, args, expiresAt }: Asked): Message {
+export function approvalMessage(task: OfTask, asked: Asked): Message {
+  const { approvalId, toolName, args, argsPreview, argsBytes, expiresAt } = asked
+  const what = argsPreview === undefined ? { args } : { argsPreview, argsBytes }
   const text = `The tool "${toolName}" needs an approval: answer "approve" or "deny".`
-  return agentMessage(task, approvalId, [{ text }, { data: { approvalId, toolName, args, expiresAt } }])
+  return agentMessage(task, approvalId, [{ text }, { data: { approvalId, toolName, ...what, expiresAt } }])
 }
 
 /** Why a task failed. */

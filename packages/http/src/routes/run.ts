@@ -6,6 +6,7 @@ import { prefersAsync } from '../prefers-async.ts'
 import { requireNamed } from '../require-runnable.ts'
 import { RunHeadersSchema } from '../schemas/headers.ts'
 import { NameParamsSchema } from '../schemas/path-params.ts'
+import { sendJson } from '../send-json.ts'
 import { startRun, tieToClient } from '../start-run.ts'
 import type { Surface } from '../surface.ts'
 import type { HttpScope } from '../type-provider.ts'
@@ -37,11 +38,11 @@ export function runRoutes(scope: HttpScope, surface: Surface): void {
       if (prefersAsync(request.headers)) {
         reply.code(202).header('preference-applied', 'respond-async')
         reply.header('location', `${scope.prefix}/runs/${run.runId}`)
-        return toRunRecord((await surface.runs.get(run.runId))!)
+        return toRunRecord((await surface.runs.find(run.runId))!)
       }
       tieToClient(surface, run, request.body, reply)
       try {
-        return await run.result()
+        return await sendJson(surface.replies, reply, await run.result())
       } catch (err) {
         replyRunError(err, request, reply)
         return reply

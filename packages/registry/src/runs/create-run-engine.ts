@@ -23,7 +23,8 @@ import { isPromise } from '../stores/awaitable.ts'
 import type { ControlMessage } from '../stores/control-bus.ts'
 import { createMemoryStores } from '../stores/memory/memory-stores.ts'
 import { PassingMap } from '../stores/passing-map.ts'
-import type { StoredRun } from '../stores/run-store.ts'
+import { runIdOf } from '../stores/run-cursor.ts'
+import type { RunSummary, StoredRun } from '../stores/run-store.ts'
 import type { Stores } from '../stores/stores.ts'
 import { SILENT_LOG } from './create-context.ts'
 import { InterruptedRuns, type ResumeHost } from './interrupted-runs.ts'
@@ -128,6 +129,10 @@ class Engine implements RunEngine, ResumeHost {
     return this.stores.runs.get(runId)
   }
 
+  async find(runId: string): Promise<RunSummary | undefined> {
+    return this.stores.runs.find(runId)
+  }
+
   async list(query: Parameters<RunEngine['list']>[0]): ReturnType<RunEngine['list']> {
     return this.stores.runs.list(query)
   }
@@ -136,7 +141,7 @@ class Engine implements RunEngine, ResumeHost {
     return readParts(this, runId, after, signal)
   }
 
-  async cancel(runId: string): Promise<StoredRun> {
+  async cancel(runId: string): Promise<RunSummary> {
     const run = this.#live.get(runId)
     if (run !== undefined && (await run.cancel())) return this.#require(runId)
     if (await this.#interrupted.cancel(runId)) return this.#require(runId)
@@ -146,13 +151,17 @@ class Engine implements RunEngine, ResumeHost {
     return stored
   }
 
-  async findApproval(approvalId: string): ReturnType<RunEngine['findApproval']> {
-    const run = await this.get(runIdOf(approvalId))
-    const approval = run?.approvals.find((each) => each.approvalId === approvalId)
-    return run && approval && { run, approval }
+  async listApprovals(
+    query: Parameters<RunEngine['listApprovals']>[0]
+  ): ReturnType<RunEngine['listApprovals']> {
+    return this.stores.runs.listApprovals(query)
   }
 
-  async answer(approvalId: string, answer: ApprovalAnswer): Promise<StoredRun> {
+  async findApproval(approvalId: string): ReturnType<RunEngine['findApproval']> {
+    return this.stores.runs.findApproval(approvalId)
+  }
+
+  async answer(approvalId: string, answer: ApprovalAnswer): Promise<RunSummary> {
     const outcome = requireAnswer(answer)
     if (!(await this.#accept(approvalId, outcome))) {
       if ((await this.findApproval(approvalId)) === undefined)
@@ -215,13 +224,13 @@ class Engine implements RunEngine, ResumeHost {
     if (answer) await this.#live.get(runIdOf(approvalId))?.approvalAnswered(approvalId, answer)
   }
 
-  async #require(runId: string): Promise<StoredRun> {
-    const stored = await this.get(runId)
+  async #require(runId: string): Promise<RunSummary> {
+    const stored = await this.find(runId)
     if (stored === undefined) throw new RUN_ERR_NOT_FOUND(runId)
     return stored
   }
 
-  #replay(earlier: StoredRun, { startKey }: StartOptions): Run {
+  #replay(earlier: RunSummary, { startKey }: StartOptions): Run {
     if (earlier.startKey?.hash !== startKey?.hash) throw new RUN_ERR_KEY_REUSED()
     return new ReplayedRun(this, earlier)
   }
@@ -269,11 +278,6 @@ class Engine implements RunEngine, ResumeHost {
     this.#closed.abort()
     this.#unsubscribe()
   }
-}
-
-/** An approval's id begins with the id of its run. */
-function runIdOf(approvalId: string): string {
-  return approvalId.slice(0, Math.max(0, approvalId.lastIndexOf('.')))
 }
 
 function withoutUndefined(options: object): object {

@@ -1,9 +1,13 @@
 import type { PartError } from '../contract/part.ts'
 import { RUN_ERR_FAILED } from '../errors.ts'
 import type { StoredError } from '../stores/run-store.ts'
+import { beginningOf } from '../wire/encode-pieces.ts'
 
 // Codes of this suite are meant for clients; any other error's text may hold what is nobody's business.
 const OWN_CODE = /^(?:REG|RUN|HTTP|GTW|A2A|STO)_ERR_[A-Z0-9_]+$/
+
+/** Characters of an error's message: it is in every list that its run is in. */
+const MAX_MESSAGE = 4_096
 
 /** What a store and clients may know of an error: a foreign one is RUN_ERR_FAILED with no text of its own. */
 export function toStoredError(err: unknown): StoredError {
@@ -21,7 +25,7 @@ function readError(err: unknown): StoredError | undefined {
   const statusCode = typeof fault.statusCode === 'number' ? fault.statusCode : 500
   return {
     code: fault.code,
-    message: String(fault.message),
+    message: beginningOf(String(fault.message), MAX_MESSAGE),
     retryable: typeof fault.retryable === 'boolean' ? fault.retryable : isRetryable(statusCode, fault.code),
     statusCode,
     ...(typeof fault.retryAfter === 'number' && { retryAfter: fault.retryAfter })

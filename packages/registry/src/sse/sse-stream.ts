@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { nextTurn } from '../next-turn.ts'
 import { LogReader } from '../runs/log-reader.ts'
 import type { RunEngine } from '../runs/run-engine.ts'
 import { isPromise } from '../stores/awaitable.ts'
@@ -7,10 +8,10 @@ import { encodeSse, SSE_HEARTBEAT } from './encode-sse.ts'
 
 /** What a stream says, where that is not the log itself. */
 export interface SseProjection {
-  /** What comes before everything else. */
-  head?: string
+  /** What comes before everything else; large texts in pieces, each made when it is read. */
+  head?: string | Iterable<string>
   /** The messages that an entry of the log becomes; '' for none. */
-  encode(entry: LogEntry): string
+  encode(entry: LogEntry): string | Iterable<string>
   /** Whether the stream ends here, whatever comes in the log. */
   readonly ended?: boolean
 }
@@ -45,7 +46,9 @@ class SseStream extends Readable {
   readonly #reader: LogReader
   readonly #heartbeat: NodeJS.Timeout
   readonly #projection: SseProjection | undefined
-  #head: string
+  // What is said next, before what was read: a text, or what is left of a large one.
+  #head = ''
+  #pieces: Iterator<string> | undefined
   // What has been read and not been pushed yet: entries, and how much of the first one has been.
   #entries: readonly LogEntry[] = []
   #next = 0
@@ -57,7 +60,7 @@ class SseStream extends Readable {
     super({ highWaterMark: PIECE })
     this.#reader = reader
     this.#projection = projection
-    this.#head = projection?.head ?? ''
+    this.#say(projection?.head ?? '')
     this.#heartbeat = setInterval(() => {
       if (!this.#idle || this.readableLength > 0) return
       this.push(SSE_HEARTBEAT)
@@ -67,7 +70,9 @@ class SseStream extends Readable {
   }
 
   override _read(): void {
-    if (!this.#busy) this.#fill()
+    if (this.#busy) return
+    if (this.#pieces === undefined) this.#fill()
+    else this.#fillLater()
   }
 
   override _destroy(err: Error | null, done: (err?: Error | null) => void): void {
@@ -85,11 +90,24 @@ class SseStream extends Readable {
     }
   }
 
+  // What is large is encoded piece by piece, whoever else reads.
+  #fillLater(): void {
+    this.#busy = true
+    void nextTurn().then(() => this.#fill())
+  }
+
   // Goes on until the stream has enough or the log has nothing; then it waits for the one or the other.
   #pushAll(): void {
     this.#idle = false
     this.#busy = true
     while (!this.destroyed) {
+      if (this.#pieces !== undefined) {
+        const piece = this.#pieces.next()
+        if (piece.done === true) this.#pieces = undefined
+        else if (this.push(piece.value)) return this.#fillLater()
+        else break
+        continue
+      }
       if (this.#projection?.ended && this.#head === '') return void this.push(null)
       if (this.#next === this.#entries.length && this.#head === '') {
         if (this.#reader.ended) return void this.push(null)
@@ -125,9 +143,18 @@ class SseStream extends Readable {
   #projected(projection: SseProjection): string {
     let text = this.#head
     this.#head = ''
-    while (this.#next < this.#entries.length && text.length < PIECE && !projection.ended)
-      text += projection.encode(this.#entries[this.#next++]!)
+    while (this.#next < this.#entries.length && text.length < PIECE && !projection.ended) {
+      this.#say(projection.encode(this.#entries[this.#next++]!))
+      text += this.#head
+      this.#head = ''
+      if (this.#pieces !== undefined) break
+    }
     return text
+  }
+
+  #say(what: string | Iterable<string>): void {
+    if (typeof what === 'string') this.#head = what
+    else this.#pieces = what[Symbol.iterator]()
   }
 
   #piece(): string {

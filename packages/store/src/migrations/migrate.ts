@@ -7,6 +7,7 @@ import { addStartKeys } from './0003-start-keys.ts'
 import { addMemoryWords } from './0004-memory-words.ts'
 import { addToldReceivers } from './0005-told-receivers.ts'
 import { addListIndexes } from './0006-list-indexes.ts'
+import { addLargeValues } from './0008-large-values.ts'
 
 /** Brings a database up to date; one that is stays as it is. @throws STO_ERR_OPEN */
 export async function migrate(db: Kysely<never>): Promise<void> {
@@ -16,7 +17,8 @@ export async function migrate(db: Kysely<never>): Promise<void> {
     '0003-start-keys': { up: addStartKeys },
     '0004-memory-words': { up: addMemoryWords },
     '0005-told-receivers': { up: addToldReceivers },
-    '0006-list-indexes': { up: addListIndexes }
+    '0006-list-indexes': { up: addListIndexes },
+    '0008-large-values': { up: addLargeValues }
   }
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
   const { error } = await migrator.migrateToLatest()
