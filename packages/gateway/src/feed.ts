@@ -1,10 +1,10 @@
 import {
   isPromise,
+  loadResult,
   LogReader,
   RUN_ERR_NOT_FOUND,
   type LogEntry,
-  type LogHost,
-  type StoredRun
+  type LogHost
 } from '@svc/registry'
 import type { Outlet } from './outlet.ts'
 import { projectPart, type Projection, type ServerEvent } from './project-part.ts'
@@ -89,16 +89,22 @@ export class Feed {
       this.#end()
       return false
     }
-    const found = this.#options.runs.stores.runs.get(this.#options.runId)
-    if (isPromise(found)) found.then((run) => this.#tellEnd(last, run)).catch((err) => this.#end(err))
-    else this.#tellEnd(last, found)
+    this.#readText()
+      .then((text) => this.#tellEnd(last, text))
+      .catch((err: unknown) => this.#end(err))
     return false
   }
 
-  // What a run said in all is in its record.
-  #tellEnd(last: LogEntry, run: StoredRun | undefined): void {
+  // What a run said in all is in its result.
+  async #readText(): Promise<string | undefined> {
+    const { runs, runId } = this.#options
+    const run = await runs.stores.runs.find(runId)
+    return run && (await loadResult(runs.stores, run))?.text
+  }
+
+  #tellEnd(last: LogEntry, text: string | undefined): void {
     if (this.#closed) return
-    this.#tell(last, run?.result?.text)
+    this.#tell(last, text)
     this.#end()
   }
 

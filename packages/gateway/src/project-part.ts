@@ -1,4 +1,11 @@
-import type { NumberedPart, RunnableKind } from '@svc/registry'
+import {
+  beginningOf,
+  encodePieces,
+  isShort,
+  previewOfJson,
+  type NumberedPart,
+  type RunnableKind
+} from '@svc/registry'
 import type {
   ApprovalEvent,
   ChunkEvent,
@@ -9,6 +16,9 @@ import type {
   ToolCallEvent,
   ToolDoneEvent
 } from './events/server-events.ts'
+
+/** Characters that an event has of arguments, or of a run's output: a larger one would hold up everybody else. */
+const MAX_LENGTH = 1_048_576
 
 /** An event of a run as it is emitted. */
 export type ServerEvent =
@@ -43,7 +53,7 @@ export function projectPart(
     case 'text':
       return [`${kind}.chunk`, { chunk: part.text, ...place }]
     case 'tool.call': {
-      const args = exposeToolArgs ? part.args : null
+      const args = exposeToolArgs && isShort(part.args, MAX_LENGTH) ? part.args : null
       return [`${kind}.tool.call`, { toolCallId: part.toolCallId, toolName: part.toolName, args, ...place }]
     }
     case 'tool.result':
@@ -51,7 +61,7 @@ export function projectPart(
       return [`${kind}.tool.done`, { toolCallId: part.toolCallId, ...place }]
     case 'tool.approval.request': {
       const { approvalId, toolName, args, expiresAt } = part
-      return [`${kind}.approval`, { approvalId, toolName, args, expiresAt, ...place }]
+      return [`${kind}.approval`, { approvalId, toolName, ...toArgs(args), expiresAt, ...place }]
     }
     case 'step.start':
       return part.attempt > 1 ? [`${kind}.reset`, { index: part.index, ...place }] : undefined
@@ -61,12 +71,30 @@ export function projectPart(
       return isOwn(part) ? [`${kind}.error`, { error, code, ...place }] : undefined
     }
     case 'finish': {
-      const { structured, usage, durationMs, finishReason } = part
-      const output = { text, structured, usage, durationMs, finishReason }
+      const { usage, durationMs, finishReason } = part
+      const output = { ...toOutput(text, part.structured), usage, durationMs, finishReason }
       return isOwn(part) ? [`${kind}.done`, { output, ...place }] : undefined
     }
     default:
       return undefined
+  }
+}
+
+function toArgs(args: unknown): { args: unknown; argsPreview?: string } {
+  if (isShort(args, MAX_LENGTH)) return { args }
+  const [json = ''] = encodePieces(args)
+  return { args: null, argsPreview: previewOfJson(json) }
+}
+
+function toOutput(
+  text: string,
+  structured: unknown
+): { text: string; structured: unknown; truncated?: true } {
+  if (text.length <= MAX_LENGTH && isShort(structured, MAX_LENGTH)) return { text, structured }
+  return {
+    text: beginningOf(text, MAX_LENGTH),
+    structured: isShort(structured, MAX_LENGTH) ? structured : null,
+    truncated: true
   }
 }
 

@@ -67,12 +67,13 @@ export { createRunEngine } from './runs/create-run-engine.ts'
 export type { Run, RunEngine, StartOptions } from './runs/run-engine.ts'
 export { isEnd } from './runs/is-end.ts'
 export { typeOfEntry } from './runs/flat-entry.ts'
+export { loadResult } from './runs/load-result.ts'
 export { LogReader, readEntries, type LogHost } from './runs/log-reader.ts'
 export { errorFromPart, errorFromStored, toPartError, toStoredError } from './runs/run-error.ts'
 export { requireAnswer } from './runs/require-answer.ts'
 export { requireInput } from './runs/require-input.ts'
 export { toLoggable } from './logging/to-loggable.ts'
-export { toPendingApprovals, toRunRecord } from './runs/to-run-record.ts'
+export { toPendingApproval, toRunRecord } from './runs/to-run-record.ts'
 
 export { isPromise, type Awaitable } from './stores/awaitable.ts'
 export { PassingMap } from './stores/passing-map.ts'
@@ -81,7 +82,16 @@ export type { ControlBus, ControlMessage } from './stores/control-bus.ts'
 export type { MemoryItem, MemoryItemRetention, MemoryStore, ScoredMemoryItem } from './stores/memory-store.ts'
 export { createScopeFilter, runnableKeyText, type RegistryScope, type RunScope } from './stores/run-scope.ts'
 export { KeyedLock, type Release } from './stores/keyed-lock.ts'
-export { formatRunCursor, parseRunCursor, type RunPosition } from './stores/run-cursor.ts'
+export {
+  formatApprovalCursor,
+  formatRunCursor,
+  parseApprovalCursor,
+  parseRunCursor,
+  runIdOf,
+  type ApprovalPosition,
+  type RunPosition
+} from './stores/run-cursor.ts'
+export { MAX_LISTED_APPROVALS, MAX_LISTED_ARGS, previewOf, previewOfJson } from './stores/summarize-run.ts'
 export { weighWord, wordsOf } from './stores/words.ts'
 export { createMemoryControlBus } from './stores/memory/control-bus.ts'
 export * from './stores/run-store.ts'
@@ -91,6 +101,9 @@ export * from './stores/task-store.ts'
 export type { Stores } from './stores/stores.ts'
 export { createMemoryStores } from './stores/memory/memory-stores.ts'
 
+export { createPause, nextTurn } from './next-turn.ts'
 export { randomId } from './random-id.ts'
 export { decodeJson, type FaultClass } from './wire/decode-json.ts'
+export { beginningOf, encodePieces, estimateLength, isShort, type JsonPieces } from './wire/encode-pieces.ts'
+export { createJsonStream } from './wire/json-stream.ts'
 export { quoteName } from './wire/quote-name.ts'

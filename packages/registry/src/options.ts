@@ -149,3 +149,9 @@ export function requireOptions(
   const faults = tellFaults(schema, options)
   if (faults !== undefined) throw new BadOption(faults)
 }
+
+/** The same for those of an engine, where an undefined one counts as not given. @throws REG_ERR_BAD_OPTION */
+export function requireEngineOptions(options: RunEngineOptions): void {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined)
+  requireOptions(EngineOptionsSchema, Object.fromEntries(given))
+}

@@ -1,18 +1,19 @@
 import {
   isTerminalStatus,
+  previewOf,
   RUN_ERR_DAMAGED,
   RUN_ERR_FENCED,
   toStoredError,
-  type ApprovalOutcome,
   type RunChange,
   type RunResult,
   type RunStatus,
-  type StoredApproval,
   type StoredError,
   type StoredRun
 } from '@svc/registry'
 import type { Kysely, Selectable } from 'kysely'
+import { insertApproval, readApprovals } from './approval-rows.ts'
 import { Refused } from './group-commit.ts'
+import { insertLarge, parseLarge, RESULT, toShortJson } from './large-values.ts'
 import { parseStored } from './stored-json.ts'
 import type { Tables } from './tables.ts'
 
@@ -22,10 +23,13 @@ export const TERMINAL: RunStatus[] = ['completed', 'failed', 'canceled']
 /** All others. */
 export const UNFINISHED: RunStatus[] = ['submitted', 'working', 'input-required']
 
+/** Characters of a result that stands in the row of its run; a longer one stands apart. */
+const MAX_IN_ROW = 16_384
+
 /** What a part costs beside its JSON: its keys, twice, and its place in a page. */
 export const PART_BYTES = 100
 
-/** A run as its row. */
+/** A new run as its row. */
 export function toRunRow(run: StoredRun): Tables['run'] {
   return {
     run_id: run.runId,
@@ -43,7 +47,8 @@ export function toRunRow(run: StoredRun): Tables['run'] {
     result: run.result && JSON.stringify(run.result),
     error: run.error && JSON.stringify(run.error),
     bytes: 0,
-    ended_at: endOf(run.status, run.updatedAt)
+    ended_at: endOf(run.status, run.updatedAt),
+    preview: run.result && previewOf(run.result)
   }
 }
 
@@ -51,46 +56,37 @@ function endOf(status: RunStatus, at: number): number | null {
   return isTerminalStatus(status) ? at : null
 }
 
-/** An approval as its row. */
-function toApprovalRow(runId: string, approval: StoredApproval): Tables['run_approval'] {
-  return {
-    approval_id: approval.approvalId,
-    run_id: runId,
-    tool_call_id: approval.toolCallId,
-    tool_name: approval.toolName,
-    args: JSON.stringify(approval.args) ?? null,
-    source: JSON.stringify(approval.source),
-    expires_at: approval.expiresAt,
-    answer: approval.answer && JSON.stringify(approval.answer)
-  }
-}
-
-/** Runs from their rows, with their approvals. */
+/** Runs from their rows, with all that belongs to them. */
 export async function toRuns(
   db: Kysely<Tables>,
   rows: readonly Selectable<Tables['run']>[]
 ): Promise<StoredRun[]> {
-  if (rows.length === 0) return []
-  const ids = rows.map((row) => row.run_id)
-  const approvals = await db
-    .selectFrom('run_approval')
-    .selectAll()
-    .where('run_id', 'in', ids)
-    .orderBy('expires_at')
-    .orderBy('approval_id')
-    .execute()
-  return rows.map((row) =>
-    toRun(
-      row,
-      approvals.filter((approval) => approval.run_id === row.run_id)
+  const runs: StoredRun[] = []
+  for (const row of rows) {
+    const head = toRunHead(row)
+    const result = row.result === null ? await readLongResult(db, row) : parseStored<RunResult>(row.result)
+    const approvals = await readApprovals(db, row.run_id)
+    runs.push(
+      result === undefined
+        ? { ...head, status: 'failed', error: damaged(), result: null, approvals }
+        : { ...head, result, approvals }
     )
-  )
+  }
+  return runs
 }
 
-function toRun(row: Tables['run'], approvals: readonly Tables['run_approval'][]): StoredRun {
-  const result = row.result === null ? null : parseStored<RunResult>(row.result)
+// Only a run that has ended well has a preview. Undefined where it is damaged.
+function readLongResult(db: Kysely<Tables>, { run_id, preview }: Tables['run']) {
+  return preview === null ? null : parseLarge<RunResult>(db, run_id, RESULT)
+}
+
+const damaged = () => toStoredError(new RUN_ERR_DAMAGED('how it ended'))
+
+/** What the row of a run says, but for its result. */
+export function toRunHead(
+  row: Omit<Tables['run'], 'result' | 'ended_at'>
+): Omit<StoredRun, 'result' | 'approvals'> {
   const error = row.error === null ? null : parseStored<StoredError>(row.error)
-  const isDamaged = result === undefined || error === undefined
   return {
     runId: row.run_id,
     registry: row.registry,
@@ -101,28 +97,9 @@ function toRun(row: Tables['run'], approvals: readonly Tables['run_approval'][])
     startKey: row.start_key === null ? null : { key: row.start_key, hash: row.start_hash ?? '' },
     createdAt: row.created_at,
     updatedAt: row.updated_at,
-    status: isDamaged ? 'failed' : row.status,
+    status: error === undefined ? 'failed' : row.status,
     epoch: row.epoch,
-    result: isDamaged ? null : result,
-    error: isDamaged ? toStoredError(new RUN_ERR_DAMAGED('how it ended')) : error,
-    approvals: approvals.map(toApproval)
-  }
-}
-
-function toApproval(row: Tables['run_approval']): StoredApproval {
-  const args = row.args === null ? null : parseStored<unknown>(row.args)
-  const source = parseStored<string[]>(row.source)
-  const answer = row.answer === null ? null : parseStored<ApprovalOutcome>(row.answer)
-  const isDamaged = args === undefined || source === undefined || answer === undefined
-  return {
-    approvalId: row.approval_id,
-    toolCallId: row.tool_call_id,
-    toolName: row.tool_name,
-    args: row.args === null ? undefined : args,
-    source: source ?? [],
-    expiresAt: row.expires_at,
-    // Nobody can know what would be approved.
-    answer: isDamaged ? { approved: false, reason: 'what was stored of the approval is damaged' } : answer
+    error: error === undefined ? damaged() : error
   }
 }
 
@@ -137,24 +114,32 @@ export async function changeRun(
   bytes: number,
   change?: RunChange
 ): Promise<void> {
-  const result = change?.result && JSON.stringify(change.result)
+  const { result, approval, error } = change ?? {}
+  const json = result && toShortJson(result, MAX_IN_ROW)
   const { numUpdatedRows } = await db
     .updateTable('run')
     .set((set) => ({
-      bytes: set('bytes', '+', bytes + Buffer.byteLength(result ?? '')),
+      bytes: set('bytes', '+', bytes + Buffer.byteLength(json ?? '')),
       ...(change && {
         status: change.status,
         updated_at: change.at,
         ended_at: endOf(change.status, change.at)
       }),
-      ...(result && { result }),
-      ...(change?.error && { error: JSON.stringify(change.error) })
+      ...(result && { result: json ?? null, preview: previewOf(result) }),
+      ...(error && { error: JSON.stringify(error) })
     }))
     .where('run_id', '=', runId)
     .where('epoch', '=', epoch)
     .where('status', 'not in', TERMINAL)
     .executeTakeFirst()
   if (numUpdatedRows === 0n) throw new Refused(new RUN_ERR_FENCED(runId))
-  if (change?.approval !== undefined)
-    await db.insertInto('run_approval').values(toApprovalRow(runId, change.approval)).execute()
+  if (result && json === undefined) {
+    const { bytes: more } = await insertLarge(db, runId, RESULT, result)
+    await db
+      .updateTable('run')
+      .set((set) => ({ bytes: set('bytes', '+', more) }))
+      .where('run_id', '=', runId)
+      .execute()
+  }
+  if (approval !== undefined) await insertApproval(db, runId, approval)
 }

@@ -1,7 +1,9 @@
-import { RUN_ERR_DAMAGED, type RunStore } from '@svc/registry'
+import { MAX_LISTED_ARGS, RUN_ERR_DAMAGED, type RunStore } from '@svc/registry'
 import type { Kysely } from 'kysely'
 import type { GroupCommit } from './group-commit.ts'
-import { listChangedRuns, listRuns, listUnfinishedRuns } from './run-lists.ts'
+import { findApproval, listApprovals } from './approval-lists.ts'
+import { readLarge, RESULT } from './large-values.ts'
+import { findRun, listChangedRuns, listRuns, listUnfinishedRuns } from './run-lists.ts'
 import { changeRun, TERMINAL, toRunRow, toRuns } from './run-rows.ts'
 import { parseStored } from './stored-json.ts'
 import type { Tables } from './tables.ts'
@@ -28,22 +30,39 @@ export function createRunStore(
           )
           .executeTakeFirst()
         if (numInsertedOrUpdatedRows !== 0n) return undefined
-        const rows = await trx
+        const earlier = await trx
           .selectFrom('run')
-          .selectAll()
+          .select('run_id')
           .where('owner', '=', owner)
           .where('registry', '=', registry)
           .where('start_key', '=', startKey.key)
-          .execute()
-        return (await toRuns(trx, rows))[0]
+          .executeTakeFirst()
+        return earlier && findRun(trx, earlier.run_id)
       }),
     async get(runId) {
       const rows = await db.selectFrom('run').selectAll().where('run_id', '=', runId).execute()
       return (await toRuns(db, rows))[0]
     },
+    find: (runId) => findRun(db, runId),
+    async *readResult(runId) {
+      const row = db.selectFrom('run').select('result').where('run_id', '=', runId)
+      const { result } = (await row.executeTakeFirst()) ?? {}
+      if (typeof result === 'string') yield result
+      else yield* readLarge(db, runId, RESULT)
+    },
     list: (query) => listRuns(db, query),
     listChanged: (query) => listChangedRuns(db, query),
     listUnfinished: (query) => listUnfinishedRuns(db, query),
+    listApprovals: (query) => listApprovals(db, query),
+    findApproval: (approvalId) => findApproval(db, approvalId),
+    async *readArgs(approvalId) {
+      const row = db.selectFrom('run_approval').select(['run_id', 'args', 'args_bytes'])
+      const { run_id, args, args_bytes } =
+        (await row.where('approval_id', '=', approvalId).executeTakeFirst()) ?? {}
+      if (run_id === undefined || typeof args !== 'string') return
+      if (args_bytes! <= MAX_LISTED_ARGS) yield args
+      else yield* readLarge(db, run_id, approvalId)
+    },
     lease: (runId) =>
       commit.write(async (trx) => {
         const leased = await trx

@@ -16,13 +16,18 @@ export interface Tables {
     updated_at: number
     status: RunStatus
     epoch: number
+    /** Null where it is so long that it stands in `run_value`. */
     result: string | null
     error: string | null
     /** Of its log, result and steps, estimated. */
     bytes: number
     /** Null while it goes on. */
     ended_at: number | null
+    /** How the result begins. */
+    preview: string | null
   }
+  /** Values that are too long for a row, in pieces: results, and by the id of their approval arguments. */
+  run_value: { run_id: string; name: string; seq: number; json: string }
   run_part: { run_id: string; seq: number; json: string }
   run_step: { run_id: string; key: string; output: string | null }
   run_approval: {
@@ -30,7 +35,9 @@ export interface Tables {
     run_id: string
     tool_call_id: string
     tool_name: string
+    /** How they begin, where they have more than `MAX_LISTED_ARGS` bytes: then all of them stand in `run_value`. */
     args: string | null
+    args_bytes: number
     source: string
     expires_at: number
     answer: string | null

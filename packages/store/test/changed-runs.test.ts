@@ -62,6 +62,11 @@ const queries = record(
 )
 
 type Position = Pick<StoredRun, 'updatedAt' | 'runId'>
+type Head = Omit<StoredRun, 'result' | 'approvals'>
+
+// What the record and what is listed of it both say.
+const headOf = (run: Head) => ({ ...storedRun(run as StoredRun), ...DIFFERENT })
+const DIFFERENT = { result: null, approvals: [], bytes: 0, preview: null, waiting: null }
 
 /** The same the plain way. */
 class Model {
@@ -124,12 +129,12 @@ for (const [name, make] of Object.entries(stores)) {
           for (const change of all.slice(0, half)) await model.apply(store, change)
           const between = all.slice(half)
           for (const query of asked) {
-            let last: StoredRun | undefined
+            let last: Head | undefined
             for (let cursor: string | null | undefined; cursor !== null;) {
               const page = await store.runs.listChanged({ ...query, ...(cursor !== undefined && { cursor }) })
               const found = model.find(query)
               const rest = found.filter((run) => last === undefined || lastChangedFirst(last, run) < 0)
-              deepEqual(page.runs, rest.slice(0, query.limit))
+              deepEqual(page.runs.map(headOf), rest.slice(0, query.limit).map(headOf))
               equal(page.total, found.length)
               equal(page.nextCursor === null, rest.length <= query.limit)
               last = page.runs.at(-1)

@@ -3,6 +3,7 @@ import { Kysely } from 'kysely'
 import t from 'tap'
 import { GroupCommit } from '../src/group-commit.ts'
 import { migrate } from '../src/migrations/migrate.ts'
+import { listApprovals, readWaiting } from '../src/approval-lists.ts'
 import { listChangedRuns, listRuns } from '../src/run-lists.ts'
 import { createNodeSqliteDialect } from '../src/sqlite/node-sqlite-dialect.ts'
 import { openDatabase } from '../src/sqlite/open-database.ts'
@@ -78,10 +79,24 @@ t.test('a page by the last change, and its count, come from an index alone', asy
   }
 })
 
-t.test('a page of an owner’s runs begins in the index where the one before ended', async (t) => {
-  for (const scope of [undefined, ...scopes]) {
-    const plans = await plansOf(() => listRuns(db, { ...base, cursor, ...(scope && { scope }) }))
-    t.same(plans, ['SEARCH run USING INDEX run_newest (owner=? AND (created_at,run_id)<(?,?))'])
+t.test('a page of runs comes from an index alone, where the one before ended', async (t) => {
+  const after = ' AND (created_at,run_id)<(?,?)'
+  const queries = [
+    [{ owner: 'ada' }, 'SEARCH run USING COVERING INDEX run_newest (owner=?', after],
+    [{ owner: 'ada', status: 'failed' }, 'SEARCH run USING COVERING INDEX run_newest (owner=?', after],
+    [{ owner: 'ada', kind: 'team', name: 'x' }, 'SEARCH run USING COVERING INDEX run_newest (owner=?', after],
+    [{ status: 'failed' }, 'SEARCH run USING COVERING INDEX run_not_completed (status=?', after],
+    [{ name: 'x' }, 'SCAN run USING COVERING INDEX run_created', ' ((created_at,run_id)<(?,?))'],
+    [{}, 'SCAN run USING COVERING INDEX run_created', ' ((created_at,run_id)<(?,?))']
+  ] as const
+  for (const [query, from, place] of queries) {
+    const isOpen = from.endsWith('?')
+    const label = JSON.stringify(query)
+    const first = await plansOf(() => listRuns(db, { limit: 50, ...query }))
+    t.ok(first.includes(isOpen ? `${from})` : from), `${label}: ${first.join(', ')}`)
+    const next = await plansOf(() => listRuns(db, { limit: 50, ...query, cursor }))
+    const wanted = `${from}${place}${isOpen ? ')' : ''}`.replace('SCAN', 'SEARCH')
+    t.ok(next.includes(wanted), `${label}: ${next.join(', ')}`)
   }
 })
 
@@ -89,4 +104,25 @@ t.test('the last task of a context is found by an index', async (t) => {
   const tasks = createTaskStore(db, new GroupCommit(db), () => undefined)
   const plans = await plansOf(async () => tasks.lastOfContext(['global', 'b'], 'ada', 'c'))
   t.same(plans, ['SEARCH task USING INDEX task_context (owner=? AND context_id=?)'])
+})
+
+t.test('a page of approvals begins in an index, where the one before ended', async (t) => {
+  const place = { cursor: '1000.9000.a.1' }
+  const queries = [
+    [{}, 'INDEX run_not_completed (status=?)'],
+    [place, 'INDEX run_not_completed (status=? AND (created_at,run_id)<(?,?))'],
+    [{ owner: 'ada' }, 'COVERING INDEX run_newest (owner=?)'],
+    [{ owner: 'ada', ...place }, 'COVERING INDEX run_newest (owner=? AND (created_at,run_id)<(?,?))'],
+    [{ runId: 'a' }, 'INDEX sqlite_autoindex_run_1 (run_id=?)']
+  ] as const
+  for (const [query, from] of queries) {
+    const [runs, approvals] = await plansOf(() => listApprovals(db, { limit: 50, ...query }))
+    t.equal(runs, `SEARCH run USING ${from}`, JSON.stringify(query))
+    t.equal(approvals, 'SEARCH run_approval USING INDEX run_approval_waiting (run_id=?)')
+  }
+})
+
+t.test('the approvals of a run that waits come from their index', async (t) => {
+  const plans = await plansOf(() => readWaiting(db, 'a'))
+  t.same(plans, ['SEARCH run_approval USING INDEX run_approval_waiting (run_id=?)'])
 })

@@ -1,5 +1,5 @@
 import { setImmediate, setTimeout } from 'node:timers/promises'
-import { createRunEngine, readEntries, type StoredRun } from '@svc/registry'
+import { createRunEngine, readEntries } from '@svc/registry'
 import { storedRun, textEntry } from '@svc/registry/testing'
 import { createStore } from '@svc/store'
 import { Kysely } from 'kysely'
@@ -32,7 +32,7 @@ async function createLog(t: { teardown(fn: () => unknown): unknown }) {
 
 t.test('one read serves all readers that keep up', async (t) => {
   const { log, runId, reads } = await createLog(t)
-  const runs = { get: (): StoredRun => storedRun({ runId }) }
+  const runs = { find: () => storedRun({ runId }) }
   const seen = Array.from({ length: READERS }, () => [] as number[])
   const all = seen.map(async (seqs) => {
     for await (const { seq } of readEntries({ stores: { log, runs } as never }, runId)) seqs.push(seq)

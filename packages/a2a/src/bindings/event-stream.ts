@@ -1,16 +1,22 @@
 import type { Readable } from 'node:stream'
-import type { LogEntry } from '@svc/registry'
+import { encodePieces, isShort, sizeOfEntry, type LogEntry } from '@svc/registry'
 import { createSseStream, type SseProjection } from '@svc/registry/sse'
 import type { TaskEvent } from '../model/task-event.ts'
 import type { Surface } from '../surface.ts'
 import type { TaskStream } from '../tasks/task-stream.ts'
 
-/** A task's stream as the bytes of an event stream; `frame` makes the JSON of one event. */
-export function createEventStream(
-  { runs, heartbeat }: Surface,
-  stream: TaskStream,
-  frame: (event: TaskEvent) => string
-): Readable {
+/** Characters of a message that is encoded as a whole. */
+const MAX_WHOLE = 131_072
+
+/** What the JSON of an event is made of, and stands between. */
+export interface Frame {
+  encode(event: TaskEvent): object
+  before?: string
+  after?: string
+}
+
+/** A task's stream as the bytes of an event stream. */
+export function createEventStream({ runs, heartbeat }: Surface, stream: TaskStream, frame: Frame): Readable {
   return createSseStream(runs, stream.runId, {
     after: stream.after,
     heartbeat,
@@ -19,24 +25,42 @@ export function createEventStream(
 }
 
 class EventProjection implements SseProjection {
-  readonly head: string
+  readonly head: string | Iterable<string>
   readonly #stream: TaskStream
-  readonly #frame: (event: TaskEvent) => string
+  readonly #frame: Frame
 
-  constructor(stream: TaskStream, frame: (event: TaskEvent) => string) {
+  constructor(stream: TaskStream, frame: Frame) {
     this.#stream = stream
     this.#frame = frame
-    this.head = encodeData(frame(stream.first))
+    const { first } = stream
+    this.head = isShort(first, MAX_WHOLE) ? this.#whole(first) : this.#pieces([first])
   }
 
   get ended(): boolean {
     return this.#stream.ended
   }
 
-  encode(entry: LogEntry): string {
+  encode(entry: LogEntry): string | Iterable<string> {
+    const events = this.#stream.next(entry)
+    if (sizeOfEntry(entry) > MAX_WHOLE) return this.#pieces(events)
     let text = ''
-    for (const event of this.#stream.next(entry)) text += encodeData(this.#frame(event))
+    for (const event of events) text += this.#whole(event)
     return text
+  }
+
+  #whole(event: TaskEvent): string {
+    const { encode, before = '', after = '' } = this.#frame
+    return encodeData(before + JSON.stringify(encode(event)) + after)
+  }
+
+  *#pieces(events: readonly TaskEvent[]): Generator<string, void> {
+    const { encode, before = '', after = '' } = this.#frame
+    const [head, tail] = encodeData(`${before}\u0000${after}`).split('\u0000') as [string, string]
+    for (const event of events) {
+      yield head
+      yield* encodePieces(encode(event))
+      yield tail
+    }
   }
 }
 

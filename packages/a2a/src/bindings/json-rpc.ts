@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { A2A_ERR_UNKNOWN_METHOD } from '../errors.ts'
 import type { ProtocolVersion } from '../model/agent-card.ts'
 import type { OperationName } from '../model/requests.ts'
+import type { TaskEvent } from '../model/task-event.ts'
 import { OPERATION_NAMES, OPERATIONS, type StreamingName } from '../operations.ts'
 import type { TaskStream } from '../tasks/task-stream.ts'
 import type { Codec } from '../wire/codec.ts'
@@ -14,6 +15,7 @@ import { perform, takeFault, type Binding } from './binding.ts'
 import { createEventStream, encodeData } from './event-stream.ts'
 import { negotiateVersion, refuse } from './negotiate-version.ts'
 import { idOf, readCall, type RpcCall } from './rpc-call.ts'
+import { sendJson } from './send-json.ts'
 
 interface Method {
   readonly name: OperationName
@@ -88,14 +90,12 @@ async function execute(
   const before = `{"jsonrpc":"2.0","id":${id},"result":`
   if (!isStream(name, result)) {
     const encode = codec.encode[name] as (value: unknown) => unknown
-    return reply.type('application/json; charset=utf-8').send(`${before}${JSON.stringify(encode(result))}}`)
+    reply.type('application/json; charset=utf-8')
+    return sendJson(binding.streams, reply, encode(result), before, '}')
   }
   binding.streams.add(reply.raw)
-  const stream = createEventStream(
-    binding.surface,
-    result,
-    (event) => `${before}${JSON.stringify(codec.encodeEvent(event))}}`
-  )
+  const encode = (event: TaskEvent) => codec.encodeEvent(event)
+  const stream = createEventStream(binding.surface, result, { encode, before, after: '}' })
   return reply.headers(SSE_HEADERS).send(stream)
 }
 

@@ -12,6 +12,7 @@ import { perform, takeFault, type Binding } from './binding.ts'
 import { createEventStream } from './event-stream.ts'
 import { negotiateVersion } from './negotiate-version.ts'
 import { readQuery } from './read-query.ts'
+import { sendJson } from './send-json.ts'
 import type { TenantPaths } from './tenant-paths.ts'
 
 declare module 'fastify' {
@@ -79,7 +80,7 @@ export function tenantRoutes(
 /** Answers what failed, in the version of the route. */
 export function refuseRest(err: unknown, codec: Codec, request: FastifyRequest, reply: FastifyReply) {
   const fault = takeFault(err, request, reply)
-  return sendJson(codec.encodeRestError(fault), codec, request, reply.code(fault.httpStatus))
+  return withType(codec, request, reply.code(fault.httpStatus)).send(codec.encodeRestError(fault))
 }
 
 async function answer(
@@ -93,11 +94,15 @@ async function answer(
   negotiateVersion(request, binding.versions)
   const result = await perform(binding, name, codec, readParams(request, path), request, reply)
   if (name !== 'stream' && name !== 'subscribe')
-    return sendJson((codec.encode[name] as (value: unknown) => unknown)(result), codec, request, reply)
+    return sendJson(
+      binding.streams,
+      withType(codec, request, reply),
+      (codec.encode[name] as (value: unknown) => unknown)(result)
+    )
   binding.streams.add(reply.raw)
-  const stream = createEventStream(binding.surface, result as TaskStream, (event) =>
-    JSON.stringify(codec.encodeEvent(event))
-  )
+  const stream = createEventStream(binding.surface, result as TaskStream, {
+    encode: (event) => codec.encodeEvent(event)
+  })
   return reply.headers(SSE_HEADERS).send(stream)
 }
 
@@ -123,15 +128,10 @@ function toParams({ params }: FastifyRequest): Record<string, string> {
   return named
 }
 
-function sendJson(value: unknown, { version }: Codec, { headers }: FastifyRequest, reply: FastifyReply) {
+function withType({ version }: Codec, { headers }: FastifyRequest, reply: FastifyReply): FastifyReply {
   const takesIt = version === '1.0' && headers.accept?.includes(A2A_JSON)
-  return reply
-    .type(takesIt ? A2A_JSON : 'application/json; charset=utf-8')
-    .serializer(identity)
-    .send(JSON.stringify(value))
+  return reply.type(takesIt ? A2A_JSON : 'application/json; charset=utf-8').serializer(JSON.stringify)
 }
-
-const identity = (text: unknown) => text as string
 
 // A colon begins a parameter in the router's language, and a parameter ends at a slash. Some clients write it as `%3A`.
 function toUrls(path: string): string[] {

@@ -1,4 +1,4 @@
-import { isTerminalStatus, RUN_ERR_TERMINAL, type StoredRun } from '@svc/registry'
+import { isTerminalStatus, RUN_ERR_TERMINAL, type RunSummary } from '@svc/registry'
 import { A2A_ERR_NOT_CANCELABLE } from '../errors.ts'
 import type { Requests } from '../model/requests.ts'
 import type { Task } from '../model/task.ts'
@@ -13,11 +13,11 @@ export async function cancel(surface: Surface, call: Call, { id }: Requests['can
   return readTask(surface, await end(surface, run))
 }
 
-async function end({ runs }: Surface, { runId }: StoredRun): Promise<StoredRun> {
+async function end({ runs }: Surface, { runId }: RunSummary): Promise<RunSummary> {
   try {
     return await runs.cancel(runId)
   } catch (err) {
     if ((err as { code?: string }).code !== new RUN_ERR_TERMINAL('').code) throw err
-    throw new A2A_ERR_NOT_CANCELABLE((await runs.get(runId))?.status ?? 'gone')
+    throw new A2A_ERR_NOT_CANCELABLE((await runs.find(runId))?.status ?? 'gone')
   }
 }

@@ -10,5 +10,5 @@ export async function get(
   call: Call,
   { id, historyLength }: Requests['get']
 ): Promise<Task> {
-  return readTask(surface, await requireTask(surface, call, id), undefined, { historyLength })
+  return readTask(surface, await requireTask(surface, call, id), { historyLength })
 }

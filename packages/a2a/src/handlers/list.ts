@@ -1,12 +1,25 @@
-import type { ChangedRunPage, ChangedRunQuery, RunStatus } from '@svc/registry'
+import {
+  createPause,
+  estimateLength,
+  formatRunCursor,
+  nextTurn,
+  type ChangedRunPage,
+  type ChangedRunQuery,
+  type RunStatus
+} from '@svc/registry'
 import type { ListRequest, TaskList } from '../model/requests.ts'
+import type { Task } from '../model/task.ts'
 import type { Call, Surface } from '../surface.ts'
-import { readAllSaid, readTask } from '../tasks/read-task.ts'
+import { readTask } from '../tasks/read-task.ts'
 import { badParams } from '../wire/decode-params.ts'
+
+/** Characters of JSON that a page has at most, but for the task that reaches them. */
+const MAX_LENGTH = 1_048_576
 
 /** The caller's own tasks, those that changed last first. @throws A2A_ERR_BAD_PARAMS */
 export async function list(surface: Surface, { principal }: Call, request: ListRequest): Promise<TaskList> {
   const { contextId, state, changedSince, pageSize, pageToken, historyLength, includeArtifacts } = request
+  await nextTurn()
   const { runs, nextCursor, total } = await findRuns(surface, {
     owner: principal.sub,
     scope: surface.exposed.scope(),
@@ -17,17 +30,20 @@ export async function list(surface: Surface, { principal }: Call, request: ListR
     ...(changedSince !== undefined && { since: Date.parse(changedSince) }),
     ...(pageToken !== undefined && { cursor: pageToken })
   })
-  const said = await readAllSaid(surface, historyLength === 0 ? [] : runs)
-  return {
-    tasks: await Promise.all(
-      runs.map((run) =>
-        readTask(surface, run, said.get(run.runId) ?? [], { historyLength, includeArtifacts })
-      )
-    ),
-    nextPageToken: nextCursor ?? '',
-    pageSize,
-    totalSize: total
+  const pause = createPause()
+  const tasks: Task[] = []
+  let nextPageToken = nextCursor ?? ''
+  let left = MAX_LENGTH
+  for (const [index, run] of runs.entries()) {
+    const task = await readTask(surface, run, { historyLength, includeArtifacts, isWhole: false })
+    tasks.push(task)
+    left -= estimateLength(task, left)
+    await pause()
+    if (left > 0 || index === runs.length - 1) continue
+    nextPageToken = formatRunCursor({ at: run.updatedAt, runId: run.runId })
+    break
   }
+  return { tasks, nextPageToken, pageSize, totalSize: total }
 }
 
 async function findRuns({ runs }: Surface, query: ChangedRunQuery): Promise<ChangedRunPage> {

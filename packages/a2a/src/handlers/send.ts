@@ -8,8 +8,8 @@ import { readTask } from '../tasks/read-task.ts'
 /** Takes a message and gives the task: ended or waiting for input, or at once where the client does not wait. */
 export async function send(surface: Surface, call: Call, request: SendRequest): Promise<Task> {
   const { runId, said, rest } = await acceptMessage(surface, call, request)
-  if (request.wait) await rest()
-  const run = await surface.runs.get(runId)
+  const result = request.wait ? await rest() : undefined
+  const run = await surface.runs.find(runId)
   if (run === undefined) throw new A2A_ERR_TASK_NOT_FOUND()
-  return readTask(surface, run, said, { historyLength: request.historyLength })
+  return readTask(surface, run, { historyLength: request.historyLength }, { said, result })
 }

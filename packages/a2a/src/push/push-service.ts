@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { isTerminalStatus, KeyedLock, toLoggable, type PushConfig, type StoredRun } from '@svc/registry'
+import { isTerminalStatus, KeyedLock, toLoggable, type PushConfig, type RunSummary } from '@svc/registry'
 import { A2A_ERR_TASK_NOT_FOUND, A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { TaskPushConfig } from '../model/push-config.ts'
 import type { Call } from '../surface.ts'
@@ -37,7 +37,7 @@ export class PushService {
   async resume(): Promise<void> {
     for (const { taskId, config, told } of await this.#source.tasks.listOpenPushes()) {
       if (config.endpoint !== this.#endpoint) continue
-      const run = await this.#source.runs.get(taskId)
+      const run = await this.#source.runs.find(taskId)
       if (run !== undefined && this.#source.exposed.shows(run)) void this.#push(run, config, told)
     }
   }
@@ -54,7 +54,7 @@ export class PushService {
   }
 
   /** Keeps a configuration and begins to push: what comes after the part `after`, by default what comes from now on. */
-  async add(call: Call, run: StoredRun, given: GivenConfig, after?: number): Promise<TaskPushConfig> {
+  async add(call: Call, run: RunSummary, given: GivenConfig, after?: number): Promise<TaskPushConfig> {
     const { runId: taskId } = run
     const { version } = call
     const config: PushConfig = { ...given, id: given.id ?? randomUUID(), version, endpoint: this.#endpoint }
@@ -70,7 +70,7 @@ export class PushService {
   }
 
   // Of a task that has ended nothing more comes.
-  async #now(run: StoredRun): Promise<number | null> {
+  async #now(run: RunSummary): Promise<number | null> {
     return isTerminalStatus(run.status) ? null : (await readSoFar(this.#source.runs, run)).lastSeq
   }
 
@@ -104,7 +104,7 @@ export class PushService {
     this.#readers.get(keyOf(taskId, id))?.abort()
   }
 
-  async #push(run: StoredRun, config: PushConfig, told: number): Promise<void> {
+  async #push(run: RunSummary, config: PushConfig, told: number): Promise<void> {
     const key = keyOf(run.runId, config.id)
     const reader = new AbortController()
     this.#readers.set(key, reader)

@@ -5,7 +5,7 @@ import {
   type PushConfig,
   type RunEngine,
   type RunLog,
-  type StoredRun,
+  type RunSummary,
   type TaskStore
 } from '@svc/registry'
 import type { ProtocolVersion } from '../model/agent-card.ts'
@@ -30,7 +30,7 @@ export interface PushSource {
  */
 export async function tellReceiver(
   source: PushSource,
-  { runId, sessionId, createdAt }: StoredRun,
+  { runId, sessionId, createdAt }: RunSummary,
   config: PushConfig,
   told: number,
   signal: AbortSignal
@@ -58,7 +58,7 @@ async function tell(
 ): Promise<boolean> {
   const { runs, rules, log } = source
   const readWhole = async () => {
-    const run = await runs.get(runId)
+    const run = await runs.find(runId)
     return run && readTask(source, run)
   }
   const version = (config.version ?? '0.3') as ProtocolVersion

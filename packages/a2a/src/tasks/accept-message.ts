@@ -4,9 +4,10 @@ import {
   randomId,
   RUN_ERR_KEY_REUSED,
   type Envelope,
+  type RunResult,
   type Runnable,
   type StartKey,
-  type StoredRun
+  type RunSummary
 } from '@svc/registry'
 import { requireAllowed } from '../auth/require-allowed.ts'
 import { A2A_ERR_TASK_NOT_FOUND } from '../errors.ts'
@@ -30,8 +31,8 @@ export interface Accepted {
   runId: string
   /** What clients said to the task, where it is new. */
   said?: readonly Message[]
-  /** Resolves when the task has ended or waits for its client. */
-  rest(): Promise<void>
+  /** Resolves when the task has ended or waits for its client; with its result, where that is at hand. */
+  rest(): Promise<RunResult | undefined>
 }
 
 /**
@@ -54,7 +55,7 @@ async function handOver(surface: Surface, call: Call, request: SendRequest): Pro
   if (taskId !== undefined) {
     const run = await inTurn(surface.turns, `task ${taskId}`, () => answerTask(surface, call, request))
     if (push !== undefined) await surface.push!.add(call, run, push)
-    return { runId: run.runId, rest: () => waitForRest(surface.runs, run.runId) }
+    return { runId: run.runId, rest: () => restOf(surface, run.runId) }
   }
   const agent = await chooseAgent(surface, call, request)
   const { kind, name } = agent
@@ -88,7 +89,7 @@ async function startTask(
     }
   })
   const { runId, sessionId } = run
-  const atRest = () => waitForRest(runs, runId)
+  const atRest = () => restOf(surface, runId)
   if (run.replayed) return { runId, rest: atRest }
   const said: Message =
     message.messageId === undefined ? { ...message, messageId: randomId() } : (message as Message)
@@ -106,13 +107,16 @@ async function startTask(
   // The end is known without reading the log; only a question has to be looked for there.
   const rest = () => {
     if (asked) return atRest()
-    return new Promise<void>((resolve) => {
-      const ended = () => resolve()
-      run.result().then(ended, ended)
+    return new Promise<RunResult | undefined>((resolve) => {
+      run.result().then(resolve, () => resolve(undefined))
       onAsked = () => resolve(atRest())
     })
   }
   return { runId, said: task.messages, rest }
+}
+
+async function restOf({ runs }: Surface, runId: string): Promise<undefined> {
+  await waitForRest(runs, runId)
 }
 
 // What was a follow-up to some task cannot begin another one.
@@ -131,8 +135,8 @@ async function requireFreshId(
     throw new RUN_ERR_KEY_REUSED()
 }
 
-async function requireRun({ runs }: Surface, runId: string): Promise<StoredRun> {
-  const run = await runs.get(runId)
+async function requireRun({ runs }: Surface, runId: string): Promise<RunSummary> {
+  const run = await runs.find(runId)
   if (run === undefined) throw new A2A_ERR_TASK_NOT_FOUND()
   return run
 }

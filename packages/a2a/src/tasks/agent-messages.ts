@@ -11,7 +11,10 @@ interface OfTask {
 export interface Asked {
   approvalId: string
   toolName: string
-  args: unknown
+  args?: unknown
+  /** How the JSON of arguments begins that are too long to be told, and how many bytes it has. */
+  argsPreview?: string
+  argsBytes?: number
   /** ISO 8601. */
   expiresAt: string
 }
@@ -23,12 +26,13 @@ export function answerMessage(task: OfTask, text: string): Message {
 
 /** Asks for an approval. Where it is not the only one that waits, a bare word would not say which is answered. */
 export function approvalMessage(task: OfTask, asked: Asked, isOnly = true): Message {
-  const { approvalId, toolName, args, expiresAt } = asked
+  const { approvalId, toolName, args, argsPreview, argsBytes, expiresAt } = asked
+  const what = argsPreview === undefined ? { args } : { argsPreview, argsBytes }
   const how = isOnly
     ? 'answer "approve" or "deny"'
     : 'it is not the only one that waits, so answer with data: its approvalId, and approved as true or false'
   const text = `The tool "${toolName}" needs an approval: ${how}.`
-  return agentMessage(task, approvalId, [{ text }, { data: { approvalId, toolName, args, expiresAt } }])
+  return agentMessage(task, approvalId, [{ text }, { data: { approvalId, toolName, ...what, expiresAt } }])
 }
 
 /** Why a task failed. */

@@ -5,10 +5,8 @@ import {
   randomId,
   RUN_ERR_KEY_REUSED,
   reachesOwner,
-  toPendingApprovals,
   type ApprovalAnswer,
-  type PendingApproval,
-  type StoredRun,
+  type RunSummary,
   type StoredTask
 } from '@svc/registry'
 import { A2A_ERR_TASK_NOT_FOUND, A2A_ERR_UNSUPPORTED } from '../errors.ts'
@@ -28,7 +26,7 @@ const MAX_SIZE = 4_194_304
  * Takes a message to a task that waits for input; one that is no answer keeps it waiting.
  * @throws A2A_ERR_TASK_NOT_FOUND, A2A_ERR_BAD_PARAMS, A2A_ERR_UNSUPPORTED, RUN_ERR_BAD_INPUT, RUN_ERR_KEY_REUSED
  */
-export async function answerTask(surface: Surface, call: Call, request: SendRequest): Promise<StoredRun> {
+export async function answerTask(surface: Surface, call: Call, request: SendRequest): Promise<RunSummary> {
   const { message } = request
   const run = await requireAnswerable(surface, call, message.taskId!)
   const name = readAgentName(request)
@@ -51,7 +49,7 @@ export async function answerTask(surface: Surface, call: Call, request: SendRequ
   // The same message twice is one answer.
   if (isSaid) return run
   const given = readAnswer(message.parts)
-  const asked = given && findAsked(run, given)
+  const asked = given && (await findAsked(surface, run, given))
   if (asked === undefined) requireRoom(said)
   if (!(await keep(surface, run, known, stored))) {
     // At the same time, or to another task.
@@ -66,7 +64,7 @@ export async function answerTask(surface: Surface, call: Call, request: SendRequ
 // A run of another surface becomes a task with the first message that it is sent.
 async function keep(
   { tasks }: Surface,
-  { runId: taskId, sessionId: contextId, registry, owner, name: agentName, createdAt }: StoredRun,
+  { runId: taskId, sessionId: contextId, registry, owner, name: agentName, createdAt }: RunSummary,
   known: StoredTask | undefined,
   message: Message
 ): Promise<boolean> {
@@ -77,11 +75,7 @@ async function keep(
 }
 
 // It may have been answered elsewhere meanwhile, or its time may be over.
-async function answer(
-  { runs }: Surface,
-  { approvalId }: PendingApproval,
-  outcome: ApprovalAnswer
-): Promise<StoredRun> {
+async function answer({ runs }: Surface, approvalId: string, outcome: ApprovalAnswer): Promise<RunSummary> {
   try {
     return await runs.answer(approvalId, outcome)
   } catch (err) {
@@ -106,17 +100,21 @@ function requireRoom(said: readonly Message[]): void {
     throw new A2A_ERR_UNSUPPORTED('the task has had too many messages: it takes an answer, and nothing else')
 }
 
-/** The approval that is answered; of several that wait, a bare word means none. @throws A2A_ERR_BAD_PARAMS */
-function findAsked(run: StoredRun, { approvalId }: TaskAnswer): PendingApproval | undefined {
-  const waiting = toPendingApprovals(run)
-  if (approvalId === undefined) return waiting.length === 1 ? waiting[0] : undefined
-  const asked = waiting.find((each) => each.approvalId === approvalId)
-  if (asked === undefined) throw badParams('message.parts', 'No such approval waits')
-  return asked
+/** The id of the approval that is answered; of several that wait, a bare word means none. @throws A2A_ERR_BAD_PARAMS */
+async function findAsked(
+  { runs }: Surface,
+  { runId, waiting }: RunSummary,
+  { approvalId }: TaskAnswer
+): Promise<string | undefined> {
+  if (approvalId === undefined) return waiting.count === 1 ? waiting.approvals[0]?.approvalId : undefined
+  const found = await runs.findApproval(approvalId)
+  if (found === undefined || found.run.runId !== runId || found.approval.answer !== null)
+    throw badParams('message.parts', 'No such approval waits')
+  return approvalId
 }
 
-async function requireAnswerable(surface: Surface, { principal }: Call, taskId: string): Promise<StoredRun> {
-  const run = await surface.runs.get(taskId)
+async function requireAnswerable(surface: Surface, { principal }: Call, taskId: string): Promise<RunSummary> {
+  const run = await surface.runs.find(taskId)
   if (run === undefined || !(await mayAnswer(surface, run, principal))) throw new A2A_ERR_TASK_NOT_FOUND()
   // Who may answer everyone's approvals reaches tasks of others for this alone.
   if (!reachesOwner(principal, run.owner) && run.status !== 'input-required')

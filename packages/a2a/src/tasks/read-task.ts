@@ -1,15 +1,40 @@
 import {
+  createPause,
+  isTerminalStatus,
+  loadResult,
   RunResultBuilder,
   type RunEngine,
   type RunResult,
-  type StoredRun,
+  type RunSummary,
   type StoredTask
 } from '@svc/registry'
 import type { Message } from '../model/message.ts'
-import type { Task } from '../model/task.ts'
+import type { Task, TaskStatus } from '../model/task.ts'
 import type { Surface } from '../surface.ts'
+import { approvalMessage, errorMessage } from './agent-messages.ts'
+import { toArtifacts } from './artifacts.ts'
+import { readHistory } from './history.ts'
+import { isoTime } from './iso-time.ts'
+import { readAsked } from './read-asked.ts'
 import { TaskEvents } from './task-events.ts'
-import { taskFromRun, type TaskView } from './task-from-run.ts'
+
+/** How much of a task is wanted. */
+export interface TaskView {
+  /** Messages, the newest; default all. */
+  historyLength?: number | undefined
+  /** Default true. */
+  includeArtifacts?: boolean | undefined
+  /** Whether long arguments of approvals are wanted too; default true. */
+  isWhole?: boolean | undefined
+}
+
+/** What is known of a task already. */
+export interface KnownTask {
+  /** What clients said to it. */
+  said?: readonly Message[] | undefined
+  result?: RunResult | undefined
+  status?: TaskStatus | undefined
+}
 
 /** What the log of a run has said so far. */
 interface SoFar {
@@ -22,26 +47,26 @@ interface SoFar {
 /** Many small parts, or a large one, at a time. */
 const PAGE = { entries: 512, bytes: 65_536 }
 
-/** The task as it stands. `said` is what clients said to it, where that is known already. */
+/** The A2A face of a run, as it stands. */
 export async function readTask(
   surface: Pick<Surface, 'runs' | 'tasks'>,
-  run: StoredRun,
-  said?: readonly Message[],
-  view?: TaskView
+  run: RunSummary,
+  { historyLength, includeArtifacts = true, isWhole = true }: TaskView = {},
+  known: KnownTask = {}
 ): Promise<Task> {
-  const messages = view?.historyLength === 0 ? [] : (said ?? (await readSaid(surface, run.runId)))
-  const needed = view?.includeArtifacts !== false || run.status === 'completed'
-  const result = run.result ?? (needed ? await readResult(surface.runs, run) : undefined)
-  return taskFromRun(run, messages, result, view)
-}
-
-// Of a log that is damaged there is none: other tasks may be in the same list.
-async function readResult(runs: RunEngine, run: StoredRun): Promise<RunResult | undefined> {
-  try {
-    return (await readSoFar(runs, run)).result.build()
-  } catch (err) {
-    if ((err as { code?: unknown }).code !== 'RUN_ERR_DAMAGED') throw err
-    return undefined
+  const { runs } = surface
+  const hasHistory = historyLength !== 0
+  const isNeeded = includeArtifacts || (hasHistory && run.status === 'completed')
+  const result = known.result ?? (isNeeded ? await readResult(runs, run) : undefined)
+  const messages = hasHistory ? (known.said ?? (await readSaid(surface, run.runId))) : []
+  const said = { messages, answer: result?.text ?? '', limit: historyLength, isWhole }
+  return {
+    id: run.runId,
+    contextId: run.sessionId,
+    status: known.status ?? (await readStatus(runs, run, isWhole)),
+    ...(hasHistory && { history: await readHistory(runs, run, run.status, said) }),
+    ...(includeArtifacts && result !== undefined && { artifacts: toArtifacts(result) }),
+    metadata: { agentName: run.name }
   }
 }
 
@@ -51,20 +76,12 @@ export async function readSaid({ tasks }: Pick<Surface, 'tasks'>, taskId: string
   return (stored?.messages ?? []) as Message[]
 }
 
-/** The same of many tasks, by their ids, without those that were started on another surface. */
-export async function readAllSaid(
-  { tasks }: Pick<Surface, 'tasks'>,
-  runs: readonly StoredRun[]
-): Promise<Map<string, Message[]>> {
-  const found = await tasks.getMany(runs.map(({ runId }) => runId))
-  return new Map(found.map(({ taskId, messages }) => [taskId, messages as Message[]]))
-}
-
 /** Folds the log as far as it is written. */
-export async function readSoFar({ stores }: RunEngine, run: StoredRun): Promise<SoFar> {
+export async function readSoFar({ stores }: RunEngine, run: RunSummary): Promise<SoFar> {
   const { runId, sessionId, createdAt } = run
   const events = new TaskEvents({ taskId: runId, contextId: sessionId, createdAt })
   const result = new RunResultBuilder()
+  const pause = createPause()
   let lastSeq = 0
   for (;;) {
     const entries = await stores.log.read(runId, lastSeq, PAGE)
@@ -74,5 +91,29 @@ export async function readSoFar({ stores }: RunEngine, run: StoredRun): Promise<
       events.add(part)
     }
     lastSeq = entries.at(-1)!.seq
+    await pause()
   }
+}
+
+// Whole, or so far. Of a log that is damaged there is none: other tasks may be in the same list.
+async function readResult(runs: RunEngine, run: RunSummary): Promise<RunResult | undefined> {
+  try {
+    const whole = isTerminalStatus(run.status) ? await loadResult(runs.stores, run) : null
+    return whole ?? (await readSoFar(runs, run)).result.build()
+  } catch (err) {
+    if ((err as { code?: unknown }).code !== 'RUN_ERR_DAMAGED') throw err
+    return undefined
+  }
+}
+
+async function readStatus(runs: RunEngine, run: RunSummary, isWhole: boolean): Promise<TaskStatus> {
+  const timestamp = isoTime(run.updatedAt)
+  const { status: state, error } = run
+  const task = { taskId: run.runId, contextId: run.sessionId }
+  if (state === 'failed' && error !== null) return { state, timestamp, message: errorMessage(task, error) }
+  if (state !== 'input-required') return { state, timestamp }
+  const { approvals, count } = run.waiting
+  if (approvals[0] === undefined) return { state: 'working', timestamp }
+  const asked = await readAsked(runs, approvals[0], isWhole)
+  return { state, timestamp, message: approvalMessage(task, asked, count === 1) }
 }

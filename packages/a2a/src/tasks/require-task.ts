@@ -1,4 +1,4 @@
-import { requireRun, type StoredRun } from '@svc/registry'
+import { requireRun, type RunSummary } from '@svc/registry'
 import { A2A_ERR_TASK_NOT_FOUND } from '../errors.ts'
 import type { Call, Surface } from '../surface.ts'
 
@@ -7,7 +7,11 @@ import type { Call, Surface } from '../surface.ts'
  * not exist.
  * @throws A2A_ERR_TASK_NOT_FOUND
  */
-export async function requireTask(surface: Surface, { principal }: Call, taskId: string): Promise<StoredRun> {
+export async function requireTask(
+  surface: Surface,
+  { principal }: Call,
+  taskId: string
+): Promise<RunSummary> {
   try {
     return await requireRun(surface, taskId, principal)
   } catch (err) {

@@ -1,11 +1,11 @@
-import type { LogEntry, StoredRun } from '@svc/registry'
+import type { LogEntry, RunSummary } from '@svc/registry'
 import type { Message } from '../model/message.ts'
 import { isTerminalState, type TaskState } from '../model/task.ts'
 import type { TaskEvent } from '../model/task-event.ts'
 import type { Surface } from '../surface.ts'
-import { readSaid, readSoFar } from './read-task.ts'
+import { isoTime } from './iso-time.ts'
+import { readSoFar, readTask, type TaskView } from './read-task.ts'
 import { TaskEvents } from './task-events.ts'
-import { taskFromRun, type TaskView } from './task-from-run.ts'
 
 /** A task as it stands, and what makes its next events from the log. */
 export interface TaskStream {
@@ -19,19 +19,17 @@ export interface TaskStream {
 }
 
 /** The stream of a task that has just been made: it begins as submitted. */
-export function openNewStream(
-  run: StoredRun,
+export async function openNewStream(
+  surface: Pick<Surface, 'runs' | 'tasks'>,
+  run: RunSummary,
   said: readonly Message[],
   view: TaskView,
   endsAt: (state: TaskState) => boolean
-): TaskStream {
+): Promise<TaskStream> {
   const { createdAt } = run
-  const task = taskFromRun(
-    { ...run, status: 'submitted', updatedAt: createdAt, error: null },
-    said,
-    undefined,
-    view
-  )
+  const status = { state: 'submitted', timestamp: isoTime(createdAt) } as const
+  const submitted = { ...run, status: status.state }
+  const task = await readTask(surface, submitted, { ...view, includeArtifacts: false }, { said, status })
   const events = new TaskEvents({ taskId: task.id, contextId: task.contextId, createdAt })
   return new LogStream(task.id, 0, { type: 'task', task }, events, endsAt)
 }
@@ -42,16 +40,15 @@ export function openNewStream(
  */
 export async function openStream(
   surface: Pick<Surface, 'runs' | 'tasks'>,
-  run: StoredRun,
+  run: RunSummary,
   view: TaskView,
   endsAt: (state: TaskState) => boolean,
   restsAtOnce = false
 ): Promise<TaskStream> {
-  const said = await readSaid(surface, run.runId)
   const { result, events, lastSeq } = await readSoFar(surface.runs, run)
-  const status = events.status ?? { state: 'submitted' as const }
-  const task = taskFromRun({ ...run, status: events.runStatus }, said, result.build(), view)
-  const first: TaskEvent = { type: 'task', task: { ...task, status } }
+  const known = { result: result.build(), status: events.status ?? { state: 'submitted' as const } }
+  const task = await readTask(surface, { ...run, status: events.runStatus }, view, known)
+  const first: TaskEvent = { type: 'task', task }
   const stream = new LogStream(run.runId, lastSeq, first, events, endsAt)
   if (restsAtOnce && endsAt(events.runStatus)) stream.ended = true
   return stream

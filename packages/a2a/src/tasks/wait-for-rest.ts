@@ -2,12 +2,11 @@ import {
   isPromise,
   isTerminalStatus,
   LogReader,
-  toPendingApprovals,
   typeOfEntry,
   type LogEntry,
   type PartType,
   type RunEngine,
-  type StoredRun
+  type RunSummary
 } from '@svc/registry'
 
 /** Resolves when a run has ended or waits for its client. @throws RUN_ERR_STORE */
@@ -18,7 +17,7 @@ export async function waitForRest(runs: RunEngine, runId: string): Promise<void>
       const reading = reader.read()
       const entries = isPromise(reading) ? await reading : reading
       if (reader.fault !== undefined) throw reader.fault
-      if (reader.ended || (entries.some(asks) && isAtRest(await runs.get(runId)))) return
+      if (reader.ended || (entries.some(asks) && isAtRest(await runs.find(runId)))) return
       if (entries.length === 0) await new Promise<void>((resolve) => reader.onNews(resolve))
     }
   } finally {
@@ -30,6 +29,6 @@ function asks(entry: LogEntry): boolean {
   return typeOfEntry(entry) === ('tool.approval.request' satisfies PartType)
 }
 
-function isAtRest(run: StoredRun | undefined): boolean {
-  return run === undefined || isTerminalStatus(run.status) || toPendingApprovals(run).length > 0
+function isAtRest(run: RunSummary | undefined): boolean {
+  return run === undefined || isTerminalStatus(run.status) || run.waiting.count > 0
 }

@@ -1,4 +1,4 @@
-import type { StoredRun } from '@svc/registry'
+import type { RunSummary } from '@svc/registry'
 import t from 'tap'
 import { chunks, createWaiting, worker } from '../helpers/agents.ts'
 import { buildApp, echo, eventsOf, say, sayV1, type RpcReply } from '../helpers/build-app.ts'
@@ -93,7 +93,7 @@ t.test('cancel aborts what the agent does within 200 ms', async (t) => {
   const { stream, rpc, runs } = await buildApp(t, { runnables: [waiting.runnable] })
   const streaming = stream('message/stream', say('x'))
   await waiting.reached()
-  const [{ runId: id }] = (await runs.list({ limit: 1 })).runs as [StoredRun]
+  const [{ runId: id }] = (await runs.list({ limit: 1 })).runs as [RunSummary]
   const before = performance.now()
   t.match(await rpc('tasks/cancel', { id }), { result: { status: { state: 'canceled' } } })
   const took = (await waiting.aborted()) - before

@@ -31,7 +31,8 @@ export type ToolDoneEvent = Static<typeof ToolDoneEventSchema>
 export const ApprovalEventSchema = defineEvent('Approval', {
   approvalId: Type.String(),
   toolName: Type.String(),
-  args: Type.Unknown(),
+  args: Type.Unknown({ description: 'null where their JSON has more than 1 MiB' }),
+  argsPreview: Type.Optional(Type.String({ description: 'How the JSON of larger ones begins' })),
   expiresAt: Type.String({ format: 'date-time' })
 })
 export type ApprovalEvent = Static<typeof ApprovalEventSchema>
@@ -45,6 +46,11 @@ export const DoneEventSchema = defineEvent('Done', {
   output: Type.Object({
     text: Type.String(),
     structured: Type.Unknown({ description: 'null when there is none' }),
+    truncated: Type.Optional(
+      Type.Literal(true, {
+        description: 'More than 1 MiB: of `text` this is the beginning, a larger `structured` is null'
+      })
+    ),
     usage: UsageSchema,
     durationMs: Type.Number({ description: 'Milliseconds' }),
     finishReason: FinishReasonSchema

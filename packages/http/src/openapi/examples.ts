@@ -24,7 +24,8 @@ const record: RunRecord = {
   status: 'working',
   createdAt: '2025-01-31T09:30:00.000Z',
   updatedAt: '2025-01-31T09:30:00.250Z',
-  pendingApprovals: []
+  pendingApprovals: [],
+  pendingApprovalCount: 0
 }
 const metadata: RunnableMetadata = {
   kind: 'agent',
@@ -46,7 +47,7 @@ const problem: Problem = {
 export const EXAMPLES: Readonly<Record<string, object>> = {
   RunResult: result,
   RunRecord: record,
-  RunList: { runs: [record], nextCursor: null },
+  RunList: { runs: [{ ...record, href: `/runs/${id}` }], nextCursor: null },
   RunnableMetadata: metadata,
   Registry: { agents: ['support'], teams: [], workflows: ['refund'] },
   Health: { status: 'ok' },

@@ -1,12 +1,7 @@
-import {
-  isTerminalStatus,
-  RUNNABLE_KINDS,
-  toRunRecord,
-  type RunPage,
-  type RunQuery,
-  type StoredRun
-} from '@svc/registry'
+import { isTerminalStatus, nextTurn, RUNNABLE_KINDS, type RunPage, type RunQuery } from '@svc/registry'
+import { sendPage } from '../collect-page.ts'
 import { HTTP_ERR_UNKNOWN_RUNNABLE } from '../errors.ts'
+import { listRuns, toRunItem } from '../list-runs.ts'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { emptyReply, errorReplies, jsonReply } from '../openapi/describe-replies.ts'
 import {
@@ -39,9 +34,10 @@ const remove = {
 
 /** `/admin`: every owner's runs, and what is exposed. */
 export function adminRoutes(scope: HttpScope, { runs, exposed }: Surface): void {
-  scope.get('/admin/runs', { schema: list, config }, async ({ query }) => {
-    const page = await runs.list({ ...query, scope: exposed.scope() })
-    return { ...page, runs: page.runs.map(toAdminRecord) }
+  scope.get('/admin/runs', { schema: list, config }, async ({ query }, reply) => {
+    const shown = { ...query, scope: exposed.scope() }
+    const page = await listRuns(runs, shown, (run) => ({ ...toRunItem(run, scope.prefix), owner: run.owner }))
+    return sendPage(reply, 'runs', page)
   })
 
   scope.delete('/admin/runs', { schema: remove, config }, async ({ query }) => ({
@@ -68,15 +64,15 @@ export function adminRoutes(scope: HttpScope, { runs, exposed }: Surface): void 
     const shown = { ...filter, scope: exposed.scope() }
     for (let cursor: string | null | undefined; cursor !== null;) {
       const page: RunPage = await runs.list({ ...shown, limit: BATCH, ...(cursor && { cursor }) })
-      const ended = page.runs.filter(({ status }) => isTerminalStatus(status))
-      await Promise.all(ended.map(async ({ runId }) => runs.stores.runs.remove(runId)))
-      removed += ended.length
+      for (const { runId, status } of page.runs) {
+        if (!isTerminalStatus(status)) continue
+        // One after the other: what belongs to many large runs is removed in many turns.
+        await nextTurn()
+        await runs.stores.runs.remove(runId)
+        removed++
+      }
       cursor = page.nextCursor
     }
     return removed
   }
-}
-
-function toAdminRecord(run: StoredRun) {
-  return { ...toRunRecord(run), owner: run.owner }
 }

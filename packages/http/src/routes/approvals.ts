@@ -1,26 +1,36 @@
 import {
   ApprovalAnswerSchema,
+  formatApprovalCursor,
   mayAnswer,
   requireApproval,
+  RUN_ERR_APPROVAL_ANSWERED,
   RunRecordSchema,
   seesAllApprovals,
-  toPendingApprovals,
-  toRunRecord
+  toPendingApproval,
+  type FoundApproval
 } from '@svc/registry'
+import { collectPage, sendPage } from '../collect-page.ts'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
-import { ApprovalListSchema } from '../schemas/approval-list.ts'
+import { ApprovalListSchema, ApprovalQuerySchema, ApprovalSchema } from '../schemas/approval-list.ts'
 import { ApprovalParamsSchema } from '../schemas/path-params.ts'
+import { sendPieces, sendRecord, withMember } from '../send-json.ts'
 import type { Surface } from '../surface.ts'
 import type { HttpScope } from '../type-provider.ts'
-
-/** Runs whose approvals one answer lists: the newest. */
-const MAX_RUNS = 1_000
 
 const config = { access: 'authenticated' } as const
 const list = {
   ...describeOperation('list-approvals', 'What waits for an answer of the caller'),
-  response: { 200: jsonReply('All of them', ApprovalListSchema), ...errorReplies(400, 500, 503) }
+  querystring: ApprovalQuerySchema,
+  response: { 200: jsonReply('One page of them', ApprovalListSchema), ...errorReplies(400, 500, 503) }
+}
+const look = {
+  ...describeOperation('get-approval', 'One approval that waits, with all its arguments'),
+  params: ApprovalParamsSchema,
+  response: {
+    200: jsonReply('The approval', ApprovalSchema),
+    ...errorReplies(400, 404, 409, 414, 500, 503)
+  }
 }
 const answer = {
   ...describeOperation('answer-approval', 'Approve or deny a tool call'),
@@ -32,21 +42,55 @@ const answer = {
   }
 }
 
-/** `GET /approvals`: what waits for an answer that the caller may give. `POST /approvals/:approvalId`: the answer. */
+/** `/approvals`: list what waits for an answer that the caller may give, look at one, answer it. */
 export function approvalsRoutes(scope: HttpScope, surface: Surface): void {
-  scope.get('/approvals', { schema: list, config }, async ({ principal }) => {
-    const waiting = await surface.runs.list({
-      scope: surface.exposed.scope(),
-      status: 'input-required',
-      limit: MAX_RUNS,
-      ...(!seesAllApprovals(principal) && { owner: principal.sub })
-    })
-    const may = await Promise.all(waiting.runs.map((run) => mayAnswer(surface, run, principal)))
-    return { approvals: waiting.runs.filter((_, index) => may[index]).flatMap(toPendingApprovals) }
+  const { runs, replies } = surface
+  const toItem = ({ run, approval }: FoundApproval) => ({
+    ...toPendingApproval(run.runId, approval),
+    href: `${scope.prefix}/approvals/${approval.approvalId}`
   })
 
-  scope.post('/approvals/:approvalId', { schema: answer, config }, async ({ params, body, principal }) => {
-    await requireApproval(surface, params.approvalId, principal)
-    return toRunRecord(await surface.runs.answer(params.approvalId, body))
+  scope.get('/approvals', { schema: list, config }, async ({ principal, query }, reply) => {
+    const { limit, cursor, ...filter } = query
+    const owner = seesAllApprovals(principal) ? {} : { owner: principal.sub }
+    // All of one run, which follow one another, have one answer.
+    let known: { runId: string; may: Promise<boolean> } | undefined
+    const may = ({ run }: FoundApproval) => {
+      if (known?.runId !== run.runId) known = { runId: run.runId, may: mayAnswer(surface, run, principal) }
+      return known.may
+    }
+    const page = await collectPage<FoundApproval>(
+      {
+        async read(some, after) {
+          const found = await runs.listApprovals({
+            ...{ ...filter, ...owner, limit: some },
+            ...(after !== undefined && { cursor: after })
+          })
+          return { items: found.approvals, nextCursor: found.nextCursor }
+        },
+        encode: async (found) => ((await may(found)) ? JSON.stringify(toItem(found)) : undefined),
+        cursorOf: formatApprovalCursor
+      },
+      { limit, ...(cursor !== undefined && { cursor }) }
+    )
+    return sendPage(reply, 'approvals', page)
   })
+
+  scope.get('/approvals/:approvalId', { schema: look, config }, async ({ params, principal }, reply) => {
+    const found = await requireApproval(surface, params.approvalId, principal)
+    const { status } = found.run
+    if (status !== 'input-required' || found.approval.answer !== null) throw new RUN_ERR_APPROVAL_ANSWERED()
+    const { args: _, argsPreview: __, ...item } = toItem(found)
+    const args = runs.stores.runs.readArgs(params.approvalId)
+    return sendPieces(replies, reply, withMember(item, 'args', args))
+  })
+
+  scope.post(
+    '/approvals/:approvalId',
+    { schema: answer, config },
+    async ({ params, body, principal }, reply) => {
+      await requireApproval(surface, params.approvalId, principal)
+      return sendRecord(surface, reply, await runs.answer(params.approvalId, body))
+    }
+  )
 }

@@ -1,22 +1,33 @@
 import { Type } from '@sinclair/typebox'
-import { RUNNABLE_KINDS, RunnableMetadataSchema, type Principal, type RunnableKind } from '@svc/registry'
+import {
+  RUNNABLE_KINDS,
+  RunnableMetadataSchema,
+  type Principal,
+  type Runnable,
+  type RunnableKind
+} from '@svc/registry'
+import { collectPage } from '../collect-page.ts'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
 import { requireRunnable } from '../require-runnable.ts'
 import { NameParamsSchema } from '../schemas/path-params.ts'
-import { RegistrySchema } from '../schemas/registry.ts'
+import { RegistrySchema, RunnableQuerySchema } from '../schemas/registry.ts'
+import { sendJson, sendWhole } from '../send-json.ts'
 import type { Surface } from '../surface.ts'
 import { toMetadata } from '../to-metadata.ts'
 import type { HttpScope } from '../type-provider.ts'
 
+const LINK = 'Where the next page is, as `rel="next"`, where there is one'
+
 /** `GET /agents`, `GET /agents/:name` and their like, and `GET /registry`: what there is that the caller may read. */
-export function listRoutes(scope: HttpScope, { exposed, policy }: Surface): void {
+export function listRoutes(scope: HttpScope, { exposed, policy, replies }: Surface): void {
   for (const kind of RUNNABLE_KINDS) {
     const config = { access: { action: 'read', kind } } as const
     const all = {
-      ...describeOperation(`list-${kind}s`, `The ${kind}s that one may see`),
+      ...describeOperation(`list-${kind}s`, `The ${kind}s that one may see, by name`),
+      querystring: RunnableQuerySchema,
       response: {
-        200: jsonReply('What each tells of itself', Type.Array(RunnableMetadataSchema)),
+        200: jsonReply('What each tells of itself', Type.Array(RunnableMetadataSchema), { link: LINK }),
         ...errorReplies(400, 500)
       }
     }
@@ -29,12 +40,28 @@ export function listRoutes(scope: HttpScope, { exposed, policy }: Surface): void
       }
     }
 
-    scope.get(`/${kind}s`, { schema: all, config }, async ({ principal }) =>
-      (await readable(kind, principal)).map(toMetadata)
-    )
+    scope.get(`/${kind}s`, { schema: all, config }, async ({ principal, query }, reply) => {
+      const { limit } = query
+      const { items, nextCursor } = await collectPage<Runnable>(
+        {
+          read: (some, after) => pageOf(kind, some, after),
+          async encode(runnable) {
+            const isReadable = await mayRead(runnable, principal)
+            return isReadable ? JSON.stringify(toMetadata(runnable)) : undefined
+          },
+          cursorOf: ({ name }) => name
+        },
+        query
+      )
+      if (nextCursor !== null) {
+        const next = new URLSearchParams({ limit: `${limit}`, cursor: nextCursor }).toString()
+        reply.header('link', `<${scope.prefix}/${kind}s?${next}>; rel="next"`)
+      }
+      return sendWhole(reply, `[${items.join()}]`)
+    })
 
-    scope.get(`/${kind}s/:name`, { schema: one, config }, async ({ params }) =>
-      toMetadata(requireRunnable(exposed, kind, params.name))
+    scope.get(`/${kind}s/:name`, { schema: one, config }, async ({ params }, reply) =>
+      sendJson(replies, reply, toMetadata(requireRunnable(exposed, kind, params.name)))
     )
   }
 
@@ -43,21 +70,29 @@ export function listRoutes(scope: HttpScope, { exposed, policy }: Surface): void
     ...describeOperation('get-registry', 'The names of everything that one may see'),
     response: { 200: jsonReply('The names by kind', RegistrySchema), ...errorReplies(400, 500) }
   }
-  scope.get('/registry', { schema: names, config }, async ({ principal }) => ({
-    agents: await namesOf('agent', principal),
-    teams: await namesOf('team', principal),
-    workflows: await namesOf('workflow', principal)
-  }))
+  scope.get('/registry', { schema: names, config }, async ({ principal }, reply) =>
+    sendJson(replies, reply, {
+      agents: await namesOf('agent', principal),
+      teams: await namesOf('team', principal),
+      workflows: await namesOf('workflow', principal)
+    })
+  )
 
-  async function readable(kind: RunnableKind, principal: Principal) {
-    const found = exposed.list(kind)
-    const decisions = await Promise.all(
-      found.map(async ({ name }) => policy.authorize(principal, 'read', { kind, name }))
-    )
-    return found.filter((_, index) => decisions[index]!.allowed)
+  // By name: one that comes or goes moves no other to another page.
+  function pageOf(kind: RunnableKind, limit: number, after: string | undefined) {
+    const sorted = exposed.list(kind).toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    const rest = after === undefined ? sorted : sorted.filter(({ name }) => name > after)
+    const items = rest.slice(0, limit)
+    return { items, nextCursor: rest.length > limit ? items.at(-1)!.name : null }
+  }
+
+  async function mayRead({ kind, name }: Runnable, principal: Principal): Promise<boolean> {
+    return (await policy.authorize(principal, 'read', { kind, name })).allowed
   }
 
   async function namesOf(kind: RunnableKind, principal: Principal): Promise<string[]> {
-    return (await readable(kind, principal)).map(({ name }) => name)
+    const found = exposed.list(kind)
+    const isReadable = await Promise.all(found.map((each) => mayRead(each, principal)))
+    return found.filter((_, index) => isReadable[index]).map(({ name }) => name)
   }
 }

@@ -13,6 +13,7 @@ import { prefersAsync } from '../prefers-async.ts'
 import { requireNamed } from '../require-runnable.ts'
 import { RunHeadersSchema } from '../schemas/headers.ts'
 import { NameParamsSchema } from '../schemas/path-params.ts'
+import { sendJson } from '../send-json.ts'
 import { startRun, tieToClient } from '../start-run.ts'
 import type { Surface } from '../surface.ts'
 import type { HttpScope } from '../type-provider.ts'
@@ -45,11 +46,11 @@ export function runRoutes(scope: HttpScope, surface: Surface): void {
       const url = `${scope.prefix}/runs/${run.runId}`
       if (prefersAsync(request.headers)) {
         reply.code(202).header('preference-applied', 'respond-async').header('location', url)
-        return toRunRecord((await surface.runs.get(run.runId))!)
+        return toRunRecord((await surface.runs.find(run.runId))!)
       }
       tieToClient(surface, run, request.body, reply)
       try {
-        return await run.result()
+        return await sendJson(surface.replies, reply, await run.result())
       } catch (err) {
         if ((err as { code?: unknown } | null)?.code === SUSPENDED) reply.header('location', url)
         replyRunError(err, request, reply)

@@ -1,12 +1,15 @@
 import { Type } from '@sinclair/typebox'
-import { isEnd, requireRun, RunRecordSchema, toRunRecord } from '@svc/registry'
+import { isEnd, requireRun, RunRecordSchema } from '@svc/registry'
 import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
+import { sendPage } from '../collect-page.ts'
 import { HTTP_ERR_BAD_LAST_EVENT_ID } from '../errors.ts'
+import { listRuns, toRunItem } from '../list-runs.ts'
 import { describeOperation, EVENT_STREAM } from '../openapi/describe-operation.ts'
 import { emptyReply, errorReplies, eventStreamReply, jsonReply } from '../openapi/describe-replies.ts'
 import { StreamHeadersSchema } from '../schemas/headers.ts'
 import { RunParamsSchema } from '../schemas/path-params.ts'
 import { RunListSchema, RunQuerySchema } from '../schemas/run-list.ts'
+import { sendRecord } from '../send-json.ts'
 import type { Surface } from '../surface.ts'
 import type { HttpScope } from '../type-provider.ts'
 import { watchClient } from '../watch-client.ts'
@@ -47,18 +50,19 @@ const watch = {
 export function runsRoutes(scope: HttpScope, surface: Surface): void {
   const { runs, exposed, replies, heartbeat } = surface
 
-  scope.get('/runs', { schema: list, config }, async ({ principal, query }) => {
-    const page = await runs.list({ ...query, scope: exposed.scope(), owner: principal.sub })
-    return { ...page, runs: page.runs.map(toRunRecord) }
+  scope.get('/runs', { schema: list, config }, async ({ principal, query }, reply) => {
+    const own = { ...query, scope: exposed.scope(), owner: principal.sub }
+    const page = await listRuns(runs, own, (run) => toRunItem(run, scope.prefix))
+    return sendPage(reply, 'runs', page)
   })
 
-  scope.get('/runs/:runId', { schema: look, config }, async ({ params, principal }) =>
-    toRunRecord(await requireRun(surface, params.runId, principal))
+  scope.get('/runs/:runId', { schema: look, config }, async ({ params, principal }, reply) =>
+    sendRecord(surface, reply, await requireRun(surface, params.runId, principal))
   )
 
-  scope.post('/runs/:runId/cancel', { schema: cancel, config }, async ({ params, principal }) => {
+  scope.post('/runs/:runId/cancel', { schema: cancel, config }, async ({ params, principal }, reply) => {
     const { runId } = await requireRun(surface, params.runId, principal)
-    return toRunRecord(await runs.cancel(runId))
+    return sendRecord(surface, reply, await runs.cancel(runId))
   })
 
   scope.get('/runs/:runId/stream', { schema: watch, config }, async (request, reply) => {

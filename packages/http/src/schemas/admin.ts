@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
-import { MAX_NAME_LENGTH, RunnableKindSchema, RunRecordSchema, RunStatusSchema } from '@svc/registry'
-import { RunQuerySchema } from './run-list.ts'
+import { MAX_NAME_LENGTH, RunnableKindSchema, RunStatusSchema } from '@svc/registry'
+import { nextCursor, pageQuery } from './page.ts'
+import { RunSummarySchema } from './run-list.ts'
 
 const filter = {
   status: Type.Optional(RunStatusSchema),
@@ -8,14 +9,13 @@ const filter = {
   name: Type.Optional(Type.String({ minLength: 1, maxLength: MAX_NAME_LENGTH })),
   owner: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'The `sub` of a token' }))
 }
-const { limit, cursor } = RunQuerySchema.properties
 
 /** Which runs, of all owners. */
 export const RunFilterSchema = Type.Object(filter, { title: 'RunFilter', additionalProperties: false })
 
 /** Which of all owners' runs to list. */
 export const AdminRunQuerySchema = Type.Object(
-  { ...filter, limit, cursor },
+  { ...filter, ...pageQuery },
   { title: 'AdminRunQuery', additionalProperties: false }
 )
 
@@ -23,13 +23,9 @@ export const AdminRunQuerySchema = Type.Object(
 export const AdminRunListSchema = Type.Object(
   {
     runs: Type.Array(
-      Type.Object({ ...RunRecordSchema.properties, owner: Type.String() }, { title: 'AdminRunRecord' })
+      Type.Object({ ...RunSummarySchema.properties, owner: Type.String() }, { title: 'AdminRunSummary' })
     ),
-    nextCursor: Type.Unsafe<string | null>({
-      type: 'string',
-      nullable: true,
-      description: 'null on the last page'
-    })
+    nextCursor
   },
   { title: 'AdminRunList' }
 )

@@ -1,4 +1,20 @@
 import { Type } from '@sinclair/typebox'
+import { MAX_NAME_LENGTH } from '@svc/registry'
+
+/** How many runnables to list, and after which. */
+export const RunnableQuerySchema = Type.Object(
+  {
+    limit: Type.Integer({ minimum: 1, maximum: 1_000, default: 1_000 }),
+    cursor: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: MAX_NAME_LENGTH,
+        description: 'Its name; see the header `Link`'
+      })
+    )
+  },
+  { title: 'RunnableQuery', additionalProperties: false }
+)
 
 /** The names of everything that can be run, by kind. */
 export const RegistrySchema = Type.Object(

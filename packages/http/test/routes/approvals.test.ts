@@ -15,7 +15,7 @@ const partsOf = async ({ get }: TestApp, runId: string): Promise<NumberedPart[]>
 
 t.test('what waits is listed, and an answer lets it go on', async (t) => {
   const app = await buildApp(t, { runnables: [asking(), echo] })
-  t.strictSame(await (await app.get('/approvals')).json(), { approvals: [] })
+  t.strictSame(await (await app.get('/approvals')).json(), { approvals: [], nextCursor: null })
   const first = await startAsking(asker(app))
   const second = await startAsking(asker(app))
   const { approvals } = (await (await app.get('/approvals')).json()) as { approvals: object[] }
@@ -66,7 +66,7 @@ t.test('it is answered once, in time, and while its run lasts', async (t) => {
     409,
     answered
   )
-  t.strictSame(await (await app.get('/approvals')).json(), { approvals: [] })
+  t.strictSame(await (await app.get('/approvals')).json(), { approvals: [], nextCursor: null })
 })
 
 t.test('bad answers', async (t) => {
@@ -125,7 +125,7 @@ t.test('runs of what is not exposed are not asked about', async (t) => {
   const app = await buildApp(t, { runnables: [echo] })
   const run = await app.runs.start(asking(), 'x')
   for await (const part of run.parts()) if (part.type === 'tool.approval.request') break
-  t.strictSame(await (await app.get('/approvals')).json(), { approvals: [] })
+  t.strictSame(await (await app.get('/approvals')).json(), { approvals: [], nextCursor: null })
   const response = await app.post(`/approvals/${run.runId}.1`, { approved: true })
   await requireError(t, response, 404, 'RUN_ERR_APPROVAL_NOT_FOUND')
 })

@@ -65,3 +65,42 @@ t.test('HEAD is answered like GET, other methods are refused', async (t) => {
   }
   await requireError(t, await fetch(`${url}/agents/echo/run`), 405, 'HTTP_ERR_METHOD_NOT_ALLOWED')
 })
+
+t.test('a list has a bound of bytes and of items, and a link to its next page', async (t) => {
+  const schema = { type: 'object', description: 'x'.repeat(100_000) }
+  const names = Array.from({ length: 30 }, (_, index) => `agent ${index} & co`)
+  const app = await buildApp(t, {
+    runnables: names.map((name) => ({
+      ...describing({ kind: 'agent', name, tools: [{ name: 'x', description: 'x', input: schema }] }),
+      name
+    }))
+  })
+  const readPages = async (query: string) => {
+    const pages: { name: string }[][] = []
+    for (let path: string | undefined = `/api/agents${query}`; path !== undefined;) {
+      const response = await app.check('GET', '/agents', fetch(app.origin + path))
+      const text = await response.text()
+      t.ok(text.length < 1_100_000, `${text.length} bytes`)
+      pages.push(JSON.parse(text) as { name: string }[])
+      path = /^<(.+)>; rel="next"$/.exec(response.headers.get('link') ?? '')?.[1]
+    }
+    return pages
+  }
+  const byBytes = await readPages('')
+  t.equal(byBytes.length, 3)
+  t.same(
+    byBytes.flat().map(({ name }) => name),
+    names.toSorted()
+  )
+  t.equal((await readPages('?limit=4')).length, 8)
+
+  const first = await app.get('/agents?limit=3')
+  const [one, , last] = (await first.json()) as { name: string }[]
+  for (const { name } of [one!, last!]) app.registry.remove('agent', name)
+  app.registry.add({ ...echo, name: 'a' })
+  const next = (await (
+    await app.get(`/agents?limit=2&cursor=${encodeURIComponent(last!.name)}`)
+  ).json()) as object
+  t.match(next, [{ name: names.toSorted()[3] }, { name: names.toSorted()[4] }], 'whatever comes and goes')
+  await requireError(t, await app.get('/agents?limit=1001'), 400, 'HTTP_ERR_VALIDATION')
+})

@@ -1,7 +1,7 @@
 import type { Principal } from '../contract/principal.ts'
 import { grantsScope, reachesOwner } from '../contract/scopes.ts'
 import { RUN_ERR_APPROVAL_NOT_FOUND } from '../errors.ts'
-import type { StoredRun } from '../stores/run-store.ts'
+import type { FoundApproval, RunSummary } from '../stores/run-store.ts'
 import type { RunAccess } from './require-run.ts'
 
 /** Whether the caller sees approvals of everyone: those of runnables that it may run. */
@@ -12,7 +12,7 @@ export function seesAllApprovals({ scopes }: Principal): boolean {
 /** Whether the caller may see and answer the approvals of a run. */
 export async function mayAnswer(
   { exposed, policy }: Pick<RunAccess, 'exposed' | 'policy'>,
-  run: StoredRun,
+  run: FoundApproval['run'] | RunSummary,
   principal: Principal
 ): Promise<boolean> {
   const { kind, name, owner } = run
@@ -21,13 +21,14 @@ export async function mayAnswer(
   return (await policy.authorize(principal, 'answer', { kind, name, owner })).allowed
 }
 
-/** Makes sure that there is such an approval, and that the caller may answer it. @throws RUN_ERR_APPROVAL_NOT_FOUND */
+/** The approval, when there is such a one and the caller may answer it. @throws RUN_ERR_APPROVAL_NOT_FOUND */
 export async function requireApproval(
   access: RunAccess,
   approvalId: string,
   principal: Principal
-): Promise<void> {
+): Promise<FoundApproval> {
   const found = await access.runs.findApproval(approvalId)
   if (found === undefined || !(await mayAnswer(access, found.run, principal)))
     throw new RUN_ERR_APPROVAL_NOT_FOUND(approvalId)
+  return found
 }

@@ -22,14 +22,16 @@ export function isTerminalStatus(status: RunStatus): boolean {
   return status === 'completed' || status === 'failed' || status === 'canceled'
 }
 
-/** An approval that waits for its answer. */
+/** An approval that waits for its answer; of large arguments only how they begin. */
 export const PendingApprovalSchema = Type.Object(
   {
     approvalId: Type.String(),
     runId: Type.String(),
     toolCallId: Type.String(),
     toolName: Type.String(),
-    args: Type.Unknown(),
+    args: Type.Optional(Type.Unknown({ description: 'Left out where their JSON is larger than 4 KiB' })),
+    argsPreview: Type.Optional(Type.String({ description: 'How the JSON of larger ones begins' })),
+    argsBytes: Type.Integer({ description: 'Bytes of their JSON' }),
     expiresAt: Type.String({ format: 'date-time' }),
     source: Type.Optional(Type.Array(Type.String()))
   },
@@ -64,7 +66,8 @@ export const RunRecordSchema = Type.Object(
     updatedAt: Type.String({ format: 'date-time' }),
     result: Type.Optional(RunResultSchema),
     error: Type.Optional(PartErrorSchema),
-    pendingApprovals: Type.Array(PendingApprovalSchema)
+    pendingApprovals: Type.Array(PendingApprovalSchema, { description: 'The first of those that wait' }),
+    pendingApprovalCount: Type.Integer({ description: 'How many wait in all' })
   },
   { title: 'RunRecord' }
 )

@@ -1,7 +1,8 @@
 import type { ApprovalOutcome, RunLog } from '../contract/run-context.ts'
 import type { ApprovalAnswer } from '../contract/run-record.ts'
 import { RUN_ERR_APPROVAL_ANSWERED, RUN_ERR_APPROVAL_NOT_FOUND, RUN_ERR_STORE } from '../errors.ts'
-import type { StoredApproval, StoredRun } from '../stores/run-store.ts'
+import { runIdOf } from '../stores/run-cursor.ts'
+import type { ApprovalPage, ApprovalQuery, FoundApproval } from '../stores/run-store.ts'
 import type { Stores } from '../stores/stores.ts'
 import type { LiveRun } from './live-run.ts'
 import type { LostRuns } from './lost-runs.ts'
@@ -30,10 +31,12 @@ export class ApprovalsDesk {
     this.#host = host
   }
 
-  async find(approvalId: string): Promise<{ run: StoredRun; approval: StoredApproval } | undefined> {
-    const run = await this.#host.stores.runs.get(runIdOf(approvalId))
-    const approval = run?.approvals.find((each) => each.approvalId === approvalId)
-    return run && approval && { run, approval }
+  async find(approvalId: string): Promise<FoundApproval | undefined> {
+    return this.#host.stores.runs.findApproval(approvalId)
+  }
+
+  async list(query: ApprovalQuery): Promise<ApprovalPage> {
+    return this.#host.stores.runs.listApprovals(query)
   }
 
   /** @throws RUN_ERR_BAD_INPUT, RUN_ERR_APPROVAL_NOT_FOUND, RUN_ERR_APPROVAL_ANSWERED, RUN_ERR_STORE */
@@ -90,9 +93,4 @@ export class ApprovalsDesk {
       await stores.control.publish({ type: 'approval', runId, approvalId, answer })
     return true
   }
-}
-
-/** The run of an approval: its id begins the approval's. */
-export function runIdOf(approvalId: string): string {
-  return approvalId.slice(0, Math.max(0, approvalId.lastIndexOf('.')))
 }

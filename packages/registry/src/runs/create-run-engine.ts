@@ -14,15 +14,16 @@ import {
   RUN_ERR_TERMINAL
 } from '../errors.ts'
 import { createEventBus, type EventBus } from '../events/event-bus.ts'
-import { ENGINE_DEFAULTS, EngineOptionsSchema, requireOptions, type RunEngineOptions } from '../options.ts'
+import { ENGINE_DEFAULTS, requireEngineOptions, type RunEngineOptions } from '../options.ts'
 import { requireNode } from '../require-node.ts'
 import { isPromise } from '../stores/awaitable.ts'
 import type { ControlMessage } from '../stores/control-bus.ts'
 import { createMemoryStores } from '../stores/memory/memory-stores.ts'
 import { PassingMap } from '../stores/passing-map.ts'
-import type { StoredRun } from '../stores/run-store.ts'
+import { runIdOf } from '../stores/run-cursor.ts'
+import type { RunSummary, StoredRun } from '../stores/run-store.ts'
 import type { Stores } from '../stores/stores.ts'
-import { ApprovalsDesk, runIdOf, type DeskHost } from './approvals-desk.ts'
+import { ApprovalsDesk, type DeskHost } from './approvals-desk.ts'
 import { SILENT_LOG } from './create-context.ts'
 import { Drain } from './drain.ts'
 import { guardStores } from './guard-stores.ts'
@@ -43,7 +44,7 @@ const SWEEP_EVERY = 60_000
 /** Makes an engine. @throws REG_ERR_BAD_OPTION, REG_ERR_OLD_NODE */
 export function createRunEngine(options: RunEngineOptions = {}): RunEngine {
   requireNode()
-  requireOptions(EngineOptionsSchema, withoutUndefined(options))
+  requireEngineOptions(options)
   return new Engine(options)
 }
 
@@ -139,6 +140,10 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
     return this.stores.runs.get(runId)
   }
 
+  async find(runId: string): Promise<RunSummary | undefined> {
+    return this.stores.runs.find(runId)
+  }
+
   async list(query: Parameters<RunEngine['list']>[0]): ReturnType<RunEngine['list']> {
     return this.stores.runs.list(query)
   }
@@ -147,7 +152,7 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
     return readParts(this, runId, after, signal)
   }
 
-  async cancel(runId: string): Promise<StoredRun> {
+  async cancel(runId: string): Promise<RunSummary> {
     await this.#seek(runId)
     await this.#interrupted.moved(runId)
     const run = this.#live.get(runId)
@@ -162,11 +167,15 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
     return stored
   }
 
+  listApprovals(query: Parameters<RunEngine['listApprovals']>[0]): ReturnType<RunEngine['listApprovals']> {
+    return this.#desk.list(query)
+  }
+
   findApproval(approvalId: string): ReturnType<RunEngine['findApproval']> {
     return this.#desk.find(approvalId)
   }
 
-  async answer(approvalId: string, answer: ApprovalAnswer): Promise<StoredRun> {
+  async answer(approvalId: string, answer: ApprovalAnswer): Promise<RunSummary> {
     await this.#seek(runIdOf(approvalId))
     await this.#desk.answer(approvalId, answer)
     return this.#require(runIdOf(approvalId))
@@ -193,7 +202,7 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
   }
 
   drain(timeout = this.#drainTimeout): Promise<void> {
-    requireOptions(EngineOptionsSchema, { drainTimeout: timeout })
+    requireEngineOptions({ drainTimeout: timeout })
     if (this.#drained === undefined) {
       this.#begunToClose.abort()
       this.limits.close()
@@ -248,8 +257,8 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
     return this.#interrupted.wake(runId)
   }
 
-  async #require(runId: string): Promise<StoredRun> {
-    const stored = await this.get(runId)
+  async #require(runId: string): Promise<RunSummary> {
+    const stored = await this.find(runId)
     if (stored === undefined) throw new RUN_ERR_NOT_FOUND(runId)
     return stored
   }
@@ -259,7 +268,7 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
     if (this.#recovering && !this.#live.has(runId)) await this.#interrupted.recoverOne(runId)
   }
 
-  #replay(earlier: StoredRun, { startKey }: StartOptions): Run {
+  #replay(earlier: RunSummary, { startKey }: StartOptions): Run {
     if (earlier.startKey?.hash !== startKey?.hash) throw new RUN_ERR_KEY_REUSED()
     return new ReplayedRun(this, earlier)
   }
@@ -289,8 +298,4 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
     this.#closed.abort()
     this.#unsubscribe()
   }
-}
-
-function withoutUndefined(options: object): object {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
 }

@@ -99,7 +99,7 @@ export class InterruptedRuns {
 
   /** The same for one run, before its turn comes. */
   async recoverOne(runId: string): Promise<void> {
-    const run = await this.#host.stores.runs.get(runId)
+    const run = await this.#host.stores.runs.find(runId)
     if (run !== undefined && !isTerminalStatus(run.status)) await this.#lookAfter(run)
   }
 

@@ -2,7 +2,7 @@ import { isTerminalPart, type NumberedPart } from '../contract/part.ts'
 import { isTerminalStatus } from '../contract/run-record.ts'
 import { REG_ERR_BAD_OPTION } from '../errors.ts'
 import { isPromise, type Awaitable } from '../stores/awaitable.ts'
-import type { StoredRun } from '../stores/run-store.ts'
+import type { RunSummary } from '../stores/run-store.ts'
 import type { Stores } from '../stores/stores.ts'
 import { typeOfEntry } from './flat-entry.ts'
 import type { LogEntry, ReadLimit } from '../stores/stream-log.ts'
@@ -118,7 +118,7 @@ export class LogReader {
       this.#ended = true
       this.#fault = this.#host.faultOf?.(this.#runId)
     } else if (!this.#isCurrent) {
-      const run = this.#stores.runs.get(this.#runId)
+      const run = this.#stores.runs.find(this.#runId)
       return isPromise(run)
         ? run.then((found) => this.#readAgain(found, isLast))
         : this.#readAgain(run, isLast)
@@ -129,7 +129,7 @@ export class LogReader {
   }
 
   // Nothing after the reader's place: of a run that is over there is nothing to come either, unless it ended just now.
-  #readAgain(run: StoredRun | undefined, isLast: boolean): Awaitable<readonly LogEntry[]> {
+  #readAgain(run: RunSummary | undefined, isLast: boolean): Awaitable<readonly LogEntry[]> {
     if (run === undefined || !isTerminalStatus(run.status)) {
       this.#ended = isLast
       this.#suspended = isLast && run !== undefined

@@ -2,6 +2,7 @@ import type { NumberedPart } from '../contract/part.ts'
 import type { RunResult } from '../contract/run-result.ts'
 import { isTerminalStatus } from '../contract/run-record.ts'
 import { RUN_ERR_NOT_FOUND, RUN_ERR_SUSPENDED } from '../errors.ts'
+import { loadResult } from './load-result.ts'
 import { errorFromStored } from './run-error.ts'
 import type { Run, RunEngine } from './run-engine.ts'
 
@@ -19,17 +20,18 @@ export class ReplayedRun implements Run {
   }
 
   async result(): Promise<RunResult> {
-    let run = await this.#engine.get(this.runId)
+    let run = await this.#engine.find(this.runId)
     if (run !== undefined && !isTerminalStatus(run.status)) {
       // The end of its log is the end of the run, or of the engine.
       for await (const _ of this.parts());
-      run = await this.#engine.get(this.runId)
+      run = await this.#engine.find(this.runId)
     }
     if (run?.error) throw errorFromStored(run.error)
     if (run !== undefined && !isTerminalStatus(run.status))
       throw this.#engine.faultOf(this.runId) ?? new RUN_ERR_SUSPENDED()
-    if (!run?.result) throw new RUN_ERR_NOT_FOUND(this.runId)
-    return run.result
+    const result = run && (await loadResult(this.#engine.stores, run))
+    if (!result) throw new RUN_ERR_NOT_FOUND(this.runId)
+    return result
   }
 
   parts(after?: number, signal?: AbortSignal): AsyncIterable<NumberedPart> {
@@ -37,7 +39,7 @@ export class ReplayedRun implements Run {
   }
 
   async cancel(): Promise<boolean> {
-    const run = await this.#engine.get(this.runId)
+    const run = await this.#engine.find(this.runId)
     if (run === undefined || isTerminalStatus(run.status)) return false
     await this.#engine.cancel(this.runId)
     return true

@@ -8,7 +8,16 @@ import type { ApprovalAnswer } from '../contract/run-record.ts'
 import type { RunResult } from '../contract/run-result.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import type { EventBus } from '../events/event-bus.ts'
-import type { RunPage, RunQuery, StartKey, StoredApproval, StoredRun } from '../stores/run-store.ts'
+import type {
+  ApprovalPage,
+  ApprovalQuery,
+  FoundApproval,
+  RunPage,
+  RunQuery,
+  RunSummary,
+  StartKey,
+  StoredRun
+} from '../stores/run-store.ts'
 import type { Stores } from '../stores/stores.ts'
 
 /** What a run is started with. */
@@ -74,20 +83,24 @@ export interface RunEngine {
   start(runnable: Runnable, input: RunInput, options?: StartOptions): Promise<Run>
   /** The stored run, finished ones included for as long as they are kept. */
   get(runId: string): Promise<StoredRun | undefined>
+  /** The same without what may be large. */
+  find(runId: string): Promise<RunSummary | undefined>
   list(query: RunQuery): Promise<RunPage>
   /** Why nothing more comes of a run under way, for now: its store failed, and the run is ended when that works again. */
   faultOf(runId: string): Error | undefined
   /** Parts of any run by id, as `Run.parts`. */
   parts(runId: string, after?: number, signal?: AbortSignal): AsyncIterable<NumberedPart>
   /** Ends a run as canceled. @throws RUN_ERR_NOT_FOUND, RUN_ERR_TERMINAL, RUN_ERR_STORE */
-  cancel(runId: string): Promise<StoredRun>
-  /** Finds an approval with its run. */
-  findApproval(approvalId: string): Promise<{ run: StoredRun; approval: StoredApproval } | undefined>
+  cancel(runId: string): Promise<RunSummary>
+  /** The approvals that runs wait for. */
+  listApprovals(query: ApprovalQuery): Promise<ApprovalPage>
+  /** An approval, answered or not, and whose it is. */
+  findApproval(approvalId: string): Promise<FoundApproval | undefined>
   /**
    * Answers an approval, once.
    * @throws RUN_ERR_BAD_INPUT, RUN_ERR_APPROVAL_NOT_FOUND, RUN_ERR_APPROVAL_ANSWERED, RUN_ERR_STORE
    */
-  answer(approvalId: string, answer: ApprovalAnswer): Promise<StoredRun>
+  answer(approvalId: string, answer: ApprovalAnswer): Promise<RunSummary>
   /**
    * Looks after what a crash left in the store, a page at a time: ends it as `failed` with RUN_ERR_INTERRUPTED; gives how
    * many. A run that can go on does, a few at a time, where its runnable is known; else it waits for it, and ends like the

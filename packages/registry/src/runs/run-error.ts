@@ -2,6 +2,10 @@ import { isTellable, markTellable, type TellableError } from '../contract/create
 import type { PartError } from '../contract/part.ts'
 import { RUN_ERR_FAILED } from '../errors.ts'
 import type { StoredError } from '../stores/run-store.ts'
+import { beginningOf } from '../wire/encode-pieces.ts'
+
+/** Characters of an error's message: it is in every list that its run is in. */
+const MAX_MESSAGE = 4_096
 
 /** What a store and clients may know of an error: one that is not tellable is RUN_ERR_FAILED with no text of its own. */
 export function toStoredError(err: unknown): StoredError {
@@ -17,7 +21,7 @@ function readError({ code, message, statusCode, retryable, retryAfter }: Tellabl
   const status = typeof statusCode === 'number' ? statusCode : 500
   return {
     code,
-    message,
+    message: beginningOf(String(message), MAX_MESSAGE),
     retryable: typeof retryable === 'boolean' ? retryable : isRetryable(status, code),
     statusCode: status,
     ...(typeof retryAfter === 'number' && { retryAfter })

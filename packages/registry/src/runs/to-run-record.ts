@@ -1,10 +1,10 @@
 import type { PendingApproval, RunRecord } from '../contract/run-record.ts'
-import type { StoredRun } from '../stores/run-store.ts'
+import type { ApprovalSummary, RunSummary } from '../stores/run-store.ts'
 import { toPartError } from './run-error.ts'
 
-/** A stored run as clients see it: times in ISO 8601, approvals that wait only. */
-export function toRunRecord(run: StoredRun): RunRecord {
-  const { runId, kind, name, sessionId, status, result, error } = run
+/** A run as clients see it, without its result: times in ISO 8601, approvals that wait only. */
+export function toRunRecord(run: RunSummary): Omit<RunRecord, 'result'> {
+  const { runId, kind, name, sessionId, status, error, waiting } = run
   return {
     runId,
     kind,
@@ -13,24 +13,24 @@ export function toRunRecord(run: StoredRun): RunRecord {
     status,
     createdAt: new Date(run.createdAt).toISOString(),
     updatedAt: new Date(run.updatedAt).toISOString(),
-    ...(result !== null && { result }),
     ...(error !== null && { error: toPartError(error) }),
-    pendingApprovals: toPendingApprovals(run)
+    pendingApprovals: waiting.approvals.map((approval) => toPendingApproval(runId, approval)),
+    pendingApprovalCount: waiting.count
   }
 }
 
-/** The approvals that a run waits for. */
-export function toPendingApprovals(run: StoredRun): PendingApproval[] {
-  if (run.status !== 'input-required') return []
-  return run.approvals
-    .filter((approval) => approval.answer === null)
-    .map(({ approvalId, toolCallId, toolName, args, expiresAt, source }) => ({
-      approvalId,
-      runId: run.runId,
-      toolCallId,
-      toolName,
-      args,
-      expiresAt: new Date(expiresAt).toISOString(),
-      ...(source.length > 0 && { source: [...source] })
-    }))
+/** An approval that waits, as clients see it. */
+export function toPendingApproval(runId: string, approval: ApprovalSummary): PendingApproval {
+  const { approvalId, toolCallId, toolName, args, argsPreview, argsBytes, expiresAt, source } = approval
+  return {
+    approvalId,
+    runId,
+    toolCallId,
+    toolName,
+    ...(args !== undefined && { args }),
+    ...(argsPreview !== undefined && { argsPreview }),
+    argsBytes,
+    expiresAt: new Date(expiresAt).toISOString(),
+    ...(source.length > 0 && { source: [...source] })
+  }
 }

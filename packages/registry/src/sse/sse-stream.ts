@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { isTellable } from '../contract/create-error.ts'
+import { nextTurn } from '../next-turn.ts'
 import { LogReader, type LogHost } from '../runs/log-reader.ts'
 import { isPromise } from '../stores/awaitable.ts'
 import { entryFromJson, type LogEntry } from '../stores/stream-log.ts'
@@ -7,10 +8,10 @@ import { encodeFault, encodeSse, encodeSseFault, SSE_HEARTBEAT, SSE_SUSPENDED } 
 
 /** What a stream says, where that is not the log itself. */
 export interface SseProjection {
-  /** What comes before everything else. */
-  head?: string
+  /** What comes before everything else; large texts in pieces, each made when it is read. */
+  head?: string | Iterable<string>
   /** The messages that an entry of the log becomes; '' for none. */
-  encode(entry: LogEntry): string
+  encode(entry: LogEntry): string | Iterable<string>
   /** Whether the stream ends here, whatever comes in the log. */
   readonly ended?: boolean
 }
@@ -41,7 +42,9 @@ class SseStream extends Readable {
   readonly #reader: LogReader
   readonly #heartbeat: NodeJS.Timeout
   readonly #projection: SseProjection | undefined
-  #head: string
+  // What is said next, before what was read: a text, or what is left of a large one.
+  #head = ''
+  #pieces: Iterator<string> | undefined
   // What has been read and not been pushed yet: entries, and how much of the first one has been.
   #entries: readonly LogEntry[] = []
   #next = 0
@@ -53,7 +56,7 @@ class SseStream extends Readable {
     super({ highWaterMark: PIECE })
     this.#reader = reader
     this.#projection = projection
-    this.#head = projection?.head ?? ''
+    this.#say(projection?.head ?? '')
     this.#heartbeat = setInterval(() => {
       if (!this.#idle || this.readableLength > 0) return
       this.push(SSE_HEARTBEAT)
@@ -63,7 +66,9 @@ class SseStream extends Readable {
   }
 
   override _read(): void {
-    if (!this.#busy) this.#fill()
+    if (this.#busy) return
+    if (this.#pieces === undefined) this.#fill()
+    else this.#fillLater()
   }
 
   override _destroy(err: Error | null, done: (err?: Error | null) => void): void {
@@ -89,11 +94,24 @@ class SseStream extends Readable {
     this.push(null)
   }
 
+  // What is large is encoded piece by piece, whoever else reads.
+  #fillLater(): void {
+    this.#busy = true
+    void nextTurn().then(() => this.#fill())
+  }
+
   // Goes on until the stream has enough or the log has nothing; then it waits for the one or the other.
   #pushAll(): void {
     this.#idle = false
     this.#busy = true
     while (!this.destroyed) {
+      if (this.#pieces !== undefined) {
+        const piece = this.#pieces.next()
+        if (piece.done === true) this.#pieces = undefined
+        else if (this.push(piece.value)) return this.#fillLater()
+        else break
+        continue
+      }
       if (this.#projection?.ended && this.#head === '') return void this.push(null)
       if (this.#next === this.#entries.length && this.#head === '') {
         if (this.#reader.ended) return this.#end()
@@ -117,7 +135,8 @@ class SseStream extends Readable {
 
   // The run will end with just that, when its store works again.
   #encodeEnd(fault: Error): string {
-    return this.#projection?.encode(entryFromJson(0, encodeFault(fault))) ?? encodeSseFault(fault)
+    if (this.#projection === undefined) return encodeSseFault(fault)
+    return Array.from(this.#projection.encode(entryFromJson(0, encodeFault(fault)))).join('')
   }
 
   #await(entries: Promise<readonly LogEntry[]>): void {
@@ -141,9 +160,18 @@ class SseStream extends Readable {
   #projected(projection: SseProjection): string {
     let text = this.#head
     this.#head = ''
-    while (this.#next < this.#entries.length && text.length < PIECE && !projection.ended)
-      text += projection.encode(this.#entries[this.#next++]!)
+    while (this.#next < this.#entries.length && text.length < PIECE && !projection.ended) {
+      this.#say(projection.encode(this.#entries[this.#next++]!))
+      text += this.#head
+      this.#head = ''
+      if (this.#pieces !== undefined) break
+    }
     return text
+  }
+
+  #say(what: string | Iterable<string>): void {
+    if (typeof what === 'string') this.#head = what
+    else this.#pieces = what[Symbol.iterator]()
   }
 
   #piece(): string {

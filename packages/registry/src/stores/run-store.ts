@@ -3,6 +3,7 @@ import type { ApprovalOutcome } from '../contract/run-context.ts'
 import type { PartError } from '../contract/part.ts'
 import type { RunStatus } from '../contract/run-record.ts'
 import type { RunResult } from '../contract/run-result.ts'
+import type { JsonPieces } from '../wire/encode-pieces.ts'
 import type { Awaitable } from './awaitable.ts'
 import type { RunScope } from './run-scope.ts'
 
@@ -48,6 +49,32 @@ export interface StoredRun extends RunnableKey {
   approvals: readonly StoredApproval[]
 }
 
+/** What is listed of an approval: its arguments where they are short, else how they begin. */
+export interface ApprovalSummary extends Omit<StoredApproval, 'args'> {
+  /** Undefined where their JSON is longer than `MAX_LISTED_ARGS`. */
+  args?: unknown
+  /** How the JSON of longer ones begins. */
+  argsPreview?: string
+  /** Bytes of their JSON. */
+  argsBytes: number
+}
+
+/** What is listed of a run: its record without what may be large. */
+export interface RunSummary extends Readonly<Omit<StoredRun, 'result' | 'approvals'>> {
+  /** Of all that is kept of it, about: its log, and where they are kept apart its result and its steps. */
+  readonly bytes: number
+  /** How its result begins; null while there is none. */
+  readonly preview: string | null
+  /** The approvals that the run waits for: the first ones by when they expire, and how many there are. */
+  readonly waiting: { readonly approvals: readonly ApprovalSummary[]; readonly count: number }
+}
+
+/** An approval and whose it is. */
+export interface FoundApproval {
+  run: Pick<StoredRun, 'runId' | 'registry' | 'kind' | 'name' | 'owner' | 'createdAt' | 'status'>
+  approval: ApprovalSummary
+}
+
 /** A change of a run, written in one transaction with the parts that tell of it. */
 export interface RunChange {
   status: RunStatus
@@ -67,13 +94,29 @@ export interface RunQuery {
   name?: string
   /** At most this many; 1–1,000. */
   limit: number
-  /** Where the page before ended: its `nextCursor`. */
+  /** Where the page before ended: its `nextCursor`, or `formatRunCursor` of a run on it, by its `createdAt`. */
   cursor?: string
 }
 
 /** One page of runs; `nextCursor` is null on the last one. */
 export interface RunPage {
-  runs: StoredRun[]
+  runs: RunSummary[]
+  nextCursor: string | null
+}
+
+/** Which of the approvals that wait to list: those of the newest run first, of one run those that expire first. */
+export interface ApprovalQuery {
+  owner?: string
+  runId?: string
+  /** At most this many; 1–1,000. */
+  limit: number
+  /** Where the page before ended: its `nextCursor`, or `formatApprovalCursor` of an approval on it. */
+  cursor?: string
+}
+
+/** One page of them. */
+export interface ApprovalPage {
+  approvals: FoundApproval[]
   nextCursor: string | null
 }
 
@@ -87,7 +130,7 @@ export interface ChangedRunQuery {
   since?: number
   /** At most this many; 1–1,000. */
   limit: number
-  /** Where the page before ended: its `nextCursor`. */
+  /** Where the page before ended: its `nextCursor`, or `formatRunCursor` of a run on it, by its `updatedAt`. */
   cursor?: string
 }
 
@@ -113,16 +156,26 @@ export interface UnfinishedPage {
   nextCursor: string | null
 }
 
-/** Keeps the records of runs and the journal of their steps. */
+/**
+ * Keeps the records of runs and the journal of their steps. A list, or a look at one run, reads nothing that may be large:
+ * neither results nor long arguments.
+ */
 export interface RunStore {
   /**
    * Adds a new run; when its owner has one of the same registry with the same start key already, gives that one and adds
    * nothing.
    * @throws when its id is taken
    */
-  create(run: StoredRun): Awaitable<StoredRun | undefined>
-  /** A snapshot, that later writes do not change; undefined when there is no such run. */
+  create(run: StoredRun): Awaitable<RunSummary | undefined>
+  /**
+   * All of a run, a snapshot that later writes do not change; undefined when there is no such run. What is large may take
+   * several turns of the event loop.
+   */
   get(runId: string): Awaitable<StoredRun | undefined>
+  /** The same without what may be large. */
+  find(runId: string): Awaitable<RunSummary | undefined>
+  /** The JSON of a run's result; no pieces where there is none. */
+  readResult(runId: string): JsonPieces
   /** Newest first by `createdAt`, then by id. A cursor that no page gave is REG_ERR_BAD_CURSOR. */
   list(query: RunQuery): Awaitable<RunPage>
   /**
@@ -130,6 +183,12 @@ export interface RunStore {
    * for pages freely: no record outside of the page should be read. A cursor that no page gave is REG_ERR_BAD_CURSOR.
    */
   listChanged(query: ChangedRunQuery): Awaitable<ChangedRunPage>
+  /** The approvals that runs wait for; what else is asked for or answered meanwhile moves no other to another page. */
+  listApprovals(query: ApprovalQuery): Awaitable<ApprovalPage>
+  /** One approval, answered or not. */
+  findApproval(approvalId: string): Awaitable<FoundApproval | undefined>
+  /** The JSON of an approval's arguments; no pieces where there are none. */
+  readArgs(approvalId: string): JsonPieces
   /**
    * Runs in no terminal state, oldest first: what a crash left. Neither their results nor the arguments of their approvals
    * are read. A cursor that no page gave is REG_ERR_BAD_CURSOR.

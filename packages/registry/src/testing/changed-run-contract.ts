@@ -1,4 +1,4 @@
-import type { ChangedRunQuery, RunStore, StoredRun } from '../stores/run-store.ts'
+import type { ChangedRunQuery, RunStore, RunSummary, StoredRun } from '../stores/run-store.ts'
 import { codeOf, type ContractTest } from './contract-test.ts'
 import type { RunStores } from './run-store-contract.ts'
 import { completed, storedRun, textEntry } from './stored-run.ts'
@@ -9,7 +9,7 @@ type Filter = Partial<ChangedRunQuery>
 const echo = { registry: 'global', kind: 'agent', name: 'echo' } as const
 const adas = { owner: 'ada', scope: { runnables: [echo] }, limit: 9 }
 
-const idsOf = (all: readonly StoredRun[]) => all.map(({ runId }) => runId)
+const idsOf = (all: readonly Pick<RunSummary, 'runId'>[]) => all.map(({ runId }) => runId)
 const lastChangedFirst = (all: readonly StoredRun[]) =>
   all.toSorted((a, b) => b.updatedAt - a.updatedAt || (a.runId < b.runId ? 1 : -1))
 
@@ -50,7 +50,7 @@ export function changedRunContract(test: TestStores): void {
     await log.append(second!.runId, 1, [textEntry(1)], completed)
     const { runs: found } = await runs.listChanged(adas)
     t.same(idsOf(found), idsOf([second!, first!, third!]))
-    t.same(found[0], await runs.get(second!.runId), 'as it stands')
+    t.same(found[0], await runs.find(second!.runId), 'as it stands')
     await runs.remove(first!.runId)
     t.same(await find(runs), idsOf([second!, third!]))
   })

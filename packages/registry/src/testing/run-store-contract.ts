@@ -1,5 +1,6 @@
 import type { RunStore, StoredApproval } from '../stores/run-store.ts'
 import type { StreamLog } from '../stores/stream-log.ts'
+import { boundedPageContract } from './bounded-page-contract.ts'
 import { changedRunContract } from './changed-run-contract.ts'
 import { codeOf, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
 import { runListContract } from './run-list-contract.ts'
@@ -49,7 +50,7 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     const first = storedRun({ startKey: { key: 'k', hash: 'one' } })
     t.equal(await runs.create(first), undefined)
     const again = storedRun({ startKey: { key: 'k', hash: 'two' } })
-    t.same(await runs.create(again), first, 'gives the first')
+    t.same(await runs.create(again), await runs.find(first.runId), 'gives the first')
     t.equal(await runs.get(again.runId), undefined, 'and adds nothing')
 
     const others = [
@@ -61,7 +62,8 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     ]
     for (const other of others) t.equal(await runs.create(other), undefined)
     await log.append(first.runId, 1, [textEntry(1)], completed)
-    t.same(await runs.create(again), { ...first, updatedAt: 3_000, ...pick(completed) }, 'also when it ended')
+    t.same(await runs.create(again), await runs.find(first.runId), 'also when it ended')
+    t.same(await runs.get(first.runId), { ...first, updatedAt: 3_000, ...pick(completed) })
     await runs.remove(first.runId)
     t.equal(await runs.create(again), undefined, 'a key is free when its run is gone')
   })
@@ -278,5 +280,6 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
 
   runTextContract(test)
   runListContract(test)
+  boundedPageContract(test)
   changedRunContract(test)
 }

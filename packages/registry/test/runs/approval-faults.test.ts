@@ -25,7 +25,7 @@ async function start(engine: ReturnType<typeof buildEngine>, act: (context: RunC
 }
 
 const pendingOf = async (engine: ReturnType<typeof buildEngine>, runId: string) =>
-  toRunRecord((await engine.get(runId))!).pendingApprovals
+  toRunRecord((await engine.find(runId))!).pendingApprovals
 
 t.test('a request that cannot be told is refused, and nobody waits for it', async (t) => {
   const engine = buildEngine(t)

@@ -31,7 +31,7 @@ t.test('a run waits for its approval and goes on', async (t) => {
   const { runnable, outcome } = asking()
   const run = await engine.start(runnable, 'x')
   const approvalId = await approvalIdOf(run)
-  const waiting = (await engine.get(run.runId))!
+  const waiting = (await engine.find(run.runId))!
   t.match(toRunRecord(waiting), {
     status: 'input-required',
     pendingApprovals: [{ approvalId, toolName: 'send', args: { to: 'ada' } }]
@@ -47,7 +47,7 @@ t.test('a run waits for its approval and goes on', async (t) => {
   )
   t.match(parts[1], { approvalId, expiresAt: /Z$/, args: { to: 'ada' } })
   t.match(parts[2], { approvalId, toolCallId: 'c', approved: true, args: { to: 'bob' } })
-  t.same(toRunRecord((await engine.get(run.runId))!).pendingApprovals, [])
+  t.same(toRunRecord((await engine.find(run.runId))!).pendingApprovals, [])
 })
 
 t.test('it is answered once', async (t) => {
@@ -90,7 +90,7 @@ t.test('several wait at once, and members say who they are', async (t) => {
   const run = await engine.start(runnable, 'x')
   await approvalIdOf(run)
   await new Promise((resolve) => setImmediate(resolve))
-  const { pendingApprovals } = toRunRecord((await engine.get(run.runId))!)
+  const { pendingApprovals } = toRunRecord((await engine.find(run.runId))!)
   t.match(pendingApprovals, [{ toolCallId: 'c' }, { toolCallId: 'd', source: ['m'] }])
   t.match(await engine.answer(pendingApprovals[0]!.approvalId, { approved: true }), {
     status: 'input-required'
@@ -107,5 +107,5 @@ t.test('a run that ends takes its approvals along', async (t) => {
   await run.cancel()
   t.match(await outcome.catch((err: unknown) => err), { code: 'RUN_ERR_CANCELED' })
   t.equal(await codeOf(() => engine.answer(approvalId, { approved: true })), 'RUN_ERR_APPROVAL_ANSWERED')
-  t.same(toRunRecord((await engine.get(run.runId))!).pendingApprovals, [])
+  t.same(toRunRecord((await engine.find(run.runId))!).pendingApprovals, [])
 })

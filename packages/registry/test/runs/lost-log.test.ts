@@ -53,11 +53,11 @@ t.test('a record that is over ends the stream, with a last part or without', asy
   const stores = createMemoryStores()
   const engine = buildEngine(t, { stores })
   const run = await engine.start(scriptedRunnable([60_000]), 'x')
-  const get: typeof stores.runs.get = async (runId) => {
-    const found = await stores.runs.get(runId)
+  const find: typeof stores.runs.find = async (runId) => {
+    const found = await stores.runs.find(runId)
     return found && { ...found, status: 'failed' }
   }
-  const others = { stores: { ...stores, runs: { ...stores.runs, get } } }
+  const others = { stores: { ...stores, runs: { ...stores.runs, find } } }
   const keepAlive = setInterval(() => {}, 1_000)
   const all = (await createSseStream(others, run.runId, { heartbeat: 20 }).toArray()) as Buffer[]
   t.match(Buffer.concat(all).toString(), /"type":"start"/)

@@ -124,7 +124,8 @@ t.test('one that waits for its runnable can be canceled', async (t) => {
   const { stores, run } = await crash(wide(runnable))
   const engine = buildEngine(t, { stores })
   await engine.recover()
-  t.match(await engine.cancel(run.runId), { status: 'canceled', result: { finishReason: 'canceled' } })
+  t.match(await engine.cancel(run.runId), { status: 'canceled' })
+  t.match(await engine.get(run.runId), { result: { finishReason: 'canceled' } })
   t.equal(await engine.resume(wide(runnable)), 0)
 })
 

@@ -1,5 +1,7 @@
-import { createRunEngine, type LogEntry } from '@svc/registry'
-import { createSseStream } from '@svc/registry/sse'
+import { once } from 'node:events'
+import { setImmediate } from 'node:timers/promises'
+import { createRunEngine } from '@svc/registry'
+import { createSseStream, type SseProjection } from '@svc/registry/sse'
 import { scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
 
@@ -7,10 +9,7 @@ const talker = scriptedRunnable(
   Array.from({ length: 30 }, (_, index) => ({ type: 'text', text: `${index}` }))
 )
 
-async function speak(
-  t: { teardown(fn: () => unknown): unknown },
-  projection: { head?: string; encode(entry: LogEntry): string; readonly ended?: boolean }
-) {
+async function speak(t: { teardown(fn: () => unknown): unknown }, projection: SseProjection) {
   const runs = createRunEngine()
   t.teardown(() => runs.close())
   const run = await runs.start(talker, 'hi')
@@ -47,4 +46,32 @@ t.test('a projection that only has a head, and one that throws', async (t) => {
     }),
     { message: 'broken' }
   )
+})
+
+t.test('large messages come in pieces, each made when it is read, between small ones', async (t) => {
+  const runs = createRunEngine()
+  t.teardown(() => runs.close())
+  const run = await runs.start(talker, 'hi')
+  await run.result()
+  let made = 0
+  function* large(name: string) {
+    for (let index = 0; index < 10; index++) {
+      made++
+      yield name.repeat(100_000)
+    }
+  }
+  const projection: SseProjection = {
+    head: large('h'),
+    encode: ({ seq, part }) => (part.type !== 'text' ? '' : seq % 10 === 5 ? large(`${seq % 7}`) : `<${seq}>`)
+  }
+  const stream = createSseStream(runs, run.runId, { projection })
+  await once(stream, 'readable')
+  const first = String(stream.read())
+  for (let turn = 0; turn < 50; turn++) await setImmediate()
+  t.ok(made < 5, `${made} pieces for who reads one`)
+  const rest = (await stream.toArray()).join('')
+  const wanted = Array.from({ length: 30 }, (_, index) => index + 2)
+    .map((seq) => (seq % 10 === 5 ? `${seq % 7}`.repeat(1_000_000) : `<${seq}>`))
+    .join('')
+  t.ok(first + rest === 'h'.repeat(1_000_000) + wanted, 'all of it is there, in its order')
 })

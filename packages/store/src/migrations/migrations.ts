@@ -6,6 +6,7 @@ import { addMemoryWords } from './0004-memory-words.ts'
 import { addToldReceivers } from './0005-told-receivers.ts'
 import { addListIndexes } from './0006-list-indexes.ts'
 import { addRegistryIds } from './0007-registry-ids.ts'
+import { addLargeValues } from './0008-large-values.ts'
 
 /** Every migration by its name, in the order of the names. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -15,5 +16,6 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0004-memory-words': { up: addMemoryWords },
   '0005-told-receivers': { up: addToldReceivers },
   '0006-list-indexes': { up: addListIndexes },
-  '0007-registry-ids': { up: addRegistryIds }
+  '0007-registry-ids': { up: addRegistryIds },
+  '0008-large-values': { up: addLargeValues }
 }

@@ -1,4 +1,4 @@
-import type { StoredRun } from '../run-store.ts'
+import type { ApprovalSummary, StoredRun } from '../run-store.ts'
 import { PassingMap, type Place } from '../passing-map.ts'
 import type { LogEntry } from '../stream-log.ts'
 import { AgingMap } from './aging-map.ts'
@@ -26,6 +26,8 @@ export interface MemoryRun {
   entries: LogEntry[]
   bytes: number
   steps: Map<string, unknown> | undefined
+  /** What is listed of its approvals, by their ids. */
+  summaries: Map<string, ApprovalSummary> | undefined
   followers: Set<(gone?: boolean) => void> | undefined
   /** Where it stands while it is under way. */
   place: Place<MemoryRun> | undefined
@@ -75,6 +77,7 @@ export class MemoryRuns {
       entries: [],
       bytes: 0,
       steps: undefined,
+      summaries: undefined,
       followers: undefined,
       place: undefined,
       claim: undefined

@@ -5,47 +5,52 @@ import type {
   ChangedRunQuery,
   RunPage,
   RunQuery,
-  StoredRun,
   UnfinishedPage,
   UnfinishedQuery
 } from '../run-store.ts'
+import { summaryOf } from './approval-lists.ts'
+import type { MemoryRun } from './memory-runs.ts'
 
-type Kept = Iterable<{ readonly record: StoredRun }>
-
-/** A page of runs, newest first: one look at each, a copy of those on the page. @throws REG_ERR_BAD_CURSOR */
-export function listRuns(kept: Kept, { scope, owner, status, kind, name, limit, cursor }: RunQuery): RunPage {
+/** A page of runs, newest first: one look at each, a summary of those on the page. @throws REG_ERR_BAD_CURSOR */
+export function listRuns(kept: Iterable<MemoryRun>, query: RunQuery): RunPage {
+  const { scope, owner, status, kind, name, limit, cursor } = query
   const after = cursor === undefined ? undefined : parseRunCursor(cursor)
   const isInScope = scope === undefined ? () => true : createScopeFilter(scope)
-  const found: StoredRun[] = []
-  for (const { record } of kept) {
+  const found: MemoryRun[] = []
+  for (const run of kept) {
+    const { record } = run
     if (owner !== undefined && record.owner !== owner) continue
     if (status !== undefined && record.status !== status) continue
     if (kind !== undefined && record.kind !== kind) continue
     if (name !== undefined && record.name !== name) continue
-    if (isInScope(record)) found.push(record)
+    if (isInScope(record)) found.push(run)
   }
   return toPage(found, 'createdAt', limit, after)
 }
 
 /** The same by the last change, with the count of all. @throws REG_ERR_BAD_CURSOR */
 export function listChangedRuns(
-  kept: Kept,
+  kept: Iterable<MemoryRun>,
   { owner, scope, sessionId, status, since = 0, limit, cursor }: ChangedRunQuery
 ): ChangedRunPage {
   const after = cursor === undefined ? undefined : parseRunCursor(cursor)
   const isInScope = createScopeFilter(scope)
-  const found: StoredRun[] = []
-  for (const { record } of kept) {
+  const found: MemoryRun[] = []
+  for (const run of kept) {
+    const { record } = run
     if (record.owner !== owner || record.updatedAt < since) continue
     if (sessionId !== undefined && record.sessionId !== sessionId) continue
     if (status !== undefined && record.status !== status) continue
-    if (isInScope(record)) found.push(record)
+    if (isInScope(record)) found.push(run)
   }
   return { ...toPage(found, 'updatedAt', limit, after), total: found.length }
 }
 
 /** A page of runs under way, oldest first. @throws REG_ERR_BAD_CURSOR */
-export function listUnfinishedRuns(live: Kept, { limit, cursor }: UnfinishedQuery): UnfinishedPage {
+export function listUnfinishedRuns(
+  live: readonly MemoryRun[],
+  { limit, cursor }: UnfinishedQuery
+): UnfinishedPage {
   const after = cursor === undefined ? undefined : parseRunCursor(cursor)
   const found = Array.from(live, ({ record }) => record)
     .filter(({ createdAt, runId }) => after === undefined || isOlder(after, { at: createdAt, runId }))
@@ -66,29 +71,30 @@ function isOlder(one: RunPosition, other: RunPosition): boolean {
 }
 
 function toPage(
-  found: readonly StoredRun[],
+  found: readonly MemoryRun[],
   time: 'createdAt' | 'updatedAt',
   limit: number,
   after: RunPosition | undefined
 ): RunPage {
   // Below zero where the first comes before the second.
-  const order = (run: StoredRun, at: number, runId: string) =>
-    at - run[time] || (run.runId < runId ? 1 : run.runId > runId ? -1 : 0)
-  const first: StoredRun[] = []
+  const order = ({ record }: MemoryRun, at: number, runId: string) =>
+    at - record[time] || (record.runId < runId ? 1 : record.runId > runId ? -1 : 0)
+  const first: MemoryRun[] = []
   // Those that ended last are found last: from the end most are after the whole page.
   for (let index = found.length - 1; index >= 0; index--) {
     const run = found[index]!
     if (after !== undefined && order(run, after.at, after.runId) <= 0) continue
     let place = first.length
-    while (place > 0 && order(run, first[place - 1]![time], first[place - 1]!.runId) < 0) place--
+    while (place > 0 && order(run, first[place - 1]!.record[time], first[place - 1]!.record.runId) < 0)
+      place--
     if (place > limit) continue
     first.splice(place, 0, run)
     if (first.length > limit + 1) first.pop()
   }
-  const page = first.slice(0, limit).map((run) => ({ ...run }))
-  const last = page.at(-1)
+  const page = first.slice(0, limit)
+  const last = page.at(-1)?.record
   return {
-    runs: page,
+    runs: page.map(summaryOf),
     nextCursor: last && first.length > limit ? formatRunCursor({ at: last[time], runId: last.runId }) : null
   }
 }

@@ -1,5 +1,8 @@
 import { RUN_ERR_FENCED } from '../../errors.ts'
+import { encodePieces } from '../../wire/encode-pieces.ts'
+import { runIdOf } from '../run-cursor.ts'
 import type { RunStore } from '../run-store.ts'
+import { findApproval, listApprovals, summaryOf } from './approval-lists.ts'
 import type { MemoryRuns } from './memory-runs.ts'
 import { listChangedRuns, listRuns, listUnfinishedRuns } from './run-lists.ts'
 
@@ -7,16 +10,31 @@ import { listChangedRuns, listRuns, listUnfinishedRuns } from './run-lists.ts'
 export function createMemoryRunStore(runs: MemoryRuns): RunStore {
   return {
     create(record) {
-      const earlier = runs.add({ ...record })?.record
-      return earlier && { ...earlier }
+      const earlier = runs.add({ ...record })
+      return earlier && summaryOf(earlier)
     },
     get(runId) {
       const record = runs.find(runId)?.record
       return record && { ...record }
     },
+    find(runId) {
+      const run = runs.find(runId)
+      return run && summaryOf(run)
+    },
+    *readResult(runId) {
+      const result = runs.find(runId)?.record.result
+      if (result) yield* encodePieces(result)
+    },
     list: (query) => listRuns(runs.all(), query),
     listChanged: (query) => listChangedRuns(runs.all(), query),
     listUnfinished: (query) => listUnfinishedRuns(runs.live(), query),
+    listApprovals: (query) => listApprovals(runs.live(), query),
+    findApproval: (approvalId) => findApproval(runs.find(runIdOf(approvalId)), approvalId),
+    *readArgs(approvalId) {
+      const { approvals } = runs.find(runIdOf(approvalId))?.record ?? {}
+      const args = approvals?.find((each) => each.approvalId === approvalId)?.args
+      if (args !== undefined) yield* encodePieces(args)
+    },
     lease(runId) {
       const record = runs.findLive(runId)?.record
       return record && ++record.epoch

@@ -2,6 +2,7 @@ import { isTerminalStatus } from '../../contract/run-record.ts'
 import { RUN_ERR_FENCED } from '../../errors.ts'
 import type { RunChange, StoredRun } from '../run-store.ts'
 import { sizeOfEntry, type LogEntry, type ReadLimit, type StreamLog } from '../stream-log.ts'
+import { summarize } from './approval-lists.ts'
 import { wake, type MemoryRuns } from './memory-runs.ts'
 
 /** The logs of runs, in memory. */
@@ -16,6 +17,8 @@ export function createMemoryStreamLog(runs: MemoryRuns): StreamLog {
       }
       if (change !== undefined) {
         applyChange(run.record, change)
+        // Now, one by one: a list may be asked for when thousands wait.
+        if (change.approval !== undefined) summarize(run, change.approval)
         if (isTerminalStatus(change.status)) runs.end(run)
       }
       wake(run)

@@ -27,7 +27,7 @@ t.test('waits for a human, whose answer is the output', async (t) => {
   t.teardown(() => engine.close())
   const run = await engine.start(review(), 'x')
   const approvalId = await approvalIdOf(run)
-  t.match(toRunRecord((await engine.get(run.runId))!), {
+  t.match(toRunRecord((await engine.find(run.runId))!), {
     status: 'input-required',
     pendingApprovals: [
       { toolName: 'review', toolCallId: 'review', args: { draft: 'a draft' }, source: ['review'] }

@@ -1,0 +1,26 @@
+import { createJsonStream, encodePieces, isShort } from '@svc/registry'
+import type { OpenReplies } from '@svc/registry/sse'
+import type { FastifyReply } from 'fastify'
+
+/** Characters of JSON that are sent as a whole. */
+const MAX_WHOLE = 131_072
+
+/**
+ * Answers with a value whose size somebody else decides, between two texts: a large one is encoded as fast as the client reads
+ * it.
+ */
+export function sendJson(streams: OpenReplies, reply: FastifyReply, value: unknown, before = '', after = '') {
+  reply.serializer(identity)
+  if (isShort(value, MAX_WHOLE)) return reply.send(before + JSON.stringify(value) + after)
+  // Until its client has read it, or the app closes.
+  streams.add(reply.raw)
+  return reply.send(createJsonStream(between(before, value, after)))
+}
+
+function* between(before: string, value: unknown, after: string): Generator<string, void> {
+  yield before
+  yield* encodePieces(value)
+  yield after
+}
+
+const identity = (text: unknown) => text as string

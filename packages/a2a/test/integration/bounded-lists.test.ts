@@ -1,0 +1,70 @@
+import { join } from 'node:path'
+import type { RunnableDefinition } from '@svc/registry'
+import store from '@svc/store'
+import t from 'tap'
+import { buildApp, echo, say, type AppRequest } from '../helpers/build-app.ts'
+
+const MEGABYTE = 1_000_000
+/** What a page may have, and one more task of the size of those here. */
+const MAX_PAGE = 1_048_576 + 2.2 * MEGABYTE
+
+const big: RunnableDefinition = {
+  kind: 'agent',
+  name: 'big',
+  async *stream() {
+    yield { type: 'text', text: 'x'.repeat(MEGABYTE) }
+  }
+}
+/** Waits for an approval with arguments of a megabyte. */
+const asking: RunnableDefinition = {
+  kind: 'agent',
+  name: 'asking',
+  async *stream(_input, { approvals }) {
+    const args = { file: 'y'.repeat(MEGABYTE) }
+    await approvals.request({ toolCallId: 'c', toolName: 'write', args })
+  }
+}
+
+const kinds: [name: string, before: (folder: string) => NonNullable<AppRequest['before']>][] = [
+  ['memory', () => async () => {}],
+  ['SQLite', (folder) => async (app) => app.register(store, { url: `sqlite:${join(folder, 'app.db')}` })]
+]
+for (const [name, begin] of kinds) {
+  t.test(`lists of tasks are cut by bytes (${name})`, async (t) => {
+    const app = await buildApp(t, { runnables: [echo, big, asking], before: begin(t.testdir()) })
+    const ids: string[] = []
+    for (let index = 0; index < 30; index++) {
+      const name = index % 10 === 0 ? 'asking' : index % 2 === 0 ? 'echo' : 'big'
+      ids.push((await app.rpc('message/send', say(name))).result.id as string)
+    }
+    const readPages = async (params: object) => {
+      const sizes: number[] = []
+      const tasks: { id: string; artifacts?: { parts: { text: string }[] }[] }[] = []
+      for (let pageToken: string | undefined; pageToken !== '';) {
+        const { result } = await app.rpc('ListTasks', { pageSize: 100, pageToken, ...params })
+        sizes.push(Buffer.byteLength(JSON.stringify(result)))
+        tasks.push(...result.tasks)
+        t.equal(result.totalSize, 30)
+        pageToken = result.nextPageToken as string
+      }
+      t.same(tasks.map(({ id }) => id).toSorted(), ids.toSorted(), 'each is there once')
+      return { tasks, sizes, largest: Math.max(...sizes) }
+    }
+
+    const whole = await readPages({ includeArtifacts: true })
+    t.ok(whole.largest < MAX_PAGE, `${whole.largest} bytes`)
+    t.ok(whole.sizes.length < 30, `${whole.sizes.length} pages`)
+    t.equal(
+      whole.tasks.filter(({ artifacts }) => artifacts?.[0]?.parts[0]?.text.length === MEGABYTE).length,
+      15
+    )
+    const said = await readPages({})
+    t.ok(said.largest < MAX_PAGE, `${said.largest} bytes`)
+    const bare = await readPages({ historyLength: 0 })
+    t.equal(bare.sizes.length, 1, 'without results and what was said they are small')
+    t.ok(bare.largest < 65_536, `${bare.largest} bytes`)
+
+    const { result } = await app.rpc('GetTask', { id: ids[0] })
+    t.equal(result.status.message.parts[1].data.args.file.length, MEGABYTE, 'a task alone has all of it')
+  })
+}

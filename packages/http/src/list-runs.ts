@@ -1,0 +1,35 @@
+import { formatRunCursor, toRunRecord, type RunEngine, type RunQuery, type RunSummary } from '@svc/registry'
+import { collectPage, type Page } from './collect-page.ts'
+
+/** One page of runs. @throws REG_ERR_BAD_CURSOR */
+export function listRuns(
+  runs: Pick<RunEngine, 'list'>,
+  { limit, cursor, ...filter }: RunQuery,
+  toItem: (run: RunSummary) => object
+): Promise<Page> {
+  return collectPage<RunSummary>(
+    {
+      async read(some, after) {
+        const page = await runs.list({
+          ...filter,
+          limit: some,
+          ...(after !== undefined && { cursor: after })
+        })
+        return { items: page.runs, nextCursor: page.nextCursor }
+      },
+      encode: (run) => JSON.stringify(toItem(run)),
+      cursorOf: ({ runId, createdAt: at }) => formatRunCursor({ runId, at })
+    },
+    { limit, ...(cursor !== undefined && { cursor }) }
+  )
+}
+
+/** A run as it is listed; `prefix` is that of the routes. */
+export function toRunItem(run: RunSummary, prefix: string) {
+  const { preview } = run
+  return {
+    ...toRunRecord(run),
+    ...(preview !== null && { preview }),
+    href: `${prefix}/runs/${run.runId}`
+  }
+}
