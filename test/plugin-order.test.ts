@@ -82,7 +82,6 @@ t.test('in the right order all work together, and the runs are stored', async (t
   await app.register(runtime, { limits: { maxRuns: 1 } })
   for (const plugin of [http, gateway, a2a]) await app.register(plugin as FastifyPluginAsync)
   await app.ready()
-  t.equal(app.runs.stores, app.store)
   const run = await app.runs.start(scriptedRunnable([]), 'x')
   await run.result()
   t.match(await app.store.runs.get(run.runId), { status: 'completed' })
