@@ -164,6 +164,17 @@ t.test('an answer without an end is read to its bound only', async (t) => {
   t.ok(sent < 32 * 1_048_576, `${sent} bytes`)
 })
 
+t.test('a redirect is not followed, wherever it leads', async (t) => {
+  const other = await serveKeys(t, toJwk(one, { kid: 'one' }))
+  const served = await serveKeys(t)
+  for (const status of [301, 302, 303, 307, 308]) {
+    served.answer = (response) => response.writeHead(status, { location: other.url }).end()
+    const { ask } = await buildKeyApp(t, served)
+    await requireError(t, await ask(), 503, 'HTTP_ERR_KEYS_UNAVAILABLE', `${status}`)
+  }
+  t.equal(other.fetches, 0)
+})
+
 t.test('from the first start with the server away: 503, and 200 as soon as it is there', async (t) => {
   const served = await serveKeys(t, toJwk(one, { kid: 'one' }))
   const { answer } = served
