@@ -84,6 +84,7 @@ t.test('what is a whole program compiles', async (t) => {
       'docs/agents.md#5',
       'docs/agents.md#6',
       'docs/agents.md#7',
+      'docs/errors.md#1',
       'docs/getting-started.md#1',
       'docs/http.md#2',
       'docs/memory.md#1',

@@ -67,7 +67,7 @@ const StoresSchema = Type.Object({
 })
 
 /** Options of a run engine. */
-export const EngineOptionsSchema = Type.Object(
+const EngineOptionsSchema = Type.Object(
   {
     stores: Type.Optional(StoresSchema),
     events: Type.Optional(Type.Object({})),

@@ -170,7 +170,7 @@ async function readPage(
 }
 
 /** What is listed of a run. */
-export async function toSummary(db: Kysely<Tables>, row: ListedRow): Promise<RunSummary> {
+async function toSummary(db: Kysely<Tables>, row: ListedRow): Promise<RunSummary> {
   const { run_id, status, preview, bytes } = row
   return {
     ...toRunHead(row),

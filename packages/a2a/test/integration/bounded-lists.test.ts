@@ -22,6 +22,7 @@ const asking: RunnableDefinition = {
   async *stream(_input, { approvals }) {
     const args = { file: 'y'.repeat(MEGABYTE) }
     await approvals.request({ toolCallId: 'c', toolName: 'write', args })
+    yield { type: 'text', text: 'written' }
   }
 }
 

@@ -21,7 +21,7 @@ function readError({ code, message, statusCode, retryable, retryAfter }: Tellabl
   const status = typeof statusCode === 'number' ? statusCode : 500
   return {
     code,
-    message: beginningOf(String(message), MAX_MESSAGE),
+    message: beginningOf(message, MAX_MESSAGE),
     retryable: typeof retryable === 'boolean' ? retryable : isRetryable(status, code),
     statusCode: status,
     ...(typeof retryAfter === 'number' && { retryAfter })

@@ -38,7 +38,7 @@ export async function attempt<T>(
 }
 
 /** Waits so many milliseconds, however many. @throws the signal's reason */
-export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
+async function sleep(ms: number, signal: AbortSignal): Promise<void> {
   const end = Date.now() + ms
   const guard = new ChildGuard(signal)
   try {
