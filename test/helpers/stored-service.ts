@@ -44,7 +44,7 @@ new Workflow({
       .step('first', () => `first ${++steps}`)
       // Its input says what it waits for.
       .step('second', async ({ input }) => {
-        await pass(String(input))
+        await pass(input as string)
         return 'second'
       })
       .wait('ok', { approval: {} })
