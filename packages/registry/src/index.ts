@@ -1,6 +1,7 @@
 export { default, type RegistryPluginOptions } from './plugin.ts'
 export { bringEngine } from './bring-engine.ts'
 export { requireEngine, requireNoEngine } from './engine-order.ts'
+export { requireNode } from './require-node.ts'
 export { requireFreePlace } from './require-free-place.ts'
 export { rootOf } from './root-of.ts'
 export { whileServing } from './while-serving.ts'

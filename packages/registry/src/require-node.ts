@@ -1,7 +1,7 @@
 import { REG_ERR_OLD_NODE } from './errors.ts'
 
 /** The oldest Node that the packages run on, as their `engines` say. */
-const OLDEST = [22, 13] as const
+const OLDEST = [22, 16] as const
 
 /** Makes sure that this Node is new enough: on an older one the first request would fail. @throws REG_ERR_OLD_NODE */
 export function requireNode(version: string = process.versions.node): void {

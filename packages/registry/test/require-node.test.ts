@@ -6,18 +6,18 @@ import t from 'tap'
 import { requireNode } from '../src/require-node.ts'
 
 t.test('a Node that is too old is told at once, with the one that is needed', async (t) => {
-  for (const version of ['18.20.8', '20.19.0', '22.12.9'])
+  for (const version of ['18.20.8', '20.19.0', '22.15.1'])
     t.equal(await codeOf(async () => requireNode(version)), 'REG_ERR_OLD_NODE', version)
-  t.throws(() => requireNode('20.1.0'), { message: 'Node 22.13 or newer is needed, this is 20.1.0' })
-  for (const version of ['22.13.0', '22.18.1', '24.0.0-nightly', '26.1.0'])
+  t.throws(() => requireNode('20.1.0'), { message: 'Node 22.16 or newer is needed, this is 20.1.0' })
+  for (const version of ['22.16.0', '22.18.1', '24.0.0-nightly', '26.1.0'])
     t.doesNotThrow(() => requireNode(version))
   t.doesNotThrow(() => requireNode())
 })
 
 t.test('it is the one of the manifest', async (t) => {
   const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
-  t.match(manifest, '"node": ">=22.13"')
-  t.throws(() => requireNode('22.12.0'), { message: /22\.13/ })
+  t.match(manifest, '"node": ">=22.16"')
+  t.throws(() => requireNode('22.15.0'), { message: /22\.16/ })
 })
 
 t.test('no engine is made on an older one, in an app or without', async (t) => {

@@ -1,4 +1,4 @@
-import { createMemoryControlBus, SILENT_LOG, type RunLog, type Stores } from '@svc/registry'
+import { createMemoryControlBus, requireNode, SILENT_LOG, type RunLog, type Stores } from '@svc/registry'
 import { Kysely } from 'kysely'
 import { createCheckpointStore } from './checkpoint-store.ts'
 import { GroupCommit } from './group-commit.ts'
@@ -31,12 +31,13 @@ export interface Store extends Stores {
 /**
  * Opens a database and brings it up to date.
  * @param logger where damaged rows are named
- * @throws STO_ERR_BAD_OPTION, STO_ERR_OPEN, STO_ERR_IN_USE, STO_ERR_HARD_LINKS, STO_ERR_HALF_MIGRATED
+ * @throws REG_ERR_OLD_NODE, STO_ERR_BAD_OPTION, STO_ERR_OPEN, STO_ERR_IN_USE, STO_ERR_HARD_LINKS, STO_ERR_HALF_MIGRATED
  */
 export async function createStore(
   options: StoreOptions = {},
   logger: Pick<RunLog, 'error'> = SILENT_LOG
 ): Promise<Store> {
+  requireNode()
   const { retention, ...where } = resolveOptions(options)
   const opened = openDatabase(where)
   const db = new Kysely<Tables>({ dialect: createNodeSqliteDialect(opened) })

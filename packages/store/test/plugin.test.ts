@@ -5,6 +5,14 @@ import store, { createStore } from '@svc/store'
 import Fastify from 'fastify'
 import t from 'tap'
 
+t.test('on a Node that is too old no database is opened', async (t) => {
+  const { versions } = process
+  const node = Object.getOwnPropertyDescriptor(versions, 'node')!
+  t.teardown(() => Object.defineProperty(versions, 'node', node))
+  Object.defineProperty(versions, 'node', { ...node, value: '22.15.1' })
+  t.equal(await codeOf(() => createStore({ url: 'sqlite::memory:' })), 'REG_ERR_OLD_NODE')
+})
+
 t.test('the engine of an app uses its store, and finds what was there before', async (t) => {
   const url = `sqlite:${join(t.testdir(), 'deep', 'folder', 'app.db')}`
   const start = async () => {
