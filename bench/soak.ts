@@ -3,10 +3,11 @@ import { soakDrain } from './soak/drain.ts'
 import { soakKills } from './soak/kills.ts'
 import { soakReaders } from './soak/readers.ts'
 import { soakRuns } from './soak/runs.ts'
+import { soakSockets } from './soak/sockets.ts'
 import { soakWaiting } from './soak/waiting.ts'
 import { soakWorkflowKills } from './soak/workflow-kills.ts'
 
-const USAGE = `npm run soak -- [--only runs,readers,kills,workflows,waiting,drain] [--kills 100]
+const USAGE = `npm run soak -- [--only runs,readers,kills,workflows,waiting,drain,sockets] [--kills 100]
 
 Does the same again and again, many minutes long, and fails where memory grows or something is lost.`
 const values = readOptions(USAGE, { only: { type: 'string' }, kills: { type: 'string', default: '100' } })
@@ -16,7 +17,8 @@ const soaks = {
   kills: () => soakKills(Number(values.kills)),
   workflows: () => soakWorkflowKills(Number(values.kills)),
   waiting: () => soakWaiting(1_000),
-  drain: () => soakDrain(20)
+  drain: () => soakDrain(20),
+  sockets: () => soakSockets(100)
 }
 
 const only = readNames(values.only, Object.keys(soaks), USAGE)

@@ -3,7 +3,7 @@ import { RUNNABLE_KINDS, type SecuritySchemes } from '@svc/registry'
 import { resolveAsyncApi, type AsyncApiOptions } from './async-api-options.ts'
 import { ACKNOWLEDGEMENTS, CLIENT_EVENTS, RefusalSchema } from './events/client-events.ts'
 import { ErrorEventSchema, RUN_EVENTS, SuspendedEventSchema } from './events/server-events.ts'
-import type { GatewayOptions } from './options.ts'
+import { resolveLimits, type GatewayOptions } from './options.ts'
 
 /** A document of AsyncAPI 3.0. @see https://www.asyncapi.com/docs/reference/specification/v3.0.0 */
 export interface AsyncApiDocument {
@@ -32,7 +32,7 @@ const refTo = (...path: string[]): Ref => ({ $ref: `#/${path.join('/')}` })
  * @throws GTW_ERR_BAD_OPTION
  */
 export function generateAsyncApi(
-  options: Pick<GatewayOptions, 'namespace' | 'authenticate' | 'asyncApi'> = {},
+  options: Pick<GatewayOptions, 'namespace' | 'authenticate' | 'limits' | 'asyncApi'> = {},
   asyncApi: AsyncApiOptions = typeof options.asyncApi === 'object' ? options.asyncApi : {}
 ): AsyncApiDocument {
   const { title, version, description } = resolveAsyncApi(asyncApi)!
@@ -54,7 +54,7 @@ export function generateAsyncApi(
     channels: {
       [CHANNEL]: {
         address: options.namespace ?? '/',
-        description: 'The namespace of the Socket.IO server',
+        description: `The namespace of the Socket.IO server. ${describeLimits(options.limits)}`,
         messages: parts.channelMessages
       }
     },
@@ -65,6 +65,15 @@ export function generateAsyncApi(
       ...(schemes !== undefined && { securitySchemes: schemes })
     }
   }
+}
+
+function describeLimits(limits: GatewayOptions['limits']): string {
+  const { payload, eventsPerSecond } = resolveLimits(limits)
+  const [bytes, packets] = [payload, eventsPerSecond].map((limit) => limit.toLocaleString('en'))
+  return (
+    `A message of more than ${bytes} bytes, and more than ${packets} packets a second, are answered with an error and a ` +
+    `disconnect; far larger ones close a WebSocket with code 1009, and get status 413 over polling. No event takes binary data.`
+  )
 }
 
 /** What a document is put together from, event by event. */

@@ -5,7 +5,7 @@ import { GTW_ERR_TOKEN_EXPIRED, GTW_ERR_TOO_MANY_RUNS } from './errors.ts'
 import type { ClientToServerEvents } from './events/client-events.ts'
 import type { ErrorEvent, ServerToClientEvents } from './events/server-events.ts'
 import { Feed } from './feed.ts'
-import { endsConnection, type EventBudget } from './limits.ts'
+import { endsConnection } from './limits.ts'
 import { Outlet } from './outlet.ts'
 import type { ServerEvent } from './project-part.ts'
 import type { Surface } from './surface.ts'
@@ -29,17 +29,16 @@ export class Connection {
   readonly socket: GatewaySocket
   readonly principal: Principal
   readonly #surface: Surface
-  readonly #budget: EventBudget
   // Most sockets are idle: what only runs need is made when one is followed.
   #feeds: Map<string, Feed> | undefined
   #outlet: Outlet | undefined
   #starting = 0
+  #fault: Error | undefined
 
-  constructor(socket: GatewaySocket, surface: Surface, budget: EventBudget) {
+  constructor(socket: GatewaySocket, surface: Surface) {
     this.socket = socket
     this.principal = socket.data.principal
     this.#surface = surface
-    this.#budget = budget
   }
 
   get closed(): boolean {
@@ -55,9 +54,9 @@ export class Connection {
     return this.#feeds?.size ?? 0
   }
 
-  /** Counts an event that came. @throws GTW_ERR_TOO_MANY_EVENTS, GTW_ERR_TOKEN_EXPIRED */
+  /** Takes an event that came. @throws GTW_ERR_TOKEN_EXPIRED, and what `fail` was given */
   admit(): void {
-    this.#budget.take()
+    if (this.#fault !== undefined) throw this.#fault
     if (this.expired()) throw new GTW_ERR_TOKEN_EXPIRED()
   }
 
@@ -114,6 +113,17 @@ export class Connection {
   refuse(event: `${RunnableKind}.error` | 'gateway.error', { error, code }: ErrorEvent): void {
     this.socket.emit(event, { error, code })
     if (endsConnection({ code })) this.socket.disconnect(true)
+  }
+
+  /** Refuses the next event, with an error that ends the connection. */
+  fail(err: Error): void {
+    this.#fault = err
+  }
+
+  /** Ends the connection with an error. */
+  end({ error, code }: ErrorEvent): void {
+    this.socket.emit('gateway.error', { error, code })
+    this.socket.disconnect(true)
   }
 
   /** The socket is gone. */

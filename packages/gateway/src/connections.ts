@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Connection, type GatewaySocket } from './connection.ts'
-import { GTW_ERR_TOKEN_EXPIRED } from './errors.ts'
-import { EventBudget } from './limits.ts'
+import { GTW_ERR_HANDSHAKE_TWICE, GTW_ERR_TOKEN_EXPIRED } from './errors.ts'
+import type { EngineSocket } from './links/link.ts'
 import { breakOff } from './socket-server.ts'
 import type { Surface } from './surface.ts'
 
@@ -12,10 +12,9 @@ const GRACE = 1_000
 
 /** The sockets that are in the namespace. */
 export class Connections {
-  readonly #open = new Set<Connection>()
+  readonly #open = new Map<EngineSocket, Connection>()
   readonly #surface: Surface
-  // Of the connection, not of the socket: who leaves the namespace and comes back gains nothing.
-  readonly #budgets = new WeakMap<object, EventBudget>()
+  readonly #shakingHands = new WeakSet<EngineSocket>()
   readonly #looking: NodeJS.Timeout
 
   constructor(surface: Surface) {
@@ -23,22 +22,34 @@ export class Connections {
     this.#looking = setInterval(() => this.#endExpired(), LOOK_EVERY).unref()
   }
 
-  /** Counts a handshake as an event; one too many ends the connection. @throws GTW_ERR_TOO_MANY_EVENTS */
-  admit({ conn }: Pick<GatewaySocket, 'conn'>): void {
-    try {
-      this.#budgetOf({ conn }).take()
-    } catch (err) {
+  /** Lets a connection authenticate once at a time; Socket.IO would let it in twice. @throws GTW_ERR_HANDSHAKE_TWICE */
+  async shakeHands<T>({ conn }: Pick<GatewaySocket, 'conn'>, authenticate: () => Promise<T>): Promise<T> {
+    if (this.#shakingHands.has(conn)) {
       // After the client has been told.
       setImmediate(() => conn.close())
-      throw err
+      throw new GTW_ERR_HANDSHAKE_TWICE()
+    }
+    this.#shakingHands.add(conn)
+    try {
+      return await authenticate()
+    } finally {
+      this.#shakingHands.delete(conn)
     }
   }
 
-  open(socket: GatewaySocket): Connection {
-    const connection = new Connection(socket, this.#surface, this.#budgetOf(socket))
-    this.#open.add(connection)
+  /** The socket of a connection that is in the namespace. */
+  find(conn: EngineSocket): Connection | undefined {
+    return this.#open.get(conn)
+  }
+
+  /** A socket is in the namespace; undefined where its connection was let in twice, which ends it. */
+  open(socket: GatewaySocket): Connection | undefined {
+    const { conn } = socket
+    if (this.#open.has(conn)) return void socket.disconnect(true)
+    const connection = new Connection(socket, this.#surface)
+    this.#open.set(conn, connection)
     socket.on('disconnect', () => {
-      this.#open.delete(connection)
+      this.#open.delete(conn)
       connection.close()
     })
     return connection
@@ -48,31 +59,22 @@ export class Connections {
   async close(): Promise<void> {
     clearInterval(this.#looking)
     await until(() => this.#following === 0)
-    const links = [...this.#open].map(({ socket }) => socket.conn)
-    for (const { socket } of this.#open) socket.disconnect(true)
+    const links = [...this.#open.keys()]
+    for (const { socket } of this.#open.values()) socket.disconnect(true)
     await until(() => links.every(({ readyState }) => readyState === 'closed'))
     for (const link of links) breakOff(link)
   }
 
-  #budgetOf(socket: Pick<GatewaySocket, 'conn'>): EventBudget {
-    let budget = this.#budgets.get(socket.conn)
-    if (budget === undefined) {
-      budget = new EventBudget(this.#surface.settings.limits.eventsPerSecond)
-      this.#budgets.set(socket.conn, budget)
-    }
-    return budget
-  }
-
   get #following(): number {
     let sum = 0
-    for (const { following } of this.#open) sum += following
+    for (const { following } of this.#open.values()) sum += following
     return sum
   }
 
   #endExpired(): void {
     const now = Date.now()
     const { code, message: error } = new GTW_ERR_TOKEN_EXPIRED()
-    for (const connection of this.#open)
+    for (const connection of this.#open.values())
       if (connection.expired(now)) connection.refuse('gateway.error', { error, code })
   }
 }

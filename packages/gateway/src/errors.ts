@@ -38,6 +38,8 @@ export const GTW_ERR_CROSS_ORIGIN = createError(
   'Not allowed from another origin with a cookie',
   403
 )
+/** The connection entered the namespace a second time before the first was decided. */
+export const GTW_ERR_HANDSHAKE_TWICE = createError('GTW_ERR_HANDSHAKE_TWICE', 'Two handshakes at once', 409)
 /** No agent, team or workflow of this name is exposed here. */
 export const GTW_ERR_UNKNOWN_RUNNABLE = createError<[string, string]>(
   'GTW_ERR_UNKNOWN_RUNNABLE',
@@ -52,6 +54,18 @@ export const GTW_ERR_TOO_MANY_EVENTS = createError('GTW_ERR_TOO_MANY_EVENTS', 'T
 export const GTW_ERR_TOO_MANY_RUNS = createError(
   'GTW_ERR_TOO_MANY_RUNS',
   'Too many runs are followed on this connection',
+  429
+)
+/** A message is larger than `limits.payload`, or than `limits.handshake` before a namespace has let the connection in. */
+export const GTW_ERR_PAYLOAD_TOO_LARGE = createError(
+  'GTW_ERR_PAYLOAD_TOO_LARGE',
+  'The message is too large',
+  413
+)
+/** More connections than `limits.waiting` were in no namespace, and this was the oldest. */
+export const GTW_ERR_TOO_MANY_WAITING = createError(
+  'GTW_ERR_TOO_MANY_WAITING',
+  'Too many connections wait to be let in',
   429
 )
 /** Something of ours failed; the log says what. */

@@ -3,12 +3,27 @@ import type { ExtendedError, Socket } from 'socket.io'
 import type { GatewayMiddleware } from './options.ts'
 import { toRefusal } from './to-refusal.ts'
 
-/** A middleware as Socket.IO takes it: one that throws or rejects ends the process, so that becomes a refusal. */
+/**
+ * A middleware as Socket.IO takes it: one that throws or rejects ends the process, so that becomes a refusal. One that is not
+ * done when its connection ends is done then: Socket.IO would keep the socket for as long as it takes.
+ */
 export function guardMiddleware(log: RunLog, middleware: GatewayMiddleware) {
   return (socket: Socket, next: (err?: ExtendedError) => void): void => {
-    const refuse = (err: unknown) => next(toConnectError(log, err))
+    const { conn } = socket
+    let isSettled = false
+    const settle = (err?: ExtendedError) => {
+      if (isSettled) return
+      isSettled = true
+      conn.off('close', abandon)
+      next(err)
+    }
+    const abandon = () => settle(new Error('The connection is closed'))
+    const refuse = (err: unknown) => settle(toConnectError(log, err))
+    if (conn.readyState === 'closed') return abandon()
+    // A client may begin as many handshakes at once as it may send packets.
+    conn.setMaxListeners(0).once('close', abandon)
     try {
-      const answer = middleware(socket, next)
+      const answer = middleware(socket, settle)
       if (answer instanceof Promise) answer.catch(refuse)
     } catch (err) {
       refuse(err)

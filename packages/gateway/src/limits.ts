@@ -1,8 +1,13 @@
-import { GTW_ERR_TOKEN_EXPIRED, GTW_ERR_TOO_MANY_EVENTS, GTW_ERR_TOO_MANY_RUNS } from './errors.ts'
+import {
+  GTW_ERR_PAYLOAD_TOO_LARGE,
+  GTW_ERR_TOKEN_EXPIRED,
+  GTW_ERR_TOO_MANY_EVENTS,
+  GTW_ERR_TOO_MANY_RUNS
+} from './errors.ts'
 
 const SECOND = 1_000
 
-/** The events that one connection may send. */
+/** The packets that one connection may send. */
 export class EventBudget {
   readonly #perSecond: number
   #since = 0
@@ -12,18 +17,18 @@ export class EventBudget {
     this.#perSecond = perSecond
   }
 
-  /** Counts an event. @throws GTW_ERR_TOO_MANY_EVENTS when it is one too many in its second */
-  take(now: number = performance.now()): void {
+  /** Counts a packet; false where it is one too many in its second. */
+  take(now: number = performance.now()): boolean {
     if (now - this.#since >= SECOND) {
       this.#since = now
       this.#taken = 0
     }
-    this.#taken++
-    if (this.#taken > this.#perSecond) throw new GTW_ERR_TOO_MANY_EVENTS()
+    return ++this.#taken <= this.#perSecond
   }
 }
 
 const FATAL: readonly unknown[] = [
+  new GTW_ERR_PAYLOAD_TOO_LARGE().code,
   new GTW_ERR_TOO_MANY_EVENTS().code,
   new GTW_ERR_TOO_MANY_RUNS().code,
   new GTW_ERR_TOKEN_EXPIRED().code

@@ -83,8 +83,10 @@ export const GatewayOptionsSchema = Type.Object(
               description: 'Levels of objects and lists in a payload; default 64'
             })
           ),
-          eventsPerSecond: bound('Of one connection; default 50'),
-          runs: bound('Runs that one socket follows at once; default 16')
+          eventsPerSecond: bound('Packets of one connection, of every type; default 50'),
+          runs: bound('Runs that one socket follows at once; default 16'),
+          handshake: bound('Bytes of a connection until a namespace has let it in; default 65,536'),
+          waiting: bound('Connections at once that no namespace has let in; default 1,000')
         },
         { additionalProperties: false }
       )
@@ -117,7 +119,7 @@ export type GatewayOptions = Static<typeof GatewayOptionsSchema>
 export function resolveOptions(given: GatewayOptions & RegisterOptions) {
   const { prefix: _prefix, logLevel: _level, logSerializers: _serializers, ...options } = given
   requireOptions(GatewayOptionsSchema, options, GTW_ERR_BAD_OPTION)
-  const { limits = {}, middleware = [], cors = false } = options
+  const { middleware = [], cors = false } = options
   if (typeof cors === 'object') requireOrigin(cors)
   const { io } = options as { io?: Partial<Server> }
   if (io !== undefined && typeof io.of !== 'function')
@@ -133,12 +135,7 @@ export function resolveOptions(given: GatewayOptions & RegisterOptions) {
     cookieName: options.cookieName ?? 'token',
     middleware: (Array.isArray(middleware) ? middleware : [middleware]) as readonly GatewayMiddleware[],
     cors: cors === true ? { origin: '*' } : cors === false ? undefined : cors,
-    limits: {
-      payload: limits.payload ?? 1_000_000,
-      jsonDepth: limits.jsonDepth ?? 64,
-      eventsPerSecond: limits.eventsPerSecond ?? 50,
-      runs: limits.runs ?? 16
-    },
+    limits: resolveLimits(options.limits),
     onDisconnect: options.onDisconnect ?? 'cancel',
     reconnectGrace: options.reconnectGrace ?? 10_000,
     exposeToolArgs: options.exposeToolArgs ?? false,
@@ -146,3 +143,15 @@ export function resolveOptions(given: GatewayOptions & RegisterOptions) {
   }
 }
 export type GatewaySettings = ReturnType<typeof resolveOptions>
+
+/** Fills in the default limits. */
+export function resolveLimits(limits: GatewayOptions['limits'] = {}) {
+  return {
+    payload: limits.payload ?? 1_000_000,
+    jsonDepth: limits.jsonDepth ?? 64,
+    eventsPerSecond: limits.eventsPerSecond ?? 50,
+    runs: limits.runs ?? 16,
+    handshake: limits.handshake ?? 65_536,
+    waiting: limits.waiting ?? 1_000
+  }
+}

@@ -14,11 +14,12 @@ import { generateAsyncApi } from './async-api.ts'
 import type { GatewaySocket } from './connection.ts'
 import { Connections } from './connections.ts'
 import { GTW_ERR_BAD_OPTION, GTW_ERR_REGISTERED_TWICE } from './errors.ts'
+import { guardServer } from './links/guarded-server.ts'
 import { resolveOptions, type GatewayMiddleware, type GatewayOptions } from './options.ts'
 import { guardMiddleware } from './guard-middleware.ts'
 import { RunKeeper } from './run-keeper.ts'
 import { serveSocket } from './serve-socket.ts'
-import { breakOffAll, hastenGoodbyes, HIDDEN, openSocketServer } from './socket-server.ts'
+import { breakOffAll, HIDDEN, openSocketServer } from './socket-server.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -44,7 +45,6 @@ async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterO
   requireNoRecovery(io)
   const place = `namespace "${settings.namespace}"`
   requireFreePlace(io, '@svc/gateway', place, (taken) => new GTW_ERR_REGISTERED_TWICE(taken))
-  hastenGoodbyes(io)
 
   const { runs, log } = app
   const registry = settings.registry ?? app.registry
@@ -52,17 +52,19 @@ async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterO
   const keeper = new RunKeeper(reconnectGrace, log)
   const surface = { runs, exposed, policy, keeper, settings, log }
   const connections = new Connections(surface)
+  const find = connections.find.bind(connections)
+  guardServer(app, io, { namespace: settings.namespace, limits: settings.limits, log, find })
   const namespace = io.of(settings.namespace)
   const identify: GatewayMiddleware = async (socket: GatewaySocket, next) => {
-    connections.admit(socket)
-    socket.data.principal = await authenticateSocket(socket, settings)
+    const authenticating = () => authenticateSocket(socket, settings)
+    socket.data.principal = await connections.shakeHands(socket, authenticating)
     next()
   }
   namespace.use(guardMiddleware(app.log, identify))
   for (const each of middleware) namespace.use(guardMiddleware(app.log, each))
   namespace.on('connection', (socket) => {
     const connection = connections.open(socket as GatewaySocket)
-    serveSocket(surface, connection)
+    if (connection !== undefined) serveSocket(surface, connection)
   })
 
   if (asyncApi !== undefined) {

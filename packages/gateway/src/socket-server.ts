@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import fastifySocketIo from 'fastify-socket.io'
 import type { Server, ServerOptions, Socket } from 'socket.io'
 import { GTW_ERR_REGISTERED_TWICE } from './errors.ts'
+import { createAttachmentFreeParser } from './links/attachment-free-parser.ts'
 import type { GatewaySettings } from './options.ts'
 import { isRefusedOrigin } from './origins.ts'
 
@@ -15,6 +16,8 @@ const preClose = (done: Function) => void done()
 /** For routes that OpenAPI does not tell of. */
 export const HIDDEN: object = { hide: true }
 
+/** Bytes over `limits.payload`, at most, for which a client is told why it is disconnected. */
+const EXCESS = 1_000_000
 /** Milliseconds in which a connection must come into a namespace. */
 const CONNECT_TIMEOUT = 10_000
 
@@ -35,7 +38,8 @@ export async function openSocketServer(app: FastifyInstance, settings: ServerSet
     path,
     ...(cors !== undefined && { cors }),
     serveClient: false,
-    maxHttpBufferSize: limits.payload,
+    parser: createAttachmentFreeParser(),
+    maxHttpBufferSize: limits.payload + Math.min(limits.payload, EXCESS),
     connectTimeout: CONNECT_TIMEOUT,
     allowRequest: ({ headers }, done) => {
       const refused = authenticate !== undefined && isRefusedOrigin(headers, cors)
@@ -66,10 +70,9 @@ function serveOtherAddresses(app: FastifyInstance, path: string): void {
 /** Milliseconds that a client which polls has to fetch the goodbye; Engine.IO’s 30 seconds keep a process from exiting. */
 const GOODBYE = 1_000
 
-/** Bounds how long a connection of the server takes to close. */
-export function hastenGoodbyes({ engine }: Server): void {
-  // A server that is not attached yet has none.
-  engine?.on('connection', ({ transport }: { transport: { closeTimeout?: number } }) => {
+/** Bounds how long a connection of a server takes to close. */
+export function hastenGoodbyes(engine: Server['engine']): void {
+  engine.on('connection', ({ transport }: { transport: { closeTimeout?: number } }) => {
     if (transport.closeTimeout !== undefined) transport.closeTimeout = GOODBYE
   })
 }
@@ -77,8 +80,21 @@ export function hastenGoodbyes({ engine }: Server): void {
 type Link = Pick<Socket['conn'], 'readyState' | 'transport'>
 
 /** Ends a connection at once: a WebSocket waits half a minute for a client that does not say goodbye. */
-export function breakOff({ readyState, transport }: Link): void {
-  if (readyState !== 'closed') (transport as { socket?: { terminate?(): void } }).socket?.terminate?.()
+export function breakOff(link: Link): void {
+  if (link.readyState !== 'closed') terminate(link)
+}
+
+function terminate({ transport }: Pick<Link, 'transport'>): void {
+  ;(transport as { socket?: { terminate?(): void } }).socket?.terminate?.()
+}
+
+/** Breaks a connection off that does not close by itself, since its client reads nothing or does not say goodbye. */
+export function breakOffLate(link: Socket['conn']): void {
+  const end = () => {
+    link.close(true)
+    terminate(link)
+  }
+  setTimeout(end, GOODBYE).unref()
 }
 
 /** Ends every connection of a server at once. */

@@ -46,7 +46,8 @@ t.test('the document is one of AsyncAPI 3.0, with every event in its direction',
     t.match(document.info, { title: 'Mine', version: '2.0.0', description: 'Events' })
     t.equal(document.channels['gateway']?.address, options.namespace ?? '/')
   }
-  const { operations, channels } = generateAsyncApi()
+  const { operations, channels } = generateAsyncApi({ limits: { payload: 2_500_000 } })
+  t.match(channels['gateway']!.description, /more than 2,500,000 bytes, and more than 50 packets a second/)
   const received = Object.entries(operations).filter(([, each]) => 'reply' in each)
   t.strictSame(
     received.map(([name]) => name),

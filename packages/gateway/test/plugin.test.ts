@@ -44,6 +44,8 @@ t.test('an option that is unknown or bad is named', async (t) => {
     [{ authenticate: 'jwt' }, /authenticate/],
     [{ limits: { runs: 0 } }, /limits\.runs/],
     [{ limits: { other: 1 } }, /limits\.other/],
+    [{ limits: { handshake: 0 } }, /limits\.handshake/],
+    [{ limits: { waiting: 1.5 } }, /limits\.waiting/],
     [{ reconnectGrace: -1 }, /reconnectGrace/],
     [{ middleware: [5] }, /middleware\.0: expected a function, got an integer$/],
     [{ onDisconnect: 'stop' }, /onDisconnect: expected 'cancel' or 'continue', got another string$/],

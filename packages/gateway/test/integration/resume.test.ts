@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import type { GatewayOptions } from '@svc/gateway'
 import { scriptedRunnable, type ScriptedAct } from '@svc/registry/testing'
 import t from 'tap'
 import {
@@ -146,6 +147,32 @@ t.test('an owner who watches keeps it, in the grace or before, until that socket
     await wait(GRACE * 3)
     t.equal(await statusOf(), 'canceled', 'nobody is left')
   }
+})
+
+t.test('who watches the run of another does not keep it', async (t) => {
+  const authenticate: GatewayOptions['authenticate'] = ({ token = '' }) => ({
+    sub: token,
+    scopes: token === 'admin' ? ['admin:*'] : []
+  })
+  const { connect, runs } = await buildGateway(t, {
+    runnables: [endless],
+    options: { ...options, authenticate }
+  })
+  const [ann, admin] = [
+    await connect({ auth: { token: 'ann' } }),
+    await connect({ auth: { token: 'admin' } })
+  ]
+  const start = async () => {
+    const answer = await ann.emitWithAck('agent.run', { name: 'endless', input: 'Go' })
+    return (answer as { runId: string }).runId
+  }
+  const [watched, unwatched] = [await start(), await start()]
+  t.strictSame(await admin.emitWithAck('run.watch', { runId: watched }), { status: 'working' })
+  ann.disconnect()
+  // It ends after the other.
+  for await (const _ of runs.parts(unwatched));
+  t.match(await runs.get(watched), { owner: 'ann', status: 'canceled' })
+  t.ok(admin.connected)
 })
 
 t.test('who only watches never cancels by leaving', async (t) => {

@@ -1,0 +1,73 @@
+import { Decoder, Encoder, type Packet } from 'socket.io-parser'
+import { hasAttachments, readHeader } from './packet-header.ts'
+
+/** A parser of Socket.IO that never holds attachments for some namespaces. */
+export interface AttachmentFreeParser {
+  readonly Encoder: typeof Encoder
+  readonly Decoder: typeof Decoder
+  /** The namespaces whose events have no attachments; others take them as usual. */
+  readonly namespaces: Set<string>
+}
+
+/** The most that the decoder takes. */
+const MAX_ATTACHMENTS = 10
+const PLAIN_TYPE = { 5: '2', 6: '3' } as const
+const parsers = new WeakSet<object>()
+const BINARY: Uint8Array = new Uint8Array()
+
+/** Creates the `parser` of a server. */
+export function createAttachmentFreeParser(): AttachmentFreeParser {
+  const namespaces = new Set<string>()
+
+  // An event with attachments comes at once, with one binary value for all of its own; the attachments are dropped.
+  class AttachmentFreeDecoder extends Decoder {
+    #toDrop = 0
+    #isStripped = false
+
+    constructor() {
+      super()
+      // The first listener of all: the others see what it made of the packet.
+      this.on('decoded', (packet: Packet) => {
+        if (this.#isStripped) packet.data = [packet.data[0], BINARY]
+      })
+    }
+
+    override add(message: unknown): void {
+      if (this.#toDrop > 0) this.#drop(message)
+      else if (typeof message === 'string' && needsStripping(message)) this.#strip(message)
+      else super.add(message)
+    }
+
+    #strip(message: string): void {
+      const dash = message.indexOf('-')
+      const count = Number(message.slice(1, dash))
+      // What the decoder refuses by itself.
+      if (count < 1 || count > MAX_ATTACHMENTS) return super.add(message)
+      this.#toDrop = count
+      this.#isStripped = true
+      try {
+        super.add(PLAIN_TYPE[message[0] as unknown as 5 | 6] + message.slice(dash + 1))
+      } finally {
+        this.#isStripped = false
+      }
+    }
+
+    #drop(message: unknown): void {
+      if (typeof message === 'string') throw new Error('a text came in the place of an attachment')
+      this.#toDrop--
+    }
+  }
+
+  const needsStripping = (message: string) => {
+    const header = readHeader(message)
+    return header !== undefined && hasAttachments(header) && namespaces.has(header.namespace)
+  }
+  const parser = { Encoder, Decoder: AttachmentFreeDecoder, namespaces }
+  parsers.add(parser)
+  return parser
+}
+
+/** Whether a parser is one of ours. */
+export function isAttachmentFree(parser: unknown): parser is AttachmentFreeParser {
+  return parsers.has(parser as object)
+}

@@ -1,0 +1,153 @@
+import { logFault, type RunLog } from '@svc/registry'
+import type { Server } from 'socket.io'
+import { PacketType, type Encoder } from 'socket.io-parser'
+import type { Connection } from '../connection.ts'
+import {
+  GTW_ERR_BAD_PAYLOAD,
+  GTW_ERR_PAYLOAD_TOO_LARGE,
+  GTW_ERR_TOO_MANY_EVENTS,
+  GTW_ERR_TOO_MANY_WAITING
+} from '../errors.ts'
+import type { GatewaySettings } from '../options.ts'
+import { breakOffLate } from '../socket-server.ts'
+import { toRefusal } from '../to-refusal.ts'
+import { isAttachmentFree, type AttachmentFreeParser } from './attachment-free-parser.ts'
+import type { EngineSocket, Link } from './link.ts'
+import { hasAttachments, readHeader, type PacketHeader } from './packet-header.ts'
+
+type Limits = Pick<GatewaySettings['limits'], 'payload' | 'eventsPerSecond' | 'handshake' | 'waiting'>
+
+/** A gateway on a guarded server. */
+export interface GuardedGateway {
+  readonly namespace: string
+  readonly limits: Limits
+  readonly log: RunLog
+  /** Its socket on a connection, once that is in the namespace. */
+  find(conn: EngineSocket): Pick<Connection, 'fail' | 'end'> | undefined
+}
+
+/** A packet of Engine.IO, or a ping of the WebSocket beneath it. */
+interface Received {
+  readonly type: string
+  readonly data?: unknown
+}
+
+/**
+ * Judges what connections send before Socket.IO decodes it, and ends those that send too much. A namespace of the app takes
+ * what it likes from those that it has let in.
+ */
+export class LinkGuard {
+  readonly #encoder: Encoder
+  readonly #parser: AttachmentFreeParser | undefined
+  /** Whether packets are encoded as they are by default. */
+  readonly #isReadable: boolean
+  readonly #gateways = new Map<string, GuardedGateway>()
+  /** Each the largest of all gateways. */
+  readonly #limits: Limits = { payload: 0, eventsPerSecond: 0, handshake: 0, waiting: 0 }
+  /** Those that no namespace has let in yet, the oldest first. */
+  readonly #waiting = new Set<Link>()
+
+  constructor(io: Server) {
+    const { encoder, opts = {} } = io as unknown as { encoder: Encoder; opts?: { parser?: unknown } }
+    const { parser } = opts
+    this.#encoder = encoder
+    this.#parser = isAttachmentFree(parser) ? parser : undefined
+    this.#isReadable = parser === undefined || this.#parser !== undefined
+  }
+
+  /** Bytes that a connection may send before a namespace has let it in. */
+  get handshakeLimit(): number {
+    return this.#limits.handshake
+  }
+
+  /** Guards the namespace of a gateway. */
+  add(gateway: GuardedGateway): void {
+    this.#gateways.set(gateway.namespace, gateway)
+    this.#parser?.namespaces.add(gateway.namespace)
+    for (const key of Object.keys(this.#limits) as (keyof Limits)[])
+      this.#limits[key] = Math.max(this.#limits[key], gateway.limits[key])
+  }
+
+  /** A connection was opened, and waits for a namespace to let it in. Where too many wait, the oldest goes. */
+  open(link: Link): void {
+    this.#waiting.add(link)
+    if (this.#waiting.size <= this.#limits.waiting) return
+    const [oldest] = this.#waiting
+    this.#refuse(oldest!, new GTW_ERR_TOO_MANY_WAITING())
+  }
+
+  /** A connection is gone. */
+  close(link: Link): void {
+    this.#waiting.delete(link)
+  }
+
+  /** A namespace has let a connection in. @param isServed whether the app takes what is sent there */
+  enter(link: Link, namespace: string, isServed: boolean): void {
+    link.entered = true
+    this.#waiting.delete(link)
+    const isOurs = this.#gateways.has(namespace)
+    if (isOurs || isServed) link.intake.bounded = false
+    if (isServed && !isOurs) link.join(namespace)
+  }
+
+  /** A connection has sent something. */
+  receive(link: Link, received: Received): void {
+    if (link.refused) return void link.conn.removeAllListeners('data')
+    if (link.entered) link.intake.bytes = 0
+    const { type, data } = received
+    const isText = this.#isReadable && type === 'message' && typeof data === 'string'
+    const header = isText ? readHeader(data) : undefined
+    if (isText && header === undefined) return this.#refuse(link, new GTW_ERR_BAD_PAYLOAD('it is no packet'))
+    if (type === 'message' && link.isForApp(header)) return
+    const fault = this.#findFault(link, received, header)
+    if (fault !== undefined) this.#refuse(link, fault, header)
+  }
+
+  #findFault(link: Link, { type, data }: Received, header: PacketHeader | undefined): Error | undefined {
+    const gateway = header && this.#gateways.get(header.namespace)
+    const limits = gateway?.limits ?? this.#limits
+    if (!link.count(gateway, limits.eventsPerSecond)) return new GTW_ERR_TOO_MANY_EVENTS()
+    if (type !== 'message') return undefined
+    if (sizeOf(data) > (link.intake.bounded ? limits.handshake : limits.payload))
+      return new GTW_ERR_PAYLOAD_TOO_LARGE()
+    // For a socket of ours the parser drops them.
+    const areDropped = this.#parser !== undefined && gateway?.find(link.conn) !== undefined
+    if (header !== undefined && hasAttachments(header) && !areDropped)
+      return new GTW_ERR_BAD_PAYLOAD('it is binary')
+    return undefined
+  }
+
+  #refuse(link: Link, err: Error, header?: PacketHeader): void {
+    link.refused = true
+    this.#waiting.delete(link)
+    const gateway = header && this.#gateways.get(header.namespace)
+    const socket = header?.type === PacketType.EVENT ? gateway?.find(link.conn) : undefined
+    // An event is decoded all the same, for its acknowledgement. It is handed on in the next tick, and so is the error.
+    if (socket !== undefined) process.nextTick(() => socket.fail(err))
+    else this.#end(link.conn, err, header)
+    link.intake.end()
+    breakOffLate(link.conn)
+  }
+
+  #end(conn: EngineSocket, err: Error, header: PacketHeader | undefined): void {
+    conn.removeAllListeners('data')
+    const { error, code, statusCode } = toRefusal(err)
+    const gateways = [...this.#gateways.values()]
+    const [{ log, namespace }] = gateways as [GuardedGateway]
+    logFault(log, 'connection', { code, statusCode }, err)
+    const sockets = gateways.flatMap((gateway) => gateway.find(conn) ?? [])
+    for (const socket of sockets) socket.end({ error, code })
+    if (sockets.length === 0) {
+      const nsp = header?.type === PacketType.CONNECT ? header.namespace : namespace
+      const packet = { type: PacketType.CONNECT_ERROR, nsp, data: { message: error, data: { code } } }
+      for (const encoded of this.#encoder.encode(packet)) conn.write(encoded)
+    }
+    conn.close()
+  }
+}
+
+// With the type that Engine.IO puts before a text.
+function sizeOf(data: unknown): number {
+  if (typeof data === 'string') return Buffer.byteLength(data) + 1
+  return ArrayBuffer.isView(data) ? data.byteLength : 0
+}
