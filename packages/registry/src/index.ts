@@ -83,6 +83,7 @@ export type { ControlBus, ControlMessage } from './stores/control-bus.ts'
 export type { MemoryItem, MemoryItemRetention, MemoryStore, ScoredMemoryItem } from './stores/memory-store.ts'
 export { createScopeFilter, runnableKeyText, type RegistryScope, type RunScope } from './stores/run-scope.ts'
 export { KeyedLock, type Release } from './stores/keyed-lock.ts'
+export { formatPushCursor, parsePushCursor } from './stores/push-cursor.ts'
 export {
   formatApprovalCursor,
   formatRunCursor,

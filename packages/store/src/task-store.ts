@@ -1,11 +1,13 @@
 import {
+  formatPushCursor,
   formatRunCursor,
+  parsePushCursor,
   parseRunCursor,
   type PushConfig,
   type StoredTask,
   type TaskStore
 } from '@svc/registry'
-import type { Kysely } from 'kysely'
+import type { Kysely, NotNull } from 'kysely'
 import type { GroupCommit } from './group-commit.ts'
 import { parseStored, type SkipDamaged } from './stored-json.ts'
 import type { Tables } from './tables.ts'
@@ -108,12 +110,31 @@ export function createTaskStore(
           .executeTakeFirst()
         return numUpdatedRows === 1n
       }),
-    async listOpenPushes() {
-      const rows = await db.selectFrom('push_config').selectAll().where('told', 'is not', null).execute()
-      return rows.flatMap(({ task_id: taskId, config_id, config: json, told }) => {
-        const config = toConfig(taskId, config_id, json)
-        return config === undefined ? [] : { taskId, config, told: told! }
-      })
+    async listOpenPushes({ limit, cursor }) {
+      let query = db.selectFrom('push_config').innerJoin('task', 'task.task_id', 'push_config.task_id')
+      if (cursor !== undefined) {
+        const { taskId, configId } = parsePushCursor(cursor)
+        query = query.where((is) =>
+          is(is.refTuple('push_config.task_id', 'config_id'), '>', is.tuple(taskId, configId))
+        )
+      }
+      const rows = await query
+        .select(['push_config.task_id', 'owner', 'config_id', 'config', 'told'])
+        .where('told', 'is not', null)
+        .$narrowType<{ told: NotNull }>()
+        .orderBy('push_config.task_id')
+        .orderBy('config_id')
+        .limit(limit + 1)
+        .execute()
+      const page = rows.slice(0, limit)
+      const last = page.at(-1)
+      return {
+        pushes: page.flatMap(({ task_id: taskId, owner, config_id, config: json, told }) => {
+          const config = toConfig(taskId, config_id, json)
+          return config === undefined ? [] : { taskId, owner, config, told }
+        }),
+        nextCursor: last && rows.length > limit ? formatPushCursor(last.task_id, last.config_id) : null
+      }
     },
     async listPushConfigs(taskId) {
       const configs = db.selectFrom('push_config').selectAll().where('task_id', '=', taskId)

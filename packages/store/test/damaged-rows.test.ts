@@ -182,7 +182,10 @@ t.test('what else is damaged is left out, and logged once', async (t) => {
     t.match(await store.tasks.get('r'), { messages: ['second'] })
     t.same((await store.tasks.list({ limit: 9 })).tasks.length, 1)
     t.match(await store.tasks.listPushConfigs('r'), [{ id: 'q' }])
-    t.match(await store.tasks.listOpenPushes(), [{ config: { id: 'q' } }])
+    t.match(await store.tasks.listOpenPushes({ limit: 9 }), {
+      pushes: [{ config: { id: 'q' } }],
+      nextCursor: null
+    })
   }
   t.same(
     lines.map((line) => (line as { table: string }).table).toSorted((a, b) => a.localeCompare(b)),

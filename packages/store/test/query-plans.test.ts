@@ -126,3 +126,12 @@ t.test('the approvals of a run that waits come from their index', async (t) => {
   const plans = await plansOf(() => readWaiting(db, 'a'))
   t.same(plans, ['SEARCH run_approval USING INDEX run_approval_waiting (run_id=?)'])
 })
+t.test('a page of open pushes is read from an index that has no others', async (t) => {
+  const tasks = createTaskStore(db, new GroupCommit(db), () => undefined)
+  for (const place of [{}, { cursor: '["a","p"]' }]) {
+    const plans = await plansOf(async () => tasks.listOpenPushes({ limit: 100, ...place }))
+    t.match(plans[0], /push_config USING INDEX push_config_open/)
+    t.equal(plans[0]!.includes('(task_id,config_id)>'), 'cursor' in place, plans[0]!)
+    t.match(plans.slice(1), [/^SEARCH task USING INDEX sqlite_autoindex_task_1 \(task_id=\?\)/])
+  }
+})

@@ -12,7 +12,7 @@ export const setPushConfig: Handler<'setPushConfig', TaskPushConfig> = async (su
   const push = requirePush(surface)
   const { taskId, ...config } = request
   const run = await requireTask(surface, call, taskId)
-  await push.check(config.url)
+  await push.check(config.url, run.owner)
   return push.add(call, run, config)
 }
 

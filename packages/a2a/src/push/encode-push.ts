@@ -1,24 +1,32 @@
-import type { PushConfig } from '@svc/registry'
+import type { PushConfig, RunResult } from '@svc/registry'
 import type { ProtocolVersion } from '../model/agent-card.ts'
 import type { Task } from '../model/task.ts'
 import type { TaskEvent } from '../model/task-event.ts'
+import { ANSWER_ID, toArtifacts } from '../tasks/artifacts.ts'
 import { encodeTask } from '../wire/v0.3/task.ts'
 import { encodeEvent } from '../wire/v1.0/task.ts'
 import type { Delivery } from './deliver.ts'
+import { isAnswer } from './push-events.ts'
 
-/**
- * An event as the version of its receiver has it: 1.0 is told the event, earlier ones the task at each change of its state.
- * Undefined where there is nothing to tell.
- */
+/** Reads what an event does not say itself; undefined where the task is gone. */
+export interface TaskSource {
+  task(): Promise<Task | undefined>
+  result(): Promise<RunResult | null | undefined>
+}
+
+/** Whether a receiver is told the whole task at each change of its state, and not each event: so it was before 1.0. */
+export function wantsTask({ version }: PushConfig): boolean {
+  return ((version ?? '0.3') as ProtocolVersion) === '0.3'
+}
+
+/** An event as the version of its receiver has it. Undefined where there is nothing to tell. */
 export async function encodePush(
   event: TaskEvent,
-  version: ProtocolVersion,
   config: PushConfig,
-  readTask: () => Promise<Task | undefined>
+  source: TaskSource
 ): Promise<Delivery | undefined> {
-  const isLegacy = version === '0.3'
-  if (isLegacy && event.type !== 'status') return undefined
-  const body = isLegacy ? await encodeWhole(event, readTask) : encodeEvent(event)
+  const isLegacy = wantsTask(config)
+  const body = isLegacy ? await encodeWhole(event, source) : await encodeOne(event, source)
   if (body === undefined) return undefined
   return {
     url: new URL(config.url),
@@ -31,9 +39,17 @@ export async function encodePush(
 }
 
 // With the state of the event: the task may have gone on since.
-async function encodeWhole(event: TaskEvent, readTask: () => Promise<Task | undefined>) {
-  const task = await readTask()
-  return task && event.type === 'status' ? encodeTask({ ...task, status: event.status }) : undefined
+async function encodeWhole(event: TaskEvent, source: TaskSource): Promise<object | undefined> {
+  if (event.type !== 'status') return undefined
+  const task = await source.task()
+  return task && encodeTask({ ...task, status: event.status })
+}
+
+async function encodeOne(event: TaskEvent, source: TaskSource): Promise<object | undefined> {
+  if (!isAnswer(event)) return encodeEvent(event)
+  const result = (await source.result()) ?? undefined
+  const artifact = result && toArtifacts(result).find(({ artifactId }) => artifactId === ANSWER_ID)
+  return artifact && encodeEvent({ ...event, artifact, append: false })
 }
 
 function toHeaders({ token, authentication }: PushConfig): Record<string, string> {

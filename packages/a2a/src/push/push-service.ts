@@ -1,15 +1,25 @@
 import { randomUUID } from 'node:crypto'
-import { isTerminalStatus, KeyedLock, toLoggable, type PushConfig, type RunSummary } from '@svc/registry'
+import { ANONYMOUS, isTerminalStatus, KeyedLock, type PushConfig, type RunSummary } from '@svc/registry'
 import { A2A_ERR_TASK_NOT_FOUND, A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { TaskPushConfig } from '../model/push-config.ts'
 import type { Call } from '../surface.ts'
-import { readSoFar } from '../tasks/read-task.ts'
 import { badParams } from '../wire/decode-params.ts'
+import { Budget } from './budget.ts'
+import { keepTelling } from './keep-telling.ts'
+import { listOpenPushes } from './list-open-pushes.ts'
+import { PushReader, type PushSource } from './push-reader.ts'
 import { requirePublicTarget, requireUrl, UnsafeTargetError } from './safe-target.ts'
-import { tellReceiver, type PushSource } from './tell-receiver.ts'
 
 /** Configurations that one task may have. */
 const MAX_CONFIGS = 10
+/** Configurations of one owner, other than the anonymous one, whose receivers are still to be told something. */
+const MAX_OPEN = 1_000
+/** How many receivers are read for, or sent to, at once. */
+const MAX_READERS = 512
+/** Characters that are sent at once. */
+const MAX_BODIES = 33_554_432
+/** Many small entries, or one large one, at a time. */
+const PAGE = { entries: 512, bytes: 65_536 }
 
 /** What a client says of where to push to. */
 type GivenConfig = Omit<TaskPushConfig, 'taskId' | 'id'> & { id?: string }
@@ -23,28 +33,34 @@ export class PushService {
   readonly #source: PushSource
   readonly #endpoint: string
   readonly #readers = new Map<string, AbortController>()
+  readonly #openOf = new Map<string, number>()
   // Of each task one is added at a time, or they could be more than are allowed.
   readonly #adding = new KeyedLock()
   readonly #closing = new AbortController()
+  // Those of which clients said something while those of before the restart are listed: what is listed may be old.
+  #changed: Set<string> | undefined
 
   /** `endpoint` is the path of the service: what another one has taken in the same store is not its own. */
-  constructor(source: PushSource, endpoint: string) {
-    this.#source = source
+  constructor(source: Omit<PushSource, 'readers' | 'bodies'>, endpoint: string) {
+    this.#source = { ...source, readers: new Budget(MAX_READERS), bodies: new Budget(MAX_BODIES) }
     this.#endpoint = endpoint
   }
 
-  /** Goes on with what a restart interrupted. */
-  async resume(): Promise<void> {
-    for (const { taskId, config, told } of await this.#source.tasks.listOpenPushes()) {
-      if (config.endpoint !== this.#endpoint) continue
-      const run = await this.#source.runs.find(taskId)
-      if (run !== undefined && this.#source.exposed.shows(run)) void this.#push(run, config, told)
-    }
+  /** Goes on, in the background, with what a restart interrupted. */
+  resume(): void {
+    this.#changed = new Set()
+    this.#resume()
+      .catch(() => {})
+      .finally(() => (this.#changed = undefined))
   }
 
-  /** Makes sure that something may be sent to a URL, as far as is known now. @throws A2A_ERR_BAD_PARAMS */
-  async check(text: string): Promise<void> {
+  /** Makes sure that an owner may have something sent to a URL, as far as is known now. @throws A2A_ERR_BAD_PARAMS, A2A_ERR_UNSUPPORTED */
+  async check(text: string, owner: string): Promise<void> {
     const url = requireUrl(text, 'url')
+    if (owner !== ANONYMOUS.sub && (this.#openOf.get(owner) ?? 0) >= MAX_OPEN)
+      throw new A2A_ERR_UNSUPPORTED(
+        `the tasks of one user that go on have at most ${MAX_OPEN} push notification configurations`
+      )
     try {
       await requirePublicTarget(url, this.#source.rules)
     } catch (err) {
@@ -55,7 +71,7 @@ export class PushService {
 
   /** Keeps a configuration and begins to push: what comes after the part `after`, by default what comes from now on. */
   async add(call: Call, run: RunSummary, given: GivenConfig, after?: number): Promise<TaskPushConfig> {
-    const { runId: taskId } = run
+    const { runId: taskId, owner } = run
     const { version } = call
     const config: PushConfig = { ...given, id: given.id ?? randomUUID(), version, endpoint: this.#endpoint }
     const told = after ?? (await this.#now(run))
@@ -65,22 +81,8 @@ export class PushService {
     } finally {
       release()
     }
-    if (told !== null) void this.#push(run, config, told)
+    if (told !== null) void this.#push(taskId, owner, config, told)
     return toTaskPushConfig(taskId, config)
-  }
-
-  // Of a task that has ended nothing more comes.
-  async #now(run: RunSummary): Promise<number | null> {
-    return isTerminalStatus(run.status) ? null : (await readSoFar(this.#source.runs, run)).lastSeq
-  }
-
-  async #keep(taskId: string, config: PushConfig, told: number | null): Promise<void> {
-    const others = (await this.#source.tasks.listPushConfigs(taskId)).filter(({ id }) => id !== config.id)
-    if (others.length >= MAX_CONFIGS)
-      throw new A2A_ERR_UNSUPPORTED(`a task has at most ${MAX_CONFIGS} push notification configurations`)
-    // What it replaces must not record anything after it.
-    this.#stop(taskId, config.id)
-    if (!(await this.#source.tasks.setPushConfig(taskId, config, told))) throw new A2A_ERR_TASK_NOT_FOUND()
   }
 
   async list(taskId: string): Promise<TaskPushConfig[]> {
@@ -100,22 +102,59 @@ export class PushService {
     for (const reader of this.#readers.values()) reader.abort()
   }
 
-  #stop(taskId: string, id: string): void {
-    this.#readers.get(keyOf(taskId, id))?.abort()
+  async #resume(): Promise<void> {
+    const { readers } = this.#source
+    const { signal } = this.#closing
+    for await (const { taskId, owner, config, told } of listOpenPushes(this.#source, signal)) {
+      if (config.endpoint !== this.#endpoint) continue
+      // No more are begun than can go on at once.
+      const release = await readers.take(1, signal)
+      release()
+      if (!this.#changed?.has(keyOf(taskId, config.id))) void this.#push(taskId, owner, config, told)
+    }
   }
 
-  async #push(run: RunSummary, config: PushConfig, told: number): Promise<void> {
-    const key = keyOf(run.runId, config.id)
-    const reader = new AbortController()
-    this.#readers.set(key, reader)
-    try {
-      await tellReceiver(this.#source, run, config, told, reader.signal)
-    } catch (err) {
-      if (!reader.signal.aborted)
-        this.#source.log.error({ err: toLoggable(err), runId: run.runId }, 'push notifications ended early')
-    } finally {
-      if (this.#readers.get(key) === reader) this.#readers.delete(key)
+  // Of a task that has ended nothing more comes.
+  async #now({ runId, status }: RunSummary): Promise<number | null> {
+    if (isTerminalStatus(status)) return null
+    const { log } = this.#source.runs.stores
+    for (let seq = 0; ;) {
+      const entries = await log.read(runId, seq, PAGE)
+      if (entries.length === 0) return seq
+      seq = entries.at(-1)!.seq
     }
+  }
+
+  async #keep(taskId: string, config: PushConfig, told: number | null): Promise<void> {
+    const others = (await this.#source.tasks.listPushConfigs(taskId)).filter(({ id }) => id !== config.id)
+    if (others.length >= MAX_CONFIGS)
+      throw new A2A_ERR_UNSUPPORTED(`a task has at most ${MAX_CONFIGS} push notification configurations`)
+    // What it replaces must not record anything after it.
+    this.#stop(taskId, config.id)
+    if (!(await this.#source.tasks.setPushConfig(taskId, config, told))) throw new A2A_ERR_TASK_NOT_FOUND()
+  }
+
+  #stop(taskId: string, id: string): void {
+    const key = keyOf(taskId, id)
+    this.#changed?.add(key)
+    this.#readers.get(key)?.abort()
+  }
+
+  async #push(taskId: string, owner: string, config: PushConfig, told: number): Promise<void> {
+    const key = keyOf(taskId, config.id)
+    const stop = new AbortController()
+    this.#readers.set(key, stop)
+    this.#count(owner, 1)
+    const reader = new PushReader(this.#source, taskId, config, told, stop.signal)
+    await keepTelling(reader, this.#source, taskId, stop.signal)
+    this.#count(owner, -1)
+    if (this.#readers.get(key) === stop) this.#readers.delete(key)
+  }
+
+  #count(owner: string, change: 1 | -1): void {
+    const open = (this.#openOf.get(owner) ?? 0) + change
+    if (open === 0) this.#openOf.delete(owner)
+    else this.#openOf.set(owner, open)
   }
 }
 

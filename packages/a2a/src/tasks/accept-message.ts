@@ -43,7 +43,7 @@ export interface Accepted {
 export async function acceptMessage(surface: Surface, call: Call, request: SendRequest): Promise<Accepted> {
   const { push, message } = request
   requireExtensions(surface.extensions, call.extensions)
-  if (push !== undefined) await requirePush(surface).check(push.url)
+  if (push !== undefined) await requirePush(surface).check(push.url, call.principal.sub)
   const key =
     message.messageId === undefined ? undefined : `message ${call.principal.sub} ${message.messageId}`
   return inTurn(surface.turns, key, () => handOver(surface, call, request))

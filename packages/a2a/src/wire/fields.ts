@@ -14,6 +14,8 @@ export const optional = {
 export const parts = Type.Array(Type.Object({}), { minItems: 1, maxItems: 1000 })
 /** What goes into a header of a push. RFC 9110, section 5.5. */
 export const headerText = Type.String({ maxLength: 4096, pattern: '^[\\t\\x20-\\x7E\\x80-\\xFF]*$' })
+/** The name of a scheme of authentication. RFC 9110, section 11.1. */
+export const scheme = Type.String({ minLength: 1, maxLength: 64, pattern: "^[\\w!#$%&'*+.^`|~-]+$" })
 /** Where pushes go. */
 export const url = Type.String({ minLength: 1, maxLength: 2048 })
 

@@ -10,22 +10,31 @@ export interface Received {
   body: any
 }
 
+/** The status of an answer, or a redirect. */
+type Answer = number | { status: number; location: string }
+
 /** A receiver of push notifications on a free port, until the test ends; `answer` gives the status of each answer. */
 export async function createReceiver(
   t: { teardown(fn: () => unknown): unknown },
-  answer: (received: Received, count: number) => number | { status: number; location: string } = () => 204
+  answer: (received: Received, count: number) => Answer | Promise<Answer> = () => 204
 ) {
   const all: Received[] = []
   const waiters: { count: number; resolve(): void }[] = []
+  const wake = () => {
+    for (const { count, resolve } of waiters) if (all.length >= count) resolve()
+  }
   const server = createServer(async (request, reply) => {
     let text = ''
     for await (const chunk of request) text += String(chunk)
     const received = { path: request.url!, headers: request.headers, body: JSON.parse(text) as unknown }
     all.push(received)
-    const given = answer(received, all.length)
+    const answering = answer(received, all.length)
+    // One that takes its time has come nevertheless.
+    if (answering instanceof Promise) wake()
+    const given = await answering
     if (typeof given === 'number') reply.writeHead(given).end()
     else reply.writeHead(given.status, { location: given.location }).end()
-    for (const { count, resolve } of waiters) if (all.length >= count) resolve()
+    wake()
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

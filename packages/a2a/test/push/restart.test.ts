@@ -1,5 +1,11 @@
 import { join } from 'node:path'
-import { createMemoryStores, createRegistry, entryFromJson, type RunnableDefinition } from '@svc/registry'
+import {
+  createMemoryStores,
+  createRegistry,
+  entryFromJson,
+  type RunnableDefinition,
+  type Stores
+} from '@svc/registry'
 import { storedRun, textEntry } from '@svc/registry/testing'
 import store from '@svc/store'
 import t from 'tap'
@@ -48,6 +54,8 @@ function createResumable() {
   }
 }
 
+const openPushes = async ({ tasks }: Pick<Stores, 'tasks'>) =>
+  (await tasks.listOpenPushes({ limit: 100 })).pushes
 const eventsOf = (all: Received[]) =>
   all.map(
     ({ body: { statusUpdate, artifactUpdate } }) =>
@@ -73,7 +81,7 @@ t.test('a task that goes on tells its receiver the rest, and nothing twice', asy
   await lasting.reached()
   await current.until(1)
   // What it was told is recorded after it was told.
-  while ((await first.runs.stores.tasks.listOpenPushes()).some(({ told }) => told === 0)) await turn()
+  while ((await openPushes(first.runs.stores)).some(({ told }) => told === 0)) await turn()
   await close(first)
 
   lasting.letGo()
@@ -87,7 +95,7 @@ t.test('a task that goes on tells its receiver the rest, and nothing twice', asy
   t.match(await second.rpc('ListTaskPushNotificationConfigs', { taskId: result.task.id }), {
     result: { configs: { length: 2 } }
   })
-  while ((await second.runs.stores.tasks.listOpenPushes()).length > 0) await turn()
+  while ((await openPushes(second.runs.stores)).length > 0) await turn()
   await close(second)
 
   await begin({ runnables: [lasting.runnable] })
@@ -146,7 +154,7 @@ t.test('a task that a crash left, and that is ended for it, tells so', async (t)
   })
   await receiver.until(2)
   t.same(eventsOf(receiver.all), ['TASK_STATE_FAILED', 'TASK_STATE_FAILED'])
-  while ((await stores.tasks.listOpenPushes()).length > 0) await turn()
+  while ((await openPushes(stores)).length > 0) await turn()
 })
 
 t.test(
@@ -174,7 +182,7 @@ t.test(
     })
     await own.until(1)
     t.same(eventsOf(own.all), ['TASK_STATE_FAILED'])
-    while ((await stores.tasks.listOpenPushes()).length > 1) await turn()
+    while ((await openPushes(stores)).length > 1) await turn()
     await close(app)
     t.same(other.all, [])
   }

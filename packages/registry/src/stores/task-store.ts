@@ -28,9 +28,23 @@ export interface PushConfig {
 /** A configuration whose receiver is still to be told something. */
 export interface OpenPush {
   taskId: string
+  /** Of the task. */
+  owner: string
   config: PushConfig
   /** The `seq` of the last part of the run's log of which it was told. */
   told: number
+}
+
+/** Which of them to list, by the ids of their tasks and their own. */
+export interface OpenPushQuery {
+  limit: number
+  cursor?: string
+}
+
+/** One page of them; `nextCursor` is null on the last one. */
+export interface OpenPushPage {
+  pushes: OpenPush[]
+  nextCursor: string | null
 }
 
 /** Which tasks to list, newest first. */
@@ -78,8 +92,8 @@ export interface TaskStore {
   setPushConfig(taskId: string, config: PushConfig, told: number | null): Awaitable<boolean>
   /** Records of what a receiver was told since; false when there is no such configuration any more. */
   recordPush(taskId: string, configId: string, told: number | null): Awaitable<boolean>
-  /** Those of all tasks whose receivers have not been told everything: what a restart left. */
-  listOpenPushes(): Awaitable<OpenPush[]>
+  /** Those of all tasks whose receivers have not been told everything: what a restart left. @throws REG_ERR_BAD_CURSOR */
+  listOpenPushes(query: OpenPushQuery): Awaitable<OpenPushPage>
   listPushConfigs(taskId: string): Awaitable<PushConfig[]>
   /** Whether there was one. */
   removePushConfig(taskId: string, configId: string): Awaitable<boolean>

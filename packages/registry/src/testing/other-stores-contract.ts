@@ -119,35 +119,72 @@ export function taskStoreContract(t: ContractTest, make: MakeStore<TaskStore>): 
 
   withStore(t, make, 'knows which receivers are still to be told something', async (t, store) => {
     await store.create(task('a'), 'm1')
-    await store.create(task('b'), 'm2')
+    await store.create(task('b', { owner: 'bob' }), 'm2')
     const [p, q] = [
       { id: 'p', url: 'https://example.org', version: '1.0', endpoint: '/a2a' },
       { id: 'q', url: 'https://example.org/q' }
     ]
-    const open = async () =>
-      (await store.listOpenPushes()).toSorted((one, other) =>
-        one.taskId + one.config.id < other.taskId + other.config.id ? -1 : 1
-      )
+    const open = async () => {
+      const { pushes, nextCursor } = await store.listOpenPushes({ limit: 9 })
+      t.equal(nextCursor, null)
+      return pushes
+    }
     t.same(await open(), [])
     await store.setPushConfig('a', p, 0)
     await store.setPushConfig('a', q, null)
     await store.setPushConfig('b', q, 7)
     t.same(await open(), [
-      { taskId: 'a', config: p, told: 0 },
-      { taskId: 'b', config: q, told: 7 }
+      { taskId: 'a', owner: 'ada', config: p, told: 0 },
+      { taskId: 'b', owner: 'bob', config: q, told: 7 }
     ])
     t.equal(await store.recordPush('a', 'p', 3), true)
     t.equal(await store.recordPush('b', 'q', null), true)
-    t.same(await open(), [{ taskId: 'a', config: p, told: 3 }])
+    t.same(await open(), [{ taskId: 'a', owner: 'ada', config: p, told: 3 }])
     t.same(await store.listPushConfigs('b'), [q], 'one that was told everything stays')
     await store.setPushConfig('b', q, 9)
     t.equal(await store.recordPush('b', 'p', 1), false)
     t.equal(await store.recordPush('nothing', 'p', 1), false)
     await store.removePushConfig('a', 'p')
     t.equal(await store.recordPush('a', 'p', 4), false, 'what is removed stays so')
-    t.same(await open(), [{ taskId: 'b', config: q, told: 9 }])
+    t.same(await open(), [{ taskId: 'b', owner: 'bob', config: q, told: 9 }])
     await store.remove('b')
     t.same(await open(), [])
+  })
+
+  withStore(t, make, 'lists open pushes in pages, whatever changes between two of them', async (t, store) => {
+    const ids = ['p', 'q', 'a b', '["x"]', HOSTILE_TEXT]
+    const set = async (taskId: string, id: string, told: number | null) =>
+      store.setPushConfig(taskId, { id, url: 'https://example.org' }, told)
+    for (let index = 0; index < 10; index++) {
+      await store.create(task(`t${index}`), `m${index}`)
+      for (const id of ids) await set(`t${index}`, id, index === 4 ? null : index)
+    }
+    const seen: string[] = []
+    for (let cursor: string | null | undefined; cursor !== null;) {
+      const page = await store.listOpenPushes({ limit: 7, ...(cursor !== undefined && { cursor }) })
+      t.ok(page.pushes.length <= 7)
+      seen.push(...page.pushes.map(({ taskId, config, told }) => `${taskId} ${told} ${config.id}`))
+      if (cursor === undefined) {
+        // Before the cursor nothing is looked at any more, after it as it is then.
+        await store.setPushConfig('t0', { id: 'p', url: 'https://example.org' }, 99)
+        await store.recordPush('t9', 'q', null)
+        await store.remove('t8')
+        await set('t4', 'late', 4)
+      }
+      cursor = page.nextCursor
+    }
+    const expected = [0, 1, 2, 3, 5, 6, 7, 9].flatMap((index) => ids.map((id) => `t${index} ${index} ${id}`))
+    t.same(
+      seen.toSorted(),
+      [...expected.filter((each) => each !== 't9 9 q'), 't4 4 late'].toSorted(),
+      'each comes once'
+    )
+    t.same(await store.listOpenPushes({ limit: 1, cursor: JSON.stringify(['z', '']) }), {
+      pushes: [],
+      nextCursor: null
+    })
+    for (const cursor of ['x', '[]', '["a"]', '[1,2]', 'null'])
+      t.equal(await codeOf(() => store.listOpenPushes({ limit: 1, cursor })), 'REG_ERR_BAD_CURSOR', cursor)
   })
 }
 

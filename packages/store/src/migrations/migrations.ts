@@ -7,6 +7,7 @@ import { addToldReceivers } from './0005-told-receivers.ts'
 import { addListIndexes } from './0006-list-indexes.ts'
 import { addRegistryIds } from './0007-registry-ids.ts'
 import { addLargeValues } from './0008-large-values.ts'
+import { addOpenPushes } from './0009-open-pushes.ts'
 
 /** Every migration by its name, in the order of the names. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -17,5 +18,6 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0005-told-receivers': { up: addToldReceivers },
   '0006-list-indexes': { up: addListIndexes },
   '0007-registry-ids': { up: addRegistryIds },
-  '0008-large-values': { up: addLargeValues }
+  '0008-large-values': { up: addLargeValues },
+  '0009-open-pushes': { up: addOpenPushes }
 }

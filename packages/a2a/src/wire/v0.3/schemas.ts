@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { id, optional, parts, url, headerText } from '../fields.ts'
+import { headerText, id, optional, parts, scheme, url } from '../fields.ts'
 
 /** Where pushes go, in versions 0.2 and 0.3. */
 export const PushConfigSchema = Type.Object({
@@ -8,7 +8,7 @@ export const PushConfigSchema = Type.Object({
   token: Type.Optional(headerText),
   authentication: Type.Optional(
     Type.Object({
-      schemes: Type.Array(Type.String({ ...headerText, minLength: 1 }), { maxItems: 10 }),
+      schemes: Type.Array(scheme, { maxItems: 10 }),
       credentials: Type.Optional(headerText)
     })
   )

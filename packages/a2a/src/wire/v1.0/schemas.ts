@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox'
-import { id, optional, parts, url, headerText } from '../fields.ts'
+import { headerText, id, optional, parts, scheme, url } from '../fields.ts'
 
 const tenant = { tenant: optional.text }
 const authentication = Type.Object({
-  scheme: Type.String({ ...headerText, minLength: 1 }),
+  scheme,
   credentials: Type.Optional(headerText)
 })
 const push = {

@@ -1,3 +1,4 @@
+import { formatPushCursor, parsePushCursor, type PushPosition } from '../push-cursor.ts'
 import { formatRunCursor, parseRunCursor } from '../run-cursor.ts'
 import type { OpenPush, StoredTask, TaskStore } from '../task-store.ts'
 import { PassingMap, type Place } from '../passing-map.ts'
@@ -134,12 +135,23 @@ export function createMemoryTaskStore(limits: MemoryTaskLimits = {}): TaskStore 
       push.told = told
       return true
     },
-    listOpenPushes() {
+    listOpenPushes({ limit, cursor }) {
+      const after = cursor === undefined ? undefined : parsePushCursor(cursor)
       const open: OpenPush[] = []
       for (const { task, configs } of entries.values())
         for (const { config, told } of configs.values())
-          if (told !== null) open.push({ taskId: task.taskId, config: structuredClone(config), told })
-      return open
+          if (told !== null && (after === undefined || comparePush(task.taskId, config.id, after) > 0))
+            open.push({ taskId: task.taskId, owner: task.owner, config, told })
+      open.sort((one, { taskId, config }) =>
+        comparePush(one.taskId, one.config.id, { taskId, configId: config.id })
+      )
+      const pushes = open.slice(0, limit)
+      const last = pushes.at(-1)
+      return {
+        pushes: pushes.map((push) => ({ ...push, config: structuredClone(push.config) })),
+        nextCursor:
+          last !== undefined && open.length > limit ? formatPushCursor(last.taskId, last.config.id) : null
+      }
     },
     listPushConfigs: (taskId) =>
       Array.from(entries.get(taskId)?.configs.values() ?? [], ({ config }) => structuredClone(config)),
@@ -161,6 +173,14 @@ function toTask(entry: Entry | undefined): StoredTask | undefined {
 
 function messageKey({ registry, owner }: Pick<StoredTask, 'registry' | 'owner'>, messageId: string): string {
   return `${registry}/${owner.length}:${owner}${messageId}`
+}
+
+function comparePush(taskId: string, configId: string, to: PushPosition): number {
+  return compare(taskId, to.taskId) || compare(configId, to.configId)
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0
 }
 
 type Position = Pick<StoredTask, 'createdAt' | 'taskId'>
