@@ -1,6 +1,7 @@
-import { RUN_ERR_MCP, RUN_ERR_NOT_INSTALLED } from '../errors.ts'
+import { RUN_ERR_MCP } from '../errors.ts'
 import { messageOf } from '../tools/tool-output.ts'
 import { keepLastWords, lastWordsOf } from './last-words.ts'
+import { loadSdk } from './load-sdk.ts'
 import type { McpConnection } from './mcp-client.ts'
 import { requireServer } from './mcp-options.ts'
 
@@ -17,7 +18,7 @@ export type McpServer =
  */
 export async function connectMcp(server: McpServer): Promise<McpConnection> {
   requireServer(server)
-  const { Client } = await load(() => import('@modelcontextprotocol/sdk/client/index.js'))
+  const { Client } = await loadSdk(() => import('@modelcontextprotocol/sdk/client/index.js'))
   const client = new Client({ name: 'svc-runtime', version: '1.0.0' })
   try {
     await client.connect(await createTransport(server, client))
@@ -30,23 +31,14 @@ export async function connectMcp(server: McpServer): Promise<McpConnection> {
 
 async function createTransport(server: McpServer, client: object) {
   if ('command' in server) {
-    const { StdioClientTransport } = await load(() => import('@modelcontextprotocol/sdk/client/stdio.js'))
+    const { StdioClientTransport } = await loadSdk(() => import('@modelcontextprotocol/sdk/client/stdio.js'))
     const transport = new StdioClientTransport({ ...server, stderr: 'pipe' })
     keepLastWords(client, transport.stderr)
     return transport
   }
-  const { StreamableHTTPClientTransport } = await load(
+  const { StreamableHTTPClientTransport } = await loadSdk(
     () => import('@modelcontextprotocol/sdk/client/streamableHttp.js')
   )
   const { url, headers } = server
   return new StreamableHTTPClientTransport(new URL(url), headers && { requestInit: { headers } })
-}
-
-async function load<T>(loading: () => Promise<T>): Promise<T> {
-  try {
-    return await loading()
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw err
-    throw new RUN_ERR_NOT_INSTALLED('@modelcontextprotocol/sdk')
-  }
 }

@@ -20,6 +20,8 @@ export interface McpTool {
 
 /** The part of a client of the official MCP SDK that is used; it is connected already. Times are milliseconds. */
 export interface McpClient {
+  /** Used instead of the others where it is there: they compile the schemas of the server, patterns included, as they are. */
+  request?(request: never, resultSchema: never, options?: never): Promise<unknown>
   listTools(
     params?: { cursor?: string },
     options?: { timeout?: number }

@@ -1,3 +1,4 @@
+import type { ForeignCheck } from './foreign-check.ts'
 import { toolContent, type ToolContentPart } from '../tools/tool-content.ts'
 
 interface McpContent {
@@ -16,9 +17,9 @@ interface McpContent {
 
 /**
  * What an MCP server answered, as the result of a tool: its structured content, else its text, else all of its content.
- * @throws an error with the server's text when the call failed
+ * @throws an error with the server's text when the call failed, or with why its structured content does not fit its schema
  */
-export function toToolResult(answer: object): unknown {
+export function toToolResult(answer: object, schema?: ForeignCheck): unknown {
   const {
     content = [],
     structuredContent,
@@ -31,8 +32,15 @@ export function toToolResult(answer: object): unknown {
   const parts = content.map(toPart)
   const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
   if (isError === true) throw new Error(text.trim() || 'the tool failed')
+  if (schema !== undefined) requireStructured(structuredContent, schema)
   if (parts.some((part) => part.type !== 'text')) return toolContent(parts)
   return structuredContent ?? text
+}
+
+function requireStructured(content: unknown, schema: ForeignCheck): void {
+  const fault = content === undefined ? 'it has none' : schema.faultOf(content)
+  if (fault !== undefined)
+    throw new Error(`the structured content of the result does not fit its schema: ${fault}`)
 }
 
 function toPart({ type, text, data, mimeType, uri, resource }: McpContent): ToolContentPart {

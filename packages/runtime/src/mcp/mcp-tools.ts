@@ -1,10 +1,16 @@
 import type { TAny } from '@sinclair/typebox'
+import type { compileForeignSchema } from '@svc/registry/schemas'
 import { RUN_ERR_MCP } from '../errors.ts'
-import { defineTool, type Tool, type ToolDefinition } from '../tools/define-tool.ts'
+import { requireObjectSchema } from '../tools/compile-input.ts'
+import { createTool, type Tool, type ToolContext, type ToolDefinition } from '../tools/define-tool.ts'
+import { isDeeperThan, MAX_DEPTH } from '../tools/json-depth.ts'
 import { messageOf } from '../tools/tool-output.ts'
+import { ForeignCheck } from './foreign-check.ts'
 import { lastWordsOf } from './last-words.ts'
+import { listTools } from './list-tools.ts'
 import type { McpClient, McpTool } from './mcp-client.ts'
 import { requireToolsOptions } from './mcp-options.ts'
+import { toRequests, type McpRequests } from './mcp-requests.ts'
 import { toToolResult } from './mcp-result.ts'
 
 /** Which tools of an MCP server are taken, and how. */
@@ -25,18 +31,17 @@ export interface McpToolsOptions {
 
 type Approval = NonNullable<ToolDefinition<TAny>['approval']>
 
-const MOST_TOOLS = 1_000
-const LIST_TIMEOUT = 30_000
-
 /**
  * The tools of an MCP server, for an agent. `client` is a client of the official SDK that is connected; whoever made it
- * closes it. Descriptions and results are what the server says: take the tools of servers only that you trust.
+ * closes it. Descriptions and results are what the server says: take the tools of servers only that you trust. What a call is
+ * given and gives is checked against the server's schemas in bounded time; what of them cannot be checked is logged once.
  * @throws RUN_ERR_BAD_TOOL for an option, RUN_ERR_MCP when the server does not list its tools, or one cannot be a tool
  */
 export async function mcpTools(client: McpClient, options: McpToolsOptions = {}): Promise<Tool[]> {
   requireToolsOptions(options)
   const { include } = options
-  const listed = await listTools(client)
+  const requests = await toRequests(client)
+  const listed = await listTools(requests, () => lastWordsOf(client))
   const taken = listed.filter(
     (tool) =>
       include === undefined || (typeof include === 'function' ? include(tool) : include.includes(tool.name))
@@ -44,31 +49,30 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
   if (typeof include === 'object')
     for (const name of include)
       if (!listed.some((tool) => tool.name === name)) throw new RUN_ERR_MCP(`it has no tool "${name}"`)
-  return taken.map((tool) => toTool(client, tool, options))
+  // Only who has a server needs its engine of patterns.
+  const { compileForeignSchema } = await import('@svc/registry/schemas')
+  const server = { requests, whyGone: () => lastWordsOf(client), compile: compileForeignSchema }
+  return taken.map((tool) => toTool(server, tool, options))
 }
 
-async function listTools(client: McpClient): Promise<McpTool[]> {
-  const tools: McpTool[] = []
-  let cursor: string | undefined
-  try {
-    do {
-      const page = await client.listTools(cursor === undefined ? {} : { cursor }, { timeout: LIST_TIMEOUT })
-      tools.push(...page.tools)
-      cursor = page.nextCursor
-    } while (cursor !== undefined && tools.length < MOST_TOOLS)
-  } catch (err) {
-    throw new RUN_ERR_MCP(`its tools cannot be listed: ${messageOf(err, 'no answer')}`, lastWordsOf(client))
-  }
-  if (tools.length > MOST_TOOLS) throw new RUN_ERR_MCP(`it has more than ${MOST_TOOLS} tools`)
-  return tools
+interface Server {
+  readonly requests: McpRequests
+  readonly whyGone: () => { cause?: Error }
+  readonly compile: typeof compileForeignSchema
 }
 
-function toTool(client: McpClient, tool: McpTool, options: McpToolsOptions): Tool {
+function toTool({ requests, whyGone, compile }: Server, tool: McpTool, options: McpToolsOptions): Tool {
   const { prefix = '', timeout = 60_000, approvalTimeout, maxOutputBytes } = options
-  const { name, description = '', inputSchema } = tool
+  const { name, description = '', inputSchema, outputSchema } = tool
   const approval = approvalOf(name, options.approval)
+  const input = new ForeignCheck(compile, inputSchema, { subject: 'the arguments' })
+  // Of what the server says of its own results nothing depends.
+  const output =
+    outputSchema && new ForeignCheck(compile, outputSchema, { subject: 'the result', lenient: true })
   try {
-    return defineTool({
+    if (isDeeperThan(inputSchema, MAX_DEPTH))
+      throw new RangeError(`its input is nested deeper than ${MAX_DEPTH}`)
+    const definition = {
       // Other servers allow more characters than models do.
       name: `${prefix}${name}`.replaceAll(/[^\w-]/g, '_'),
       description,
@@ -77,15 +81,22 @@ function toTool(client: McpClient, tool: McpTool, options: McpToolsOptions): Too
       ...(approval !== undefined && { approval }),
       ...(approvalTimeout !== undefined && { approvalTimeout }),
       ...(maxOutputBytes !== undefined && { maxOutputBytes }),
-      execute: async (args, { signal }) => {
-        const answer = await client
-          .callTool({ name, arguments: args }, undefined, { signal, timeout })
+      async execute(args: Readonly<Record<string, unknown>>, { signal, log }: ToolContext) {
+        input.logLeftOut(log, name)
+        const answer = await requests
+          .call({ name, arguments: args }, { signal, timeout })
           .catch((err: unknown) => {
-            const { cause } = lastWordsOf(client)
+            const { cause } = whyGone()
             throw cause === undefined ? err : new Error(messageOf(err, 'no answer'), { cause })
           })
-        return toToolResult(answer)
+        const result = toToolResult(answer, output)
+        output?.logLeftOut(log, name)
+        return result
       }
+    }
+    return createTool(definition, (toolName, schema) => {
+      requireObjectSchema(toolName, schema)
+      return (args) => input.faultOf(args)
     })
   } catch (err) {
     throw new RUN_ERR_MCP(`its tool "${name}": ${(err as Error).message}`)

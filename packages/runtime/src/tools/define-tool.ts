@@ -80,6 +80,14 @@ export interface Tool {
  * @throws RUN_ERR_BAD_TOOL, RUN_ERR_BAD_SANDBOX
  */
 export function defineTool<S extends TSchema | JsonSchema>(definition: ToolDefinition<S>): Tool {
+  return createTool(definition, compileInput)
+}
+
+/** The same, for a tool whose arguments are checked by what `compile` makes of their schema. */
+export function createTool<S extends TSchema | JsonSchema>(
+  definition: ToolDefinition<S>,
+  compile: (name: string, schema: Record<string, unknown>) => CheckValue
+): Tool {
   requireOptions(ToolOptionsSchema, definition, RUN_ERR_BAD_TOOL)
   const {
     name,
@@ -98,7 +106,7 @@ export function defineTool<S extends TSchema | JsonSchema>(definition: ToolDefin
     name,
     description,
     inputSchema,
-    checkInput: compileInput(name, inputSchema),
+    checkInput: compile(name, inputSchema),
     execute,
     approval,
     approvalTimeout,

@@ -1,0 +1,6 @@
+export {
+  compileForeignSchema,
+  type CheckForeign,
+  type ForeignSchema,
+  type ForeignSchemaOptions
+} from './foreign-schema.ts'
