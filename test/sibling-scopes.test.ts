@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { join } from 'node:path'
 import autoload from '@fastify/autoload'
 import a2a from '@svc/a2a'
 import gateway from '@svc/gateway'
@@ -94,13 +95,17 @@ t.test('so they do as @fastify/autoload loads them', async (t) => {
       const options = name === 'http' ? "{ prefix: '/api', agents }" : "{ basePath: '/a2a', agents }"
       const lines = [
         `import plugin from '@svc/${name}'`,
-        "import { scriptedRunnable } from '@svc/registry/testing'",
-        "const agents = [scriptedRunnable([600_000], { name: 'slow' })]",
+        "import { agents } from '../agents.mjs'",
         `export default async (app) => void (await app.register(plugin, ${name === 'gateway' ? '{ agents }' : options}))`
       ]
       return [`${index}-${name}.mjs`, lines.join('\n')]
     })
-    const dir = t.testdir(Object.fromEntries(files))
+    const shared = [
+      "import { scriptedRunnable } from '@svc/registry/testing'",
+      "export const agents = [scriptedRunnable([600_000], { name: 'slow' })]"
+    ]
+    const folder = t.testdir({ 'agents.mjs': shared.join('\n'), plugins: Object.fromEntries(files) })
+    const dir = join(folder, 'plugins')
     const app = createApp(t)
     await app.register(autoload, { dir })
     await requireOneEngine(t, app, order.join())
