@@ -127,10 +127,10 @@ export const RUN_ERR_RECOVERING = createError(
   'The service is taking up the runs of an earlier process',
   503
 )
-/** The service shuts down, and the run goes on after that: it is to be looked at again, not started again. */
+/** The service shuts down or its store fails, and the run goes on after that: look at it again, do not start it again. */
 export const RUN_ERR_SUSPENDED = createError(
   'RUN_ERR_SUSPENDED',
-  'The service is shutting down; the run goes on when it is back',
+  'The service cannot go on with the run now; it goes on by itself when it can',
   503
 )
 /** The run was canceled; the reason of its signal. */
