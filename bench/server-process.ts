@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 /** A server under measurement, in a process of its own. */
@@ -11,14 +11,20 @@ export interface ServerProcess {
   cpu(): number
   /** The most memory it ever had resident, in bytes. */
   peakRss(): number
+  /** From here on another most counts. */
+  forgetPeak(): void
   stop(): Promise<void>
 }
 
 /** Starts a program with a variant and waits until it listens. @param program beside this file */
-export async function startServer(variant: string, program = 'serve.ts'): Promise<ServerProcess> {
+export async function startServer(
+  variant: string,
+  program = 'serve.ts',
+  ...more: string[]
+): Promise<ServerProcess> {
   const script = fileURLToPath(new URL(program, import.meta.url))
   const flags = ['--conditions=@svc/source', '--disable-warning=ExperimentalWarning', '--expose-gc']
-  const args = [...flags, script, variant]
+  const args = [...flags, script, variant, ...more]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const url = await firstLine(child)
   return {
@@ -26,6 +32,7 @@ export async function startServer(variant: string, program = 'serve.ts'): Promis
     url,
     cpu: () => cpuOf(child.pid!),
     peakRss: () => peakRssOf(child.pid!),
+    forgetPeak: () => writeFileSync(`/proc/${child.pid}/clear_refs`, '5'),
     async stop() {
       const exited = once(child, 'exit')
       child.kill('SIGKILL')

@@ -1,19 +1,21 @@
 import { readNames, readOptions } from './read-options.ts'
 import { soakDrain } from './soak/drain.ts'
 import { soakKills } from './soak/kills.ts'
+import { soakLists } from './soak/lists.ts'
 import { soakReaders } from './soak/readers.ts'
 import { soakRuns } from './soak/runs.ts'
 import { soakSockets } from './soak/sockets.ts'
 import { soakWaiting } from './soak/waiting.ts'
 import { soakWorkflowKills } from './soak/workflow-kills.ts'
 
-const USAGE = `npm run soak -- [--only runs,readers,kills,workflows,waiting,drain,sockets] [--kills 100]
+const USAGE = `npm run soak -- [--only runs,readers,kills,workflows,waiting,drain,sockets,lists] [--kills 100]
 
 Does the same again and again, many minutes long, and fails where memory grows or something is lost.`
 const values = readOptions(USAGE, { only: { type: 'string' }, kills: { type: 'string', default: '100' } })
 const soaks = {
   runs: () => soakRuns(100_000),
   readers: () => soakReaders(200, 50_000_000),
+  lists: soakLists,
   kills: () => soakKills(Number(values.kills)),
   workflows: () => soakWorkflowKills(Number(values.kills)),
   waiting: () => soakWaiting(1_000),

@@ -93,7 +93,7 @@ export {
   type ApprovalPosition,
   type RunPosition
 } from './stores/run-cursor.ts'
-export { MAX_LISTED_APPROVALS, MAX_LISTED_ARGS, previewOf, previewOfJson } from './stores/summarize-run.ts'
+export { MAX_LISTED_APPROVALS, MAX_LISTED_ARGS, previewOfJson } from './stores/summarize-run.ts'
 export { weighWord, wordsOf } from './stores/words.ts'
 export { createMemoryControlBus } from './stores/memory/control-bus.ts'
 export * from './stores/run-store.ts'

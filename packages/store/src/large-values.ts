@@ -6,6 +6,9 @@ import type { Tables } from './tables.ts'
 /** Which value of a run is its result; the others are the arguments of approvals, by their ids. */
 export const RESULT = 'result'
 
+/** Pieces that are read at once. */
+const MAX_READ = 4
+
 /** The JSON of a value that has at most so many characters, about; undefined for a longer one, '' where there is none. */
 export function toShortJson(value: unknown, maxLength: number): string | undefined {
   return isShort(value, maxLength) ? (JSON.stringify(value) ?? '') : undefined
@@ -43,23 +46,33 @@ export async function* readLarge(
       .select('json')
       .where('run_id', '=', runId)
       .where('name', '=', name)
-      .where('seq', '=', seq)
-      .executeTakeFirst()
-  for (let seq = 0; ; seq++) {
-    const piece = await read(seq)
-    if (piece !== undefined) yield piece.json
-    else if (seq > 0 && (await read(0)) === undefined) throw new RUN_ERR_NOT_FOUND(runId)
-    else return
+      .where('seq', '>=', seq)
+      .orderBy('seq')
+      .limit(MAX_READ)
+      .execute()
+  for (let seq = 0; ; seq += MAX_READ) {
+    const pieces = await read(seq)
+    for (const { json } of pieces) yield json
+    if (pieces.length === MAX_READ) continue
+    if (seq > 0 && (await read(0)).length === 0) throw new RUN_ERR_NOT_FOUND(runId)
+    return
   }
 }
 
-/** A value from its pieces, read over several turns of the event loop and parsed as a whole; undefined when it is damaged. */
-export async function parseLarge<T>(db: Kysely<Tables>, runId: string, name: string): Promise<T | undefined> {
+/**
+ * A value from its pieces, read over several turns of the event loop and parsed as a whole; null where there are none,
+ * undefined when it is damaged.
+ */
+export async function parseLarge<T>(
+  db: Kysely<Tables>,
+  runId: string,
+  name: string
+): Promise<T | null | undefined> {
   const pause = createPause()
   const pieces: string[] = []
   for await (const piece of readLarge(db, runId, name)) {
     pieces.push(piece)
     await pause()
   }
-  return parseStored<T>(pieces.join(''))
+  return pieces.length === 0 ? null : parseStored<T>(pieces.join(''))
 }

@@ -1,6 +1,5 @@
 import {
   isTerminalStatus,
-  previewOf,
   RUN_ERR_DAMAGED,
   RUN_ERR_FENCED,
   toStoredError,
@@ -48,7 +47,7 @@ export function toRunRow(run: StoredRun): Tables['run'] {
     error: run.error && JSON.stringify(run.error),
     bytes: 0,
     ended_at: endOf(run.status, run.updatedAt),
-    preview: run.result && previewOf(run.result)
+    preview: null
   }
 }
 
@@ -75,9 +74,9 @@ export async function toRuns(
   return runs
 }
 
-// Only a run that has ended well has a preview. Undefined where it is damaged.
-function readLongResult(db: Kysely<Tables>, { run_id, preview }: Tables['run']) {
-  return preview === null ? null : parseLarge<RunResult>(db, run_id, RESULT)
+// Undefined where it is damaged.
+function readLongResult(db: Kysely<Tables>, { run_id, status }: Tables['run']) {
+  return status === 'completed' || status === 'canceled' ? parseLarge<RunResult>(db, run_id, RESULT) : null
 }
 
 const damaged = () => toStoredError(new RUN_ERR_DAMAGED('how it ended'))
@@ -114,7 +113,7 @@ export async function changeRun(
   bytes: number,
   change?: RunChange
 ): Promise<void> {
-  const { result, approval, error } = change ?? {}
+  const { result, preview, approval, error } = change ?? {}
   const json = result && toShortJson(result, MAX_IN_ROW)
   const { numUpdatedRows } = await db
     .updateTable('run')
@@ -125,7 +124,8 @@ export async function changeRun(
         updated_at: change.at,
         ended_at: endOf(change.status, change.at)
       }),
-      ...(result && { result: json ?? null, preview: previewOf(result) }),
+      ...(result && { result: json ?? null }),
+      ...(preview !== undefined && { preview }),
       ...(error && { error: JSON.stringify(error) })
     }))
     .where('run_id', '=', runId)

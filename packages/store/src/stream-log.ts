@@ -1,5 +1,5 @@
 import { entryFromJson, isTerminalStatus, type LogEntry, type ReadLimit, type StreamLog } from '@svc/registry'
-import type { Kysely } from 'kysely'
+import { sql, type Kysely } from 'kysely'
 import { FollowedLog, type Wake } from './followed-log.ts'
 import type { GroupCommit } from './group-commit.ts'
 import { changeRun, PART_BYTES } from './run-rows.ts'
@@ -8,19 +8,38 @@ import type { Tables } from './tables.ts'
 // Rows of one read: the bytes of a page are known only when they are there.
 const MAX_ROWS = 64
 
+// Bytes of a part that is read with others: whether a larger one is on the page is known before it is read.
+const MAX_PAGED = 65_536
+
 /** The logs of runs, on SQL. */
 export function createStreamLog(db: Kysely<Tables>, commit: GroupCommit): StreamLog {
   const followed = new Map<string, FollowedLog>()
   const readPage = async (runId: string, after: number, limit: ReadLimit) => {
     const rows = await db
       .selectFrom('run_part')
-      .select(['seq', 'json'])
+      .select('seq')
+      .select(sql<string | null>`case when octet_length(json) <= ${MAX_PAGED} then json end`.as('json'))
+      .select(sql<number>`octet_length(json)`.as('bytes'))
       .where('run_id', '=', runId)
       .where('seq', '>', after)
       .orderBy('seq')
       .limit(Math.min(limit.entries, MAX_ROWS))
       .execute()
-    return take(rows, limit)
+    const entries: LogEntry[] = []
+    let bytes = 0
+    for (const { seq, json, bytes: size } of rows) {
+      bytes += json?.length ?? size
+      if (bytes > limit.bytes && entries.length > 0) break
+      const whole = json ?? (await readLarge(runId, seq))
+      // It was removed meanwhile.
+      if (whole === undefined) break
+      entries.push(entryFromJson(seq, whole))
+    }
+    return entries
+  }
+  const readLarge = async (runId: string, seq: number) => {
+    const row = db.selectFrom('run_part').select('json').where('run_id', '=', runId).where('seq', '=', seq)
+    return (await row.executeTakeFirst())?.json
   }
 
   return {
@@ -68,15 +87,4 @@ export function createStreamLog(db: Kysely<Tables>, commit: GroupCommit): Stream
 
 function bytesOf(entries: readonly LogEntry[]): number {
   return entries.reduce((sum, { json }) => sum + Buffer.byteLength(json) + PART_BYTES, 0)
-}
-
-function take(rows: readonly { seq: number; json: string }[], limit: ReadLimit): LogEntry[] {
-  const entries: LogEntry[] = []
-  let bytes = 0
-  for (const { seq, json } of rows) {
-    bytes += json.length
-    if (bytes > limit.bytes && entries.length > 0) break
-    entries.push(entryFromJson(seq, json))
-  }
-  return entries
 }

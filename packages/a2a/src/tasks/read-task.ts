@@ -24,7 +24,7 @@ export interface TaskView {
   historyLength?: number | undefined
   /** Default true. */
   includeArtifacts?: boolean | undefined
-  /** Whether long arguments of approvals are wanted too; default true. */
+  /** Whether what is large is wanted too: long arguments, and what a large run has made; default true. */
   isWhole?: boolean | undefined
 }
 
@@ -44,6 +44,9 @@ interface SoFar {
   lastSeq: number
 }
 
+/** Bytes of a run up to which a task has its answer and artifacts where large ones are not wanted. */
+const MAX_LISTED = 8_388_608
+
 /** Many small parts, or a large one, at a time. */
 const PAGE = { entries: 512, bytes: 65_536 }
 
@@ -57,7 +60,8 @@ export async function readTask(
   const { runs } = surface
   const hasHistory = historyLength !== 0
   const isNeeded = includeArtifacts || (hasHistory && run.status === 'completed')
-  const result = known.result ?? (isNeeded ? await readResult(runs, run) : undefined)
+  const isTruncated = isNeeded && !isWhole && run.bytes > MAX_LISTED
+  const result = known.result ?? (isNeeded && !isTruncated ? await readResult(runs, run) : undefined)
   const messages = hasHistory ? (known.said ?? (await readSaid(surface, run.runId))) : []
   const said = { messages, answer: result?.text ?? '', limit: historyLength, isWhole }
   return {
@@ -66,7 +70,7 @@ export async function readTask(
     status: known.status ?? (await readStatus(runs, run, isWhole)),
     ...(hasHistory && { history: await readHistory(runs, run, run.status, said) }),
     ...(includeArtifacts && result !== undefined && { artifacts: toArtifacts(result) }),
-    metadata: { agentName: run.name }
+    metadata: { agentName: run.name, ...(isTruncated && { truncated: true }) }
   }
 }
 

@@ -22,6 +22,7 @@ export const ROUTE_SCOPES: Readonly<Record<string, readonly string[]>> = Object.
   'GET /runs/:runId/stream': [],
   'POST /runs/:runId/cancel': [],
   'GET /approvals': [],
+  'GET /approvals/:approvalId': [],
   'POST /approvals/:approvalId': [],
   'GET /admin/runs': ['admin:*'],
   'DELETE /admin/runs': ['admin:*'],

@@ -18,6 +18,7 @@ const admitted: Record<string, number> = {
   'GET /runs/:runId': 404,
   'GET /runs/:runId/stream': 404,
   'POST /runs/:runId/cancel': 404,
+  'GET /approvals/:approvalId': 404,
   'POST /approvals/:approvalId': 404,
   'DELETE /admin/agents/:name': 404,
   'DELETE /admin/teams/:name': 404,

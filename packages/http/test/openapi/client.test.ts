@@ -76,6 +76,9 @@ while (approvalId === undefined) {
   const { data: waiting } = await api.GET('/api/approvals')
   approvalId = waiting?.approvals[0]?.approvalId
 }
+const waiting = await api.GET('/api/approvals/{approvalId}', { params: { path: { approvalId } } })
+const argsBytes: number | undefined = waiting.data?.argsBytes
+if (argsBytes !== 12) throw new Error('not the arguments that were given')
 const answer = { params: { path: { approvalId } }, body: { approved: true, args: { to: 'bob' } } }
 await api.POST('/api/approvals/{approvalId}', answer)
 const twice = await api.POST('/api/approvals/{approvalId}', answer)

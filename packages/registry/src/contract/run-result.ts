@@ -10,6 +10,10 @@ import {
   type PartOf,
   type Usage
 } from './part.ts'
+import { beginningOf, encodePieces } from '../wire/encode-pieces.ts'
+
+/** Characters of a preview. */
+export const PREVIEW = 256
 
 /** One tool call of a run, with what came of it. */
 export const ToolCallSchema = Type.Object(
@@ -52,6 +56,8 @@ export class RunResultBuilder {
   #runId = ''
   #sessionId = ''
   #text = ''
+  // Apart: to look at how a long text of many parts begins is to join all of them.
+  #beginning = ''
   #structured: unknown = null
   #usage: Usage = ZERO_USAGE
   #finish: PartOf<'finish'> | undefined
@@ -62,10 +68,14 @@ export class RunResultBuilder {
   add(part: Part): void {
     switch (part.type) {
       case 'text':
-        if (!part.source?.length) this.#text += part.text
+        if (part.source?.length) break
+        this.#text += part.text
+        if (this.#beginning.length < PREVIEW) this.#beginning += part.text.slice(0, PREVIEW)
         break
       case 'step.start':
-        if (!part.source?.length) this.#text = ''
+        if (part.source?.length) break
+        this.#text = ''
+        this.#beginning = ''
         break
       case 'step':
         this.#usage = addUsage(this.#usage, part.usage)
@@ -123,6 +133,14 @@ export class RunResultBuilder {
   /** The last `structured` value seen, else null. */
   get structured(): unknown {
     return this.#structured
+  }
+
+  /** How the result so far begins: its text, or else the JSON of what is structured. */
+  get preview(): string {
+    const structured = this.#finish?.structured ?? this.#structured
+    if (this.#beginning !== '' || structured === null) return beginningOf(this.#beginning, PREVIEW)
+    const [json = ''] = encodePieces(structured)
+    return beginningOf(json, PREVIEW)
   }
 
   /** The result so far; what only a `finish` says is `finishReason: 'other'`, the steps' usage and no time before it came. */

@@ -28,12 +28,12 @@ export interface LastWords {
 export function toLastWords(progress: RunProgress, how: Ending, redact?: Redact): LastWords {
   if (!('type' in how)) return toFailure(progress, how.error, redact)
   try {
-    const { entry, finish, result } = progress.finish(redact === undefined ? how : redact(how))
+    const { entry, finish, result, preview } = progress.finish(redact === undefined ? how : redact(how))
     const canceled = finish.finishReason === 'canceled'
     const status = canceled ? 'canceled' : 'completed'
     return {
       entry,
-      change: { status, at: Date.now(), result },
+      change: { status, at: Date.now(), result, preview },
       outcome: { result },
       reason: canceled ? new RUN_ERR_CANCELED() : undefined
     }

@@ -1,6 +1,7 @@
 import { isTerminalPart } from '../contract/part.ts'
 import { RunResultBuilder, type RunResult } from '../contract/run-result.ts'
 import { createPause } from '../next-turn.ts'
+import { isPromise } from '../stores/awaitable.ts'
 import type { RunSummary } from '../stores/run-store.ts'
 import type { Stores } from '../stores/stores.ts'
 
@@ -18,16 +19,19 @@ export async function loadResult(
 ): Promise<RunResult | null> {
   if (status !== 'completed' && status !== 'canceled') return null
   if (bytes <= MAX_WHOLE) return (await runs.get(runId))?.result ?? null
+  let reading = log.read(runId, 0, PAGE)
+  // What a store gives at once it does not have to parse.
+  if (!isPromise(reading)) return (await runs.get(runId))?.result ?? null
   const pause = createPause()
   const result = new RunResultBuilder()
-  for (let after = 0; ;) {
-    const entries = await log.read(runId, after, PAGE)
+  for (;;) {
+    const entries = await reading
     for (const { part } of entries) result.add(part)
     const last = entries.at(-1)
     // It was removed meanwhile.
     if (last === undefined) return null
     if (isTerminalPart(last.part) && !last.part.source?.length) return result.build()
-    after = last.seq
     await pause()
+    reading = log.read(runId, last.seq, PAGE)
   }
 }

@@ -63,8 +63,8 @@ export async function endAsFailed(
 async function endAsCanceled(stores: Stores, runId: string, epoch: number): Promise<void> {
   try {
     const { progress } = await recallProgress(stores, runId, Infinity)
-    const { entry, result } = progress.finish({ type: 'finish', finishReason: 'canceled' })
-    await stores.log.append(runId, epoch, [entry], { status: 'canceled', at: Date.now(), result })
+    const { entry, result, preview } = progress.finish({ type: 'finish', finishReason: 'canceled' })
+    await stores.log.append(runId, epoch, [entry], { status: 'canceled', at: Date.now(), result, preview })
   } catch (err) {
     if (!isDamaged(err)) throw err
     await endAsFailed(stores, runId, epoch, err)

@@ -56,11 +56,12 @@ export class RunProgress {
     entry: LogEntry
     finish: PartOf<'finish'>
     result: RunResult
+    preview: string
   } {
     const finish = completeFinish(how, this.#result, this.#startedAt)
     const entry = encodePart(this.#seq + 1, finish)
     this.#result.add(how.structured ? entry.part : finish)
-    return { entry, finish, result: this.#result.build() }
+    return { entry, finish, result: this.#result.build(), preview: this.#result.preview }
   }
 
   /** The last part of a run that failed. */

@@ -80,6 +80,8 @@ export interface RunChange {
   status: RunStatus
   at: number
   result?: RunResult
+  /** How the result begins. */
+  preview?: string
   error?: StoredError
   /** An approval that begins to wait. */
   approval?: StoredApproval

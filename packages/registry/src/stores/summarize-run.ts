@@ -1,5 +1,5 @@
-import type { RunResult } from '../contract/run-result.ts'
-import { beginningOf, encodePieces } from '../wire/encode-pieces.ts'
+import { PREVIEW } from '../contract/run-result.ts'
+import { beginningOf } from '../wire/encode-pieces.ts'
 import type { ApprovalSummary, RunSummary, StoredApproval, StoredRun } from './run-store.ts'
 
 /** Bytes of JSON up to which the arguments of an approval are listed. */
@@ -7,16 +7,6 @@ export const MAX_LISTED_ARGS = 4_096
 
 /** Approvals that are listed of one run. */
 export const MAX_LISTED_APPROVALS = 10
-
-/** Characters of a preview. */
-const PREVIEW = 256
-
-/** How a result begins: its text, or else the JSON of what is structured. */
-export function previewOf({ text, structured }: RunResult): string {
-  if (text !== '' || structured === null) return beginningOf(text, PREVIEW)
-  const [piece = ''] = encodePieces(structured)
-  return previewOfJson(piece)
-}
 
 /** How a long JSON begins. */
 export function previewOfJson(json: string): string {
@@ -34,15 +24,15 @@ export function summarizeApproval({ args, ...approval }: StoredApproval): Approv
 /** What is listed of a run; `summarize` may know what is listed of an approval. */
 export function summarizeRun(
   run: StoredRun,
-  bytes: number,
+  { preview, bytes }: Pick<RunSummary, 'preview' | 'bytes'>,
   summarize: (approval: StoredApproval) => ApprovalSummary
 ): RunSummary {
-  const { result, approvals, ...rest } = run
+  const { result: _, approvals: __, ...rest } = run
   const waiting = waitingOf(run)
   return {
     ...rest,
     bytes,
-    preview: result && previewOf(result),
+    preview,
     waiting: {
       approvals: waiting.slice(0, MAX_LISTED_APPROVALS).map(summarize),
       count: waiting.length

@@ -30,7 +30,12 @@ export function textEntry(seq: number, text = `part ${seq}`): LogEntry {
 }
 
 /** The change that ends a run. */
-export const completed = { status: 'completed', at: 3_000, result: resultOf('done') } as const
+export const completed = {
+  status: 'completed',
+  at: 3_000,
+  result: resultOf('done'),
+  preview: 'done'
+} as const
 
 function resultOf(text: string): RunResult {
   const usage = { promptTokens: 1, completionTokens: 2, totalTokens: 3 }

@@ -1,5 +1,5 @@
-/** Characters of a piece, about. */
-const PIECE = 131_072
+/** Characters of a piece, about: few enough that its memory is free again soon. */
+const PIECE = 32_768
 
 /** Nesting that is measured; what is deeper is encoded level by level. */
 const MAX_DEPTH = 64

@@ -2,9 +2,10 @@ import { Readable } from 'node:stream'
 import { nextTurn } from '../next-turn.ts'
 import type { JsonPieces } from './encode-pieces.ts'
 
-/** Pieces of JSON as bytes, one a turn of the event loop and no faster than they are read. */
+/** Pieces of JSON to be sent, one a turn of the event loop and no faster than they are read. */
 export function createJsonStream(pieces: JsonPieces): Readable {
-  return Readable.from(oneATurn(pieces), { objectMode: false })
+  // As texts: a connection makes bytes of them outside of the heap.
+  return Readable.from(oneATurn(pieces), { objectMode: true, highWaterMark: 1 })
 }
 
 async function* oneATurn(pieces: JsonPieces): AsyncGenerator<string, void> {

@@ -1,4 +1,4 @@
-import { collectRun, type Part } from '@svc/registry'
+import { collectRun, RunResultBuilder, type Part } from '@svc/registry'
 import * as fc from 'fast-check'
 import t from 'tap'
 
@@ -103,4 +103,29 @@ t.test('however a text is cut into increments, the result is the same', async (t
       t.strictSame(await collectRun(cut), await collectRun(parts))
     })
   )
+})
+
+t.test('a preview is how the result begins', async (t) => {
+  const previewOf = (...parts: Part[]) => {
+    const builder = new RunResultBuilder()
+    for (const part of parts) builder.add(part)
+    return builder.preview
+  }
+  const text = (say: string, source?: string[]): Part => ({
+    type: 'text',
+    text: say,
+    ...(source && { source })
+  })
+  t.equal(previewOf(), '')
+  t.equal(previewOf(text('void'), { type: 'step.start', index: 1, attempt: 2 }, text('a'), text('b')), 'ab')
+  t.equal(previewOf(text('not its own', ['member'])), '')
+  t.equal(
+    previewOf(text('x'.repeat(200)), text('y'.repeat(1e6)), text('z')),
+    'x'.repeat(200) + 'y'.repeat(56)
+  )
+  t.equal(previewOf(text(`${'x'.repeat(255)}𝄞`)), 'x'.repeat(255), 'no half of a character')
+  t.equal(previewOf({ type: 'structured', value: { a: [1, null] } }), '{"a":[1,null]}')
+  t.equal(previewOf({ type: 'structured', value: { a: 1 } }, text('said')), 'said')
+  const list = Array.from({ length: 1e5 }, (_, index) => ({ index }))
+  t.equal(previewOf({ type: 'structured', value: list }), JSON.stringify(list).slice(0, 256))
 })

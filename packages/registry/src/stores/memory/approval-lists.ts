@@ -13,7 +13,7 @@ import type { MemoryRun } from './memory-runs.ts'
 
 /** What is listed of a run. */
 export function summaryOf(run: MemoryRun): RunSummary {
-  return summarizeRun(run.record, run.bytes, (approval) => summarize(run, approval))
+  return summarizeRun(run.record, run, (approval) => summarize(run, approval))
 }
 
 /** Encodes the arguments of an approval once, however often it is listed. */

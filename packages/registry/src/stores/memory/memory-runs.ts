@@ -25,6 +25,8 @@ export interface MemoryRun {
   record: StoredRun
   entries: LogEntry[]
   bytes: number
+  /** How its result begins; null while there is none. */
+  preview: string | null
   steps: Map<string, unknown> | undefined
   /** What is listed of its approvals, by their ids. */
   summaries: Map<string, ApprovalSummary> | undefined
@@ -76,6 +78,7 @@ export class MemoryRuns {
       record,
       entries: [],
       bytes: 0,
+      preview: null,
       steps: undefined,
       summaries: undefined,
       followers: undefined,

@@ -17,6 +17,7 @@ export function createMemoryStreamLog(runs: MemoryRuns): StreamLog {
       }
       if (change !== undefined) {
         applyChange(run.record, change)
+        if (change.preview !== undefined) run.preview = change.preview
         // Now, one by one: a list may be asked for when thousands wait.
         if (change.approval !== undefined) summarize(run, change.approval)
         if (isTerminalStatus(change.status)) runs.end(run)
