@@ -1,12 +1,5 @@
 import { text as textOf } from 'node:stream/consumers'
-import {
-  createMemoryStores,
-  defineRunnable,
-  LogReader,
-  type RunContext,
-  type RunEngineOptions,
-  type Runnable
-} from '@svc/registry'
+import { createMemoryStores, defineRunnable, LogReader, type RunContext, type Runnable } from '@svc/registry'
 import { createSseStream } from '@svc/registry/sse'
 import { scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
@@ -139,24 +132,18 @@ t.test('its step under way is recorded, and the next one is not begun', async (t
 
 t.test('one that is only being started when draining begins is not waited for either', async (t) => {
   const stores = createMemoryStores()
-  const saved = Promise.withResolvers<void>()
-  const slow: RunEngineOptions['stores'] = {
-    ...stores,
-    checkpoints: {
-      size: (runId) => stores.checkpoints.size(runId),
-      load: (runId) => stores.checkpoints.load(runId),
-      remove: (runId) => stores.checkpoints.remove(runId),
-      save: async (...saving) => {
-        await saved.promise
-        await stores.checkpoints.save(...saving)
-      }
-    }
+  const created = Promise.withResolvers<void>()
+  const create = stores.runs.create.bind(stores.runs)
+  stores.runs.create = async (run) => {
+    await created.promise
+    return create(run)
   }
-  const engine = buildEngine(t, { stores: slow, drainTimeout: 600_000 })
-  const starting = engine.start(lasting(ask), 'x')
+  const engine = buildEngine(t, { stores, drainTimeout: 600_000 })
+  // Only a start with a key waits for its record before it begins.
+  const starting = engine.start(lasting(ask), 'x', { startKey: { key: 'k', hash: 'h' } })
   await turn()
   const draining = engine.drain()
-  saved.resolve()
+  created.resolve()
   const run = await starting
   const code = codeOf(run.result())
   await draining
