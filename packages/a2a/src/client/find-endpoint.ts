@@ -1,6 +1,6 @@
 import { A2A_ERR_BAD_ANSWER, A2A_ERR_REMOTE } from '../errors.ts'
 import type { ProtocolVersion } from '../model/agent-card.ts'
-import { statusFault } from './remote-fault.ts'
+import { noCard, statusFault } from './remote-fault.ts'
 import { fields, list, text as textOf, type Fields } from '../wire/read-answer.ts'
 
 /** Where requests go, and what is spoken there. */
@@ -30,9 +30,9 @@ export async function findEndpoint(url: string, get: (url: string) => Promise<Fe
   for (const card of cards) {
     const { ok, status, text } = await get(card)
     if (ok) return readCard(parseCard(text), new URL(url))
-    if (status !== 404) throw statusFault(`its card answers with status ${status}`, status, card)
+    if (status !== 404) throw statusFault('its card', status, card)
   }
-  throw statusFault('it has no agent card', 404, [...cards][0]!)
+  throw noCard([...cards][0]!)
 }
 
 function cardUrls(url: string): Set<string> {

@@ -1,20 +1,22 @@
 import { A2A_ERR_BAD_ANSWER } from '../errors.ts'
-import { MAX_ANSWER } from './read-text.ts'
 
 /**
- * The data of each message of an event stream.
- * @throws A2A_ERR_BAD_ANSWER
+ * The data of each message of an event stream, of at most so many bytes.
+ * @throws A2A_ERR_BAD_ANSWER, and what the chunks throw
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
  */
-export async function* readEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
-  const lines = new LineReader()
+export async function* readEvents(
+  chunks: AsyncIterable<Uint8Array>,
+  maxBytes: number
+): AsyncGenerator<string, void> {
+  const lines = new LineReader(maxBytes)
   let data: string[] = []
   let size = 0
-  for await (const chunk of body) {
+  for await (const chunk of chunks) {
     for (const line of lines.add(chunk)) {
       if (line.startsWith('data:')) {
-        size += line.length
-        if (size > MAX_ANSWER) throw tooLarge()
+        size += Buffer.byteLength(line)
+        if (size > maxBytes) throw tooLarge(maxBytes)
         data.push(line.slice(line[5] === ' ' ? 6 : 5))
       } else if (line === '' && data.length > 0) {
         yield data.join('\n')
@@ -25,20 +27,25 @@ export async function* readEvents(body: AsyncIterable<Uint8Array>): AsyncGenerat
   }
 }
 
-function tooLarge(): Error {
-  return new A2A_ERR_BAD_ANSWER('an event is too large')
+function tooLarge(maxBytes: number): Error {
+  return new A2A_ERR_BAD_ANSWER(`an event is too large, over ${maxBytes} bytes`)
 }
 
 // What has no end yet is kept in pieces: a long line costs no more for coming in many.
 class LineReader {
   readonly #decoder = new TextDecoder()
+  readonly #maxBytes: number
   #pieces: string[] = []
   #size = 0
   #afterReturn = false
 
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
   #keep(piece: string): void {
-    this.#size += piece.length
-    if (this.#size > MAX_ANSWER) throw tooLarge()
+    this.#size += Buffer.byteLength(piece)
+    if (this.#size > this.#maxBytes) throw tooLarge(this.#maxBytes)
     this.#pieces.push(piece)
   }
 

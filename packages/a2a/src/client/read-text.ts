@@ -1,15 +1,14 @@
 import { A2A_ERR_BAD_ANSWER } from '../errors.ts'
 
-/** Characters that one answer, or one event of a stream, may have. */
-export const MAX_ANSWER = 16_777_216
-
-/** The text of an answer. @throws A2A_ERR_BAD_ANSWER, and what the network throws */
-export async function readText({ body }: Response): Promise<string> {
+/** The text of an answer of at most so many bytes. @throws A2A_ERR_BAD_ANSWER, and what the chunks throw */
+export async function readText(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
-  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+  let bytes = 0
+  for await (const chunk of chunks) {
+    bytes += chunk.byteLength
+    if (bytes > maxBytes) throw new A2A_ERR_BAD_ANSWER(`it is too large, over ${maxBytes} bytes`)
     text += decoder.decode(chunk, { stream: true })
-    if (text.length > MAX_ANSWER) throw new A2A_ERR_BAD_ANSWER('it is too large')
   }
   return text + decoder.decode()
 }

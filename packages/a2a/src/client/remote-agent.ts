@@ -21,6 +21,7 @@ import { RemoteConnection } from './remote-connection.ts'
 import { RemoteAgentOptionsSchema, type RemoteAgentOptions } from './remote-options.ts'
 import { RemoteParts } from './remote-parts.ts'
 import { RemoteSessions } from './remote-sessions.ts'
+import type { Limits } from './task-limits.ts'
 import { toMessage, toMessageParts } from './to-message.ts'
 
 /** Milliseconds that a service has to take a cancel, which nobody waits for. */
@@ -72,8 +73,9 @@ async function* streamRemote(
   context: RunContext,
   { connection, sessions, agentName }: Remote
 ): AsyncGenerator<YieldedPart, void> {
-  const { signal } = context
-  signal.throwIfAborted()
+  context.signal.throwIfAborted()
+  const limits = connection.limit(context.signal)
+  const { signal } = limits
   const parts = new RemoteParts()
   const metadata = agentName === undefined ? {} : { metadata: { agentName } }
   // The same over every attempt of this run, so that the service takes it once.
@@ -82,7 +84,7 @@ async function* streamRemote(
   let message = toMessage(messageId, await toMessageParts(input), more)
   try {
     for (;;) {
-      yield* follow(connection.send(message, signal), parts, connection, signal)
+      yield* follow(connection.send(message, limits), parts, connection, limits)
       sessions.keep(context, parts)
       const answer = await answerRemote(parts, context)
       if (answer === undefined) break
@@ -91,8 +93,9 @@ async function* streamRemote(
     yield* end(parts, connection)
   } catch (err) {
     if (signal.aborted) cancelRemote(connection, parts)
-    throw toOwn(err)
+    throw toOwn(limits.reasonOf(err))
   } finally {
+    limits.end()
     // Whoever stops to read wants no more of it.
     if (!isTerminalState(parts.status.state) && !isInterruptedState(parts.status.state) && !signal.aborted)
       cancelRemote(connection, parts)
@@ -103,19 +106,20 @@ async function* follow(
   events: AsyncIterable<TaskEvent>,
   parts: RemoteParts,
   connection: RemoteConnection,
-  signal: AbortSignal
+  limits: Limits
 ): AsyncGenerator<YieldedPart, void> {
+  const { signal } = limits
   yield* addAll(events, parts, signal)
   for (let attempt = 0; isOpen(parts); attempt++) {
     const { taskId } = parts
     if (taskId === undefined) throw new A2A_ERR_BAD_ANSWER('it ended without a task')
     if (attempt < RECONNECTS) {
       await pause(RECONNECT_AFTER * attempt, undefined, { signal })
-      yield* addAll(connection.subscribe(taskId, signal), parts, signal)
+      yield* addAll(connection.subscribe(taskId, limits), parts, signal)
       continue
     }
     await pause(POLL_EVERY, undefined, { signal })
-    yield* parts.add(await connection.get(taskId, signal))
+    yield* parts.add(await connection.get(taskId, limits))
   }
 }
 

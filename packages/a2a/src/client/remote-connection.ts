@@ -1,5 +1,4 @@
-import { isTellable } from '@svc/registry'
-import { A2A_ERR_BAD_ANSWER, A2A_ERR_REMOTE } from '../errors.ts'
+import { A2A_ERR_BAD_ANSWER } from '../errors.ts'
 import { EXTENSION_HEADERS } from '../extensions.ts'
 import type { ProtocolVersion } from '../model/agent-card.ts'
 import type { Message } from '../model/message.ts'
@@ -11,19 +10,26 @@ import { fields } from '../wire/read-answer.ts'
 import { clientV03 } from '../wire/v0.3/answers.ts'
 import { clientV10 } from '../wire/v1.0/answers.ts'
 import { Credentials } from './credentials.ts'
+import { fetchAnswer, requireStatus, type Wait } from './fetch-answer.ts'
 import { findEndpoint, type Endpoint, type Fetched } from './find-endpoint.ts'
+import { readBody } from './read-body.ts'
 import { readEvents } from './read-events.ts'
 import { readText } from './read-text.ts'
-import { rpcFault, statusFault } from './remote-fault.ts'
+import { rpcFault } from './remote-fault.ts'
 import type { RemoteAgentOptions } from './remote-options.ts'
+import { TaskLimits, type Limits } from './task-limits.ts'
 
 const DIALECTS: Readonly<Record<ProtocolVersion, ClientCodec>> = { '0.3': clientV03, '1.0': clientV10 }
+
+/** Bytes that a card may have. */
+const MAX_CARD = 1_048_576
 
 /** Speaks JSON-RPC with one service, in the version that it speaks. */
 export class RemoteConnection {
   readonly #options: RemoteAgentOptions
   readonly #credentials: Credentials
   readonly #timeout: number
+  readonly #maxBytes: number
   #endpoint: Promise<Endpoint> | undefined
   #requests = 0
 
@@ -31,25 +37,31 @@ export class RemoteConnection {
     this.#options = options
     this.#credentials = new Credentials(options)
     this.#timeout = options.timeout ?? 30_000
+    this.#maxBytes = options.maxBytes ?? 16_777_216
   }
 
   /** The events of a message's task; of a service that does not stream, its one answer. */
-  async *send(message: Message, signal: AbortSignal): AsyncGenerator<TaskEvent, void> {
-    const { streaming } = await this.#find(signal)
-    if (streaming) yield* this.#stream('stream', (dialect) => dialect.encodeSend(message), signal)
-    else yield await this.#call('send', (dialect) => dialect.encodeSend(message), signal)
+  async *send(message: Message, limits: Limits): AsyncGenerator<TaskEvent, void> {
+    const { streaming } = await this.#find(limits.signal)
+    if (streaming) yield* this.#stream('stream', (dialect) => dialect.encodeSend(message), limits)
+    else yield await this.#call('send', (dialect) => dialect.encodeSend(message), limits)
   }
 
-  async *subscribe(id: string, signal: AbortSignal): AsyncGenerator<TaskEvent, void> {
-    yield* this.#stream('subscribe', () => ({ id }), signal)
+  async *subscribe(id: string, limits: Limits): AsyncGenerator<TaskEvent, void> {
+    yield* this.#stream('subscribe', () => ({ id }), limits)
   }
 
-  get(id: string, signal: AbortSignal): Promise<TaskEvent> {
-    return this.#call('get', () => ({ id }), signal)
+  get(id: string, limits: Limits): Promise<TaskEvent> {
+    return this.#call('get', () => ({ id }), limits)
   }
 
   cancel(id: string, signal: AbortSignal): Promise<TaskEvent> {
-    return this.#call('cancel', () => ({ id }), signal)
+    return this.#call('cancel', () => ({ id }), { signal, take() {} })
+  }
+
+  /** The bounds of one task. */
+  limit(signal: AbortSignal): TaskLimits {
+    return new TaskLimits(this.#maxBytes, this.#options.taskTimeout ?? 86_400_000, signal)
   }
 
   /** A text of the service without the credentials that it was shown. */
@@ -62,7 +74,11 @@ export class RemoteConnection {
     const { url, version } = this.#options
     this.#endpoint ??=
       version === undefined
-        ? findEndpoint(url, (card) => this.#fetch(card, { method: 'GET' }, undefined, readWhole))
+        ? findEndpoint(url, (card) =>
+            this.#ask(card, { method: 'GET' }, { timeout: this.#timeout }, (response) =>
+              this.#readCard(response)
+            )
+          )
         : Promise.resolve({ url, version, streaming: true })
     this.#endpoint.catch(() => (this.#endpoint = undefined))
     return raceSignal(this.#endpoint, signal)
@@ -71,28 +87,28 @@ export class RemoteConnection {
   async *#stream(
     name: OperationName,
     params: (dialect: ClientCodec) => object,
-    signal: AbortSignal
+    limits: Limits
   ): AsyncGenerator<TaskEvent, void> {
-    const { version } = await this.#find(signal)
-    const response = await this.#post(name, params, 'text/event-stream', signal, readStatus)
+    const { version } = await this.#find(limits.signal)
+    const response = await this.#post(name, params, 'text/event-stream', limits.signal, requireStatus)
+    const chunks = this.#chunksOf(response, limits)
     if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
-      yield DIALECTS[version].decodeAnswer(this.#resultOf(await readJson(response)))
+      yield this.#decode(version, await readText(chunks, this.#maxBytes))
       return
     }
-    for await (const data of readEvents((response.body ?? []) as AsyncIterable<Uint8Array>))
-      yield DIALECTS[version].decodeAnswer(this.#resultOf(parseJson(data)))
+    for await (const data of readEvents(chunks, this.#maxBytes)) yield this.#decode(version, data)
   }
 
   async #call(
     name: OperationName,
     params: (dialect: ClientCodec) => object,
-    signal: AbortSignal
+    limits: Limits
   ): Promise<TaskEvent> {
-    const { version } = await this.#find(signal)
-    const answer = await this.#post(name, params, 'application/json', signal, async (response) =>
-      readJson(await readStatus(response))
+    const { version } = await this.#find(limits.signal)
+    const answer = await this.#post(name, params, 'application/json', limits.signal, async (response) =>
+      readText(this.#chunksOf(await requireStatus(response), limits), this.#maxBytes)
     )
-    return DIALECTS[version].decodeAnswer(this.#resultOf(answer))
+    return this.#decode(version, answer)
   }
 
   async #post<T>(
@@ -118,42 +134,39 @@ export class RemoteConnection {
     }
     // A service that does not stream answers when its work is done.
     const timeout = name === 'send' ? undefined : this.#timeout
-    return this.#fetch(url, { method: 'POST', headers, body }, signal, read, timeout)
+    return this.#ask(url, { method: 'POST', headers, body }, { signal, timeout }, read)
   }
 
-  // What `read` reads of an answer has to be there in time.
-  async #fetch<T>(
+  async #ask<T>(
     url: string,
-    init: { method: string; headers?: Record<string, string>; body?: string },
-    signal: AbortSignal | undefined,
-    read: (response: Response) => Promise<T>,
-    timeout: number | undefined = this.#timeout
+    { headers, ...init }: { method: string; headers?: Record<string, string>; body?: string },
+    wait: Wait,
+    read: (response: Response) => Promise<T>
   ): Promise<T> {
-    const headers = { ...init.headers, ...(await this.#credentials.headers()) }
-    const begun = new AbortController()
-    const timer =
-      timeout && setTimeout(() => begun.abort(new A2A_ERR_REMOTE('it does not answer in time')), timeout)
-    try {
-      const response = await fetch(url, {
-        ...init,
-        headers,
-        redirect: 'error',
-        signal: signal ? AbortSignal.any([signal, begun.signal]) : begun.signal
-      })
-      return await read(response)
-    } catch (err) {
-      signal?.throwIfAborted()
-      begun.signal.throwIfAborted()
-      if (isTellable(err)) throw err
-      throw new A2A_ERR_REMOTE('it cannot be reached', { cause: err })
-    } finally {
-      clearTimeout(timer)
+    return fetchAnswer(
+      url,
+      { ...init, headers: { ...headers, ...(await this.#credentials.headers()) } },
+      wait,
+      read
+    )
+  }
+
+  async *#chunksOf(response: Response, limits: Limits): AsyncGenerator<Uint8Array, void> {
+    for await (const chunk of readBody(response, this.#options.idleTimeout ?? 120_000)) {
+      limits.take(chunk.byteLength)
+      yield chunk
     }
   }
 
-  #resultOf(response: unknown): unknown {
-    const { result, error } = fields(response)
-    if (error === undefined || error === null) return result
+  async #readCard(response: Response): Promise<Fetched> {
+    const { ok, status } = response
+    if (!ok) await response.body?.cancel()
+    return { ok, status, text: ok ? await readText(readBody(response, this.#timeout), MAX_CARD) : '' }
+  }
+
+  #decode(version: ProtocolVersion, text: string): TaskEvent {
+    const { result, error } = fields(parseJson(text))
+    if (error === undefined || error === null) return DIALECTS[version].decodeAnswer(result)
     const { code, message } = fields(error)
     const said = [code, message].filter((each) => typeof each === 'string' || typeof each === 'number')
     throw rpcFault(this.hide(said.join(' ') || 'it does not say why').slice(0, 500), code)
@@ -166,23 +179,6 @@ function parseJson(text: string): unknown {
   } catch {
     throw new A2A_ERR_BAD_ANSWER('it is no JSON')
   }
-}
-
-async function readStatus(response: Response): Promise<Response> {
-  if (response.ok) return response
-  await response.body?.cancel()
-  const { status, url } = response
-  throw statusFault(`it answers with status ${status}`, status, url)
-}
-
-async function readJson(response: Response): Promise<unknown> {
-  return parseJson(await readText(response))
-}
-
-async function readWhole(response: Response): Promise<Fetched> {
-  const { ok, status } = response
-  if (!ok) await response.body?.cancel()
-  return { ok, status, text: ok ? await readText(response) : '' }
 }
 
 function raceSignal<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {

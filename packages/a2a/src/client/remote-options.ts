@@ -48,6 +48,18 @@ export const RemoteAgentOptionsSchema = Type.Object(
     ),
     timeout: Type.Optional(
       millisecondsSchema('Milliseconds that the service has to begin its answer; default 30,000')
+    ),
+    idleTimeout: Type.Optional(
+      millisecondsSchema('Milliseconds in which something has to come of an answer; default 120,000')
+    ),
+    taskTimeout: Type.Optional(
+      millisecondsSchema('Milliseconds that a task may take in all; default 86,400,000, a day')
+    ),
+    maxBytes: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description: 'Of one answer, or one event of a stream; of a task 16 times as many; default 16,777,216'
+      })
     )
   },
   { additionalProperties: false }

@@ -2,7 +2,7 @@ import type { Artifact } from '../model/artifact.ts'
 import type { Message } from '../model/message.ts'
 import type { MessagePart } from '../model/part.ts'
 import type { Task, TaskState, TaskStatus } from '../model/task.ts'
-import { fields, list, text, type Fields } from './read-answer.ts'
+import { fields, id, list, text, type Fields } from './read-answer.ts'
 
 /** What the versions call differently in what a server answers. */
 export interface AnswerWords {
@@ -27,11 +27,11 @@ export function createAnswerDecoder({ userRole, decodeState, decodePart }: Answe
   const parts = (given: unknown) => list(given).map((part) => decodePart(fields(part), 'parts'))
 
   const message = ({ messageId, role, parts: said, taskId, contextId }: Fields): Message => ({
-    messageId: text(messageId),
+    messageId: id(messageId),
     role: role === userRole ? 'user' : 'agent',
     parts: parts(said),
-    ...(typeof taskId === 'string' && { taskId }),
-    ...(typeof contextId === 'string' && { contextId })
+    ...(typeof taskId === 'string' && { taskId: id(taskId) }),
+    ...(typeof contextId === 'string' && { contextId: id(contextId) })
   })
   const status = (given: unknown): TaskStatus => {
     const { state, message: said } = fields(given)
@@ -41,15 +41,15 @@ export function createAnswerDecoder({ userRole, decodeState, decodePart }: Answe
   const artifact = (given: unknown): Artifact => {
     const { artifactId, name, parts: made, metadata } = fields(given)
     return {
-      artifactId: text(artifactId),
+      artifactId: id(artifactId),
       parts: parts(made),
       ...(typeof name === 'string' && { name }),
       ...(metadata !== undefined && { metadata: fields(metadata) })
     }
   }
-  const task = ({ id, contextId, status: standing, artifacts, history }: Fields): Task => ({
-    id: text(id),
-    contextId: text(contextId),
+  const task = ({ id: taskId, contextId, status: standing, artifacts, history }: Fields): Task => ({
+    id: id(taskId),
+    contextId: id(contextId),
     status: status(standing),
     artifacts: list(artifacts).map(artifact),
     history: list(history).map((each) => message(fields(each)))

@@ -17,6 +17,16 @@ export function text(value: unknown): string {
   return value
 }
 
+/** What an id may have at most: some are kept for as long as a session. */
+const MAX_ID = 1_024
+
+/** An id; what is left out is empty. @throws A2A_ERR_BAD_ANSWER */
+export function id(value: unknown): string {
+  const given = text(value)
+  if (given.length > MAX_ID) throw badAnswer(`an id is too long, over ${MAX_ID} characters`)
+  return given
+}
+
 /** A list; what is left out is empty. @throws A2A_ERR_BAD_ANSWER */
 export function list(value: unknown): unknown[] {
   if (value === undefined || value === null) return []

@@ -3,7 +3,7 @@ import type { TaskState } from '../../model/task.ts'
 import type { TaskEvent } from '../../model/task-event.ts'
 import type { ClientCodec } from '../client-codec.ts'
 import { createAnswerDecoder } from '../decode-answer.ts'
-import { badAnswer, fields, text } from '../read-answer.ts'
+import { badAnswer, fields, id } from '../read-answer.ts'
 import { decodePart, encodeMessage } from './message.ts'
 
 const STATES = new Set<string>([
@@ -41,15 +41,15 @@ function decodeAnswer(answer: unknown): TaskEvent {
     case 'status-update':
       return {
         type: 'status',
-        taskId: text(taskId),
-        contextId: text(contextId),
+        taskId: id(taskId),
+        contextId: id(contextId),
         status: decode.status(event['status'])
       }
     case 'artifact-update':
       return {
         type: 'artifact',
-        taskId: text(taskId),
-        contextId: text(contextId),
+        taskId: id(taskId),
+        contextId: id(contextId),
         artifact: decode.artifact(event['artifact']),
         append: event['append'] === true,
         lastChunk: event['lastChunk'] === true

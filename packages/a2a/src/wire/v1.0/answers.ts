@@ -2,7 +2,7 @@ import type { Message } from '../../model/message.ts'
 import type { TaskEvent } from '../../model/task-event.ts'
 import type { ClientCodec } from '../client-codec.ts'
 import { createAnswerDecoder } from '../decode-answer.ts'
-import { fields, text } from '../read-answer.ts'
+import { fields, id } from '../read-answer.ts'
 import { decodePart, encodeMessage } from './message.ts'
 import { decodeState } from './task.ts'
 
@@ -21,15 +21,15 @@ function decodeAnswer(answer: unknown): TaskEvent {
   if (message !== undefined) return { type: 'message', message: decode.message(fields(message)) }
   if (statusUpdate !== undefined) {
     const { taskId, contextId, status } = fields(statusUpdate)
-    return { type: 'status', taskId: text(taskId), contextId: text(contextId), status: decode.status(status) }
+    return { type: 'status', taskId: id(taskId), contextId: id(contextId), status: decode.status(status) }
   }
   // Answers to GetTask and CancelTask are bare.
   if (artifactUpdate === undefined) return { type: 'task', task: decode.task(bare) }
   const { taskId, contextId, artifact, append, lastChunk } = fields(artifactUpdate)
   return {
     type: 'artifact',
-    taskId: text(taskId),
-    contextId: text(contextId),
+    taskId: id(taskId),
+    contextId: id(contextId),
     artifact: decode.artifact(artifact),
     append: append === true,
     lastChunk: lastChunk === true

@@ -1,0 +1,32 @@
+/** Nothing more comes of an answer, though it has not ended. */
+class StalledError extends Error {
+  constructor(ms: number) {
+    super(`Nothing came for ${ms} ms`)
+  }
+}
+
+/**
+ * The chunks of an answer, each of which has to come within so many milliseconds; the time in which nobody asks for one does
+ * not count. @throws StalledError, and what the network throws
+ */
+export async function* readBody({ body }: Response, idleTimeout: number): AsyncGenerator<Uint8Array, void> {
+  if (body === null) return
+  const reader = body.getReader()
+  try {
+    for (;;) {
+      const { done, value } = await inTime(reader.read(), idleTimeout)
+      if (done) return
+      yield value
+    }
+  } finally {
+    // Whoever stops to read wants no more of it.
+    await reader.cancel().catch(() => {})
+  }
+}
+
+function inTime<T>(promise: Promise<T>, ms: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new StalledError(ms)), ms)
+    promise.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}
