@@ -1,5 +1,5 @@
 import type { Runnable, RunnableDefinition } from '../contract/runnable.ts'
-import { defineRunnable } from './define-runnable.ts'
+import { defineRunnable, renameRunnable } from './define-runnable.ts'
 
 /** Runnables by list, or by the name under which they are exposed. */
 export type NamedRunnables =
@@ -14,25 +14,10 @@ export function toRunnables(given: NamedRunnables): Runnable[] {
   if (isList(given)) return given.map(defineRunnable)
   return Object.entries(given).map(([name, definition]) => {
     const runnable = defineRunnable(definition)
-    return name === runnable.name ? runnable : renamed(runnable, name)
+    return name === runnable.name ? runnable : renameRunnable(runnable, name)
   })
 }
 
 function isList(given: NamedRunnables): given is readonly (Runnable | RunnableDefinition)[] {
   return Array.isArray(given)
-}
-
-// A class with private fields can only be asked, not copied.
-function renamed(runnable: Runnable, name: string): Runnable {
-  const { kind, description, inputSchema, resumable } = runnable
-  return {
-    kind,
-    name,
-    description,
-    inputSchema,
-    resumable,
-    stream: (input, context) => runnable.stream(input, context),
-    run: (input, context) => runnable.run(input, context),
-    describe: () => ({ ...runnable.describe(), name })
-  }
 }
