@@ -103,6 +103,12 @@ export const RUN_ERR_BAD_PART = createError<[string, ErrorOptions?]>(
   'The runnable yielded a bad part: %s',
   500
 )
+/** What the `run` of a runnable gave is neither a string nor an object with a `text`. */
+export const RUN_ERR_BAD_RESULT = createError<[string]>(
+  'RUN_ERR_BAD_RESULT',
+  'The run of "%s" gave neither a string nor { text }',
+  500
+)
 /** The runnable threw. */
 export const RUN_ERR_FAILED = createError('RUN_ERR_FAILED', 'The run failed', 500)
 /** Another lease took the run over: this one may write nothing. */

@@ -47,7 +47,7 @@ export async function buildCanaryApp(t: Test) {
   const agents = createRegistry()
   const asked: (string | undefined)[] = []
   addAgents(agents, baseURL, (context) => {
-    const key = context.apiKey('openai')
+    const key = context.apiKey('openai')?.reveal()
     asked.push(key)
     return key
   })

@@ -35,7 +35,14 @@ t.test('what the body says reaches the runnable', async (t) => {
   const spy = scriptedRunnable([
     (context, input) => {
       const { sessionId, userId, sessionOwner, principal } = context
-      seen.push({ input, sessionId, userId, sessionOwner, sub: principal.sub, key: context.apiKey() })
+      seen.push({
+        input,
+        sessionId,
+        userId,
+        sessionOwner,
+        sub: principal.sub,
+        key: context.apiKey()?.reveal()
+      })
     }
   ])
   const { post } = await buildApp(t, { runnables: [spy] })
@@ -68,6 +75,18 @@ t.test('a canceled run is a result', async (t) => {
   const page = await runs.list({ limit: 1 })
   for (const { runId } of page.runs) await runs.cancel(runId)
   t.match(await (await response).json(), { text: 'so far', finishReason: 'canceled' })
+})
+
+t.test('a result that is none is a fault of the runnable, and no bad request', async (t) => {
+  const lines: string[] = []
+  const logger = { level: 'info', stream: { write: (line: string) => void lines.push(line) } }
+  const runnable = { kind: 'agent' as const, name: 'five', run: (() => 5) as never }
+  const { post } = await buildApp(t, { runnables: [runnable], fastify: { logger } })
+  await requireError(t, await post('/agents/five/run', { input: 'x' }), 500, 'RUN_ERR_BAD_RESULT')
+  t.match(
+    lines.map((line) => JSON.parse(line) as object).filter((line) => 'err' in line),
+    [{ level: 50, msg: 'run failed', code: 'RUN_ERR_BAD_RESULT', err: { stack: /"five" gave neither/ } }]
+  )
 })
 
 t.test('a failed run answers with the status of its error', async (t) => {

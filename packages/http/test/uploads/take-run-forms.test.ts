@@ -14,7 +14,7 @@ const image: [Uint8Array<ArrayBuffer>, string, string] = [samples.png, 'image/pn
 t.test('a form starts a run as JSON does', async (t) => {
   const seen: unknown[] = []
   const spy = scriptedRunnable([
-    (context, input) => seen.push([input, context.sessionId, context.userId, context.apiKey()])
+    (context, input) => seen.push([input, context.sessionId, context.userId, context.apiKey()?.reveal()])
   ])
   const { post, upload } = await buildUploadApp(t, {}, { runnables: [spy] })
   const body = { input: 'hello', sessionId: 's-1', userId: 'u', apiKey: 'k', onDisconnect: 'continue' }

@@ -1,10 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { inspect } from 'node:util'
+import { ProviderKey } from '../contract/provider-key.ts'
 import type { RunLog } from '../contract/run-context.ts'
 import type { StartOptions } from '../runs/run-engine.ts'
 import { redactLog } from './redact-log.ts'
 import { createRedact } from './redact-value.ts'
-import { REDACTED } from './secrets.ts'
 
 /** Header → whose key it holds, besides `x-api-key`, which is for every provider. */
 export const DEFAULT_PROVIDER_KEY_HEADERS: Readonly<Record<string, string>> = Object.freeze({
@@ -16,36 +15,11 @@ export const DEFAULT_PROVIDER_KEY_HEADERS: Readonly<Record<string, string>> = Ob
   'x-vendorc-api-key': 'google'
 })
 
-/** A key that shows itself to nobody who does not ask for it. */
-class Secret {
-  readonly #key: string
-
-  constructor(key: string) {
-    this.#key = key
-  }
-
-  reveal(): string {
-    return this.#key
-  }
-
-  toString(): string {
-    return REDACTED
-  }
-
-  toJSON(): string {
-    return REDACTED
-  }
-
-  [inspect.custom](): string {
-    return REDACTED
-  }
-}
-
 /** The keys for model providers that came with a request. */
 export class ProviderKeys {
-  readonly #fromBody: Secret | undefined
-  readonly #fromHeaders: ReadonlyMap<string, Secret>
-  readonly #generic: Secret | undefined
+  readonly #fromBody: ProviderKey | undefined
+  readonly #fromHeaders: ReadonlyMap<string, ProviderKey>
+  readonly #generic: ProviderKey | undefined
 
   constructor(
     headers: IncomingHttpHeaders,
@@ -58,9 +32,9 @@ export class ProviderKeys {
   }
 
   /** The caller's key for a provider: that of the body, else of the provider's own header, else `x-api-key`. */
-  find(provider?: string): string | undefined {
+  find(provider?: string): ProviderKey | undefined {
     const own = provider === undefined ? undefined : this.#fromHeaders.get(vendorOf(provider))
-    return (this.#fromBody ?? own ?? this.#generic)?.reveal()
+    return this.#fromBody ?? own ?? this.#generic
   }
 
   /** What a run is started with, so that it can use the keys and never tells them, in its log or anywhere else. */
@@ -76,10 +50,10 @@ export class ProviderKeys {
   }
 }
 
-const NO_KEYS: ReadonlyMap<string, Secret> = new Map()
+const NO_KEYS: ReadonlyMap<string, ProviderKey> = new Map()
 
 function readKeys(headers: IncomingHttpHeaders, known: Readonly<Record<string, string>>) {
-  let keys: Map<string, Secret> | undefined
+  let keys: Map<string, ProviderKey> | undefined
   for (const header in known) {
     const key = toSecret(headers[header])
     if (key === undefined) continue
@@ -92,8 +66,8 @@ function readKeys(headers: IncomingHttpHeaders, known: Readonly<Record<string, s
 }
 
 // Node.js joins a header that comes twice: that is no key.
-function toSecret(key: string | string[] | undefined): Secret | undefined {
-  return typeof key === 'string' && key !== '' ? new Secret(key) : undefined
+function toSecret(key: string | string[] | undefined): ProviderKey | undefined {
+  return typeof key === 'string' && key !== '' ? new ProviderKey(key) : undefined
 }
 
 // `openai.responses` and `google.generative-ai` are names of the AI SDK.

@@ -1,7 +1,8 @@
+import { REDACTED } from '../contract/provider-key.ts'
 import type { RunLog } from '../contract/run-context.ts'
 import { toLoggable } from '../logging/to-loggable.ts'
 import { withoutSecrets } from './redacted-text.ts'
-import { REDACTED, secretsAmong } from './secrets.ts'
+import { secretsAmong } from './secrets.ts'
 
 /** Levels of objects and lists that are looked into. */
 const MAX_DEPTH = 6

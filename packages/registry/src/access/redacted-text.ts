@@ -1,4 +1,5 @@
-import { goOn, REDACTED, type Secret } from './secrets.ts'
+import { REDACTED } from '../contract/provider-key.ts'
+import { goOn, type Secret } from './secrets.ts'
 
 interface Span {
   readonly start: number

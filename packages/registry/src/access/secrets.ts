@@ -1,8 +1,5 @@
 import { isOwnWord } from './own-words.ts'
 
-/** What stands where a secret was. */
-export const REDACTED = '[redacted]'
-
 /** A shorter key is no secret, and its letters would be in every line. */
 const MIN_LENGTH = 8
 

@@ -1,6 +1,7 @@
 import type { Redact } from '../access/redact-value.ts'
 import type { EventBus } from '../events/event-bus.ts'
 import type { Stores } from '../stores/stores.ts'
+import type { ProviderKey } from './provider-key.ts'
 import type { ApprovalAnswer } from './run-record.ts'
 import type { Action, AccessDecision, AccessTarget, Principal } from './principal.ts'
 
@@ -81,8 +82,11 @@ export interface RunContext {
   readonly source: readonly string[]
   /** The same over every attempt of this run, member or step: hand it to what must not happen twice. */
   readonly idempotencyKey: string
-  /** The caller's own key for a model provider, if one came with the request. Never persisted. */
-  apiKey(provider?: string): string | undefined
+  /**
+   * The caller's own key for a model provider, if one came with the request: `reveal()` gives it, where the provider is called.
+   * Never persisted.
+   */
+  apiKey(provider?: string): ProviderKey | undefined
   /**
    * Takes the caller's keys out of what is told in JSON. What a run yields, logs and stores through this context, and its
    * error, need no care.

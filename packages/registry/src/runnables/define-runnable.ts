@@ -1,10 +1,11 @@
 import type { RunInput } from '../contract/content-part.ts'
-import { requireKind, requireName } from '../contract/names.ts'
+import type { TSchema } from '@sinclair/typebox'
+import { requireKind, requireName, type RunnableKind } from '../contract/names.ts'
 import type { YieldedPart } from '../contract/part.ts'
 import type { RunContext } from '../contract/run-context.ts'
 import type { RunResult } from '../contract/run-result.ts'
-import type { Runnable, RunnableDefinition, RunOutput } from '../contract/runnable.ts'
-import { REG_ERR_BAD_RUNNABLE } from '../errors.ts'
+import type { Runnable, RunnableDefinition, RunnableMetadata, RunOutput } from '../contract/runnable.ts'
+import { REG_ERR_BAD_RUNNABLE, RUN_ERR_BAD_RESULT } from '../errors.ts'
 import { createContext } from '../runs/create-context.ts'
 import { collectStream } from './collect-stream.ts'
 import { withOrigin } from './origin-of.ts'
@@ -13,8 +14,8 @@ const NO_OBJECT =
   'it is no object; expected an agent, a team, a workflow, or an object with `kind`, `name`, and `run` or `stream`'
 
 /**
- * Makes a runnable from a plain object with `kind`, `name` and one of `run` and `stream`; a complete runnable is given
- * back as it is.
+ * Makes a runnable from a plain object with `kind`, `name` and one of `run` and `stream`. A complete runnable is given back as
+ * it is, unless its `kind` or `name` could be changed later: then something else stands for it.
  * @throws REG_ERR_BAD_KIND, REG_ERR_BAD_NAME, REG_ERR_BAD_RUNNABLE
  */
 export function defineRunnable(definition: RunnableDefinition | Runnable): Runnable {
@@ -25,40 +26,67 @@ export function defineRunnable(definition: RunnableDefinition | Runnable): Runna
     if (definition[method] !== undefined && typeof definition[method] !== 'function')
       throw new REG_ERR_BAD_RUNNABLE(`"${definition.name}" has a ${method} that is no function`)
   }
-  const { run, stream, describe } = definition
-  if (!run && !stream) throw new REG_ERR_BAD_RUNNABLE(`"${definition.name}" has neither run nor stream`)
-  if (run && stream && describe) return definition as Runnable
-  return withOrigin(new DefinedRunnable(definition), definition)
+  if (!definition.run && !definition.stream)
+    throw new REG_ERR_BAD_RUNNABLE(`"${definition.name}" has neither run nor stream`)
+  const isFixed = isReadOnly(definition, 'kind') && isReadOnly(definition, 'name')
+  return isFixed && isComplete(definition)
+    ? definition
+    : withOrigin(new DefinedRunnable(definition), definition)
 }
 
-class DefinedRunnable implements Runnable {
-  readonly kind
-  readonly name
-  readonly description
-  readonly inputSchema
-  readonly resumable
-  readonly #definition: RunnableDefinition
+/** The same runnable under another name. */
+export function renameRunnable(runnable: Runnable, name: string): Runnable {
+  return withOrigin(new DefinedRunnable(runnable, name), runnable)
+}
 
-  constructor(definition: RunnableDefinition) {
-    this.kind = definition.kind
-    this.name = definition.name
-    this.description = definition.description
-    this.inputSchema = definition.inputSchema
-    this.resumable = definition.resumable
+// Accessors, so that nobody gives it another kind or name: registries and stores know it by these.
+class DefinedRunnable implements Runnable {
+  readonly #definition: RunnableDefinition | Runnable
+  readonly #kind: RunnableKind
+  readonly #name: string
+
+  constructor(definition: RunnableDefinition | Runnable, name = definition.name) {
     this.#definition = definition
+    this.#kind = definition.kind
+    this.#name = name
+  }
+
+  get kind(): RunnableKind {
+    return this.#kind
+  }
+
+  get name(): string {
+    return this.#name
+  }
+
+  get description(): string | undefined {
+    return this.#definition.description
+  }
+
+  get inputSchema(): TSchema | undefined {
+    return this.#definition.inputSchema
+  }
+
+  get resumable(): boolean | undefined {
+    return this.#definition.resumable
   }
 
   stream(input: RunInput, context: RunContext): AsyncIterable<YieldedPart> {
     const definition = this.#definition
-    return definition.stream ? definition.stream(input, context) : streamOfRun(definition, input, context)
+    return definition.stream
+      ? definition.stream(input, context)
+      : streamOfRun(definition as RunnableDefinition, input, context)
   }
 
   run(input: RunInput, context: RunContext = createContext()): Promise<RunResult> {
+    const definition = this.#definition
+    if (isComplete(definition)) return definition.run(input, context)
     return collectStream(this, this.stream(input, context), context)
   }
 
-  describe() {
+  describe(): RunnableMetadata {
     const { kind, name, description, inputSchema } = this
+    if (isComplete(this.#definition)) return { ...this.#definition.describe(), kind, name }
     const known = {
       kind,
       name,
@@ -67,6 +95,19 @@ class DefinedRunnable implements Runnable {
     }
     return { ...known, ...this.#definition.describe?.(), kind, name }
   }
+}
+
+function isComplete(definition: RunnableDefinition | Runnable): definition is Runnable {
+  const { run, stream, describe } = definition
+  return run !== undefined && stream !== undefined && describe !== undefined
+}
+
+function isReadOnly(object: object, name: string): boolean {
+  for (let owner: object | null = object; owner !== null; owner = Reflect.getPrototypeOf(owner)) {
+    const property = Reflect.getOwnPropertyDescriptor(owner, name)
+    if (property !== undefined) return property.writable !== true && property.set === undefined
+  }
+  return false
 }
 
 async function* streamOfRun(
@@ -84,5 +125,5 @@ async function* streamOfRun(
 function toResult(name: string, output: RunOutput | RunResult): { text: string } & Partial<RunResult> {
   if (typeof output === 'string') return { text: output }
   if (typeof output?.text === 'string') return output
-  throw new REG_ERR_BAD_RUNNABLE(`the run of "${name}" returned neither a string nor { text }`)
+  throw new RUN_ERR_BAD_RESULT(name)
 }

@@ -1,8 +1,7 @@
 import { requireName } from '../contract/names.ts'
 import type { Runnable, RunnableDefinition } from '../contract/runnable.ts'
 import { REG_ERR_BAD_RUNNABLE } from '../errors.ts'
-import { defineRunnable } from './define-runnable.ts'
-import { withOrigin } from './origin-of.ts'
+import { defineRunnable, renameRunnable } from './define-runnable.ts'
 
 /** Runnables by list, or by the name under which they are exposed. */
 export type NamedRunnables =
@@ -17,7 +16,7 @@ export function toRunnables(given: NamedRunnables): Runnable[] {
   if (isList(given)) return given.map(defineRunnable)
   return namedEntries(given).map(([name, definition]) => {
     const runnable = defineRunnable(definition)
-    return name === runnable.name ? runnable : renamed(runnable, name)
+    return name === runnable.name ? runnable : renameRunnable(runnable, name)
   })
 }
 
@@ -37,20 +36,4 @@ export function namedEntries<T>(given: Readonly<Record<string, T>>): [name: stri
 
 function isList(given: NamedRunnables): given is readonly (Runnable | RunnableDefinition)[] {
   return Array.isArray(given)
-}
-
-// A class with private fields can only be asked, not copied.
-function renamed(runnable: Runnable, name: string): Runnable {
-  const { kind, description, inputSchema, resumable } = runnable
-  const same: Runnable = {
-    kind,
-    name,
-    description,
-    inputSchema,
-    resumable,
-    stream: (input, context) => runnable.stream(input, context),
-    run: (input, context) => runnable.run(input, context),
-    describe: () => ({ ...runnable.describe(), name })
-  }
-  return withOrigin(same, runnable)
 }

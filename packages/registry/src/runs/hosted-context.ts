@@ -1,4 +1,5 @@
 import type { Redact } from '../access/redact-value.ts'
+import { ProviderKey } from '../contract/provider-key.ts'
 import {
   ANONYMOUS,
   type AccessDecision,
@@ -121,8 +122,9 @@ export class HostedContext implements RunContext {
     return { request: (request) => this.#host.requestApproval(request, this.source, this.#signal) }
   }
 
-  apiKey(provider?: string): string | undefined {
-    return this.#host.options.apiKey?.(provider)
+  apiKey(provider?: string): ProviderKey | undefined {
+    const key = this.#host.options.apiKey?.(provider)
+    return typeof key === 'string' ? new ProviderKey(key) : key
   }
 
   get redact(): Redact {

@@ -5,6 +5,7 @@ import type { NumberedPart } from '../contract/part.ts'
 import type { Authorize, Principal } from '../contract/principal.ts'
 import type { Envelope, RunLog } from '../contract/run-context.ts'
 import type { ApprovalAnswer } from '../contract/run-record.ts'
+import type { ProviderKey } from '../contract/provider-key.ts'
 import type { RunResult } from '../contract/run-result.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import type { EventBus } from '../events/event-bus.ts'
@@ -37,8 +38,8 @@ export interface StartOptions {
   envelope?: Envelope | undefined
   /** Starts the run once: for the same registry, owner and key, the run that was started is given again. */
   startKey?: StartKey | undefined
-  /** The caller's own keys for model providers. */
-  apiKey?: ((provider?: string) => string | undefined) | undefined
+  /** The caller's own keys for model providers; a string is wrapped. */
+  apiKey?: ((provider?: string) => ProviderKey | string | undefined) | undefined
   /** Takes those keys out of what the run tells and stores: its parts, its result, its error, and all that its stores are given. */
   redact?: Redact | undefined
   /** The app's policy, for runnables that reach others. */

@@ -1,4 +1,4 @@
-import { createContext, defineRunnable, type YieldedPart } from '@svc/registry'
+import { createContext, defineRunnable, toRunnables, type RunResult, type YieldedPart } from '@svc/registry'
 import { Type } from '@sinclair/typebox'
 import t from 'tap'
 
@@ -59,9 +59,11 @@ t.test('run throws what an error part says', async (t) => {
   await t.rejects(runnable.run('x', context), { code: 'RUN_ERR_X', message: 'no' })
 })
 
-t.test('a run that returns nothing of use is an error', async (t) => {
-  const runnable = defineRunnable({ kind: 'agent', name: 'a', run: (() => 5) as never })
-  await t.rejects(runnable.run('x', context), { code: 'REG_ERR_BAD_RUNNABLE' })
+t.test('a run that returns nothing of use is a fault of the runnable', async (t) => {
+  for (const output of [5, null, undefined, {}, { text: 5 }, ['x']]) {
+    const runnable = defineRunnable({ kind: 'agent', name: 'a', run: (() => output) as never })
+    await t.rejects(runnable.run('x', context), { code: 'RUN_ERR_BAD_RESULT', statusCode: 500 })
+  }
 })
 
 t.test('describes itself as what it is, whatever it says of itself', async (t) => {
@@ -141,4 +143,57 @@ t.test('who collects a stream leaves it when it has finished', async (t) => {
 t.test('what is complete stays what it is', async (t) => {
   const complete = defineRunnable({ kind: 'agent', name: 'a', run: () => '' })
   t.equal(defineRunnable(complete), complete)
+  class Fixed {
+    get kind() {
+      return 'agent' as const
+    }
+    get name() {
+      return 'fixed'
+    }
+    async *stream() {}
+    run() {
+      return '' as never
+    }
+    describe() {
+      return { kind: this.kind, name: this.name }
+    }
+  }
+  const fixed = new Fixed()
+  t.equal(defineRunnable(fixed), fixed)
+  t.equal(defineRunnable(Object.freeze({ ...whole })).kind, 'agent')
+})
+
+const whole = {
+  kind: 'agent' as 'agent' | 'team',
+  name: 'whole',
+  description: 'one',
+  resumable: true,
+  async *stream(): AsyncGenerator<YieldedPart> {
+    yield { type: 'text', text: 'streamed' }
+  },
+  run: () => Promise.resolve({ text: 'run' } as RunResult),
+  describe: () => ({ kind: 'agent' as const, name: 'whole', steps: ['a'] })
+}
+
+t.test('nobody gives it another kind or name, and the object that it is made of stays free', async (t) => {
+  const own = { ...whole }
+  for (const runnable of [
+    defineRunnable(own),
+    defineRunnable({ kind: 'agent', name: 'whole', run: () => 'run' }),
+    toRunnables({ whole: { ...whole, name: 'other' } })[0]!
+  ]) {
+    for (const [key, value] of Object.entries({ kind: 'team', name: 'evil' })) {
+      t.throws(() => Object.assign(runnable, { [key]: value }), TypeError)
+      t.notOk(Reflect.set(runnable, key, value))
+    }
+    t.match(runnable, { kind: 'agent', name: 'whole' })
+    t.match(runnable.describe(), { kind: 'agent', name: 'whole' })
+  }
+  const runnable = defineRunnable(own)
+  own.kind = 'team'
+  own.name = 'evil'
+  own.description = 'two'
+  t.match(runnable, { kind: 'agent', name: 'whole', description: 'two', resumable: true })
+  t.match(await runnable.run('x', context), { text: 'run' })
+  t.strictSame(runnable.describe(), { kind: 'agent', name: 'whole', steps: ['a'] })
 })

@@ -64,7 +64,7 @@ t.test('a run goes on where it was, once its runnable is there', async (t) => {
   let hold = true
   const { runnable, done } = resumable(async (context, input) => {
     const { principal, userId, newSession } = context
-    inputs.push([input, principal.sub, userId, context.envelope, newSession, context.apiKey()])
+    inputs.push([input, principal.sub, userId, context.envelope, newSession, context.apiKey()?.reveal()])
     if (hold) await new Promise(() => {})
   })
   const flow = wide(runnable)

@@ -205,7 +205,7 @@ t.test('the context tells who calls', async (t) => {
       const decision = await context.authorize('run', { kind: 'agent', name: 'x' })
       seen.push(
         context.sessionOwner,
-        context.apiKey('openai'),
+        context.apiKey('openai')?.reveal(),
         child.source,
         decision,
         child.signal === context.signal

@@ -9,7 +9,7 @@ export type Model = LanguageModelV4 | LanguageModelV3 | LanguageModelV2
 
 /** What a model function is given. */
 export interface ModelRequest {
-  /** The caller's own key for `provider`, if one came with the request. */
+  /** The caller's own key for `provider`, if one came with the request: the key itself, for the provider alone. */
   readonly apiKey: string | undefined
   /** The agent's `provider` option: whose key it is. */
   readonly provider: string | undefined
@@ -33,7 +33,7 @@ export function resolveModel(model: Model | ModelFunction, provider?: string): R
   }
   refuseProvider(model)
   return async (context) => {
-    const apiKey = context.apiKey(provider)
+    const apiKey = context.apiKey(provider)?.reveal()
     return prepareModel(await model({ apiKey, provider, context }))
   }
 }
