@@ -31,6 +31,7 @@ import { InterruptedRuns, type ResumeHost } from './interrupted-runs.ts'
 import { LiveRun } from './live-run.ts'
 import { readParts } from './log-reader.ts'
 import { LostRuns } from './lost-runs.ts'
+import { Recovery } from './recovery.ts'
 import { ReplayedRun } from './replayed-run.ts'
 import { requireInput } from './require-input.ts'
 import type { Run, RunEngine, StartOptions } from './run-engine.ts'
@@ -61,6 +62,7 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
   readonly #begunToClose = new AbortController()
   readonly closing = this.#begunToClose.signal
   readonly #interrupted: InterruptedRuns
+  readonly #recovery = new Recovery(() => this.#interrupted.recover())
   readonly #desk = new ApprovalsDesk(this)
   readonly #live = new PassingMap<string, LiveRun>()
   readonly #watch: StoreWatch
@@ -71,8 +73,6 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
   #drained: Promise<void> | undefined
   #closing: Promise<void> | undefined
   #isOver = false
-  #recovering = false
-  #recovery: Promise<number> | undefined
 
   constructor(options: RunEngineOptions) {
     this.log = options.log ?? SILENT_LOG
@@ -100,7 +100,7 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
   }
 
   get recovering(): boolean {
-    return this.#recovering
+    return this.#recovery.isUnderWay
   }
 
   get draining(): boolean {
@@ -181,16 +181,8 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
     return this.#require(runIdOf(approvalId))
   }
 
-  async recover(): Promise<number> {
-    if (this.#recovery !== undefined) return this.#recovery
-    this.#recovering = true
-    try {
-      const ended = await (this.#recovery = this.#interrupted.recover())
-      this.#recovering = false
-      return ended
-    } finally {
-      this.#recovery = undefined
-    }
+  recover(): Promise<number> {
+    return this.#recovery.run()
   }
 
   resume(runnable: Runnable, registry = this.exposures.registryOf(runnable)): Promise<number> {
@@ -265,7 +257,7 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
 
   // Whether a run that recovery has not come to yet goes on is decided before anything is done to it.
   async #seek(runId: string): Promise<void> {
-    if (this.#recovering && !this.#live.has(runId)) await this.#interrupted.recoverOne(runId)
+    if (this.recovering && !this.#live.has(runId)) await this.#interrupted.recoverOne(runId)
   }
 
   #replay(earlier: RunSummary, { startKey }: StartOptions): Run {
