@@ -57,6 +57,8 @@ t.test(
 
     const second = spawnDemo(t, env)
     base = await second.base()
+    while ((await fetch(`${base}/readyz`)).status !== 200)
+      await new Promise((resolve) => setTimeout(resolve, 50))
     t.match(await json(`${base}/runs/${agent.runId}`), {
       status: 'failed',
       error: { code: 'RUN_ERR_INTERRUPTED' }

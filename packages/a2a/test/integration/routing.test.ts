@@ -29,8 +29,8 @@ t.test('which agent a message goes to', async (t) => {
 
 t.test('whatever names a registry of one’s own gives, a message is answered', async (t) => {
   const nameless = { ...named('first'), name: '' }
-  const agents = [nameless, named('ada')].map(
-    ({ name }) => ({ ...createRegistry().add(named('x')), name }) as Runnable
+  const agents = [nameless, named('ada')].map(({ name }): Runnable =>
+    Object.defineProperty(createRegistry().add(named('x')), 'name', { value: name })
   )
   const registry = {
     get: (_kind: string, name: string) => agents.find((agent) => agent.name === name),
