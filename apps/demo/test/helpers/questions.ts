@@ -76,7 +76,7 @@ export const IN_SCOPE: readonly (readonly [question: string, answer: RegExp, doc
   ['can i disable heartbeat', /heartbeat/, HTTP],
   ['why is my stream closed by nginx', /keeps proxies from closing/, HTTP],
   ['how do I set the temperature', /`settings`.*`temperature`/, AGENTS],
-  ['Is there authentication?', /Yes, when you ask for it|jwt: \{ secret/, HTTP],
+  ['Is there authentication?', /Yes, when you ask for it/, HTTP],
   ['do you have login?', /Yes, when you ask for it/, HTTP],
   ['Does it support CORS?', /@fastify\/cors/, HTTP],
   ['Is there an OpenAPI page?', /\/docs/, HTTP],
@@ -120,7 +120,7 @@ export const IN_SCOPE: readonly (readonly [question: string, answer: RegExp, doc
   ['Is there a websocket api?', /through Socket\.IO/, 'docs/sockets.md'],
   ['what databases are supported', /^SQLite/, STORAGE],
   ['does it scale to several machines', /one process/, STORAGE],
-  ['how do i secure my api with jwt', /Yes, when you ask for it/, HTTP],
+  ['how do i secure my api with jwt', /Yes, when you ask for it|jwt: \{ secret/, HTTP],
   ['How do I limit how many requests a user makes?', /`rateLimit/, HTTP],
   ['how many tokens does a run use', /`promptTokens`/, RUNS],
   ['How do I run the tests?', /npm test/, 'CONTRIBUTING.md']
