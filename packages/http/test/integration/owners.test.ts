@@ -63,7 +63,7 @@ t.test('another’s run and approval are like ones that do not exist', async (t)
     }
   }
   t.strictSame(await (await app.ask('GET', '/runs', bob)).json(), { runs: [], nextCursor: null })
-  t.strictSame(await (await app.ask('GET', '/approvals', bob)).json(), { approvals: [] })
+  t.strictSame(await (await app.ask('GET', '/approvals', bob)).json(), { approvals: [], nextCursor: null })
   t.match(await (await app.ask('GET', `/runs/${runId}`, ann)).json(), { status: 'input-required' })
 })
 
@@ -124,7 +124,7 @@ t.test('approvals:answer reaches the approvals of what it may run, and nothing e
   await requireError(t, await app.ask('POST', hidden, answerer, answer), 404, 'RUN_ERR_APPROVAL_NOT_FOUND')
   const cannotRun = app.as('eva', 'approvals:answer')
   await requireError(t, await app.ask('POST', path, cannotRun, answer), 404, 'RUN_ERR_APPROVAL_NOT_FOUND')
-  t.strictSame(await (await app.ask('GET', '/approvals', cannotRun)).json(), { approvals: [] })
+  t.strictSame(await (await app.ask('GET', '/approvals', cannotRun)).json(), { approvals: [], nextCursor: null })
   await requireError(t, await app.ask('GET', `/runs/${approval.runId}`, answerer), 404, 'RUN_ERR_NOT_FOUND')
   await requireError(
     t,
