@@ -29,9 +29,14 @@ t.test('which agent a message goes to', async (t) => {
 
 t.test('whatever names a registry of one’s own gives, a message is answered', async (t) => {
   const nameless = { ...named('first'), name: '' }
-  const agents = [nameless, named('ada')].map(({ name }): Runnable =>
-    Object.defineProperty(createRegistry().add(named('x')), 'name', { value: name })
-  )
+  const made = createRegistry().add(named('x'))
+  const agents = [nameless, named('ada')].map(({ name }): Runnable => ({
+    kind: 'agent',
+    name,
+    run: (input, context) => made.run(input, context),
+    stream: (input, context) => made.stream(input, context),
+    describe: () => made.describe()
+  }))
   const registry = {
     get: (_kind: string, name: string) => agents.find((agent) => agent.name === name),
     list: () => agents

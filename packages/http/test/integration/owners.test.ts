@@ -124,7 +124,10 @@ t.test('approvals:answer reaches the approvals of what it may run, and nothing e
   await requireError(t, await app.ask('POST', hidden, answerer, answer), 404, 'RUN_ERR_APPROVAL_NOT_FOUND')
   const cannotRun = app.as('eva', 'approvals:answer')
   await requireError(t, await app.ask('POST', path, cannotRun, answer), 404, 'RUN_ERR_APPROVAL_NOT_FOUND')
-  t.strictSame(await (await app.ask('GET', '/approvals', cannotRun)).json(), { approvals: [], nextCursor: null })
+  t.strictSame(await (await app.ask('GET', '/approvals', cannotRun)).json(), {
+    approvals: [],
+    nextCursor: null
+  })
   await requireError(t, await app.ask('GET', `/runs/${approval.runId}`, answerer), 404, 'RUN_ERR_NOT_FOUND')
   await requireError(
     t,

@@ -39,24 +39,18 @@ export function renameRunnable(runnable: Runnable, name: string): Runnable {
   return withOrigin(new DefinedRunnable(runnable, name), runnable)
 }
 
-// Accessors, so that nobody gives it another kind or name: registries and stores know it by these.
+// Read-only, so that nobody gives it another kind or name: registries and stores know it by these.
 class DefinedRunnable implements Runnable {
+  declare readonly kind: RunnableKind
+  declare readonly name: string
   readonly #definition: RunnableDefinition | Runnable
-  readonly #kind: RunnableKind
-  readonly #name: string
 
   constructor(definition: RunnableDefinition | Runnable, name = definition.name) {
     this.#definition = definition
-    this.#kind = definition.kind
-    this.#name = name
-  }
-
-  get kind(): RunnableKind {
-    return this.#kind
-  }
-
-  get name(): string {
-    return this.#name
+    Object.defineProperties(this, {
+      kind: { value: definition.kind, enumerable: true },
+      name: { value: name, enumerable: true }
+    })
   }
 
   get description(): string | undefined {
