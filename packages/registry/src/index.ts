@@ -64,10 +64,14 @@ export {
   type EventMap,
   type EventName
 } from './events/event-bus.ts'
+export { channelName, emitEvent, type EventFields, type EventOrigin } from './events/emit-event.ts'
+export { eventSchema, RUN_EVENT_SCHEMAS, type RunEventMap } from './events/run-event-schemas.ts'
+export { hasReport, RunReport } from './events/run-report.ts'
 export { createContext, defaultEvents, SILENT_LOG, type ContextOptions } from './runs/create-context.ts'
 export { createRunEngine } from './runs/create-run-engine.ts'
 export type { Run, RunEngine, StartOptions } from './runs/run-engine.ts'
 export { isEnd } from './runs/is-end.ts'
+export { leaveStream } from './runs/leave-stream.ts'
 export { typeOfEntry } from './runs/flat-entry.ts'
 export { loadResult } from './runs/load-result.ts'
 export { LogReader, readEntries, type LogHost } from './runs/log-reader.ts'

@@ -56,6 +56,8 @@ export interface ChildOptions {
   sessionId?: string | undefined
   /** Whether its parts are the parent's own: `source` stays as it is. Default false. */
   unsourced?: boolean | undefined
+  /** The runnable whose `run.*` events the caller emits; default: what runs with the context emits its own. */
+  reported?: object | undefined
 }
 
 /** What a runnable is told of the run that it is part of. */
@@ -76,6 +78,8 @@ export interface RunContext {
   readonly signal: AbortSignal
   readonly log: RunLog
   readonly events: EventBus
+  /** The runnable whose `run.*` events are emitted for it: by the engine, a team or a workflow. Any other emits its own. */
+  readonly reported: object | undefined
   readonly approvals: Approvals
   readonly stores: Stores
   /** Path of names of the member or step that this context belongs to; empty for the run itself. */

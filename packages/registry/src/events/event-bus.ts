@@ -1,12 +1,12 @@
+import type { RunEventMap } from './run-event-schemas.ts'
 import { toLoggable } from '../logging/to-loggable.ts'
 import type { RunLog } from '../contract/run-context.ts'
 
 /**
  * The events of a bus by name. Packages that emit add theirs by declaration merging:
- * `declare module '@svc/registry' { interface EventMap { 'run.start': RunStartEvent } }`.
+ * `declare module '@svc/registry' { interface EventMap { 'tool.call': ToolCallEvent } }`.
  */
-// oxlint-disable-next-line typescript/no-empty-object-type -- filled by declaration merging
-export interface EventMap {}
+export interface EventMap extends RunEventMap {}
 
 /** The name of an event. */
 export type EventName = keyof EventMap & string

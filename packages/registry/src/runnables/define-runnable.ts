@@ -67,9 +67,7 @@ class DefinedRunnable implements Runnable {
 
   stream(input: RunInput, context: RunContext): AsyncIterable<YieldedPart> {
     const definition = this.#definition
-    return definition.stream
-      ? definition.stream(input, context)
-      : streamOfRun(definition as RunnableDefinition, input, context)
+    return definition.stream ? definition.stream(input, context) : streamOfRun(definition, input, context)
   }
 
   run(input: RunInput, context: RunContext = createContext()): Promise<RunResult> {

@@ -33,6 +33,8 @@ export interface ContextHost {
   readonly events: EventBus
   /** Whether this is not the first process that executes the run. */
   readonly resumed: boolean
+  /** What is executed, where an engine does so and emits its `run.*` events. */
+  readonly runnable?: object
   requestApproval(
     request: ApprovalRequest,
     source: readonly string[],
@@ -54,19 +56,22 @@ export class HostedContext implements RunContext {
   readonly #path: readonly string[]
   readonly #signal: AbortSignal | undefined
   readonly sessionId: string
+  readonly reported: object | undefined
 
   constructor(
     host: ContextHost,
     source = NOWHERE,
     path = NOWHERE,
     signal?: AbortSignal,
-    sessionId = host.sessionId
+    sessionId = host.sessionId,
+    reported: object | undefined = path === NOWHERE ? host.runnable : undefined
   ) {
     this.#host = host
     this.source = source
     this.#path = path
     this.#signal = signal
     this.sessionId = sessionId
+    this.reported = reported
   }
 
   get runId(): string {
@@ -148,6 +153,6 @@ export class HostedContext implements RunContext {
   child(name: string, options: ChildOptions = {}): RunContext {
     const { key = name, signal = this.#signal, sessionId = this.sessionId, unsourced } = options
     const source = unsourced ? this.source : [...this.source, name]
-    return new HostedContext(this.#host, source, [...this.#path, key], signal, sessionId)
+    return new HostedContext(this.#host, source, [...this.#path, key], signal, sessionId, options.reported)
   }
 }

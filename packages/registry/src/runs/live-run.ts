@@ -6,10 +6,12 @@ import type { RunResult } from '../contract/run-result.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import { RUN_ERR_CANCELED, RUN_ERR_STORE, RUN_ERR_SUSPENDED } from '../errors.ts'
 import type { EventBus } from '../events/event-bus.ts'
+import { RunReport } from '../events/run-report.ts'
 import type { RunChange, StoredRun } from '../stores/run-store.ts'
 import type { Stores } from '../stores/stores.ts'
 import { requirePart, wholePart } from './encode-part.ts'
 import { HostedContext, type ContextHost } from './hosted-context.ts'
+import { leaveStream } from './leave-stream.ts'
 import { LogWriter } from './log-writer.ts'
 import { readParts } from './log-reader.ts'
 import { newRun } from './new-run.ts'
@@ -214,13 +216,16 @@ export class LiveRun implements Run, ContextHost, WaitsHost {
 
   async #execute(input: RunInput): Promise<void> {
     try {
-      this.#iterator = this.runnable.stream(input, new HostedContext(this))[Symbol.asyncIterator]()
+      const context = new HostedContext(this)
+      const report = (this.#settlement.report = new RunReport(context, this.runnable))
+      this.#iterator = this.runnable.stream(input, context)[Symbol.asyncIterator]()
       for (;;) {
         const next = await this.#iterator.next()
         if (this.#ended) return
         if (next.done) break
         this.#take(next.value)
         if (this.#ended) return
+        report.take(next.value)
         if (this.#writer.congested) await this.#writer.idle()
       }
       this.#iterator = undefined
@@ -275,17 +280,8 @@ export class LiveRun implements Run, ContextHost, WaitsHost {
     // First: who waits for an approval must not withdraw it when the signal aborts.
     this.#waits?.abandon(this.#why())
     this.#signal.abort()
-    void this.#return()
+    void leaveStream(this.#iterator, (err) => logLate(this, err))
     this.#writer.whenIdle(() => this.#close())
-  }
-
-  // A generator that waits for something sees this when its wait ends; nobody waits for that.
-  async #return(): Promise<void> {
-    try {
-      await this.#iterator?.return?.()
-    } catch (err) {
-      logLate(this, err)
-    }
   }
 
   // The last part is in the log, or cannot be: only now is the run no longer under way.

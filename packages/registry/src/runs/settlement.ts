@@ -1,9 +1,12 @@
 import type { RunResult } from '../contract/run-result.ts'
+import type { RunReport } from '../events/run-report.ts'
 import type { Outcome } from './last-words.ts'
 
 /** What comes of a run, for whoever waits for it: nobody is told before the last part is in the log, or cannot be. */
 export class Settlement {
   outcome: Outcome | undefined
+  /** Emits that the run ended; there is none when it never began. */
+  report: RunReport | undefined
   #isDue = false
   #waiter: PromiseWithResolvers<RunResult> | undefined
 
@@ -17,6 +20,7 @@ export class Settlement {
   /** The log is as it will be. */
   due(): void {
     this.#isDue = true
+    this.report?.end(this.outcome!)
     this.#settle()
   }
 

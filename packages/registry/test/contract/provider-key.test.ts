@@ -7,18 +7,20 @@ const KEY = 'sk-0123456789'
 
 /** Everything that could show a key by accident. */
 function shown(key: ProviderKey): string {
+  // As code without types does it.
+  const text = key as unknown as string
   const told = [
     String(key),
-    `${key}`,
-    'Bearer ' + key,
+    `key: ${text}`,
+    'Bearer ' + text,
     JSON.stringify({ key, list: [key] }),
     inspect(key),
     inspect({ deep: { key } }, { showHidden: true, depth: 9 }),
     format('%s %o %O %j %d', key, key, key, key, key),
     Object.entries(key).join(),
     JSON.stringify(structuredClone(key)),
-    JSON.stringify({ ...key }),
-    new Error(`failed with ${key}`, { cause: key }).message,
+    JSON.stringify(Object.assign({}, key)),
+    new Error(`failed with ${text}`, { cause: key }).message,
     inspect(new Error('x', { cause: key }))
   ]
   return told.join('\n')

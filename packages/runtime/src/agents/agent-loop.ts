@@ -2,13 +2,13 @@ import {
   addUsage,
   isPromise,
   textOfInput,
+  ZERO_USAGE,
   type FinishReason,
   type RunContext,
   type RunInput,
   type YieldedPart
 } from '@svc/registry'
 import { RunEvents } from '../events/run-events.ts'
-import { RunReport } from '../events/run-report.ts'
 import { ModelStep } from '../models/model-step.ts'
 import { RunMemory } from '../memory/run-memory.ts'
 import { OutputCheck } from '../output/output-check.ts'
@@ -32,7 +32,7 @@ export async function* runAgent(
   const events = new RunEvents(context, plan.name, 'agent')
   const turn = createTurn(plan, context, guard)
   const memory = plan.memory && new RunMemory(plan.memory, context, events, plan.name)
-  const report = new RunReport(events, context.sessionId)
+  let usage = ZERO_USAGE
   try {
     guard.check()
     const resolved = plan.resolveModel(context)
@@ -58,7 +58,7 @@ export async function* runAgent(
       const step = new ModelStep(modelCalls, options, index)
       for (let part; (part = await step.next()) !== undefined;) yield part
       const { answer } = step
-      report.usage = addUsage(report.usage, answer.usage)
+      usage = addUsage(usage, answer.usage)
       yield { type: 'step', index, usage: answer.usage }
       if (answer.toolCalls.length === 0) {
         const toMend = output?.check(answer.text)
@@ -79,14 +79,9 @@ export async function* runAgent(
     const saving = turn.save(context)
     if (isPromise(saving)) await saving
     if (answered !== '') memory?.store({ input: textOfInput(input), text: answered })
-    report.finishReason = reason
-    yield { type: 'finish', finishReason: reason, usage: report.usage }
-  } catch (err) {
-    report.fail(err)
-    throw err
+    yield { type: 'finish', finishReason: reason, usage }
   } finally {
     guard.close()
     turn.end()
-    report.end()
   }
 }

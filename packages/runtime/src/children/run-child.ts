@@ -1,7 +1,9 @@
 import {
   errorFromPart,
+  leaveStream,
   RUN_ERR_CANCELED,
   requireInput,
+  RunReport,
   RunResultBuilder,
   type PartOf,
   type RunContext,
@@ -39,16 +41,18 @@ export interface ChildCall {
 export async function runChild(call: ChildCall): Promise<RunResult> {
   const { runnable, input, name, key, unsourced, emit } = call
   const guard = new ChildGuard(call.signal)
-  const context = call.context.child(name, { key, unsourced, signal: guard.signal })
+  const context = call.context.child(name, { key, unsourced, signal: guard.signal, reported: runnable })
   const startedAt = performance.now()
   const result = new RunResultBuilder()
   let iterator: AsyncIterator<YieldedPart> | undefined
+  let report: RunReport | undefined
   const tell = (part: YieldedPart) => guard.wait(emit(unsourced ? part : withSource(name, part)))
   try {
     guard.signal.throwIfAborted()
     requireInput(runnable, input)
     const { runId, sessionId } = context
     result.add({ type: 'start', runId, sessionId, kind: runnable.kind, name: runnable.name })
+    report = new RunReport(context, runnable)
     iterator = runnable.stream(input, context)[Symbol.asyncIterator]()
     for (;;) {
       const { done, value } = await guard.wait(iterator.next())
@@ -57,6 +61,7 @@ export async function runChild(call: ChildCall): Promise<RunResult> {
       if (part?.type === 'error' && !part.source?.length) throw errorFromPart(part.error)
       if (part?.type !== 'finish' || part.source?.length) {
         result.add(part as Exclude<YieldedPart, { type: 'finish' }>)
+        report.take(part)
         await tell(part)
         continue
       }
@@ -67,14 +72,17 @@ export async function runChild(call: ChildCall): Promise<RunResult> {
         await tell({ type: 'step', index: 0, usage: finish.usage })
       if (!unsourced) await tell(finish)
       result.add(finish)
+      report.end({ result: finish })
       return result.build()
     }
   } catch (err) {
+    const reason: unknown = call.signal.aborted ? call.signal.reason : err
     guard.end(err)
-    throw call.signal.aborted ? call.signal.reason : err
+    report?.fail(reason, result.usage)
+    throw reason
   } finally {
     guard.close()
-    void leave(iterator)
+    void leaveStream(iterator)
   }
 }
 
@@ -89,14 +97,5 @@ function complete(
     usage: usage ?? soFar.usage,
     durationMs: Math.round(durationMs * 1000) / 1000,
     structured: structured ?? soFar.structured
-  }
-}
-
-// One that is left early ends when it next gives something; nobody waits for that.
-async function leave(iterator: AsyncIterator<YieldedPart> | undefined): Promise<void> {
-  try {
-    await iterator?.return?.()
-  } catch {
-    // It has failed already, or nobody asks any more.
   }
 }

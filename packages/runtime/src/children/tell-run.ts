@@ -1,41 +1,59 @@
-import { addUsage, type RunContext, type RunnableKind, type YieldedPart } from '@svc/registry'
-import { RunEvents } from '../events/run-events.ts'
-import { RunReport } from '../events/run-report.ts'
+import {
+  addUsage,
+  hasReport,
+  RunReport,
+  ZERO_USAGE,
+  type RunContext,
+  type Runnable,
+  type YieldedPart
+} from '@svc/registry'
 import { requireContext } from '../require-context.ts'
 
 /**
- * The same parts; the bus is told when the run of a team or workflow starts and how it ends.
- * @throws RUN_ERR_BAD_CONTEXT, and what the stream throws
+ * The parts of a run; its `run.*` events are emitted here where nobody does so who executes it.
+ * @throws RUN_ERR_BAD_CONTEXT
  */
-export async function* tellRun(
-  { kind, name }: { kind: RunnableKind; name: string },
+export function tellRun(
+  runnable: Runnable,
+  context: RunContext,
+  stream: AsyncGenerator<YieldedPart, void>
+): AsyncGenerator<YieldedPart, void> {
+  return hasReport(context, runnable) ? stream : reportRun(runnable, context, stream)
+}
+
+async function* reportRun(
+  runnable: Runnable,
   context: RunContext,
   stream: AsyncIterable<YieldedPart>
 ): AsyncGenerator<YieldedPart, void> {
   requireContext(context)
-  const report = new RunReport(new RunEvents(context, name, kind), context.sessionId)
+  const report = new RunReport(context, runnable)
+  let usage = ZERO_USAGE
   try {
     for await (const part of stream) {
-      if (part.type === 'step') report.usage = addUsage(report.usage, part.usage)
-      if (part.type === 'finish' && !part.source?.length) report.finishReason = part.finishReason
+      report.take(part)
+      if (part.type === 'step') usage = addUsage(usage, part.usage)
+      // Who reads the stream need not come back for more.
+      if (part.type === 'finish' && !part.source?.length)
+        report.end({ result: { finishReason: part.finishReason, usage } })
       yield part
     }
   } catch (err) {
-    report.fail(err)
+    report.fail(err, usage)
     throw err
   } finally {
-    report.end()
+    report.end({ result: { finishReason: 'canceled', usage } })
   }
 }
 
 /** The answer of a run that is there as a whole. */
-export function* tellAnswer(
-  events: RunEvents,
-  { text, structured }: { text: string; structured: unknown }
-): Generator<YieldedPart, void> {
-  if (text !== '') {
-    events.emit('run.stream.chunk', () => ({ text }))
-    yield { type: 'text', text }
-  }
+export function* tellAnswer({
+  text,
+  structured
+}: {
+  text: string
+  structured: unknown
+}): Generator<YieldedPart, void> {
+  if (text !== '') yield { type: 'text', text }
   if (structured !== null) yield { type: 'structured', value: structured }
 }

@@ -1,27 +1,12 @@
-import { Type, type Static, type TProperties } from '@sinclair/typebox'
+import { Type, type Static } from '@sinclair/typebox'
 import {
+  eventSchema as event,
   FinishReasonSchema,
-  PartErrorSchema,
-  RunnableKindSchema,
+  RUN_EVENT_SCHEMAS,
   ToolErrorSchema,
   UsageSchema
 } from '@svc/registry'
 
-const event = <const P extends TProperties>(fields: P) =>
-  Type.Object({
-    runId: Type.String(),
-    name: Type.String({ description: 'Of the runnable' }),
-    kind: RunnableKindSchema,
-    at: Type.Number({ description: 'Milliseconds since the epoch' }),
-    source: Type.Optional(
-      Type.Array(Type.String(), { description: 'Path of names of the member or step that it is of' })
-    ),
-    idempotencyKey: Type.String({
-      description:
-        'Tells several calls of one member or step apart: the id of the run, and the path of calls below it'
-    }),
-    ...fields
-  })
 const call = { toolCallId: Type.String(), toolName: Type.String() }
 const durationMs = Type.Number({ description: 'Milliseconds' })
 const sessionId = Type.String()
@@ -35,10 +20,7 @@ const modelCall = {
 
 /** The payload of every event of the bus, by its name. */
 export const EVENT_SCHEMAS = {
-  'run.start': event({ sessionId }),
-  'run.complete': event({ sessionId, finishReason: FinishReasonSchema, usage: UsageSchema, durationMs }),
-  'run.error': event({ sessionId, error: PartErrorSchema, durationMs }),
-  'run.stream.chunk': event({ text: Type.String() }),
+  ...RUN_EVENT_SCHEMAS,
   'model.call': event(modelCall),
   'model.result': event({ ...modelCall, finishReason: ModelFinishSchema, usage: UsageSchema, durationMs }),
   'model.error': event({ ...modelCall, error: ToolErrorSchema, durationMs }),

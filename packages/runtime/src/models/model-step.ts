@@ -100,7 +100,7 @@ export class ModelStep {
 
   // Up to the next part that is one of the run, or the end.
   async #read(reader: Reader): Promise<YieldedPart | undefined> {
-    const { guard, events } = this.#calls
+    const { guard } = this.#calls
     const { answer } = this
     for (let isSign = answer.begun; answer.ended === undefined;) {
       if (isSign) guard.expectToken()
@@ -110,7 +110,6 @@ export class ModelStep {
       isSign = answer.begun && value.type !== 'ping'
       if (part === undefined) continue
       guard.expectNothing()
-      if (part.type === 'text') events.chunk(part.text)
       return part
     }
     return undefined

@@ -31,7 +31,7 @@ export async function* runWorkflow(
     const work = () => guard.wait(runFlow(plan.flow, start))
     const output = yield* interleave(awaiting(work), channel)
     if (await isAgain(context, '#answer')) yield { type: 'step.start', index: 0, attempt: 2 }
-    yield* tellAnswer(events, toAnswer(output))
+    yield* tellAnswer(toAnswer(output))
     yield { type: 'finish', finishReason: 'stop' }
   } finally {
     // It is over, or its stream was left: so are its steps.

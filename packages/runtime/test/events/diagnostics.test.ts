@@ -2,15 +2,13 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { createEventBus } from '@svc/registry'
 import { channelName, EVENT_SCHEMAS, type RuntimeEvents } from '@svc/runtime'
 import t from 'tap'
-import { CHANNELS } from '../../src/events/diagnostics.ts'
 import { RunEvents } from '../../src/events/run-events.ts'
 import { makeAgent, makeContext } from '../helpers/make-agent.ts'
 
 const NAMES = Object.keys(EVENT_SCHEMAS) as (keyof RuntimeEvents)[]
 
 t.test('every event has a channel of its name', async (t) => {
-  for (const name of NAMES) t.equal(CHANNELS[name].name, `svc:${name}`)
-  t.equal(channelName('run.start'), 'svc:run.start')
+  for (const name of NAMES) t.equal(channelName(name), `svc:${name}`)
 })
 
 t.test('what is on the bus is on the channels, and the same object', async (t) => {
@@ -44,6 +42,5 @@ t.test('a channel is enough, the bus need not be heard', async (t) => {
 t.test('nothing is built for nobody', async (t) => {
   const events = new RunEvents({ events: createEventBus(), runId: 'r' }, 'n', 'agent')
   for (const name of NAMES) events.emit(name, () => t.fail(`${name} was built`) as never)
-  events.chunk('x')
   t.pass()
 })

@@ -205,6 +205,7 @@ t.test('teams and workflows tell of their choices and of their answers', async (
     ['tool.result', 'team', 'crew', 'ask', ''],
     ['run.start', 'agent', 'tester', 'ask', ''],
     ['run.stream.chunk', 'agent', 'tester', 'ask', 'Hello.'],
+    ['run.stream.chunk', 'team', 'crew', 'ask', 'Hello.'],
     ['run.complete', 'agent', 'tester', 'ask', ''],
     ['run.complete', 'team', 'crew', 'ask', ''],
     ['run.stream.chunk', 'workflow', 'flow', undefined, '6'],

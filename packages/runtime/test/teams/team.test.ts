@@ -172,6 +172,9 @@ t.test('the bus is told of the team’s run', async (t) => {
   t.same(seen, [
     ['run.start', 'team', 'crew', false],
     ['tool.call', 'team', 'crew', false],
+    ['run.start', 'agent', 'a', false],
+    ['run.stream.chunk', 'agent', 'a', false],
+    ['run.complete', 'agent', 'a', 3],
     ['run.stream.chunk', 'team', 'crew', false],
     ['run.complete', 'team', 'crew', 24]
   ])
@@ -181,6 +184,9 @@ t.test('the bus is told of the team’s run', async (t) => {
   )
   t.same(seen, [
     ['run.start', 'team', 'crew', false],
+    ['run.start', 'agent', 'a', false],
+    ['run.stream.chunk', 'agent', 'a', false],
+    ['run.error', 'agent', 'a', false],
     ['run.error', 'team', 'crew', false]
   ])
 })

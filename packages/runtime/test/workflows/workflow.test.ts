@@ -159,6 +159,8 @@ t.test('the bus is told of the run', async (t) => {
   await makeWorkflow((flow) => flow.step('a', member('a'))).run('x', context)
   t.same(seen, [
     ['run.start', 'workflow', 'flow', false],
+    ['run.start', 'agent', 'a', false],
+    ['run.complete', 'agent', 'a', 3],
     ['run.complete', 'workflow', 'flow', 3]
   ])
 })

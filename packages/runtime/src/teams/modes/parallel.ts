@@ -30,7 +30,7 @@ async function* mergeByFunction(
   const answers = yield* askAll(run, input)
   const output: RunOutput = await run.guard.wait(Promise.resolve(merge(answers, run.context)))
   const { text, structured = null } = typeof output === 'string' ? { text: output } : output
-  yield* tellAnswer(run.events, { text, structured })
+  yield* tellAnswer({ text, structured })
   yield { type: 'finish', finishReason: 'stop' }
 }
 

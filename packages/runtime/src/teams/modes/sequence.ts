@@ -18,7 +18,7 @@ export async function* sequence(run: TeamRun, input: RunInput): AsyncGenerator<Y
     last = yield* interleave(awaiting(work), run.channel)
   }
   const { text, structured, finishReason } = last!
-  yield* tellAnswer(run.events, { text, structured })
+  yield* tellAnswer({ text, structured })
   yield { type: 'finish', finishReason }
 }
 

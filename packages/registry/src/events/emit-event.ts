@@ -1,0 +1,57 @@
+import { channel, type Channel } from 'node:diagnostics_channel'
+import type { RunContext } from '../contract/run-context.ts'
+import type { Runnable } from '../contract/runnable.ts'
+import type { EventBus, EventMap, EventName } from './event-bus.ts'
+
+/** Of which run an event is. */
+export type EventOrigin = Pick<RunContext, 'events' | 'runId'> &
+  Partial<Pick<RunContext, 'source' | 'idempotencyKey' | 'redact'>>
+
+type Common = 'runId' | 'name' | 'kind' | 'at' | 'source' | 'idempotencyKey'
+
+/** What an event says beside what every event does. */
+export type EventFields<N extends EventName> = Omit<EventMap[N], Common>
+
+/** The name of the diagnostics channel on which an event is published, e.g. `svc:run.start`. */
+export function channelName(event: EventName): string {
+  return `svc:${event}`
+}
+
+const channels = new Map<EventName, Channel>()
+
+function channelOf(event: EventName): Channel {
+  let found = channels.get(event)
+  if (found === undefined) channels.set(event, (found = channel(channelName(event))))
+  return found
+}
+
+/** Whether anyone listens to an event, on the bus or on its channel. */
+export function isHeard(bus: EventBus, event: EventName): boolean {
+  return bus.has(event) || channelOf(event).hasSubscribers
+}
+
+/** Emits an event of a run, on the bus and on its channel, without the caller's keys; builds it only when somebody listens. */
+export function emitEvent<N extends EventName>(
+  { events, runId, source = [], idempotencyKey = runId, redact = asItIs }: EventOrigin,
+  { kind, name }: Pick<Runnable, 'kind' | 'name'>,
+  event: N,
+  fields: () => EventFields<N>
+): void {
+  if (!isHeard(events, event)) return
+  const payload = {
+    runId,
+    name,
+    kind,
+    at: Date.now(),
+    ...(source.length > 0 && { source: [...source] }),
+    idempotencyKey,
+    ...redact(fields())
+  } as unknown as EventMap[N]
+  events.emit(event, payload)
+  const published = channelOf(event)
+  if (published.hasSubscribers) published.publish(payload)
+}
+
+function asItIs<T>(value: T): T {
+  return value
+}

@@ -1,0 +1,41 @@
+import { Type, type Static, type TProperties } from '@sinclair/typebox'
+import { RunnableKindSchema } from '../contract/names.ts'
+import { FinishReasonSchema, PartErrorSchema, UsageSchema } from '../contract/part.ts'
+
+/** The schema of an event's payload: what every event says, and these fields. */
+export const eventSchema = <const P extends TProperties>(fields: P) =>
+  Type.Object({
+    runId: Type.String(),
+    name: Type.String({ description: 'Of the runnable' }),
+    kind: RunnableKindSchema,
+    at: Type.Number({ description: 'Milliseconds since the epoch' }),
+    source: Type.Optional(
+      Type.Array(Type.String(), { description: 'Path of names of the member or step that it is of' })
+    ),
+    idempotencyKey: Type.String({
+      description:
+        'Tells several calls of one member or step apart: the id of the run, and the path of calls below it'
+    }),
+    ...fields
+  })
+
+const sessionId = Type.String()
+const durationMs = Type.Number({ description: 'Milliseconds' })
+
+/** The events of every run, whatever its runnable is. */
+export const RUN_EVENT_SCHEMAS = {
+  'run.start': eventSchema({ sessionId }),
+  'run.complete': eventSchema({
+    sessionId,
+    finishReason: FinishReasonSchema,
+    usage: UsageSchema,
+    durationMs
+  }),
+  'run.error': eventSchema({ sessionId, error: PartErrorSchema, durationMs }),
+  'run.stream.chunk': eventSchema({ text: Type.String() })
+} as const
+
+/** The payloads by the names of their events. */
+export type RunEventMap = {
+  [N in keyof typeof RUN_EVENT_SCHEMAS]: Static<(typeof RUN_EVENT_SCHEMAS)[N]>
+}

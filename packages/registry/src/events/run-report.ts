@@ -1,0 +1,82 @@
+import type { TextInIncrements } from '../access/redact-value.ts'
+import { codeOf } from '../contract/create-error.ts'
+import type { Usage, YieldedPart } from '../contract/part.ts'
+import type { RunContext } from '../contract/run-context.ts'
+import type { RunResult } from '../contract/run-result.ts'
+import type { Runnable } from '../contract/runnable.ts'
+import { originOf } from '../runnables/origin-of.ts'
+import { toPartError, toStoredError } from '../runs/run-error.ts'
+import { emitEvent, isHeard, type EventOrigin } from './emit-event.ts'
+
+type Ran = Pick<Runnable, 'kind' | 'name'>
+type Origin = EventOrigin & Pick<RunContext, 'sessionId'>
+
+/** Whether the `run.*` events of a runnable are emitted by who made the context. */
+export function hasReport(context: Pick<RunContext, 'reported'> | undefined, runnable: object): boolean {
+  return context?.reported !== undefined && originOf(context.reported) === originOf(runnable)
+}
+
+/** How a run ended. */
+export type RunEnd =
+  | { readonly result: Pick<RunResult, 'finishReason' | 'usage'> }
+  | { readonly error: unknown }
+
+/** Emits the `run.*` events of one execution of a runnable: its start, the pieces of its answer, and its end, once. */
+export class RunReport {
+  readonly #origin: Origin
+  readonly #ran: Ran
+  readonly #startedAt = performance.now()
+  // What pieces of the answer go through, where they may hold a caller's key.
+  #answer: TextInIncrements | undefined
+  #ended = false
+
+  /** Emits that it starts. */
+  constructor(origin: Origin, ran: Ran) {
+    this.#origin = origin
+    this.#ran = ran
+    emitEvent(origin, ran, 'run.start', () => ({ sessionId: origin.sessionId }))
+  }
+
+  /** Takes a part that was yielded. What may be the beginning of a key waits for the next one. */
+  take(part: YieldedPart): void {
+    if (part.type !== 'text') this.#flush()
+    else if (!part.source?.length && isHeard(this.#origin.events, 'run.stream.chunk')) this.#chunk(part.text)
+  }
+
+  end(how: RunEnd): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#flush()
+    const { sessionId } = this.#origin
+    const durationMs = performance.now() - this.#startedAt
+    if ('error' in how) {
+      const error = () => toPartError(toStoredError(how.error))
+      emitEvent(this.#origin, this.#ran, 'run.error', () => ({ sessionId, error: error(), durationMs }))
+    } else {
+      const { finishReason, usage } = how.result
+      emitEvent(this.#origin, this.#ran, 'run.complete', () => ({
+        sessionId,
+        finishReason,
+        usage,
+        durationMs
+      }))
+    }
+  }
+
+  /** It ended with what was thrown; a cancel is no failure. */
+  fail(err: unknown, usage: Usage): void {
+    const isCancel = codeOf(err) === 'RUN_ERR_CANCELED'
+    this.end(isCancel ? { result: { finishReason: 'canceled', usage } } : { error: err })
+  }
+
+  #chunk(text: string): void {
+    this.#answer ??= this.#origin.redact?.text?.()
+    const told = this.#answer?.add(text) ?? text
+    if (told !== '') emitEvent(this.#origin, this.#ran, 'run.stream.chunk', () => ({ text: told }))
+  }
+
+  #flush(): void {
+    const rest = this.#answer?.flush()
+    if (rest) emitEvent(this.#origin, this.#ran, 'run.stream.chunk', () => ({ text: rest }))
+  }
+}
