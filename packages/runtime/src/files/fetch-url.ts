@@ -39,7 +39,7 @@ export async function fetchUrl(
   } catch (err) {
     signal.throwIfAborted()
     if (timeout.aborted) throw new RUN_ERR_URL_FAILED(`it took longer than ${options.timeout} ms`)
-    if (isTellable(err)) throw err
+    if (isTellable(err) && err.code.startsWith('RUN_ERR_URL_')) throw err
     // What exactly failed would tell of the network behind.
     throw new RUN_ERR_URL_FAILED('no answer')
   }
