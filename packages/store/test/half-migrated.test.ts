@@ -16,6 +16,8 @@ async function upgradeBefore(db: Kysely<never>, migrations: Migrations): Promise
 
 const upgrade = (file: string) => upgradeFile(file, MIGRATIONS)
 const [FIRST] = Object.entries(MIGRATIONS)
+// Later ones have always been transactions.
+const EARLY = Object.fromEntries(Object.entries(MIGRATIONS).filter(([name]) => name < '0007'))
 
 /** What early versions left that were stopped in an upgrade from these migrations, and what it should have become. */
 async function stoppedBefore(folder: string, from: Migrations) {
@@ -24,7 +26,7 @@ async function stoppedBefore(folder: string, from: Migrations) {
   const whole = copyFile(before, `${before}-whole/app.db`)
   await upgrade(whole)
   const left = new Left()
-  await killEverywhere(before, (file) => upgradeFile(file, MIGRATIONS, upgradeBefore), left)
+  await killEverywhere(before, (file) => upgradeFile(file, EARLY, upgradeBefore), left)
   return { wanted: readAll(whole), files: left.files }
 }
 
