@@ -1,5 +1,6 @@
-import { globSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { globSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { codeBlocks, compile, curlsOf, installsOf, isWhole } from './helpers/code-blocks.ts'
 import { startResponsesServer } from './helpers/responses-server.ts'
@@ -93,6 +94,7 @@ t.test('what is a whole program compiles', async (t) => {
       'docs/multi-modal.md#1',
       'docs/observability.md#1',
       'docs/runs.md#1',
+      'docs/runs.md#2',
       'docs/sandbox.md#1',
       'docs/sandbox.md#2',
       'docs/sandbox.md#3',
@@ -153,9 +155,12 @@ for (const program of programs.filter(({ code }) => code.includes('.listen(')))
 
 t.test('the commands of docs work on the demo', async (t) => {
   const port = await freePort()
+  // The directory of the test is made anew for each document.
+  const data = mkdtempSync(join(tmpdir(), 'readme-demo-'))
+  t.teardown(() => rmSync(data, { recursive: true, force: true }))
   const demo = start(t, [process.execPath, '--conditions=@svc/source', 'apps/demo/src/main.ts'], {
     cwd: ROOT,
-    env: { PORT: String(port), DATA_DIR: t.testdir(), OFFLINE_DELAY: '10' }
+    env: { PORT: String(port), DATA_DIR: data, OFFLINE_DELAY: '10' }
   })
   await untilUp(`http://localhost:${port}/api`, demo)
   for (const document of DOCUMENTS.filter((path) => path.startsWith('docs/')))

@@ -84,7 +84,7 @@ t.test('nor its approvals', async (t) => {
     () => ask('GET', `/b/runs/${runId}`),
     ({ body }) => body.status === 'input-required'
   )
-  t.same((await ask('GET', '/a/approvals')).body, { approvals: [] })
+  t.same((await ask('GET', '/a/approvals')).body, { approvals: [], nextCursor: null })
   const answer = { approved: true }
   t.match(await ask('POST', `/a/approvals/${approvalId}`, answer), { status: 404 })
   const socket = await connect('/a')
