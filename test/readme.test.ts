@@ -44,7 +44,7 @@ const ANSWERED: readonly (readonly [command: RegExp, answer: RegExp])[] = [
   ],
   [/run .*What is a run\?/, /"text":"A run is one execution[^]*"toolCalls":\[\{/],
   [/stream .*What is a run\?/, /"type":"finish"/],
-  [/\/approvals$/, /^\{"approvals":\[\]\}$/],
+  [/\/approvals$/, /^\{"approvals":\[\],"nextCursor":null\}$/],
   [/order-17/, /"text":"/],
   [/teams\/desk/, /"text":"[^"]*42/],
   [/respond-async/, /"status":"(?:submitted|working)"/],
