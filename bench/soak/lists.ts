@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { startServer, type ServerProcess } from '../server-process.ts'
 import type { Finding } from './finding.ts'
 
@@ -39,6 +40,7 @@ export async function soakLists(): Promise<Finding[]> {
 }
 
 async function measure(server: ServerProcess, waiting: number, where: string): Promise<Finding[]> {
+  await isReady(server)
   const lists = { runs: readRuns(server), tasks: readTasks(server), approvals: readApprovals(server) }
   const missing = {
     runs: RUNS + 1 + waiting - (await readAll(lists.runs)).size,
@@ -73,6 +75,11 @@ async function measure(server: ServerProcess, waiting: number, where: string): P
     )
   }
   return findings
+}
+
+// What a restart loads is measured elsewhere.
+async function isReady({ url }: ServerProcess): Promise<void> {
+  while ((await fetch(`${url}/readyz`)).status !== 200) await setTimeout(200)
 }
 
 interface Pulse {

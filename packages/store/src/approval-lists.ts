@@ -11,6 +11,7 @@ import {
 } from '@svc/registry'
 import { sql, type ExpressionBuilder, type Kysely, type Selectable } from 'kysely'
 import { toApprovalSummary } from './approval-rows.ts'
+import { isIn } from './in-scope.ts'
 import type { Tables } from './tables.ts'
 
 type Joined = Selectable<Tables['run_approval']> &
@@ -48,10 +49,11 @@ export async function findApproval(
 /** A page of the approvals that runs wait for, those of the newest run first. @throws REG_ERR_BAD_CURSOR */
 export async function listApprovals(
   db: Kysely<Tables>,
-  { owner, runId, limit, cursor }: ApprovalQuery
+  { scope, owner, runId, limit, cursor }: ApprovalQuery
 ): Promise<ApprovalPage> {
   let query = joined(db).where('run.status', '=', 'input-required').where('run_approval.answer', 'is', null)
   query = owner === undefined ? query.where(isNotCompleted) : query.where('run.owner', '=', owner)
+  if (scope !== undefined) query = query.where(isIn(scope))
   if (runId !== undefined) query = query.where('run.run_id', '=', runId)
   if (cursor !== undefined) query = query.where(isAfter(cursor))
   const rows = await query

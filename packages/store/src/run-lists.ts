@@ -1,19 +1,17 @@
 import {
   formatRunCursor,
   parseRunCursor,
-  RUNNABLE_KINDS,
   type ChangedRunPage,
   type ChangedRunQuery,
-  type RunnableKey,
   type RunPage,
   type RunQuery,
-  type RunScope,
   type RunSummary,
   type UnfinishedPage,
   type UnfinishedQuery
 } from '@svc/registry'
 import { sql, type ExpressionBuilder, type Kysely, type Selectable, type SelectQueryBuilder } from 'kysely'
 import { readWaiting } from './approval-lists.ts'
+import { isIn } from './in-scope.ts'
 import { toRunHead, UNFINISHED } from './run-rows.ts'
 import type { Tables } from './tables.ts'
 
@@ -110,30 +108,6 @@ export async function listUnfinishedRuns(
     nextCursor:
       last && rows.length > limit ? formatRunCursor({ at: last.created_at, runId: last.run_id }) : null
   }
-}
-
-function isIn({ runnables, registry }: RunScope) {
-  return (run: Expressions) => {
-    const byRegistry = Map.groupBy(runnables, (each) => each.registry)
-    const named = Array.from(byRegistry, ([id, all]) =>
-      run.and([run('registry', '=', id), isOneOf(run, all)])
-    )
-    if (registry === undefined) return run.or(named)
-    const { id, kinds, except } = registry
-    const ofRegistry = [run('registry', '=', id)]
-    if (RUNNABLE_KINDS.some((kind) => !kinds.includes(kind))) ofRegistry.push(run('kind', 'in', kinds))
-    if (except.length > 0) ofRegistry.push(run.not(isOneOf(run, except)))
-    return run.or([...named, run.and(ofRegistry)])
-  }
-}
-
-function isOneOf(run: Expressions, runnables: readonly Pick<RunnableKey, 'kind' | 'name'>[]) {
-  const byKind = Map.groupBy(runnables, ({ kind }) => kind)
-  const each = Array.from(byKind, ([kind, all]) => {
-    const names = all.map(({ name }) => name)
-    return run.and([run('kind', '=', kind), run('name', 'in', names)])
-  })
-  return run.or(each)
 }
 
 function isAfter(time: Time, cursor: string) {

@@ -1,9 +1,12 @@
-import { KeyedLock, sessionKeyText, type SessionMessage, type SessionStore } from '@svc/registry'
-import type { Kysely } from 'kysely'
+import { createPause, KeyedLock, sessionKeyText, type SessionMessage, type SessionStore } from '@svc/registry'
+import { sql, type Kysely } from 'kysely'
 import type { GroupCommit } from './group-commit.ts'
 import { parseStored, type SkipDamaged } from './stored-json.ts'
 import { removeSessions } from './sweep-sessions.ts'
 import type { Tables } from './tables.ts'
+
+// Bytes of a message that is read with others; larger ones come one by one.
+const MAX_PAGED = 65_536
 
 /** Conversations on SQL; their turns are ordered within this process. */
 export function createSessionStore(
@@ -13,22 +16,35 @@ export function createSessionStore(
   sweep: SessionStore['sweep']
 ): SessionStore {
   const locks = new KeyedLock()
+  const readLarge = async (sessionKey: string, seq: number) => {
+    const row = db.selectFrom('session_message').select('message').where('session_key', '=', sessionKey)
+    return (await row.where('seq', '=', seq).executeTakeFirst())?.message
+  }
   return {
     async load(key, maxMessages) {
+      const sessionKey = sessionKeyText(key)
       const rows = await db
         .selectFrom('session_message')
-        .select(['seq', 'message'])
-        .where('session_key', '=', sessionKeyText(key))
+        .select('seq')
+        .select(
+          sql<string | null>`case when octet_length(message) <= ${MAX_PAGED} then message end`.as('short')
+        )
+        .where('session_key', '=', sessionKey)
         .orderBy('seq', 'desc')
         .limit(maxMessages)
         .execute()
+      const pause = createPause()
       const messages: SessionMessage[] = []
-      for (const { seq, message: json } of rows) {
+      for (const { seq, short } of rows) {
+        const json = short ?? (await readLarge(sessionKey, seq))
+        // The session has gone meanwhile.
+        if (json === undefined) break
         const message = parseStored<SessionMessage>(json)
         if (message !== undefined) messages.push(message)
-        else skipDamaged('session_message', `${sessionKeyText(key)} ${seq}`)
+        else skipDamaged('session_message', `${sessionKey} ${seq}`)
         // What came before may be half of an exchange.
         if (message === undefined) break
+        if (short === null) await pause()
       }
       return messages.toReversed()
     },

@@ -19,10 +19,6 @@ export function createTaskStore(
   skipDamaged: SkipDamaged
 ): TaskStore {
   const readTasks = (rows: readonly Tables['task'][]) => withMessages(db, rows, skipDamaged)
-  const getMany = async (taskIds: readonly string[]) => {
-    if (taskIds.length === 0) return []
-    return readTasks(await db.selectFrom('task').selectAll().where('task_id', 'in', taskIds).execute())
-  }
   const toConfig = (task_id: string, config_id: string, json: string) => {
     const config = parseStored<PushConfig>(json)
     if (config === undefined) skipDamaged('push_config', `${task_id} ${config_id}`)
@@ -49,8 +45,10 @@ export function createTaskStore(
         await insertMessage(trx, task, messageId, 1, messages[0])
         return taskId
       }),
-    get: async (taskId) => (await getMany([taskId]))[0],
-    getMany,
+    async get(taskId) {
+      const rows = await db.selectFrom('task').selectAll().where('task_id', '=', taskId).execute()
+      return (await readTasks(rows))[0]
+    },
     addMessage: (taskId, messageId, message) =>
       commit.write(async (trx) => {
         const task = await senderOf(trx, taskId)

@@ -108,12 +108,7 @@ for (const [what, [sql, wanted]] of Object.entries(DAMAGES)) {
 
 t.test('a run whose log is damaged ends when its client cancels it', async (t) => {
   const { open, damage } = fileOf(t)
-  const before = await open()
-  const crashed = createRunEngine({ stores: before, drainTimeout: 0 })
-  const { runId } = await crashed.start(asking('a'), 'x')
-  await asksFor(before, runId)
-  await crashed.close()
-  await before.close()
+  const runId = await leaveAsking(open)
   damage("update run_part set json = '{' where seq = 1")
   const engine = createRunEngine({ stores: await open(), drainTimeout: 0 })
   t.teardown(() => engine.close())
@@ -124,12 +119,7 @@ t.test('a run whose log is damaged ends when its client cancels it', async (t) =
 t.test('a damaged approval is a denied one', async (t) => {
   for (const column of ['args', 'source', 'answer']) {
     const { open, damage } = fileOf(t)
-    const before = await open()
-    const crashed = createRunEngine({ stores: before, drainTimeout: 0 })
-    const { runId } = await crashed.start(asking('a'), 'x')
-    await asksFor(before, runId)
-    await crashed.close()
-    await before.close()
+    const runId = await leaveAsking(open)
     damage(`update run_approval set ${column} = '{'`)
     const engine = createRunEngine({ stores: await open(), drainTimeout: 0 })
     t.teardown(() => engine.close())
@@ -205,6 +195,17 @@ t.test('whoever reads a damaged log is told so', async (t) => {
   t.equal(await codeOf(async () => Array.fromAsync(run.parts())), 'RUN_ERR_DAMAGED')
   await engine.close()
 })
+
+/** A run that waits for its approval in a process that is gone. */
+async function leaveAsking(open: ReturnType<typeof fileOf>['open']): Promise<string> {
+  const store = await open()
+  const engine = createRunEngine({ stores: store, drainTimeout: 0 })
+  const { runId } = await engine.start(asking('a'), 'x')
+  await asksFor(store, runId)
+  await engine.close()
+  await store.close()
+  return runId
+}
 
 async function asksFor(store: Pick<Stores, 'runs'>, runId: string, count = 1): Promise<void> {
   for (;;) {

@@ -45,7 +45,7 @@ interface SoFar {
 }
 
 /** Bytes of a run up to which a task has its answer and artifacts where large ones are not wanted. */
-const MAX_LISTED = 8_388_608
+const MAX_LISTED = 524_288
 
 /** Many small parts, or a large one, at a time. */
 const PAGE = { entries: 512, bytes: 65_536 }

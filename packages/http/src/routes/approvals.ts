@@ -63,7 +63,7 @@ export function approvalsRoutes(scope: HttpScope, surface: Surface): void {
       {
         async read(some, after) {
           const found = await runs.listApprovals({
-            ...{ ...filter, ...owner, limit: some },
+            ...{ ...filter, ...owner, scope: surface.exposed.scope(), limit: some },
             ...(after !== undefined && { cursor: after })
           })
           return { items: found.approvals, nextCursor: found.nextCursor }

@@ -108,6 +108,7 @@ export interface RunPage {
 
 /** Which of the approvals that wait to list: those of the newest run first, of one run those that expire first. */
 export interface ApprovalQuery {
+  scope?: RunScope
   owner?: string
   runId?: string
   /** At most this many; 1–1,000. */

@@ -69,8 +69,6 @@ export interface TaskStore {
    */
   create(task: StoredTask, messageId: string): Awaitable<string>
   get(taskId: string): Awaitable<StoredTask | undefined>
-  /** Those that there are of up to 1,000 tasks, in any order. */
-  getMany(taskIds: readonly string[]): Awaitable<readonly StoredTask[]>
   /** The task of a registry that a message of the owner went to. */
   taskOfMessage(registry: string, owner: string, messageId: string): Awaitable<string | undefined>
   /**

@@ -1,5 +1,11 @@
 import { formatApprovalCursor, formatRunCursor } from '../stores/run-cursor.ts'
-import type { ApprovalQuery, FoundApproval, RunStore, StoredApproval } from '../stores/run-store.ts'
+import type {
+  ApprovalQuery,
+  FoundApproval,
+  RunStore,
+  StoredApproval,
+  StoredRun
+} from '../stores/run-store.ts'
 import type { JsonPieces } from '../wire/encode-pieces.ts'
 import { codeOf, type ContractTest } from './contract-test.ts'
 import type { RunStores } from './run-store-contract.ts'
@@ -31,7 +37,7 @@ async function createWaiting(
     approvals,
     characters = 0,
     ...fields
-  }: { approvals: number; characters?: number; createdAt: number; owner?: string }
+  }: { approvals: number; characters?: number } & Partial<Omit<StoredRun, 'approvals'>>
 ): Promise<string> {
   const run = storedRun(fields)
   await runs.create(run)
@@ -125,6 +131,26 @@ export function boundedPageContract(test: TestStores): void {
       const cursor = formatRunCursor({ runId: last.runId, at: updatedAt })
       t.same((await runs.listChanged({ ...query, cursor })).runs, changed.slice(index + 1))
     }
+  })
+
+  test('lists the approvals of a scope alone', async (t, store) => {
+    const { runs } = store
+    const createdAt = 1_000
+    const mine = { registry: 'mine', kind: 'workflow', name: 'asks' } as const
+    const runId = await createWaiting(store, { approvals: 2, createdAt, ...mine })
+    for (const other of [{ registry: 'theirs' }, { kind: 'team' as const }, { name: 'others' }])
+      await createWaiting(store, { approvals: 2, createdAt, ...mine, ...other })
+    const wanted = [`${runId}.2`, `${runId}.1`]
+    const except = [{ kind: 'workflow', name: 'others' } as const]
+    const scopes = [
+      { runnables: [mine] },
+      { runnables: [], registry: { id: 'mine', kinds: ['workflow' as const], except } }
+    ]
+    for (const scope of scopes) {
+      t.same(idsOf(await readAll(runs, { scope, limit: 1 })), wanted)
+      t.same((await runs.listApprovals({ scope, limit: 2 })).nextCursor, null)
+    }
+    t.same(await readAll(runs, { scope: { runnables: [] }, limit: 9 }), [])
   })
 
   test('lists the approvals that wait, those of the newest run first, in pages without a gap', async (t, store) => {

@@ -58,17 +58,6 @@ export function taskStoreContract(t: ContractTest, make: MakeStore<TaskStore>): 
     }
   )
 
-  withStore(t, make, 'gives several at once', async (t, store) => {
-    for (const taskId of ['a', 'b', 'c']) await store.create(task(taskId), `m-${taskId}`)
-    await store.addMessage('a', 'm2', { text: 'more' })
-    const found = await store.getMany(['c', 'nothing', 'a'])
-    t.same(
-      Array.from(found).toSorted((a, b) => (a.taskId < b.taskId ? -1 : 1)),
-      [await store.get('a'), await store.get('c')]
-    )
-    t.same(await store.getMany([]), [])
-  })
-
   withStore(t, make, 'lists newest first, in pages, by owner and context', async (t, store) => {
     for (let index = 0; index < 7; index++)
       await store.create(

@@ -126,6 +126,21 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     t.same(await log.read('nobody', 0, all), [])
   })
 
+  test('reads large parts among small ones, as much as asked for', async (t, { runs, log }) => {
+    const { runId } = storedRun()
+    await runs.create(storedRun({ runId }))
+    const entries = [1, 200_000, 1, 70_000, 1].map((size, index) => textEntry(index + 1, 'x'.repeat(size)))
+    await log.append(runId, 1, entries)
+    const read = async (after: number, bytes: number) =>
+      (await log.read(runId, after, { entries: 9, bytes })).map(({ seq, json }) => [seq, json])
+    const wanted = entries.map(({ seq, json }) => [seq, json])
+    t.same(await read(0, 1e6), wanted)
+    t.same(await read(0, 100_000), wanted.slice(0, 1))
+    t.same(await read(1, 100_000), wanted.slice(1, 2), 'one entry comes, however large')
+    t.same(await read(2, 100_000), wanted.slice(2))
+    t.same(await read(2, 70_040), wanted.slice(2, 3))
+  })
+
   test('keeps every text as it is', async (t, { runs, log }) => {
     const { runId } = storedRun()
     await runs.create(storedRun({ runId }))

@@ -48,6 +48,14 @@ export function sessionStoreContract(t: ContractTest, make: MakeStore<SessionSto
     t.same(await store.load(key, 10), messages)
   })
 
+  test('keeps large messages among small ones, in their order', async (t, store) => {
+    const sizes = [1, 300_000, 2, 70_000, 65_000, 3]
+    const messages = sizes.map((size) => ({ role: 'user' as const, content: 'ü'.repeat(size) }))
+    await store.append(key, 'one', messages)
+    t.same(await store.load(key, 10), messages)
+    t.same(await store.load(key, 3), messages.slice(3))
+  })
+
   test('tells sessions apart by every part of their key', async (t, store) => {
     const keys: SessionKey[] = [
       key,

@@ -4,6 +4,9 @@ const PIECE = 32_768
 /** Nesting that is measured; what is deeper is encoded level by level. */
 const MAX_DEPTH = 64
 
+/** Types of values that `JSON.stringify` leaves out. */
+const WITHOUT_JSON: ReadonlySet<string> = new Set(['undefined', 'function', 'symbol'])
+
 /** The JSON of a value, cut anywhere: the pieces one after the other, where there are any. */
 export type JsonPieces = Iterable<string> | AsyncIterable<string>
 
@@ -101,13 +104,17 @@ class Members {
     }
     const name = this.#names?.[this.#done] ?? this.#done
     this.#done++
-    return { text: this.#names ? `${comma}${JSON.stringify(name)}:` : comma, long: this.#of[name] }
+    const text = this.#names ? `${comma}${JSON.stringify(name)}:` : comma
+    const item = this.#of[name]
+    // Where the name alone is long.
+    if (isShort(item, PIECE)) return { text: text + JSON.stringify(item) }
+    return { text, long: item }
   }
 }
 
 // What has no JSON has no member.
 function namesOf(value: Readonly<Record<string, unknown>>): string[] {
-  return Object.keys(value).filter((name) => value[name] !== undefined && typeof value[name] !== 'function')
+  return Object.keys(value).filter((name) => !WITHOUT_JSON.has(typeof value[name]))
 }
 
 // What is left of the limit; below zero where it does not suffice.

@@ -1,4 +1,5 @@
 import { formatApprovalCursor, parseApprovalCursor, runIdOf } from '../run-cursor.ts'
+import { createScopeFilter } from '../run-scope.ts'
 import type {
   ApprovalPage,
   ApprovalQuery,
@@ -33,17 +34,19 @@ export function findApproval(run: MemoryRun | undefined, approvalId: string): Fo
 /** A page of the approvals that runs wait for, those of the newest run first. @throws REG_ERR_BAD_CURSOR */
 export function listApprovals(
   kept: readonly MemoryRun[],
-  { owner, runId, limit, cursor }: ApprovalQuery
+  { scope, owner, runId, limit, cursor }: ApprovalQuery
 ): ApprovalPage {
   const after = cursor === undefined ? undefined : parseApprovalCursor(cursor)
   const last = after && { createdAt: after.createdAt, runId: runIdOf(after.approvalId) }
+  const isInScope = scope === undefined ? () => true : createScopeFilter(scope)
   const waiting = kept
     .filter(
       ({ record }) =>
         record.status === 'input-required' &&
         (owner === undefined || record.owner === owner) &&
         (runId === undefined || record.runId === runId) &&
-        (last === undefined || newestFirst(record, last) >= 0)
+        (last === undefined || newestFirst(record, last) >= 0) &&
+        isInScope(record)
     )
     .sort((a, b) => newestFirst(a.record, b.record))
 

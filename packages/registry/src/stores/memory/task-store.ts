@@ -83,7 +83,6 @@ export function createMemoryTaskStore(limits: MemoryTaskLimits = {}): TaskStore 
       return taskId
     },
     get: (taskId) => toTask(entries.get(taskId)),
-    getMany: (taskIds) => taskIds.flatMap((taskId) => toTask(entries.get(taskId)) ?? []),
     taskOfMessage: (registry, owner, messageId) => findByMessage(messageKey({ registry, owner }, messageId)),
     addMessage(taskId, messageId, message) {
       const task = entries.get(taskId)?.task
