@@ -98,8 +98,7 @@ class GuardedServer {
   #open(conn: EngineSocket): void {
     const link = new Link(conn, this.#intakes.get(conn.request.socket) ?? new Intake())
     this.#links.set(conn, link)
-    const countPings = ({ socket }: WebSocketTransport) =>
-      socket?.on('ping', () => this.#guard.receive(link, { type: 'ping' }))
+    const countPings = ({ socket }: WebSocketTransport) => socket?.on('ping', () => this.#guard.ping(link))
     conn.on('packet', (packet) => this.#guard.receive(link, packet))
     conn.on('upgrade', (transport: WebSocketTransport) => {
       const { _socket: tcp } = transport.socket ?? {}

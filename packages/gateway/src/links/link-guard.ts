@@ -9,7 +9,7 @@ import {
   GTW_ERR_TOO_MANY_WAITING
 } from '../errors.ts'
 import type { GatewaySettings } from '../options.ts'
-import { breakOffLate } from '../socket-server.ts'
+import { breakOff, breakOffLate } from '../socket-server.ts'
 import { toRefusal } from '../to-refusal.ts'
 import { isAttachmentFree, type AttachmentFreeParser } from './attachment-free-parser.ts'
 import type { EngineSocket, Link } from './link.ts'
@@ -26,7 +26,7 @@ export interface GuardedGateway {
   find(conn: EngineSocket): Pick<Connection, 'fail' | 'end'> | undefined
 }
 
-/** A packet of Engine.IO, or a ping of the WebSocket beneath it. */
+/** A packet of Engine.IO. */
 interface Received {
   readonly type: string
   readonly data?: unknown
@@ -88,6 +88,13 @@ export class LinkGuard {
     const isOurs = this.#gateways.has(namespace)
     if (isOurs || isServed) link.intake.bounded = false
     if (isServed && !isOurs) link.join(namespace)
+  }
+
+  /** The WebSocket beneath a connection was pinged. It answers each ping by itself, until it is broken off. */
+  ping(link: Link): void {
+    if (link.refused || link.count(undefined, this.#limits.eventsPerSecond)) return
+    this.#refuse(link, new GTW_ERR_TOO_MANY_EVENTS())
+    breakOff(link.conn)
   }
 
   /** A connection has sent something. */

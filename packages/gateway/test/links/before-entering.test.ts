@@ -59,6 +59,24 @@ t.test('what costs memory is ended before the client has shown a token', async (
   })
 })
 
+t.test('pings that are too many are not answered', async (t) => {
+  const limits = { eventsPerSecond: 20 }
+  const { origin } = await buildGateway(t, { options: { limits } })
+  for (const isIn of [false, true]) {
+    const client = await RawClient.open(origin)
+    if (isIn) {
+      client.send('40')
+      await client.until((text) => text.startsWith('40'))
+    }
+    let answered = 0
+    client.ws.on('pong', () => answered++)
+    for (let sent = 0; sent < 500; sent++) client.ws.ping()
+    await client.untilClosed()
+    // The one that is too many is answered before it is seen.
+    t.ok(answered <= limits.eventsPerSecond + 1, `${answered} answers`)
+  }
+})
+
 t.test('so is what does not end on a WebSocket that is not yet in use', async (t) => {
   const { origin } = await buildGateway(t, { options: { authenticate } })
   const { sid } = await openPolling(origin)
