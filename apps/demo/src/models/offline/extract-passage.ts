@@ -73,20 +73,23 @@ function wantedOf(query: string): Wanted {
   )
 }
 
-function scoreOf(text: string, wanted: Wanted): number {
+function scoreOf(text: string, wanted: Wanted, weights?: ReadonlyMap<string, number>): number {
   const stems = new Set(stemsOf(text))
   let score = 0
   for (const [stem, alike] of wanted) {
-    if (stems.has(stem)) score += 1
-    else if ([...alike].some((each) => stems.has(each))) score += 0.6
+    const weight = weights?.get(stem) ?? 1
+    if (stems.has(stem)) score += weight
+    else if ([...alike].some((each) => stems.has(each))) score += weight * 0.6
   }
   return score
 }
 
 // A row or an item that fits stands for its table or list; a long paragraph gives its best sentences.
 function narrow(block: Block, wanted: Wanted): Block {
-  if (block.type === 'table')
-    return { ...block, rows: best(block.rows, (row) => scoreRow(row, wanted), MAX_ROWS) }
+  if (block.type === 'table') {
+    const weights = rarityIn(block.rows, wanted)
+    return { ...block, rows: best(block.rows, (row) => scoreRow(row, wanted, weights), MAX_ROWS) }
+  }
   if (block.type === 'list' && block.items.join('').length > WHOLE)
     return { ...block, items: best(block.items, (item) => scoreOf(item, wanted), MAX_ROWS) }
   if (block.type === 'paragraph' && block.text.length > WHOLE) {
@@ -96,9 +99,20 @@ function narrow(block: Block, wanted: Wanted): Block {
   return block
 }
 
-// What a row is about stands in its first cell.
-function scoreRow(row: readonly string[], wanted: Wanted): number {
-  return scoreOf(row.join(' '), wanted) + scoreOf(row[0] ?? '', wanted)
+// The first cell of a row is its subject.
+function scoreRow(row: readonly string[], wanted: Wanted, weights: ReadonlyMap<string, number>): number {
+  return scoreOf(row.join(' '), wanted, weights) + scoreOf(row[0] ?? '', wanted, weights)
+}
+
+// A word of nearly every row ("run" among commands) tells no row from the others.
+function rarityIn(rows: readonly (readonly string[])[], wanted: Wanted): Map<string, number> {
+  const stems = rows.map((row) => new Set(stemsOf(row.join(' '))))
+  return new Map(
+    [...wanted.keys()].map((stem) => {
+      const count = stems.filter((set) => set.has(stem)).length
+      return [stem, Math.log((rows.length + 0.5) / Math.max(1, count))]
+    })
+  )
 }
 
 // Those that fit best, in their order; where none fits, the first ones.
