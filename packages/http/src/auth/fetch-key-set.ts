@@ -1,6 +1,6 @@
 import { createPublicKey, type JsonWebKey } from 'node:crypto'
-import type { JwtAlgorithm } from './jwt-options.ts'
-import { fits, toPem } from './require-key.ts'
+import { fits, type JwtAlgorithm } from './jwt-algorithms.ts'
+import { toPem } from './jwt-key.ts'
 
 /** Public keys in PEM, by their `kid`. */
 export type KeySet = ReadonlyMap<string | undefined, string>

@@ -1,27 +1,9 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { millisecondsSchema, requireOptions } from '@svc/registry'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
+import { JWT_ALGORITHMS, type JwtAlgorithm } from './jwt-algorithms.ts'
+import { requireKey, type JwtKeyFunction } from './jwt-key.ts'
 import { createKeySet, type KeySetSettings } from './key-set.ts'
-import { requireKey } from './require-key.ts'
-
-/** The algorithms of RFC 7518, section 3.1, and RFC 8037 that are taken. */
-export const JWT_ALGORITHMS = [
-  ...(['HS256', 'HS384', 'HS512', 'RS256', 'RS384', 'RS512'] as const),
-  ...(['PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const)
-] as const
-export type JwtAlgorithm = (typeof JWT_ALGORITHMS)[number]
-
-/** A token whose signature has not been verified yet. */
-export interface UnverifiedToken {
-  header: Readonly<Record<string, unknown>>
-  payload: Readonly<Record<string, unknown>>
-}
-
-/**
- * Gives the secret or the public key, in PEM, of a token. Throws when there is none: with a `statusCode` of 500 and
- * more the answer is 503, else the token is bad. What it gives is used for the same token for up to a minute.
- */
-export type JwtKeyFunction = (token: UnverifiedToken) => string | Buffer | Promise<string | Buffer>
 
 const text = Type.String({ minLength: 1 })
 

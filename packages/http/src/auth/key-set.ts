@@ -2,7 +2,8 @@ import { toLoggable } from '@svc/registry'
 import type { FastifyBaseLogger } from 'fastify'
 import { HTTP_ERR_KEYS_UNAVAILABLE } from '../errors.ts'
 import { fetchKeySet, type KeySet } from './fetch-key-set.ts'
-import type { JwtAlgorithm, JwtKeyFunction } from './jwt-options.ts'
+import type { JwtAlgorithm } from './jwt-algorithms.ts'
+import type { JwtKeyFunction } from './jwt-key.ts'
 
 /** Milliseconds, and a count. */
 export interface KeySetSettings {

@@ -1,7 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto'
 import t from 'tap'
 import { createJwtAuthenticate } from '../../src/auth/jwt-authenticate.ts'
-import { JWT_ALGORITHMS, type JwtOptions } from '../../src/auth/jwt-options.ts'
+import { JWT_ALGORITHMS } from '../../src/auth/jwt-algorithms.ts'
+import type { JwtOptions } from '../../src/auth/jwt-options.ts'
 import { buildAuthenticate, createTokenMaker } from './token-maker.ts'
 
 const rsa = createTokenMaker('RS256')

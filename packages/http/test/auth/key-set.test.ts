@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
-import type { JwtAlgorithm } from '../../src/auth/jwt-options.ts'
+import type { JwtAlgorithm } from '../../src/auth/jwt-algorithms.ts'
 import { createKeySet, type KeySetSettings } from '../../src/auth/key-set.ts'
 import { serveKeys, toJwk } from '../helpers/key-server.ts'
 import { buildAuthenticate, claims, createTokenMaker, type TokenMaker } from './token-maker.ts'

@@ -1,6 +1,18 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
-import type { JwtAlgorithm } from './jwt-options.ts'
+import { fits, type JwtAlgorithm } from './jwt-algorithms.ts'
+
+/** A token whose signature has not been verified yet. */
+export interface UnverifiedToken {
+  header: Readonly<Record<string, unknown>>
+  payload: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Gives the secret or the public key, in PEM, of a token. Throws when there is none: with a `statusCode` of 500 and
+ * more the answer is 503, else the token is bad. What it gives is used for the same token for up to a minute.
+ */
+export type JwtKeyFunction = (token: UnverifiedToken) => string | Buffer | Promise<string | Buffer>
 
 /** Makes sure that a key goes with the algorithm; a public key comes back in PEM. @throws HTTP_ERR_BAD_OPTION */
 export function requireKey(secret: string | Buffer, algorithm: JwtAlgorithm): string | Buffer {
@@ -27,20 +39,6 @@ function fault(says: string): Error {
 /** The public key, as SPKI in PEM. */
 export function toPem(key: KeyObject): string {
   return key.export({ type: 'spki', format: 'pem' }).toString()
-}
-
-const CURVES: Readonly<Record<string, string>> = {
-  ES256: 'prime256v1',
-  ES384: 'secp384r1',
-  ES512: 'secp521r1'
-}
-
-/** Whether a public key is for an algorithm. */
-export function fits(key: KeyObject, algorithm: JwtAlgorithm): boolean {
-  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key
-  if (algorithm === 'EdDSA') return type === 'ed25519' || type === 'ed448'
-  if (algorithm.startsWith('ES')) return type === 'ec' && details?.namedCurve === CURVES[algorithm]
-  return type === 'rsa'
 }
 
 function isPublicMaterial(secret: string | Buffer): boolean {
