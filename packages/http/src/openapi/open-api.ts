@@ -3,7 +3,7 @@ import { MessageInputSchema, type Exposed, type SecuritySchemes } from '@svc/reg
 import type { FastifyInstance } from 'fastify'
 import { addMessageInput, describeNames } from './describe-names.ts'
 import { describeRefusals } from './describe-refusals.ts'
-import { describeSecurity } from './describe-security.ts'
+import { describeSecurity } from './describe-access.ts'
 import { describeUploads } from './describe-uploads.ts'
 import { hoistReplies } from './hoist-replies.ts'
 import { hoistSchemas, type Components } from './hoist-schemas.ts'

@@ -1,7 +1,7 @@
 import { isTerminalStatus, nextTurn, RUNNABLE_KINDS, type RunPage, type RunQuery } from '@svc/registry'
-import { sendPage } from '../collect-page.ts'
+import { sendPage } from '../replies/collect-page.ts'
 import { HTTP_ERR_UNKNOWN_RUNNABLE } from '../errors.ts'
-import { listRuns, toRunItem } from '../list-runs.ts'
+import { listRuns, toRunItem } from '../replies/list-runs.ts'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { emptyReply, errorReplies, jsonReply } from '../openapi/describe-replies.ts'
 import {

@@ -6,15 +6,15 @@ import {
   type Runnable,
   type RunnableKind
 } from '@svc/registry'
-import { collectPage } from '../collect-page.ts'
+import { collectPage } from '../replies/collect-page.ts'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
-import { requireRunnable } from '../require-runnable.ts'
+import { requireRunnable } from '../starting/require-runnable.ts'
 import { NameParamsSchema } from '../schemas/path-params.ts'
 import { RegistrySchema, RunnableQuerySchema } from '../schemas/registry.ts'
-import { sendJson, sendWhole } from '../send-json.ts'
+import { sendJson, sendWhole } from '../replies/send-json.ts'
 import type { Surface } from '../surface.ts'
-import { toMetadata } from '../to-metadata.ts'
+import { toMetadata } from './to-metadata.ts'
 import type { HttpScope } from '../type-provider.ts'
 
 const LINK = 'Where the next page is, as `rel="next"`, where there is one'

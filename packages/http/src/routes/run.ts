@@ -6,15 +6,15 @@ import {
   RunResultSchema,
   toRunRecord
 } from '@svc/registry'
-import { replyRunError } from '../error-handler.ts'
+import { replyRunError } from '../errors/error-handler.ts'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply, RUN_ERRORS, RUN_ID } from '../openapi/describe-replies.ts'
-import { prefersAsync } from '../prefers-async.ts'
-import { requireNamed } from '../require-runnable.ts'
-import { RunHeadersSchema } from '../schemas/headers.ts'
+import { prefersAsync } from './prefers-async.ts'
+import { requireNamed } from '../starting/require-runnable.ts'
+import { RunHeadersSchema } from '../schemas/parameters.ts'
 import { NameParamsSchema } from '../schemas/path-params.ts'
-import { sendJson } from '../send-json.ts'
-import { startRun, tieToClient } from '../start-run.ts'
+import { sendJson } from '../replies/send-json.ts'
+import { startRun, tieToClient } from '../starting/start-run.ts'
 import type { Surface } from '../surface.ts'
 import type { HttpScope } from '../type-provider.ts'
 

@@ -4,8 +4,8 @@ import registry, { createRegistry } from '@svc/registry'
 import { scriptedRunnable } from '@svc/registry/testing'
 import Fastify, { LogController } from 'fastify'
 import t, { type Test } from 'tap'
-import { claims, createTokenMaker } from './auth/token-maker.ts'
-import { echo } from './helpers/build-app.ts'
+import { claims, createTokenMaker } from '../auth/token-maker.ts'
+import { echo } from '../helpers/build-app.ts'
 
 interface Line {
   level: number

@@ -1,10 +1,10 @@
 import { isPromise, ProviderKeys, type Run, type RunBody, type RunnableKind } from '@svc/registry'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { HTTP_ERR_FOREIGN_USER } from './errors.ts'
+import { HTTP_ERR_FOREIGN_USER } from '../errors.ts'
 import { requireRunnable } from './require-runnable.ts'
 import { readStartKey } from './start-key.ts'
-import type { Surface } from './surface.ts'
-import { watchClient } from './watch-client.ts'
+import type { Surface } from '../surface.ts'
+import { watchClient } from '../replies/watch-client.ts'
 
 /** A request for a run, validated. */
 export type RunRequest = Pick<

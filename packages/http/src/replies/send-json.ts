@@ -8,7 +8,7 @@ import {
 } from '@svc/registry'
 import type { OpenReplies } from '@svc/registry/sse'
 import type { FastifyReply } from 'fastify'
-import type { Surface } from './surface.ts'
+import type { Surface } from '../surface.ts'
 
 /** Characters of JSON that are sent as a whole. */
 const MAX_WHOLE = 131_072

@@ -1,6 +1,6 @@
 import type { Exposed, Runnable, RunnableKind } from '@svc/registry'
 import type { preParsingHookHandler } from 'fastify'
-import { HTTP_ERR_UNKNOWN_RUNNABLE } from './errors.ts'
+import { HTTP_ERR_UNKNOWN_RUNNABLE } from '../errors.ts'
 
 /** The runnable that a path names. @throws HTTP_ERR_UNKNOWN_RUNNABLE */
 export function requireRunnable(exposed: Exposed, kind: RunnableKind, name: string): Runnable {

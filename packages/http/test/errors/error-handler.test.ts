@@ -1,7 +1,7 @@
 import { LogController } from 'fastify'
 import { scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
-import { buildApp, echo } from './helpers/build-app.ts'
+import { buildApp, echo } from '../helpers/build-app.ts'
 
 interface Line {
   level: number

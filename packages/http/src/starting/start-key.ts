@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Awaitable, RunBody, StartKey } from '@svc/registry'
-import { HTTP_ERR_BAD_IDEMPOTENCY_KEY } from './errors.ts'
-import type { UploadedFile } from './uploads/uploaded-file.ts'
+import { HTTP_ERR_BAD_IDEMPOTENCY_KEY } from '../errors.ts'
+import type { UploadedFile } from '../uploads/uploaded-file.ts'
 
 /**
  * The start key of a request with an `Idempotency-Key`: the same for the same key and route, with a hash of the body but

@@ -1,5 +1,5 @@
 import type { FastifySchemaValidationError } from 'fastify'
-import type { ErrorBody } from './schemas/error-body.ts'
+import type { ErrorBody } from '../schemas/error-body.ts'
 
 type FieldErrors = NonNullable<ErrorBody['errors']>
 type Found = FastifySchemaValidationError

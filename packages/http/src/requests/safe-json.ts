@@ -1,6 +1,6 @@
 import { decodeJson } from '@svc/registry'
 import type { FastifyBodyParser } from 'fastify'
-import { HTTP_ERR_BAD_JSON } from './errors.ts'
+import { HTTP_ERR_BAD_JSON } from '../errors.ts'
 
 /** A Fastify parser of JSON bodies; see `decodeJson`. Routes that take no body may be sent an empty one. */
 export function createJsonParser(maxDepth: number): FastifyBodyParser<Buffer> {

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { HTTP_ERR_UNSUPPORTED_ENCODING } from './errors.ts'
+import { HTTP_ERR_UNSUPPORTED_ENCODING } from '../errors.ts'
 
 const NO_QUERY = Type.Object({}, { additionalProperties: false })
 const WITHOUT_BODY = new Set(['GET', 'HEAD', 'OPTIONS'])

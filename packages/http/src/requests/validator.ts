@@ -1,7 +1,7 @@
 import AjvCompiler from '@fastify/ajv-compiler'
 import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify'
-import { HTTP_ERR_VALIDATION } from './errors.ts'
-import { toFieldErrors } from './to-field-errors.ts'
+import { HTTP_ERR_VALIDATION } from '../errors.ts'
+import { toFieldErrors } from '../errors/to-field-errors.ts'
 
 /** With more properties than this, only the first fault is looked for. */
 const MANY = 100

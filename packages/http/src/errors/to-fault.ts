@@ -11,8 +11,8 @@ import {
   HTTP_ERR_UNSUPPORTED_MEDIA_TYPE,
   HTTP_ERR_URL_TOO_LONG,
   HTTP_ERR_VALIDATION
-} from './errors.ts'
-import { ErrorBodySchema, type ErrorBody } from './schemas/error-body.ts'
+} from '../errors.ts'
+import { ErrorBodySchema, type ErrorBody } from '../schemas/error-body.ts'
 import { toFieldErrors } from './to-field-errors.ts'
 
 /** An error as clients may know it. */

@@ -1,7 +1,7 @@
 import { toLoggable, type Run } from '@svc/registry'
 import type { OpenReplies } from '@svc/registry/sse'
 import type { FastifyReply } from 'fastify'
-import { HTTP_ERR_CLIENT_CLOSED } from './errors.ts'
+import { HTTP_ERR_CLIENT_CLOSED } from '../errors.ts'
 
 /** Watches over a reply until it is complete or its client has gone; in the latter case the given run is canceled. */
 export function watchClient(replies: OpenReplies, reply: FastifyReply, run?: Run): void {

@@ -1,6 +1,6 @@
 import { Type, type TSchema } from '@sinclair/typebox'
 import type { FastifyCorsOptions } from '@fastify/cors'
-import { HTTP_ERR_BAD_OPTION } from './errors.ts'
+import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 
 const flag = Type.Optional(Type.Boolean())
 const list = Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())]))
