@@ -12,11 +12,11 @@ import { RunEvents } from '../events/run-events.ts'
 import { ModelStep } from '../models/model-step.ts'
 import { RunMemory } from '../memory/run-memory.ts'
 import { OutputCheck } from '../output/output-check.ts'
-import { callTools } from '../tools/call-tools.ts'
-import { requireContext } from '../require-context.ts'
+import { callTools } from '../tool-calls/call-tools.ts'
+import { requireContext } from '../children/report-run.ts'
 import type { AgentPlan } from './agent-plan.ts'
 import { createTurn, prepareTurn } from './prepare-turn.ts'
-import { RunGuard } from './run-guard.ts'
+import { RunGuard } from '../guards/run-guard.ts'
 
 /**
  * One run of an agent, the only way there is: history → model → tools → model … → answer → saved turn. A run that fails

@@ -12,7 +12,7 @@ import type { Skill } from '../skills/skill.ts'
 import type { Tool } from '../tools/define-tool.ts'
 import type { JsonSchema } from '../tools/plain-schema.ts'
 import type { Instructions } from './agent-plan.ts'
-import type { Timeouts } from './run-guard.ts'
+import type { Timeouts } from '../guards/run-guard.ts'
 
 /** What can be set of every model call; see `LanguageModelV4CallOptions` of `@ai-sdk/provider`. */
 export type ModelSettings = Pick<

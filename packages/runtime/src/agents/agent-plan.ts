@@ -10,7 +10,7 @@ import type { SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import type { OutputFormat } from '../output/output-format.ts'
 import type { SkillSet } from '../skills/skill-set.ts'
 import type { ToolSet } from '../tools/tool-set.ts'
-import type { Timeouts } from './run-guard.ts'
+import type { Timeouts } from '../guards/run-guard.ts'
 
 /** What an agent tells its model to be: a text, or a function of the run that gives one. */
 export type Instructions = string | ((context: RunContext) => Awaitable<string>)

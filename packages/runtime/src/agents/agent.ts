@@ -10,7 +10,7 @@ import {
   type RunResult,
   type YieldedPart
 } from '@svc/registry'
-import { tellRun } from '../children/tell-run.ts'
+import { reportRun } from '../children/report-run.ts'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 import type { Skill } from '../skills/skill.ts'
 import { runAgent } from './agent-loop.ts'
@@ -51,7 +51,7 @@ export class Agent implements Runnable {
    * @throws RUN_ERR_BAD_CONTEXT, RUN_ERR_BAD_INPUT, RUN_ERR_MODEL_…, the time-outs, RUN_ERR_STORE, or why the context's signal aborted
    */
   stream(input: RunInput, context: RunContext = createContext()): AsyncGenerator<YieldedPart, void> {
-    return tellRun(this, context, runAgent(this.#plan, input, context))
+    return reportRun(this, context, runAgent(this.#plan, input, context))
   }
 
   /** The same, collected. @throws what `stream` throws */

@@ -1,13 +1,12 @@
 import { requireName, requireOptions } from '@svc/registry'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
-import { hasMethods } from '../has-methods.ts'
+import { hasMethods, nameOf, prefixErrors } from '../checks/option-errors.ts'
 import { resolveModel } from '../models/model.ts'
 import { AGENT_DEFAULTS, AgentOptionsSchema } from '../options.ts'
 import { requireSandbox, resolveSandbox } from '../sandbox/resolve-sandbox.ts'
 import { createOutputFormat } from '../output/output-format.ts'
 import { createSkillSet } from '../skills/skill-set.ts'
 import { createToolSet } from '../tools/tool-set.ts'
-import { nameOf, toldOf } from '../told-of.ts'
 import type { AgentOptions } from './agent-options.ts'
 import type { AgentPlan } from './agent-plan.ts'
 
@@ -16,7 +15,7 @@ import type { AgentPlan } from './agent-plan.ts'
  * @throws RUN_ERR_BAD_AGENT, RUN_ERR_BAD_MODEL, RUN_ERR_BAD_SKILL, RUN_ERR_BAD_SANDBOX, REG_ERR_BAD_NAME, which name the agent
  */
 export function planAgent(options: AgentOptions): AgentPlan {
-  return toldOf(nameOf('agent', options), () => toPlan(options))
+  return prefixErrors(nameOf('agent', options), () => toPlan(options))
 }
 
 function toPlan(options: AgentOptions): AgentPlan {

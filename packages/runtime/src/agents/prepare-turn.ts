@@ -13,7 +13,7 @@ import type { RunMemory } from '../memory/run-memory.ts'
 import { takeMessage } from '../sessions/take-message.ts'
 import { Turn } from '../sessions/turn.ts'
 import type { AgentPlan } from './agent-plan.ts'
-import type { RunGuard } from './run-guard.ts'
+import type { RunGuard } from '../guards/run-guard.ts'
 
 const checkMessage = TypeCompiler.Compile(AcceptedMessageSchema)
 

@@ -12,9 +12,9 @@ import {
   type RunResult,
   type YieldedPart
 } from '@svc/registry'
-import { ChildGuard } from './child-guard.ts'
+import { ChildGuard } from '../guards/child-guard.ts'
 import type { Emit } from './part-channel.ts'
-import { withSource } from './with-source.ts'
+import { withSource } from './child-parts.ts'
 
 /** One call of a member or a step. */
 export interface ChildCall {

@@ -2,7 +2,6 @@ import type { Attributes, MeterProvider, TracerProvider } from '@opentelemetry/a
 import { defaultEvents, type EventBus } from '@svc/registry'
 import type { RuntimeEvents } from './events.ts'
 import { recordModelCalls } from './model-metrics.ts'
-import { toProviderName } from './provider-name.ts'
 import { recordRuns } from './run-metrics.ts'
 import { RunSpans } from './run-spans.ts'
 import type { TelemetryOptions } from './telemetry-options.ts'
@@ -83,4 +82,19 @@ function chatAttributes({ provider, model }: Pick<ModelCall, 'provider' | 'model
 
 function usageOf({ promptTokens, completionTokens }: RuntimeEvents['run.complete']['usage']): Attributes {
   return { 'gen_ai.usage.input_tokens': promptTokens, 'gen_ai.usage.output_tokens': completionTokens }
+}
+
+// Well-known values of `gen_ai.provider.name`, where they are not the first word of the AI SDK's own name.
+const KNOWN: readonly (readonly [RegExp, string])[] = [
+  [/^google\.vertex|^vertex/, 'gcp.vertex_ai'],
+  [/^google/, 'gcp.gemini'],
+  [/^azure/, 'azure.ai.openai'],
+  [/^amazon-bedrock/, 'aws.bedrock'],
+  [/^mistral/, 'mistral_ai'],
+  [/^xai/, 'x_ai']
+]
+
+/** The provider of a model as the GenAI semantic conventions of OpenTelemetry name it. */
+export function toProviderName(provider: string): string {
+  return KNOWN.find(([pattern]) => pattern.test(provider))?.[1] ?? provider.split('.')[0]!
 }

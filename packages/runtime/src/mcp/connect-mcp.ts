@@ -1,8 +1,7 @@
 import { RUN_ERR_MCP } from '../errors.ts'
-import { messageOf } from '../tools/tool-output.ts'
-import { keepLastWords, lastWordsOf } from './last-words.ts'
-import { loadSdk } from './load-sdk.ts'
-import type { McpConnection } from './mcp-client.ts'
+import { messageOf } from '../json/tool-output.ts'
+import { keepStderrTail, stderrTailOf } from './stderr-tail.ts'
+import { loadSdk, type McpConnection } from './mcp-client.ts'
 import { requireServer } from './mcp-options.ts'
 
 /** Where an MCP server is: a program to start, or the URL of its Streamable HTTP endpoint. */
@@ -25,7 +24,7 @@ export async function connectMcp(server: McpServer): Promise<McpConnection> {
     return client
   } catch (err) {
     await client.close().catch(() => {})
-    throw new RUN_ERR_MCP(`it cannot be connected to: ${messageOf(err, 'no answer')}`, lastWordsOf(client))
+    throw new RUN_ERR_MCP(`it cannot be connected to: ${messageOf(err, 'no answer')}`, stderrTailOf(client))
   }
 }
 
@@ -33,7 +32,7 @@ async function createTransport(server: McpServer, client: object) {
   if ('command' in server) {
     const { StdioClientTransport } = await loadSdk(() => import('@modelcontextprotocol/sdk/client/stdio.js'))
     const transport = new StdioClientTransport({ ...server, stderr: 'pipe' })
-    keepLastWords(client, transport.stderr)
+    keepStderrTail(client, transport.stderr)
     return transport
   }
   const { StreamableHTTPClientTransport } = await loadSdk(

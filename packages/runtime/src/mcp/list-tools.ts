@@ -1,5 +1,5 @@
 import { RUN_ERR_MCP } from '../errors.ts'
-import { messageOf } from '../tools/tool-output.ts'
+import { messageOf } from '../json/tool-output.ts'
 import type { McpTool } from './mcp-client.ts'
 import type { McpRequests, ToolPage } from './mcp-requests.ts'
 

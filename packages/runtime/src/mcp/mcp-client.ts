@@ -1,3 +1,5 @@
+import { RUN_ERR_NOT_INSTALLED } from '../errors.ts'
+
 /** A tool of an MCP server, as its list has it. */
 export interface McpTool {
   readonly name: string
@@ -37,4 +39,14 @@ export interface McpClient {
 export interface McpConnection extends McpClient {
   /** Ends the connection, and a program that was started for it. */
   close(): Promise<void>
+}
+
+/** Loads a module of the official SDK, which is an optional peer. @throws RUN_ERR_NOT_INSTALLED */
+export async function loadSdk<T>(loading: () => Promise<T>): Promise<T> {
+  try {
+    return await loading()
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw err
+    throw new RUN_ERR_NOT_INSTALLED('@modelcontextprotocol/sdk')
+  }
 }

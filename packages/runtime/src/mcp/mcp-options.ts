@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { requireOptions } from '@svc/registry'
 import { RUN_ERR_BAD_TOOL, RUN_ERR_MCP } from '../errors.ts'
-import { faultAt } from '../fault-at.ts'
+import { prefixedError } from '../checks/option-errors.ts'
 import { ToolOptionsSchema } from '../options.ts'
 
 const strict = { additionalProperties: false }
@@ -34,13 +34,13 @@ const RemoteSchema = Type.Object({ url: Type.Any(), headers: Type.Optional(texts
 
 /** Checks the options of `mcpTools`. @throws RUN_ERR_BAD_TOOL */
 export function requireToolsOptions(options: unknown): void {
-  requireOptions(ToolsSchema, options, faultAt('mcpTools', RUN_ERR_BAD_TOOL))
+  requireOptions(ToolsSchema, options, prefixedError('mcpTools', RUN_ERR_BAD_TOOL))
 }
 
 /** Checks where a server is said to be. @throws RUN_ERR_MCP */
 export function requireServer(server: unknown): void {
   const { command, url } = (server ?? {}) as { command?: unknown; url?: unknown }
-  const Fault = faultAt('connectMcp', RUN_ERR_MCP)
+  const Fault = prefixedError('connectMcp', RUN_ERR_MCP)
   if (command === undefined && url === undefined) throw new Fault('neither a command nor a url is given')
   requireOptions(command === undefined ? RemoteSchema : ProgramSchema, server, Fault)
   if (command === undefined && !URL.canParse(String(url))) throw new Fault('url: no URL')

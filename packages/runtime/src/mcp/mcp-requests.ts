@@ -1,5 +1,4 @@
-import { loadSdk } from './load-sdk.ts'
-import type { McpClient, McpTool } from './mcp-client.ts'
+import { loadSdk, type McpClient, type McpTool } from './mcp-client.ts'
 
 /** A page of the list of a server's tools. */
 export interface ToolPage {

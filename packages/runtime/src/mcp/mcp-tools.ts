@@ -3,10 +3,10 @@ import type { compileForeignSchema } from '@svc/registry/schemas'
 import { RUN_ERR_MCP } from '../errors.ts'
 import { requireObjectSchema } from '../tools/compile-input.ts'
 import { createTool, type Tool, type ToolContext, type ToolDefinition } from '../tools/define-tool.ts'
-import { isDeeperThan, MAX_DEPTH } from '../tools/json-depth.ts'
-import { messageOf } from '../tools/tool-output.ts'
+import { isDeeperThan, MAX_DEPTH } from '../json/json-faults.ts'
+import { messageOf } from '../json/tool-output.ts'
 import { ForeignCheck } from './foreign-check.ts'
-import { lastWordsOf } from './last-words.ts'
+import { stderrTailOf } from './stderr-tail.ts'
 import { listTools } from './list-tools.ts'
 import type { McpClient, McpTool } from './mcp-client.ts'
 import { requireToolsOptions } from './mcp-options.ts'
@@ -41,7 +41,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
   requireToolsOptions(options)
   const { include } = options
   const requests = await toRequests(client)
-  const listed = await listTools(requests, () => lastWordsOf(client))
+  const listed = await listTools(requests, () => stderrTailOf(client))
   const taken = listed.filter(
     (tool) =>
       include === undefined || (typeof include === 'function' ? include(tool) : include.includes(tool.name))
@@ -51,7 +51,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
       if (!listed.some((tool) => tool.name === name)) throw new RUN_ERR_MCP(`it has no tool "${name}"`)
   // Only who has a server needs its engine of patterns.
   const { compileForeignSchema } = await import('@svc/registry/schemas')
-  const server = { requests, whyGone: () => lastWordsOf(client), compile: compileForeignSchema }
+  const server = { requests, whyGone: () => stderrTailOf(client), compile: compileForeignSchema }
   return taken.map((tool) => toTool(server, tool, options))
 }
 

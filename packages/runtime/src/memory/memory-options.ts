@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { requireOptions } from '@svc/registry'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
-import { faultAt } from '../fault-at.ts'
+import { prefixedError } from '../checks/option-errors.ts'
 
 const atLeast = (minimum: number) => Type.Optional(Type.Integer({ minimum }))
 const strict = { additionalProperties: false }
@@ -28,5 +28,5 @@ const SCHEMAS = {
 
 /** Checks the options of a memory. @throws RUN_ERR_BAD_AGENT, which names the memory and the option */
 export function requireMemoryOptions(memory: keyof typeof SCHEMAS, options: unknown): void {
-  requireOptions(SCHEMAS[memory], options, faultAt(memory, RUN_ERR_BAD_AGENT))
+  requireOptions(SCHEMAS[memory], options, prefixedError(memory, RUN_ERR_BAD_AGENT))
 }

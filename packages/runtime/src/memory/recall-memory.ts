@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { Awaitable, MemoryItem } from '@svc/registry'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
-import { hasMethods } from '../has-methods.ts'
+import { hasMethods } from '../checks/option-errors.ts'
 import { embed, type EmbeddingModel } from './embed.ts'
-import { findItems } from './find-items.ts'
 import { requireMemoryOptions } from './memory-options.ts'
 import type { Memory, MemoryContext, MemoryTurn } from './memory.ts'
-import { fuseRankings, rankByLikeness, type RankedItem } from './rank-items.ts'
+import { fuseRankings, rankByLikeness, rankByWords, type RankedItem } from './rank-items.ts'
+import { queryWords } from './recall-words.ts'
 import { shorten, takeWithin, toTurnText } from './turn-text.ts'
 
 /** What of a turn is worth remembering: texts that say it by themselves. */
@@ -28,6 +28,7 @@ export interface RecallMemoryOptions {
   minLikeness?: number
 }
 
+const MOST_CANDIDATES = 100
 const MOST_FACTS = 20
 const MOST_CHARACTERS = 4_000
 
@@ -72,6 +73,15 @@ export function recallMemory(options: RecallMemoryOptions = {}): Memory {
       return kept.map(idOf)
     }
   }
+}
+
+/** The items of an owner that share words with a text, best first: a store knows whole words, this their stems. */
+async function findItems(context: MemoryContext, text: string): Promise<RankedItem[]> {
+  const { searched, ranked } = queryWords(text)
+  if (searched.size === 0) return []
+  const words = [...searched.values()].flat().join(' ')
+  const found = await context.items.search(context.owner, context.namespace, words, MOST_CANDIDATES)
+  return rankByWords(found, ranked)
 }
 
 function toItem(

@@ -1,5 +1,5 @@
 import { ANONYMOUS, GLOBAL_REGISTRY, toLoggable, type RunContext } from '@svc/registry'
-import { unlessAborted } from '../agents/unless-aborted.ts'
+import { unlessAborted } from '../guards/guard.ts'
 import { RUN_ERR_MEMORY_FAILED, toToolError } from '../errors.ts'
 import type { RunEvents } from '../events/run-events.ts'
 import type { Memory, MemoryContext, MemoryTurn } from './memory.ts'

@@ -11,7 +11,7 @@ import type {
   SharedV4ProviderMetadata
 } from '@ai-sdk/provider'
 import { ZERO_USAGE, type FinishReason, type Usage, type YieldedPart } from '@svc/registry'
-import { parseArgs } from '../tools/parse-args.ts'
+import { parseArgs } from '../json/parse-json.ts'
 
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content']
 type Block = LanguageModelV4TextPart | LanguageModelV4ReasoningPart

@@ -1,6 +1,6 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider'
 import type { RunContext, YieldedPart } from '@svc/registry'
-import type { RunGuard } from '../agents/run-guard.ts'
+import type { RunGuard } from '../guards/run-guard.ts'
 import { RUN_ERR_MODEL_STREAM_BROKEN } from '../errors.ts'
 import type { RunEvents } from '../events/run-events.ts'
 import { ModelAnswer } from './model-answer.ts'

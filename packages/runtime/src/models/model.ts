@@ -1,7 +1,7 @@
 import type { LanguageModelV2, LanguageModelV3, LanguageModelV4 } from '@ai-sdk/provider'
 import type { Awaitable, RunContext } from '@svc/registry'
 import { RUN_ERR_BAD_MODEL } from '../errors.ts'
-import { hasMethods } from '../has-methods.ts'
+import { hasMethods } from '../checks/option-errors.ts'
 import { liftModel } from './lift-model.ts'
 
 /** A language model of the AI SDK: of `@ai-sdk/openai`, `@ai-sdk/anthropic`, Ollama, vLLM and all the others. */

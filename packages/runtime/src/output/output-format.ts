@@ -3,7 +3,7 @@ import type { TSchema } from '@sinclair/typebox'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 import { compileSchema } from '../tools/compile-schema.ts'
 import { toPlainSchema, type JsonSchema } from '../tools/plain-schema.ts'
-import { readJson } from './read-json.ts'
+import { readJson } from '../json/parse-json.ts'
 
 /** What the answers of an agent have to be. */
 export interface OutputFormat {

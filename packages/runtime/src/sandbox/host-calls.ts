@@ -1,7 +1,7 @@
 import { RUN_ERR_TOOL_BAD_ARGS, RUN_ERR_TOOL_FAILED, RUN_ERR_TOOL_UNKNOWN, toToolError } from '../errors.ts'
-import { messageOf, toToolOutput } from '../tools/tool-output.ts'
+import { messageOf, toToolOutput } from '../json/tool-output.ts'
 import type { ToChild } from './messages.ts'
-import { faultOf } from './plain-json.ts'
+import { jsonFaultOf } from '../json/json-faults.ts'
 import type { HostTool, SandboxLimits } from './sandbox.ts'
 
 type Answer = Extract<ToChild, { type: 'answer' }>
@@ -60,7 +60,7 @@ export class HostCalls {
 
   #tool(name: string, args: unknown): HostTool {
     if (!Object.hasOwn(this.#tools, name)) throw new RUN_ERR_TOOL_UNKNOWN(`"${name.slice(0, 64)}"`)
-    const fault = faultOf(args)
+    const fault = jsonFaultOf(args)
     if (fault !== undefined) throw new RUN_ERR_TOOL_BAD_ARGS(fault)
     return this.#tools[name]!
   }

@@ -11,7 +11,7 @@ import {
 } from '../errors.ts'
 import { HostCalls } from './host-calls.ts'
 import { maxFrameBytes, type DoneMessage, type FromChild, type ToChild } from './messages.ts'
-import { faultOf } from './plain-json.ts'
+import { jsonFaultOf } from '../json/json-faults.ts'
 import type { SandboxLimits, SandboxOutcome, SandboxRun } from './sandbox.ts'
 import type { KillReason, ProcessListener, SandboxProcess } from './sandbox-process.ts'
 
@@ -95,7 +95,7 @@ export class ProgramRun implements ProcessListener {
   }
 
   #faultOf({ fault, message = '', result }: DoneMessage): ToolError | undefined {
-    const bad = fault === 'no-json' ? message : faultOf(result)
+    const bad = fault === 'no-json' ? message : jsonFaultOf(result)
     if (fault === 'timeout') return toToolError(new RUN_ERR_PROGRAM_TIMEOUT(this.#limits.timeout))
     if (fault === 'memory') return toToolError(new RUN_ERR_PROGRAM_MEMORY(this.#limits.memory))
     if (fault === 'failed') return toToolError(new RUN_ERR_PROGRAM_FAILED(message.slice(0, 1_000)))

@@ -1,5 +1,5 @@
 import { RUN_ERR_SANDBOX_MISSING, RUN_ERR_TOOL_BAD_ARGS, toToolError } from '../errors.ts'
-import { messageOf, toToolOutput } from '../tools/tool-output.ts'
+import { messageOf, toToolOutput } from '../json/tool-output.ts'
 import { hasBubblewrap } from './bubblewrap.ts'
 import { childCommand, HAS_RLIMITS, type ChildCommand } from './child-command.ts'
 import { CAN_WATCH } from './memory-watch.ts'

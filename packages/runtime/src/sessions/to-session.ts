@@ -1,6 +1,7 @@
-import type { Awaitable, ContentPart, ContentReference, MessageInput, SessionMessage } from '@svc/registry'
+import type { Awaitable, ContentPart, MessageInput, SessionMessage } from '@svc/registry'
+import { toReference } from '../files/content-reference.ts'
 import type { ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
-import type { ToolOutcome } from '../tools/call-tool.ts'
+import type { ToolOutcome } from '../tool-calls/tool-outcome.ts'
 
 type UserMessage = Extract<SessionMessage, { role: 'user' }>
 
@@ -11,16 +12,6 @@ export function toSessionInput(input: MessageInput): Awaitable<UserMessage> {
 
 async function toReferences(input: readonly ContentPart[]): Promise<UserMessage> {
   return { role: 'user', content: await Promise.all(input.map(toReference)) }
-}
-
-/** Binary content as sessions keep it; any other part as it is. */
-export async function toReference(part: ContentPart) {
-  if (part.type === 'text' || 'url' in part) return part
-  const { type, mimeType, filename, data } = part
-  const bytes = Buffer.from(data, 'base64')
-  const sha256 = Buffer.from(await crypto.subtle.digest('SHA-256', bytes)).toString('hex')
-  const reference: ContentReference = { type, mimeType, sha256, size: bytes.length }
-  return filename === undefined ? reference : { ...reference, filename }
 }
 
 /** One step of a turn as a session keeps it; nothing for an answer without content. */

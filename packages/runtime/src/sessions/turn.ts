@@ -9,10 +9,10 @@ import {
   type SessionMessage,
   type SessionStore
 } from '@svc/registry'
-import type { RunGuard } from '../agents/run-guard.ts'
+import type { RunGuard } from '../guards/run-guard.ts'
 import type { ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
 import { urlSupportOf } from '../files/url-support.ts'
-import type { ToolOutcome } from '../tools/call-tool.ts'
+import type { ToolOutcome } from '../tool-calls/tool-outcome.ts'
 import { cutHistory, type HistoryLimits } from './history.ts'
 import { pushHistory, toResultOutput, toUserMessage } from './to-prompt.ts'
 import { toSessionInput, toSessionStep } from './to-session.ts'

@@ -5,7 +5,7 @@ import { RunEvents } from '../events/run-events.ts'
 import { shorten } from '../memory/turn-text.ts'
 import { askModel } from '../models/ask-model.ts'
 import { prepareModel, type Model } from '../models/model.ts'
-import { readJson } from '../output/read-json.ts'
+import { readJson } from '../json/parse-json.ts'
 import { saveSkill } from './save-skill.ts'
 import { defineSkill, type Skill } from './skill.ts'
 

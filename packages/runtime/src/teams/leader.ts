@@ -8,14 +8,14 @@ import {
   type RunInput,
   type YieldedPart
 } from '@svc/registry'
-import type { RunGuard } from '../agents/run-guard.ts'
+import type { RunGuard } from '../guards/run-guard.ts'
 import { interleave, type PartChannel } from '../children/part-channel.ts'
 import type { RunEvents } from '../events/run-events.ts'
 import type { ModelAnswer } from '../models/model-answer.ts'
 import { ModelStep, type ModelCalls } from '../models/model-step.ts'
 import { takeMessage } from '../sessions/take-message.ts'
 import { Turn } from '../sessions/turn.ts'
-import { callTools } from '../tools/call-tools.ts'
+import { callTools } from '../tool-calls/call-tools.ts'
 import type { ToolSet } from '../tools/tool-set.ts'
 import type { LeaderPlan } from './plan-team.ts'
 

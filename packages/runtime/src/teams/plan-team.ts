@@ -1,14 +1,14 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import { defineRunnable, requireName, requireOptions, type Runnable, type SessionStore } from '@svc/registry'
 import type { Instructions } from '../agents/agent-plan.ts'
-import type { Timeouts } from '../agents/run-guard.ts'
+import type { Timeouts } from '../guards/run-guard.ts'
 import { RUN_ERR_BAD_TEAM } from '../errors.ts'
 import type { UrlOptions } from '../files/allowed-url.ts'
 import { resolveModel, type ResolveModel } from '../models/model.ts'
 import type { Retry } from '../models/retry-model.ts'
 import { AGENT_DEFAULTS } from '../options.ts'
 import type { HistoryLimits } from '../sessions/history.ts'
-import { nameOf, toldOf } from '../told-of.ts'
+import { nameOf, prefixErrors } from '../checks/option-errors.ts'
 import { TeamOptionsSchema, type Merge, type TeamMode, type TeamOptions } from './team-options.ts'
 
 /** What the leader of a team needs in every run. */
@@ -36,7 +36,7 @@ export interface TeamPlan {
 
 /** Checks the options of a team. @throws RUN_ERR_BAD_TEAM, RUN_ERR_BAD_MODEL, REG_ERR_BAD_…, which name the team */
 export function planTeam(options: TeamOptions): TeamPlan {
-  return toldOf(nameOf('team', options), () => toPlan(options))
+  return prefixErrors(nameOf('team', options), () => toPlan(options))
 }
 
 function toPlan(options: TeamOptions): TeamPlan {
@@ -65,7 +65,7 @@ function toPlan(options: TeamOptions): TeamPlan {
 }
 
 function toMembers(given: TeamOptions['members']): Runnable[] {
-  const members = given.map((member, index) => toldOf(`members.${index}`, () => defineRunnable(member)))
+  const members = given.map((member, index) => prefixErrors(`members.${index}`, () => defineRunnable(member)))
   const names = new Set<string>()
   for (const [index, { name }] of members.entries()) {
     requireThat(!names.has(name), `members.${index}: there are two members "${name}"`)

@@ -12,7 +12,7 @@ import type {
 } from '@svc/registry'
 import type { ModelSettings } from '../agents/agent-options.ts'
 import type { Instructions } from '../agents/agent-plan.ts'
-import type { Timeouts } from '../agents/run-guard.ts'
+import type { Timeouts } from '../guards/run-guard.ts'
 import type { UrlOptions } from '../files/allowed-url.ts'
 import type { Model, ModelFunction } from '../models/model.ts'
 import type { Retry } from '../models/retry-model.ts'

@@ -6,10 +6,10 @@ import {
   type Runnable,
   type RunResult
 } from '@svc/registry'
-import { RunGuard } from '../agents/run-guard.ts'
+import { RunGuard } from '../guards/run-guard.ts'
 import { PartChannel } from '../children/part-channel.ts'
 import { runChild } from '../children/run-child.ts'
-import { failureOf } from '../children/with-source.ts'
+import { failureOf } from '../children/child-parts.ts'
 import { RUN_ERR_MEMBER_FORBIDDEN } from '../errors.ts'
 import { RunEvents } from '../events/run-events.ts'
 import type { TeamPlan } from './plan-team.ts'

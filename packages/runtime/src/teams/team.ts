@@ -11,7 +11,7 @@ import {
   type RunResult,
   type YieldedPart
 } from '@svc/registry'
-import { tellRun } from '../children/tell-run.ts'
+import { reportRun } from '../children/report-run.ts'
 import { coordinate } from './modes/coordinate.ts'
 import { parallel } from './modes/parallel.ts'
 import { route } from './modes/route.ts'
@@ -59,7 +59,7 @@ export class Team implements Runnable {
    * context's signal aborted
    */
   stream(input: RunInput, context: RunContext = createContext()): AsyncGenerator<YieldedPart, void> {
-    return tellRun(this, context, runTeam(this.#plan, input, context))
+    return reportRun(this, context, runTeam(this.#plan, input, context))
   }
 
   /** The same, collected. @throws what `stream` throws */

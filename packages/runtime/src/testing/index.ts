@@ -1,9 +1,3 @@
 export { sandboxContract, type MakeSandbox } from './sandbox-contract.ts'
-export { scriptedModel } from './scripted-model.ts'
-export type {
-  Script,
-  ScriptedCall,
-  ScriptedModel,
-  ScriptedModelOptions,
-  ScriptedTurn
-} from './scripted-model.ts'
+export type { Script, ScriptedCall, ScriptedTurn } from './script.ts'
+export { scriptedModel, type ScriptedModel, type ScriptedModelOptions } from './scripted-model.ts'

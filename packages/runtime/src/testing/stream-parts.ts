@@ -1,5 +1,5 @@
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
-import type { ScriptedTurn } from './scripted-model.ts'
+import type { ScriptedTurn } from './script.ts'
 
 const made = new WeakMap<ScriptedTurn, readonly LanguageModelV4StreamPart[]>()
 

@@ -1,6 +1,6 @@
 import type { ContentPart, ContentReference } from '@svc/registry'
 import { RUN_ERR_TOOL_BAD_OUTPUT, RUN_ERR_TOOL_OUTPUT_TOO_LARGE } from '../errors.ts'
-import { toReference } from '../sessions/to-session.ts'
+import { toReference } from '../files/content-reference.ts'
 
 /** What a tool can show a model: texts, and binary content as base64. */
 export type ToolContentPart = Exclude<ContentPart, { url: string }>

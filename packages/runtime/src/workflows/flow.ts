@@ -6,7 +6,7 @@ import {
   type Runnable,
   type RunnableDefinition
 } from '@svc/registry'
-import { toldOf } from '../told-of.ts'
+import { prefixErrors } from '../checks/option-errors.ts'
 import type { AnyFlow, FlowNode } from './flow-node.ts'
 import type {
   ApprovalWaitOptions,
@@ -52,7 +52,7 @@ export class Flow<in out Input, in out Steps, out Previous> {
   ): Flow<Input, With<Steps, N, RunnableOutput<Output>>, RunnableOutput<Output>>
   step(name: string, work: unknown, options: object = {}): AnyFlow {
     if (typeof work === 'function') return this.#with({ type: 'function', name, work, options } as FlowNode)
-    const runnable = toldOf(`step "${name}"`, () => defineRunnable(work as Runnable))
+    const runnable = prefixErrors(`step "${name}"`, () => defineRunnable(work as Runnable))
     return this.#with({ type: 'runnable', name, runnable, options })
   }
 

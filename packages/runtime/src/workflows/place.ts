@@ -1,6 +1,6 @@
 import type { RunContext } from '@svc/registry'
 import type { Emit } from '../children/part-channel.ts'
-import { withSource } from '../children/with-source.ts'
+import { withSource } from '../children/child-parts.ts'
 import type { RunEvents } from '../events/run-events.ts'
 import type { AnyFlow, AnyView } from './flow-node.ts'
 

@@ -1,10 +1,9 @@
 import { Type, type TSchema } from '@sinclair/typebox'
 import { millisecondsSchema, requireName, requireOptions } from '@svc/registry'
 import { RUN_ERR_BAD_WORKFLOW } from '../errors.ts'
-import { faultAt } from '../fault-at.ts'
+import { prefixedError, nameOf, prefixErrors } from '../checks/option-errors.ts'
 import { AgentOptionsSchema } from '../options.ts'
 import { isTypeBox } from '../tools/plain-schema.ts'
-import { nameOf, toldOf } from '../told-of.ts'
 import type { AnyFlow, FlowNode } from './flow-node.ts'
 import { Flow } from './flow.ts'
 import type { WorkflowOptions } from './workflow-options.ts'
@@ -89,7 +88,7 @@ export interface WorkflowPlan {
 /** Checks a workflow. @throws RUN_ERR_BAD_WORKFLOW, REG_ERR_BAD_…, which name the workflow; what `steps` throws */
 // oxlint-disable-next-line typescript/no-explicit-any -- whatever it takes and gives
 export function planWorkflow(options: WorkflowOptions<any>): WorkflowPlan {
-  return toldOf(nameOf('workflow', options), () => toPlan(options))
+  return prefixErrors(nameOf('workflow', options), () => toPlan(options))
 }
 
 // oxlint-disable-next-line typescript/no-explicit-any -- the same
@@ -130,7 +129,7 @@ function innerFlows(node: FlowNode): [label: string, flow: AnyFlow][] {
 }
 
 function requireNode(node: FlowNode): void {
-  requireOptions(NODE_SCHEMAS[node.type], node, faultAt(node.name, RUN_ERR_BAD_WORKFLOW))
+  requireOptions(NODE_SCHEMAS[node.type], node, prefixedError(node.name, RUN_ERR_BAD_WORKFLOW))
   if (node.type === 'runnable') requireTypeBox(node.options.output, `${node.name}.output`)
   if ('flows' in node) requireThat(Object.keys(node.flows).length > 0, `${node.name}: there are no flows`)
 }

@@ -1,7 +1,7 @@
 import { RUN_ERR_CANCELED, type RunContext, type RunInput, type YieldedPart } from '@svc/registry'
-import { ChildGuard } from '../children/child-guard.ts'
+import { ChildGuard } from '../guards/child-guard.ts'
 import { awaiting, interleave, PartChannel } from '../children/part-channel.ts'
-import { tellAnswer } from '../children/tell-run.ts'
+import { answerParts } from '../children/child-parts.ts'
 import { RunEvents } from '../events/run-events.ts'
 import { isAgain } from './is-again.ts'
 import type { WorkflowPlan } from './plan-workflow.ts'
@@ -31,7 +31,7 @@ export async function* runWorkflow(
     const work = () => guard.wait(runFlow(plan.flow, start))
     const output = yield* interleave(awaiting(work), channel)
     if (await isAgain(context, '#answer')) yield { type: 'step.start', index: 0, attempt: 2 }
-    yield* tellAnswer(toAnswer(output))
+    yield* answerParts(toAnswer(output))
     yield { type: 'finish', finishReason: 'stop' }
   } finally {
     // It is over, or its stream was left: so are its steps.

@@ -12,7 +12,7 @@ import {
   type RunResult,
   type YieldedPart
 } from '@svc/registry'
-import { tellRun } from '../children/tell-run.ts'
+import { reportRun } from '../children/report-run.ts'
 import { planWorkflow, type WorkflowPlan } from './plan-workflow.ts'
 import type { WorkflowOptions } from './workflow-options.ts'
 import { runWorkflow } from './workflow-run.ts'
@@ -56,7 +56,7 @@ export class Workflow<S extends TSchema = TSchema> implements Runnable {
    * @throws RUN_ERR_BAD_CONTEXT, RUN_ERR_BAD_INPUT, RUN_ERR_STEP_…, RUN_ERR_APPROVAL_DENIED, what a step throws, or why the context's signal aborted
    */
   stream(input: RunInput, context: RunContext = createContext()): AsyncGenerator<YieldedPart, void> {
-    return tellRun(
+    return reportRun(
       this,
       context,
       runWorkflow(this.#plan, () => requireInput(this, input), input, context)

@@ -4,7 +4,7 @@ import { createRunEngine } from '@svc/registry'
 import { defineTool } from '@svc/runtime'
 import t from 'tap'
 import * as z from 'zod'
-import { readJson } from '../../src/output/read-json.ts'
+import { readJson } from '../../src/json/parse-json.ts'
 import { collect, makeAgent, makeContext } from '../helpers/make-agent.ts'
 
 const output = Type.Object({ city: Type.String(), days: Type.Integer({ minimum: 1 }) })

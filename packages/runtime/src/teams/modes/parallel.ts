@@ -7,7 +7,7 @@ import {
   type YieldedPart
 } from '@svc/registry'
 import { awaiting, interleave } from '../../children/part-channel.ts'
-import { tellAnswer } from '../../children/tell-run.ts'
+import { answerParts } from '../../children/child-parts.ts'
 import { createToolSet } from '../../tools/tool-set.ts'
 import { Leader } from '../leader.ts'
 import { contentOf, toAnswer, toFailedAnswer } from '../member-answer.ts'
@@ -30,7 +30,7 @@ async function* mergeByFunction(
   const answers = yield* askAll(run, input)
   const output: RunOutput = await run.guard.wait(Promise.resolve(merge(answers, run.context)))
   const { text, structured = null } = typeof output === 'string' ? { text: output } : output
-  yield* tellAnswer({ text, structured })
+  yield* answerParts({ text, structured })
   yield { type: 'finish', finishReason: 'stop' }
 }
 

@@ -6,7 +6,7 @@ import {
   type YieldedPart
 } from '@svc/registry'
 import { awaiting, interleave } from '../../children/part-channel.ts'
-import { tellAnswer } from '../../children/tell-run.ts'
+import { answerParts } from '../../children/child-parts.ts'
 import type { TeamRun } from '../team-run.ts'
 
 /** Each member gets what the one before answered; the last one's answer is the team's. One that fails fails the run. */
@@ -18,7 +18,7 @@ export async function* sequence(run: TeamRun, input: RunInput): AsyncGenerator<Y
     last = yield* interleave(awaiting(work), run.channel)
   }
   const { text, structured, finishReason } = last!
-  yield* tellAnswer({ text, structured })
+  yield* answerParts({ text, structured })
   yield { type: 'finish', finishReason }
 }
 

@@ -1,4 +1,4 @@
-import { ChildGuard } from '../../children/child-guard.ts'
+import { ChildGuard } from '../../guards/child-guard.ts'
 
 /** Does all of it, so many at once; the first that fails ends the others. @throws what it throws */
 export async function allAtOnce<T>(

@@ -1,7 +1,7 @@
 import { MAX_TIMER } from '@svc/registry'
-import { ChildGuard } from '../../children/child-guard.ts'
+import { ChildGuard } from '../../guards/child-guard.ts'
 import { RUN_ERR_STEP_TIMEOUT } from '../../errors.ts'
-import { failureOf, withSource } from '../../children/with-source.ts'
+import { failureOf, withSource } from '../../children/child-parts.ts'
 import type { Place } from '../place.ts'
 import type { StepOptions } from '../step-options.ts'
 

@@ -1,9 +1,9 @@
 import { RUN_ERR_STEP_BAD_OUTPUT } from '../../errors.ts'
 import type { FlowNode } from '../flow-node.ts'
-import { withSource } from '../../children/with-source.ts'
+import { withSource } from '../../children/child-parts.ts'
 import type { Place } from '../place.ts'
-import { isDeeperThan, MAX_DEPTH } from '../../tools/json-depth.ts'
-import { toJson } from '../../tools/to-json.ts'
+import { isDeeperThan, MAX_DEPTH } from '../../json/json-faults.ts'
+import { toJson } from '../../json/to-json.ts'
 import { attempt } from './attempt.ts'
 
 /** A step that is a function. Its output is recorded: it is not called again once it has succeeded. */

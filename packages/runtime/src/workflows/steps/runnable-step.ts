@@ -10,7 +10,7 @@ import {
 import { runChild } from '../../children/run-child.ts'
 import { RUN_ERR_STEP_BAD_OUTPUT } from '../../errors.ts'
 import type { FlowNode } from '../flow-node.ts'
-import { withSource } from '../../children/with-source.ts'
+import { withSource } from '../../children/child-parts.ts'
 import { isAgain } from '../is-again.ts'
 import type { Place } from '../place.ts'
 import { attempt } from './attempt.ts'

@@ -1,6 +1,6 @@
 import { RUN_ERR_APPROVAL_DENIED, type ApprovalOutcome } from '@svc/registry'
 import { askApproval } from '../../approvals/ask-approval.ts'
-import { ChildGuard } from '../../children/child-guard.ts'
+import { ChildGuard } from '../../guards/child-guard.ts'
 import type { FlowNode } from '../flow-node.ts'
 import type { Place } from '../place.ts'
 import type { ApprovalWaitOptions, SleepOptions } from '../step-options.ts'

@@ -1,5 +1,5 @@
 import { RUN_ERR_TOOL_BAD_OUTPUT, RUN_ERR_TOOL_OUTPUT_TOO_LARGE } from '../errors.ts'
-import { isDeeperThan, MAX_DEPTH } from './json-depth.ts'
+import { isDeeperThan, MAX_DEPTH } from './json-faults.ts'
 import { toJson } from './to-json.ts'
 
 /**

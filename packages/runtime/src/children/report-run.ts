@@ -7,21 +7,21 @@ import {
   type Runnable,
   type YieldedPart
 } from '@svc/registry'
-import { requireContext } from '../require-context.ts'
+import { RUN_ERR_BAD_CONTEXT } from '../errors.ts'
 
 /**
  * The parts of a run; its `run.*` events are emitted here where nobody does so who executes it.
  * @throws RUN_ERR_BAD_CONTEXT
  */
-export function tellRun(
+export function reportRun(
   runnable: Runnable,
   context: RunContext,
   stream: AsyncGenerator<YieldedPart, void>
 ): AsyncGenerator<YieldedPart, void> {
-  return hasReport(context, runnable) ? stream : reportRun(runnable, context, stream)
+  return hasReport(context, runnable) ? stream : emitRunEvents(runnable, context, stream)
 }
 
-async function* reportRun(
+async function* emitRunEvents(
   runnable: Runnable,
   context: RunContext,
   stream: AsyncIterable<YieldedPart>
@@ -46,14 +46,7 @@ async function* reportRun(
   }
 }
 
-/** The answer of a run that is there as a whole. */
-export function* tellAnswer({
-  text,
-  structured
-}: {
-  text: string
-  structured: unknown
-}): Generator<YieldedPart, void> {
-  if (text !== '') yield { type: 'text', text }
-  if (structured !== null) yield { type: 'structured', value: structured }
+/** Makes sure, by one look, that a run was given a whole context. @throws RUN_ERR_BAD_CONTEXT */
+export function requireContext(context: RunContext): void {
+  if (typeof context?.child !== 'function') throw new RUN_ERR_BAD_CONTEXT()
 }

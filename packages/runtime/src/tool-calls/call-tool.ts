@@ -1,13 +1,6 @@
-import {
-  isTellable,
-  tellable,
-  toLoggable,
-  type RunContext,
-  type ToolError,
-  type YieldedPart
-} from '@svc/registry'
-import type { RunGuard } from '../agents/run-guard.ts'
-import { unlessAborted } from '../agents/unless-aborted.ts'
+import { isTellable, tellable, toLoggable, type RunContext, type YieldedPart } from '@svc/registry'
+import type { RunGuard } from '../guards/run-guard.ts'
+import { unlessAborted } from '../guards/guard.ts'
 import { approve, type ApprovalRules } from '../approvals/approval-manager.ts'
 import {
   isProgramCode,
@@ -18,11 +11,11 @@ import {
   toToolError
 } from '../errors.ts'
 import { resolveSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.ts'
-import type { Tool, ToolContext } from './define-tool.ts'
-import { contentOf, toReferences, type ToolContentPart } from './tool-content.ts'
-import { messageOf, toToolOutput } from './tool-output.ts'
-import { toCallPart, toOutcomePart } from './tool-parts.ts'
-import { createToolSet, type ToolSet } from './tool-set.ts'
+import type { Tool, ToolContext } from '../tools/define-tool.ts'
+import { contentOf, toReferences } from '../tools/tool-content.ts'
+import { messageOf, toToolOutput } from '../json/tool-output.ts'
+import { toCallPart, toOutcomePart, type ToolCall, type ToolOutcome } from './tool-outcome.ts'
+import { createToolSet, type ToolSet } from '../tools/tool-set.ts'
 
 /** What every tool call of a run has in common. */
 export interface ToolCalls extends ApprovalRules {
@@ -34,31 +27,6 @@ export interface ToolCalls extends ApprovalRules {
   readonly tell: (part: YieldedPart) => void
   /** Ends the calls that a tool made, when it has ended itself. */
   readonly signal?: AbortSignal
-}
-
-/** A call of a tool, by the model or by another tool. */
-export interface ToolCall {
-  readonly toolCallId: string
-  readonly toolName: string
-  /** The call of the tool that made this one. */
-  readonly parentToolCallId?: string
-  /** The text itself when it is no JSON. */
-  readonly args: unknown
-  /** Why they are no JSON. */
-  readonly fault?: string
-}
-
-/** What came of a tool call: a result, or an error that the model can mend. */
-export interface ToolOutcome<C extends ToolCall = ToolCall> {
-  readonly call: C
-  /** What the tool was called with, when an approval edited the arguments. */
-  readonly editedArgs?: unknown
-  readonly result?: unknown
-  /** What the model sees instead of the result, when it has more than text. */
-  readonly content?: readonly ToolContentPart[]
-  readonly error?: ToolError
-  /** Milliseconds that the tool itself took; 0 when it was not called. */
-  readonly durationMs: number
 }
 
 /**

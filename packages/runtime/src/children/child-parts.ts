@@ -9,3 +9,15 @@ export function withSource(name: string, part: YieldedPart): YieldedPart {
 export function failureOf(name: string, err: unknown): YieldedPart {
   return withSource(name, { type: 'error', error: toPartError(toStoredError(err)) })
 }
+
+/** The answer of a run that is there as a whole. */
+export function* answerParts({
+  text,
+  structured
+}: {
+  text: string
+  structured: unknown
+}): Generator<YieldedPart, void> {
+  if (text !== '') yield { type: 'text', text }
+  if (structured !== null) yield { type: 'structured', value: structured }
+}

@@ -1,7 +1,7 @@
 import type { YieldedPart } from '@svc/registry'
 import type { ModelToolCall } from '../models/model-answer.ts'
-import { callTool, type ToolCalls, type ToolOutcome } from './call-tool.ts'
-import { toOutcomePart } from './tool-parts.ts'
+import { callTool, type ToolCalls } from './call-tool.ts'
+import { toOutcomePart, type ToolOutcome } from './tool-outcome.ts'
 
 /**
  * Serves the tool calls of one step in parallel: yields each outcome when it is there, and the parts of calls that tools

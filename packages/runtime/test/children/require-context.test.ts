@@ -1,8 +1,8 @@
 import { createContext, type RunContext, type Runnable } from '@svc/registry'
 import t from 'tap'
-import { collect, makeAgent } from './helpers/make-agent.ts'
-import { makeTeam, member } from './helpers/make-team.ts'
-import { makeWorkflow } from './helpers/make-workflow.ts'
+import { collect, makeAgent } from '../helpers/make-agent.ts'
+import { makeTeam, member } from '../helpers/make-team.ts'
+import { makeWorkflow } from '../helpers/make-workflow.ts'
 
 const runnables: readonly Runnable[] = [
   makeAgent('Hello.').agent,

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import { Guard } from '../guard.ts'
+import { Guard } from './guard.ts'
 
 /** Ends the waits of one member or step when its parent ends, or its time is over. */
 export class ChildGuard extends Guard {

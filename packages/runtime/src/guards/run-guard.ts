@@ -1,5 +1,5 @@
 import { RUN_ERR_CANCELED } from '@svc/registry'
-import { Guard } from '../guard.ts'
+import { Guard } from './guard.ts'
 import { RUN_ERR_FIRST_TOKEN_TIMEOUT, RUN_ERR_TIMEOUT, RUN_ERR_TOKEN_TIMEOUT } from '../errors.ts'
 
 /** Time-outs of a run, in milliseconds. */

@@ -1,0 +1,11 @@
+import type { ContentPart, ContentReference } from '@svc/registry'
+
+/** Binary content as sessions keep it; any other part as it is. */
+export async function toReference(part: ContentPart) {
+  if (part.type === 'text' || 'url' in part) return part
+  const { type, mimeType, filename, data } = part
+  const bytes = Buffer.from(data, 'base64')
+  const sha256 = Buffer.from(await crypto.subtle.digest('SHA-256', bytes)).toString('hex')
+  const reference: ContentReference = { type, mimeType, sha256, size: bytes.length }
+  return filename === undefined ? reference : { ...reference, filename }
+}
