@@ -1,5 +1,5 @@
 import { Kind, type TSchema } from '@sinclair/typebox'
-import { isPromise } from './stores/awaitable.ts'
+import { isPromise } from './contract/ports/awaitable.ts'
 
 /** What a schema takes, in plain words; a union has one phrase for each thing that it takes. */
 export function describeSchema(schema: TSchema): string[] {

@@ -23,7 +23,7 @@ export { logFault, type LoggedFault } from './access/log-fault.ts'
 export { DEFAULT_PROVIDER_KEY_HEADERS, ProviderKeys } from './access/provider-keys.ts'
 export { isPublicHost } from './access/public-host.ts'
 export { createPublicLookup } from './access/public-lookup.ts'
-export { createRedact, type Redact, type TextInIncrements } from './access/redact-value.ts'
+export { createRedact } from './access/redact-value.ts'
 export { readCredentials, type TokenPlace } from './access/read-credentials.ts'
 export { mayAnswer, requireApproval, seesAllApprovals } from './access/require-approval.ts'
 export { resolveAuthorize } from './access/resolve-authorize.ts'
@@ -47,7 +47,7 @@ export { findJsonFault } from './contract/json-fault.ts'
 export * from './contract/names.ts'
 export * from './contract/part.ts'
 export * from './contract/principal.ts'
-export { ProviderKey } from './contract/provider-key.ts'
+export { ProviderKey, type Redact, type TextInIncrements } from './contract/provider-key.ts'
 export * from './contract/run-body.ts'
 export * from './contract/run-context.ts'
 export * from './contract/run-record.ts'
@@ -57,19 +57,13 @@ export * from './contract/scopes.ts'
 export { tellable, type TellableFault } from './contract/tellable.ts'
 export * from './errors.ts'
 
-export {
-  createEventBus,
-  type EventBus,
-  type EventListener,
-  type EventMap,
-  type EventName
-} from './events/event-bus.ts'
+export { createEventBus } from './events/create-event-bus.ts'
 export { channelName, emitEvent, type EventFields, type EventOrigin } from './events/emit-event.ts'
-export { eventSchema, RUN_EVENT_SCHEMAS, type RunEventMap } from './events/run-event-schemas.ts'
+export { eventSchema, RUN_EVENT_SCHEMAS, type RunEventMap } from './contract/run-events.ts'
 export { hasReport, RunReport } from './events/run-report.ts'
-export { createContext, defaultEvents, SILENT_LOG, type ContextOptions } from './runs/create-context.ts'
+export { createContext, defaultEvents, type ContextOptions } from './runs/create-context.ts'
 export { createRunEngine } from './runs/create-run-engine.ts'
-export type { Run, RunEngine, StartOptions } from './runs/run-engine.ts'
+export type { Run, RunEngine } from './runs/run-engine.ts'
 export { isEnd } from './runs/is-end.ts'
 export { leaveStream } from './runs/leave-stream.ts'
 export { typeOfEntry } from './runs/flat-entry.ts'
@@ -81,12 +75,22 @@ export { requireInput } from './runs/require-input.ts'
 export { toLoggable } from './logging/to-loggable.ts'
 export { toPendingApproval, toRunRecord } from './runs/to-run-record.ts'
 
-export { isPromise, type Awaitable } from './stores/awaitable.ts'
+export { isPromise, type Awaitable } from './contract/ports/awaitable.ts'
 export { PassingMap } from './stores/passing-map.ts'
-export type { CheckpointStore } from './stores/checkpoint-store.ts'
-export type { ControlBus, ControlMessage } from './stores/control-bus.ts'
-export type { MemoryItem, MemoryItemRetention, MemoryStore, ScoredMemoryItem } from './stores/memory-store.ts'
-export { createScopeFilter, runnableKeyText, type RegistryScope, type RunScope } from './stores/run-scope.ts'
+export type { CheckpointStore } from './contract/ports/checkpoint-store.ts'
+export type { ControlBus, ControlMessage } from './contract/ports/control-bus.ts'
+export type {
+  MemoryItem,
+  MemoryItemRetention,
+  MemoryStore,
+  ScoredMemoryItem
+} from './contract/ports/memory-store.ts'
+export {
+  createScopeFilter,
+  runnableKeyText,
+  type RegistryScope,
+  type RunScope
+} from './contract/ports/run-scope.ts'
 export { KeyedLock, type Release } from './stores/keyed-lock.ts'
 export { formatPushCursor, parsePushCursor } from './stores/push-cursor.ts'
 export {
@@ -101,11 +105,11 @@ export {
 export { MAX_LISTED_APPROVALS, MAX_LISTED_ARGS, previewOfJson } from './stores/summarize-run.ts'
 export { weighWord, wordsOf } from './stores/words.ts'
 export { createMemoryControlBus } from './stores/memory/control-bus.ts'
-export * from './stores/run-store.ts'
-export * from './stores/session-store.ts'
-export * from './stores/stream-log.ts'
-export * from './stores/task-store.ts'
-export type { Stores } from './stores/stores.ts'
+export * from './contract/ports/run-store.ts'
+export * from './contract/ports/session-store.ts'
+export * from './contract/ports/stream-log.ts'
+export * from './contract/ports/task-store.ts'
+export type { Stores } from './contract/ports/stores.ts'
 export { createMemoryStores } from './stores/memory/memory-stores.ts'
 
 export { createPause, nextTurn } from './next-turn.ts'
@@ -114,3 +118,8 @@ export { decodeJson, type FaultClass } from './wire/decode-json.ts'
 export { beginningOf, encodePieces, estimateLength, isShort, type JsonPieces } from './wire/encode-pieces.ts'
 export { createJsonStream } from './wire/json-stream.ts'
 export { quoteName } from './wire/quote-name.ts'
+export { SILENT_LOG, type RunLog } from './contract/run-log.ts'
+export type { ApprovalOutcome, ApprovalRequest, Approvals } from './contract/approval.ts'
+export { entryFromJson, sizeOfEntry } from './stores/log-entry.ts'
+export type { EventBus, EventListener, EventMap, EventName } from './contract/event-bus.ts'
+export type { StartOptions } from './runs/start-options.ts'

@@ -1,9 +1,9 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
 import type { Authorize } from './contract/principal.ts'
-import type { RunLog } from './contract/run-context.ts'
+import type { RunLog } from './contract/run-log.ts'
 import { REG_ERR_BAD_OPTION } from './errors.ts'
-import type { EventBus } from './events/event-bus.ts'
-import type { Stores } from './stores/stores.ts'
+import type { EventBus } from './contract/event-bus.ts'
+import type { Stores } from './contract/ports/stores.ts'
 import { tellFaults } from './tell-faults.ts'
 import { millisecondsSchema } from './timers.ts'
 

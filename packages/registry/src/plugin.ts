@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { areInUse, bringerOf, noteEngine, requireNoEngine } from './engine-order.ts'
 import { REG_ERR_PLUGIN_ORDER, REG_ERR_REGISTERED_TWICE, REG_ERR_STORE_IN_USE } from './errors.ts'
-import type { EventBus } from './events/event-bus.ts'
+import type { EventBus } from './contract/event-bus.ts'
 import {
   ENGINE_DEFAULTS,
   PluginOptionsSchema,
@@ -16,7 +16,7 @@ import { globalRegistry, type Registry } from './registry.ts'
 import { createRunEngine } from './runs/create-run-engine.ts'
 import { recoverInBackground } from './runs/recover-in-background.ts'
 import type { RunEngine } from './runs/run-engine.ts'
-import type { Stores } from './stores/stores.ts'
+import type { Stores } from './contract/ports/stores.ts'
 import { whileServing } from './while-serving.ts'
 
 const NAME = '@svc/registry'

@@ -1,7 +1,7 @@
 import { RUNNABLE_KINDS, type RunnableKey, type RunnableKind } from '../contract/names.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import { createRegistry, type Registry } from '../registry.ts'
-import type { RunScope } from '../stores/run-scope.ts'
+import type { RunScope } from '../contract/ports/run-scope.ts'
 import { idOf } from './registry-of.ts'
 import type { SurfaceOptions, SurfacePolicy, SurfaceStartOptions } from './surface-options.ts'
 

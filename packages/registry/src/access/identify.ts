@@ -1,4 +1,4 @@
-import { isPromise, type Awaitable } from '../stores/awaitable.ts'
+import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
 import { isTellable } from '../contract/create-error.ts'
 import type { Credentials, Principal } from '../contract/principal.ts'
 

@@ -1,4 +1,4 @@
-import type { RunLog } from '../contract/run-context.ts'
+import type { RunLog } from '../contract/run-log.ts'
 import { toLoggable } from '../logging/to-loggable.ts'
 import { isReported } from '../runs/store-watch.ts'
 

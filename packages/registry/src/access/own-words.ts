@@ -1,6 +1,6 @@
 import { PartSchema } from '../contract/part.ts'
 import { RunRecordSchema } from '../contract/run-record.ts'
-import { SessionMessageSchema } from '../stores/session-store.ts'
+import { SessionMessageSchema } from '../contract/ports/session-store.ts'
 
 const SCHEMAS = [PartSchema, RunRecordSchema, SessionMessageSchema]
 const WORDS = JSON.stringify(SCHEMAS, (name, value: unknown) => (name === 'description' ? undefined : value))

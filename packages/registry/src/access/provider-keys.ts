@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { ProviderKey } from '../contract/provider-key.ts'
-import type { RunLog } from '../contract/run-context.ts'
-import type { StartOptions } from '../runs/run-engine.ts'
+import type { RunLog } from '../contract/run-log.ts'
+import type { StartOptions } from '../runs/start-options.ts'
 import { redactLog } from './redact-log.ts'
 import { createRedact } from './redact-value.ts'
 

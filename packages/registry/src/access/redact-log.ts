@@ -1,5 +1,5 @@
 import { REDACTED } from '../contract/provider-key.ts'
-import type { RunLog } from '../contract/run-context.ts'
+import type { RunLog } from '../contract/run-log.ts'
 import { toLoggable } from '../logging/to-loggable.ts'
 import { withoutSecrets } from './redacted-text.ts'
 import { secretsAmong } from './secrets.ts'

@@ -1,6 +1,6 @@
-import type { RunChange } from '../stores/run-store.ts'
-import type { Stores } from '../stores/stores.ts'
-import type { Redact } from './redact-value.ts'
+import type { RunChange } from '../contract/ports/run-store.ts'
+import type { Stores } from '../contract/ports/stores.ts'
+import type { Redact } from '../contract/provider-key.ts'
 
 /**
  * The stores of a run: what is said, asked for or done reaches them without the caller's keys. Whose it is and what it is

@@ -1,16 +1,6 @@
+import type { Redact } from '../contract/provider-key.ts'
 import { RedactedText, withoutSecrets } from './redacted-text.ts'
 import { secretsAmong } from './secrets.ts'
-
-/** Takes the caller's keys out of what is told. */
-export interface Redact {
-  /** Of a value that is told in JSON; where there are none in it, gives the value itself. */
-  <T>(value: T): T
-  /** Of a text that is told in increments, over which a key may be cut. Default: of each increment by itself. */
-  text?: () => TextInIncrements
-}
-
-/** What a text is told through: see `RedactedText`. */
-export type TextInIncrements = Pick<RedactedText, 'add' | 'flush' | 'open'>
 
 /** A `Redact` that knows these keys; `undefined` where none of them is worth hiding. */
 export function createRedact(keys: readonly string[]): Redact | undefined {

@@ -1,7 +1,7 @@
 import type { Principal } from '../contract/principal.ts'
 import { grantsScope, reachesOwner } from '../contract/scopes.ts'
 import { RUN_ERR_APPROVAL_NOT_FOUND } from '../errors.ts'
-import type { FoundApproval, RunSummary } from '../stores/run-store.ts'
+import type { FoundApproval, RunSummary } from '../contract/ports/run-store.ts'
 import type { RunAccess } from './require-run.ts'
 
 /** Whether the caller sees approvals of everyone: those of runnables that it may run. */

@@ -2,7 +2,7 @@ import type { Authorize, Principal } from '../contract/principal.ts'
 import { reachesOwner } from '../contract/scopes.ts'
 import { RUN_ERR_NOT_FOUND } from '../errors.ts'
 import type { RunEngine } from '../runs/run-engine.ts'
-import type { RunSummary } from '../stores/run-store.ts'
+import type { RunSummary } from '../contract/ports/run-store.ts'
 import type { Exposed } from './exposed.ts'
 
 /** What of an entrance decides who reaches a run. */

@@ -1,6 +1,6 @@
 import type { AccessDecision, Authorize } from '../contract/principal.ts'
 import { isAdmin } from '../contract/scopes.ts'
-import { isPromise } from '../stores/awaitable.ts'
+import { isPromise } from '../contract/ports/awaitable.ts'
 
 /**
  * The policy of an entrance. Only `allowed: true` allows: neither a text nor a number, which a policy in JavaScript may give.

@@ -28,3 +28,21 @@ export class ProviderKey {
     return REDACTED
   }
 }
+
+/** Removes the caller's keys from values before they leave the run. */
+export interface Redact {
+  /** Redacts a JSON value; returns the value itself if it contains no key. */
+  <T>(value: T): T
+  /** Redacts a text that arrives in chunks, across which a key may be cut. Default: redacts each chunk by itself. */
+  text?: () => TextInIncrements
+}
+
+/** Redacts one text chunk by chunk. */
+export interface TextInIncrements {
+  /** True if the next chunk may complete a key; if false, nothing is held back. */
+  readonly open: boolean
+  /** Takes a chunk and returns the text that is safe to emit. */
+  add(increment: string): string
+  /** Returns the text held back. */
+  flush(): string
+}

@@ -1,42 +1,9 @@
-import type { Redact } from '../access/redact-value.ts'
-import type { EventBus } from '../events/event-bus.ts'
-import type { Stores } from '../stores/stores.ts'
-import type { ProviderKey } from './provider-key.ts'
-import type { ApprovalAnswer } from './run-record.ts'
+import type { Approvals } from './approval.ts'
+import type { EventBus } from './event-bus.ts'
+import type { Stores } from './ports/stores.ts'
+import type { ProviderKey, Redact } from './provider-key.ts'
+import type { RunLog } from './run-log.ts'
 import type { Action, AccessDecision, AccessTarget, Principal } from './principal.ts'
-
-/** The part of a logger that runs use; Fastify's and pino's loggers fit. */
-export interface RunLog {
-  debug(details: object, message?: string): void
-  info(details: object, message?: string): void
-  warn(details: object, message?: string): void
-  error(details: object, message?: string): void
-}
-
-/** What an approval is asked for. */
-export interface ApprovalRequest {
-  toolCallId: string
-  toolName: string
-  args: unknown
-  /** Milliseconds until it counts as denied; default 300,000, at most 2,147,483,647. */
-  timeout?: number
-  /**
-   * Whoever asks asks again, for the same, when the run is begun anew. While a resumed run waits for nothing else and no step
-   * is under way, it need not stay in memory: the answer begins it anew. Default false.
-   */
-  durable?: boolean
-}
-
-/** What came of an approval; `expired` when nobody answered in time. */
-export interface ApprovalOutcome extends ApprovalAnswer {
-  expired?: boolean
-}
-
-/** Asks for approvals; the engine writes the request, the answer and the state of the run. */
-export interface Approvals {
-  /** Resolves with the answer. @throws the reason of the run's signal when the run ends first */
-  request(request: ApprovalRequest): Promise<ApprovalOutcome>
-}
 
 /** What came around an input, as plain JSON. */
 export interface Envelope {

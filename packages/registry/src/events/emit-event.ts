@@ -1,7 +1,7 @@
 import { channel, type Channel } from 'node:diagnostics_channel'
 import type { RunContext } from '../contract/run-context.ts'
 import type { Runnable } from '../contract/runnable.ts'
-import type { EventBus, EventMap, EventName } from './event-bus.ts'
+import type { EventBus, EventMap, EventName } from '../contract/event-bus.ts'
 
 /** Of which run an event is. */
 export type EventOrigin = Pick<RunContext, 'events' | 'runId'> &

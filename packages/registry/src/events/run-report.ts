@@ -1,4 +1,4 @@
-import type { TextInIncrements } from '../access/redact-value.ts'
+import type { TextInIncrements } from '../contract/provider-key.ts'
 import { codeOf } from '../contract/create-error.ts'
 import type { Usage, YieldedPart } from '../contract/part.ts'
 import type { RunContext } from '../contract/run-context.ts'

@@ -1,14 +1,15 @@
-import type { ApprovalOutcome, RunLog } from '../contract/run-context.ts'
+import type { ApprovalOutcome } from '../contract/approval.ts'
 import type { ApprovalAnswer } from '../contract/run-record.ts'
 import { RUN_ERR_APPROVAL_ANSWERED, RUN_ERR_APPROVAL_NOT_FOUND, RUN_ERR_STORE } from '../errors.ts'
 import { runIdOf } from '../stores/run-cursor.ts'
-import type { ApprovalPage, ApprovalQuery, FoundApproval } from '../stores/run-store.ts'
-import type { Stores } from '../stores/stores.ts'
+import type { ApprovalPage, ApprovalQuery, FoundApproval } from '../contract/ports/run-store.ts'
+import type { Stores } from '../contract/ports/stores.ts'
 import type { LiveRun } from './live-run.ts'
 import type { LostRuns } from './lost-runs.ts'
 import { requireAnswer } from './require-answer.ts'
 import { toLoggable } from '../logging/to-loggable.ts'
 import { isReported } from './store-watch.ts'
+import type { RunLog } from '../contract/run-log.ts'
 
 /** What answering approvals needs of the engine. */
 export interface DeskHost {

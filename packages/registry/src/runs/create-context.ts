@@ -1,13 +1,15 @@
 import { redactStores } from '../access/redact-stores.ts'
 import { GLOBAL_REGISTRY } from '../contract/names.ts'
-import type { RunContext, RunLog } from '../contract/run-context.ts'
-import { createEventBus, type EventBus } from '../events/event-bus.ts'
+import type { RunContext } from '../contract/run-context.ts'
+import { createEventBus } from '../events/create-event-bus.ts'
 import { randomId } from '../random-id.ts'
 import { createMemoryStores } from '../stores/memory/memory-stores.ts'
-import type { Stores } from '../stores/stores.ts'
+import type { Stores } from '../contract/ports/stores.ts'
 import { sleepUntil } from '../timers.ts'
 import { HostedContext } from './hosted-context.ts'
-import type { StartOptions } from './run-engine.ts'
+import type { StartOptions } from './start-options.ts'
+import { SILENT_LOG } from '../contract/run-log.ts'
+import type { EventBus } from '../contract/event-bus.ts'
 
 /** What a run outside an engine may be given. */
 export interface ContextOptions extends StartOptions {
@@ -17,15 +19,6 @@ export interface ContextOptions extends StartOptions {
   stores?: Stores
   events?: EventBus
 }
-
-const nothing = () => {}
-/** A log that drops everything. */
-export const SILENT_LOG: RunLog = Object.freeze({
-  debug: nothing,
-  info: nothing,
-  warn: nothing,
-  error: nothing
-})
 
 /** The bus of everything that runs outside an engine. */
 export const defaultEvents: EventBus = createEventBus()

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events'
 import { Exposures } from '../access/exposures.ts'
 import type { RunInput } from '../contract/content-part.ts'
 import { ANONYMOUS } from '../contract/principal.ts'
-import type { RunLog } from '../contract/run-context.ts'
+import { type RunLog, SILENT_LOG } from '../contract/run-log.ts'
 import { isTerminalStatus, type ApprovalAnswer } from '../contract/run-record.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import {
@@ -13,18 +13,17 @@ import {
   RUN_ERR_STORE,
   RUN_ERR_TERMINAL
 } from '../errors.ts'
-import { createEventBus, type EventBus } from '../events/event-bus.ts'
+import { createEventBus } from '../events/create-event-bus.ts'
 import { ENGINE_DEFAULTS, requireEngineOptions, type RunEngineOptions } from '../options.ts'
 import { requireNode } from '../require-node.ts'
-import { isPromise } from '../stores/awaitable.ts'
-import type { ControlMessage } from '../stores/control-bus.ts'
+import { isPromise } from '../contract/ports/awaitable.ts'
+import type { ControlMessage } from '../contract/ports/control-bus.ts'
 import { createMemoryStores } from '../stores/memory/memory-stores.ts'
 import { PassingMap } from '../stores/passing-map.ts'
 import { runIdOf } from '../stores/run-cursor.ts'
-import type { RunSummary, StoredRun } from '../stores/run-store.ts'
-import type { Stores } from '../stores/stores.ts'
+import type { RunSummary, StoredRun } from '../contract/ports/run-store.ts'
+import type { Stores } from '../contract/ports/stores.ts'
 import { ApprovalsDesk, type DeskHost } from './approvals-desk.ts'
-import { SILENT_LOG } from './create-context.ts'
 import { Drain } from './drain.ts'
 import { guardStores } from './guard-stores.ts'
 import { InterruptedRuns, type ResumeHost } from './interrupted-runs.ts'
@@ -34,10 +33,13 @@ import { LostRuns } from './lost-runs.ts'
 import { Recovery } from './recovery.ts'
 import { ReplayedRun } from './replayed-run.ts'
 import { requireInput } from './require-input.ts'
-import type { Run, RunEngine, StartOptions } from './run-engine.ts'
+import type { Run, RunEngine } from './run-engine.ts'
+import type { HostedRun } from './run-host.ts'
 import { RunLimits } from './run-limits.ts'
 import { StoreWatch } from './store-watch.ts'
 import { sweepStores } from './sweep-stores.ts'
+import type { EventBus } from '../contract/event-bus.ts'
+import type { StartOptions } from './start-options.ts'
 
 /** Milliseconds between two looks for what the stores need not keep any longer. */
 const SWEEP_EVERY = 60_000
@@ -217,18 +219,18 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
     this.limits.enter(run.record.owner)
   }
 
-  ended(run: LiveRun): void {
+  ended(run: HostedRun): void {
     this.#live.delete(run.runId)
     this.#interrupted.forget(run)
     this.limits.leave(run.record.owner)
     this.#drain?.leave(run)
   }
 
-  rests(run: LiveRun, until: number): void {
+  rests(run: HostedRun, until: number): void {
     void this.#interrupted.unload(run, until)
   }
 
-  lost(run: LiveRun, reason: unknown): void {
+  lost(run: HostedRun, reason: unknown): void {
     this.lostRuns.add(run, reason)
   }
 

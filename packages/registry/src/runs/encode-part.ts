@@ -4,7 +4,8 @@ import { PART_SCHEMAS, ZERO_USAGE, type Part, type PartType, type YieldedPart } 
 import { RUN_ERR_BAD_PART } from '../errors.ts'
 import { encodeJson } from './encode-json.ts'
 import { toFlatEntry } from './flat-entry.ts'
-import { entryFromJson, type LogEntry } from '../stores/stream-log.ts'
+import type { LogEntry } from '../contract/ports/stream-log.ts'
+import { entryFromJson } from '../stores/log-entry.ts'
 
 /** Numbers a part. @throws RUN_ERR_BAD_PART when the part has no JSON (a cycle, a BigInt) */
 export function encodePart(seq: number, part: Part): LogEntry {

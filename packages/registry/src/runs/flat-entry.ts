@@ -1,5 +1,5 @@
 import type { NumberedPart, Part, PartType, Usage } from '../contract/part.ts'
-import type { LogEntry } from '../stores/stream-log.ts'
+import type { LogEntry } from '../contract/ports/stream-log.ts'
 import { encodeJson } from './encode-json.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { codeOf } from '../contract/create-error.ts'
 import { RUN_ERR_STORE } from '../errors.ts'
-import { isPromise } from '../stores/awaitable.ts'
-import type { Stores } from '../stores/stores.ts'
+import { isPromise } from '../contract/ports/awaitable.ts'
+import type { Stores } from '../contract/ports/stores.ts'
 import type { StoreWatch } from './store-watch.ts'
 
 type Method = (...args: unknown[]) => unknown

@@ -1,4 +1,4 @@
-import type { Redact } from '../access/redact-value.ts'
+import type { Redact } from '../contract/provider-key.ts'
 import { ProviderKey } from '../contract/provider-key.ts'
 import {
   ANONYMOUS,
@@ -7,19 +7,13 @@ import {
   type Action,
   type Principal
 } from '../contract/principal.ts'
-import type {
-  ApprovalOutcome,
-  ApprovalRequest,
-  Approvals,
-  ChildOptions,
-  Envelope,
-  RunContext,
-  RunLog
-} from '../contract/run-context.ts'
-import type { EventBus } from '../events/event-bus.ts'
-import type { StoredRun } from '../stores/run-store.ts'
-import type { Stores } from '../stores/stores.ts'
-import type { StartOptions } from './run-engine.ts'
+import type { ChildOptions, Envelope, RunContext } from '../contract/run-context.ts'
+import type { EventBus } from '../contract/event-bus.ts'
+import type { StoredRun } from '../contract/ports/run-store.ts'
+import type { Stores } from '../contract/ports/stores.ts'
+import type { StartOptions } from './start-options.ts'
+import type { RunLog } from '../contract/run-log.ts'
+import type { ApprovalOutcome, ApprovalRequest, Approvals } from '../contract/approval.ts'
 
 /** What a context takes from the run that it belongs to. */
 export interface ContextHost {

@@ -3,20 +3,20 @@ import { resolveAuthorize } from '../access/resolve-authorize.ts'
 import type { RunInput } from '../contract/content-part.ts'
 import type { Authorize } from '../contract/principal.ts'
 import { isTerminalStatus } from '../contract/run-record.ts'
-import type { RunLog } from '../contract/run-context.ts'
+import type { RunLog } from '../contract/run-log.ts'
 import type { Runnable } from '../contract/runnable.ts'
-import { isPromise, type Awaitable } from '../stores/awaitable.ts'
-import { runnableKeyText } from '../stores/run-scope.ts'
-import type { UnfinishedRun } from '../stores/run-store.ts'
+import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
+import { runnableKeyText } from '../contract/ports/run-scope.ts'
+import type { UnfinishedRun } from '../contract/ports/run-store.ts'
 import { LiveRun } from './live-run.ts'
 import { ParkedRuns } from './parked-runs.ts'
 import { endLeftRun, isDamaged, recallProgress, unfinishedRuns } from './recover-runs.ts'
 import { readResumeState, toResumeState, toStartOptions } from './resume-state.ts'
-import type { RunHost } from './run-host.ts'
+import type { HostedRun, RunHost } from './run-host.ts'
 import type { RunLimits } from './run-limits.ts'
 import { within } from '../timers.ts'
 import { toLoggable } from '../logging/to-loggable.ts'
-import type { StartOptions } from './run-engine.ts'
+import type { StartOptions } from './start-options.ts'
 import { isReported } from './store-watch.ts'
 
 // Runs that are brought into memory at once; of those with a large checkpoint, in bytes, one.
@@ -72,7 +72,7 @@ export class InterruptedRuns {
   }
 
   /** Forgets it, when the run has ended. */
-  forget({ runId, resumable, suspended }: LiveRun): void {
+  forget({ runId, resumable, suspended }: HostedRun): void {
     if (!resumable) return
     this.#settled.get(runId)?.()
     if (suspended) return
@@ -121,7 +121,7 @@ export class InterruptedRuns {
   }
 
   /** Takes a run that only waits out of memory until an answer or this time wakes it. */
-  async unload(run: LiveRun, until: number): Promise<void> {
+  async unload(run: HostedRun, until: number): Promise<void> {
     const { runId, record } = run
     if (this.#host.closing.aborted) return
     const unloaded = run.suspend()
@@ -158,7 +158,7 @@ export class InterruptedRuns {
   }
 
   /** Goes on with a run of this process whose log could not be written. @throws what the store throws */
-  async goOn({ runId, runnable, options, losses }: LiveRun): Promise<void> {
+  async goOn({ runId, runnable, options, losses }: HostedRun): Promise<void> {
     for (let room; (room = this.#host.limits.room()) !== undefined;) await room
     if (this.#host.closing.aborted) return
     try {

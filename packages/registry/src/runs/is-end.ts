@@ -1,5 +1,5 @@
 import { isTerminalPart } from '../contract/part.ts'
-import type { Stores } from '../stores/stores.ts'
+import type { Stores } from '../contract/ports/stores.ts'
 
 /** Whether a run's part with this `seq` is its last; undefined when there is no such part. 0, before the first, is never the last. */
 export async function isEnd(

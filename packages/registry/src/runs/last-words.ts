@@ -1,9 +1,9 @@
-import type { Redact } from '../access/redact-value.ts'
+import type { Redact } from '../contract/provider-key.ts'
 import type { YieldedPart } from '../contract/part.ts'
 import type { RunResult } from '../contract/run-result.ts'
 import { RUN_ERR_CANCELED, RUN_ERR_FAILED } from '../errors.ts'
-import type { RunChange, StoredError } from '../stores/run-store.ts'
-import type { LogEntry } from '../stores/stream-log.ts'
+import type { RunChange, StoredError } from '../contract/ports/run-store.ts'
+import type { LogEntry } from '../contract/ports/stream-log.ts'
 import { errorFromStored, toPartError, toStoredError } from './run-error.ts'
 import type { RunProgress } from './run-progress.ts'
 

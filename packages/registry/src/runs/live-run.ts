@@ -1,14 +1,14 @@
 import { redactStores } from '../access/redact-stores.ts'
 import type { RunInput } from '../contract/content-part.ts'
 import { isTerminalPart, type NumberedPart, type Part, type YieldedPart } from '../contract/part.ts'
-import type { ApprovalOutcome, ApprovalRequest, RunLog } from '../contract/run-context.ts'
+import type { ApprovalOutcome, ApprovalRequest } from '../contract/approval.ts'
 import type { RunResult } from '../contract/run-result.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import { RUN_ERR_CANCELED, RUN_ERR_STORE, RUN_ERR_SUSPENDED } from '../errors.ts'
-import type { EventBus } from '../events/event-bus.ts'
+import type { EventBus } from '../contract/event-bus.ts'
 import { RunReport } from '../events/run-report.ts'
-import type { RunChange, StoredRun } from '../stores/run-store.ts'
-import type { Stores } from '../stores/stores.ts'
+import type { RunChange, StoredRun } from '../contract/ports/run-store.ts'
+import type { Stores } from '../contract/ports/stores.ts'
 import { requirePart, wholePart } from './encode-part.ts'
 import { HostedContext, type ContextHost } from './hosted-context.ts'
 import { leaveStream } from './leave-stream.ts'
@@ -17,8 +17,8 @@ import { readParts } from './log-reader.ts'
 import { newRun } from './new-run.ts'
 import { toLastWords, type Ending } from './last-words.ts'
 import { LateSignal } from './late-signal.ts'
-import type { Run, StartOptions } from './run-engine.ts'
-import { MAX_LOSSES, type Earlier, type RunHost } from './run-host.ts'
+import type { Run } from './run-engine.ts'
+import { MAX_LOSSES, type Earlier, type HostedRun, type RunHost } from './run-host.ts'
 import { RunProgress } from './run-progress.ts'
 import { RunWaits, type WaitsHost } from './run-waits.ts'
 import { logFault, logLate, logLost } from './log-run.ts'
@@ -26,9 +26,11 @@ import { RedactedWriter } from './redacted-writer.ts'
 import { errorFromPart } from './run-error.ts'
 import { Settlement } from './settlement.ts'
 import { isReported } from './store-watch.ts'
+import type { RunLog } from '../contract/run-log.ts'
+import type { StartOptions } from './start-options.ts'
 
 /** A run under way in this process: numbers its parts, writes its log, and ends it once. */
-export class LiveRun implements Run, ContextHost, WaitsHost {
+export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   readonly runId: string
   readonly sessionId: string
   readonly replayed = false

@@ -1,9 +1,9 @@
 import { isTerminalPart } from '../contract/part.ts'
 import { RunResultBuilder, type RunResult } from '../contract/run-result.ts'
 import { createPause } from '../next-turn.ts'
-import { isPromise } from '../stores/awaitable.ts'
-import type { RunSummary } from '../stores/run-store.ts'
-import type { Stores } from '../stores/stores.ts'
+import { isPromise } from '../contract/ports/awaitable.ts'
+import type { RunSummary } from '../contract/ports/run-store.ts'
+import type { Stores } from '../contract/ports/stores.ts'
 
 /** Bytes of a run up to which its result is parsed as a whole. */
 const MAX_WHOLE = 2_097_152

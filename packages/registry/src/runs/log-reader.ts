@@ -1,11 +1,11 @@
 import { isTerminalPart, type NumberedPart } from '../contract/part.ts'
 import { isTerminalStatus } from '../contract/run-record.ts'
 import { REG_ERR_BAD_OPTION } from '../errors.ts'
-import { isPromise, type Awaitable } from '../stores/awaitable.ts'
-import type { RunSummary } from '../stores/run-store.ts'
-import type { Stores } from '../stores/stores.ts'
+import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
+import type { RunSummary } from '../contract/ports/run-store.ts'
+import type { Stores } from '../contract/ports/stores.ts'
 import { typeOfEntry } from './flat-entry.ts'
-import type { LogEntry, ReadLimit } from '../stores/stream-log.ts'
+import type { LogEntry, ReadLimit } from '../contract/ports/stream-log.ts'
 
 /** What a reader reads from; it ends when `closed` aborts. */
 export interface LogHost {

@@ -1,5 +1,5 @@
-import type { RunLog } from '../contract/run-context.ts'
-import type { StoredError } from '../stores/run-store.ts'
+import type { RunLog } from '../contract/run-log.ts'
+import type { StoredError } from '../contract/ports/run-store.ts'
 import { toLoggable } from '../logging/to-loggable.ts'
 import { isReported } from './store-watch.ts'
 

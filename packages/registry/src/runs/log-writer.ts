@@ -1,6 +1,6 @@
-import type { RunChange, StoredRun } from '../stores/run-store.ts'
-import { isPromise } from '../stores/awaitable.ts'
-import type { LogEntry, StreamLog } from '../stores/stream-log.ts'
+import type { RunChange, StoredRun } from '../contract/ports/run-store.ts'
+import { isPromise } from '../contract/ports/awaitable.ts'
+import type { LogEntry, StreamLog } from '../contract/ports/stream-log.ts'
 
 // A run that writes faster than its store is held back at this many characters of JSON.
 const CONGESTED_AT = 262_144

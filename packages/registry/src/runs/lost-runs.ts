@@ -1,6 +1,6 @@
 import { RUN_ERR_STORE } from '../errors.ts'
-import type { Stores } from '../stores/stores.ts'
-import type { LiveRun } from './live-run.ts'
+import type { Stores } from '../contract/ports/stores.ts'
+import type { HostedRun } from './run-host.ts'
 import { logRun } from './log-run.ts'
 import { endAsFailed, endLeftRun } from './recover-runs.ts'
 import { isReported } from './store-watch.ts'
@@ -14,7 +14,7 @@ interface LostRun {
   readonly epoch: number
   readonly reason: unknown
   /** The run, where it may be one that can go on. */
-  readonly run: LiveRun | undefined
+  readonly run: HostedRun | undefined
   isGoingOn: boolean
 }
 
@@ -22,7 +22,7 @@ interface LostRun {
 export interface LostRunsHost {
   readonly stores: Stores
   /** Goes on with a run in this process, unless it has ended. */
-  goOn(run: LiveRun): Promise<void>
+  goOn(run: HostedRun): Promise<void>
 }
 
 /** Runs that a fault of the store left under way in it: when it works again they end, or go on where they can. */
@@ -35,7 +35,7 @@ export class LostRuns {
   }
 
   /** Takes a run whose log cannot be written, unless it is another's now. */
-  add(run: LiveRun, reason: unknown): void {
+  add(run: HostedRun, reason: unknown): void {
     const { runId, epoch } = run.record
     if (isFenced(reason) || this.#runs.size >= MAX_LOST) return this.#host.stores.log.abandon(runId)
     this.#runs.set(runId, { epoch, reason, run: run.resumable ? run : undefined, isGoingOn: false })
@@ -84,7 +84,7 @@ export class LostRuns {
   }
 
   // What is still executed of it may take its time to notice that it is over.
-  async #goOn(lost: LostRun, run: LiveRun): Promise<void> {
+  async #goOn(lost: LostRun, run: HostedRun): Promise<void> {
     lost.isGoingOn = true
     await run.executed
     try {

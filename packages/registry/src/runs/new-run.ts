@@ -1,9 +1,9 @@
 import type { Exposures } from '../access/exposures.ts'
 import { ANONYMOUS } from '../contract/principal.ts'
 import type { Runnable } from '../contract/runnable.ts'
-import type { StoredRun } from '../stores/run-store.ts'
+import type { StoredRun } from '../contract/ports/run-store.ts'
 import { randomId } from '../random-id.ts'
-import type { StartOptions } from './run-engine.ts'
+import type { StartOptions } from './start-options.ts'
 
 /** The record of a run that begins; its id has 122 random bits. */
 export function newRun(

@@ -1,5 +1,5 @@
 import type { RunnableKey } from '../contract/names.ts'
-import type { UnfinishedRun } from '../stores/run-store.ts'
+import type { UnfinishedRun } from '../contract/ports/run-store.ts'
 import { MAX_TIMER } from '../timers.ts'
 import type { OwnerCounts } from './owner-counts.ts'
 

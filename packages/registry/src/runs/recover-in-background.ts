@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import type { RunLog } from '../contract/run-context.ts'
+import type { RunLog } from '../contract/run-log.ts'
 import type { RunEngine } from './run-engine.ts'
 import { toLoggable } from '../logging/to-loggable.ts'
 import { isReported } from './store-watch.ts'

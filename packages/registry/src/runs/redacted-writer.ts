@@ -1,6 +1,6 @@
-import type { Redact, TextInIncrements } from '../access/redact-value.ts'
+import type { Redact, TextInIncrements } from '../contract/provider-key.ts'
 import type { Part, PartOf } from '../contract/part.ts'
-import type { RunChange } from '../stores/run-store.ts'
+import type { RunChange } from '../contract/ports/run-store.ts'
 import type { LogWriter } from './log-writer.ts'
 import type { RunProgress } from './run-progress.ts'
 

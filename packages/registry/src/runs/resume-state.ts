@@ -5,9 +5,9 @@ import { redactFields } from '../access/redact-stores.ts'
 import type { RunInput } from '../contract/content-part.ts'
 import { ANONYMOUS, type Authorize, type Principal } from '../contract/principal.ts'
 import type { Envelope } from '../contract/run-context.ts'
-import type { StoredRun } from '../stores/run-store.ts'
-import type { Stores } from '../stores/stores.ts'
-import type { StartOptions } from './run-engine.ts'
+import type { StoredRun } from '../contract/ports/run-store.ts'
+import type { Stores } from '../contract/ports/stores.ts'
+import type { StartOptions } from './start-options.ts'
 
 const ResumeStateSchema = Type.Object({
   input: Type.Unknown(),

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ApprovalOutcome, ApprovalRequest } from '../contract/run-context.ts'
+import type { ApprovalOutcome, ApprovalRequest } from '../contract/approval.ts'
 import type { Part } from '../contract/part.ts'
 import type { RunStatus } from '../contract/run-record.ts'
-import type { RunChange, StoredApproval } from '../stores/run-store.ts'
+import type { RunChange, StoredApproval } from '../contract/ports/run-store.ts'
 import { MAX_TIMER } from '../timers.ts'
 
 /** Milliseconds that an approval waits when nobody says how long. */

@@ -1,14 +1,7 @@
 import type { Exposures } from '../access/exposures.ts'
-import type { Redact } from '../access/redact-value.ts'
 import type { RunInput } from '../contract/content-part.ts'
+import type { EventBus } from '../contract/event-bus.ts'
 import type { NumberedPart } from '../contract/part.ts'
-import type { Authorize, Principal } from '../contract/principal.ts'
-import type { Envelope, RunLog } from '../contract/run-context.ts'
-import type { ApprovalAnswer } from '../contract/run-record.ts'
-import type { ProviderKey } from '../contract/provider-key.ts'
-import type { RunResult } from '../contract/run-result.ts'
-import type { Runnable } from '../contract/runnable.ts'
-import type { EventBus } from '../events/event-bus.ts'
 import type {
   ApprovalPage,
   ApprovalQuery,
@@ -16,37 +9,13 @@ import type {
   RunPage,
   RunQuery,
   RunSummary,
-  StartKey,
   StoredRun
-} from '../stores/run-store.ts'
-import type { Stores } from '../stores/stores.ts'
-
-/** What a run is started with. */
-export interface StartOptions {
-  /** The id of the registry that the run belongs to; default: of the one that has the runnable. */
-  registry?: string | undefined
-  /** The surface that starts it: when the run goes on after a restart, its policy holds again. */
-  surface?: string | undefined
-  /** Default: a new one. */
-  sessionId?: string | undefined
-  /** Separates sessions and memory where there are no credentials. */
-  userId?: string | undefined
-  /** Who calls; default anonymous. Its `sub` owns the run. */
-  principal?: Principal | undefined
-  log?: RunLog | undefined
-  /** What came around the input. */
-  envelope?: Envelope | undefined
-  /** Starts the run once: for the same registry, owner and key, the run that was started is given again. */
-  startKey?: StartKey | undefined
-  /** The caller's own keys for model providers; a string is wrapped. */
-  apiKey?: ((provider?: string) => ProviderKey | string | undefined) | undefined
-  /** Takes those keys out of what the run tells and stores: its parts, its result, its error, and all that its stores are given. */
-  redact?: Redact | undefined
-  /** The app's policy, for runnables that reach others. */
-  authorize?: Authorize | undefined
-  /** Called each time the run begins to wait for an approval; the store may come to know of it a moment later. */
-  onApprovalRequest?: (() => void) | undefined
-}
+} from '../contract/ports/run-store.ts'
+import type { Stores } from '../contract/ports/stores.ts'
+import type { ApprovalAnswer } from '../contract/run-record.ts'
+import type { RunResult } from '../contract/run-result.ts'
+import type { Runnable } from '../contract/runnable.ts'
+import type { StartOptions } from './start-options.ts'
 
 /** One execution, from where it was started. */
 export interface Run {

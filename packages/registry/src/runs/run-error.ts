@@ -1,7 +1,7 @@
 import { isTellable, markTellable, type TellableError } from '../contract/create-error.ts'
 import type { PartError } from '../contract/part.ts'
 import { RUN_ERR_FAILED } from '../errors.ts'
-import type { StoredError } from '../stores/run-store.ts'
+import type { StoredError } from '../contract/ports/run-store.ts'
 import { beginningOf } from '../wire/encode-pieces.ts'
 
 /** Characters of an error's message: it is in every list that its run is in. */

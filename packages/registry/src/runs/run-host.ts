@@ -1,10 +1,32 @@
 import type { Exposures } from '../access/exposures.ts'
-import type { RunLog } from '../contract/run-context.ts'
-import type { EventBus } from '../events/event-bus.ts'
-import type { StoredRun } from '../stores/run-store.ts'
-import type { Stores } from '../stores/stores.ts'
-import type { LiveRun } from './live-run.ts'
+import type { RunLog } from '../contract/run-log.ts'
+import type { EventBus } from '../contract/event-bus.ts'
+import type { StoredRun } from '../contract/ports/run-store.ts'
+import type { Stores } from '../contract/ports/stores.ts'
+import type { Runnable } from '../contract/runnable.ts'
 import type { RunProgress } from './run-progress.ts'
+import type { StartOptions } from './start-options.ts'
+
+/** A run as the engine that executes it sees it. */
+export interface HostedRun {
+  readonly log: RunLog
+  readonly runId: string
+  readonly runnable: Runnable
+  readonly options: StartOptions
+  readonly record: StoredRun
+  /** True if another process can resume it. */
+  readonly resumable: boolean
+  /** True if it was left for another process, or for later. */
+  readonly suspended: boolean
+  /** How often its store failed since it last made progress. */
+  readonly losses: number
+  /** True if it may be resumed here after a store failure; bounded, in case the store cannot take the run itself. */
+  readonly mayGoOn: boolean
+  /** Resolves when its runnable has returned. */
+  readonly executed: Promise<void> | undefined
+  /** Leaves it as it is, for another process to resume. */
+  suspend(): Promise<void>
+}
 
 /** What a run needs of the engine that executes it. */
 export interface RunHost {
@@ -14,12 +36,12 @@ export interface RunHost {
   readonly exposures: Exposures
   readonly maxLogBytes: number
   readonly closed: AbortSignal
-  ended(run: LiveRun): void
+  ended(run: HostedRun): void
   /** The run's log can no longer be written. */
-  lost(run: LiveRun, reason: unknown): void
+  lost(run: HostedRun, reason: unknown): void
   expireApproval(approvalId: string): void
   /** A resumed run does nothing but wait, until this time at the earliest: it need not stay in memory. */
-  rests(run: LiveRun, until: number): void
+  rests(run: HostedRun, until: number): void
 }
 
 /** So often a run goes on after a fault of its store, before it has got on. */

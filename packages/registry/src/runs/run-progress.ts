@@ -1,9 +1,10 @@
 import type { Part, PartError, PartOf, YieldedPart } from '../contract/part.ts'
 import { RunResultBuilder, type RunResult } from '../contract/run-result.ts'
 import { RUN_ERR_LOG_LIMIT } from '../errors.ts'
-import { sizeOfEntry, type LogEntry } from '../stores/stream-log.ts'
+import type { LogEntry } from '../contract/ports/stream-log.ts'
 import { completeFinish } from './complete-finish.ts'
 import { encodePart } from './encode-part.ts'
+import { sizeOfEntry } from '../stores/log-entry.ts'
 
 /** How far a run has come: how many parts it has, how long they are, and the result that they make. */
 export class RunProgress {

@@ -1,5 +1,5 @@
-import type { ApprovalOutcome, ApprovalRequest } from '../contract/run-context.ts'
-import type { RunStore } from '../stores/run-store.ts'
+import type { ApprovalOutcome, ApprovalRequest } from '../contract/approval.ts'
+import type { RunStore } from '../contract/ports/run-store.ts'
 import { sleepUntil } from '../timers.ts'
 import { RunApprovals, type ApprovalHost } from './run-approvals.ts'
 import type { Earlier } from './run-host.ts'

@@ -1,5 +1,5 @@
-import type { Awaitable } from '../stores/awaitable.ts'
-import type { RunStore } from '../stores/run-store.ts'
+import type { Awaitable } from '../contract/ports/awaitable.ts'
+import type { RunStore } from '../contract/ports/run-store.ts'
 
 /** What a journal needs of its run. */
 export interface JournalHost {

@@ -1,6 +1,6 @@
-import type { RunLog } from '../contract/run-context.ts'
+import type { RunLog } from '../contract/run-log.ts'
 import { RUN_ERR_STORE } from '../errors.ts'
-import type { Awaitable } from '../stores/awaitable.ts'
+import type { Awaitable } from '../contract/ports/awaitable.ts'
 import { toLoggable } from '../logging/to-loggable.ts'
 
 /** Milliseconds between two looks at stores that fail, and for which a look is good. */

@@ -1,5 +1,5 @@
-import type { RunLog } from '../contract/run-context.ts'
-import type { Stores } from '../stores/stores.ts'
+import type { RunLog } from '../contract/run-log.ts'
+import type { Stores } from '../contract/ports/stores.ts'
 import { toLoggable } from '../logging/to-loggable.ts'
 import { isReported } from './store-watch.ts'
 

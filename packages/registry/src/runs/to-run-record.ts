@@ -1,5 +1,5 @@
 import type { PendingApproval, RunRecord } from '../contract/run-record.ts'
-import type { ApprovalSummary, RunSummary } from '../stores/run-store.ts'
+import type { ApprovalSummary, RunSummary } from '../contract/ports/run-store.ts'
 import { toPartError } from './run-error.ts'
 
 /** A run as clients see it, without its result: times in ISO 8601, approvals that wait only. */

@@ -2,9 +2,10 @@ import { Readable } from 'node:stream'
 import { isTellable } from '../contract/create-error.ts'
 import { nextTurn } from '../next-turn.ts'
 import { LogReader, type LogHost } from '../runs/log-reader.ts'
-import { isPromise } from '../stores/awaitable.ts'
-import { entryFromJson, type LogEntry } from '../stores/stream-log.ts'
+import { isPromise } from '../contract/ports/awaitable.ts'
+import type { LogEntry } from '../contract/ports/stream-log.ts'
 import { encodeFault, encodeSse, encodeSseFault, SSE_HEARTBEAT, SSE_SUSPENDED } from './encode-sse.ts'
+import { entryFromJson } from '../stores/log-entry.ts'
 
 /** What a stream says, where that is not the log itself. */
 export interface SseProjection {

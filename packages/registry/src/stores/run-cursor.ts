@@ -1,5 +1,5 @@
 import { REG_ERR_BAD_CURSOR } from '../errors.ts'
-import type { FoundApproval } from './run-store.ts'
+import type { FoundApproval } from '../contract/ports/run-store.ts'
 
 /** Where a page ends: the id of its last item, and the time that its list goes by. */
 export interface RunPosition {

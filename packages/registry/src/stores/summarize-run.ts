@@ -1,6 +1,6 @@
 import { PREVIEW } from '../contract/run-result.ts'
 import { beginningOf } from '../wire/encode-pieces.ts'
-import type { ApprovalSummary, RunSummary, StoredApproval, StoredRun } from './run-store.ts'
+import type { ApprovalSummary, RunSummary, StoredApproval, StoredRun } from '../contract/ports/run-store.ts'
 
 /** Bytes of JSON up to which the arguments of an approval are listed. */
 export const MAX_LISTED_ARGS = 4_096

@@ -5,13 +5,10 @@ import type {
   RunStore,
   StoredApproval,
   StoredRun
-} from '../stores/run-store.ts'
+} from '../contract/ports/run-store.ts'
 import type { JsonPieces } from '../wire/encode-pieces.ts'
-import { codeOf, type ContractTest } from './contract-test.ts'
-import type { RunStores } from './run-store-contract.ts'
-import { completed, storedRun, textEntry } from './stored-run.ts'
-
-type TestStores = (name: string, run: (t: ContractTest, store: RunStores) => Promise<void>) => void
+import { codeOf } from './contract-test.ts'
+import { completed, storedRun, textEntry, type RunStores, type TestStores } from './stored-run.ts'
 
 const MEGABYTE = 1_000_000
 const LONG = 400_000

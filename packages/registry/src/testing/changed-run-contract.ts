@@ -1,9 +1,7 @@
-import type { ChangedRunQuery, RunStore, RunSummary, StoredRun } from '../stores/run-store.ts'
-import { codeOf, type ContractTest } from './contract-test.ts'
-import type { RunStores } from './run-store-contract.ts'
-import { completed, storedRun, textEntry } from './stored-run.ts'
+import type { ChangedRunQuery, RunStore, RunSummary, StoredRun } from '../contract/ports/run-store.ts'
+import { codeOf } from './contract-test.ts'
+import { completed, storedRun, textEntry, type TestStores } from './stored-run.ts'
 
-type TestStores = (name: string, run: (t: ContractTest, store: RunStores) => Promise<void>) => void
 type Filter = Partial<ChangedRunQuery>
 
 const echo = { registry: 'global', kind: 'agent', name: 'echo' } as const

@@ -1,7 +1,7 @@
 export { codeOf, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
 export { checkpointStoreContract, controlBusContract, taskStoreContract } from './other-stores-contract.ts'
 export { memoryRetentionContract, memoryStoreContract } from './memory-store-contract.ts'
-export { runStoreContract, type RunStores } from './run-store-contract.ts'
+export { runStoreContract } from './run-store-contract.ts'
 export { runnableContract, type MakeRunnable, type RunnableContractOptions } from './runnable-contract.ts'
 export {
   pause,
@@ -10,4 +10,4 @@ export {
   type ScriptedRunnableOptions
 } from './scripted-runnable.ts'
 export { sessionStoreContract } from './session-store-contract.ts'
-export { storedRun, textEntry } from './stored-run.ts'
+export { storedRun, textEntry, type RunStores } from './stored-run.ts'

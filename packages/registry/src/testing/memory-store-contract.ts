@@ -1,4 +1,4 @@
-import type { MemoryItem, MemoryItemRetention, MemoryStore } from '../stores/memory-store.ts'
+import type { MemoryItem, MemoryItemRetention, MemoryStore } from '../contract/ports/memory-store.ts'
 import { HOSTILE_TEXT, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
 
 const item = (id: string, text: string, createdAt: number): MemoryItem => ({

@@ -1,6 +1,6 @@
-import type { CheckpointStore } from '../stores/checkpoint-store.ts'
-import type { ControlBus, ControlMessage } from '../stores/control-bus.ts'
-import type { StoredTask, TaskStore } from '../stores/task-store.ts'
+import type { CheckpointStore } from '../contract/ports/checkpoint-store.ts'
+import type { ControlBus, ControlMessage } from '../contract/ports/control-bus.ts'
+import type { StoredTask, TaskStore } from '../contract/ports/task-store.ts'
 import { codeOf, HOSTILE_TEXT, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
 
 const task = (taskId: string, fields: Partial<StoredTask> = {}): StoredTask => ({

@@ -1,11 +1,8 @@
-import type { RunStores } from './run-store-contract.ts'
 import { RUNNABLE_KINDS } from '../contract/names.ts'
-import type { RunScope } from '../stores/run-scope.ts'
-import type { StoredRun } from '../stores/run-store.ts'
-import { codeOf, type ContractTest } from './contract-test.ts'
-import { completed, storedRun, textEntry } from './stored-run.ts'
-
-type TestStores = (name: string, run: (t: ContractTest, store: RunStores) => Promise<void>) => void
+import type { RunScope } from '../contract/ports/run-scope.ts'
+import type { StoredRun } from '../contract/ports/run-store.ts'
+import { codeOf } from './contract-test.ts'
+import { completed, storedRun, textEntry, type TestStores } from './stored-run.ts'
 
 /** The part of the contract of a `RunStore` that is about lists. */
 export function runListContract(test: TestStores): void {

@@ -1,17 +1,10 @@
-import type { RunStore, StoredApproval } from '../stores/run-store.ts'
-import type { StreamLog } from '../stores/stream-log.ts'
+import type { StoredApproval } from '../contract/ports/run-store.ts'
 import { boundedPageContract } from './bounded-page-contract.ts'
 import { changedRunContract } from './changed-run-contract.ts'
 import { codeOf, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
 import { runListContract } from './run-list-contract.ts'
 import { runTextContract } from './run-text-contract.ts'
-import { completed, storedRun, textEntry } from './stored-run.ts'
-
-/** A run store and the stream log that belongs to it. */
-export interface RunStores {
-  runs: RunStore
-  log: StreamLog
-}
+import { completed, storedRun, textEntry, type RunStores } from './stored-run.ts'
 
 const all = { entries: 1_000, bytes: 1_000_000 }
 const working = { status: 'working', at: 2_000 } as const

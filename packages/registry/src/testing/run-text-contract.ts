@@ -1,12 +1,9 @@
-import type { StoredApproval } from '../stores/run-store.ts'
-import { HOSTILE_TEXT, type ContractTest } from './contract-test.ts'
-import type { RunStores } from './run-store-contract.ts'
-import { completed, storedRun, textEntry } from './stored-run.ts'
-
-type Test = (name: string, run: (t: ContractTest, store: RunStores) => Promise<void>) => void
+import type { StoredApproval } from '../contract/ports/run-store.ts'
+import { HOSTILE_TEXT } from './contract-test.ts'
+import { completed, storedRun, textEntry, type TestStores } from './stored-run.ts'
 
 /** Texts of a run that clients, models and tools choose, none of which a store may cut, change or confuse with another. */
-export function runTextContract(test: Test): void {
+export function runTextContract(test: TestStores): void {
   test('keeps the texts of a record as they are', async (t, { runs, log }) => {
     const run = storedRun({
       owner: HOSTILE_TEXT,

@@ -1,4 +1,4 @@
-import type { SessionKey, SessionMessage, SessionStore } from '../stores/session-store.ts'
+import type { SessionKey, SessionMessage, SessionStore } from '../contract/ports/session-store.ts'
 import { HOSTILE_TEXT, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
 
 const key: SessionKey = { registry: 'global', owner: 'ada', kind: 'agent', name: 'echo', sessionId: 's' }

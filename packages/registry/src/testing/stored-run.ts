@@ -1,7 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import type { RunResult } from '../contract/run-result.ts'
-import type { StoredRun } from '../stores/run-store.ts'
-import { entryFromJson, type LogEntry } from '../stores/stream-log.ts'
+import type { RunStore, StoredRun } from '../contract/ports/run-store.ts'
+import type { LogEntry, StreamLog } from '../contract/ports/stream-log.ts'
+import { entryFromJson } from '../stores/log-entry.ts'
+import type { ContractTest } from './contract-test.ts'
+
+/** A run store and the stream log that belongs to it. */
+export interface RunStores {
+  runs: RunStore
+  log: StreamLog
+}
+
+/** Adds one test of a contract, with stores of its own. */
+export type TestStores = (name: string, run: (t: ContractTest, store: RunStores) => Promise<void>) => void
 
 /** A new run as an engine makes it. */
 export function storedRun(fields: Partial<StoredRun> = {}): StoredRun {

@@ -1,4 +1,4 @@
-import type { RunLog } from '../../src/contract/run-context.ts'
+import type { RunLog } from '../../src/contract/run-log.ts'
 import t from 'tap'
 import { redactLog } from '../../src/access/redact-log.ts'
 

@@ -14,7 +14,7 @@ import type { Part } from '@svc/registry'
 import t from 'tap'
 import { encodePart } from '../../src/runs/encode-part.ts'
 import { typeOfEntry } from '../../src/runs/flat-entry.ts'
-import { sizeOfEntry } from '../../src/stores/stream-log.ts'
+import { sizeOfEntry } from '../../src/stores/log-entry.ts'
 
 const text = oneof(
   string({ unit: 'binary' }),

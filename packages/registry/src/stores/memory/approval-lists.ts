@@ -1,5 +1,5 @@
 import { formatApprovalCursor, parseApprovalCursor, runIdOf } from '../run-cursor.ts'
-import { createScopeFilter } from '../run-scope.ts'
+import { createScopeFilter } from '../../contract/ports/run-scope.ts'
 import type {
   ApprovalPage,
   ApprovalQuery,
@@ -8,7 +8,7 @@ import type {
   RunSummary,
   StoredApproval,
   StoredRun
-} from '../run-store.ts'
+} from '../../contract/ports/run-store.ts'
 import { firstToExpire, summarizeApproval, summarizeRun, waitingOf } from '../summarize-run.ts'
 import type { MemoryRun } from './memory-runs.ts'
 

@@ -1,5 +1,5 @@
 import { RUN_ERR_FENCED } from '../../errors.ts'
-import type { CheckpointStore } from '../checkpoint-store.ts'
+import type { CheckpointStore } from '../../contract/ports/checkpoint-store.ts'
 
 /** Checkpoints in memory; each goes when its run is done with it. */
 export function createMemoryCheckpointStore(): CheckpointStore {

@@ -1,4 +1,4 @@
-import type { ControlBus, ControlMessage } from '../control-bus.ts'
+import type { ControlBus, ControlMessage } from '../../contract/ports/control-bus.ts'
 
 /** Control messages within one process. */
 export function createMemoryControlBus(): ControlBus {

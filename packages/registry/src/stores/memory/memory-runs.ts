@@ -1,6 +1,6 @@
-import type { ApprovalSummary, StoredRun } from '../run-store.ts'
+import type { ApprovalSummary, StoredRun } from '../../contract/ports/run-store.ts'
 import { PassingMap, type Place } from '../passing-map.ts'
-import type { LogEntry } from '../stream-log.ts'
+import type { LogEntry } from '../../contract/ports/stream-log.ts'
 import { AgingMap } from './aging-map.ts'
 
 /** How long and how many finished runs are kept in memory; runs under way are always kept. */

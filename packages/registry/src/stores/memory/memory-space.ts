@@ -1,5 +1,5 @@
 import { weighWord, wordsOf } from '../words.ts'
-import type { MemoryItem, ScoredMemoryItem } from '../memory-store.ts'
+import type { MemoryItem, ScoredMemoryItem } from '../../contract/ports/memory-store.ts'
 
 /** What one owner keeps in one namespace, with an index of its words. */
 export class MemorySpace {

@@ -1,4 +1,4 @@
-import type { MemoryItemRetention, MemoryStore } from '../memory-store.ts'
+import type { MemoryItemRetention, MemoryStore } from '../../contract/ports/memory-store.ts'
 import { MemorySpace } from './memory-space.ts'
 
 const DAY = 86_400_000

@@ -1,5 +1,5 @@
-import type { MemoryItemRetention } from '../memory-store.ts'
-import type { Stores } from '../stores.ts'
+import type { MemoryItemRetention } from '../../contract/ports/memory-store.ts'
+import type { Stores } from '../../contract/ports/stores.ts'
 import { createMemoryCheckpointStore } from './checkpoint-store.ts'
 import { createMemoryControlBus } from './control-bus.ts'
 import { createMemoryMemoryStore } from './memory-store.ts'

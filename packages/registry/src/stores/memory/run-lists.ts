@@ -1,5 +1,5 @@
 import { formatRunCursor, parseRunCursor, type RunPosition } from '../run-cursor.ts'
-import { createScopeFilter } from '../run-scope.ts'
+import { createScopeFilter } from '../../contract/ports/run-scope.ts'
 import type {
   ChangedRunPage,
   ChangedRunQuery,
@@ -7,7 +7,7 @@ import type {
   RunQuery,
   UnfinishedPage,
   UnfinishedQuery
-} from '../run-store.ts'
+} from '../../contract/ports/run-store.ts'
 import { summaryOf } from './approval-lists.ts'
 import type { MemoryRun } from './memory-runs.ts'
 

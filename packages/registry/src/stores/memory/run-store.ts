@@ -1,7 +1,7 @@
 import { RUN_ERR_FENCED } from '../../errors.ts'
 import { encodePieces } from '../../wire/encode-pieces.ts'
 import { runIdOf } from '../run-cursor.ts'
-import type { RunStore } from '../run-store.ts'
+import type { RunStore } from '../../contract/ports/run-store.ts'
 import { findApproval, listApprovals, summaryOf } from './approval-lists.ts'
 import type { MemoryRuns } from './memory-runs.ts'
 import { listChangedRuns, listRuns, listUnfinishedRuns } from './run-lists.ts'

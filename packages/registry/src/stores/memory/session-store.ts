@@ -1,6 +1,6 @@
 import { KeyedLock } from '../keyed-lock.ts'
 import { RecentMap } from './recent-map.ts'
-import { sessionKeyText, type SessionMessage, type SessionStore } from '../session-store.ts'
+import { sessionKeyText, type SessionMessage, type SessionStore } from '../../contract/ports/session-store.ts'
 
 /** How much of conversations is kept in memory. */
 export interface MemorySessionLimits {

@@ -1,9 +1,10 @@
 import { isTerminalStatus } from '../../contract/run-record.ts'
 import { RUN_ERR_FENCED } from '../../errors.ts'
-import type { RunChange, StoredRun } from '../run-store.ts'
-import { sizeOfEntry, type LogEntry, type ReadLimit, type StreamLog } from '../stream-log.ts'
+import type { RunChange, StoredRun } from '../../contract/ports/run-store.ts'
+import type { LogEntry, ReadLimit, StreamLog } from '../../contract/ports/stream-log.ts'
 import { summarize } from './approval-lists.ts'
 import { wake, type MemoryRuns } from './memory-runs.ts'
+import { sizeOfEntry } from '../log-entry.ts'
 
 /** The logs of runs, in memory. */
 export function createMemoryStreamLog(runs: MemoryRuns): StreamLog {

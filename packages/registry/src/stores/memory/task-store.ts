@@ -1,6 +1,6 @@
 import { formatPushCursor, parsePushCursor, type PushPosition } from '../push-cursor.ts'
 import { formatRunCursor, parseRunCursor } from '../run-cursor.ts'
-import type { OpenPush, StoredTask, TaskStore } from '../task-store.ts'
+import type { OpenPush, StoredTask, TaskStore } from '../../contract/ports/task-store.ts'
 import { PassingMap, type Place } from '../passing-map.ts'
 import { AgingMap } from './aging-map.ts'
 

@@ -1,4 +1,4 @@
-import type { ApprovalOutcome } from '../contract/run-context.ts'
+import type { ApprovalOutcome } from '../approval.ts'
 import type { Awaitable } from './awaitable.ts'
 
 /** What the nodes of a service tell each other. */

@@ -1,4 +1,4 @@
-import type { RunnableKey, RunnableKind } from '../contract/names.ts'
+import type { RunnableKey, RunnableKind } from '../names.ts'
 
 /** Which runs a surface shows: those of some runnables, and those of one registry. */
 export interface RunScope {

@@ -1,7 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { TextContentPartSchema, UrlContentPartSchema } from '../contract/content-part.ts'
-import { GLOBAL_REGISTRY, type RunnableKey } from '../contract/names.ts'
-import { ToolErrorSchema } from '../contract/part.ts'
+import { TextContentPartSchema, UrlContentPartSchema } from '../content-part.ts'
+import { GLOBAL_REGISTRY, type RunnableKey } from '../names.ts'
+import { ToolErrorSchema } from '../part.ts'
 import type { Awaitable } from './awaitable.ts'
 
 const providerOptions = {

@@ -1,6 +1,6 @@
 import { Type, type Static, type TProperties } from '@sinclair/typebox'
-import { RunnableKindSchema } from '../contract/names.ts'
-import { FinishReasonSchema, PartErrorSchema, UsageSchema } from '../contract/part.ts'
+import { RunnableKindSchema } from './names.ts'
+import { FinishReasonSchema, PartErrorSchema, UsageSchema } from './part.ts'
 
 /** The schema of an event's payload: what every event says, and these fields. */
 export const eventSchema = <const P extends TProperties>(fields: P) =>

@@ -1,5 +1,4 @@
-import type { NumberedPart } from '../contract/part.ts'
-import { RUN_ERR_DAMAGED } from '../errors.ts'
+import type { NumberedPart } from '../part.ts'
 import type { Awaitable } from './awaitable.ts'
 import type { RunChange } from './run-store.ts'
 
@@ -36,37 +35,4 @@ export interface StreamLog {
   follow(runId: string, wake: (gone?: boolean) => void): () => void
   /** Tells who follows this log in this process that nothing more comes; the log stays. */
   abandon(runId: string): void
-}
-
-/** Characters of an entry's JSON, about: it is not made for this. */
-export function sizeOfEntry(entry: LogEntry): number {
-  return entry.size ?? entry.json.length
-}
-
-/** An entry of a log, from its JSON; its part throws RUN_ERR_DAMAGED where that is none. */
-export function entryFromJson(seq: number, json: string): LogEntry {
-  return new JsonEntry(seq, json)
-}
-
-class JsonEntry implements LogEntry {
-  readonly seq: number
-  readonly json: string
-  #part: NumberedPart | undefined
-
-  constructor(seq: number, json: string) {
-    this.seq = seq
-    this.json = json
-  }
-
-  get part(): NumberedPart {
-    return (this.#part ??= this.#parse())
-  }
-
-  #parse(): NumberedPart {
-    try {
-      return JSON.parse(this.json) as NumberedPart
-    } catch {
-      throw new RUN_ERR_DAMAGED(`part ${this.seq}`)
-    }
-  }
 }

@@ -1,26 +1,6 @@
-import type { RunEventMap } from './run-event-schemas.ts'
+import type { EventBus } from '../contract/event-bus.ts'
 import { toLoggable } from '../logging/to-loggable.ts'
-import type { RunLog } from '../contract/run-context.ts'
-
-/**
- * The events of a bus by name. Packages that emit add theirs by declaration merging:
- * `declare module '@svc/registry' { interface EventMap { 'tool.call': ToolCallEvent } }`.
- */
-export interface EventMap extends RunEventMap {}
-
-/** The name of an event. */
-export type EventName = keyof EventMap & string
-/** A listener for one event. */
-export type EventListener<N extends EventName> = (event: EventMap[N]) => unknown
-
-/** Life-cycle events. A listener that throws, rejects or is slow never touches what emits. */
-export interface EventBus {
-  /** Listens until the returned function is called. */
-  on<N extends EventName>(name: N, listener: EventListener<N>): () => void
-  /** Whether anyone listens: who emits asks first and builds no payload for nobody. */
-  has(name: EventName): boolean
-  emit<N extends EventName>(name: N, event: EventMap[N]): void
-}
+import type { RunLog } from '../contract/run-log.ts'
 
 type AnyListener = (event: unknown) => unknown
 
