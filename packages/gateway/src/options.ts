@@ -12,8 +12,8 @@ import {
 } from '@svc/registry'
 import type { RegisterOptions } from 'fastify'
 import type { ExtendedError, Server, Socket } from 'socket.io'
-import { AsyncApiOptionsSchema, resolveAsyncApi, type AsyncApiOptions } from './async-api-options.ts'
-import { CorsOptionsSchema, requireOrigin, type GatewayCors } from './cors-options.ts'
+import { AsyncApiOptionsSchema, resolveAsyncApi, type AsyncApiOptions } from './asyncapi/async-api-options.ts'
+import { CorsOptionsSchema, requireOrigin, type GatewayCors } from './sockets/origins.ts'
 import { GTW_ERR_BAD_OPTION } from './errors.ts'
 
 /** Credentials → principal, as the contract's `Authenticate`; it also learns the path of the handshake, without its query. */

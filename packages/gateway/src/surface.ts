@@ -1,6 +1,6 @@
 import type { Authorize, Exposed, RunEngine, RunLog } from '@svc/registry'
 import type { GatewaySettings } from './options.ts'
-import type { RunKeeper } from './run-keeper.ts'
+import type { RunKeeper } from './sockets/run-keeper.ts'
 
 /** What the handlers share. */
 export interface Surface {

@@ -1,4 +1,4 @@
-import type { Connection } from '../connection.ts'
+import type { Connection } from '../sockets/connection.ts'
 import type { Surface } from '../surface.ts'
 
 /** What came of an event: what is acknowledged, and what happens after that. */

@@ -1,5 +1,5 @@
 import { DEFAULT_PROVIDER_KEY_HEADERS, isAdmin, ProviderKeys, type RunnableKind } from '@svc/registry'
-import type { Connection } from '../connection.ts'
+import type { Connection } from '../sockets/connection.ts'
 import {
   GTW_ERR_FORBIDDEN,
   GTW_ERR_FOREIGN_USER,

@@ -1,7 +1,6 @@
 import { logFault, type RunLog } from '@svc/registry'
 import type { Server } from 'socket.io'
 import { PacketType, type Encoder } from 'socket.io-parser'
-import type { Connection } from '../connection.ts'
 import {
   GTW_ERR_BAD_PAYLOAD,
   GTW_ERR_PAYLOAD_TOO_LARGE,
@@ -9,9 +8,10 @@ import {
   GTW_ERR_TOO_MANY_WAITING
 } from '../errors.ts'
 import type { GatewaySettings } from '../options.ts'
-import { breakOff, breakOffLate } from '../socket-server.ts'
-import { toRefusal } from '../to-refusal.ts'
+import { toRefusal } from '../events/refusals.ts'
+import type { ErrorEvent } from '../events/server-events.ts'
 import { isAttachmentFree, type AttachmentFreeParser } from './attachment-free-parser.ts'
+import { breakOff, breakOffLate } from './break-off.ts'
 import type { EngineSocket, Link } from './link.ts'
 import { hasAttachments, readHeader, type PacketHeader } from './packet-header.ts'
 
@@ -22,8 +22,15 @@ export interface GuardedGateway {
   readonly namespace: string
   readonly limits: Limits
   readonly log: RunLog
-  /** Its socket on a connection, once that is in the namespace. */
-  find(conn: EngineSocket): Pick<Connection, 'fail' | 'end'> | undefined
+  /** The socket of a connection, once it is in the namespace. */
+  find(conn: EngineSocket): GuardedSocket | undefined
+}
+
+interface GuardedSocket {
+  /** Refuses the next event, with an error that ends the connection. */
+  fail(err: Error): void
+  /** Ends the connection with an error. */
+  end(event: ErrorEvent): void
 }
 
 /** A packet of Engine.IO. */

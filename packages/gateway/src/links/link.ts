@@ -1,6 +1,6 @@
 import type { Socket } from 'socket.io'
 import { PacketType } from 'socket.io-parser'
-import { EventBudget } from '../limits.ts'
+import { EventBudget } from './event-budget.ts'
 import type { Intake } from './intake.ts'
 import type { PacketHeader } from './packet-header.ts'
 

@@ -1,7 +1,7 @@
 import { ANONYMOUS, identify, readCredentials, type Credentials, type Principal } from '@svc/registry'
 import type { Socket } from 'socket.io'
-import { GTW_ERR_CROSS_ORIGIN, GTW_ERR_INVALID_TOKEN, GTW_ERR_NO_TOKEN } from './errors.ts'
-import type { GatewaySettings } from './options.ts'
+import { GTW_ERR_CROSS_ORIGIN, GTW_ERR_INVALID_TOKEN, GTW_ERR_NO_TOKEN } from '../errors.ts'
+import type { GatewaySettings } from '../options.ts'
 import { isRefusedOrigin } from './origins.ts'
 
 const CREDENTIAL_ERRORS = { NoToken: GTW_ERR_NO_TOKEN, InvalidToken: GTW_ERR_INVALID_TOKEN }

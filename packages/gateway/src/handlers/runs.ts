@@ -1,6 +1,6 @@
-import { isEnd, requireRun } from '@svc/registry'
+import { isEnd, requireApproval, requireRun } from '@svc/registry'
 import { GTW_ERR_BAD_AFTER } from '../errors.ts'
-import type { WatchEvent } from '../events/client-events.ts'
+import type { AnswerEvent, CancelEvent, WatchEvent } from '../events/client-events.ts'
 import type { Handler } from './handler.ts'
 
 /**
@@ -18,4 +18,19 @@ export const watchRun: Handler<WatchEvent> = async (surface, connection, { runId
   if (connection.closed) keeper.leave(connection)
   const answer = { ack: { status } }
   return isOver ? answer : { ...answer, after: () => connection.follow(runId, kind, after) }
+}
+
+/** `run.cancel`: ends a run. @throws RUN_ERR_NOT_FOUND, RUN_ERR_TERMINAL */
+export const cancelRun: Handler<CancelEvent> = async (surface, { principal }, { runId }) => {
+  await requireRun(surface, runId, principal)
+  await surface.runs.cancel(runId)
+  return { ack: { ok: true } }
+}
+
+/** `approval.answer`: approves or denies a tool call. @throws RUN_ERR_APPROVAL_NOT_FOUND, RUN_ERR_APPROVAL_ANSWERED */
+export const answerApproval: Handler<AnswerEvent> = async (surface, { principal }, payload) => {
+  const { approvalId, ...answer } = payload
+  await requireApproval(surface, approvalId, principal)
+  await surface.runs.answer(approvalId, answer)
+  return { ack: { ok: true } }
 }

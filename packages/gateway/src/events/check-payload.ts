@@ -1,8 +1,8 @@
 import type { TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
 import { findJsonFault } from '@svc/registry'
-import { GTW_ERR_BAD_PAYLOAD } from './errors.ts'
-import { CLIENT_EVENTS, type ClientEvent } from './events/client-events.ts'
+import { GTW_ERR_BAD_PAYLOAD } from '../errors.ts'
+import { CLIENT_EVENTS, type ClientEvent } from './client-events.ts'
 
 const checks = new Map<string, TypeCheck<TSchema>>(
   Object.entries(CLIENT_EVENTS).map(([event, schema]) => [event, TypeCompiler.Compile<TSchema>(schema)])

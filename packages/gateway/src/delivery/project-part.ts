@@ -15,7 +15,7 @@ import type {
   SuspendedEvent,
   ToolCallEvent,
   ToolDoneEvent
-} from './events/server-events.ts'
+} from '../events/server-events.ts'
 
 /** Characters that an event has of arguments, or of a run's output: a larger one would hold up everybody else. */
 const MAX_LENGTH = 1_048_576

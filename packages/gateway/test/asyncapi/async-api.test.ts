@@ -12,7 +12,7 @@ import { scriptedRunnable } from '@svc/registry/testing'
 import { Ajv, type ValidateFunction } from 'ajv'
 import formats from 'ajv-formats'
 import t from 'tap'
-import { buildGateway, echo, Inbox } from './helpers/build-gateway.ts'
+import { buildGateway, echo, Inbox } from '../helpers/build-gateway.ts'
 
 const require = createRequire(import.meta.url)
 const schema = JSON.parse(

@@ -5,9 +5,9 @@ import { WebSocket } from 'ws'
 import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
-import { readHandshake } from '../src/authenticate-socket.ts'
-import { buildGateway, echo, Inbox, untilDisconnected } from './helpers/build-gateway.ts'
-import { SECRET, signToken } from './helpers/sign-token.ts'
+import { readHandshake } from '../../src/sockets/authenticate-socket.ts'
+import { buildGateway, echo, Inbox, untilDisconnected } from '../helpers/build-gateway.ts'
+import { SECRET, signToken } from '../helpers/sign-token.ts'
 
 const authenticate = await createJwtAuthenticate({ secret: SECRET })
 const token = signToken({ scopes: ['agents:run'] })

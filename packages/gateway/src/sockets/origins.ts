@@ -1,6 +1,8 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { Type, type TSchema } from '@sinclair/typebox'
+import { isForeignOrigin } from '@svc/registry'
 import type { ServerOptions } from 'socket.io'
-import { GTW_ERR_BAD_OPTION } from './errors.ts'
+import { GTW_ERR_BAD_OPTION } from '../errors.ts'
 
 /** The `cors` of Socket.IO, but for a function. */
 export interface GatewayCors extends Exclude<ServerOptions['cors'], undefined | Function> {}
@@ -26,4 +28,20 @@ export const CorsOptionsSchema = Type.Object(
 export function requireOrigin({ origin }: GatewayCors): void {
   if (origin === undefined)
     throw new GTW_ERR_BAD_OPTION('cors.origin: it must be given; every origin is `cors: true`')
+}
+
+/**
+ * Whether a handshake with cookies comes from a page that may not use them. Browsers open WebSockets to everywhere, with
+ * cookies, whatever CORS says. `*` and `true` allow no cookies, and a function is not asked: origins must be named.
+ */
+export function isRefusedOrigin(headers: IncomingHttpHeaders, cors: GatewayCors | undefined): boolean {
+  if (headers.cookie === undefined || headers.authorization !== undefined) return false
+  const { origin, host = '' } = headers
+  if (!isForeignOrigin(headers, host)) return false
+  return origin === undefined || !names(cors?.origin, origin)
+}
+
+function names(allowed: unknown, origin: string): boolean {
+  if (Array.isArray(allowed)) return allowed.some((each) => names(each, origin))
+  return allowed instanceof RegExp ? new RegExp(allowed).test(origin) : allowed === origin
 }

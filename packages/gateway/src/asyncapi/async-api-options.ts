@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { requireOptions } from '@svc/registry'
-import { GTW_ERR_BAD_OPTION } from './errors.ts'
+import { GTW_ERR_BAD_OPTION } from '../errors.ts'
 
 /** Options of the AsyncAPI document. */
 export const AsyncApiOptionsSchema = Type.Object(
