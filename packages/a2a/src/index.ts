@@ -15,7 +15,7 @@ export type {
 } from './model/agent-card.ts'
 export type { DeliveryRules } from './push/deliver.ts'
 export type { Lookup } from './push/safe-target.ts'
-export type { ExtendCard } from './surface.ts'
+export type { ExtendCard } from './service/surface.ts'
 export { remoteAgent, type RemoteAgent } from './client/remote-agent.ts'
 export type { RemoteAgentOptions } from './client/remote-options.ts'
 export * from './errors.ts'

@@ -13,9 +13,8 @@ import { ALL_VERSIONS } from './cards/build-card.ts'
 import { A2A_ERR_BAD_OPTION } from './errors.ts'
 import type { AgentExtension, ProtocolVersion } from './model/agent-card.ts'
 import type { DeliveryRules } from './push/deliver.ts'
-import { requireHttpUrl } from './require-http-url.ts'
-import { requireJson } from './require-json.ts'
-import type { ExtendCard } from './surface.ts'
+import { requireHttpUrl, requireJson } from './option-checks.ts'
+import type { ExtendCard } from './service/surface.ts'
 
 const fn = Type.Function([], Type.Unknown())
 const text = (description: string) => Type.Optional(Type.String({ minLength: 1, description }))

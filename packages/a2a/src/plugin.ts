@@ -10,8 +10,8 @@ import {
 import { OpenReplies } from '@svc/registry/sse'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
-import { createAgents, listAgents } from './agents.ts'
-import { guard } from './auth/guard.ts'
+import { createAgents, listAgents } from './service/agents.ts'
+import { authenticateRequests } from './auth/authenticate-requests.ts'
 import type { Binding } from './bindings/binding.ts'
 import { answerRpc, codecOf, refuseRpc } from './bindings/json-rpc.ts'
 import { olderCardRoute, refuseRest, restRoutes, tenantRoutes } from './bindings/rest.ts'
@@ -21,7 +21,7 @@ import { cardRoutes, tenantCardRoute } from './cards/card-routes.ts'
 import { A2A_ERR_BAD_JSON, A2A_ERR_REGISTERED_TWICE } from './errors.ts'
 import { resolveOptions, type A2aOptions } from './options.ts'
 import { PushService } from './push/push-service.ts'
-import type { Surface } from './surface.ts'
+import type { Surface } from './service/surface.ts'
 
 type Settings = ReturnType<typeof resolveOptions>
 
@@ -47,15 +47,15 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
   // The scope is its own world: nothing in it changes the app.
   await app.register(async (scope) => {
     takeJson(scope, settings)
-    guard(scope, settings.authenticate)
+    authenticateRequests(scope, settings.authenticate)
     scope.setErrorHandler((err: FastifyError, request, reply) => refuse(err, binding, request, reply))
     scope.post(basePath || '/', (request, reply) => answerRpc(binding, request, reply))
     restRoutes(scope, basePath, binding)
     if (surface.extendCard !== undefined && versions.includes('0.3')) olderCardRoute(scope, basePath, binding)
     if (tenants !== undefined) tenantRoutes(scope, basePath, binding, tenants)
-    scope.addHook('onReady', async () => surface.push?.resume())
+    scope.addHook('onReady', async () => surface.pushes?.resume())
     streams.endWith(scope)
-    scope.addHook('onClose', async () => surface.push?.close())
+    scope.addHook('onClose', async () => surface.pushes?.close())
   }, settings.registerOptions)
 }
 
@@ -87,7 +87,7 @@ function createSurface(app: FastifyInstance, settings: Settings, place: string):
     turns: new KeyedLock(),
     exposed,
     policy,
-    push:
+    pushes:
       push === false ? undefined : new PushService({ runs, tasks, exposed, rules: push, log: app.log }, path),
     extendCard: settings.extendedCard,
     extensions: settings.extensions,

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream'
 import { encodePieces, isShort, sizeOfEntry, type LogEntry } from '@svc/registry'
 import { createSseStream, type SseProjection } from '@svc/registry/sse'
-import type { TaskEvent } from '../model/task-event.ts'
-import type { Surface } from '../surface.ts'
+import type { TaskEvent } from '../model/task.ts'
+import type { Surface } from '../service/surface.ts'
 import type { TaskStream } from '../tasks/task-stream.ts'
 
 /** Characters of a message that is encoded as a whole. */

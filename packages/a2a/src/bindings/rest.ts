@@ -11,7 +11,6 @@ import { codecV10 } from '../wire/v1.0/codec.ts'
 import { perform, takeFault, type Binding } from './binding.ts'
 import { createEventStream } from './event-stream.ts'
 import { negotiateVersion } from './negotiate-version.ts'
-import { readQuery } from './read-query.ts'
 import { sendJson } from './send-json.ts'
 import type { TenantPaths } from './tenant-paths.ts'
 
@@ -140,4 +139,14 @@ function toUrls(path: string): string[] {
   if (before.includes('{')) return [`${before.replaceAll(/\{(\w+)\}/g, ':$1(^[^:]+)')}::${verb}`]
   // Only where a parameter stands, it is decoded before it is matched.
   return [`${before}::${verb}`, `${before}:colon(:)${verb}`]
+}
+
+const FLAGS = new Set(['includeArtifacts', 'include_artifacts'])
+
+/** The fields of a query, flags as such; what cannot be one stays text, to be refused. */
+function readQuery(query: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const fields: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(query))
+    fields[name] = FLAGS.has(name) && (value === 'true' || value === 'false') ? value === 'true' : value
+  return fields
 }

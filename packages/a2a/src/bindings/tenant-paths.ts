@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Agents } from '../agents.ts'
+import type { Agents } from '../service/agents.ts'
 import type { OperationName } from '../model/requests.ts'
 import { OPERATION_NAMES, OPERATIONS, splitRoute } from '../operations.ts'
 

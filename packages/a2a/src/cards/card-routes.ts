@@ -6,7 +6,7 @@ import type { Binding } from '../bindings/binding.ts'
 import { negotiateVersion } from '../bindings/negotiate-version.ts'
 import type { TenantPaths } from '../bindings/tenant-paths.ts'
 import { refuseRest } from '../bindings/rest.ts'
-import { toTenant } from '../tenant.ts'
+import { toTenant } from '../service/tenant.ts'
 import { encodeCard } from './encode-card.ts'
 
 /** Where clients look: 0.2, then 0.3 and later. */

@@ -11,17 +11,15 @@ import {
   type YieldedPart
 } from '@svc/registry'
 import { A2A_ERR_BAD_ANSWER, A2A_ERR_BAD_OPTION, A2A_ERR_REMOTE } from '../errors.ts'
-import { requireNameOption } from '../agents.ts'
-import { requireHttpUrl } from '../require-http-url.ts'
-import { isInterruptedState, isTerminalState } from '../model/task.ts'
-import type { TaskEvent } from '../model/task-event.ts'
-import { textOf } from '../tasks/to-input.ts'
+import { requireHttpUrl, requireNameOption } from '../option-checks.ts'
+import { isInterruptedState, isTerminalState, type TaskEvent } from '../model/task.ts'
+import { textOf } from '../messages/to-input.ts'
 import { answerRemote } from './answer-remote.ts'
-import { RemoteConnection } from './remote-connection.ts'
+import { RemoteConnection } from './connection/remote-connection.ts'
 import { RemoteAgentOptionsSchema, type RemoteAgentOptions } from './remote-options.ts'
 import { RemoteParts } from './remote-parts.ts'
 import { RemoteSessions } from './remote-sessions.ts'
-import type { Limits } from './task-limits.ts'
+import type { Limits } from './connection/task-limits.ts'
 import { toMessage, toMessageParts } from './to-message.ts'
 
 /** Milliseconds that a service has to take a cancel, which nobody waits for. */

@@ -1,9 +1,7 @@
 import type { YieldedPart } from '@svc/registry'
-import type { Artifact } from '../model/artifact.ts'
-import type { MessagePart } from '../model/part.ts'
-import type { Task, TaskStatus } from '../model/task.ts'
-import type { TaskEvent } from '../model/task-event.ts'
-import { textOf } from '../tasks/to-input.ts'
+import type { Artifact, MessagePart } from '../model/message.ts'
+import type { Task, TaskEvent, TaskStatus } from '../model/task.ts'
+import { textOf } from '../messages/to-input.ts'
 
 /**
  * Makes parts of a run from what a remote task tells. Artifacts are the answer, except for those that say of which tool they

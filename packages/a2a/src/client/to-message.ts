@@ -1,6 +1,5 @@
 import { type FileContentPart, type RunInput, type ContentPart } from '@svc/registry'
-import type { Message } from '../model/message.ts'
-import type { MessagePart } from '../model/part.ts'
+import type { Message, MessagePart } from '../model/message.ts'
 
 type AnyPart = ContentPart | FileContentPart
 

@@ -1,6 +1,7 @@
 import { A2A_ERR_NO_EXTENDED_CARD } from '../errors.ts'
 import type { AgentCard } from '../model/agent-card.ts'
-import type { Call, Surface } from '../surface.ts'
+import type { Call } from '../model/requests.ts'
+import type { Surface } from '../service/surface.ts'
 
 /** The card for those who have shown who they are. @throws A2A_ERR_NO_EXTENDED_CARD */
 export async function extendedCard(surface: Surface, { principal, origin }: Call): Promise<AgentCard> {

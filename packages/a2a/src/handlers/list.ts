@@ -7,9 +7,9 @@ import {
   type ChangedRunQuery,
   type RunStatus
 } from '@svc/registry'
-import type { ListRequest, TaskList } from '../model/requests.ts'
+import type { Call, ListRequest, TaskList } from '../model/requests.ts'
 import type { Task } from '../model/task.ts'
-import type { Call, Surface } from '../surface.ts'
+import type { Surface } from '../service/surface.ts'
 import { readTask } from '../tasks/read-task.ts'
 import { badParams } from '../wire/decode-params.ts'
 

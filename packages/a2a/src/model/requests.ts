@@ -1,8 +1,8 @@
-import type { AgentCard } from './agent-card.ts'
+import type { Principal, RunLog } from '@svc/registry'
+import type { AgentCard, ProtocolVersion } from './agent-card.ts'
 import type { Message } from './message.ts'
-import type { TaskPushConfig } from './push-config.ts'
-import type { Task, TaskState } from './task.ts'
-import type { TaskEvent } from './task-event.ts'
+import type { GivenPushConfig, TaskPushConfig } from './push.ts'
+import type { Task, TaskEvent, TaskState } from './task.ts'
 
 /** A message, and how its sender wants the answer. */
 export interface SendRequest {
@@ -10,7 +10,7 @@ export interface SendRequest {
   /** Whether the answer comes when the task has ended or waits for input. */
   wait: boolean
   historyLength?: number
-  push?: Omit<TaskPushConfig, 'taskId' | 'id'> & { id?: string }
+  push?: GivenPushConfig
   metadata?: Record<string, unknown>
 }
 
@@ -42,7 +42,7 @@ export interface Requests {
   list: ListRequest
   cancel: { id: string }
   subscribe: { id: string }
-  setPushConfig: Omit<TaskPushConfig, 'id'> & { id?: string }
+  setPushConfig: GivenPushConfig & { taskId: string }
   getPushConfig: { taskId: string; id?: string }
   listPushConfigs: { taskId: string }
   deletePushConfig: { taskId: string; id: string }
@@ -64,5 +64,16 @@ export interface Results {
   extendedCard: AgentCard
 }
 
-/** What can be asked for. */
+/** The names of the operations. */
 export type OperationName = keyof Requests
+
+/** The caller of an operation, and how it is called. */
+export interface Call {
+  readonly principal: Principal
+  readonly log: RunLog
+  readonly version: ProtocolVersion
+  /** URIs of the active extensions. */
+  readonly extensions: readonly string[]
+  /** The scheme and host the client connected to. */
+  readonly origin: string
+}

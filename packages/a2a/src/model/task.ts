@@ -1,6 +1,5 @@
 import type { RunStatus } from '@svc/registry'
-import type { Artifact } from './artifact.ts'
-import type { Message } from './message.ts'
+import type { Artifact, Message } from './message.ts'
 
 /** States of a task: those of a run, and those that only other servers have. */
 export type TaskState = RunStatus | 'rejected' | 'auth-required' | 'unknown'
@@ -30,4 +29,25 @@ export function isTerminalState(state: TaskState): boolean {
 /** Whether a task in this state waits for its client. */
 export function isInterruptedState(state: TaskState): boolean {
   return state === 'input-required' || state === 'auth-required'
+}
+
+interface OfTask {
+  taskId: string
+  contextId: string
+}
+
+/** What a stream tells: the task first, then its changes. */
+export type TaskEvent =
+  | { type: 'task'; task: Task }
+  | { type: 'message'; message: Message }
+  | (OfTask & { type: 'status'; status: TaskStatus })
+  | (OfTask & { type: 'artifact'; artifact: Artifact; append: boolean; lastChunk: boolean })
+
+// Under load many tasks change within one millisecond.
+let last = { at: Number.NaN, text: '' }
+
+/** A time in ISO 8601, in UTC, with milliseconds. @param at milliseconds since 1970 */
+export function toTimestamp(at: number): string {
+  if (at !== last.at) last = { at, text: new Date(at).toISOString() }
+  return last.text
 }

@@ -1,7 +1,6 @@
 import type { PushConfig, RunResult } from '@svc/registry'
 import type { ProtocolVersion } from '../model/agent-card.ts'
-import type { Task } from '../model/task.ts'
-import type { TaskEvent } from '../model/task-event.ts'
+import type { Task, TaskEvent } from '../model/task.ts'
 import { ANSWER_ID, toArtifacts } from '../tasks/artifacts.ts'
 import { encodeTask } from '../wire/v0.3/task.ts'
 import { encodeEvent } from '../wire/v1.0/task.ts'

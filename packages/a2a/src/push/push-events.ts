@@ -1,5 +1,5 @@
 import { sizeOfEntry, type LogEntry } from '@svc/registry'
-import type { TaskEvent } from '../model/task-event.ts'
+import type { TaskEvent } from '../model/task.ts'
 import { ANSWER_ID } from '../tasks/artifacts.ts'
 import { TaskEvents, type EventTask } from '../tasks/task-events.ts'
 

@@ -10,7 +10,7 @@ import {
   type RunSummary,
   type TaskStore
 } from '@svc/registry'
-import type { TaskEvent } from '../model/task-event.ts'
+import type { TaskEvent } from '../model/task.ts'
 import { readTask } from '../tasks/read-task.ts'
 import type { Budget } from './budget.ts'
 import { deliver, pauseAfter, type DeliveryRules } from './deliver.ts'

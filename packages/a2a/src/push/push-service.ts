@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { ANONYMOUS, isTerminalStatus, KeyedLock, type PushConfig, type RunSummary } from '@svc/registry'
 import { A2A_ERR_TASK_NOT_FOUND, A2A_ERR_UNSUPPORTED } from '../errors.ts'
-import type { TaskPushConfig } from '../model/push-config.ts'
-import type { Call } from '../surface.ts'
+import type { ProtocolVersion } from '../model/agent-card.ts'
+import type { GivenPushConfig, Pushes, TaskPushConfig } from '../model/push.ts'
 import { badParams } from '../wire/decode-params.ts'
 import { Budget } from './budget.ts'
-import { keepTelling } from './keep-telling.ts'
+import { keepReading } from './keep-reading.ts'
 import { listOpenPushes } from './list-open-pushes.ts'
 import { PushReader, type PushSource } from './push-reader.ts'
 import { requirePublicTarget, requireUrl, UnsafeTargetError } from './safe-target.ts'
@@ -21,15 +21,12 @@ const MAX_BODIES = 33_554_432
 /** Many small entries, or one large one, at a time. */
 const PAGE = { entries: 512, bytes: 65_536 }
 
-/** What a client says of where to push to. */
-type GivenConfig = Omit<TaskPushConfig, 'taskId' | 'id'> & { id?: string }
-
 /**
  * Pushes the changes of tasks to where their clients asked for. Each configuration has a reader of its own, at its own pace:
  * its notifications come in order, and a receiver that is away holds up nobody else. How far it came is kept with the
  * configuration: what a restart interrupts goes on there.
  */
-export class PushService {
+export class PushService implements Pushes {
   readonly #source: PushSource
   readonly #endpoint: string
   readonly #readers = new Map<string, AbortController>()
@@ -70,9 +67,13 @@ export class PushService {
   }
 
   /** Keeps a configuration and begins to push: what comes after the part `after`, by default what comes from now on. */
-  async add(call: Call, run: RunSummary, given: GivenConfig, after?: number): Promise<TaskPushConfig> {
+  async add(
+    run: RunSummary,
+    given: GivenPushConfig,
+    version: ProtocolVersion,
+    after?: number
+  ): Promise<TaskPushConfig> {
     const { runId: taskId, owner } = run
-    const { version } = call
     const config: PushConfig = { ...given, id: given.id ?? randomUUID(), version, endpoint: this.#endpoint }
     const told = after ?? (await this.#now(run))
     const release = await this.#adding.lock(taskId, this.#closing.signal)
@@ -146,7 +147,7 @@ export class PushService {
     this.#readers.set(key, stop)
     this.#count(owner, 1)
     const reader = new PushReader(this.#source, taskId, config, told, stop.signal)
-    await keepTelling(reader, this.#source, taskId, stop.signal)
+    await keepReading(reader, this.#source, taskId, stop.signal)
     this.#count(owner, -1)
     if (this.#readers.get(key) === stop) this.#readers.delete(key)
   }

@@ -1,6 +1,6 @@
-import type { PartError } from '@svc/registry'
-import type { Message } from '../model/message.ts'
-import type { MessagePart } from '../model/part.ts'
+import type { ApprovalSummary, PartError, RunEngine } from '@svc/registry'
+import type { Message, MessagePart } from '../model/message.ts'
+import { toTimestamp } from '../model/task.ts'
 
 interface OfTask {
   taskId: string
@@ -45,4 +45,22 @@ export function errorMessage(task: OfTask, { code, message, retryable }: PartErr
 
 function agentMessage({ taskId, contextId }: OfTask, messageId: string, parts: MessagePart[]): Message {
   return { messageId, role: 'agent', parts, taskId, contextId }
+}
+
+/** Bytes of arguments up to which a task shows all of them. */
+const MAX_ARGS = 2_097_152
+
+/** What an approval asks for; long arguments are read where the whole of a task is wanted. */
+export async function readAsked(
+  { stores }: Pick<RunEngine, 'stores'>,
+  approval: ApprovalSummary,
+  isWhole: boolean
+): Promise<Asked> {
+  const { approvalId, toolName, argsPreview, argsBytes } = approval
+  const asked = { approvalId, toolName, expiresAt: toTimestamp(approval.expiresAt) }
+  if (argsPreview === undefined) return { ...asked, args: approval.args }
+  if (!isWhole || argsBytes > MAX_ARGS) return { ...asked, argsPreview, argsBytes }
+  let json = ''
+  for await (const piece of stores.runs.readArgs(approvalId)) json += piece
+  return { ...asked, args: JSON.parse(json) as unknown }
 }

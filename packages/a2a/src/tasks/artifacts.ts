@@ -1,6 +1,5 @@
 import type { RunResult } from '@svc/registry'
-import type { Artifact } from '../model/artifact.ts'
-import type { MessagePart } from '../model/part.ts'
+import type { Artifact, MessagePart } from '../model/message.ts'
 
 /** The id of the artifact that holds the answer. */
 export const ANSWER_ID = 'answer'

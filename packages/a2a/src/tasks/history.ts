@@ -1,7 +1,6 @@
 import type { RunEngine, RunStatus, RunSummary } from '@svc/registry'
 import type { Message } from '../model/message.ts'
-import { answerMessage, approvalMessage } from './agent-messages.ts'
-import { readAsked } from './read-asked.ts'
+import { answerMessage, approvalMessage, readAsked } from './agent-messages.ts'
 
 /** What was said in a task, and how much of it is wanted. */
 export interface Said {

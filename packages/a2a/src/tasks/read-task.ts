@@ -6,17 +6,21 @@ import {
   type RunEngine,
   type RunResult,
   type RunSummary,
-  type StoredTask
+  type StoredTask,
+  type TaskStore
 } from '@svc/registry'
 import type { Message } from '../model/message.ts'
-import type { Task, TaskStatus } from '../model/task.ts'
-import type { Surface } from '../surface.ts'
-import { approvalMessage, errorMessage } from './agent-messages.ts'
+import { toTimestamp, type Task, type TaskStatus } from '../model/task.ts'
+import { approvalMessage, errorMessage, readAsked } from './agent-messages.ts'
 import { toArtifacts } from './artifacts.ts'
 import { readHistory } from './history.ts'
-import { isoTime } from './iso-time.ts'
-import { readAsked } from './read-asked.ts'
 import { TaskEvents } from './task-events.ts'
+
+/** Where tasks are read from. */
+export interface TaskSource {
+  readonly runs: RunEngine
+  readonly tasks: TaskStore
+}
 
 /** How much of a task is wanted. */
 export interface TaskView {
@@ -52,17 +56,17 @@ const PAGE = { entries: 512, bytes: 65_536 }
 
 /** The A2A face of a run, as it stands. */
 export async function readTask(
-  surface: Pick<Surface, 'runs' | 'tasks'>,
+  source: TaskSource,
   run: RunSummary,
   { historyLength, includeArtifacts = true, isWhole = true }: TaskView = {},
   known: KnownTask = {}
 ): Promise<Task> {
-  const { runs } = surface
+  const { runs } = source
   const hasHistory = historyLength !== 0
   const isNeeded = includeArtifacts || (hasHistory && run.status === 'completed')
   const isTruncated = isNeeded && !isWhole && run.bytes > MAX_LISTED
   const result = known.result ?? (isNeeded && !isTruncated ? await readResult(runs, run) : undefined)
-  const messages = hasHistory ? (known.said ?? (await readSaid(surface, run.runId))) : []
+  const messages = hasHistory ? (known.said ?? (await readSaid(source, run.runId))) : []
   const said = { messages, answer: result?.text ?? '', limit: historyLength, isWhole }
   return {
     id: run.runId,
@@ -75,7 +79,7 @@ export async function readTask(
 }
 
 /** What clients said to a task; nothing where it was started on another surface. */
-export async function readSaid({ tasks }: Pick<Surface, 'tasks'>, taskId: string): Promise<Message[]> {
+export async function readSaid({ tasks }: Pick<TaskSource, 'tasks'>, taskId: string): Promise<Message[]> {
   const stored: StoredTask | undefined = await tasks.get(taskId)
   return (stored?.messages ?? []) as Message[]
 }
@@ -111,7 +115,7 @@ async function readResult(runs: RunEngine, run: RunSummary): Promise<RunResult |
 }
 
 async function readStatus(runs: RunEngine, run: RunSummary, isWhole: boolean): Promise<TaskStatus> {
-  const timestamp = isoTime(run.updatedAt)
+  const timestamp = toTimestamp(run.updatedAt)
   const { status: state, error } = run
   const task = { taskId: run.runId, contextId: run.sessionId }
   if (state === 'failed' && error !== null) return { state, timestamp, message: errorMessage(task, error) }

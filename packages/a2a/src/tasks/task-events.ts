@@ -1,11 +1,8 @@
 import type { Part, PartOf, RunStatus } from '@svc/registry'
-import type { Artifact } from '../model/artifact.ts'
-import type { MessagePart } from '../model/part.ts'
-import type { TaskStatus } from '../model/task.ts'
-import type { TaskEvent } from '../model/task-event.ts'
+import type { Artifact, MessagePart } from '../model/message.ts'
+import { toTimestamp, type TaskEvent, type TaskStatus } from '../model/task.ts'
 import { approvalMessage, errorMessage } from './agent-messages.ts'
 import { answerArtifact, toolArtifact } from './artifacts.ts'
-import { isoTime } from './iso-time.ts'
 
 /** The task that events tell of. */
 export interface EventTask {
@@ -115,7 +112,7 @@ export class TaskEvents {
   // Only where the log says when: every reader is told the same time.
   #status(status: TaskStatus, afterMs?: number): TaskEvent {
     const { taskId, contextId, createdAt } = this.#task
-    const timestamp = afterMs === undefined ? undefined : isoTime(createdAt + afterMs)
+    const timestamp = afterMs === undefined ? undefined : toTimestamp(createdAt + afterMs)
     this.#last = timestamp === undefined ? status : { ...status, timestamp }
     return { type: 'status', taskId, contextId, status: this.#last }
   }

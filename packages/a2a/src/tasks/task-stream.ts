@@ -1,10 +1,7 @@
 import type { LogEntry, RunSummary } from '@svc/registry'
 import type { Message } from '../model/message.ts'
-import { isTerminalState, type TaskState } from '../model/task.ts'
-import type { TaskEvent } from '../model/task-event.ts'
-import type { Surface } from '../surface.ts'
-import { isoTime } from './iso-time.ts'
-import { readSoFar, readTask, type TaskView } from './read-task.ts'
+import { toTimestamp, isTerminalState, type TaskEvent, type TaskState } from '../model/task.ts'
+import { readSoFar, readTask, type TaskSource, type TaskView } from './read-task.ts'
 import { TaskEvents } from './task-events.ts'
 
 /** A task as it stands, and what makes its next events from the log. */
@@ -20,16 +17,16 @@ export interface TaskStream {
 
 /** The stream of a task that has just been made: it begins as submitted. */
 export async function openNewStream(
-  surface: Pick<Surface, 'runs' | 'tasks'>,
+  source: TaskSource,
   run: RunSummary,
   said: readonly Message[],
   view: TaskView,
   endsAt: (state: TaskState) => boolean
 ): Promise<TaskStream> {
   const { createdAt } = run
-  const status = { state: 'submitted', timestamp: isoTime(createdAt) } as const
+  const status = { state: 'submitted', timestamp: toTimestamp(createdAt) } as const
   const submitted = { ...run, status: status.state }
-  const task = await readTask(surface, submitted, { ...view, includeArtifacts: false }, { said, status })
+  const task = await readTask(source, submitted, { ...view, includeArtifacts: false }, { said, status })
   const events = new TaskEvents({ taskId: task.id, contextId: task.contextId, createdAt })
   return new LogStream(task.id, 0, { type: 'task', task }, events, endsAt)
 }
@@ -39,15 +36,15 @@ export async function openNewStream(
  * has nothing more to tell, where `restsAtOnce` says so.
  */
 export async function openStream(
-  surface: Pick<Surface, 'runs' | 'tasks'>,
+  source: TaskSource,
   run: RunSummary,
   view: TaskView,
   endsAt: (state: TaskState) => boolean,
   restsAtOnce = false
 ): Promise<TaskStream> {
-  const { result, events, lastSeq } = await readSoFar(surface.runs, run)
+  const { result, events, lastSeq } = await readSoFar(source.runs, run)
   const known = { result: result.build(), status: events.status ?? { state: 'submitted' as const } }
-  const task = await readTask(surface, { ...run, status: events.runStatus }, view, known)
+  const task = await readTask(source, { ...run, status: events.runStatus }, view, known)
   const first: TaskEvent = { type: 'task', task }
   const stream = new LogStream(run.runId, lastSeq, first, events, endsAt)
   if (restsAtOnce && endsAt(events.runStatus)) stream.ended = true

@@ -1,6 +1,7 @@
 import type { AgentCard, ProtocolVersion } from '../model/agent-card.ts'
+import type { Message } from '../model/message.ts'
 import type { OperationName, Requests, Results } from '../model/requests.ts'
-import type { TaskEvent } from '../model/task-event.ts'
+import type { TaskEvent } from '../model/task.ts'
 import type { Fault } from './to-fault.ts'
 
 /** What a version of the protocol looks like on one of its bindings: neutral requests, results and errors ↔ plain JSON. */
@@ -18,4 +19,11 @@ export interface Codec {
   encodeRpcError(fault: Fault): object
   /** The body of an HTTP+JSON error. */
   encodeRestError(fault: Fault): object
+}
+
+/** What a client of a version sends, and how it reads what it is answered. */
+export interface ClientCodec {
+  encodeSend(message: Message): object
+  /** @throws A2A_ERR_BAD_ANSWER, A2A_ERR_BAD_PARAMS */
+  decodeAnswer(answer: unknown): TaskEvent
 }

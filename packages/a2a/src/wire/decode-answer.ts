@@ -1,6 +1,4 @@
-import type { Artifact } from '../model/artifact.ts'
-import type { Message } from '../model/message.ts'
-import type { MessagePart } from '../model/part.ts'
+import type { Artifact, Message, MessagePart } from '../model/message.ts'
 import type { Task, TaskState, TaskStatus } from '../model/task.ts'
 import { fields, id, list, text, type Fields } from './read-answer.ts'
 

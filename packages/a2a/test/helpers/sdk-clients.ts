@@ -1,7 +1,7 @@
 import { ClientFactory as ClientFactoryV10 } from '@a2a-js/sdk/client'
 import { A2AClient as ClientV02 } from 'a2a-sdk-v0.2/client'
 import { ClientFactory as ClientFactoryV03 } from 'a2a-sdk-v0.3/client'
-import type { MessagePart } from '../../src/model/part.ts'
+import type { MessagePart } from '../../src/model/message.ts'
 
 /** An official client of one version and binding. */
 export interface SdkClient {

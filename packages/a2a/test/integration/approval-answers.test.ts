@@ -1,6 +1,6 @@
 import type { RunEngine, RunnableDefinition } from '@svc/registry'
 import t from 'tap'
-import type { MessagePart } from '../../src/model/part.ts'
+import type { MessagePart } from '../../src/model/message.ts'
 import { asker } from '../helpers/agents.ts'
 import { askByRest, askByRpc } from '../helpers/ask.ts'
 import { buildApp, say, sayV1, type TestApp } from '../helpers/build-app.ts'

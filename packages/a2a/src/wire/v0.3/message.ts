@@ -1,6 +1,5 @@
 import type { Static } from '@sinclair/typebox'
-import type { Message } from '../../model/message.ts'
-import type { MessagePart } from '../../model/part.ts'
+import type { Message, MessagePart } from '../../model/message.ts'
 import type { SendRequest } from '../../model/requests.ts'
 import { badParams } from '../decode-params.ts'
 import { defined, toBase64 } from '../fields.ts'

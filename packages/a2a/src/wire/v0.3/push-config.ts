@@ -1,5 +1,5 @@
 import type { Static } from '@sinclair/typebox'
-import type { TaskPushConfig } from '../../model/push-config.ts'
+import type { TaskPushConfig } from '../../model/push.ts'
 import { defined } from '../fields.ts'
 import type { PushConfigSchema } from './schemas.ts'
 

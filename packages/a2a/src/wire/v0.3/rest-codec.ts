@@ -1,4 +1,4 @@
-import type { TaskPushConfig } from '../../model/push-config.ts'
+import type { TaskPushConfig } from '../../model/push.ts'
 import type { AgentCard } from '../../model/agent-card.ts'
 import type { Codec } from '../codec.ts'
 import { fromProtoJson } from '../proto-json.ts'

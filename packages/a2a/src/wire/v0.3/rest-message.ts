@@ -1,5 +1,4 @@
-import type { Message } from '../../model/message.ts'
-import type { MessagePart } from '../../model/part.ts'
+import type { Message, MessagePart } from '../../model/message.ts'
 import { badParams } from '../decode-params.ts'
 import { isObject, toObject } from './message.ts'
 

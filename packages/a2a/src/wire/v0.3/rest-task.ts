@@ -1,6 +1,5 @@
-import type { Artifact } from '../../model/artifact.ts'
-import type { Task, TaskState, TaskStatus } from '../../model/task.ts'
-import type { TaskEvent } from '../../model/task-event.ts'
+import type { Artifact } from '../../model/message.ts'
+import type { Task, TaskEvent, TaskState, TaskStatus } from '../../model/task.ts'
 import { encodeStatus as encodeStatusV10 } from '../v1.0/task.ts'
 import { encodeRestMessage, encodeRestPart } from './rest-message.ts'
 import { isFinal } from './task.ts'

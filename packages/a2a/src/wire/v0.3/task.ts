@@ -1,12 +1,12 @@
-import type { Artifact } from '../../model/artifact.ts'
+import type { Artifact } from '../../model/message.ts'
 import {
   isInterruptedState,
   isTerminalState,
   type Task,
+  type TaskEvent,
   type TaskState,
   type TaskStatus
 } from '../../model/task.ts'
-import type { TaskEvent } from '../../model/task-event.ts'
 import { encodeMessage, encodePart } from './message.ts'
 
 export function encodeTask({ id, contextId, status, artifacts, history, metadata }: Task): object {

@@ -1,6 +1,6 @@
 import type { Message } from '../../model/message.ts'
-import type { TaskEvent } from '../../model/task-event.ts'
-import type { ClientCodec } from '../client-codec.ts'
+import type { TaskEvent } from '../../model/task.ts'
+import type { ClientCodec } from '../codec.ts'
 import { createAnswerDecoder } from '../decode-answer.ts'
 import { fields, id } from '../read-answer.ts'
 import { decodePart, encodeMessage } from './message.ts'

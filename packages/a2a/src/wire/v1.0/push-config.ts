@@ -1,4 +1,4 @@
-import type { TaskPushConfig } from '../../model/push-config.ts'
+import type { TaskPushConfig } from '../../model/push.ts'
 import { defined } from '../fields.ts'
 
 interface WirePushConfig {

@@ -1,5 +1,4 @@
-import { type Task, type TaskState, type TaskStatus } from '../../model/task.ts'
-import type { TaskEvent } from '../../model/task-event.ts'
+import type { Task, TaskEvent, TaskState, TaskStatus } from '../../model/task.ts'
 import { encodeMessage } from './message.ts'
 
 /** The names of the states, in the order of their numbers in the proto. */

@@ -1,0 +1,58 @@
+import {
+  ANONYMOUS,
+  type Authenticate,
+  type Awaitable,
+  type Credentials,
+  identify,
+  isPromise,
+  type Principal,
+  readCredentials
+} from '@svc/registry'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { A2A_ERR_BAD_TOKEN, A2A_ERR_NO_TOKEN } from '../errors.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who calls, on the routes of A2A. */
+    a2aPrincipal: Principal
+  }
+}
+
+/** Finds out who calls each route of the scope, before the body is read. */
+export function authenticateRequests(scope: FastifyInstance, authenticate: Authenticate | undefined): void {
+  if (authenticate === undefined) {
+    scope.decorateRequest('a2aPrincipal', { getter: () => ANONYMOUS })
+    return
+  }
+  scope.decorateRequest('a2aPrincipal')
+  scope.addHook('onRequest', (request, _reply, done) => {
+    try {
+      const found = identifyRequest(authenticate, request)
+      if (isPromise(found)) found.then(pass, refuse)
+      else pass(found)
+    } catch (err) {
+      refuse(err)
+    }
+
+    function pass(principal: Principal): void {
+      request.a2aPrincipal = principal
+      done()
+    }
+
+    function refuse(err: unknown): void {
+      done(err as Error)
+    }
+  })
+}
+
+const CREDENTIAL_ERRORS = { NoToken: A2A_ERR_NO_TOKEN, InvalidToken: A2A_ERR_BAD_TOKEN }
+
+/** Who sent a request. @throws A2A_ERR_NO_TOKEN, A2A_ERR_BAD_TOKEN, and errors of 500 and over as they are */
+function identifyRequest(authenticate: Authenticate, request: FastifyRequest): Awaitable<Principal> {
+  return identify(authenticate, credentialsOf(request), CREDENTIAL_ERRORS)
+}
+
+// Agents have no cookies: those of a browser are not looked at, so that no page can use them.
+function credentialsOf({ headers: { cookie: _, ...headers } }: FastifyRequest): Credentials {
+  return readCredentials(headers)
+}

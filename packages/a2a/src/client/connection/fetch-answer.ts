@@ -1,0 +1,49 @@
+import { isTellable } from '@svc/registry'
+import { A2A_ERR_REMOTE } from '../../errors.ts'
+import { statusFault } from './remote-fault.ts'
+
+/** How long an answer is waited for. */
+export interface Wait {
+  signal?: AbortSignal | undefined
+  /** Milliseconds until what `read` reads of it is there; undefined: however long. */
+  timeout: number | undefined
+}
+
+/**
+ * Asks a service and reads what it answers; redirects are answers.
+ * @throws A2A_ERR_REMOTE, the signal's reason when it aborts, and what `read` throws of its own
+ */
+export async function fetchAnswer<T>(
+  url: string,
+  init: { method: string; headers: Record<string, string>; body?: string },
+  { signal, timeout }: Wait,
+  read: (response: Response) => Promise<T>
+): Promise<T> {
+  const late = new AbortController()
+  const timer =
+    timeout && setTimeout(() => late.abort(new A2A_ERR_REMOTE('it does not answer in time')), timeout)
+  let isBegun = false
+  try {
+    const response = await fetch(url, {
+      ...init,
+      redirect: 'manual',
+      signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal
+    })
+    isBegun = true
+    return await read(response)
+  } catch (err) {
+    signal?.throwIfAborted()
+    late.signal.throwIfAborted()
+    if (isTellable(err)) throw err
+    throw new A2A_ERR_REMOTE(isBegun ? 'its answer breaks off' : 'it cannot be reached', { cause: err })
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** An answer with a good status. @throws A2A_ERR_REMOTE */
+export async function requireStatus(response: Response): Promise<Response> {
+  if (response.ok) return response
+  await response.body?.cancel()
+  throw statusFault('it', response.status, response.url)
+}

@@ -1,0 +1,86 @@
+import { A2A_ERR_BAD_ANSWER, A2A_ERR_REMOTE } from '../../errors.ts'
+import type { ProtocolVersion } from '../../model/agent-card.ts'
+import { noCard, statusFault } from './remote-fault.ts'
+import { fields, list, text as textOf, type Fields } from '../../wire/read-answer.ts'
+
+/** Where requests go, and what is spoken there. */
+export interface Endpoint {
+  url: string
+  version: ProtocolVersion
+  streaming: boolean
+  /** What every request has to name, where the card says so. */
+  tenant?: string
+}
+
+/** What a URL gave: its text where it was good. */
+export interface Fetched {
+  ok: boolean
+  status: number
+  text: string
+}
+
+const CARDS = ['.well-known/agent-card.json', '.well-known/agent.json']
+
+/**
+ * Reads the card of a service: below the URL, then at the root of its host.
+ * @throws A2A_ERR_REMOTE, A2A_ERR_BAD_ANSWER
+ */
+export async function findEndpoint(url: string, get: (url: string) => Promise<Fetched>): Promise<Endpoint> {
+  const cards = cardUrls(url)
+  for (const card of cards) {
+    const { ok, status, text } = await get(card)
+    if (ok) return readCard(parseCard(text), new URL(url))
+    if (status !== 404) throw statusFault('its card', status, card)
+  }
+  throw noCard([...cards][0]!)
+}
+
+function cardUrls(url: string): Set<string> {
+  const { origin, pathname } = new URL(url)
+  if (pathname.endsWith('.json')) return new Set([url])
+  const base = origin + (pathname.endsWith('/') ? pathname : `${pathname}/`)
+  return new Set([base, `${origin}/`].flatMap((each) => CARDS.map((card) => each + card)))
+}
+
+function readCard(card: Fields, base: URL): Endpoint {
+  const { capabilities, supportedInterfaces, url, preferredTransport, additionalInterfaces } = card
+  const streaming = fields(capabilities ?? {})['streaming'] === true
+  const current = list(supportedInterfaces)
+    .map(fields)
+    .filter(({ protocolBinding }) => protocolBinding === 'JSONRPC')
+  for (const version of ['1.0', '0.3'] as const) {
+    const found = current.find(
+      ({ protocolVersion: named }) => typeof named === 'string' && named.startsWith(version)
+    )
+    if (found === undefined) continue
+    const tenant = textOf(found['tenant'])
+    return { url: requireUrl(found['url'], base), version, streaming, ...(tenant !== '' && { tenant }) }
+  }
+  const legacy =
+    preferredTransport === undefined || preferredTransport === 'JSONRPC'
+      ? url
+      : list(additionalInterfaces)
+          .map(fields)
+          .find(({ transport }) => transport === 'JSONRPC')?.['url']
+  return { url: requireUrl(legacy, base), version: '0.3', streaming }
+}
+
+// Credentials for one service do not go to another because its card says so.
+function requireUrl(url: unknown, base: URL): string {
+  const target = typeof url === 'string' ? URL.parse(url, base.href) : null
+  if (target === null) throw new A2A_ERR_BAD_ANSWER('its card names no JSON-RPC endpoint')
+  if (target.origin !== base.origin)
+    throw new A2A_ERR_REMOTE('its card names an endpoint on another host; give that as url, with its version')
+  // No request takes them, and of what is refused the log would tell them.
+  if (target.username !== '' || target.password !== '')
+    throw new A2A_ERR_BAD_ANSWER('its card names an endpoint with a user or a password')
+  return target.href
+}
+
+function parseCard(text: string): Fields {
+  try {
+    return fields(JSON.parse(text))
+  } catch {
+    throw new A2A_ERR_BAD_ANSWER('its card is no JSON object')
+  }
+}

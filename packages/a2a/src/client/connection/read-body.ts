@@ -1,0 +1,47 @@
+import { A2A_ERR_BAD_ANSWER } from '../../errors.ts'
+
+/** Nothing more comes of an answer, though it has not ended. */
+class StalledError extends Error {
+  constructor(ms: number) {
+    super(`Nothing came for ${ms} ms`)
+  }
+}
+
+/**
+ * The chunks of an answer, each of which has to come within so many milliseconds; the time in which nobody asks for one does
+ * not count. @throws StalledError, and what the network throws
+ */
+export async function* readBody({ body }: Response, idleTimeout: number): AsyncGenerator<Uint8Array, void> {
+  if (body === null) return
+  const reader = body.getReader()
+  try {
+    for (;;) {
+      const { done, value } = await inTime(reader.read(), idleTimeout)
+      if (done) return
+      yield value
+    }
+  } finally {
+    // Whoever stops to read wants no more of it.
+    await reader.cancel().catch(() => {})
+  }
+}
+
+function inTime<T>(promise: Promise<T>, ms: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new StalledError(ms)), ms)
+    promise.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}
+
+/** The text of an answer of at most so many bytes. @throws A2A_ERR_BAD_ANSWER, and what the chunks throw */
+export async function readText(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  let bytes = 0
+  for await (const chunk of chunks) {
+    bytes += chunk.byteLength
+    if (bytes > maxBytes) throw new A2A_ERR_BAD_ANSWER(`it is too large, over ${maxBytes} bytes`)
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text + decoder.decode()
+}

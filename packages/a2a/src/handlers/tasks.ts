@@ -1,0 +1,53 @@
+import { isTerminalStatus, RUN_ERR_TERMINAL, type RunSummary } from '@svc/registry'
+import { A2A_ERR_NOT_CANCELABLE, A2A_ERR_UNSUPPORTED } from '../errors.ts'
+import type { Call, Requests } from '../model/requests.ts'
+import { isInterruptedState, type Task } from '../model/task.ts'
+import type { Surface } from '../service/surface.ts'
+import { readTask } from '../tasks/read-task.ts'
+import { requireTask } from '../tasks/task-access.ts'
+import { openStream, type TaskStream } from '../tasks/task-stream.ts'
+
+/** @throws A2A_ERR_TASK_NOT_FOUND */
+export async function get(
+  surface: Surface,
+  call: Call,
+  { id, historyLength }: Requests['get']
+): Promise<Task> {
+  return readTask(surface, await requireTask(surface, call, id), { historyLength })
+}
+
+/** Ends a task, and what its agent is doing. @throws A2A_ERR_TASK_NOT_FOUND, A2A_ERR_NOT_CANCELABLE */
+export async function cancel(surface: Surface, call: Call, { id }: Requests['cancel']): Promise<Task> {
+  const run = await requireTask(surface, call, id)
+  if (isTerminalStatus(run.status)) throw new A2A_ERR_NOT_CANCELABLE(run.status)
+  return readTask(surface, await end(surface, run))
+}
+
+async function end({ runs }: Surface, { runId }: RunSummary): Promise<RunSummary> {
+  try {
+    return await runs.cancel(runId)
+  } catch (err) {
+    if ((err as { code?: string }).code !== new RUN_ERR_TERMINAL('').code) throw err
+    throw new A2A_ERR_NOT_CANCELABLE((await runs.find(runId))?.status ?? 'gone')
+  }
+}
+
+/**
+ * Tells a task as it stands, then its changes. Before 1.0 the stream ends where the task waits for input too, and a
+ * finished task is told once more.
+ * @throws A2A_ERR_TASK_NOT_FOUND, A2A_ERR_UNSUPPORTED
+ */
+export async function subscribe(
+  surface: Surface,
+  call: Call,
+  { id }: Requests['subscribe']
+): Promise<TaskStream> {
+  const run = await requireTask(surface, call, id)
+  const isLegacy = call.version === '0.3'
+  if (isTerminalStatus(run.status) && !isLegacy) throw new A2A_ERR_UNSUPPORTED(`the task is ${run.status}`)
+  return openStream(surface, run, {}, isLegacy ? isInterruptedState : never)
+}
+
+function never(): boolean {
+  return false
+}

@@ -1,0 +1,175 @@
+import { hash } from 'node:crypto'
+import {
+  isPromise,
+  randomId,
+  RUN_ERR_KEY_REUSED,
+  type Envelope,
+  type KeyedLock,
+  type Runnable,
+  type RunResult,
+  type RunSummary,
+  type StartKey
+} from '@svc/registry'
+import { requireAllowed } from '../auth/require-allowed.ts'
+import { A2A_ERR_TASK_NOT_FOUND } from '../errors.ts'
+import type { Message } from '../model/message.ts'
+import type { Call, SendRequest } from '../model/requests.ts'
+import { requireExtensions } from '../service/extensions.ts'
+import { requirePushes, type Surface } from '../service/surface.ts'
+import { readSaid } from '../tasks/read-task.ts'
+import { answerTask } from './answer-task.ts'
+import { chooseAgent } from './choose-agent.ts'
+import { toInput } from './to-input.ts'
+import { waitUntilSettled } from './wait-until-settled.ts'
+
+/** Up to so many characters what was asked for stands for itself: it is kept as cheaply as its hash, and made faster. */
+const MAX_PLAIN = 256
+
+/** Where a message went to. */
+export interface Accepted {
+  runId: string
+  /** What clients said to the task, where it is new. */
+  said?: readonly Message[]
+  /** Resolves when the task has ended or waits for its client; with its result, where that is at hand. */
+  rest(): Promise<RunResult | undefined>
+}
+
+/**
+ * Starts a task for a message, or hands it to the task that it names. The same message from the same owner is taken once.
+ * @throws what `answerTask`, `chooseAgent` and `RunEngine.start` throw, A2A_ERR_EXTENSION_REQUIRED, A2A_ERR_FORBIDDEN,
+ * A2A_ERR_NO_PUSH
+ */
+export async function acceptMessage(surface: Surface, call: Call, request: SendRequest): Promise<Accepted> {
+  const { push, message } = request
+  requireExtensions(surface.extensions, call.extensions)
+  if (push !== undefined) await requirePushes(surface).check(push.url, call.principal.sub)
+  const key =
+    message.messageId === undefined ? undefined : `message ${call.principal.sub} ${message.messageId}`
+  return inTurn(surface.turns, key, () => handOver(surface, call, request))
+}
+
+async function handOver(surface: Surface, call: Call, request: SendRequest): Promise<Accepted> {
+  const { push, message } = request
+  const { taskId } = message
+  if (taskId !== undefined) {
+    const run = await inTurn(surface.turns, `task ${taskId}`, () => answerTask(surface, call, request))
+    if (push !== undefined) await surface.pushes!.add(run, push, call.version)
+    return { runId: run.runId, rest: () => restOf(surface, run.runId) }
+  }
+  const agent = await chooseAgent(surface, call, request)
+  const { kind, name } = agent
+  requireAllowed(await surface.policy.authorize(call.principal, 'run', { kind, name }))
+  return startTask(surface, call, request, agent)
+}
+
+async function startTask(
+  surface: Surface,
+  call: Call,
+  request: SendRequest,
+  agent: Runnable
+): Promise<Accepted> {
+  const { message, push } = request
+  const { principal, log } = call
+  const { runs, tasks, exposed } = surface
+  const start = exposed.startOptions(agent)
+  await requireFreshId(surface, start.registry, principal.sub, message)
+  let asked = false
+  let onAsked: (() => void) | undefined
+  const run = await runs.start(agent, toInput(message.parts, agent), {
+    ...start,
+    sessionId: message.contextId,
+    principal,
+    log,
+    envelope: toEnvelope(call, request),
+    startKey: toStartKey(message, surface),
+    onApprovalRequest() {
+      asked = true
+      onAsked?.()
+    }
+  })
+  const { runId, sessionId } = run
+  const atRest = () => restOf(surface, runId)
+  if (run.replayed) return { runId, rest: atRest }
+  const said: Message =
+    message.messageId === undefined ? { ...message, messageId: randomId() } : (message as Message)
+  const task = {
+    taskId: runId,
+    contextId: sessionId,
+    registry: start.registry,
+    owner: principal.sub,
+    agentName: agent.name,
+    createdAt: Date.now(),
+    messages: [said]
+  }
+  await tasks.create(task, said.messageId)
+  if (push !== undefined) await surface.pushes!.add(await requireRun(surface, runId), push, call.version, 0)
+  // The end is known without reading the log; only a question has to be looked for there.
+  const rest = () => {
+    if (asked) return atRest()
+    return new Promise<RunResult | undefined>((resolve) => {
+      run.result().then(resolve, () => resolve(undefined))
+      onAsked = () => resolve(atRest())
+    })
+  }
+  return { runId, said: task.messages, rest }
+}
+
+async function restOf({ runs }: Surface, runId: string): Promise<undefined> {
+  await waitUntilSettled(runs, runId)
+}
+
+// What was a follow-up to some task cannot begin another one.
+async function requireFreshId(
+  surface: Surface,
+  registry: string,
+  owner: string,
+  { messageId }: SendRequest['message']
+): Promise<void> {
+  if (messageId === undefined) return
+  const finding = surface.tasks.taskOfMessage(registry, owner, messageId)
+  const taskId = isPromise(finding) ? await finding : finding
+  if (taskId === undefined) return
+  const [first] = await readSaid(surface, taskId)
+  if (first !== undefined && (first.messageId !== messageId || first.taskId !== undefined))
+    throw new RUN_ERR_KEY_REUSED()
+}
+
+async function requireRun({ runs }: Surface, runId: string): Promise<RunSummary> {
+  const run = await runs.find(runId)
+  if (run === undefined) throw new A2A_ERR_TASK_NOT_FOUND()
+  return run
+}
+
+// What is said of the message goes before what is said of the request around it.
+function toEnvelope({ extensions }: Call, { message, metadata: around }: SendRequest): Envelope | undefined {
+  const metadata =
+    around && message.metadata ? { ...around, ...message.metadata } : (message.metadata ?? around)
+  if (metadata === undefined && extensions.length === 0) return undefined
+  return { ...(metadata && { metadata }), ...(extensions.length > 0 && { extensions }) }
+}
+
+// A message that says nothing of its id is always a new one; to another tenant it is another request.
+function toStartKey(
+  { messageId, ...message }: SendRequest['message'],
+  { tenant }: Surface
+): StartKey | undefined {
+  if (messageId === undefined) return undefined
+  const asked = JSON.stringify({ ...message, tenant })
+  return {
+    key: `a2a:${messageId}`,
+    hash: asked.length > MAX_PLAIN ? hash('sha256', asked, 'base64url') : asked
+  }
+}
+
+const NEVER = new AbortController().signal
+
+/** Does what is asked for with a key once all that was begun with it before is done; without a key at once. */
+async function inTurn<T>(turns: KeyedLock, key: string | undefined, act: () => Promise<T>): Promise<T> {
+  if (key === undefined) return act()
+  const release = await turns.lock(key, NEVER)
+  try {
+    return await act()
+  } finally {
+    release()
+  }
+}

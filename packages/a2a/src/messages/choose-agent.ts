@@ -1,0 +1,39 @@
+import { ANONYMOUS, type Runnable } from '@svc/registry'
+import { A2A_ERR_UNSUPPORTED } from '../errors.ts'
+import type { Call, SendRequest } from '../model/requests.ts'
+import type { Surface } from '../service/surface.ts'
+import { refuseAgent } from '../service/tenant.ts'
+import { badParams } from '../wire/decode-params.ts'
+import { textOf } from './to-input.ts'
+
+/** The name that a message, or the request around it, asks for. @throws A2A_ERR_BAD_PARAMS */
+export function readAgentName({ message, metadata }: SendRequest): string | undefined {
+  const name = message.metadata?.['agentName'] ?? metadata?.['agentName']
+  if (name !== undefined && typeof name !== 'string')
+    throw badParams('message.metadata.agentName', 'Expected string')
+  return name
+}
+
+/**
+ * The agent that a new task goes to: the one that is named, or that the text mentions, or that the context's last task went
+ * to, or the first.
+ * @throws A2A_ERR_BAD_PARAMS, A2A_ERR_UNSUPPORTED
+ */
+export async function chooseAgent(
+  { exposed, tasks }: Surface,
+  { principal }: Call,
+  request: SendRequest
+): Promise<Runnable> {
+  const named = readAgentName(request)
+  const all = exposed.all()
+  const [first] = all
+  if (named !== undefined) return exposed.find(named) ?? refuseAgent('message.metadata.agentName', named, all)
+  if (first === undefined) throw new A2A_ERR_UNSUPPORTED('there is no agent here')
+  if (all.length === 1) return first
+
+  const { parts, contextId } = request.message
+  const mentioned = exposed.mentionedIn(textOf(parts))
+  if (mentioned !== undefined || contextId === undefined) return mentioned ?? first
+  const last = await tasks.lastOfContext(exposed.registries(), principal?.sub ?? ANONYMOUS.sub, contextId)
+  return (last && exposed.find(last.agentName)) ?? first
+}

@@ -1,0 +1,39 @@
+import { requireAnswer, type ApprovalAnswer } from '@svc/registry'
+import type { MessagePart } from '../model/message.ts'
+import { badParams } from '../wire/decode-params.ts'
+
+/** An answer, and which approval it is for; a bare word names none. */
+export type TaskAnswer = ApprovalAnswer & { approvalId?: string }
+
+const FIELDS = new Set(['approvalId', 'approved', 'reason', 'args'])
+
+/**
+ * The answer that a message is: one part and nothing else, which is the text `approve` or `deny`, or data of the form
+ * `{ approvalId, approved, reason?, args? }`. In doubt a message is no answer.
+ * @throws A2A_ERR_BAD_PARAMS, RUN_ERR_BAD_INPUT when data of this form has a value that does not fit
+ */
+export function readAnswer(parts: readonly MessagePart[]): TaskAnswer | undefined {
+  const [part, another] = parts
+  if (part === undefined || another !== undefined || isQualified(part)) return undefined
+  if ('text' in part) return fromText(part.text)
+  return 'data' in part ? fromData(part.data) : undefined
+}
+
+// A thought, a quotation or the content of a file is not what its sender says.
+function isQualified({ metadata = {}, filename, mediaType, ...content }: MessagePart): boolean {
+  const type = 'text' in content ? 'text/plain' : 'application/json'
+  return filename !== undefined || (mediaType ?? type) !== type || Object.keys(metadata).length > 0
+}
+
+function fromText(text: string): TaskAnswer | undefined {
+  return text === 'approve' || text === 'deny' ? { approved: text === 'approve' } : undefined
+}
+
+function fromData(data: unknown): TaskAnswer | undefined {
+  if (typeof data !== 'object' || data === null || Object.keys(data).some((name) => !FIELDS.has(name)))
+    return undefined
+  const { approvalId, approved, reason, args } = data as Record<string, unknown>
+  if (approvalId === undefined || typeof approved !== 'boolean') return undefined
+  if (typeof approvalId !== 'string') throw badParams('message.parts', 'Expected string as approvalId')
+  return { approvalId, ...requireAnswer({ approved, reason, args }) }
+}

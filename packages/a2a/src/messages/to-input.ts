@@ -1,0 +1,32 @@
+import { type ContentPart, type Runnable, type RunInput } from '@svc/registry'
+import type { MessagePart } from '../model/message.ts'
+
+/** What a runnable is given for the parts of a message: a text where all of them are, else content parts. One with a schema
+ * of its own is given the data of the only part, if it is a data part. */
+export function toInput(parts: readonly MessagePart[], { inputSchema }: Runnable): RunInput {
+  const [first] = parts
+  if (inputSchema !== undefined && parts.length === 1 && first !== undefined && 'data' in first)
+    return first.data
+  if (parts.every((part) => 'text' in part)) return textOf(parts)
+  return parts.map(toContentPart)
+}
+
+/** The text parts, joined by newlines. */
+export function textOf(parts: readonly MessagePart[]): string {
+  const [first] = parts
+  if (parts.length === 1 && first !== undefined && 'text' in first) return first.text
+  return parts
+    .filter((part) => 'text' in part)
+    .map(({ text }) => text)
+    .join('\n')
+}
+
+function toContentPart(part: MessagePart): ContentPart {
+  if ('text' in part) return { type: 'text', text: part.text }
+  if ('data' in part) return { type: 'text', text: JSON.stringify(part.data) }
+  const mimeType = part.mediaType || 'application/octet-stream'
+  const about = { mimeType, ...(part.filename !== undefined && { filename: part.filename }) }
+  const [family] = mimeType.split('/', 1)
+  const type = family === 'image' || family === 'audio' ? family : 'file'
+  return 'raw' in part ? { type, ...about, data: part.raw } : { type, ...about, url: part.url }
+}

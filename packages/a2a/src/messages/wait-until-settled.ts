@@ -1,0 +1,34 @@
+import {
+  isPromise,
+  isTerminalStatus,
+  LogReader,
+  typeOfEntry,
+  type LogEntry,
+  type PartType,
+  type RunEngine,
+  type RunSummary
+} from '@svc/registry'
+
+/** Resolves when a run has ended or waits for its client. @throws RUN_ERR_STORE */
+export async function waitUntilSettled(runs: RunEngine, runId: string): Promise<void> {
+  const reader = new LogReader(runs, runId)
+  try {
+    for (;;) {
+      const reading = reader.read()
+      const entries = isPromise(reading) ? await reading : reading
+      if (reader.fault !== undefined) throw reader.fault
+      if (reader.ended || (entries.some(asks) && isAtRest(await runs.find(runId)))) return
+      if (entries.length === 0) await new Promise<void>((resolve) => reader.onNews(resolve))
+    }
+  } finally {
+    reader.close()
+  }
+}
+
+function asks(entry: LogEntry): boolean {
+  return typeOfEntry(entry) === ('tool.approval.request' satisfies PartType)
+}
+
+function isAtRest(run: RunSummary | undefined): boolean {
+  return run === undefined || isTerminalStatus(run.status) || run.waiting.count > 0
+}

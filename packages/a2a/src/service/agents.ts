@@ -1,0 +1,79 @@
+import {
+  NameFinder,
+  RUNNABLE_KINDS,
+  toRunnables,
+  type Exposed,
+  type NamedRunnables,
+  type Runnable
+} from '@svc/registry'
+import { checkOption, requireNames } from '../option-checks.ts'
+
+/** What this surface shows, by name alone: messages name no kind. Looked up anew each time. */
+export interface Agents extends Pick<Exposed, 'shows' | 'scope' | 'startOptions' | 'registries'> {
+  find(name: string): Runnable | undefined
+  all(): readonly Runnable[]
+  /** The one that a text mentions first. */
+  mentionedIn(text: string): Runnable | undefined
+}
+
+/** The runnables that are given, of any kind. @throws A2A_ERR_BAD_OPTION */
+export function listAgents(given: NamedRunnables): Runnable[] {
+  const agents = checkOption('agents', () => toRunnables(given))
+  requireNames(agents)
+  return agents
+}
+
+/** What is exposed, whatever its kind. */
+export function createAgents(exposed: Exposed): Agents {
+  const byName: ByName = {
+    all: () => exposed.list(),
+    find(name) {
+      for (const kind of RUNNABLE_KINDS) {
+        const agent = exposed.get(kind, name)
+        if (agent !== undefined) return agent
+      }
+      return undefined
+    }
+  }
+  return {
+    ...byName,
+    mentionedIn: createMention(byName),
+    shows: (run) => exposed.shows(run),
+    scope: () => exposed.scope(),
+    startOptions: (agent) => exposed.startOptions(agent),
+    registries: () => exposed.registries()
+  }
+}
+
+/** One of them alone. */
+export function onlyAgent(agent: Runnable, all: Agents): Agents {
+  const { kind, name } = agent
+  const start = all.startOptions(agent)
+  const { registry } = start
+  const byName: ByName = { all: () => [agent], find: (asked) => (asked === name ? agent : undefined) }
+  return {
+    ...byName,
+    mentionedIn: createMention(byName),
+    shows: (run) => run.registry === registry && run.kind === kind && run.name === name,
+    scope: () => ({ runnables: [{ registry, kind, name }] }),
+    startOptions: () => start,
+    registries: () => [registry]
+  }
+}
+
+type ByName = Pick<Agents, 'find' | 'all'>
+
+function createMention({ find, all }: ByName): Agents['mentionedIn'] {
+  let known: readonly string[] = []
+  let finder = new NameFinder(known)
+  return (text) => {
+    const names = all().map(({ name }) => name)
+    // They are the same from one message to the next.
+    if (names.length !== known.length || names.some((name, index) => name !== known[index])) {
+      known = names
+      finder = new NameFinder(names)
+    }
+    const [mentioned] = finder.find(text)
+    return mentioned === undefined ? undefined : find(mentioned)
+  }
+}

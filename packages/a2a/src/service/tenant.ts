@@ -1,0 +1,22 @@
+import type { Runnable } from '@svc/registry'
+import { onlyAgent } from './agents.ts'
+import type { Surface } from './surface.ts'
+import { badParams } from '../wire/decode-params.ts'
+
+/** A service as if one agent were its only one: what the requests of a tenant see. @throws A2A_ERR_BAD_PARAMS */
+export function toTenant(surface: Surface, name: string): Surface {
+  const { exposed, buildCard } = surface
+  const agent = exposed.find(name) ?? refuseAgent('tenant', name, exposed.all())
+  return {
+    ...surface,
+    exposed: onlyAgent(agent, exposed),
+    tenant: agent.name,
+    buildCard: (origin) => buildCard(origin, agent)
+  }
+}
+
+/** Says that there is no such agent, and which there are. @throws A2A_ERR_BAD_PARAMS */
+export function refuseAgent(field: string, name: string, all: readonly Runnable[]): never {
+  const known = all.map((agent) => `"${agent.name}"`).join(', ')
+  throw badParams(field, `There is no agent "${name.slice(0, 128)}"; there is ${known || 'none'}`)
+}

@@ -1,0 +1,21 @@
+import { requireRun, type RunSummary } from '@svc/registry'
+import { A2A_ERR_TASK_NOT_FOUND } from '../errors.ts'
+import type { Call } from '../model/requests.ts'
+import type { Surface } from '../service/surface.ts'
+
+/**
+ * The run behind a task, when the caller reaches its owner and its agent is exposed here: every other is like one that does
+ * not exist.
+ * @throws A2A_ERR_TASK_NOT_FOUND
+ */
+export async function requireTask(
+  surface: Surface,
+  { principal }: Call,
+  taskId: string
+): Promise<RunSummary> {
+  try {
+    return await requireRun(surface, taskId, principal)
+  } catch (err) {
+    throw (err as { code?: string }).code === 'RUN_ERR_NOT_FOUND' ? new A2A_ERR_TASK_NOT_FOUND() : err
+  }
+}
