@@ -16,7 +16,8 @@ export {
   type ExposedOptions
 } from './access/exposed-options.ts'
 export { Exposures, type ExposedRunnable } from './access/exposures.ts'
-export type { SurfaceOptions, SurfacePolicy, SurfaceStartOptions } from './access/surface-options.ts'
+export type { SurfaceOptions, SurfaceStartOptions } from './access/surface-options.ts'
+export * from './access/admit-run.ts'
 export { identify, type CredentialErrors } from './access/identify.ts'
 export { isForeignOrigin } from './access/foreign-origin.ts'
 export { logFault, type LoggedFault } from './access/log-fault.ts'
@@ -26,7 +27,14 @@ export { createPublicLookup } from './access/public-lookup.ts'
 export { createRedact } from './access/redact-value.ts'
 export { readCredentials, type TokenPlace } from './access/read-credentials.ts'
 export { mayAnswer, requireApproval, seesAllApprovals } from './access/require-approval.ts'
-export { resolveAuthorize } from './access/resolve-authorize.ts'
+export {
+  resolveAuthorize,
+  resolvePolicy,
+  type AppPolicy,
+  type Policy,
+  type PolicyOptions,
+  type SurfacePolicy
+} from './access/policy.ts'
 export { requireRun, type RunAccess } from './access/require-run.ts'
 export { toChallenge, type ChallengeCodes } from './access/to-challenge.ts'
 export { collectStream } from './runnables/collect-stream.ts'

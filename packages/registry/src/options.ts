@@ -1,5 +1,5 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
-import type { Authorize } from './contract/principal.ts'
+import type { Authenticate, Authorize } from './contract/principal.ts'
 import type { RunLog } from './contract/run-log.ts'
 import { REG_ERR_BAD_OPTION } from './errors.ts'
 import type { EventBus } from './contract/event-bus.ts'
@@ -56,6 +56,7 @@ export const RetentionSchema = Type.Object(
 )
 
 const port = Type.Object({})
+const fn = Type.Function([], Type.Unknown())
 const StoresSchema = Type.Object({
   runs: port,
   log: port,
@@ -83,7 +84,8 @@ const EngineOptionsSchema = Type.Object(
         0
       )
     ),
-    authorize: Type.Optional(Type.Function([], Type.Unknown()))
+    authenticate: Type.Optional(fn),
+    authorize: Type.Optional(fn)
   },
   { additionalProperties: false }
 )
@@ -102,9 +104,11 @@ export interface RunEngineOptions {
   drainTimeout?: number | undefined
   /** Milliseconds that a run which a restart left waits for its runnable; default 300,000. */
   resumeTimeout?: number | undefined
+  /** Credentials → principal, for every surface without an `authenticate` of its own; default: everyone is anonymous. */
+  authenticate?: Authenticate | undefined
   /**
-   * The policy of runs that go on after a restart, where they had one and the surface that started them is gone; without it
-   * they may reach nothing.
+   * Who may do what to which runnable, for every surface without an `authorize` of its own, and for guarded runs that resume
+   * after their surface is gone: without it these may reach nothing.
    */
   authorize?: Authorize | undefined
 }
@@ -128,6 +132,7 @@ export const PluginOptionsSchema = Type.Composite(
       'retention',
       'drainTimeout',
       'resumeTimeout',
+      'authenticate',
       'authorize'
     ])
   ],

@@ -11,7 +11,7 @@ import {
   type RetentionOptions
 } from './options.ts'
 import type { ExposedRunnable } from './access/exposures.ts'
-import type { Authorize } from './contract/principal.ts'
+import type { Authenticate, Authorize } from './contract/principal.ts'
 import { globalRegistry, type Registry } from './registry.ts'
 import { createRunEngine } from './runs/create-run-engine.ts'
 import { recoverInBackground } from './runs/recover-in-background.ts'
@@ -33,7 +33,9 @@ export interface RegistryPluginOptions {
   drainTimeout?: number
   /** Milliseconds that a run which a restart left waits for its runnable to be registered; default 300,000. */
   resumeTimeout?: number
-  /** The policy of runs that go on after a restart, where they had one and the surface that started them is gone. */
+  /** Credentials → principal, for every surface without an `authenticate` of its own; default: everyone is anonymous. */
+  authenticate?: Authenticate
+  /** Who may do what to which runnable, for every surface without an `authorize` of its own, and for runs that resume. */
   authorize?: Authorize
 }
 
@@ -66,6 +68,7 @@ export function installEngine(
     limits: rest.limits,
     retention: rest.retention,
     resumeTimeout: rest.resumeTimeout,
+    authenticate: rest.authenticate,
     authorize: rest.authorize,
     drainTimeout,
     log: app.log

@@ -3,7 +3,8 @@ import type { Runnable } from '../contract/runnable.ts'
 import { createRegistry, type Registry } from '../registry.ts'
 import type { RunScope } from '../contract/ports/run-scope.ts'
 import { idOf } from './registry-of.ts'
-import type { SurfaceOptions, SurfacePolicy, SurfaceStartOptions } from './surface-options.ts'
+import type { SurfacePolicy } from './policy.ts'
+import type { SurfaceOptions, SurfaceStartOptions } from './surface-options.ts'
 
 /** What a surface needs to know of all surfaces of its engine. */
 export interface AllSurfaces {

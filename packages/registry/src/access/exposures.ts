@@ -4,7 +4,8 @@ import { REG_ERR_ID_SHARED } from '../errors.ts'
 import type { Registry } from '../registry.ts'
 import { Exposed, type AddedRunnable, type AllSurfaces, type Home } from './exposed.ts'
 import { idOf, isSame, registryOf } from './registry-of.ts'
-import type { SurfaceOptions, SurfacePolicy } from './surface-options.ts'
+import { resolvePolicy, type AppPolicy, type SurfacePolicy } from './policy.ts'
+import type { SurfaceOptions } from './surface-options.ts'
 
 /** A runnable that is exposed somewhere, and the id that its runs have. */
 export interface ExposedRunnable {
@@ -21,13 +22,20 @@ export interface ExposureListeners {
 /** What all surfaces of an engine expose. The app's own registry counts as the first. */
 export class Exposures implements AllSurfaces {
   readonly #surfaces: Exposed[] = []
+  /** The default of all surfaces. */
+  readonly policy: AppPolicy
+
+  constructor(policy: AppPolicy = {}) {
+    this.policy = policy
+  }
 
   /** Takes what a surface exposes, before the app is ready. */
   add(options: SurfaceOptions): Exposed {
     const { surface } = options
     const count = this.#surfaces.filter((each) => each.surface.startsWith(surface)).length
     const name = count === 0 ? surface : `${surface} (${count + 1})`
-    const exposed = new Exposed(this, { ...options, surface: name })
+    const policy = options.policy ?? this.#appPolicy
+    const exposed = new Exposed(this, { ...options, surface: name, policy })
     this.#surfaces.push(exposed)
     return exposed
   }
@@ -37,7 +45,7 @@ export class Exposures implements AllSurfaces {
     return this.#all().filter((each) => !this.#isHidden(each))
   }
 
-  /** The policy of a surface that there is now. */
+  /** The policy of a surface; undefined if it has none or is gone. */
   policyOf(surface: string): SurfacePolicy | undefined {
     return this.#surfaces.find((each) => each.surface === surface)?.policy
   }
@@ -99,6 +107,10 @@ export class Exposures implements AllSurfaces {
       ]
     })
     return () => offs.forEach((off) => off?.())
+  }
+
+  get #appPolicy(): SurfacePolicy | undefined {
+    return this.policy.authorize && resolvePolicy({}, this.policy)
   }
 
   #all(): ExposedRunnable[] {

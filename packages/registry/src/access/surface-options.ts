@@ -2,6 +2,7 @@ import type { RunnableKind } from '../contract/names.ts'
 import type { Authorize } from '../contract/principal.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import type { Registry } from '../registry.ts'
+import type { SurfacePolicy } from './policy.ts'
 
 /** What a surface tells the run engine of itself. */
 export interface SurfaceOptions {
@@ -13,14 +14,8 @@ export interface SurfaceOptions {
   readonly kinds?: readonly RunnableKind[]
   /** Runnables that it is given itself; they are looked up first. */
   readonly named?: readonly Runnable[] | undefined
-  readonly policy?: SurfacePolicy
-}
-
-/** Who decides what the runs of a surface may reach. */
-export interface SurfacePolicy {
-  readonly authorize: Authorize
-  /** Whether it is the app's own, and not the default of surfaces. */
-  readonly isOwn: boolean
+  /** Default: the app's, if it has one. */
+  readonly policy?: SurfacePolicy | undefined
 }
 
 /** What a surface starts every run of a runnable with. */

@@ -55,7 +55,7 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
   readonly stores: Stores
   readonly events: EventBus
   readonly log: RunLog
-  readonly exposures = new Exposures()
+  readonly exposures: Exposures
   readonly maxLogBytes: number
   readonly #drainTimeout: number
   readonly limits: RunLimits
@@ -87,12 +87,13 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
     // Every reader listens to it.
     setMaxListeners(0, this.closed)
     this.events = options.events ?? createEventBus(this.log)
-    const { limits, drainTimeout, resumeTimeout } = options
+    const { authenticate, authorize, limits, drainTimeout, resumeTimeout } = options
+    this.exposures = new Exposures({ authenticate, authorize })
     this.maxLogBytes = limits?.maxLogBytes ?? ENGINE_DEFAULTS.maxLogBytes
     this.limits = new RunLimits(limits)
     this.#drainTimeout = drainTimeout ?? ENGINE_DEFAULTS.drainTimeout
     const patience = resumeTimeout ?? ENGINE_DEFAULTS.resumeTimeout
-    this.#interrupted = new InterruptedRuns(this, patience, options.authorize)
+    this.#interrupted = new InterruptedRuns(this, patience)
     this.#sweeper = setInterval(() => void sweepStores(this.stores, this.log), SWEEP_EVERY).unref()
     this.#unsubscribe = this.stores.control.subscribe((message) => this.#obey(message))
   }

@@ -1,7 +1,5 @@
 import pLimit, { type LimitFunction } from 'p-limit'
-import { resolveAuthorize } from '../access/resolve-authorize.ts'
 import type { RunInput } from '../contract/content-part.ts'
-import type { Authorize } from '../contract/principal.ts'
 import { isTerminalStatus } from '../contract/run-record.ts'
 import type { RunLog } from '../contract/run-log.ts'
 import type { Runnable } from '../contract/runnable.ts'
@@ -43,7 +41,6 @@ export interface ResumeHost extends RunHost {
 export class InterruptedRuns {
   readonly #host: ResumeHost
   readonly #timeout: number
-  readonly #authorize: Authorize | undefined
   readonly #parked: ParkedRuns
   readonly #runnables = new Map<string, Runnable>()
   readonly #small = pLimit(LOADED_AT_ONCE)
@@ -55,11 +52,10 @@ export class InterruptedRuns {
   readonly #settled = new Map<string, () => void>()
   readonly #forgetting = new Set<Promise<void>>()
 
-  constructor(host: ResumeHost, timeout: number, authorize: Authorize | undefined) {
+  constructor(host: ResumeHost, timeout: number) {
     this.#host = host
     this.#timeout = timeout
     this.#parked = new ParkedRuns(host.limits.owners)
-    this.#authorize = authorize && resolveAuthorize(authorize)
   }
 
   /** Keeps what another process needs to go on with a run that begins, if it can. */
@@ -269,7 +265,7 @@ export class InterruptedRuns {
     if (epoch === undefined || stored === undefined) return false
     const record = { ...stored, epoch }
     const recalled = await recallProgress(stores, runId, maxLogBytes, Date.now() - record.createdAt)
-    const options = own ?? toStartOptions(record, state, exposures, this.#authorize)
+    const options = own ?? toStartOptions(record, state, exposures)
     const run = new LiveRun(this.#host, runnable, options, { record, ...recalled, losses })
     run.resumable = true
     this.#host.enter(run)

@@ -1,6 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { Exposures } from '../access/exposures.ts'
+import { resolveAuthorize } from '../access/policy.ts'
 import { redactFields } from '../access/redact-stores.ts'
 import type { RunInput } from '../contract/content-part.ts'
 import { ANONYMOUS, type Authorize, type Principal } from '../contract/principal.ts'
@@ -57,16 +58,16 @@ export async function readResumeState(
 const refuse: Authorize = () => ({ allowed: false })
 
 /**
- * With what a run goes on: the service's own keys, and the policy of the surface that started it. Where there is no such
- * surface any more, a run that had a policy of the app gets the given one.
+ * The options that a run resumes with: the service's own keys, and the policy of the surface that started it. If that surface
+ * is gone, a run that the app's policy guarded is guarded by the app's default, and may reach nothing without one.
  */
 export function toStartOptions(
   { sessionId, registry }: Pick<StoredRun, 'sessionId' | 'registry'>,
   { principal, userId, envelope, surface, guarded }: ResumeState,
-  exposures: Pick<Exposures, 'policyOf'>,
-  fallback: Authorize = refuse
+  exposures: Pick<Exposures, 'policyOf' | 'policy'>
 ): StartOptions {
   const policy = surface === undefined ? undefined : exposures.policyOf(surface)
-  const authorize = policy?.authorize ?? (guarded ? fallback : undefined)
+  const { authorize: fallback = refuse } = exposures.policy
+  const authorize = policy?.authorize ?? (guarded ? resolveAuthorize(fallback) : undefined)
   return { registry, surface, sessionId, principal, userId, envelope, authorize }
 }

@@ -1,0 +1,117 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { RunnableKind } from '../contract/names.ts'
+import type { AccessDecision, AccessTarget, Action, Principal } from '../contract/principal.ts'
+import type { RunLog } from '../contract/run-log.ts'
+import type { Runnable } from '../contract/runnable.ts'
+import { isAdmin } from '../contract/scopes.ts'
+import type { StartOptions } from '../runs/run-engine.ts'
+import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
+import type { Exposed } from './exposed.ts'
+import type { Policy } from './policy.ts'
+import { ProviderKeys } from './provider-keys.ts'
+
+/** The errors of a surface for callers who may not do what they ask for. */
+export interface AccessErrors {
+  readonly Forbidden: new () => Error
+  readonly MissingScope: new (scope: string) => Error
+}
+
+/** The errors of a surface for runs that it does not start. */
+export interface AdmissionErrors extends AccessErrors {
+  readonly UnknownRunnable: new (kind: RunnableKind, name: string) => Error
+  readonly ForeignUser: new () => Error
+}
+
+/** The part of a surface that admits runs. */
+export interface AdmittingSurface {
+  readonly exposed: Pick<Exposed, 'get' | 'startOptions'>
+  readonly policy: Pick<Policy<unknown>, 'authenticate' | 'authorize'>
+  /** Header, in lower case → the provider whose key it holds. */
+  readonly providerKeyHeaders: Readonly<Record<string, string>>
+  readonly errors: AdmissionErrors
+}
+
+/** Who asks for a run, and with what. */
+export interface AskedRun {
+  readonly principal: Principal
+  readonly sessionId?: string | undefined
+  readonly userId?: string | undefined
+  /** The caller's own key for a model provider. */
+  readonly apiKey?: string | undefined
+  /** May hold such keys too. */
+  readonly headers: IncomingHttpHeaders
+  readonly log: RunLog
+}
+
+/** A runnable, and the options that its run starts with. */
+export interface AdmittedRun {
+  readonly runnable: Runnable
+  readonly options: StartOptions
+}
+
+/**
+ * Admits a run in the one order of all surfaces: the caller may run it, it is exposed, the user is the caller's own. A
+ * surface that knows the name before the rest of a request takes the same steps one by one.
+ * @throws the surface's errors
+ */
+export function admitRun(
+  surface: AdmittingSurface,
+  kind: RunnableKind,
+  name: string,
+  asked: AskedRun
+): Awaitable<AdmittedRun> {
+  const allowed = requireAllowed(surface, asked.principal, 'run', { kind, name })
+  return isPromise(allowed) ? allowed.then(admit) : admit()
+
+  function admit(): AdmittedRun {
+    const runnable = requireExposed(surface, kind, name)
+    return { runnable, options: toStartOptions(surface, runnable, asked) }
+  }
+}
+
+/** First step: asks the policy. @throws Forbidden, MissingScope, which gets the `scope` */
+export function requireAllowed(
+  { policy, errors }: { policy: Pick<Policy<unknown>, 'authorize'>; errors: AccessErrors },
+  principal: Principal,
+  action: Action,
+  target: AccessTarget
+): Awaitable<void> {
+  const decision = policy.authorize(principal, action, target)
+  return isPromise(decision) ? decision.then(require) : require(decision)
+
+  function require(made: AccessDecision): void {
+    if (!made.allowed) throw made.missing === undefined ? new errors.Forbidden() : missingScope(errors, made.missing)
+  }
+}
+
+/** The error for a caller without a scope, which it names in `scope`. */
+export function missingScope({ MissingScope }: Pick<AccessErrors, 'MissingScope'>, scope: string): Error {
+  return Object.assign(new MissingScope(scope), { scope })
+}
+
+/** Second step: looks the runnable up. @throws UnknownRunnable */
+export function requireExposed(
+  { exposed, errors }: Pick<AdmittingSurface, 'exposed' | 'errors'>,
+  kind: RunnableKind,
+  name: string
+): Runnable {
+  const runnable = exposed.get(kind, name)
+  if (runnable === undefined) throw new errors.UnknownRunnable(kind, name)
+  return runnable
+}
+
+/**
+ * Last step: the start options of the run, with the caller's provider keys. Only administrators may name another user;
+ * without authentication anyone may name any.
+ * @throws ForeignUser
+ */
+export function toStartOptions(
+  { exposed, policy, providerKeyHeaders, errors }: AdmittingSurface,
+  runnable: Runnable,
+  { principal, sessionId, userId, apiKey, headers, log }: AskedRun
+): StartOptions {
+  const isOwnUser = userId === undefined || userId === principal.sub || isAdmin(principal.scopes)
+  if (policy.authenticate !== undefined && !isOwnUser) throw new errors.ForeignUser()
+  const keys = new ProviderKeys(headers, apiKey, providerKeyHeaders)
+  return { ...exposed.startOptions(runnable), sessionId, userId, principal, ...keys.forRun(log) }
+}

@@ -1,0 +1,65 @@
+import type { AccessDecision, Authenticate, Authorize } from '../contract/principal.ts'
+import { isAdmin } from '../contract/scopes.ts'
+import { isPromise } from '../contract/ports/awaitable.ts'
+
+/** The policy of an app: the default of every surface, and of runs that resume after their surface is gone. */
+export interface AppPolicy {
+  readonly authenticate?: Authenticate | undefined
+  readonly authorize?: Authorize | undefined
+}
+
+/** A surface's own options; `false` switches the app's policy off. */
+export interface PolicyOptions<A extends Authenticate = Authenticate> {
+  readonly authenticate?: A | false | undefined
+  readonly authorize?: Authorize | false | undefined
+}
+
+/** Decides what the runs of a surface may reach. */
+export interface SurfacePolicy {
+  readonly authorize: Authorize
+  /** True if the app gave it; false for the default of surfaces. */
+  readonly isOwn: boolean
+}
+
+/** Decides who calls a surface, and what callers may do. */
+export interface Policy<A = Authenticate> extends SurfacePolicy {
+  /** Undefined if every caller is anonymous. */
+  readonly authenticate: A | undefined
+}
+
+/**
+ * Resolves the policy of a surface: its own options, else the app's, else everyone is anonymous and may do everything but
+ * `admin`.
+ * @param fallback takes the place of that last default
+ */
+export function resolvePolicy<A extends Authenticate>(
+  own: PolicyOptions<A>,
+  app: AppPolicy,
+  fallback: Authorize = allowAllButAdmin
+): Policy<A | Authenticate> {
+  const authenticate = own.authenticate ?? app.authenticate
+  const authorize = own.authorize ?? app.authorize
+  return {
+    authenticate: authenticate === false ? undefined : authenticate,
+    authorize: resolveAuthorize(authorize || fallback),
+    isOwn: typeof authorize === 'function'
+  }
+}
+
+/** Makes sure that only `allowed: true` allows; a policy in JavaScript may return a string or a number. */
+export function resolveAuthorize(authorize: Authorize = allowAllButAdmin): Authorize {
+  return (...asked) => {
+    const decision = authorize(...asked)
+    return isPromise(decision) ? decision.then(toDecision) : toDecision(decision)
+  }
+}
+
+const allowAllButAdmin: Authorize = ({ scopes }, action) => ({
+  allowed: action !== 'admin' || isAdmin(scopes)
+})
+
+function toDecision(decision: AccessDecision | null | undefined): AccessDecision {
+  const { allowed, missing } = (decision ?? {}) as { allowed?: unknown; missing?: unknown }
+  if (allowed === true) return { allowed }
+  return { allowed: false, ...(typeof missing === 'string' && { missing }) }
+}
