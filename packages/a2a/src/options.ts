@@ -2,9 +2,9 @@ import { Type, type Static } from '@sinclair/typebox'
 import {
   millisecondsSchema,
   namedRunnablesSchema,
+  POLICY_OPTIONS,
   requireOptions,
-  type Authenticate,
-  type Authorize,
+  type Policy,
   type Registry,
   type TaskStore
 } from '@svc/registry'
@@ -87,12 +87,7 @@ export const A2aOptionsSchema = Type.Object(
         })
       )
     ),
-    authenticate: Type.Optional(
-      Type.Unsafe<Authenticate>({ ...fn, description: 'Credentials → principal; default: all are anonymous' })
-    ),
-    authorize: Type.Optional(
-      Type.Unsafe<Authorize>({ ...fn, description: 'Who may do what to which runnable; default: everything' })
-    ),
+    ...POLICY_OPTIONS,
     tasks: Type.Optional(
       Type.Unsafe<TaskStore>(
         Type.Object({ create: fn, get: fn }, { description: 'Default: the one of the run engine’s stores' })
@@ -143,11 +138,8 @@ export type A2aOptions = Static<typeof A2aOptionsSchema>
 export function resolveOptions(given: A2aOptions & RegisterOptions) {
   const { prefix = '', logLevel, logSerializers, ...options } = given
   requireOptions(A2aOptionsSchema, options, A2A_ERR_BAD_OPTION)
-  if (options.authorize !== undefined && options.authenticate === undefined)
-    throw new A2A_ERR_BAD_OPTION('authorize: it needs authenticate, to know who calls')
   if (options.url !== undefined) requireHttpUrl('url', options.url)
   requireJson('extensions', options.extensions)
-  requireJson('authenticate.schemes', options.authenticate?.schemes)
   const { pushNotifications: push = false, basePath = '/', limits } = options
   const registerOptions: RegisterOptions = {
     ...(logLevel !== undefined && { logLevel }),
@@ -164,4 +156,11 @@ export function resolveOptions(given: A2aOptions & RegisterOptions) {
     heartbeat: options.heartbeat ?? 15_000,
     registerOptions
   }
+}
+
+/** Makes sure that an own `authorize` knows who calls, and that a card can have the schemes. @throws A2A_ERR_BAD_OPTION */
+export function requireCaller({ authorize }: Pick<A2aOptions, 'authorize'>, { authenticate }: Policy): void {
+  if (authorize && authenticate === undefined)
+    throw new A2A_ERR_BAD_OPTION('authorize: it needs authenticate, to know who calls')
+  requireJson('authenticate.schemes', authenticate?.schemes)
 }

@@ -3,7 +3,7 @@ import {
   decodeJson,
   KeyedLock,
   requireFreePlace,
-  resolveAuthorize,
+  resolvePolicy,
   rootOf,
   warnOfTimeouts
 } from '@svc/registry'
@@ -19,7 +19,7 @@ import { TenantPaths } from './bindings/tenant-paths.ts'
 import { createCard, type CardFacts } from './cards/build-card.ts'
 import { cardRoutes, tenantCardRoute } from './cards/card-routes.ts'
 import { A2A_ERR_BAD_JSON, A2A_ERR_REGISTERED_TWICE } from './errors.ts'
-import { resolveOptions, type A2aOptions } from './options.ts'
+import { requireCaller, resolveOptions, type A2aOptions } from './options.ts'
 import { PushService } from './push/push-service.ts'
 import type { Surface } from './service/surface.ts'
 
@@ -47,7 +47,7 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
   // The scope is its own world: nothing in it changes the app.
   await app.register(async (scope) => {
     takeJson(scope, settings)
-    authenticateRequests(scope, settings.authenticate)
+    authenticateRequests(scope, surface.policy.authenticate)
     scope.setErrorHandler((err: FastifyError, request, reply) => refuse(err, binding, request, reply))
     scope.post(basePath || '/', (request, reply) => answerRpc(binding, request, reply))
     restRoutes(scope, basePath, binding)
@@ -61,9 +61,10 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
 
 function createSurface(app: FastifyInstance, settings: Settings, place: string): Surface {
   const { runs } = app
-  const { agents, registry = app.registry, tasks = runs.stores.tasks, authorize, push } = settings
-  const { name, description, version, provider, versions, authenticate, url, heartbeat } = settings
-  const policy = { authorize: resolveAuthorize(authorize), isOwn: authorize !== undefined }
+  const { agents, registry = app.registry, tasks = runs.stores.tasks, push } = settings
+  const { name, description, version, provider, versions, url, heartbeat } = settings
+  const policy = resolvePolicy(settings, runs.exposures.policy)
+  requireCaller(settings, policy)
   const exposed = createAgents(
     runs.exposures.add({
       surface: `@svc/a2a ${place}`,
@@ -78,7 +79,7 @@ function createSurface(app: FastifyInstance, settings: Settings, place: string):
     pushNotifications: push !== false,
     extendedCard: settings.extendedCard !== undefined,
     extensions: settings.extensions,
-    securitySchemes: authenticate?.schemes
+    securitySchemes: policy.authenticate?.schemes
   }
   const path = app.prefix + settings.basePath || '/'
   return {

@@ -3,12 +3,11 @@ import {
   EXPOSED_OPTIONS,
   millisecondsSchema,
   OnDisconnectSchema,
+  POLICY_OPTIONS,
   requireOptions,
-  type Authorize,
+  type Authenticate,
   type Credentials,
-  type OnDisconnect,
-  type Principal,
-  type SecuritySchemes
+  type OnDisconnect
 } from '@svc/registry'
 import type { RegisterOptions } from 'fastify'
 import type { ExtendedError, Server, Socket } from 'socket.io'
@@ -16,12 +15,14 @@ import { AsyncApiOptionsSchema, resolveAsyncApi, type AsyncApiOptions } from './
 import { CorsOptionsSchema, requireOrigin, type GatewayCors } from './sockets/origins.ts'
 import { GTW_ERR_BAD_OPTION } from './errors.ts'
 
-/** Credentials → principal, as the contract's `Authenticate`; it also learns the path of the handshake, without its query. */
-export interface GatewayAuthenticate {
-  (credentials: Credentials & { url: string }): Promise<Principal | null> | Principal | null
-  /** How an AsyncAPI document describes the credentials. */
-  schemes?: SecuritySchemes
+/** The credentials of a handshake. */
+export interface HandshakeCredentials extends Credentials {
+  /** Path of the handshake, without its query. */
+  url: string
 }
+
+/** Handshake credentials → principal. */
+export type GatewayAuthenticate = Authenticate<HandshakeCredentials>
 
 /** A middleware of a Socket.IO namespace; it runs after the caller is known, as `socket.data.principal`. */
 export type GatewayMiddleware = (socket: Socket, next: (err?: ExtendedError) => void) => unknown
@@ -48,17 +49,9 @@ export const GatewayOptionsSchema = Type.Object(
         description: 'Path of the server that is made; default `/socket.io`'
       })
     ),
-    authenticate: Type.Optional(
-      Type.Unsafe<GatewayAuthenticate>({
-        ...fn,
-        description: 'Credentials → principal; default: everyone is anonymous'
-      })
-    ),
+    ...POLICY_OPTIONS,
     cookieName: Type.Optional(
       Type.String({ minLength: 1, description: 'The cookie that may have the token; default `token`' })
-    ),
-    authorize: Type.Optional(
-      Type.Unsafe<Authorize>({ ...fn, description: 'Who may do what to which runnable; default: everyone' })
     ),
     middleware: Type.Optional(
       Type.Unsafe<GatewayMiddleware | readonly GatewayMiddleware[]>(
@@ -113,7 +106,9 @@ export const GatewayOptionsSchema = Type.Object(
   },
   { additionalProperties: false }
 )
-export type GatewayOptions = Static<typeof GatewayOptionsSchema>
+export type GatewayOptions = Omit<Static<typeof GatewayOptionsSchema>, 'authenticate'> & {
+  authenticate?: GatewayAuthenticate | false
+}
 
 /** Makes sure that options are known and good, and fills in the defaults. @throws GTW_ERR_BAD_OPTION */
 export function resolveOptions(given: GatewayOptions & RegisterOptions) {

@@ -1,8 +1,9 @@
 import {
   bringEngine,
+  DEFAULT_PROVIDER_KEY_HEADERS,
   listNamed,
   requireFreePlace,
-  resolveAuthorize,
+  resolvePolicy,
   warnOfTimeouts,
   whileServing
 } from '@svc/registry'
@@ -13,7 +14,14 @@ import { authenticateSocket } from './sockets/authenticate-socket.ts'
 import { generateAsyncApi } from './asyncapi/async-api.ts'
 import type { GatewaySocket } from './sockets/connection.ts'
 import { Connections } from './sockets/connections.ts'
-import { GTW_ERR_BAD_OPTION, GTW_ERR_REGISTERED_TWICE } from './errors.ts'
+import {
+  GTW_ERR_BAD_OPTION,
+  GTW_ERR_FORBIDDEN,
+  GTW_ERR_FOREIGN_USER,
+  GTW_ERR_MISSING_SCOPE,
+  GTW_ERR_REGISTERED_TWICE,
+  GTW_ERR_UNKNOWN_RUNNABLE
+} from './errors.ts'
 import { breakOffAll } from './links/break-off.ts'
 import { guardServer } from './links/guarded-server.ts'
 import { resolveOptions, type GatewayMiddleware, type GatewayOptions } from './options.ts'
@@ -21,6 +29,7 @@ import { guardMiddleware } from './sockets/guard-middleware.ts'
 import { RunKeeper } from './sockets/run-keeper.ts'
 import { serveSocket } from './handlers/serve-socket.ts'
 import { HIDDEN, openSocketServer } from './sockets/socket-server.ts'
+import type { GatewayPolicy } from './surface.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -29,35 +38,42 @@ declare module 'fastify' {
   }
 }
 
+const ADMISSION_ERRORS = {
+  Forbidden: GTW_ERR_FORBIDDEN,
+  MissingScope: GTW_ERR_MISSING_SCOPE,
+  UnknownRunnable: GTW_ERR_UNKNOWN_RUNNABLE,
+  ForeignUser: GTW_ERR_FOREIGN_USER
+}
+
 /** Agents, teams and workflows over Socket.IO: the run engine comes along where it is not there yet. */
 async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterOptions): Promise<void> {
   const settings = resolveOptions(options)
-  const { authenticate, authorize, middleware, asyncApi, reconnectGrace } = settings
+  const { middleware, asyncApi, reconnectGrace } = settings
   await bringEngine(app, '@svc/gateway')
   if (settings.io === undefined) warnOfTimeouts(app)
 
   const named = listNamed(settings, GTW_ERR_BAD_OPTION)
-  const policy = {
-    authorize: resolveAuthorize(authorize),
-    isOwn: authorize !== undefined,
-    hasAuthentication: authenticate !== undefined
-  }
   const io = settings.io ?? (await openSocketServer(app, settings))
   requireNoRecovery(io)
   const place = `namespace "${settings.namespace}"`
   requireFreePlace(io, '@svc/gateway', place, (taken) => new GTW_ERR_REGISTERED_TWICE(taken))
 
   const { runs, log } = app
+  const policy: GatewayPolicy = resolvePolicy(settings, runs.exposures.policy)
   const registry = settings.registry ?? app.registry
   const exposed = runs.exposures.add({ surface: `@svc/gateway ${place}`, registry, named, policy })
   const keeper = new RunKeeper(reconnectGrace, log)
-  const surface = { runs, exposed, policy, keeper, settings, log }
+  const surface = {
+    ...{ runs, exposed, policy, keeper, settings, log },
+    providerKeyHeaders: DEFAULT_PROVIDER_KEY_HEADERS,
+    errors: ADMISSION_ERRORS
+  }
   const connections = new Connections(surface)
   const find = connections.find.bind(connections)
   guardServer(app, io, { namespace: settings.namespace, limits: settings.limits, log, find })
   const namespace = io.of(settings.namespace)
   const identify: GatewayMiddleware = async (socket: GatewaySocket, next) => {
-    const authenticating = () => authenticateSocket(socket, settings)
+    const authenticating = () => authenticateSocket(socket, policy, settings)
     socket.data.principal = await connections.shakeHands(socket, authenticating)
     next()
   }
@@ -69,7 +85,7 @@ async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterO
   })
 
   if (asyncApi !== undefined) {
-    const document = generateAsyncApi(options)
+    const document = generateAsyncApi({ ...options, authenticate: policy.authenticate ?? false })
     app.get(asyncApi.path, { schema: HIDDEN }, async () => document)
   }
   whileServing(app, async () => {

@@ -1,12 +1,15 @@
-import type { Authorize, Exposed, RunEngine, RunLog } from '@svc/registry'
-import type { GatewaySettings } from './options.ts'
+import type { AdmittingSurface, Exposed, Policy, RunEngine, RunLog } from '@svc/registry'
+import type { GatewaySettings, HandshakeCredentials } from './options.ts'
 import type { RunKeeper } from './sockets/run-keeper.ts'
 
+/** Decides who opens a socket, and what callers may do. */
+export type GatewayPolicy = Policy<HandshakeCredentials>
+
 /** What the handlers share. */
-export interface Surface {
+export interface Surface extends AdmittingSurface {
   readonly runs: RunEngine
   readonly exposed: Exposed
-  readonly policy: { readonly authorize: Authorize; readonly hasAuthentication: boolean }
+  readonly policy: GatewayPolicy
   readonly keeper: RunKeeper
   readonly settings: Pick<GatewaySettings, 'limits' | 'onDisconnect' | 'exposeToolArgs'>
   readonly log: RunLog

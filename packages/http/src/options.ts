@@ -4,9 +4,8 @@ import {
   EXPOSED_OPTIONS,
   millisecondsSchema,
   OnDisconnectSchema,
+  POLICY_OPTIONS,
   requireOptions,
-  type Authenticate,
-  type Authorize,
   type OnDisconnect
 } from '@svc/registry'
 import type { onRequestHookHandler, preHandlerHookHandler, RegisterOptions } from 'fastify'
@@ -39,13 +38,8 @@ export const HttpOptionsSchema = Type.Object(
   {
     ...EXPOSED_OPTIONS,
     jwt: Type.Optional(JwtOptionsSchema),
-    authenticate: Type.Optional(
-      Type.Unsafe<Authenticate>({ ...fn, description: 'Credentials → principal, instead of `jwt`' })
-    ),
     rbac: Type.Optional(RbacOptionsSchema),
-    authorize: Type.Optional(
-      Type.Unsafe<Authorize>({ ...fn, description: 'Who may do what to which runnable, instead of `rbac`' })
-    ),
+    ...POLICY_OPTIONS,
     admin: Type.Optional(
       Type.Boolean({
         description: 'Whether there are `/admin` routes; default: where there is authentication'
@@ -123,12 +117,9 @@ export type HttpOptions = Static<typeof HttpOptionsSchema>
 /** Makes sure that options are known and good, and fills in the defaults. @throws HTTP_ERR_BAD_OPTION */
 export function resolveOptions(given: HttpOptions & RegisterOptions) {
   const { prefix, logLevel, logSerializers, ...options } = given
-  const { limits, middleware: hooks = [], fileUpload, cors, jwt, authenticate } = options
+  const { limits, middleware: hooks = [], fileUpload, cors } = options
   requireOptions(HttpOptionsSchema, options, HTTP_ERR_BAD_OPTION)
   if (typeof cors === 'object') requireOrigin(cors)
-  const hasAuthentication = jwt !== undefined || authenticate !== undefined
-  if (options.admin === true && !hasAuthentication)
-    throw new HTTP_ERR_BAD_OPTION('admin: it needs jwt or authenticate, to know who calls')
   // Of Fastify itself, for the scope that the routes live in.
   const registerOptions: RegisterOptions = {
     ...(prefix !== undefined && { prefix }),
@@ -144,7 +135,6 @@ export function resolveOptions(given: HttpOptions & RegisterOptions) {
     onDisconnect: options.onDisconnect ?? 'cancel',
     heartbeat: options.heartbeat ?? 15_000,
     swagger: resolveSwagger(options.swagger),
-    admin: options.admin ?? hasAuthentication,
     providerKeyHeaders: options.providerKeyHeaders ?? DEFAULT_PROVIDER_KEY_HEADERS,
     registerOptions
   }

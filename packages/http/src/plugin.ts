@@ -11,7 +11,7 @@ import { OpenReplies } from '@svc/registry/sse'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { learnMethods } from './errors/allowed-methods.ts'
-import { createPolicy } from './auth/policy.ts'
+import { ADMISSION_ERRORS, createPolicy } from './auth/policy.ts'
 import { requireAccess } from './auth/require-access.ts'
 import { allowOrigins } from './limits/cors.ts'
 import { createNotFoundHandler, handleError } from './errors/error-handler.ts'
@@ -51,13 +51,13 @@ export async function serve(
 ): Promise<OpenApi | undefined> {
   const settings = resolveOptions(options)
   const { registerOptions, bodyLimit, jsonDepth, middleware, onDisconnect, heartbeat } = settings
-  const { admin, cors, rateLimit, providerKeyHeaders, swagger, uploadLimits } = settings
+  const { cors, rateLimit, providerKeyHeaders, swagger, uploadLimits } = settings
   await bringEngine(app, '@svc/http', engine)
   warnOfTimeouts(app)
 
   const { runs, registry } = app
   const named = listNamed(settings, HTTP_ERR_BAD_OPTION)
-  const policy = await createPolicy(settings, app.log)
+  const policy = await createPolicy(settings, runs.exposures.policy, app.log)
   const documented = {
     secured: policy.identify !== undefined,
     schemes: policy.schemes,
@@ -76,7 +76,8 @@ export async function serve(
       named,
       policy
     })
-    const surface = { runs, exposed, policy, replies, onDisconnect, heartbeat, providerKeyHeaders }
+    const errors = ADMISSION_ERRORS
+    const surface = { runs, exposed, policy, errors, replies, onDisconnect, heartbeat, providerKeyHeaders }
     const scope = plain.withTypeProvider<TypeBoxTypeProvider>()
     scope.setErrorHandler(handleError)
     scope.removeAllContentTypeParsers()
@@ -107,7 +108,7 @@ export async function serve(
     listRoutes(scope, surface)
     runsRoutes(scope, surface)
     approvalsRoutes(scope, surface)
-    if (admin) adminRoutes(scope, surface)
+    if (policy.hasAdmin) adminRoutes(scope, surface)
     healthRoutes(scope, surface)
     if (swagger && openApi) await docsRoutes(plain, openApi, swagger, documented.secured)
 

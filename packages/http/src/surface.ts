@@ -1,12 +1,13 @@
-import type { Exposed, OnDisconnect, RunEngine } from '@svc/registry'
+import type { AdmissionErrors, Exposed, OnDisconnect, RunEngine } from '@svc/registry'
 import type { OpenReplies } from '@svc/registry/sse'
-import type { Policy } from './auth/policy.ts'
+import type { HttpPolicy } from './auth/policy.ts'
 
 /** What the routes share. */
 export interface Surface {
   readonly runs: RunEngine
   readonly exposed: Exposed
-  readonly policy: Policy
+  readonly policy: HttpPolicy
+  readonly errors: AdmissionErrors
   readonly replies: OpenReplies
   /** Where the body of a run does not say. */
   readonly onDisconnect: OnDisconnect

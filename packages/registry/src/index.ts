@@ -28,6 +28,7 @@ export { createRedact } from './access/redact-value.ts'
 export { readCredentials, type TokenPlace } from './access/read-credentials.ts'
 export { mayAnswer, requireApproval, seesAllApprovals } from './access/require-approval.ts'
 export {
+  POLICY_OPTIONS,
   resolveAuthorize,
   resolvePolicy,
   type AppPolicy,

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import {
   isPromise,
   randomId,
+  requireAllowed,
   RUN_ERR_KEY_REUSED,
   type Envelope,
   type KeyedLock,
@@ -10,7 +11,7 @@ import {
   type RunSummary,
   type StartKey
 } from '@svc/registry'
-import { requireAllowed } from '../auth/require-allowed.ts'
+import { ACCESS_ERRORS } from '../auth/access-errors.ts'
 import { A2A_ERR_TASK_NOT_FOUND } from '../errors.ts'
 import type { Message } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
@@ -58,7 +59,8 @@ async function handOver(surface: Surface, call: Call, request: SendRequest): Pro
   }
   const agent = await chooseAgent(surface, call, request)
   const { kind, name } = agent
-  requireAllowed(await surface.policy.authorize(call.principal, 'run', { kind, name }))
+  const asked = { policy: surface.policy, errors: ACCESS_ERRORS }
+  await requireAllowed(asked, call.principal, 'run', { kind, name })
   return startTask(surface, call, request, agent)
 }
 

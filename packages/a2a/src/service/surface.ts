@@ -1,4 +1,4 @@
-import type { Authorize, KeyedLock, Principal, RunEngine, Runnable, TaskStore } from '@svc/registry'
+import type { KeyedLock, Policy, Principal, RunEngine, Runnable, TaskStore } from '@svc/registry'
 import { A2A_ERR_NO_PUSH } from '../errors.ts'
 import type { AgentCard, AgentExtension } from '../model/agent-card.ts'
 import type { Pushes } from '../model/push.ts'
@@ -13,7 +13,7 @@ export interface Surface {
   readonly exposed: Agents
   /** The agent that a request names as its tenant: no other is exposed then. */
   readonly tenant?: string
-  readonly policy: { readonly authorize: Authorize }
+  readonly policy: Policy
   /** Undefined where push notifications are off. */
   readonly pushes: Pushes | undefined
   readonly extendCard: ExtendCard | undefined

@@ -46,7 +46,7 @@ export function generateAsyncApi(
   parts.send('run.suspended', SuspendedEventSchema)
   parts.send('gateway.error', ErrorEventSchema)
 
-  const schemes = toSecuritySchemes(options.authenticate?.schemes)
+  const schemes = toSecuritySchemes(options.authenticate ? options.authenticate.schemes : undefined)
   return {
     asyncapi: '3.0.0',
     info: { title, version, ...(description !== undefined && { description }) },

@@ -3,10 +3,9 @@ import type { Socket } from 'socket.io'
 import { GTW_ERR_CROSS_ORIGIN, GTW_ERR_INVALID_TOKEN, GTW_ERR_NO_TOKEN } from '../errors.ts'
 import type { GatewaySettings } from '../options.ts'
 import { isRefusedOrigin } from './origins.ts'
+import type { GatewayPolicy } from '../surface.ts'
 
 const CREDENTIAL_ERRORS = { NoToken: GTW_ERR_NO_TOKEN, InvalidToken: GTW_ERR_INVALID_TOKEN }
-
-type AuthenticationSettings = Pick<GatewaySettings, 'authenticate' | 'cookieName' | 'cors'>
 
 /**
  * Who opens a socket.
@@ -14,7 +13,8 @@ type AuthenticationSettings = Pick<GatewaySettings, 'authenticate' | 'cookieName
  */
 export async function authenticateSocket(
   { handshake }: Pick<Socket, 'handshake'>,
-  { authenticate, cookieName, cors }: AuthenticationSettings
+  { authenticate }: Pick<GatewayPolicy, 'authenticate'>,
+  { cookieName, cors }: Pick<GatewaySettings, 'cookieName' | 'cors'>
 ): Promise<Principal> {
   if (authenticate === undefined) return ANONYMOUS
   const credentials = readHandshake(handshake, cookieName)

@@ -1,15 +1,24 @@
 import {
-  isAdmin,
   identify,
   readCredentials,
-  resolveAuthorize,
+  resolvePolicy,
+  type AdmissionErrors,
+  type AppPolicy,
   type Authenticate,
-  type Authorize,
   type Awaitable,
+  type Policy,
   type Principal
 } from '@svc/registry'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
-import { HTTP_ERR_BAD_OPTION, HTTP_ERR_INVALID_TOKEN, HTTP_ERR_NO_TOKEN } from '../errors.ts'
+import {
+  HTTP_ERR_BAD_OPTION,
+  HTTP_ERR_FORBIDDEN,
+  HTTP_ERR_FOREIGN_USER,
+  HTTP_ERR_INVALID_TOKEN,
+  HTTP_ERR_MISSING_SCOPE,
+  HTTP_ERR_NO_TOKEN,
+  HTTP_ERR_UNKNOWN_RUNNABLE
+} from '../errors.ts'
 import type { HttpOptions } from '../options.ts'
 import { checkOrigin } from './check-origin.ts'
 import { createJwtAuthenticate } from './jwt-authenticate.ts'
@@ -17,47 +26,58 @@ import { ROUTE_SCOPES, resolveRbacOptions, type RbacRules } from './rbac-options
 import { createScopeAuthorize } from './scope-authorize.ts'
 
 /** Who calls, and what they may do: one for all routes of the plugin. */
-export interface Policy {
-  /** Undefined where there are no credentials to ask for. */
+export interface HttpPolicy extends Policy {
+  /** Undefined if no credentials are asked for. */
   readonly identify: ((request: FastifyRequest) => Awaitable<Principal>) | undefined
-  readonly authorize: Authorize
-  /** Whether the app says what callers may do, by `rbac` or `authorize`. */
-  readonly isOwn: boolean
-  /** The scopes that each route needs: without `rbac` only those for administration. */
+  /** The scopes that each route needs; without `rbac` only those for administration. */
   readonly routes: RbacRules['routes']
-  /** How a document describes the credentials. */
+  /** The credentials as a document describes them. */
   readonly schemes: NonNullable<Authenticate['schemes']>
-  /** Whether a caller may name this user. */
-  allowsUser(principal: Principal, userId: string): boolean
+  /** Whether there are `/admin` routes. */
+  readonly hasAdmin: boolean
 }
 
 const CREDENTIAL_ERRORS = { NoToken: HTTP_ERR_NO_TOKEN, InvalidToken: HTTP_ERR_INVALID_TOKEN }
+
+/** The errors for callers who may not do what they ask for. */
+export const ADMISSION_ERRORS: AdmissionErrors = {
+  Forbidden: HTTP_ERR_FORBIDDEN,
+  MissingScope: HTTP_ERR_MISSING_SCOPE,
+  UnknownRunnable: HTTP_ERR_UNKNOWN_RUNNABLE,
+  ForeignUser: HTTP_ERR_FOREIGN_USER
+}
 
 const ADMIN_SCOPES: RbacRules['routes'] = new Map(
   Object.entries(ROUTE_SCOPES).filter(([route]) => route.includes(' /admin/'))
 )
 
-type PolicyOptions = Pick<HttpOptions, 'jwt' | 'rbac' | 'authenticate' | 'authorize'>
+type OwnOptions = Pick<HttpOptions, 'jwt' | 'rbac' | 'authenticate' | 'authorize' | 'admin'>
 
-/** Makes the policy that the options ask for. @throws HTTP_ERR_BAD_OPTION, HTTP_ERR_JWT_NOT_INSTALLED */
+/** Resolves the policy of the options and the app. @throws HTTP_ERR_BAD_OPTION, HTTP_ERR_JWT_NOT_INSTALLED */
 export async function createPolicy(
-  { jwt, rbac, authenticate, authorize }: PolicyOptions,
+  { jwt, rbac, authenticate, authorize, admin }: OwnOptions,
+  app: AppPolicy,
   log: FastifyBaseLogger
-): Promise<Policy> {
-  if (jwt && authenticate) throw new HTTP_ERR_BAD_OPTION('authenticate: not together with jwt')
-  if (rbac && authorize) throw new HTTP_ERR_BAD_OPTION('authorize: not together with rbac')
-  if (rbac && !jwt && !authenticate)
-    throw new HTTP_ERR_BAD_OPTION('rbac: it needs jwt or authenticate, to know who calls')
+): Promise<HttpPolicy> {
+  if (jwt && authenticate !== undefined) throw new HTTP_ERR_BAD_OPTION('authenticate: not together with jwt')
+  if (rbac && authorize !== undefined) throw new HTTP_ERR_BAD_OPTION('authorize: not together with rbac')
 
   const rules = rbac && resolveRbacOptions(rbac)
-  const check = jwt ? await createJwtAuthenticate(jwt, { log, ...rules }) : authenticate
+  const own = {
+    authenticate: jwt ? await createJwtAuthenticate(jwt, { log, ...rules }) : authenticate,
+    authorize: rbac ? createScopeAuthorize(rbac) : authorize
+  }
+  const policy = resolvePolicy(own, app, createScopeAuthorize())
+  const { authenticate: check } = policy
+  for (const [option, needsCaller] of Object.entries({ rbac: rbac !== undefined, admin: admin === true }))
+    if (needsCaller && check === undefined)
+      throw new HTTP_ERR_BAD_OPTION(`${option}: it needs jwt or authenticate, to know who calls`)
   return {
+    ...policy,
     identify: check && createIdentify(check, jwt ?? {}),
-    authorize: resolveAuthorize(authorize ?? createScopeAuthorize(rbac)),
-    isOwn: authorize !== undefined || rbac !== undefined,
     routes: rules?.routes ?? ADMIN_SCOPES,
     schemes: check?.schemes ?? {},
-    allowsUser: ({ sub, scopes }, userId) => check === undefined || userId === sub || isAdmin(scopes)
+    hasAdmin: admin ?? check !== undefined
   }
 }
 

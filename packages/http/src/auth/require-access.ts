@@ -1,8 +1,16 @@
-import { ANONYMOUS, findMissingScope, isPromise, type Awaitable, type Principal } from '@svc/registry'
+import {
+  ANONYMOUS,
+  findMissingScope,
+  isPromise,
+  missingScope,
+  requireAllowed,
+  type Awaitable,
+  type Principal
+} from '@svc/registry'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { HTTP_ERR_BAD_OPTION, HTTP_ERR_FORBIDDEN, HTTP_ERR_MISSING_SCOPE } from '../errors.ts'
+import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 import type { AccessRule } from './access-rule.ts'
-import type { Policy } from './policy.ts'
+import { ADMISSION_ERRORS, type HttpPolicy } from './policy.ts'
 
 type Scope = Pick<FastifyInstance, 'decorateRequest' | 'addHook'>
 
@@ -10,7 +18,7 @@ type Scope = Pick<FastifyInstance, 'decorateRequest' | 'addHook'>
  * Guards every route that is added to the scope from now on: by the rule that the route declares, the route that matched
  * and the decoded name, never by the text of the URL. A route without a rule is an error at start.
  */
-export function requireAccess(scope: Scope, policy: Policy): void {
+export function requireAccess(scope: Scope, policy: HttpPolicy): void {
   scope.decorateRequest('principal')
 
   scope.addHook('onRoute', function declare(route) {
@@ -43,7 +51,7 @@ export function requireAccess(scope: Scope, policy: Policy): void {
   })
 }
 
-function guard(request: FastifyRequest, policy: Policy): Awaitable<void> {
+function guard(request: FastifyRequest, policy: HttpPolicy): Awaitable<void> {
   request.principal = ANONYMOUS
   // What matches no route has no rule: it is told so without credentials.
   if ((request.routeOptions.config.access ?? 'open') === 'open') return
@@ -53,24 +61,14 @@ function guard(request: FastifyRequest, policy: Policy): Awaitable<void> {
     : admit(request, caller, policy)
 }
 
-function admit(request: FastifyRequest, principal: Principal, policy: Policy): Awaitable<void> {
+function admit(request: FastifyRequest, principal: Principal, policy: HttpPolicy): Awaitable<void> {
   request.principal = principal
   const { access, accessKey = '' } = request.routeOptions.config
   const missing = findMissingScope(principal.scopes, policy.routes.get(accessKey) ?? [])
-  if (missing !== undefined) throw missingScope(missing)
+  if (missing !== undefined) throw missingScope(ADMISSION_ERRORS, missing)
 
   const { name } = request.params as { name?: string }
   if (typeof access !== 'object' || name === undefined) return
-  const decision = policy.authorize(principal, access.action, { kind: access.kind, name })
-  return isPromise(decision) ? decision.then(requireAllowed) : requireAllowed(decision)
-}
-
-/** @throws HTTP_ERR_MISSING_SCOPE, HTTP_ERR_FORBIDDEN */
-function requireAllowed(decision: Awaited<ReturnType<Policy['authorize']>>): void {
-  if (decision.allowed) return
-  throw decision.missing === undefined ? new HTTP_ERR_FORBIDDEN() : missingScope(decision.missing)
-}
-
-function missingScope(scope: string): Error {
-  return Object.assign(new HTTP_ERR_MISSING_SCOPE(scope), { scope })
+  const { action, kind } = access
+  return requireAllowed({ policy, errors: ADMISSION_ERRORS }, principal, action, { kind, name })
 }

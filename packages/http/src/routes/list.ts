@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import {
+  requireExposed,
   RUNNABLE_KINDS,
   RunnableMetadataSchema,
   type Principal,
@@ -9,7 +10,6 @@ import {
 import { collectPage } from '../replies/collect-page.ts'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
-import { requireRunnable } from '../starting/require-runnable.ts'
 import { NameParamsSchema } from '../schemas/path-params.ts'
 import { RegistrySchema, RunnableQuerySchema } from '../schemas/registry.ts'
 import { sendJson, sendWhole } from '../replies/send-json.ts'
@@ -20,7 +20,8 @@ import type { HttpScope } from '../type-provider.ts'
 const LINK = 'Where the next page is, as `rel="next"`, where there is one'
 
 /** `GET /agents`, `GET /agents/:name` and their like, and `GET /registry`: what there is that the caller may read. */
-export function listRoutes(scope: HttpScope, { exposed, policy, replies }: Surface): void {
+export function listRoutes(scope: HttpScope, surface: Surface): void {
+  const { exposed, policy, replies } = surface
   for (const kind of RUNNABLE_KINDS) {
     const config = { access: { action: 'read', kind } } as const
     const all = {
@@ -61,7 +62,7 @@ export function listRoutes(scope: HttpScope, { exposed, policy, replies }: Surfa
     })
 
     scope.get(`/${kind}s/:name`, { schema: one, config }, async ({ params }, reply) =>
-      sendJson(replies, reply, toMetadata(requireRunnable(exposed, kind, params.name)))
+      sendJson(replies, reply, toMetadata(requireExposed(surface, kind, params.name)))
     )
   }
 

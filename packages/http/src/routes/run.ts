@@ -40,7 +40,7 @@ export function runRoutes(scope: HttpScope, surface: Surface): void {
         ...errorReplies(...RUN_ERRORS, 499)
       }
     }
-    const preParsing = requireNamed(surface.exposed, kind)
+    const preParsing = requireNamed(surface, kind)
     scope.post(`/${kind}s/:name/run`, { schema, config, preParsing }, async (request, reply) => {
       const run = await startRun(surface, kind, request, reply)
       const url = `${scope.prefix}/runs/${run.runId}`

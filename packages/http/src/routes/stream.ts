@@ -26,7 +26,7 @@ export function streamRoutes(scope: HttpScope, surface: Surface): void {
       body: RunBodySchema,
       response: { 200: eventStreamReply('The parts as they come'), ...errorReplies(...RUN_ERRORS) }
     }
-    const preParsing = requireNamed(surface.exposed, kind)
+    const preParsing = requireNamed(surface, kind)
     scope.post(`/${kind}s/:name/stream`, { schema, config, preParsing }, async (request, reply) => {
       const run = await startRun(surface, kind, request, reply)
       tieToClient(surface, run, request.body, reply)

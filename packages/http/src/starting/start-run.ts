@@ -1,7 +1,12 @@
-import { isPromise, ProviderKeys, type Run, type RunBody, type RunnableKind } from '@svc/registry'
+import {
+  isPromise,
+  requireExposed,
+  toStartOptions,
+  type Run,
+  type RunBody,
+  type RunnableKind
+} from '@svc/registry'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { HTTP_ERR_FOREIGN_USER } from '../errors.ts'
-import { requireRunnable } from './require-runnable.ts'
 import { readStartKey } from './start-key.ts'
 import type { Surface } from '../surface.ts'
 import { watchClient } from '../replies/watch-client.ts'
@@ -21,25 +26,20 @@ export type RunRequest = Pick<
  * @throws HTTP_ERR_UNKNOWN_RUNNABLE, HTTP_ERR_FOREIGN_USER, HTTP_ERR_BAD_IDEMPOTENCY_KEY, and what `RunEngine.start` throws
  */
 export async function startRun(
-  { runs, exposed, policy, providerKeyHeaders }: Surface,
+  surface: Surface,
   kind: RunnableKind,
   { params, body, principal, log, headers, routeOptions, uploads }: RunRequest,
   reply: FastifyReply
 ): Promise<Run> {
-  const runnable = requireRunnable(exposed, kind, params.name)
+  const runnable = requireExposed(surface, kind, params.name)
   const { input, sessionId, userId, apiKey } = body
-  if (userId !== undefined && !policy.allowsUser(principal, userId)) throw new HTTP_ERR_FOREIGN_USER()
-
-  const keys = new ProviderKeys(headers, apiKey, providerKeyHeaders)
+  const asked = { principal, sessionId, userId, apiKey, headers, log }
+  const options = toStartOptions(surface, runnable, asked)
   // Not the URL: the same may be spelled in many ways.
   const route = `${routeOptions.url} ${params.name}`
   const startKey = readStartKey(headers['idempotency-key'], route, body, uploads?.files)
-  const run = await runs.start(runnable, input, {
-    ...exposed.startOptions(runnable),
-    sessionId,
-    userId,
-    principal,
-    ...keys.forRun(log),
+  const run = await surface.runs.start(runnable, input, {
+    ...options,
     startKey: isPromise(startKey) ? await startKey : startKey
   })
   // The runnable reads the files as it goes.

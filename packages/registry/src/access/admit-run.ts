@@ -4,7 +4,7 @@ import type { AccessDecision, AccessTarget, Action, Principal } from '../contrac
 import type { RunLog } from '../contract/run-log.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import { isAdmin } from '../contract/scopes.ts'
-import type { StartOptions } from '../runs/run-engine.ts'
+import type { StartOptions } from '../runs/start-options.ts'
 import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
 import type { Exposed } from './exposed.ts'
 import type { Policy } from './policy.ts'
@@ -25,7 +25,7 @@ export interface AdmissionErrors extends AccessErrors {
 /** The part of a surface that admits runs. */
 export interface AdmittingSurface {
   readonly exposed: Pick<Exposed, 'get' | 'startOptions'>
-  readonly policy: Pick<Policy<unknown>, 'authenticate' | 'authorize'>
+  readonly policy: Pick<Policy<never>, 'authenticate' | 'authorize'>
   /** Header, in lower case → the provider whose key it holds. */
   readonly providerKeyHeaders: Readonly<Record<string, string>>
   readonly errors: AdmissionErrors
@@ -71,7 +71,7 @@ export function admitRun(
 
 /** First step: asks the policy. @throws Forbidden, MissingScope, which gets the `scope` */
 export function requireAllowed(
-  { policy, errors }: { policy: Pick<Policy<unknown>, 'authorize'>; errors: AccessErrors },
+  { policy, errors }: { policy: Pick<Policy, 'authorize'>; errors: AccessErrors },
   principal: Principal,
   action: Action,
   target: AccessTarget
@@ -80,7 +80,8 @@ export function requireAllowed(
   return isPromise(decision) ? decision.then(require) : require(decision)
 
   function require(made: AccessDecision): void {
-    if (!made.allowed) throw made.missing === undefined ? new errors.Forbidden() : missingScope(errors, made.missing)
+    if (!made.allowed)
+      throw made.missing === undefined ? new errors.Forbidden() : missingScope(errors, made.missing)
   }
 }
 

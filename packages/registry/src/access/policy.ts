@@ -1,4 +1,5 @@
-import type { AccessDecision, Authenticate, Authorize } from '../contract/principal.ts'
+import { Type } from '@sinclair/typebox'
+import type { AccessDecision, Authenticate, Authorize, Credentials } from '../contract/principal.ts'
 import { isAdmin } from '../contract/scopes.ts'
 import { isPromise } from '../contract/ports/awaitable.ts'
 
@@ -9,9 +10,27 @@ export interface AppPolicy {
 }
 
 /** A surface's own options; `false` switches the app's policy off. */
-export interface PolicyOptions<A extends Authenticate = Authenticate> {
-  readonly authenticate?: A | false | undefined
+export interface PolicyOptions<C extends Credentials = Credentials> {
+  readonly authenticate?: Authenticate<C> | false | undefined
   readonly authorize?: Authorize | false | undefined
+}
+
+function functionOrFalse<F>(description: string) {
+  return Type.Optional(
+    Type.Unsafe<F | false>(
+      Type.Union([Type.Function([], Type.Unknown()), Type.Literal(false)], { description })
+    )
+  )
+}
+
+/** The schemas of the options that take the place of the app's policy. */
+export const POLICY_OPTIONS = {
+  authenticate: functionOrFalse<Authenticate>(
+    'Credentials → principal; `false`: everyone is anonymous; default that of `@svc/registry`'
+  ),
+  authorize: functionOrFalse<Authorize>(
+    'Who may do what to which runnable; `false`: everyone everything; default that of `@svc/registry`'
+  )
 }
 
 /** Decides what the runs of a surface may reach. */
@@ -22,9 +41,9 @@ export interface SurfacePolicy {
 }
 
 /** Decides who calls a surface, and what callers may do. */
-export interface Policy<A = Authenticate> extends SurfacePolicy {
+export interface Policy<C extends Credentials = Credentials> extends SurfacePolicy {
   /** Undefined if every caller is anonymous. */
-  readonly authenticate: A | undefined
+  readonly authenticate: Authenticate<C> | undefined
 }
 
 /**
@@ -32,11 +51,11 @@ export interface Policy<A = Authenticate> extends SurfacePolicy {
  * `admin`.
  * @param fallback takes the place of that last default
  */
-export function resolvePolicy<A extends Authenticate>(
-  own: PolicyOptions<A>,
+export function resolvePolicy<C extends Credentials = Credentials>(
+  own: PolicyOptions<C>,
   app: AppPolicy,
   fallback: Authorize = allowAllButAdmin
-): Policy<A | Authenticate> {
+): Policy<C> {
   const authenticate = own.authenticate ?? app.authenticate
   const authorize = own.authorize ?? app.authorize
   return {

@@ -23,9 +23,9 @@ export interface Credentials {
 /** How an OpenAPI document or an Agent Card describes the credentials. */
 export type SecuritySchemes = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
-/** Credentials → principal; null when there are none; throws when they are bad. */
-export interface Authenticate {
-  (credentials: Credentials): Promise<Principal | null> | Principal | null
+/** Credentials → principal; null if there are none; throws if they are bad. */
+export interface Authenticate<C extends Credentials = Credentials> {
+  (credentials: C): Promise<Principal | null> | Principal | null
   /** OpenAPI security schemes by name. */
   schemes?: SecuritySchemes
 }
