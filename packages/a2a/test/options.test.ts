@@ -23,7 +23,7 @@ t.test('what is no option, or no good one, fails the registration and is named',
       /pushNotifications\.attempts: expected an integer of at least 1, /
     ],
     [{ pushNotifications: 'yes' }, /pushNotifications: expected a boolean or an object, got a string$/],
-    [{ authenticate: Promise.resolve() }, /authenticate: expected a function, got a promise$/],
+    [{ authenticate: Promise.resolve() }, /authenticate: expected a function or false, got a promise$/],
     [{ limits: { bodyLimit: -1 } }, /limits\.bodyLimit|limits/],
     [{ heartbeat: 0 }, /heartbeat/],
     [{ extensions: ['urn:x'] }, /extensions/],

@@ -25,7 +25,7 @@ t.test('an option that is unknown or bad is named', async (t) => {
       /jwt\.secret: expected a string, bytes or a function, got an object$/
     ],
     [{ jwt: { secret: 'x', audience: [''] } }, /jwt\.audience\.0: expected a string that is not empty, /],
-    [{ authenticate: Promise.resolve() }, /authenticate: expected a function, got a promise$/],
+    [{ authenticate: Promise.resolve() }, /authenticate: expected a function or false, got a promise$/],
     [{ cors: { orgin: ['https://a.example'] } }, /cors\.orgin\b/],
     [{ cors: {} }, /cors\.origin\b/],
     [{ cors: { methods: ['GET'], origin: undefined } }, /cors\.origin\b/],
