@@ -1,42 +1,42 @@
 import { createError, isTellable, type ToolError } from '@svc/registry'
 
-/** An option of an agent that is unknown or has a bad value. */
+/** An agent has an unknown option, or an option with a bad value. */
 export const RUN_ERR_BAD_AGENT = createError<[string]>('RUN_ERR_BAD_AGENT', 'Bad option of an agent: %s', 500)
-/** An option of a team that is unknown or has a bad value. */
+/** A team has an unknown option, or an option with a bad value. */
 export const RUN_ERR_BAD_TEAM = createError<[string]>('RUN_ERR_BAD_TEAM', 'Bad option of a team: %s', 500)
-/** A workflow that cannot be one: a bad option, a name used twice, an unknown step, a cycle. */
+/** A workflow is invalid: a bad option, a duplicate name, an unknown step, or a cycle. */
 export const RUN_ERR_BAD_WORKFLOW = createError<[string]>('RUN_ERR_BAD_WORKFLOW', 'Bad workflow: %s', 500)
-/** A tool that cannot be one. */
+/** The definition of a tool is invalid. */
 export const RUN_ERR_BAD_TOOL = createError<[string]>('RUN_ERR_BAD_TOOL', 'Bad tool: %s', 500)
-/** Something that is no model was given, or made by a model function. */
+/** The value of `model`, or the value that a model function returned, is not a model. */
 export const RUN_ERR_BAD_MODEL = createError<[string]>('RUN_ERR_BAD_MODEL', 'Not a model: %s', 500)
-/** What a run was given as its context is none. */
+/** The context of a run is not a `RunContext`. */
 export const RUN_ERR_BAD_CONTEXT = createError(
   'RUN_ERR_BAD_CONTEXT',
-  'Not the context of a run: give none, or createContext({ sessionId, signal, … }) of @svc/registry',
+  'Not a run context: omit it, or pass createContext({ sessionId, signal, … }) of @svc/registry',
   500
 )
 
-/** The plugin is given options of the run engine, and comes after it. */
+/** The plugin has options for the run engine but is registered after the engine. */
 export const RUN_ERR_PLUGIN_ORDER = createError<[string]>(
   'RUN_ERR_PLUGIN_ORDER',
-  'Too late: register @svc/runtime before %s, or give the options of the engine to @svc/registry and register that first',
+  'Too late: register @svc/runtime before %s, or pass the engine options to @svc/registry and register that first',
   500
 )
-/** The app has the plugin already. */
+/** The plugin is already registered in this app. */
 export const RUN_ERR_REGISTERED_TWICE = createError(
   'RUN_ERR_REGISTERED_TWICE',
-  'The app has @svc/runtime already: register it once',
+  '@svc/runtime is already registered in this app',
   500
 )
 
-/** The model provider answered 429; `retryAfter` (seconds) is there when the provider said so. */
+/** The model provider answered 429; `retryAfter` (seconds) is set if the provider sent it. */
 export const RUN_ERR_MODEL_RATE_LIMITED = createError(
   'RUN_ERR_MODEL_RATE_LIMITED',
-  'The model provider limits the rate of calls',
+  'The model provider limited the rate of calls',
   429
 )
-/** The model provider answered 5xx, or with something that cannot be understood. */
+/** The model provider answered 5xx, or sent an invalid response. */
 export const RUN_ERR_MODEL_FAILED = createError('RUN_ERR_MODEL_FAILED', 'The model provider failed', 502)
 /** The connection to the model provider failed. */
 export const RUN_ERR_MODEL_UNREACHABLE = createError(
@@ -44,42 +44,42 @@ export const RUN_ERR_MODEL_UNREACHABLE = createError(
   'The model provider could not be reached',
   502
 )
-/** The model provider answered 4xx: the same call will fail again. */
+/** The model provider answered 4xx; a retry would fail too. */
 export const RUN_ERR_MODEL_REFUSED = createError(
   'RUN_ERR_MODEL_REFUSED',
   'The model provider refused the call',
   502
 )
-/** The model provider answered 401 or 403, or its package found no key to send: then its error is the `cause`. */
+/** The model provider answered 401 or 403, or its package found no API key; then the package's error is the `cause`. */
 export const RUN_ERR_MODEL_AUTH = createError(
   'RUN_ERR_MODEL_AUTH',
-  'The model provider got no credentials, or refused them',
+  'The model provider received no credentials, or rejected them',
   502
 )
-/** The stream of the model broke off after its first token, or ended without saying why. */
+/** The model's stream broke off after its first token, or ended without a finish reason. */
 export const RUN_ERR_MODEL_STREAM_BROKEN = createError(
   'RUN_ERR_MODEL_STREAM_BROKEN',
   'The answer of the model broke off',
   502
 )
 
-/** A scripted model was called once more than its script has turns. */
+/** A scripted model was called more often than its script has turns. */
 export const RUN_ERR_SCRIPT_OVER = createError<[number]>(
   'RUN_ERR_SCRIPT_OVER',
-  'The model was called once more: the script ends after %d calls',
+  'The script of the model ends after %d calls',
   500
 )
 
-/** The model gave no token in `timeout.firstToken`. */
+/** The model sent no token within `timeout.firstToken`. */
 export const RUN_ERR_FIRST_TOKEN_TIMEOUT = createError<[number]>(
   'RUN_ERR_FIRST_TOKEN_TIMEOUT',
-  'The model gave no token within %d ms',
+  'The model sent no token within %d ms',
   504
 )
-/** The model fell silent for `timeout.betweenTokens`. */
+/** The model sent no further token within `timeout.betweenTokens`. */
 export const RUN_ERR_TOKEN_TIMEOUT = createError<[number]>(
   'RUN_ERR_TOKEN_TIMEOUT',
-  'The model fell silent for %d ms',
+  'The model sent no further token within %d ms',
   504
 )
 /** The run took longer than `timeout.run`. */
@@ -104,124 +104,124 @@ export const RUN_ERR_STEP_TIMEOUT = createError<[string, number]>(
   'The step "%s" took longer than %d ms',
   504
 )
-/** What a step gave has no JSON, or does not fit its `output`. */
+/** The output of a step is not JSON-serializable, or does not match its `output` schema. */
 export const RUN_ERR_STEP_BAD_OUTPUT = createError<[string, string, ErrorOptions?]>(
   'RUN_ERR_STEP_BAD_OUTPUT',
-  'The output of the step "%s" is bad: %s',
+  'Bad output of the step "%s": %s',
   500
 )
-/** A branch chose a way that there is not. */
+/** A branch chose an unknown case. */
 export const RUN_ERR_STEP_NO_BRANCH = createError<[string, string]>(
   'RUN_ERR_STEP_NO_BRANCH',
   'The step "%s" has no branch "%s"',
   500
 )
-/** A loop did not come to its end. */
+/** A loop did not end within its `maxRounds`. */
 export const RUN_ERR_STEP_LOOP_LIMIT = createError<[string, number]>(
   'RUN_ERR_STEP_LOOP_LIMIT',
   'The loop "%s" did not end within %d rounds',
   500
 )
 
-/** The model called a tool that the agent does not have. */
+/** The model called a tool unknown to the agent. */
 export const RUN_ERR_TOOL_UNKNOWN = createError<[string]>('RUN_ERR_TOOL_UNKNOWN', 'There is no tool %s', 404)
-/** The arguments of a tool call are no JSON, or do not fit the tool's schema. */
+/** The arguments of a tool call are not JSON, or do not match the tool's schema. */
 export const RUN_ERR_TOOL_BAD_ARGS = createError<[string]>('RUN_ERR_TOOL_BAD_ARGS', 'Bad arguments: %s', 400)
-/** The tool threw; the message is the tool's own. */
+/** The tool threw; the message is that of the thrown error. */
 export const RUN_ERR_TOOL_FAILED = createError<[string]>('RUN_ERR_TOOL_FAILED', '%s', 500)
 /** The tool took longer than its `timeout`. */
 export const RUN_ERR_TOOL_TIMEOUT = createError<[number]>(
   'RUN_ERR_TOOL_TIMEOUT',
-  'The tool did not end within %d ms',
+  'The tool took longer than %d ms',
   504
 )
-/** What the tool returned has no JSON. */
+/** The result of the tool is not plain JSON data. */
 export const RUN_ERR_TOOL_BAD_OUTPUT = createError<[string]>(
   'RUN_ERR_TOOL_BAD_OUTPUT',
-  'The result of the tool has no JSON: %s',
+  'Bad result of the tool: %s',
   500
 )
-/** What the tool returned is larger than its `maxOutputBytes`. */
+/** The result of the tool exceeds its `maxOutputBytes`. */
 export const RUN_ERR_TOOL_OUTPUT_TOO_LARGE = createError<[number, number]>(
   'RUN_ERR_TOOL_OUTPUT_TOO_LARGE',
-  'The result of the tool has %d bytes, more than the %d allowed; ask for less',
+  'The result of the tool has %d bytes, more than the %d allowed; request less data',
   500
 )
 
-/** What was given as a sandbox, or as an option of one, is none. */
+/** A value is not a sandbox, or not a valid option of one. */
 export const RUN_ERR_BAD_SANDBOX = createError<[string]>('RUN_ERR_BAD_SANDBOX', 'Bad sandbox: %s', 500)
-/** A sandbox that the system confines is required, and there is none. */
+/** A sandbox confined by the operating system is required, but unavailable. */
 export const RUN_ERR_SANDBOX_MISSING = createError<[string]>(
   'RUN_ERR_SANDBOX_MISSING',
-  'No sandbox that the system confines: %s',
+  'No sandbox confined by the operating system: %s',
   500
 )
 /** The sandbox was closed. */
 export const RUN_ERR_SANDBOX_CLOSED = createError('RUN_ERR_SANDBOX_CLOSED', 'The sandbox was closed', 503)
-/** As many programs as may wait for the sandbox do. */
+/** The queue of the sandbox is full. */
 export const RUN_ERR_SANDBOX_BUSY = createError<[number]>(
   'RUN_ERR_SANDBOX_BUSY',
-  'The sandbox is busy: %d programs wait',
+  'The sandbox is busy: %d programs are waiting',
   503
 )
-/** The sandbox could not do its work, or its process died under a program. */
+/** The sandbox failed, or its process died while it ran a program. */
 export const RUN_ERR_SANDBOX_FAILED = createError<[string]>(
   'RUN_ERR_SANDBOX_FAILED',
   'The sandbox failed: %s',
   500
 )
-/** The program threw, or is no JavaScript; the message says what and where. */
+/** The program threw, or is not valid JavaScript; the message says what and where. */
 export const RUN_ERR_PROGRAM_FAILED = createError<[string]>('RUN_ERR_PROGRAM_FAILED', '%s', 500)
-/** The program itself took longer than `limits.timeout`. */
+/** The program itself, without its waits for tools, took longer than `limits.timeout`. */
 export const RUN_ERR_PROGRAM_TIMEOUT = createError<[number]>(
   'RUN_ERR_PROGRAM_TIMEOUT',
   'The program took longer than %d ms',
   504
 )
-/** The program needs more than `limits.memory`. */
+/** The program exceeded `limits.memory`. */
 export const RUN_ERR_PROGRAM_MEMORY = createError<[number]>(
   'RUN_ERR_PROGRAM_MEMORY',
-  'The program needs more memory than %d bytes',
+  'The program used more than %d bytes of memory',
   500
 )
 
-/** The answer of an agent with an `output` does not fit it, also after the model was asked to mend it. */
+/** The answer does not match the agent's `output` schema, even after the model was asked to correct it. */
 export const RUN_ERR_BAD_OUTPUT = createError<[string]>(
   'RUN_ERR_BAD_OUTPUT',
-  'The answer of the model does not fit the output: %s',
+  'The answer of the model does not match the output schema: %s',
   502
 )
-/** A URL of the input that may not be fetched: a private address, or no http or https. */
+/** A URL of the input may not be fetched: it has a private address, or credentials. */
 export const RUN_ERR_URL_REFUSED = createError(
   'RUN_ERR_URL_REFUSED',
   'A URL of the input may not be fetched',
   400
 )
-/** A URL of the input that could not be fetched: no answer in time, no success, or too large. */
+/** A URL of the input could not be fetched: a time-out, an error status, or a file that is too large. */
 export const RUN_ERR_URL_FAILED = createError<[string]>(
   'RUN_ERR_URL_FAILED',
   'A URL of the input could not be fetched: %s',
   400
 )
-/** A skill whose folder or `SKILL.md` is not as it should be. */
+/** The folder or the `SKILL.md` of a skill is invalid. */
 export const RUN_ERR_BAD_SKILL = createError<[string]>('RUN_ERR_BAD_SKILL', 'Bad skill: %s', 500)
-/** A memory threw, or did not answer in time; only ever in a `memory.error` event. */
+/** A memory threw, or timed out; occurs in `memory.error` events only. */
 export const RUN_ERR_MEMORY_FAILED = createError<[string]>('RUN_ERR_MEMORY_FAILED', 'Memory: %s', 500)
-/** A package that is optional, and needed now, is not installed. */
+/** An optional package is needed, but not installed. */
 export const RUN_ERR_NOT_INSTALLED = createError<[string]>(
   'RUN_ERR_NOT_INSTALLED',
-  '%s is not installed; add it to use this',
+  '%s is not installed; install it to use this feature',
   500
 )
-/** An MCP server that cannot be used: it is not there, or gives tools that cannot be tools. */
+/** An MCP server is unreachable, or lists invalid tools. */
 export const RUN_ERR_MCP = createError<[string, ErrorOptions?]>('RUN_ERR_MCP', 'MCP server: %s', 502)
 
-/** Whether a code says what became of a program, or of a tool that it called: the model may mend that. */
+/** True for errors of a program or of a tool that it called: the model can correct these. */
 export function isProgramCode(code: string | undefined): boolean {
   return code !== undefined && /^RUN_ERR_(?:PROGRAM|SANDBOX|TOOL)_[A-Z_]+$/.test(code)
 }
 
-/** What models and clients see of why a call failed: of an error that is not tellable, only `otherwise`. */
+/** The error that models and clients see; `otherwise` replaces an error that is not `tellable`. */
 export function toToolError(
   err: unknown,
   otherwise: ToolError = new RUN_ERR_TOOL_FAILED('The tool call failed')

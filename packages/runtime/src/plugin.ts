@@ -8,23 +8,23 @@ import { settleMemories } from './memory/run-memory.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The schemas of the payloads on `fastify.events`, by the names of the events. */
+    /** Schemas of the payloads on `fastify.events`, by event name. */
     eventSchemas: typeof EVENT_SCHEMAS
   }
 }
 
-/** Options of the plugin; those of the registry's are handed on to it. */
+/** Options of the plugin; includes those of `@svc/registry`, which it passes on. */
 export interface RuntimePluginOptions extends RegistryPluginOptions {
-  /** Whether spans and metrics are made where `@opentelemetry/api` is installed; default true. */
+  /** Records spans and metrics if `@opentelemetry/api` is installed; default true. */
   telemetry?: boolean
 }
 
 const MEMORY_TIMEOUT = 5_000
 
 /**
- * Agents in an app: brings the registry and its run engine along, unless they are there, and the schemas of the events;
- * tells OpenTelemetry of the runs; waits on closing for what agents remember.
- * @throws RUN_ERR_REGISTERED_TWICE; RUN_ERR_PLUGIN_ORDER for options of an engine that is there already
+ * Adds agents to an app: registers `@svc/registry` with its run engine unless present, decorates the event schemas, traces
+ * runs with OpenTelemetry, and on close waits for pending writes of memories.
+ * @throws RUN_ERR_REGISTERED_TWICE; RUN_ERR_PLUGIN_ORDER for engine options when the engine already exists
  */
 async function runtimePlugin(
   app: FastifyInstance,
@@ -35,7 +35,7 @@ async function runtimePlugin(
   const areGiven = Object.values(registryOptions).some((value) => value !== undefined)
   if (areGiven) requireNoEngine(app, RUN_ERR_PLUGIN_ORDER)
   await bringEngine(app, '@svc/runtime', registryOptions)
-  // In another scope the engine may be the same.
+  // A sibling scope may share the engine.
   requireFreePlace(app.events, '@svc/runtime', 'engine', () => new RUN_ERR_REGISTERED_TWICE())
   app.decorate('eventSchemas', EVENT_SCHEMAS)
   if (telemetry) {

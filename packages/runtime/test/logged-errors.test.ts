@@ -23,10 +23,7 @@ const tool = (more: object = {}) =>
   defineTool({ name: 'call', description: '', input: Type.Object({}), execute: fail, ...more })
 const sites: Record<string, [message: string, options: Partial<AgentOptions>]> = {
   'a tool that throws': ['tool failed', { tools: [tool()] }],
-  'an approval that cannot be decided': [
-    'whether a call needs an approval could not be decided',
-    { tools: [tool({ approval: fail })] }
-  ],
+  'an approval that cannot be decided': ['approval policy failed', { tools: [tool({ approval: fail })] }],
   'a memory that cannot retrieve': [
     'what is remembered could not be retrieved',
     { memory: { retrieve: fail, store: async () => [] } }

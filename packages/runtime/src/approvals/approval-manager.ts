@@ -5,27 +5,27 @@ import type { Tool, ToolContext } from '../tools/define-tool.ts'
 import { askApproval } from './ask-approval.ts'
 import { needsApproval, type ApprovalPolicy } from './approval-policy.ts'
 
-/** How the calls of an agent are approved. */
+/** How the tool calls of an agent are approved. */
 export interface ApprovalRules {
   readonly approval: ApprovalPolicy
-  /** Milliseconds that a tool without a time of its own waits; default: as the engine does. */
+  /** Milliseconds, for tools without an `approvalTimeout` of their own; default: the engine's. */
   readonly approvalTimeout?: number | undefined
   readonly events: RunEvents
-  /** Nobody is asked any longer once it aborts. */
+  /** Withdraws the request when it aborts. */
   readonly signal?: AbortSignal
 }
 
-/** What a call may be made with. */
+/** The arguments that a call was approved with. */
 export interface ApprovedArgs {
   readonly args: unknown
-  /** Whether the answerer changed them. */
+  /** True if the approver changed them. */
   readonly edited: boolean
 }
 
 /**
- * Waits for the approval of a call when it needs one. What is approved is what is called: the arguments are copied, so
- * that nobody who saw them in between can change them. The engine writes the parts and the state of the run.
- * @throws RUN_ERR_APPROVAL_DENIED when it is denied, not answered in time, or cannot be decided
+ * Waits for the approval of a call if it needs one. The arguments are copied first, so the call runs with exactly what was
+ * approved. The engine writes the parts and the state of the run.
+ * @throws RUN_ERR_APPROVAL_DENIED when the request is denied or expires, or when the policy throws
  */
 export async function approve(
   tool: Tool,
@@ -34,7 +34,7 @@ export async function approve(
   rules: ApprovalRules
 ): Promise<ApprovedArgs> {
   const { approval, events, signal } = rules
-  if (!(await isNeeded(tool, args, context, approval))) return { args, edited: false }
+  if (!(await requiresApproval(tool, args, context, approval))) return { args, edited: false }
   const bound = structuredClone(args)
   const { toolCallId } = context
   const { name: toolName, approvalTimeout: timeout = rules.approvalTimeout } = tool
@@ -47,14 +47,14 @@ export async function approve(
   }
   const outcome = await askApproval(asker, request, events)
   const { approved, reason, expired = false } = outcome
-  // Who answers may give back what they were shown, which is without the caller's keys.
+  // The approver saw, and may send back, the arguments with the caller's keys redacted.
   const edited = outcome.args !== undefined && !isDeepStrictEqual(outcome.args, context.context.redact(bound))
   if (approved) return { args: edited ? structuredClone(outcome.args) : bound, edited }
-  const what = expired ? 'The approval was not answered in time' : 'The call was denied'
+  const what = expired ? 'The approval request expired' : 'The call was denied'
   throw new RUN_ERR_APPROVAL_DENIED(reason === undefined || expired ? what : `${what}: ${reason}`)
 }
 
-async function isNeeded(
+async function requiresApproval(
   tool: Tool,
   args: unknown,
   context: ToolContext,
@@ -63,8 +63,7 @@ async function isNeeded(
   try {
     return await needsApproval(tool, policy, args, context)
   } catch (err) {
-    const why = 'whether a call needs an approval could not be decided'
-    context.log.error({ err: toLoggable(err), toolName: tool.name }, why)
-    throw new RUN_ERR_APPROVAL_DENIED('Whether the call needs an approval could not be decided')
+    context.log.error({ err: toLoggable(err), toolName: tool.name }, 'approval policy failed')
+    throw new RUN_ERR_APPROVAL_DENIED('The approval policy failed')
   }
 }

@@ -1,13 +1,13 @@
 import type { Awaitable } from '@svc/registry'
 import type { Tool, ToolContext } from '../tools/define-tool.ts'
 
-/** Which tool calls of an agent wait for an approval; a tool's own `approval` goes before it. */
+/** Which tool calls of an agent wait for an approval; a tool's own `approval` takes precedence. */
 export type ApprovalPolicy =
   | 'always'
   | 'never'
   | ((tool: Tool, args: unknown, context: ToolContext) => Awaitable<boolean>)
 
-/** Whether a call waits for an approval: only a plain `false` says no. @throws what the functions throw */
+/** True unless the tool or the policy returns exactly `false`. @throws the error of either function */
 export async function needsApproval(
   tool: Tool,
   policy: ApprovalPolicy,

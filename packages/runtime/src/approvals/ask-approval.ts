@@ -1,7 +1,7 @@
 import type { ApprovalOutcome, ApprovalRequest, RunContext } from '@svc/registry'
 import type { RunEvents } from '../events/run-events.ts'
 
-/** Asks for an approval, and tells the bus of the request and of the answer. @throws why the run ended, when it did before */
+/** Requests an approval, and emits the request and the response. @throws the reason why the run ended, if it ended first */
 export async function askApproval(
   { approvals }: Pick<RunContext, 'approvals'>,
   request: ApprovalRequest,

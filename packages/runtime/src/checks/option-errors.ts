@@ -1,20 +1,20 @@
 import { isTellable, type ErrorClass } from '@svc/registry'
 
-/** What `make` gives. @throws what it throws; one that clients may see says first, in message and stack, whose fault it is */
-export function prefixErrors<T>(whose: string, make: () => T): T {
+/** Calls `make`. @throws its error, with `subject` before the message and in the stack if clients may see it */
+export function prefixErrors<T>(subject: string, make: () => T): T {
   try {
     return make()
   } catch (err) {
     if (isTellable(err)) {
       const { message, stack } = err
-      err.message = `${whose}: ${message}`
+      err.message = `${subject}: ${message}`
       if (stack !== undefined) err.stack = stack.replace(message, () => err.message)
     }
     throw err
   }
 }
 
-/** What is made, by the name that it is to have: `agent "writer"`. */
+/** The subject of an error text, by the name in the options: `agent "writer"`. */
 export function nameOf(kind: string, options: unknown): string {
   const { name } = (options ?? {}) as { name?: unknown }
   if (typeof name === 'string') return `${kind} ${JSON.stringify(name.slice(0, 128))}`
@@ -23,7 +23,7 @@ export function nameOf(kind: string, options: unknown): string {
 
 type BadOption = new (fault: string) => Error
 
-/** The same error, of which the message says before the fault where it is. */
+/** A subclass of an error that puts `where` before its fault. */
 export function prefixedError(where: string, Base: ErrorClass<[string]>): BadOption {
   return class extends Base {
     constructor(fault: string) {
@@ -32,7 +32,7 @@ export function prefixedError(where: string, Base: ErrorClass<[string]>): BadOpt
   }
 }
 
-/** Whether a value has all these methods, its own or of its class. */
+/** True if a value has all these methods, own or inherited. */
 export function hasMethods(value: unknown, names: readonly string[]): boolean {
   return names.every(
     (name) => typeof (value as Record<string, unknown> | null | undefined)?.[name] === 'function'

@@ -1,16 +1,16 @@
 import { toPartError, toStoredError, type YieldedPart } from '@svc/registry'
 
-/** A part of a member or step, with its name. */
+/** Adds the name of a member or step to the `source` of its part. */
 export function withSource(name: string, part: YieldedPart): YieldedPart {
   return { ...part, source: [name, ...(part?.source ?? [])] }
 }
 
-/** That a member or step failed, as everyone may know it. */
+/** The `error` part of a failed member or step, safe for clients. */
 export function failureOf(name: string, err: unknown): YieldedPart {
   return withSource(name, { type: 'error', error: toPartError(toStoredError(err)) })
 }
 
-/** The answer of a run that is there as a whole. */
+/** The parts of an answer that is complete already. */
 export function* answerParts({
   text,
   structured

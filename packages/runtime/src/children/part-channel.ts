@@ -1,13 +1,13 @@
 import type { YieldedPart } from '@svc/registry'
 
-/** Hands on a part; resolves when it is taken. */
+/** Emits a part; resolves when the reader takes it. */
 export type Emit = (part: YieldedPart) => Promise<void>
 
 interface Offered extends PromiseWithResolvers<void> {
   part: YieldedPart
 }
 
-/** The parts of members and steps that run at once, in the order in which they come. Who gives one waits until it is taken. */
+/** Merges the parts of parallel members and steps in order of arrival. A writer waits until its part is taken. */
 export class PartChannel {
   #offered: Offered[] = []
   #news: PromiseWithResolvers<void> | undefined
@@ -21,14 +21,14 @@ export class PartChannel {
     return offered.promise
   }
 
-  /** The next part; undefined when there is none yet. */
+  /** The next part; undefined if none is ready. */
   take(): YieldedPart | undefined {
     const offered = this.#offered.shift()
     offered?.resolve()
     return offered?.part
   }
 
-  /** Resolves when there is something to look at. */
+  /** Resolves on the next part or wake-up. */
   news(): Promise<void> {
     this.#news ??= Promise.withResolvers()
     return this.#offered.length > 0 ? Promise.resolve() : this.#news.promise
@@ -39,7 +39,7 @@ export class PartChannel {
     this.#news = undefined
   }
 
-  /** Nothing is taken any more: who gives a part is told why. */
+  /** Rejects pending and later writes with `reason`. */
   close(reason: unknown): void {
     this.#closed = { reason }
     for (const { reject, promise } of this.#offered.splice(0)) {
@@ -49,7 +49,7 @@ export class PartChannel {
   }
 }
 
-/** What `main` yields, and between that what comes from the channel; gives what `main` gives. */
+/** Yields the parts of `main` and of the channel as they arrive; returns the value of `main`. */
 export async function* interleave<R>(
   main: AsyncGenerator<YieldedPart, R, void>,
   channel: PartChannel
@@ -78,8 +78,8 @@ export async function* interleave<R>(
   }
 }
 
-/** A promise as the main line of `interleave`. */
-// oxlint-disable-next-line require-yield -- it has nothing to say of its own
+/** Adapts a promise to the `main` of `interleave`. */
+// oxlint-disable-next-line require-yield -- it has no parts of its own
 export async function* awaiting<R>(work: () => Promise<R>): AsyncGenerator<YieldedPart, R, void> {
   return await work()
 }

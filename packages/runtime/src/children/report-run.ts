@@ -10,7 +10,7 @@ import {
 import { RUN_ERR_BAD_CONTEXT } from '../errors.ts'
 
 /**
- * The parts of a run; its `run.*` events are emitted here where nobody does so who executes it.
+ * Passes the parts of a run through, and emits its `run.*` events unless the engine or a parent does.
  * @throws RUN_ERR_BAD_CONTEXT
  */
 export function reportRun(
@@ -33,7 +33,7 @@ async function* emitRunEvents(
     for await (const part of stream) {
       report.take(part)
       if (part.type === 'step') usage = addUsage(usage, part.usage)
-      // Who reads the stream need not come back for more.
+      // The reader may stop here, so the report cannot wait for the end of the stream.
       if (part.type === 'finish' && !part.source?.length)
         report.end({ result: { finishReason: part.finishReason, usage } })
       yield part
@@ -46,7 +46,7 @@ async function* emitRunEvents(
   }
 }
 
-/** Makes sure, by one look, that a run was given a whole context. @throws RUN_ERR_BAD_CONTEXT */
+/** Checks that `context` is a complete run context. @throws RUN_ERR_BAD_CONTEXT */
 export function requireContext(context: RunContext): void {
   if (typeof context?.child !== 'function') throw new RUN_ERR_BAD_CONTEXT()
 }

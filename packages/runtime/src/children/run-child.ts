@@ -20,23 +20,22 @@ import { withSource } from './child-parts.ts'
 export interface ChildCall {
   readonly runnable: Runnable
   readonly input: RunInput
-  /** Of the parent. */
+  /** The parent's. */
   readonly context: RunContext
-  /** Ends the parent's wait, and the child with it. */
+  /** Ends the parent's wait, and with it the child. */
   readonly signal: AbortSignal
-  /** The name under which its parts are told. */
+  /** Added to the `source` of its parts. */
   readonly name: string
-  /** Tells several calls of it apart; default: the name. */
+  /** Distinguishes several calls of the same child; default: the name. */
   readonly key?: string
-  /** Whether its parts are the parent's own. */
+  /** If true, its parts appear as the parent's own. */
   readonly unsourced?: boolean
   readonly emit: Emit
 }
 
 /**
- * Runs a runnable as a part of another: its parts are told with its name, and what comes of it is given. That it failed is
- * for the caller to tell.
- * @throws what it throws or says in its `error` part; why the parent ends when it does
+ * Runs a runnable as a child of another: emits its parts under its name and returns its result. The caller reports a failure.
+ * @throws the child's error, thrown or in its `error` part; the reason why the parent ended, if it did
  */
 export async function runChild(call: ChildCall): Promise<RunResult> {
   const { runnable, input, name, key, unsourced, emit } = call
@@ -46,7 +45,7 @@ export async function runChild(call: ChildCall): Promise<RunResult> {
   const result = new RunResultBuilder()
   let iterator: AsyncIterator<YieldedPart> | undefined
   let report: RunReport | undefined
-  const tell = (part: YieldedPart) => guard.wait(emit(unsourced ? part : withSource(name, part)))
+  const forward = (part: YieldedPart) => guard.wait(emit(unsourced ? part : withSource(name, part)))
   try {
     guard.signal.throwIfAborted()
     requireInput(runnable, input)
@@ -62,15 +61,15 @@ export async function runChild(call: ChildCall): Promise<RunResult> {
       if (part?.type !== 'finish' || part.source?.length) {
         result.add(part as Exclude<YieldedPart, { type: 'finish' }>)
         report.take(part)
-        await tell(part)
+        await forward(part)
         continue
       }
       const finish = complete(part, result, performance.now() - startedAt)
       if (finish.finishReason === 'canceled') throw new RUN_ERR_CANCELED()
-      // Usage is what the `step` parts say: one that tells of it at its end only gets one.
+      // If a child reports usage only in `finish`, emit a `step` for it.
       if (result.usage.totalTokens === 0 && finish.usage.totalTokens > 0)
-        await tell({ type: 'step', index: 0, usage: finish.usage })
-      if (!unsourced) await tell(finish)
+        await forward({ type: 'step', index: 0, usage: finish.usage })
+      if (!unsourced) await forward(finish)
       result.add(finish)
       report.end({ result: finish })
       return result.build()

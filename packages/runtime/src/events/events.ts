@@ -18,7 +18,7 @@ const modelCall = {
   model: Type.String()
 }
 
-/** The payload of every event of the bus, by its name. */
+/** Payload schemas of all events on the bus, by event name. */
 export const EVENT_SCHEMAS = {
   ...RUN_EVENT_SCHEMAS,
   'model.call': event(modelCall),
@@ -49,7 +49,7 @@ export const EVENT_SCHEMAS = {
   'skill.learned': event({ skill: Type.String() })
 } as const
 
-/** The payloads by the names of their events. */
+/** Payloads by event name. */
 export type RuntimeEvents = { [N in keyof typeof EVENT_SCHEMAS]: Static<(typeof EVENT_SCHEMAS)[N]> }
 
 declare module '@svc/registry' {

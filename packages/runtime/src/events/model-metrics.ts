@@ -2,11 +2,11 @@ import type { Attributes, MeterProvider } from '@opentelemetry/api'
 import type { EventBus } from '@svc/registry'
 import type { RuntimeEvents } from './events.ts'
 
-// The boundaries that the GenAI semantic conventions ask for.
+// Bucket boundaries of the GenAI semantic conventions.
 const TOKEN_BUCKETS = Array.from({ length: 14 }, (_, power) => 4 ** power)
 const SECOND_BUCKETS = Array.from({ length: 14 }, (_, power) => 2 ** power / 100)
 
-/** Records tokens and durations of the model calls of a bus, until the returned function is called. */
+/** Records tokens and durations of the model calls on a bus until the returned function is called. */
 export function recordModelCalls(
   bus: EventBus,
   provider: MeterProvider,

@@ -1,18 +1,18 @@
 import { emitEvent, type EventFields, type EventOrigin, type RunnableKind } from '@svc/registry'
 import type { RuntimeEvents } from './events.ts'
 
-/** Emits what happens within one run: of its models, tools, approvals, memory and skills. */
+/** Emits the events of one run: models, tools, approvals, memory and skills. */
 export class RunEvents {
   readonly #origin: EventOrigin
-  readonly #ran: { readonly kind: RunnableKind; readonly name: string }
+  readonly #runnable: { readonly kind: RunnableKind; readonly name: string }
 
   constructor(origin: EventOrigin, name: string, kind: RunnableKind) {
     this.#origin = origin
-    this.#ran = { kind, name }
+    this.#runnable = { kind, name }
   }
 
-  /** `fields` are asked for only when somebody listens. */
+  /** Calls `fields` only if the event has listeners. */
   emit<N extends keyof RuntimeEvents>(name: N, fields: () => EventFields<N>): void {
-    emitEvent(this.#origin, this.#ran, name, fields)
+    emitEvent(this.#origin, this.#runnable, name, fields)
   }
 }

@@ -9,12 +9,12 @@ interface Ended {
   error?: { code: string }
 }
 
-// The boundaries that the GenAI semantic conventions ask for.
+// Bucket boundaries of the GenAI semantic conventions.
 const AGENT_BUCKETS = Array.from({ length: 13 }, (_, power) => 2 ** power / 10)
 const WORKFLOW_BUCKETS = [1, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200]
 const TOOL_BUCKETS = Array.from({ length: 14 }, (_, power) => 2 ** power / 100)
 
-/** Records how long runs and tool calls of a bus took, until the returned function is called. */
+/** Records durations of the runs and tool calls on a bus until the returned function is called. */
 export function recordRuns(bus: EventBus, provider: MeterProvider): () => void {
   const meter = provider.getMeter('@svc/runtime')
   const seconds = (name: string, description: string, explicitBucketBoundaries: number[]) =>

@@ -7,17 +7,17 @@ type Base = Pick<RuntimeEvents['run.start'], 'idempotencyKey' | 'at'>
 interface OpenSpan {
   readonly span: Span
   readonly context: Context
-  /** The spans below that are open: of model and tool calls. */
+  /** Open child spans of model and tool calls. */
   readonly calls: Map<string, Span>
 }
 
 const SCOPE = '@svc/runtime'
 
-/** The spans of runs that are under way: a run is below the run that it is a member of, and calls below their run. */
+/** Open spans of active runs: a member's span is a child of its team's, a call's span a child of its run's. */
 export class RunSpans {
   readonly #api: typeof Telemetry
   readonly #provider: TracerProvider | undefined
-  // By run and call of a member or step; an attempt that was given up may still be there when the next one begins.
+  // By idempotency key; an abandoned attempt may still be open when the next one starts.
   readonly #open = new Map<string, OpenSpan[]>()
 
   constructor(api: typeof Telemetry, provider?: TracerProvider) {
@@ -65,7 +65,7 @@ export class RunSpans {
     return (this.#provider ?? this.#api.trace).getTracer(SCOPE).startSpan(name, options, parent)
   }
 
-  // Of an error only its code: its message may hold what was said.
+  // Only the code of an error: its message may quote the conversation.
   #end(span: Span, at: number, attributes: Attributes, error: { code: string } | undefined): void {
     span.setAttributes(attributes)
     if (error !== undefined) {
@@ -75,7 +75,7 @@ export class RunSpans {
     span.end(at)
   }
 
-  // The nearest of the runs above it that is open: a segment of the key is a call, and names have no slash.
+  // The nearest open ancestor: each segment of the key is a call, and names contain no slash.
   #parentOf({ idempotencyKey }: Base): Context | undefined {
     for (let end = idempotencyKey.length; (end = idempotencyKey.lastIndexOf('/', end - 1)) > 0;) {
       const above = this.#open.get(idempotencyKey.slice(0, end))?.at(-1)

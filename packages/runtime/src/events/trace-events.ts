@@ -9,9 +9,9 @@ import type { TelemetryOptions } from './telemetry-options.ts'
 type ModelCall = RuntimeEvents['model.call']
 
 /**
- * Makes spans and metrics of the events of a bus, after the GenAI semantic conventions of OpenTelemetry, until the
- * returned function is called. They hold no prompt, no answer, no arguments, no results and no keys. Without
- * `@opentelemetry/api` it does nothing.
+ * Records spans and metrics of the events on a bus, following the GenAI semantic conventions of OpenTelemetry, until the
+ * returned function is called. They contain no prompts, answers, arguments, results or keys. Does nothing without
+ * `@opentelemetry/api`.
  */
 export async function traceEvents(
   bus: EventBus = defaultEvents,
@@ -84,7 +84,7 @@ function usageOf({ promptTokens, completionTokens }: RuntimeEvents['run.complete
   return { 'gen_ai.usage.input_tokens': promptTokens, 'gen_ai.usage.output_tokens': completionTokens }
 }
 
-// Well-known values of `gen_ai.provider.name`, where they are not the first word of the AI SDK's own name.
+// Well-known values of `gen_ai.provider.name` that differ from the first word of the AI SDK's provider name.
 const KNOWN: readonly (readonly [RegExp, string])[] = [
   [/^google\.vertex|^vertex/, 'gcp.vertex_ai'],
   [/^google/, 'gcp.gemini'],
@@ -94,7 +94,7 @@ const KNOWN: readonly (readonly [RegExp, string])[] = [
   [/^xai/, 'x_ai']
 ]
 
-/** The provider of a model as the GenAI semantic conventions of OpenTelemetry name it. */
+/** Maps a provider name of the AI SDK to that of the GenAI semantic conventions of OpenTelemetry. */
 export function toProviderName(provider: string): string {
   return KNOWN.find(([pattern]) => pattern.test(provider))?.[1] ?? provider.split('.')[0]!
 }

@@ -1,6 +1,6 @@
 import type { ContentPart, ContentReference } from '@svc/registry'
 
-/** Binary content as sessions keep it; any other part as it is. */
+/** Replaces inline binary content by its type, size and hash, as logs and sessions keep it; other parts are unchanged. */
 export async function toReference(part: ContentPart) {
   if (part.type === 'text' || 'url' in part) return part
   const { type, mimeType, filename, data } = part

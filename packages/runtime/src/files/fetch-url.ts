@@ -9,9 +9,9 @@ const MOST_REDIRECTS = 3
 const publicLookup = createPublicLookup(RUN_ERR_URL_REFUSED)
 
 /**
- * Fetches a file of a URL that a client gave, from the public internet only: the address that is connected to is
- * checked, of every redirect too; it is bounded in time and size.
- * @throws RUN_ERR_URL_REFUSED, RUN_ERR_URL_FAILED, why the signal aborted
+ * Fetches a URL that a client sent, from the public internet only: checks the address of every connection, redirects
+ * included, and limits time and size.
+ * @throws RUN_ERR_URL_REFUSED, RUN_ERR_URL_FAILED, the reason of the signal
  */
 export async function fetchUrl(
   text: string,
@@ -29,7 +29,7 @@ export async function fetchUrl(
       if (statusCode >= 300 && statusCode < 400 && headers.location !== undefined) {
         response.destroy()
         const next = URL.parse(headers.location, url.href)
-        if (next === null) throw new RUN_ERR_URL_FAILED('it redirects to no URL')
+        if (next === null) throw new RUN_ERR_URL_FAILED('it redirects to an invalid URL')
         url = requireAllowedUrl(next.href, options)
         continue
       }
@@ -40,7 +40,7 @@ export async function fetchUrl(
     signal.throwIfAborted()
     if (timeout.aborted) throw new RUN_ERR_URL_FAILED(`it took longer than ${options.timeout} ms`)
     if (isTellable(err) && err.code.startsWith('RUN_ERR_URL_')) throw err
-    // What exactly failed would tell of the network behind.
+    // Details would reveal the internal network.
     throw new RUN_ERR_URL_FAILED('no answer')
   }
 }
@@ -48,7 +48,7 @@ export async function fetchUrl(
 function get(url: URL, signal: AbortSignal, lookup: LookupFunction | undefined): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   const { get: send } = url.protocol === 'https:' ? https : http
-  // A connection of its own, of no pool and through no proxy.
+  // A fresh connection: no pool, no proxy.
   const request = send(url, {
     agent: false,
     signal,
@@ -64,8 +64,8 @@ async function read(response: IncomingMessage, maxBytes: number): Promise<Buffer
     const { statusCode, headers } = response
     if (statusCode !== 200) throw new RUN_ERR_URL_FAILED(`status ${statusCode}`)
     if ((headers['content-encoding'] ?? 'identity') !== 'identity')
-      throw new RUN_ERR_URL_FAILED('it is compressed')
-    const tooLarge = () => new RUN_ERR_URL_FAILED(`it has more than ${maxBytes} bytes`)
+      throw new RUN_ERR_URL_FAILED('the response is compressed')
+    const tooLarge = () => new RUN_ERR_URL_FAILED(`it is larger than ${maxBytes} bytes`)
     if (Number(headers['content-length']) > maxBytes) throw tooLarge()
     const chunks: Buffer[] = []
     let size = 0

@@ -3,14 +3,13 @@ import { requireAllowedUrl, type UrlOptions } from './allowed-url.ts'
 import { fetchUrl } from './fetch-url.ts'
 import type { UrlSupport } from './url-support.ts'
 
-/** Whether a message has a part that is given by where it is. */
+/** True if a part of the message is a URL. */
 export function hasUrls(message: MessageInput): message is ContentPart[] {
   return typeof message !== 'string' && message.some((part) => 'url' in part)
 }
 
 /**
- * A message as the model can be shown it: a URL that the model fetches itself stays, any other becomes its content, one
- * after the other.
+ * Prepares a message for the model: keeps URLs that the model fetches itself, and downloads the others one at a time.
  * @throws RUN_ERR_URL_REFUSED, RUN_ERR_URL_FAILED, RUN_ERR_BAD_INPUT
  */
 export async function resolveUrls(

@@ -1,9 +1,9 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 
-/** Whether a model fetches a URL itself, of a file of this type. */
+/** True if the model itself fetches a URL of this media type. */
 export type UrlSupport = (url: URL, mimeType: string) => boolean
 
-/** What a model says that it fetches itself. */
+/** Reads from `supportedUrls` which URLs a model fetches itself. */
 export async function urlSupportOf({ supportedUrls }: LanguageModelV4): Promise<UrlSupport> {
   const patterns = Object.entries((await supportedUrls) ?? {}).map(([type, urls]) => ({
     fits: typeFits(type.toLowerCase()),
@@ -11,7 +11,7 @@ export async function urlSupportOf({ supportedUrls }: LanguageModelV4): Promise<
   }))
   return ({ href }, mimeType) => {
     const type = mimeType.toLowerCase()
-    // Not `href.toLowerCase()`: a path has its case.
+    // Not `href.toLowerCase()`: paths are case-sensitive.
     return patterns.some(({ fits, urls }) => fits(type) && urls.some((url) => href.search(url) !== -1))
   }
 }

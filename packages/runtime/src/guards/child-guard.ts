@@ -1,25 +1,25 @@
 import { setMaxListeners } from 'node:events'
 import { Guard } from './guard.ts'
 
-/** Ends the waits of one member or step when its parent ends, or its time is over. */
+/** Ends the waits of one member or step when its parent ends or its time-out fires. */
 export class ChildGuard extends Guard {
   readonly #parent: AbortSignal
   readonly #timer: NodeJS.Timeout | undefined
   readonly #onAbort = () => this.end(this.#parent.reason)
 
-  /** `timeout`: milliseconds, and why the child ends after them. */
+  /** `timeout.ms` is in milliseconds; `timeout.reason` is the error that ends the child. */
   constructor(parent: AbortSignal, timeout?: { ms: number; reason: Error }) {
     super()
     this.#parent = parent
-    // As many children as there are at once listen to it.
+    // Every parallel child adds a listener.
     setMaxListeners(0, parent)
     if (parent.aborted) this.#onAbort()
     else parent.addEventListener('abort', this.#onAbort, { once: true })
-    // Last: nothing that throws here leaves it behind.
+    // Last, so that an error above cannot leak the timer.
     if (timeout !== undefined) this.#timer = setTimeout(() => this.end(timeout.reason), timeout.ms)
   }
 
-  /** The child is over: no timer and no listener is left. */
+  /** Removes the timer and the listener once the child has ended. */
   close(): void {
     clearTimeout(this.#timer)
     this.#parent.removeEventListener('abort', this.#onAbort)

@@ -1,19 +1,19 @@
-/** Ends the waits of what has to end before they do. */
+/** Lets pending waits fail as soon as the work they belong to must end. */
 export class Guard {
   readonly #controller = new AbortController()
   readonly #breakers = new Set<(reason: unknown) => void>()
 
-  /** Aborts when it has to end. */
+  /** Aborts when the work must end. */
   get signal(): AbortSignal {
     return this.#controller.signal
   }
 
-  /** Whether anything waits. */
+  /** True while any wait is pending. */
   protected get isWaiting(): boolean {
     return this.#breakers.size > 0
   }
 
-  /** Calls `breaker` with the reason when it has to end, unless the returned function is called before. */
+  /** Calls `breaker` with the reason when the work must end; the returned function unsubscribes it. */
   onEnd(breaker: (reason: unknown) => void): () => void {
     const { signal } = this.#controller
     if (signal.aborted) breaker(signal.reason)
@@ -21,11 +21,11 @@ export class Guard {
     return () => void this.#breakers.delete(breaker)
   }
 
-  /** Settles as `work` does, or rejects when it has to end before. */
-  wait<T>(work: PromiseLike<T>): Promise<T> {
+  /** Settles like `promise`, or rejects first if the work must end. */
+  wait<T>(promise: PromiseLike<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const off = this.onEnd(reject)
-      work.then(
+      promise.then(
         (value) => {
           off()
           resolve(value)
@@ -38,7 +38,7 @@ export class Guard {
     })
   }
 
-  /** Ends it now. */
+  /** Ends the work, and every pending wait with `reason`. */
   end(reason: unknown): void {
     this.#controller.abort(reason)
     for (const breaker of [...this.#breakers]) breaker(reason)
@@ -46,7 +46,7 @@ export class Guard {
   }
 }
 
-/** Settles as the work does, or rejects with the signal's reason when that aborts before; then the work does not begin. */
+/** Settles like `work()`, or rejects with the signal's reason if it aborts first. Does not start on an aborted signal. */
 export async function unlessAborted<T>(signal: AbortSignal, work: () => T): Promise<Awaited<T>> {
   signal.throwIfAborted()
   const { promise, reject } = Promise.withResolvers<never>()

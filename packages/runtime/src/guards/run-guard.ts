@@ -13,8 +13,8 @@ export interface Timeouts {
 }
 
 /**
- * Ends the waits of one run when its caller aborts or a time is over. It has the run's only abort listener, the
- * controller behind every model call, and the timers, each made once.
+ * Ends the waits of one run when its caller aborts or a time-out fires. Owns the run's only abort listener, the
+ * controller behind every model call, and the timers, each created once.
  */
 export class RunGuard extends Guard {
   readonly #caller: AbortSignal
@@ -22,7 +22,7 @@ export class RunGuard extends Guard {
   readonly #runTimer: NodeJS.Timeout
   #firstTimer: NodeJS.Timeout | undefined
   #nextTimer: NodeJS.Timeout | undefined
-  // The timer of the token that is waited for: another one that fires means nothing.
+  // The timer of the awaited token; any other timer that fires is stale.
   #awaited: NodeJS.Timeout | undefined
   readonly #onAbort = () => this.end(this.#caller.reason)
 
@@ -32,16 +32,16 @@ export class RunGuard extends Guard {
     this.#timeout = timeout
     if (caller.aborted) this.#onAbort()
     else caller.addEventListener('abort', this.#onAbort, { once: true })
-    // Last: nothing that throws here leaves it behind.
+    // Last, so that an error above cannot leak the timer.
     this.#runTimer = setTimeout(() => this.end(new RUN_ERR_TIMEOUT(timeout.run)), timeout.run)
   }
 
-  /** @throws why the run has to end, when it has to */
+  /** @throws the reason why the run must end, if it must */
   check(): void {
     this.signal.throwIfAborted()
   }
 
-  /** Waits so many milliseconds. @throws why the run has to end, when it has to before */
+  /** Waits for `ms` milliseconds. @throws the reason why the run must end, if that comes first */
   async sleep(ms: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const timer = setTimeout(resolve, ms)
@@ -52,7 +52,7 @@ export class RunGuard extends Guard {
     }
   }
 
-  /** The wait for the first token of a model call begins. */
+  /** Starts the time-out for the first token of a model call. */
   expectFirstToken(): void {
     const { firstToken } = this.#timeout
     this.#awaited = this.#firstTimer =
@@ -63,7 +63,7 @@ export class RunGuard extends Guard {
       )
   }
 
-  /** The wait for one more token begins. */
+  /** Starts the time-out for the next token. */
   expectToken(): void {
     const { betweenTokens } = this.#timeout
     this.#awaited = this.#nextTimer =
@@ -71,12 +71,12 @@ export class RunGuard extends Guard {
       setTimeout(() => this.#expire(this.#nextTimer, new RUN_ERR_TOKEN_TIMEOUT(betweenTokens)), betweenTokens)
   }
 
-  /** No token is waited for: the model is not asked, or the reader of the run takes its time. */
+  /** Stops waiting for a token: no model call is pending, or the run's reader is slow. */
   expectNothing(): void {
     this.#awaited = undefined
   }
 
-  /** The run is over: no timer and no listener is left, and what still waits is ended. */
+  /** Ends pending waits, and removes the timers and the listener once the run has ended. */
   close(): void {
     if (this.isWaiting) this.end(new RUN_ERR_CANCELED())
     this.#caller.removeEventListener('abort', this.#onAbort)

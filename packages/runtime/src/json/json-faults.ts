@@ -1,7 +1,7 @@
-/** How deep JSON may be nested that goes into a run's log or a prompt. */
+/** Maximum nesting depth of JSON in a run's log or a prompt. */
 export const MAX_DEPTH = 128
 
-/** Whether a JSON value is nested deeper than that; it never goes deeper itself. */
+/** True if a JSON value is nested deeper than `depth`; recurses no deeper than that. */
 export function isDeeperThan(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (depth === 0) return true
@@ -11,7 +11,7 @@ export function isDeeperThan(value: unknown, depth: number): boolean {
   return false
 }
 
-/** What is wrong with JSON data that a program gave: it is nested too deep, or would change a prototype where it is copied. */
+/** Describes why JSON of a program is refused: it is nested too deep, or has a key `__proto__`, unsafe to copy. */
 export function jsonFaultOf(value: unknown): string | undefined {
   if (isDeeperThan(value, MAX_DEPTH)) return `it is nested deeper than ${MAX_DEPTH}`
   return hasProto(value) ? 'it has a key __proto__' : undefined

@@ -1,6 +1,6 @@
 import { isDeeperThan, MAX_DEPTH } from './json-faults.ts'
 
-/** The arguments of a tool call from the text that the model gave; that text and what is wrong with it when it is no JSON. */
+/** Parses the arguments of a tool call; returns the text itself and its `fault` if it is not JSON. */
 export function parseArgs(text: string): { args: unknown; fault?: string } {
   if (typeof text !== 'string' || text.trim() === '') return { args: {} }
   try {
@@ -9,13 +9,13 @@ export function parseArgs(text: string): { args: unknown; fault?: string } {
       return { args: text, fault: `they are nested deeper than ${MAX_DEPTH}` }
     return { args }
   } catch (err) {
-    return { args: text, fault: `they are no JSON: ${(err as Error).message}` }
+    return { args: text, fault: `they are not JSON: ${(err as Error).message}` }
   }
 }
 
 const FENCED = /^```[\w-]*[ \t]*\r?\n([\s\S]*?)\r?\n?```$/
 
-/** The JSON value of a model's answer, which may stand between fences; undefined when it is none. */
+/** Parses a model's answer as JSON, with or without a code fence; undefined if it is not JSON. */
 export function readJson(text: string): unknown {
   const trimmed = text.trim()
   try {

@@ -1,6 +1,6 @@
 /**
- * The JSON of a value. @throws what `fail` makes of why it has none, and of what was thrown where something was: a cycle, a
- * BigInt, a function, a Map or Set, which would lose what is in them, a getter that throws
+ * Serializes a value. @throws the error of `fail` for a cycle, a BigInt, a function, a getter that throws, and for a Map or a
+ * Set, whose entries JSON would drop; `cause` is the error of the serializer
  */
 export function toJson(value: unknown, fail: (fault: string, cause?: unknown) => Error): string {
   if (isCollection(value, fail)) throw fail('it is a Map or a Set; return an object or an array')

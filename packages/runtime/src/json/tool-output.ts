@@ -3,9 +3,9 @@ import { isDeeperThan, MAX_DEPTH } from './json-faults.ts'
 import { toJson } from './to-json.ts'
 
 /**
- * What a tool returned as plain JSON data, cut off from the tool's own objects; undefined is null.
- * @throws RUN_ERR_TOOL_BAD_OUTPUT for what has no JSON: a cycle, a BigInt, a function, a Map or Set, a getter that throws
- * @throws RUN_ERR_TOOL_OUTPUT_TOO_LARGE when its JSON has more bytes than allowed
+ * Copies a tool's result as plain JSON data; undefined becomes null.
+ * @throws RUN_ERR_TOOL_BAD_OUTPUT for a value without JSON: a cycle, a BigInt, a function, a Map or Set, a getter that throws
+ * @throws RUN_ERR_TOOL_OUTPUT_TOO_LARGE if its JSON has more than `maxBytes` bytes
  */
 export function toToolOutput(value: unknown, maxBytes: number): unknown {
   if (value === undefined || value === null) return null
@@ -25,14 +25,14 @@ function toFault(fault: string, cause?: unknown): Error {
 
 const MAX_MESSAGE = 1_000
 
-/** The message of whatever was thrown, at most 1,000 characters; it may be anything, also something that throws itself. */
+/** The message of a thrown value, at most 1,000 characters. Safe for any value, even one whose getters throw. */
 export function messageOf(thrown: unknown, otherwise: string): string {
   try {
     const message =
       typeof thrown === 'string' ? thrown : (thrown as { message?: unknown } | null | undefined)?.message
     if (typeof message === 'string' && message !== '') return message.slice(0, MAX_MESSAGE).toWellFormed()
   } catch {
-    // A getter or a Proxy that throws has no message.
+    // A throwing getter or Proxy has no message.
   }
   return otherwise
 }

@@ -4,16 +4,16 @@ import { keepStderrTail, stderrTailOf } from './stderr-tail.ts'
 import { loadSdk, type McpConnection } from './mcp-client.ts'
 import { requireServer } from './mcp-options.ts'
 
-/** Where an MCP server is: a program to start, or the URL of its Streamable HTTP endpoint. */
+/** An MCP server: a program to start, or the URL of a Streamable HTTP endpoint. */
 export type McpServer =
   | { command: string; args?: string[]; env?: Record<string, string>; cwd?: string }
   | { url: string | URL; headers?: Record<string, string> }
 
 /**
- * Connects to an MCP server with the official SDK; `close()` of the client ends it. A program that is started gets only
- * the environment that is given, and what the SDK deems safe. What it wrote to stderr last, 2 KiB at most, is the `cause` of an
- * error; it is for logs, and clients are not told.
- * @throws RUN_ERR_NOT_INSTALLED without `@modelcontextprotocol/sdk`, RUN_ERR_MCP when the server is not there, or nothing says where it is
+ * Connects to an MCP server with the official SDK; `close()` of the client disconnects it. A started program gets only the
+ * given environment and the variables that the SDK considers safe. The last 2 KiB of its stderr become the `cause` of an
+ * error, for logs only.
+ * @throws RUN_ERR_NOT_INSTALLED without `@modelcontextprotocol/sdk`, RUN_ERR_MCP for an unreachable server or bad options
  */
 export async function connectMcp(server: McpServer): Promise<McpConnection> {
   requireServer(server)
@@ -24,7 +24,7 @@ export async function connectMcp(server: McpServer): Promise<McpConnection> {
     return client
   } catch (err) {
     await client.close().catch(() => {})
-    throw new RUN_ERR_MCP(`it cannot be connected to: ${messageOf(err, 'no answer')}`, stderrTailOf(client))
+    throw new RUN_ERR_MCP(`cannot connect: ${messageOf(err, 'no answer')}`, stderrTailOf(client))
   }
 }
 

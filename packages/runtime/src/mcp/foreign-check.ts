@@ -1,7 +1,7 @@
 import type { RunLog } from '@svc/registry'
 import type { compileForeignSchema, ForeignSchema } from '@svc/registry/schemas'
 
-/** A check against a schema of a server, which is compiled when the first value is there. */
+/** Checks values against a schema of a server, compiled on first use. */
 export class ForeignCheck {
   readonly #compile: () => ForeignSchema
   #compiled: ForeignSchema | undefined
@@ -11,16 +11,16 @@ export class ForeignCheck {
     this.#compile = () => compile(...given)
   }
 
-  /** What is wrong with a value; undefined when it fits. */
+  /** Describes why a value does not match; undefined if it matches. */
   faultOf(value: unknown): string | undefined {
     return (this.#compiled ??= this.#compile()).check(value)
   }
 
-  /** Logs once what of the schema is not checked. */
-  logLeftOut(log: RunLog, toolName: string): void {
-    const leftOut = this.#compiled?.leftOut ?? []
-    if (this.#logged || leftOut.length === 0) return
+  /** Logs, once, the parts of the schema that are not checked. */
+  logUnchecked(log: RunLog, toolName: string): void {
+    const unchecked = this.#compiled?.leftOut ?? []
+    if (this.#logged || unchecked.length === 0) return
     this.#logged = true
-    log.warn({ toolName, leftOut }, 'a part of the schema of an MCP tool is not checked')
+    log.warn({ toolName, unchecked }, 'part of the schema of an MCP tool is not checked')
   }
 }

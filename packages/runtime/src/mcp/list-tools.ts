@@ -3,20 +3,20 @@ import { messageOf } from '../json/tool-output.ts'
 import type { McpTool } from './mcp-client.ts'
 import type { McpRequests, ToolPage } from './mcp-requests.ts'
 
-const MOST_TOOLS = 1_000
-const MOST_PAGES = 100
-const MOST_CHARACTERS = 8_388_608
-/** Milliseconds for a page, and for all of them. */
+const MAX_TOOLS = 1_000
+const MAX_PAGES = 100
+const MAX_CHARACTERS = 8_388_608
+// Milliseconds for one page, and for all pages.
 const PAGE_TIMEOUT = 30_000
 const LIST_TIMEOUT = 120_000
 
 /**
- * All tools of a server, from every page.
- * @throws RUN_ERR_MCP when it does not answer, or its list is too large or has no end; `whyGone` is the cause
+ * Lists the tools of a server, page by page.
+ * @throws RUN_ERR_MCP for no answer, a list that is too large, or one that does not end; `causeOf` gives the cause
  */
 export async function listTools(
   requests: McpRequests,
-  whyGone: () => { cause?: Error }
+  causeOf: () => { cause?: Error }
 ): Promise<readonly McpTool[]> {
   const tools: McpTool[] = []
   const cursors = new Set<string>()
@@ -25,18 +25,18 @@ export async function listTools(
   for (let cursor: string | undefined; ;) {
     const left = end - performance.now()
     if (left <= 0) throw new RUN_ERR_MCP(`its tools cannot be listed within ${LIST_TIMEOUT} ms`)
-    const page = await readPage(requests, cursor, Math.min(left, PAGE_TIMEOUT), whyGone)
+    const page = await readPage(requests, cursor, Math.min(left, PAGE_TIMEOUT), causeOf)
     for (const tool of page.tools) {
-      if (tools.push(tool) > MOST_TOOLS) throw new RUN_ERR_MCP(`it has more than ${MOST_TOOLS} tools`)
+      if (tools.push(tool) > MAX_TOOLS) throw new RUN_ERR_MCP(`it has more than ${MAX_TOOLS} tools`)
       characters += JSON.stringify(tool).length
-      if (characters > MOST_CHARACTERS)
-        throw new RUN_ERR_MCP(`its tools have more than ${MOST_CHARACTERS} characters`)
+      if (characters > MAX_CHARACTERS)
+        throw new RUN_ERR_MCP(`its list of tools has more than ${MAX_CHARACTERS} characters`)
     }
     cursor = page.nextCursor
     if (cursor === undefined) return tools
-    if (cursors.has(cursor)) throw new RUN_ERR_MCP('the list of its tools leads back to a page before')
-    if (cursors.add(cursor).size >= MOST_PAGES)
-      throw new RUN_ERR_MCP(`the list of its tools has more than ${MOST_PAGES} pages`)
+    if (cursors.has(cursor)) throw new RUN_ERR_MCP('its list of tools repeats a cursor')
+    if (cursors.add(cursor).size >= MAX_PAGES)
+      throw new RUN_ERR_MCP(`its list of tools has more than ${MAX_PAGES} pages`)
   }
 }
 
@@ -44,11 +44,11 @@ async function readPage(
   requests: McpRequests,
   cursor: string | undefined,
   timeout: number,
-  whyGone: () => { cause?: Error }
+  causeOf: () => { cause?: Error }
 ): Promise<ToolPage> {
   try {
     return await requests.list(cursor, timeout)
   } catch (err) {
-    throw new RUN_ERR_MCP(`its tools cannot be listed: ${messageOf(err, 'no answer')}`, whyGone())
+    throw new RUN_ERR_MCP(`its tools cannot be listed: ${messageOf(err, 'no answer')}`, causeOf())
   }
 }

@@ -1,6 +1,6 @@
 import { RUN_ERR_NOT_INSTALLED } from '../errors.ts'
 
-/** A tool of an MCP server, as its list has it. */
+/** A tool as an MCP server lists it. */
 export interface McpTool {
   readonly name: string
   readonly title?: string | undefined
@@ -8,7 +8,7 @@ export interface McpTool {
   /** A JSON Schema of an object. */
   readonly inputSchema: Readonly<Record<string, unknown>>
   readonly outputSchema?: Readonly<Record<string, unknown>> | undefined
-  /** What the server says of its effects: hints, and no promises. */
+  /** Unverified hints of the server about its effects. */
   readonly annotations?:
     | {
         readonly title?: string | undefined
@@ -20,9 +20,9 @@ export interface McpTool {
     | undefined
 }
 
-/** The part of a client of the official MCP SDK that is used; it is connected already. Times are milliseconds. */
+/** The used part of a connected client of the official MCP SDK. Times are in milliseconds. */
 export interface McpClient {
-  /** Used instead of the others where it is there: they compile the schemas of the server, patterns included, as they are. */
+  /** Preferred if present: the other methods compile the server's schemas, patterns included, without limits. */
   request?(request: never, resultSchema: never, options?: never): Promise<unknown>
   listTools(
     params?: { cursor?: string },
@@ -35,16 +35,16 @@ export interface McpClient {
   ): Promise<object>
 }
 
-/** A client that `connectMcp` made: the `Client` of the official SDK. */
+/** A client of `connectMcp`: the `Client` of the official SDK. */
 export interface McpConnection extends McpClient {
-  /** Ends the connection, and a program that was started for it. */
+  /** Closes the connection, and stops the server program if `connectMcp` started it. */
   close(): Promise<void>
 }
 
-/** Loads a module of the official SDK, which is an optional peer. @throws RUN_ERR_NOT_INSTALLED */
-export async function loadSdk<T>(loading: () => Promise<T>): Promise<T> {
+/** Loads a module of the official SDK, an optional peer dependency. @throws RUN_ERR_NOT_INSTALLED */
+export async function loadSdk<T>(load: () => Promise<T>): Promise<T> {
   try {
-    return await loading()
+    return await load()
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw err
     throw new RUN_ERR_NOT_INSTALLED('@modelcontextprotocol/sdk')

@@ -37,11 +37,11 @@ export function requireToolsOptions(options: unknown): void {
   requireOptions(ToolsSchema, options, prefixedError('mcpTools', RUN_ERR_BAD_TOOL))
 }
 
-/** Checks where a server is said to be. @throws RUN_ERR_MCP */
+/** Checks the location of a server. @throws RUN_ERR_MCP */
 export function requireServer(server: unknown): void {
   const { command, url } = (server ?? {}) as { command?: unknown; url?: unknown }
   const Fault = prefixedError('connectMcp', RUN_ERR_MCP)
-  if (command === undefined && url === undefined) throw new Fault('neither a command nor a url is given')
+  if (command === undefined && url === undefined) throw new Fault('neither a command nor a url')
   requireOptions(command === undefined ? RemoteSchema : ProgramSchema, server, Fault)
-  if (command === undefined && !URL.canParse(String(url))) throw new Fault('url: no URL')
+  if (command === undefined && !URL.canParse(String(url))) throw new Fault('url: not a URL')
 }

@@ -16,8 +16,8 @@ interface McpContent {
 }
 
 /**
- * What an MCP server answered, as the result of a tool: its structured content, else its text, else all of its content.
- * @throws an error with the server's text when the call failed, or with why its structured content does not fit its schema
+ * Converts an MCP result to a tool result: all content if any is binary, else the structured content, else the text.
+ * @throws an error with the server's text if the call failed, or if the structured content does not match its schema
  */
 export function toToolResult(answer: object, schema?: ForeignCheck): unknown {
   const {
@@ -38,9 +38,9 @@ export function toToolResult(answer: object, schema?: ForeignCheck): unknown {
 }
 
 function requireStructured(content: unknown, schema: ForeignCheck): void {
-  const fault = content === undefined ? 'it has none' : schema.faultOf(content)
+  const fault = content === undefined ? 'it is missing' : schema.faultOf(content)
   if (fault !== undefined)
-    throw new Error(`the structured content of the result does not fit its schema: ${fault}`)
+    throw new Error(`the structured content of the result does not match its schema: ${fault}`)
 }
 
 function toPart({ type, text, data, mimeType, uri, resource }: McpContent): ToolContentPart {

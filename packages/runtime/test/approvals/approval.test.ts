@@ -81,7 +81,7 @@ t.test('denied, with and without a reason, or not answered in time', async (t) =
   const cases: [ApprovalOutcome, string][] = [
     [{ approved: false }, 'The call was denied'],
     [{ approved: false, reason: 'too much' }, 'The call was denied: too much'],
-    [{ approved: false, expired: true, reason: 'x' }, 'The approval was not answered in time']
+    [{ approved: false, expired: true, reason: 'x' }, 'The approval request expired']
   ]
   for (const [outcome, message] of cases) {
     const { errors, text, model } = await runWith({ tools: [pay(true)] }, () => outcome)

@@ -68,7 +68,7 @@ t.test('a server behind a URL', async (t) => {
 t.test('a server that is not there', async (t) => {
   await t.rejects(connectMcp({ command: 'no-such-program-here' }), {
     code: 'RUN_ERR_MCP',
-    message: /cannot be connected/
+    message: /cannot connect/
   })
   await t.rejects(connectMcp({ url: 'http://127.0.0.1:1/mcp' }), { code: 'RUN_ERR_MCP' })
 })
@@ -111,7 +111,7 @@ t.test('what says of no server where it is', async (t) => {
     [{ command: '' }, /connectMcp: command/],
     [{ command: 'x', arg: [] }, /connectMcp: arg:/],
     [{ command: 'x', env: { A: 1 } }, /connectMcp: env\.A/],
-    [{ url: 'nonsense' }, /connectMcp: url: no URL/],
+    [{ url: 'nonsense' }, /connectMcp: url: not a URL/],
     [{ url: 'http://127.0.0.1:1', header: {} }, /connectMcp: header:/]
   ]
   for (const [server, message] of bad)
@@ -140,5 +140,8 @@ await connectMcp({ command: 'x' }).catch(({ code, message }) => process.stdout.w
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
   child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
   await once(child, 'close')
-  t.equal(output, 'RUN_ERR_NOT_INSTALLED @modelcontextprotocol/sdk is not installed; add it to use this')
+  t.equal(
+    output,
+    'RUN_ERR_NOT_INSTALLED @modelcontextprotocol/sdk is not installed; install it to use this feature'
+  )
 })

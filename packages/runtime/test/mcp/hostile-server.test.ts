@@ -87,7 +87,7 @@ t.test('so do names of properties, and texts deep within', async (t) => {
 t.test('a pattern of the output does too', async (t) => {
   const outputSchema = object({ id: { type: 'string', pattern: EVIL } })
   const bad = await callWith(t, { outputSchema }, [{}], { id: LONG })
-  t.match(bad.faults, [['RUN_ERR_TOOL_FAILED', /does not fit its schema: id must match pattern/]])
+  t.match(bad.faults, [['RUN_ERR_TOOL_FAILED', /does not match its schema: id must match pattern/]])
   t.strictSame((await callWith(t, { outputSchema }, [{}], { id: 'a-1' })).results, [{ id: 'a-1' }])
 })
 
@@ -114,7 +114,7 @@ t.test('what cannot be checked is left out, and logged once; the rest is checked
   t.equal(results.length, 2)
   t.match(faults, [['RUN_ERR_TOOL_BAD_ARGS', /n must be number/]])
   t.match(
-    logged.map(({ level, message, details }) => [level, message, details['leftOut']]),
+    logged.map(({ level, message, details }) => [level, message, details['unchecked']]),
     [
       [
         'warn',
@@ -149,7 +149,7 @@ t.test('a schema that says it is asynchronous is checked like any other', async 
   })
   t.match(faults, [
     ['RUN_ERR_TOOL_BAD_ARGS', /n must be number/],
-    ['RUN_ERR_TOOL_FAILED', /does not fit its schema: n must be number/]
+    ['RUN_ERR_TOOL_FAILED', /does not match its schema: n must be number/]
   ])
 })
 
@@ -165,12 +165,12 @@ t.test('a list without end, or without measure, is an error', async (t) => {
   const cases: Record<string, [list: (cursor: string | undefined) => ListToolsResult, says: RegExp]> = {
     'the same cursor again and again': [
       () => ({ tools: [], nextCursor: 'more' }),
-      /leads back to a page before/
+      /its list of tools repeats a cursor/
     ],
-    'an empty cursor': [() => ({ tools: [], nextCursor: '' }), /leads back to a page before/],
+    'an empty cursor': [() => ({ tools: [], nextCursor: '' }), /its list of tools repeats a cursor/],
     'a circle of pages': [
       (cursor) => ({ tools: [], nextCursor: cursor === 'a' ? 'b' : 'a' }),
-      /leads back to a page before/
+      /its list of tools repeats a cursor/
     ],
     'another cursor each time': [() => ({ tools: [], nextCursor: String(page++) }), /more than 100 pages/],
     'tools on every page': [

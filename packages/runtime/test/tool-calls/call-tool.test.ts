@@ -57,7 +57,7 @@ t.test('a call that the model can mend', async (t) => {
     [{ toolName: 'rest' }, 'RUN_ERR_TOOL_UNKNOWN', /"rest"; there are work/],
     [{ args: { city: 5 } }, 'RUN_ERR_TOOL_BAD_ARGS', /city must be string/],
     [{ args: 'Rome' }, 'RUN_ERR_TOOL_BAD_ARGS', /must be object/],
-    [{ input: '{"city":' }, 'RUN_ERR_TOOL_BAD_ARGS', /no JSON/],
+    [{ input: '{"city":' }, 'RUN_ERR_TOOL_BAD_ARGS', /not JSON/],
     [{ input: '' }, 'RUN_ERR_TOOL_BAD_ARGS', /required property 'city'/]
   ]
   for (const [call, code, message] of cases) {
@@ -169,7 +169,7 @@ t.test('a tool that hangs past its time', async (t) => {
   const late = Promise.withResolvers<unknown>()
   const tool = define((_args, context) => ((signal = context.signal), late.promise), { timeout: 20 })
   const { errors, text } = await runWith([tool])
-  t.match(errors, [{ error: { code: 'RUN_ERR_TOOL_TIMEOUT', message: /within 20 ms/ } }])
+  t.match(errors, [{ error: { code: 'RUN_ERR_TOOL_TIMEOUT', message: /longer than 20 ms/ } }])
   t.equal(text, 'Done.')
   t.match(signal?.reason, { code: 'RUN_ERR_TOOL_TIMEOUT' })
   late.reject(new Error('nobody listens any more'))

@@ -77,7 +77,7 @@ t.test('an output that is no text is structured, with its JSON as the text', asy
   }
   for (const bad of [cycle, 1n, () => {}, new Map([[1, 2]]), new Set([1]), deep, secret]) {
     const { error, parts } = await giving(bad)
-    t.match(error, { code: 'RUN_ERR_STEP_BAD_OUTPUT', message: /The output of the step "a" is bad: it / })
+    t.match(error, { code: 'RUN_ERR_STEP_BAD_OUTPUT', message: /Bad output of the step "a": it / })
     t.notMatch(JSON.stringify(parts), /SECRET/)
   }
 })
