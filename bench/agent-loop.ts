@@ -1,4 +1,4 @@
-import { createContext, createEventBus, createMemoryStores } from '@svc/registry'
+import { createContext, createEventBus, createInProcessStores } from '@svc/registry'
 import { Agent } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import { streamText } from 'ai'
@@ -20,7 +20,7 @@ const WAYS: Record<string, () => Promise<number>> = {
     return count(stream, 'text-delta')
   },
   'an agent': async () => {
-    const context = createContext({ stores: createMemoryStores(), events: createEventBus() })
+    const context = createContext({ stores: createInProcessStores(), events: createEventBus() })
     return count(agent.stream('Go', context), 'text')
   },
   'streamText of ai': async () => count(streamText({ model, prompt: 'Go' }).fullStream, 'text-delta')

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createContext, createMemoryStores, SILENT_LOG, type MemoryStore } from '@svc/registry'
+import { createContext, createInProcessStores, SILENT_LOG, type MemoryStore } from '@svc/registry'
 import { recallMemory, type MemoryContext } from '@svc/runtime'
 import { createStore } from '@svc/store'
 import { median } from './load.ts'
@@ -58,7 +58,7 @@ export async function reportRecall(): Promise<void> {
   try {
     console.log(`\nms to retrieve over ${SESSIONS} sessions of one owner\n`)
     console.log(`${'store'.padEnd(10)} ${'question'.padEnd(30)}   median      p95      CPU   right one first`)
-    await report('in memory', createMemoryStores({ memoryMaxItems: SESSIONS }).memory)
+    await report('in memory', createInProcessStores({ memoryMaxItems: SESSIONS }).memory)
     await report('SQLite', sqlite.memory)
     console.log('\npromised: a median under 20 ms')
   } finally {
@@ -69,7 +69,7 @@ export async function reportRecall(): Promise<void> {
 
 async function report(name: string, items: MemoryStore): Promise<void> {
   const memory = recallMemory()
-  const base = createContext({ stores: createMemoryStores() })
+  const base = createContext({ stores: createInProcessStores() })
   const contextOf = (n: number): MemoryContext => ({
     owner: 'ann',
     namespace: 'bench',

@@ -1,5 +1,5 @@
 import a2a, { type A2aOptions } from '@svc/a2a'
-import { createMemoryStores, type TaskStore } from '@svc/registry'
+import { createInProcessStores, type TaskStore } from '@svc/registry'
 import Fastify from 'fastify'
 import t from 'tap'
 import { buildApp, echo, say } from './helpers/build-app.ts'
@@ -65,7 +65,7 @@ t.test('what could not be on a card fails the registration, not every request fo
 })
 
 t.test('a task store of one’s own', async (t) => {
-  const { tasks } = createMemoryStores()
+  const { tasks } = createInProcessStores()
   const app = await buildApp(t, { options: { tasks } })
   const { result } = await app.rpc('message/send', say('x'))
   t.match(await tasks.get(result.id), { agentName: 'echo', contextId: result.contextId })

@@ -45,6 +45,12 @@ export const RetentionSchema = Type.Object(
     maxBytes: Type.Optional(
       Type.Integer({ minimum: 0, description: 'Of all their logs; default 268,435,456' })
     ),
+    taskMaxBytes: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description: 'Characters of A2A messages and push configurations; default 67,108,864'
+      })
+    ),
     memoryMaxItems: Type.Optional(
       Type.Integer({ minimum: 1, description: 'Memories of one owner and agent; default 1,000' })
     ),

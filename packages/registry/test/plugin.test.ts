@@ -1,4 +1,4 @@
-import registry, { createMemoryStores, createRegistry, globalRegistry } from '@svc/registry'
+import registry, { createInProcessStores, createRegistry, globalRegistry } from '@svc/registry'
 import { codeOf, scriptedRunnable, storedRun, textEntry } from '@svc/registry/testing'
 import Fastify from 'fastify'
 import t from 'tap'
@@ -15,7 +15,7 @@ t.test('decorates the app', async (t) => {
 
 t.test('takes a registry and stores, or the stores that the app has', async (t) => {
   const own = createRegistry()
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const app = Fastify()
   app.decorate('store' as never, stores as never)
   await app.register(registry, { registry: own })
@@ -35,7 +35,7 @@ t.test('refuses an option that it does not know, or a bad one', async (t) => {
 })
 
 t.test('ends what a crash left', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const left = storedRun()
   await stores.runs.create(left)
   await stores.log.append(left.runId, 1, [textEntry(1)], { status: 'working', at: 1 })

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { Agent, request, type IncomingMessage } from 'node:http'
-import registry, { createMemoryStores, whileServing } from '@svc/registry'
+import registry, { createInProcessStores, whileServing } from '@svc/registry'
 import { scriptedRunnable } from '@svc/registry/testing'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import t, { type Test } from 'tap'
@@ -137,7 +137,7 @@ t.test('all engines of an app drain at the same time', async (t) => {
   const engines: FastifyInstance[] = []
   for (const name of ['a', 'b']) {
     await app.register(async (scope) => {
-      await scope.register(registry, { stores: createMemoryStores() })
+      await scope.register(registry, { stores: createInProcessStores() })
       scope.get(`/${name}`, async () => 'served')
       engines.push(scope)
     })

@@ -1,10 +1,10 @@
-import { createContext, createMemoryStores } from '@svc/registry'
+import { createContext, createInProcessStores } from '@svc/registry'
 import { Agent } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 
 // CPU that a run costs besides its model's own stream, and what one more chunk costs: `node bench/run-cost.ts`.
 
-const stores = createMemoryStores()
+const stores = createInProcessStores()
 const prompt = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Hi' }] }]
 
 function scripted(chunks: number) {

@@ -1,4 +1,4 @@
-import { createMemoryControlBus, requireNode, SILENT_LOG, type RunLog, type Stores } from '@svc/registry'
+import { createInProcessControlBus, requireNode, SILENT_LOG, type RunLog, type Stores } from '@svc/registry'
 import { Kysely } from 'kysely'
 import { createCheckpointStore } from './checkpoint-store.ts'
 import { GroupCommit } from './group-commit.ts'
@@ -66,7 +66,7 @@ export async function createStore(
     tasks: createTaskStore(db, commit, skipDamaged),
     checkpoints: createCheckpointStore(db, commit, skipDamaged),
     // One process has the file: its control messages need not leave it.
-    control: createMemoryControlBus(),
+    control: createInProcessControlBus(),
     check: () => probe(commit, opened.database),
     close: () => (closed ??= commit.close().then(() => db.destroy()))
   }

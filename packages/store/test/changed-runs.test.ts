@@ -1,6 +1,6 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import {
-  createMemoryStores,
+  createInProcessStores,
   type ChangedRunQuery,
   type RunScope,
   type Stores,
@@ -111,7 +111,7 @@ function lastChangedFirst(a: Position, b: Position): number {
 }
 
 const stores = {
-  memory: async () => ({ ...createMemoryStores(), close: async () => {} }),
+  memory: async () => ({ ...createInProcessStores(), close: async () => {} }),
   sqlite: () => createStore({ url: 'sqlite::memory:' })
 }
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Type } from '@sinclair/typebox'
 import http from '@svc/http'
-import registry, { createMemoryStores, createRegistry, type Registry, type Stores } from '@svc/registry'
+import registry, { createInProcessStores, createRegistry, type Registry, type Stores } from '@svc/registry'
 import runtime, {
   Agent,
   channelName,
@@ -35,7 +35,7 @@ function watchStores(given: string[]): Stores {
         }
       }
     })
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   return {
     ...stores,
     runs: watch('runs', stores.runs),

@@ -1,4 +1,4 @@
-import { createMemoryStores, type RunnableDefinition } from '@svc/registry'
+import { createInProcessStores, type RunnableDefinition } from '@svc/registry'
 import t from 'tap'
 import { asker, createWaiting } from '../helpers/agents.ts'
 import { buildApp, eventsOf, say, sayV1, type RpcReply } from '../helpers/build-app.ts'
@@ -80,7 +80,7 @@ function createLasting() {
 }
 
 t.test('who waits for a task that outlives the service is told that it is working, and no end', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const lasting = createLasting()
   const request = { runnables: [lasting.runnable], fastify, engine: { stores, drainTimeout: 50 } }
   const first = await buildApp(t, request)

@@ -1,4 +1,4 @@
-import { createMemoryStores } from '@svc/registry'
+import { createInProcessStores } from '@svc/registry'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { createWaiting } from '../helpers/agents.ts'
@@ -7,7 +7,7 @@ import { buildApp, say } from '../helpers/build-app.ts'
 const lookup = async () => [{ address: '93.184.215.14', family: 4 }]
 
 t.test('a task has ten at most, however many are set at once in a store that takes its time', async (t) => {
-  const { tasks } = createMemoryStores()
+  const { tasks } = createInProcessStores()
   const slow = {
     ...tasks,
     async listPushConfigs(taskId: string) {

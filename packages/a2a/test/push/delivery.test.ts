@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { createMemoryStores } from '@svc/registry'
+import { createInProcessStores } from '@svc/registry'
 import t from 'tap'
 import { asker, createWaiting, worker } from '../helpers/agents.ts'
 import { buildApp, say, sayV1 } from '../helpers/build-app.ts'
@@ -138,7 +138,7 @@ t.test('without the option there is no push, and a task has at most ten', async 
 
 t.test('a task that ends before its receiver is known tells it everything', async (t) => {
   const receiver = await createReceiver(t)
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const ended = {
     ...stores.tasks,
     async create(...given: Parameters<typeof stores.tasks.create>) {

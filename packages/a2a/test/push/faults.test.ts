@@ -1,4 +1,4 @@
-import { createMemoryStores, type PushConfig, type RunnableDefinition, type Stores } from '@svc/registry'
+import { createInProcessStores, type PushConfig, type RunnableDefinition, type Stores } from '@svc/registry'
 import { storedRun, textEntry } from '@svc/registry/testing'
 import t from 'tap'
 import { createWaiting, worker } from '../helpers/agents.ts'
@@ -44,7 +44,7 @@ function failing<S extends object>(store: S, method: keyof S, times: number): vo
 
 t.test('a store that fails after a restart is asked again, and each receiver is told once', async (t) => {
   const receiver = await createReceiver(t)
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const configs = [0, 1, 2].map((index) => ({ id: `c${index}`, url: `${receiver.url}/${index}` }))
   for (let index = 0; index < 3; index++) await leave(stores, configs)
   const { listOpenPushes } = stores.tasks
@@ -75,7 +75,7 @@ t.test('a store that fails after a restart is asked again, and each receiver is 
 
 t.test('what is removed or replaced while a restart is gone on with counts as it is now', async (t) => {
   const receiver = await createReceiver(t)
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const at = (path: string) => ({ id: 'c', url: receiver.url + path })
   const [removed, replaced, kept] = [
     await leave(stores, [at('/removed')]),
@@ -188,7 +188,7 @@ t.test('a user has so many receivers to be told something; everybody together ha
     token === undefined ? null : { sub: token, scopes: ['*'], claims: {} }
   const url = 'http://127.0.0.1:9/'
   for (const owner of ['ada', 'anonymous']) {
-    const stores = createMemoryStores()
+    const stores = createInProcessStores()
     const configs = Array.from({ length: 10 }, (_, index) => ({ id: `c${index}`, url }))
     for (let index = 0; index < 99; index++) await leave(stores, configs, owner)
     const last = await leave(stores, configs, owner)

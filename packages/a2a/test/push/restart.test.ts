@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import {
-  createMemoryStores,
+  createInProcessStores,
   createRegistry,
   entryFromJson,
   type RunnableDefinition,
@@ -134,7 +134,7 @@ t.test('a task that the restart has ended tells so', async (t) => {
 
 t.test('a task that a crash left, and that is ended for it, tells so', async (t) => {
   const receiver = await createReceiver(t)
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const run = storedRun({ name: 'waiting', owner: 'anonymous', status: 'working' })
   const { runId, sessionId: contextId, owner, name: agentName } = run
   const started = { seq: 1, type: 'start', runId, sessionId: contextId, kind: 'agent', name: agentName }
@@ -161,7 +161,7 @@ t.test(
   'an endpoint whose registry is another one now tells nothing of tasks of the one before',
   async (t) => {
     const [own, other] = [await createReceiver(t), await createReceiver(t)]
-    const stores = createMemoryStores()
+    const stores = createInProcessStores()
     for (const [registry, { url }] of [
       ['before', other],
       ['now', own]

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import {
-  createMemoryStores,
+  createInProcessStores,
   entryFromJson,
   type PushConfig,
   type StoredRun,
@@ -71,7 +71,7 @@ const kinds: Record<string, Kind> = {
   memory: {
     tasks: 700,
     async make() {
-      const stores = createMemoryStores()
+      const stores = createInProcessStores()
       return { stores, done: async () => {}, request: { engine: { stores } } }
     }
   },

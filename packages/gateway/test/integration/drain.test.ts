@@ -1,4 +1,4 @@
-import { createMemoryStores, defineRunnable, type RunContext } from '@svc/registry'
+import { createInProcessStores, defineRunnable, type RunContext } from '@svc/registry'
 import { scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
 import { buildGateway, Inbox, textOf, untilDisconnected, type Client } from '../helpers/build-gateway.ts'
@@ -72,7 +72,7 @@ t.test('while it drains, sockets watch, cancel and approve; new runs are refused
 })
 
 t.test('a socket is told that its workflow goes on, and gets the rest from the next process', async (t) => {
-  const request = { runnables: [flow], fastify: plain, engine: { stores: createMemoryStores() } }
+  const request = { runnables: [flow], fastify: plain, engine: { stores: createInProcessStores() } }
   const first = await buildGateway(t, request)
   const client = await first.connect()
   const inbox = new Inbox(client)

@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers'
-import { createMemoryStores, defineRunnable } from '@svc/registry'
+import { createInProcessStores, defineRunnable } from '@svc/registry'
 import { EventSource } from 'eventsource'
 import t from 'tap'
 import { servePlain } from '../helpers/plain-app.ts'
@@ -21,7 +21,7 @@ function createFlow() {
 }
 
 t.test('who waits for a workflow is told that it goes on, and where', async (t) => {
-  const engine = { stores: createMemoryStores() }
+  const engine = { stores: createInProcessStores() }
   const runnables = [createFlow().runnable]
   const first = await servePlain(t, { runnables, engine })
   const waiting = first.ask('POST', '/workflows/flow/run', { input: 'x' })
@@ -42,7 +42,7 @@ t.test('who waits for a workflow is told that it goes on, and where', async (t) 
 })
 
 t.test('started again with the same idempotency key it is the same run', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const replayed = Promise.withResolvers<void>()
   const create = stores.runs.create.bind(stores.runs)
   stores.runs.create = async (run) => {
@@ -83,7 +83,7 @@ t.test('started again with the same idempotency key it is the same run', async (
 t.test(
   'a stream says that the run goes on, and an EventSource gets the rest from the next process',
   async (t) => {
-    const engine = { stores: createMemoryStores() }
+    const engine = { stores: createInProcessStores() }
     const runnables = [createFlow().runnable]
     const first = await servePlain(t, { runnables, engine })
     const started = await first.open('POST', '/workflows/flow/stream', { input: 'x' })

@@ -1,4 +1,4 @@
-import { createMemoryStores } from '@svc/registry'
+import { createInProcessStores } from '@svc/registry'
 import t from 'tap'
 import { buildApp } from '../helpers/build-app.ts'
 import { requireError } from '../helpers/require-error.ts'
@@ -17,7 +17,7 @@ t.test('not ready while the engine closes', async (t) => {
 })
 
 t.test('not ready before the runs of an earlier process are taken up', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const reached = Promise.withResolvers<void>()
   let away = true
   const runs = {
@@ -51,7 +51,7 @@ t.test('not ready while a store is away', async (t) => {
     if (away) throw new Error('connection refused at secret-host')
   }
   const { get } = await buildApp(t, {
-    before: (app) => app.decorate('store', { ...createMemoryStores(), check } as never)
+    before: (app) => app.decorate('store', { ...createInProcessStores(), check } as never)
   })
   const body = await requireError(t, await get('/readyz'), 503, 'RUN_ERR_STORE')
   t.notMatch(JSON.stringify(body), /secret-host/)

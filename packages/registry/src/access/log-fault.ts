@@ -1,6 +1,6 @@
 import type { RunLog } from '../contract/run-log.ts'
 import { toLoggable } from '../logging/to-loggable.ts'
-import { isReported } from '../runs/store-watch.ts'
+import { isReported } from '../stores/upkeep/store-watch.ts'
 
 /** What was thrown, as an entrance tells it; further fields go into the log as they are. */
 export interface LoggedFault {

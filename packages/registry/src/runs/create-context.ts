@@ -3,7 +3,7 @@ import { GLOBAL_REGISTRY } from '../contract/names.ts'
 import type { RunContext } from '../contract/run-context.ts'
 import { createEventBus } from '../events/create-event-bus.ts'
 import { randomId } from '../random-id.ts'
-import { createMemoryStores } from '../stores/memory/memory-stores.ts'
+import { createInProcessStores } from '../stores/in-process/in-process-stores.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import { sleepUntil } from '../timers.ts'
 import { HostedContext } from './hosted-context.ts'
@@ -38,7 +38,7 @@ export function createContext(options: ContextOptions = {}): RunContext {
     resumed: false,
     log: options.log ?? SILENT_LOG,
     signal: options.signal ?? new AbortController().signal,
-    stores: redactStores(options.stores ?? (defaultStores ??= createMemoryStores()), options.redact),
+    stores: redactStores(options.stores ?? (defaultStores ??= createInProcessStores()), options.redact),
     events: options.events ?? defaultEvents,
     requestApproval: async () => ({ approved: false, reason: 'nobody can answer: the run has no engine' }),
     step: async (_key, fn) => fn(),

@@ -18,26 +18,26 @@ import { ENGINE_DEFAULTS, requireEngineOptions, type RunEngineOptions } from '..
 import { requireNode } from '../require-node.ts'
 import { isPromise } from '../contract/ports/awaitable.ts'
 import type { ControlMessage } from '../contract/ports/control-bus.ts'
-import { createMemoryStores } from '../stores/memory/memory-stores.ts'
+import { createInProcessStores } from '../stores/in-process/in-process-stores.ts'
 import { PassingMap } from '../stores/passing-map.ts'
 import { runIdOf } from '../stores/run-cursor.ts'
 import type { RunSummary, StoredRun } from '../contract/ports/run-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
-import { ApprovalsDesk, type DeskHost } from './approvals-desk.ts'
+import { ApprovalsDesk, type DeskHost } from './approvals/approvals-desk.ts'
 import { Drain } from './drain.ts'
-import { guardStores } from './guard-stores.ts'
-import { InterruptedRuns, type ResumeHost } from './interrupted-runs.ts'
+import { guardStores } from '../stores/upkeep/guard-stores.ts'
+import { InterruptedRuns, type ResumeHost } from './recovery/interrupted-runs.ts'
 import { LiveRun } from './live-run.ts'
-import { readParts } from './log-reader.ts'
-import { LostRuns } from './lost-runs.ts'
-import { Recovery } from './recovery.ts'
+import { readParts } from './log/log-reader.ts'
+import { LostRuns } from './recovery/lost-runs.ts'
+import { Recovery } from './recovery/recovery.ts'
 import { ReplayedRun } from './replayed-run.ts'
 import { requireInput } from './require-input.ts'
 import type { Run, RunEngine } from './run-engine.ts'
 import type { HostedRun } from './run-host.ts'
 import { RunLimits } from './run-limits.ts'
-import { StoreWatch } from './store-watch.ts'
-import { sweepStores } from './sweep-stores.ts'
+import { StoreWatch } from '../stores/upkeep/store-watch.ts'
+import { sweepStores } from '../stores/upkeep/sweep-stores.ts'
 import type { EventBus } from '../contract/event-bus.ts'
 import type { StartOptions } from './start-options.ts'
 
@@ -82,7 +82,7 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
     const catchUp = () => this.lostRuns.catchUp().then(() => this.#desk.catchUp())
     this.#watch = new StoreWatch(this.log, () => stores?.check?.(), catchUp)
     // Those in memory do not fail.
-    this.stores = stores ? guardStores(stores, this.#watch) : createMemoryStores(options.retention)
+    this.stores = stores ? guardStores(stores, this.#watch) : createInProcessStores(options.retention)
     this.lostRuns = new LostRuns({ stores: this.stores, goOn: (run) => this.#interrupted.goOn(run) })
     // Every reader listens to it.
     setMaxListeners(0, this.closed)

@@ -9,23 +9,23 @@ import type { EventBus } from '../contract/event-bus.ts'
 import { RunReport } from '../events/run-report.ts'
 import type { RunChange, StoredRun } from '../contract/ports/run-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
-import { requirePart, wholePart } from './encode-part.ts'
+import { requirePart, wholePart } from './log/encode-part.ts'
 import { HostedContext, type ContextHost } from './hosted-context.ts'
 import { leaveStream } from './leave-stream.ts'
-import { LogWriter } from './log-writer.ts'
-import { readParts } from './log-reader.ts'
+import { LogWriter } from './log/log-writer.ts'
+import { readParts } from './log/log-reader.ts'
 import { newRun } from './new-run.ts'
-import { toLastWords, type Ending } from './last-words.ts'
+import { toRunEnding, type Ending } from './run-ending.ts'
 import { LateSignal } from './late-signal.ts'
 import type { Run } from './run-engine.ts'
 import { MAX_LOSSES, type Earlier, type HostedRun, type RunHost } from './run-host.ts'
 import { RunProgress } from './run-progress.ts'
 import { RunWaits, type WaitsHost } from './run-waits.ts'
-import { logFault, logLate, logLost } from './log-run.ts'
-import { RedactedWriter } from './redacted-writer.ts'
+import { logFault, logLate, logLost } from './run-logging.ts'
+import { RedactedWriter } from './log/redacted-writer.ts'
 import { errorFromPart } from './run-error.ts'
 import { Settlement } from './settlement.ts'
-import { isReported } from './store-watch.ts'
+import { isReported } from '../stores/upkeep/store-watch.ts'
 import type { RunLog } from '../contract/run-log.ts'
 import type { StartOptions } from './start-options.ts'
 
@@ -207,7 +207,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     if ('error' in how && this.#isLostTo(how.error)) return true
     this.#ended = true
     this.#redacted?.flush()
-    const { entry, change, outcome, reason, fault } = toLastWords(this.#progress, how, this.options.redact)
+    const { entry, change, outcome, reason, fault } = toRunEnding(this.#progress, how, this.options.redact)
     if (fault !== undefined) logFault(this, fault.err, fault.error)
     this.#settlement.outcome = outcome
     this.#signal.reason = reason

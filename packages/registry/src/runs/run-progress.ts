@@ -3,7 +3,7 @@ import { RunResultBuilder, type RunResult } from '../contract/run-result.ts'
 import { RUN_ERR_LOG_LIMIT } from '../errors.ts'
 import type { LogEntry } from '../contract/ports/stream-log.ts'
 import { completeFinish } from './complete-finish.ts'
-import { encodePart } from './encode-part.ts'
+import { encodePart } from './log/encode-part.ts'
 import { sizeOfEntry } from '../stores/log-entry.ts'
 
 /** How far a run has come: how many parts it has, how long they are, and the result that they make. */

@@ -1,7 +1,7 @@
 import type { ApprovalOutcome, ApprovalRequest } from '../contract/approval.ts'
 import type { RunStore } from '../contract/ports/run-store.ts'
 import { sleepUntil } from '../timers.ts'
-import { RunApprovals, type ApprovalHost } from './run-approvals.ts'
+import { RunApprovals, type ApprovalHost } from './approvals/run-approvals.ts'
 import type { Earlier } from './run-host.ts'
 import { StepJournal, type JournalHost } from './step-journal.ts'
 

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { isTellable } from '../contract/create-error.ts'
 import { nextTurn } from '../next-turn.ts'
-import { LogReader, type LogHost } from '../runs/log-reader.ts'
+import { LogReader, type LogHost } from '../runs/log/log-reader.ts'
 import { isPromise } from '../contract/ports/awaitable.ts'
 import type { LogEntry } from '../contract/ports/stream-log.ts'
 import { encodeFault, encodeSse, encodeSseFault, SSE_HEARTBEAT, SSE_SUSPENDED } from './encode-sse.ts'

@@ -7,7 +7,7 @@ import { collectRun, type RunResult } from '../contract/run-result.ts'
 import { RunnableMetadataSchema, type Runnable } from '../contract/runnable.ts'
 import { createContext } from '../runs/create-context.ts'
 import { createRunEngine } from '../runs/create-run-engine.ts'
-import { requirePart } from '../runs/encode-part.ts'
+import { requirePart } from '../runs/log/encode-part.ts'
 import type { ContractTest } from './contract-test.ts'
 
 /** Makes a fresh runnable that is under test; what it answers depends on nothing but its input. */

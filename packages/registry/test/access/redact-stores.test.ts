@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import {
   createContext,
-  createMemoryStores,
+  createInProcessStores,
   createRedact,
   defineRunnable,
   type ApprovalOutcome,
@@ -41,7 +41,7 @@ t.test('an answer is stored without the key, and given as it is', async (t) => {
 })
 
 t.test('a run with a key goes on after a restart without it, as who it was', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const seen: unknown[] = []
   let hold = true
   const runnable = defineRunnable({
@@ -108,7 +108,7 @@ t.test('what a runnable stores itself is redacted, whose it is stays', async (t)
       [{}, text]
     ] as const) {
       const memory = new OwnMemory() as unknown as MemoryStore
-      const stores = Object.freeze({ ...createMemoryStores(), memory })
+      const stores = Object.freeze({ ...createInProcessStores(), memory })
       const contexts: RunContext[] = []
       const act = async (context: RunContext) => {
         contexts.push(context)

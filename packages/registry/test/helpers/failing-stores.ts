@@ -1,4 +1,4 @@
-import { createMemoryStores, type Stores } from '@svc/registry'
+import { createInProcessStores, type Stores } from '@svc/registry'
 
 type Method = (...args: unknown[]) => unknown
 
@@ -7,7 +7,7 @@ export type Fails = (port: string, method: string, args: readonly unknown[]) => 
 
 /** Stores in memory that answer later, like those of a database, and fail while they are told to. */
 export function failingStores() {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   let fault: { err: Error; fails: Fails } | undefined
   let looks = 0
   const wrap = (port: string, store: object) =>

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import {
-  createMemoryStores,
+  createInProcessStores,
   toRunRecord,
   type ApprovalAnswer,
   type ApprovalOutcome,
@@ -113,7 +113,7 @@ t.test('a request after the end of its run is refused', async (t) => {
 
 /** Stores in memory whose log takes its time. */
 function slowLog(ms: number) {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   let last: Promise<unknown> = Promise.resolve()
   const append: typeof stores.log.append = (...args) => {
     const written = last.then(async () => {

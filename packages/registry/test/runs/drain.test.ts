@@ -1,5 +1,11 @@
 import { text as textOf } from 'node:stream/consumers'
-import { createMemoryStores, defineRunnable, LogReader, type RunContext, type Runnable } from '@svc/registry'
+import {
+  createInProcessStores,
+  defineRunnable,
+  LogReader,
+  type RunContext,
+  type Runnable
+} from '@svc/registry'
 import { createSseStream } from '@svc/registry/sse'
 import { scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
@@ -72,7 +78,7 @@ t.test('a bad time is refused', async (t) => {
 })
 
 t.test('a run that can go on is not waited for, but is canceled and answered until the end', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const { runnable, letGo } = held()
   const engine = buildEngine(t, { stores, drainTimeout: 600_000 })
   const [canceled, answered, left] = [
@@ -115,7 +121,7 @@ t.test('its step under way is recorded, and the next one is not begun', async (t
     done.push('first')
     await context.step('second', () => done.push('second'))
   })
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const engine = buildEngine(t, { stores, drainTimeout: 600_000 })
   const run = await engine.start(flow, 'x')
   const code = codeOf(run.result())
@@ -131,7 +137,7 @@ t.test('its step under way is recorded, and the next one is not begun', async (t
 })
 
 t.test('one that is only being started when draining begins is not waited for either', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const created = Promise.withResolvers<void>()
   const create = stores.runs.create.bind(stores.runs)
   stores.runs.create = async (run) => {
@@ -152,7 +158,7 @@ t.test('one that is only being started when draining begins is not waited for ei
 })
 
 t.test('readers of a run that goes on elsewhere are told so, and only they', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const engine = buildEngine(t, { stores })
   const left = await engine.start(lasting(ask), 'x')
   const ended = await engine.start(scriptedRunnable([600_000]), 'x')
@@ -188,7 +194,7 @@ t.test('who waits for a run by its start key is told the same', async (t) => {
 })
 
 t.test('a reader that reads while the engine closes misses no last part', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const read = Promise.withResolvers<void>()
   let isHeld = false
   const log = {

@@ -12,8 +12,8 @@ import {
 } from 'fast-check'
 import type { Part } from '@svc/registry'
 import t from 'tap'
-import { encodePart } from '../../src/runs/encode-part.ts'
-import { typeOfEntry } from '../../src/runs/flat-entry.ts'
+import { encodePart } from '../../src/runs/log/encode-part.ts'
+import { typeOfEntry } from '../../src/runs/log/flat-entry.ts'
 import { sizeOfEntry } from '../../src/stores/log-entry.ts'
 
 const text = oneof(

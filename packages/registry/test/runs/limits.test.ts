@@ -1,4 +1,4 @@
-import { createMemoryStores, createRunEngine } from '@svc/registry'
+import { createInProcessStores, createRunEngine } from '@svc/registry'
 import { codeOf, scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'
@@ -44,7 +44,7 @@ t.test('refuses bad options', async (t) => {
     { drainTimeout: 'long' },
     { drainTimeout: 2 ** 31 },
     { stores: {} },
-    { stores: { ...createMemoryStores(), log: undefined } },
+    { stores: { ...createInProcessStores(), log: undefined } },
     { events: 'x' },
     { limits: null },
     { limits: { maxLogBytes: 1_023 } },
@@ -91,7 +91,7 @@ t.test('a reader of a run that is no longer kept comes to an end', async (t) => 
 })
 
 t.test('thousands of runs leave nothing under way', async (t) => {
-  const stores = createMemoryStores({ maxRuns: 10 })
+  const stores = createInProcessStores({ maxRuns: 10 })
   const engine = buildEngine(t, { stores })
   const quick = scriptedRunnable([{ type: 'text', text: 'a' }])
   for (let index = 0; index < 1_000; index++) {

@@ -1,4 +1,4 @@
-import { createMemoryStores, entryFromJson, type Run, type RunEngine } from '@svc/registry'
+import { createInProcessStores, entryFromJson, type Run, type RunEngine } from '@svc/registry'
 import { createSseStream } from '@svc/registry/sse'
 import { scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
@@ -21,7 +21,7 @@ async function readersOf(engine: RunEngine, run: Run) {
 }
 
 t.test('readers of a run that another took and left see the end of the log as it stands', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const engine = buildEngine(t, { stores })
   const go = Promise.withResolvers<void>()
   const run = await engine.start(scriptedRunnable([() => go.promise, { type: 'text', text: 'late' }]), 'x')
@@ -36,7 +36,7 @@ t.test('readers of a run that another took and left see the end of the log as it
 })
 
 t.test('readers of a run that another ended see how, though nobody woke them', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const silent = { ...stores, log: { ...stores.log, follow: () => () => {} } }
   const engine = buildEngine(t, { stores: silent })
   const run = await engine.start(scriptedRunnable([60_000]), 'x')
@@ -50,7 +50,7 @@ t.test('readers of a run that another ended see how, though nobody woke them', a
 })
 
 t.test('a record that is over ends the stream, with a last part or without', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const engine = buildEngine(t, { stores })
   const run = await engine.start(scriptedRunnable([60_000]), 'x')
   const find: typeof stores.runs.find = async (runId) => {

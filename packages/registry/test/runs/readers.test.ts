@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import { createMemoryStores, type Stores } from '@svc/registry'
+import { createInProcessStores, type Stores } from '@svc/registry'
 import { codeOf, scriptedRunnable, type ScriptedAct } from '@svc/registry/testing'
 import * as fc from 'fast-check'
 import t from 'tap'
@@ -9,7 +9,7 @@ const texts = (...all: string[]): ScriptedAct[] => all.map((text) => ({ type: 't
 
 /** Stores in memory that tell how many follow a log. */
 function countingStores(): { stores: Stores; following: () => number } {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   let following = 0
   const follow: typeof stores.log.follow = (runId, wake) => {
     const unfollow = stores.log.follow(runId, wake)
@@ -77,7 +77,7 @@ t.test('who stops in the midst is no follower any more', async (t) => {
 })
 
 t.test('no part comes after the abort, not even one that was being read', async (t) => {
-  const { log, ...stores } = createMemoryStores()
+  const { log, ...stores } = createInProcessStores()
   const asked = Promise.withResolvers<void>()
   const go = Promise.withResolvers<void>()
   const read: typeof log.read = async (...args) => {

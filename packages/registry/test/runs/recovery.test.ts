@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import {
-  createMemoryStores,
+  createInProcessStores,
   createRunEngine,
   defineRunnable,
   type RunContext,
@@ -32,7 +32,7 @@ const gate = flow(({ approvals }) => approvals.request({ ...request, durable: tr
 
 /** What a process leaves that is gone: runs of a runnable that wait. */
 async function crash(runnable: Runnable, count: number, options: StartOptions = {}, input: unknown = 'x') {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const limits = { maxRuns: count, maxRunsPerOwner: count }
   const engine = createRunEngine({ stores, limits, drainTimeout: 0 })
   const runIds: string[] = []

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import {
-  createMemoryStores,
+  createInProcessStores,
   createRedact,
   defineRunnable,
   type NumberedPart,
@@ -120,7 +120,7 @@ t.test('a request for an approval comes after it, with the state of the run', as
 })
 
 t.test('what a step said is in the log when its output is recorded, or its run is left', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   let logged: string[] = []
   const runs = {
     ...stores.runs,

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import {
-  createMemoryStores,
+  createInProcessStores,
   createRegistry,
   createRunEngine,
   defineRunnable,
@@ -46,7 +46,7 @@ async function crash(
   options: StartOptions = {},
   prepare: (engine: RunEngine) => void = () => {}
 ) {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   // A dead process tells nobody of what it can no longer write.
   const own = { ...stores, log: { ...stores.log, abandon: () => {} } }
   const engine = createRunEngine({ stores: own, drainTimeout: 2_000 })

@@ -3,7 +3,7 @@ import { Value } from '@sinclair/typebox/value'
 import {
   channelName,
   createEventBus,
-  createMemoryStores,
+  createInProcessStores,
   createRedact,
   defineRunnable,
   RUN_EVENT_SCHEMAS,
@@ -100,7 +100,7 @@ t.test('the end is that of the record: canceled, left, or with a log that cannot
   await bad.result().catch(() => {})
   t.match(endsOf(), [['run.start'], ['run.error', { code: 'RUN_ERR_BAD_PART' }]])
 
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const broken = buildEngine(t, { events, stores })
   const run = await broken.start(
     scriptedRunnable([

@@ -1,4 +1,4 @@
-import { createMemoryStores, type Awaitable, type LogEntry, type Stores } from '@svc/registry'
+import { createInProcessStores, type Awaitable, type LogEntry, type Stores } from '@svc/registry'
 import { codeOf, scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'
@@ -7,7 +7,7 @@ import { buildEngine, partsOf } from '../helpers/collect.ts'
 function slowStores(
   failing: (what: 'create' | 'append', entries: readonly LogEntry[]) => Error | undefined = () => undefined
 ): Stores {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   let last: Promise<unknown> = Promise.resolve()
   const later = async <T>(
     what: 'create' | 'append',
@@ -102,7 +102,7 @@ t.test('an end that cannot be written is no success', async (t) => {
 })
 
 t.test('another lease silences the run', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const engine = buildEngine(t, { stores })
   const go = Promise.withResolvers<void>()
   const run = await engine.start(scriptedRunnable([() => go.promise, { type: 'text', text: 'mine' }]), 'x')

@@ -1,4 +1,4 @@
-import { createMemoryStores, type RunContext } from '@svc/registry'
+import { createInProcessStores, type RunContext } from '@svc/registry'
 import { scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
 import { buildEngine } from '../helpers/collect.ts'
@@ -77,7 +77,7 @@ t.test('a run that has ended begins no step', async (t) => {
 })
 
 t.test('another process that has the run now records, this one does not', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const engine = buildEngine(t, { stores })
   const go = Promise.withResolvers<void>()
   const run = await engine.start(

@@ -1,4 +1,4 @@
-import { createMemoryStores, createRunEngine, type Run, type Stores } from '@svc/registry'
+import { createInProcessStores, createRunEngine, type Run, type Stores } from '@svc/registry'
 import { codeOf, scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'
@@ -8,7 +8,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 /** Stores in memory whose writes to the log wait until they are let go, and fail where they are told to. */
 function heldStores() {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   let gate: Promise<unknown> | undefined
   let fault: Error | undefined
   let last: Promise<unknown> = Promise.resolve()
@@ -83,7 +83,7 @@ t.test('a cancel from another node that cannot be written harms nobody', async (
 })
 
 t.test('two nodes: either cancels and answers what the other runs', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const [here, there] = [buildEngine(t, { stores }), buildEngine(t, { stores })]
   const run = await here.start(hanging, 'x')
   t.match(await there.cancel(run.runId), { runId: run.runId })
@@ -117,7 +117,7 @@ for (const [what, fail] of Object.entries<(stores: Stores) => Stores>({
   })
 })) {
   t.test(`a create that ${what} is RUN_ERR_STORE without its text, and frees the slot`, async (t) => {
-    const engine = buildEngine(t, { stores: fail(createMemoryStores()), limits: { maxRuns: 1 } })
+    const engine = buildEngine(t, { stores: fail(createInProcessStores()), limits: { maxRuns: 1 } })
     for (let count = 0; count < 3; count++) {
       const err = await engine.start(hanging, 'x').then(String, (reason: Error) => reason)
       t.match(err, { code: 'RUN_ERR_STORE' })
@@ -129,7 +129,7 @@ for (const [what, fail] of Object.entries<(stores: Stores) => Stores>({
 
 t.test('a log that throws at once ends the run, first part or later', async (t) => {
   for (const failsAt of [1, 2, 3]) {
-    const stores = createMemoryStores()
+    const stores = createInProcessStores()
     const append: typeof stores.log.append = (runId, epoch, entries, change) => {
       if (entries[0]?.seq === failsAt) throw new Error('disk full')
       return stores.log.append(runId, epoch, entries, change)
@@ -174,7 +174,7 @@ t.test('a session id that does not fit into the log fails that run alone', async
 })
 
 t.test('recovers what a crash left, and nothing that lives', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const crashed = createRunEngine({ stores })
   const left = await crashed.start(scriptedRunnable([{ type: 'text', text: 'a' }, 60_000]), 'x')
   left.result().catch(() => {})

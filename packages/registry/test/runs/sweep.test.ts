@@ -1,5 +1,5 @@
 import { mock } from 'node:test'
-import { createMemoryStores, type Stores } from '@svc/registry'
+import { createInProcessStores, type Stores } from '@svc/registry'
 import { scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
 import { buildEngine } from '../helpers/collect.ts'
@@ -19,7 +19,7 @@ async function minute(): Promise<void> {
 /** Stores that note what is swept, and when. */
 function watchedStores() {
   const swept: [store: string, now: number][] = []
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const watch = <K extends 'runs' | 'sessions' | 'memory'>(name: K): Stores[K] => ({
     ...stores[name],
     sweep: (now: number) => (swept.push([name, now]), 0)
@@ -62,7 +62,7 @@ t.test(
 )
 
 t.test('what is too old goes, what is not stays', async (t) => {
-  const stores = createMemoryStores({ maxAge: 1.5 * MINUTE, memoryMaxAge: 1.5 * MINUTE })
+  const stores = createInProcessStores({ maxAge: 1.5 * MINUTE, memoryMaxAge: 1.5 * MINUTE })
   const engine = buildEngine(t, { stores })
   const remember = (id: string) =>
     stores.memory.put({ owner: 'ada', namespace: 'n', id, text: id, createdAt: Date.now() })

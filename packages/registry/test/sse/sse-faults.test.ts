@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createMemoryStores } from '@svc/registry'
+import { createInProcessStores } from '@svc/registry'
 import { createSseStream, encodeSse } from '@svc/registry/sse'
 import { codeOf, scriptedRunnable, type ScriptedAct } from '@svc/registry/testing'
 import t from 'tap'
@@ -9,7 +9,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 /** Stores in memory whose log can be broken: from then on every read throws at once. */
 function breakableStores() {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   let fault: Error | undefined
   const read: typeof stores.log.read = (...args) => {
     if (fault !== undefined) throw fault
@@ -40,7 +40,7 @@ t.test('a log that breaks while the stream waits for news ends the stream alone,
 })
 
 t.test('a log that holds no JSON destroys the stream', async (t) => {
-  const { log, ...stores } = createMemoryStores()
+  const { log, ...stores } = createInProcessStores()
   const read: typeof log.read = async () => [
     {
       seq: 1,
@@ -128,7 +128,7 @@ t.test('there is no comment while there is something to say', async (t) => {
 })
 
 t.test('who leaves while the log is being read is let go', async (t) => {
-  const { log, ...stores } = createMemoryStores()
+  const { log, ...stores } = createInProcessStores()
   const go = Promise.withResolvers<void>()
   let following = 0
   const follow: typeof log.follow = (...args) => {

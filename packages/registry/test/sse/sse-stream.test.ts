@@ -1,5 +1,5 @@
 import { text as textOf } from 'node:stream/consumers'
-import { createMemoryStores } from '@svc/registry'
+import { createInProcessStores } from '@svc/registry'
 import { createSseStream, encodeSse } from '@svc/registry/sse'
 import { scriptedRunnable } from '@svc/registry/testing'
 import { createParser } from 'eventsource-parser'
@@ -124,7 +124,7 @@ t.test('it shows life while there is nothing to say', async (t) => {
 })
 
 t.test('who leaves is forgotten', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   let following = 0
   const { log } = stores
   const counting = {

@@ -1,6 +1,6 @@
 import { array, assert, constantFrom, integer, property, record } from 'fast-check'
 import t from 'tap'
-import { AgingMap } from '../../src/stores/memory/aging-map.ts'
+import { AgingMap } from '../../src/stores/in-process/aging-map.ts'
 
 interface Thing {
   key: string

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createMemoryStores } from '@svc/registry'
+import { createInProcessStores } from '@svc/registry'
 import { Agent } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import t from 'tap'
@@ -37,7 +37,7 @@ t.test('a URL that the model takes is passed on, and not fetched', async (t) => 
 t.test('any other is fetched: the model gets the bytes, the session keeps the URL', async (t) => {
   const { host, url, asked } = await serve(t)
   const { model, agent } = agentOf({ 'application/pdf': [/./] }, [host])
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   await agent.run(image(url), makeContext({ stores, sessionId: 's' }).context)
   t.match(firstPart(model), {
     type: 'file',

@@ -1,7 +1,7 @@
 import {
   createContext,
   createEventBus,
-  createMemoryStores,
+  createInProcessStores,
   type ContextOptions,
   type YieldedPart
 } from '@svc/registry'
@@ -25,7 +25,7 @@ export function makeContext(options: ContextOptions = {}) {
   const log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
   const context = createContext({
     log,
-    stores: createMemoryStores(),
+    stores: createInProcessStores(),
     events: createEventBus(log),
     ...options
   })

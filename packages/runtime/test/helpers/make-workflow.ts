@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import {
-  createMemoryStores,
+  createInProcessStores,
   createRunEngine,
   type RunEngine,
   type RunInput,
@@ -27,7 +27,7 @@ export async function crashIn(
   until: () => unknown,
   { appends = Infinity }: { appends?: number } = {}
 ) {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const { log, control, sessions } = stores
   // A dead process hears of nothing, holds nothing, and tells nobody of what it can no longer write.
   const own = {

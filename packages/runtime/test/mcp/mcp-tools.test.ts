@@ -7,7 +7,7 @@ import {
   type CallToolResult,
   type Tool
 } from '@modelcontextprotocol/sdk/types.js'
-import { createMemoryStores } from '@svc/registry'
+import { createInProcessStores } from '@svc/registry'
 import { mcpTools, type McpConnection, type McpTool, type McpToolsOptions } from '@svc/runtime'
 import t from 'tap'
 import { collect, makeAgent, makeContext } from '../helpers/make-agent.ts'
@@ -95,7 +95,7 @@ async function runWith(
 ) {
   const { client, aborted } = await connect(t)
   const tools = await mcpTools(client, options)
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const { agent, model } = makeAgent([{ toolCalls }, 'Done.'], { tools })
   const run = await collect(agent.stream('Go', makeContext({ stores, sessionId: 's' }).context))
   return {

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { createMemoryStores } from '@svc/registry'
+import { createInProcessStores } from '@svc/registry'
 import type { Memory, MemoryTurn } from '@svc/runtime'
 import t from 'tap'
 import { settleMemories } from '../../src/memory/run-memory.ts'
@@ -44,7 +44,7 @@ t.test('nothing remembered adds nothing', async (t) => {
 })
 
 t.test('a turn is stored after it was saved, in the background', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const stored = Promise.withResolvers<MemoryTurn>()
   const release = Promise.withResolvers<void>()
   const memory: Memory = {

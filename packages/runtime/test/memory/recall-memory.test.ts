@@ -1,4 +1,4 @@
-import { createMemoryStores, type MemoryStore } from '@svc/registry'
+import { createInProcessStores, type MemoryStore } from '@svc/registry'
 import { extractFacts, recallMemory, type EmbeddingModel, type MemoryContext } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import t from 'tap'
@@ -13,7 +13,7 @@ const contextOf = (items: MemoryStore, more: Partial<MemoryContext> = {}): Memor
 const linesOf = (text: string | undefined) => (text ?? '').split('\n- ').slice(1)
 
 t.test('a fact is recalled by what it is about, in another session', async (t) => {
-  const { memory: items } = createMemoryStores()
+  const { memory: items } = createInProcessStores()
   const memory = recallMemory()
   await memory.store(contextOf(items), { input: 'My dog is called Rex.', text: 'Hello Rex.' })
   await memory.store(contextOf(items), { input: 'I like jazz.', text: 'Me too.' })
@@ -24,7 +24,7 @@ t.test('a fact is recalled by what it is about, in another session', async (t) =
 })
 
 t.test('owners and agents are apart', async (t) => {
-  const { memory: items } = createMemoryStores()
+  const { memory: items } = createInProcessStores()
   const memory = recallMemory()
   await memory.store(contextOf(items), { input: 'My dog is Rex.', text: 'ok' })
   for (const other of [{ owner: 'bob' }, { namespace: 'other' }, { owner: '' }, { owner: 'ann ' }])
@@ -32,7 +32,7 @@ t.test('owners and agents are apart', async (t) => {
 })
 
 t.test('what is kept has its bounds', async (t) => {
-  const { memory: items } = createMemoryStores()
+  const { memory: items } = createInProcessStores()
   const facts = Array.from({ length: 30 }, (_, n) => `fact ${n} ${'x'.repeat(n === 0 ? 10_000 : 1)}`)
   const memory = recallMemory({ extract: () => [...facts, ' '], limit: 3, maxCharacters: 40 })
   const ids = await memory.store(contextOf(items), { input: 'a', text: 'b' })
@@ -62,14 +62,14 @@ t.test('what is kept has its bounds', async (t) => {
 })
 
 t.test('the same fact is one item', async (t) => {
-  const { memory: items } = createMemoryStores()
+  const { memory: items } = createInProcessStores()
   const memory = recallMemory({ extract: () => ['Ann has a dog.'] })
   for (let i = 0; i < 3; i++) await memory.store(contextOf(items), { input: 'a', text: 'b' })
   t.equal((items.list('ann', 'tester', 10) as unknown[]).length, 1)
 })
 
 t.test('over 10,000 sessions the right fact comes first', { timeout: 120_000 }, async (t) => {
-  const { memory: items } = createMemoryStores({ memoryMaxItems: 20_000 })
+  const { memory: items } = createInProcessStores({ memoryMaxItems: 20_000 })
   const memory = recallMemory()
   const every = Math.floor(10_000 / LABELLED.length)
   for (let n = 0; n < 10_000; n++) {
@@ -84,7 +84,7 @@ t.test('over 10,000 sessions the right fact comes first', { timeout: 120_000 }, 
 })
 
 t.test('a rare word counts more than one that many turns have', async (t) => {
-  const { memory: items } = createMemoryStores()
+  const { memory: items } = createInProcessStores()
   const put = (id: string, text: string, createdAt: number) =>
     items.put({ id, owner: 'ann', namespace: 'tester', text, createdAt })
   await put('old', 'The hamster of Ann is Pip.', 1)
@@ -107,7 +107,7 @@ const embedding = (values: string[][] = []): EmbeddingModel => ({
 })
 
 t.test('with embeddings, what is alike is recalled though it shares no word', async (t) => {
-  const { memory: items } = createMemoryStores()
+  const { memory: items } = createInProcessStores()
   const values: string[][] = []
   const memory = recallMemory({
     embedding: embedding(values),

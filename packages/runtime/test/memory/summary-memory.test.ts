@@ -1,4 +1,4 @@
-import { createMemoryStores } from '@svc/registry'
+import { createInProcessStores } from '@svc/registry'
 import { summaryMemory } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import t from 'tap'
@@ -8,7 +8,7 @@ import { makeAgent, makeContext } from '../helpers/make-agent.ts'
 const promptText = (call: { prompt: readonly { content: unknown }[] }) => JSON.stringify(call.prompt)
 
 t.test('turns that fall out of the history are summarised, each once', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const writer = scriptedModel((_options, index) => `Summary ${index + 1}.`)
   const { agent, model } = makeAgent('Ok.', {
     memory: summaryMemory({ model: writer, keep: 1, every: 2 }),
@@ -32,7 +32,7 @@ t.test('turns that fall out of the history are summarised, each once', async (t)
 })
 
 t.test('a model that fails loses no turn', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const writer = scriptedModel((_options, index) =>
     index === 0 ? { rejects: { statusCode: 500 } } : 'Summary.'
   )

@@ -1,4 +1,4 @@
-import { createMemoryStores } from '@svc/registry'
+import { createInProcessStores } from '@svc/registry'
 import { windowMemory } from '@svc/runtime'
 import t from 'tap'
 import { settleMemories } from '../../src/memory/run-memory.ts'
@@ -9,7 +9,7 @@ const systemOf = (model: ReturnType<typeof makeAgent>['model']) =>
   model.calls.at(-1)?.prompt[0]?.content as string
 
 t.test('the last turns of other sessions are shown, oldest first', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const { agent, model } = makeAgent('Ok.', { memory: windowMemory({ turns: 2 }) })
   const say = async (input: string, sessionId: string, of: object = ann) => {
     await agent.run(input, makeContext({ stores, sessionId, ...of }).context)

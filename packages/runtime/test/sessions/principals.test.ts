@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
-import { createMemoryStores, createRunEngine } from '@svc/registry'
+import { createInProcessStores, createRunEngine } from '@svc/registry'
 import {
   Agent,
   defineTool,
@@ -49,7 +49,7 @@ t.test('two principals in 2,000 interleaved runs: no marker crosses', { timeout:
       ...(await recall.store(context, said))
     ]
   }
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const engine = createRunEngine({ stores, limits: { maxRuns: RUNS, maxRunsPerOwner: RUNS } })
   t.teardown(() => engine.close())
   const agent = new Agent({

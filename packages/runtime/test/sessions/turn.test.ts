@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Type } from '@sinclair/typebox'
-import { createMemoryStores, type SessionStore } from '@svc/registry'
+import { createInProcessStores, type SessionStore } from '@svc/registry'
 import { defineTool } from '@svc/runtime'
 import t from 'tap'
 import { collect, makeAgent, makeContext } from '../helpers/make-agent.ts'
@@ -16,7 +16,7 @@ const load = async (sessions: SessionStore, of: object = key) => sessions.load({
 
 t.test('the next turn sees what was said', async (t) => {
   const { agent, model } = makeAgent(['One.', 'Two.'], { instructions: 'Be brief.' })
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   await agent.run('First?', makeContext({ stores, sessionId: 's' }).context)
   await agent.run('Second?', makeContext({ stores, sessionId: 's' }).context)
   t.strictSame(model.calls[1]?.prompt, [
@@ -29,7 +29,7 @@ t.test('the next turn sees what was said', async (t) => {
 })
 
 t.test('conversations of other owners, agents and sessions are other conversations', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const { agent, model } = makeAgent('Hello.')
   const other = makeAgent('Hello.', { name: 'other' })
   await agent.run('A', makeContext({ stores, sessionId: 's' }).context)
@@ -41,8 +41,8 @@ t.test('conversations of other owners, agents and sessions are other conversatio
 })
 
 t.test('an agent may have sessions of its own', async (t) => {
-  const own = createMemoryStores().sessions
-  const stores = createMemoryStores()
+  const own = createInProcessStores().sessions
+  const stores = createInProcessStores()
   await makeAgent('Hello.', { sessions: own }).agent.run(
     'Hi',
     makeContext({ stores, sessionId: 's' }).context
@@ -52,7 +52,7 @@ t.test('an agent may have sessions of its own', async (t) => {
 })
 
 t.test('a turn with tools is saved so that every provider takes it back', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const { agent, model } = makeAgent(
     [
       {
@@ -93,7 +93,7 @@ t.test('a turn with tools is saved so that every provider takes it back', async 
 })
 
 t.test('history.maxMessages', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const { agent, model } = makeAgent('Yes.', { history: { maxMessages: 3 } })
   for (const text of ['1', '2', '3']) await agent.run(text, makeContext({ stores, sessionId: 's' }).context)
   t.strictSame(
@@ -106,7 +106,7 @@ t.test('history.maxMessages', async (t) => {
 })
 
 t.test('binary input is kept as a reference, and told of later', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const { agent, model } = makeAgent('I see.')
   const bytes = Buffer.from('a picture')
   const url = 'https://example.org/x.pdf'
@@ -139,7 +139,7 @@ t.test('binary input is kept as a reference, and told of later', async (t) => {
 })
 
 t.test('two runs of one session are one after the other', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const { agent, model } = makeAgent([{ text: ['a', 'b'], delay: 5 }, 'Second.'])
   const first = collect(agent.stream('1', makeContext({ stores, sessionId: 's' }).context))
   const second = collect(agent.stream('2', makeContext({ stores, sessionId: 's' }).context))
@@ -157,7 +157,7 @@ t.test('two runs of one session are one after the other', async (t) => {
 })
 
 t.test('a run that waits for its session can be canceled', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const { agent, model } = makeAgent([{ hangs: 'call' }, 'Second.'])
   const one = new AbortController()
   const two = new AbortController()
@@ -177,7 +177,7 @@ t.test('a run that waits for its session can be canceled', async (t) => {
 })
 
 t.test('a run that fails or is left saves nothing, and lets the next one begin', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const { agent } = makeAgent([{ rejects: { statusCode: 400 } }, { text: ['a', 'b'] }, 'Fine.'])
   await t.rejects(agent.run('1', makeContext({ stores, sessionId: 's' }).context))
   for await (const part of agent.stream('2', makeContext({ stores, sessionId: 's' }).context))
@@ -188,20 +188,20 @@ t.test('a run that fails or is left saves nothing, and lets the next one begin',
 })
 
 t.test('a turn is saved before its finish', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const { agent } = makeAgent('Hello.')
   for await (const part of agent.stream('Hi', makeContext({ stores, sessionId: 's' }).context))
     if (part.type === 'finish') t.equal((await load(stores.sessions)).length, 2)
 })
 
 t.test('an answer without content is not kept as an empty message', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   await makeAgent({}).agent.run('Hi', makeContext({ stores, sessionId: 's' }).context)
   t.strictSame(await load(stores.sessions), [{ role: 'user', content: 'Hi' }])
 })
 
 t.test('a store that fails or does not answer', async (t) => {
-  const working = createMemoryStores().sessions
+  const working = createInProcessStores().sessions
   for (const method of ['lock', 'load', 'append'] as const) {
     const sessions = { ...working, [method]: () => Promise.reject(new Error('SECRET')) }
     const { error } = await collect(

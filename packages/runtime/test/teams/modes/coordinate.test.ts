@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { createMemoryStores, defineRunnable } from '@svc/registry'
+import { createInProcessStores, defineRunnable } from '@svc/registry'
 import { scriptedModel } from '@svc/runtime/testing'
 import t from 'tap'
 import { collect, makeContext } from '../../helpers/make-agent.ts'
@@ -101,7 +101,7 @@ t.test('a member with an input of its own is called with it', async (t) => {
 })
 
 t.test('its conversation is the team’s', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const model = scriptedModel([delegate('ada'), 'one', 'two'])
   const team = makeTeam({ mode: 'coordinate', members: [member('ada')], model })
   await team.run('First', makeContext({ stores, sessionId: 's' }).context)

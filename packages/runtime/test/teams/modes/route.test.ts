@@ -1,4 +1,4 @@
-import { createMemoryStores, tellable } from '@svc/registry'
+import { createInProcessStores, tellable } from '@svc/registry'
 import { scriptedModel } from '@svc/runtime/testing'
 import t from 'tap'
 import { makeContext } from '../../helpers/make-agent.ts'
@@ -110,7 +110,7 @@ t.test('a member that fails fails the run', async (t) => {
 })
 
 t.test('the next choice knows what was answered', async (t) => {
-  const stores = createMemoryStores()
+  const stores = createInProcessStores()
   const model = scriptedModel([routeTo('ada'), routeTo('ada')])
   const team = makeTeam({ mode: 'route', members: [member('ada')], model })
   await team.run('First', makeContext({ stores, sessionId: 's' }).context)

@@ -1,0 +1,66 @@
+import type { TSchema } from '@sinclair/typebox'
+import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
+import { PART_SCHEMAS, ZERO_USAGE, type Part, type PartType, type YieldedPart } from '../../contract/part.ts'
+import { RUN_ERR_BAD_PART } from '../../errors.ts'
+import { encodeJson } from './encode-json.ts'
+import { toFlatEntry } from './flat-entry.ts'
+import type { LogEntry } from '../../contract/ports/stream-log.ts'
+import { entryFromJson } from '../../stores/log-entry.ts'
+
+/** Numbers a part. @throws RUN_ERR_BAD_PART when the part has no JSON (a cycle, a BigInt) */
+export function encodePart(seq: number, part: Part): LogEntry {
+  return toFlatEntry(seq, part) ?? entryFromJson(seq, encodeJson(seq, part))
+}
+
+// What the engine alone writes, and what it knows better than the runnable.
+const WRITTEN_BY_ENGINE = new Set(['tool.approval.request', 'tool.approval.response'])
+const checks = new Map<string, TypeCheck<TSchema>>()
+
+/**
+ * Makes sure that what a runnable yielded is a part that it may yield. `start` and `finish` are not looked into: the
+ * engine makes its own.
+ * @throws RUN_ERR_BAD_PART
+ */
+export function requirePart(value: unknown): asserts value is YieldedPart {
+  const { type, text, source, toJSON } = (value ?? {}) as Record<string, unknown>
+  if (toJSON !== undefined) throw new RUN_ERR_BAD_PART('its JSON would be another one')
+  if (type === 'text' && typeof text === 'string' && source === undefined) return
+  if (typeof type !== 'string' || !Object.hasOwn(PART_SCHEMAS, type))
+    throw new RUN_ERR_BAD_PART(typeof type === 'string' ? `unknown type "${type.slice(0, 64)}"` : 'no type')
+  if (WRITTEN_BY_ENGINE.has(type)) throw new RUN_ERR_BAD_PART(`${type} is written by the engine`)
+  if (type === 'start') return
+  const check = checkFor(type as PartType)
+  const whole = wholePart(value as YieldedPart)
+  if (check.Check(whole)) return
+  const fault = check.Errors(whole).First()
+  throw new RUN_ERR_BAD_PART(`${type}${fault?.path.replaceAll('/', '.') ?? ''}: ${fault?.message ?? 'bad'}`)
+}
+
+/** A part with the fields that it may leave out, or that have no JSON: null where any value may be. */
+export function wholePart(part: YieldedPart): Part {
+  switch (part.type) {
+    case 'tool.call':
+      return hasJson(part.args) ? part : { ...part, args: null }
+    case 'tool.result':
+      return hasJson(part.result) ? part : { ...part, result: null }
+    case 'structured':
+      return hasJson(part.value) ? part : { ...part, value: null }
+    case 'finish': {
+      const { structured } = part
+      const whole = { usage: ZERO_USAGE, durationMs: 0, ...part }
+      return { ...whole, structured: hasJson(structured) ? structured : null }
+    }
+    default:
+      return part
+  }
+}
+
+function hasJson(value: unknown): boolean {
+  return value !== undefined && typeof value !== 'function' && typeof value !== 'symbol'
+}
+
+function checkFor(type: PartType): TypeCheck<TSchema> {
+  let check = checks.get(type)
+  if (check === undefined) checks.set(type, (check = TypeCompiler.Compile(PART_SCHEMAS[type])))
+  return check
+}

@@ -1,0 +1,122 @@
+import type { NumberedPart, Part, PartType, Usage } from '../../contract/part.ts'
+import type { LogEntry } from '../../contract/ports/stream-log.ts'
+import { encodeJson } from './encode-json.ts'
+
+/**
+ * An entry for a part of few plain fields, as most are. It keeps the fields, and makes the JSON when somebody asks for it:
+ * the log of a run that is only waited for is read by nobody.
+ */
+class FlatEntry implements LogEntry {
+  readonly seq: number
+  readonly size: number
+  readonly #part: Part
+  #json: string | undefined
+
+  constructor(seq: number, part: Part, size: number) {
+    this.seq = seq
+    this.size = size
+    this.#part = part
+  }
+
+  get type(): PartType {
+    return this.#part.type
+  }
+
+  get json(): string {
+    return (this.#json ??= this.#encode())
+  }
+
+  // Another one for everybody: what they do to it is nothing to the log.
+  get part(): NumberedPart {
+    const { seq } = this
+    const part = this.#part
+    return 'usage' in part ? { seq, ...part, usage: { ...part.usage } } : { seq, ...part }
+  }
+
+  #encode(): string {
+    const part = this.#part
+    // A text that is plain needs no encoder.
+    return part.type === 'text'
+      ? `{"seq":${this.seq},"type":"text","text":"${part.text}"}`
+      : encodeJson(this.seq, part)
+  }
+}
+
+/** The entry of a part that is flat; undefined where only its JSON says what it is. */
+export function toFlatEntry(seq: number, part: Part): LogEntry | undefined {
+  const flat = flatten(part)
+  return flat && new FlatEntry(seq, flat, sizeOf(flat))
+}
+
+// The engine writes `type` second in what it writes itself.
+const TYPE = /^\{"seq":\d+,"type":"([\w.]+)"/
+
+/** The type of an entry's part, as far as it is known without parsing it: always for what only the engine writes. */
+export function typeOfEntry(entry: LogEntry): string | undefined {
+  return entry instanceof FlatEntry ? entry.type : TYPE.exec(entry.json)?.[1]
+}
+
+// A copy: a runnable may change its part later.
+function flatten(part: Part): Part | undefined {
+  switch (part.type) {
+    case 'text': {
+      const { type, text } = part
+      return hasFields(part, 2) && isPlain(text) ? { type, text } : undefined
+    }
+    case 'start': {
+      const { type, runId, sessionId, kind, name } = part
+      return hasFields(part, 5) ? { type, runId, sessionId, kind, name } : undefined
+    }
+    case 'step.start': {
+      const { type, index, attempt } = part
+      const isFlat = hasFields(part, 3) && areNumbers(index, attempt)
+      return isFlat ? { type, index, attempt } : undefined
+    }
+    case 'step': {
+      const { type, index } = part
+      const usage = flattenUsage(part.usage)
+      return hasFields(part, 3) && areNumbers(index) && usage ? { type, index, usage } : undefined
+    }
+    case 'finish': {
+      const { type, finishReason, durationMs, structured } = part
+      const usage = flattenUsage(part.usage)
+      return hasFields(part, 5) && structured === null && usage
+        ? { type, finishReason, usage, durationMs, structured }
+        : undefined
+    }
+    default:
+      return undefined
+  }
+}
+
+function flattenUsage(usage: Usage): Usage | undefined {
+  const { promptTokens, completionTokens, totalTokens } = usage
+  const isFlat = hasFields(usage, 3) && areNumbers(promptTokens, completionTokens, totalTokens)
+  return isFlat ? { promptTokens, completionTokens, totalTokens } : undefined
+}
+
+function hasFields(value: object, count: number): boolean {
+  let found = 0
+  for (const _ in value) found++
+  return found === count
+}
+
+// Others have no JSON.
+function areNumbers(...values: readonly unknown[]): boolean {
+  return values.every(Number.isFinite)
+}
+
+// Of these the JSON is as long as the text.
+// oxlint-disable-next-line no-control-regex -- JSON escapes them
+const ESCAPED = /[\u0000-\u001f"\\\u2028\u2029\ud800-\udfff]/
+
+function isPlain(text: unknown): boolean {
+  return typeof text === 'string' && !ESCAPED.test(text)
+}
+
+// Characters of JSON around the text, or of all of it, about.
+function sizeOf(part: Part): number {
+  if (part.type === 'text') return part.text.length + 36
+  if (part.type === 'start') return part.sessionId.length + part.name.length + 120
+  return 'usage' in part ? 160 : 64
+}

@@ -1,0 +1,187 @@
+import { isTerminalPart, type NumberedPart } from '../../contract/part.ts'
+import { isTerminalStatus } from '../../contract/run-record.ts'
+import { REG_ERR_BAD_OPTION } from '../../errors.ts'
+import { isPromise, type Awaitable } from '../../contract/ports/awaitable.ts'
+import type { RunSummary } from '../../contract/ports/run-store.ts'
+import type { Stores } from '../../contract/ports/stores.ts'
+import { typeOfEntry } from './flat-entry.ts'
+import type { LogEntry, ReadLimit } from '../../contract/ports/stream-log.ts'
+
+/** What a reader reads from; it ends when `closed` aborts. */
+export interface LogHost {
+  readonly stores: Pick<Stores, 'log' | 'runs'>
+  readonly closed?: AbortSignal
+  /** As `RunEngine.faultOf`. */
+  faultOf?(runId: string): Error | undefined
+}
+
+/** How much a reader takes from the log at once. */
+const READ_LIMIT: Readonly<ReadLimit> = Object.freeze({ entries: 512, bytes: 65_536 })
+
+/** Reads one run's log from a `seq` on, at its own pace; it holds nothing but its place. */
+export class LogReader {
+  readonly #host: LogHost
+  readonly #stores: LogHost['stores']
+  readonly #closed: AbortSignal | undefined
+  readonly #runId: string
+  readonly #unfollow: () => void
+  #after: number
+  // Whether the record says nothing that the log does not.
+  #isCurrent = false
+  #isOver = false
+  #news = false
+  #onNews: (() => void) | undefined
+  #ended = false
+  #gone = false
+  #suspended = false
+  #fault: Error | undefined
+  readonly #leave = () => this.#wake()
+
+  /** @throws REG_ERR_BAD_OPTION when `after` is no whole number from 0 on */
+  constructor(host: LogHost, runId: string, after = 0) {
+    const { stores, closed } = host
+    if (!Number.isSafeInteger(after) || after < 0)
+      throw new REG_ERR_BAD_OPTION('after: must be a whole number from 0 on')
+    this.#host = host
+    this.#stores = stores
+    this.#closed = closed
+    this.#runId = runId
+    this.#after = after
+    this.#unfollow = stores.log.follow(runId, (gone) => this.#wake(gone))
+    closed?.addEventListener('abort', this.#leave, { once: true })
+  }
+
+  /** Whether there is nothing more to come: the run's last part has been read, its log is gone, or it is suspended. */
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  /** Whether the engine closed before the run ended: it goes on in another process, after the part `after`. */
+  get suspended(): boolean {
+    return this.#suspended
+  }
+
+  /** The `seq` of the last part that was read. */
+  get after(): number {
+    return this.#after
+  }
+
+  /** Why it ended before the run's last part: its store failed. */
+  get fault(): Error | undefined {
+    return this.#fault
+  }
+
+  /** The next entries; empty when there are none yet. */
+  read(): Awaitable<readonly LogEntry[]> {
+    this.#news = false
+    // An engine that has closed writes nothing more: what is not there now does not come.
+    const isLast = this.#closed?.aborted === true
+    const entries = this.#stores.log.read(this.#runId, this.#after, READ_LIMIT)
+    return isPromise(entries) ? entries.then((all) => this.#take(all, isLast)) : this.#take(entries, isLast)
+  }
+
+  /** Calls back once, when there is more to read than at the last `read`; at once if there is. */
+  onNews(callback: () => void): void {
+    this.#onNews = () => {
+      this.#onNews = undefined
+      callback()
+    }
+    if (this.#news) this.#onNews()
+  }
+
+  /** As if there were news, of the record too: whoever ended the run, and though nobody told of it. */
+  lookAgain(): void {
+    this.#isCurrent = false
+    this.#news = true
+    this.#onNews?.()
+  }
+
+  close(): void {
+    this.#onNews = undefined
+    this.#unfollow()
+    this.#closed?.removeEventListener('abort', this.#leave)
+  }
+
+  #wake(gone = false): void {
+    this.#gone ||= gone
+    this.#news = true
+    this.#onNews?.()
+  }
+
+  #take(entries: readonly LogEntry[], isLast: boolean): Awaitable<readonly LogEntry[]> {
+    const last = entries.at(-1)
+    if (last !== undefined) {
+      this.#isCurrent = true
+      this.#after = last.seq
+      this.#ended = isTerminalEntry(last)
+    } else if (this.#gone || this.#isOver) {
+      this.#ended = true
+      this.#fault = this.#host.faultOf?.(this.#runId)
+    } else if (!this.#isCurrent) {
+      const run = this.#stores.runs.find(this.#runId)
+      return isPromise(run)
+        ? run.then((found) => this.#readAgain(found, isLast))
+        : this.#readAgain(run, isLast)
+    } else if (isLast) {
+      this.#ended = this.#suspended = true
+    }
+    return entries
+  }
+
+  // Nothing after the reader's place: of a run that is over there is nothing to come either, unless it ended just now.
+  #readAgain(run: RunSummary | undefined, isLast: boolean): Awaitable<readonly LogEntry[]> {
+    if (run === undefined || !isTerminalStatus(run.status)) {
+      this.#ended = isLast
+      this.#suspended = isLast && run !== undefined
+      return []
+    }
+    this.#isOver = true
+    return this.read()
+  }
+}
+
+function isTerminalEntry(entry: LogEntry): boolean {
+  const type = typeOfEntry(entry)
+  return type !== undefined && isTerminalPart({ type }) && isTerminalPart(entry.part)
+}
+
+/** The parts of a run in their order, those to come included, until its last or until the signal aborts. */
+export async function* readParts(
+  host: LogHost,
+  runId: string,
+  after?: number,
+  signal?: AbortSignal
+): AsyncGenerator<NumberedPart, void> {
+  for await (const entry of readEntries(host, runId, after, signal)) yield entry.part
+}
+
+/** The same, each as it stands in the log: what need not be parsed is not. */
+export async function* readEntries(
+  host: LogHost,
+  runId: string,
+  after?: number,
+  signal?: AbortSignal
+): AsyncGenerator<LogEntry, void> {
+  const reader = new LogReader(host, runId, after)
+  let release: (() => void) | undefined
+  const stop = () => release?.()
+  signal?.addEventListener('abort', stop, { once: true })
+  try {
+    while (!reader.ended && !signal?.aborted) {
+      const entries = await reader.read()
+      for (const entry of entries) {
+        if (signal?.aborted) return
+        yield entry
+      }
+      if (entries.length > 0 || reader.ended) continue
+      await new Promise<void>((resolve) => {
+        release = resolve
+        reader.onNews(resolve)
+        if (signal?.aborted) resolve()
+      })
+    }
+  } finally {
+    signal?.removeEventListener('abort', stop)
+    reader.close()
+  }
+}

@@ -1,0 +1,286 @@
+import pLimit, { type LimitFunction } from 'p-limit'
+import type { RunInput } from '../../contract/content-part.ts'
+import { isTerminalStatus } from '../../contract/run-record.ts'
+import type { RunLog } from '../../contract/run-log.ts'
+import type { Runnable } from '../../contract/runnable.ts'
+import { isPromise, type Awaitable } from '../../contract/ports/awaitable.ts'
+import { runnableKeyText } from '../../contract/ports/run-scope.ts'
+import type { UnfinishedRun } from '../../contract/ports/run-store.ts'
+import { LiveRun } from '../live-run.ts'
+import { ParkedRuns } from './parked-runs.ts'
+import { endLeftRun, isDamaged, recallProgress, unfinishedRuns } from './left-runs.ts'
+import { readResumeState, toResumeState, toStartOptions } from './resume-state.ts'
+import type { HostedRun, RunHost } from '../run-host.ts'
+import type { RunLimits } from '../run-limits.ts'
+import { within } from '../../timers.ts'
+import { toLoggable } from '../../logging/to-loggable.ts'
+import type { StartOptions } from '../start-options.ts'
+import { isReported } from '../../stores/upkeep/store-watch.ts'
+
+// Runs that are brought into memory at once; of those with a large checkpoint, in bytes, one.
+const LOADED_AT_ONCE = 8
+const LARGE = 262_144
+// Milliseconds in which a run that was loaded ends, rests or is at work: then the next is loaded.
+const SETTLES_WITHIN = 100
+// Milliseconds that whoever answered waits for the run to be there.
+const ANSWERS_WITHIN = 5_000
+// Milliseconds until a run that could not be loaded is tried again.
+const RETRY_AFTER = 5_000
+
+/** What is needed of the engine to go on with runs. */
+export interface ResumeHost extends RunHost {
+  readonly log: RunLog
+  /** Aborts when the engine begins to close. */
+  readonly closing: AbortSignal
+  readonly limits: RunLimits
+  isLive(runId: string): boolean
+  enter(run: LiveRun): void
+}
+
+/** Checkpoints resumable runs, resumes them after a restart, and keeps those that only wait out of memory. */
+export class InterruptedRuns {
+  readonly #host: ResumeHost
+  readonly #timeout: number
+  readonly #parked: ParkedRuns
+  readonly #runnables = new Map<string, Runnable>()
+  readonly #small = pLimit(LOADED_AT_ONCE)
+  readonly #large = pLimit(1)
+  // Runs that are on their way into memory, and out of it.
+  readonly #loading = new Map<string, Promise<unknown>>()
+  readonly #unloading = new Map<string, Promise<unknown>>()
+  // Called when a run that was loaded has ended or is unloaded.
+  readonly #settled = new Map<string, () => void>()
+  readonly #forgetting = new Set<Promise<void>>()
+
+  constructor(host: ResumeHost, timeout: number) {
+    this.#host = host
+    this.#timeout = timeout
+    this.#parked = new ParkedRuns(host.limits.owners)
+  }
+
+  /** Keeps what another process needs to go on with a run that begins, if it can. */
+  keep(run: LiveRun, input: RunInput): Awaitable<void> {
+    if (run.runnable.resumable !== true) return
+    const state = toResumeState(input, run.options, this.#host.exposures)
+    if (state === undefined) return
+    run.resumable = true
+    return this.#host.stores.checkpoints.save(run.runId, run.record.epoch, state)
+  }
+
+  /** Forgets it, when the run has ended. */
+  forget({ runId, resumable, suspended }: HostedRun): void {
+    if (!resumable) return
+    this.#settled.get(runId)?.()
+    if (suspended) return
+    const removed = this.#host.stores.checkpoints.remove(runId)
+    if (!isPromise(removed)) return
+    const forgotten = this.#logFault(removed, runId, 'the checkpoint of a run could not be removed')
+    this.#forgetting.add(forgotten)
+    void forgotten.then(() => this.#forgetting.delete(forgotten))
+  }
+
+  /** Ends or parks every run that a crash left, and loads those whose runnable is known; gives how many ended. */
+  async recover(): Promise<number> {
+    let ended = 0
+    const loads: Promise<unknown>[] = []
+    for await (const run of unfinishedRuns(this.#host.stores)) {
+      if (this.#host.closing.aborted) break
+      const found = await this.#lookAfter(run)
+      if (found === 'ended') ended++
+      else if (found !== undefined) loads.push(found.load)
+    }
+    await Promise.all(loads)
+    return ended
+  }
+
+  /** The same for one run, before its turn comes. */
+  async recoverOne(runId: string): Promise<void> {
+    const run = await this.#host.stores.runs.find(runId)
+    if (run !== undefined && !isTerminalStatus(run.status)) await this.#lookAfter(run)
+  }
+
+  /** Goes on with the runs that wait for a runnable; gives how many. */
+  async resume(runnable: Runnable, registry: string): Promise<number> {
+    if (runnable.resumable !== true) return 0
+    const { kind, name } = runnable
+    const key = { registry, kind, name }
+    this.#runnables.set(runnableKeyText(key), runnable)
+    const loads = this.#parked.awaiting(key).map((run) => this.#load(run))
+    return (await Promise.all(loads)).filter(Boolean).length
+  }
+
+  /** The runnable is gone: its runs wait until there is one of its name again. */
+  release(runnable: Runnable, registry: string): void {
+    const { kind, name } = runnable
+    const key = runnableKeyText({ registry, kind, name })
+    if (this.#runnables.get(key) === runnable) this.#runnables.delete(key)
+  }
+
+  /** Takes a run that only waits out of memory until an answer or this time wakes it. */
+  async unload(run: HostedRun, until: number): Promise<void> {
+    const { runId, record } = run
+    if (this.#host.closing.aborted) return
+    const unloaded = run.suspend()
+    this.#unloading.set(runId, unloaded)
+    await unloaded
+    this.#unloading.delete(runId)
+    if (this.#host.closing.aborted || !run.suspended) return
+    this.#parked.park(record, { at: until, act: () => void this.wake(runId) })
+  }
+
+  /** Brings a run that rests back into memory; resolves when it is there, or with false when it is none of those here. */
+  async wake(runId: string): Promise<boolean> {
+    // Loading reads the answers last.
+    if (this.#loading.has(runId)) return true
+    await this.#unloading.get(runId)
+    const run = this.#parked.get(runId)
+    if (run === undefined) return this.#host.isLive(runId)
+    if (this.#runnables.has(runnableKeyText(run))) await within(ANSWERS_WITHIN, this.#load(run))
+    else this.#awaitRunnable(run)
+    return true
+  }
+
+  /** Resolves when a run is neither being loaded nor unloaded; undefined when it is not now. */
+  moved(runId: string): Promise<unknown> | undefined {
+    return this.#loading.get(runId) ?? this.#unloading.get(runId)
+  }
+
+  /** Ends a run that is not in memory; false when it is. */
+  async cancel(runId: string): Promise<boolean> {
+    if (this.#parked.get(runId) === undefined) return false
+    const isCanceled = await endLeftRun(this.#host.stores, runId, 'canceled')
+    this.#parked.take(runId)
+    return isCanceled
+  }
+
+  /** Goes on with a run of this process whose log could not be written. @throws what the store throws */
+  async goOn({ runId, runnable, options, losses }: HostedRun): Promise<void> {
+    for (let room; (room = this.#host.limits.room()) !== undefined;) await room
+    if (this.#host.closing.aborted) return
+    try {
+      await this.#begin(runnable, runId, options, losses)
+    } catch (err) {
+      if (!isDamaged(err)) throw err
+      await endLeftRun(this.#host.stores, runId, err)
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#parked.close()
+    await Promise.all([...this.#loading.values(), ...this.#unloading.values()])
+    await Promise.all(this.#forgetting)
+  }
+
+  // One that can go on waits for its runnable, or is loaded; any other has ended with its process.
+  async #lookAfter(run: UnfinishedRun): Promise<'ended' | { load: Promise<unknown> } | undefined> {
+    const { runId } = run
+    const { stores } = this.#host
+    if (this.#host.isLive(runId) || this.moved(runId) || this.#parked.get(runId)) return undefined
+    if ((await stores.checkpoints.size(runId)) === undefined)
+      return (await endLeftRun(stores, runId)) ? 'ended' : undefined
+    if (this.#runnables.has(runnableKeyText(run))) return { load: this.#load(run) }
+    this.#awaitRunnable(run)
+    return undefined
+  }
+
+  #awaitRunnable(run: UnfinishedRun): void {
+    const end = async ({ runId }: UnfinishedRun) => {
+      await endLeftRun(this.#host.stores, runId)
+      this.#parked.take(runId)
+    }
+    const park = (at: number) =>
+      this.#parked.park(run, {
+        at,
+        act: (parked) => {
+          park(Date.now() + RETRY_AFTER)
+          const ended = end(parked)
+          void this.#logFault(ended, run.runId, 'a run whose runnable did not come could not be ended')
+        },
+        awaitsRunnable: true
+      })
+    park(Date.now() + this.#timeout)
+  }
+
+  // Resolves with whether it goes on; the next is loaded once this one has settled.
+  #load(run: UnfinishedRun): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    this.#parked.park(run)
+    void this.#queueOf(run).then((queue) => queue(() => this.#takeUp(run, resolve)))
+    return promise
+  }
+
+  async #queueOf({ runId }: UnfinishedRun): Promise<LimitFunction> {
+    try {
+      return ((await this.#host.stores.checkpoints.size(runId)) ?? 0) > LARGE ? this.#large : this.#small
+    } catch {
+      // Loading it says what is wrong.
+      return this.#large
+    }
+  }
+
+  async #takeUp(run: UnfinishedRun, loaded: (goesOn: boolean) => void): Promise<void> {
+    const { runId } = run
+    for (let room; (room = this.#host.limits.room()) !== undefined;) await room
+    const runnable = this.#runnables.get(runnableKeyText(run))
+    if (runnable === undefined && this.#parked.get(runId)) this.#awaitRunnable(run)
+    if (runnable === undefined || this.#host.closing.aborted || !this.#parked.take(runId))
+      return loaded(false)
+    const settled = new Promise<void>((settle) => this.#settled.set(runId, settle))
+    const loading = this.#goOn(runnable, run)
+    this.#loading.set(runId, loading)
+    const goesOn = await loading
+    this.#loading.delete(runId)
+    loaded(goesOn)
+    if (goesOn) await within(SETTLES_WITHIN, settled)
+    this.#settled.delete(runId)
+  }
+
+  async #goOn(runnable: Runnable, run: UnfinishedRun): Promise<boolean> {
+    try {
+      return await this.#begin(runnable, run.runId)
+    } catch (err) {
+      const { runId } = run
+      if (!isReported(err))
+        this.#host.log.error({ err: toLoggable(err), runId }, 'a run could not be resumed')
+      if (isDamaged(err)) {
+        const ended = endLeftRun(this.#host.stores, runId, err)
+        await this.#logFault(ended, runId, 'a damaged run could not be ended')
+        return false
+      }
+      this.#parked.park(run, { at: Date.now() + RETRY_AFTER, act: () => void this.wake(runId) })
+      return false
+    }
+  }
+
+  // In the process where it began it goes on with the options that it had.
+  async #begin(runnable: Runnable, runId: string, own?: StartOptions, losses?: number): Promise<boolean> {
+    const { stores, maxLogBytes, exposures } = this.#host
+    const state = await readResumeState(stores, runId)
+    if (state === undefined) {
+      await endLeftRun(stores, runId)
+      return false
+    }
+    const epoch = await stores.runs.lease(runId)
+    const stored = epoch === undefined ? undefined : await stores.runs.get(runId)
+    if (epoch === undefined || stored === undefined) return false
+    const record = { ...stored, epoch }
+    const recalled = await recallProgress(stores, runId, maxLogBytes, Date.now() - record.createdAt)
+    const options = own ?? toStartOptions(record, state, exposures)
+    const run = new LiveRun(this.#host, runnable, options, { record, ...recalled, losses })
+    run.resumable = true
+    this.#host.enter(run)
+    run.begin(state.input)
+    // Who answered since the record was read found no run here to tell.
+    for (const { approvalId, answer } of (await stores.runs.get(runId))?.approvals ?? [])
+      if (answer !== null) await run.approvalAnswered(approvalId, answer)
+    return true
+  }
+
+  async #logFault(work: Promise<unknown>, runId: string, message: string): Promise<void> {
+    try {
+      await work
+    } catch (err) {
+      if (!isReported(err)) this.#host.log.error({ err: toLoggable(err), runId }, message)
+    }
+  }
+}

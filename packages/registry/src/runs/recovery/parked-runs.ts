@@ -1,0 +1,72 @@
+import type { RunnableKey } from '../../contract/names.ts'
+import type { UnfinishedRun } from '../../contract/ports/run-store.ts'
+import { MAX_TIMER } from '../../timers.ts'
+import type { OwnerCounts } from '../owner-counts.ts'
+
+/** When something is done with a run that is still parked. */
+interface Due {
+  /** Milliseconds since the epoch. */
+  at: number
+  act: (run: UnfinishedRun) => void
+  /** Whether the run is parked because its runnable is not there. */
+  awaitsRunnable?: boolean
+}
+
+interface Parked {
+  run: UnfinishedRun
+  due: Due | undefined
+  timer: NodeJS.Timeout | undefined
+}
+
+/** The unfinished runs that are not in memory: those that wait for their runnable, for an answer or a time, or for their turn. */
+export class ParkedRuns {
+  readonly #owners: OwnerCounts
+  readonly #parked = new Map<string, Parked>()
+
+  constructor(owners: OwnerCounts) {
+    this.#owners = owners
+  }
+
+  /** Parks a run, anew if it is parked already. */
+  park(run: UnfinishedRun, due?: Due): void {
+    const { runId, registry, kind, name, owner } = run
+    this.take(runId)
+    // No more of a record than this: there may be very many.
+    const parked: Parked = { run: { runId, registry, kind, name, owner }, due, timer: undefined }
+    this.#parked.set(runId, parked)
+    this.#owners.add(owner)
+    if (due === undefined) return
+    const wait = () => {
+      const left = due.at - Date.now()
+      if (left <= 0) due.act(parked.run)
+      else parked.timer = setTimeout(wait, Math.min(left, MAX_TIMER)).unref()
+    }
+    parked.timer = setTimeout(wait, 0).unref()
+  }
+
+  get(runId: string): UnfinishedRun | undefined {
+    return this.#parked.get(runId)?.run
+  }
+
+  /** Those that wait for a runnable. */
+  awaiting({ registry, kind, name }: RunnableKey): UnfinishedRun[] {
+    const awaiting = [...this.#parked.values()].filter(
+      ({ run, due }) =>
+        due?.awaitsRunnable && run.registry === registry && run.kind === kind && run.name === name
+    )
+    return awaiting.map(({ run }) => run)
+  }
+
+  /** Takes one out: true for the call that did. */
+  take(runId: string): boolean {
+    const parked = this.#parked.get(runId)
+    if (parked === undefined) return false
+    clearTimeout(parked.timer)
+    this.#owners.remove(parked.run.owner)
+    return this.#parked.delete(runId)
+  }
+
+  close(): void {
+    for (const runId of this.#parked.keys()) this.take(runId)
+  }
+}

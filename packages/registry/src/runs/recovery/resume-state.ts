@@ -1,0 +1,73 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import type { Exposures } from '../../access/exposures.ts'
+import { resolveAuthorize } from '../../access/policy.ts'
+import { redactFields } from '../../access/redact-stores.ts'
+import type { RunInput } from '../../contract/content-part.ts'
+import { ANONYMOUS, type Authorize, type Principal } from '../../contract/principal.ts'
+import type { Envelope } from '../../contract/run-context.ts'
+import type { StoredRun } from '../../contract/ports/run-store.ts'
+import type { Stores } from '../../contract/ports/stores.ts'
+import type { StartOptions } from '../start-options.ts'
+
+const ResumeStateSchema = Type.Object({
+  input: Type.Unknown(),
+  principal: Type.Unsafe<Principal>(
+    Type.Object({ sub: Type.String(), scopes: Type.Array(Type.String()) }, { additionalProperties: true })
+  ),
+  userId: Type.Optional(Type.String()),
+  envelope: Type.Optional(Type.Unsafe<Envelope>(Type.Object({}))),
+  surface: Type.Optional(Type.String({ description: 'Whose policy said what the run may reach' })),
+  guarded: Type.Boolean({ description: 'Whether the app gave that policy' })
+})
+/** What another process needs to go on with a run, beside its record. Keys of model providers are never in it. */
+export type ResumeState = Static<typeof ResumeStateSchema>
+
+/**
+ * Makes it, without the caller's keys; undefined for an input that is more than JSON, such as an uploaded file. Who called
+ * stays as it is.
+ */
+export function toResumeState(
+  input: RunInput,
+  options: StartOptions,
+  exposures: Pick<Exposures, 'policyOf'>
+): ResumeState | undefined {
+  if (Array.isArray(input) && input.some((part) => typeof part?.file?.stream === 'function')) return undefined
+  const { principal = ANONYMOUS, userId, envelope, surface, authorize, redact } = options
+  const policy = surface === undefined ? undefined : exposures.policyOf(surface)
+  const state = {
+    input: input ?? null,
+    principal,
+    ...(userId !== undefined && { userId }),
+    ...(envelope !== undefined && { envelope }),
+    ...(surface !== undefined && { surface }),
+    guarded: policy?.isOwn ?? authorize !== undefined
+  }
+  return redact === undefined ? state : redactFields(state, ['input', 'envelope'], redact)
+}
+
+/** What was kept for a run; undefined when it cannot go on. */
+export async function readResumeState(
+  { checkpoints }: Stores,
+  runId: string
+): Promise<ResumeState | undefined> {
+  const state = (await checkpoints.load(runId))?.state
+  return Value.Check(ResumeStateSchema, state) ? state : undefined
+}
+
+const refuse: Authorize = () => ({ allowed: false })
+
+/**
+ * The options that a run resumes with: the service's own keys, and the policy of the surface that started it. If that surface
+ * is gone, a run that the app's policy guarded is guarded by the app's default, and may reach nothing without one.
+ */
+export function toStartOptions(
+  { sessionId, registry }: Pick<StoredRun, 'sessionId' | 'registry'>,
+  { principal, userId, envelope, surface, guarded }: ResumeState,
+  exposures: Pick<Exposures, 'policyOf' | 'policy'>
+): StartOptions {
+  const policy = surface === undefined ? undefined : exposures.policyOf(surface)
+  const { authorize: fallback = refuse } = exposures.policy
+  const authorize = policy?.authorize ?? (guarded ? resolveAuthorize(fallback) : undefined)
+  return { registry, surface, sessionId, principal, userId, envelope, authorize }
+}

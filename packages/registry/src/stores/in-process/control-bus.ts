@@ -1,0 +1,15 @@
+import type { ControlBus, ControlMessage } from '../../contract/ports/control-bus.ts'
+
+/** Control messages within one process. */
+export function createInProcessControlBus(): ControlBus {
+  const listeners = new Set<(message: ControlMessage) => void>()
+  return {
+    publish(message) {
+      for (const listener of [...listeners]) listener(message)
+    },
+    subscribe(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    }
+  }
+}

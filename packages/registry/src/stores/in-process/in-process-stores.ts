@@ -1,0 +1,44 @@
+import type { MemoryItemRetention } from '../../contract/ports/memory-store.ts'
+import type { Stores } from '../../contract/ports/stores.ts'
+import { createInProcessCheckpointStore } from './checkpoint-store.ts'
+import { createInProcessControlBus } from './control-bus.ts'
+import { createInProcessMemoryStore } from './memory-store.ts'
+import { createInProcessRunStore } from './run-store.ts'
+import { RunTable, type RunRetention } from './run-table.ts'
+import { createInProcessSessionStore } from './session-store.ts'
+import { createInProcessStreamLog } from './stream-log.ts'
+import { createInProcessTaskStore, type TaskRetention } from './task-store.ts'
+
+/** How much the stores keep; see the option `retention`. */
+export interface InProcessRetention
+  extends RunRetention, MemoryItemRetention, Pick<TaskRetention, 'taskMaxBytes'> {}
+
+const DAY = 86_400_000
+const DEFAULTS: InProcessRetention = {
+  maxAge: 600_000,
+  maxRuns: 10_000,
+  maxBytes: 268_435_456,
+  taskMaxBytes: 67_108_864,
+  memoryMaxItems: 1_000,
+  memoryMaxAge: 365 * DAY
+}
+
+/** Every store in process memory: bounded, and lost with the process. */
+export function createInProcessStores(retention: Partial<InProcessRetention> = {}): Stores {
+  const kept = { ...DEFAULTS, ...retention }
+  const runs = new RunTable(kept, (runId) => void tasks.remove(runId))
+  const tasks = createInProcessTaskStore({
+    maxTasks: kept.maxRuns,
+    taskMaxBytes: kept.taskMaxBytes,
+    isLive: (taskId) => runs.findLive(taskId) !== undefined
+  })
+  return {
+    runs: createInProcessRunStore(runs),
+    log: createInProcessStreamLog(runs),
+    sessions: createInProcessSessionStore(),
+    memory: createInProcessMemoryStore(kept),
+    tasks,
+    checkpoints: createInProcessCheckpointStore(),
+    control: createInProcessControlBus()
+  }
+}

@@ -1,0 +1,55 @@
+import type { MemoryItemRetention, MemoryStore } from '../../contract/ports/memory-store.ts'
+import { MemorySpace } from './memory-space.ts'
+
+// All owners and namespaces together have as many items as so many full ones; the one that was idle longest goes.
+const FULL_SPACES = 10
+
+/** What agents remember, in memory. */
+export function createInProcessMemoryStore({
+  memoryMaxItems,
+  memoryMaxAge
+}: MemoryItemRetention): MemoryStore {
+  const spaces = new Map<string, MemorySpace>()
+  let size = 0
+
+  const remove = (key: string, id: string): boolean => {
+    const space = spaces.get(key)
+    if (!space?.remove(id)) return false
+    if (space.size === 0) spaces.delete(key)
+    size--
+    return true
+  }
+
+  return {
+    put(item) {
+      const key = keyOf(item.owner, item.namespace)
+      const space = spaces.get(key) ?? new MemorySpace()
+      const before = space.size
+      space.put(structuredClone(item))
+      size += space.size - before
+      // The space that was written to last comes last.
+      spaces.delete(key)
+      spaces.set(key, space)
+      if (space.size > memoryMaxItems) remove(key, space.oldest()!)
+      while (size > memoryMaxItems * FULL_SPACES) {
+        const [idle, { size: forgotten }] = spaces.entries().next().value!
+        spaces.delete(idle)
+        size -= forgotten
+      }
+    },
+    search: (owner, namespace, query, limit) =>
+      spaces.get(keyOf(owner, namespace))?.search(query, limit) ?? [],
+    list: (owner, namespace, limit) => spaces.get(keyOf(owner, namespace))?.list(limit) ?? [],
+    remove: (owner, namespace, id) => remove(keyOf(owner, namespace), id),
+    sweep(now) {
+      if (memoryMaxAge === 0) return 0
+      const before = size
+      for (const [key, space] of spaces) for (const id of space.until(now - memoryMaxAge)) remove(key, id)
+      return before - size
+    }
+  }
+}
+
+function keyOf(owner: string, namespace: string): string {
+  return JSON.stringify([owner, namespace])
+}

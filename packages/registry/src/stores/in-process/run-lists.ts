@@ -1,0 +1,100 @@
+import { formatRunCursor, parseRunCursor, type RunPosition } from '../run-cursor.ts'
+import { createScopeFilter } from '../../contract/ports/run-scope.ts'
+import type {
+  ChangedRunPage,
+  ChangedRunQuery,
+  RunPage,
+  RunQuery,
+  UnfinishedPage,
+  UnfinishedQuery
+} from '../../contract/ports/run-store.ts'
+import { summaryOf } from './approval-lists.ts'
+import type { RunEntry } from './run-table.ts'
+
+/** A page of runs, newest first: one look at each, a summary of those on the page. @throws REG_ERR_BAD_CURSOR */
+export function listRuns(kept: Iterable<RunEntry>, query: RunQuery): RunPage {
+  const { scope, owner, status, kind, name, limit, cursor } = query
+  const after = cursor === undefined ? undefined : parseRunCursor(cursor)
+  const isInScope = scope === undefined ? () => true : createScopeFilter(scope)
+  const found: RunEntry[] = []
+  for (const run of kept) {
+    const { record } = run
+    if (owner !== undefined && record.owner !== owner) continue
+    if (status !== undefined && record.status !== status) continue
+    if (kind !== undefined && record.kind !== kind) continue
+    if (name !== undefined && record.name !== name) continue
+    if (isInScope(record)) found.push(run)
+  }
+  return toPage(found, 'createdAt', limit, after)
+}
+
+/** The same by the last change, with the count of all. @throws REG_ERR_BAD_CURSOR */
+export function listChangedRuns(
+  kept: Iterable<RunEntry>,
+  { owner, scope, sessionId, status, since = 0, limit, cursor }: ChangedRunQuery
+): ChangedRunPage {
+  const after = cursor === undefined ? undefined : parseRunCursor(cursor)
+  const isInScope = createScopeFilter(scope)
+  const found: RunEntry[] = []
+  for (const run of kept) {
+    const { record } = run
+    if (record.owner !== owner || record.updatedAt < since) continue
+    if (sessionId !== undefined && record.sessionId !== sessionId) continue
+    if (status !== undefined && record.status !== status) continue
+    if (isInScope(record)) found.push(run)
+  }
+  return { ...toPage(found, 'updatedAt', limit, after), total: found.length }
+}
+
+/** A page of runs under way, oldest first. @throws REG_ERR_BAD_CURSOR */
+export function listUnfinishedRuns(
+  live: readonly RunEntry[],
+  { limit, cursor }: UnfinishedQuery
+): UnfinishedPage {
+  const after = cursor === undefined ? undefined : parseRunCursor(cursor)
+  const found = Array.from(live, ({ record }) => record)
+    .filter(({ createdAt, runId }) => after === undefined || isOlder(after, { at: createdAt, runId }))
+    .sort((a, b) =>
+      isOlder({ at: a.createdAt, runId: a.runId }, { at: b.createdAt, runId: b.runId }) ? -1 : 1
+    )
+  const page = found.slice(0, limit)
+  const last = page.at(-1)
+  return {
+    runs: page.map(({ runId, registry, kind, name, owner }) => ({ runId, registry, kind, name, owner })),
+    nextCursor:
+      last && found.length > limit ? formatRunCursor({ at: last.createdAt, runId: last.runId }) : null
+  }
+}
+
+function isOlder(one: RunPosition, other: RunPosition): boolean {
+  return one.at < other.at || (one.at === other.at && one.runId < other.runId)
+}
+
+function toPage(
+  found: readonly RunEntry[],
+  time: 'createdAt' | 'updatedAt',
+  limit: number,
+  after: RunPosition | undefined
+): RunPage {
+  // Below zero where the first comes before the second.
+  const order = ({ record }: RunEntry, at: number, runId: string) =>
+    at - record[time] || (record.runId < runId ? 1 : record.runId > runId ? -1 : 0)
+  const first: RunEntry[] = []
+  // Those that ended last are found last: from the end most are after the whole page.
+  for (let index = found.length - 1; index >= 0; index--) {
+    const run = found[index]!
+    if (after !== undefined && order(run, after.at, after.runId) <= 0) continue
+    let place = first.length
+    while (place > 0 && order(run, first[place - 1]!.record[time], first[place - 1]!.record.runId) < 0)
+      place--
+    if (place > limit) continue
+    first.splice(place, 0, run)
+    if (first.length > limit + 1) first.pop()
+  }
+  const page = first.slice(0, limit)
+  const last = page.at(-1)?.record
+  return {
+    runs: page.map(summaryOf),
+    nextCursor: last && first.length > limit ? formatRunCursor({ at: last[time], runId: last.runId }) : null
+  }
+}

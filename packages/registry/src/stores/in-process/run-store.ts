@@ -1,0 +1,62 @@
+import { RUN_ERR_FENCED } from '../../errors.ts'
+import { encodePieces } from '../../wire/encode-pieces.ts'
+import { runIdOf } from '../run-cursor.ts'
+import type { RunStore } from '../../contract/ports/run-store.ts'
+import { findApproval, listApprovals, summaryOf } from './approval-lists.ts'
+import type { RunTable } from './run-table.ts'
+import { listChangedRuns, listRuns, listUnfinishedRuns } from './run-lists.ts'
+
+/** The records of runs and the journal of their steps, in memory. */
+export function createInProcessRunStore(runs: RunTable): RunStore {
+  return {
+    create(record) {
+      const earlier = runs.add({ ...record })
+      return earlier && summaryOf(earlier)
+    },
+    get(runId) {
+      const record = runs.find(runId)?.record
+      return record && { ...record }
+    },
+    find(runId) {
+      const run = runs.find(runId)
+      return run && summaryOf(run)
+    },
+    *readResult(runId) {
+      const result = runs.find(runId)?.record.result
+      if (result) yield* encodePieces(result)
+    },
+    list: (query) => listRuns(runs.all(), query),
+    listChanged: (query) => listChangedRuns(runs.all(), query),
+    listUnfinished: (query) => listUnfinishedRuns(runs.live(), query),
+    listApprovals: (query) => listApprovals(runs.live(), query),
+    findApproval: (approvalId) => findApproval(runs.find(runIdOf(approvalId)), approvalId),
+    *readArgs(approvalId) {
+      const { approvals } = runs.find(runIdOf(approvalId))?.record ?? {}
+      const args = approvals?.find((each) => each.approvalId === approvalId)?.args
+      if (args !== undefined) yield* encodePieces(args)
+    },
+    lease(runId) {
+      const record = runs.findLive(runId)?.record
+      return record && ++record.epoch
+    },
+    answerApproval(runId, approvalId, answer) {
+      const record = runs.findLive(runId)?.record
+      const approval = record?.approvals.find((each) => each.approvalId === approvalId)
+      if (record === undefined || approval === undefined || approval.answer !== null) return false
+      record.approvals = record.approvals.map((each) => (each === approval ? { ...each, answer } : each))
+      return true
+    },
+    readStep(runId, key) {
+      const steps = runs.find(runId)?.steps
+      return steps?.has(key) ? { output: structuredClone(steps.get(key)) } : undefined
+    },
+    recordStep(runId, epoch, key, output) {
+      const run = runs.findLive(runId)
+      if (run === undefined || run.record.epoch !== epoch) throw new RUN_ERR_FENCED(runId)
+      run.steps ??= new Map()
+      if (!run.steps.has(key)) run.steps.set(key, structuredClone(output))
+    },
+    remove: (runId) => runs.remove(runId),
+    sweep: (now) => runs.sweep(now)
+  }
+}

@@ -1,0 +1,64 @@
+import { isTerminalStatus } from '../../contract/run-record.ts'
+import { RUN_ERR_FENCED } from '../../errors.ts'
+import type { RunChange, StoredRun } from '../../contract/ports/run-store.ts'
+import type { LogEntry, ReadLimit, StreamLog } from '../../contract/ports/stream-log.ts'
+import { summarize } from './approval-lists.ts'
+import { wake, type RunTable } from './run-table.ts'
+import { sizeOfEntry } from '../log-entry.ts'
+
+/** The logs of runs, in memory. */
+export function createInProcessStreamLog(runs: RunTable): StreamLog {
+  return {
+    append(runId, epoch, entries, change) {
+      const run = runs.findLive(runId)
+      if (run === undefined || run.record.epoch !== epoch) throw new RUN_ERR_FENCED(runId)
+      for (const entry of entries) {
+        run.entries.push(entry)
+        run.bytes += sizeOfEntry(entry)
+      }
+      if (change !== undefined) {
+        applyChange(run.record, change)
+        if (change.preview !== undefined) run.preview = change.preview
+        // Now, one by one: a list may be asked for when thousands wait.
+        if (change.approval !== undefined) summarize(run, change.approval)
+        if (isTerminalStatus(change.status)) runs.end(run)
+      }
+      wake(run)
+    },
+    read: (runId, after, limit) => take(runs.find(runId)?.entries ?? [], after, limit),
+    abandon(runId) {
+      const run = runs.find(runId)
+      if (run !== undefined) wake(run, true)
+    },
+    follow(runId, follower) {
+      const run = runs.find(runId)
+      if (run === undefined) {
+        follower(true)
+        return () => {}
+      }
+      const followers = (run.followers ??= new Set())
+      followers.add(follower)
+      return () => {
+        followers.delete(follower)
+        if (followers.size === 0 && run.followers === followers) run.followers = undefined
+      }
+    }
+  }
+}
+
+// The entry with the number `seq` is at `seq - 1`.
+function take(entries: readonly LogEntry[], after: number, limit: ReadLimit): readonly LogEntry[] {
+  const end = Math.min(entries.length, after + limit.entries)
+  let bytes = 0
+  let next = after
+  while (next < end && (bytes += sizeOfEntry(entries[next]!)) <= limit.bytes) next++
+  return entries.slice(after, Math.max(next, after + 1))
+}
+
+function applyChange(record: StoredRun, change: RunChange): void {
+  record.status = change.status
+  record.updatedAt = change.at
+  if (change.result !== undefined) record.result = change.result
+  if (change.error !== undefined) record.error = change.error
+  if (change.approval !== undefined) record.approvals = [...record.approvals, change.approval]
+}

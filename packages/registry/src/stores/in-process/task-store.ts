@@ -1,0 +1,187 @@
+import { formatPushCursor, parsePushCursor, type PushPosition } from '../push-cursor.ts'
+import { formatRunCursor, parseRunCursor } from '../run-cursor.ts'
+import type { OpenPush, StoredTask, TaskStore } from '../../contract/ports/task-store.ts'
+import { PassingMap, type Place } from '../passing-map.ts'
+import { AgingMap } from './aging-map.ts'
+
+/** How much is kept of tasks; the oldest go first. */
+export interface TaskRetention {
+  maxTasks: number
+  /** Characters of their messages and push configurations, as JSON. */
+  taskMaxBytes: number
+  /** True while a task's run is in progress: the task stays unless there are too many bytes. */
+  isLive(taskId: string): boolean
+}
+
+type Push = Pick<OpenPush, 'config'> & { size: number; told: number | null }
+
+// Messages are kept as JSON: nobody else's to change, and a copy costs nothing until it is asked for.
+interface Entry {
+  task: Omit<StoredTask, 'messages'>
+  messages: string[]
+  // Where the ids of its messages stand.
+  places: Place<Entry>[]
+  configs: Map<string, Push>
+}
+
+// Most tasks have no configurations.
+const NONE: Map<string, Push> = new Map()
+
+/** The A2A side of runs, in process memory. */
+export function createInProcessTaskStore({ maxTasks, taskMaxBytes, isLive }: TaskRetention): TaskStore {
+  const entries = new AgingMap<Entry>({
+    maxSize: maxTasks,
+    maxWeight: taskMaxBytes,
+    weigh: bytesOf,
+    keeps: ({ task }) => isLive(task.taskId),
+    onDrop: (dropped) => {
+      for (const entry of dropped) forgetMessages(entry)
+    }
+  })
+  const byMessage = new PassingMap<string, Entry>()
+
+  const forgetMessages = ({ places }: Entry) => {
+    for (const place of places) byMessage.leave(place)
+  }
+  const remove = (taskId: string) => {
+    const entry = entries.remove(taskId)
+    if (entry !== undefined) forgetMessages(entry)
+  }
+  const findByMessage = (key: string) => byMessage.get(key)?.task.taskId
+  // It weighs another amount afterwards, and is among the newest.
+  const change = (taskId: string, apply: (entry: Entry) => boolean) => {
+    const entry = entries.remove(taskId)
+    if (entry === undefined) return false
+    const isChanged = apply(entry)
+    entries.add(taskId, entry)
+    return isChanged
+  }
+  const select = (owner: string | undefined, contextId: string | undefined) =>
+    Array.from(entries.values())
+      .filter(
+        ({ task }) =>
+          (owner === undefined || task.owner === owner) &&
+          (contextId === undefined || task.contextId === contextId)
+      )
+      .sort((a, b) => newestFirst(a.task, b.task))
+
+  return {
+    create({ taskId, contextId, registry, owner, agentName, createdAt, messages }, messageId) {
+      const key = messageKey({ registry, owner }, messageId)
+      const known = findByMessage(key)
+      if (known !== undefined) return known
+      const entry: Entry = {
+        task: { taskId, contextId, registry, owner, agentName, createdAt },
+        messages: messages.map((message) => JSON.stringify(message)),
+        places: [],
+        configs: NONE
+      }
+      entry.places.push(byMessage.add(key, entry))
+      entries.add(taskId, entry)
+      return taskId
+    },
+    get: (taskId) => toTask(entries.get(taskId)),
+    taskOfMessage: (registry, owner, messageId) => findByMessage(messageKey({ registry, owner }, messageId)),
+    addMessage(taskId, messageId, message) {
+      const task = entries.get(taskId)?.task
+      if (task === undefined) return false
+      const key = messageKey(task, messageId)
+      if (findByMessage(key) !== undefined) return false
+      return change(taskId, (entry) => {
+        entry.messages.push(JSON.stringify(message))
+        entry.places.push(byMessage.add(key, entry))
+        return true
+      })
+    },
+    lastOfContext(registries, owner, contextId) {
+      let last: Entry | undefined
+      for (const entry of entries.values()) {
+        const { task } = entry
+        if (task.owner !== owner || task.contextId !== contextId) continue
+        if (!registries.includes(task.registry)) continue
+        if (last === undefined || newestFirst(task, last.task) < 0) last = entry
+      }
+      return toTask(last)
+    },
+    list({ owner, contextId, limit, cursor }) {
+      const found = select(owner, contextId)
+      const start = cursor === undefined ? undefined : parseRunCursor(cursor)
+      const after = start && { createdAt: start.at, taskId: start.runId }
+      const rest = after ? found.filter(({ task }) => newestFirst(task, after) > 0) : found
+      const tasks = rest.slice(0, limit).map((entry) => toTask(entry)!)
+      const last = tasks.at(-1)
+      const more = last !== undefined && rest.length > limit
+      return {
+        tasks,
+        nextCursor: more ? formatRunCursor({ at: last.createdAt, runId: last.taskId }) : null
+      }
+    },
+    setPushConfig(taskId, config, told) {
+      return change(taskId, (entry) => {
+        entry.configs = new Map(entry.configs).set(config.id, {
+          config: structuredClone(config),
+          size: JSON.stringify(config).length,
+          told
+        })
+        return true
+      })
+    },
+    recordPush(taskId, configId, told) {
+      const push = entries.get(taskId)?.configs.get(configId)
+      if (push === undefined) return false
+      push.told = told
+      return true
+    },
+    listOpenPushes({ limit, cursor }) {
+      const after = cursor === undefined ? undefined : parsePushCursor(cursor)
+      const open: OpenPush[] = []
+      for (const { task, configs } of entries.values())
+        for (const { config, told } of configs.values())
+          if (told !== null && (after === undefined || comparePush(task.taskId, config.id, after) > 0))
+            open.push({ taskId: task.taskId, owner: task.owner, config, told })
+      open.sort((one, { taskId, config }) =>
+        comparePush(one.taskId, one.config.id, { taskId, configId: config.id })
+      )
+      const pushes = open.slice(0, limit)
+      const last = pushes.at(-1)
+      return {
+        pushes: pushes.map((push) => ({ ...push, config: structuredClone(push.config) })),
+        nextCursor:
+          last !== undefined && open.length > limit ? formatPushCursor(last.taskId, last.config.id) : null
+      }
+    },
+    listPushConfigs: (taskId) =>
+      Array.from(entries.get(taskId)?.configs.values() ?? [], ({ config }) => structuredClone(config)),
+    removePushConfig: (taskId, configId) => change(taskId, ({ configs }) => configs.delete(configId)),
+    remove
+  }
+}
+
+function bytesOf({ messages, configs }: Entry): number {
+  let bytes = 0
+  for (const message of messages) bytes += message.length
+  for (const { size } of configs.values()) bytes += size
+  return bytes
+}
+
+function toTask(entry: Entry | undefined): StoredTask | undefined {
+  return entry && { ...entry.task, messages: entry.messages.map((json) => JSON.parse(json) as unknown) }
+}
+
+function messageKey({ registry, owner }: Pick<StoredTask, 'registry' | 'owner'>, messageId: string): string {
+  return `${registry}/${owner.length}:${owner}${messageId}`
+}
+
+function comparePush(taskId: string, configId: string, to: PushPosition): number {
+  return compare(taskId, to.taskId) || compare(configId, to.configId)
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0
+}
+
+type Position = Pick<StoredTask, 'createdAt' | 'taskId'>
+
+function newestFirst(a: Position, b: Position): number {
+  return b.createdAt - a.createdAt || (a.taskId < b.taskId ? 1 : a.taskId > b.taskId ? -1 : 0)
+}

@@ -1,0 +1,68 @@
+import { codeOf } from '../../contract/create-error.ts'
+import { RUN_ERR_STORE } from '../../errors.ts'
+import { isPromise } from '../../contract/ports/awaitable.ts'
+import type { Stores } from '../../contract/ports/stores.ts'
+import type { StoreWatch } from './store-watch.ts'
+
+type Method = (...args: unknown[]) => unknown
+
+/**
+ * The stores as an engine and its runs use them: whatever fails in them is RUN_ERR_STORE, and known to the watch.
+ * What a port says that it throws stays as it is.
+ */
+export function guardStores(stores: Stores, watch: StoreWatch): Stores {
+  const guarded = <P extends Exclude<keyof Stores, 'check'>>(port: P) => guard(stores[port], port, watch)
+  return {
+    runs: guarded('runs'),
+    log: guarded('log'),
+    sessions: guarded('sessions'),
+    memory: guarded('memory'),
+    tasks: guarded('tasks'),
+    checkpoints: guarded('checkpoints'),
+    control: guarded('control'),
+    check: () => watch.check()
+  }
+}
+
+// A store may be of a class, with fields of its own: it is asked as itself.
+function guard<T extends object>(store: T, port: string, watch: StoreWatch): T {
+  const guarded = new Map<unknown, Method>()
+  return new Proxy({} as T, {
+    get(own, name) {
+      if (Object.hasOwn(own, name)) return own[name as keyof T]
+      const value: unknown = Reflect.get(store, name)
+      if (typeof value !== 'function') return value
+      let method = guarded.get(value)
+      if (method === undefined) {
+        const asked = { store: port, method: String(name) }
+        method = guardMethod(store, value as Method, (err) => watch.failed(err, asked))
+        guarded.set(value, method)
+      }
+      return method
+    }
+  })
+}
+
+function guardMethod(store: object, method: Method, failed: (err: unknown) => void): Method {
+  return (...args) => {
+    const fail = (err: unknown): never => {
+      if (!isFault(err, args)) throw err
+      failed(err)
+      throw new RUN_ERR_STORE({ cause: err })
+    }
+    try {
+      const value = Reflect.apply(method, store, args)
+      return isPromise(value) ? value.then(undefined, fail) : value
+    } catch (err) {
+      return fail(err)
+    }
+  }
+}
+
+function isFault(err: unknown, args: readonly unknown[]): boolean {
+  const code = codeOf(err)
+  // What a port says that it throws is no fault of its store; what the store says of itself is not for clients.
+  if (code !== undefined && code !== 'RUN_ERR_STORE' && !code.startsWith('STO_ERR_')) return false
+  // Who waits for a session gives up with the reason of his signal.
+  return !args.some((arg) => arg instanceof AbortSignal && arg.aborted && arg.reason === err)
+}

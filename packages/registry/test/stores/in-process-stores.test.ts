@@ -1,0 +1,69 @@
+import { createInProcessStores, type Stores } from '@svc/registry'
+import {
+  checkpointStoreContract,
+  controlBusContract,
+  memoryRetentionContract,
+  memoryStoreContract,
+  runStoreContract,
+  sessionStoreContract,
+  taskStoreContract
+} from '@svc/registry/testing'
+import t from 'tap'
+
+const fresh =
+  <K extends keyof Stores>(port: K) =>
+  async () =>
+    createInProcessStores()[port]
+
+t.test('runs and their logs', async (t) => runStoreContract(t, async () => createInProcessStores()))
+t.test('sessions', async (t) => sessionStoreContract(t, fresh('sessions')))
+t.test('memory', async (t) => memoryStoreContract(t, fresh('memory')))
+t.test('what is kept of memory', async (t) =>
+  memoryRetentionContract(t, async (retention) => createInProcessStores(retention).memory)
+)
+t.test('tasks', async (t) => taskStoreContract(t, fresh('tasks')))
+t.test('checkpoints', async (t) => checkpointStoreContract(t, fresh('checkpoints')))
+t.test('control', async (t) => controlBusContract(t, fresh('control')))
+
+t.test('memories in memory have a bound in all: what was not written to for longest goes', async (t) => {
+  const { memory } = createInProcessStores({ memoryMaxItems: 2 })
+  const put = async (owner: string, id: string) =>
+    memory.put({ owner, id, namespace: 'n', text: 'x', createdAt: 1 })
+  await put('first', 'a')
+  for (let n = 0; n < 9; n++) for (const id of ['a', 'b']) await put(`owner${n}`, id)
+  await put('first', 'b')
+  await put('owner0', 'b')
+  t.equal((await memory.list('owner1', 'n', 9)).length, 2)
+  await put('new', 'a')
+  t.same(await memory.list('owner1', 'n', 9), [])
+  await put('new', 'b')
+  await put('newer', 'a')
+  t.same(await memory.list('owner2', 'n', 9), [], 'one more than ten full ones goes again')
+  t.equal((await memory.list('owner3', 'n', 9)).length, 2)
+  for (const owner of ['first', 'owner0']) t.equal((await memory.list(owner, 'n', 9)).length, 2, owner)
+})
+
+t.test('push configurations count among what tasks weigh', async (t) => {
+  const { tasks } = createInProcessStores({ taskMaxBytes: 100_000 })
+  const config = { id: 'p', url: 'https://example.org/', token: 'x'.repeat(4_000) }
+  for (let n = 0; n < 50; n++) {
+    const taskId = `t${n}`
+    await tasks.create(
+      { taskId, contextId: 'c', registry: 'global', owner: 'o', agentName: 'a', createdAt: n, messages: [] },
+      `m${n}`
+    )
+    await tasks.setPushConfig(taskId, config, null)
+  }
+  const left = (await tasks.list({ limit: 100 })).tasks
+  t.ok(left.length > 10 && left.length < 25, String(left.length))
+  t.equal(left[0]?.taskId, 't49')
+  for (const { taskId } of left) await tasks.removePushConfig(taskId, 'p')
+  for (let n = 50; n < 100; n++) {
+    const taskId = `t${n}`
+    await tasks.create(
+      { taskId, contextId: 'c', registry: 'global', owner: 'o', agentName: 'a', createdAt: n, messages: [] },
+      `m${n}`
+    )
+  }
+  t.equal((await tasks.list({ limit: 100 })).tasks.length, left.length + 50, 'without one they are light')
+})
