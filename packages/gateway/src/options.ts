@@ -12,8 +12,8 @@ import {
 import type { RegisterOptions } from 'fastify'
 import type { ExtendedError, Server, Socket } from 'socket.io'
 import { AsyncApiOptionsSchema, resolveAsyncApi, type AsyncApiOptions } from './asyncapi/async-api-options.ts'
-import { CorsOptionsSchema, requireOrigin, type GatewayCors } from './sockets/origins.ts'
 import { GTW_ERR_BAD_OPTION } from './errors.ts'
+import { CorsOptionsSchema, requireOrigin, type GatewayCors } from './sockets/origins.ts'
 
 /** The credentials of a handshake. */
 export interface HandshakeCredentials extends Credentials {

@@ -10,10 +10,7 @@ import {
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Server } from 'socket.io'
-import { authenticateSocket } from './sockets/authenticate-socket.ts'
 import { generateAsyncApi } from './asyncapi/async-api.ts'
-import type { GatewaySocket } from './sockets/connection.ts'
-import { Connections } from './sockets/connections.ts'
 import {
   GTW_ERR_BAD_OPTION,
   GTW_ERR_FORBIDDEN,
@@ -22,12 +19,15 @@ import {
   GTW_ERR_REGISTERED_TWICE,
   GTW_ERR_UNKNOWN_RUNNABLE
 } from './errors.ts'
+import { serveSocket } from './handlers/serve-socket.ts'
 import { breakOffAll } from './links/break-off.ts'
 import { guardServer } from './links/guarded-server.ts'
 import { resolveOptions, type GatewayMiddleware, type GatewayOptions } from './options.ts'
+import { authenticateSocket } from './sockets/authenticate-socket.ts'
+import type { GatewaySocket } from './sockets/connection.ts'
+import { Connections } from './sockets/connections.ts'
 import { guardMiddleware } from './sockets/guard-middleware.ts'
 import { RunKeeper } from './sockets/run-keeper.ts'
-import { serveSocket } from './handlers/serve-socket.ts'
 import { HIDDEN, openSocketServer } from './sockets/socket-server.ts'
 import type { GatewayPolicy } from './surface.ts'
 

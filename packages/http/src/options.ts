@@ -1,3 +1,5 @@
+import type { FastifyCorsOptions } from '@fastify/cors'
+import type { RateLimitPluginOptions } from '@fastify/rate-limit'
 import { Type, type Static } from '@sinclair/typebox'
 import {
   DEFAULT_PROVIDER_KEY_HEADERS,
@@ -9,14 +11,12 @@ import {
   type OnDisconnect
 } from '@svc/registry'
 import type { onRequestHookHandler, preHandlerHookHandler, RegisterOptions } from 'fastify'
-import type { FastifyCorsOptions } from '@fastify/cors'
-import type { RateLimitPluginOptions } from '@fastify/rate-limit'
 import { JwtOptionsSchema } from './auth/jwt-options.ts'
 import { RbacOptionsSchema } from './auth/rbac-options.ts'
-import { CorsOptionsSchema, requireOrigin } from './limits/cors-options.ts'
 import { HTTP_ERR_BAD_OPTION } from './errors.ts'
+import { CorsOptionsSchema, requireOrigin } from './limits/cors-options.ts'
+import { RateLimitOptionsSchema } from './limits/rate-limit.ts'
 import { resolveSwagger, SwaggerOptionsSchema, type SwaggerOptions } from './openapi/swagger-options.ts'
-import { RateLimitOptionsSchema } from './limits/rate-limit-options.ts'
 import { FileUploadOptionsSchema, resolveUploadLimits } from './uploads/file-upload-options.ts'
 
 /** Hooks that run before every route of the plugin. */

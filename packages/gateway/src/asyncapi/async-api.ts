@@ -1,9 +1,9 @@
 import type { TSchema } from '@sinclair/typebox'
 import { RUNNABLE_KINDS, type SecuritySchemes } from '@svc/registry'
-import { resolveAsyncApi, type AsyncApiOptions } from './async-api-options.ts'
 import { ACKNOWLEDGEMENTS, CLIENT_EVENTS, RefusalSchema } from '../events/client-events.ts'
 import { ErrorEventSchema, RUN_EVENTS, SuspendedEventSchema } from '../events/server-events.ts'
 import { resolveLimits, type GatewayOptions } from '../options.ts'
+import { resolveAsyncApi, type AsyncApiOptions } from './async-api-options.ts'
 
 /** A document of AsyncAPI 3.0. @see https://www.asyncapi.com/docs/reference/specification/v3.0.0 */
 export interface AsyncApiDocument {

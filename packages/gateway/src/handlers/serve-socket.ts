@@ -1,13 +1,13 @@
 import { logFault, quoteName, RUNNABLE_KINDS, toLoggable } from '@svc/registry'
-import type { Connection } from '../sockets/connection.ts'
 import { GTW_ERR_UNKNOWN_EVENT } from '../errors.ts'
+import { requirePayload } from '../events/check-payload.ts'
+import type { ClientEvent } from '../events/client-events.ts'
+import { endsConnection, toRefusal } from '../events/refusals.ts'
+import type { Connection } from '../sockets/connection.ts'
+import type { Surface } from '../surface.ts'
 import type { Handler } from './handler.ts'
 import { createRunHandler } from './run.ts'
 import { answerApproval, cancelRun, watchRun } from './runs.ts'
-import { requirePayload } from '../events/check-payload.ts'
-import type { ClientEvent } from '../events/client-events.ts'
-import type { Surface } from '../surface.ts'
-import { endsConnection, toRefusal } from '../events/refusals.ts'
 
 /** Who does what each event asks for. */
 const HANDLERS: ReadonlyMap<string, Handler<never>> = new Map<ClientEvent, Handler<never>>([

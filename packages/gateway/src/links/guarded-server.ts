@@ -5,8 +5,8 @@ import type { FastifyInstance } from 'fastify'
 import type { Namespace, Server } from 'socket.io'
 import { hastenGoodbyes } from './break-off.ts'
 import { Intake } from './intake.ts'
-import { Link, type EngineSocket } from './link.ts'
 import { LinkGuard, type GuardedGateway } from './link-guard.ts'
+import { Link, type EngineSocket } from './link.ts'
 
 type Engine = Server['engine']
 /** What a transport has when it is a WebSocket. */

@@ -7,9 +7,9 @@ import {
   GTW_ERR_TOO_MANY_EVENTS,
   GTW_ERR_TOO_MANY_WAITING
 } from '../errors.ts'
-import type { GatewaySettings } from '../options.ts'
 import { toRefusal } from '../events/refusals.ts'
 import type { ErrorEvent } from '../events/server-events.ts'
+import type { GatewaySettings } from '../options.ts'
 import { isAttachmentFree, type AttachmentFreeParser } from './attachment-free-parser.ts'
 import { breakOff, breakOffLate } from './break-off.ts'
 import type { EngineSocket, Link } from './link.ts'

@@ -1,14 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { toLoggable, type Principal, type RunnableKind } from '@svc/registry'
 import type { DefaultEventsMap, Socket } from 'socket.io'
-import { GTW_ERR_TOKEN_EXPIRED, GTW_ERR_TOO_MANY_RUNS } from '../errors.ts'
-import type { ClientToServerEvents } from '../events/client-events.ts'
-import type { ErrorEvent, ServerToClientEvents } from '../events/server-events.ts'
 import { Feed } from '../delivery/feed.ts'
 import { Outlet } from '../delivery/outlet.ts'
 import type { ServerEvent } from '../delivery/project-part.ts'
-import type { Surface } from '../surface.ts'
+import { GTW_ERR_TOKEN_EXPIRED, GTW_ERR_TOO_MANY_RUNS } from '../errors.ts'
+import type { ClientToServerEvents } from '../events/client-events.ts'
 import { endsConnection, toRefusal } from '../events/refusals.ts'
+import type { ErrorEvent, ServerToClientEvents } from '../events/server-events.ts'
+import type { Surface } from '../surface.ts'
 
 /** What the gateway knows of a socket; middleware may read it. */
 export interface GatewaySocketData {

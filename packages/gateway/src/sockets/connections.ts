@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { Connection, type GatewaySocket } from './connection.ts'
 import { GTW_ERR_HANDSHAKE_TWICE, GTW_ERR_TOKEN_EXPIRED } from '../errors.ts'
-import type { EngineSocket } from '../links/link.ts'
 import { breakOff } from '../links/break-off.ts'
+import type { EngineSocket } from '../links/link.ts'
 import type { Surface } from '../surface.ts'
+import { Connection, type GatewaySocket } from './connection.ts'
 
 /** Milliseconds between two looks for tokens that have expired. */
 const LOOK_EVERY = 5_000

@@ -1,7 +1,7 @@
 import { logFault, type RunLog } from '@svc/registry'
 import type { ExtendedError, Socket } from 'socket.io'
-import type { GatewayMiddleware } from '../options.ts'
 import { toRefusal } from '../events/refusals.ts'
+import type { GatewayMiddleware } from '../options.ts'
 
 /**
  * A middleware as Socket.IO takes it: one that throws or rejects ends the process, so that becomes a refusal. One that is not

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ConnectionError, FastifyInstance } from 'fastify'
-import { toErrorBody } from './error-handler.ts'
 import { HTTP_ERR_BAD_REQUEST, HTTP_ERR_HEADERS_TOO_LARGE, HTTP_ERR_REQUEST_TIMEOUT } from '../errors.ts'
+import { toErrorBody } from './to-error-body.ts'
 import { toFault } from './to-fault.ts'
 
 /**

@@ -1,12 +1,10 @@
-import { STATUS_CODES } from 'node:http'
 import { logFault } from '@svc/registry'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { acceptsProblem, PROBLEM } from './to-error-body.ts'
+import { HTTP_ERR_METHOD_NOT_ALLOWED, HTTP_ERR_ROUTE_NOT_FOUND } from '../errors.ts'
 import type { AllowedMethods } from './allowed-methods.ts'
 import { discardRest, hasRest } from './discard-rest.ts'
-import { HTTP_ERR_METHOD_NOT_ALLOWED, HTTP_ERR_ROUTE_NOT_FOUND } from '../errors.ts'
-import type { ErrorBody, Problem } from '../schemas/error-body.ts'
+import { acceptsProblem, PROBLEM, toErrorBody, toProblem } from './to-error-body.ts'
 import { toFault, type Fault } from './to-fault.ts'
 
 // Seconds after which to come again, where neither the error nor who threw it says so.
@@ -75,25 +73,4 @@ function closeLater({ raw }: FastifyRequest, reply: FastifyReply): void {
   if (shouldKeepAlive) return
   reply.raw.shouldKeepAlive = true
   reply.raw.once('finish', () => void discarded.then(() => raw.socket.destroySoon()))
-}
-
-/** The body of an error. */
-export function toErrorBody({ statusCode, code, message, errors }: Fault, requestId: string): ErrorBody {
-  return { statusCode, code, error: titleOf(statusCode), message, requestId, ...(errors && { errors }) }
-}
-
-function toProblem({ statusCode, code, message, errors }: Fault, requestId: string): Problem {
-  return {
-    type: 'about:blank',
-    title: titleOf(statusCode),
-    status: statusCode,
-    detail: message,
-    code,
-    requestId,
-    ...(errors && { errors })
-  }
-}
-
-function titleOf(statusCode: number): string {
-  return STATUS_CODES[statusCode] ?? (statusCode < 500 ? 'Client Error' : 'Server Error')
 }

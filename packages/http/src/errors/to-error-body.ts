@@ -1,3 +1,7 @@
+import { STATUS_CODES } from 'node:http'
+import type { ErrorBody, Problem } from '../schemas/error-body.ts'
+import type { Fault } from './to-fault.ts'
+
 /** The media type of RFC 9457. */
 export const PROBLEM = 'application/problem+json'
 
@@ -8,4 +12,26 @@ export function acceptsProblem(accept: string | undefined): boolean {
     const [type = '', ...parameters] = range.split(';').map((each) => each.trim().toLowerCase())
     return type === PROBLEM && !parameters.some((each) => /^q=0(?:\.0{0,3})?$/.test(each))
   })
+}
+
+/** The body of an error. */
+export function toErrorBody({ statusCode, code, message, errors }: Fault, requestId: string): ErrorBody {
+  return { statusCode, code, error: titleOf(statusCode), message, requestId, ...(errors && { errors }) }
+}
+
+/** The same as a problem of RFC 9457. */
+export function toProblem({ statusCode, code, message, errors }: Fault, requestId: string): Problem {
+  return {
+    type: 'about:blank',
+    title: titleOf(statusCode),
+    status: statusCode,
+    detail: message,
+    code,
+    requestId,
+    ...(errors && { errors })
+  }
+}
+
+function titleOf(statusCode: number): string {
+  return STATUS_CODES[statusCode] ?? (statusCode < 500 ? 'Client Error' : 'Server Error')
 }

@@ -1,5 +1,5 @@
-import { Type, type TSchema } from '@sinclair/typebox'
 import type { FastifyCorsOptions } from '@fastify/cors'
+import { Type, type TSchema } from '@sinclair/typebox'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 
 const flag = Type.Optional(Type.Boolean())

@@ -1,7 +1,7 @@
 import cors, { type FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyInstance, RouteShorthandOptionsWithHandler } from 'fastify'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
-import type { HttpScope } from '../type-provider.ts'
+import type { HttpScope } from '../surface.ts'
 
 // What pages of other origins may read, besides what they always may.
 const EXPOSED_HEADERS = [

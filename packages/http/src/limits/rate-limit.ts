@@ -1,11 +1,14 @@
 import rateLimit, { type RateLimitPluginOptions } from '@fastify/rate-limit'
+import { Type, type TSchema } from '@sinclair/typebox'
 import { ANONYMOUS } from '@svc/registry'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { HTTP_ERR_RATE_LIMITED } from '../errors.ts'
-import type { HttpScope } from '../type-provider.ts'
 
 /** Limits how often one caller may come: by principal, without credentials by address. */
-export async function limitRate(scope: HttpScope, options: RateLimitPluginOptions): Promise<void> {
+export async function limitRate(
+  scope: Pick<FastifyInstance, 'register'>,
+  options: RateLimitPluginOptions
+): Promise<void> {
   await scope.register(rateLimit, {
     keyGenerator: callerOf,
     ...options,
@@ -17,3 +20,40 @@ export async function limitRate(scope: HttpScope, options: RateLimitPluginOption
 function callerOf({ principal, ip }: FastifyRequest): string {
   return principal === ANONYMOUS ? `ip ${ip}` : `sub ${principal.sub}`
 }
+
+const fn = Type.Function([], Type.Unknown())
+const hook = Type.Optional(fn)
+const flag = Type.Optional(Type.Boolean())
+const count = Type.Number({ minimum: 0 })
+const headers = Type.Optional(Type.Object({}))
+
+/** The options of `@fastify/rate-limit`, all of them: what it does not know or take, it replaces by its default. */
+export const RateLimitOptionsSchema = Type.Object(
+  {
+    global: flag,
+    max: Type.Optional(Type.Union([count, fn])),
+    timeWindow: Type.Optional(Type.Union([count, Type.String(), fn])),
+    hook: Type.Optional(Type.String()),
+    cache: Type.Optional(count),
+    allowList: Type.Optional(Type.Union([Type.Array(Type.String()), fn])),
+    keyGenerator: hook,
+    ipv6Subnet: Type.Optional(Type.Number({ minimum: 0, maximum: 128 })),
+    // -1: nobody is banned.
+    ban: Type.Optional(Type.Number({ minimum: -1 })),
+    groupId: Type.Optional(Type.String()),
+    continueExceeding: flag,
+    exponentialBackoff: flag,
+    enableDraftSpec: flag,
+    skipOnError: flag,
+    store: hook,
+    redis: Type.Optional(Type.Unknown()),
+    nameSpace: Type.Optional(Type.String()),
+    addHeaders: headers,
+    addHeadersOnExceeding: headers,
+    errorResponseBuilder: hook,
+    onBanReach: hook,
+    onExceeding: hook,
+    onExceeded: hook
+  } satisfies Record<keyof RateLimitPluginOptions, TSchema>,
+  { additionalProperties: false }
+)

@@ -1,5 +1,7 @@
 import type { SecuritySchemes } from '@svc/registry'
-import type { OpenApiDocument } from './open-api-document.ts'
+import { REASONS, type ErrorStatus } from './describe-replies.ts'
+import { refTo } from './hoist-schemas.ts'
+import type { OpenApiDocument, Response } from './open-api-document.ts'
 
 /** Says which credentials are taken: any one of the schemes, on every operation that is not open (`security: []`). */
 export function describeSecurity(
@@ -11,5 +13,25 @@ export function describeSecurity(
     ...document,
     security: Object.keys(schemes).map((name) => ({ [name]: [] })),
     components: { ...document.components, securitySchemes: { ...schemes } }
+  }
+}
+
+/** Adds errors to every operation but those that are open to all (`security: []`). */
+export function describeRefusals(document: OpenApiDocument, statuses: readonly ErrorStatus[]): void {
+  for (const path of Object.values(document.paths)) {
+    for (const { security, responses } of Object.values(path)) {
+      if (security?.length === 0) continue
+      for (const status of statuses) responses[status] ??= refusal(REASONS[status])
+    }
+  }
+}
+
+function refusal(description: string): Response {
+  return {
+    description,
+    content: {
+      'application/json': { schema: { $ref: refTo('Error') } },
+      'application/problem+json': { schema: { $ref: refTo('Problem') } }
+    }
   }
 }

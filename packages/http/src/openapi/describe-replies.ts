@@ -1,6 +1,6 @@
 import { Type, type TSchema } from '@sinclair/typebox'
+import { PART_SCHEMAS, type NumberedPart, type PartType } from '@svc/registry'
 import { ErrorBodySchema, ProblemSchema } from '../schemas/error-body.ts'
-import { EventPartSchema } from '../schemas/event-part.ts'
 
 /** What an error status means, on every operation. */
 export const REASONS = {
@@ -71,4 +71,21 @@ function describeHeaders(headers: Headers) {
   return Object.fromEntries(
     Object.entries(headers).map(([name, description]) => [name, { type: 'string', description }])
   )
+}
+
+const seq = Type.Integer({ minimum: 1, description: 'Counts from 1 in each run; the id of the message' })
+
+/** A part as it stands on the wire: told apart by `type`, numbered by `seq`. */
+export const EventPartSchema = Type.Unsafe<NumberedPart>({
+  title: 'Part',
+  description: 'One item of the log of a run',
+  discriminator: { propertyName: 'type' },
+  oneOf: Object.entries(PART_SCHEMAS).map(([type, schema]) =>
+    Type.Composite([Type.Object({ seq }), schema], { title: titleOf(type as PartType) })
+  )
+})
+
+function titleOf(type: PartType): string {
+  const words = [...type.split('.'), 'part']
+  return words.map((word) => word[0]?.toUpperCase() + word.slice(1)).join('')
 }

@@ -1,15 +1,14 @@
 import swaggerPlugin from '@fastify/swagger'
 import { MessageInputSchema, type Exposed, type SecuritySchemes } from '@svc/registry'
 import type { FastifyInstance } from 'fastify'
+import { describeRefusals, describeSecurity } from './describe-access.ts'
 import { addMessageInput, describeNames } from './describe-names.ts'
-import { describeRefusals } from './describe-refusals.ts'
-import { describeSecurity } from './describe-access.ts'
+import { TAGS } from './describe-operation.ts'
 import { describeUploads } from './describe-uploads.ts'
 import { hoistReplies } from './hoist-replies.ts'
 import { hoistSchemas, type Components } from './hoist-schemas.ts'
 import type { OpenApiDocument, Operation, Schema } from './open-api-document.ts'
 import type { ResolvedSwagger } from './swagger-options.ts'
-import { TAGS } from './tags.ts'
 
 /** What a document is made from, besides the routes of its scope. */
 export interface OpenApiSource {

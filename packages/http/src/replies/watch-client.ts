@@ -1,11 +1,23 @@
-import { toLoggable, type Run } from '@svc/registry'
+import { toLoggable, type Run, type RunBody } from '@svc/registry'
 import type { OpenReplies } from '@svc/registry/sse'
 import type { FastifyReply } from 'fastify'
 import { HTTP_ERR_CLIENT_CLOSED } from '../errors.ts'
+import type { Surface } from '../surface.ts'
 
 /** Watches over a reply until it is complete or its client has gone; in the latter case the given run is canceled. */
 export function watchClient(replies: OpenReplies, reply: FastifyReply, run?: Run): void {
   replies.add(reply.raw, () => leave(reply, run))
+}
+
+/** Ends the run when the client goes away, unless it is to go on, or another client started it. */
+export function tieToClient(
+  { replies, onDisconnect }: Surface,
+  run: Run,
+  body: RunBody,
+  reply: FastifyReply
+): void {
+  const cancels = (body.onDisconnect ?? onDisconnect) === 'cancel' && !run.replayed
+  watchClient(replies, reply, cancels ? run : undefined)
 }
 
 function leave({ log }: FastifyReply, run: Run | undefined): void {

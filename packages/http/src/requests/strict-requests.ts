@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { HTTP_ERR_UNSUPPORTED_ENCODING } from '../errors.ts'
+import { decodeJson } from '@svc/registry'
+import type { FastifyBodyParser, FastifyInstance, FastifyRequest } from 'fastify'
+import { HTTP_ERR_BAD_JSON, HTTP_ERR_UNSUPPORTED_ENCODING } from '../errors.ts'
 
 const NO_QUERY = Type.Object({}, { additionalProperties: false })
 const WITHOUT_BODY = new Set(['GET', 'HEAD', 'OPTIONS'])
@@ -25,4 +26,18 @@ function findFault(headers: FastifyRequest['headers']): string | undefined {
   if (encoding !== '' && encoding !== 'identity') return 'it must not have a Content-Encoding'
   const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(headers['content-type'] ?? '')?.[1]
   return charset === undefined || /^utf-?8$/i.test(charset) ? undefined : 'it must be UTF-8'
+}
+
+/** A Fastify parser of JSON bodies; see `decodeJson`. Routes that take no body may be sent an empty one. */
+export function createJsonParser(maxDepth: number): FastifyBodyParser<Buffer> {
+  return function parseJson(request, body, done) {
+    if (body.length === 0 && request.routeOptions.schema?.body === undefined) return done(null, undefined)
+    let value: unknown
+    try {
+      value = decodeJson(body, maxDepth, HTTP_ERR_BAD_JSON)
+    } catch (err) {
+      return done(err as Error)
+    }
+    return done(null, value)
+  }
 }

@@ -1,18 +1,17 @@
 import { isTerminalStatus, nextTurn, RUNNABLE_KINDS, type RunPage, type RunQuery } from '@svc/registry'
-import { sendPage } from '../replies/collect-page.ts'
 import { HTTP_ERR_UNKNOWN_RUNNABLE } from '../errors.ts'
-import { listRuns, toRunItem } from '../replies/list-runs.ts'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { emptyReply, errorReplies, jsonReply } from '../openapi/describe-replies.ts'
+import { sendPage } from '../replies/collect-page.ts'
+import { listRuns, toRunItem } from '../replies/list-runs.ts'
 import {
   AdminRunListSchema,
   AdminRunQuerySchema,
   RemovedRunsSchema,
   RunFilterSchema
 } from '../schemas/admin.ts'
-import { NameParamsSchema } from '../schemas/path-params.ts'
-import type { Surface } from '../surface.ts'
-import type { HttpScope } from '../type-provider.ts'
+import { NameParamsSchema } from '../schemas/parameters.ts'
+import type { HttpScope, Surface } from '../surface.ts'
 
 /** Runs that are removed between two looks at the store. */
 const BATCH = 100

@@ -9,14 +9,13 @@ import {
   toPendingApproval,
   type FoundApproval
 } from '@svc/registry'
-import { collectPage, sendPage } from '../replies/collect-page.ts'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
-import { ApprovalListSchema, ApprovalQuerySchema, ApprovalSchema } from '../schemas/approval-list.ts'
-import { ApprovalParamsSchema } from '../schemas/path-params.ts'
+import { collectPage, sendPage } from '../replies/collect-page.ts'
 import { sendPieces, sendRecord, withMember } from '../replies/send-json.ts'
-import type { Surface } from '../surface.ts'
-import type { HttpScope } from '../type-provider.ts'
+import { ApprovalListSchema, ApprovalQuerySchema, ApprovalSchema } from '../schemas/approval-list.ts'
+import { ApprovalParamsSchema } from '../schemas/parameters.ts'
+import type { HttpScope, Surface } from '../surface.ts'
 
 const config = { access: 'authenticated' } as const
 const list = {

@@ -1,8 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { RUN_ERR_DRAINING, RUN_ERR_RECOVERING } from '@svc/registry'
 import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
-import type { Surface } from '../surface.ts'
-import type { HttpScope } from '../type-provider.ts'
+import type { HttpScope, Surface } from '../surface.ts'
 
 const HealthSchema = Type.Object({ status: Type.Literal('ok') }, { title: 'Health' })
 const config = { access: 'open', rateLimit: false } as const

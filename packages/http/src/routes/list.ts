@@ -1,21 +1,21 @@
 import { Type } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
 import {
   requireExposed,
   RUNNABLE_KINDS,
   RunnableMetadataSchema,
   type Principal,
   type Runnable,
-  type RunnableKind
+  type RunnableKind,
+  type RunnableMetadata
 } from '@svc/registry'
-import { collectPage } from '../replies/collect-page.ts'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
-import { NameParamsSchema } from '../schemas/path-params.ts'
-import { RegistrySchema, RunnableQuerySchema } from '../schemas/registry.ts'
+import { collectPage } from '../replies/collect-page.ts'
 import { sendJson, sendWhole } from '../replies/send-json.ts'
-import type { Surface } from '../surface.ts'
-import { toMetadata } from './to-metadata.ts'
-import type { HttpScope } from '../type-provider.ts'
+import { NameParamsSchema } from '../schemas/parameters.ts'
+import { RegistrySchema, RunnableQuerySchema } from '../schemas/registry.ts'
+import type { HttpScope, Surface } from '../surface.ts'
 
 const LINK = 'Where the next page is, as `rel="next"`, where there is one'
 
@@ -96,4 +96,9 @@ export function listRoutes(scope: HttpScope, surface: Surface): void {
     const isReadable = await Promise.all(found.map((each) => mayRead(each, principal)))
     return found.filter((_, index) => isReadable[index]).map(({ name }) => name)
   }
+}
+
+/** What a runnable tells of itself, without what is nobody's business: properties that the schema does not name. */
+export function toMetadata(runnable: Runnable): RunnableMetadata {
+  return Value.Clean(RunnableMetadataSchema, Value.Clone(runnable.describe())) as RunnableMetadata
 }

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import {
   RUN_ERR_SUSPENDED,
   RunBodySchema,
@@ -9,14 +10,12 @@ import {
 import { replyRunError } from '../errors/error-handler.ts'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply, RUN_ERRORS, RUN_ID } from '../openapi/describe-replies.ts'
-import { prefersAsync } from './prefers-async.ts'
-import { requireNamed } from '../starting/require-runnable.ts'
-import { RunHeadersSchema } from '../schemas/parameters.ts'
-import { NameParamsSchema } from '../schemas/path-params.ts'
 import { sendJson } from '../replies/send-json.ts'
-import { startRun, tieToClient } from '../starting/start-run.ts'
-import type { Surface } from '../surface.ts'
-import type { HttpScope } from '../type-provider.ts'
+import { tieToClient } from '../replies/watch-client.ts'
+import { NameParamsSchema, RunHeadersSchema } from '../schemas/parameters.ts'
+import { requireNamed } from '../starting/require-runnable.ts'
+import { startRun } from '../starting/start-run.ts'
+import type { HttpScope, Surface } from '../surface.ts'
 
 const headers = { 'x-run-id': RUN_ID, 'idempotency-replayed': '`true` for a run that was started before' }
 const location = 'Where the run can be looked at'
@@ -58,4 +57,15 @@ export function runRoutes(scope: HttpScope, surface: Surface): void {
       }
     })
   }
+}
+
+/**
+ * Whether the client prefers an answer at once, to look at the run later.
+ * @see https://www.rfc-editor.org/rfc/rfc7240#section-4.1
+ */
+export function prefersAsync({ prefer }: IncomingHttpHeaders): boolean {
+  if (prefer === undefined) return false
+  return String(prefer)
+    .split(',')
+    .some((each) => each.split(';', 1)[0]!.trim().toLowerCase() === 'respond-async')
 }

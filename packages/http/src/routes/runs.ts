@@ -1,18 +1,16 @@
 import { Type } from '@sinclair/typebox'
 import { isEnd, requireRun, RunRecordSchema } from '@svc/registry'
 import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
-import { sendPage } from '../replies/collect-page.ts'
 import { HTTP_ERR_BAD_LAST_EVENT_ID } from '../errors.ts'
-import { listRuns, toRunItem } from '../replies/list-runs.ts'
 import { describeOperation, EVENT_STREAM } from '../openapi/describe-operation.ts'
 import { emptyReply, errorReplies, eventStreamReply, jsonReply } from '../openapi/describe-replies.ts'
-import { StreamHeadersSchema } from '../schemas/parameters.ts'
-import { RunParamsSchema } from '../schemas/path-params.ts'
-import { RunListSchema, RunQuerySchema } from '../schemas/run-list.ts'
+import { sendPage } from '../replies/collect-page.ts'
+import { listRuns, toRunItem } from '../replies/list-runs.ts'
 import { sendRecord } from '../replies/send-json.ts'
-import type { Surface } from '../surface.ts'
-import type { HttpScope } from '../type-provider.ts'
 import { watchClient } from '../replies/watch-client.ts'
+import { RunParamsSchema, StreamHeadersSchema } from '../schemas/parameters.ts'
+import { RunListSchema, RunQuerySchema } from '../schemas/run-list.ts'
+import type { HttpScope, Surface } from '../surface.ts'
 
 const config = { access: 'authenticated' } as const
 const found = jsonReply('The run', RunRecordSchema)

@@ -2,12 +2,11 @@ import { RunBodySchema, RUNNABLE_KINDS } from '@svc/registry'
 import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
 import { describeOperation, EVENT_STREAM } from '../openapi/describe-operation.ts'
 import { errorReplies, eventStreamReply, RUN_ERRORS } from '../openapi/describe-replies.ts'
+import { tieToClient } from '../replies/watch-client.ts'
+import { NameParamsSchema, RunHeadersSchema } from '../schemas/parameters.ts'
 import { requireNamed } from '../starting/require-runnable.ts'
-import { RunHeadersSchema } from '../schemas/parameters.ts'
-import { NameParamsSchema } from '../schemas/path-params.ts'
-import { startRun, tieToClient } from '../starting/start-run.ts'
-import type { Surface } from '../surface.ts'
-import type { HttpScope } from '../type-provider.ts'
+import { startRun } from '../starting/start-run.ts'
+import type { HttpScope, Surface } from '../surface.ts'
 
 /** `POST /agents/:name/stream` and its like: start, and answer with the parts as they come. */
 export function streamRoutes(scope: HttpScope, surface: Surface): void {

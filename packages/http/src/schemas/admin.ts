@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { MAX_NAME_LENGTH, RunnableKindSchema, RunStatusSchema } from '@svc/registry'
-import { nextCursor, pageQuery } from './page.ts'
+import { nextCursor, pageQuery } from './parameters.ts'
 import { RunSummarySchema } from './run-list.ts'
 
 const filter = {

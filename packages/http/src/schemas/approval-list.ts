@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { PendingApprovalSchema } from '@svc/registry'
-import { nextCursor, pageQuery } from './page.ts'
+import { nextCursor, pageQuery } from './parameters.ts'
 
 /** Which of the approvals that wait to list. */
 export const ApprovalQuerySchema = Type.Object(

@@ -23,3 +23,29 @@ export const StreamHeadersSchema = Type.Object({
     })
   )
 })
+
+/** The runnable that a path names. */
+export const NameParamsSchema = Type.Object({ name: Type.String({ description: 'As it was registered' }) })
+
+/** The run that a path names. */
+export const RunParamsSchema = Type.Object({
+  runId: Type.String({ description: 'From `x-run-id`, a part `start` or a result' })
+})
+
+/** The approval that a path names. */
+export const ApprovalParamsSchema = Type.Object({
+  approvalId: Type.String({ description: 'From `GET /approvals` or a part `tool.approval.request`' })
+})
+
+/** How much of a list one asks for. */
+export const pageQuery = {
+  limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),
+  cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'The last `nextCursor`' }))
+}
+
+/** Where a list goes on. */
+export const nextCursor = Type.Unsafe<string | null>({
+  type: 'string',
+  nullable: true,
+  description: 'null on the last page'
+})

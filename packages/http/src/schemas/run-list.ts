@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { MAX_NAME_LENGTH, RunRecordSchema, RunStatusSchema } from '@svc/registry'
-import { nextCursor, pageQuery } from './page.ts'
+import { nextCursor, pageQuery } from './parameters.ts'
 
 /** Which of one's runs to list. */
 export const RunQuerySchema = Type.Object(

@@ -7,9 +7,8 @@ import {
   type RunnableKind
 } from '@svc/registry'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { readStartKey } from './start-key.ts'
 import type { Surface } from '../surface.ts'
-import { watchClient } from '../replies/watch-client.ts'
+import { readStartKey } from './start-key.ts'
 
 /** A request for a run, validated. */
 export type RunRequest = Pick<
@@ -47,15 +46,4 @@ export async function startRun(
   reply.header('x-run-id', run.runId)
   if (run.replayed) reply.header('idempotency-replayed', 'true')
   return run
-}
-
-/** Ends the run when the client goes away, unless it is to go on, or another client started it. */
-export function tieToClient(
-  { replies, onDisconnect }: Surface,
-  run: Run,
-  body: RunBody,
-  reply: FastifyReply
-): void {
-  const cancels = (body.onDisconnect ?? onDisconnect) === 'cancel' && !run.replayed
-  watchClient(replies, reply, cancels ? run : undefined)
 }

@@ -6,8 +6,7 @@ import { readParts } from './read-parts.ts'
 import { readText } from './read-text.ts'
 import { storeFile } from './store-file.ts'
 import type { TempDirectory } from './temp-directory.ts'
-import { toFileName } from './to-file-name.ts'
-import { UploadedFile } from './uploaded-file.ts'
+import { toFileName, UploadedFile } from './uploaded-file.ts'
 
 /** What a form may hold. */
 export interface FormRules {

@@ -4,7 +4,7 @@ import Fastify from 'fastify'
 import t from 'tap'
 import { createOpenApi, type OpenApiSource } from '../../src/openapi/open-api.ts'
 import { resolveSwagger } from '../../src/openapi/swagger-options.ts'
-import { NameParamsSchema } from '../../src/schemas/path-params.ts'
+import { NameParamsSchema } from '../../src/schemas/parameters.ts'
 import { errorReplies } from '../../src/openapi/describe-replies.ts'
 
 const documentOf = async (source: Partial<OpenApiSource>) => {
