@@ -76,7 +76,7 @@ function describeHeaders(headers: Headers) {
 const seq = Type.Integer({ minimum: 1, description: 'Counts from 1 in each run; the id of the message' })
 
 /** A part as it stands on the wire: told apart by `type`, numbered by `seq`. */
-export const EventPartSchema = Type.Unsafe<NumberedPart>({
+const EventPartSchema = Type.Unsafe<NumberedPart>({
   title: 'Part',
   description: 'One item of the log of a run',
   discriminator: { propertyName: 'type' },

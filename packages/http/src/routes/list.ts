@@ -99,6 +99,6 @@ export function listRoutes(scope: HttpScope, surface: Surface): void {
 }
 
 /** What a runnable tells of itself, without what is nobody's business: properties that the schema does not name. */
-export function toMetadata(runnable: Runnable): RunnableMetadata {
+function toMetadata(runnable: Runnable): RunnableMetadata {
   return Value.Clean(RunnableMetadataSchema, Value.Clone(runnable.describe())) as RunnableMetadata
 }

@@ -63,7 +63,7 @@ export function runRoutes(scope: HttpScope, surface: Surface): void {
  * Whether the client prefers an answer at once, to look at the run later.
  * @see https://www.rfc-editor.org/rfc/rfc7240#section-4.1
  */
-export function prefersAsync({ prefer }: IncomingHttpHeaders): boolean {
+function prefersAsync({ prefer }: IncomingHttpHeaders): boolean {
   if (prefer === undefined) return false
   return String(prefer)
     .split(',')
