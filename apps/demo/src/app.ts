@@ -40,7 +40,7 @@ export async function buildApp(
 
   await app.register(requestLogging)
   await app.register(store, { url: `sqlite:${join(DATA_DIR, 'app.db')}` })
-  await app.register(registry, { drainTimeout: 3_000, limits: { maxRuns: MAX_RUNS } })
+  await app.register(registry, { drainTimeout: 3_000, limits: { maxRuns: MAX_RUNS }, ...auth?.policy })
   // A port of 0 is known once the app listens.
   const address = () => addressOf(HOST, (app.server.address() as AddressInfo | null)?.port ?? PORT)
   const assistant = createAssistant(model, createTools(loadSections(ROOT), address))
@@ -53,8 +53,8 @@ export async function buildApp(
     swagger: { title: 'Agent transport service' },
     ...auth?.http
   })
-  await app.register(gateway, { asyncApi: { path: '/api/docs/asyncapi.json' }, ...auth?.access })
-  await app.register(a2a, { basePath: '/a2a', ...auth?.access })
+  await app.register(gateway, { asyncApi: { path: '/api/docs/asyncapi.json' } })
+  await app.register(a2a, { basePath: '/a2a' })
   await app.register(errorHandler)
   addFrontDoor(app)
 

@@ -11,11 +11,12 @@ export interface DemoRole {
   token: string
 }
 
-/** What the entrances are guarded by, and who may come in. */
+/** The policy of the demo, and its roles. */
 export interface DemoAuth {
-  http: { jwt: { secret: string }; rbac: Record<string, never> }
-  /** The same for every other entrance. */
-  access: { authenticate: Authenticate; authorize: Authorize }
+  /** For every surface. */
+  policy: { authenticate: Authenticate; authorize: Authorize }
+  /** The scopes of single routes. */
+  http: { rbac: Record<string, never> }
   roles: DemoRole[]
 }
 
@@ -30,8 +31,8 @@ export async function createDemoAuth(secret = randomBytes(32).toString('base64ur
   const signer = Fastify()
   await signer.register(jwtPlugin, { secret, sign: { expiresIn: '1 day' } })
   return {
-    http: { jwt: { secret }, rbac: {} },
-    access: { authenticate: await createJwtAuthenticate({ secret }), authorize: createScopeAuthorize({}) },
+    policy: { authenticate: await createJwtAuthenticate({ secret }), authorize: createScopeAuthorize({}) },
+    http: { rbac: {} },
     roles: ROLES.map(({ role, may, scopes }) => ({
       role,
       may,
