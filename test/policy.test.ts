@@ -166,7 +166,9 @@ t.test('an own option of a surface overrides the policy of the registry', async 
   ]
   for (const [own, name, wanted] of outcomes) {
     const served = await serveAll(t, { registry: policy, http: own, gateway: own, a2a: own })
-    const label = `${Object.keys(own)} ${Object.values(own).map((each) => typeof each)}: ${name}`
+    const label = `${Object.entries(own)
+      .map(([key, value]) => `${key} ${typeof value}`)
+      .join()}: ${name}`
     t.same(await runEverywhere(served, undefined, name), [wanted, wanted, wanted], label)
     await served.app.close()
   }
