@@ -68,3 +68,35 @@ t.test('closing waits for runs, and ends those that take too long', async (t) =>
   t.match(await done.result(), { text: 'done' })
   t.match(await app.runs.get(cut.runId), { status: 'failed' })
 })
+
+t.test('the decorator carries the public interface of the engine only', async (t) => {
+  const app = Fastify()
+  await app.register(registry)
+  const names = [...Object.keys(app.runs), ...Object.getOwnPropertyNames(Object.getPrototypeOf(app.runs))]
+  t.same(names.sort(), [
+    'active',
+    'answer',
+    'cancel',
+    'close',
+    'closed',
+    'constructor',
+    'drain',
+    'draining',
+    'events',
+    'exposures',
+    'faultOf',
+    'find',
+    'findApproval',
+    'get',
+    'list',
+    'listApprovals',
+    'parts',
+    'recover',
+    'recovering',
+    'release',
+    'resume',
+    'start',
+    'stores'
+  ])
+  await app.close()
+})

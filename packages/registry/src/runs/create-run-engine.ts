@@ -1,48 +1,30 @@
-import { setMaxListeners } from 'node:events'
-import { Exposures } from '../access/exposures.ts'
-import type { RunInput } from '../contract/content-part.ts'
 import { ANONYMOUS } from '../contract/principal.ts'
-import { type RunLog, SILENT_LOG } from '../contract/run-log.ts'
+import type { RunInput } from '../contract/content-part.ts'
+import type { EventBus } from '../contract/event-bus.ts'
+import { isPromise } from '../contract/ports/awaitable.ts'
+import type { RunSummary, StoredRun } from '../contract/ports/run-store.ts'
+import type { Stores } from '../contract/ports/stores.ts'
 import { isTerminalStatus, type ApprovalAnswer } from '../contract/run-record.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import {
   RUN_ERR_DRAINING,
-  RUN_ERR_INTERRUPTED,
   RUN_ERR_KEY_REUSED,
   RUN_ERR_NOT_FOUND,
   RUN_ERR_STORE,
   RUN_ERR_TERMINAL
 } from '../errors.ts'
-import { createEventBus } from '../events/create-event-bus.ts'
+import type { Exposures } from '../access/exposures.ts'
 import { ENGINE_DEFAULTS, requireEngineOptions, type RunEngineOptions } from '../options.ts'
 import { requireNode } from '../require-node.ts'
-import { isPromise } from '../contract/ports/awaitable.ts'
-import type { ControlMessage } from '../contract/ports/control-bus.ts'
-import { createInProcessStores } from '../stores/in-process/in-process-stores.ts'
-import { PassingMap } from '../stores/passing-map.ts'
 import { runIdOf } from '../stores/run-cursor.ts'
-import type { RunSummary, StoredRun } from '../contract/ports/run-store.ts'
-import type { Stores } from '../contract/ports/stores.ts'
-import { ApprovalsDesk, type DeskHost } from './approvals/approvals-desk.ts'
-import { Drain } from './drain.ts'
-import { guardStores } from '../stores/upkeep/guard-stores.ts'
-import { InterruptedRuns, type ResumeHost } from './recovery/interrupted-runs.ts'
+import { EngineHost } from './engine-host.ts'
 import { LiveRun } from './live-run.ts'
 import { readParts } from './log/log-reader.ts'
-import { LostRuns } from './recovery/lost-runs.ts'
 import { Recovery } from './recovery/recovery.ts'
 import { ReplayedRun } from './replayed-run.ts'
 import { requireInput } from './require-input.ts'
 import type { Run, RunEngine } from './run-engine.ts'
-import type { HostedRun } from './run-host.ts'
-import { RunLimits } from './run-limits.ts'
-import { StoreWatch } from '../stores/upkeep/store-watch.ts'
-import { sweepStores } from '../stores/upkeep/sweep-stores.ts'
-import type { EventBus } from '../contract/event-bus.ts'
 import type { StartOptions } from './start-options.ts'
-
-/** Milliseconds between two looks for what the stores need not keep any longer. */
-const SWEEP_EVERY = 60_000
 
 /** Makes an engine. @throws REG_ERR_BAD_OPTION, REG_ERR_OLD_NODE */
 export function createRunEngine(options: RunEngineOptions = {}): RunEngine {
@@ -51,55 +33,32 @@ export function createRunEngine(options: RunEngineOptions = {}): RunEngine {
   return new Engine(options)
 }
 
-class Engine implements RunEngine, ResumeHost, DeskHost {
+// The host stays private: at run time, too, an app sees the public interface only.
+class Engine implements RunEngine {
+  readonly #host: EngineHost
+  readonly #drainTimeout: number
+  readonly #recovery = new Recovery(() => this.#host.interrupted.recover())
   readonly stores: Stores
   readonly events: EventBus
-  readonly log: RunLog
   readonly exposures: Exposures
-  readonly maxLogBytes: number
-  readonly #drainTimeout: number
-  readonly limits: RunLimits
-  readonly #closed = new AbortController()
-  readonly closed = this.#closed.signal
-  readonly #begunToClose = new AbortController()
-  readonly closing = this.#begunToClose.signal
-  readonly #interrupted: InterruptedRuns
-  readonly #recovery = new Recovery(() => this.#interrupted.recover())
-  readonly #desk = new ApprovalsDesk(this)
-  readonly #live = new PassingMap<string, LiveRun>()
-  readonly #watch: StoreWatch
-  readonly lostRuns: LostRuns
-  readonly #sweeper: NodeJS.Timeout
-  readonly #unsubscribe: () => void
-  #drain: Drain | undefined
+  readonly closed: AbortSignal
   #drained: Promise<void> | undefined
   #closing: Promise<void> | undefined
   #isOver = false
 
   constructor(options: RunEngineOptions) {
-    this.log = options.log ?? SILENT_LOG
-    const { stores } = options
-    const catchUp = () => this.lostRuns.catchUp().then(() => this.#desk.catchUp())
-    this.#watch = new StoreWatch(this.log, () => stores?.check?.(), catchUp)
-    // Those in memory do not fail.
-    this.stores = stores ? guardStores(stores, this.#watch) : createInProcessStores(options.retention)
-    this.lostRuns = new LostRuns({ stores: this.stores, goOn: (run) => this.#interrupted.goOn(run) })
-    // Every reader listens to it.
-    setMaxListeners(0, this.closed)
-    this.events = options.events ?? createEventBus(this.log)
-    const { authenticate, authorize, limits, drainTimeout, resumeTimeout } = options
-    this.exposures = new Exposures({ authenticate, authorize })
-    this.maxLogBytes = limits?.maxLogBytes ?? ENGINE_DEFAULTS.maxLogBytes
-    this.limits = new RunLimits(limits)
-    this.#drainTimeout = drainTimeout ?? ENGINE_DEFAULTS.drainTimeout
-    const patience = resumeTimeout ?? ENGINE_DEFAULTS.resumeTimeout
-    this.#interrupted = new InterruptedRuns(this, patience)
-    this.#sweeper = setInterval(() => void sweepStores(this.stores, this.log), SWEEP_EVERY).unref()
-    this.#unsubscribe = this.stores.control.subscribe((message) => this.#obey(message))
+    this.#host = new EngineHost(options)
+    this.#drainTimeout = options.drainTimeout ?? ENGINE_DEFAULTS.drainTimeout
+    ;({
+      stores: this.stores,
+      events: this.events,
+      exposures: this.exposures,
+      closed: this.closed
+    } = this.#host)
   }
 
   get active(): number {
-    return this.#live.size
+    return this.#host.live.size
   }
 
   get recovering(): boolean {
@@ -107,33 +66,31 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
   }
 
   get draining(): boolean {
-    return this.#drain !== undefined
+    return this.#host.live.draining
   }
 
   async start(runnable: Runnable, input: RunInput, options: StartOptions = {}): Promise<Run> {
-    const owner = (options.principal ?? ANONYMOUS).sub
+    const { live, interrupted } = this.#host
     requireInput(runnable, input)
-    this.#admit(owner)
-    const run = new LiveRun(this, runnable, options)
-    this.enter(run)
+    live.requireRoom((options.principal ?? ANONYMOUS).sub)
+    const run = new LiveRun(this.#host, runnable, options)
+    live.enter(run)
     try {
       const created = this.stores.runs.create(run.record)
-      // Only a start with a key has to know first whether there was one before.
+      // Only a start with a key has to know first whether there was an earlier one.
       const earlier = options.startKey === undefined ? undefined : await created
       if (earlier !== undefined) {
-        this.ended(run)
+        live.leave(run)
         return this.#replay(earlier, options)
       }
-      const kept = this.#interrupted.keep(run, input)
-      run.begin(input)
+      const checkpoint = interrupted.keep(run, input)
+      run.begin(input, checkpoint !== undefined)
       if (isPromise(created)) await created
-      if (isPromise(kept)) await kept
-      this.#drain?.stop(run)
+      if (isPromise(checkpoint?.saved)) await checkpoint.saved
+      live.begun(run)
     } catch (err) {
       if (err instanceof RUN_ERR_KEY_REUSED) throw err
-      // Whoever started it is told that it did not begin: it never goes on by itself.
-      run.losses = Infinity
-      await run.interrupt(new RUN_ERR_STORE({ cause: err }))
+      await run.refuse(new RUN_ERR_STORE({ cause: err }))
       throw new RUN_ERR_STORE({ cause: err })
     }
     return run
@@ -151,36 +108,41 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
     return this.stores.runs.list(query)
   }
 
+  faultOf(runId: string): Error | undefined {
+    return this.#host.faultOf(runId)
+  }
+
   parts(runId: string, after = 0, signal?: AbortSignal): ReturnType<RunEngine['parts']> {
     return readParts(this, runId, after, signal)
   }
 
   async cancel(runId: string): Promise<RunSummary> {
-    await this.#seek(runId)
-    await this.#interrupted.moved(runId)
-    const run = this.#live.get(runId)
+    const { live, interrupted, lostRuns } = this.#host
+    await this.#recoverFirst(runId)
+    await interrupted.moved(runId)
+    const run = live.get(runId)
     if (run !== undefined && (await run.cancel())) return this.#require(runId)
-    if (await this.lostRuns.cancel(runId)) return this.#require(runId)
-    if (await this.#interrupted.cancel(runId)) return this.#require(runId)
+    if (await lostRuns.cancel(runId)) return this.#require(runId)
+    if (await interrupted.cancel(runId)) return this.#require(runId)
     const stored = await this.#require(runId)
     if (isTerminalStatus(stored.status)) throw new RUN_ERR_TERMINAL(stored.status)
-    // It is left for another process, which would not hear of it.
+    // The run is left for another process, which would not hear of the cancel.
     if (this.#isOver) throw new RUN_ERR_DRAINING()
     await this.stores.control.publish({ type: 'cancel', runId })
     return stored
   }
 
   listApprovals(query: Parameters<RunEngine['listApprovals']>[0]): ReturnType<RunEngine['listApprovals']> {
-    return this.#desk.list(query)
+    return this.#host.approvals.list(query)
   }
 
   findApproval(approvalId: string): ReturnType<RunEngine['findApproval']> {
-    return this.#desk.find(approvalId)
+    return this.#host.approvals.find(approvalId)
   }
 
   async answer(approvalId: string, answer: ApprovalAnswer): Promise<RunSummary> {
-    await this.#seek(runIdOf(approvalId))
-    await this.#desk.answer(approvalId, answer)
+    await this.#recoverFirst(runIdOf(approvalId))
+    await this.#host.approvals.answer(approvalId, answer)
     return this.#require(runIdOf(approvalId))
   }
 
@@ -189,67 +151,26 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
   }
 
   resume(runnable: Runnable, registry = this.exposures.registryOf(runnable)): Promise<number> {
-    return this.#interrupted.resume(runnable, registry)
+    return this.#host.interrupted.resume(runnable, registry)
   }
 
   release(runnable: Runnable, registry = this.exposures.registryOf(runnable)): void {
-    this.#interrupted.release(runnable, registry)
+    this.#host.interrupted.release(runnable, registry)
   }
 
   drain(timeout = this.#drainTimeout): Promise<void> {
     requireEngineOptions({ drainTimeout: timeout })
-    if (this.#drained === undefined) {
-      this.#begunToClose.abort()
-      this.limits.close()
-      this.#drain = new Drain()
-      this.#drained = this.#drain.wait(this.#live.values(), timeout)
-    }
-    return this.#drained
+    return (this.#drained ??= this.#host.drain(timeout))
   }
 
   close(): Promise<void> {
     return (this.#closing ??= this.#close())
   }
 
-  isLive(runId: string): boolean {
-    return this.#live.has(runId)
-  }
-
-  enter(run: LiveRun): void {
-    this.#live.add(run.runId, run)
-    this.limits.enter(run.record.owner)
-  }
-
-  ended(run: HostedRun): void {
-    this.#live.delete(run.runId)
-    this.#interrupted.forget(run)
-    this.limits.leave(run.record.owner)
-    this.#drain?.leave(run)
-  }
-
-  rests(run: HostedRun, until: number): void {
-    void this.#interrupted.unload(run, until)
-  }
-
-  lost(run: HostedRun, reason: unknown): void {
-    this.lostRuns.add(run, reason)
-  }
-
-  faultOf(runId: string): Error | undefined {
-    return this.lostRuns.faultOf(runId)
-  }
-
-  expireApproval(approvalId: string): void {
-    void this.#desk.expire(approvalId)
-  }
-
-  liveRun(runId: string): LiveRun | undefined {
-    const run = this.#live.get(runId)
-    return run?.suspended ? undefined : run
-  }
-
-  wake(runId: string): Promise<boolean> {
-    return this.#interrupted.wake(runId)
+  async #close(): Promise<void> {
+    await this.drain()
+    this.#isOver = true
+    await this.#host.close()
   }
 
   async #require(runId: string): Promise<RunSummary> {
@@ -258,39 +179,14 @@ class Engine implements RunEngine, ResumeHost, DeskHost {
     return stored
   }
 
-  // Whether a run that recovery has not come to yet goes on is decided before anything is done to it.
-  async #seek(runId: string): Promise<void> {
-    if (this.recovering && !this.#live.has(runId)) await this.#interrupted.recoverOne(runId)
+  // A run that recovery has not reached yet must be resumed or ended before anything else happens to it.
+  async #recoverFirst(runId: string): Promise<void> {
+    const { live, interrupted } = this.#host
+    if (this.recovering && !live.has(runId)) await interrupted.recoverOne(runId)
   }
 
   #replay(earlier: RunSummary, { startKey }: StartOptions): Run {
     if (earlier.startKey?.hash !== startKey?.hash) throw new RUN_ERR_KEY_REUSED()
     return new ReplayedRun(this, earlier)
-  }
-
-  #admit(owner: string): void {
-    if (this.draining) throw new RUN_ERR_DRAINING()
-    this.limits.require(owner)
-  }
-
-  #obey(message: ControlMessage): void {
-    // What goes wrong is in the log of the service already.
-    if (message.type === 'cancel')
-      (this.#live.get(message.runId) ?? this.#interrupted).cancel(message.runId).catch(() => {})
-    else this.#desk.handOn(message.approvalId, message.answer).catch(() => {})
-  }
-
-  async #close(): Promise<void> {
-    await this.drain()
-    clearInterval(this.#sweeper)
-    this.#watch.close()
-    this.#isOver = true
-    const left = this.#live.values()
-    await Promise.all(
-      left.map((run) => (run.resumable ? run.suspend() : run.interrupt(new RUN_ERR_INTERRUPTED())))
-    )
-    await this.#interrupted.close()
-    this.#closed.abort()
-    this.#unsubscribe()
   }
 }

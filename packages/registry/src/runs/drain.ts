@@ -1,13 +1,13 @@
 import type { LiveRun } from './live-run.ts'
 
-/** Waits for the runs under way when a service shuts down. */
+/** Waits for the runs in progress when a service shuts down. */
 export class Drain {
   readonly #waitingFor = new Set<string>()
   readonly #over = Promise.withResolvers<void>()
 
-  /** Resolves when no run has to be waited for any longer; after `timeout` milliseconds in any case. */
+  /** Resolves once no run has to be waited for, after `timeout` milliseconds at the latest. */
   async wait(runs: readonly LiveRun[], timeout: number): Promise<void> {
-    for (const run of runs) this.#waitingFor.add(run.runId)
+    for (const { runId } of runs) this.#waitingFor.add(runId)
     for (const run of runs) this.stop(run)
     if (this.#waitingFor.size === 0) return
     const timer = setTimeout(this.#over.resolve, timeout)
@@ -15,13 +15,13 @@ export class Drain {
     clearTimeout(timer)
   }
 
-  /** A run that can go on in another process need not end: it is left when its steps under way are recorded. */
+  /** A run that another process can resume need not end: it is left once its current steps are recorded. */
   stop(run: LiveRun): void {
-    if (run.resumable) run.stopSteps(() => this.leave(run))
+    if (run.resumable) run.stopSteps(() => this.leave(run.runId))
   }
 
   /** A run has ended, or may be left as it is. */
-  leave({ runId }: Pick<LiveRun, 'runId'>): void {
+  leave(runId: string): void {
     if (this.#waitingFor.delete(runId) && this.#waitingFor.size === 0) this.#over.resolve()
   }
 }

@@ -15,7 +15,7 @@ import { leaveStream } from './leave-stream.ts'
 import { LogWriter } from './log/log-writer.ts'
 import { readParts } from './log/log-reader.ts'
 import { newRun } from './new-run.ts'
-import { toRunEnding, type Ending } from './run-ending.ts'
+import { toFinalState, type Ending } from './final-state.ts'
 import { LateSignal } from './late-signal.ts'
 import type { Run } from './run-engine.ts'
 import { MAX_LOSSES, type Earlier, type HostedRun, type RunHost } from './run-host.ts'
@@ -29,7 +29,7 @@ import { isReported } from '../stores/upkeep/store-watch.ts'
 import type { RunLog } from '../contract/run-log.ts'
 import type { StartOptions } from './start-options.ts'
 
-/** A run under way in this process: numbers its parts, writes its log, and ends it once. */
+/** A run in progress in this process: numbers its parts, writes its log, and ends it once. */
 export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   readonly runId: string
   readonly sessionId: string
@@ -38,20 +38,17 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   readonly options: StartOptions
   readonly record: StoredRun
   readonly stores: Stores
-  /** Whether another process can go on with it. */
   resumable = false
-  /** Whether it was left for another process, or for later. */
   suspended = false
-  /** Why its log could not be written to the end, where so, and how often that happened since it last got on. */
+  /** Why its log could not be written, if so. */
   loss: unknown
   losses: number
-  /** Resolves when its runnable has returned. */
   executed: Promise<void> | undefined
   readonly #host: RunHost
   readonly #writer: LogWriter
   readonly #progress: RunProgress
   readonly #earlier: Earlier | undefined
-  // For a run with keys that must not be told.
+  // Only for runs with a caller's keys.
   readonly #redacted: RedactedWriter | undefined
   #iterator: AsyncIterator<YieldedPart> | undefined
   readonly #signal = new LateSignal()
@@ -73,8 +70,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     if (options.redact) this.#redacted = new RedactedWriter(options.redact, this.#progress, this.#writer)
   }
 
-  /** Whether it goes on when its store failed: not without end, should it be what the store cannot take. */
-  get mayGoOn(): boolean {
+  get mayResume(): boolean {
     return this.resumable && this.losses < MAX_LOSSES
   }
 
@@ -94,8 +90,9 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     return this.#signal.signal
   }
 
-  /** Begins to execute, or goes on; what there is to write is written before this returns. */
-  begin(input: RunInput): void {
+  /** Starts or resumes execution; the first part is written before this returns. */
+  begin(input: RunInput, resumable: boolean): void {
+    this.resumable = resumable
     const { runId, sessionId } = this
     const { kind, name } = this.runnable
     try {
@@ -103,7 +100,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
         this.#write({ type: 'start', runId, sessionId, kind, name }, { status: 'working', at: Date.now() })
       if (this.#earlier !== undefined) {
         this.#waitsOfRun.resume(this.#earlier.answered)
-        this.#waitsOfRun.onRest((until) => this.#host.rests(this, until))
+        this.#waitsOfRun.onDormant((until) => this.#host.dormant(this, until))
       }
     } catch (err) {
       return void this.end({ error: err })
@@ -132,7 +129,12 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     await this.#writer.idle()
   }
 
-  /** Leaves the run as it is, for another process to go on with. */
+  /** Ends the run as failed because it could not be stored; it is never resumed. */
+  refuse(error: unknown): Promise<void> {
+    this.losses = Infinity
+    return this.interrupt(error)
+  }
+
   async suspend(): Promise<void> {
     const reason = new RUN_ERR_SUSPENDED()
     this.suspended = !this.#ended
@@ -142,7 +144,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     await this.#writer.idle()
   }
 
-  /** Begins no step any more; calls back when those under way are recorded. */
+  /** Starts no more steps; calls back once the current ones are recorded. */
   stopSteps(onIdle: () => void): void {
     this.#waitsOfRun.stopSteps(onIdle)
   }
@@ -156,7 +158,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     return this.#waitsOfRun.request(request, source, signal)
   }
 
-  /** Hands on an answer; resolves when it is in the log. */
+  /** Takes an answer; resolves when it is in the log. */
   approvalAnswered(approvalId: string, outcome: ApprovalOutcome): Promise<void> | undefined {
     try {
       this.#waits?.answered(approvalId, outcome)
@@ -187,7 +189,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     return this.#writer.idle()
   }
 
-  // Not before the store knows of it.
+  // The store must know the approval first.
   expire(approvalId: string): void {
     this.#writer.whenIdle(() => this.#host.expireApproval(approvalId))
   }
@@ -197,17 +199,17 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   }
 
   stepSettled(err?: unknown): void {
-    if (err === undefined && this.mayGoOn) this.losses = 0
+    if (err === undefined && this.mayResume) this.losses = 0
     else this.#isLostTo(err)
   }
 
-  /** Ends the run, once: true for the call that did. */
+  /** Ends the run; true for the one call that did. */
   end(how: Ending): boolean {
     if (this.#ended) return false
     if ('error' in how && this.#isLostTo(how.error)) return true
     this.#ended = true
     this.#redacted?.flush()
-    const { entry, change, outcome, reason, fault } = toRunEnding(this.#progress, how, this.options.redact)
+    const { entry, change, outcome, reason, fault } = toFinalState(this.#progress, how, this.options.redact)
     if (fault !== undefined) logFault(this, fault.err, fault.error)
     this.#settlement.outcome = outcome
     this.#signal.reason = reason
@@ -251,26 +253,25 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     else this.#redacted.write(part, change)
   }
 
-  // Whether the run is left because of a fault of its store, instead of ending with it.
+  // After a store failure a run is left to be resumed instead of ending with the error.
   #isLostTo(err: unknown): boolean {
-    if (this.mayGoOn && isReported(err)) this.#storeFailed(err)
+    if (this.mayResume && isReported(err)) this.#storeFailed(err)
     return this.loss !== undefined
   }
 
-  // What the log says ends here.
   #storeFailed(err: unknown): void {
     if (this.loss) return
     this.loss = err
     this.losses++
     logLost(this, err)
     this.suspended = this.resumable
-    const goesOn = this.mayGoOn && isReported(err)
+    const goesOn = this.mayResume && isReported(err)
     this.#settlement.outcome = { error: goesOn ? new RUN_ERR_SUSPENDED() : new RUN_ERR_STORE({ cause: err }) }
     this.#leave(err)
     this.#host.lost(this, err)
   }
 
-  // Without a last word.
+  // Stops the run without a last part.
   #leave(reason: unknown): void {
     if (this.#ended) return
     this.#ended = true
@@ -279,14 +280,14 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   }
 
   #release(): void {
-    // First: who waits for an approval must not withdraw it when the signal aborts.
+    // First, so that the abort signal does not withdraw pending approvals.
     this.#waits?.abandon(this.#why())
     this.#signal.abort()
     void leaveStream(this.#iterator, (err) => logLate(this, err))
     this.#writer.whenIdle(() => this.#close())
   }
 
-  // The last part is in the log, or cannot be: only now is the run no longer under way.
+  // The run has ended only when its last part is in the log, or cannot be written.
   #close(): void {
     this.#host.ended(this)
     this.#settlement.due()

@@ -21,7 +21,7 @@ export interface HostedRun {
   /** How often its store failed since it last made progress. */
   readonly losses: number
   /** True if it may be resumed here after a store failure; bounded, in case the store cannot take the run itself. */
-  readonly mayGoOn: boolean
+  readonly mayResume: boolean
   /** Resolves when its runnable has returned. */
   readonly executed: Promise<void> | undefined
   /** Leaves it as it is, for another process to resume. */
@@ -41,7 +41,7 @@ export interface RunHost {
   lost(run: HostedRun, reason: unknown): void
   expireApproval(approvalId: string): void
   /** A resumed run does nothing but wait, until this time at the earliest: it need not stay in memory. */
-  rests(run: HostedRun, until: number): void
+  dormant(run: HostedRun, until: number): void
 }
 
 /** So often a run goes on after a fault of its store, before it has got on. */

@@ -1,10 +1,30 @@
+import { ANONYMOUS } from '../contract/principal.ts'
 import { RUN_ERR_OVERLOADED, RUN_ERR_TOO_MANY_RUNS } from '../errors.ts'
 import { ENGINE_DEFAULTS, type EngineLimits } from '../options.ts'
-import { OwnerCounts } from './owner-counts.ts'
 
-/** How many runs there may be at once, in all and of one owner. */
+/** Counts the unfinished runs of each owner; anonymous runs are not counted, since they may be anybody's. */
+export class OwnerCounts {
+  readonly #counts = new Map<string, number>()
+
+  of(owner: string): number {
+    return this.#counts.get(owner) ?? 0
+  }
+
+  add(owner: string): void {
+    if (owner !== ANONYMOUS.sub) this.#counts.set(owner, this.of(owner) + 1)
+  }
+
+  remove(owner: string): void {
+    if (owner === ANONYMOUS.sub) return
+    const left = this.of(owner) - 1
+    if (left > 0) this.#counts.set(owner, left)
+    else this.#counts.delete(owner)
+  }
+}
+
+/** Limits the runs in progress, in all and per owner. */
 export class RunLimits {
-  /** Unfinished runs by owner; those that rest count too. */
+  /** Dormant runs count too. */
   readonly owners = new OwnerCounts()
   readonly #maxRuns: number
   readonly #maxRunsPerOwner: number
@@ -34,13 +54,13 @@ export class RunLimits {
     this.#waiting.shift()?.()
   }
 
-  /** Resolves when one more run may be under way; undefined when it may be now. */
+  /** Resolves when there is room for one more run; undefined if there is now. */
   room(): Promise<void> | undefined {
     if (this.#live < this.#maxRuns || this.#closed) return undefined
     return new Promise((resolve) => this.#waiting.push(resolve))
   }
 
-  /** Nobody waits for room any longer. */
+  /** Stops all waits for room. */
   close(): void {
     this.#closed = true
     for (const resolve of this.#waiting.splice(0)) resolve()

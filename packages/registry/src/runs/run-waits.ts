@@ -8,7 +8,7 @@ import { StepJournal, type JournalHost } from './step-journal.ts'
 // Milliseconds that nothing must happen before a run counts as resting.
 const GRACE = 25
 // A shorter rest is not worth leaving memory for.
-const MIN_REST = 1_000
+const MIN_DORMANCY = 1_000
 
 /** What the waits of a run need of it. */
 export interface WaitsHost extends ApprovalHost, JournalHost {
@@ -23,7 +23,7 @@ export class RunWaits {
   readonly #approvals: RunApprovals
   readonly #sleeps = new Set<{ until: number }>()
   #journal: StepJournal | undefined
-  #onRest: ((until: number) => void) | undefined
+  #onDormant: ((until: number) => void) | undefined
   #grace: NodeJS.Timeout | undefined
 
   constructor(host: WaitsHost, earlier?: Earlier) {
@@ -40,8 +40,8 @@ export class RunWaits {
    * Calls back, once, when the run does nothing but wait for durable approvals and times, none of them within a second; with
    * the time at which the first wait ends.
    */
-  onRest(callback: (until: number) => void): void {
-    this.#onRest = callback
+  onDormant(callback: (until: number) => void): void {
+    this.#onDormant = callback
     this.#look()
   }
 
@@ -87,7 +87,7 @@ export class RunWaits {
 
   /** The run has ended: nobody waits any longer. */
   abandon(reason: unknown): void {
-    this.#onRest = undefined
+    this.#onDormant = undefined
     clearTimeout(this.#grace)
     this.#approvals.abandon(reason)
   }
@@ -98,22 +98,22 @@ export class RunWaits {
 
   // What a step or an answer leads to begins within the grace.
   #look(): void {
-    if (this.#onRest === undefined) return
+    if (this.#onDormant === undefined) return
     clearTimeout(this.#grace)
-    if (this.#restsUntil === undefined) return
+    if (this.#dormantUntil === undefined) return
     this.#grace = setTimeout(() => {
-      const until = this.#restsUntil
+      const until = this.#dormantUntil
       if (until === undefined) return
       if (this.#host.writing() !== undefined) this.#look()
-      else this.#onRest?.(until)
+      else this.#onDormant?.(until)
     }, GRACE).unref()
   }
 
   // Undefined while the run is at work, or will be soon.
-  get #restsUntil(): number | undefined {
-    const approvals = this.#approvals.restsUntil
+  get #dormantUntil(): number | undefined {
+    const approvals = this.#approvals.dormantUntil
     if (approvals === undefined || this.#journal?.idle === false) return undefined
     const until = Math.min(approvals, ...Array.from(this.#sleeps, (sleep) => sleep.until))
-    return until === Infinity || until < Date.now() + MIN_REST ? undefined : until
+    return until === Infinity || until < Date.now() + MIN_DORMANCY ? undefined : until
   }
 }

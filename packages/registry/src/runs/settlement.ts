@@ -1,6 +1,6 @@
 import type { RunResult } from '../contract/run-result.ts'
 import type { RunReport } from '../events/run-report.ts'
-import type { Outcome } from './run-ending.ts'
+import type { Outcome } from './final-state.ts'
 
 /** What comes of a run, for whoever waits for it: nobody is told before the last part is in the log, or cannot be. */
 export class Settlement {

@@ -115,7 +115,7 @@ export class RunApprovals {
   }
 
   /** When the first wait ends, Infinity without any; undefined while one of them needs the run in memory. */
-  get restsUntil(): number | undefined {
+  get dormantUntil(): number | undefined {
     const waiting = [...this.#waiting.values()]
     if (!waiting.every(({ durable }) => durable)) return undefined
     return Math.min(...waiting.map(({ approval }) => approval.expiresAt))

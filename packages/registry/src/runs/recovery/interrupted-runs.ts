@@ -7,11 +7,11 @@ import { isPromise, type Awaitable } from '../../contract/ports/awaitable.ts'
 import { runnableKeyText } from '../../contract/ports/run-scope.ts'
 import type { UnfinishedRun } from '../../contract/ports/run-store.ts'
 import { LiveRun } from '../live-run.ts'
+import type { LiveRuns } from '../live-runs.ts'
 import { ParkedRuns } from './parked-runs.ts'
 import { endLeftRun, isDamaged, recallProgress, unfinishedRuns } from './left-runs.ts'
 import { readResumeState, toResumeState, toStartOptions } from './resume-state.ts'
 import type { HostedRun, RunHost } from '../run-host.ts'
-import type { RunLimits } from '../run-limits.ts'
 import { within } from '../../timers.ts'
 import { toLoggable } from '../../logging/to-loggable.ts'
 import type { StartOptions } from '../start-options.ts'
@@ -32,9 +32,12 @@ export interface ResumeHost extends RunHost {
   readonly log: RunLog
   /** Aborts when the engine begins to close. */
   readonly closing: AbortSignal
-  readonly limits: RunLimits
-  isLive(runId: string): boolean
-  enter(run: LiveRun): void
+  readonly live: LiveRuns
+}
+
+/** The first checkpoint of a run. */
+export interface Checkpoint {
+  readonly saved: Awaitable<void>
 }
 
 /** Checkpoints resumable runs, resumes them after a restart, and keeps those that only wait out of memory. */
@@ -55,16 +58,14 @@ export class InterruptedRuns {
   constructor(host: ResumeHost, timeout: number) {
     this.#host = host
     this.#timeout = timeout
-    this.#parked = new ParkedRuns(host.limits.owners)
+    this.#parked = new ParkedRuns(host.live.limits.owners)
   }
 
-  /** Keeps what another process needs to go on with a run that begins, if it can. */
-  keep(run: LiveRun, input: RunInput): Awaitable<void> {
-    if (run.runnable.resumable !== true) return
-    const state = toResumeState(input, run.options, this.#host.exposures)
-    if (state === undefined) return
-    run.resumable = true
-    return this.#host.stores.checkpoints.save(run.runId, run.record.epoch, state)
+  /** Saves the checkpoint from which another process can resume a new run; undefined if none can. */
+  keep({ runId, record, runnable, options }: HostedRun, input: RunInput): Checkpoint | undefined {
+    if (runnable.resumable !== true) return undefined
+    const state = toResumeState(input, options, this.#host.exposures)
+    return state && { saved: this.#host.stores.checkpoints.save(runId, record.epoch, state) }
   }
 
   /** Forgets it, when the run has ended. */
@@ -134,7 +135,7 @@ export class InterruptedRuns {
     if (this.#loading.has(runId)) return true
     await this.#unloading.get(runId)
     const run = this.#parked.get(runId)
-    if (run === undefined) return this.#host.isLive(runId)
+    if (run === undefined) return this.#host.live.has(runId)
     if (this.#runnables.has(runnableKeyText(run))) await within(ANSWERS_WITHIN, this.#load(run))
     else this.#awaitRunnable(run)
     return true
@@ -154,8 +155,8 @@ export class InterruptedRuns {
   }
 
   /** Goes on with a run of this process whose log could not be written. @throws what the store throws */
-  async goOn({ runId, runnable, options, losses }: HostedRun): Promise<void> {
-    for (let room; (room = this.#host.limits.room()) !== undefined;) await room
+  async resumeHere({ runId, runnable, options, losses }: HostedRun): Promise<void> {
+    for (let room; (room = this.#host.live.limits.room()) !== undefined;) await room
     if (this.#host.closing.aborted) return
     try {
       await this.#begin(runnable, runId, options, losses)
@@ -175,7 +176,7 @@ export class InterruptedRuns {
   async #lookAfter(run: UnfinishedRun): Promise<'ended' | { load: Promise<unknown> } | undefined> {
     const { runId } = run
     const { stores } = this.#host
-    if (this.#host.isLive(runId) || this.moved(runId) || this.#parked.get(runId)) return undefined
+    if (this.#host.live.has(runId) || this.moved(runId) || this.#parked.get(runId)) return undefined
     if ((await stores.checkpoints.size(runId)) === undefined)
       return (await endLeftRun(stores, runId)) ? 'ended' : undefined
     if (this.#runnables.has(runnableKeyText(run))) return { load: this.#load(run) }
@@ -220,7 +221,7 @@ export class InterruptedRuns {
 
   async #takeUp(run: UnfinishedRun, loaded: (goesOn: boolean) => void): Promise<void> {
     const { runId } = run
-    for (let room; (room = this.#host.limits.room()) !== undefined;) await room
+    for (let room; (room = this.#host.live.limits.room()) !== undefined;) await room
     const runnable = this.#runnables.get(runnableKeyText(run))
     if (runnable === undefined && this.#parked.get(runId)) this.#awaitRunnable(run)
     if (runnable === undefined || this.#host.closing.aborted || !this.#parked.take(runId))
@@ -267,9 +268,8 @@ export class InterruptedRuns {
     const recalled = await recallProgress(stores, runId, maxLogBytes, Date.now() - record.createdAt)
     const options = own ?? toStartOptions(record, state, exposures)
     const run = new LiveRun(this.#host, runnable, options, { record, ...recalled, losses })
-    run.resumable = true
-    this.#host.enter(run)
-    run.begin(state.input)
+    this.#host.live.enter(run)
+    run.begin(state.input, true)
     // Who answered since the record was read found no run here to tell.
     for (const { approvalId, answer } of (await stores.runs.get(runId))?.approvals ?? [])
       if (answer !== null) await run.approvalAnswered(approvalId, answer)

@@ -15,14 +15,14 @@ interface LostRun {
   readonly reason: unknown
   /** The run, where it may be one that can go on. */
   readonly run: HostedRun | undefined
-  isGoingOn: boolean
+  isResuming: boolean
 }
 
 /** What the lost runs need of the engine. */
 export interface LostRunsHost {
   readonly stores: Stores
   /** Goes on with a run in this process, unless it has ended. */
-  goOn(run: HostedRun): Promise<void>
+  resumeHere(run: HostedRun): Promise<void>
 }
 
 /** Runs that a fault of the store left under way in it: when it works again they end, or go on where they can. */
@@ -38,9 +38,9 @@ export class LostRuns {
   add(run: HostedRun, reason: unknown): void {
     const { runId, epoch } = run.record
     if (isFenced(reason) || this.#runs.size >= MAX_LOST) return this.#host.stores.log.abandon(runId)
-    this.#runs.set(runId, { epoch, reason, run: run.resumable ? run : undefined, isGoingOn: false })
+    this.#runs.set(runId, { epoch, reason, run: run.resumable ? run : undefined, isResuming: false })
     // Who reads a run that goes on waits for it.
-    if (!run.mayGoOn) this.#host.stores.log.abandon(runId)
+    if (!run.mayResume) this.#host.stores.log.abandon(runId)
   }
 
   /** Why nothing more comes of a run that is only to be ended; undefined for any other. */
@@ -51,7 +51,7 @@ export class LostRuns {
   /** Whether a run is only to be ended. */
   isToEnd(runId: string): boolean {
     const lost = this.#runs.get(runId)
-    return lost !== undefined && lost.run?.mayGoOn !== true
+    return lost !== undefined && lost.run?.mayResume !== true
   }
 
   /** Ends a run as failed that cannot go on. @throws what the store throws, when it still fails */
@@ -78,18 +78,18 @@ export class LostRuns {
   /** Ends all that cannot go on, and lets the others go on. @throws what the store throws, when it still fails */
   async catchUp(): Promise<void> {
     for (const [runId, lost] of this.#runs) {
-      if (lost.run?.mayGoOn !== true) await this.end(runId)
-      else if (!lost.isGoingOn) void this.#goOn(lost, lost.run)
+      if (lost.run?.mayResume !== true) await this.end(runId)
+      else if (!lost.isResuming) void this.#resume(lost, lost.run)
     }
   }
 
   // What is still executed of it may take its time to notice that it is over.
-  async #goOn(lost: LostRun, run: HostedRun): Promise<void> {
-    lost.isGoingOn = true
+  async #resume(lost: LostRun, run: HostedRun): Promise<void> {
+    lost.isResuming = true
     await run.executed
     try {
       if (this.#runs.get(run.runId) !== lost) return
-      await this.#host.goOn(run)
+      await this.#host.resumeHere(run)
       this.#runs.delete(run.runId)
     } catch (err) {
       // The stores fail again: they are looked after.
@@ -97,7 +97,7 @@ export class LostRuns {
       this.#runs.delete(run.runId)
       logRun(run, 'error', 'a run could not go on', { err: toLoggable(err) })
     } finally {
-      lost.isGoingOn = false
+      lost.isResuming = false
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { RunnableKey } from '../../contract/names.ts'
 import type { UnfinishedRun } from '../../contract/ports/run-store.ts'
 import { MAX_TIMER } from '../../timers.ts'
-import type { OwnerCounts } from '../owner-counts.ts'
+import type { OwnerCounts } from '../run-limits.ts'
 
 /** When something is done with a run that is still parked. */
 interface Due {

@@ -7,25 +7,25 @@ import type { LogEntry } from '../contract/ports/stream-log.ts'
 import { errorFromStored, toPartError, toStoredError } from './run-error.ts'
 import type { RunProgress } from './run-progress.ts'
 
-/** How a run ends: with what its `finish` says, or with an error. */
+/** How a run ends: with a `finish`, or with an error. */
 export type Ending = Extract<YieldedPart, { type: 'finish' }> | { error: unknown }
 
-/** What comes of a run: what its caller gets. */
+/** The outcome for the caller of a run. */
 export type Outcome = { result: RunResult } | { error: Error }
 
-/** The last part of a run, the state that is written with it, and what comes of it. */
-export interface RunEnding {
+/** The last part of a run, the state written with it, and the outcome. */
+export interface FinalState {
   readonly entry: LogEntry
   readonly change: RunChange
   readonly outcome: Outcome
-  /** Why it ended, unless it ended well. */
+  /** The reason of the run's signal; undefined if the run completed. */
   readonly reason: unknown
-  /** What went wrong, with what clients are told of it. */
+  /** What was thrown, and the error that clients see. */
   readonly fault?: { err: unknown; error: StoredError }
 }
 
-/** The end of a run. What cannot be told in JSON makes it fail. */
-export function toRunEnding(progress: RunProgress, how: Ending, redact?: Redact): RunEnding {
+/** Builds the final state of a run. A result that has no JSON makes the run fail. */
+export function toFinalState(progress: RunProgress, how: Ending, redact?: Redact): FinalState {
   if (!('type' in how)) return toFailure(progress, how.error, redact)
   try {
     const { entry, finish, result, preview } = progress.finish(redact === undefined ? how : redact(how))
@@ -42,7 +42,7 @@ export function toRunEnding(progress: RunProgress, how: Ending, redact?: Redact)
   }
 }
 
-function toFailure(progress: RunProgress, err: unknown, redact?: Redact): RunEnding {
+function toFailure(progress: RunProgress, err: unknown, redact?: Redact): FinalState {
   const stored = toStoredError(err)
   const error = redact === undefined ? stored : redact(stored)
   return {

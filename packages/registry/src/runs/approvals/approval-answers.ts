@@ -11,24 +11,24 @@ import { toLoggable } from '../../logging/to-loggable.ts'
 import { isReported } from '../../stores/upkeep/store-watch.ts'
 import type { RunLog } from '../../contract/run-log.ts'
 
-/** What answering approvals needs of the engine. */
-export interface DeskHost {
+/** The parts of the engine that answering approvals needs. */
+export interface AnswerHost {
   readonly stores: Stores
   readonly log: RunLog
-  /** The run, where it is in memory and not about to leave it. */
-  liveRun(runId: string): LiveRun | undefined
-  /** Brings a run that rests into memory; false when it is none of those here. */
+  /** The run if it is in memory and not about to leave it. */
+  answerable(runId: string): LiveRun | undefined
+  /** Loads a dormant run; false if it is not one of this process. */
   wake(runId: string): Promise<boolean>
   readonly lostRuns: Pick<LostRuns, 'isToEnd' | 'end'>
 }
 
-/** Answers the approvals of every run, wherever it is: the store takes the first answer and no other. */
-export class ApprovalsDesk {
-  readonly #host: DeskHost
-  // Those whose time is over, which the store could not take.
+/** Answers the approvals of every run, wherever it is executed; the store accepts only the first answer. */
+export class ApprovalAnswers {
+  readonly #host: AnswerHost
+  // Expired approvals that the store could not record.
   readonly #overdue = new Set<string>()
 
-  constructor(host: DeskHost) {
+  constructor(host: AnswerHost) {
     this.#host = host
   }
 
@@ -47,7 +47,7 @@ export class ApprovalsDesk {
     throw new RUN_ERR_APPROVAL_ANSWERED()
   }
 
-  /** The time of an approval is over: it is denied, unless somebody was faster. */
+  /** Denies an approval whose time is over, unless it was answered in the meantime. */
   async expire(approvalId: string): Promise<void> {
     try {
       await this.#expire(approvalId)
@@ -57,7 +57,7 @@ export class ApprovalsDesk {
     }
   }
 
-  /** Does what the store refused. */
+  /** Repeats what the store refused. */
   async catchUp(): Promise<void> {
     for (const approvalId of this.#overdue) {
       await this.#expire(approvalId)
@@ -68,29 +68,29 @@ export class ApprovalsDesk {
   async #expire(approvalId: string): Promise<void> {
     const outcome = { approved: false, expired: true, reason: 'not answered in time' }
     if (await this.#accept(approvalId, outcome)) return
-    // Whoever answered may have died before the run knew.
+    // The process that stored an answer may have died before it delivered it.
     const answer = (await this.find(approvalId))?.approval.answer
-    if (answer) await this.handOn(approvalId, answer)
+    if (answer) await this.deliver(approvalId, answer)
   }
 
-  /** Gives an answer that is stored to its run; false when the run is none of those here. */
-  async handOn(approvalId: string, answer: ApprovalOutcome): Promise<boolean> {
+  /** Delivers a stored answer to its run; false if the run is not one of this process. */
+  async deliver(approvalId: string, answer: ApprovalOutcome): Promise<boolean> {
     const runId = runIdOf(approvalId)
-    const run = this.#host.liveRun(runId)
+    const run = this.#host.answerable(runId)
     if (run === undefined) return this.#host.wake(runId)
     await run.approvalAnswered(approvalId, answer)
-    if (run.loss && !run.mayGoOn) throw new RUN_ERR_STORE({ cause: run.loss })
+    if (run.loss && !run.mayResume) throw new RUN_ERR_STORE({ cause: run.loss })
     return true
   }
 
   async #accept(approvalId: string, answer: ApprovalOutcome): Promise<boolean> {
     const runId = runIdOf(approvalId)
-    // Nobody waits for the answer any more: the store must know that first.
+    // The run is lost and only to be ended: the store must know that first.
     const { lostRuns } = this.#host
     if (lostRuns.isToEnd(runId)) await lostRuns.end(runId)
-    const { stores } = this.#host.liveRun(runId) ?? this.#host
+    const { stores } = this.#host.answerable(runId) ?? this.#host
     if (!(await stores.runs.answerApproval(runId, approvalId, answer))) return false
-    if (!(await this.handOn(approvalId, answer)))
+    if (!(await this.deliver(approvalId, answer)))
       await stores.control.publish({ type: 'approval', runId, approvalId, answer })
     return true
   }

@@ -1,0 +1,65 @@
+import { RUN_ERR_DRAINING } from '../errors.ts'
+import { PassingMap } from '../stores/passing-map.ts'
+import { Drain } from './drain.ts'
+import type { LiveRun } from './live-run.ts'
+import type { RunLimits } from './run-limits.ts'
+
+/** The runs in progress in this process, counted against the engine's limits. */
+export class LiveRuns {
+  readonly limits: RunLimits
+  readonly #runs = new PassingMap<string, LiveRun>()
+  #drain: Drain | undefined
+
+  constructor(limits: RunLimits) {
+    this.limits = limits
+  }
+
+  get size(): number {
+    return this.#runs.size
+  }
+
+  get draining(): boolean {
+    return this.#drain !== undefined
+  }
+
+  has(runId: string): boolean {
+    return this.#runs.has(runId)
+  }
+
+  get(runId: string): LiveRun | undefined {
+    return this.#runs.get(runId)
+  }
+
+  list(): LiveRun[] {
+    return this.#runs.values()
+  }
+
+  /** Checks that the owner may start one more run. @throws RUN_ERR_DRAINING, RUN_ERR_OVERLOADED, RUN_ERR_TOO_MANY_RUNS */
+  requireRoom(owner: string): void {
+    if (this.draining) throw new RUN_ERR_DRAINING()
+    this.limits.require(owner)
+  }
+
+  enter(run: LiveRun): void {
+    this.#runs.add(run.runId, run)
+    this.limits.enter(run.record.owner)
+  }
+
+  /** A run that was started before a drain, and begins during it, begins no steps. */
+  begun(run: LiveRun): void {
+    this.#drain?.stop(run)
+  }
+
+  leave({ runId, record }: Pick<LiveRun, 'runId' | 'record'>): void {
+    this.#runs.delete(runId)
+    this.limits.leave(record.owner)
+    this.#drain?.leave(runId)
+  }
+
+  /** Admits no more runs and waits for those in progress, for `timeout` milliseconds at most. Call it once. */
+  drain(timeout: number): Promise<void> {
+    this.limits.close()
+    this.#drain = new Drain()
+    return this.#drain.wait(this.list(), timeout)
+  }
+}
