@@ -19,7 +19,7 @@ const good = {
   'README.md':
     'See [the house](docs/house.md#top), `packages/http/src/`, `packages/*/src` and `src/index.ts`.\n',
   'ARCHITECTURE.md':
-    'Rooms: `packages/registry`, `packages/registry/src/runs`, `packages/http`, `packages/store`.\n',
+    'Rooms: `packages/registry`, `packages/registry/src/runs`, `packages/http`, `packages/store`, `packages/a2a`, `packages/a2a/src/wire`.\n',
   'docs/house.md': '# The house\n\nUp: [start](../README.md). Not paths: `a/b`, `text/html`, `/src/x`.\n',
   'packages/registry/package.json': manifest('@svc/registry', { dependencies: { typed: '1' } }),
   'packages/registry/src/index.ts':
@@ -30,6 +30,14 @@ const good = {
   'packages/http/src/index.ts': "import { r } from '@svc/registry'\n",
   'packages/http/test/index.test.ts':
     "import t from 'tap'\nimport s from '@svc/store'\nimport h from '@svc/http'\nimport '../src/index.ts'\n",
+  'packages/a2a/package.json': manifest('@svc/a2a'),
+  'packages/a2a/src/wire/codec-for.ts':
+    "import { codec as old } from './v0.3/codec.ts'\nimport { codec } from './v1.0/codec.ts'\nexport const of = { '0.3': old, '1.0': codec }\n",
+  'packages/a2a/src/wire/v0.3/codec.ts':
+    "import { encode } from './task.ts'\nimport { fields } from '../fields.ts'\n",
+  'packages/a2a/src/operations.ts': "export const send = { '0.3': 'message/send', '1.0': 'SendMessage' }\n",
+  'packages/a2a/src/plugin.ts':
+    "// Before '1.0' there were none.\nimport { of } from './wire/codec-for.ts'\n/** Default `1.0`. */\nexport const version = '1.0.0'\n",
   'packages/store/package.json': manifest('@svc/store', onCenter),
   'packages/store/src/index.ts': "declare module '@svc/registry' {}\n",
   'apps/demo/package.json': manifest('@svc/demo', { dependencies: { '@svc/http': '1', '@svc/store': '1' } }),
@@ -114,6 +122,25 @@ const planted: Record<keyof typeof rules, [files: Record<string, string>, says: 
     [{ 'packages/http/src/a.ts': "logRun(run, 'debug', 'x', { ...err })\n" }, 'a.ts:1: logs an error'],
     [{ 'apps/demo/src/a.ts': "app.log.fatal({ err }, 'x')\n" }, 'a.ts:1: logs an error']
   ],
+  sealedWire: [
+    [
+      { 'packages/a2a/src/push/a.ts': "import { c } from '../wire/v0.3/codec.ts'\n" },
+      'imports v0.3, take its codec'
+    ],
+    [
+      { 'packages/a2a/src/a.ts': "export type { C } from './wire/v1.0/card.ts'\n" },
+      'imports v1.0, take its codec'
+    ],
+    [
+      { 'packages/a2a/src/wire/v0.3/a.ts': "import { c } from '../v1.0/codec.ts'\n" },
+      'imports v1.0, what both share'
+    ],
+    [
+      { 'packages/a2a/src/handlers/a.ts': "\nif (call.version === '0.3') end()\n" },
+      'a.ts:2: names a version'
+    ],
+    [{ 'packages/a2a/src/a.ts': 'const versions = ["1.0"]\n' }, 'a.ts:1: names a version']
+  ],
   markdownPaths: [
     [{ 'a.md': 'See `packages/http/src/gone.ts`.' }, 'names packages/http/src/gone.ts'],
     [{ 'a.md': 'See `src/gone.ts`.' }, 'names src/gone.ts'],
@@ -124,7 +151,7 @@ const planted: Record<keyof typeof rules, [files: Record<string, string>, says: 
   map: [
     [{ 'packages/registry/src/sse/a.ts': '' }, 'packages/registry/src/sse: is not in ARCHITECTURE.md'],
     [{ 'packages/registry/src/run/a.ts': '' }, 'packages/registry/src/run: is not in ARCHITECTURE.md'],
-    [{ 'packages/a2a/test/a.ts': '' }, 'packages/a2a: is not in ARCHITECTURE.md']
+    [{ 'packages/gateway/test/a.ts': '' }, 'packages/gateway: is not in ARCHITECTURE.md']
   ],
   leaks: [
     [{ 'a.ts': '// /some/checkout/x' }, 'a folder of this machine'],

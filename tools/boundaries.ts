@@ -5,6 +5,7 @@ import { checkLeaks, type Machine } from './boundaries/leaks.ts'
 import { checkLogs } from './boundaries/logs.ts'
 import { checkMap } from './boundaries/map.ts'
 import { checkMarkdownPaths } from './boundaries/markdown-paths.ts'
+import { checkSealedWire } from './boundaries/sealed-wire.ts'
 import type { SourceTree } from './boundaries/source-tree.ts'
 
 /** A rule of the house: what it says, and where a tree breaks it. */
@@ -22,6 +23,7 @@ export const rules = {
   names: { says: 'files say what they hold', check: checkNames },
   console: { says: 'libraries do not write to the console', check: checkConsole },
   logs: { says: 'errors are logged without what they carry', check: checkLogs },
+  sealedWire: { says: 'versions of A2A stay in its wire', check: checkSealedWire },
   markdownPaths: { says: 'paths in the documentation exist', check: checkMarkdownPaths },
   map: { says: 'the map in ARCHITECTURE.md is whole', check: checkMap },
   leaks: { says: 'nothing tells of the machine or its registry', check: checkLeaks }

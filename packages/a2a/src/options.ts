@@ -9,9 +9,9 @@ import {
   type TaskStore
 } from '@svc/registry'
 import type { RegisterOptions } from 'fastify'
-import { ALL_VERSIONS } from './cards/build-card.ts'
 import { A2A_ERR_BAD_OPTION } from './errors.ts'
-import type { AgentExtension, ProtocolVersion } from './model/agent-card.ts'
+import type { AgentExtension } from './model/agent-card.ts'
+import { PROTOCOL_VERSIONS, ProtocolVersionSchema, type ProtocolVersion } from './wire/versions.ts'
 import type { DeliveryRules } from './push/deliver.ts'
 import { requireHttpUrl, requireJson } from './option-checks.ts'
 import type { ExtendCard } from './service/surface.ts'
@@ -80,7 +80,7 @@ export const A2aOptionsSchema = Type.Object(
     ),
     versions: Type.Optional(
       Type.Unsafe<readonly ProtocolVersion[]>(
-        Type.Array(Type.Union([Type.Literal('0.3'), Type.Literal('1.0')]), {
+        Type.Array(ProtocolVersionSchema, {
           minItems: 1,
           uniqueItems: true,
           description: 'Versions of the protocol to serve, `0.3` with 0.2.x; default both'
@@ -148,7 +148,7 @@ export function resolveOptions(given: A2aOptions & RegisterOptions) {
   return {
     ...options,
     basePath: `${prefix}${basePath}`.replace(/\/+$/, ''),
-    versions: options.versions ?? ALL_VERSIONS,
+    versions: options.versions ?? PROTOCOL_VERSIONS,
     push: push === true ? {} : push,
     bodyLimit: limits?.bodyLimit ?? 1_048_576,
     jsonDepth: limits?.jsonDepth ?? 64,

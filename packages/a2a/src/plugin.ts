@@ -13,8 +13,9 @@ import fp from 'fastify-plugin'
 import { createAgents, listAgents } from './service/agents.ts'
 import { authenticateRequests } from './auth/authenticate-requests.ts'
 import type { Binding } from './bindings/binding.ts'
-import { answerRpc, codecOf, refuseRpc } from './bindings/json-rpc.ts'
-import { olderCardRoute, refuseRest, restRoutes, tenantRoutes } from './bindings/rest.ts'
+import { answerRpc, refuseRpc } from './bindings/json-rpc.ts'
+import { negotiateVersion } from './bindings/negotiate-version.ts'
+import { extendedCardRoutes, refuseRest, restRoutes, tenantRoutes } from './bindings/rest.ts'
 import { TenantPaths } from './bindings/tenant-paths.ts'
 import { createCard, type CardFacts } from './cards/build-card.ts'
 import { cardRoutes, tenantCardRoute } from './cards/card-routes.ts'
@@ -22,6 +23,8 @@ import { A2A_ERR_BAD_JSON, A2A_ERR_REGISTERED_TWICE } from './errors.ts'
 import { requireCaller, resolveOptions, type A2aOptions } from './options.ts'
 import { PushService } from './push/push-service.ts'
 import type { Surface } from './service/surface.ts'
+import { codecFor, MEDIA_TYPES } from './wire/codec-for.ts'
+import type { ProtocolVersion } from './wire/versions.ts'
 
 type Settings = ReturnType<typeof resolveOptions>
 
@@ -39,8 +42,8 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
   const streams = new OpenReplies()
   const binding: Binding = { surface, versions, streams }
 
-  // Before 1.0 there are no tenants.
-  const tenants = versions.includes('1.0') ? new TenantPaths(app, path, surface.exposed) : undefined
+  const codec = versions.map((version) => codecFor(version, 'rest')).find(({ hasTenants }) => hasTenants)
+  const tenants = codec && new TenantPaths(app, path, surface.exposed, codec)
 
   cardRoutes(app, path, binding)
   if (tenants !== undefined) tenantCardRoute(app, path, binding, tenants)
@@ -51,7 +54,7 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
     scope.setErrorHandler((err: FastifyError, request, reply) => refuse(err, binding, request, reply))
     scope.post(basePath || '/', (request, reply) => answerRpc(binding, request, reply))
     restRoutes(scope, basePath, binding)
-    if (surface.extendCard !== undefined && versions.includes('0.3')) olderCardRoute(scope, basePath, binding)
+    if (surface.extendCard !== undefined) extendedCardRoutes(scope, basePath, binding)
     if (tenants !== undefined) tenantRoutes(scope, basePath, binding, tenants)
     scope.addHook('onReady', async () => surface.pushes?.resume())
     streams.endWith(scope)
@@ -100,15 +103,19 @@ function createSurface(app: FastifyInstance, settings: Settings, place: string):
   }
 }
 
-// The names are the agent's own, and only 1.0 has tenants.
-function toTenantFacts(facts: CardFacts, tenant: string): CardFacts {
-  return { ...facts, name: undefined, description: undefined, versions: ['1.0'], tenant }
+// The card of a tenant has the agent's own name, and the versions in which requests can name it.
+function toTenantFacts(
+  facts: CardFacts & { versions: readonly ProtocolVersion[] },
+  tenant: string
+): CardFacts {
+  const versions = facts.versions.filter((version) => codecFor(version, 'rpc').hasTenants)
+  return { ...facts, name: undefined, description: undefined, versions, tenant }
 }
 
 function takeJson(scope: FastifyInstance, { bodyLimit, jsonDepth }: Settings): void {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser<Buffer>(
-    ['application/json', 'application/a2a+json'],
+    [...MEDIA_TYPES],
     { parseAs: 'buffer', bodyLimit },
     (request, body, done) => {
       // Clients say that they send JSON where they send nothing.
@@ -128,7 +135,8 @@ function takeJson(scope: FastifyInstance, { bodyLimit, jsonDepth }: Settings): v
 function refuse(err: FastifyError, binding: Binding, request: FastifyRequest, reply: FastifyReply) {
   const { a2aCodec } = request.routeOptions.config
   if (a2aCodec !== undefined) return refuseRest(err, a2aCodec, request, reply)
-  return refuseRpc(err, codecOf(request, binding), 'null', request, reply)
+  const { codec } = negotiateVersion(request, binding.versions, 'rpc')
+  return refuseRpc(err, codec, 'null', request, reply)
 }
 
 export default fp(a2a, { name: '@svc/a2a', fastify: '5.x' })

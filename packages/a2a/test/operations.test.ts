@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
-import type { ProtocolVersion } from '../src/model/agent-card.ts'
+import type { ProtocolVersion } from '../src/wire/versions.ts'
 import type { OperationName } from '../src/model/requests.ts'
 import { OPERATION_NAMES, OPERATIONS } from '../src/operations.ts'
 import { asker, createWaiting, worker } from './helpers/agents.ts'

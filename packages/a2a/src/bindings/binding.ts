@@ -1,7 +1,7 @@
 import { logFault, toChallenge, type Principal, type RunLog } from '@svc/registry'
 import type { OpenReplies } from '@svc/registry/sse'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { ProtocolVersion } from '../model/agent-card.ts'
+import type { ProtocolVersion } from '../wire/versions.ts'
 import { activateExtensions } from '../service/extensions.ts'
 import type { Call, OperationName } from '../model/requests.ts'
 import { OPERATIONS, type Operation } from '../operations.ts'
@@ -33,11 +33,11 @@ export function perform(
   reply: FastifyReply
 ) {
   const operation = OPERATIONS[name] as Operation<OperationName>
-  const extensions = activateExtensions(surface.extensions, codec.version, request, reply)
+  const extensions = activateExtensions(surface.extensions, codec.extensionHeader, request, reply)
   const decoded = codec.decode[name](params)
   const tenant = codec.tenantOf(params)
   const served = tenant === undefined ? surface : toTenant(surface, tenant)
-  return operation.handle(served, new RequestCall(request, codec.version, extensions), decoded)
+  return operation.handle(served, new RequestCall(request, codec, extensions), decoded)
 }
 
 // Who asks, and how. A class: an accessor of an object literal is defined anew for every request.
@@ -45,13 +45,15 @@ class RequestCall implements Call {
   readonly principal: Principal
   readonly log: RunLog
   readonly version: ProtocolVersion
+  readonly endsWhenWaiting: boolean
   readonly extensions: readonly string[]
   readonly #request: FastifyRequest
 
-  constructor(request: FastifyRequest, version: ProtocolVersion, extensions: readonly string[]) {
+  constructor(request: FastifyRequest, codec: Codec, extensions: readonly string[]) {
     this.principal = request.a2aPrincipal
     this.log = request.log
-    this.version = version
+    this.version = codec.version
+    this.endsWhenWaiting = codec.endsWhenWaiting
     this.extensions = extensions
     this.#request = request
   }

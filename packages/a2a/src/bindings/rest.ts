@@ -1,13 +1,11 @@
 import { SSE_HEADERS } from '@svc/registry/sse'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { ProtocolVersion } from '../model/agent-card.ts'
 import type { OperationName } from '../model/requests.ts'
 import { OPERATION_NAMES, OPERATIONS, splitRoute } from '../operations.ts'
 import type { TaskStream } from '../tasks/task-stream.ts'
+import { codecFor } from '../wire/codec-for.ts'
 import type { Codec } from '../wire/codec.ts'
 import { badParams } from '../wire/decode-params.ts'
-import { restCodecV03 } from '../wire/v0.3/rest-codec.ts'
-import { codecV10 } from '../wire/v1.0/codec.ts'
 import { perform, takeFault, type Binding } from './binding.ts'
 import { createEventStream } from './event-stream.ts'
 import { negotiateVersion } from './negotiate-version.ts'
@@ -21,14 +19,11 @@ declare module 'fastify' {
   }
 }
 
-const CODECS: Readonly<Record<ProtocolVersion, Codec>> = { '0.3': restCodecV03, '1.0': codecV10 }
-const A2A_JSON = 'application/a2a+json'
-
 /** HTTP+JSON: the routes of the operation table, for every version that is served. */
 export function restRoutes(scope: FastifyInstance, basePath: string, binding: Binding): void {
   for (const name of OPERATION_NAMES) {
     for (const version of binding.versions) {
-      const codec = CODECS[version]
+      const codec = codecFor(version, 'rest')
       for (const route of OPERATIONS[name].rest[version]) {
         const [method, path] = splitRoute(route)
         for (const url of toUrls(path))
@@ -44,34 +39,37 @@ export function restRoutes(scope: FastifyInstance, basePath: string, binding: Bi
   }
 }
 
-/**
- * The extended card where 0.2 looks for it, beside the endpoint. A path that another registration has taken is left to it.
- * @see https://a2a-protocol.org/v0.2.6/specification/#710-agentauthenticatedextendedcard
- */
-export function olderCardRoute(scope: FastifyInstance, basePath: string, binding: Binding): void {
-  const url = `${basePath.slice(0, Math.max(0, basePath.lastIndexOf('/')))}/agent/authenticatedExtendedCard`
-  if (scope.hasRoute({ method: 'GET', url: scope.prefix + url })) return
-  scope.get(url, { exposeHeadRoute: false, config: { a2aCodec: restCodecV03 } }, (request, reply) =>
-    answer(binding, 'extendedCard', restCodecV03, {}, request, reply)
-  )
+/** The extended card beside the endpoint, for versions that look there. A path that is taken is left alone. */
+export function extendedCardRoutes(scope: FastifyInstance, basePath: string, binding: Binding): void {
+  const parent = basePath.slice(0, Math.max(0, basePath.lastIndexOf('/')))
+  for (const version of binding.versions) {
+    const codec = codecFor(version, 'rest')
+    if (codec.extendedCardPath === undefined) continue
+    const url = parent + codec.extendedCardPath
+    if (scope.hasRoute({ method: 'GET', url: scope.prefix + url })) continue
+    scope.get(url, { exposeHeadRoute: false, config: { a2aCodec: codec } }, (request, reply) =>
+      answer(binding, 'extendedCard', codec, {}, request, reply)
+    )
+  }
 }
 
-/** The same routes of 1.0 once more, below the name of each agent. */
+/** The routes of the version with tenants, below the name of each agent. */
 export function tenantRoutes(
   scope: FastifyInstance,
   basePath: string,
   binding: Binding,
   tenants: TenantPaths
 ): void {
+  const { codec } = tenants
   scope.route({
     method: ['GET', 'POST', 'DELETE'],
     url: `${basePath}/*`,
     constraints: tenants.only('operation'),
     exposeHeadRoute: false,
-    config: { a2aCodec: codecV10 },
+    config: { a2aCodec: codec },
     handler(request, reply) {
       const { asked, tenant, params } = tenants.of<OperationName>(request)
-      return answer(binding, asked, codecV10, { ...params, tenant }, request, reply)
+      return answer(binding, asked, codec, { ...params, tenant }, request, reply)
     }
   })
 }
@@ -90,7 +88,8 @@ async function answer(
   request: FastifyRequest,
   reply: FastifyReply
 ) {
-  negotiateVersion(request, binding.versions)
+  const { refusal } = negotiateVersion(request, binding.versions, 'rest')
+  if (refusal !== undefined) throw refusal
   const result = await perform(binding, name, codec, readParams(request, path), request, reply)
   if (name !== 'stream' && name !== 'subscribe')
     return sendJson(
@@ -127,9 +126,9 @@ function toParams({ params }: FastifyRequest): Record<string, string> {
   return named
 }
 
-function withType({ version }: Codec, { headers }: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const takesIt = version === '1.0' && headers.accept?.includes(A2A_JSON)
-  return reply.type(takesIt ? A2A_JSON : 'application/json; charset=utf-8').serializer(JSON.stringify)
+function withType({ mediaType }: Codec, { headers }: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const isAccepted = mediaType !== undefined && headers.accept?.includes(mediaType)
+  return reply.type(isAccepted ? mediaType : 'application/json; charset=utf-8').serializer(JSON.stringify)
 }
 
 // A colon begins a parameter in the router's language, and a parameter ends at a slash. Some clients write it as `%3A`.

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Agents } from '../service/agents.ts'
 import type { OperationName } from '../model/requests.ts'
 import { OPERATION_NAMES, OPERATIONS, splitRoute } from '../operations.ts'
+import type { Codec } from '../wire/codec.ts'
 
 /** What can be asked for below the name of an agent. */
 type Asked = OperationName | 'card'
@@ -24,32 +25,23 @@ interface Pattern {
 /** Where the card of an agent is, below its name. */
 const CARD_PATH = '/.well-known/agent-card.json'
 
-const ROUTES = OPERATION_NAMES.flatMap((asked) =>
-  OPERATIONS[asked].rest['1.0'].map((route) => {
-    const [method, path] = splitRoute(route)
-    return { asked, method, path: toPattern(path), hasVerb: path.includes('}:') }
-  })
-)
-const PATTERNS: readonly Pattern[] = [
-  { asked: 'card', path: toPattern(CARD_PATH) },
-  // First those with a verb, before which an id has no colon.
-  ...ROUTES.filter(({ hasVerb }) => hasVerb),
-  ...ROUTES.filter(({ hasVerb }) => !hasVerb)
-]
-
 /**
- * The paths of version 1.0 below `/{tenant}`, which is the name of an agent. They are one wildcard below the base path, with a
+ * The paths of a version below `/{tenant}`, which is the name of an agent. They are one wildcard below the base path, with a
  * constraint that only requests to an agent fulfil: every other finds the app's routes, and its 404, as they are without it.
  * @see https://github.com/a2aproject/A2A/blob/main/specification/a2a.proto its additional bindings
  */
 export class TenantPaths {
+  readonly codec: Codec
   readonly #prefix: string
+  readonly #patterns: readonly Pattern[]
   readonly #exposed: Pick<Agents, 'find'>
   readonly #constraint: string
   readonly #found = new WeakMap<object, TenantPath>()
 
   /** `path` is the base path with the prefixes of the app. */
-  constructor(app: FastifyInstance, path: string, exposed: Pick<Agents, 'find'>) {
+  constructor(app: FastifyInstance, path: string, exposed: Pick<Agents, 'find'>, codec: Codec) {
+    this.codec = codec
+    this.#patterns = toPatterns(codec)
     this.#prefix = `${path}/`
     this.#exposed = exposed
     this.#constraint = unusedName(app)
@@ -92,7 +84,7 @@ export class TenantPaths {
     const [path = ''] = url.slice(end).split('?', 1)
     // Some clients escape the colon before a verb.
     const plain = path.replaceAll(/%3a/gi, ':')
-    for (const { asked, method: its = method, path: pattern } of PATTERNS) {
+    for (const { asked, method: its = method, path: pattern } of this.#patterns) {
       const match = its === method ? pattern.exec(plain) : null
       if (match === null) continue
       const params = decodeAll(match.groups ?? {})
@@ -100,6 +92,21 @@ export class TenantPaths {
     }
     return undefined
   }
+}
+
+function toPatterns({ version }: Codec): Pattern[] {
+  const routes = OPERATION_NAMES.flatMap((asked) =>
+    OPERATIONS[asked].rest[version].map((route) => {
+      const [method, path] = splitRoute(route)
+      return { asked, method, path: toPattern(path), hasVerb: path.includes('}:') }
+    })
+  )
+  return [
+    { asked: 'card', path: toPattern(CARD_PATH) },
+    // Those with a verb first: before it, an id has no colon.
+    ...routes.filter(({ hasVerb }) => hasVerb),
+    ...routes.filter(({ hasVerb }) => !hasVerb)
+  ]
 }
 
 function decodeAll(texts: Readonly<Record<string, string>>): Record<string, string> | undefined {

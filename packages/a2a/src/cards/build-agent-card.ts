@@ -1,10 +1,11 @@
 import { requireOptions } from '@svc/registry'
 import { A2A_ERR_BAD_OPTION } from '../errors.ts'
-import type { AgentProvider, ProtocolVersion } from '../model/agent-card.ts'
+import type { AgentProvider } from '../model/agent-card.ts'
+import type { PROTOCOL_VERSIONS, ProtocolVersion } from '../wire/versions.ts'
 import { requireEntries, requireHttpUrl, requireJson, requireNames } from '../option-checks.ts'
 import { createCard, type CardAgent, type CardFacts } from './build-card.ts'
 import { AgentsCardSchema, OneAgentCardSchema } from './card-options.ts'
-import { encodeCard, type BuiltCard } from './encode-card.ts'
+import { encodeCard, type BuiltCard } from '../wire/encode-card.ts'
 
 /**
  * The card, as JSON, of one or many agents that are served at a URL: no server is needed. Of a map the keys are the names.
@@ -13,7 +14,7 @@ import { encodeCard, type BuiltCard } from './encode-card.ts'
  * @param facts default: those that the plugin has
  * @throws A2A_ERR_BAD_OPTION for what is missing, unknown or bad, and for two agents of one name
  */
-export function buildAgentCard<const Versions extends readonly ProtocolVersion[] = readonly ['0.3', '1.0']>(
+export function buildAgentCard<const Versions extends readonly ProtocolVersion[] = typeof PROTOCOL_VERSIONS>(
   agents: CardAgent | readonly CardAgent[] | Readonly<Record<string, CardAgent>>,
   baseUrl: string,
   provider?: AgentProvider,

@@ -1,11 +1,6 @@
 import type { Runnable, RunnableDefinition, SecuritySchemes } from '@svc/registry'
-import type {
-  AgentCard,
-  AgentExtension,
-  AgentProvider,
-  AgentSkill,
-  ProtocolVersion
-} from '../model/agent-card.ts'
+import type { AgentCard, AgentExtension, AgentProvider, AgentSkill } from '../model/agent-card.ts'
+import { PROTOCOL_VERSIONS, type ProtocolVersion } from '../wire/versions.ts'
 
 /** What a card is made of, besides the agents. */
 export interface CardFacts {
@@ -26,9 +21,6 @@ export interface CardFacts {
 /** Any runnable, or what one is made from. */
 export type CardAgent = Pick<Runnable | RunnableDefinition, 'kind' | 'name' | 'description'>
 
-/** The versions of the protocol that are served when nothing else is said. */
-export const ALL_VERSIONS: readonly ProtocolVersion[] = ['0.3', '1.0']
-
 /** Makes the neutral card of one or many agents that are served at a URL. */
 export function createCard(agents: readonly CardAgent[], url: string, facts: CardFacts = {}): AgentCard {
   const names = agents.map(({ name }) => name)
@@ -41,7 +33,7 @@ export function createCard(agents: readonly CardAgent[], url: string, facts: Car
     // The protocol wants both.
     ...(facts.provider && { provider: { url, ...facts.provider } }),
     urls: { rpc: url, rest: url.replace(/\/+$/, '') },
-    versions: facts.versions ?? ALL_VERSIONS,
+    versions: facts.versions ?? PROTOCOL_VERSIONS,
     ...(facts.tenant !== undefined && { tenant: facts.tenant }),
     pushNotifications: facts.pushNotifications ?? false,
     extendedCard: facts.extendedCard ?? false,

@@ -1,13 +1,12 @@
 import { hash } from 'node:crypto'
 import { rootOf } from '@svc/registry'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { codecOf } from '../bindings/json-rpc.ts'
 import type { Binding } from '../bindings/binding.ts'
 import { negotiateVersion } from '../bindings/negotiate-version.ts'
 import type { TenantPaths } from '../bindings/tenant-paths.ts'
 import { refuseRest } from '../bindings/rest.ts'
 import { toTenant } from '../service/tenant.ts'
-import { encodeCard } from './encode-card.ts'
+import { encodeCard } from '../wire/encode-card.ts'
 
 /** Where clients look: 0.2, then 0.3 and later. */
 const PATHS = ['/.well-known/agent.json', '/.well-known/agent-card.json']
@@ -40,18 +39,18 @@ export function tenantCardRoute(
 }
 
 function sendCard(binding: Binding, request: FastifyRequest, reply: FastifyReply, tenant?: string) {
-  const { versions } = binding
+  const { named, codec, refusal } = negotiateVersion(request, binding.versions, 'rest')
   try {
+    if (refusal !== undefined) throw refusal
     const surface = tenant === undefined ? binding.surface : toTenant(binding.surface, tenant)
-    const version = negotiateVersion(request, versions)
     const card = surface.buildCard(`${request.protocol}://${request.host}`)
-    const json = JSON.stringify(encodeCard(card, version === '1.0' ? version : undefined))
+    const json = JSON.stringify(encodeCard(card, named))
     const etag = `"${hash('sha256', json, 'base64url')}"`
     reply.headers({ etag, 'cache-control': 'public, max-age=60', vary: 'A2A-Version' })
     if (matches(request.headers['if-none-match'], etag)) return reply.code(304).send()
     return reply.type('application/json; charset=utf-8').send(json)
   } catch (err) {
-    return refuseRest(err, codecOf(request, binding), request, reply)
+    return refuseRest(err, codec, request, reply)
   }
 }
 

@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { millisecondsSchema } from '@svc/registry'
-import type { ProtocolVersion } from '../model/agent-card.ts'
+import { ProtocolVersionSchema, type ProtocolVersion } from '../wire/versions.ts'
 import { ExtensionUriSchema } from '../options.ts'
 
 type HeadersOf = Readonly<Record<string, string>>
@@ -34,7 +34,7 @@ export const RemoteAgentOptionsSchema = Type.Object(
     ),
     version: Type.Optional(
       Type.Unsafe<ProtocolVersion>(
-        Type.Union([Type.Literal('0.3'), Type.Literal('1.0')], {
+        Type.Union(ProtocolVersionSchema.anyOf, {
           description: 'Default: what the card says, the newest first. Given, no card is read'
         })
       )

@@ -33,8 +33,8 @@ async function end({ runs }: Surface, { runId }: RunSummary): Promise<RunSummary
 }
 
 /**
- * Tells a task as it stands, then its changes. Before 1.0 the stream ends where the task waits for input too, and a
- * finished task is told once more.
+ * Streams a task as it stands, then its changes. Where the version ends subscriptions to waiting tasks, a finished task is
+ * streamed too, as one event.
  * @throws A2A_ERR_TASK_NOT_FOUND, A2A_ERR_UNSUPPORTED
  */
 export async function subscribe(
@@ -43,9 +43,10 @@ export async function subscribe(
   { id }: Requests['subscribe']
 ): Promise<TaskStream> {
   const run = await requireTask(surface, call, id)
-  const isLegacy = call.version === '0.3'
-  if (isTerminalStatus(run.status) && !isLegacy) throw new A2A_ERR_UNSUPPORTED(`the task is ${run.status}`)
-  return openStream(surface, run, {}, isLegacy ? isInterruptedState : never)
+  const { endsWhenWaiting } = call
+  if (isTerminalStatus(run.status) && !endsWhenWaiting)
+    throw new A2A_ERR_UNSUPPORTED(`the task is ${run.status}`)
+  return openStream(surface, run, {}, endsWhenWaiting ? isInterruptedState : never)
 }
 
 function never(): boolean {

@@ -6,6 +6,7 @@ import {
   RUN_ERR_KEY_REUSED,
   type Envelope,
   type KeyedLock,
+  type Run,
   type Runnable,
   type RunResult,
   type RunSummary,
@@ -17,7 +18,7 @@ import type { Message } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
 import { requireExtensions } from '../service/extensions.ts'
 import { requirePushes, type Surface } from '../service/surface.ts'
-import { readSaid } from '../tasks/read-task.ts'
+import { readSaid, type TaskRun } from '../tasks/read-task.ts'
 import { answerTask } from './answer-task.ts'
 import { chooseAgent } from './choose-agent.ts'
 import { toInput } from './to-input.ts'
@@ -26,13 +27,14 @@ import { waitUntilSettled } from './wait-until-settled.ts'
 /** Up to so many characters what was asked for stands for itself: it is kept as cheaply as its hash, and made faster. */
 const MAX_PLAIN = 256
 
-/** Where a message went to. */
+/** The task of an accepted message. */
 export interface Accepted {
-  runId: string
-  /** What clients said to the task, where it is new. */
+  /** The record at that time. */
+  run: TaskRun
+  /** The messages of a new task. */
   said?: readonly Message[]
-  /** Resolves when the task has ended or waits for its client; with its result, where that is at hand. */
-  rest(): Promise<RunResult | undefined>
+  /** Resolves when the task has ended or waits for its client, with its result if that needs no reading. */
+  settled(): Promise<RunResult | undefined>
 }
 
 /**
@@ -55,7 +57,7 @@ async function handOver(surface: Surface, call: Call, request: SendRequest): Pro
   if (taskId !== undefined) {
     const run = await inTurn(surface.turns, `task ${taskId}`, () => answerTask(surface, call, request))
     if (push !== undefined) await surface.pushes!.add(run, push, call.version)
-    return { runId: run.runId, rest: () => restOf(surface, run.runId) }
+    return { run, settled: () => waitUntilSettled(surface.runs, run.runId) }
   }
   const agent = await chooseAgent(surface, call, request)
   const { kind, name } = agent
@@ -90,8 +92,8 @@ async function startTask(
     }
   })
   const { runId, sessionId } = run
-  const atRest = () => restOf(surface, runId)
-  if (run.replayed) return { runId, rest: atRest }
+  const fromLog = () => waitUntilSettled(runs, runId)
+  if (run.replayed) return { run: await requireRun(surface, runId), settled: fromLog }
   const said: Message =
     message.messageId === undefined ? { ...message, messageId: randomId() } : (message as Message)
   const task = {
@@ -100,24 +102,29 @@ async function startTask(
     registry: start.registry,
     owner: principal.sub,
     agentName: agent.name,
-    createdAt: Date.now(),
+    createdAt: run.createdAt,
     messages: [said]
   }
   await tasks.create(task, said.messageId)
-  if (push !== undefined) await surface.pushes!.add(await requireRun(surface, runId), push, call.version, 0)
-  // The end is known without reading the log; only a question has to be looked for there.
-  const rest = () => {
-    if (asked) return atRest()
+  const { owner } = task
+  if (push !== undefined)
+    await surface.pushes!.add({ runId, owner, status: 'working' }, push, call.version, 0)
+  // The end is known without reading the log; an approval request has to be read there.
+  const settled = () => {
+    if (asked) return fromLog()
     return new Promise<RunResult | undefined>((resolve) => {
       run.result().then(resolve, () => resolve(undefined))
-      onAsked = () => resolve(atRest())
+      onAsked = () => resolve(fromLog())
     })
   }
-  return { runId, said: task.messages, rest }
+  return { run: toNewRecord(run, agent), said: task.messages, settled }
 }
 
-async function restOf({ runs }: Surface, runId: string): Promise<undefined> {
-  await waitUntilSettled(runs, runId)
+// The record that the engine has just stored: the run has started.
+function toNewRecord({ runId, sessionId, createdAt }: Run, { name }: Runnable): TaskRun {
+  const waiting = { count: 0, approvals: [] }
+  const status = 'working'
+  return { runId, sessionId, name, status, createdAt, updatedAt: createdAt, error: null, waiting, bytes: 0 }
 }
 
 // What was a follow-up to some task cannot begin another one.

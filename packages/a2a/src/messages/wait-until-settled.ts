@@ -10,14 +10,14 @@ import {
 } from '@svc/registry'
 
 /** Resolves when a run has ended or waits for its client. @throws RUN_ERR_STORE */
-export async function waitUntilSettled(runs: RunEngine, runId: string): Promise<void> {
+export async function waitUntilSettled(runs: RunEngine, runId: string): Promise<undefined> {
   const reader = new LogReader(runs, runId)
   try {
     for (;;) {
       const reading = reader.read()
       const entries = isPromise(reading) ? await reading : reading
       if (reader.fault !== undefined) throw reader.fault
-      if (reader.ended || (entries.some(asks) && isAtRest(await runs.find(runId)))) return
+      if (reader.ended || (entries.some(isRequest) && isSettled(await runs.find(runId)))) return
       if (entries.length === 0) await new Promise<void>((resolve) => reader.onNews(resolve))
     }
   } finally {
@@ -25,10 +25,10 @@ export async function waitUntilSettled(runs: RunEngine, runId: string): Promise<
   }
 }
 
-function asks(entry: LogEntry): boolean {
+function isRequest(entry: LogEntry): boolean {
   return typeOfEntry(entry) === ('tool.approval.request' satisfies PartType)
 }
 
-function isAtRest(run: RunSummary | undefined): boolean {
+function isSettled(run: RunSummary | undefined): boolean {
   return run === undefined || isTerminalStatus(run.status) || run.waiting.count > 0
 }

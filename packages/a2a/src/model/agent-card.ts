@@ -1,4 +1,5 @@
 import type { SecuritySchemes } from '@svc/registry'
+import type { ProtocolVersion } from '../wire/versions.ts'
 
 /** Who offers the service. */
 export interface AgentProvider {
@@ -22,9 +23,6 @@ export interface AgentSkill {
   description: string
   tags: string[]
 }
-
-/** The versions of the protocol as cards name them; 0.2.x is served with 0.3. */
-export type ProtocolVersion = '0.3' | '1.0'
 
 /** A service of one or many agents. */
 export interface AgentCard {

@@ -1,5 +1,5 @@
 import type { RunSummary } from '@svc/registry'
-import type { ProtocolVersion } from './agent-card.ts'
+import type { ProtocolVersion } from '../wire/versions.ts'
 
 /** Where a task's changes are pushed to, and how the receiver recognises the sender. */
 export interface TaskPushConfig {
@@ -19,7 +19,7 @@ export interface Pushes {
   check(url: string, owner: string): Promise<void>
   /** Stores a configuration and pushes what follows the part `after`; default: what follows the last part so far. */
   add(
-    run: RunSummary,
+    run: Pick<RunSummary, 'runId' | 'owner' | 'status'>,
     given: GivenPushConfig,
     version: ProtocolVersion,
     after?: number

@@ -1,5 +1,6 @@
 import type { Principal, RunLog } from '@svc/registry'
-import type { AgentCard, ProtocolVersion } from './agent-card.ts'
+import type { AgentCard } from './agent-card.ts'
+import type { ProtocolVersion } from '../wire/versions.ts'
 import type { Message } from './message.ts'
 import type { GivenPushConfig, TaskPushConfig } from './push.ts'
 import type { Task, TaskEvent, TaskState } from './task.ts'
@@ -72,6 +73,8 @@ export interface Call {
   readonly principal: Principal
   readonly log: RunLog
   readonly version: ProtocolVersion
+  /** True if a subscription of this version ends when its task waits for input. */
+  readonly endsWhenWaiting: boolean
   /** URIs of the active extensions. */
   readonly extensions: readonly string[]
   /** The scheme and host the client connected to. */

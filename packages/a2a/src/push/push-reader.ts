@@ -12,9 +12,11 @@ import {
 } from '@svc/registry'
 import type { TaskEvent } from '../model/task.ts'
 import { readTask } from '../tasks/read-task.ts'
+import { pushCodecFor } from '../wire/codec-for.ts'
+import type { Codec } from '../wire/codec.ts'
 import type { Budget } from './budget.ts'
 import { deliver, pauseAfter, type DeliveryRules } from './deliver.ts'
-import { encodePush, wantsTask } from './encode-push.ts'
+import { encodePush } from './encode-push.ts'
 import { isAnswer, PushEvents } from './push-events.ts'
 
 /** What is told, where it is recorded, how hard it is tried, and how much of it at once. */
@@ -45,6 +47,7 @@ export class PushReader {
   readonly #source: PushSource
   readonly #taskId: string
   readonly #config: PushConfig
+  readonly #codec: Codec
   readonly #signal: AbortSignal
   // The part up to which everything was told, and how many events of the next one.
   #told: number
@@ -55,6 +58,7 @@ export class PushReader {
     this.#source = source
     this.#taskId = taskId
     this.#config = config
+    this.#codec = pushCodecFor(config.version)
     this.#told = told
     this.#signal = signal
   }
@@ -116,7 +120,8 @@ export class PushReader {
     let isTold = false
     if (seq > this.#told) {
       for (const event of all.slice(this.#sent)) {
-        const size = wantsTask(this.#config) || isAnswer(event) ? events.size : events.size - before
+        const isWhole = this.#codec.pushes === 'task' || isAnswer(event)
+        const size = isWhole ? events.size : events.size - before
         const outcome = await this.#send(event, size)
         if (typeof outcome === 'number') return outcome
         isTold ||= outcome
@@ -138,10 +143,10 @@ export class PushReader {
   // Whether there was something to tell, or when to try again; what is not taken in the end is given up.
   async #send(event: TaskEvent, size: number): Promise<boolean | number> {
     const { runs, rules, log, bodies } = this.#source
-    if (wantsTask(this.#config) && event.type !== 'status') return false
+    if (this.#codec.pushes === 'task' && event.type !== 'status') return false
     const release = await bodies.take(BODY_WEIGHT + size, this.#signal)
     try {
-      const delivery = await encodePush(event, this.#config, {
+      const delivery = await encodePush(event, this.#config, this.#codec, {
         task: () => this.#read((run) => readTask(this.#source, run)),
         result: () => this.#read((run) => loadResult(runs.stores, run))
       })

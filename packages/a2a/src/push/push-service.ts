@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { ANONYMOUS, isTerminalStatus, KeyedLock, type PushConfig, type RunSummary } from '@svc/registry'
 import { A2A_ERR_TASK_NOT_FOUND, A2A_ERR_UNSUPPORTED } from '../errors.ts'
-import type { ProtocolVersion } from '../model/agent-card.ts'
+import type { ProtocolVersion } from '../wire/versions.ts'
 import type { GivenPushConfig, Pushes, TaskPushConfig } from '../model/push.ts'
 import { badParams } from '../wire/decode-params.ts'
 import { Budget } from './budget.ts'
@@ -68,7 +68,7 @@ export class PushService implements Pushes {
 
   /** Keeps a configuration and begins to push: what comes after the part `after`, by default what comes from now on. */
   async add(
-    run: RunSummary,
+    run: Pick<RunSummary, 'runId' | 'owner' | 'status'>,
     given: GivenPushConfig,
     version: ProtocolVersion,
     after?: number
@@ -116,7 +116,7 @@ export class PushService implements Pushes {
   }
 
   // Of a task that has ended nothing more comes.
-  async #now({ runId, status }: RunSummary): Promise<number | null> {
+  async #now({ runId, status }: Pick<RunSummary, 'runId' | 'status'>): Promise<number | null> {
     if (isTerminalStatus(status)) return null
     const { log } = this.#source.runs.stores
     for (let seq = 0; ;) {

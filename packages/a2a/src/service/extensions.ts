@@ -1,25 +1,18 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { A2A_ERR_EXTENSION_REQUIRED } from '../errors.ts'
-import type { AgentExtension, ProtocolVersion } from '../model/agent-card.ts'
-
-/** The header in which a version names extensions, in requests and in answers, separated by commas. */
-export const EXTENSION_HEADERS: Readonly<Record<ProtocolVersion, string>> = {
-  '0.3': 'x-a2a-extensions',
-  '1.0': 'a2a-extensions'
-}
+import type { AgentExtension } from '../model/agent-card.ts'
 
 const NONE: readonly string[] = Object.freeze([])
 
 /** The declared extensions that a request names: they are in use, and the answer says so. */
 export function activateExtensions(
   declared: readonly AgentExtension[],
-  version: ProtocolVersion,
+  header: string,
   { headers }: FastifyRequest,
   reply: FastifyReply
 ): readonly string[] {
   if (declared.length === 0) return NONE
-  const name = EXTENSION_HEADERS[version]
-  const given = headers[name]
+  const given = headers[header]
   if (given === undefined) return NONE
   const named = new Set(
     String(given)
@@ -27,7 +20,7 @@ export function activateExtensions(
       .map((each) => each.trim())
   )
   const active = declared.map(({ uri }) => uri).filter((uri) => named.has(uri))
-  if (active.length > 0) reply.header(name, active.join(', '))
+  if (active.length > 0) reply.header(header, active.join(', '))
   return active
 }
 

@@ -22,6 +22,12 @@ export interface TaskSource {
   readonly tasks: TaskStore
 }
 
+/** The record of a task's run. */
+export type TaskRun = Pick<
+  RunSummary,
+  'runId' | 'sessionId' | 'name' | 'status' | 'createdAt' | 'updatedAt' | 'error' | 'waiting' | 'bytes'
+>
+
 /** How much of a task is wanted. */
 export interface TaskView {
   /** Messages, the newest; default all. */
@@ -57,7 +63,7 @@ const PAGE = { entries: 512, bytes: 65_536 }
 /** The A2A face of a run, as it stands. */
 export async function readTask(
   source: TaskSource,
-  run: RunSummary,
+  run: TaskRun,
   { historyLength, includeArtifacts = true, isWhole = true }: TaskView = {},
   known: KnownTask = {}
 ): Promise<Task> {
@@ -85,7 +91,10 @@ export async function readSaid({ tasks }: Pick<TaskSource, 'tasks'>, taskId: str
 }
 
 /** Folds the log as far as it is written. */
-export async function readSoFar({ stores }: RunEngine, run: RunSummary): Promise<SoFar> {
+export async function readSoFar(
+  { stores }: RunEngine,
+  run: Pick<TaskRun, 'runId' | 'sessionId' | 'createdAt'>
+): Promise<SoFar> {
   const { runId, sessionId, createdAt } = run
   const events = new TaskEvents({ taskId: runId, contextId: sessionId, createdAt })
   const result = new RunResultBuilder()
@@ -104,7 +113,7 @@ export async function readSoFar({ stores }: RunEngine, run: RunSummary): Promise
 }
 
 // Whole, or so far. Of a log that is damaged there is none: other tasks may be in the same list.
-async function readResult(runs: RunEngine, run: RunSummary): Promise<RunResult | undefined> {
+async function readResult(runs: RunEngine, run: TaskRun): Promise<RunResult | undefined> {
   try {
     const whole = isTerminalStatus(run.status) ? await loadResult(runs.stores, run) : null
     return whole ?? (await readSoFar(runs, run)).result.build()
@@ -114,7 +123,7 @@ async function readResult(runs: RunEngine, run: RunSummary): Promise<RunResult |
   }
 }
 
-async function readStatus(runs: RunEngine, run: RunSummary, isWhole: boolean): Promise<TaskStatus> {
+async function readStatus(runs: RunEngine, run: TaskRun, isWhole: boolean): Promise<TaskStatus> {
   const timestamp = toTimestamp(run.updatedAt)
   const { status: state, error } = run
   const task = { taskId: run.runId, contextId: run.sessionId }

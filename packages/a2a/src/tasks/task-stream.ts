@@ -1,7 +1,7 @@
-import type { LogEntry, RunSummary } from '@svc/registry'
+import type { LogEntry } from '@svc/registry'
 import type { Message } from '../model/message.ts'
 import { toTimestamp, isTerminalState, type TaskEvent, type TaskState } from '../model/task.ts'
-import { readSoFar, readTask, type TaskSource, type TaskView } from './read-task.ts'
+import { readSoFar, readTask, type TaskRun, type TaskSource, type TaskView } from './read-task.ts'
 import { TaskEvents } from './task-events.ts'
 
 /** A task as it stands, and what makes its next events from the log. */
@@ -18,7 +18,7 @@ export interface TaskStream {
 /** The stream of a task that has just been made: it begins as submitted. */
 export async function openNewStream(
   source: TaskSource,
-  run: RunSummary,
+  run: TaskRun,
   said: readonly Message[],
   view: TaskView,
   endsAt: (state: TaskState) => boolean
@@ -37,7 +37,7 @@ export async function openNewStream(
  */
 export async function openStream(
   source: TaskSource,
-  run: RunSummary,
+  run: TaskRun,
   view: TaskView,
   endsAt: (state: TaskState) => boolean,
   restsAtOnce = false

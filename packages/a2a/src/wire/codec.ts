@@ -1,18 +1,38 @@
-import type { AgentCard, ProtocolVersion } from '../model/agent-card.ts'
+import type { AgentCard } from '../model/agent-card.ts'
 import type { Message } from '../model/message.ts'
 import type { OperationName, Requests, Results } from '../model/requests.ts'
 import type { TaskEvent } from '../model/task.ts'
+import type { Fields } from './read-answer.ts'
 import type { Fault } from './to-fault.ts'
+import type { ProtocolVersion } from './versions.ts'
 
-/** What a version of the protocol looks like on one of its bindings: neutral requests, results and errors ↔ plain JSON. */
-export interface Codec {
+/** Facts of a version that bindings, routes and handlers go by. */
+export interface VersionTraits {
   readonly version: ProtocolVersion
+  /** The version's own media type; undefined: `application/json` alone. */
+  readonly mediaType: string | undefined
+  /** The header that names extensions, in requests and in answers. */
+  readonly extensionHeader: string
+  /** True if a request can name one agent as its tenant. */
+  readonly hasTenants: boolean
+  /** True if a subscription ends when its task waits for input, and one to a finished task gives the task once. */
+  readonly endsWhenWaiting: boolean
+  /** True if clients that accept only an event stream read a refused subscription as its one event. */
+  readonly streamsRefusals: boolean
+  /** What a push notification carries: the task at each change of its state, or each event. */
+  readonly pushes: 'task' | 'event'
+  /** A second path of the extended card, beside the endpoint. */
+  readonly extendedCardPath: string | undefined
+}
+
+/** One version on one binding: neutral requests, results and errors ↔ plain JSON. */
+export interface Codec extends VersionTraits {
   /** @throws A2A_ERR_BAD_PARAMS */
   readonly decode: { readonly [O in OperationName]: (params: Record<string, unknown>) => Requests[O] }
-  /** The tenant that parameters name which are good otherwise; before 1.0 there is none. */
+  /** The tenant that valid parameters name. */
   tenantOf(params: Record<string, unknown>): string | undefined
   readonly encode: { readonly [O in OperationName]: (result: Results[O]) => unknown }
-  /** An event, as a stream or a push notification tells it. */
+  /** An event of a stream or a push notification. */
   encodeEvent(event: TaskEvent): object
   encodeCard(card: AgentCard): object
   /** The `error` member of a JSON-RPC response. */
@@ -21,8 +41,12 @@ export interface Codec {
   encodeRestError(fault: Fault): object
 }
 
-/** What a client of a version sends, and how it reads what it is answered. */
-export interface ClientCodec {
+/** A version from the client's side, over JSON-RPC. */
+export interface ClientCodec extends Pick<VersionTraits, 'version' | 'extensionHeader'> {
+  /** Headers of every request. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The JSON-RPC endpoint that a card names for this version. @throws A2A_ERR_BAD_ANSWER */
+  findEndpoint(card: Fields): { url: unknown; tenant?: string } | undefined
   encodeSend(message: Message): object
   /** @throws A2A_ERR_BAD_ANSWER, A2A_ERR_BAD_PARAMS */
   decodeAnswer(answer: unknown): TaskEvent

@@ -1,4 +1,4 @@
-import { STATES } from './v1.0/task.ts'
+import { STATES } from './states.ts'
 
 /** Objects whose keys are the caller's own. */
 const OPEN = new Set(['metadata', 'data'])

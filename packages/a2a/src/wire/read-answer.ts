@@ -34,6 +34,19 @@ export function list(value: unknown): unknown[] {
   return value
 }
 
+/** The JSON-RPC interface that a card lists for a version, of any patch. @throws A2A_ERR_BAD_ANSWER */
+export function findInterface(card: Fields, version: string): { url: unknown; tenant?: string } | undefined {
+  const found = list(card['supportedInterfaces'])
+    .map(fields)
+    .find(
+      ({ protocolBinding, protocolVersion: named }) =>
+        protocolBinding === 'JSONRPC' && typeof named === 'string' && named.startsWith(version)
+    )
+  if (found === undefined) return undefined
+  const tenant = text(found['tenant'])
+  return { url: found['url'], ...(tenant !== '' && { tenant }) }
+}
+
 export function badAnswer(why: string): Error {
   return new A2A_ERR_BAD_ANSWER(why)
 }

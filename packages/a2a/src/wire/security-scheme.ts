@@ -1,3 +1,5 @@
+import type { SecuritySchemes } from '@svc/registry'
+
 /** A flow of OAuth 2.0; which URLs it has depends on the flow. */
 interface OAuthFlow {
   refreshUrl?: string
@@ -29,3 +31,45 @@ export interface SchemeFields {
 
 /** A security scheme, in the form of OpenAPI and of cards before 1.0. */
 export type SecurityScheme = { [T in keyof SchemeFields]: { type: T } & SchemeFields[T] }[keyof SchemeFields]
+
+/** A security scheme as the protos have it, in 1.0 and in the HTTP+JSON of 0.3: exactly one member. */
+export interface SecuritySchemeV10 {
+  apiKeySecurityScheme?: Omit<SchemeFields['apiKey'], 'in'> & { location: SchemeFields['apiKey']['in'] }
+  httpAuthSecurityScheme?: SchemeFields['http']
+  /** With one flow. */
+  oauth2SecurityScheme?: SchemeFields['oauth2']
+  openIdConnectSecurityScheme?: SchemeFields['openIdConnect']
+  mtlsSecurityScheme?: SchemeFields['mutualTLS']
+}
+
+const MEMBERS: Readonly<Record<string, keyof SecuritySchemeV10>> = {
+  http: 'httpAuthSecurityScheme',
+  apiKey: 'apiKeySecurityScheme',
+  oauth2: 'oauth2SecurityScheme',
+  openIdConnect: 'openIdConnectSecurityScheme',
+  mutualTLS: 'mtlsSecurityScheme'
+}
+
+/** The proto form of schemes; unknown kinds are left out. */
+export function encodeSchemes(schemes: SecuritySchemes): Record<string, SecuritySchemeV10> {
+  return Object.fromEntries(
+    Object.entries(schemes).flatMap(([name, { type, in: location, flows, ...scheme }]) => {
+      const member = MEMBERS[String(type)]
+      const more = {
+        ...(location !== undefined && { location }),
+        ...(flows !== undefined && { flows: firstOf(flows as object) })
+      }
+      return member === undefined ? [] : [[name, { [member]: { ...scheme, ...more } }]]
+    })
+  )
+}
+
+// The protos allow one flow per scheme.
+function firstOf(flows: object): object {
+  return Object.fromEntries(Object.entries(flows).slice(0, 1))
+}
+
+/** The requirements that any one of the schemes fulfils, without scopes. */
+export function encodeRequirements(schemes: Readonly<Record<string, SecuritySchemeV10>>) {
+  return Object.keys(schemes).map((name) => ({ schemes: { [name]: { list: [] as string[] } } }))
+}

@@ -1,4 +1,4 @@
-import type { ProtocolVersion } from '../../src/model/agent-card.ts'
+import type { ProtocolVersion } from '../../src/wire/versions.ts'
 import type { OperationName } from '../../src/model/requests.ts'
 import { OPERATIONS } from '../../src/operations.ts'
 import { eventsOf, type RpcReply, type TestApp } from './build-app.ts'

@@ -33,6 +33,7 @@ import type { StartOptions } from './start-options.ts'
 export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   readonly runId: string
   readonly sessionId: string
+  readonly createdAt: number
   readonly replayed = false
   readonly runnable: Runnable
   readonly options: StartOptions
@@ -61,7 +62,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     this.runnable = runnable
     this.options = options
     this.record = earlier?.record ?? newRun(runnable, options, host.exposures)
-    ;({ runId: this.runId, sessionId: this.sessionId } = this.record)
+    ;({ runId: this.runId, sessionId: this.sessionId, createdAt: this.createdAt } = this.record)
     this.stores = redactStores(host.stores, options.redact)
     this.#earlier = earlier
     this.losses = earlier?.losses ?? 0

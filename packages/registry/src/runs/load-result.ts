@@ -15,7 +15,7 @@ const PAGE = { entries: 512, bytes: 65_536 }
  */
 export async function loadResult(
   { runs, log }: Pick<Stores, 'runs' | 'log'>,
-  { runId, status, bytes }: RunSummary
+  { runId, status, bytes }: Pick<RunSummary, 'runId' | 'status' | 'bytes'>
 ): Promise<RunResult | null> {
   if (status !== 'completed' && status !== 'canceled') return null
   if (bytes <= MAX_WHOLE) return (await runs.get(runId))?.result ?? null

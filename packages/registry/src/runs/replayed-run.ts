@@ -10,13 +10,18 @@ import type { Run, RunEngine } from './run-engine.ts'
 export class ReplayedRun implements Run {
   readonly runId: string
   readonly sessionId: string
+  readonly createdAt: number
   readonly replayed = true
   readonly #engine: RunEngine
 
-  constructor(engine: RunEngine, { runId, sessionId }: Pick<Run, 'runId' | 'sessionId'>) {
+  constructor(
+    engine: RunEngine,
+    { runId, sessionId, createdAt }: Pick<Run, 'runId' | 'sessionId' | 'createdAt'>
+  ) {
     this.#engine = engine
     this.runId = runId
     this.sessionId = sessionId
+    this.createdAt = createdAt
   }
 
   async result(): Promise<RunResult> {

@@ -21,6 +21,8 @@ import type { StartOptions } from './start-options.ts'
 export interface Run {
   readonly runId: string
   readonly sessionId: string
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number
   /** Whether it was started before, with the same start key: another's it is to cancel. */
   readonly replayed: boolean
   /** The result once the run has ended, a canceled one included. Rejects with the run's error when it failed. */

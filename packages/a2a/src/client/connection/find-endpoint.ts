@@ -1,12 +1,13 @@
 import { A2A_ERR_BAD_ANSWER, A2A_ERR_REMOTE } from '../../errors.ts'
-import type { ProtocolVersion } from '../../model/agent-card.ts'
+import { CLIENT_CODECS } from '../../wire/codec-for.ts'
+import type { ClientCodec } from '../../wire/codec.ts'
 import { noCard, statusFault } from './remote-fault.ts'
-import { fields, list, text as textOf, type Fields } from '../../wire/read-answer.ts'
+import { fields, type Fields } from '../../wire/read-answer.ts'
 
-/** Where requests go, and what is spoken there. */
+/** Where requests go, and the codec of its version. */
 export interface Endpoint {
   url: string
-  version: ProtocolVersion
+  codec: ClientCodec
   streaming: boolean
   /** What every request has to name, where the card says so. */
   tenant?: string
@@ -43,38 +44,28 @@ function cardUrls(url: string): Set<string> {
 }
 
 function readCard(card: Fields, base: URL): Endpoint {
-  const { capabilities, supportedInterfaces, url, preferredTransport, additionalInterfaces } = card
-  const streaming = fields(capabilities ?? {})['streaming'] === true
-  const current = list(supportedInterfaces)
-    .map(fields)
-    .filter(({ protocolBinding }) => protocolBinding === 'JSONRPC')
-  for (const version of ['1.0', '0.3'] as const) {
-    const found = current.find(
-      ({ protocolVersion: named }) => typeof named === 'string' && named.startsWith(version)
-    )
-    if (found === undefined) continue
-    const tenant = textOf(found['tenant'])
-    return { url: requireUrl(found['url'], base), version, streaming, ...(tenant !== '' && { tenant }) }
+  const streaming = fields(card['capabilities'] ?? {})['streaming'] === true
+  for (const codec of CLIENT_CODECS) {
+    const found = codec.findEndpoint(card)
+    if (found !== undefined) return { ...found, url: requireUrl(found.url, base), codec, streaming }
   }
-  const legacy =
-    preferredTransport === undefined || preferredTransport === 'JSONRPC'
-      ? url
-      : list(additionalInterfaces)
-          .map(fields)
-          .find(({ transport }) => transport === 'JSONRPC')?.['url']
-  return { url: requireUrl(legacy, base), version: '0.3', streaming }
+  throw noEndpoint()
 }
 
 // Credentials for one service do not go to another because its card says so.
 function requireUrl(url: unknown, base: URL): string {
   const target = typeof url === 'string' ? URL.parse(url, base.href) : null
-  if (target === null) throw new A2A_ERR_BAD_ANSWER('its card names no JSON-RPC endpoint')
+  if (target === null) throw noEndpoint()
   if (target.origin !== base.origin)
     throw new A2A_ERR_REMOTE('its card names an endpoint on another host; give that as url, with its version')
   // No request takes them, and of what is refused the log would tell them.
   if (target.username !== '' || target.password !== '')
     throw new A2A_ERR_BAD_ANSWER('its card names an endpoint with a user or a password')
   return target.href
+}
+
+function noEndpoint(): Error {
+  return new A2A_ERR_BAD_ANSWER('its card names no JSON-RPC endpoint')
 }
 
 function parseCard(text: string): Fields {

@@ -1,14 +1,11 @@
 import { A2A_ERR_BAD_ANSWER } from '../../errors.ts'
-import { EXTENSION_HEADERS } from '../../service/extensions.ts'
-import type { ProtocolVersion } from '../../model/agent-card.ts'
 import type { Message } from '../../model/message.ts'
 import type { OperationName } from '../../model/requests.ts'
 import type { TaskEvent } from '../../model/task.ts'
 import { OPERATIONS } from '../../operations.ts'
+import { clientCodecFor } from '../../wire/codec-for.ts'
 import type { ClientCodec } from '../../wire/codec.ts'
 import { fields } from '../../wire/read-answer.ts'
-import { clientV03 } from '../../wire/v0.3/answers.ts'
-import { clientV10 } from '../../wire/v1.0/answers.ts'
 import { Credentials } from './credentials.ts'
 import { fetchAnswer, requireStatus, type Wait } from './fetch-answer.ts'
 import { findEndpoint, type Endpoint, type Fetched } from './find-endpoint.ts'
@@ -17,8 +14,6 @@ import { readEvents } from './read-events.ts'
 import { rpcFault } from './remote-fault.ts'
 import type { RemoteAgentOptions } from '../remote-options.ts'
 import { TaskLimits, type Limits } from './task-limits.ts'
-
-const DIALECTS: Readonly<Record<ProtocolVersion, ClientCodec>> = { '0.3': clientV03, '1.0': clientV10 }
 
 /** Bytes that a card may have. */
 const MAX_CARD = 1_048_576
@@ -78,7 +73,7 @@ export class RemoteConnection {
               this.#readCard(response)
             )
           )
-        : Promise.resolve({ url, version, streaming: true })
+        : Promise.resolve({ url, codec: clientCodecFor(version), streaming: true })
     this.#endpoint.catch(() => (this.#endpoint = undefined))
     return raceSignal(this.#endpoint, signal)
   }
@@ -88,14 +83,14 @@ export class RemoteConnection {
     params: (dialect: ClientCodec) => object,
     limits: Limits
   ): AsyncGenerator<TaskEvent, void> {
-    const { version } = await this.#find(limits.signal)
+    const { codec } = await this.#find(limits.signal)
     const response = await this.#post(name, params, 'text/event-stream', limits.signal, requireStatus)
     const chunks = this.#chunksOf(response, limits)
     if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
-      yield this.#decode(version, await readText(chunks, this.#maxBytes))
+      yield this.#decode(codec, await readText(chunks, this.#maxBytes))
       return
     }
-    for await (const data of readEvents(chunks, this.#maxBytes)) yield this.#decode(version, data)
+    for await (const data of readEvents(chunks, this.#maxBytes)) yield this.#decode(codec, data)
   }
 
   async #call(
@@ -103,11 +98,11 @@ export class RemoteConnection {
     params: (dialect: ClientCodec) => object,
     limits: Limits
   ): Promise<TaskEvent> {
-    const { version } = await this.#find(limits.signal)
+    const { codec } = await this.#find(limits.signal)
     const answer = await this.#post(name, params, 'application/json', limits.signal, async (response) =>
       readText(this.#chunksOf(await requireStatus(response), limits), this.#maxBytes)
     )
-    return this.#decode(version, answer)
+    return this.#decode(codec, answer)
   }
 
   async #post<T>(
@@ -117,19 +112,19 @@ export class RemoteConnection {
     signal: AbortSignal,
     read: (response: Response) => Promise<T>
   ): Promise<T> {
-    const { url, version, tenant } = await this.#find(signal)
+    const { url, codec, tenant } = await this.#find(signal)
     const body = JSON.stringify({
       jsonrpc: '2.0',
       id: ++this.#requests,
-      method: OPERATIONS[name].rpc[version],
-      params: { ...params(DIALECTS[version]), ...(tenant !== undefined && { tenant }) }
+      method: OPERATIONS[name].rpc[codec.version],
+      params: { ...params(codec), ...(tenant !== undefined && { tenant }) }
     })
     const { extensions = [] } = this.#options
     const headers = {
       accept,
       'content-type': 'application/json',
-      ...(version === '1.0' && { 'a2a-version': version }),
-      ...(extensions.length > 0 && { [EXTENSION_HEADERS[version]]: extensions.join(', ') })
+      ...codec.headers,
+      ...(extensions.length > 0 && { [codec.extensionHeader]: extensions.join(', ') })
     }
     // A service that does not stream answers when its work is done.
     const timeout = name === 'send' ? undefined : this.#timeout
@@ -163,9 +158,9 @@ export class RemoteConnection {
     return { ok, status, text: ok ? await readText(readBody(response, this.#timeout), MAX_CARD) : '' }
   }
 
-  #decode(version: ProtocolVersion, text: string): TaskEvent {
+  #decode(codec: ClientCodec, text: string): TaskEvent {
     const { result, error } = fields(parseJson(text))
-    if (error === undefined || error === null) return DIALECTS[version].decodeAnswer(result)
+    if (error === undefined || error === null) return codec.decodeAnswer(result)
     const { code, message } = fields(error)
     const said = [code, message].filter((each) => typeof each === 'string' || typeof each === 'number')
     throw rpcFault(this.hide(said.join(' ') || 'it does not say why').slice(0, 500), code)

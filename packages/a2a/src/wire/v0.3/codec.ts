@@ -1,14 +1,17 @@
 import type { Codec } from '../codec.ts'
 import { decodeParams } from '../decode-params.ts'
 import { defined } from '../fields.ts'
+import { decodeList } from '../list-params.ts'
 import { fromProtoJson } from '../proto-json.ts'
-import { codecV10 } from '../v1.0/codec.ts'
 import { encodeCard } from './card.ts'
 import { encodeRestError, encodeRpcError } from './errors.ts'
 import { decodeMessage } from './message.ts'
 import { decodePushConfig, encodePushConfig } from './push-config.ts'
 import * as schemas from './schemas.ts'
 import { encodeEvent, encodeTask } from './task.ts'
+
+/** The header that names extensions. */
+export const EXTENSION_HEADER = 'x-a2a-extensions'
 
 const toSend = decodeParams(schemas.MessageSendParamsSchema)
 const toGet = decodeParams(schemas.TaskQueryParamsSchema)
@@ -32,9 +35,17 @@ const decodeTaskId = (params: unknown) => {
   return { id }
 }
 
-/** Versions 0.2.x and 0.3 as JSON-RPC speaks them: things are told apart by `kind`. */
+/** Versions 0.2.x and 0.3 over JSON-RPC, where `kind` discriminates parts and events. */
 export const codecV03: Codec = {
   version: '0.3',
+  mediaType: undefined,
+  extensionHeader: EXTENSION_HEADER,
+  hasTenants: false,
+  endsWhenWaiting: true,
+  streamsRefusals: true,
+  pushes: 'task',
+  // Of 0.2: https://a2a-protocol.org/v0.2.6/specification/#710-agentauthenticatedextendedcard
+  extendedCardPath: '/agent/authenticatedExtendedCard',
   decode: {
     send: decodeSend,
     stream: decodeSend,
@@ -42,8 +53,7 @@ export const codecV03: Codec = {
       const { id, historyLength } = toGet(fromProtoJson(params))
       return { id, ...defined({ historyLength }) }
     },
-    // These versions have no schema of it: what 1.0 takes is taken.
-    list: codecV10.decode.list,
+    list: decodeList,
     cancel: decodeTaskId,
     subscribe: decodeTaskId,
     setPushConfig(params) {

@@ -2,7 +2,7 @@ import type { TaskPushConfig } from '../../model/push.ts'
 import type { AgentCard } from '../../model/agent-card.ts'
 import type { Codec } from '../codec.ts'
 import { fromProtoJson } from '../proto-json.ts'
-import { encodeCard as encodeCardV10 } from '../v1.0/card.ts'
+import { encodeRequirements, encodeSchemes } from '../security-scheme.ts'
 import { encodeCard } from './card.ts'
 import { codecV03 } from './codec.ts'
 import { isObject } from './message.ts'
@@ -41,8 +41,9 @@ function encodePushConfig({ taskId, ...pushNotificationConfig }: TaskPushConfig)
 function encodeRestCard(card: AgentCard): Record<string, unknown> {
   const { securitySchemes, security: _, ...rest } = encodeCard(card)
   if (securitySchemes === undefined) return rest
-  const { securitySchemes: schemes, securityRequirements } = encodeCardV10(card)
-  return { ...rest, securitySchemes: schemes, security: securityRequirements }
+  const schemes = encodeSchemes(card.securitySchemes)
+  if (Object.keys(schemes).length === 0) return rest
+  return { ...rest, securitySchemes: schemes, security: encodeRequirements(schemes) }
 }
 
 /** Version 0.3 as HTTP+JSON speaks it: the JSON of its proto, where things are told apart by their member. */

@@ -1,6 +1,6 @@
 import type { Artifact } from '../../model/message.ts'
-import type { Task, TaskEvent, TaskState, TaskStatus } from '../../model/task.ts'
-import { encodeStatus as encodeStatusV10 } from '../v1.0/task.ts'
+import type { Task, TaskEvent, TaskStatus } from '../../model/task.ts'
+import { STATES } from '../states.ts'
 import { encodeRestMessage, encodeRestPart } from './rest-message.ts'
 import { isFinal } from './task.ts'
 
@@ -37,12 +37,8 @@ export function encodeRestEvent(event: TaskEvent): object {
 
 // The proto of version 0.3 writes this one state with two l's.
 function encodeStatus({ state, message, timestamp }: TaskStatus): object {
-  const status = encodeStatusV10({ state: state satisfies TaskState, ...(timestamp && { timestamp }) })
-  return {
-    ...status,
-    ...(state === 'canceled' && { state: 'TASK_STATE_CANCELLED' }),
-    message: message && encodeRestMessage(message)
-  }
+  const name = state === 'canceled' ? 'TASK_STATE_CANCELLED' : STATES[state]
+  return { state: name, message: message && encodeRestMessage(message), timestamp }
 }
 
 function encodeArtifact({ parts, ...artifact }: Artifact): object {

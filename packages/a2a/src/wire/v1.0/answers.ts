@@ -2,12 +2,20 @@ import type { Message } from '../../model/message.ts'
 import type { TaskEvent } from '../../model/task.ts'
 import type { ClientCodec } from '../codec.ts'
 import { createAnswerDecoder } from '../decode-answer.ts'
-import { fields, id } from '../read-answer.ts'
+import { fields, findInterface, id } from '../read-answer.ts'
+import { decodeState } from '../states.ts'
+import { EXTENSION_HEADER } from './codec.ts'
 import { decodePart, encodeMessage } from './message.ts'
-import { decodeState } from './task.ts'
 
 /** Version 1.0.x, from the client's side. */
-export const clientV10: ClientCodec = { encodeSend, decodeAnswer }
+export const clientV10: ClientCodec = {
+  version: '1.0',
+  extensionHeader: EXTENSION_HEADER,
+  headers: { 'a2a-version': '1.0' },
+  findEndpoint: (card) => findInterface(card, '1.0'),
+  encodeSend,
+  decodeAnswer
+}
 
 const decode = createAnswerDecoder({ userRole: 'ROLE_USER', decodeState, decodePart })
 

@@ -1,16 +1,5 @@
-import type { SecuritySchemes } from '@svc/registry'
 import type { AgentCard, AgentExtension, AgentProvider, AgentSkill } from '../../model/agent-card.ts'
-import type { SchemeFields } from '../security-scheme.ts'
-
-/** A security scheme of 1.0: one of these members. */
-export interface SecuritySchemeV10 {
-  apiKeySecurityScheme?: Omit<SchemeFields['apiKey'], 'in'> & { location: SchemeFields['apiKey']['in'] }
-  httpAuthSecurityScheme?: SchemeFields['http']
-  /** With one flow. */
-  oauth2SecurityScheme?: SchemeFields['oauth2']
-  openIdConnectSecurityScheme?: SchemeFields['openIdConnect']
-  mtlsSecurityScheme?: SchemeFields['mutualTLS']
-}
+import { encodeRequirements, encodeSchemes, type SecuritySchemeV10 } from '../security-scheme.ts'
 
 /**
  * The agent card of version 1.0, as JSON.
@@ -41,7 +30,6 @@ export function encodeCard(card: AgentCard): AgentCardV10 {
   const { name, description, version, provider, urls, versions, skills, securitySchemes, tenant } = card
   const about = tenant === undefined ? {} : { tenant }
   const schemes = encodeSchemes(securitySchemes)
-  const names = Object.keys(schemes)
   return {
     name,
     description,
@@ -59,38 +47,12 @@ export function encodeCard(card: AgentCard): AgentCardV10 {
       extendedAgentCard: card.extendedCard,
       ...(card.extensions && { extensions: [...card.extensions] })
     },
-    ...(names.length > 0 && {
+    ...(Object.keys(schemes).length > 0 && {
       securitySchemes: schemes,
-      securityRequirements: names.map((each) => ({ schemes: { [each]: { list: [] } } }))
+      securityRequirements: encodeRequirements(schemes)
     }),
     defaultInputModes: ['text/plain', 'application/json'],
     defaultOutputModes: ['text/plain', 'application/json'],
     skills
   }
-}
-
-const MEMBERS: Readonly<Record<string, keyof SecuritySchemeV10>> = {
-  http: 'httpAuthSecurityScheme',
-  apiKey: 'apiKeySecurityScheme',
-  oauth2: 'oauth2SecurityScheme',
-  openIdConnect: 'openIdConnectSecurityScheme',
-  mutualTLS: 'mtlsSecurityScheme'
-}
-
-function encodeSchemes(schemes: SecuritySchemes): Record<string, SecuritySchemeV10> {
-  return Object.fromEntries(
-    Object.entries(schemes).flatMap(([name, { type, in: location, flows, ...scheme }]) => {
-      const member = MEMBERS[String(type)]
-      const more = {
-        ...(location !== undefined && { location }),
-        ...(flows !== undefined && { flows: firstOf(flows as object) })
-      }
-      return member === undefined ? [] : [[name, { [member]: { ...scheme, ...more } }]]
-    })
-  )
-}
-
-// A scheme of this version has one flow.
-function firstOf(flows: object): object {
-  return Object.fromEntries(Object.entries(flows).slice(0, 1))
 }

@@ -1,18 +1,20 @@
-import type { TaskState } from '../../model/task.ts'
 import type { Codec } from '../codec.ts'
-import { badParams, decodeParams } from '../decode-params.ts'
+import { decodeParams } from '../decode-params.ts'
 import { defined } from '../fields.ts'
+import { decodeList } from '../list-params.ts'
 import { fromProtoJson } from '../proto-json.ts'
 import { encodeCard } from './card.ts'
 import { encodeRestError, encodeRpcError } from './errors.ts'
 import { decodeMessage } from './message.ts'
 import { decodePushConfig, encodePushConfig } from './push-config.ts'
 import * as schemas from './schemas.ts'
-import { decodeState, encodeEvent, encodeTask } from './task.ts'
+import { encodeEvent, encodeTask } from './task.ts'
+
+/** The header that names extensions. */
+export const EXTENSION_HEADER = 'a2a-extensions'
 
 const toSend = decodeParams(schemas.SendMessageRequestSchema)
 const toGet = decodeParams(schemas.GetTaskRequestSchema)
-const toList = decodeParams(schemas.ListTasksRequestSchema)
 const toTaskId = decodeParams(schemas.TaskIdSchema)
 const toPushConfig = decodeParams(schemas.PushConfigSchema)
 const toPushConfigId = decodeParams(schemas.PushConfigIdSchema)
@@ -29,36 +31,6 @@ const decodeSend: Codec['decode']['send'] = (params) => {
   }
 }
 
-const decodeList: Codec['decode']['list'] = (params) => {
-  const { contextId, status, pageSize, pageToken, historyLength, ...rest } = toList(fromProtoJson(params))
-  return {
-    pageSize: pageSize ?? 50,
-    includeArtifacts: rest.includeArtifacts ?? false,
-    ...defined({
-      historyLength,
-      contextId: contextId || undefined,
-      pageToken: pageToken || undefined,
-      state: decodeFilter(status),
-      changedSince: requireTime(rest.statusTimestampAfter)
-    })
-  }
-}
-
-// By its pattern alone it may be in a month that there is not.
-function requireTime(time: string | undefined): string | undefined {
-  if (time !== undefined && Number.isNaN(Date.parse(time)))
-    throw badParams('statusTimestampAfter', 'Expected a time that exists')
-  return time
-}
-
-// The unspecified state filters nothing, like all that is unspecified in a proto.
-function decodeFilter(name: string | undefined): TaskState | undefined {
-  if (name === undefined || name === '') return undefined
-  const state = decodeState(name)
-  if (state === undefined) throw badParams('status', 'Expected the name of a TaskState')
-  return state === 'unknown' ? undefined : state
-}
-
 const decodeTaskId = (params: unknown) => {
   const { id } = toTaskId(fromProtoJson(params))
   return { id }
@@ -67,6 +39,13 @@ const decodeTaskId = (params: unknown) => {
 /** Version 1.0.x, the same in both bindings. */
 export const codecV10: Codec = {
   version: '1.0',
+  mediaType: 'application/a2a+json',
+  extensionHeader: EXTENSION_HEADER,
+  hasTenants: true,
+  endsWhenWaiting: false,
+  streamsRefusals: false,
+  pushes: 'event',
+  extendedCardPath: undefined,
   decode: {
     send: decodeSend,
     stream: decodeSend,

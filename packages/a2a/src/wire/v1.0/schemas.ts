@@ -38,18 +38,6 @@ export const SendMessageRequestSchema = Type.Object({
   metadata: optional.metadata
 })
 export const GetTaskRequestSchema = Type.Object({ ...tenant, id, historyLength: optional.historyLength })
-export const ListTasksRequestSchema = Type.Object({
-  ...tenant,
-  contextId: optional.text,
-  status: Type.Optional(Type.String()),
-  pageSize: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
-  pageToken: optional.text,
-  historyLength: optional.historyLength,
-  statusTimestampAfter: Type.Optional(
-    Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,9})?(Z|[+-]\\d\\d:\\d\\d)$' })
-  ),
-  includeArtifacts: optional.flag
-})
 export const TaskIdSchema = Type.Object({ ...tenant, id, metadata: optional.metadata })
 export const PushConfigSchema = Type.Object({ ...tenant, taskId: id, ...push })
 export const PushConfigIdSchema = Type.Object({ ...tenant, taskId: id, id })

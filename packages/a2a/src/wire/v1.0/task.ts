@@ -1,24 +1,6 @@
-import type { Task, TaskEvent, TaskState, TaskStatus } from '../../model/task.ts'
+import type { Task, TaskEvent, TaskStatus } from '../../model/task.ts'
+import { STATES } from '../states.ts'
 import { encodeMessage } from './message.ts'
-
-/** The names of the states, in the order of their numbers in the proto. */
-export const STATES: Readonly<Record<TaskState, string>> = {
-  unknown: 'TASK_STATE_UNSPECIFIED',
-  submitted: 'TASK_STATE_SUBMITTED',
-  working: 'TASK_STATE_WORKING',
-  completed: 'TASK_STATE_COMPLETED',
-  failed: 'TASK_STATE_FAILED',
-  canceled: 'TASK_STATE_CANCELED',
-  'input-required': 'TASK_STATE_INPUT_REQUIRED',
-  rejected: 'TASK_STATE_REJECTED',
-  'auth-required': 'TASK_STATE_AUTH_REQUIRED'
-}
-const NAMES = new Map(Object.entries(STATES).map(([state, name]) => [name, state as TaskState]))
-
-/** Undefined when there is no such state. */
-export function decodeState(name: string): TaskState | undefined {
-  return NAMES.get(name)
-}
 
 export function encodeTask({ id, contextId, status, artifacts, history, metadata }: Task): object {
   return {
@@ -31,7 +13,7 @@ export function encodeTask({ id, contextId, status, artifacts, history, metadata
   }
 }
 
-export function encodeStatus({ state, message, timestamp }: TaskStatus): object {
+function encodeStatus({ state, message, timestamp }: TaskStatus): object {
   return { state: STATES[state], message: message && encodeMessage(message), timestamp }
 }
 

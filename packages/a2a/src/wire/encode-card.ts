@@ -1,6 +1,9 @@
-import type { AgentCard, ProtocolVersion } from '../model/agent-card.ts'
-import { encodeCard as encodeV03, type AgentCardV03 } from '../wire/v0.3/card.ts'
-import { encodeCard as encodeV10, type AgentCardV10 } from '../wire/v1.0/card.ts'
+import type { AgentCard } from '../model/agent-card.ts'
+import type { ProtocolVersion } from './versions.ts'
+import { encodeCard as encodeV03, type AgentCardV03 } from './v0.3/card.ts'
+import { encodeCard as encodeV10, type AgentCardV10 } from './v1.0/card.ts'
+
+export type { AgentCardV03, AgentCardV10 }
 
 /** The JSON of a card that serves clients of some versions. */
 export type BuiltCard<Versions extends readonly ProtocolVersion[]> = number extends Versions['length']
@@ -14,15 +17,18 @@ interface CardsOf {
   '1.0': AgentCardV10
 }
 
-/** Clients before 1.0 ignore what they do not know, and so do those of 1.0: one card can serve all. */
-export function encodeCard(card: AgentCard, version?: ProtocolVersion): AgentCardV03 | AgentCardV10 {
-  const only = version ?? (card.versions.length === 1 ? card.versions[0] : undefined)
-  if (only === '1.0') return encodeV10(card)
-  if (only === '0.3') return encodeV03(card)
+/**
+ * The card for a client that names a version, or none. Clients of every version ignore unknown members, so one card serves
+ * all; a client of 1.0 gets its own form alone.
+ */
+export function encodeCard(card: AgentCard, named?: ProtocolVersion): AgentCardV03 | AgentCardV10 {
+  const { versions } = card
+  if (named === '1.0' || !versions.includes('0.3')) return encodeV10(card)
+  if (!versions.includes('1.0')) return encodeV03(card)
   return merge(encodeV03(card), encodeV10(card))
 }
 
-// Each security scheme in both shapes: flat, told apart by `type`, and as the member that 1.0 has for it.
+// Each security scheme in both forms: flat with a `type`, and as the member that 1.0 has for it.
 function merge(legacy: AgentCardV03, current: AgentCardV10): AgentCardV03 & AgentCardV10 {
   const { securitySchemes } = legacy
   const nested = current.securitySchemes ?? {}

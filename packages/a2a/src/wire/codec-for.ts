@@ -1,0 +1,40 @@
+import type { ClientCodec, Codec } from './codec.ts'
+import { clientV03 } from './v0.3/answers.ts'
+import { codecV03 } from './v0.3/codec.ts'
+import { restCodecV03 } from './v0.3/rest-codec.ts'
+import { clientV10 } from './v1.0/answers.ts'
+import { codecV10 } from './v1.0/codec.ts'
+import { findVersion, PROTOCOL_VERSIONS, toDefaultVersion, type ProtocolVersion } from './versions.ts'
+
+/** How a request travels: JSON-RPC or HTTP+JSON. */
+export type BindingName = 'rpc' | 'rest'
+
+const CODECS: Readonly<Record<ProtocolVersion, Readonly<Record<BindingName, Codec>>>> = {
+  '0.3': { rpc: codecV03, rest: restCodecV03 },
+  '1.0': { rpc: codecV10, rest: codecV10 }
+}
+const CLIENTS: Readonly<Record<ProtocolVersion, ClientCodec>> = { '0.3': clientV03, '1.0': clientV10 }
+
+/** The codec of a version on a binding. */
+export function codecFor(version: ProtocolVersion, binding: BindingName): Codec {
+  return CODECS[version][binding]
+}
+
+/** The codec of stored push notifications; without a version, as early releases stored them, that of the oldest. */
+export function pushCodecFor(version: string | undefined): Codec {
+  const known = version === undefined ? undefined : findVersion(version, PROTOCOL_VERSIONS)
+  return codecFor(known ?? toDefaultVersion(PROTOCOL_VERSIONS), 'rpc')
+}
+
+export function clientCodecFor(version: ProtocolVersion): ClientCodec {
+  return CLIENTS[version]
+}
+
+/** The clients' codecs, the newest version first. */
+export const CLIENT_CODECS: readonly ClientCodec[] = PROTOCOL_VERSIONS.map(clientCodecFor).toReversed()
+
+/** The media types of requests, of every version. */
+export const MEDIA_TYPES: readonly string[] = [
+  'application/json',
+  ...PROTOCOL_VERSIONS.flatMap((version) => codecFor(version, 'rest').mediaType ?? [])
+]

@@ -1,0 +1,55 @@
+import { Type } from '@sinclair/typebox'
+import type { ListRequest } from '../model/requests.ts'
+import type { TaskState } from '../model/task.ts'
+import { badParams, decodeParams } from './decode-params.ts'
+import { defined, optional } from './fields.ts'
+import { fromProtoJson } from './proto-json.ts'
+import { decodeState } from './states.ts'
+
+const toList = decodeParams(
+  Type.Object({
+    tenant: optional.text,
+    contextId: optional.text,
+    status: Type.Optional(Type.String()),
+    pageSize: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+    pageToken: optional.text,
+    historyLength: optional.historyLength,
+    statusTimestampAfter: Type.Optional(
+      Type.String({
+        pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,9})?(Z|[+-]\\d\\d:\\d\\d)$'
+      })
+    ),
+    includeArtifacts: optional.flag
+  })
+)
+
+/** The parameters of a list of tasks, the same in all versions: before 1.0 the operation has no schema of its own. */
+export function decodeList(params: unknown): ListRequest {
+  const { contextId, status, pageSize, pageToken, historyLength, ...rest } = toList(fromProtoJson(params))
+  return {
+    pageSize: pageSize ?? 50,
+    includeArtifacts: rest.includeArtifacts ?? false,
+    ...defined({
+      historyLength,
+      contextId: contextId || undefined,
+      pageToken: pageToken || undefined,
+      state: decodeFilter(status),
+      changedSince: requireTime(rest.statusTimestampAfter)
+    })
+  }
+}
+
+// The pattern admits dates that do not exist.
+function requireTime(time: string | undefined): string | undefined {
+  if (time !== undefined && Number.isNaN(Date.parse(time)))
+    throw badParams('statusTimestampAfter', 'Expected a time that exists')
+  return time
+}
+
+// An unspecified value of a proto filters nothing.
+function decodeFilter(name: string | undefined): TaskState | undefined {
+  if (name === undefined || name === '') return undefined
+  const state = decodeState(name)
+  if (state === undefined) throw badParams('status', 'Expected the name of a TaskState')
+  return state === 'unknown' ? undefined : state
+}
