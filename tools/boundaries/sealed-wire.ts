@@ -7,7 +7,8 @@ const wire = `${sources}wire/`
 /** The operation table names each operation in each version. */
 const table = `${sources}operations.ts`
 const versionFolder = /^packages\/a2a\/src\/wire\/(v[\d.]+)\//
-const versionLiteral = /(['"`])\d+\.\d+\1/
+/** Not `2.0`, which is JSON-RPC's. */
+const versionLiteral = /(['"])[01]\.\d+\1/
 
 /** Versions of A2A stay in its wire: others see codecs, and no version imports another one. */
 export function checkSealedWire(tree: SourceTree): string[] {
