@@ -1,23 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Static, TSchema } from '@sinclair/typebox'
-import type { AdmissionErrors, Exposed, OnDisconnect, RunEngine } from '@svc/registry'
+import type { AdmittingSurface, Exposed, OnDisconnect, RunEngine } from '@svc/registry'
 import type { OpenReplies } from '@svc/registry/sse'
 import type { FastifyBaseLogger, FastifyInstance, FastifyTypeProvider, RawServerDefault } from 'fastify'
 import type { HttpPolicy } from './auth/policy.ts'
 
-/** What the routes share. */
-export interface Surface {
+/** Shared by all routes. */
+export interface Surface extends AdmittingSurface {
   readonly runs: RunEngine
   readonly exposed: Exposed
   readonly policy: HttpPolicy
-  readonly errors: AdmissionErrors
   readonly replies: OpenReplies
-  /** Where the body of a run does not say. */
+  /** For runs whose body does not choose. */
   readonly onDisconnect: OnDisconnect
   /** Milliseconds between comments on a silent event stream. */
   readonly heartbeat: number
-  /** Header, in lower case → the provider whose key it holds. */
-  readonly providerKeyHeaders: Readonly<Record<string, string>>
 }
 
 /** Types requests and replies by the TypeBox schemas of their route. */
@@ -26,7 +23,7 @@ export interface TypeBoxTypeProvider extends FastifyTypeProvider {
   serializer: this['schema'] extends TSchema ? Static<this['schema']> : unknown
 }
 
-/** The plugin's own scope of the app. */
+/** The encapsulated scope of the plugin. */
 export type HttpScope = FastifyInstance<
   RawServerDefault,
   IncomingMessage,

@@ -13,8 +13,7 @@ import { errorReplies, jsonReply, RUN_ERRORS, RUN_ID } from '../openapi/describe
 import { sendJson } from '../replies/send-json.ts'
 import { tieToClient } from '../replies/watch-client.ts'
 import { NameParamsSchema, RunHeadersSchema } from '../schemas/parameters.ts'
-import { requireNamed } from '../starting/require-runnable.ts'
-import { startRun } from '../starting/start-run.ts'
+import { createStarter } from '../starting/start-run.ts'
 import type { HttpScope, Surface } from '../surface.ts'
 
 const headers = { 'x-run-id': RUN_ID, 'idempotency-replayed': '`true` for a run that was started before' }
@@ -39,9 +38,9 @@ export function runRoutes(scope: HttpScope, surface: Surface): void {
         ...errorReplies(...RUN_ERRORS, 499)
       }
     }
-    const preParsing = requireNamed(surface, kind)
+    const { preParsing, start } = createStarter(surface, kind)
     scope.post(`/${kind}s/:name/run`, { schema, config, preParsing }, async (request, reply) => {
-      const run = await startRun(surface, kind, request, reply)
+      const run = await start(request, reply)
       const url = `${scope.prefix}/runs/${run.runId}`
       if (prefersAsync(request.headers)) {
         reply.code(202).header('preference-applied', 'respond-async').header('location', url)

@@ -4,8 +4,7 @@ import { describeOperation, EVENT_STREAM } from '../openapi/describe-operation.t
 import { errorReplies, eventStreamReply, RUN_ERRORS } from '../openapi/describe-replies.ts'
 import { tieToClient } from '../replies/watch-client.ts'
 import { NameParamsSchema, RunHeadersSchema } from '../schemas/parameters.ts'
-import { requireNamed } from '../starting/require-runnable.ts'
-import { startRun } from '../starting/start-run.ts'
+import { createStarter } from '../starting/start-run.ts'
 import type { HttpScope, Surface } from '../surface.ts'
 
 /** `POST /agents/:name/stream` and its like: start, and answer with the parts as they come. */
@@ -25,9 +24,9 @@ export function streamRoutes(scope: HttpScope, surface: Surface): void {
       body: RunBodySchema,
       response: { 200: eventStreamReply('The parts as they come'), ...errorReplies(...RUN_ERRORS) }
     }
-    const preParsing = requireNamed(surface, kind)
+    const { preParsing, start } = createStarter(surface, kind)
     scope.post(`/${kind}s/:name/stream`, { schema, config, preParsing }, async (request, reply) => {
-      const run = await startRun(surface, kind, request, reply)
+      const run = await start(request, reply)
       tieToClient(surface, run, request.body, reply)
       return reply.headers(SSE_HEADERS).send(createSseStream(runs, run.runId, { heartbeat }))
     })

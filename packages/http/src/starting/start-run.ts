@@ -4,44 +4,62 @@ import {
   toStartOptions,
   type Run,
   type RunBody,
+  type Runnable,
   type RunnableKind
 } from '@svc/registry'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastify'
 import type { Surface } from '../surface.ts'
 import { readStartKey } from './start-key.ts'
 
-/** A request for a run, validated. */
-export type RunRequest = Pick<
-  FastifyRequest,
-  'principal' | 'log' | 'headers' | 'routeOptions' | 'uploads'
-> & {
-  params: { name: string }
-  body: RunBody
+/** A validated request for a run. */
+export type RunRequest = FastifyRequest<{ Params: { name: string }; Body: RunBody }>
+
+/** The two halves of a route that starts runs. */
+export interface Starter {
+  /** Looks the runnable up before the body is read. Throws HTTP_ERR_UNKNOWN_RUNNABLE. */
+  readonly preParsing: preParsingHookHandler
+  /**
+   * Starts the requested run and sets `x-run-id`. A repeated `Idempotency-Key` gives the run of the first request, with
+   * `idempotency-replayed: true`.
+   * @throws HTTP_ERR_FOREIGN_USER, HTTP_ERR_BAD_IDEMPOTENCY_KEY, and the errors of `RunEngine.start`
+   */
+  start(request: RunRequest, reply: FastifyReply): Promise<Run>
 }
 
-/**
- * Starts the run that a request asks for, named in `x-run-id`. With an `Idempotency-Key` that was used before it is the
- * run of that time, and `idempotency-replayed` says so.
- * @throws HTTP_ERR_UNKNOWN_RUNNABLE, HTTP_ERR_FOREIGN_USER, HTTP_ERR_BAD_IDEMPOTENCY_KEY, and what `RunEngine.start` throws
- */
-export async function startRun(
+/** Creates the starter of one kind's runs for one route. */
+export function createStarter(surface: Surface, kind: RunnableKind): Starter {
+  const found = new WeakMap<object, Runnable>()
+  return {
+    preParsing(request, _reply, _payload, done) {
+      const { name } = request.params as RunRequest['params']
+      try {
+        found.set(request, requireExposed(surface, kind, name))
+      } catch (err) {
+        return done(err as Error)
+      }
+      done()
+    },
+    start: (request, reply) => startRun(surface, found.get(request)!, request, reply)
+  }
+}
+
+async function startRun(
   surface: Surface,
-  kind: RunnableKind,
+  runnable: Runnable,
   { params, body, principal, log, headers, routeOptions, uploads }: RunRequest,
   reply: FastifyReply
 ): Promise<Run> {
-  const runnable = requireExposed(surface, kind, params.name)
   const { input, sessionId, userId, apiKey } = body
   const asked = { principal, sessionId, userId, apiKey, headers, log }
   const options = toStartOptions(surface, runnable, asked)
-  // Not the URL: the same may be spelled in many ways.
+  // Not the URL: one resource has many spellings.
   const route = `${routeOptions.url} ${params.name}`
   const startKey = readStartKey(headers['idempotency-key'], route, body, uploads?.files)
   const run = await surface.runs.start(runnable, input, {
     ...options,
     startKey: isPromise(startKey) ? await startKey : startKey
   })
-  // The runnable reads the files as it goes.
+  // The run reads the files while it works.
   if (uploads !== undefined && uploads.files.length > 0) uploads.keepUntil(run.result())
   reply.header('x-run-id', run.runId)
   if (run.replayed) reply.header('idempotency-replayed', 'true')

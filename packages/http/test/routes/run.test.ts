@@ -56,6 +56,17 @@ t.test('what the body says reaches the runnable', async (t) => {
   ])
 })
 
+t.test('a request starts the runnable that it found before its body was read', async (t) => {
+  const { post } = await buildApp(t, {
+    runnables: [echo],
+    before: (app) => {
+      app.addHook('preValidation', async () => void app.registry.remove('agent', 'echo'))
+    }
+  })
+  t.match(await (await post('/agents/echo/run', { input: 'first' })).json(), { text: 'first' })
+  await requireError(t, await post('/agents/echo/run', { input: 'second' }), 404, 'HTTP_ERR_UNKNOWN_RUNNABLE')
+})
+
 t.test('a runnable with a schema of its own takes what fits it', async (t) => {
   const inputSchema = Type.Object({ n: Type.Integer() })
   const { post } = await buildApp(t, {
