@@ -25,11 +25,11 @@ const sites: Record<string, [message: string, options: Partial<AgentOptions>]> =
   'a tool that throws': ['tool failed', { tools: [tool()] }],
   'an approval that cannot be decided': ['approval policy failed', { tools: [tool({ approval: fail })] }],
   'a memory that cannot retrieve': [
-    'what is remembered could not be retrieved',
+    'memory retrieval failed',
     { memory: { retrieve: fail, store: async () => [] } }
   ],
   'a memory that cannot store': [
-    'a turn could not be remembered',
+    'memory write failed',
     { memory: { retrieve: async () => undefined, store: fail } }
   ]
 }

@@ -63,7 +63,7 @@ export async function* runAgent(
       if (answer.toolCalls.length === 0) {
         const toMend = output?.check(answer.text)
         if (toMend !== undefined) {
-          turn.askToMend(answer, toMend)
+          turn.askToCorrect(answer, toMend)
           // One model call more, whatever `maxSteps` is.
           steps++
           continue

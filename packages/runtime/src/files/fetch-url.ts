@@ -5,7 +5,7 @@ import { createPublicLookup, isTellable } from '@svc/registry'
 import { RUN_ERR_URL_FAILED, RUN_ERR_URL_REFUSED } from '../errors.ts'
 import { isExempt, requireAllowedUrl, type UrlOptions } from './allowed-url.ts'
 
-const MOST_REDIRECTS = 3
+const MAX_REDIRECTS = 3
 const publicLookup = createPublicLookup(RUN_ERR_URL_REFUSED)
 
 /**
@@ -23,7 +23,7 @@ export async function fetchUrl(
   const ending = AbortSignal.any([signal, timeout])
   try {
     let url = requireAllowedUrl(text, options)
-    for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
+    for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
       const response = await get(url, ending, isExempt(url, options) ? undefined : lookup)
       const { statusCode = 0, headers } = response
       if (statusCode >= 300 && statusCode < 400 && headers.location !== undefined) {
@@ -35,7 +35,7 @@ export async function fetchUrl(
       }
       return await read(response, options.maxBytes)
     }
-    throw new RUN_ERR_URL_FAILED(`more than ${MOST_REDIRECTS} redirects`)
+    throw new RUN_ERR_URL_FAILED(`more than ${MAX_REDIRECTS} redirects`)
   } catch (err) {
     signal.throwIfAborted()
     if (timeout.aborted) throw new RUN_ERR_URL_FAILED(`it took longer than ${options.timeout} ms`)

@@ -1,7 +1,7 @@
 import type { EmbeddingModelV4 } from '@ai-sdk/provider'
 import { toModelFault } from '../models/model-fault.ts'
 
-/** The part of an AI SDK embedding model that is used; those of the specifications V2, V3 and V4 fit. */
+/** The used part of an AI SDK embedding model; specifications V2, V3 and V4 fit. */
 export interface EmbeddingModel {
   readonly modelId: string
   readonly maxEmbeddingsPerCall: EmbeddingModelV4['maxEmbeddingsPerCall']
@@ -11,21 +11,21 @@ export interface EmbeddingModel {
   }): PromiseLike<{ embeddings: readonly (readonly number[])[] }>
 }
 
-/** The embedding of each text. @throws what the model throws as RUN_ERR_MODEL_…, or when it does not give one for each */
+/** Embeds each text. @throws RUN_ERR_MODEL_… if the model fails, or an error if it returns too few embeddings */
 export async function embed(
   model: EmbeddingModel,
   texts: readonly string[],
   abortSignal: AbortSignal
 ): Promise<(readonly number[])[]> {
-  const most = (await model.maxEmbeddingsPerCall) ?? Infinity
-  const found: (readonly number[])[] = []
-  while (found.length < texts.length) {
-    const values = texts.slice(found.length, found.length + Math.max(1, most))
+  const batchSize = (await model.maxEmbeddingsPerCall) ?? Infinity
+  const embedded: (readonly number[])[] = []
+  while (embedded.length < texts.length) {
+    const values = texts.slice(embedded.length, embedded.length + Math.max(1, batchSize))
     const { embeddings } = await ask(model, values, abortSignal)
     if (embeddings.length !== values.length) throw new Error('the model did not embed every text')
-    found.push(...embeddings)
+    embedded.push(...embeddings)
   }
-  return found
+  return embedded
 }
 
 async function ask(model: EmbeddingModel, values: string[], abortSignal: AbortSignal) {
@@ -33,7 +33,7 @@ async function ask(model: EmbeddingModel, values: string[], abortSignal: AbortSi
     return await model.doEmbed({ values, abortSignal })
   } catch (err) {
     abortSignal.throwIfAborted()
-    // A provider's own text may hold a key.
+    // The provider's own message may contain a key.
     throw toModelFault(err).error
   }
 }

@@ -12,10 +12,10 @@ const SCHEMAS = {
       extract: Type.Optional(Type.Function([], Type.Unknown())),
       limit: atLeast(1),
       maxCharacters: atLeast(1),
-      // Its methods may be those of a class, which a schema does not see.
+      // Checked by hand: a schema does not see inherited methods.
       embedding: Type.Optional(Type.Any()),
       maxCompared: atLeast(1),
-      minLikeness: Type.Optional(Type.Number({ minimum: -1, maximum: 1 }))
+      minSimilarity: Type.Optional(Type.Number({ minimum: -1, maximum: 1 }))
     },
     strict
   ),
@@ -26,7 +26,7 @@ const SCHEMAS = {
   )
 }
 
-/** Checks the options of a memory. @throws RUN_ERR_BAD_AGENT, which names the memory and the option */
+/** Checks the options of a memory. @throws RUN_ERR_BAD_AGENT, naming the memory and the option */
 export function requireMemoryOptions(memory: keyof typeof SCHEMAS, options: unknown): void {
   requireOptions(SCHEMAS[memory], options, prefixedError(memory, RUN_ERR_BAD_AGENT))
 }

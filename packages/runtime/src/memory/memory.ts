@@ -1,34 +1,34 @@
 import type { Awaitable, MemoryStore, RunContext, RunLog } from '@svc/registry'
 
-/** What a memory is told of the run that it serves. */
+/** The run that a memory serves. */
 export interface MemoryContext {
-  /** Whose memory it is: nothing that was kept for another owner may be given. */
+  /** Whose memory it is; items of another owner must never be returned. */
   readonly owner: string
-  /** Of the agent and the registry of the run: what each agent remembers is its own. */
+  /** Derived from the agent and its registry, so that each agent has its own memory. */
   readonly namespace: string
   readonly sessionId: string
   readonly runId: string
-  /** The app's store of memories. */
+  /** The app's memory store. */
   readonly items: MemoryStore
-  /** Aborts when the run ends, or when the time of a memory is over. */
+  /** Aborts when the run ends or the memory times out. */
   readonly signal: AbortSignal
   readonly log: RunLog
   /** The run's own context. */
   readonly context: RunContext
 }
 
-/** One turn of a conversation as a memory sees it: texts only. */
+/** The texts of one turn of a conversation. */
 export interface MemoryTurn {
-  /** What the user said. */
+  /** The user's message. */
   readonly input: string
-  /** What the agent answered. */
+  /** The agent's answer. */
   readonly text: string
 }
 
-/** What an agent remembers beyond the messages of its session. A fault of a memory never fails a run. */
+/** What an agent remembers beyond the messages of its session. An error of a memory never fails a run. */
 export interface Memory {
-  /** What is worth knowing for this input, as a text for the prompt; nothing when there is nothing. */
+  /** Returns a text for the prompt that is relevant to `input`, or undefined. */
   retrieve(context: MemoryContext, input: string): Awaitable<string | undefined>
-  /** Keeps what is worth keeping of a turn that was saved, in the background; gives the ids of what it kept. */
+  /** Stores what matters of a saved turn, in the background; returns the ids of the stored items. */
   store(context: MemoryContext, turn: MemoryTurn): Awaitable<readonly string[]>
 }

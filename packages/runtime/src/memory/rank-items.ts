@@ -1,15 +1,15 @@
 import { weighWord, type MemoryItem } from '@svc/registry'
 import { stemsOf } from './recall-words.ts'
 
-/** An item with how well it fits. */
+/** An item with its relevance. */
 export interface RankedItem<T extends MemoryItem = MemoryItem> {
   readonly item: T
   readonly score: number
 }
 
 /**
- * Orders items by the words that they share with a query, best first: a rare word counts more than a common one, a short
- * text more than a long one, and of two that fit alike the newer is first. What shares none is dropped.
+ * Ranks items by the words they share with a query, best first. Rare words and short texts score higher; newer items win
+ * ties. Items that share no word are dropped.
  */
 export function rankByWords<T extends MemoryItem>(
   items: readonly T[],
@@ -28,23 +28,23 @@ export function rankByWords<T extends MemoryItem>(
 }
 
 function weigh(word: string, texts: readonly { stems: ReadonlySet<string> }[]): number {
-  const having = texts.reduce((count, { stems }) => count + (stems.has(word) ? 1 : 0), 0)
-  return weighWord(texts.length, having)
+  const matches = texts.reduce((count, { stems }) => count + (stems.has(word) ? 1 : 0), 0)
+  return weighWord(texts.length, matches)
 }
 
-/** Orders items by how like their embeddings are to one, best first; what is not like it at all is dropped. */
-export function rankByLikeness<T extends MemoryItem>(
+/** Ranks items by cosine similarity to an embedding, best first; drops those below `minScore`. */
+export function rankBySimilarity<T extends MemoryItem>(
   items: readonly T[],
   embedding: readonly number[],
-  least: number
+  minScore: number
 ): RankedItem<T>[] {
   return items
     .map((item) => ({ item, score: item.embedding ? cosine(item.embedding, embedding) : 0 }))
-    .filter(({ score }) => score >= least)
+    .filter(({ score }) => score >= minScore)
     .sort((a, b) => b.score - a.score || b.item.createdAt - a.item.createdAt)
 }
 
-/** Joins rankings of the same items into one, by reciprocal ranks. */
+/** Merges rankings of the same items by reciprocal rank fusion. */
 export function fuseRankings(rankings: readonly (readonly RankedItem[])[]): RankedItem[] {
   const fused = new Map<string, { item: MemoryItem; score: number }>()
   for (const ranking of rankings)

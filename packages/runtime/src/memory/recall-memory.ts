@@ -5,34 +5,34 @@ import { hasMethods } from '../checks/option-errors.ts'
 import { embed, type EmbeddingModel } from './embed.ts'
 import { requireMemoryOptions } from './memory-options.ts'
 import type { Memory, MemoryContext, MemoryTurn } from './memory.ts'
-import { fuseRankings, rankByLikeness, rankByWords, type RankedItem } from './rank-items.ts'
+import { fuseRankings, rankBySimilarity, rankByWords, type RankedItem } from './rank-items.ts'
 import { queryWords } from './recall-words.ts'
 import { shorten, takeWithin, toTurnText } from './turn-text.ts'
 
-/** What of a turn is worth remembering: texts that say it by themselves. */
+/** Extracts from a turn what is worth remembering, as self-contained texts. */
 export type ExtractFacts = (turn: MemoryTurn, context: MemoryContext) => Awaitable<readonly string[]>
 
 /** Options of a recall memory. */
 export interface RecallMemoryOptions {
-  /** What is kept of a turn; default: the turn itself. See `extractFacts`. */
+  /** Extracts the texts to store; default: the whole turn. See `extractFacts`. */
   extract?: ExtractFacts
-  /** Items of one prompt, at most; default 5. */
+  /** Maximum number of items per prompt; default 5. */
   limit?: number
-  /** Of the text for the prompt; default 4,000. */
+  /** Maximum length of the text for the prompt; default 4,000. */
   maxCharacters?: number
-  /** Finds by likeness too, not by words only: an embedding model of the AI SDK. */
+  /** An AI SDK embedding model; adds semantic search to the search by words. */
   embedding?: EmbeddingModel
-  /** Newest items that are compared by likeness; default 500. */
+  /** Number of newest items to compare by embedding; default 500. */
   maxCompared?: number
-  /** How like an item has to be, as a cosine; default 0.3. */
-  minLikeness?: number
+  /** Minimum cosine similarity; default 0.3. */
+  minSimilarity?: number
 }
 
-const MOST_CANDIDATES = 100
-const MOST_FACTS = 20
-const MOST_CHARACTERS = 4_000
+const MAX_CANDIDATES = 100
+const MAX_FACTS = 20
+const MAX_CHARACTERS = 4_000
 
-/** Remembers what was said in every session of an owner with this agent, and recalls what fits the input. @throws RUN_ERR_BAD_AGENT */
+/** Remembers all sessions of an owner with this agent, and recalls what is relevant to the input. @throws RUN_ERR_BAD_AGENT */
 export function recallMemory(options: RecallMemoryOptions = {}): Memory {
   requireMemoryOptions('recallMemory', options)
   const {
@@ -41,30 +41,33 @@ export function recallMemory(options: RecallMemoryOptions = {}): Memory {
     maxCharacters = 4_000,
     embedding,
     maxCompared = 500,
-    minLikeness = 0.3
+    minSimilarity = 0.3
   } = options
   if (embedding !== undefined && !hasMethods(embedding, ['doEmbed']))
-    throw new RUN_ERR_BAD_AGENT('recallMemory: embedding: no embedding model of the AI SDK')
+    throw new RUN_ERR_BAD_AGENT('recallMemory: embedding: not an embedding model of the AI SDK')
 
-  const findAlike = async (context: MemoryContext, input: string): Promise<RankedItem[]> => {
+  const findSimilar = async (context: MemoryContext, input: string): Promise<RankedItem[]> => {
     if (embedding === undefined) return []
-    const [asked] = await embed(embedding, [shorten(input, MOST_CHARACTERS)], context.signal)
+    const [query] = await embed(embedding, [shorten(input, MAX_CHARACTERS)], context.signal)
     const newest = await context.items.list(context.owner, context.namespace, maxCompared)
-    return rankByLikeness(newest, asked!, minLikeness)
+    return rankBySimilarity(newest, query!, minSimilarity)
   }
 
   return {
     async retrieve(context, input) {
-      const [byWords, byLikeness] = await Promise.all([findItems(context, input), findAlike(context, input)])
-      const ranked = embedding === undefined ? byWords : fuseRankings([byWords, byLikeness])
+      const [byWords, bySimilarity] = await Promise.all([
+        findItems(context, input),
+        findSimilar(context, input)
+      ])
+      const ranked = embedding === undefined ? byWords : fuseRankings([byWords, bySimilarity])
       const texts = [...new Set(ranked.map(({ item }) => item.text))].slice(0, limit)
       const taken = takeWithin(texts, maxCharacters)
       if (taken.length === 0) return undefined
-      return `What earlier conversations with this user said that may matter now:\n${taken.map((text) => `- ${text}`).join('\n')}`
+      return `Possibly relevant from earlier conversations with this user:\n${taken.map((text) => `- ${text}`).join('\n')}`
     },
     async store(context, turn) {
       const facts = extract === undefined ? [toTurnText(turn)] : await extract(turn, context)
-      const texts = facts.slice(0, MOST_FACTS).map((fact) => shorten(fact.trim(), MOST_CHARACTERS))
+      const texts = facts.slice(0, MAX_FACTS).map((fact) => shorten(fact.trim(), MAX_CHARACTERS))
       const kept = texts.filter((text) => text !== '')
       if (kept.length === 0) return []
       const embeddings = embedding === undefined ? [] : await embed(embedding, kept, context.signal)
@@ -75,12 +78,12 @@ export function recallMemory(options: RecallMemoryOptions = {}): Memory {
   }
 }
 
-/** The items of an owner that share words with a text, best first: a store knows whole words, this their stems. */
+/** Finds items that share words with a text, best first. The store matches whole words; ranking uses stems. */
 async function findItems(context: MemoryContext, text: string): Promise<RankedItem[]> {
   const { searched, ranked } = queryWords(text)
   if (searched.size === 0) return []
   const words = [...searched.values()].flat().join(' ')
-  const found = await context.items.search(context.owner, context.namespace, words, MOST_CANDIDATES)
+  const found = await context.items.search(context.owner, context.namespace, words, MAX_CANDIDATES)
   return rankByWords(found, ranked)
 }
 
@@ -100,5 +103,5 @@ function toItem(
   return embedding === undefined ? item : { ...item, embedding }
 }
 
-// The same fact is one item, however often it is said.
+// By content, so that a repeated fact is stored once.
 const idOf = (text: string) => createHash('sha256').update(text).digest('base64url').slice(0, 24)

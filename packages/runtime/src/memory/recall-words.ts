@@ -1,6 +1,6 @@
 import { wordsOf } from '@svc/registry'
 
-// Words that say nothing of what a text is about.
+// Words without a topic.
 const STOP_WORDS = new Set(
   (
     'a about again all also am an and any are as at be been but by can could did do does for from had has have he her ' +
@@ -9,7 +9,7 @@ const STOP_WORDS = new Set(
     'with would you your s t re ve ll d m user assistant remember know said say'
   ).split(' ')
 )
-// Words that stand in every other text: they order what was found, and are looked for only when there are no others.
+// Very common words: used for ranking, and searched for only if a text has no others.
 const WEAK_WORDS = new Set(
   (
     'best call called change day days find get give go going good great have help hour keep know last like long look ' +
@@ -18,23 +18,24 @@ const WEAK_WORDS = new Set(
     'word work works year years yesterday'
   ).split(' ')
 )
-const MOST_WORDS = 10
+const MAX_WORDS = 10
 
-/** What to look for: words by their stems, each with the forms in which a store may have it. */
+/** The words of a query. */
 export interface QueryWords {
+  /** Words to search for, by stem, each with the forms that a store may contain. */
   readonly searched: ReadonlyMap<string, readonly string[]>
-  /** The stems of all words that count. */
+  /** Stems of all words that count for ranking. */
   readonly ranked: ReadonlySet<string>
 }
 
-/** The words that a text is about; at most 10 are looked for. */
+/** Picks the words that a text is about; searches for at most 10. */
 export function queryWords(text: string): QueryWords {
   const strong = new Map<string, readonly string[]>()
   const weak = new Map<string, readonly string[]>()
   for (const word of wordsOf(text)) {
     if (STOP_WORDS.has(word)) continue
     const words = WEAK_WORDS.has(word) ? weak : strong
-    if (words.size < MOST_WORDS) words.set(stemOf(word), variantsOf(word))
+    if (words.size < MAX_WORDS) words.set(stemOf(word), variantsOf(word))
   }
   return { searched: strong.size > 0 ? strong : weak, ranked: new Set([...strong.keys(), ...weak.keys()]) }
 }
@@ -44,7 +45,7 @@ export function stemsOf(text: string): Set<string> {
   return new Set([...wordsOf(text)].map(stemOf))
 }
 
-/** A word without the commonest English endings; a word of another language stays mostly as it is. */
+/** Strips the most common English endings; words of other languages mostly stay unchanged. */
 export function stemOf(word: string): string {
   if (word.length < 4) return word
   if (word.endsWith('ies')) return `${word.slice(0, -3)}y`
@@ -54,7 +55,7 @@ export function stemOf(word: string): string {
   return bare.replace(/([^aeiouls])\1$/, '$1').replace(/e$/, '')
 }
 
-// A store finds whole words only: the word itself, and its singular or plural.
+// A store finds whole words only: search for the word, and its singular or plural.
 function variantsOf(word: string): string[] {
   const stem = stemOf(word)
   if (stem !== word && !word.startsWith(`${stem}e`)) return [word, stem]

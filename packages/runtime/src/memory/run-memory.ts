@@ -4,22 +4,22 @@ import { RUN_ERR_MEMORY_FAILED, toToolError } from '../errors.ts'
 import type { RunEvents } from '../events/run-events.ts'
 import type { Memory, MemoryContext, MemoryTurn } from './memory.ts'
 
-// A memory that hangs holds no run, and no process.
+// A memory that hangs must not block a run or a shutdown.
 const RETRIEVE_TIMEOUT = 10_000
 const STORE_TIMEOUT = 120_000
 
-const underWay = new Set<Promise<void>>()
+const pending = new Set<Promise<void>>()
 
-/** Waits until everything that agents remember by now is stored, at most so many milliseconds. */
+/** Waits for pending writes of memories, for at most `ms` milliseconds. */
 export async function settleMemories(ms: number): Promise<void> {
-  if (underWay.size === 0) return
+  if (pending.size === 0) return
   const { promise, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, ms)
-  await Promise.race([Promise.allSettled(underWay), promise])
+  await Promise.race([Promise.allSettled(pending), promise])
   clearTimeout(timer)
 }
 
-/** The memory of an agent in one run: whatever it does, the run goes on. It is never told the caller's keys. */
+/** An agent's memory in one run. Its errors never fail the run, and it never receives the caller's keys. */
 export class RunMemory {
   readonly #memory: Memory
   readonly #context: RunContext
@@ -30,48 +30,48 @@ export class RunMemory {
     this.#memory = memory
     this.#context = context
     this.#events = events
-    // Names have no slash.
+    // Names contain no slash, so the two forms cannot clash.
     this.#namespace = context.registry === GLOBAL_REGISTRY ? namespace : `/${context.registry}/${namespace}`
   }
 
-  /** What the memory has for the prompt. @throws nothing but why `signal` aborted */
+  /** Returns the memory's text for the prompt. @throws only the reason of `signal` */
   async retrieve(input: string, signal: AbortSignal): Promise<string | undefined> {
     const ending = AbortSignal.any([signal, AbortSignal.timeout(RETRIEVE_TIMEOUT)])
-    const asked = this.#context.redact(input)
+    const redacted = this.#context.redact(input)
     try {
-      const text = await unlessAborted(ending, () => this.#memory.retrieve(this.#contextOf(ending), asked))
+      const text = await unlessAborted(ending, () => this.#memory.retrieve(this.#contextOf(ending), redacted))
       return typeof text === 'string' && text.trim() !== '' ? text : undefined
     } catch (err) {
       signal.throwIfAborted()
-      this.#fail(err, 'what is remembered could not be retrieved')
+      this.#fail(err, 'memory retrieval failed')
       return undefined
     }
   }
 
-  /** Begins to store a turn, and returns at once. */
+  /** Stores a turn in the background. */
   store(turn: MemoryTurn): void {
     const work = this.#store(turn)
-    underWay.add(work)
-    void work.finally(() => underWay.delete(work))
+    pending.add(work)
+    void work.finally(() => pending.delete(work))
   }
 
   async #store(turn: MemoryTurn): Promise<void> {
     const { sessionId } = this.#context
     this.#events.emit('memory.extract', () => ({ sessionId }))
     const ending = AbortSignal.timeout(STORE_TIMEOUT)
-    const told = this.#context.redact(turn)
+    const redacted = this.#context.redact(turn)
     try {
-      const ids = await unlessAborted(ending, () => this.#memory.store(this.#contextOf(ending), told))
+      const ids = await unlessAborted(ending, () => this.#memory.store(this.#contextOf(ending), redacted))
       this.#events.emit('memory.stored', () => ({ sessionId, ids: [...(ids ?? [])] }))
     } catch (err) {
-      this.#fail(err, 'a turn could not be remembered')
+      this.#fail(err, 'memory write failed')
     }
   }
 
   #contextOf(signal: AbortSignal): MemoryContext {
     const context = this.#context
     const { sessionOwner: owner, sessionId, runId, log, stores } = context
-    // Who is nobody in particular shares nothing with all the others who are.
+    // Anonymous callers share one owner: keep their memories per session.
     const namespace = owner === ANONYMOUS.sub ? `${this.#namespace}/session/${sessionId}` : this.#namespace
     return { owner, namespace, sessionId, runId, items: stores.memory, signal, log, context }
   }

@@ -1,19 +1,19 @@
 import type { MemoryTurn } from './memory.ts'
 
-const MOST_CHARACTERS = 2_000
+const MAX_CHARACTERS = 2_000
 
-/** A turn as one text, each side at most 2,000 characters. */
+/** Formats a turn as one text, with at most 2,000 characters per side. */
 export function toTurnText({ input, text }: MemoryTurn): string {
   return `User: ${shorten(input)}\nAssistant: ${shorten(text)}`
 }
 
-/** The start of a text, on one line or many as it was. */
-export function shorten(text: string, characters: number = MOST_CHARACTERS): string {
+/** Cuts a text to `characters`, with an ellipsis if it was longer. */
+export function shorten(text: string, characters: number = MAX_CHARACTERS): string {
   if (text.length <= characters) return text
   return `${text.slice(0, characters - 1).toWellFormed()}…`
 }
 
-/** As many of the texts, in their order, as fit into so many characters. */
+/** The first texts that together fit into `characters`. */
 export function takeWithin(texts: readonly string[], characters: number): string[] {
   const taken: string[] = []
   let left = characters

@@ -4,14 +4,15 @@ import { takeWithin, toTurnText } from './turn-text.ts'
 
 /** Options of a window memory. */
 export interface WindowMemoryOptions {
-  /** Turns that are kept for each owner; default 10. */
+  /** Number of turns kept per owner; default 10. */
   turns?: number
-  /** Of the text for the prompt; default 4,000. */
+  /** Maximum length of the text for the prompt; default 4,000. */
   maxCharacters?: number
 }
 
 /**
- * Remembers the last turns of an owner with this agent over all sessions; those of the session itself are its history.
+ * Remembers the last turns of an owner with this agent across sessions; leaves out the current session, whose turns are in its
+ * history.
  * @throws RUN_ERR_BAD_AGENT
  */
 export function windowMemory(options: WindowMemoryOptions = {}): Memory {
@@ -40,7 +41,7 @@ export function windowMemory(options: WindowMemoryOptions = {}): Memory {
         metadata: { sessionId },
         createdAt: Date.now()
       })
-      // Two turns that are stored at once may leave one more behind: the next one takes it.
+      // Two concurrent writes may leave one turn too many; the next write removes it.
       for (const { id } of (await items.list(owner, namespace, turns * 2)).slice(turns))
         await items.remove(owner, namespace, id)
       return [runId]

@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 
 const DETECTION_MS = 5_000
-// What a program that is linked dynamically needs.
+// Shared libraries that Node is linked against.
 const LIBRARIES = ['/lib', '/lib64', '/usr/lib', '/usr/lib64', '/usr/local/lib', '/etc/ld.so.cache']
 
-/** The arguments of bubblewrap: no network, no other process, no file but the libraries and what is named. */
+/** Arguments of bubblewrap: no network, no other processes, no files except the libraries and `readable`. */
 export function bubblewrapArgs(readable: readonly string[]): string[] {
   const bound = [...LIBRARIES, process.execPath, ...readable].filter((path) => existsSync(path))
   return [
@@ -26,7 +26,7 @@ export function bubblewrapArgs(readable: readonly string[]): string[] {
 
 let works: boolean | undefined
 
-/** Whether bubblewrap is installed and may do its work here; found out once, by starting Node in it. */
+/** True if bubblewrap is installed and works here; probed once, by starting Node in it. */
 export function hasBubblewrap(): boolean {
   works ??=
     process.platform === 'linux' &&

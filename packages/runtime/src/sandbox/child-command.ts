@@ -4,17 +4,17 @@ import { dirname, extname, join, parse } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { bubblewrapArgs } from './bubblewrap.ts'
 
-/** What a child is started with. */
+/** The command line of a child. */
 export interface ChildCommand {
   readonly file: string
   readonly args: readonly string[]
 }
 
-/** What bounds a child, beside the limits of each program. */
+/** Limits of a child, in addition to those of each program. */
 export interface ChildBounds {
-  /** Bytes that the heap of a program may have. */
+  /** Maximum heap of a program, in bytes. */
   readonly maxMemory: number
-  /** Seconds of CPU that it may use in its life; the kernel kills it after that, also when this process is gone. */
+  /** CPU seconds in its lifetime; the kernel kills it after that, even if this process is gone. */
   readonly cpuSeconds: number
   readonly bubblewrap: boolean
 }
@@ -23,18 +23,18 @@ const HERE = import.meta.dirname
 const ENTRY = join(HERE, 'child', `main${extname(import.meta.filename)}`)
 const MANIFEST = join(HERE, '../../package.json')
 const TYPES = '@jitl/quickjs-ffi-types'
-// It opens files past the permissions of Node 24.
+// In Node 24 it opens files in spite of the permissions.
 const NO_SQLITE = '--no-experimental-sqlite'
-// A smaller one is collected after every second program, for the memories of WebAssembly count.
+// WebAssembly memories count towards it: a smaller heap is collected after every second program.
 const NODE_HEAP_MB = 256
-// Node reserves about 700 MB of it and uses a tenth.
+// Node reserves about 700 MB of it, and uses a tenth.
 const DATA_KB = 1_310_720
 const OPEN_FILES = 64
 
-/** Whether children get limits of the kernel: where there is a shell to set them. */
+/** True if children get kernel limits, which need a shell. */
 export const HAS_RLIMITS = process.platform !== 'win32'
 
-/** The command of a child: limits of the kernel, bubblewrap where it is asked for, and Node with its permissions. */
+/** Builds the command of a child: kernel limits, bubblewrap if requested, and Node with its permission model. */
 export function childCommand({ maxMemory, cpuSeconds, bubblewrap }: ChildBounds): ChildCommand {
   const core = fileURLToPath(import.meta.resolve('quickjs-emscripten-core'))
   const variant = fileURLToPath(import.meta.resolve('@jitl/quickjs-ng-wasmfile-release-sync'))
@@ -53,7 +53,7 @@ export function childCommand({ maxMemory, cpuSeconds, bubblewrap }: ChildBounds)
   ]
   const limits = { c: 0, f: 0, n: OPEN_FILES, t: cpuSeconds, d: DATA_KB + Math.ceil((4 * maxMemory) / 1024) }
   if (bubblewrap) return withRlimits(['bwrap', ...bubblewrapArgs(readable), ...node], limits)
-  // The shell of the limits leaves its own variables.
+  // `env -i` drops the variables that the shell sets.
   return withRlimits(HAS_RLIMITS ? ['/usr/bin/env', '-i', ...node] : node, limits)
 }
 
@@ -63,7 +63,7 @@ function withRlimits([file = '', ...args]: string[], limits: Record<string, numb
   return { file: '/bin/sh', args: ['-c', `${set.join('; ')}; exec "$@"`, 'sh', file, ...args] }
 }
 
-// The child may read these and nothing else; it looks for the one package that another imports where npm and pnpm put it.
+// All that the child may read. `lookedUp`: where npm and pnpm may put the dependency that Node resolves.
 function packagesOf(core: string, variant: string): string[] {
   const types = createRequire(core).resolve(TYPES)
   const lookedUp = ancestors(dirname(core)).map((folder) => join(folder, 'node_modules', TYPES))

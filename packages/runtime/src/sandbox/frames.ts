@@ -1,6 +1,6 @@
 const HEADER = 4
 
-/** A message as bytes: the length of its JSON, big-endian, and the JSON. */
+/** Encodes a message: the length of its JSON as a big-endian 32-bit integer, then the JSON. */
 export function encodeFrame(json: string): Buffer {
   const frame = Buffer.allocUnsafe(HEADER + Buffer.byteLength(json))
   frame.writeUInt32BE(frame.length - HEADER, 0)
@@ -8,7 +8,7 @@ export function encodeFrame(json: string): Buffer {
   return frame
 }
 
-/** Cuts a stream of bytes into frames; nothing longer than `maxBytes` is ever kept. */
+/** Splits a byte stream into frames; never buffers a frame longer than `maxBytes`. */
 export class FrameReader {
   maxBytes: number
   #chunks: Buffer[] = []
@@ -18,7 +18,7 @@ export class FrameReader {
     this.maxBytes = maxBytes
   }
 
-  /** The frames that are whole by now. @throws a RangeError when one is too long */
+  /** Adds a chunk, and yields the completed frames. @throws a RangeError if a frame is too long */
   *read(chunk: Buffer): Generator<string, void> {
     this.#chunks.push(chunk)
     this.#size += chunk.length
@@ -36,7 +36,7 @@ export class FrameReader {
     return this.#chunks[0]!.length >= HEADER ? this.#chunks[0]! : this.#join()
   }
 
-  // Only when a frame is whole: a long one would else be copied for each of its pieces.
+  // Only once a frame is complete, or a long one would be copied for each chunk.
   #join(): Buffer {
     if (this.#chunks.length > 1) this.#chunks = [Buffer.concat(this.#chunks)]
     return this.#chunks[0]!

@@ -11,7 +11,7 @@ interface Call {
   readonly args: unknown
 }
 
-/** The calls of host tools that one program makes; no call is begun, and none answered, once the program is over. */
+/** The host tool calls of one program. None starts, and none is answered, after the program has ended. */
 export class HostCalls {
   readonly #tools: Readonly<Record<string, HostTool>>
   readonly #limits: SandboxLimits
@@ -29,17 +29,17 @@ export class HostCalls {
     this.#answer = answer
   }
 
-  /** @throws a TypeError for what an honest child never asks for */
+  /** @throws a TypeError for requests that an uncompromised child never sends */
   serve(calls: readonly Call[]): void {
     for (const call of calls) {
       if (this.#ids.has(call.id) || this.#ids.size >= this.#limits.maxToolCalls)
-        throw new TypeError('a call too many')
+        throw new TypeError('too many calls, or a repeated id')
       this.#ids.add(call.id)
     }
     for (const call of calls) void this.#serve(call)
   }
 
-  /** The program is over: calls that still run are told by their signal. */
+  /** Aborts pending calls once the program has ended. */
   close(): void {
     this.#controller.abort(new RUN_ERR_TOOL_FAILED('The program that made the call has ended'))
   }

@@ -3,11 +3,11 @@ import { readFile } from 'node:fs/promises'
 const INTERVAL_MS = 20
 const PAGE = 4_096
 
-/** Whether the memory of a process can be watched here: where there is /proc. */
+/** True if process memory can be watched here; needs /proc. */
 export const CAN_WATCH = process.platform === 'linux'
 
-/** Calls `onTooMuch` when a process, or what it started, holds more than `maxRss` bytes. Returns what ends the watch. */
-export function watchMemory(pid: number, maxRss: number, onTooMuch: () => void): () => void {
+/** Calls `onExceeded` if a process and its descendants hold more than `maxRss` bytes. Returns a function that stops the watch. */
+export function watchMemory(pid: number, maxRss: number, onExceeded: () => void): () => void {
   if (!CAN_WATCH) return () => {}
   let reading = false
   let stopped = false
@@ -16,7 +16,7 @@ export function watchMemory(pid: number, maxRss: number, onTooMuch: () => void):
     reading = true
     const rss = await readRss(pid)
     reading = false
-    if (rss > maxRss && !stopped) onTooMuch()
+    if (rss > maxRss && !stopped) onExceeded()
   }
   const timer = setInterval(() => void look(), INTERVAL_MS)
   return () => {
@@ -25,7 +25,7 @@ export function watchMemory(pid: number, maxRss: number, onTooMuch: () => void):
   }
 }
 
-// Under bubblewrap it is the process inside that counts.
+// Includes children: under bubblewrap the process inside is the one that counts.
 async function readRss(pid: number): Promise<number> {
   try {
     const [statm, children] = await Promise.all([
@@ -39,7 +39,7 @@ async function readRss(pid: number): Promise<number> {
     const own = Number(statm.split(' ')[1]) * PAGE
     return own + (await Promise.all(below)).reduce((sum, rss) => sum + rss, 0)
   } catch {
-    // It is gone.
+    // The process has exited.
     return 0
   }
 }

@@ -1,7 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import type { SandboxLimits } from './sandbox.ts'
 
-/** What the child is told: a program to run, or the answer to one of its calls. Texts named `input` and `json` are JSON. */
+/** Messages to the child: a program to run, or the answer to a call. `input` and `json` are JSON texts. */
 export type ToChild =
   | {
       readonly type: 'run'
@@ -23,8 +23,8 @@ const ProgramFaultSchema = Type.Union([
 export type ProgramFault = Static<typeof ProgramFaultSchema>
 
 /**
- * What the child tells: that it can run programs, that the program waits for calls (none new when one of several was
- * answered), or what came of it. The child is believed in nothing else.
+ * Messages from the child: it is ready, its program waits for calls (`calls` may be empty while earlier ones are pending), or
+ * the program is done. Anything else is a protocol error.
  */
 export const FromChildSchema = Type.Union([
   Type.Object({ type: Type.Literal('ready') }),
@@ -38,16 +38,16 @@ export const FromChildSchema = Type.Union([
     fault: Type.Optional(ProgramFaultSchema),
     message: Type.Optional(Type.String()),
     console: Type.String(),
-    clean: Type.Boolean({ description: 'Whether it says that it can be used again' }),
-    cpu: Type.Number({ description: 'Milliseconds of its life' }),
+    clean: Type.Boolean({ description: 'True if the child claims to be reusable' }),
+    cpu: Type.Number({ description: 'CPU milliseconds of its lifetime' }),
     rss: Type.Number({ description: 'Bytes' })
   })
 ])
 export type FromChild = Static<typeof FromChildSchema>
-/** How a program ended, as the child tells it. */
+/** How a program ended, according to the child. */
 export type DoneMessage = Extract<FromChild, { type: 'done' }>
 
-/** The longest message that an honest child sends, in bytes: JSON may write a character in six. */
+/** The longest message of an uncompromised child, in bytes: JSON may escape a byte as six characters. */
 export function maxFrameBytes(
   { maxOutputBytes, maxConsoleBytes, maxToolCalls }: SandboxLimits,
   tools: readonly string[]

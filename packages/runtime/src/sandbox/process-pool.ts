@@ -3,7 +3,7 @@ import type { SandboxProcess } from './sandbox-process.ts'
 
 const START_MS = 15_000
 
-/** How many processes there are, and how many programs may wait for one. */
+/** Limits of the number of processes and of the queue. */
 export interface PoolBounds {
   readonly processes: number
   readonly maxQueue: number
@@ -11,7 +11,7 @@ export interface PoolBounds {
 
 type Waiter = PromiseWithResolvers<SandboxProcess>
 
-/** Children that are started when they are needed and kept for the next program. */
+/** Starts children on demand, and keeps them for the next program. */
 export class ProcessPool {
   readonly #start: () => SandboxProcess
   readonly #bounds: PoolBounds
@@ -27,8 +27,8 @@ export class ProcessPool {
   }
 
   /**
-   * A child that nobody else uses, until it is given back.
-   * @throws RUN_ERR_SANDBOX_CLOSED, RUN_ERR_SANDBOX_BUSY, RUN_ERR_SANDBOX_FAILED, or why the signal aborted
+   * Takes a child for exclusive use, until `give`.
+   * @throws RUN_ERR_SANDBOX_CLOSED, RUN_ERR_SANDBOX_BUSY, RUN_ERR_SANDBOX_FAILED, or the reason of the signal
    */
   async take(signal: AbortSignal | undefined): Promise<SandboxProcess> {
     if (this.#closed) throw new RUN_ERR_SANDBOX_CLOSED()
@@ -50,22 +50,22 @@ export class ProcessPool {
     }
   }
 
-  /** Gives a child back; one that is not certainly clean is replaced. */
+  /** Returns a child to the pool; replaces it unless it is certainly clean. */
   give(process: SandboxProcess, isClean: boolean): void {
-    process.rest()
+    process.release()
     if (isClean && !process.isKilled && !this.#closed) this.#offer(process)
     else {
-      process.kill('over')
+      process.kill('closed')
       void process.gone.then(() => this.#grow(1))
     }
   }
 
-  /** Kills every child; resolves when none is left. */
+  /** Kills every child; resolves once all have exited. */
   async close(): Promise<void> {
     this.#closed = true
     this.#idle.length = 0
     for (const waiter of this.#waiters.splice(0)) waiter.reject(new RUN_ERR_SANDBOX_CLOSED())
-    for (const process of this.#all) process.kill('over')
+    for (const process of this.#all) process.kill('closed')
     await Promise.all([...this.#all].map(({ gone }) => gone))
   }
 
@@ -75,7 +75,7 @@ export class ProcessPool {
     else waiter.resolve(process)
   }
 
-  // As many as programs wait; with `spare` one more than none, so that the next program finds it warm.
+  // One child per waiting program, and at least `spare`, so that the next program finds a warm one.
   #grow(spare = 0): void {
     const wanted = Math.max(this.#waiters.length, spare)
     while (!this.#closed && this.#starting < wanted && this.#all.size < this.#bounds.processes)
@@ -96,13 +96,13 @@ export class ProcessPool {
     try {
       process = this.#start()
     } catch {
-      // The system has no process, memory or file left for it.
+      // The system is out of processes, memory or file descriptors.
       return undefined
     }
     this.#all.add(process)
     void process.gone.then(() => this.#forget(process))
     const isReady = await isReadyInTime(process)
-    process.rest()
+    process.release()
     return isReady ? process : undefined
   }
 

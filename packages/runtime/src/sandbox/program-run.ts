@@ -15,18 +15,18 @@ import { jsonFaultOf } from '../json/json-faults.ts'
 import type { SandboxLimits, SandboxOutcome, SandboxRun } from './sandbox.ts'
 import type { KillReason, ProcessListener, SandboxProcess } from './sandbox-process.ts'
 
-// The child ends a program at its time; past this it is stuck in native code, and is killed.
+// The child itself stops a program on time; beyond this it hangs in native code, and is killed.
 const GRACE_MS = 250
-// A child has 70 MB without a program, and memory of earlier ones that is still to be collected.
+// An idle child has 70 MB, plus uncollected memory of earlier programs.
 const CHILD_RSS = 268_435_456
 
-/** What came of a program, and what the child said of itself; nothing when it is gone. */
+/** The outcome of a program, and the child's last message unless it died. */
 export interface RunEnd {
   readonly outcome: SandboxOutcome
   readonly done?: DoneMessage
 }
 
-/** One program in one child. */
+/** Runs one program in one child. */
 export class ProgramRun implements ProcessListener {
   readonly ended: Promise<RunEnd>
   readonly #process: SandboxProcess
@@ -36,7 +36,7 @@ export class ProgramRun implements ProcessListener {
   #timer: NodeJS.Timeout | undefined
   #timeLeft: number
   #runsSince = 0
-  // Messages that the child has not answered; it answers each with one, and is silent otherwise.
+  // Unanswered messages: the child answers each with exactly one, and sends nothing else.
   #owed = 0
 
   constructor(process: SandboxProcess, program: SandboxRun, input: string, limits: SandboxLimits) {
@@ -57,7 +57,7 @@ export class ProgramRun implements ProcessListener {
   }
 
   onMessage(message: FromChild): void {
-    if (this.#owed === 0 || message.type === 'ready') throw new TypeError('nothing was asked')
+    if (this.#owed === 0 || message.type === 'ready') throw new TypeError('unsolicited message')
     if (--this.#owed === 0) this.#stopClock()
     if (message.type === 'waiting') this.#calls.serve(message.calls)
     else this.#end({ outcome: this.#toOutcome(message), done: message })
@@ -73,7 +73,7 @@ export class ProgramRun implements ProcessListener {
     this.#startClock()
   }
 
-  // It runs while the child has something to do.
+  // Runs only while the child is busy, so waits for tools do not count.
   #startClock(): void {
     if (this.#timer !== undefined) return
     this.#runsSince = performance.now()
@@ -107,13 +107,13 @@ export class ProgramRun implements ProcessListener {
   #whyGone(reason: KillReason | undefined): Error {
     if (reason === 'timeout') return new RUN_ERR_PROGRAM_TIMEOUT(this.#limits.timeout)
     if (reason === 'memory') return new RUN_ERR_PROGRAM_MEMORY(this.#limits.memory)
-    if (reason === 'over') return new RUN_ERR_SANDBOX_CLOSED()
-    if (reason === 'protocol') return new RUN_ERR_SANDBOX_FAILED('its process said what it may not say')
+    if (reason === 'closed') return new RUN_ERR_SANDBOX_CLOSED()
+    if (reason === 'protocol') return new RUN_ERR_SANDBOX_FAILED('its process violated the protocol')
     return new RUN_ERR_SANDBOX_FAILED('its process died')
   }
 }
 
-// A character that is cut through is left out.
+// Drops a character that is cut in half.
 function cut(text: string, maxBytes: number): string {
   return new TextDecoder().decode(Buffer.from(text).subarray(0, maxBytes), { stream: true })
 }

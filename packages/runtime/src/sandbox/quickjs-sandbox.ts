@@ -7,24 +7,24 @@ import type { DoneMessage } from './messages.ts'
 import { ProcessPool } from './process-pool.ts'
 import { ProgramRun } from './program-run.ts'
 import type { Sandbox, SandboxDescription, SandboxLimits, SandboxOutcome, SandboxRun } from './sandbox.ts'
-import { boundLimits, readOptions, type QuickJsSandboxOptions } from './sandbox-options.ts'
+import { capLimits, readOptions, type QuickJsSandboxOptions } from './sandbox-options.ts'
 import { SandboxProcess } from './sandbox-process.ts'
 
-// A child that used this much is replaced; one that hides it is killed by the kernel a little later.
+// Replaces a child that has used this much; if it lies about it, the kernel kills it a little later.
 const CPU_MS = 20_000
 const RSS = 201_326_592
 const MAX_INPUT_BYTES = 16_777_216
 
 /**
- * A sandbox of QuickJS in WebAssembly, inside pooled children of Node that have no permissions and no environment, with
- * bubblewrap around them where it works. Children are started by the first program.
- * @throws RUN_ERR_BAD_SANDBOX, or RUN_ERR_SANDBOX_MISSING when bubblewrap is required and does not work
+ * Creates a sandbox: QuickJS in WebAssembly, inside pooled Node processes without permissions or environment, inside
+ * bubblewrap where available. Children start with the first program.
+ * @throws RUN_ERR_BAD_SANDBOX, or RUN_ERR_SANDBOX_MISSING if bubblewrap is required and does not work
  */
 export function quickJsSandbox(options: QuickJsSandboxOptions = {}): Sandbox {
-  const { bubblewrap: wanted, limits, runsPerProcess, ...bounds } = readOptions(options)
-  const bubblewrap = wanted !== 'off' && hasBubblewrap()
-  if (wanted === 'required' && !bubblewrap)
-    throw new RUN_ERR_SANDBOX_MISSING('bubblewrap is not installed, or may not do its work here')
+  const { bubblewrap: mode, limits, runsPerProcess, ...bounds } = readOptions(options)
+  const bubblewrap = mode !== 'off' && hasBubblewrap()
+  if (mode === 'required' && !bubblewrap)
+    throw new RUN_ERR_SANDBOX_MISSING('bubblewrap is not installed, or does not work here')
   const cpuSeconds = Math.ceil((CPU_MS + limits.timeout) / 1000) + 5
   const command = childCommand({ maxMemory: limits.memory, cpuSeconds, bubblewrap })
   return new QuickJsSandbox(command, bubblewrap, limits, runsPerProcess, bounds)
@@ -74,9 +74,9 @@ class QuickJsSandbox implements Sandbox {
 
   async #run(program: SandboxRun, input: string): Promise<SandboxOutcome> {
     const { signal } = program
-    const limits = boundLimits(program.limits, this.#limits)
+    const limits = capLimits(program.limits, this.#limits)
     const process = await this.#pool.take(signal)
-    const onAbort = () => process.kill('over')
+    const onAbort = () => process.kill('closed')
     signal?.addEventListener('abort', onAbort, { once: true })
     if (signal?.aborted) onAbort()
     let isClean = false
@@ -100,6 +100,6 @@ function toJson(input: unknown): string {
   try {
     return JSON.stringify(toToolOutput(input, MAX_INPUT_BYTES))
   } catch (err) {
-    throw new RUN_ERR_TOOL_BAD_ARGS(`input: ${messageOf(err, 'no JSON')}`)
+    throw new RUN_ERR_TOOL_BAD_ARGS(`input: ${messageOf(err, 'not JSON')}`)
   }
 }

@@ -2,15 +2,15 @@ import { RUN_ERR_BAD_SANDBOX, RUN_ERR_SANDBOX_MISSING } from '../errors.ts'
 import { quickJsSandbox } from './quickjs-sandbox.ts'
 import type { Sandbox } from './sandbox.ts'
 
-/** A sandbox; `default`: the shared one of QuickJS; `required`: the same, and only when the system confines it. */
+/** A sandbox; `default`: the shared QuickJS sandbox; `required`: the same, but only if the operating system confines it. */
 export type SandboxChoice = Sandbox | 'default' | 'required'
 
 let shared: Sandbox | undefined
 
 /**
- * The sandbox of a tool in an agent: the tool's own, else the agent's, else the shared one, which is made when it is first
- * asked for. Undefined for a tool that asks for none.
- * @throws RUN_ERR_SANDBOX_MISSING when either requires a confined one and this is none
+ * Resolves the sandbox of a tool: the tool's own, else the agent's, else the shared one, created on first use. Undefined for a
+ * tool without the `sandbox` option.
+ * @throws RUN_ERR_SANDBOX_MISSING if tool or agent requires a confined sandbox and this one is not
  */
 export function resolveSandbox(
   ofTool: SandboxChoice | undefined,
@@ -29,7 +29,7 @@ export function resolveSandbox(
 /** @throws RUN_ERR_BAD_SANDBOX */
 export function requireSandbox(choice: unknown): asserts choice is SandboxChoice | undefined {
   if (choice === undefined || choice === 'default' || choice === 'required' || isSandbox(choice)) return
-  throw new RUN_ERR_BAD_SANDBOX("neither 'default', 'required' nor a sandbox")
+  throw new RUN_ERR_BAD_SANDBOX("not 'default', 'required' or a sandbox")
 }
 
 function isSandbox(choice: unknown): choice is Sandbox {

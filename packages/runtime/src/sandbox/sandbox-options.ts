@@ -20,9 +20,9 @@ const SandboxLimitsSchema = Type.Object(
 
 const QuickJsOptionsSchema = Type.Object(
   {
-    processes: atLeast(1, 'Children at most; default 2'),
-    maxQueue: atLeast(0, 'Programs that may wait for a child; default 1,000'),
-    runsPerProcess: atLeast(1, 'Programs that a child runs before it is replaced; default 500'),
+    processes: atLeast(1, 'Maximum number of children; default 2'),
+    maxQueue: atLeast(0, 'Maximum number of waiting programs; default 1,000'),
+    runsPerProcess: atLeast(1, 'Programs per child before it is replaced; default 500'),
     limits: Type.Optional(SandboxLimitsSchema),
     bubblewrap: Type.Optional(
       Type.Union([Type.Literal('auto'), Type.Literal('required'), Type.Literal('off')])
@@ -33,35 +33,35 @@ const QuickJsOptionsSchema = Type.Object(
 
 /** Options of `quickJsSandbox`. */
 export interface QuickJsSandboxOptions {
-  /** Children at most; default 2. */
+  /** Maximum number of children; default 2. */
   processes?: number
-  /** Programs that may wait for a child; default 1,000. One more is refused. */
+  /** Maximum number of waiting programs; default 1,000. Further programs are refused. */
   maxQueue?: number
-  /** Programs that a child runs before it is replaced; default 500. */
+  /** Programs per child before it is replaced; default 500. */
   runsPerProcess?: number
-  /** The most that a program may ask for, and what it has when it asks for nothing. */
+  /** Upper bounds of the limits that a program may request, and their defaults. */
   limits?: Partial<SandboxLimits>
-  /** `auto` (default): around every child, where it works. `required`: nothing is made without it. */
+  /** `auto` (default): used where it works. `required`: creation fails without it. */
   bubblewrap?: 'auto' | 'required' | 'off'
 }
 
-/** The options with their defaults. @throws RUN_ERR_BAD_SANDBOX */
+/** Checks the options, and adds defaults. @throws RUN_ERR_BAD_SANDBOX */
 export function readOptions(options: QuickJsSandboxOptions) {
   requireOptions(QuickJsOptionsSchema, options, RUN_ERR_BAD_SANDBOX)
   const { processes = 2, maxQueue = 1_000, runsPerProcess = 500, limits, bubblewrap = 'auto' } = options
   return { processes, maxQueue, runsPerProcess, bubblewrap, limits: { ...SANDBOX_LIMITS, ...limits } }
 }
 
-/** @throws RUN_ERR_BAD_SANDBOX for a limit that is unknown or has a bad value */
+/** @throws RUN_ERR_BAD_SANDBOX for an unknown limit or a bad value */
 export function requireLimits(limits: Partial<SandboxLimits> | undefined): void {
   if (limits !== undefined) requireOptions(SandboxLimitsSchema, limits, RUN_ERR_BAD_SANDBOX)
 }
 
-/** What a program gets: what it asks for, and never more than the sandbox allows. @throws RUN_ERR_BAD_SANDBOX */
-export function boundLimits(asked: Partial<SandboxLimits> | undefined, most: SandboxLimits): SandboxLimits {
-  requireLimits(asked)
-  const bounded: Record<keyof SandboxLimits, number> = { ...most }
-  for (const key of Object.keys(most) as (keyof SandboxLimits)[])
-    bounded[key] = Math.min(asked?.[key] ?? most[key], most[key])
-  return bounded
+/** Caps requested limits by those of the sandbox. @throws RUN_ERR_BAD_SANDBOX */
+export function capLimits(requested: Partial<SandboxLimits> | undefined, max: SandboxLimits): SandboxLimits {
+  requireLimits(requested)
+  const capped: Record<keyof SandboxLimits, number> = { ...max }
+  for (const key of Object.keys(max) as (keyof SandboxLimits)[])
+    capped[key] = Math.min(requested?.[key] ?? max[key], max[key])
+  return capped
 }

@@ -7,26 +7,26 @@ import { encodeFrame, FrameReader } from './frames.ts'
 import { watchMemory } from './memory-watch.ts'
 import { FromChildSchema, type FromChild, type ToChild } from './messages.ts'
 
-/** Hears what a child says, and that it is gone, with the reason it was killed for where it was. */
+/** Receives a child's messages, and its exit with the reason if it was killed. */
 export interface ProcessListener {
   onMessage(message: FromChild): void
   onGone(reason: KillReason | undefined): void
 }
 
-/** Why a child is killed, or was found dead. */
-export type KillReason = 'memory' | 'timeout' | 'protocol' | 'over' | 'gone'
+/** Why a child was killed; `gone`: it exited by itself. */
+export type KillReason = 'memory' | 'timeout' | 'protocol' | 'closed' | 'gone'
 
 const IDLE_FRAME_BYTES = 1_024
-// Programs give way to the process that serves.
+// Lower priority than the serving process.
 const NICE = 5
 const isFromChild = TypeCompiler.Compile(FromChildSchema)
 
-/** One child process. It keeps this process alive only while it is in use, and dies with it. */
+/** One child process. Keeps this process alive only while in use, and dies with it. */
 export class SandboxProcess {
-  /** Programs that it has run. */
+  /** Number of programs that it has run. */
   runs = 0
   listener: ProcessListener | undefined
-  /** Settles when nothing of it is left. */
+  /** Resolves when the process has exited. */
   readonly gone: Promise<void>
   readonly #child: ChildProcessByStdio<Writable, Readable, null>
   readonly #reader = new FrameReader(IDLE_FRAME_BYTES)
@@ -34,7 +34,7 @@ export class SandboxProcess {
   #stopWatch: (() => void) | undefined
 
   constructor({ file, args }: ChildCommand, bubblewrap: boolean) {
-    // Bubblewrap is looked for on the path, and empties the environment itself.
+    // Bubblewrap is found on the path, and clears the environment itself.
     const env = bubblewrap ? { PATH: process.env['PATH'] } : {}
     this.#child = spawn(file, args, { env, cwd: '/', detached: true, stdio: ['pipe', 'pipe', 'ignore'] })
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -48,18 +48,18 @@ export class SandboxProcess {
     }
     this.#child.once('close', end)
     this.#child.once('error', end)
-    this.#giveWay()
+    this.#lowerPriority()
     this.#child.stdin.on('error', () => this.kill('protocol'))
     this.#child.stdout.on('error', () => this.kill('protocol'))
-    this.#child.stdout.on('data', (chunk: Buffer) => this.#hear(chunk))
+    this.#child.stdout.on('data', (chunk: Buffer) => this.#read(chunk))
   }
 
-  /** Whether it is of no use any more. */
+  /** True once it was killed or has exited. */
   get isKilled(): boolean {
     return this.#killedFor !== undefined
   }
 
-  /** A program begins: what it may say, and how much memory the child may have. */
+  /** Starts serving a program, with limits of its messages and of the child's memory. */
   use(listener: ProcessListener, maxFrameBytes: number, maxRss: number): void {
     this.listener = listener
     this.#reader.maxBytes = maxFrameBytes
@@ -68,8 +68,8 @@ export class SandboxProcess {
     if (pid !== undefined) this.#stopWatch = watchMemory(pid, maxRss, () => this.kill('memory'))
   }
 
-  /** No program runs. */
-  rest(): void {
+  /** Ends serving a program. */
+  release(): void {
     this.listener = undefined
     this.#reader.maxBytes = IDLE_FRAME_BYTES
     this.#stopWatch?.()
@@ -87,21 +87,21 @@ export class SandboxProcess {
     this.#child.kill('SIGKILL')
   }
 
-  #giveWay(): void {
+  #lowerPriority(): void {
     try {
       setPriority(this.#child.pid!, NICE)
     } catch {
-      // It did not start, or is gone.
+      // It did not start, or has exited.
     }
   }
 
-  #hear(chunk: Buffer): void {
+  #read(chunk: Buffer): void {
     if (this.isKilled) return
     try {
       for (const json of this.#reader.read(chunk)) {
-        if (this.listener === undefined) throw new TypeError('nothing was asked')
+        if (this.listener === undefined) throw new TypeError('unsolicited message')
         const message: unknown = JSON.parse(json)
-        if (!isFromChild.Check(message)) throw new TypeError('no message')
+        if (!isFromChild.Check(message)) throw new TypeError('invalid message')
         this.listener.onMessage(message)
       }
     } catch {
@@ -111,7 +111,7 @@ export class SandboxProcess {
 
   #ref(how: 'ref' | 'unref'): void {
     this.#child[how]()
-    // They are sockets; the types tell only of streams.
+    // Sockets at run time, though typed as streams.
     for (const stream of [this.#child.stdin, this.#child.stdout])
       (stream as unknown as Record<'ref' | 'unref', () => void>)[how]()
   }

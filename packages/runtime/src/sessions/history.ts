@@ -1,11 +1,11 @@
 import type { SessionMessage } from '@svc/registry'
 
-/** How much of a conversation a model is shown. */
+/** How much of a conversation the prompt includes. */
 export interface HistoryLimits {
   readonly maxMessages: number
-  /** Tokens of all messages together, by `countTokens`. */
+  /** Total tokens of the messages, according to `countTokens`. */
   readonly maxTokens: number
-  /** Counts the tokens of a text; default: a token for 4 characters. */
+  /** Counts the tokens of a text; default: one token per 4 characters. */
   readonly countTokens?: (text: string) => number
 }
 
@@ -15,8 +15,8 @@ type AssistantMessage = Extract<SessionMessage, { role: 'assistant' }>
 const CHARACTERS_PER_TOKEN = 4
 
 /**
- * The newest messages within the limits, from a user message on. Tool calls and their results stay together: a result
- * without its call is dropped, and so is a call without its result.
+ * Returns the newest messages within the limits, starting with a user message. Drops tool calls without a result, and
+ * results without a call.
  */
 export function cutHistory(
   messages: readonly SessionMessage[],

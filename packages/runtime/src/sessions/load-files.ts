@@ -1,6 +1,6 @@
 import type { AcceptedMessage, Awaitable, ContentPart, FileContentPart, MessageInput } from '@svc/registry'
 
-/** A message as a model can be shown it: the content of uploaded files is read into memory, one after the other. */
+/** Prepares a message for a model: reads uploaded files into memory, one at a time. */
 export function loadFiles(message: AcceptedMessage): Awaitable<MessageInput> {
   if (typeof message === 'string') return message
   return message.some(isFile) ? load(message) : (message as MessageInput)

@@ -6,7 +6,7 @@ import { hasUrls, resolveUrls } from '../files/resolve-urls.ts'
 import { urlSupportOf } from '../files/url-support.ts'
 import { loadFiles } from './load-files.ts'
 
-/** What a message is shown to, and what it may wait for. */
+/** The model that receives a message, and the limits for its files. */
 export interface MessageReader {
   readonly model: LanguageModelV4
   readonly guard: RunGuard
@@ -14,9 +14,9 @@ export interface MessageReader {
 }
 
 /**
- * A message as it is kept, and as the model is shown it: files are read, and URLs fetched that the model does not fetch
- * itself.
- * @throws RUN_ERR_URL_…, and why the run has to end
+ * Returns a message as the session stores it and as the model receives it: reads files, and fetches the URLs that the model
+ * does not fetch itself.
+ * @throws RUN_ERR_URL_…, or the reason why the run must end
  */
 export async function takeMessage(input: AcceptedMessage, { model, guard, urls }: MessageReader) {
   const loading = loadFiles(input)

@@ -13,7 +13,7 @@ import { toObject } from '../models/model-answer.ts'
 type ResultPart = Extract<LanguageModelV4ToolResultOutput, { type: 'content' }>['value'][number]
 type AssistantPart = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'][number]
 
-/** A conversation as a model is shown it, added to a prompt; of a URL that it does not take it reads where it was. */
+/** Appends a conversation to a prompt; replaces unsupported URLs with a text that names them. */
 export function pushHistory(
   prompt: LanguageModelV4Message[],
   messages: readonly SessionMessage[],
@@ -34,7 +34,7 @@ export function pushHistory(
   }
 }
 
-/** What a user says, as a model is shown it; without `supports`, every URL as it is. */
+/** Converts a user message for the prompt; without `supports`, keeps every URL. */
 export function toUserMessage(
   content: MessageInput | readonly (ContentPart | ContentReference)[],
   supports: UrlSupport = () => true
@@ -43,7 +43,7 @@ export function toUserMessage(
   return { role: 'user', content: content.map((part) => toUserPart(part, supports)) }
 }
 
-/** What came of a tool call, as a model is shown it. */
+/** Converts the outcome of a tool call for the prompt. */
 export function toResultOutput(
   result: unknown,
   error: ToolError | undefined,
@@ -83,10 +83,10 @@ function toUserPart(
 
 function describe(
   { type, filename, mimeType }: Pick<ContentReference, 'type' | 'filename' | 'mimeType'>,
-  what: string
+  detail: string
 ): LanguageModelV4TextPart {
   const name = filename === undefined ? type : `${type} ${filename}`
-  return { type: 'text', text: `[${name}, ${mimeType}, ${what}, sent earlier]` }
+  return { type: 'text', text: `[${name}, ${mimeType}, ${detail}, sent earlier]` }
 }
 
 function toAssistantMessage({ text, toolCalls = [] }: Extract<SessionMessage, { role: 'assistant' }>) {

@@ -5,7 +5,7 @@ import type { ToolOutcome } from '../tool-calls/tool-outcome.ts'
 
 type UserMessage = Extract<SessionMessage, { role: 'user' }>
 
-/** What a user said as a session keeps it: of binary content what it was, not the bytes. */
+/** Converts an input for the session; binary content becomes a reference without the bytes. */
 export function toSessionInput(input: MessageInput): Awaitable<UserMessage> {
   return typeof input === 'string' ? { role: 'user', content: input } : toReferences(input)
 }
@@ -14,7 +14,7 @@ async function toReferences(input: readonly ContentPart[]): Promise<UserMessage>
   return { role: 'user', content: await Promise.all(input.map(toReference)) }
 }
 
-/** One step of a turn as a session keeps it; nothing for an answer without content. */
+/** Converts one step of a turn for the session; empty for an answer without content. */
 export function toSessionStep(
   answer: ModelAnswer,
   outcomes: readonly ToolOutcome<ModelToolCall>[]

@@ -17,25 +17,25 @@ import { cutHistory, type HistoryLimits } from './history.ts'
 import { pushHistory, toResultOutput, toUserMessage } from './to-prompt.ts'
 import { toSessionInput, toSessionStep } from './to-session.ts'
 
-/** What a turn begins with. */
+/** The start of a turn. */
 export interface TurnStart {
-  /** What the user says, as it is kept. */
+  /** The user's message, as the session stores it. */
   readonly input: MessageInput
-  /** The same as the model is shown it. */
+  /** The same message, as the model receives it. */
   readonly shown: MessageInput
   readonly system: string | undefined
-  /** Whether there is no history to load. */
+  /** True if the session has no history to load. */
   readonly isNew: boolean
   readonly limits: HistoryLimits
   readonly model: LanguageModelV4
 }
 
-/** One turn of a conversation: holds its session while it goes on, and what both sides said until it is saved. */
+/** One turn of a conversation: locks the session until it ends, and collects its messages until it is saved. */
 export class Turn {
   readonly #store: SessionStore
   readonly #key: SessionKey
   readonly #guard: RunGuard
-  readonly #said: SessionMessage[] = []
+  readonly #messages: SessionMessage[] = []
   #prompt: LanguageModelV4Message[] = []
   #unlock: (() => void) | undefined
 
@@ -45,44 +45,44 @@ export class Turn {
     this.#guard = guard
   }
 
-  /** What the model is to be shown next. A prompt that was given to a model is never changed. */
+  /** The next prompt. A prompt is never mutated once a model has received it. */
   get prompt(): LanguageModelV4Prompt {
     return this.#prompt
   }
 
-  /** Waits until the session is free for this turn. @throws RUN_ERR_STORE */
+  /** Locks the session. @throws RUN_ERR_STORE */
   async lock(): Promise<void> {
-    const unlocking = this.#ask(() => this.#store.lock(this.#key, this.#guard.signal))
+    const unlocking = this.#call(() => this.#store.lock(this.#key, this.#guard.signal))
     this.#unlock = isPromise(unlocking) ? await unlocking : unlocking
   }
 
-  /** Loads the history of the session, which is locked, and adds what the user says. @throws RUN_ERR_STORE */
+  /** Loads the history of the locked session, and adds the user's message. @throws RUN_ERR_STORE */
   async begin({ input, shown, system, isNew, limits, model }: TurnStart): Promise<void> {
     if (system !== undefined) this.#prompt.push({ role: 'system', content: system })
     if (!isNew) {
       const history = cutHistory(
-        await this.#ask(() => this.#store.load(this.#key, limits.maxMessages)),
+        await this.#call(() => this.#store.load(this.#key, limits.maxMessages)),
         limits
       )
       const supports = history.some(showsUrls) ? await this.#guard.wait(urlSupportOf(model)) : () => false
       pushHistory(this.#prompt, history, supports)
     }
     this.#prompt.push(toUserMessage(shown))
-    const said = toSessionInput(input)
-    this.#said.push(isPromise(said) ? await said : said)
+    const message = toSessionInput(input)
+    this.#messages.push(isPromise(message) ? await message : message)
   }
 
-  /** Shows the model an answer of its own and what is wrong with it; neither is kept. */
-  askToMend(answer: ModelAnswer, request: string): void {
+  /** Asks the model to correct an answer; neither the answer nor the request is stored. */
+  askToCorrect(answer: ModelAnswer, request: string): void {
     const message = answer.toMessage()
     this.#prompt = [...this.#prompt, ...(message === undefined ? [] : [message]), toUserMessage(request)]
   }
 
-  /** Adds one step: the model's answer, and what came of its tool calls. */
+  /** Adds one step: the model's answer, and the outcomes of its tool calls. */
   add(answer: ModelAnswer, outcomes: readonly ToolOutcome<ModelToolCall>[]): void {
     for (const { call, editedArgs } of outcomes)
       if (editedArgs !== undefined) call.promptPart.input = editedArgs
-    this.#said.push(...toSessionStep(answer, outcomes))
+    this.#messages.push(...toSessionStep(answer, outcomes))
     if (outcomes.length === 0) return
     const results = outcomes.map(({ call: { promptPart }, result, error, content }) => ({
       type: 'tool-result' as const,
@@ -94,35 +94,37 @@ export class Turn {
   }
 
   /**
-   * Keeps the turn without the caller's keys, once whatever the attempts of its run, member or step.
+   * Saves the turn without the caller's keys, and only once even if its run, member or step is retried.
    * @throws RUN_ERR_STORE
    */
   save(context: Pick<RunContext, 'idempotencyKey' | 'redact'>): Awaitable<void> {
     const { idempotencyKey } = context
-    const saving = this.#ask(() => this.#store.append(this.#key, idempotencyKey, context.redact(this.#said)))
+    const saving = this.#call(() =>
+      this.#store.append(this.#key, idempotencyKey, context.redact(this.#messages))
+    )
     if (isPromise(saving)) return saving.then(() => this.end())
     this.end()
   }
 
-  /** Lets the next turn of the session begin; what is not saved by now is not kept. */
+  /** Unlocks the session; discards unsaved messages. */
   end(): void {
     this.#unlock?.()
     this.#unlock = undefined
   }
 
-  #ask<T>(question: () => Awaitable<T>): Awaitable<T> {
+  #call<T>(operation: () => Awaitable<T>): Awaitable<T> {
     try {
-      const answer = question()
-      return isPromise(answer) ? this.#wait(answer) : answer
+      const result = operation()
+      return isPromise(result) ? this.#wait(result) : result
     } catch (err) {
       return this.#fail(err)
     }
   }
 
-  // A store that does not answer must not hold the run.
-  async #wait<T>(answer: Promise<T>): Promise<T> {
+  // A store that does not answer must not block the run.
+  async #wait<T>(result: Promise<T>): Promise<T> {
     try {
-      return await this.#guard.wait(answer)
+      return await this.#guard.wait(result)
     } catch (err) {
       return this.#fail(err)
     }

@@ -6,14 +6,13 @@ import { parseSkill } from './parse-skill.ts'
 import { readText } from './read-skill-file.ts'
 import { defineSkill, type Skill } from './skill.ts'
 
-const MOST_SKILLS = 200
-const MOST_FILES = 200
-const MOST_DEPTH = 4
+const MAX_SKILLS = 200
+const MAX_FILES = 200
+const MAX_DEPTH = 4
 
 /**
- * Loads every skill of a folder: each folder in it that has a `SKILL.md`, in the order of their names. Links are not
- * followed.
- * @throws RUN_ERR_BAD_SKILL, which names the skill and what is wrong with it
+ * Loads the skills of a folder: every subfolder with a `SKILL.md`, ordered by name. Does not follow links.
+ * @throws RUN_ERR_BAD_SKILL, naming the skill and the fault
  */
 export async function loadSkills(folder: string | URL): Promise<Skill[]> {
   const root = await requireFolder(typeof folder === 'string' ? resolve(folder) : fileURLToPath(folder))
@@ -21,7 +20,7 @@ export async function loadSkills(folder: string | URL): Promise<Skill[]> {
   const names = entries
     .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
     .map(({ name }) => name)
-  if (names.length > MOST_SKILLS) throw new RUN_ERR_BAD_SKILL(`${root} has more than ${MOST_SKILLS} folders`)
+  if (names.length > MAX_SKILLS) throw new RUN_ERR_BAD_SKILL(`${root} has more than ${MAX_SKILLS} folders`)
   const skills: Skill[] = []
   for (const name of names.sort()) {
     const skill = await loadSkill(join(root, name))
@@ -35,9 +34,11 @@ async function requireFolder(path: string): Promise<string> {
     const real = await realpath(path)
     if ((await lstat(real)).isDirectory()) return real
   } catch (err) {
-    throw new RUN_ERR_BAD_SKILL(`${path} cannot be read: ${(err as NodeJS.ErrnoException).code ?? 'fault'}`)
+    throw new RUN_ERR_BAD_SKILL(
+      `${path} cannot be read: ${(err as NodeJS.ErrnoException).code ?? 'unknown error'}`
+    )
   }
-  throw new RUN_ERR_BAD_SKILL(`${path} is no folder`)
+  throw new RUN_ERR_BAD_SKILL(`${path} is not a folder`)
 }
 
 async function loadSkill(folder: string): Promise<Skill | undefined> {
@@ -47,7 +48,7 @@ async function loadSkill(folder: string): Promise<Skill | undefined> {
     const { head, instructions } = parseSkill(await readText(folder, 'SKILL.md'))
     const { name, description } = head
     if (name !== basename(folder))
-      throw new RUN_ERR_BAD_SKILL(`its name is "${name}", not that of its folder`)
+      throw new RUN_ERR_BAD_SKILL(`its name "${name}" differs from that of its folder`)
     const others = files.filter((file) => file !== 'SKILL.md')
     return defineSkill({ name, description, instructions, folder, files: others })
   } catch (err) {
@@ -56,17 +57,17 @@ async function loadSkill(folder: string): Promise<Skill | undefined> {
   }
 }
 
-// Plain files only: what a link points to is not listed, and so not read.
+// Regular files only: the target of a link is never listed, and so never read.
 async function listFiles(folder: string): Promise<string[]> {
   const files: string[] = []
   const walk = async (at: string, depth: number): Promise<void> => {
     for (const entry of await readdir(at, { withFileTypes: true })) {
       const path = join(at, entry.name)
       if (entry.isFile()) files.push(relative(folder, path).split(sep).join('/'))
-      else if (entry.isDirectory() && depth < MOST_DEPTH && !entry.name.startsWith('.'))
+      else if (entry.isDirectory() && depth < MAX_DEPTH && !entry.name.startsWith('.'))
         await walk(path, depth + 1)
-      if (files.length > MOST_FILES)
-        throw new RUN_ERR_BAD_SKILL(`${basename(folder)} has more than ${MOST_FILES} files`)
+      if (files.length > MAX_FILES)
+        throw new RUN_ERR_BAD_SKILL(`${basename(folder)} has more than ${MAX_FILES} files`)
     }
   }
   await walk(folder, 1)

@@ -7,31 +7,30 @@ import { RUN_ERR_BAD_SKILL } from '../errors.ts'
 import { defineSkill, type Skill } from './skill.ts'
 
 /**
- * Writes a skill as `<folder>/<name>/SKILL.md`, whole or not at all; gives it as `loadSkills` would.
- * @throws RUN_ERR_BAD_SKILL when it cannot be a skill, or there is one with its name
+ * Saves a skill atomically as `<folder>/<name>/SKILL.md`; returns it as `loadSkills` would.
+ * @throws RUN_ERR_BAD_SKILL if it is invalid, or its name is taken
  */
 export async function saveSkill(
   skill: Pick<Skill, 'name' | 'description' | 'instructions'>,
   folder: string | URL
 ): Promise<Skill> {
-  // Its name is checked first: it can hold no path.
+  // `defineSkill` checks the name, so it cannot contain a path.
   const { name, description, instructions } = defineSkill(skill)
   const root = typeof folder === 'string' ? resolve(folder) : fileURLToPath(folder)
   const target = join(root, name)
-  const written = join(root, `.${name}.${randomUUID()}`)
-  await mkdir(written, { recursive: true })
+  const draft = join(root, `.${name}.${randomUUID()}`)
+  await mkdir(draft, { recursive: true })
   try {
     await writeFile(
-      join(written, 'SKILL.md'),
+      join(draft, 'SKILL.md'),
       `---\n${stringify({ name, description })}---\n\n${instructions.trim()}\n`
     )
-    // Fails where a folder that is not empty stands: nothing is written over.
-    await rename(written, target)
+    // Fails on a non-empty folder, so nothing is overwritten.
+    await rename(draft, target)
   } catch (err) {
-    await rm(written, { recursive: true, force: true })
+    await rm(draft, { recursive: true, force: true })
     const { code } = err as NodeJS.ErrnoException
-    const fault =
-      code === 'ENOTEMPTY' || code === 'EEXIST' || code === 'ENOTDIR' ? 'there is one already' : code
+    const fault = code === 'ENOTEMPTY' || code === 'EEXIST' || code === 'ENOTDIR' ? 'it already exists' : code
     throw new RUN_ERR_BAD_SKILL(`"${name}" cannot be saved: ${fault}`)
   }
   return defineSkill({ name, description, instructions: instructions.trim(), folder: target, files: [] })

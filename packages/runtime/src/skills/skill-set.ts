@@ -5,42 +5,41 @@ import { defineTool, type Tool } from '../tools/define-tool.ts'
 import { readSkillFile } from './read-skill-file.ts'
 import { defineSkill, type Skill } from './skill.ts'
 
-/** The skills of an agent; one that is added later is there from the next run on. */
+/** The skills of an agent; an added skill is available from the next run on. */
 export interface SkillSet {
-  /** Adds a skill, or replaces its namesake. @throws RUN_ERR_BAD_SKILL */
+  /** Adds a skill, or replaces the one with the same name. @throws RUN_ERR_BAD_SKILL */
   add(skill: Skill): void
   list(): Skill[]
-  /** Names and descriptions, for the prompt; undefined when there are no skills. */
+  /** Names and descriptions for the prompt; undefined without skills. */
   prompt(): string | undefined
-  /** Loads a skill when the model asks for it. */
+  /** The tool with which the model loads a skill. */
   readonly tool: Tool
 }
 
-// The name of the built-in tool that loads skills.
 const LOAD_SKILL = 'load_skill'
 
-/** @throws RUN_ERR_BAD_AGENT when two have the same name, RUN_ERR_BAD_SKILL when one cannot be a skill */
+/** @throws RUN_ERR_BAD_AGENT for a duplicate name, RUN_ERR_BAD_SKILL for an invalid skill */
 export function createSkillSet(skills: readonly Skill[], agentName: string): SkillSet {
   const byName = new Map<string, Skill>()
   const add = (skill: Skill) => void byName.set(skill.name, defineSkill(skill))
   for (const skill of skills) {
-    if (byName.has(skill.name)) throw new RUN_ERR_BAD_AGENT(`skills: there are two skills "${skill.name}"`)
+    if (byName.has(skill.name)) throw new RUN_ERR_BAD_AGENT(`skills: duplicate skill "${skill.name}"`)
     add(skill)
   }
   const requireSkill = (name: string) => {
     const skill = byName.get(name)
     if (skill !== undefined) return skill
-    const known = byName.size === 0 ? 'there are none' : `there are ${[...byName.keys()].join(', ')}`
-    throw new Error(`there is no skill "${name.slice(0, 64)}"; ${known}`)
+    const known = byName.size === 0 ? 'there are no skills' : `known skills: ${[...byName.keys()].join(', ')}`
+    throw new Error(`unknown skill "${name.slice(0, 64)}"; ${known}`)
   }
 
   const tool = defineTool({
     name: LOAD_SKILL,
-    description: 'Loads the instructions of a skill, or one of its files, before the skill is used',
+    description: 'Loads the instructions of a skill, or one of its files. Call it before using the skill.',
     input: Type.Object(
       {
         name: Type.String({ description: 'Name of the skill' }),
-        file: Type.Optional(Type.String({ description: 'One of the files that the skill lists' }))
+        file: Type.Optional(Type.String({ description: 'A file that the skill lists' }))
       },
       { additionalProperties: false }
     ),
@@ -61,5 +60,5 @@ function toPrompt(skills: Iterable<Skill>): string | undefined {
     ({ name, description }) => `- ${name}: ${description.replace(/\s+/g, ' ').trim()}`
   )
   if (lines.length === 0) return undefined
-  return `Skills. When a task fits one of these, call ${LOAD_SKILL} with its name first and do as it says:\n${lines.join('\n')}`
+  return `Skills. If a task matches one of these, first call ${LOAD_SKILL} with its name and follow its instructions:\n${lines.join('\n')}`
 }

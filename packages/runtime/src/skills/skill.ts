@@ -2,7 +2,7 @@ import { Type, type Static } from '@sinclair/typebox'
 import { requireOptions } from '@svc/registry'
 import { RUN_ERR_BAD_SKILL } from '../errors.ts'
 
-/** Front matter of a `SKILL.md`, as the public Agent Skills format has it; other fields are let through. */
+/** Front matter of a `SKILL.md` in the public Agent Skills format; allows other fields. */
 export const SkillHeadSchema = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 64, pattern: '^[a-z0-9]+(?:-[a-z0-9]+)*$' }),
   description: Type.String({ minLength: 1, maxLength: 1024, pattern: '\\S' }),
@@ -13,24 +13,24 @@ export const SkillHeadSchema = Type.Object({
 })
 export type SkillHead = Static<typeof SkillHeadSchema>
 
-/** Something an agent knows how to do: its name and description are always told, the rest when the model asks. */
+/** Knowledge for a kind of task: the prompt lists its name and description, and the model loads the rest on demand. */
 export interface Skill {
   /** 1–64 lower-case letters, digits and single hyphens. */
   readonly name: string
-  /** What it does and when it is of use; at most 1,024 characters. */
+  /** What it does and when to use it; at most 1,024 characters. */
   readonly description: string
-  /** What the model is told when it asks for the skill. */
+  /** The text that the model receives when it loads the skill. */
   readonly instructions: string
-  /** Where its files are, if it has any. */
+  /** Folder of its files, if any. */
   readonly folder?: string
-  /** Paths of its other files, within the folder. */
+  /** Paths of its other files, relative to the folder. */
   readonly files?: readonly string[]
 }
 
-/** The bytes that a `SKILL.md`, or another file that a model asks for, may have. */
+/** Maximum size of a `SKILL.md`, and of any other file that a model loads. */
 export const MAX_SKILL_BYTES = 65_536
 
-/** Makes a skill of what is written in code. @throws RUN_ERR_BAD_SKILL */
+/** Defines a skill in code. @throws RUN_ERR_BAD_SKILL */
 export function defineSkill({ name, description, instructions, folder, files }: Skill): Skill {
   requireHead({ name, description })
   if (typeof instructions !== 'string' || instructions.trim() === '')

@@ -1,17 +1,17 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
 
-/** How the parts of a stream are given. */
+/** How a stream plays its parts. */
 export interface Playing {
   /** Milliseconds before each part. */
   delay?: number
-  /** Breaks the stream with this after its parts. */
+  /** Error that breaks the stream after its parts. */
   breaks?: unknown
-  /** `stream`: it never ends, whatever the signal says. */
+  /** `stream`: never ends, even after an abort. */
   hangs?: 'call' | 'stream'
 }
 
-/** A stream of the parts; its waits end with the signal, as those of a model do. */
+/** Streams the parts; like those of a model, delays end when the signal aborts. */
 export function playParts(
   parts: readonly LanguageModelV4StreamPart[],
   { delay, breaks, hangs }: Playing,

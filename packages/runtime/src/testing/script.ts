@@ -1,44 +1,45 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider'
 import { RUN_ERR_SCRIPT_OVER } from '../errors.ts'
 
-/** A tool call of a scripted turn; `input` is the raw text where it is to be no JSON. */
+/** A tool call of a scripted turn. */
 export interface ScriptedCall {
   toolName: string
   args?: unknown
+  /** Raw text instead of `args`, for arguments that are not JSON. */
   input?: string
   /** Default `call-1`, `call-2`, … in the order of the script. */
   toolCallId?: string
 }
 
-/** What a scripted model does in one call, in this order. */
+/** One call of a scripted model. The fields apply in this order. */
 export interface ScriptedTurn {
-  /** Rejects the call with this. */
+  /** Error that rejects the call. */
   rejects?: unknown
   reasoning?: string | readonly string[]
-  /** A list is given chunk by chunk. */
+  /** A list is streamed chunk by chunk. */
   text?: string | readonly string[]
   toolCalls?: readonly ScriptedCall[]
-  /** Default: 10 and as many as there are chunks. */
+  /** Default: 10 prompt tokens, and one completion token per chunk. */
   usage?: { promptTokens: number; completionTokens: number }
-  /** Default: `tool-calls` when there are any, else `stop`. */
+  /** Default: `tool-calls` if there are any, else `stop`. */
   finishReason?: 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'interrupted' | 'other'
   /** Milliseconds before each part. */
   delay?: number
-  /** Gives an `error` part with this instead of a `finish`. */
+  /** Error of an `error` part instead of a `finish`. */
   errorPart?: unknown
-  /** Breaks the stream with this instead of a `finish`. */
+  /** Error that breaks the stream instead of a `finish`. */
   breaks?: unknown
-  /** `call`: the call never gives a stream. `stream`: the stream never ends. Both ignore that the run ends. */
+  /** `call`: the call never resolves. `stream`: the stream never ends. Both ignore the signal. */
   hangs?: 'call' | 'stream'
-  /** `false`: the stream just ends. */
+  /** `false`: the stream ends without a `finish`. */
   finish?: boolean
-  /** Gives these instead of all the above. */
+  /** Raw stream parts, instead of all the above. */
   parts?: readonly LanguageModelV4StreamPart[]
 }
 
 /**
- * What a scripted model plays: a text or a turn for every call, a list with one for each, or a function of the call.
- * A call past the end of a list is rejected with RUN_ERR_SCRIPT_OVER.
+ * The script of a model: one text or turn for all calls, a list with one per call, or a function of the call. Calls beyond the
+ * end of a list reject with RUN_ERR_SCRIPT_OVER.
  */
 export type Script =
   | string
@@ -46,7 +47,7 @@ export type Script =
   | readonly (string | ScriptedTurn)[]
   | ((options: LanguageModelV4CallOptions, index: number) => string | ScriptedTurn)
 
-/** The turn for each call of a model that plays the script. */
+/** Returns the turn of each call. */
 export function toTurns(script: Script): (call: LanguageModelV4CallOptions, index: number) => ScriptedTurn {
   if (typeof script === 'function') return (call, index) => toTurn(script(call, index))
   if (!Array.isArray(script)) {

@@ -7,21 +7,21 @@ import { toStreamParts } from './stream-parts.ts'
 export interface ScriptedModelOptions {
   provider?: string
   modelId?: string
-  /** Whether `calls` are kept; default true. */
+  /** Records `calls`; default true. */
   record?: boolean
-  /** The URLs that it takes, by media type; default: all of http and https. */
+  /** Supported URLs by media type; default: all http and https URLs. */
   supportedUrls?: Record<string, RegExp[]>
 }
 
-/** A model that plays a script. */
+/** A model that follows a script. */
 export interface ScriptedModel extends LanguageModelV4 {
-  /** What it was called with. */
+  /** The options of its calls so far. */
   readonly calls: LanguageModelV4CallOptions[]
 }
 
 const ALL_URLS = { '*/*': [/^https?:\/\//] }
 
-/** Makes a model that plays a script instead of thinking: for tests, examples and benchmarks. */
+/** Creates a model that follows a script: for tests, examples and benchmarks. */
 export function scriptedModel(script: Script, options: ScriptedModelOptions = {}): ScriptedModel {
   const { provider = 'scripted', modelId = 'scripted', record = true, supportedUrls = ALL_URLS } = options
   const calls: LanguageModelV4CallOptions[] = []

@@ -1,12 +1,12 @@
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
 import type { ScriptedTurn } from './script.ts'
 
-const made = new WeakMap<ScriptedTurn, readonly LanguageModelV4StreamPart[]>()
+const cache = new WeakMap<ScriptedTurn, readonly LanguageModelV4StreamPart[]>()
 
-/** The parts of a model's stream that a turn stands for; made once for each turn. */
+/** Converts a turn to the parts of a model's stream; cached per turn. */
 export function toStreamParts(turn: ScriptedTurn): readonly LanguageModelV4StreamPart[] {
-  let parts = made.get(turn)
-  if (parts === undefined) made.set(turn, (parts = turn.parts ?? [...generate(turn)]))
+  let parts = cache.get(turn)
+  if (parts === undefined) cache.set(turn, (parts = turn.parts ?? [...generate(turn)]))
   return parts
 }
 

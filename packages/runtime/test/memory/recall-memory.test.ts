@@ -44,10 +44,10 @@ t.test('what is kept has its bounds', async (t) => {
     [{ limit: 0 }, /recallMemory: limit/],
     [{ limt: 3 }, /recallMemory: limt:/],
     [{ extract: 'x' }, /recallMemory: extract/],
-    [{ embedding: 'x' }, /recallMemory: embedding: no embedding model/],
-    [{ embedding: scriptedModel('x') }, /recallMemory: embedding: no embedding model/],
+    [{ embedding: 'x' }, /recallMemory: embedding: not an embedding model/],
+    [{ embedding: scriptedModel('x') }, /recallMemory: embedding: not an embedding model/],
     [{ maxCompared: 0.5 }, /recallMemory: maxCompared/],
-    [{ minLikeness: 2 }, /recallMemory: minLikeness/]
+    [{ minSimilarity: 2 }, /recallMemory: minSimilarity/]
   ]
   for (const [options, message] of bad)
     t.throws(() => recallMemory(options), { code: 'RUN_ERR_BAD_AGENT', message }, JSON.stringify(options))

@@ -23,7 +23,7 @@ async function runIn(child: string, tools: Record<string, HostTool> = {}) {
   const run = new ProgramRun(process, { code: '', tools }, 'null', LIMITS)
   const { outcome } = await run.ended
   const { isKilled } = process
-  process.kill('over')
+  process.kill('closed')
   await process.gone
   return { ...outcome, isKilled }
 }

@@ -76,7 +76,7 @@ t.test('nothing is written over', async (t) => {
   const folder = t.testdir({})
   await saveSkill(written, folder)
   await t.rejects(saveSkill({ ...written, instructions: 'Other.' }, folder), {
-    message: /there is one already/
+    message: /it already exists/
   })
   t.match(await loadSkills(folder), [{ instructions: /Look up/ }])
   t.strictSame(await readdir(folder), ['refund-orders'])

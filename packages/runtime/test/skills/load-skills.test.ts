@@ -32,12 +32,12 @@ t.test('what is wrong is said, with the name of the skill', async (t) => {
     ['# Title', /front matter between lines of ---/],
     ['---\nname: x\n', /front matter between/],
     ['---\nname: [\n---\nDo.', /front matter: .*/],
-    ['---\n- a\n---\nDo.', /no mapping/],
+    ['---\n- a\n---\nDo.', /not a mapping/],
     ['---\nname: x\n---\nDo.', /description/],
     ['---\nname: X y\ndescription: d\n---\nDo.', /name/],
     ['---\nname: -x\ndescription: d\n---\nDo.', /name/],
     ['---\nname: ../../x\ndescription: d\n---\nDo.', /name/],
-    ['---\nname: other\ndescription: d\n---\nDo.', /not that of its folder/],
+    ['---\nname: other\ndescription: d\n---\nDo.', /differs from that of its folder/],
     [`---\nname: x\ndescription: ${'d'.repeat(1_025)}\n---\nDo.`, /description/],
     ["---\nname: x\ndescription: ' '\n---\nDo.", /description/],
     ['---\nname: x\nname: x\ndescription: d\n---\nDo.', /front matter/],
@@ -68,7 +68,7 @@ t.test('links are not followed', async (t) => {
 t.test('a folder that is none', async (t) => {
   const folder = t.testdir({ 'a.txt': '' })
   await t.rejects(loadSkills(`${folder}/absent`), { code: 'RUN_ERR_BAD_SKILL', message: /ENOENT/ })
-  await t.rejects(loadSkills(`${folder}/a.txt`), { code: 'RUN_ERR_BAD_SKILL', message: /is no folder/ })
+  await t.rejects(loadSkills(`${folder}/a.txt`), { code: 'RUN_ERR_BAD_SKILL', message: /is not a folder/ })
 })
 
 t.test('how much a folder may have', async (t) => {

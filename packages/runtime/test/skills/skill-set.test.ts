@@ -39,7 +39,7 @@ t.test('a skill that is not there', async (t) => {
   const { agent } = makeAgent([load({ name: '../x' }), load({}), 'Done.'], { skills: [refunds] })
   const run = await collect(agent.stream('Hi', makeContext().context))
   t.match(run.ofType('tool.error'), [
-    { error: { code: 'RUN_ERR_TOOL_FAILED', message: /there is no skill "\.\.\/x"; there are refunds/ } },
+    { error: { code: 'RUN_ERR_TOOL_FAILED', message: /unknown skill "\.\.\/x"; known skills: refunds/ } },
     { error: { code: 'RUN_ERR_TOOL_BAD_ARGS' } }
   ])
 })
@@ -91,7 +91,7 @@ t.test('a listed file that became a link is not read', async (t) => {
   ]
   const { agent } = makeAgent([load({ name: 'x', file: 'a.txt' }), 'Done.'], { skills })
   const run = await collect(agent.stream('Hi', makeContext().context))
-  t.match(run.ofType('tool.error'), [{ error: { message: /is no file of the skill/ } }])
+  t.match(run.ofType('tool.error'), [{ error: { message: /is not a file of the skill/ } }])
   t.notMatch(JSON.stringify(run.parts), 'SECRET')
 })
 
@@ -109,7 +109,7 @@ t.test('a skill that is added later is there from the next run on', async (t) =>
 
 t.test('bad skills are refused', async (t) => {
   const of = (skills: object[]) => () => makeAgent('x', { skills: skills as never })
-  t.throws(of([refunds, refunds]), { code: 'RUN_ERR_BAD_AGENT', message: /two skills "refunds"/ })
+  t.throws(of([refunds, refunds]), { code: 'RUN_ERR_BAD_AGENT', message: /duplicate skill "refunds"/ })
   t.throws(of([{}]), { code: 'RUN_ERR_BAD_SKILL' })
   t.throws(of([{ ...refunds, instructions: ' ' }]), { code: 'RUN_ERR_BAD_SKILL' })
 })

@@ -33,7 +33,10 @@ t.test('one turn for every call, a list, a function', async (t) => {
   t.strictSame([await text(same), await text(same)], ['a', 'a'])
   const list = scriptedModel(['a', { text: 'b' }])
   t.strictSame([await text(list), await text(list)], ['a', 'b'])
-  await t.rejects(text(list), { code: 'RUN_ERR_SCRIPT_OVER', message: /the script ends after 2 calls/ })
+  await t.rejects(text(list), {
+    code: 'RUN_ERR_SCRIPT_OVER',
+    message: /script of the model ends after 2 calls/
+  })
   const counting = scriptedModel((call, index) => `${call.prompt.length} ${index}`)
   t.strictSame([await text(counting), await text(counting)], ['1 0', '1 1'])
 })
@@ -42,7 +45,7 @@ t.test('an agent whose script is over says so', async (t) => {
   const agent = new Agent({ name: 'short', model: scriptedModel([]), register: false })
   await t.rejects(agent.run('Hi'), {
     code: 'RUN_ERR_SCRIPT_OVER',
-    message: /the script ends after 0 calls/,
+    message: /script of the model ends after 0 calls/,
     retryable: false
   })
   const forged = scriptedModel({ rejects: { code: 'RUN_ERR_SCRIPT_OVER', message: 'sk-SECRET' } })

@@ -91,7 +91,7 @@ t.test('a sandbox is one, or says which', async (t) => {
   for (const sandbox of [true, 'none', null, {}, { run: () => 1 }])
     t.throws(() => defineTool({ ...good, sandbox: sandbox as never }), {
       code: 'RUN_ERR_BAD_SANDBOX',
-      message: "Bad sandbox: neither 'default', 'required' nor a sandbox"
+      message: "Bad sandbox: not 'default', 'required' or a sandbox"
     })
   for (const sandbox of ['default', 'required'] as const)
     t.equal(defineTool({ ...good, sandbox }).sandbox, sandbox)

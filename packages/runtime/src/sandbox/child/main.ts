@@ -7,20 +7,20 @@ import { Program, type ProgramEnd } from './program.ts'
 const STDOUT = 1
 const [coreUrl = '', variantUrl = '', maxMemory = ''] = process.argv.slice(2)
 const makeInstance = await loadQuickJs(coreUrl, variantUrl, Number(maxMemory))
-// The next program's, made while nobody waits for it.
+// For the next program, created while the child is idle.
 let nextInstance = makeInstance()
 let program: Program | undefined
 
 const reader = new FrameReader(Infinity)
 process.stdin.on('data', (chunk: Buffer) => {
-  for (const json of reader.read(chunk)) void hear(JSON.parse(json) as ToChild)
+  for (const json of reader.read(chunk)) void handle(JSON.parse(json) as ToChild)
 })
 process.stdin.on('end', () => process.exit())
 await nextInstance
 send(JSON.stringify({ type: 'ready' } satisfies FromChild))
 
-async function hear(message: ToChild): Promise<void> {
-  // It may be the answer to a call of a program that failed meanwhile.
+async function handle(message: ToChild): Promise<void> {
+  // A late answer to a call of a program that has failed.
   if (message.type === 'answer' && program === undefined) return
   try {
     if (message.type === 'run') program = new Program(await nextInstance, message)
@@ -28,8 +28,8 @@ async function hear(message: ToChild): Promise<void> {
     if (end === undefined) sendCalls(program!)
     else sendEnd(end, end.fault !== 'timeout' && end.fault !== 'memory')
   } catch (err) {
-    // QuickJS itself broke: nothing of it is to be used again.
-    const fault = err instanceof RangeError ? 'The stack overflowed' : 'The engine of the sandbox broke'
+    // QuickJS itself broke: discard the instance.
+    const fault = err instanceof RangeError ? 'The stack overflowed' : 'The sandbox engine crashed'
     sendEnd({ fault: 'failed', message: fault }, false)
   }
 }
@@ -44,7 +44,7 @@ function sendCalls(waiting: Program): void {
 function sendEnd({ json, ...end }: ProgramEnd, clean: boolean): void {
   const { user, system } = process.cpuUsage()
   const cpu = (user + system) / 1000
-  const told: FromChild = {
+  const message: FromChild = {
     type: 'done',
     ...end,
     console: program?.console ?? '',
@@ -52,7 +52,7 @@ function sendEnd({ json, ...end }: ProgramEnd, clean: boolean): void {
     cpu,
     rss: process.memoryUsage.rss()
   }
-  const rest = JSON.stringify(told)
+  const rest = JSON.stringify(message)
   send(json === undefined ? rest : `{"result":${json},${rest.slice(1)}`)
   program = undefined
   if (clean) nextInstance = makeInstance()

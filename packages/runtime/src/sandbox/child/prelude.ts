@@ -1,6 +1,6 @@
 /**
- * Evaluated in every fresh QuickJS before the program: gives the program `input`, `tools` and `console`, and the child
- * functions that start it and answer its calls. It is no wall: whatever the program does to it, only texts come out.
+ * Evaluated in every fresh QuickJS before the program: defines `input`, `tools` and `console` for the program, and returns
+ * functions that start it and answer its calls. Not a security boundary: a program that tampers with it can emit only texts.
  */
 export const PRELUDE = String.raw`(emit, input, names, maxConsole, maxMessage) => {
   const { stringify, parse } = JSON
@@ -8,8 +8,8 @@ export const PRELUDE = String.raw`(emit, input, names, maxConsole, maxMessage) =
   const waiting = { __proto__: null }
   let nextId = 1
   let consoleLeft = maxConsole
-  // As JSON: a text would end at its first NUL on its way out.
-  const tell = (what, text, thrown) => emit(what, stringify(text), thrown === null ? 'null' : undefined)
+  // As JSON: a plain string would be cut at its first NUL.
+  const send = (what, text, thrown) => emit(what, stringify(text), thrown === null ? 'null' : undefined)
 
   const show = (value) => {
     if (typeof value === 'string') return value
@@ -29,7 +29,7 @@ export const PRELUDE = String.raw`(emit, input, names, maxConsole, maxMessage) =
       line += (index > 0 ? ' ' : '') + show(values[index])
     line = (line + '\n').slice(0, consoleLeft)
     consoleLeft -= line.length
-    tell('console', line)
+    send('console', line)
   }
   globalThis.console = { log, info: log, warn: log, error: log, debug: log }
   globalThis.input = parse(input)
@@ -39,7 +39,7 @@ export const PRELUDE = String.raw`(emit, input, names, maxConsole, maxMessage) =
     tools[name] = (args = {}) =>
       new PromiseCtor((resolve, reject) => {
         const json = stringify(args)
-        if (json === undefined) throw new TypeError('The arguments of ' + name + ' have no JSON')
+        if (json === undefined) throw new TypeError('The arguments of ' + name + ' are not JSON')
         const id = nextId++
         waiting[id] = { resolve, reject }
         const refusal = emit('call', json, name, id)
@@ -65,12 +65,12 @@ export const PRELUDE = String.raw`(emit, input, names, maxConsole, maxMessage) =
           try {
             json = value === undefined ? 'null' : stringify(value)
           } catch (err) {
-            return tell('no-json', describe(err), err)
+            return send('no-json', describe(err), err)
           }
-          if (json === undefined) tell('no-json', 'it is a ' + typeof value)
+          if (json === undefined) send('no-json', 'it is a ' + typeof value)
           else emit('result', json)
         },
-        (thrown) => tell('failed', describe(thrown), thrown)
+        (thrown) => send('failed', describe(thrown), thrown)
       )
     },
     answer: (id, ok, json) => {

@@ -6,24 +6,24 @@ import { PRELUDE } from './prelude.ts'
 const STACK_BYTES = 262_144
 const JOBS_AT_ONCE = 1_000
 const MAX_MESSAGE = 1_000
-// Of its limit: what is left has room for no more objects.
+// Fraction of its limit: the remainder is too small for further objects.
 const FULL = 0.9
 
-/** A call as the program made it; `args` is JSON. */
+/** A call of the program; `args` is JSON. */
 interface ProgramCall {
   id: number
   name: string
   args: string
 }
 
-/** What came of a program; `json` is its result. */
+/** How a program ended; `json` is its result. */
 export type ProgramEnd =
   | { json: string; fault?: never }
   | { json?: never; fault: ProgramFault; message: string }
 
-/** One program in a QuickJS of its own. It goes on only within `start` and `answer`. */
+/** One program in its own QuickJS. Runs only within `start` and `answer`. */
 export class Program {
-  /** What it wrote so far. */
+  /** Output so far. */
   console = ''
   readonly #run: Extract<ToChild, { type: 'run' }>
   readonly #instance: Instance
@@ -50,14 +50,14 @@ export class Program {
     this.#vm = this.#runtime.newContext()
   }
 
-  /** Runs until the program is over, which gives its end, or waits for calls. */
+  /** Runs until the program ends, or waits for calls (undefined). */
   start(): ProgramEnd | undefined {
-    return this.#goOn(() => {
+    return this.#advance(() => {
       const vm = this.#vm
       const { code, input, tools, limits } = this.#run
       const prelude = vm.unwrapResult(vm.evalCode(`(${PRELUDE})`, 'prelude.js'))
       const emit = vm.newFunction('emit', (what, text, name, id) => {
-        const refusal = this.#hear(vm.getString(what), vm.getString(text), name && vm.getString(name), id)
+        const refusal = this.#receive(vm.getString(what), vm.getString(text), name && vm.getString(name), id)
         return refusal === undefined ? vm.undefined : vm.newString(refusal)
       })
       const given = [vm.newString(input), vm.newString(JSON.stringify(tools))]
@@ -72,10 +72,10 @@ export class Program {
     })
   }
 
-  /** The same, once a call has its answer. */
+  /** Continues with the answer to a call. */
   answer({ id, ok, json }: Extract<ToChild, { type: 'answer' }>): ProgramEnd | undefined {
     this.#outstanding--
-    return this.#goOn(() => {
+    return this.#advance(() => {
       const vm = this.#vm
       const given = [vm.newNumber(id), ok ? vm.true : vm.false, vm.newString(json)]
       const settled = vm.callFunction(this.#answer!, vm.undefined, ...given)
@@ -83,7 +83,7 @@ export class Program {
     })
   }
 
-  /** The calls that were made since they were last taken. */
+  /** Takes the calls made since the last `takeCalls`. */
   takeCalls(): ProgramCall[] {
     const calls = this.#calls
     this.#calls = []
@@ -91,7 +91,7 @@ export class Program {
     return calls
   }
 
-  #goOn(step: () => void): ProgramEnd | undefined {
+  #advance(step: () => void): ProgramEnd | undefined {
     const startedAt = performance.now()
     this.#deadline = startedAt + this.#timeLeft
     this.#inTime(step)
@@ -104,17 +104,17 @@ export class Program {
     if (this.#isLate) return { fault: 'timeout', message: '' }
     if (this.#isOver) return this.#end
     if (this.#outstanding > 0) return undefined
-    // A promise that could not be made for lack of memory is never settled.
-    this.#fault(this.#isFull() ? 'memory' : 'failed', 'The program waits for something that never comes')
+    // If memory ran out for creating a promise, it never settles.
+    this.#fault(this.#isFull() ? 'memory' : 'failed', 'The program waits for a promise that never settles')
     return this.#end
   }
 
-  // Whether the program has had next to all of its memory at some time.
+  // True if the program has at some time used nearly all of its memory.
   #isFull(): boolean {
     return this.#instance.peak() >= this.#run.limits.memory * FULL
   }
 
-  // What comes before the program may be cut short too.
+  // The time-out may interrupt the prelude too.
   #inTime(step: () => void): void {
     try {
       step()
@@ -123,7 +123,7 @@ export class Program {
     }
   }
 
-  // A program that has its result still waits for the calls that it made.
+  // A program with a result still waits for its pending calls.
   get #isOver(): boolean {
     if (this.#isLate || this.#end?.fault !== undefined) return true
     return this.#end !== undefined && this.#outstanding === 0
@@ -133,7 +133,7 @@ export class Program {
     return (this.#isLate ||= performance.now() >= this.#deadline)
   }
 
-  #hear(what: string, text: string, name = '', id?: QuickJSHandle): string | undefined {
+  #receive(what: string, text: string, name = '', id?: QuickJSHandle): string | undefined {
     const { maxOutputBytes, maxConsoleBytes } = this.#run.limits
     if (what === 'console') this.console = (this.console + textOf(text)).slice(0, maxConsoleBytes)
     else if (what === 'call') return this.#call({ id: this.#vm.getNumber(id!), name, args: text })
@@ -147,7 +147,7 @@ export class Program {
     const { maxOutputBytes, maxToolCalls } = this.#run.limits
     if (this.#callsMade >= maxToolCalls) return `A program may call at most ${maxToolCalls} tools`
     if (this.#callBytes + Buffer.byteLength(call.args) > maxOutputBytes)
-      return `The arguments of calls have more than ${maxOutputBytes} bytes together`
+      return `The arguments of pending calls have more than ${maxOutputBytes} bytes`
     this.#callsMade++
     this.#outstanding++
     this.#callBytes += Buffer.byteLength(call.args)
@@ -164,7 +164,7 @@ export class Program {
     this.#thrown('failed', `${name}: ${message}${trace}`)
   }
 
-  // QuickJS throws null when it has no memory left for an error; so may a program.
+  // QuickJS throws null when it has no memory for an error; a program may throw null too.
   #thrown(fault: ProgramFault, message: string, isNull = false): void {
     const isMemory = isNull ? this.#isFull() : message.startsWith('InternalError: out of memory')
     this.#fault(isMemory ? 'memory' : fault, message)
