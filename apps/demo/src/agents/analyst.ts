@@ -1,5 +1,5 @@
 import { Agent, codeTool, type Model } from '@svc/runtime'
-import { createOfflineAnalyst } from '../models/offline/offline-analyst.ts'
+import { createOfflineAnalyst } from '../models/offline/analyst.ts'
 import { calculate } from '../tools/calculate.ts'
 
 const INSTRUCTIONS = `You are the analyst of the agent transport service's demo. Answer questions about numbers, lists and

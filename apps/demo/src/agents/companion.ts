@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { Agent, extractFacts, loadSkills, recallMemory, type Model } from '@svc/runtime'
-import { createOfflineCompanion, factsOf } from '../models/offline/offline-companion.ts'
+import { createOfflineCompanion, factsOf } from '../models/offline/companion.ts'
 
 const SKILLS = resolve(import.meta.dirname, '../../skills')
 const INSTRUCTIONS = `You are the companion of the agent transport service's demo. You remember what the user tells of themselves, in

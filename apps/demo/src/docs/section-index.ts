@@ -1,25 +1,23 @@
 import MiniSearch, { type SearchResult } from 'minisearch'
-import { isLight } from '../text/light-words.ts'
-import { synonymsOf } from '../text/synonyms.ts'
-import { stemsOf, termsOf, type Term } from '../text/terms.ts'
-import { isSlipOf } from '../text/typo.ts'
 import type { Section } from './parse-sections.ts'
+import { isLight, isMisspelled, stemsOf, synonymsOf, termsOf, type Term } from './terms.ts'
 
-/** A section that a search found. */
+/** A section found by a search. */
 export interface FoundSection {
   section: Section
-  /** How much of what was asked for occurs in it, 0 to 1; rare words count more. */
+  /** Share of the query's words in the section, 0 to 1, weighted by rarity. */
   coverage: number
   score: number
 }
 
-/** What a search gave: the best first, and the words that no document has. */
+/** The result of a search, best first. */
 export interface SectionSearch {
   found: FoundSection[]
+  /** Words of the query that no document has. */
   unknown: string[]
 }
 
-/** Finds sections by their words. */
+/** Full-text search in sections. */
 export interface SectionIndex {
   readonly size: number
   get(id: string): Section | undefined
@@ -27,111 +25,105 @@ export interface SectionIndex {
 }
 
 const FUZZY = 0.2
-/** What a heading gains that says nothing but what was asked. */
-const HEADING_BONUS = 0.1
+const MAX_CANDIDATES = 40
 const MAX_QUERY_TERMS = 40
+/** Extra score of a heading that has only words of the query. */
+const HEADING_BONUS = 0.1
 
-// The pages come before what packages say of themselves; most questions that could mean several things mean agents.
-function boostOf(id: string): number {
-  if (id.startsWith('docs/agents.md')) return 1.3
-  return /^(?:docs|README)/.test(id) ? 1.25 : 1
-}
-
-// How much of a heading was asked for, 0 to 1.
-function askedOf(heading: string, words: ReadonlyMap<string, number>): number {
-  const stems = stemsOf(heading)
-  return stems.length === 0 ? 0 : stems.filter((stem) => words.get(stem) === 1).length / stems.length
-}
-
-/** Indexes sections for full-text search: stemmed, with synonyms, and forgiving of typing errors. */
+/** Indexes sections for full-text search with stems, synonyms and tolerance for typing errors. */
 export function createSectionIndex(sections: readonly Section[]): SectionIndex {
   const byId = new Map(sections.map((section) => [section.id, section]))
   const stems = new Map(sections.map((section) => [section.id, new Set(stemsOf(textOf(section)))]))
   const frequency = new Map<string, number>()
   for (const set of stems.values())
     for (const stem of set) frequency.set(stem, (frequency.get(stem) ?? 0) + 1)
-  const weigh = (stem: string) => Math.log(1 + (sections.length + 1) / (frequency.get(stem) ?? 0.5))
-  const known = (stem: string) => frequency.has(stem)
+  const isKnown = (stem: string) => frequency.has(stem)
+  const weightOf = (stem: string) =>
+    Math.log(1 + (sections.length + 1) / (frequency.get(stem) ?? 0.5)) * (isLight(stem) ? 0.4 : 1)
 
   const engine = new MiniSearch<Section>({
     fields: ['heading', 'parents', 'document', 'text'],
     tokenize: stemsOf,
     processTerm: (term) => term,
-    extractField: (section, field) =>
-      field === 'parents'
-        ? section.parents.join(' ')
-        : section[field as 'id' | 'heading' | 'document' | 'text'],
+    extractField: (section, field) => String(section[field as keyof Section]),
     searchOptions: {
       tokenize: (query) => query.split(' '),
       boost: { heading: 4, parents: 1.5, document: 1.5 },
-      fuzzy: (term) => !known(term) && term.length > 3 && FUZZY,
-      prefix: (term) => !known(term) && term.length > 4,
-      boostDocument: (id) => boostOf(String(id))
+      fuzzy: (term) => !isKnown(term) && term.length > 3 && FUZZY,
+      prefix: (term) => !isKnown(term) && term.length > 4,
+      boostDocument: (id: string) => boostOf(id)
     }
   })
   engine.addAll(sections)
 
-  // Of the words that were searched for, those that occur, be it mistyped.
-  const matchedOf = ({ queryTerms, terms }: SearchResult) =>
-    queryTerms.filter((term) => known(term) || terms.some((found) => isSlipOf(term, found)))
+  // The words of the query that occur, if only misspelled.
+  const matchedBy = ({ queryTerms, terms }: SearchResult) =>
+    queryTerms.filter((term) => isKnown(term) || terms.some((found) => isMisspelled(term, found)))
 
   const coverageOf = (terms: readonly Term[], id: string, matched: ReadonlySet<string>) => {
-    const own = stems.get(id)!
     let covered = 0
     let total = 0
     for (const term of terms) {
-      const weight = weigh(term.stem) * (isLight(term.stem) ? 0.4 : 1)
-      total += weight
-      covered += weight * shareOf(term, own, matched)
+      total += weightOf(term.stem)
+      covered += weightOf(term.stem) * shareOf(term, stems.get(id)!, matched)
     }
-    return total === 0 ? 0 : covered / total
+    return covered / total
   }
 
   return {
     size: sections.length,
     get: (id) => byId.get(id),
     search(query, limit) {
-      const terms = distinct(termsOf(query)).slice(0, MAX_QUERY_TERMS)
+      const terms = [...new Map(termsOf(query).map((term) => [term.stem, term])).values()]
       if (terms.length === 0) return { found: [], unknown: [] }
-      const words = new Map<string, number>()
-      for (const { stem, parts } of terms) {
-        words.set(stem, 1)
-        for (const part of parts) words.set(part, Math.max(words.get(part) ?? 0, known(stem) ? 0.2 : 0.6))
-        for (const other of synonymsOf(stem)) if (!words.has(other)) words.set(other, known(stem) ? 0.4 : 0.5)
-      }
+      const wanted = terms.slice(0, MAX_QUERY_TERMS)
+      const words = expand(wanted, isKnown)
       const hits = engine.search([...words.keys()].join(' '), { boostTerm: (term) => words.get(term) ?? 1 })
-      const found = hits.slice(0, 40).map((hit) => {
-        const coverage = coverageOf(terms, String(hit.id), new Set(matchedOf(hit)))
-        const section = byId.get(String(hit.id))!
-        const score = hit.score * coverage ** 1.5 * (1 + HEADING_BONUS * askedOf(section.heading, words))
-        return { section, coverage, score }
+      const found = hits.slice(0, MAX_CANDIDATES).map((hit) => {
+        const section = byId.get(hit.id as string)!
+        const coverage = coverageOf(wanted, section.id, new Set(matchedBy(hit)))
+        const bonus = 1 + HEADING_BONUS * askedShareOf(section.heading, words)
+        return { section, coverage, score: hit.score * coverage ** 1.5 * bonus }
       })
-      found.sort((a, b) => b.score - a.score)
-      const reached = new Set(hits.flatMap(matchedOf))
-      const unknown = terms.filter((term) => !isReached(term, reached)).map((term) => term.word)
-      return { found: found.slice(0, limit), unknown }
+      const reached = new Set(hits.flatMap(matchedBy))
+      return {
+        found: found.sort((a, b) => b.score - a.score).slice(0, limit),
+        unknown: wanted.filter((term) => shareOf(term, reached, reached) < 0.8).map(({ word }) => word)
+      }
     }
   }
 }
 
-// What occurs as it was asked for counts in full, a synonym less, a word that is only alike half.
-function shareOf({ stem, parts }: Term, own: ReadonlySet<string>, matched: ReadonlySet<string>): number {
-  if (own.has(stem)) return 1
-  const partial = parts.filter((part) => own.has(part)).length / Math.max(1, parts.length)
-  if (partial === 1) return 1
-  if (synonymsOf(stem).some((other) => own.has(other))) return 0.8
+// Guides come before package READMEs, and agents before everything else a question may mean.
+function boostOf(id: string): number {
+  if (id.startsWith('docs/agents.md')) return 1.3
+  return /^(?:docs|README)/.test(id) ? 1.25 : 1
+}
+
+/** The stems to search for with their weights: those of the query, of the parts of its words, and synonyms. */
+function expand(terms: readonly Term[], isKnown: (stem: string) => boolean): Map<string, number> {
+  const words = new Map<string, number>()
+  for (const { stem, parts } of terms) {
+    words.set(stem, 1)
+    for (const part of parts) words.set(part, Math.max(words.get(part) ?? 0, isKnown(stem) ? 0.2 : 0.6))
+    for (const other of synonymsOf(stem)) if (!words.has(other)) words.set(other, isKnown(stem) ? 0.4 : 0.5)
+  }
+  return words
+}
+
+// A word counts in full, a synonym less, a misspelling or some parts of a compound least.
+function shareOf({ stem, parts }: Term, stems: ReadonlySet<string>, matched: ReadonlySet<string>): number {
+  const partial = parts.filter((part) => stems.has(part)).length / Math.max(1, parts.length)
+  if (stems.has(stem) || partial === 1) return 1
+  if (synonymsOf(stem).some((other) => stems.has(other))) return 0.8
   return Math.max(matched.has(stem) ? 0.6 : 0, partial * 0.7)
 }
 
-function isReached({ stem, parts }: Term, reached: ReadonlySet<string>): boolean {
-  if ([stem, ...synonymsOf(stem)].some((each) => reached.has(each))) return true
-  return parts.length > 0 && parts.every((part) => reached.has(part))
-}
-
-function distinct(terms: readonly Term[]): Term[] {
-  return [...new Map(terms.map((term) => [term.stem, term])).values()]
+function askedShareOf(heading: string, words: ReadonlyMap<string, number>): number {
+  const stems = stemsOf(heading)
+  return stems.filter((stem) => words.get(stem) === 1).length / Math.max(1, stems.length)
 }
 
 function textOf({ heading, parents, document, text }: Section): string {
-  return `${heading}\n${parents.join('\n')}\n${document}\n${text}`
+  return [heading, ...parents, document, text].join('\n')
 }

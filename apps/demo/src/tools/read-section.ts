@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { defineTool, type Tool } from '@svc/runtime'
-import { atAddress } from '../docs/at-address.ts'
+import { withAddress } from '../docs/load-sections.ts'
 import type { SectionIndex } from '../docs/section-index.ts'
 
 /** Reads one section of the documents. */
@@ -22,7 +22,7 @@ export function createReadSection(index: SectionIndex, address?: () => string): 
       const section = index.get(id)
       if (section === undefined) return { section: id, error: 'there is no such section; search for one' }
       const { document, heading, parents } = section
-      const text = address === undefined ? section.text : atAddress(section.text, address())
+      const text = address === undefined ? section.text : withAddress(section.text, address())
       return { section: id, document, heading, parents, text }
     }
   })

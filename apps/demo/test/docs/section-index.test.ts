@@ -1,5 +1,5 @@
 import t from 'tap'
-import { loadSections } from '../../src/docs/load-sections.ts'
+import { loadSections, withAddress } from '../../src/docs/load-sections.ts'
 import { parseSections } from '../../src/docs/parse-sections.ts'
 import { createSectionIndex } from '../../src/docs/section-index.ts'
 
@@ -45,4 +45,13 @@ t.test('documents are read from a folder, each once', async (t) => {
   })
   const ids = loadSections(root, ['README.md', '*.md', 'docs/*.md']).map(({ id }) => id)
   t.strictSame(ids, ['README.md#one', 'docs/a.md#a'])
+})
+
+t.test('commands call the address of the service; code keeps its own port', async (t) => {
+  const text =
+    'curl http://127.0.0.1:3000/api\ncurl localhost:3000/api\nlisten({ port: 3000 }) localhost:30001'
+  t.equal(
+    withAddress(text, 'localhost:4000'),
+    'curl http://localhost:4000/api\ncurl localhost:4000/api\nlisten({ port: 3000 }) localhost:30001'
+  )
 })

@@ -34,9 +34,6 @@ export const CALCULATIONS: readonly (readonly [question: string, value: string])
   ['1 / 3', '0.333333333333333'],
   ['sqrt(16) + 3^2', '13'],
   ['Is 7 * 8 = 54?', '56,'],
-  ['Wie viel ist 3 mal 4?', '12'],
-  ['Combien font 6 + 7 ?', '13'],
-  ['¿Cuánto es 9 por 8?', '72'],
   ['9007199254740993 + 1', '9007199254740994']
 ]
 

@@ -81,7 +81,6 @@ t.test('the time is told by the tool, in every place that was named', async (t) 
     ['current time in London please', 'Europe/London'],
     ["what's the time difference between Paris and Sydney", 'Europe/Paris', 'Australia/Sydney'],
     ['What day is it today in São Paulo?', 'America/Sao_Paulo'],
-    ['wie spät ist es in Wien?', 'Europe/Vienna'],
     ['what time is it in UTC', 'UTC']
   ]) {
     const { text, toolCalls } = await askOnce(question)
@@ -151,19 +150,9 @@ t.test('small talk is answered without a tool', async (t) => {
   for (const [message, answer] of [
     ['Hello', /^Hello!/],
     ['hi there 👋', /^Hello!/],
-    ['Guten Morgen', /^Hello!/],
-    ['Bonjour !', /^Hello!/],
-    ['¡Hola!', /^Hello!/],
     ['how are you?', /I am well/],
-    ["Hallo, wie geht's?", /I am well/],
-    ['Comment ça va ?', /I am well/],
-    ['¿Qué tal?', /I am well/],
     ['Thanks a lot!', /welcome/],
-    ['Danke schön', /welcome/],
-    ['merci beaucoup', /welcome/],
-    ['gracias', /welcome/],
-    ['bye', /Goodbye/],
-    ['au revoir', /Goodbye/],
+    ['bye', /^Bye!/],
     ['never mind', /All right/],
     ['What can you do?', /search its documents/],
     ['who are you', /assistant of this demo/]
@@ -174,22 +163,15 @@ t.test('small talk is answered without a tool', async (t) => {
   }
 })
 
-t.test('other languages are asked for English, in their own', async (t) => {
-  for (const [message, answer] of [
-    ['Wie breche ich einen Run ab?', /nur Englisch/],
-    ['Comment est-ce que je reprends un flux ?', /que l’anglais/],
-    ['¿Cómo puedo cancelar una ejecución?', /solo entiendo inglés/],
-    ['Come posso installare il servizio?', /solo l’inglese/],
-    ['実行とは何ですか？', /英語/],
-    ['Что такое запуск?', /по-английски/]
-  ] as const)
-    t.match((await askOnce(message)).text, answer, message)
-})
-
 t.test('nonsense, and next to nothing, gets a short plain answer', async (t) => {
   for (const message of ['?', '...', '???!!!', '-', '🫥', '​', '()', '"', '```\nx\n```', 'the'])
     t.match((await askOnce(message)).text, /nothing in that to look up|do not read or run code/, message)
-  for (const message of ['asdfghjkl qwertz', 'blorp fnord zazzle?', 'lorem ipsum dolor sit amet', 'xyzzy'])
+  for (const message of [
+    'asdfghjkl qwertz',
+    'blorp fnord zazzle?',
+    'lorem ipsum dolor sit amet',
+    'Что такое запуск?'
+  ])
     t.match((await askOnce(message)).text, UNKNOWN, message)
 })
 

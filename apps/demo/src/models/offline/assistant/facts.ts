@@ -1,0 +1,63 @@
+import { bareOf, trimEnd, type Context, type Reader } from './question.ts'
+import { splitQuestions } from './split-questions.ts'
+
+interface Fact {
+  key: string
+  /** The fact, as said to the user: "Your name is Ada." */
+  sentence: string
+}
+
+const GREETING =
+  /^(?:(?:hi|hello|hey|and|no|actually|by the way|please)[,!. ]+)*(?:please )?(?:remember (?:that )?)?/i
+const NAME = /^(?:my name(?:'s| is)|call me|i am called|i'm called) (.{1,60})$/i
+const SELF = /^(?:I am|I'm|i am|i'm) (\p{Lu}[\p{L}'-]{1,30}(?: \p{Lu}[\p{L}'-]{1,30}){0,2})$/u
+const OWN = /^my (?!last|first|next|question)([\p{L} '-]{2,40}?) (is|are) (.{1,120})$/iu
+const DOES = /^i (live|work|come|like|love|prefer) (.{1,80})$/i
+const ASKS_NAME = /^(?:who am i|what am i called)$|\byou (?:know|remember) (?:my name|who i am)$/
+const ASKS_OWN =
+  /^(?:do you (?:know|remember) |tell me )?(?:what|who|which)(?:'s| is| are| was) my ([\p{L} '-]{2,40}?)(?: again)?$/u
+const ASKS_DOES = /^(?:where|what|who) do i (live|work|come|like|love|prefer)\b/
+const ASKS_ALL =
+  /^what (?:do you (?:know|remember) about me|did i (?:say|tell you) about me|did i tell you)\b/
+
+/** Reads what users say about themselves. */
+export const readStatedFact: Reader = (text) => {
+  const fact = factIn(text)
+  if (fact === undefined) return undefined
+  return { kind: 'statement', answer: () => `Noted: ${fact.sentence.replace(/^Y/, 'y')}` }
+}
+
+/** Reads questions for what users said about themselves in this session: "what is my name?", "where do I live?". */
+export const readAskedFact: Reader = (text, context) => {
+  const asked = bareOf(text)
+  const facts = factsIn(context)
+  if (ASKS_ALL.test(asked)) {
+    const list = facts.map(({ sentence }) => `- ${sentence}`).join('\n')
+    return { answer: () => list || 'You have told me nothing about yourself in this session.' }
+  }
+  const own = ASKS_OWN.exec(asked)?.[1]
+  const key = ASKS_NAME.test(asked) ? 'name' : (own ?? ASKS_DOES.exec(asked)?.[1])
+  const found = facts.findLast((fact) => fact.key === key)
+  // "What is my run?" is for the documents.
+  if (key === undefined || (found === undefined && own !== undefined && own !== 'name')) return undefined
+  return {
+    answer: () => found?.sentence ?? `You have not told me your ${own ?? 'answer to that'} in this session.`
+  }
+}
+
+function factsIn({ turns, before }: Context): Fact[] {
+  return [...turns.flatMap(({ user }) => splitQuestions(user)), ...before].flatMap(
+    (text) => factIn(text) ?? []
+  )
+}
+
+function factIn(text: string): Fact | undefined {
+  if (text.trim().endsWith('?')) return undefined
+  const said = trimEnd(text.replaceAll('’', "'")).replace(GREETING, '')
+  const name = (NAME.exec(said) ?? SELF.exec(said))?.[1]
+  if (name !== undefined) return { key: 'name', sentence: `Your name is ${name}.` }
+  const [, own = '', is = '', value = ''] = OWN.exec(said) ?? []
+  if (own !== '') return { key: own.toLowerCase(), sentence: `Your ${own} ${is} ${value}.` }
+  const [, does = '', what = ''] = DOES.exec(said) ?? []
+  return does === '' ? undefined : { key: does.toLowerCase(), sentence: `You ${does} ${what}.` }
+}
