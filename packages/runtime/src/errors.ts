@@ -216,9 +216,16 @@ export const RUN_ERR_NOT_INSTALLED = createError<[string]>(
 /** An MCP server is unreachable, or lists invalid tools. */
 export const RUN_ERR_MCP = createError<[string, ErrorOptions?]>('RUN_ERR_MCP', 'MCP server: %s', 502)
 
+const PROGRAM_CODES: ReadonlySet<string> = new Set([
+  ...['RUN_ERR_PROGRAM_FAILED', 'RUN_ERR_PROGRAM_TIMEOUT', 'RUN_ERR_PROGRAM_MEMORY'],
+  ...['RUN_ERR_SANDBOX_BUSY', 'RUN_ERR_SANDBOX_CLOSED', 'RUN_ERR_SANDBOX_FAILED', 'RUN_ERR_SANDBOX_MISSING'],
+  ...['RUN_ERR_TOOL_UNKNOWN', 'RUN_ERR_TOOL_BAD_ARGS', 'RUN_ERR_TOOL_FAILED', 'RUN_ERR_TOOL_TIMEOUT'],
+  ...['RUN_ERR_TOOL_BAD_OUTPUT', 'RUN_ERR_TOOL_OUTPUT_TOO_LARGE']
+])
+
 /** True for errors of a program or of a tool that it called: the model can correct these. */
-export function isProgramCode(code: string | undefined): boolean {
-  return code !== undefined && /^RUN_ERR_(?:PROGRAM|SANDBOX|TOOL)_[A-Z_]+$/.test(code)
+export function isProgramCode(code: string): boolean {
+  return PROGRAM_CODES.has(code)
 }
 
 /** The error that models and clients see; `otherwise` replaces an error that is not `tellable`. */

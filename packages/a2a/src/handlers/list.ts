@@ -1,4 +1,5 @@
 import {
+  codeOf,
   createPause,
   estimateLength,
   formatRunCursor,
@@ -50,7 +51,7 @@ async function findRuns({ runs }: Surface, query: ChangedRunQuery): Promise<Chan
   try {
     return await runs.stores.runs.listChanged(query)
   } catch (err) {
-    if ((err as { code?: unknown }).code !== 'REG_ERR_BAD_CURSOR') throw err
+    if (codeOf(err) !== 'REG_ERR_BAD_CURSOR') throw err
     throw badParams('pageToken', 'No page gave this token')
   }
 }

@@ -1,4 +1,4 @@
-import { isTerminalStatus, RUN_ERR_TERMINAL, type RunSummary } from '@svc/registry'
+import { codeOf, isTerminalStatus, type RunSummary } from '@svc/registry'
 import { A2A_ERR_NOT_CANCELABLE, A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { Call, Requests } from '../model/requests.ts'
 import { isInterruptedState, type Task } from '../model/task.ts'
@@ -27,7 +27,7 @@ async function end({ runs }: Surface, { runId }: RunSummary): Promise<RunSummary
   try {
     return await runs.cancel(runId)
   } catch (err) {
-    if ((err as { code?: string }).code !== new RUN_ERR_TERMINAL('').code) throw err
+    if (codeOf(err) !== 'RUN_ERR_TERMINAL') throw err
     throw new A2A_ERR_NOT_CANCELABLE((await runs.find(runId))?.status ?? 'gone')
   }
 }

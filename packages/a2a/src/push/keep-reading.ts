@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { toLoggable } from '@svc/registry'
+import { codeOf, toLoggable } from '@svc/registry'
 import { pauseAfter } from './deliver.ts'
 import type { PushReader, PushSource } from './push-reader.ts'
 
@@ -27,5 +27,5 @@ export async function keepReading(
 }
 
 function isDamaged(err: unknown): boolean {
-  return (err as { code?: unknown } | undefined)?.code === 'RUN_ERR_DAMAGED'
+  return codeOf(err) === 'RUN_ERR_DAMAGED'
 }

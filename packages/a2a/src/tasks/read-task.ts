@@ -1,4 +1,5 @@
 import {
+  codeOf,
   createPause,
   isTerminalStatus,
   loadResult,
@@ -118,7 +119,7 @@ async function readResult(runs: RunEngine, run: TaskRun): Promise<RunResult | un
     const whole = isTerminalStatus(run.status) ? await loadResult(runs.stores, run) : null
     return whole ?? (await readSoFar(runs, run)).result.build()
   } catch (err) {
-    if ((err as { code?: unknown }).code !== 'RUN_ERR_DAMAGED') throw err
+    if (codeOf(err) !== 'RUN_ERR_DAMAGED') throw err
     return undefined
   }
 }

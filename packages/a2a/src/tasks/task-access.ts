@@ -1,4 +1,4 @@
-import { requireRun, type RunSummary } from '@svc/registry'
+import { codeOf, requireRun, type RunSummary } from '@svc/registry'
 import { A2A_ERR_TASK_NOT_FOUND } from '../errors.ts'
 import type { Call } from '../model/requests.ts'
 import type { Surface } from '../service/surface.ts'
@@ -16,6 +16,6 @@ export async function requireTask(
   try {
     return await requireRun(surface, taskId, principal)
   } catch (err) {
-    throw (err as { code?: string }).code === 'RUN_ERR_NOT_FOUND' ? new A2A_ERR_TASK_NOT_FOUND() : err
+    throw codeOf(err) === 'RUN_ERR_NOT_FOUND' ? new A2A_ERR_TASK_NOT_FOUND() : err
   }
 }

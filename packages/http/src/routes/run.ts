@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import {
-  RUN_ERR_SUSPENDED,
+  codeOf,
   RunBodySchema,
   RUNNABLE_KINDS,
   RunRecordSchema,
@@ -18,7 +18,6 @@ import type { HttpScope, Surface } from '../surface.ts'
 
 const headers = { 'x-run-id': RUN_ID, 'idempotency-replayed': '`true` for a run that was started before' }
 const location = 'Where the run can be looked at'
-const { code: SUSPENDED } = new RUN_ERR_SUSPENDED()
 
 /** `POST /agents/:name/run` and its like: start, wait for the end, answer with the result; or answer at once. */
 export function runRoutes(scope: HttpScope, surface: Surface): void {
@@ -50,7 +49,7 @@ export function runRoutes(scope: HttpScope, surface: Surface): void {
       try {
         return await sendJson(surface.replies, reply, await run.result())
       } catch (err) {
-        if ((err as { code?: unknown } | null)?.code === SUSPENDED) reply.header('location', url)
+        if (codeOf(err) === 'RUN_ERR_SUSPENDED') reply.header('location', url)
         replyRunError(err, request, reply)
         return reply
       }

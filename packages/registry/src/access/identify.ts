@@ -1,5 +1,5 @@
 import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
-import { isTellable } from '../contract/create-error.ts'
+import { codeOf, isTellable } from '../contract/create-error.ts'
 import type { Credentials, Principal } from '../contract/principal.ts'
 
 /** The errors with which an entrance refuses credentials. */
@@ -42,9 +42,10 @@ function isTexts(value: unknown): boolean {
 
 // Of bad credentials nothing is told; that something of ours is away is another matter.
 function refuse(err: unknown, { NoToken, InvalidToken }: CredentialErrors): never {
-  const { statusCode, code } = (err ?? {}) as { statusCode?: unknown; code?: unknown }
+  const { statusCode } = (err ?? {}) as { statusCode?: unknown }
   if (typeof statusCode === 'number' && statusCode >= 500) throw err
-  if (typeof code === 'string' && code.endsWith('_ERR_NO_TOKEN')) throw new NoToken()
+  // That of any surface: they share one `authenticate`.
+  if (codeOf(err)?.endsWith('_ERR_NO_TOKEN')) throw new NoToken()
   if (isTellable(err) && statusCode !== 401) throw err
   throw err instanceof InvalidToken ? err : new InvalidToken({ cause: err })
 }

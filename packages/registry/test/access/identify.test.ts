@@ -1,5 +1,5 @@
 import createError from '@fastify/error'
-import { identify, type Authenticate } from '@svc/registry'
+import { createError as createMarked, identify, type Authenticate } from '@svc/registry'
 import t from 'tap'
 
 const NoToken = createError('X_ERR_NO_TOKEN', 'none', 401)
@@ -28,7 +28,16 @@ const twice = (value: unknown) => [value, value]
 t.test('a principal is the caller, and null is no token', async (t) => {
   t.strictSame(await outcomes(() => ada), twice(ada))
   t.match(await outcomes(() => null), twice({ code: 'X_ERR_NO_TOKEN' }))
-  t.match(await outcomes(fail({ code: 'HTTP_ERR_NO_TOKEN' })), twice({ code: 'X_ERR_NO_TOKEN' }))
+  const NoTokenElsewhere = createMarked('Y_ERR_NO_TOKEN', 'No token', 401)
+  const refuse = () => {
+    throw new NoTokenElsewhere()
+  }
+  t.match(await outcomes(refuse), twice({ code: 'X_ERR_NO_TOKEN' }))
+  t.match(
+    await outcomes(fail({ code: 'Y_ERR_NO_TOKEN' })),
+    twice({ code: 'X_ERR_INVALID_TOKEN' }),
+    'without the mark'
+  )
 })
 
 t.test('what is neither is a fault of ours', async (t) => {

@@ -1,4 +1,4 @@
-import { createInProcessStores, createRunEngine, type Run, type Stores } from '@svc/registry'
+import { createInProcessStores, createRunEngine, tellable, type Run, type Stores } from '@svc/registry'
 import { codeOf, scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'
@@ -126,6 +126,18 @@ for (const [what, fail] of Object.entries<(stores: Stores) => Stores>({
     t.equal(engine.active, 0)
   })
 }
+
+t.test('a failure of a store is RUN_ERR_STORE whatever its code, a refusal stays as it is', async (t) => {
+  const failing = (statusCode: number) => {
+    const stores = createInProcessStores()
+    const refused = tellable({ code: 'DISK_QUOTA', message: 'The disk is full', statusCode })
+    return buildEngine(t, {
+      stores: { ...stores, runs: { ...stores.runs, find: () => Promise.reject(refused) } }
+    })
+  }
+  await t.rejects(failing(507).find('x'), { code: 'RUN_ERR_STORE' })
+  await t.rejects(failing(409).find('x'), { code: 'DISK_QUOTA' })
+})
 
 t.test('a log that throws at once ends the run, first part or later', async (t) => {
   for (const failsAt of [1, 2, 3]) {

@@ -1,7 +1,7 @@
 import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import type { LookupFunction } from 'node:net'
-import { createPublicLookup, isTellable } from '@svc/registry'
+import { createPublicLookup } from '@svc/registry'
 import { RUN_ERR_URL_FAILED, RUN_ERR_URL_REFUSED } from '../errors.ts'
 import { isExempt, requireAllowedUrl, type UrlOptions } from './allowed-url.ts'
 
@@ -39,7 +39,7 @@ export async function fetchUrl(
   } catch (err) {
     signal.throwIfAborted()
     if (timeout.aborted) throw new RUN_ERR_URL_FAILED(`it took longer than ${options.timeout} ms`)
-    if (isTellable(err) && err.code.startsWith('RUN_ERR_URL_')) throw err
+    if (err instanceof RUN_ERR_URL_FAILED || err instanceof RUN_ERR_URL_REFUSED) throw err
     // Details would reveal the internal network.
     throw new RUN_ERR_URL_FAILED('no answer')
   }

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { NumberedPart } from '../../contract/part.ts'
+import { codeOf } from '../../contract/create-error.ts'
 import { RUN_ERR_INTERRUPTED } from '../../errors.ts'
 import type { UnfinishedRun } from '../../contract/ports/run-store.ts'
 import type { Stores } from '../../contract/ports/stores.ts'
@@ -73,7 +74,7 @@ async function endAsCanceled(stores: Stores, runId: string, epoch: number): Prom
 
 /** Whether something is wrong with what is stored of one run. */
 export function isDamaged(err: unknown): err is Error {
-  return (err as { code?: unknown } | undefined)?.code === 'RUN_ERR_DAMAGED'
+  return codeOf(err) === 'RUN_ERR_DAMAGED'
 }
 
 /**

@@ -1,3 +1,4 @@
+import { codeOf } from '../../contract/create-error.ts'
 import { RUN_ERR_STORE } from '../../errors.ts'
 import type { Stores } from '../../contract/ports/stores.ts'
 import type { HostedRun } from '../run-host.ts'
@@ -103,5 +104,5 @@ export class LostRuns {
 }
 
 function isFenced(err: unknown): boolean {
-  return (err as { code?: unknown } | null | undefined)?.code === 'RUN_ERR_FENCED'
+  return codeOf(err) === 'RUN_ERR_FENCED'
 }

@@ -1,4 +1,4 @@
-import { codeOf } from '../../contract/create-error.ts'
+import { isTellable } from '../../contract/create-error.ts'
 import { RUN_ERR_STORE } from '../../errors.ts'
 import { isPromise } from '../../contract/ports/awaitable.ts'
 import type { Stores } from '../../contract/ports/stores.ts'
@@ -60,9 +60,8 @@ function guardMethod(store: object, method: Method, failed: (err: unknown) => vo
 }
 
 function isFault(err: unknown, args: readonly unknown[]): boolean {
-  const code = codeOf(err)
-  // What a port says that it throws is no fault of its store; what the store says of itself is not for clients.
-  if (code !== undefined && code !== 'RUN_ERR_STORE' && !code.startsWith('STO_ERR_')) return false
-  // Who waits for a session gives up with the reason of his signal.
+  // A port refuses with errors below 500, and reports damage to one run; any other failure is the store's.
+  if (isTellable(err) && ((err.statusCode ?? 500) < 500 || err.code === 'RUN_ERR_DAMAGED')) return false
+  // A caller that stops waiting for a session rejects with the reason of its signal.
   return !args.some((arg) => arg instanceof AbortSignal && arg.aborted && arg.reason === err)
 }
