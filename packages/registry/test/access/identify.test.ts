@@ -1,5 +1,4 @@
-import createError from '@fastify/error'
-import { createError as createMarked, identify, type Authenticate } from '@svc/registry'
+import { createError, identify, type Authenticate } from '@svc/registry'
 import t from 'tap'
 
 const NoToken = createError('X_ERR_NO_TOKEN', 'none', 401)
@@ -28,7 +27,7 @@ const twice = (value: unknown) => [value, value]
 t.test('a principal is the caller, and null is no token', async (t) => {
   t.strictSame(await outcomes(() => ada), twice(ada))
   t.match(await outcomes(() => null), twice({ code: 'X_ERR_NO_TOKEN' }))
-  const NoTokenElsewhere = createMarked('Y_ERR_NO_TOKEN', 'No token', 401)
+  const NoTokenElsewhere = createError('Y_ERR_NO_TOKEN', 'No token', 401)
   const refuse = () => {
     throw new NoTokenElsewhere()
   }
