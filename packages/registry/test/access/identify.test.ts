@@ -2,7 +2,7 @@ import { createError, identify, type Authenticate } from '@svc/registry'
 import t from 'tap'
 
 const NoToken = createError('X_ERR_NO_TOKEN', 'none', 401)
-const InvalidToken = createError<[ErrorOptions?]>('X_ERR_INVALID_TOKEN', 'bad', 401)
+const InvalidToken = createError('X_ERR_INVALID_TOKEN', 'bad', 401)
 const ada = { sub: 'ada', scopes: ['agents:run'] }
 const failure = (props: object) => Object.assign(new Error('inside'), props)
 
