@@ -1,4 +1,4 @@
-import type { Part, PartOf, RunStatus } from '@svc/registry'
+import { toolCallKey, type Part, type PartOf, type RunStatus } from '@svc/registry'
 import type { Artifact, MessagePart } from '../model/message.ts'
 import { toTimestamp, type TaskEvent, type TaskStatus } from '../model/task.ts'
 import { approvalMessage, errorMessage } from './agent-messages.ts'
@@ -57,7 +57,7 @@ export class TaskEvents {
         if (own) this.#structured = part.value ?? null
         return NONE
       case 'tool.call':
-        this.#lastCalls.set(keyOf(part), this.#calls++)
+        this.#lastCalls.set(toolCallKey(part), this.#calls++)
         return NONE
       case 'tool.result':
         return this.#toolResult(part)
@@ -93,7 +93,7 @@ export class TaskEvents {
   }
 
   #toolResult(part: PartOf<'tool.result'>): readonly TaskEvent[] {
-    const index = this.#lastCalls.get(keyOf(part))
+    const index = this.#lastCalls.get(toolCallKey(part))
     if (index === undefined) return NONE
     const { toolName, toolCallId, result } = part
     return [this.#artifact(toolArtifact(index, toolName, toolCallId, result), false, true)]
@@ -121,8 +121,4 @@ export class TaskEvents {
     const { taskId, contextId } = this.#task
     return { type: 'artifact', taskId, contextId, artifact, append, lastChunk }
   }
-}
-
-function keyOf({ source, toolCallId }: { source?: string[]; toolCallId: string }): string {
-  return source?.length ? `${source.join('\u0000')}\u0000${toolCallId}` : toolCallId
 }

@@ -66,6 +66,11 @@ t.test('what is larger than it may be is not read to its end', async (t) => {
     'an answer': [JSON_TYPE, line, { version: '1.0', maxBytes: 1_000_000 }],
     'an event of one line': [EVENTS_TYPE, line, { version: '1.0', maxBytes: 1_000_000 }],
     'an event of many lines': [EVENTS_TYPE, `data: ${line}\n`, { version: '1.0', maxBytes: 1_000_000 }],
+    'an event of many lines, with comments in between': [
+      EVENTS_TYPE,
+      `data: ${line}\n:\n`,
+      { version: '1.0', maxBytes: 1_000_000 }
+    ],
     'a comment': [EVENTS_TYPE, `:${line}`, { version: '1.0', maxBytes: 1_000_000 }]
   }
   for (const [what, [type, text, options]] of Object.entries(answers)) {

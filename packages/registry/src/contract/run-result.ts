@@ -109,12 +109,12 @@ export class RunResultBuilder {
       }
       this.#toolCalls.push(call)
       this.#lastCalls ??= new Map()
-      this.#lastCalls.set(keyOf(part), call)
+      this.#lastCalls.set(toolCallKey(part), call)
       return
     }
     if (part.type !== 'tool.result' && part.type !== 'tool.error' && part.type !== 'tool.approval.response')
       return
-    const call = this.#lastCalls?.get(keyOf(part))
+    const call = this.#lastCalls?.get(toolCallKey(part))
     if (call === undefined) return
     if (part.type === 'tool.error') call.error = part.error
     else if (part.type === 'tool.approval.response') {
@@ -166,7 +166,7 @@ export async function collectRun(parts: Iterable<Part> | AsyncIterable<Part>): P
   return builder.build()
 }
 
-// Two members may use the same call id: the path of names tells them apart.
-function keyOf(part: { toolCallId: string; source?: string[] }): string {
+/** Identifies a tool call in a run: members may use the same call id, so their path of names is part of the key. */
+export function toolCallKey(part: { toolCallId: string; source?: string[] }): string {
   return part.source?.length ? `${part.source.join('\u0000')}\u0000${part.toolCallId}` : part.toolCallId
 }
