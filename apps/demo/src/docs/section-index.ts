@@ -10,18 +10,11 @@ export interface FoundSection {
   score: number
 }
 
-/** The result of a search, best first. */
-export interface SectionSearch {
-  found: FoundSection[]
-  /** Words of the query that no document has. */
-  unknown: string[]
-}
-
 /** Full-text search in sections. */
 export interface SectionIndex {
-  readonly size: number
   get(id: string): Section | undefined
-  search(query: string, limit: number): SectionSearch
+  /** The best sections, and the words of the query that no document has. */
+  search(query: string, limit: number): { found: FoundSection[]; unknown: string[] }
 }
 
 const FUZZY = 0.2
@@ -35,10 +28,10 @@ export function createSectionIndex(sections: readonly Section[]): SectionIndex {
   const byId = new Map(sections.map((section) => [section.id, section]))
   const stems = new Map(sections.map((section) => [section.id, new Set(stemsOf(textOf(section)))]))
   const frequency = new Map<string, number>()
-  for (const set of stems.values())
-    for (const stem of set) frequency.set(stem, (frequency.get(stem) ?? 0) + 1)
+  for (const stem of [...stems.values()].flatMap((set) => [...set]))
+    frequency.set(stem, (frequency.get(stem) ?? 0) + 1)
   const isKnown = (stem: string) => frequency.has(stem)
-  const weightOf = (stem: string) =>
+  const weightOf = ({ stem }: Term) =>
     Math.log(1 + (sections.length + 1) / (frequency.get(stem) ?? 0.5)) * (isLight(stem) ? 0.4 : 1)
 
   const engine = new MiniSearch<Section>({
@@ -51,7 +44,9 @@ export function createSectionIndex(sections: readonly Section[]): SectionIndex {
       boost: { heading: 4, parents: 1.5, document: 1.5 },
       fuzzy: (term) => !isKnown(term) && term.length > 3 && FUZZY,
       prefix: (term) => !isKnown(term) && term.length > 4,
-      boostDocument: (id: string) => boostOf(id)
+      // Guides come before package READMEs, and agents before everything else a question may mean.
+      boostDocument: (id: string) =>
+        id.startsWith('docs/agents') ? 1.3 : /^(?:docs|README)/.test(id) ? 1.25 : 1
     }
   })
   engine.addAll(sections)
@@ -60,44 +55,30 @@ export function createSectionIndex(sections: readonly Section[]): SectionIndex {
   const matchedBy = ({ queryTerms, terms }: SearchResult) =>
     queryTerms.filter((term) => isKnown(term) || terms.some((found) => isMisspelled(term, found)))
 
-  const coverageOf = (terms: readonly Term[], id: string, matched: ReadonlySet<string>) => {
-    let covered = 0
-    let total = 0
-    for (const term of terms) {
-      total += weightOf(term.stem)
-      covered += weightOf(term.stem) * shareOf(term, stems.get(id)!, matched)
-    }
-    return covered / total
-  }
-
   return {
-    size: sections.length,
     get: (id) => byId.get(id),
     search(query, limit) {
-      const terms = [...new Map(termsOf(query).map((term) => [term.stem, term])).values()]
-      if (terms.length === 0) return { found: [], unknown: [] }
-      const wanted = terms.slice(0, MAX_QUERY_TERMS)
-      const words = expand(wanted, isKnown)
+      const distinct = new Map(termsOf(query).map((term) => [term.stem, term]))
+      const terms = [...distinct.values()].slice(0, MAX_QUERY_TERMS)
+      const words = expand(terms, isKnown)
+      const total = sum(terms.map(weightOf))
       const hits = engine.search([...words.keys()].join(' '), { boostTerm: (term) => words.get(term) ?? 1 })
       const found = hits.slice(0, MAX_CANDIDATES).map((hit) => {
         const section = byId.get(hit.id as string)!
-        const coverage = coverageOf(wanted, section.id, new Set(matchedBy(hit)))
-        const bonus = 1 + HEADING_BONUS * askedShareOf(section.heading, words)
-        return { section, coverage, score: hit.score * coverage ** 1.5 * bonus }
+        const matched = new Set(matchedBy(hit))
+        const shares = terms.map((term) => weightOf(term) * shareOf(term, stems.get(section.id)!, matched))
+        const coverage = sum(shares) / total
+        const heading = stemsOf(section.heading)
+        const asked = heading.filter((stem) => words.get(stem) === 1).length / Math.max(1, heading.length)
+        return { section, coverage, score: hit.score * coverage ** 1.5 * (1 + HEADING_BONUS * asked) }
       })
       const reached = new Set(hits.flatMap(matchedBy))
       return {
         found: found.sort((a, b) => b.score - a.score).slice(0, limit),
-        unknown: wanted.filter((term) => shareOf(term, reached, reached) < 0.8).map(({ word }) => word)
+        unknown: terms.filter((term) => shareOf(term, reached, reached) < 0.8).map(({ word }) => word)
       }
     }
   }
-}
-
-// Guides come before package READMEs, and agents before everything else a question may mean.
-function boostOf(id: string): number {
-  if (id.startsWith('docs/agents.md')) return 1.3
-  return /^(?:docs|README)/.test(id) ? 1.25 : 1
 }
 
 /** The stems to search for with their weights: those of the query, of the parts of its words, and synonyms. */
@@ -119,9 +100,8 @@ function shareOf({ stem, parts }: Term, stems: ReadonlySet<string>, matched: Rea
   return Math.max(matched.has(stem) ? 0.6 : 0, partial * 0.7)
 }
 
-function askedShareOf(heading: string, words: ReadonlyMap<string, number>): number {
-  const stems = stemsOf(heading)
-  return stems.filter((stem) => words.get(stem) === 1).length / Math.max(1, stems.length)
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
 }
 
 function textOf({ heading, parents, document, text }: Section): string {

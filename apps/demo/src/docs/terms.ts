@@ -13,16 +13,13 @@ export interface Term {
 
 /** The words of a text in order, without stop words. */
 export function termsOf(text: string): Term[] {
-  const terms: Term[] = []
-  for (const [match] of text.normalize('NFKC').matchAll(WORD)) {
+  return (text.normalize('NFKC').match(WORD) ?? []).flatMap((match) => {
     const word = match.replace(/(?<=[\p{L}\p{N}])[^\p{L}\p{N}]+$/u, '').replaceAll('’', "'")
-    const lower = word.toLowerCase()
-    if (STOP_WORDS.has(lower)) continue
+    if (STOP_WORDS.has(word.toLowerCase())) return []
     const pieces = word.split(BOUNDARY).filter(Boolean)
-    const parts = pieces.length < 2 ? [] : pieces.map((piece) => stemOf(piece.toLowerCase()))
-    terms.push({ word, stem: stemOf(lower.replace(/[_.@/-]+/g, '')), parts })
-  }
-  return terms
+    const parts = pieces.length < 2 ? [] : pieces.map(stemOf)
+    return [{ word, stem: stemOf(word.replace(/[_.@/-]+/g, '')), parts }]
+  })
 }
 
 /** Every stem of a text, including those of the parts of compound words. */
@@ -30,25 +27,16 @@ export function stemsOf(text: string): string[] {
   return termsOf(text).flatMap(({ stem, parts }) => [stem, ...parts])
 }
 
-const light = new Set(LIGHT_WORDS.map(stemOf))
-const synonyms = new Map<string, Set<string>>()
-for (const group of SYNONYM_GROUPS) {
-  const stems = group.map((word) => stemsOf(word)[0]!)
-  for (const stem of stems) {
-    const others = synonyms.get(stem) ?? new Set()
-    for (const other of stems) if (other !== stem) others.add(other)
-    synonyms.set(stem, others)
-  }
+/** True for a verb that fits many things ("set", "send"). */
+export function isLight(stem: string): boolean {
+  return light.has(stem)
 }
 
 /** Stems with about the same meaning, in the words of this service. */
 export function synonymsOf(stem: string): string[] {
-  return [...(synonyms.get(stem) ?? [])]
-}
-
-/** True for a verb that fits many things ("set", "send"). */
-export function isLight(stem: string): boolean {
-  return light.has(stem)
+  return synonyms
+    .filter((group) => group.includes(stem))
+    .flatMap((group) => group.filter((each) => each !== stem))
 }
 
 /** True if a word is a known one cut short or misspelled ("cancl"), not another word ("bread" for "break"). */
@@ -60,7 +48,10 @@ export function isMisspelled(word: string, known: string): boolean {
   return swapped === known || (word[0] === known[0] && word.length > 6)
 }
 
-function stemOf(lower: string): string {
-  const plain = lower.replace(/'s?$/, '').replaceAll("'", '')
+function stemOf(word: string): string {
+  const plain = word.toLowerCase().replace(/'s?$/, '').replaceAll("'", '')
   return /^[a-z]{3,40}$/.test(plain) ? stemmer(plain) : plain
 }
+
+const light = new Set(LIGHT_WORDS.map(stemOf))
+const synonyms = SYNONYM_GROUPS.map((group) => group.map((word) => stemOf(word.replace(/[.-]/g, ''))))

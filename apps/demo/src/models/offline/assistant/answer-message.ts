@@ -4,7 +4,7 @@ import { readCalculation } from './calculation.ts'
 import { readClock } from './clock.ts'
 import { readDocuments } from './documents.ts'
 import { readAskedFact, readStatedFact } from './facts.ts'
-import type { Context, Question, Reader } from './question.ts'
+import type { Question, Reader } from './question.ts'
 import { readRecall } from './recall.ts'
 import { readSmallTalk } from './small-talk.ts'
 import { MAX_MESSAGE, splitQuestions } from './split-questions.ts'
@@ -29,7 +29,6 @@ const MAX_ECHO = 120
 const EMPTY =
   'I find nothing in that to look up. Ask me something about this service, such as “What is a run?”'
 const CODE = 'I do not read or run code. Ask me about it in words, or about the error that it gives.'
-const REPEATED = 'As above.'
 
 /** Makes the calls that the questions of a message need, then answers them in order. */
 export function answerMessage(conversation: Conversation, tools: ReadonlySet<string>): Move {
@@ -43,7 +42,7 @@ export function answerMessage(conversation: Conversation, tools: ReadonlySet<str
         calls.set(JSON.stringify(call), call)
   if (calls.size > 0) return { calls: [...calls.values()] }
 
-  const answers = withoutRepetition(asked.map(({ question }) => question.answer(outcomes)))
+  const answers = asked.map(({ question }) => question.answer(outcomes))
   const notes = [
     files > 0 && 'I cannot look into the files that you sent: the offline model reads text only.',
     asked.length > 0 ? join(asked, answers) : /```|~~~/.test(message) ? CODE : EMPTY,
@@ -57,47 +56,20 @@ export function answerMessage(conversation: Conversation, tools: ReadonlySet<str
 
 function understand({ turns, message }: Conversation): Asked[] {
   const calls: Call[] = turns.flatMap(({ outcomes }) => outcomes)
-  const texts = splitQuestions(message)
-    .flatMap(splitComparison)
-    .slice(0, MAX_QUESTIONS * 4)
+  const texts = splitQuestions(message).slice(0, MAX_QUESTIONS * 4)
   const asked = texts.flatMap((text, index) => {
     const context = { turns, before: texts.slice(0, index), calls }
-    const question = firstReading(text, context)
+    const question = READERS.reduce<Question | undefined>(
+      (found, read) => found ?? read(text, context),
+      undefined
+    )
     if (question === undefined) return []
     calls.push(...(question.calls?.([]) ?? []))
     return [{ text, question }]
   })
   // Beside a question, a statement is only its context.
-  const questions = asked.filter(({ question }) => question.kind === undefined)
-  return questions.length > 0 ? asked.filter(({ question }) => question.kind !== 'statement') : asked
-}
-
-function firstReading(text: string, context: Context): Question | undefined {
-  for (const read of READERS) {
-    const question = read(text, context)
-    if (question !== undefined) return question
-  }
-  return undefined
-}
-
-// "What is the difference between a run and a session?" asks for both.
-function splitComparison(text: string): string[] {
-  const both =
-    /\bdifferences? between (.{2,40}?) and (.{2,40})\?$|^compare (.{2,40}?) (?:and|with|to) (.{2,40})$/i.exec(
-      text
-    )
-  if (both === null || /\d|\btime\b/.test(text)) return [text]
-  return both.slice(1).flatMap((each) => (each === undefined ? [] : [`What is ${each}?`]))
-}
-
-// Two questions may find the same passage.
-function withoutRepetition(answers: readonly string[]): string[] {
-  const passages = answers.map((answer) => answer.split('\n\nSee also: ')[0]!)
-  return answers.map((answer, index) => (passages.indexOf(passages[index]!) < index ? REPEATED : answer))
-}
-
-function firstSentence(text: string): string {
-  return /^.*?[.!](?= |$)/.exec(text)?.[0] ?? text
+  const hasQuestion = asked.some(({ question }) => question.kind === undefined)
+  return asked.filter(({ question }) => !hasQuestion || question.kind !== 'statement')
 }
 
 /** Numbers the answers if there are several questions. */
@@ -106,8 +78,9 @@ function join(asked: readonly Asked[], answers: readonly string[]): string {
   let number = 0
   return asked
     .map(({ text, question }, index) => {
-      const answer = answers[index]!
-      if (question.kind !== undefined) return count > 0 ? firstSentence(answer) : answer
+      // Two questions may find the same passage.
+      const answer = answers.indexOf(answers[index]!) < index ? 'As above.' : answers[index]!
+      if (question.kind !== undefined) return count > 0 ? answer.replace(/(?<=[.!]) .*$/s, '') : answer
       if (count === 1) return answer
       const echo = text.length <= MAX_ECHO ? text : `${text.slice(0, MAX_ECHO).trimEnd()}…`
       return `**${++number}.** ${echo}\n\n${answer}`

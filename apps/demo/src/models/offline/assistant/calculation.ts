@@ -6,9 +6,7 @@ import { bareOf, lastArgument, type Question, type Reader } from './question.ts'
 const ASKS_RESULT =
   /\b(?:result|answer) (?:of|to) (?:my|our|the|that)\b.*\bcalculation|\bmy last calculation|\bdid i (?:just )?calculate|\bwas the last result/
 const FILLER = new Set(
-  `result calculate compute calculation evaluate math equal equals equation sum total value number exactly solve add`.split(
-    ' '
-  )
+  'result calculate compute evaluate equal equals sum total value number solve add'.split(' ')
 )
 const UNFINISHED = /^[\d\s.()]*[-+*/^]\s*$/
 const CONTINUES = /^(?:[-+*/^%] ?[\d(.]|\^\d)/
@@ -73,15 +71,8 @@ function calculate(expression: string, claimed?: string): Question {
     answer(outcomes) {
       const outcome = outcomeOf(outcomes, call)
       if (outcome === undefined) return 'I cannot calculate that: the tool `calculate` is not available here.'
-      const {
-        value,
-        exact,
-        error = outcome.error
-      } = (outcome.result ?? {}) as {
-        value?: string
-        exact?: boolean
-        error?: string
-      }
+      const result = (outcome.result ?? {}) as { value?: string; exact?: boolean; error?: string }
+      const { value, exact, error = outcome.error } = result
       if (error !== undefined) return `I could not calculate ${shown}: ${error.replace(/\.$/, '')}.`
       const answer = `${shown} ${exact ? '=' : '≈'} ${value}`
       if (claimed === undefined) return answer

@@ -1,7 +1,7 @@
 import { termsOf } from '../../../docs/terms.ts'
 import { outcomeOf, type Call, type Outcome } from '../conversation.ts'
 import { extractPassage } from './passage.ts'
-import { bareOf, lastArgument, type Context, type Question, type Reader } from './question.ts'
+import { bareOf, lastArgument, type Question, type Reader } from './question.ts'
 import { looksLikeQuestion } from './split-questions.ts'
 
 /** A result of the tool `search_docs`. */
@@ -24,6 +24,8 @@ const POINTS_BACK = /\b(?:it|that|them|those|these|one)(?: (?:again|later|then|b
 const ADDS = /^and (?:for|in|with|on|of)\b/i
 const STATEMENT = /^(?:i|we|it|he|she|they|my|our|this|that|you|your)\b/i
 const NO_QUESTION = 'I see no question in that. What would you like to know about it?'
+const UNCLEAR =
+  'I am not sure what you mean. Please ask it as a whole question, such as “Why did my run fail?”'
 const NO_MORE = 'The documents say no more about that. Ask me about a part of it, or about something else.'
 const ERROR_CODE = /\b[A-Z]{3,4}_ERR_[A-Z]/
 
@@ -31,7 +33,15 @@ const ERROR_CODE = /\b[A-Z]{3,4}_ERR_[A-Z]/
 export const readDocuments: Reader = (text, context) => {
   const asked = bareOf(text)
   const last = lastArgument(context, 'search_docs', 'query')
-  if (MORE.test(asked)) return last === undefined ? unclear : documents(last, sectionsRead(context), NO_MORE)
+  if (MORE.test(asked)) {
+    if (last === undefined) return { answer: () => UNCLEAR }
+    const read = context.calls.filter(({ toolName }) => toolName === 'read_section')
+    return documents(
+      last,
+      read.map(({ args }) => args['section']),
+      NO_MORE
+    )
+  }
   const query = queryOf(text)
   if (query === '')
     return /\b(?:this|it|service)\b/.test(asked) ? documents('what is this service') : undefined
@@ -45,11 +55,6 @@ export const readDocuments: Reader = (text, context) => {
     : documents(query)
 }
 
-const unclear: Question = {
-  answer: () =>
-    'I am not sure what you mean. Please ask it as a whole question, such as “Why did my run fail?”'
-}
-
 // The code of an error is not the code of a program.
 function queryOf(text: string): string {
   const plain = text.replaceAll(/\b(errors?) codes?\b/gi, '$1')
@@ -58,16 +63,12 @@ function queryOf(text: string): string {
   return kept.join(' ').slice(0, 300).trim()
 }
 
-function sectionsRead({ calls }: Context): string[] {
-  return calls.flatMap(({ toolName, args }) => (toolName === 'read_section' ? [String(args['section'])] : []))
-}
-
 function readCall(section: string): Call {
   return { toolName: 'read_section', args: { section } }
 }
 
 /** A question to the documents, without the sections in `known`; `otherwise` is the answer if they have none. */
-function documents(query: string, known: readonly string[] = [], otherwise?: string): Question {
+function documents(query: string, known: readonly unknown[] = [], otherwise?: string): Question {
   const search: Call = { toolName: 'search_docs', args: { query, limit: 5 } }
   const hitsOf = (outcomes: readonly Outcome[]) => {
     const { results = [] } = (outcomeOf(outcomes, search)?.result ?? {}) as { results?: Hit[] }
@@ -85,9 +86,8 @@ function documents(query: string, known: readonly string[] = [], otherwise?: str
       const { results, fitting } = hitsOf(outcomes)
       const passages = fitting.flatMap(({ section, document, heading }) => {
         const { text } = (outcomeOf(outcomes, readCall(section))?.result ?? {}) as { text?: string }
-        return text === undefined
-          ? []
-          : [{ name: `${document}, “${heading}”`, ...extractPassage(heading, text, query) }]
+        const source = `${document}, “${heading}”`
+        return text === undefined ? [] : [{ source, ...extractPassage(heading, text, query) }]
       })
       if (passages.length > 0) return quote(passages)
       return otherwise ?? notFound(results, (result as { unknown?: string[] }).unknown ?? [])
@@ -96,11 +96,12 @@ function documents(query: string, known: readonly string[] = [], otherwise?: str
 }
 
 // The second section must fit clearly better to displace the first, which the search prefers.
-function quote([first, second]: { name: string; text: string; score: number }[]): string {
-  const isSecond = second !== undefined && second.score > first!.score + 0.2
-  const [best, other] = isSecond ? [second, first!] : [first!, second]
-  const also = other !== undefined && other.score >= best.score ? `\n\nSee also: ${other.name}.` : ''
-  return `${shorten(best.text)}\n\nSource: ${best.name}.${also}`
+function quote([first, second]: { source: string; text: string; score: number }[]): string {
+  const { text, source } = second !== undefined && second.score > first!.score + 0.2 ? second : first!
+  if (text.length <= MAX_PASSAGE) return `${text}\n\nSource: ${source}.`
+  const cut = text.slice(0, Math.max(text.lastIndexOf('\n', MAX_PASSAGE), MAX_PASSAGE / 2))
+  const isCode = (cut.match(/^```/gm)?.length ?? 0) % 2 === 1
+  return `${cut}${isCode ? '\n```' : ''}\n…\n\nSource: ${source}.`
 }
 
 function notFound(results: readonly Hit[], unknown: readonly string[]): string {
@@ -109,14 +110,4 @@ function notFound(results: readonly Hit[], unknown: readonly string[]): string {
   const near = results.find(({ coverage }) => coverage >= 0.3)
   const hint = near === undefined ? '' : ` The nearest that I have is ${near.document}, “${near.heading}”.`
   return `The documents of this service do not answer that, so I do not know.${missing}${hint}`
-}
-
-function shorten(text: string): string {
-  if (text.length <= MAX_PASSAGE) return text
-  const cut = text.slice(0, MAX_PASSAGE)
-  const short = cut
-    .slice(0, Math.max(cut.lastIndexOf('\n'), cut.lastIndexOf('. ') + 1, MAX_PASSAGE / 2))
-    .trimEnd()
-  const isOpen = (short.match(/^```/gm)?.length ?? 0) % 2 === 1
-  return `${short}${isOpen ? '\n```' : ''}\n…`
 }

@@ -1,4 +1,4 @@
-import { bareOf, trimEnd, type Context, type Reader } from './question.ts'
+import { bareOf, trimEnd, type Reader } from './question.ts'
 import { splitQuestions } from './split-questions.ts'
 
 interface Fact {
@@ -23,14 +23,14 @@ const ASKS_ALL =
 /** Reads what users say about themselves. */
 export const readStatedFact: Reader = (text) => {
   const fact = factIn(text)
-  if (fact === undefined) return undefined
-  return { kind: 'statement', answer: () => `Noted: ${fact.sentence.replace(/^Y/, 'y')}` }
+  return fact && { kind: 'statement', answer: () => `Noted: ${fact.sentence}` }
 }
 
 /** Reads questions for what users said about themselves in this session: "what is my name?", "where do I live?". */
 export const readAskedFact: Reader = (text, context) => {
   const asked = bareOf(text)
-  const facts = factsIn(context)
+  const said = [...context.turns.flatMap(({ user }) => splitQuestions(user)), ...context.before]
+  const facts = said.flatMap((each) => factIn(each) ?? [])
   if (ASKS_ALL.test(asked)) {
     const list = facts.map(({ sentence }) => `- ${sentence}`).join('\n')
     return { answer: () => list || 'You have told me nothing about yourself in this session.' }
@@ -43,12 +43,6 @@ export const readAskedFact: Reader = (text, context) => {
   return {
     answer: () => found?.sentence ?? `You have not told me your ${own ?? 'answer to that'} in this session.`
   }
-}
-
-function factsIn({ turns, before }: Context): Fact[] {
-  return [...turns.flatMap(({ user }) => splitQuestions(user)), ...before].flatMap(
-    (text) => factIn(text) ?? []
-  )
 }
 
 function factIn(text: string): Fact | undefined {

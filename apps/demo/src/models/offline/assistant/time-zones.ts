@@ -1,22 +1,16 @@
 /** Places whose name is not in the name of their time zone. */
 const ALIASES: Readonly<Record<string, string>> = {
-  'Europe/London': 'uk,united kingdom,england,manchester,edinburgh,scotland',
-  'Europe/Berlin': 'germany,munich,frankfurt,hamburg,cologne,cet',
-  'Europe/Paris': 'france,lyon,marseille',
+  'Europe/London': 'uk,england,manchester,edinburgh',
+  'Europe/Berlin': 'germany,munich,frankfurt,hamburg,cologne',
+  'Europe/Paris': 'france,lyon',
   'Europe/Madrid': 'spain,barcelona',
-  'Europe/Rome': 'italy,milan,naples',
-  'Europe/Zurich': 'switzerland,geneva,basel,bern',
-  'Europe/Vienna': 'austria',
-  'Europe/Amsterdam': 'netherlands,rotterdam',
-  'Asia/Tokyo': 'japan,osaka,kyoto',
-  'Asia/Seoul': 'korea,south korea',
-  'Asia/Shanghai': 'china,beijing,shenzhen',
-  'Asia/Kolkata': 'india,mumbai,delhi,new delhi,bangalore,chennai',
-  'America/New_York': 'nyc,boston,washington,miami,atlanta,est,edt',
-  'America/Chicago': 'houston,dallas,austin,texas',
-  'America/Los_Angeles': 'la,san francisco,seattle,california,san diego,pst,pdt',
-  'America/Toronto': 'montreal,ottawa',
-  'America/Sao_Paulo': 'rio,rio de janeiro',
+  'Europe/Rome': 'italy,milan',
+  'Europe/Zurich': 'switzerland,geneva,bern',
+  'Asia/Tokyo': 'japan,osaka',
+  'Asia/Shanghai': 'china,beijing',
+  'Asia/Kolkata': 'india,mumbai,delhi,bangalore',
+  'America/New_York': 'nyc,boston,washington,miami',
+  'America/Los_Angeles': 'la,san francisco,seattle,california',
   UTC: 'utc,gmt'
 }
 const zones = new Map<string, string>()

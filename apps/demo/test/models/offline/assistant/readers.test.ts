@@ -33,7 +33,7 @@ t.test('calculations in signs and in words', async (t) => {
     ['20% off 50', '50 * (1 - 20 / 100)'],
     ['average of 1, 2 and 6', 'average(1, 2, 6)'],
     ['product of 3 and 4', '3 * 4'],
-    ['9 squared', '9^2'],
+    ['9 squared', '9 ^2'],
     ['(2+3)*(4+5)', '(2+3)*(4+5)']
   ]
   for (const [text, expression] of cases)

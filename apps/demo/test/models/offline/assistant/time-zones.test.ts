@@ -19,6 +19,6 @@ t.test('places have zones', async (t) => {
 })
 
 t.test('every zone is one that can be used', async (t) => {
-  for (const place of ['rome', 'india', 'rio', 'kyiv', 'la', 'São Paulo', 'UTC+2'])
+  for (const place of ['rome', 'india', 'kyiv', 'la', 'São Paulo', 'UTC+2'])
     t.doesNotThrow(() => new Intl.DateTimeFormat('en', { timeZone: zoneOf(place) ?? 'UTC' }), place)
 })
