@@ -1,6 +1,6 @@
-import { globSync, mkdtempSync, rmSync } from 'node:fs'
+import { globSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { codeBlocks, compile, curlsOf, installsOf, isWhole } from './helpers/code-blocks.ts'
 import { startResponsesServer } from './helpers/responses-server.ts'
@@ -13,6 +13,8 @@ const DOCUMENTS = globSync(['README.md', 'docs/*.md', 'packages/*/README.md'], {
 // What a document says that its program writes, or that a command of it is answered with.
 const PRINTED: Readonly<Record<string, RegExp>> = {
   'docs/agents.md#6': /^\{ city: 'Rome', days: 3 \}\n$/,
+  'docs/agents.md#7': /^4\.0\n$/,
+  'docs/agents.md#8': /^You are Ada\.$/,
   'docs/http.md#2': /^401 200\n$/,
   'packages/registry/README.md#1': /"type":"start"[^]*"type":"finish"[^]*\none run, every wire \n$/,
   'packages/runtime/README.md#1': /^It is 42\.$/,
@@ -64,10 +66,15 @@ const ANSWERED: readonly (readonly [command: RegExp, answer: RegExp])[] = [
 // It starts a process for each program; they wait for one another on a busy machine.
 t.setTimeout(180_000)
 
-const folder = t.testdir({
-  // Everything that the documents have one install is what the demo has.
-  node_modules: t.fixture('symlink', resolve(ROOT, 'apps/demo/node_modules'))
-})
+// The documents install the dependencies of the demo, and Zod.
+const installed = ['apps/demo', 'packages/runtime'].map((name) => resolve(ROOT, name, 'node_modules'))
+const linked = [
+  ...readdirSync(installed[0]!).map((name) => resolve(installed[0]!, name)),
+  resolve(installed[1]!, 'zod')
+]
+const modulesOf = (test: Test) =>
+  Object.fromEntries(linked.map((path) => [basename(path), test.fixture('symlink', path)]))
+const folder = t.testdir({ node_modules: modulesOf(t) })
 const compiled = await compile(codeBlocks(DOCUMENTS), folder)
 const programs = [...compiled].filter(([block, errors]) => isWhole(block, errors)).map(([block]) => block)
 const { baseUrl } = await startResponsesServer(t)
@@ -85,6 +92,8 @@ t.test('what is a whole program compiles', async (t) => {
       'docs/agents.md#5',
       'docs/agents.md#6',
       'docs/agents.md#7',
+      'docs/agents.md#8',
+      'docs/agents.md#9',
       'docs/errors.md#1',
       'docs/getting-started.md#1',
       'docs/http.md#2',
@@ -172,7 +181,7 @@ function run(t: Test, code: string) {
     'program.ts': code,
     // As the documents have it made.
     'package.json': '{"type":"module"}',
-    node_modules: t.fixture('symlink', resolve(ROOT, 'apps/demo/node_modules'))
+    node_modules: modulesOf(t)
   })
   return start(t, [process.execPath, '--conditions=@svc/source', '--no-warnings', 'program.ts'], { cwd, env })
 }

@@ -10,10 +10,10 @@ export const RUN_ERR_BAD_WORKFLOW = createError<[string]>('RUN_ERR_BAD_WORKFLOW'
 export const RUN_ERR_BAD_TOOL = createError<[string]>('RUN_ERR_BAD_TOOL', 'Bad tool: %s', 500)
 /** The value of `model`, or the value that a model function returned, is not a model. */
 export const RUN_ERR_BAD_MODEL = createError<[string]>('RUN_ERR_BAD_MODEL', 'Not a model: %s', 500)
-/** The context of a run is not a `RunContext`. */
-export const RUN_ERR_BAD_CONTEXT = createError(
+/** A run has an unknown option, or an option with a bad value. */
+export const RUN_ERR_BAD_CONTEXT = createError<[string]>(
   'RUN_ERR_BAD_CONTEXT',
-  'Not a run context: omit it, or pass createContext({ sessionId, signal, … }) of @svc/registry',
+  'Bad option of a run: %s',
   500
 )
 
@@ -104,6 +104,12 @@ export const RUN_ERR_STEP_TIMEOUT = createError<[string, number]>(
   'The step "%s" took longer than %d ms',
   504
 )
+/** The output of a workflow does not match its `output` schema. */
+export const RUN_ERR_WORKFLOW_BAD_OUTPUT = createError<[string]>(
+  'RUN_ERR_WORKFLOW_BAD_OUTPUT',
+  'Bad output of the workflow: %s',
+  500
+)
 /** The output of a step is not JSON-serializable, or does not match its `output` schema. */
 export const RUN_ERR_STEP_BAD_OUTPUT = createError<[string, string, ErrorOptions?]>(
   'RUN_ERR_STEP_BAD_OUTPUT',
@@ -135,7 +141,7 @@ export const RUN_ERR_TOOL_TIMEOUT = createError<[number]>(
   'The tool took longer than %d ms',
   504
 )
-/** The result of the tool is not plain JSON data. */
+/** The result of the tool is not plain JSON data, or does not match its `output` schema. */
 export const RUN_ERR_TOOL_BAD_OUTPUT = createError<[string]>(
   'RUN_ERR_TOOL_BAD_OUTPUT',
   'Bad result of the tool: %s',

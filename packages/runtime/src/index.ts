@@ -9,12 +9,22 @@ export type { UrlOptions } from './files/allowed-url.ts'
 export type { Model, ModelFunction, ModelRequest } from './models/model.ts'
 export type { Retry } from './models/retry-model.ts'
 export type { HistoryLimits } from './sessions/history.ts'
-export { Team } from './teams/team.ts'
-export type { MemberAnswer, Merge, TeamMode, TeamOptions } from './teams/team-options.ts'
+export { Team, type TeamOutput, type TeamStructured } from './teams/team.ts'
+export type { Member, MemberAnswer, Merge, TeamMode, TeamOptions } from './teams/team-options.ts'
 export type { Flow } from './workflows/flow.ts'
 export type * from './workflows/step-options.ts'
-export type { WorkflowOptions } from './workflows/workflow-options.ts'
-export { Workflow } from './workflows/workflow.ts'
+export type {
+  GivenInput,
+  InputOf,
+  LastOutput,
+  NewFlow,
+  WorkflowOptions
+} from './workflows/workflow-options.ts'
+export { Workflow, type WorkflowStructured } from './workflows/workflow.ts'
+export type { ArgsOf, JsonSchema, Schema, SchemaInput, SchemaOutput } from './schemas/schema.ts'
+export type { BaseOptions, BaseRunnable, OutputSchema, TypedRunResult } from './runnables/base-runnable.ts'
+export type { DeclaredOutput, StructuredOf } from './runnables/output-of.ts'
+export type { RunOptions } from './runnables/run-options.ts'
 export { quickJsSandbox } from './sandbox/quickjs-sandbox.ts'
 export type { SandboxChoice } from './sandbox/resolve-sandbox.ts'
 export type {
@@ -29,12 +39,11 @@ export type { QuickJsSandboxOptions } from './sandbox/sandbox-options.ts'
 export { codeTool, type CodeToolOptions } from './tools/code-tool.ts'
 export {
   defineTool,
-  type ArgsOf,
+  type ResultOf,
   type Tool,
   type ToolContext,
   type ToolDefinition
 } from './tools/define-tool.ts'
-export type { JsonSchema } from './tools/plain-schema.ts'
 export { toolContent, type ToolContent, type ToolContentPart } from './tools/tool-content.ts'
 
 export type { EmbeddingModel } from './memory/embed.ts'

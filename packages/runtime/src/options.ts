@@ -96,6 +96,7 @@ export const ToolOptionsSchema = Type.Object(
     name: Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' }),
     description: Type.String(),
     input: checkedElsewhere,
+    output: optional(checkedElsewhere),
     execute: Type.Function([], Type.Unknown()),
     approval: optional(Type.Union([Type.Boolean(), Type.Function([], Type.Unknown())])),
     approvalTimeout: optional(millisecondsSchema("Default: the agent's")),

@@ -7,7 +7,7 @@ import { createTools } from '../../src/tools/create-tools.ts'
 const tools = createTools(parseSections('docs/x.md', '# Runs\n\n## Cancel a run\n\nPOST to cancel.\n'))
 const call = (name: string, args: object) => {
   const tool = tools.find((each) => each.name === name) as Tool
-  t.equal(tool.checkInput(args), undefined)
+  t.strictSame(tool.validateInput(args), { value: args })
   return tool.execute(args as never, createContext() as unknown as ToolContext)
 }
 
@@ -27,6 +27,6 @@ t.test('calculate tells what is wrong', async (t) => {
 })
 
 t.test('arguments are checked', async (t) => {
-  for (const tool of tools) t.ok(tool.checkInput({ nothing: 1 }), tool.name)
+  for (const tool of tools) t.hasOwnProp(tool.validateInput({ nothing: 1 }), 'fault', tool.name)
   t.equal(tools.length, 4)
 })

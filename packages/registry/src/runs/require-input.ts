@@ -4,7 +4,14 @@ import { AcceptedMessageSchema, MessageInputSchema } from '../contract/content-p
 import type { Runnable } from '../contract/runnable.ts'
 import { RUN_ERR_BAD_INPUT } from '../errors.ts'
 import { faultsOfMessage, isBlank } from './faults-of-message.ts'
+import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
 import type { InputFault } from './input-fault.ts'
+
+interface StandardIssue {
+  readonly message: string
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
+}
+type StandardResult = Awaitable<{ readonly issues?: readonly StandardIssue[] | undefined }>
 
 const checks = new WeakMap<TSchema, TypeCheck<TSchema>>()
 const MAX_FAULTS = 20
@@ -15,19 +22,36 @@ export function requireInput(runnable: Pick<Runnable, 'inputSchema'>, input: unk
   const { inputSchema: schema = MessageInputSchema } = runnable
   const takesMessage = schema === MessageInputSchema
   if (takesMessage && typeof input === 'string' && !isBlank(input)) return
-  const check = checkFor(takesMessage ? AcceptedMessageSchema : schema)
-  const faults = takesMessage ? faultsOfMessage(input, check.Check(input)) : faultsOf(check, input)
+  const faults = takesMessage
+    ? faultsOfMessage(input, checkFor(AcceptedMessageSchema).Check(input))
+    : (faultsByStandard(schema, input) ?? faultsOf(checkFor(schema), input))
   if (faults.length > 0) throw badInput(faults)
+}
+
+// By a Standard Schema (standardschema.dev), where the schema is one. The runnable awaits an asynchronous one itself.
+function faultsByStandard(schema: object, input: unknown): InputFault[] | undefined {
+  const { '~standard': standard } = schema as { '~standard'?: { validate(value: unknown): StandardResult } }
+  if (standard === undefined) return undefined
+  const result = standard.validate(input)
+  if (isPromise(result)) result.catch(() => {})
+  const issues = isPromise(result) ? [] : (result.issues ?? [])
+  return issues.slice(0, MAX_FAULTS).map(({ message, path = [] }) => {
+    const keys = path.map((segment) => String(typeof segment === 'object' ? segment.key : segment))
+    return { path: cut(['input', ...keys].join('/')), message }
+  })
 }
 
 function faultsOf(check: TypeCheck<TSchema>, input: unknown): InputFault[] {
   const faults: InputFault[] = []
   if (check.Check(input)) return faults
   for (const { path, message } of check.Errors(input)) {
-    const cut = path.length > MAX_PATH_LENGTH ? `${path.slice(0, MAX_PATH_LENGTH)}…` : path
-    if (faults.push({ path: `input${cut}`, message }) === MAX_FAULTS) break
+    if (faults.push({ path: cut(`input${path}`), message }) === MAX_FAULTS) break
   }
   return faults
+}
+
+function cut(path: string): string {
+  return path.length > MAX_PATH_LENGTH ? `${path.slice(0, MAX_PATH_LENGTH)}…` : path
 }
 
 function badInput(errors: InputFault[]): Error {

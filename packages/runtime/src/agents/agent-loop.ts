@@ -11,9 +11,8 @@ import {
 import { RunEvents } from '../events/run-events.ts'
 import { ModelStep } from '../models/model-step.ts'
 import { RunMemory } from '../memory/run-memory.ts'
-import { OutputCheck } from '../output/output-check.ts'
+import { OutputCheck } from '../output/output-format.ts'
 import { callTools } from '../tool-calls/call-tools.ts'
-import { requireContext } from '../children/report-run.ts'
 import type { AgentPlan } from './agent-plan.ts'
 import { createTurn, prepareTurn } from './prepare-turn.ts'
 import { RunGuard } from '../guards/run-guard.ts'
@@ -27,7 +26,6 @@ export async function* runAgent(
   input: RunInput,
   context: RunContext
 ): AsyncGenerator<YieldedPart, void> {
-  requireContext(context)
   const guard = new RunGuard(context.signal, plan.timeout)
   const events = new RunEvents(context, plan.name, 'agent')
   const turn = createTurn(plan, context, guard)
@@ -61,7 +59,7 @@ export async function* runAgent(
       usage = addUsage(usage, answer.usage)
       yield { type: 'step', index, usage: answer.usage }
       if (answer.toolCalls.length === 0) {
-        const toMend = output?.check(answer.text)
+        const toMend = output && (await output.check(answer.text))
         if (toMend !== undefined) {
           turn.askToCorrect(answer, toMend)
           // One model call more, whatever `maxSteps` is.

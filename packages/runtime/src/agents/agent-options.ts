@@ -1,6 +1,5 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
-import type { TSchema } from '@sinclair/typebox'
-import type { Registry, SessionStore } from '@svc/registry'
+import type { SessionStore } from '@svc/registry'
 import type { ApprovalPolicy } from '../approvals/approval-policy.ts'
 import type { UrlOptions } from '../files/allowed-url.ts'
 import type { Memory } from '../memory/memory.ts'
@@ -8,9 +7,10 @@ import type { Model, ModelFunction } from '../models/model.ts'
 import type { Retry } from '../models/retry-model.ts'
 import type { HistoryLimits } from '../sessions/history.ts'
 import type { SandboxChoice } from '../sandbox/resolve-sandbox.ts'
+import type { BaseOptions } from '../runnables/base-runnable.ts'
+import type { Schema } from '../schemas/schema.ts'
 import type { Skill } from '../skills/skill.ts'
 import type { Tool } from '../tools/define-tool.ts'
-import type { JsonSchema } from '../tools/plain-schema.ts'
 import type { Instructions } from './agent-plan.ts'
 import type { Timeouts } from '../guards/run-guard.ts'
 
@@ -30,11 +30,7 @@ export type ModelSettings = Pick<
 >
 
 /** What an agent is made from. Times are milliseconds. */
-export interface AgentOptions {
-  /** 1–128 characters; unique among the agents of its registry. */
-  name: string
-  /** Shown to clients. */
-  description?: string
+export interface AgentOptions<Output extends Schema = Schema> extends BaseOptions {
   /** What the model is told to be; never shown to clients. */
   instructions?: Instructions
   /** A model of the AI SDK, or a function that makes the one of each run, e.g. with the caller's own key. */
@@ -60,8 +56,8 @@ export interface AgentOptions {
   memory?: Memory
   /** What it knows how to do, told to the model when it asks; see `loadSkills`. */
   skills?: readonly Skill[]
-  /** The schema of its answers, of TypeBox or a JSON Schema; they then are JSON: `structured` has the value. */
-  output?: TSchema | JsonSchema
+  /** The schema of its answers. They are JSON then, and `structured` is the validated and transformed value. */
+  output?: Output
   /** Which URLs of an input are fetched, and how; default: of the public internet, 20 MiB, 20,000 milliseconds. */
   urls?: Partial<UrlOptions>
   /** Of transient failures before the first token; default 3 attempts, 500 base, 30,000 at most. */
@@ -70,10 +66,4 @@ export interface AgentOptions {
   timeout?: Partial<Timeouts>
   /** Model calls of one run; default 10. The run then ends with `max-steps`. */
   maxSteps?: number
-  /** Whether it registers itself; default true. */
-  register?: boolean
-  /** Where it registers itself; default: the global registry. */
-  registry?: Registry
-  /** Replaces the agent that has its name. */
-  replace?: boolean
 }

@@ -3,7 +3,7 @@ import { RUN_ERR_APPROVAL_DENIED, toLoggable } from '@svc/registry'
 import type { RunEvents } from '../events/run-events.ts'
 import type { Tool, ToolContext } from '../tools/define-tool.ts'
 import { askApproval } from './ask-approval.ts'
-import { needsApproval, type ApprovalPolicy } from './approval-policy.ts'
+import { needsApproval, type ApprovalPolicy, type GivenArgs } from './approval-policy.ts'
 
 /** How the tool calls of an agent are approved. */
 export interface ApprovalRules {
@@ -29,12 +29,13 @@ export interface ApprovedArgs {
  */
 export async function approve(
   tool: Tool,
-  args: unknown,
+  given: GivenArgs,
   context: ToolContext,
   rules: ApprovalRules
 ): Promise<ApprovedArgs> {
+  const { args } = given
   const { approval, events, signal } = rules
-  if (!(await requiresApproval(tool, args, context, approval))) return { args, edited: false }
+  if (!(await requiresApproval(tool, given, context, approval))) return { args, edited: false }
   const bound = structuredClone(args)
   const { toolCallId } = context
   const { name: toolName, approvalTimeout: timeout = rules.approvalTimeout } = tool
@@ -56,7 +57,7 @@ export async function approve(
 
 async function requiresApproval(
   tool: Tool,
-  args: unknown,
+  args: GivenArgs,
   context: ToolContext,
   policy: ApprovalPolicy
 ): Promise<boolean> {

@@ -7,17 +7,24 @@ export type ApprovalPolicy =
   | 'never'
   | ((tool: Tool, args: unknown, context: ToolContext) => Awaitable<boolean>)
 
+/** The arguments of a call. */
+export interface GivenArgs {
+  readonly args: unknown
+  /** The same after the transforms of the tool's schema. */
+  readonly value: unknown
+}
+
 /** True unless the tool or the policy returns exactly `false`. @throws the error of either function */
 export async function needsApproval(
   tool: Tool,
   policy: ApprovalPolicy,
-  args: unknown,
+  { args, value }: GivenArgs,
   context: ToolContext
 ): Promise<boolean> {
   const { approval } = tool
   if (typeof approval === 'boolean') return approval
   let answer: unknown
-  if (approval !== undefined) answer = await approval(args as never, context)
+  if (approval !== undefined) answer = await approval(value as never, context)
   else if (typeof policy === 'function') answer = await policy(tool, args, context)
   else answer = policy === 'always'
   return answer !== false

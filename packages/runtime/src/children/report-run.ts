@@ -7,12 +7,8 @@ import {
   type Runnable,
   type YieldedPart
 } from '@svc/registry'
-import { RUN_ERR_BAD_CONTEXT } from '../errors.ts'
 
-/**
- * Passes the parts of a run through, and emits its `run.*` events unless the engine or a parent does.
- * @throws RUN_ERR_BAD_CONTEXT
- */
+/** Passes the parts of a run through, and emits its `run.*` events unless the engine or a parent does. */
 export function reportRun(
   runnable: Runnable,
   context: RunContext,
@@ -26,7 +22,6 @@ async function* emitRunEvents(
   context: RunContext,
   stream: AsyncIterable<YieldedPart>
 ): AsyncGenerator<YieldedPart, void> {
-  requireContext(context)
   const report = new RunReport(context, runnable)
   let usage = ZERO_USAGE
   try {
@@ -44,9 +39,4 @@ async function* emitRunEvents(
   } finally {
     report.end({ result: { finishReason: 'canceled', usage } })
   }
-}
-
-/** Checks that `context` is a complete run context. @throws RUN_ERR_BAD_CONTEXT */
-export function requireContext(context: RunContext): void {
-  if (typeof context?.child !== 'function') throw new RUN_ERR_BAD_CONTEXT()
 }

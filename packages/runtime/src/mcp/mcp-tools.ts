@@ -1,10 +1,16 @@
 import type { TAny } from '@sinclair/typebox'
 import type { compileForeignSchema } from '@svc/registry/schemas'
 import { RUN_ERR_MCP } from '../errors.ts'
-import { requireObjectSchema } from '../tools/compile-input.ts'
-import { createTool, type Tool, type ToolContext, type ToolDefinition } from '../tools/define-tool.ts'
 import { isDeeperThan, MAX_DEPTH } from '../json/json-faults.ts'
 import { messageOf } from '../json/tool-output.ts'
+import { toPlainSchema } from '../schemas/plain-schema.ts'
+import {
+  createTool,
+  schemaError,
+  type Tool,
+  type ToolContext,
+  type ToolDefinition
+} from '../tools/define-tool.ts'
 import { ForeignCheck } from './foreign-check.ts'
 import { stderrTailOf } from './stderr-tail.ts'
 import { listTools } from './list-tools.ts'
@@ -94,10 +100,13 @@ function toTool({ requests, causeOf, compile }: Server, tool: McpTool, options: 
         return result
       }
     }
-    return createTool(definition, (toolName, schema) => {
-      requireObjectSchema(toolName, schema)
-      return (args) => input.faultOf(args)
-    })
+    return createTool(definition, () => ({
+      plain: toPlainSchema(inputSchema, schemaError('input', definition.name)),
+      validate(value) {
+        const fault = input.faultOf(value)
+        return fault === undefined ? { value } : { fault }
+      }
+    }))
   } catch (err) {
     throw new RUN_ERR_MCP(`its tool "${name}": ${(err as Error).message}`)
   }

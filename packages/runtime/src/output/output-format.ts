@@ -1,42 +1,79 @@
 import type { JSONSchema7, LanguageModelV4CallOptions } from '@ai-sdk/provider'
-import type { TSchema } from '@sinclair/typebox'
-import { RUN_ERR_BAD_AGENT } from '../errors.ts'
-import { compileSchema } from '../tools/compile-schema.ts'
-import { toPlainSchema, type JsonSchema } from '../tools/plain-schema.ts'
+import { isPromise, type Awaitable } from '@svc/registry'
+import { RUN_ERR_BAD_AGENT, RUN_ERR_BAD_OUTPUT } from '../errors.ts'
 import { readJson } from '../json/parse-json.ts'
+import { toJson } from '../json/to-json.ts'
+import { compileSchema, type Validated } from '../schemas/compile-schema.ts'
+import { isStandard, toOutputSchema, type PlainSchema } from '../schemas/plain-schema.ts'
+import type { Schema } from '../schemas/schema.ts'
 
-/** What the answers of an agent have to be. */
+/** The form of an agent's answers. */
 export interface OutputFormat {
-  /** The schema as plain JSON. */
-  readonly schema: Readonly<Record<string, unknown>>
+  /** The JSON Schema of the structured answer. */
+  readonly schema: PlainSchema
   /** For the provider's JSON mode. */
   readonly responseFormat: NonNullable<LanguageModelV4CallOptions['responseFormat']>
-  /** The value of an answer, or what is wrong with it. */
-  read(text: string): { value: unknown } | { fault: string }
-  /** What the model is told to mend its answer. */
-  askToMend(fault: string): string
+  /** Reads an answer: its value, validated and transformed, or its faults. */
+  read(text: string): Awaitable<Validated>
+  /** Asks the model to correct its answer. */
+  correction(fault: string): string
 }
 
-/** @throws RUN_ERR_BAD_AGENT when `output` is no JSON Schema */
-export function createOutputFormat(output: TSchema | JsonSchema): OutputFormat {
-  const schema = toPlainSchema(output, (fault) => new RUN_ERR_BAD_AGENT(`the output ${fault}`))
-  const check = compileSchema(schema, 'the answer', (fault) => new RUN_ERR_BAD_AGENT(`output: ${fault}`))
-  const forModel = closeObjects(schema) as JSONSchema7
+/** @throws RUN_ERR_BAD_AGENT if `output` is not a schema */
+export function createOutputFormat(output: Schema): OutputFormat {
+  const { plain, validate } = compileSchema(
+    output,
+    'the answer',
+    (fault) => new RUN_ERR_BAD_AGENT(`the output ${fault}`)
+  )
+  const forModel = closeObjects(plain) as JSONSchema7
   return {
-    schema,
+    schema: toOutputSchema(output, plain),
     responseFormat: { type: 'json', schema: forModel, name: 'answer' },
     read(text) {
       const value = readJson(text)
       if (value === undefined) return { fault: 'it is no JSON' }
-      const fault = check(value)
-      return fault === undefined ? { value } : { fault }
+      const validated = validate(value)
+      if (!isStandard(output)) return validated
+      return isPromise(validated) ? validated.then(requireJson) : requireJson(validated)
     },
-    askToMend: (fault) =>
+    correction: (fault) =>
       `Your answer cannot be used: ${fault}. Answer again with nothing but JSON that fits this JSON Schema:\n${JSON.stringify(forModel)}`
   }
 }
 
-// Strict JSON modes take objects only that say they have no other properties.
+/** Checks the answers of one run; the model may correct an answer once. */
+export class OutputCheck {
+  readonly #format: OutputFormat
+  #isCorrected = false
+  /** The value of the valid answer. */
+  value: unknown
+
+  constructor(format: OutputFormat) {
+    this.#format = format
+  }
+
+  /** The correction to ask for; undefined for a valid answer. @throws RUN_ERR_BAD_OUTPUT the second time */
+  async check(text: string): Promise<string | undefined> {
+    const { fault, ...valid } = await this.#format.read(text)
+    if (fault === undefined) {
+      this.value = (valid as { value: unknown }).value
+      return undefined
+    }
+    if (this.#isCorrected) throw new RUN_ERR_BAD_OUTPUT(fault)
+    this.#isCorrected = true
+    return this.#format.correction(fault)
+  }
+}
+
+// A transform may yield anything; logs and sessions take JSON.
+function requireJson(validated: Validated): Validated {
+  if (validated.fault === undefined)
+    toJson(validated.value, (fault, cause) => Object.assign(new RUN_ERR_BAD_OUTPUT(fault), { cause }))
+  return validated
+}
+
+// Strict JSON modes require objects to exclude other properties.
 function closeObjects(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closeObjects)
   if (typeof schema !== 'object' || schema === null) return schema

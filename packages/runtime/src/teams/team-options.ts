@@ -2,12 +2,10 @@ import { Type, type TSchema } from '@sinclair/typebox'
 import type {
   Awaitable,
   PartError,
-  Registry,
   RunContext,
   Runnable,
   RunnableDefinition,
   RunnableKind,
-  RunOutput,
   SessionStore
 } from '@svc/registry'
 import type { ModelSettings } from '../agents/agent-options.ts'
@@ -17,6 +15,7 @@ import type { UrlOptions } from '../files/allowed-url.ts'
 import type { Model, ModelFunction } from '../models/model.ts'
 import type { Retry } from '../models/retry-model.ts'
 import { AgentOptionsSchema } from '../options.ts'
+import type { BaseOptions } from '../runnables/base-runnable.ts'
 import type { HistoryLimits } from '../sessions/history.ts'
 
 /** How the members of a team work together. */
@@ -31,18 +30,24 @@ export interface MemberAnswer {
   readonly error?: PartError
 }
 
-/** Makes one answer of the members'; they come in the order of the members. */
-export type Merge = (answers: readonly MemberAnswer[], context: RunContext) => Awaitable<RunOutput>
+/** Merges the members' answers, which come in the order of the members, into one. */
+export type Merge<Structured = unknown> = (
+  answers: readonly MemberAnswer[],
+  context: RunContext
+) => Awaitable<string | { text: string; structured?: Structured }>
 
-/** What a team is made from. Times are milliseconds. */
-export interface TeamOptions {
-  /** 1–128 characters; unique among the teams of its registry. */
-  name: string
-  /** Shown to clients. */
-  description?: string
-  /** Any runnables: agents, teams, workflows, remote ones, plain objects. Their names differ. */
-  members: readonly (Runnable | RunnableDefinition)[]
-  mode: TeamMode
+/** A member of a team: an agent, a team, a workflow, a remote agent, a plain object. */
+export type Member = Runnable | RunnableDefinition
+
+/** The options of a team. Times are milliseconds. */
+export interface TeamOptions<
+  Members extends readonly Member[] = readonly Member[],
+  Mode extends TeamMode = TeamMode,
+  Merged = unknown
+> extends BaseOptions {
+  /** At least one; their names differ. */
+  members: Members
+  mode: Mode
   /** The leader's: needed to coordinate and to route, and in parallel unless there is a `merge`. */
   model?: Model | ModelFunction
   /** Whose key a model function gets. */
@@ -51,7 +56,7 @@ export interface TeamOptions {
   /** What the leader is told besides what its mode tells it; never shown to clients. */
   instructions?: Instructions
   /** In parallel: makes the answer instead of a leader. */
-  merge?: Merge
+  merge?: Merge<Merged>
   /** Whether who may run the team may run its members through it; default true. */
   delegates?: boolean
   /** Where the leader's conversations are kept; default: the app's store. */
@@ -65,10 +70,6 @@ export interface TeamOptions {
   timeout?: Partial<Timeouts>
   /** Calls of the leader's model in one run; default 10. */
   maxSteps?: number
-  register?: boolean
-  registry?: Registry
-  /** Replaces the team that has its name. */
-  replace?: boolean
 }
 
 const { properties } = AgentOptionsSchema

@@ -1,82 +1,84 @@
 import type { TSchema } from '@sinclair/typebox'
-import {
-  collectStream,
-  createContext,
-  globalRegistry,
-  type Registry,
-  type RunContext,
-  type RunInput,
-  type Runnable,
-  type RunnableMetadata,
-  type RunResult,
-  type YieldedPart
-} from '@svc/registry'
-import { reportRun } from '../children/report-run.ts'
+import type { RunContext, RunInput, RunnableMetadata, YieldedPart } from '@svc/registry'
+import { BaseRunnable, type OutputSchema } from '../runnables/base-runnable.ts'
+import type { DeclaredOutput, StructuredOf } from '../runnables/output-of.ts'
 import { coordinate } from './modes/coordinate.ts'
 import { parallel } from './modes/parallel.ts'
 import { route } from './modes/route.ts'
 import { sequence } from './modes/sequence.ts'
 import { planTeam, type TeamPlan } from './plan-team.ts'
-import type { TeamOptions } from './team-options.ts'
+import type { Member, TeamMode, TeamOptions } from './team-options.ts'
 import { TeamRun } from './team-run.ts'
 
+type LastOf<Members extends readonly unknown[]> = Members extends readonly [...unknown[], infer Last]
+  ? Last
+  : Members[number]
+
+/** The output a team declares: the last member's in sequence, any member's when it routes. */
+export type TeamOutput<Members extends readonly unknown[], Mode extends TeamMode> = Mode extends 'sequence'
+  ? DeclaredOutput<LastOf<Members>>
+  : Mode extends 'route'
+    ? DeclaredOutput<Members[number]>
+    : unknown
+
+/** The structured answer of a team: its output, or what `merge` returns. */
+export type TeamStructured<
+  Members extends readonly unknown[],
+  Mode extends TeamMode,
+  Merged
+> = Mode extends 'sequence'
+  ? StructuredOf<LastOf<Members>>
+  : Mode extends 'route'
+    ? StructuredOf<Members[number]>
+    : Mode extends 'parallel'
+      ? Merged
+      : unknown
+
 /** Runnables that work together, served under one name on every surface from the moment it is made. */
-export class Team implements Runnable {
+export class Team<
+  const Members extends readonly Member[] = readonly Member[],
+  const Mode extends TeamMode = TeamMode,
+  Merged = unknown
+> extends BaseRunnable<TeamOutput<Members, Mode>, TeamStructured<Members, Mode, Merged>> {
   readonly #plan: TeamPlan
-  readonly #description: string | undefined
   readonly #modelId: string | undefined
 
   /** @throws RUN_ERR_BAD_TEAM, RUN_ERR_BAD_MODEL, REG_ERR_BAD_NAME, REG_ERR_BAD_RUNNABLE, REG_ERR_NAME_TAKEN */
-  constructor(options: TeamOptions) {
-    this.#plan = planTeam(options)
-    const { description, model, register = true, registry = globalRegistry, replace } = options
-    this.#description = description
+  constructor(options: TeamOptions<Members, Mode, Merged>) {
+    const plan = planTeam(options)
+    super(options, plan.name)
+    const { model } = options
+    this.#plan = plan
     this.#modelId = typeof model === 'object' ? model.modelId : undefined
-    if (register) (registry satisfies Registry).add(this, { replace })
+    this.join(options)
   }
 
   get kind(): 'team' {
     return 'team'
   }
 
-  get name(): string {
-    return this.#plan.name
-  }
-
-  get description(): string | undefined {
-    return this.#description
-  }
-
-  /** In sequence that of the first member, where it takes no message. */
-  get inputSchema(): TSchema | undefined {
+  /** In sequence, the first member's. */
+  override get inputSchema(): TSchema | undefined {
     return this.#plan.mode === 'sequence' ? this.#plan.members[0]!.inputSchema : undefined
   }
 
-  /**
-   * Runs the team; gives its parts while it runs, those of its members with `source`. Without a context it is a run of
-   * its own. A stream that is left early ends its run, and its members.
-   * @throws RUN_ERR_BAD_CONTEXT, RUN_ERR_BAD_INPUT, RUN_ERR_NO_ROUTE, RUN_ERR_MODEL_…, the time-outs, what a member throws that is needed, or why the
-   * context's signal aborted
-   */
-  stream(input: RunInput, context: RunContext = createContext()): AsyncGenerator<YieldedPart, void> {
-    return reportRun(this, context, runTeam(this.#plan, input, context))
+  override get outputSchema(): OutputSchema<TeamOutput<Members, Mode>> | undefined {
+    const { mode, members } = this.#plan
+    if (mode !== 'sequence' && mode !== 'route') return undefined
+    const answering = mode === 'sequence' ? members.slice(-1) : members
+    const schemas = answering.map((member) => (member as Partial<BaseRunnable>).outputSchema)
+    if (schemas.includes(undefined)) return undefined
+    return schemas.length === 1 ? (schemas[0] as OutputSchema<never>) : { anyOf: schemas }
   }
 
-  /** The same, collected. @throws what `stream` throws */
-  run(input: RunInput, context: RunContext = createContext()): Promise<RunResult> {
-    return collectStream(this, this.stream(input, context), context)
+  protected override execute(input: RunInput, context: RunContext): AsyncGenerator<YieldedPart, void> {
+    return runTeam(this.#plan, input, context)
   }
 
-  /** What may be told of it: never its instructions or keys. */
-  describe(): RunnableMetadata {
-    const { inputSchema } = this
+  protected override details(): Partial<RunnableMetadata> {
     return {
-      kind: 'team',
-      name: this.name,
-      ...(this.#description !== undefined && { description: this.#description }),
       ...(this.#modelId !== undefined && { model: this.#modelId }),
-      members: this.#plan.members.map(({ name }) => name),
-      ...(inputSchema && { input: JSON.parse(JSON.stringify(inputSchema)) as unknown })
+      members: this.#plan.members.map(({ name }) => name)
     }
   }
 }

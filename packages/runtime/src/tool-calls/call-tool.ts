@@ -1,10 +1,19 @@
-import { isTellable, tellable, toLoggable, type RunContext, type YieldedPart } from '@svc/registry'
+import {
+  isPromise,
+  isTellable,
+  tellable,
+  toLoggable,
+  type Awaitable,
+  type RunContext,
+  type YieldedPart
+} from '@svc/registry'
 import type { RunGuard } from '../guards/run-guard.ts'
 import { unlessAborted } from '../guards/guard.ts'
 import { approve, type ApprovalRules } from '../approvals/approval-manager.ts'
 import {
   isProgramCode,
   RUN_ERR_TOOL_BAD_ARGS,
+  RUN_ERR_TOOL_BAD_OUTPUT,
   RUN_ERR_TOOL_FAILED,
   RUN_ERR_TOOL_TIMEOUT,
   RUN_ERR_TOOL_UNKNOWN,
@@ -88,11 +97,11 @@ class ToolAttempt {
     const { guard } = this.#calls
     const tool = this.#requireTool()
     const { args } = this.#call
-    requireArgs(tool, args)
+    const value = await this.#validateArgs(tool, args)
     const context = this.#context(tool)
-    const { args: approved, edited } = await guard.wait(approve(tool, args, context, this.#calls))
-    if (edited) requireArgs(tool, approved)
-    const given = await this.#execute(tool, approved, context)
+    const { args: approved, edited } = await guard.wait(approve(tool, { args, value }, context, this.#calls))
+    const input = approved === args ? value : await this.#validateArgs(tool, approved)
+    const given = await this.#validateResult(tool, await this.#execute(tool, input, context))
     const content = contentOf(given)
     const result = toToolOutput(content ? await toReferences(content) : given, tool.maxOutputBytes)
     return { result, ...(content && { content }), ...(edited && { editedArgs: approved }) }
@@ -108,6 +117,23 @@ class ToolAttempt {
     }
     if (fault !== undefined) throw new RUN_ERR_TOOL_BAD_ARGS(fault)
     return tool
+  }
+
+  async #validateArgs(tool: Tool, args: unknown): Promise<unknown> {
+    const validated = await this.#settle(tool.validateInput(args))
+    if (validated.fault !== undefined) throw new RUN_ERR_TOOL_BAD_ARGS(validated.fault)
+    return validated.value
+  }
+
+  async #validateResult({ validateOutput }: Tool, result: unknown): Promise<unknown> {
+    if (validateOutput === undefined) return result
+    const validated = await this.#settle(validateOutput(result))
+    if (validated.fault !== undefined) throw new RUN_ERR_TOOL_BAD_OUTPUT(validated.fault)
+    return validated.value
+  }
+
+  #settle<T>(work: Awaitable<T>): Awaitable<T> {
+    return isPromise(work) ? this.#calls.guard.wait(work) : work
   }
 
   #context(tool: Tool): ToolContext {
@@ -176,11 +202,6 @@ class ToolAttempt {
       clearTimeout(timer)
     }
   }
-}
-
-function requireArgs(tool: Tool, args: unknown): void {
-  const fault = tool.checkInput(args)
-  if (fault !== undefined) throw new RUN_ERR_TOOL_BAD_ARGS(fault)
 }
 
 // The tool did what it should; or it is the model's own program that failed.

@@ -1,14 +1,13 @@
-import type { Static, TSchema } from '@sinclair/typebox'
 import { requireOptions, type Awaitable, type Principal, type RunContext, type RunLog } from '@svc/registry'
 import { RUN_ERR_BAD_TOOL } from '../errors.ts'
 import { ToolOptionsSchema } from '../options.ts'
 import { requireSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
-import { compileInput } from './compile-input.ts'
-import type { CheckValue } from './compile-schema.ts'
-import { toPlainSchema, type JsonSchema } from './plain-schema.ts'
+import { compileSchema, type CompiledSchema, type Validate } from '../schemas/compile-schema.ts'
+import type { PlainSchema } from '../schemas/plain-schema.ts'
+import type { ArgsOf, Schema, SchemaInput } from '../schemas/schema.ts'
 
-/** What a tool is told of the call that it serves. */
+/** The call a tool serves. */
 export interface ToolContext {
   /** Aborts when the run ends, or when the tool takes longer than its `timeout`. */
   readonly signal: AbortSignal
@@ -17,55 +16,58 @@ export interface ToolContext {
   readonly runId: string
   readonly log: RunLog
   readonly toolCallId: string
-  /** The same over every attempt of this call: hand it to what must not happen twice. */
+  /** Equal for every attempt of this call: pass it on where an effect must not happen twice. */
   readonly idempotencyKey: string
   /** The run's own context. */
   readonly context: RunContext
-  /** Where the tool runs code that nobody vouches for; undefined unless it asked for one with `sandbox`. */
+  /** Runs untrusted code; undefined unless the tool asks for it with `sandbox`. */
   readonly sandbox: Sandbox | undefined
   /**
-   * Calls another tool as a part of this call: checked, approved, told and limited in time as if the model had called
-   * it. The call ends with the signal; default: with this call.
-   * @throws what the model would have been told, as an error with its `code`
+   * Calls another tool as a part of this call: validated, approved, reported and limited in time like a call of the model.
+   * It ends with the signal; default: with this call.
+   * @throws the error the model would have seen, with its `code`
    */
   callTool(tool: Tool, args: unknown, signal?: AbortSignal): Promise<unknown>
 }
 
-/** The arguments that fit a schema: typed where it is of TypeBox. */
-export type ArgsOf<S> = S extends TSchema ? Static<S> : Readonly<Record<string, unknown>>
+/** The result of `execute`: any value, or one the tool's `output` accepts. */
+export type ResultOf<Output> = Schema extends Output ? unknown : Awaitable<SchemaInput<Output>>
 
-/** What a tool is made from. */
-export interface ToolDefinition<S extends TSchema | JsonSchema> {
+/** The options of a tool. */
+export interface ToolDefinition<Input extends Schema, Output extends Schema = Schema> {
   /** 1–64 letters, digits, `_` and `-`. */
   name: string
-  /** What the model is told of it. */
+  /** Shown to the model. */
   description: string
-  /** The schema of the arguments, an object, of TypeBox or a JSON Schema; they are checked as they are, nothing is coerced. */
-  input: S
-  /** Does the work. What it gives goes to the model as JSON; what it throws, with its message, as an error. */
-  execute(args: ArgsOf<S>, context: ToolContext): unknown
-  /** Whether a call waits for an approval; goes before the agent's policy. */
-  approval?: boolean | ((args: ArgsOf<S>, context: ToolContext) => Awaitable<boolean>)
-  /** Milliseconds until an approval that nobody answers counts as denied; default: the agent's `approvalTimeout`. */
+  /** The schema of the arguments, an object. Arguments are validated, never coerced; `execute` gets them transformed. */
+  input: Input
+  /** The schema of the result, validated before the model sees it; default: any JSON. */
+  output?: Output
+  /** Does the work. The model gets the result as JSON, or an error with the message of what was thrown. */
+  execute(args: ArgsOf<Input>, context: ToolContext): ResultOf<Output>
+  /** Whether a call waits for an approval; overrides the agent's policy. */
+  approval?: boolean | ((args: ArgsOf<Input>, context: ToolContext) => Awaitable<boolean>)
+  /** Milliseconds until an unanswered approval counts as denied; default: the agent's `approvalTimeout`. */
   approvalTimeout?: number
   /** Milliseconds; default 60,000. */
   timeout?: number
-  /** Bytes of JSON that the result may have; default 262,144. */
+  /** The most bytes of JSON in a result; default 262,144. */
   maxOutputBytes?: number
   /**
-   * What `context.sandbox` is, for a tool that runs code given as text: the agent's sandbox or else the shared one
-   * (`default`), the same but only when the system confines it (`required`), or this one.
+   * The `context.sandbox` of a tool that runs code given as text: the agent's or else the shared one (`default`), the same
+   * but only if the system confines it (`required`), or this one.
    */
   sandbox?: SandboxChoice
 }
 
-/** A tool that an agent can use. */
+/** A tool, ready for agents. */
 export interface Tool {
   readonly name: string
   readonly description: string
   /** The schema of the arguments as plain JSON. */
-  readonly inputSchema: Readonly<Record<string, unknown>>
-  readonly checkInput: CheckValue
+  readonly inputSchema: Readonly<PlainSchema>
+  readonly validateInput: Validate
+  readonly validateOutput: Validate | undefined
   readonly execute: (args: never, context: ToolContext) => unknown
   readonly approval: boolean | ((args: never, context: ToolContext) => Awaitable<boolean>) | undefined
   readonly approvalTimeout: number | undefined
@@ -75,24 +77,29 @@ export interface Tool {
 }
 
 /**
- * Makes a tool: its arguments are typed by, and checked against, one TypeBox schema. Any JSON Schema of an object does, without types.
- * The tool runs in this process with a signal, a time-out and a cap on its result; that is no sandbox.
+ * Makes a tool: one schema types its arguments, describes them to the model and validates them. TypeBox, Standard Schemas
+ * (Zod, Valibot, ArkType) and JSON Schema do; the last one without types.
+ * The tool runs in this process with a signal, a time-out and a bound on its result; that is no sandbox.
  * @throws RUN_ERR_BAD_TOOL, RUN_ERR_BAD_SANDBOX
  */
-export function defineTool<S extends TSchema | JsonSchema>(definition: ToolDefinition<S>): Tool {
-  return createTool(definition, compileInput)
+export function defineTool<Input extends Schema, Output extends Schema = Schema>(
+  definition: ToolDefinition<Input, Output>
+): Tool {
+  return createTool(definition, () =>
+    compileSchema(definition.input, 'the arguments', schemaError('input', definition.name))
+  )
 }
 
-/** The same, for a tool whose arguments are checked by what `compile` makes of their schema. */
-export function createTool<S extends TSchema | JsonSchema>(
-  definition: ToolDefinition<S>,
-  compile: (name: string, schema: Record<string, unknown>) => CheckValue
+/** `defineTool` with a validator of its own for the arguments. */
+export function createTool<Input extends Schema, Output extends Schema = Schema>(
+  definition: ToolDefinition<Input, Output>,
+  compileInput: () => CompiledSchema
 ): Tool {
   requireOptions(ToolOptionsSchema, definition, RUN_ERR_BAD_TOOL)
   const {
     name,
     description,
-    input,
+    output,
     execute,
     approval,
     approvalTimeout,
@@ -101,12 +108,15 @@ export function createTool<S extends TSchema | JsonSchema>(
     sandbox
   } = definition
   requireSandbox(sandbox)
-  const inputSchema = toPlainSchema(input, (fault) => new RUN_ERR_BAD_TOOL(`the input of "${name}" ${fault}`))
+  const input = compileInput()
+  if (input.plain['type'] !== 'object')
+    throw new RUN_ERR_BAD_TOOL(`the input of "${name}" is not the schema of an object`)
   return Object.freeze({
     name,
     description,
-    inputSchema,
-    checkInput: compile(name, inputSchema),
+    inputSchema: input.plain,
+    validateInput: input.validate,
+    validateOutput: output && compileSchema(output, 'the result', schemaError('output', name)).validate,
     execute,
     approval,
     approvalTimeout,
@@ -114,4 +124,9 @@ export function createTool<S extends TSchema | JsonSchema>(
     maxOutputBytes,
     sandbox
   })
+}
+
+/** Makes the error of a bad schema of a tool. */
+export function schemaError(of: 'input' | 'output', name: string): (fault: string) => Error {
+  return (fault) => new RUN_ERR_BAD_TOOL(`the ${of} of "${name}" ${fault}`)
 }

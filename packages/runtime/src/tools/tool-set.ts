@@ -14,7 +14,8 @@ export interface ToolSet {
 export function createToolSet(tools: readonly Tool[]): ToolSet {
   const byName = new Map<string, Tool>()
   for (const [index, tool] of tools.entries()) {
-    if (typeof tool?.checkInput !== 'function') throw new RUN_ERR_BAD_AGENT(`tools.${index}: use defineTool`)
+    if (typeof tool?.validateInput !== 'function')
+      throw new RUN_ERR_BAD_AGENT(`tools.${index}: use defineTool`)
     if (byName.has(tool.name))
       throw new RUN_ERR_BAD_AGENT(`tools.${index}: there are two tools "${tool.name}"`)
     byName.set(tool.name, tool)

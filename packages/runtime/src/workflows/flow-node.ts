@@ -1,5 +1,6 @@
-import type { TSchema } from '@sinclair/typebox'
 import type { Runnable } from '@svc/registry'
+import type { Validate } from '../schemas/compile-schema.ts'
+import type { Schema } from '../schemas/schema.ts'
 import type { Flow } from './flow.ts'
 import type {
   ApprovalWaitOptions,
@@ -28,7 +29,9 @@ export type FlowNode = { readonly name: string } & (
   | {
       readonly type: 'runnable'
       readonly runnable: Runnable
-      readonly options: RunnableStepOptions<unknown, Record<string, unknown>, unknown, TSchema>
+      /** Of the step's own `output`. */
+      readonly validate: Validate | undefined
+      readonly options: RunnableStepOptions<unknown, Record<string, unknown>, unknown, Schema>
     }
   | { readonly type: 'parallel'; readonly flows: Readonly<Record<string, AnyFlow>> }
   | {

@@ -1,4 +1,3 @@
-import type { TSchema } from '@sinclair/typebox'
 import {
   defineRunnable,
   type ApprovalOutcome,
@@ -7,6 +6,9 @@ import {
   type RunnableDefinition
 } from '@svc/registry'
 import { prefixErrors } from '../checks/option-errors.ts'
+import { compileSchema, type Validate } from '../schemas/compile-schema.ts'
+import type { Schema } from '../schemas/schema.ts'
+import { RUN_ERR_BAD_WORKFLOW } from '../errors.ts'
 import type { AnyFlow, FlowNode } from './flow-node.ts'
 import type {
   ApprovalWaitOptions,
@@ -20,8 +22,8 @@ import type {
   StepOptions
 } from './step-options.ts'
 
-/** A name that no step before has. */
-type NewName<N extends string, Steps> = N extends keyof Steps ? never : N
+/** A name no earlier step has; for any other, the message of the type error. */
+type NewName<N extends string, Steps> = N extends keyof Steps ? `There is a step "${N}" already` : N
 type With<Steps, N extends string, Output> = Steps & Readonly<Record<N, Output>>
 /** What the last steps of several flows give, by the names of the flows. */
 type Outputs<Flows extends Record<string, AnyFlow>> = { [K in keyof Flows]: Flows[K]['previous'] }
@@ -45,15 +47,16 @@ export class Flow<in out Input, in out Steps, out Previous> {
     options?: StepOptions
   ): Flow<Input, With<Steps, N, Output>, Output>
   /** A runnable: an agent, a team, another workflow, a remote agent. */
-  step<N extends string, Output extends TSchema = TSchema>(
+  step<N extends string, R extends Runnable | RunnableDefinition, Output extends Schema = Schema>(
     name: NewName<N, Steps>,
-    runnable: Runnable | RunnableDefinition,
+    runnable: R,
     options?: RunnableStepOptions<Input, Steps, Previous, Output>
-  ): Flow<Input, With<Steps, N, RunnableOutput<Output>>, RunnableOutput<Output>>
+  ): Flow<Input, With<Steps, N, RunnableOutput<Output, R>>, RunnableOutput<Output, R>>
   step(name: string, work: unknown, options: object = {}): AnyFlow {
     if (typeof work === 'function') return this.#with({ type: 'function', name, work, options } as FlowNode)
     const runnable = prefixErrors(`step "${name}"`, () => defineRunnable(work as Runnable))
-    return this.#with({ type: 'runnable', name, runnable, options })
+    const validate = compileOutput(name, (options as { output?: Schema } | null)?.output)
+    return this.#with({ type: 'runnable', name, runnable, validate, options })
   }
 
   /** Several flows at once; the output has that of each. One that fails ends the others. */
@@ -109,4 +112,9 @@ export class Flow<in out Input, in out Steps, out Previous> {
   #with(node: FlowNode): AnyFlow {
     return new Flow([...this.nodes, node])
   }
+}
+
+function compileOutput(name: string, output: Schema | undefined): Validate | undefined {
+  const toError = (fault: string) => new RUN_ERR_BAD_WORKFLOW(`${name}.output ${fault}`)
+  return output && compileSchema(output, 'the output', toError).validate
 }

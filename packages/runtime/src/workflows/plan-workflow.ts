@@ -3,10 +3,12 @@ import { millisecondsSchema, requireName, requireOptions } from '@svc/registry'
 import { RUN_ERR_BAD_WORKFLOW } from '../errors.ts'
 import { prefixedError, nameOf, prefixErrors } from '../checks/option-errors.ts'
 import { AgentOptionsSchema } from '../options.ts'
-import { isTypeBox } from '../tools/plain-schema.ts'
+import { compileSchema, toInputSchema, type Validate } from '../schemas/compile-schema.ts'
+import { isStandard, toOutputSchema, type PlainSchema } from '../schemas/plain-schema.ts'
+import type { BaseOptions } from '../runnables/base-runnable.ts'
+import type { Schema } from '../schemas/schema.ts'
 import type { AnyFlow, FlowNode } from './flow-node.ts'
 import { Flow } from './flow.ts'
-import type { WorkflowOptions } from './workflow-options.ts'
 
 const { properties } = AgentOptionsSchema
 const strict = { additionalProperties: false }
@@ -21,7 +23,8 @@ const WorkflowOptionsSchema = Type.Object(
   {
     name: Type.Any(),
     description: properties.description,
-    input: Type.Optional(Type.Object({})),
+    input: Type.Optional(Type.Any()),
+    output: Type.Optional(Type.Any()),
     steps: functionSchema,
     register: properties.register,
     registry: properties.registry,
@@ -38,7 +41,7 @@ const NODE_SCHEMAS: Readonly<Record<FlowNode['type'], TSchema>> = {
         ...attempting,
         from: Type.Optional(Type.String()),
         input: Type.Optional(functionSchema),
-        output: Type.Optional(Type.Object({}))
+        output: Type.Optional(Type.Any())
       },
       strict
     )
@@ -76,27 +79,47 @@ const NODE_SCHEMAS: Readonly<Record<FlowNode['type'], TSchema>> = {
   })
 }
 
+/** The input of a workflow that takes no message. */
+export interface WorkflowInput {
+  readonly schema: TSchema
+  /** Of a Standard Schema, which may transform. */
+  readonly validate: Validate | undefined
+}
+
+/** The declared output of a workflow or step. */
+export interface WorkflowOutput {
+  readonly schema: PlainSchema
+  readonly validate: Validate
+}
+
 /** What the runs of a workflow have in common. */
 export interface WorkflowPlan {
   readonly name: string
-  readonly inputSchema: TSchema | undefined
+  readonly input: WorkflowInput | undefined
+  readonly output: WorkflowOutput | undefined
   readonly flow: AnyFlow
   /** The names of all steps, those within others included. */
   readonly steps: readonly string[]
 }
 
+// Options of a workflow of any types.
+interface GivenOptions extends BaseOptions {
+  readonly input?: Schema
+  readonly output?: Schema
+  readonly steps: (flow: never) => unknown
+}
+
 /** Checks a workflow. @throws RUN_ERR_BAD_WORKFLOW, REG_ERR_BAD_…, which name the workflow; what `steps` throws */
-// oxlint-disable-next-line typescript/no-explicit-any -- whatever it takes and gives
-export function planWorkflow(options: WorkflowOptions<any>): WorkflowPlan {
+export function planWorkflow(options: GivenOptions): WorkflowPlan {
   return prefixErrors(nameOf('workflow', options), () => toPlan(options))
 }
 
-// oxlint-disable-next-line typescript/no-explicit-any -- the same
-function toPlan(options: WorkflowOptions<any>): WorkflowPlan {
+function toPlan(options: GivenOptions): WorkflowPlan {
   requireOptions(WorkflowOptionsSchema, options, RUN_ERR_BAD_WORKFLOW)
   const name = requireName(options.name)
-  requireTypeBox(options.input, 'input')
-  const flow: unknown = options.steps(new Flow())
+  const input = planInput(options.input)
+  const output = planOutput(options.output, 'output')
+  const flow: unknown = options.steps(new Flow() as never)
   requireFlow(flow, 'steps')
   requireThat(flow.nodes.length > 0, 'steps: there are none')
   const nodes = [...walk(flow)]
@@ -108,7 +131,7 @@ function toPlan(options: WorkflowOptions<any>): WorkflowPlan {
   }
   for (const node of nodes) requireNode(node)
   requireSources(flow, names, new Set())
-  return { name, inputSchema: options.input, flow, steps }
+  return { name, input, output, flow, steps }
 }
 
 function* walk(flow: AnyFlow): Generator<FlowNode> {
@@ -130,7 +153,6 @@ function innerFlows(node: FlowNode): [label: string, flow: AnyFlow][] {
 
 function requireNode(node: FlowNode): void {
   requireOptions(NODE_SCHEMAS[node.type], node, prefixedError(node.name, RUN_ERR_BAD_WORKFLOW))
-  if (node.type === 'runnable') requireTypeBox(node.options.output, `${node.name}.output`)
   if ('flows' in node) requireThat(Object.keys(node.flows).length > 0, `${node.name}: there are no flows`)
 }
 
@@ -154,8 +176,24 @@ function requireFlow(value: unknown, where: string): asserts value is AnyFlow {
   requireThat(Array.isArray(nodes), `${where}: gives no flow; return what the last method gave`)
 }
 
-function requireTypeBox(schema: object | undefined, where: string): void {
-  requireThat(schema === undefined || isTypeBox(schema), `${where}: no TypeBox schema`)
+const badInput = (fault: string) => new RUN_ERR_BAD_WORKFLOW(`input ${fault}`)
+
+function planInput(schema: Schema | undefined): WorkflowInput | undefined {
+  if (schema === undefined) return undefined
+  return {
+    schema: toInputSchema(schema, badInput),
+    validate: isStandard(schema) ? compileSchema(schema, 'the input', badInput).validate : undefined
+  }
+}
+
+function planOutput(schema: Schema | undefined, where: string): WorkflowOutput | undefined {
+  if (schema === undefined) return undefined
+  const { plain, validate } = compileSchema(
+    schema,
+    'the output',
+    (fault) => new RUN_ERR_BAD_WORKFLOW(`${where} ${fault}`)
+  )
+  return { schema: toOutputSchema(schema, plain), validate }
 }
 
 function requireThat(condition: boolean, fault: string): asserts condition {

@@ -1,6 +1,7 @@
-import type { Static, TSchema } from '@sinclair/typebox'
 import type { Awaitable, RunContext } from '@svc/registry'
 import type { Retry } from '../models/retry-model.ts'
+import type { DeclaredOutput } from '../runnables/output-of.ts'
+import type { Schema, SchemaOutput } from '../schemas/schema.ts'
 
 /** What there is of a run of a workflow at one of its steps. */
 export interface FlowView<Input, Steps, Previous> {
@@ -38,17 +39,21 @@ export interface StepOptions {
 }
 
 /** How a runnable is used as a step. */
-export interface RunnableStepOptions<Input, Steps, Previous, Output extends TSchema> extends StepOptions {
-  /** The earlier step whose output it is given; default: the step before. */
+export interface RunnableStepOptions<Input, Steps, Previous, Output extends Schema> extends StepOptions {
+  /** The earlier step whose output is its input; default: the step before. */
   from?: keyof Steps & string
-  /** Makes what it is given. */
+  /** Makes its input. */
   input?: (view: FlowView<Input, Steps, Previous>) => unknown
-  /** What its structured answer is to be, which is then the step's output; default: its text. */
+  /** The schema of its structured answer, which is then the step's output; default: the `output` it declares itself. */
   output?: Output
 }
 
-/** What a runnable gives as a step: its text, or its structured answer where there is a schema of it. */
-export type RunnableOutput<Output extends TSchema> = TSchema extends Output ? string : Static<Output>
+/** The output of a runnable's step: its structured answer where the step or the runnable has an `output`, else its text. */
+export type RunnableOutput<Output extends Schema, R = unknown> = Schema extends Output
+  ? unknown extends DeclaredOutput<R>
+    ? string
+    : DeclaredOutput<R>
+  : SchemaOutput<Output>
 
 /** How a loop ends. */
 export interface LoopOptions<Input, Steps, Output> {

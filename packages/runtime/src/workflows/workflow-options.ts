@@ -1,24 +1,30 @@
-import type { Static, TSchema } from '@sinclair/typebox'
-import type { MessageInput, Registry } from '@svc/registry'
+import type { MessageInput, RunInput } from '@svc/registry'
+import type { BaseOptions } from '../runnables/base-runnable.ts'
+import type { Schema, SchemaInput, SchemaOutput } from '../schemas/schema.ts'
 import type { Flow } from './flow.ts'
 
-/** What a workflow takes: what its schema says, or a message. */
-export type InputOf<S extends TSchema> = TSchema extends S ? MessageInput : Static<S>
+/** The input the steps of a workflow see: validated and transformed by its schema, or a message. */
+export type InputOf<Input extends Schema> = Schema extends Input ? MessageInput : SchemaOutput<Input>
+/** The input a workflow accepts. */
+export type GivenInput<Input extends Schema> = Schema extends Input ? RunInput : SchemaInput<Input>
 /** A workflow before its first step. */
-export type NewFlow<S extends TSchema> = Flow<InputOf<S>, object, InputOf<S>>
+export type NewFlow<Input extends Schema> = Flow<InputOf<Input>, object, InputOf<Input>>
+/** The last output of a workflow: any, or one its `output` accepts. */
+export type LastOutput<Output extends Schema> = Schema extends Output ? unknown : SchemaInput<Output>
 
-/** What a workflow is made from. */
-export interface WorkflowOptions<S extends TSchema = TSchema> {
-  /** 1–128 characters; unique among the workflows of its registry. */
-  name: string
-  /** Shown to clients. */
-  description?: string
-  /** What it takes; default: a message. */
-  input?: S
-  /** Builds its steps: called once, with an empty flow, and gives what the last method of it gave. */
-  steps: (flow: NewFlow<S>) => Pick<Flow<InputOf<S>, never, unknown>, 'nodes' | 'previous'>
-  register?: boolean
-  registry?: Registry
-  /** Replaces the workflow that has its name. */
-  replace?: boolean
+/** The options of a workflow. */
+export interface WorkflowOptions<
+  Input extends Schema = Schema,
+  Output extends Schema = Schema,
+  Last extends LastOutput<Output> = LastOutput<Output>
+> extends BaseOptions {
+  /** The schema of its input, validated before the first step, which gets it transformed; default: a message. */
+  input?: Input
+  /** The schema of its output, validated after the last step; default: any JSON. */
+  output?: Output
+  /** Builds the steps: called once with an empty flow, returns the flow of the last method. */
+  steps: (flow: NewFlow<Input>) => {
+    readonly nodes: Flow<never, never, unknown>['nodes']
+    readonly previous: Last
+  }
 }

@@ -1,7 +1,15 @@
-import { RUN_ERR_CANCELED, type RunContext, type RunInput, type YieldedPart } from '@svc/registry'
+import {
+  RUN_ERR_BAD_INPUT,
+  RUN_ERR_CANCELED,
+  requireInput,
+  type RunContext,
+  type RunInput,
+  type YieldedPart
+} from '@svc/registry'
 import { ChildGuard } from '../guards/child-guard.ts'
 import { awaiting, interleave, PartChannel } from '../children/part-channel.ts'
 import { answerParts } from '../children/child-parts.ts'
+import { RUN_ERR_WORKFLOW_BAD_OUTPUT } from '../errors.ts'
 import { RunEvents } from '../events/run-events.ts'
 import { isAgain } from './is-again.ts'
 import type { WorkflowPlan } from './plan-workflow.ts'
@@ -10,8 +18,7 @@ import { runFlow } from './run-flow.ts'
 /** One run of a workflow: its steps' parts while they go on, then the output of the last one as its answer. */
 export async function* runWorkflow(
   plan: WorkflowPlan,
-  check: () => void,
-  input: RunInput,
+  given: RunInput,
   context: RunContext
 ): AsyncGenerator<YieldedPart, void> {
   const guard = new ChildGuard(context.signal)
@@ -19,7 +26,7 @@ export async function* runWorkflow(
   const events = new RunEvents(context, plan.name, 'workflow')
   try {
     guard.signal.throwIfAborted()
-    check()
+    const input = await readInput(plan, given)
     const start = {
       context,
       signal: guard.signal,
@@ -31,7 +38,7 @@ export async function* runWorkflow(
     const work = () => guard.wait(runFlow(plan.flow, start))
     const output = yield* interleave(awaiting(work), channel)
     if (await isAgain(context, '#answer')) yield { type: 'step.start', index: 0, attempt: 2 }
-    yield* answerParts(toAnswer(output))
+    yield* answerParts(toAnswer(await checkOutput(plan, output)))
     yield { type: 'finish', finishReason: 'stop' }
   } finally {
     // It is over, or its stream was left: so are its steps.
@@ -41,7 +48,22 @@ export async function* runWorkflow(
   }
 }
 
-/** What an output is told as: a text, or a value with its JSON as the text. */
+async function readInput({ input }: WorkflowPlan, given: RunInput): Promise<RunInput> {
+  requireInput({ inputSchema: input?.schema }, given)
+  const validated = await input?.validate?.(given)
+  if (validated === undefined) return given
+  if (validated.fault === undefined) return validated.value
+  throw new RUN_ERR_BAD_INPUT(validated.fault)
+}
+
+async function checkOutput({ output }: WorkflowPlan, last: unknown): Promise<unknown> {
+  if (output === undefined) return last
+  const validated = await output.validate(last)
+  if (validated.fault === undefined) return validated.value
+  throw new RUN_ERR_WORKFLOW_BAD_OUTPUT(validated.fault)
+}
+
+/** An output as an answer: a text, or a value with its JSON as the text. */
 function toAnswer(output: unknown): { text: string; structured: unknown } {
   if (output === undefined || output === null) return { text: '', structured: null }
   if (typeof output === 'string') return { text: output, structured: null }

@@ -5,16 +5,16 @@ import {
   type ContextOptions,
   type YieldedPart
 } from '@svc/registry'
-import { Agent, type AgentOptions } from '@svc/runtime'
+import { Agent, type AgentOptions, type Schema } from '@svc/runtime'
 import { scriptedModel, type Script, type ScriptedModel } from '@svc/runtime/testing'
 
 /** An agent outside of every registry; its model plays the script. */
-export function makeAgent(
+export function makeAgent<Output extends Schema = Schema>(
   script: Script,
-  options: Partial<AgentOptions> = {}
-): { agent: Agent; model: ScriptedModel } {
+  options: Partial<AgentOptions<Output>> = {}
+): { agent: Agent<Output>; model: ScriptedModel } {
   const model = scriptedModel(script)
-  return { model, agent: new Agent({ name: 'tester', model, register: false, ...options }) }
+  return { model, agent: new Agent<Output>({ name: 'tester', model, register: false, ...options }) }
 }
 
 /** A context with stores and a bus of its own, and everything that was logged. */

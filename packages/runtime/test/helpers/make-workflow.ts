@@ -1,4 +1,3 @@
-import type { TSchema } from '@sinclair/typebox'
 import {
   createInProcessStores,
   createRunEngine,
@@ -7,10 +6,10 @@ import {
   type Runnable,
   type Stores
 } from '@svc/registry'
-import { Workflow, type WorkflowOptions } from '@svc/runtime'
+import { Workflow, type Schema, type WorkflowOptions } from '@svc/runtime'
 
 /** A workflow outside of every registry. */
-export function makeWorkflow<S extends TSchema = TSchema>(
+export function makeWorkflow<S extends Schema = Schema>(
   steps: WorkflowOptions<S>['steps'],
   options: Partial<WorkflowOptions<S>> = {}
 ): Workflow<S> {

@@ -11,7 +11,6 @@ import { pause, runnableContract, scriptedRunnable } from '@svc/registry/testing
 import { Agent, Workflow, type WorkflowOptions } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import t from 'tap'
-import * as z from 'zod'
 import { collect, makeContext } from '../helpers/make-agent.ts'
 import { failing, makeTeam, member, runIn } from '../helpers/make-team.ts'
 import { makeWorkflow } from '../helpers/make-workflow.ts'
@@ -87,7 +86,7 @@ t.test('its input is what its schema says', async (t) => {
     input: Type.Object({ a: Type.Number(), b: Type.Number() })
   })
   t.match((await runIn(flow, { a: 1, b: 2 })).result, { structured: 3 })
-  t.match((await collect(flow.stream({ a: 1 }))).error, { code: 'RUN_ERR_BAD_INPUT' })
+  t.match((await collect(flow.stream({ a: 1 } as never))).error, { code: 'RUN_ERR_BAD_INPUT' })
   t.match(flow.describe(), { kind: 'workflow', steps: ['sum'], input: { type: 'object' } })
 })
 
@@ -242,9 +241,9 @@ t.test('a mistake is an error at construction that names it', async (t) => {
     ],
     [(flow) => flow.step('a', () => 1, { retries: 1 }), 'RUN_ERR_BAD_WORKFLOW', /a: options\.retries/],
     [
-      (flow) => flow.step('a', agent, { output: { type: 'object' } }),
+      (flow) => flow.step('a', agent, { output: { type: 'nonsense' } }),
       'RUN_ERR_BAD_WORKFLOW',
-      /a\.output: no TypeBox schema/
+      /a\.output cannot be compiled/
     ],
     [(flow) => flow.step('a', () => 1, { timeout: 0 }), 'RUN_ERR_BAD_WORKFLOW', /timeout/],
     [
@@ -286,9 +285,9 @@ t.test('a mistake is an error at construction that names it', async (t) => {
     code: 'RUN_ERR_BAD_WORKFLOW',
     message: /steps/
   })
-  t.throws(() => new Workflow({ name: 'f', input: z.string() as never, steps: () => 1 as never }), {
+  t.throws(() => new Workflow({ name: 'f', input: 'text' as never, steps: () => 1 as never }), {
     code: 'RUN_ERR_BAD_WORKFLOW',
-    message: /input: no TypeBox schema/
+    message: /input is not a schema/
   })
   t.throws(() => new Workflow({ name: 'f', members: [], steps: () => 1 as never } as never), {
     code: 'RUN_ERR_BAD_WORKFLOW',

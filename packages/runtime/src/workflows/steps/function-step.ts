@@ -28,8 +28,8 @@ export function runFunction(
   )
 }
 
-// What is thrown in the making may be nobody's business.
-function toOutput(name: string, value: unknown): unknown {
+/** An output as JSON data, as the journal keeps it. @throws RUN_ERR_STEP_BAD_OUTPUT */
+export function toOutput(name: string, value: unknown): unknown {
   if (value === undefined) return undefined
   const output: unknown = JSON.parse(
     toJson(value, (fault, cause) => new RUN_ERR_STEP_BAD_OUTPUT(name, fault, { cause }))

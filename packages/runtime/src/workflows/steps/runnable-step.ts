@@ -11,9 +11,11 @@ import { runChild } from '../../children/run-child.ts'
 import { RUN_ERR_STEP_BAD_OUTPUT } from '../../errors.ts'
 import type { FlowNode } from '../flow-node.ts'
 import { withSource } from '../../children/child-parts.ts'
+import type { BaseRunnable } from '../../runnables/base-runnable.ts'
 import { isAgain } from '../is-again.ts'
 import type { Place } from '../place.ts'
 import { attempt } from './attempt.ts'
+import { toOutput } from './function-step.ts'
 
 type RunnableNode = Extract<FlowNode, { type: 'runnable' }>
 
@@ -26,7 +28,7 @@ export function runRunnable(node: RunnableNode, place: Place): Promise<unknown> 
       await emit(withSource(name, { type: 'step.start', index: 0, attempt: 2 }))
     return attempt(name, options, place, async ({ signal }) => {
       const input = toInput(runnable, options.input?.(place.view) ?? given(node, place))
-      return toOutput(node, await runChild({ runnable, input, context, signal, name, emit }))
+      return outputOf(node, await runChild({ runnable, input, context, signal, name, emit }))
     })
   })
 }
@@ -41,12 +43,16 @@ function toInput({ inputSchema = MessageInputSchema }: Runnable, value: unknown)
   return textOfInput(Array.isArray(value) ? JSON.stringify(value) : value)
 }
 
-function toOutput({ name, options: { output } }: RunnableNode, { text, structured }: RunResult): unknown {
-  if (output === undefined) return text
-  const fault = Value.Errors(output, structured).First()
-  if (fault === undefined) return structured
-  throw new RUN_ERR_STEP_BAD_OUTPUT(
-    name,
-    `${fault.path.slice(1).replaceAll('/', '.')} ${fault.message}`.trim()
-  )
+// A valid output is recorded as JSON, so that it is the same after a restart.
+async function outputOf({ name, runnable, validate }: RunnableNode, result: RunResult): Promise<unknown> {
+  const { text, structured, finishReason } = result
+  const { outputSchema } = runnable as Partial<BaseRunnable>
+  if (validate === undefined && outputSchema === undefined) return text
+  if (validate === undefined) {
+    if (structured !== null) return toOutput(name, structured)
+    throw new RUN_ERR_STEP_BAD_OUTPUT(name, `there is no structured answer: ${finishReason}`)
+  }
+  const validated = await validate(structured)
+  if (validated.fault === undefined) return toOutput(name, validated.value)
+  throw new RUN_ERR_STEP_BAD_OUTPUT(name, validated.fault)
 }

@@ -1,0 +1,124 @@
+import type { TSchema } from '@sinclair/typebox'
+import {
+  collectStream,
+  globalRegistry,
+  type Registry,
+  type Runnable,
+  type RunContext,
+  type RunInput,
+  type RunnableKind,
+  type RunnableMetadata,
+  type RunResult,
+  type YieldedPart
+} from '@svc/registry'
+import type { PlainSchema } from '../schemas/plain-schema.ts'
+import { reportRun } from '../children/report-run.ts'
+import { toContext, type RunOptions } from './run-options.ts'
+
+/** Options that agents, teams and workflows share. */
+export interface BaseOptions {
+  /** 1–128 characters; unique among the runnables of its kind in a registry. */
+  name: string
+  /** Shown to clients. */
+  description?: string
+  /** Whether it registers itself; default true. */
+  register?: boolean
+  /** The registry it joins; default: the global one. */
+  registry?: Registry
+  /** Replaces the runnable of its kind and name. */
+  replace?: boolean
+}
+
+/** A run's result with a typed structured answer; null if the run ended without one, e.g. with `max-steps`. */
+export interface TypedRunResult<Structured> extends Omit<RunResult, 'structured'> {
+  structured: Structured | null
+}
+
+/** The JSON Schema of a structured answer, with its type. */
+export interface OutputSchema<out Output> extends Readonly<PlainSchema> {
+  /** For the type checker only. */
+  readonly '~output'?: Output
+}
+
+/**
+ * What agents, teams and workflows have in common: they register themselves, run with or without an engine, and report.
+ * `Output` is the type of the answers they declare by a schema, `Structured` the one their results have.
+ */
+export abstract class BaseRunnable<out Output = unknown, out Structured = Output> implements Runnable {
+  abstract readonly kind: RunnableKind
+  readonly #name: string
+  readonly #description: string | undefined
+
+  constructor({ description }: BaseOptions, name: string) {
+    this.#name = name
+    this.#description = description
+  }
+
+  get name(): string {
+    return this.#name
+  }
+
+  get description(): string | undefined {
+    return this.#description
+  }
+
+  /** The schema of the input; undefined for a message. */
+  get inputSchema(): TSchema | undefined {
+    return undefined
+  }
+
+  /** The schema of the structured answer; undefined where none is declared. */
+  get outputSchema(): OutputSchema<Output> | undefined {
+    return undefined
+  }
+
+  /**
+   * Runs it and yields its parts. Leaving the stream early ends the run.
+   * @param options of a run without an engine, or the context of an engine or a parent
+   * @throws RUN_ERR_BAD_CONTEXT, RUN_ERR_BAD_INPUT, errors of models and stores, the time-outs, the signal's reason
+   */
+  stream(input: RunInput, options?: RunOptions | RunContext): AsyncGenerator<YieldedPart, void> {
+    try {
+      const context = toContext(options)
+      return reportRun(this, context, this.execute(input, context))
+    } catch (err) {
+      return failing(err)
+    }
+  }
+
+  /** Runs it and collects the parts. @throws the errors of `stream` */
+  async run(input: RunInput, options?: RunOptions | RunContext): Promise<TypedRunResult<Structured>> {
+    const context = toContext(options)
+    const result = await collectStream(this, this.stream(input, context), context)
+    return result as TypedRunResult<Structured>
+  }
+
+  /** Public metadata: never instructions or keys. */
+  describe(): RunnableMetadata {
+    const { kind, name, description, inputSchema, outputSchema } = this
+    return {
+      kind,
+      name,
+      ...(description !== undefined && { description }),
+      ...this.details(),
+      ...(inputSchema && { input: JSON.parse(JSON.stringify(inputSchema)) as unknown }),
+      ...(outputSchema && { output: outputSchema })
+    }
+  }
+
+  /** Joins a registry; the last act of a constructor. */
+  protected join({ register = true, registry = globalRegistry, replace }: BaseOptions): void {
+    if (register) registry.add(this, { replace })
+  }
+
+  /** The parts of one run. */
+  protected abstract execute(input: RunInput, context: RunContext): AsyncGenerator<YieldedPart, void>
+
+  /** The metadata of its kind. */
+  protected abstract details(): Partial<RunnableMetadata>
+}
+
+// oxlint-disable-next-line require-yield -- a stream reports every failure to its reader
+async function* failing(err: unknown): AsyncGenerator<never, void> {
+  throw err
+}

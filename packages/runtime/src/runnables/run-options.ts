@@ -1,0 +1,73 @@
+import { Type } from '@sinclair/typebox'
+import {
+  createContext,
+  requireOptions,
+  type Authorize,
+  type ContextOptions,
+  type Envelope,
+  type EventBus,
+  type Principal,
+  type RunContext,
+  type RunLog,
+  type Stores
+} from '@svc/registry'
+import { RUN_ERR_BAD_CONTEXT } from '../errors.ts'
+
+/** The options of a run in a script or a test, without a run engine. */
+export interface RunOptions {
+  /** The conversation it continues; default: a new one. Without `stores`, sessions are kept in memory. */
+  sessionId?: string
+  /** Separates the sessions and memories of users where there is no `principal`. */
+  userId?: string
+  /** The caller; default anonymous. */
+  principal?: Principal
+  /** Cancels the run. */
+  signal?: AbortSignal
+  /** Default: a random one. */
+  runId?: string
+  /** The caller's own keys for model providers. */
+  apiKey?: NonNullable<ContextOptions['apiKey']>
+  /** The policy for members of teams with `delegates: false`; default: everything is allowed. */
+  authorize?: Authorize
+  /** Client metadata around the input. */
+  envelope?: Envelope
+  /** Default: nothing is logged. */
+  log?: RunLog
+  /** Default: in memory, shared by all runs without an engine. */
+  stores?: Stores
+  /** Default: `events` of this package. */
+  events?: EventBus
+}
+
+const object = Type.Optional(Type.Object({}))
+const text = Type.Optional(Type.String({ minLength: 1 }))
+const functionSchema = Type.Optional(Type.Function([], Type.Unknown()))
+
+const RunOptionsSchema = Type.Object(
+  {
+    sessionId: text,
+    userId: text,
+    principal: object,
+    signal: object,
+    runId: text,
+    apiKey: functionSchema,
+    authorize: functionSchema,
+    envelope: object,
+    log: object,
+    stores: object,
+    events: object
+  } satisfies Record<keyof RunOptions, unknown>,
+  { additionalProperties: false }
+)
+
+/** The context of a run: the one of an engine or a parent, or a new one from options. @throws RUN_ERR_BAD_CONTEXT */
+export function toContext(given: RunContext | RunOptions | undefined): RunContext {
+  if (given === undefined) return createContext()
+  if (isContext(given)) return given
+  requireOptions(RunOptionsSchema, given, RUN_ERR_BAD_CONTEXT)
+  return createContext(given)
+}
+
+function isContext(given: RunContext | RunOptions): given is RunContext {
+  return typeof (given as Partial<RunContext> | null)?.child === 'function'
+}

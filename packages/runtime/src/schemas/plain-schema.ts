@@ -1,0 +1,77 @@
+import { Kind, type TSchema } from '@sinclair/typebox'
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
+
+/** JSON Schema as plain data. */
+export type PlainSchema = Record<string, unknown>
+
+const KEYWORDS = new Set(
+  (
+    '$id $schema $ref $anchor $dynamicRef $dynamicAnchor $recursiveRef $recursiveAnchor $vocabulary $comment $defs id definitions ' +
+    'title description default examples deprecated readOnly writeOnly type nullable enum const format discriminator ' +
+    'allOf anyOf oneOf not if then else properties patternProperties additionalProperties required propertyNames ' +
+    'minProperties maxProperties dependencies dependentRequired dependentSchemas unevaluatedProperties ' +
+    'items prefixItems additionalItems contains minContains maxContains minItems maxItems uniqueItems unevaluatedItems ' +
+    'minLength maxLength pattern contentEncoding contentMediaType contentSchema ' +
+    'minimum maximum exclusiveMinimum exclusiveMaximum multipleOf'
+  ).split(' ')
+)
+const EXPECTED = 'expected TypeBox, JSON Schema, or a Standard Schema such as Zod, Valibot or ArkType'
+const NO_JSON_SCHEMA =
+  'has no JSON Schema: Zod has one from 4.2 and ArkType from 2.1.28; wrap Valibot in toStandardJsonSchema of @valibot/to-json-schema'
+const TARGET = { target: 'draft-07' } as const
+
+/**
+ * The JSON Schema, draft 7, of the values a schema accepts.
+ * @throws the error `toError` makes, for anything that is not a schema or has no JSON Schema
+ */
+export function toPlainSchema(schema: unknown, toError: (fault: string) => Error): PlainSchema {
+  if (isStandard(schema)) {
+    const { jsonSchema } = schema['~standard'] as Partial<StandardJSONSchemaV1.Props>
+    if (jsonSchema === undefined) throw toError(NO_JSON_SCHEMA)
+    try {
+      return copyOf(jsonSchema.input(TARGET))
+    } catch (err) {
+      throw toError(`has no JSON Schema: ${(err as Error).message}`)
+    }
+  }
+  const fault = findFault(schema)
+  if (fault !== undefined) throw toError(fault)
+  return copyOf(schema)
+}
+
+/** The JSON Schema of the values a valid schema yields; any value where its transforms have none. */
+export function toOutputSchema(schema: unknown, accepted: PlainSchema): PlainSchema {
+  if (!isStandard(schema)) return accepted
+  try {
+    const { jsonSchema } = schema['~standard'] as Partial<StandardJSONSchemaV1.Props>
+    return copyOf(jsonSchema?.output(TARGET))
+  } catch {
+    return {}
+  }
+}
+
+/** True for TypeBox schemas. */
+export function isTypeBox(schema: object): schema is TSchema {
+  return Kind in schema
+}
+
+/** True for Standard Schemas; those of ArkType are functions. */
+export function isStandard(schema: unknown): schema is StandardSchemaV1 {
+  if ((typeof schema !== 'object' && typeof schema !== 'function') || schema === null) return false
+  const { '~standard': standard } = schema as Partial<StandardSchemaV1>
+  return typeof standard?.validate === 'function'
+}
+
+function findFault(schema: unknown): string | undefined {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema))
+    return `is not a schema; ${EXPECTED}`
+  if (isTypeBox(schema)) return undefined
+  if ('_zod' in schema || '_def' in schema) return NO_JSON_SCHEMA
+  const keys = Object.keys(schema)
+  if (keys.length === 0 || keys.some((key) => KEYWORDS.has(key))) return undefined
+  return `has no keyword of JSON Schema; ${EXPECTED}`
+}
+
+function copyOf(schema: unknown): PlainSchema {
+  return JSON.parse(JSON.stringify(schema)) as PlainSchema
+}
