@@ -202,7 +202,7 @@ t.test('its time is over: denied, and the run goes on', async (t) => {
     if (part.type === 'tool.approval.request') t.ok(Date.parse(part.expiresAt) - asked < 10_000)
   t.match(await run.result(), {
     text: 'Done.',
-    toolCalls: [{ error: { code: 'RUN_ERR_APPROVAL_DENIED', message: /in time/ } }]
+    toolCalls: [{ error: { code: 'RUN_ERR_APPROVAL_DENIED', message: /expired/ } }]
   })
 })
 
