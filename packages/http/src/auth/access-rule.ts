@@ -1,20 +1,20 @@
 import type { Action, RunnableKind } from '@svc/registry'
 
 /**
- * Who may come to a route: everyone (`open`), whoever has good credentials (`authenticated`; the handler looks at what
- * is the caller's own), or who may do the action to the runnables of a kind, or to that one which `:name` names.
+ * Who may call a route: everyone (`open`); callers with valid credentials (`authenticated`; the handler checks ownership);
+ * or callers who may perform the action on the runnables of a kind, or on the one that `:name` names.
  */
 export type AccessRule = 'open' | 'authenticated' | { readonly action: Action; readonly kind: RunnableKind }
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The rule of the routes of a scope that declare none, such as those of another plugin. */
+    /** Default rule of a scope, for routes that declare none, such as those of a third-party plugin. */
     access?: AccessRule
   }
   interface FastifyContextConfig {
-    /** Every route of the plugin has one. */
+    /** Required on every route of the plugin. */
     access?: AccessRule
-    /** The route as `defaultScopes` names it. */
+    /** The key of the route in `defaultScopes`. */
     accessKey?: string
   }
 }

@@ -2,10 +2,10 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { isForeignOrigin } from '@svc/registry'
 import { HTTP_ERR_CROSS_ORIGIN } from '../errors.ts'
 
-/** What of a request says where it comes from; a FastifyRequest has it. */
+/** The parts of a request that show its origin; a FastifyRequest has them. */
 export interface OriginRequest {
   method: string
-  /** Host and port that the client asked for. */
+  /** The requested host and port. */
   host: string
   headers: IncomingHttpHeaders
 }
@@ -13,8 +13,8 @@ export interface OriginRequest {
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
- * Refuses a request that another site's page makes a browser send, with the cookies of its user. For tokens in
- * cookies only: no page can send another's header.
+ * Refuses cross-site requests (CSRF). Needed only for tokens in cookies: browsers attach cookies by themselves, never an
+ * `Authorization` header.
  * @throws HTTP_ERR_CROSS_ORIGIN
  */
 export function checkOrigin({ method, host, headers }: OriginRequest): void {

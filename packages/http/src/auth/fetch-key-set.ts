@@ -5,14 +5,14 @@ import { toPem } from './jwt-key.ts'
 /** Public keys in PEM, by their `kid`. */
 export type KeySet = ReadonlyMap<string | undefined, string>
 
-/** Bytes of an answer, once it is decompressed. */
+/** Bytes of a response, decompressed. */
 const MAX_BYTES = 1_048_576
 const MAX_KEYS = 100
 
 /**
- * Fetches a JSON Web Key Set (RFC 7517), without following redirects: the keys that verify the algorithm.
- * Throws for any other answer, one that is too large, and a set that has no such key.
- * @param timeout milliseconds until the answer is complete
+ * Fetches a JSON Web Key Set (RFC 7517) and keeps the keys for the algorithm. Follows no redirects.
+ * Throws if the response is no key set, is too large, or has no such key.
+ * @param timeout milliseconds for the whole response
  */
 export async function fetchKeySet(url: string, algorithm: JwtAlgorithm, timeout: number): Promise<KeySet> {
   const response = await fetch(url, {
@@ -32,7 +32,7 @@ async function readText({ ok, status, body }: Response): Promise<string> {
   }
   const chunks: Uint8Array[] = []
   let size = 0
-  // Leaving the loop ends the connection.
+  // Leaving the loop closes the connection.
   for await (const chunk of body ?? []) {
     size += chunk.length
     if (size > MAX_BYTES) throw new Error(`the set has more than ${MAX_BYTES} bytes`)

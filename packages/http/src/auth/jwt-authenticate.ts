@@ -7,24 +7,24 @@ import { resolveJwtOptions, type JwtOptions } from './jwt-options.ts'
 import type { KeySetSettings } from './key-set.ts'
 import { toPrincipal, type VerifiedToken } from './to-principal.ts'
 
-/** Longest token that is looked at, in characters. */
+/** Characters; longer tokens are refused unread. */
 const MAX_TOKEN_LENGTH = 16_384
 
-/** A verified token is good for this many milliseconds, or to its `exp`; there are at most so many of them. */
+/** Entries, and milliseconds that a verified token stays in the cache, at most until its `exp`. */
 const CACHE = { cache: 1000, cacheTTL: 60_000 }
 
-/** What an app and access by scopes add. */
+/** Settings besides the options of the token. */
 export interface JwtAuthenticateSettings {
-  /** The claim that has the scopes; default `scopes`. */
+  /** The claim with the scopes; default `scopes`. */
   scopeField?: string
-  /** Where it is logged that the key set of `jwksUrl` cannot be fetched; default nowhere. */
+  /** Logs failures to fetch the key set of `jwksUrl`; default no log. */
   log?: KeySetSettings['log']
 }
 
 /**
- * Authentication by JSON Web Tokens (RFC 7519), before there is an app, and for several of them.
- * The function gives null for no token, and throws HTTP_ERR_INVALID_TOKEN for every bad one, or
- * HTTP_ERR_KEYS_UNAVAILABLE when there is no key to verify it with.
+ * Creates authentication by JSON Web Tokens (RFC 7519). Needs no app; several apps may share the function.
+ * It returns null without a token, throws HTTP_ERR_INVALID_TOKEN for an invalid one, and HTTP_ERR_KEYS_UNAVAILABLE if
+ * the keys to verify it cannot be fetched.
  * @throws HTTP_ERR_BAD_OPTION
  * @throws HTTP_ERR_JWT_NOT_INSTALLED
  */
@@ -45,7 +45,7 @@ export async function createJwtAuthenticate(
       ...(audience !== undefined && { allowedAud: audience })
     }
   })
-  // The cache gives the same object for the same token.
+  // The verifier's cache returns the same object for the same token.
   const principals = new WeakMap<VerifiedToken, Principal>()
 
   function accept(token: VerifiedToken): Principal {
@@ -79,7 +79,7 @@ export async function createJwtAuthenticate(
 
 type Verify = (token: string) => VerifiedToken | Promise<VerifiedToken>
 
-// It verifies within an app of its own, so that the user's app may have its own `jwt`, or none.
+// A private app holds the verifier, so the user's app may register `@fastify/jwt` itself.
 async function createVerify(options: FastifyJWTOptions): Promise<Verify> {
   const app = Fastify()
   await app.register(await loadPlugin(), options)
@@ -107,7 +107,7 @@ function toKeyFetcher(findKey: JwtKeyFunction) {
   }
 }
 
-/** Says why by a word only: what a bad token holds is not for logs. */
+/** The cause is a code only: contents of a bad token must not reach the log. */
 function refuse(err: unknown): never {
   const { code, originalError, message } = err as Error & { code?: unknown; originalError?: unknown }
   if (originalError instanceof HTTP_ERR_KEYS_UNAVAILABLE) throw originalError

@@ -7,7 +7,7 @@ import { createKeySet, type KeySetSettings } from './key-set.ts'
 
 const text = Type.String({ minLength: 1 })
 
-/** Options of authentication by JSON Web Tokens. One of `secret` and `jwksUrl` is needed; they may be read from the environment. */
+/** Options of authentication by JSON Web Tokens; exactly one of `secret` and `jwksUrl` is required. */
 export const JwtOptionsSchema = Type.Object(
   {
     secret: Type.Optional(
@@ -19,13 +19,12 @@ export const JwtOptionsSchema = Type.Object(
     ),
     jwksUrl: Type.Optional(
       Type.Unsafe<string | undefined>(
-        Type.String({ description: 'Where the public keys are, as a JSON Web Key Set' })
+        Type.String({ description: 'URL of the public keys, as a JSON Web Key Set' })
       )
     ),
     jwksMaxStale: Type.Optional(
       millisecondsSchema(
-        'Milliseconds that known keys go on serving, once they are a minute old, while no newer set can be fetched; ' +
-          'default 600,000',
+        'Milliseconds that known keys, once a minute old, still serve while no newer set can be fetched; default 600,000',
         0
       )
     ),
@@ -33,14 +32,14 @@ export const JwtOptionsSchema = Type.Object(
       Type.Unsafe<JwtAlgorithm>(
         Type.Union(
           JWT_ALGORITHMS.map((name) => Type.Literal(name)),
-          { description: `The only algorithm taken: one of ${JWT_ALGORITHMS.join(', ')}; default HS256` }
+          { description: `The only accepted algorithm: one of ${JWT_ALGORITHMS.join(', ')}; default HS256` }
         )
       )
     ),
-    issuer: Type.Optional(Type.String({ minLength: 1, description: 'What `iss` must be' })),
+    issuer: Type.Optional(Type.String({ minLength: 1, description: 'Required value of `iss`' })),
     audience: Type.Optional(
       Type.Union([text, Type.Array(text, { minItems: 1 })], {
-        description: 'What `aud` must be, or one of it'
+        description: 'Required value of `aud`, or a list of accepted ones'
       })
     ),
     extractFrom: Type.Optional(
@@ -54,7 +53,7 @@ export const JwtOptionsSchema = Type.Object(
 )
 export type JwtOptions = Static<typeof JwtOptionsSchema>
 
-/** Makes sure that options are known and good, and fills in the defaults. @throws HTTP_ERR_BAD_OPTION */
+/** Validates the options and fills in the defaults. @throws HTTP_ERR_BAD_OPTION */
 export function resolveJwtOptions(options: JwtOptions, log?: KeySetSettings['log']) {
   requireOptions(JwtOptionsSchema, options, HTTP_ERR_BAD_OPTION)
   const { algorithm = 'HS256', extractFrom = 'header', cookieName = 'token' } = options

@@ -5,18 +5,17 @@ import { fetchKeySet, type KeySet } from './fetch-key-set.ts'
 import type { JwtAlgorithm } from './jwt-algorithms.ts'
 import type { JwtKeyFunction } from './jwt-key.ts'
 
-/** Milliseconds, and a count. */
 export interface KeySetSettings {
-  /** Keys older than this are fetched anew, in the background. */
+  /** Milliseconds after which known keys are refreshed in the background. */
   fresh: number
-  /** How long beyond that they serve while no fetch succeeds. */
+  /** Milliseconds beyond `fresh` that known keys still serve while fetches fail. */
   maxStale: number
-  /** Of one fetch. */
+  /** Milliseconds for one fetch. */
   timeout: number
-  /** Fetches that may follow each other at once; after them, one in `interval`. */
+  /** Fetches in a row; then one per `interval` milliseconds. */
   burst: number
   interval: number
-  /** Learns when fetching begins to fail, and when it works again. */
+  /** Logs the first failed fetch, and the recovery. */
   log?: Pick<FastifyBaseLogger, 'info' | 'warn'> | undefined
 }
 
@@ -29,10 +28,10 @@ const DEFAULTS: KeySetSettings = {
 }
 
 /**
- * Finds the keys of tokens in a JSON Web Key Set that is fetched when the first token comes. A known key serves at once: when
- * it is no longer fresh, a fetch begins in the background. Only an unknown `kid` waits for a fetch, as keys rotate. One
- * fetch serves all who wait, and a flood of unknown `kid`s makes few of them. The function throws HTTP_ERR_KEYS_UNAVAILABLE
- * where the last fetch failed and the key is not known.
+ * Creates a key function over a JSON Web Key Set, fetched with the first token. A known key serves at once; a stale one
+ * also starts a refresh in the background. Only an unknown `kid` waits for a fetch, since keys rotate. Concurrent callers
+ * share one fetch, and `burst` bounds the fetches that a flood of unknown `kid`s can cause. The function throws
+ * HTTP_ERR_KEYS_UNAVAILABLE if the key is unknown and the last fetch failed.
  */
 export function createKeySet(
   url: string,
@@ -64,7 +63,7 @@ export function createKeySet(
     if (loading === undefined && mayFetch()) loading = load().finally(() => (loading = undefined))
   }
 
-  /** Never rejects: `failure` is what became of the last fetch. */
+  /** Never rejects; `failure` keeps the error of the last fetch. */
   async function load(): Promise<void> {
     try {
       keys = await fetchKeySet(url, algorithm, timeout)
@@ -73,16 +72,13 @@ export function createKeySet(
       failure = undefined
     } catch (err) {
       if (failure === undefined)
-        log?.warn(
-          { err: toLoggable(err) },
-          'the key set cannot be fetched; keys that are known serve for now'
-        )
+        log?.warn({ err: toLoggable(err) }, 'the key set cannot be fetched; known keys serve for now')
       failure = err
     }
   }
 }
 
-/** Says yes `burst` times in a row, then once in `interval` milliseconds. */
+/** A token bucket: allows `burst` calls in a row, then one per `interval` milliseconds. */
 function createAllowance(burst: number, interval: number): () => boolean {
   let left = burst
   let countedAt = performance.now()
@@ -96,7 +92,7 @@ function createAllowance(burst: number, interval: number): () => boolean {
   }
 }
 
-/** A token without a `kid` is of the only key. */
+/** A token without a `kid` matches a set with a single key. */
 function find(keys: KeySet, kid: string | undefined): string | undefined {
   if (kid === undefined && keys.size === 1) return keys.values().next().value
   return keys.get(kid)

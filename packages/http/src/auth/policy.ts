@@ -25,13 +25,13 @@ import { createJwtAuthenticate } from './jwt-authenticate.ts'
 import { ROUTE_SCOPES, resolveRbacOptions, type RbacRules } from './rbac-options.ts'
 import { createScopeAuthorize } from './scope-authorize.ts'
 
-/** Who calls, and what they may do: one for all routes of the plugin. */
+/** Who calls, and what they may do; shared by all routes of the plugin. */
 export interface HttpPolicy extends Policy {
   /** Undefined if no credentials are asked for. */
   readonly identify: ((request: FastifyRequest) => Awaitable<Principal>) | undefined
-  /** The scopes that each route needs; without `rbac` only those for administration. */
+  /** Required scopes by route; without `rbac` only those of `/admin`. */
   readonly routes: RbacRules['routes']
-  /** The credentials as a document describes them. */
+  /** How an OpenAPI document describes the credentials. */
   readonly schemes: NonNullable<Authenticate['schemes']>
   /** Whether there are `/admin` routes. */
   readonly hasAdmin: boolean
@@ -39,7 +39,7 @@ export interface HttpPolicy extends Policy {
 
 const CREDENTIAL_ERRORS = { NoToken: HTTP_ERR_NO_TOKEN, InvalidToken: HTTP_ERR_INVALID_TOKEN }
 
-/** The errors for callers who may not do what they ask for. */
+/** The errors of refused runs. */
 export const ADMISSION_ERRORS: AdmissionErrors = {
   Forbidden: HTTP_ERR_FORBIDDEN,
   MissingScope: HTTP_ERR_MISSING_SCOPE,

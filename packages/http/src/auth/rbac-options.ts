@@ -2,7 +2,7 @@ import { Type, type Static } from '@sinclair/typebox'
 import { requireOptions, RUNNABLE_KINDS, type RunnableKind } from '@svc/registry'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 
-/** The scopes that each route needs; none: any valid token. HEAD is guarded as GET. */
+/** Required scopes by route; an empty list accepts any valid token. HEAD requests follow the GET entry. */
 export const ROUTE_SCOPES: Readonly<Record<string, readonly string[]>> = Object.freeze({
   'POST /agents/:name/run': ['agents:run'],
   'POST /agents/:name/stream': ['agents:run'],
@@ -35,47 +35,47 @@ const scopes = Type.Array(Type.String({ pattern: String.raw`^\S+$` }))
 const byName = (kind: RunnableKind) =>
   Type.Optional(
     Type.Record(Type.String(), scopes, {
-      description: `Name of a ${kind} → scopes that it needs on top of the route's`
+      description: `Name of a ${kind} → scopes required on top of the route's`
     })
   )
 
-/** Options of access by scopes. */
+/** Options of access control by scopes. */
 export const RbacOptionsSchema = Type.Object(
   {
     scopeField: Type.Optional(
       Type.String({
         minLength: 1,
-        description: 'The claim that has the scopes, a list or a space-separated string; default `scopes`'
+        description: 'The claim with the scopes, a list or a space-separated string; default `scopes`'
       })
     ),
     defaultScopes: Type.Optional(
       Type.Record(Type.String(), scopes, {
         description:
-          'Route, like `POST /agents/:name/run`, → all the scopes that it needs, over the built-in map. ' +
-          'What is said of `…/run` holds for `…/stream`, of `GET /agents` for `GET /agents/:name`, and of ' +
-          '`/admin/*`, `GET /admin/*` or `GET, POST, DELETE /admin/*` for all of these, unless they are named themselves'
+          'Route, like `POST /agents/:name/run` → all scopes that it requires, instead of the built-in ones. ' +
+          'An entry for `…/run` also covers `…/stream`, `GET /agents` covers `GET /agents/:name`, and `/admin/*`, ' +
+          '`GET /admin/*` or `GET, POST, DELETE /admin/*` cover their routes, unless these have entries of their own'
       })
     ),
     agentScopes: byName('agent'),
     teamScopes: byName('team'),
     workflowScopes: byName('workflow')
   },
-  { additionalProperties: false, description: 'Access by the scopes of a token' }
+  { additionalProperties: false, description: 'Access control by the scopes of a token' }
 )
 export type RbacOptions = Static<typeof RbacOptionsSchema>
 
 type ScopeMap = ReadonlyMap<string, readonly string[]>
 
-/** What access by scopes asks for. */
+/** The resolved rules of access control by scopes. */
 export interface RbacRules {
   readonly scopeField: string
-  /** The scopes of each route of ROUTE_SCOPES, under the same keys. */
+  /** Scopes by route, with the keys of ROUTE_SCOPES. */
   readonly routes: ScopeMap
-  /** The scopes of single runnables, by name. */
+  /** Additional scopes of single runnables, by name. */
   readonly named: Readonly<Record<RunnableKind, ScopeMap>>
 }
 
-/** Makes sure that options are known and good, and lays them over the built-in map. @throws HTTP_ERR_BAD_OPTION */
+/** Validates the options and merges them into the built-in map. @throws HTTP_ERR_BAD_OPTION */
 export function resolveRbacOptions(options: RbacOptions = {}): RbacRules {
   requireOptions(RbacOptionsSchema, options, HTTP_ERR_BAD_OPTION)
   const { scopeField = 'scopes', defaultScopes, agentScopes, teamScopes, workflowScopes } = options
@@ -91,10 +91,10 @@ function resolveRoutes(given: ScopeMap): ScopeMap {
   const named = [...given].filter(([key]) => routes.has(key))
   const groups = [...given].filter(([key]) => !routes.has(key)).map(toAdminGroup)
 
-  // The fewer routes a key names, the more it counts.
+  // The more specific group wins.
   for (const { members, wanted } of groups.toSorted((a, b) => b.members.length - a.members.length))
     for (const route of members) routes.set(route, wanted)
-  // Who guards a run guards its twin too: it must not become a way around.
+  // A guarded run also guards its stream, which must not bypass it.
   for (const kind of RUNNABLE_KINDS) {
     const run = given.get(`POST /${kind}s/:name/run`)
     const list = given.get(`GET /${kind}s`)
@@ -107,7 +107,7 @@ function resolveRoutes(given: ScopeMap): ScopeMap {
 
 const ADMIN_KEY = /^(?:((?:GET|POST|DELETE)(?:, (?:GET|POST|DELETE))*) )?\/admin\/\*$/
 
-/** The routes of `/admin/*`, of all methods or of those that stand before it. */
+/** Resolves `/admin/*`, with or without a list of methods before it. */
 function toAdminGroup([key, wanted]: readonly [key: string, wanted: readonly string[]]) {
   const match = ADMIN_KEY.exec(key)
   if (match === null) throw new HTTP_ERR_BAD_OPTION(`defaultScopes: no route "${key}"`)

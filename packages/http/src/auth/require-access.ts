@@ -15,8 +15,8 @@ import { ADMISSION_ERRORS, type HttpPolicy } from './policy.ts'
 type Scope = Pick<FastifyInstance, 'decorateRequest' | 'addHook'>
 
 /**
- * Guards every route that is added to the scope from now on: by the rule that the route declares, the route that matched
- * and the decoded name, never by the text of the URL. A route without a rule is an error at start.
+ * Guards every route added to the scope from now on, by the declared rule of the matched route and the decoded name, never
+ * by the text of the URL. A route without a rule is an error at start.
  */
 export function requireAccess(scope: Scope, policy: HttpPolicy): void {
   scope.decorateRequest('principal')
@@ -26,7 +26,7 @@ export function requireAccess(scope: Scope, policy: HttpPolicy): void {
     const access: AccessRule | undefined = config?.access ?? this.access
     if (access === undefined)
       throw new HTTP_ERR_BAD_OPTION(`the route ${String(method)} ${url} has no access rule`)
-    // HEAD is guarded as GET.
+    // HEAD requests follow the rule of GET.
     const verb = String(method) === 'HEAD' ? 'GET' : String(method)
     route.config = { ...config, access, accessKey: `${verb} ${routePath}` }
   })
@@ -44,7 +44,7 @@ export function requireAccess(scope: Scope, policy: HttpPolicy): void {
       done()
     }
 
-    // Whatever was thrown: to Fastify, nothing is no error.
+    // Fastify takes a falsy value for success.
     function refuse(thrown: unknown): void {
       done(thrown instanceof Error ? thrown : new Error('no error was thrown', { cause: thrown }))
     }
@@ -53,7 +53,7 @@ export function requireAccess(scope: Scope, policy: HttpPolicy): void {
 
 function guard(request: FastifyRequest, policy: HttpPolicy): Awaitable<void> {
   request.principal = ANONYMOUS
-  // What matches no route has no rule: it is told so without credentials.
+  // A path without a route has no rule; its 404 needs no credentials.
   if ((request.routeOptions.config.access ?? 'open') === 'open') return
   const caller = policy.identify === undefined ? ANONYMOUS : policy.identify(request)
   return isPromise(caller)

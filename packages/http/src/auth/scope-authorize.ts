@@ -11,12 +11,12 @@ import {
 import { resolveRbacOptions, type RbacOptions, type RbacRules } from './rbac-options.ts'
 
 /**
- * The policy by scopes. `run` and `answer` need the scopes of the kind's run route, `read` those of its `GET …/:name`,
- * `admin` those of its `DELETE /admin/…`; a runnable's own scopes come on top. Without `rbac` every action but `admin`
- * needs no scope: `admin` needs `admin:*` always.
+ * Authorizes by scopes. `run` and `answer` require the scopes of the kind's run route, `read` those of its `GET …/:name`,
+ * `admin` those of its `DELETE /admin/…`; a runnable's own scopes come on top. Without `rbac` only `admin` requires a
+ * scope, `admin:*`.
  *
- * What belongs to another owner is refused without a scope to ask for: it is to look like something that does not
- * exist. `*` and `admin:*` reach every owner's, and `approvals:answer` every owner's approvals.
+ * Access to another owner's run is refused without naming a scope, so that it looks like one that does not exist. `*` and
+ * `admin:*` reach all owners, `approvals:answer` the approvals of all owners.
  * @throws HTTP_ERR_BAD_OPTION
  */
 export function createScopeAuthorize(rbac?: RbacOptions): Authorize {

@@ -1,14 +1,14 @@
 import type { Principal } from '@svc/registry'
 
-/** A token whose signature, time, issuer and audience are good. */
+/** A token with a valid signature, lifetime, issuer and audience. */
 export interface VerifiedToken {
   header: Readonly<Record<string, unknown>>
   payload: Readonly<Record<string, unknown>>
 }
 
-/** Makes the principal of a token; throws when a claim is not what it must be, or the header asks for what is unknown. */
+/** Builds the principal of a token. Throws if a claim has the wrong type or `crit` demands an unknown extension. */
 export function toPrincipal({ header, payload }: VerifiedToken, scopeField: string): Principal {
-  // RFC 7515, section 4.1.11. No extension is understood here.
+  // RFC 7515, section 4.1.11: no extension is supported.
   if (Object.hasOwn(header, 'crit')) throw new Error('crit names an unknown extension')
   const { sub, exp } = payload
   if (typeof sub !== 'string' || sub === '') throw new Error('sub must be a string')

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 
-/** The routes of a scope, as far as they tell which methods a path takes. */
+/** The methods that the routes of a scope accept, by path. */
 export interface AllowedMethods {
-  /** The methods of a URL, in alphabetical order: none where no route has its path. */
+  /** The methods of a URL, sorted; empty if no route has its path. */
   of(url: string): string[]
 }
 
-/** Learns the routes that are added to a scope from now on. */
+/** Records the routes added to a scope from now on. */
 export function learnMethods(scope: Pick<FastifyInstance, 'addHook'>): AllowedMethods {
   const routes: { pattern: string[]; methods: string[] }[] = []
   scope.addHook('onRoute', ({ method, url }) => {

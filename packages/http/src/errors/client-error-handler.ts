@@ -7,8 +7,8 @@ import { toErrorBody } from './to-error-body.ts'
 import { toFault } from './to-fault.ts'
 
 /**
- * For `Fastify({ clientErrorHandler })`: answers in the one shape what Node.js itself refuses, as it is no HTTP, has too many
- * headers, or takes too long to arrive.
+ * For `Fastify({ clientErrorHandler })`: gives the errors of Node.js's HTTP parser the same body as all others: malformed
+ * requests, oversized headers, timeouts.
  */
 export function clientErrorHandler(this: FastifyInstance, err: ConnectionError, socket: Socket): void {
   // oxlint-disable-next-line no-this-in-exported-function -- Fastify calls it as a method of the app
@@ -35,10 +35,10 @@ export function clientErrorHandler(this: FastifyInstance, err: ConnectionError, 
 function toRefusal({ code }: ConnectionError): Error {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new HTTP_ERR_REQUEST_TIMEOUT()
   if (code === 'HPE_HEADER_OVERFLOW') return new HTTP_ERR_HEADERS_TOO_LARGE()
-  return new HTTP_ERR_BAD_REQUEST('The request is not HTTP as this server takes it')
+  return new HTTP_ERR_BAD_REQUEST('The request is not valid HTTP')
 }
 
-// An answer must not get into the middle of another one. Node.js looks at the same property.
+// Must not write into a response that has begun. Node.js checks the same property.
 function hasBegunToAnswer(socket: Socket): boolean {
   return (
     (socket as Socket & { ['_httpMessage']?: ServerResponse | null })['_httpMessage']?.headersSent === true

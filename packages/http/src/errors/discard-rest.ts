@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 
-/** Milliseconds that a client has to stop sending what is refused. */
+/** Milliseconds that a client may keep sending a refused body. */
 const LINGER = 5_000
 
 const discarding = new WeakMap<IncomingMessage, Promise<void>>()
 
 /**
- * Throws away what a client still sends, so that it can read its refusal: were the connection closed at once, it might learn
- * no more than that. One that goes on sending is cut off. Resolves when nothing more comes.
+ * Drains the body so the client can read the refusal before we close; cuts it off after `LINGER`. Resolves when the body
+ * or the connection has ended.
  */
 export function discardRest(raw: IncomingMessage): Promise<void> {
   let discarded = discarding.get(raw)
@@ -15,7 +15,7 @@ export function discardRest(raw: IncomingMessage): Promise<void> {
   return discarded
 }
 
-/** Whether more of the body is to come. */
+/** Whether part of the body is still unread. */
 export function hasRest({ complete, destroyed, headers }: IncomingMessage): boolean {
   if (complete || destroyed) return false
   return Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined

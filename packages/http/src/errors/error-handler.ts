@@ -7,12 +7,12 @@ import { discardRest, hasRest } from './discard-rest.ts'
 import { acceptsProblem, PROBLEM, toErrorBody, toProblem } from './to-error-body.ts'
 import { toFault, type Fault } from './to-fault.ts'
 
-// Seconds after which to come again, where neither the error nor who threw it says so.
+// Seconds; used if neither the error nor the reply sets `Retry-After`.
 const RETRY_AFTER = 5
 
 /**
- * Logs what was thrown, once, without anything that a client sent, and answers it in the one shape. As
- * `Fastify({ frameworkErrors })` it does so for URLs that Fastify refuses before any plugin sees them.
+ * Logs an error once, without client data, and replies with the error body. As `Fastify({ frameworkErrors })` it also
+ * covers URLs that Fastify refuses before any plugin sees them.
  */
 export function handleError(err: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const fault = toFault(err)
@@ -21,23 +21,22 @@ export function handleError(err: unknown, request: FastifyRequest, reply: Fastif
   sendFault(fault, request, reply)
 }
 
-/** Answers a request that matches no route. */
 function handleNotFound(request: FastifyRequest, reply: FastifyReply): void {
   handleError(new HTTP_ERR_ROUTE_NOT_FOUND(request.method), request, reply)
 }
 
-/** The same for a scope whose routes are known: a path that takes other methods is told apart. */
+/** Like `handleNotFound`, but replies 405 with `Allow` for a path that accepts other methods. */
 export function createNotFoundHandler(allowed: AllowedMethods) {
   return (request: FastifyRequest, reply: FastifyReply): void => {
     const methods = allowed.of(request.url)
-    // A wildcard takes the method, and has nothing under this path.
+    // A wildcard route accepts the method but has no such path.
     if (methods.length === 0 || methods.includes(request.method)) return handleNotFound(request, reply)
     reply.header('allow', methods.join(', '))
     handleError(new HTTP_ERR_METHOD_NOT_ALLOWED(request.method), request, reply)
   }
 }
 
-/** The plugin `errorHandler`: the one shape for an app's other routes too, and for paths that match none. */
+/** A plugin that gives an app's other routes, and its 404s, the same error body. */
 export const errorHandler = fp(
   async (app: FastifyInstance) => {
     app.setErrorHandler(handleError)
@@ -46,7 +45,7 @@ export const errorHandler = fp(
   { name: '@svc/http/error-handler', fastify: '5.x' }
 )
 
-/** Answers the error of a run that failed; the engine has logged it. */
+/** Replies with the error of a failed run, which the engine has logged. */
 export function replyRunError(err: unknown, request: FastifyRequest, reply: FastifyReply): void {
   sendFault(toFault(err), request, reply)
 }
@@ -63,12 +62,12 @@ function sendFault(fault: Fault, request: FastifyRequest, reply: FastifyReply): 
   void reply.send(wantsProblem ? toProblem(fault, request.id) : toErrorBody(fault, request.id))
 }
 
-// A connection that is closed with the answer takes it from a client that is still sending.
+// Closing while the client still sends would reset the connection before it reads the reply.
 function closeLater({ raw }: FastifyRequest, reply: FastifyReply): void {
   const discarded = discardRest(raw)
-  // Fastify would close it at once; a closing app has asked for that itself.
+  // Drop Fastify's own `Connection: close`, but keep that of a closing app.
   if (!reply.raw.hasHeader('connection')) reply.removeHeader('connection')
-  // HTTP/2 does not know it.
+  // Absent on HTTP/2.
   const { shouldKeepAlive = true } = reply.raw as { shouldKeepAlive?: boolean }
   if (shouldKeepAlive) return
   reply.raw.shouldKeepAlive = true

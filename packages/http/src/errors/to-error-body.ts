@@ -5,7 +5,7 @@ import type { Fault } from './to-fault.ts'
 /** The media type of RFC 9457. */
 export const PROBLEM = 'application/problem+json'
 
-/** Whether an `Accept` names that type, and does not refuse it. RFC 9110, section 12.5.1. */
+/** Whether an `Accept` header names that type with a weight above 0. RFC 9110, section 12.5.1. */
 export function acceptsProblem(accept: string | undefined): boolean {
   if (accept === undefined) return false
   return accept.split(',').some((range) => {

@@ -15,7 +15,7 @@ import {
 import { ErrorBodySchema, type ErrorBody } from '../schemas/error-body.ts'
 import { toFieldErrors } from './to-field-errors.ts'
 
-/** An error as clients may know it. */
+/** An error as clients see it. */
 export interface Fault {
   statusCode: number
   code: string
@@ -33,7 +33,7 @@ const CHALLENGES = {
   missingScope: 'HTTP_ERR_MISSING_SCOPE'
 }
 
-// What Fastify itself finds wrong with a request.
+// Fastify's own request errors.
 const FASTIFY_FAULTS = new Map<string, Fault>(
   Object.entries({
     FST_ERR_BAD_URL: new HTTP_ERR_BAD_URL(),
@@ -46,8 +46,8 @@ const FASTIFY_FAULTS = new Map<string, Fault>(
 )
 
 /**
- * What a client sees of whatever was thrown: tellable errors as they are, others' refusals (4xx) with their message, and of
- * any other failure only that there was one.
+ * Converts any thrown value to what a client may see: tellable errors as they are, other 4xx errors with their message,
+ * anything else as an internal error without details.
  */
 export function toFault(err: unknown): Fault {
   const thrown = asRecord(err)
@@ -74,12 +74,12 @@ function readFault(err: unknown, thrown: Record<string, unknown>): Fault {
   return { statusCode: status >= 500 && status < 600 ? status : 500, code: internal, message: generic }
 }
 
-// An AggregateError has something else there.
+// The `errors` of an AggregateError have another form.
 function listOf(errors: unknown): ErrorBody['errors'] {
   return Value.Check(ErrorBodySchema.properties.errors, errors) ? errors : undefined
 }
 
-// Codes of Fastify and of Node.js are not ours to promise, and ours are nobody else's.
+// Passes on codes of the app, but neither those of Fastify and Node.js nor forged ones of ours.
 function refusal(statusCode: number, thrown: Record<string, unknown>): Fault {
   const { code: given, message, validation, validationContext } = thrown
   const own =

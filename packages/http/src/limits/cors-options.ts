@@ -5,7 +5,7 @@ import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 const flag = Type.Optional(Type.Boolean())
 const list = Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())]))
 
-/** The options of `@fastify/cors`, all of them: one that is misspelt would open the routes to every origin. */
+/** All options of `@fastify/cors`; strict, since a misspelt one would open the routes to every origin. */
 export const CorsOptionsSchema = Type.Object(
   {
     hook: Type.Optional(Type.String()),
@@ -27,8 +27,8 @@ export const CorsOptionsSchema = Type.Object(
   { additionalProperties: false }
 )
 
-/** Makes sure that options say which origins they are for. @throws HTTP_ERR_BAD_OPTION */
+/** Checks that the options name their origins. @throws HTTP_ERR_BAD_OPTION */
 export function requireOrigin({ origin, delegator }: FastifyCorsOptions): void {
   if (origin === undefined && delegator === undefined)
-    throw new HTTP_ERR_BAD_OPTION('cors.origin: it must be given; every origin is `cors: true`')
+    throw new HTTP_ERR_BAD_OPTION('cors.origin: it is required; use `cors: true` for every origin')
 }

@@ -3,7 +3,7 @@ import type { FastifyInstance, RouteShorthandOptionsWithHandler } from 'fastify'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 import type { HttpScope } from '../surface.ts'
 
-// What pages of other origins may read, besides what they always may.
+// Response headers that pages of other origins may read.
 const EXPOSED_HEADERS = [
   ...[
     'x-run-id',
@@ -17,18 +17,16 @@ const EXPOSED_HEADERS = [
 ]
 
 /**
- * Lets pages of other origins use the routes that are added from now on: `true` is every origin, without credentials.
- * @throws HTTP_ERR_BAD_OPTION for every origin together with credentials, and where the app has `@fastify/cors` itself: then
- * or, if it is registered later, when the app gets ready
+ * Opens the routes added from now on to pages of other origins; `true` means every origin, without credentials.
+ * @throws HTTP_ERR_BAD_OPTION for every origin with credentials, and if the app has `@fastify/cors` itself; if that is
+ * registered later, when the app becomes ready
  */
 export async function allowOrigins(scope: HttpScope, given: true | FastifyCorsOptions): Promise<void> {
   const options = given === true ? {} : given
   if (await isOpenWithCredentials(options))
-    throw new HTTP_ERR_BAD_OPTION(
-      'cors: every origin together with credentials lets any page act for its visitor'
-    )
-  requireNoOther(scope)
-  scope.addHook('onReady', async () => requireNoOther(scope))
+    throw new HTTP_ERR_BAD_OPTION('cors: every origin with credentials lets any page act for its visitor')
+  refuseSecondCors(scope)
+  scope.addHook('onReady', async () => refuseSecondCors(scope))
 
   const preflight = await addCorsHook(scope, {
     methods: ['GET', 'HEAD', 'POST', 'DELETE'],
@@ -49,17 +47,17 @@ export async function allowOrigins(scope: HttpScope, given: true | FastifyCorsOp
   })
 }
 
-// Its hooks reach every route within its scope, and the first of two to see a preflight answers it.
-function requireNoOther(scope: HttpScope): void {
+// Hooks of another instance reach these routes too, and the first one answers a preflight.
+function refuseSecondCors(scope: HttpScope): void {
   let around = Object.getPrototypeOf(scope) as Partial<FastifyInstance>
   for (; around.hasPlugin !== undefined; around = Object.getPrototypeOf(around) as Partial<FastifyInstance>)
     if (around.hasPlugin('@fastify/cors'))
       throw new HTTP_ERR_BAD_OPTION(
-        'cors: the app has @fastify/cors, which answers for these routes too; leave one of them out'
+        'cors: the app has @fastify/cors, which also covers these routes; remove one of the two'
       )
 }
 
-/** Adds the hook of `@fastify/cors` to a scope, and gives its route for preflights, which would be for all paths of the app. */
+/** Adds the hook of `@fastify/cors` and returns its preflight route, which it would add for all paths of the app. */
 function addCorsHook(
   scope: HttpScope,
   options: FastifyCorsOptions
@@ -75,38 +73,38 @@ function addCorsHook(
   })
 }
 
-// Pages of anyone; `null` is that of a sandboxed frame, which any page may have.
-const STRANGERS = ['https://a-page-of-nobody.invalid', 'http://a-page-of-nobody.invalid:8080', 'null']
-/** Milliseconds that a function of the options has to tell. */
+// Origins that no app trusts; any page can send `null` from a sandboxed frame.
+const UNTRUSTED = ['https://untrusted.invalid', 'http://untrusted.invalid:8080', 'null']
+/** Milliseconds within which a function of the options must answer. */
 const PATIENCE = 1_000
 
 type Origin = FastifyCorsOptions['origin']
 
 async function isOpenWithCredentials({ delegator, ...options }: FastifyCorsOptions): Promise<boolean> {
   if (delegator === undefined && options.credentials !== true) return false
-  for (const stranger of STRANGERS) {
-    const request = { method: 'GET', url: '/', headers: { origin: stranger } }
+  for (const untrusted of UNTRUSTED) {
+    const request = { method: 'GET', url: '/', headers: { origin: untrusted } }
     const chosen = delegator && (await ask<FastifyCorsOptions>(delegator, request))
     const { credentials, origin } = { ...options, ...chosen }
-    if (credentials === true && (await takes(origin, stranger))) return true
+    if (credentials === true && (await accepts(origin, untrusted))) return true
   }
   return false
 }
 
-async function takes(origin: Origin | undefined, stranger: string): Promise<boolean> {
-  if (origin === undefined || origin === true || origin === '*' || origin === stranger) return true
-  // A copy, as a test may move on within it.
-  if (origin instanceof RegExp) return new RegExp(origin).test(stranger)
+async function accepts(origin: Origin | undefined, asked: string): Promise<boolean> {
+  if (origin === undefined || origin === true || origin === '*' || origin === asked) return true
+  // A copy: `test` advances `lastIndex` of a global one.
+  if (origin instanceof RegExp) return new RegExp(origin).test(asked)
   if (Array.isArray(origin)) {
-    for (const each of origin) if (await takes(each, stranger)) return true
+    for (const each of origin) if (await accepts(each, asked)) return true
     return false
   }
   if (typeof origin !== 'function') return false
-  const answer = await ask<Origin>(origin, stranger)
-  return answer !== undefined && takes(answer, stranger)
+  const answer = await ask<Origin>(origin, asked)
+  return answer !== undefined && accepts(answer, asked)
 }
 
-/** Calls a function that answers by a callback or a promise; what it throws, or does not tell in time, is no answer. */
+/** Calls a function that answers by callback or promise; undefined if it fails or answers too late. */
 async function ask<T>(fn: unknown, about: unknown): Promise<T | undefined> {
   const call = fn as (about: unknown, done: (err: unknown, answer?: T) => void) => T | Promise<T> | undefined
   return new Promise<T | undefined>((resolve) => {

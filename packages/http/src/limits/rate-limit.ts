@@ -4,7 +4,7 @@ import { ANONYMOUS } from '@svc/registry'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { HTTP_ERR_RATE_LIMITED } from '../errors.ts'
 
-/** Limits how often one caller may come: by principal, without credentials by address. */
+/** Limits requests per principal, or per IP address without credentials. */
 export async function limitRate(
   scope: Pick<FastifyInstance, 'register'>,
   options: RateLimitPluginOptions
@@ -27,7 +27,7 @@ const flag = Type.Optional(Type.Boolean())
 const count = Type.Number({ minimum: 0 })
 const headers = Type.Optional(Type.Object({}))
 
-/** The options of `@fastify/rate-limit`, all of them: what it does not know or take, it replaces by its default. */
+/** All options of `@fastify/rate-limit`; strict, since that silently replaces invalid ones by its defaults. */
 export const RateLimitOptionsSchema = Type.Object(
   {
     global: flag,
@@ -38,7 +38,7 @@ export const RateLimitOptionsSchema = Type.Object(
     allowList: Type.Optional(Type.Union([Type.Array(Type.String()), fn])),
     keyGenerator: hook,
     ipv6Subnet: Type.Optional(Type.Number({ minimum: 0, maximum: 128 })),
-    // -1: nobody is banned.
+    // -1 disables bans.
     ban: Type.Optional(Type.Number({ minimum: -1 })),
     groupId: Type.Optional(Type.String()),
     continueExceeding: flag,

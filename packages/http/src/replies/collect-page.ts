@@ -2,43 +2,43 @@ import { createPause, isPromise, nextTurn, type Awaitable } from '@svc/registry'
 import type { FastifyReply } from 'fastify'
 import { sendWhole } from './send-json.ts'
 
-/** Bytes of the items of one page; an item that is larger is a page alone. */
+/** Bytes of the items of one page; a larger item makes a page by itself. */
 const MAX_BYTES = 1_048_576
 
-/** Pages of the source that one request may read; a page that is not full then still has a `nextCursor`. */
+/** Pages of the source that one request may read; after that even a short page has a `nextCursor`. */
 const MAX_READS = 20
 
-/** Where the items of a page come from. */
+/** The source of a list. */
 export interface PageSource<T> {
-  /** At most so many items after a cursor. */
+  /** Reads at most `limit` items after a cursor. */
   read(
     limit: number,
     cursor: string | undefined
   ): Awaitable<{ items: readonly T[]; nextCursor: string | null }>
-  /** The JSON of an item; undefined for one that is not shown. */
+  /** The JSON of an item, or undefined to leave it out. */
   encode(item: T): Awaitable<string | undefined>
-  /** The cursor of what comes after an item. */
+  /** The cursor that continues after an item. */
   cursorOf(item: T): string
 }
 
-/** Which page of a list is wanted. */
+/** The requested page of a list. */
 export interface PageQuery {
   limit: number
   cursor?: string
 }
 
-/** A page of a list: the JSON of its items, and where the next page begins; null when there is none. */
+/** A page of a list: the JSON of its items, and the cursor of the next page; null on the last. */
 export interface Page {
   items: string[]
   nextCursor: string | null
 }
 
-/** Answers with a page whose items stand in the member `name`. */
+/** Replies with a page whose items are in the property `name`. */
 export function sendPage(reply: FastifyReply, name: string, { items, nextCursor }: Page) {
   return sendWhole(reply, `{"${name}":[${items.join()}],"nextCursor":${JSON.stringify(nextCursor)}}`)
 }
 
-/** Takes items until there are enough of them, or of their bytes. */
+/** Collects items until the limit or the maximum of bytes is reached. */
 export async function collectPage<T>(source: PageSource<T>, { limit, cursor }: PageQuery): Promise<Page> {
   const items: string[] = []
   let bytes = 0

@@ -1,7 +1,7 @@
 import { formatRunCursor, toRunRecord, type RunEngine, type RunQuery, type RunSummary } from '@svc/registry'
 import { collectPage, type Page } from './collect-page.ts'
 
-/** One page of runs. @throws REG_ERR_BAD_CURSOR */
+/** Reads one page of runs. @throws REG_ERR_BAD_CURSOR */
 export function listRuns(
   runs: Pick<RunEngine, 'list'>,
   { limit, cursor, ...filter }: RunQuery,
@@ -24,7 +24,7 @@ export function listRuns(
   )
 }
 
-/** A run as it is listed; `prefix` is that of the routes. */
+/** A run as an item of a list. @param prefix of the routes */
 export function toRunItem(run: RunSummary, prefix: string) {
   const { preview } = run
   return {

@@ -10,23 +10,23 @@ import type { OpenReplies } from '@svc/registry/sse'
 import type { FastifyReply } from 'fastify'
 import type { Surface } from '../surface.ts'
 
-/** Characters of JSON that are sent as a whole. */
+/** Characters of JSON that are sent in one piece. */
 const MAX_WHOLE = 131_072
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** Answers with a value whose size somebody else decides: a large one is encoded as fast as the client reads it. */
+/** Replies with a value of unknown size; a large one is encoded as fast as the client reads. */
 export function sendJson(replies: OpenReplies, reply: FastifyReply, value: unknown) {
   if (isShort(value, MAX_WHOLE)) return sendWhole(reply, JSON.stringify(value))
   return sendPieces(replies, reply, encodePieces(value))
 }
 
-/** Answers with JSON that is at hand. */
+/** Replies with encoded JSON. */
 export function sendWhole(reply: FastifyReply, json: string) {
   return reply.type(JSON_TYPE).send(json)
 }
 
-/** Answers with JSON from its pieces. */
+/** Replies with JSON from its pieces. */
 export async function sendPieces(replies: OpenReplies, reply: FastifyReply, pieces: JsonPieces) {
   const rest = iterate(pieces)
   let text = ''
@@ -35,12 +35,12 @@ export async function sendPieces(replies: OpenReplies, reply: FastifyReply, piec
     if (next.done === true) return sendWhole(reply, text)
     text += next.value
   }
-  // Until its client has read it, or the app closes.
+  // Open until the client has read it or the app closes.
   replies.add(reply.raw)
   return reply.type(JSON_TYPE).send(createJsonStream(prepend(text, rest)))
 }
 
-/** Answers with the record of a run, and its result where there is one. */
+/** Replies with the record of a run, and its result if it has one. */
 export function sendRecord(
   { runs, replies }: Pick<Surface, 'runs' | 'replies'>,
   reply: FastifyReply,
@@ -50,7 +50,7 @@ export function sendRecord(
   return sendPieces(replies, reply, withMember(toRunRecord(run), 'result', result))
 }
 
-/** The JSON of an object, with one more member where there are pieces of it. */
+/** Encodes an object with one more property from `pieces`, unless these are empty. */
 export async function* withMember(
   object: object,
   name: string,

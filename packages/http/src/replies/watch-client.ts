@@ -4,12 +4,12 @@ import type { FastifyReply } from 'fastify'
 import { HTTP_ERR_CLIENT_CLOSED } from '../errors.ts'
 import type { Surface } from '../surface.ts'
 
-/** Watches over a reply until it is complete or its client has gone; in the latter case the given run is canceled. */
+/** Watches a reply until it completes; if the client disconnects first, cancels the run. */
 export function watchClient(replies: OpenReplies, reply: FastifyReply, run?: Run): void {
   replies.add(reply.raw, () => leave(reply, run))
 }
 
-/** Ends the run when the client goes away, unless it is to go on, or another client started it. */
+/** Cancels the run if the client disconnects, unless `onDisconnect` says otherwise or another request started it. */
 export function tieToClient(
   { replies, onDisconnect }: Surface,
   run: Run,

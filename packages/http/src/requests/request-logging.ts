@@ -3,9 +3,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 
 /**
- * Logs one line a request, when it is over or its client has gone: method, route pattern, status, duration, run and principal. Never a body, a
- * query or a header. Use it with `logController: new LogController({ disableRequestLogging: true })`: Fastify's own lines tell
- * the query.
+ * Logs one line per request, when it completes or its client disconnects: method, route pattern, status, duration, run
+ * and principal; never a body, query or header. Use it with
+ * `logController: new LogController({ disableRequestLogging: true })`, since Fastify's own lines contain the query.
  */
 async function logRequests(app: FastifyInstance): Promise<void> {
   app.addHook('onRequest', (request, reply, done) => {
@@ -24,7 +24,7 @@ function describe({ method, routeOptions, principal }: FastifyRequest, reply: Fa
     statusCode: reply.statusCode,
     durationMs: Math.round(reply.elapsedTime * 1000) / 1000,
     ...(runId !== undefined && { runId }),
-    // Undefined on routes that are not of this plugin.
+    // Undefined on the app's own routes.
     ...((principal as typeof principal | undefined) && { principal: principal.sub })
   }
 }

@@ -6,7 +6,7 @@ import { HTTP_ERR_BAD_JSON, HTTP_ERR_UNSUPPORTED_ENCODING } from '../errors.ts'
 const NO_QUERY = Type.Object({}, { additionalProperties: false })
 const WITHOUT_BODY = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/** Refuses queries that a route does not know, unless it is open to all, and bodies that are compressed or not UTF-8. */
+/** Refuses unknown queries, except on open routes, and bodies that are compressed or not UTF-8. */
 export function requireStrict(scope: Pick<FastifyInstance, 'addHook'>): void {
   scope.addHook('onRoute', (route) => {
     if (route.config?.access !== 'open' && route.schema?.hide !== true)
@@ -28,7 +28,7 @@ function findFault(headers: FastifyRequest['headers']): string | undefined {
   return charset === undefined || /^utf-?8$/i.test(charset) ? undefined : 'it must be UTF-8'
 }
 
-/** A Fastify parser of JSON bodies; see `decodeJson`. Routes that take no body may be sent an empty one. */
+/** Creates a Fastify parser of JSON bodies by `decodeJson`; a route without a body schema accepts an empty one. */
 export function createJsonParser(maxDepth: number): FastifyBodyParser<Buffer> {
   return function parseJson(request, body, done) {
     if (body.length === 0 && request.routeOptions.schema?.body === undefined) return done(null, undefined)

@@ -3,7 +3,7 @@ import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastif
 import { HTTP_ERR_VALIDATION } from '../errors.ts'
 import { toFieldErrors } from '../errors/to-field-errors.ts'
 
-/** With more properties than this, only the first fault is looked for. */
+/** Beyond this many properties validation stops at the first fault. */
 const MANY = 100
 
 const build = AjvCompiler()
@@ -11,7 +11,7 @@ const strict = { removeAdditional: false, coerceTypes: false, useDefaults: true 
 const toFindFirst = build({}, { customOptions: { ...strict, allErrors: false } })
 const toFindAll = build({}, { customOptions: { ...strict, allErrors: true } })
 
-/** Compiles the schemas of routes: everything must fit as it is, but for whole numbers in queries, which are text. */
+/** Compiles the schemas of routes without coercion, except of integers in queries. */
 export const compileValidator: FastifySchemaCompiler<object> = ({ schema, httpPart }) => {
   const [findFirst, findAll] = [toFindFirst({ schema }), toFindAll({ schema })] as [Validate, Validate]
   const numbers = httpPart === 'querystring' ? integersOf(schema) : []
@@ -36,7 +36,7 @@ function integersOf(schema: object): string[] {
   return Object.keys(properties).filter((name) => properties[name]?.type === 'integer')
 }
 
-// Only what is written as a number is one: `0x10`, `1e2` and ` 5` stay text.
+// Canonical decimals only: `0x10`, `1e2` and ` 5` stay text.
 function toNumbers(query: Record<string, unknown>, names: readonly string[]): void {
   for (const name of names) {
     const text = query[name]

@@ -4,8 +4,8 @@ import { HTTP_ERR_BAD_IDEMPOTENCY_KEY } from '../errors.ts'
 import type { UploadedFile } from '../uploads/uploaded-file.ts'
 
 /**
- * The start key of a request with an `Idempotency-Key`: the same for the same key and route, with a hash of the body but
- * for the caller's own provider key.
+ * Builds the start key of a request with an `Idempotency-Key`: a hash of route and key, and a hash of the body without the
+ * caller's provider key.
  * @throws HTTP_ERR_BAD_IDEMPOTENCY_KEY
  * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/
  */
