@@ -34,14 +34,14 @@ import { takeRunForms } from './uploads/take-run-forms.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who calls; set before anything else happens to a request. */
+    /** The caller; set before all other hooks of the plugin run. */
     principal: Principal
   }
 }
 
 /**
- * Adds the routes to an app; the run engine comes along where it is not there yet. Resolves with the document that describes
- * them, where the options ask for one.
+ * Adds the routes to an app, and a run engine if it has none. Resolves with the OpenAPI document of the routes if the options
+ * ask for one.
  */
 export async function serve(
   app: FastifyInstance,
@@ -67,7 +67,7 @@ export async function serve(
 
   let openApi: OpenApi | undefined
 
-  // The scope is its own world: nothing in it changes the app.
+  // Encapsulated: nothing in this scope changes the app.
   await app.register(async (plain) => {
     const exposed = runs.exposures.add({
       surface: `@svc/http ${requireOwnPrefix(plain)}`,
@@ -90,7 +90,7 @@ export async function serve(
     scope.setSerializerCompiler(() => JSON.stringify)
 
     if (cors) await allowOrigins(scope, cors)
-    // Without a prefix, paths that match nothing are the app's.
+    // Without a prefix, unmatched paths belong to the app.
     if (scope.prefix !== app.prefix) scope.setNotFoundHandler(createNotFoundHandler(learnMethods(scope)))
     requireAccess(scope, policy)
     requireStrict(scope)
@@ -98,7 +98,7 @@ export async function serve(
     for (const each of middleware) addMiddleware(scope, each)
 
     if (swagger) openApi = await createOpenApi(plain, { ...documented, exposed, settings: swagger })
-    // A scope of their own: no other route takes forms.
+    // A scope of their own: no other route accepts forms.
     await scope.register(async (starting: HttpScope) => {
       if (uploadLimits !== undefined) await takeRunForms(starting, uploadLimits, bodyLimit)
       runRoutes(starting, surface)
@@ -116,7 +116,7 @@ export async function serve(
   return openApi
 }
 
-// Before the handler of its 404s is set: a second one of a prefix ends the process.
+// Must run before the 404 handler is set: a second one for a prefix ends the process.
 function requireOwnPrefix(scope: FastifyInstance): string {
   const place = `prefix "${scope.prefix.replace(/\/+$/, '') || '/'}"`
   requireFreePlace(rootOf(scope), '@svc/http', place, (taken) => new HTTP_ERR_REGISTERED_TWICE(taken))

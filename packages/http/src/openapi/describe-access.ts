@@ -3,7 +3,7 @@ import { REASONS, type ErrorStatus } from './describe-replies.ts'
 import { refTo } from './hoist-schemas.ts'
 import type { OpenApiDocument, Response } from './open-api-document.ts'
 
-/** Says which credentials are taken: any one of the schemes, on every operation that is not open (`security: []`). */
+/** Adds the accepted credentials: any one of the schemes, on every operation that is not open (`security: []`). */
 export function describeSecurity(
   document: OpenApiDocument,
   schemes: SecuritySchemes | undefined
@@ -16,7 +16,7 @@ export function describeSecurity(
   }
 }
 
-/** Adds errors to every operation but those that are open to all (`security: []`). */
+/** Adds error replies to every operation that is not open (`security: []`). */
 export function describeRefusals(document: OpenApiDocument, statuses: readonly ErrorStatus[]): void {
   for (const path of Object.values(document.paths)) {
     for (const { security, responses } of Object.values(path)) {

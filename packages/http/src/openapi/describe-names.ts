@@ -3,8 +3,8 @@ import { refTo } from './hoist-schemas.ts'
 import type { OpenApiDocument, Operation, Schema } from './open-api-document.ts'
 
 /**
- * Gives a copy of a document that tells, unless they are not to be `named`, the names that `:name` may have now, and which of
- * the bodies their runs take: `RunBody` where every one takes a message, else `JsonRunBody`.
+ * Returns a copy of a document with the current runnables: their names as the values of `:name`, if `named`, and the body
+ * of their runs: `RunBody` if all of the kind accept a message, else `JsonRunBody`.
  */
 export function describeNames(
   base: OpenApiDocument,
@@ -27,7 +27,7 @@ export function describeNames(
   return document
 }
 
-/** Splits the body of a run in two: for what takes a message, and for what takes any JSON. */
+/** Splits the body of a run in two schemas: one for messages, one for any JSON. */
 export function addMessageInput(schemas: Record<string, Schema>): Record<string, Schema> {
   const { RunBody } = schemas
   if (RunBody === undefined) return schemas

@@ -7,7 +7,7 @@ const TAG_OF = {
   approval: 'Approvals'
 }
 
-/** What an event stream looks like. */
+/** The format of an event stream. */
 export const EVENT_STREAM = `Each message is one part of the run: its \`data\` is the JSON of a \`Part\`, its \`id\` the part's \`seq\`.
 Comments (\`:\`) keep the connection awake. The stream ends after a \`finish\` or \`error\` without \`source\`.
 
@@ -20,9 +20,9 @@ id: 2
 
 \`\`\`
 
-A client that lost its connection goes on with \`GET /runs/{runId}/stream\` and \`Last-Event-ID\`.`
+A client that lost its connection continues with \`GET /runs/{runId}/stream\` and \`Last-Event-ID\`.`
 
-/** The texts of an operation. @param name its words, joined by hyphens: `run-agent`; the last one tells its group */
+/** The texts of an operation. @param name its words, joined by hyphens: `run-agent`; the last one selects the tag */
 export function describeOperation(name: string, summary: string, description?: string) {
   const [verb, ...nouns] = name.split('-')
   const operationId = verb + nouns.map((word) => word[0]?.toUpperCase() + word.slice(1)).join('')
@@ -30,14 +30,14 @@ export function describeOperation(name: string, summary: string, description?: s
   return { operationId, tags: [TAG_OF[noun]], summary, ...(description !== undefined && { description }) }
 }
 
-/** The groups of operations, in the order in which pages show them. */
+/** The tags of operations, in the order of the page. */
 export const TAGS = [
-  { name: 'Agents', description: 'Run agents, and see what there is' },
-  { name: 'Teams', description: 'Run teams, and see what there is' },
-  { name: 'Workflows', description: 'Run workflows, and see what there is' },
-  { name: 'Registry', description: 'Everything that can be run, by name' },
-  { name: 'Runs', description: 'Follow, look at and cancel one’s own runs' },
-  { name: 'Approvals', description: 'Answer for tools that wait for it' },
-  { name: 'Admin', description: 'Everybody’s runs, and what is registered' },
-  { name: 'Health', description: 'Whether the process is up, and takes runs' }
+  { name: 'Agents', description: 'Run and list agents' },
+  { name: 'Teams', description: 'Run and list teams' },
+  { name: 'Workflows', description: 'Run and list workflows' },
+  { name: 'Registry', description: 'The names of all runnables' },
+  { name: 'Runs', description: 'Follow, read and cancel your own runs' },
+  { name: 'Approvals', description: 'Approve or deny pending tool calls' },
+  { name: 'Admin', description: 'The runs of all owners, and the registered runnables' },
+  { name: 'Health', description: 'Liveness and readiness' }
 ]

@@ -4,10 +4,10 @@ import type { OpenApiDocument, Schema } from './open-api-document.ts'
 const files: Schema = {
   type: 'array',
   items: { type: 'string', format: 'binary' },
-  description: 'Added to the message, in their order'
+  description: 'Added to the message in this order'
 }
 
-/** Adds `multipart/form-data` to every body of a run: its fields as text, the files in `files`. */
+/** Adds `multipart/form-data` to the body of every run: its fields as text, its files in `files`. */
 export function describeUploads(document: OpenApiDocument): void {
   const { schemas } = document.components
   const { RunBody } = schemas

@@ -5,8 +5,8 @@ import type { OpenApi } from './open-api.ts'
 import type { ResolvedSwagger } from './swagger-options.ts'
 
 /**
- * `GET <docsPath>`: a page to read and try the API, without a request to anywhere else. `GET <specPath>`: the document.
- * @param hasAuthentication whether there are credentials to ask for; `protect` needs it
+ * `GET <docsPath>`: a page to read and try the API, without requests to other hosts. `GET <specPath>`: the document.
+ * @param hasAuthentication whether the routes require credentials; `protect` needs it
  * @throws HTTP_ERR_BAD_OPTION
  */
 export async function docsRoutes(
@@ -16,8 +16,7 @@ export async function docsRoutes(
   hasAuthentication: boolean
 ): Promise<void> {
   const { docsPath, specPath, servers, title, protect } = settings
-  if (protect && !hasAuthentication)
-    throw new HTTP_ERR_BAD_OPTION('swagger.protect: there is no authentication that could protect it')
+  if (protect && !hasAuthentication) throw new HTTP_ERR_BAD_OPTION('swagger.protect: it needs authentication')
   requireFreePath(scope, docsPath)
   const document = () => openApi.document()
 
@@ -27,7 +26,7 @@ export async function docsRoutes(
       reply.headers({ 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' })
     })
     docs.addHook('onRequest', redirectToSlash(scope.prefix + docsPath))
-    // The page has one of its own under this name.
+    // The page serves the document there itself.
     if (specPath !== `${docsPath}/json`) docs.get(specPath, { schema: { hide: true } }, document)
 
     await docs.register(swaggerUi, {
@@ -41,7 +40,7 @@ export async function docsRoutes(
   })
 }
 
-// Routes of the page. One that is there already would end the process: its plugin throws where nobody catches it.
+// Routes of the page. A duplicate would end the process: the page's plugin throws where it cannot be caught.
 const PAGE_ROUTES = ['', '/', '/json', '/yaml']
 
 function requireFreePath(scope: FastifyInstance, docsPath: string): void {
@@ -50,7 +49,7 @@ function requireFreePath(scope: FastifyInstance, docsPath: string): void {
       throw new HTTP_ERR_BAD_OPTION(`swagger.docsPath: the app has a route "${url}"; choose another path`)
 }
 
-// The links of the page are relative to a path that ends with a slash; so is this redirect, for proxies that rewrite.
+// The page's links are relative and need a trailing slash; the redirect is relative for proxies that rewrite paths.
 function redirectToSlash(path: string) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const { url } = request.routeOptions
@@ -61,7 +60,7 @@ function redirectToSlash(path: string) {
   }
 }
 
-// The page puts its title into the HTML as it is.
+// The page does not escape its title.
 function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

@@ -43,7 +43,7 @@ const problem: Problem = {
   requestId
 }
 
-/** What replies look like, by the title of their schema. */
+/** Example replies, by the title of their schema. */
 export const EXAMPLES: Readonly<Record<string, object>> = {
   RunResult: result,
   RunRecord: record,

@@ -7,10 +7,10 @@ import type { OpenApi } from './open-api.ts'
 import type { SwaggerOptions } from './swagger-options.ts'
 
 /**
- * The OpenAPI 3.0.3 document that the plugin would serve with these options, its `prefix` among them, for what is
- * registered now. Nothing listens, and no middleware runs.
- * @param swagger default: the options' own
- * @throws HTTP_ERR_BAD_OPTION, and whatever else the plugin would throw at start
+ * Generates the OpenAPI 3.0.3 document that the plugin would serve with these options and the currently registered
+ * runnables. Opens no port and runs no middleware.
+ * @param swagger default: `options.swagger`
+ * @throws HTTP_ERR_BAD_OPTION, and the other errors of the plugin at start
  */
 export async function generateOpenApi(
   options: HttpOptions & Pick<RegisterOptions, 'prefix'>,
@@ -19,7 +19,7 @@ export async function generateOpenApi(
   const app = Fastify()
   let openApi: OpenApi | undefined
   try {
-    // What else the process has registered has no part in it.
+    // An empty registry: the document must not depend on other runnables of the process.
     const registry = options.registry === false ? createRegistry() : options.registry
     await app.register(async (scope) => {
       const served = { ...options, swagger: { ...swagger, enabled: true } }

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { OpenApiDocument, Response } from './open-api-document.ts'
 
-/** Gives a copy of a document in which the replies that are the same everywhere, the errors, are components. */
+/** Returns a copy of a document with identical error replies as components. */
 export function hoistReplies(document: OpenApiDocument): OpenApiDocument {
   const responses: Record<string, Response> = {}
   const hoisted = structuredClone(document)

@@ -2,16 +2,16 @@ import { EXAMPLES } from './examples.ts'
 import type { Schema } from './open-api-document.ts'
 
 const COMPONENT_NAME = /^[A-Z][A-Za-z0-9]*$/
-// What is data, not schema.
+// Keywords with data, not schemas.
 const DATA = new Set(['example', 'examples', 'enum', 'mapping', 'headers'])
 
 /** Components of a document, by name. */
 export type Components = Map<string, Schema>
 
 /**
- * Gives a copy of part of a document in which every schema with a `title` that can be a name is a `$ref`; the schemas
- * themselves go to the components. Choices of literals become an `enum` on the way, discriminators get their `mapping`.
- * @throws Error when two schemas that differ have the same title
+ * Returns a copy of part of a document in which every schema whose `title` is a valid name is a `$ref` into `components`.
+ * Unions of literals become an `enum`, discriminators get their `mapping`.
+ * @throws Error if two different schemas share a title
  */
 export function hoistSchemas<T>(part: T, components: Components): T {
   return hoist(part, components) as T
@@ -39,7 +39,7 @@ function addComponent(name: string, { title: _title, ...schema }: Schema, compon
   return { $ref: refTo(name) }
 }
 
-// A union of literals, as TypeBox writes it, is one `enum` to everyone else.
+// TypeBox writes an enum as a union of literals.
 function toEnum({ anyOf, ...rest }: Schema): Schema {
   const values = anyOf?.flatMap((each) => (isLiteral(each) ? each.enum : []))
   if (anyOf === undefined || values?.length !== anyOf.length) return anyOf ? { ...rest, anyOf } : rest

@@ -10,15 +10,15 @@ import { hoistSchemas, type Components } from './hoist-schemas.ts'
 import type { OpenApiDocument, Operation, Schema } from './open-api-document.ts'
 import type { ResolvedSwagger } from './swagger-options.ts'
 
-/** What a document is made from, besides the routes of its scope. */
+/** The sources of a document besides the routes of its scope. */
 export interface OpenApiSource {
   settings: ResolvedSwagger
   exposed: Pick<Exposed, 'list' | 'onChange'>
-  /** Whether credentials are asked for. */
+  /** Whether the routes require credentials. */
   secured?: boolean | undefined
-  /** Which ones, where `authenticate` tells. */
+  /** The accepted credentials, if `authenticate` describes them. */
   schemes?: SecuritySchemes | undefined
-  /** Whether there is a rate limit. */
+  /** Whether requests are rate limited. */
   limited?: boolean | undefined
   /** Whether a run's body may be `multipart/form-data`. */
   uploads?: boolean | undefined
@@ -26,13 +26,13 @@ export interface OpenApiSource {
 
 /** The live document of a scope. */
 export interface OpenApi {
-  /** The document as of now; it is shared, so it is not to be changed. Only after the app is ready. */
+  /** The current document. Shared: do not mutate. Available once the app is ready. */
   document(): OpenApiDocument
 }
 
 /**
- * Describes the routes that are added to the scope after this call, and nothing else of the app: a host's own
- * `@fastify/swagger`, or another instance of this plugin, has its own.
+ * Describes the routes added to the scope after this call, and nothing else of the app: the host's own `@fastify/swagger`,
+ * or another instance of this plugin, keeps a separate document.
  */
 export async function createOpenApi(scope: FastifyInstance, source: OpenApiSource): Promise<OpenApi> {
   const { title, description, version, servers, routePrefix } = source.settings
@@ -48,9 +48,9 @@ export async function createOpenApi(scope: FastifyInstance, source: OpenApiSourc
   })
   let base: OpenApiDocument | undefined
   let current: OpenApiDocument | undefined
-  // Who may not call is not told what there is to call.
+  // An unprotected document must not reveal names that require credentials.
   const named = source.settings.protect || !source.secured
-  // A registry that does not tell of its changes is looked at anew by every call.
+  // A registry without change events is read again on every call.
   const off = source.exposed.onChange(() => (current = undefined))
   scope.addHook('onClose', async () => off?.())
 
@@ -63,7 +63,7 @@ export async function createOpenApi(scope: FastifyInstance, source: OpenApiSourc
   }
 }
 
-// Everything but what changes while the app runs.
+// The static part of the document.
 function finish(raw: OpenApiDocument, source: OpenApiSource): OpenApiDocument {
   const { secured = false, schemes, limited = false, uploads = false } = source
   const { openapi, info, servers, paths, components } = JSON.parse(JSON.stringify(raw)) as OpenApiDocument
@@ -91,7 +91,7 @@ function operationsOf(paths: OpenApiDocument['paths']): Operation[] {
   return Object.values(paths).flatMap((path) => Object.values(path))
 }
 
-// To TypeBox a property with a default is required; a parameter with one may be left out.
+// TypeBox marks properties with a default as required; such parameters are optional.
 function relaxDefaults({ parameters = [] }: Operation): void {
   for (const parameter of parameters) {
     if (parameter.schema['default'] !== undefined) parameter.required = false

@@ -4,14 +4,14 @@ import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 // A path of plain segments: no parameters, no wildcard, no slash at the end.
 const path = (description: string) => Type.Optional(Type.String({ pattern: '^(/[\\w.~-]+)+$', description }))
 
-/** Options of the OpenAPI document and of the page that shows it. */
+/** Options of the OpenAPI document and its page. */
 export const SwaggerOptionsSchema = Type.Object(
   {
     enabled: Type.Optional(Type.Boolean({ description: 'Whether both are served; default true' })),
     title: Type.Optional(Type.String({ minLength: 1, description: 'Default `Service API`' })),
     description: Type.Optional(Type.String({ description: 'Markdown' })),
-    version: Type.Optional(Type.String({ minLength: 1, description: 'Of the API; default `1.0.0`' })),
-    routePrefix: path('Put before the documented paths, for a proxy that rewrites'),
+    version: Type.Optional(Type.String({ minLength: 1, description: 'Version of the API; default `1.0.0`' })),
+    routePrefix: path('Prepended to the documented paths, for a proxy that rewrites'),
     servers: Type.Optional(
       Type.Array(
         Type.Object(
@@ -21,13 +21,13 @@ export const SwaggerOptionsSchema = Type.Object(
           },
           { additionalProperties: false }
         ),
-        { minItems: 1, description: 'Where the paths begin; default `[{ url: "/" }]`' }
+        { minItems: 1, description: 'Base URLs of the paths; default `[{ url: "/" }]`' }
       )
     ),
-    docsPath: path('Of the page; default `/docs`'),
-    specPath: path('Of the document; default `/docs/spec.json`'),
+    docsPath: path('Path of the page; default `/docs`'),
+    specPath: path('Path of the document; default `/docs/spec.json`'),
     protect: Type.Optional(
-      Type.Boolean({ description: 'Whether page and document need a valid token; default false' })
+      Type.Boolean({ description: 'Whether page and document require a valid token; default false' })
     )
   },
   { additionalProperties: false }
@@ -37,7 +37,7 @@ export type SwaggerOptions = Static<typeof SwaggerOptionsSchema>
 /** Options with their defaults. */
 export type ResolvedSwagger = ReturnType<typeof withDefaults>
 
-/** The options with their defaults; undefined when nothing is to be served. @throws HTTP_ERR_BAD_OPTION */
+/** Fills in the defaults; undefined if disabled. @throws HTTP_ERR_BAD_OPTION */
 export function resolveSwagger(given: boolean | SwaggerOptions | undefined): ResolvedSwagger | undefined {
   if (typeof given !== 'object') return given === true ? withDefaults({}) : undefined
   const { enabled = true, ...options } = given
@@ -47,7 +47,7 @@ export function resolveSwagger(given: boolean | SwaggerOptions | undefined): Res
 function withDefaults(options: SwaggerOptions) {
   const docsPath = options.docsPath ?? '/docs'
   const specPath = options.specPath ?? '/docs/spec.json'
-  // The page has files of its own under its path.
+  // The page serves its own files under its path.
   if (specPath === docsPath || specPath === `${docsPath}/yaml` || specPath.startsWith(`${docsPath}/static/`))
     throw new HTTP_ERR_BAD_OPTION(`swagger.specPath: "${specPath}" is taken by the page at "${docsPath}"`)
   return {

@@ -13,25 +13,28 @@ import {
 import { NameParamsSchema } from '../schemas/parameters.ts'
 import type { HttpScope, Surface } from '../surface.ts'
 
-/** Runs that are removed between two looks at the store. */
+/** Runs per page of the list of runs to remove. */
 const BATCH = 100
 
 const tags = ['Admin']
 const config = { access: 'authenticated' } as const
 const list = {
-  ...describeOperation('list-all-runs', 'Every owner’s runs, newest first'),
+  ...describeOperation('list-all-runs', 'The runs of all owners, newest first'),
   tags,
   querystring: AdminRunQuerySchema,
-  response: { 200: jsonReply('One page of them', AdminRunListSchema), ...errorReplies(400, 500, 503) }
+  response: { 200: jsonReply('One page of runs', AdminRunListSchema), ...errorReplies(400, 500, 503) }
 }
 const remove = {
-  ...describeOperation('remove-runs', 'Remove the runs that have ended'),
+  ...describeOperation('remove-runs', 'Remove ended runs'),
   tags,
   querystring: RunFilterSchema,
-  response: { 200: jsonReply('How many there were', RemovedRunsSchema), ...errorReplies(400, 500, 503) }
+  response: {
+    200: jsonReply('The number of removed runs', RemovedRunsSchema),
+    ...errorReplies(400, 500, 503)
+  }
 }
 
-/** `/admin`: every owner's runs, and what is exposed. */
+/** `/admin`: the runs of all owners, and the exposed runnables. */
 export function adminRoutes(scope: HttpScope, { runs, exposed }: Surface): void {
   scope.get('/admin/runs', { schema: list, config }, async ({ query }, reply) => {
     const shown = { ...query, scope: exposed.scope() }
@@ -46,10 +49,10 @@ export function adminRoutes(scope: HttpScope, { runs, exposed }: Surface): void 
   for (const kind of RUNNABLE_KINDS) {
     const access = { action: 'admin', kind } as const
     const schema = {
-      ...describeOperation(`unregister-${kind}`, `Remove one ${kind} from what can be run`),
+      ...describeOperation(`unregister-${kind}`, `Unregister one ${kind}`),
       tags,
       params: NameParamsSchema,
-      response: { 204: emptyReply('It is gone; its runs go on'), ...errorReplies(400, 404, 414, 500) }
+      response: { 204: emptyReply('Unregistered; its runs continue'), ...errorReplies(400, 404, 414, 500) }
     }
     scope.delete(`/admin/${kind}s/:name`, { schema, config: { access } }, async ({ params }, reply) => {
       if (!exposed.remove(kind, params.name)) throw new HTTP_ERR_UNKNOWN_RUNNABLE(kind, params.name)
@@ -57,7 +60,7 @@ export function adminRoutes(scope: HttpScope, { runs, exposed }: Surface): void 
     })
   }
 
-  // Those under way stay: they are to be canceled, not removed.
+  // Active runs must be canceled, not removed.
   async function removeEnded(filter: Omit<RunQuery, 'limit'>): Promise<number> {
     let removed = 0
     const shown = { ...filter, scope: exposed.scope() }
@@ -65,7 +68,7 @@ export function adminRoutes(scope: HttpScope, { runs, exposed }: Surface): void 
       const page: RunPage = await runs.list({ ...shown, limit: BATCH, ...(cursor && { cursor }) })
       for (const { runId, status } of page.runs) {
         if (!isTerminalStatus(status)) continue
-        // One after the other: what belongs to many large runs is removed in many turns.
+        // One per turn of the event loop: large runs must not block it.
         await nextTurn()
         await runs.stores.runs.remove(runId)
         removed++

@@ -19,12 +19,12 @@ import type { HttpScope, Surface } from '../surface.ts'
 
 const config = { access: 'authenticated' } as const
 const list = {
-  ...describeOperation('list-approvals', 'What waits for an answer of the caller'),
+  ...describeOperation('list-approvals', 'Approvals that wait for the caller'),
   querystring: ApprovalQuerySchema,
-  response: { 200: jsonReply('One page of them', ApprovalListSchema), ...errorReplies(400, 500, 503) }
+  response: { 200: jsonReply('One page of approvals', ApprovalListSchema), ...errorReplies(400, 500, 503) }
 }
 const look = {
-  ...describeOperation('get-approval', 'One approval that waits, with all its arguments'),
+  ...describeOperation('get-approval', 'One pending approval, with all its arguments'),
   params: ApprovalParamsSchema,
   response: {
     200: jsonReply('The approval', ApprovalSchema),
@@ -36,12 +36,12 @@ const answer = {
   params: ApprovalParamsSchema,
   body: ApprovalAnswerSchema,
   response: {
-    200: jsonReply('The run, which goes on', RunRecordSchema),
+    200: jsonReply('The run, which continues', RunRecordSchema),
     ...errorReplies(400, 404, 409, 413, 414, 415, 500, 503)
   }
 }
 
-/** `/approvals`: list what waits for an answer that the caller may give, look at one, answer it. */
+/** `/approvals`: list the pending approvals that the caller may answer, read one, answer it. */
 export function approvalsRoutes(scope: HttpScope, surface: Surface): void {
   const { runs, replies } = surface
   const toItem = ({ run, approval }: FoundApproval) => ({
@@ -52,7 +52,7 @@ export function approvalsRoutes(scope: HttpScope, surface: Surface): void {
   scope.get('/approvals', { schema: list, config }, async ({ principal, query }, reply) => {
     const { limit, cursor, ...filter } = query
     const owner = seesAllApprovals(principal) ? {} : { owner: principal.sub }
-    // All of one run, which follow one another, have one answer.
+    // Approvals of one run are adjacent: decide once per run.
     let known: { runId: string; may: Promise<boolean> } | undefined
     const may = ({ run }: FoundApproval) => {
       if (known?.runId !== run.runId) known = { runId: run.runId, may: mayAnswer(surface, run, principal) }

@@ -9,17 +9,17 @@ const open = { tags: ['Health'], security: [] }
 const live = {
   ...open,
   operationId: 'getLiveness',
-  summary: 'Whether the process is up',
-  response: { 200: jsonReply('It is', HealthSchema), ...errorReplies(500) }
+  summary: 'Whether the process is alive',
+  response: { 200: jsonReply('Alive', HealthSchema), ...errorReplies(500) }
 }
 const ready = {
   ...open,
   operationId: 'getReadiness',
-  summary: 'Whether it takes runs, its stores are there, and those of an earlier process are taken up',
-  response: { 200: jsonReply('It does', HealthSchema), ...errorReplies(500, 503) }
+  summary: 'Whether the service accepts runs: not draining, recovery complete, stores available',
+  response: { 200: jsonReply('Ready', HealthSchema), ...errorReplies(500, 503) }
 }
 
-/** `GET /livez`: the process is up. `GET /readyz`: it takes runs, and its stores are there. */
+/** `GET /livez`: the process is alive. `GET /readyz`: it accepts runs, and its stores are available. */
 export function healthRoutes(scope: HttpScope, { runs }: Surface): void {
   const ok = { status: 'ok' } as const
 

@@ -17,18 +17,18 @@ import { NameParamsSchema } from '../schemas/parameters.ts'
 import { RegistrySchema, RunnableQuerySchema } from '../schemas/registry.ts'
 import type { HttpScope, Surface } from '../surface.ts'
 
-const LINK = 'Where the next page is, as `rel="next"`, where there is one'
+const LINK = 'The URL of the next page as `rel="next"`, unless this is the last'
 
-/** `GET /agents`, `GET /agents/:name` and their like, and `GET /registry`: what there is that the caller may read. */
+/** `GET /agents`, `GET /agents/:name`, the same for teams and workflows, `GET /registry`: what the caller may read. */
 export function listRoutes(scope: HttpScope, surface: Surface): void {
   const { exposed, policy, replies } = surface
   for (const kind of RUNNABLE_KINDS) {
     const config = { access: { action: 'read', kind } } as const
     const all = {
-      ...describeOperation(`list-${kind}s`, `The ${kind}s that one may see, by name`),
+      ...describeOperation(`list-${kind}s`, `The ${kind}s that the caller may read, by name`),
       querystring: RunnableQuerySchema,
       response: {
-        200: jsonReply('What each tells of itself', Type.Array(RunnableMetadataSchema), { link: LINK }),
+        200: jsonReply('Their metadata', Type.Array(RunnableMetadataSchema), { link: LINK }),
         ...errorReplies(400, 500)
       }
     }
@@ -36,7 +36,7 @@ export function listRoutes(scope: HttpScope, surface: Surface): void {
       ...describeOperation(`get-${kind}`, `One ${kind}`),
       params: NameParamsSchema,
       response: {
-        200: jsonReply('What it tells of itself', RunnableMetadataSchema),
+        200: jsonReply('Its metadata', RunnableMetadataSchema),
         ...errorReplies(400, 404, 414, 500)
       }
     }
@@ -68,7 +68,7 @@ export function listRoutes(scope: HttpScope, surface: Surface): void {
 
   const config = { access: 'authenticated' } as const
   const names = {
-    ...describeOperation('get-registry', 'The names of everything that one may see'),
+    ...describeOperation('get-registry', 'The names of all runnables that the caller may read'),
     response: { 200: jsonReply('The names by kind', RegistrySchema), ...errorReplies(400, 500) }
   }
   scope.get('/registry', { schema: names, config }, async ({ principal }, reply) =>
@@ -79,7 +79,7 @@ export function listRoutes(scope: HttpScope, surface: Surface): void {
     })
   )
 
-  // By name: one that comes or goes moves no other to another page.
+  // The cursor is a name, so pages stay stable when runnables come and go.
   function pageOf(kind: RunnableKind, limit: number, after: string | undefined) {
     const sorted = exposed.list(kind).toSorted((a, b) => (a.name < b.name ? -1 : 1))
     const rest = after === undefined ? sorted : sorted.filter(({ name }) => name > after)
@@ -98,7 +98,7 @@ export function listRoutes(scope: HttpScope, surface: Surface): void {
   }
 }
 
-/** What a runnable tells of itself, without what is nobody's business: properties that the schema does not name. */
+/** The metadata of a runnable, without properties that the schema does not name. */
 function toMetadata(runnable: Runnable): RunnableMetadata {
   return Value.Clean(RunnableMetadataSchema, Value.Clone(runnable.describe())) as RunnableMetadata
 }

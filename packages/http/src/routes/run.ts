@@ -16,10 +16,10 @@ import { NameParamsSchema, RunHeadersSchema } from '../schemas/parameters.ts'
 import { createStarter } from '../starting/start-run.ts'
 import type { HttpScope, Surface } from '../surface.ts'
 
-const headers = { 'x-run-id': RUN_ID, 'idempotency-replayed': '`true` for a run that was started before' }
-const location = 'Where the run can be looked at'
+const headers = { 'x-run-id': RUN_ID, 'idempotency-replayed': '`true` if an earlier request started the run' }
+const location = 'The URL of the run'
 
-/** `POST /agents/:name/run` and its like: start, wait for the end, answer with the result; or answer at once. */
+/** `POST /agents/:name/run` and the other kinds: starts a run and replies with its result, or at once with its record. */
 export function runRoutes(scope: HttpScope, surface: Surface): void {
   for (const kind of RUNNABLE_KINDS) {
     const config = { access: { action: 'run', kind } } as const
@@ -58,7 +58,7 @@ export function runRoutes(scope: HttpScope, surface: Surface): void {
 }
 
 /**
- * Whether the client prefers an answer at once, to look at the run later.
+ * Whether the client prefers an immediate reply over waiting for the result.
  * @see https://www.rfc-editor.org/rfc/rfc7240#section-4.1
  */
 function prefersAsync({ prefer }: IncomingHttpHeaders): boolean {

@@ -15,9 +15,9 @@ import type { HttpScope, Surface } from '../surface.ts'
 const config = { access: 'authenticated' } as const
 const found = jsonReply('The run', RunRecordSchema)
 const list = {
-  ...describeOperation('list-runs', 'One’s own runs, newest first'),
+  ...describeOperation('list-runs', 'Your own runs, newest first'),
   querystring: RunQuerySchema,
-  response: { 200: jsonReply('One page of them', RunListSchema), ...errorReplies(400, 500, 503) }
+  response: { 200: jsonReply('One page of runs', RunListSchema), ...errorReplies(400, 500, 503) }
 }
 const look = {
   ...describeOperation('get-run', 'One run'),
@@ -30,21 +30,21 @@ const cancel = {
   response: { 200: found, ...errorReplies(400, 404, 409, 413, 414, 415, 500, 503) }
 }
 const watch = {
-  ...describeOperation('stream-run', 'Follow a run, from its start or from a part on', EVENT_STREAM),
+  ...describeOperation('stream-run', 'Follow a run from its start or after a given part', EVENT_STREAM),
   params: RunParamsSchema,
   headers: StreamHeadersSchema,
   querystring: Type.Object(
-    { after: Type.Optional(Type.String({ description: 'The same as `Last-Event-ID`, which wins' })) },
+    { after: Type.Optional(Type.String({ description: 'Like `Last-Event-ID`, which takes precedence' })) },
     { additionalProperties: false }
   ),
   response: {
-    200: eventStreamReply('The parts from there on'),
-    204: emptyReply('The client has all of it: an EventSource does not come back'),
+    200: eventStreamReply('The parts from there'),
+    204: emptyReply('Nothing left to send: an EventSource stops reconnecting'),
     ...errorReplies(400, 404, 414, 500, 503)
   }
 }
 
-/** `/runs`: list one's own, look at one, follow it, cancel it. */
+/** `/runs`: list your own, read one, follow it, cancel it. */
 export function runsRoutes(scope: HttpScope, surface: Surface): void {
   const { runs, exposed, replies, heartbeat } = surface
 
@@ -68,7 +68,7 @@ export function runsRoutes(scope: HttpScope, surface: Surface): void {
     const after = requireSeq(request.headers['last-event-id'] ?? request.query.after ?? '0')
     const isOver = await isEnd(runs.stores, runId, after)
     if (isOver === undefined) throw new HTTP_ERR_BAD_LAST_EVENT_ID()
-    // The client has all of it: this status tells an EventSource not to come back.
+    // 204 makes an EventSource stop reconnecting.
     if (isOver) return reply.code(204).send()
     reply.headers(SSE_HEADERS).header('x-run-id', runId)
     if (request.method === 'HEAD') return reply.send()

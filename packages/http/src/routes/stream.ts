@@ -7,7 +7,7 @@ import { NameParamsSchema, RunHeadersSchema } from '../schemas/parameters.ts'
 import { createStarter } from '../starting/start-run.ts'
 import type { HttpScope, Surface } from '../surface.ts'
 
-/** `POST /agents/:name/stream` and its like: start, and answer with the parts as they come. */
+/** `POST /agents/:name/stream` and the other kinds: starts a run and streams its parts. */
 export function streamRoutes(scope: HttpScope, surface: Surface): void {
   const { runs, heartbeat } = surface
 
@@ -22,7 +22,7 @@ export function streamRoutes(scope: HttpScope, surface: Surface): void {
       params: NameParamsSchema,
       headers: RunHeadersSchema,
       body: RunBodySchema,
-      response: { 200: eventStreamReply('The parts as they come'), ...errorReplies(...RUN_ERRORS) }
+      response: { 200: eventStreamReply('The parts, live'), ...errorReplies(...RUN_ERRORS) }
     }
     const { preParsing, start } = createStarter(surface, kind)
     scope.post(`/${kind}s/:name/stream`, { schema, config, preParsing }, async (request, reply) => {

@@ -10,16 +10,16 @@ const filter = {
   owner: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'The `sub` of a token' }))
 }
 
-/** Which runs, of all owners. */
+/** Selects runs of all owners. */
 export const RunFilterSchema = Type.Object(filter, { title: 'RunFilter', additionalProperties: false })
 
-/** Which of all owners' runs to list. */
+/** Selects one page of the runs of all owners. */
 export const AdminRunQuerySchema = Type.Object(
   { ...filter, ...pageQuery },
   { title: 'AdminRunQuery', additionalProperties: false }
 )
 
-/** One page of all owners' runs, newest first. */
+/** One page of the runs of all owners, newest first. */
 export const AdminRunListSchema = Type.Object(
   {
     runs: Type.Array(
@@ -30,5 +30,5 @@ export const AdminRunListSchema = Type.Object(
   { title: 'AdminRunList' }
 )
 
-/** How many runs were removed. */
+/** The number of removed runs. */
 export const RemovedRunsSchema = Type.Object({ removed: Type.Integer() }, { title: 'RemovedRuns' })

@@ -2,27 +2,27 @@ import { Type } from '@sinclair/typebox'
 import { PendingApprovalSchema } from '@svc/registry'
 import { nextCursor, pageQuery } from './parameters.ts'
 
-/** Which of the approvals that wait to list. */
+/** Selects one page of pending approvals. */
 export const ApprovalQuerySchema = Type.Object(
   {
     runId: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 256, description: 'Those of this run alone' })
+      Type.String({ minLength: 1, maxLength: 256, description: 'Only the approvals of this run' })
     ),
     ...pageQuery
   },
   { title: 'ApprovalQuery', additionalProperties: false }
 )
 
-/** An approval that waits for the caller. */
+/** A pending approval that the caller may answer. */
 export const ApprovalSchema = Type.Object(
   {
     ...PendingApprovalSchema.properties,
-    href: Type.String({ description: 'Where all of it is, however large its arguments are' })
+    href: Type.String({ description: 'The URL of the approval with all its arguments' })
   },
   { title: 'Approval' }
 )
 
-/** One page of them. */
+/** One page of pending approvals. */
 export const ApprovalListSchema = Type.Object(
   { approvals: Type.Array(ApprovalSchema), nextCursor },
   { title: 'ApprovalList' }

@@ -1,16 +1,16 @@
 import { Type, type Static } from '@sinclair/typebox'
 
 const details = {
-  code: Type.String({ description: 'Stable; see the list of codes' }),
+  code: Type.String({ description: 'Stable; see the list of error codes' }),
   requestId: Type.String(),
   errors: Type.Optional(
     Type.Array(Type.Object({ path: Type.String(), message: Type.String() }), {
-      description: 'What does not fit, of a request that was not valid'
+      description: 'The faults of an invalid request'
     })
   )
 }
 
-/** Every error of the surface. */
+/** The body of every error. */
 export const ErrorBodySchema = Type.Object(
   { statusCode: Type.Integer(), error: Type.String(), message: Type.String(), ...details },
   { title: 'Error' }

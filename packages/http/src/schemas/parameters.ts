@@ -1,49 +1,51 @@
 import { Type } from '@sinclair/typebox'
 
-/** Headers that a start of a run may have. */
+/** Headers of requests that start a run. */
 export const RunHeadersSchema = Type.Object({
   'Idempotency-Key': Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 255,
       pattern: '^[!-~]+$',
-      description: 'The same key and body give the same run; the same key with another body is refused (422)'
+      description: 'Same key and body: the same run; same key with another body: 422'
     })
   ),
   Prefer: Type.Optional(
-    Type.String({ description: '`respond-async` on a run: answer 202 with the run record at once' })
+    Type.String({ description: '`respond-async` on a run: 202 with the run record at once' })
   )
 })
 
-/** Headers that a client of an event stream may have. */
+/** Headers of requests for an event stream. */
 export const StreamHeadersSchema = Type.Object({
   'Last-Event-ID': Type.Optional(
     Type.String({
-      description: 'The `id` of the last message that the client has; the stream goes on after it'
+      description: 'The `id` of the last received message; the stream continues after it'
     })
   )
 })
 
-/** The runnable that a path names. */
-export const NameParamsSchema = Type.Object({ name: Type.String({ description: 'As it was registered' }) })
+/** Path parameters of a runnable. */
+export const NameParamsSchema = Type.Object({ name: Type.String({ description: 'The registered name' }) })
 
-/** The run that a path names. */
+/** Path parameters of a run. */
 export const RunParamsSchema = Type.Object({
-  runId: Type.String({ description: 'From `x-run-id`, a part `start` or a result' })
+  runId: Type.String({ description: 'From `x-run-id`, a `start` part or a result' })
 })
 
-/** The approval that a path names. */
+/** Path parameters of an approval. */
 export const ApprovalParamsSchema = Type.Object({
-  approvalId: Type.String({ description: 'From `GET /approvals` or a part `tool.approval.request`' })
+  approvalId: Type.String({ description: 'From `GET /approvals` or a `tool.approval.request` part' })
 })
 
-/** How much of a list one asks for. */
+/** Query parameters of paginated lists. */
 export const pageQuery = {
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),
-  cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'The last `nextCursor`' }))
+  cursor: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 256, description: '`nextCursor` of the previous page' })
+  )
 }
 
-/** Where a list goes on. */
+/** The cursor of the next page. */
 export const nextCursor = Type.Unsafe<string | null>({
   type: 'string',
   nullable: true,

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { MAX_NAME_LENGTH } from '@svc/registry'
 
-/** How many runnables to list, and after which. */
+/** Selects one page of runnables. */
 export const RunnableQuerySchema = Type.Object(
   {
     limit: Type.Integer({ minimum: 1, maximum: 1_000, default: 1_000 }),
@@ -9,14 +9,14 @@ export const RunnableQuerySchema = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: MAX_NAME_LENGTH,
-        description: 'Its name; see the header `Link`'
+        description: 'The last name of the previous page; see the header `Link`'
       })
     )
   },
   { title: 'RunnableQuery', additionalProperties: false }
 )
 
-/** The names of everything that can be run, by kind. */
+/** The names of all runnables, by kind. */
 export const RegistrySchema = Type.Object(
   {
     agents: Type.Array(Type.String()),

@@ -2,7 +2,7 @@ import { Type, type Static } from '@sinclair/typebox'
 import { MAX_NAME_LENGTH, RunRecordSchema, RunStatusSchema } from '@svc/registry'
 import { nextCursor, pageQuery } from './parameters.ts'
 
-/** Which of one's runs to list. */
+/** Selects one page of the caller's runs. */
 export const RunQuerySchema = Type.Object(
   {
     status: Type.Optional(RunStatusSchema),
@@ -12,12 +12,12 @@ export const RunQuerySchema = Type.Object(
   { title: 'RunQuery', additionalProperties: false }
 )
 
-/** A run as it is listed: all but its result. */
+/** A run as an item of a list, without its result. */
 export const RunSummarySchema = Type.Object(
   {
     ...Type.Omit(RunRecordSchema, ['result']).properties,
-    preview: Type.Optional(Type.String({ description: 'How the result begins, where there is one' })),
-    href: Type.String({ description: 'Where all of it is' })
+    preview: Type.Optional(Type.String({ description: 'The beginning of the result, if there is one' })),
+    href: Type.String({ description: 'The URL of the run with its result' })
   },
   { title: 'RunSummary' }
 )

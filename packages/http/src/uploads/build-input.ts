@@ -10,11 +10,11 @@ import { HTTP_ERR_BAD_OPTION, HTTP_ERR_VALIDATION } from '../errors.ts'
 import type { UploadedFile } from './uploaded-file.ts'
 
 /**
- * Makes the input of a runnable from the `body` of a request, whose `input` is a text or a list of content parts, and the
- * files that came with it: `input` itself where there are no files, else a list of the text, if there is any, and the files.
- * Their content stays on disk: who needs it reads `part.file.stream()` while the run is under way.
- * @throws HTTP_ERR_VALIDATION for a body without such an `input`, which only files make up for
- * @throws HTTP_ERR_BAD_OPTION for files that are none
+ * Builds the input of a runnable from the `body` of a request, whose `input` is a text or a list of content parts, and its
+ * uploaded files: `input` itself without files, else its parts followed by the files. The content stays on disk; read it
+ * by `part.file.stream()` during the run.
+ * @throws HTTP_ERR_VALIDATION if `input` is invalid, or missing without files
+ * @throws HTTP_ERR_BAD_OPTION if an item of `files` is no uploaded file
  */
 export function buildInput(body: unknown, files: readonly UploadedFile[] = []): AcceptedMessage {
   if (!Array.isArray(files) || !files.every(isFile))

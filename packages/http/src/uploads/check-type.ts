@@ -7,34 +7,34 @@ export const SAMPLE_SIZE = 4100
 
 const UNKNOWN = 'application/octet-stream'
 const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/
-// Two or three letters, with which a text may begin as well.
+// Their magic bytes are two or three letters, which may also begin a text.
 const SHORT_MAGIC = new Set(['image/bmp', 'application/x-msdownload', 'audio/mpeg', 'audio/x-musepack'])
-// Formats that do not always begin with their magic bytes.
+// Formats whose files may lack their magic bytes.
 const WITHOUT_MAGIC = new Set(['audio/mpeg', 'video/mpeg', 'video/mp2t', 'application/x-tar', 'model/stl'])
 
-/** Makes sure that a declared type can be one, and is permitted. @throws HTTP_ERR_UPLOAD_TYPE */
+/** Checks that a declared type is well formed and permitted. @throws HTTP_ERR_UPLOAD_TYPE */
 export function requireDeclaredType(declared: string, allowed: readonly string[] | undefined): void {
   if (declared.length > 255 || !MEDIA_TYPE.test(declared)) {
-    throw new HTTP_ERR_UPLOAD_TYPE('the declared type of a file is none')
+    throw new HTTP_ERR_UPLOAD_TYPE('the declared type of a file is not a media type')
   }
   if (declared !== UNKNOWN) requirePermitted(declared, allowed)
 }
 
 /**
- * The type of a file: the declared one, or where that is `application/octet-stream`, the one that the content shows.
- * @throws HTTP_ERR_UPLOAD_TYPE when the content contradicts the declared type, or the type is not permitted
+ * Resolves the type of a file: the declared one, or for `application/octet-stream` the one detected from the content.
+ * @throws HTTP_ERR_UPLOAD_TYPE if the content contradicts the declared type, or the type is not permitted
  */
 export async function resolveType(
   declared: string,
   sample: Uint8Array,
   allowed: readonly string[] | undefined
 ): Promise<string> {
-  const shown = await sniff(sample)
+  const detected = await sniff(sample)
   if (declared === UNKNOWN) {
-    requirePermitted(shown ?? UNKNOWN, allowed)
-    return shown ?? UNKNOWN
+    requirePermitted(detected ?? UNKNOWN, allowed)
+    return detected ?? UNKNOWN
   }
-  if (contradicts(declared, shown, sample)) {
+  if (contradicts(declared, detected, sample)) {
     throw new HTTP_ERR_UPLOAD_TYPE(`the content of a file is not ${declared}`)
   }
   return declared
@@ -49,15 +49,15 @@ async function sniff(sample: Uint8Array): Promise<string | undefined> {
   }
 }
 
-function contradicts(declared: string, shown: string | undefined, sample: Uint8Array): boolean {
-  if (shown === undefined) {
+function contradicts(declared: string, detected: string | undefined, sample: Uint8Array): boolean {
+  if (detected === undefined) {
     return supportedMimeTypes.has(declared) && !isTextual(declared) && !WITHOUT_MAGIC.has(declared)
   }
-  if (isSameFamily(declared, shown)) return false
-  if (isTextual(declared)) return !isTextual(shown) && !(SHORT_MAGIC.has(shown) && isPlainText(sample))
-  // A format that nobody knows the magic bytes of.
+  if (isSameFamily(declared, detected)) return false
+  if (isTextual(declared)) return !isTextual(detected) && !(SHORT_MAGIC.has(detected) && isPlainText(sample))
+  // A custom format without known magic bytes.
   const isOwnFormat = declared.startsWith('application/') && !supportedMimeTypes.has(declared)
-  return !(isOwnFormat && isContainer(shown))
+  return !(isOwnFormat && isContainer(detected))
 }
 
 function isPlainText(sample: Uint8Array): boolean {
@@ -68,5 +68,5 @@ function isPlainText(sample: Uint8Array): boolean {
 function requirePermitted(type: string, allowed: readonly string[] | undefined): void {
   const group = `${type.slice(0, type.indexOf('/'))}/*`
   if (allowed === undefined || allowed.includes(type) || allowed.includes(group)) return
-  throw new HTTP_ERR_UPLOAD_TYPE('a file is of a type that is not taken here')
+  throw new HTTP_ERR_UPLOAD_TYPE('the type of a file is not permitted')
 }

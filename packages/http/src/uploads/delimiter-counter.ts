@@ -1,11 +1,11 @@
 /**
- * Counts the delimiters in a multipart body, which are one more than its parts: the parser passes over a part without a
- * readable header as if it had not been there.
+ * Counts the delimiters of a multipart body, one more than its parts. A lower count of parsed parts reveals parts that the
+ * parser skipped silently because their header is unreadable.
  */
 export class DelimiterCounter {
   count = 0
   readonly #delimiter: Buffer
-  // The end of what came before, too short for a delimiter; the first one may do without its line break.
+  // The last bytes of the previous chunk. Starts with a line break, since the first delimiter may lack one.
   #tail: Buffer = Buffer.from('\r\n')
 
   constructor(boundary: string) {
@@ -29,7 +29,7 @@ export class DelimiterCounter {
   }
 }
 
-/** The boundary that a content type declares. */
+/** The boundary in a content type. */
 export function boundaryOf(contentType = ''): string | undefined {
   const [, quoted, plain] = /;\s*boundary=(?:"([^"\\]+)"|([^\s;"]+))/i.exec(contentType) ?? []
   return quoted ?? plain

@@ -4,7 +4,7 @@ import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 
 const MIME_PATTERN = '^[\\w!#$&^.+-]+/([\\w!#$&^.+-]+|\\*)$'
 
-/** What may be uploaded in one request. */
+/** Limits of the uploads of one request. */
 export const FileUploadOptionsSchema = Type.Object(
   {
     maxFileSize: Type.Optional(
@@ -14,7 +14,7 @@ export const FileUploadOptionsSchema = Type.Object(
     allowedMimeTypes: Type.Optional(
       Type.Array(Type.String({ pattern: MIME_PATTERN, maxLength: 255 }), {
         minItems: 1,
-        description: 'Types as `image/png` or `image/*`; default all'
+        description: 'Types like `image/png` or `image/*`; default all'
       })
     ),
     maxTotalSize: Type.Optional(
@@ -35,11 +35,11 @@ export interface UploadLimits {
   readonly maxFiles: number
   /** Bytes. */
   readonly maxTotalSize: number
-  /** In lower case; `undefined`: all. */
+  /** In lower case; undefined allows all. */
   readonly allowedMimeTypes: readonly string[] | undefined
 }
 
-/** Makes sure that options are known and good, and fills in the defaults. @throws HTTP_ERR_BAD_OPTION */
+/** Validates the options and fills in the defaults. @throws HTTP_ERR_BAD_OPTION */
 export function resolveUploadLimits(given: true | FileUploadOptions = true): UploadLimits {
   const options = given === true ? {} : given
   requireOptions(FileUploadOptionsSchema, options, HTTP_ERR_BAD_OPTION)

@@ -1,4 +1,4 @@
-// Names of one format, or of a container and what it may contain: inside a family types do not contradict each other.
+// Synonyms of one format, or a container and its contents. Types of one family do not contradict each other.
 const FAMILIES = [
   /^image\/(jpe?g|pjpeg|x-jpe?g|jpx|jls)$/,
   /^image\/(png|x-png|apng|vnd\.mozilla\.apng)$/,
@@ -35,23 +35,23 @@ const FAMILIES = [
   /^(font|application)\/(x-)?(font-)?woff2?$/
 ]
 
-// Formats that others are built on.
+// Formats that custom formats build on.
 const CONTAINERS = /^application\/(zip|x-cfb|gzip|xml|x-sqlite3|x-tar|zstd)$/
 
 const TEXTUAL =
   /^(text\/.+|application\/(.+\+)?(json|xml|yaml|javascript|ecmascript|sql|toml|rtf|postscript|eps|x-sh|x-ms-regedit|x-www-form-urlencoded|x-ndjson|x-yaml|x-httpd-php|graphql|xhtml\+xml|pgp-.+)|image\/svg\+xml)$/
 
-/** Whether a type is of text, which has no magic bytes. */
+/** Whether a type is textual, so without magic bytes. */
 export function isTextual(type: string): boolean {
   return TEXTUAL.test(type)
 }
 
-/** Whether two types are names of one format, or one of them a container of the other. */
+/** Whether two types denote one format, or a container and its contents. */
 export function isSameFamily(one: string, other: string): boolean {
   return one === other || FAMILIES.some((family) => family.test(one) && family.test(other))
 }
 
-/** Whether formats of their own are built on this one. */
+/** Whether custom formats build on this one. */
 export function isContainer(type: string): boolean {
   return CONTAINERS.test(type)
 }

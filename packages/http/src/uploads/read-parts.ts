@@ -3,16 +3,16 @@ import type { FastifyRequest } from 'fastify'
 import { HTTP_ERR_BAD_MULTIPART } from '../errors.ts'
 import { boundaryOf, DelimiterCounter } from './delimiter-counter.ts'
 
-/** One part of a form: with a file name it is a file, without one a text field. */
+/** One part of a form: a file if it has a file name, else a text field. */
 export interface FormPart {
   readonly name: string
   readonly filename: string | undefined
-  /** In lower case, no parameters; `text/plain` where it is not declared. */
+  /** In lower case, no parameters; default `text/plain`. */
   readonly mimeType: string
   readonly content: AsyncIterable<Buffer>
 }
 
-// Every part as a stream: text is to be limited, and its encoding checked, as it comes. The limits are ours.
+// Every part as a stream, so that text is limited and its encoding checked on arrival. We apply the limits ourselves.
 const STREAMING = {
   isPartAFile: () => true,
   preservePath: true,
@@ -21,8 +21,8 @@ const STREAMING = {
 }
 
 /**
- * The parts of a multipart request as they come. Each has to be read to its end before the next.
- * @throws HTTP_ERR_BAD_MULTIPART when the body has no boundary, is cut short or malformed
+ * Yields the parts of a multipart request as they arrive. Read each to its end before the next.
+ * @throws HTTP_ERR_BAD_MULTIPART if the body has no boundary, is truncated or malformed
  */
 export async function* readParts(request: FastifyRequest): AsyncGenerator<FormPart> {
   const { raw } = request
@@ -32,9 +32,9 @@ export async function* readParts(request: FastifyRequest): AsyncGenerator<FormPa
   const count = (chunk: Buffer) => delimiters.add(chunk)
   let parts = 0
 
-  // The parser is attached before the first chunk comes.
+  // Attach before the parser reads the first chunk.
   raw.on('data', count)
-  // For `@fastify/multipart`, and only for as long as it reads; see receive-uploads.ts.
+  // Only while `@fastify/multipart` reads; see receive-uploads.ts.
   request.isMultipart = () => true
   try {
     for await (const part of readFrom(request.parts(STREAMING))) {
@@ -43,7 +43,7 @@ export async function* readParts(request: FastifyRequest): AsyncGenerator<FormPa
       try {
         yield toFormPart(part)
       } finally {
-        // One that is not read to its end ends the parsing.
+        // A part left unread would stall the parser.
         if (!part.file.readableEnded) part.file.destroy()
       }
     }
@@ -51,13 +51,13 @@ export async function* readParts(request: FastifyRequest): AsyncGenerator<FormPa
     raw.off('data', count)
     request.isMultipart = () => false
   }
-  if (delimiters.count !== parts + 1) throw new HTTP_ERR_BAD_MULTIPART('a part has no name that can be read')
+  if (delimiters.count !== parts + 1) throw new HTTP_ERR_BAD_MULTIPART('the name of a part is not readable')
 }
 
 function toFormPart({ fieldname, filename, mimetype, file }: MultipartFile): FormPart {
-  // Names are decoded before they come here.
+  // Names are already decoded.
   if (typeof fieldname !== 'string' || fieldname === '' || fieldname.includes('\ufffd')) {
-    throw new HTTP_ERR_BAD_MULTIPART('a part has no name that can be read')
+    throw new HTTP_ERR_BAD_MULTIPART('the name of a part is not readable')
   }
   return {
     name: fieldname,
@@ -67,7 +67,7 @@ function toFormPart({ fieldname, filename, mimetype, file }: MultipartFile): For
   }
 }
 
-// What fails here is the body or the connection, never ours.
+// Only a bad body or a broken connection can fail here.
 async function* readFrom<T>(source: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* source

@@ -8,17 +8,17 @@ import { storeFile } from './store-file.ts'
 import type { TempDirectory } from './temp-directory.ts'
 import { toFileName, UploadedFile } from './uploaded-file.ts'
 
-/** What a form may hold. */
+/** Rules for the content of a form. */
 export interface FormRules {
   readonly limits: UploadLimits
   /** Bytes of all text fields together; default the `bodyLimit` of the route. */
   readonly maxTextSize?: number | undefined
-  /** Refuses a field by its name, by throwing; default all are taken. */
+  /** Throws to refuse a field by its name; default all are accepted. */
   readonly requireField?: ((name: string, kind: 'text' | 'file') => void) | undefined
 }
 
 const MAX_FIELDS = 100
-// What the headers of one part may take.
+// Bytes of the headers of one part.
 const MAX_HEADER_SIZE = 81_920
 
 /**
@@ -32,9 +32,9 @@ export async function readUploads(
 ): Promise<{ fields: Record<string, string>; files: UploadedFile[] }> {
   const fields: Record<string, string> = {}
   const files: UploadedFile[] = []
-  let room = limits.maxTotalSize
-  let textRoom = maxTextSize
-  requireLength(request, room + textRoom + (limits.maxFiles + MAX_FIELDS) * MAX_HEADER_SIZE)
+  let sizeLeft = limits.maxTotalSize
+  let textLeft = maxTextSize
+  requireLength(request, sizeLeft + textLeft + (limits.maxFiles + MAX_FIELDS) * MAX_HEADER_SIZE)
 
   for await (const { name, filename, mimeType, content } of readParts(request)) {
     if (name in Object.prototype || name === 'prototype') {
@@ -44,18 +44,18 @@ export async function readUploads(
       requireField?.(name, 'text')
       if (Object.hasOwn(fields, name)) throw new HTTP_ERR_BAD_MULTIPART('a field is given twice')
       if (Object.keys(fields).length === MAX_FIELDS) throw new HTTP_ERR_BODY_TOO_LARGE()
-      const { text, size } = await readText(content, textRoom)
-      textRoom -= size
+      const { text, size } = await readText(content, textLeft)
+      textLeft -= size
       fields[name] = text
     } else if (filename === '') {
-      // What browsers send for a file input that nobody has filled.
+      // Browsers send an empty part for an empty file input.
       for await (const _ of content) throw new HTTP_ERR_BAD_MULTIPART('a file has no name')
     } else {
       requireField?.(name, 'file')
       if (files.length === limits.maxFiles) throw new HTTP_ERR_UPLOAD_TOO_LARGE('there are too many files')
       requireDeclaredType(mimeType, limits.allowedMimeTypes)
-      const { path, ...stored } = await storeFile({ mimeType, content }, limits, room, directory)
-      room -= stored.size
+      const { path, ...stored } = await storeFile({ mimeType, content }, limits, sizeLeft, directory)
+      sizeLeft -= stored.size
       files.push(new UploadedFile({ fieldName: name, filename: toFileName(filename), ...stored }, path))
     }
   }

@@ -10,11 +10,11 @@ import { Uploads } from './uploads.ts'
 
 const FORM = 'multipart/form-data'
 
-/** Makes a scope take multipart forms: `request.uploads` has their fields and files, `request.body` the fields. */
+/** Makes a scope accept multipart forms: `request.uploads` has their fields and files, `request.body` the fields. */
 export async function receiveUploads(scope: FastifyInstance, rules: FormRules): Promise<void> {
   const open = new Set<TempDirectory>()
-  await tidyUp(scope)
-  const forms = await takeMultipart(scope)
+  await removeLeftovers(scope)
+  const forms = await acceptMultipart(scope)
   if (!scope.hasRequestDecorator('uploads')) scope.decorateRequest('uploads', undefined)
 
   scope.addHook('preValidation', async (request, reply) => {
@@ -26,7 +26,7 @@ export async function receiveUploads(scope: FastifyInstance, rules: FormRules): 
         request.log.error({ err: toLoggable(err) }, 'uploaded files could not be removed')
       })
       .finally(() => open.delete(directory))
-    const replied = whenOver(reply)
+    const replied = untilClosed(reply)
     const reading = read(request, rules, directory)
     directory.keepUntil(replied)
     directory.keepUntil(reading)
@@ -40,27 +40,27 @@ export async function receiveUploads(scope: FastifyInstance, rules: FormRules): 
     done()
   })
 
-  // What outlives its reply does not outlive the app.
+  // Files kept beyond their reply still go with the app.
   scope.addHook('onClose', async () => {
     await Promise.all([...open].map((directory) => directory.remove()))
   })
 }
 
-// What cannot be removed now may be later.
-async function tidyUp({ log }: FastifyInstance): Promise<void> {
+// A failure must not stop the app; the next process tries again.
+async function removeLeftovers({ log }: FastifyInstance): Promise<void> {
   try {
     const removed = await removeLeftBehind()
-    if (removed > 0) log.info({ removed }, 'uploaded files of a process that was killed are removed')
+    if (removed > 0) log.info({ removed }, 'removed uploaded files of a killed process')
   } catch (err) {
-    log.warn({ err: toLoggable(err) }, 'uploaded files of a process that was killed could not be removed')
+    log.warn({ err: toLoggable(err) }, 'uploaded files of a killed process could not be removed')
   }
 }
 
 /**
- * Gives the requests of the scope that have a form. A parser of our own finds them: of those that the parser of
- * `@fastify/multipart` marks, hooks of the app's own `@fastify/multipart` (`attachFieldsToBody`) read the body, too.
+ * Returns the requests of the scope that have a form. Our own parser collects them: if that of `@fastify/multipart` marked
+ * them, hooks of the app's own instance (`attachFieldsToBody`) would also read their body.
  */
-async function takeMultipart(scope: FastifyInstance): Promise<Pick<WeakSet<FastifyRequest>, 'has'>> {
+async function acceptMultipart(scope: FastifyInstance): Promise<Pick<WeakSet<FastifyRequest>, 'has'>> {
   if (!scope.hasPlugin('@fastify/multipart')) await scope.register(multipart)
   const forms = new WeakSet<FastifyRequest>()
   scope.removeContentTypeParser(FORM)
@@ -81,8 +81,8 @@ async function read(request: FastifyRequest, rules: FormRules, directory: TempDi
   }
 }
 
-// Complete, or broken off.
-function whenOver({ raw }: FastifyReply): Promise<void> {
+// Resolves when the reply is complete or its connection is lost.
+function untilClosed({ raw }: FastifyReply): Promise<void> {
   return new Promise((resolve) => {
     if (raw.destroyed) resolve()
     else raw.once('close', resolve)

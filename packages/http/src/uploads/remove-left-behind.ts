@@ -3,16 +3,15 @@ import { lstat, readdir, rm } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-// A folder may be shared by machines, whose processes have numbers of their own.
+// Machines may share the folder, but not their process ids.
 const machine = createHash('sha256').update(hostname()).digest('hex').slice(0, 8)
 const PREFIX = `svc-upload-${machine}-`
 
-/** What the names of this process's directories for uploads begin with. */
+/** Prefix of the names of this process's upload directories. */
 export const OWN_PREFIX = `${PREFIX}${process.pid}-`
 
 /**
- * Removes the directories of processes that were killed: those that this user made, on this machine, in a process that is no
- * more. Resolves with how many there were.
+ * Removes the upload directories of killed processes of this user on this machine. Resolves with their number.
  */
 export async function removeLeftBehind(folder = tmpdir()): Promise<number> {
   const names = (await readdir(folder)).filter((name) => name.startsWith(PREFIX))
@@ -32,7 +31,7 @@ async function removeDead(path: string, pid: number): Promise<boolean> {
     await rm(path, { recursive: true })
     return true
   } catch (err) {
-    // Another process was faster.
+    // Another process removed it first.
     if ((err as NodeJS.ErrnoException).code === 'ENOENT') return false
     throw err
   }
@@ -40,7 +39,7 @@ async function removeDead(path: string, pid: number): Promise<boolean> {
 
 function isAlive(pid: number, madeAt: number): boolean {
   if (!Number.isSafeInteger(pid) || pid <= 0) return true
-  // In a container the number is often the same after a restart.
+  // In a container a restarted process often has the same id.
   if (pid === process.pid) return madeAt >= Date.now() - process.uptime() * 1000
   try {
     process.kill(pid, 0)

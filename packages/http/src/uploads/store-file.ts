@@ -4,7 +4,7 @@ import { resolveType, SAMPLE_SIZE } from './check-type.ts'
 import type { UploadLimits } from './file-upload-options.ts'
 import type { TempDirectory } from './temp-directory.ts'
 
-/** A file that comes in. */
+/** A file of a form. */
 export interface IncomingFile {
   /** In lower case. */
   readonly mimeType: string
@@ -12,14 +12,14 @@ export interface IncomingFile {
 }
 
 /**
- * Writes a file to disk as it comes, no faster than the disk takes it, and nothing before its type is known to be good.
- * `room` is how many bytes all files together may still take.
+ * Streams a file to disk with back-pressure. Nothing is written before its type is accepted.
+ * @param maxSize bytes left for all files of the request
  * @throws HTTP_ERR_UPLOAD_TOO_LARGE, HTTP_ERR_UPLOAD_TYPE
  */
 export async function storeFile(
   { mimeType: declared, content }: IncomingFile,
   limits: UploadLimits,
-  room: number,
+  maxSize: number,
   directory: TempDirectory
 ): Promise<{ path: string; size: number; mimeType: string }> {
   let file: { path: string; handle: FileHandle } | undefined
@@ -38,7 +38,7 @@ export async function storeFile(
     for await (const chunk of content) {
       size += chunk.length
       if (size > limits.maxFileSize) throw new HTTP_ERR_UPLOAD_TOO_LARGE('a file is too large')
-      if (size > room) throw new HTTP_ERR_UPLOAD_TOO_LARGE('the files are too large together')
+      if (size > maxSize) throw new HTTP_ERR_UPLOAD_TOO_LARGE('the files are too large together')
       if (file !== undefined) await file.handle.writeFile(chunk)
       else if ((sample = Buffer.concat([sample, chunk])).length >= SAMPLE_SIZE) await settleType()
     }

@@ -8,8 +8,8 @@ import { receiveUploads } from './receive-uploads.ts'
 const FILES = 'files'
 
 /**
- * Makes the routes of a scope that start runs take their body as a form too: text in `input`, files in `files`, the other
- * properties as text. The body is then validated as if it had come as JSON.
+ * Makes the routes of a scope that start runs accept forms: text in `input`, files in `files`, the other properties as
+ * text. The body is then validated like JSON.
  */
 export async function takeRunForms(
   scope: FastifyInstance,
@@ -21,7 +21,7 @@ export async function takeRunForms(
   scope.addHook('preValidation', async (request) => {
     if (request.uploads === undefined) return
     const { fields, files } = request.uploads
-    // Without either, the input is missing.
+    // Without both, validation reports the missing input.
     const hasInput = fields['input'] !== undefined || files.length > 0
     request.body = { ...fields, ...(hasInput && { input: buildInput(fields, files) }) }
   })

@@ -5,18 +5,18 @@ import { join } from 'node:path'
 import { OWN_PREFIX } from './remove-left-behind.ts'
 
 /**
- * A directory for the files of one request, made with the first of them, which only this user can open. It goes when
- * nothing holds it any more.
+ * A directory for the files of one request, created with the first file and private to this user. Removed once no work
+ * holds it.
  */
 export class TempDirectory {
   #path: string | undefined
   #holders = 0
   readonly #removed = Promise.withResolvers<void>()
 
-  /** Resolves when it is gone; rejects when it could not be removed. */
+  /** Resolves when the directory is removed; rejects if that fails. */
   readonly removed: Promise<void> = this.#removed.promise
 
-  /** Holds it until this work has ended, well or badly. */
+  /** Holds the directory until the work settles. */
   keepUntil(work: Promise<unknown>): void {
     this.#holders++
     const release = () => {
@@ -25,15 +25,15 @@ export class TempDirectory {
     work.then(release, release)
   }
 
-  /** A new, empty file under a random name. */
+  /** Creates an empty file with a random name. */
   async createFile(): Promise<{ path: string; handle: FileHandle }> {
-    // Made with mode 0700.
+    // `mkdtemp` creates it with mode 0700.
     this.#path ??= await mkdtemp(join(tmpdir(), OWN_PREFIX))
     const path = join(this.#path, randomUUID())
     return { path, handle: await open(path, 'wx', 0o600) }
   }
 
-  /** Removes it at once, with all that is in it. */
+  /** Removes the directory and its files at once. */
   async remove(): Promise<void> {
     if (this.#path !== undefined) await rm(this.#path, { recursive: true, force: true })
   }

@@ -6,18 +6,18 @@ import type { Uploads } from './uploads.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What a `multipart/form-data` request holds, from `preValidation` on; `undefined` for any other request. */
+    /** The content of a `multipart/form-data` request, from `preValidation` on; undefined for other requests. */
     uploads: Uploads | undefined
   }
 }
 
 /**
- * A Fastify plugin with which the routes of its scope take `multipart/form-data`, read before their body is validated:
- * `request.uploads.files` are temporary files, `request.uploads.fields` the text fields, which are also `request.body`. Text
- * is limited by the `bodyLimit` of the route. The files are gone when the reply is complete or the connection lost, or when
- * the work given to `request.uploads.keepUntil` has ended. Register it once in a scope.
+ * Creates a Fastify plugin that makes the routes of its scope accept `multipart/form-data`, read before validation:
+ * `request.uploads.files` are temporary files, `request.uploads.fields` the text fields, also as `request.body`. Text is
+ * limited by the `bodyLimit` of the route. The files are removed when the reply completes or the connection is lost, or
+ * after the work passed to `request.uploads.keepUntil`. Register it once per scope.
  *
- * Requests are refused with HTTP_ERR_BAD_MULTIPART (400), HTTP_ERR_BODY_TOO_LARGE and HTTP_ERR_UPLOAD_TOO_LARGE (413), and
+ * It refuses requests with HTTP_ERR_BAD_MULTIPART (400), HTTP_ERR_BODY_TOO_LARGE and HTTP_ERR_UPLOAD_TOO_LARGE (413), and
  * HTTP_ERR_UPLOAD_TYPE (415).
  * @throws HTTP_ERR_BAD_OPTION
  */

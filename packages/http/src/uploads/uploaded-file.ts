@@ -1,13 +1,13 @@
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 
-/** A file that was uploaded. Its content is on disk for as long as its `Uploads` are kept. */
+/** An uploaded file. Its content stays on disk until its `Uploads` are removed. */
 export class UploadedFile {
-  /** The form field that it came in. */
+  /** The name of the form field. */
   readonly fieldName: string
-  /** What the client calls it: a label, never a path. */
+  /** The client's name for the file: a label, never a path. */
   readonly filename: string | undefined
-  /** The declared type, or where that says nothing, the one that the content shows; lower case, no parameters. */
+  /** The declared type, or for `application/octet-stream` the detected one; lower case, no parameters. */
   readonly mimeType: string
   /** Bytes. */
   readonly size: number
@@ -27,12 +27,12 @@ export class UploadedFile {
   }
 }
 
-/** Characters of a file name that are kept. */
+/** UTF-16 units of a file name. */
 const MAX_LENGTH = 255
 
 /**
- * What a client calls its file, as a label: the base name without control and formatting characters, at most 255 UTF-16
- * units. `undefined` where nothing is left. Never to be used as a path.
+ * Cleans a client's file name into a label: the base name without control and format characters, at most 255 UTF-16
+ * units; undefined if nothing is left. Never use it as a path.
  */
 export function toFileName(given: string): string | undefined {
   const base = given.split(/[/\\]/).at(-1) ?? ''
@@ -42,6 +42,6 @@ export function toFileName(given: string): string | undefined {
     .trim()
   if (clean === '' || clean === '.' || clean === '..') return undefined
   const name = clean.slice(0, MAX_LENGTH)
-  // Not half of a surrogate pair at the end.
+  // The cut may split a surrogate pair.
   return name.isWellFormed() ? name : name.slice(0, -1)
 }

@@ -1,11 +1,11 @@
 import type { TempDirectory } from './temp-directory.ts'
 import type { UploadedFile } from './uploaded-file.ts'
 
-/** The fields and files of one request. The files go with the reply, or when the connection is lost before. */
+/** The fields and files of one request. The files are removed when the reply completes or the connection is lost. */
 export class Uploads {
   /** The text fields; also the `body` of the request. */
   readonly fields: Readonly<Record<string, string>>
-  /** In the order in which they came. */
+  /** In the order of the form. */
   readonly files: readonly UploadedFile[]
   readonly #directory: TempDirectory
 
@@ -19,7 +19,7 @@ export class Uploads {
     this.#directory = directory
   }
 
-  /** Keeps the files beyond the reply, until this work has ended, well or badly. */
+  /** Keeps the files beyond the reply, until the work settles. */
   keepUntil(work: Promise<unknown>): void {
     this.#directory.keepUntil(work)
   }
