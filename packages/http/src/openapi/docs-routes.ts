@@ -16,7 +16,8 @@ export async function docsRoutes(
   hasAuthentication: boolean
 ): Promise<void> {
   const { docsPath, specPath, servers, title, protect } = settings
-  if (protect && !hasAuthentication) throw new HTTP_ERR_BAD_OPTION('swagger.protect: no authentication is configured')
+  if (protect && !hasAuthentication)
+    throw new HTTP_ERR_BAD_OPTION('swagger.protect: no authentication is configured')
   requireFreePath(scope, docsPath)
   const document = () => openApi.document()
 
