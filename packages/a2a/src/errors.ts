@@ -2,39 +2,39 @@ import { createError } from '@svc/registry'
 
 /** An option of the plugin, of `remoteAgent` or of `buildAgentCard` that is unknown or bad. */
 export const A2A_ERR_BAD_OPTION = createError<[string]>('A2A_ERR_BAD_OPTION', 'Bad option: %s', 500)
-/** The plugin is there already, with the same base path. */
+/** The plugin is registered already, with the same base path. */
 export const A2A_ERR_REGISTERED_TWICE = createError<[string]>(
   'A2A_ERR_REGISTERED_TWICE',
-  '@svc/a2a is registered already with the %s: give this one another',
+  '@svc/a2a is registered already with the %s: choose another',
   500
 )
-/** The body is no JSON. */
+/** The body is not JSON. */
 export const A2A_ERR_BAD_JSON = createError<[string]>('A2A_ERR_BAD_JSON', 'Bad JSON: %s', 400)
-/** The body is JSON, and no request. */
+/** The body is JSON, but not a request. */
 export const A2A_ERR_BAD_REQUEST = createError<[string]>('A2A_ERR_BAD_REQUEST', 'Bad request: %s', 400)
-/** No version that is served has such a method. */
+/** No served version has this method. */
 export const A2A_ERR_UNKNOWN_METHOD = createError<[string]>(
   'A2A_ERR_UNKNOWN_METHOD',
   'Unknown method %s',
   404
 )
-/** The parameters do not fit; `errors` lists what does not. */
+/** The parameters are invalid; `errors` lists the faults. */
 export const A2A_ERR_BAD_PARAMS = createError<[string]>('A2A_ERR_BAD_PARAMS', 'Bad parameters: %s', 400)
-/** Something failed that is none of the caller's business. */
+/** An internal failure; the caller learns nothing else. */
 export const A2A_ERR_INTERNAL = createError('A2A_ERR_INTERNAL', 'Internal error', 500)
-/** No such task, or one of another owner. */
+/** The task does not exist, or belongs to another owner. */
 export const A2A_ERR_TASK_NOT_FOUND = createError('A2A_ERR_TASK_NOT_FOUND', 'Task not found', 404)
-/** The task has ended. */
+/** The task has ended already. */
 export const A2A_ERR_NOT_CANCELABLE = createError<[string]>(
   'A2A_ERR_NOT_CANCELABLE',
   'The task cannot be canceled: it is %s',
   400
 )
-/** Push notifications are off. */
+/** Push notifications are turned off. */
 export const A2A_ERR_NO_PUSH = createError('A2A_ERR_NO_PUSH', 'Push notifications are not supported', 400)
-/** The task, in its state, or this server cannot do it. */
+/** This server, or a task in this state, does not support the operation. */
 export const A2A_ERR_UNSUPPORTED = createError<[string]>('A2A_ERR_UNSUPPORTED', 'Not supported: %s', 400)
-/** A message does not name an extension that the card says is required. */
+/** A message does not name a required extension. */
 export const A2A_ERR_EXTENSION_REQUIRED = createError<[string]>(
   'A2A_ERR_EXTENSION_REQUIRED',
   'Required extensions are not named: %s',
@@ -46,33 +46,33 @@ export const A2A_ERR_CONTENT_TYPE = createError(
   'The content type is not supported: send application/json',
   415
 )
-/** There is no extended card. */
+/** No extended card is configured. */
 export const A2A_ERR_NO_EXTENDED_CARD = createError(
   'A2A_ERR_NO_EXTENDED_CARD',
   'No extended agent card is configured',
   400
 )
-/** The version of the protocol is not served. */
+/** This version of the protocol is not served. */
 export const A2A_ERR_VERSION = createError<[string, string]>(
   'A2A_ERR_VERSION',
   'Version %s of the protocol is not served; %s is',
   400
 )
-/** No credentials, where there must be some. */
+/** Credentials are missing. */
 export const A2A_ERR_NO_TOKEN = createError('A2A_ERR_NO_TOKEN', 'Credentials are required', 401)
-/** The credentials are bad. */
+/** The credentials are invalid. */
 export const A2A_ERR_BAD_TOKEN = createError('A2A_ERR_BAD_TOKEN', 'The credentials are not valid', 401)
 /** The caller may not do this. */
 export const A2A_ERR_FORBIDDEN = createError<[string]>('A2A_ERR_FORBIDDEN', 'Not allowed%s', 403)
 /** The body is larger than `limits.bodyLimit`. */
 export const A2A_ERR_BODY_TOO_LARGE = createError('A2A_ERR_BODY_TOO_LARGE', 'The body is too large', 413)
-/** Another A2A server cannot be reached, or refuses. */
+/** A remote A2A server is unreachable, or refuses a request. */
 export const A2A_ERR_REMOTE = createError<[string, ErrorOptions?]>(
   'A2A_ERR_REMOTE',
   'The remote agent failed: %s',
   502
 )
-/** Another A2A server answers what is no answer. */
+/** A remote A2A server sends an invalid answer. */
 export const A2A_ERR_BAD_ANSWER = createError<[string]>(
   'A2A_ERR_BAD_ANSWER',
   'The remote agent gave no valid answer: %s',

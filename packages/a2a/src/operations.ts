@@ -8,13 +8,13 @@ import type { Call, OperationName, Requests, Results } from './model/requests.ts
 import type { Surface } from './service/surface.ts'
 import type { TaskStream } from './tasks/task-stream.ts'
 
-/** The operations that answer with a stream of events. */
+/** Operations that answer with a stream of events. */
 export type StreamingName = 'stream' | 'subscribe'
 
 /** `METHOD /path`, below the base path; a `{name}` in it is a parameter. */
 export type Route = `${'GET' | 'POST' | 'DELETE'} /${string}`
 
-/** What can be asked for, and how each version of the protocol asks for it. */
+/** An operation: its handler, and its names in each version. */
 export interface Operation<O extends OperationName> {
   handle(
     surface: Surface,
@@ -25,7 +25,7 @@ export interface Operation<O extends OperationName> {
   readonly rest: Readonly<Record<ProtocolVersion, readonly Route[]>>
 }
 
-/** The table of the protocol: every operation, who does it, and what it is called. */
+/** The table of the protocol: every operation, its handler and its names. */
 export const OPERATIONS: { readonly [O in OperationName]: Operation<O> } = {
   send: {
     handle: send,
@@ -52,7 +52,7 @@ export const OPERATIONS: { readonly [O in OperationName]: Operation<O> } = {
     rpc: { '0.3': 'tasks/cancel', '1.0': 'CancelTask' },
     rest: { '0.3': ['POST /v1/tasks/{id}:cancel'], '1.0': ['POST /tasks/{id}:cancel'] }
   },
-  // The documents say POST, the protos GET.
+  // The specification's text says POST, its protos GET.
   subscribe: {
     handle: subscribe,
     rpc: { '0.3': 'tasks/resubscribe', '1.0': 'SubscribeToTask' },
@@ -100,11 +100,10 @@ export const OPERATIONS: { readonly [O in OperationName]: Operation<O> } = {
   }
 }
 
-/** The two words of a route. */
+/** Splits a route into its method and its path. */
 export function splitRoute(route: Route): [method: 'GET' | 'POST' | 'DELETE', path: string] {
   const [method, path] = route.split(' ') as ['GET' | 'POST' | 'DELETE', string]
   return [method, path]
 }
 
-/** The names in the table. */
 export const OPERATION_NAMES = Object.keys(OPERATIONS) as OperationName[]

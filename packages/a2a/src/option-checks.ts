@@ -1,9 +1,9 @@
 import { namedEntries, requireName } from '@svc/registry'
 import { A2A_ERR_BAD_OPTION } from './errors.ts'
 
-/** The URL that an option gives. @throws A2A_ERR_BAD_OPTION when it is no absolute http or https URL, or has credentials */
+/** Parses the URL of an option. @throws A2A_ERR_BAD_OPTION unless it is absolute, http or https, and without credentials */
 export function requireHttpUrl(option: string, given: string): URL {
-  // URL.parse alone would mend a missing `//` and white space, which whoever reads the option would not.
+  // URL.parse alone would repair a missing `//` and white space, which other readers of the option would not.
   const url = /^https?:\/\/\S+$/i.test(given) ? URL.parse(given) : null
   if (url === null) throw new A2A_ERR_BAD_OPTION(`${option}: must be an absolute http or https URL`)
   if (url.username !== '' || url.password !== '')
@@ -11,7 +11,7 @@ export function requireHttpUrl(option: string, given: string): URL {
   return url
 }
 
-/** Makes sure that what an option gives can be on a card. @throws A2A_ERR_BAD_OPTION */
+/** Checks that the value of an option is JSON, for the card. @throws A2A_ERR_BAD_OPTION */
 export function requireJson(option: string, given: unknown): void {
   try {
     JSON.stringify(given)
@@ -20,7 +20,7 @@ export function requireJson(option: string, given: unknown): void {
   }
 }
 
-/** Makes sure that each has a name that may name a runnable, and that no other has it. @throws A2A_ERR_BAD_OPTION */
+/** Checks that names are valid and unique. @throws A2A_ERR_BAD_OPTION */
 export function requireNames(agents: readonly { readonly name: string }[]): void {
   const names = new Set<string>()
   for (const { name } of agents) {
@@ -35,12 +35,12 @@ export function requireEntries<T>(agents: Readonly<Record<string, T>>): [name: s
   return checkOption('agents', () => namedEntries(agents))
 }
 
-/** The name of a runnable that an option gives. @throws A2A_ERR_BAD_OPTION */
+/** Checks the name of a runnable. @throws A2A_ERR_BAD_OPTION */
 export function requireNameOption(option: string, name: unknown): string {
   return checkOption(option, () => requireName(name))
 }
 
-/** Runs a check of the registry; its error becomes one of this package. @throws A2A_ERR_BAD_OPTION */
+/** Runs a check of the registry and rethrows its error as one of this package. @throws A2A_ERR_BAD_OPTION */
 export function checkOption<T>(option: string, read: () => T): T {
   try {
     return read()

@@ -25,17 +25,17 @@ const PushSchema = Type.Object(
     attempts: Type.Optional(
       Type.Integer({ minimum: 1, description: 'Requests for one event at most; default 5' })
     ),
-    backoff: ms('Milliseconds before the second attempt, then twice as many, up to 30 s; default 1,000'),
-    timeout: ms('Milliseconds that a receiver has to answer; default 10,000'),
+    backoff: ms('Milliseconds before the second attempt; doubles up to 30 s; default 1,000'),
+    timeout: ms('Milliseconds for a receiver to answer; default 10,000'),
     allowPrivate: Type.Optional(
-      Type.Boolean({ description: 'Whether private and loopback addresses are good; default false' })
+      Type.Boolean({ description: 'Allow private and loopback addresses; default false' })
     ),
     lookup: Type.Optional(fn)
   },
   { additionalProperties: false }
 )
 
-/** The URI of an extension: it goes into a header, in a list with commas. */
+/** The URI of an extension; headers list them with commas. */
 export const ExtensionUriSchema = Type.String({ pattern: '^[!-+\\--~]+$', maxLength: 2048 })
 
 const ExtensionSchema = Type.Object(
@@ -58,18 +58,18 @@ export const A2aOptionsSchema = Type.Object(
       Type.Unsafe<Registry>(
         Type.Object(
           { get: fn, list: fn },
-          { description: 'Whose agents are exposed; default `fastify.registry`' }
+          { description: 'Registry whose agents are exposed; default `fastify.registry`' }
         )
       )
     ),
     basePath: Type.Optional(
       Type.String({
         pattern: '^/([\\w.~-]+(/[\\w.~-]+)*/?)?$',
-        description: 'Path of the JSON-RPC endpoint, and above those of HTTP+JSON; default `/`'
+        description: 'Path of the JSON-RPC endpoint; HTTP+JSON is below it; default `/`'
       })
     ),
-    url: text('The public URL of the endpoint, for the card, where a proxy stands before the app'),
-    name: text('Name on the card; default: of the only agent, or `Agent service`'),
+    url: text('Public URL of the endpoint, for the card, behind a proxy'),
+    name: text('Name on the card; default: that of the only agent, or `Agent service`'),
     description: text('On the card; default: the count and the names of the agents'),
     version: text('Version on the card; default `1.0.0`'),
     provider: Type.Optional(
@@ -90,7 +90,7 @@ export const A2aOptionsSchema = Type.Object(
     ...POLICY_OPTIONS,
     tasks: Type.Optional(
       Type.Unsafe<TaskStore>(
-        Type.Object({ create: fn, get: fn }, { description: 'Default: the one of the run engine’s stores' })
+        Type.Object({ create: fn, get: fn }, { description: 'A task store; default: that of the run engine' })
       )
     ),
     pushNotifications: Type.Optional(
@@ -104,14 +104,14 @@ export const A2aOptionsSchema = Type.Object(
     extendedCard: Type.Optional(
       Type.Unsafe<ExtendCard>({
         ...fn,
-        description: '`(card, principal) => card`: the card for those who have shown who they are'
+        description: '`(card, principal) => card`: the card for authenticated callers'
       })
     ),
     extensions: Type.Optional(
       Type.Unsafe<readonly AgentExtension[]>(
         Type.Array(ExtensionSchema, {
           description:
-            'Of the protocol, on the card: `{ uri, description?, required?, params? }`; messages must name a required one'
+            'Extensions of the protocol, on the card: `{ uri, description?, required?, params? }`; messages must name required ones'
         })
       )
     ),
@@ -122,7 +122,11 @@ export const A2aOptionsSchema = Type.Object(
             Type.Integer({ minimum: 1, description: 'Bytes of a request body; default 1,048,576' })
           ),
           jsonDepth: Type.Optional(
-            Type.Integer({ minimum: 1, maximum: 1000, description: 'Levels of a request body; default 64' })
+            Type.Integer({
+              minimum: 1,
+              maximum: 1000,
+              description: 'Levels of nesting of a request body; default 64'
+            })
           )
         },
         { additionalProperties: false, description: '`{ bodyLimit?, jsonDepth? }`' }
@@ -134,7 +138,7 @@ export const A2aOptionsSchema = Type.Object(
 )
 export type A2aOptions = Static<typeof A2aOptionsSchema>
 
-/** Makes sure that options are known and good, and fills in the defaults. @throws A2A_ERR_BAD_OPTION */
+/** Validates the options and fills in the defaults. @throws A2A_ERR_BAD_OPTION */
 export function resolveOptions(given: A2aOptions & RegisterOptions) {
   const { prefix = '', logLevel, logSerializers, ...options } = given
   requireOptions(A2aOptionsSchema, options, A2A_ERR_BAD_OPTION)
@@ -161,6 +165,6 @@ export function resolveOptions(given: A2aOptions & RegisterOptions) {
 /** Makes sure that an own `authorize` knows who calls, and that a card can have the schemes. @throws A2A_ERR_BAD_OPTION */
 export function requireCaller({ authorize }: Pick<A2aOptions, 'authorize'>, { authenticate }: Policy): void {
   if (authorize && authenticate === undefined)
-    throw new A2A_ERR_BAD_OPTION('authorize: it needs authenticate, to know who calls')
+    throw new A2A_ERR_BAD_OPTION('authorize: it needs authenticate, to know the caller')
   requireJson('authenticate.schemes', authenticate?.schemes)
 }

@@ -28,7 +28,7 @@ import type { ProtocolVersion } from './wire/versions.ts'
 
 type Settings = ReturnType<typeof resolveOptions>
 
-/** Agents over A2A: the run engine comes along where it is not there yet. */
+/** Serves agents over A2A; registers the run engine if the app has none. */
 async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions): Promise<void> {
   const settings = resolveOptions(options)
   await bringEngine(app, '@svc/a2a')
@@ -47,7 +47,7 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
 
   cardRoutes(app, path, binding)
   if (tenants !== undefined) tenantCardRoute(app, path, binding, tenants)
-  // The scope is its own world: nothing in it changes the app.
+  // The scope is encapsulated: nothing in it changes the app.
   await app.register(async (scope) => {
     takeJson(scope, settings)
     authenticateRequests(scope, surface.policy.authenticate)
@@ -118,7 +118,7 @@ function takeJson(scope: FastifyInstance, { bodyLimit, jsonDepth }: Settings): v
     [...MEDIA_TYPES],
     { parseAs: 'buffer', bodyLimit },
     (request, body, done) => {
-      // Clients say that they send JSON where they send nothing.
+      // Clients send the content type of JSON with an empty body too.
       if (body.length === 0 && request.routeOptions.config.a2aCodec !== undefined)
         return done(null, undefined)
       let value: unknown

@@ -13,12 +13,12 @@ import { A2A_ERR_BAD_TOKEN, A2A_ERR_NO_TOKEN } from '../errors.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who calls, on the routes of A2A. */
+    /** The caller, on the routes of A2A. */
     a2aPrincipal: Principal
   }
 }
 
-/** Finds out who calls each route of the scope, before the body is read. */
+/** Authenticates the requests of a scope, before their bodies are read. */
 export function authenticateRequests(scope: FastifyInstance, authenticate: Authenticate | undefined): void {
   if (authenticate === undefined) {
     scope.decorateRequest('a2aPrincipal', { getter: () => ANONYMOUS })
@@ -47,12 +47,12 @@ export function authenticateRequests(scope: FastifyInstance, authenticate: Authe
 
 const CREDENTIAL_ERRORS = { NoToken: A2A_ERR_NO_TOKEN, InvalidToken: A2A_ERR_BAD_TOKEN }
 
-/** Who sent a request. @throws A2A_ERR_NO_TOKEN, A2A_ERR_BAD_TOKEN, and errors of 500 and over as they are */
+/** @throws A2A_ERR_NO_TOKEN, A2A_ERR_BAD_TOKEN, and errors of 500 and over unchanged */
 function identifyRequest(authenticate: Authenticate, request: FastifyRequest): Awaitable<Principal> {
   return identify(authenticate, credentialsOf(request), CREDENTIAL_ERRORS)
 }
 
-// Agents have no cookies: those of a browser are not looked at, so that no page can use them.
+// Agents send no cookies; those of a browser are ignored, so that no page can use them.
 function credentialsOf({ headers: { cookie: _, ...headers } }: FastifyRequest): Credentials {
   return readCredentials(headers)
 }

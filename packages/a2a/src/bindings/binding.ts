@@ -16,14 +16,14 @@ const CHALLENGES = {
   missingScope: 'A2A_ERR_FORBIDDEN'
 }
 
-/** What both bindings need. */
+/** What both bindings share. */
 export interface Binding {
   readonly surface: Surface
   readonly versions: readonly ProtocolVersion[]
   readonly streams: OpenReplies
 }
 
-/** Does what the parameters of an operation ask for. @throws A2A_ERR_BAD_PARAMS, and what its handler throws */
+/** Decodes the parameters and runs the operation. @throws A2A_ERR_BAD_PARAMS, and what its handler throws */
 export function perform(
   { surface }: Binding,
   name: OperationName,
@@ -40,7 +40,7 @@ export function perform(
   return operation.handle(served, new RequestCall(request, codec, extensions), decoded)
 }
 
-// Who asks, and how. A class: an accessor of an object literal is defined anew for every request.
+// A class: an object literal would define its accessor again for every request.
 class RequestCall implements Call {
   readonly principal: Principal
   readonly log: RunLog
@@ -63,7 +63,7 @@ class RequestCall implements Call {
   }
 }
 
-/** The fault of whatever was thrown, logged, with its headers on the reply. */
+/** Turns an error into a fault, logs it, and sets its headers on the reply. */
 export function takeFault(err: unknown, { log }: FastifyRequest, reply: FastifyReply): Fault {
   const fault = toFault(err)
   const { code, httpStatus: statusCode } = fault

@@ -5,17 +5,17 @@ import type { TaskEvent } from '../model/task.ts'
 import type { Surface } from '../service/surface.ts'
 import type { TaskStream } from '../tasks/task-stream.ts'
 
-/** Characters of a message that is encoded as a whole. */
+/** Events up to this many characters are encoded in one piece. */
 const MAX_WHOLE = 131_072
 
-/** What the JSON of an event is made of, and stands between. */
+/** Encodes an event, and the text around its JSON. */
 export interface Frame {
   encode(event: TaskEvent): object
   before?: string
   after?: string
 }
 
-/** A task's stream as the bytes of an event stream. */
+/** Encodes the stream of a task as server-sent events. */
 export function createEventStream({ runs, heartbeat }: Surface, stream: TaskStream, frame: Frame): Readable {
   return createSseStream(runs, stream.runId, {
     after: stream.after,

@@ -14,12 +14,12 @@ import type { TenantPaths } from './tenant-paths.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Of the routes of HTTP+JSON. */
+    /** Set on the routes of HTTP+JSON. */
     a2aCodec?: Codec
   }
 }
 
-/** HTTP+JSON: the routes of the operation table, for every version that is served. */
+/** HTTP+JSON: the routes of the operation table, for every served version. */
 export function restRoutes(scope: FastifyInstance, basePath: string, binding: Binding): void {
   for (const name of OPERATION_NAMES) {
     for (const version of binding.versions) {
@@ -68,13 +68,13 @@ export function tenantRoutes(
     exposeHeadRoute: false,
     config: { a2aCodec: codec },
     handler(request, reply) {
-      const { asked, tenant, params } = tenants.of<OperationName>(request)
-      return answer(binding, asked, codec, { ...params, tenant }, request, reply)
+      const { target, tenant, params } = tenants.of<OperationName>(request)
+      return answer(binding, target, codec, { ...params, tenant }, request, reply)
     }
   })
 }
 
-/** Answers what failed, in the version of the route. */
+/** Answers with an error, in the version of the route. */
 export function refuseRest(err: unknown, codec: Codec, request: FastifyRequest, reply: FastifyReply) {
   const fault = takeFault(err, request, reply)
   return withType(codec, request, reply.code(fault.httpStatus)).send(codec.encodeRestError(fault))
@@ -104,7 +104,7 @@ async function answer(
   return reply.headers(SSE_HEADERS).send(stream)
 }
 
-// The path says more than the body, and the body more than the query.
+// The path overrides the body; a POST has no query parameters.
 function readParams(
   { method, body, query }: FastifyRequest,
   path: Readonly<Record<string, string>>
@@ -114,7 +114,7 @@ function readParams(
   const fields = method === 'POST' ? body : readQuery(query as Record<string, unknown>)
   const params = { ...(fields as Record<string, unknown>) }
   for (const [name, value] of Object.entries(path)) {
-    // What is last counts, however its name is spelled.
+    // Moved to the end: of two spellings of a name, the last one counts.
     delete params[name]
     params[name] = value
   }
@@ -131,18 +131,18 @@ function withType({ mediaType }: Codec, { headers }: FastifyRequest, reply: Fast
   return reply.type(isAccepted ? mediaType : 'application/json; charset=utf-8').serializer(JSON.stringify)
 }
 
-// A colon begins a parameter in the router's language, and a parameter ends at a slash. Some clients write it as `%3A`.
+// In the router's syntax a colon begins a parameter, and a parameter ends at a slash. Some clients escape it as `%3A`.
 function toUrls(path: string): string[] {
   const [, before = path, verb] = /^(.*):(\w+)$/.exec(path) ?? []
   if (verb === undefined) return [before.replaceAll(/\{(\w+)\}/g, ':$1')]
   if (before.includes('{')) return [`${before.replaceAll(/\{(\w+)\}/g, ':$1(^[^:]+)')}::${verb}`]
-  // Only where a parameter stands, it is decoded before it is matched.
+  // The router decodes parameters before it matches them, but no literal text.
   return [`${before}::${verb}`, `${before}:colon(:)${verb}`]
 }
 
 const FLAGS = new Set(['includeArtifacts', 'include_artifacts'])
 
-/** The fields of a query, flags as such; what cannot be one stays text, to be refused. */
+/** The fields of a query, flags as booleans; any other value stays a text, for the schema to refuse. */
 function readQuery(query: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const fields: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(query))

@@ -1,6 +1,6 @@
 import { A2A_ERR_BAD_REQUEST } from '../errors.ts'
 
-/** Characters that the id of a request may have. */
+/** Characters of a request's id. */
 const MAX_ID = 1024
 
 /** A request of JSON-RPC 2.0. */
@@ -14,7 +14,7 @@ export interface RpcCall {
 /** @throws A2A_ERR_BAD_REQUEST */
 export function readCall(body: unknown): RpcCall {
   if (Array.isArray(body)) throw new A2A_ERR_BAD_REQUEST('batches are not supported')
-  if (typeof body !== 'object' || body === null) throw new A2A_ERR_BAD_REQUEST('it must be an object')
+  if (typeof body !== 'object' || body === null) throw new A2A_ERR_BAD_REQUEST('the body must be an object')
   const { jsonrpc, id, method, params = {} } = body as Record<string, unknown>
   if (id !== undefined && id !== null && !isId(id))
     throw new A2A_ERR_BAD_REQUEST(`id must be a number, a string of up to ${MAX_ID} characters, or null`)
@@ -24,12 +24,12 @@ export function readCall(body: unknown): RpcCall {
   return { id: json, method, params: params ?? {} }
 }
 
-// It is in every event of a stream; and one that is too large for a number would come back as null.
+// Every event of a stream repeats it; an infinite number would come back as null.
 function isId(id: unknown): boolean {
   return typeof id === 'string' ? id.length <= MAX_ID : Number.isFinite(id)
 }
 
-/** The id that a refused request had, as JSON. */
+/** The id of a refused request, as JSON. */
 export function idOf(err: unknown): string | undefined {
   return (err as { id?: string } | undefined)?.id
 }

@@ -2,17 +2,14 @@ import { createJsonStream, encodePieces, isShort } from '@svc/registry'
 import type { OpenReplies } from '@svc/registry/sse'
 import type { FastifyReply } from 'fastify'
 
-/** Characters of JSON that are sent as a whole. */
+/** Values up to this many characters of JSON are sent in one piece. */
 const MAX_WHOLE = 131_072
 
-/**
- * Answers with a value whose size somebody else decides, between two texts: a large one is encoded as fast as the client reads
- * it.
- */
+/** Answers with a value, between two texts. A large value is encoded as fast as the client reads it. */
 export function sendJson(streams: OpenReplies, reply: FastifyReply, value: unknown, before = '', after = '') {
   reply.serializer(identity)
   if (isShort(value, MAX_WHOLE)) return reply.send(before + JSON.stringify(value) + after)
-  // Until its client has read it, or the app closes.
+  // Kept open until the client has read it, or the app closes.
   streams.add(reply.raw)
   return reply.send(createJsonStream(between(before, value, after)))
 }

@@ -4,30 +4,30 @@ import type { OperationName } from '../model/requests.ts'
 import { OPERATION_NAMES, OPERATIONS, splitRoute } from '../operations.ts'
 import type { Codec } from '../wire/codec.ts'
 
-/** What can be asked for below the name of an agent. */
-type Asked = OperationName | 'card'
+/** What a path below the name of an agent names. */
+type Target = OperationName | 'card'
 
-/** A path below the name of an agent, and what is asked for there. */
-interface TenantPath<A extends Asked = Asked> {
+/** A path below the name of an agent. */
+interface TenantPath<T extends Target = Target> {
   readonly tenant: string
-  readonly asked: A
-  /** What stands in the path where the route has a parameter. */
+  readonly target: T
+  /** The path's values of the route's parameters. */
   readonly params: Readonly<Record<string, string>>
 }
 
 interface Pattern {
-  readonly asked: Asked
-  /** Undefined: any that the route takes. */
+  readonly target: Target
+  /** Undefined: any method of the route. */
   readonly method?: string
   readonly path: RegExp
 }
 
-/** Where the card of an agent is, below its name. */
+/** The path of an agent's card, below its name. */
 const CARD_PATH = '/.well-known/agent-card.json'
 
 /**
- * The paths of a version below `/{tenant}`, which is the name of an agent. They are one wildcard below the base path, with a
- * constraint that only requests to an agent fulfil: every other finds the app's routes, and its 404, as they are without it.
+ * The paths of a version below `/{tenant}`, which is the name of an agent. They are one wildcard route below the base path,
+ * with a constraint that only requests to an agent meet: other requests reach the app's routes, and its 404, unchanged.
  * @see https://github.com/a2aproject/A2A/blob/main/specification/a2a.proto its additional bindings
  */
 export class TenantPaths {
@@ -52,14 +52,14 @@ export class TenantPaths {
     })
   }
 
-  /** The constraint of the wildcard route that takes these. */
+  /** The constraint of a wildcard route for cards or operations. */
   only(kind: 'card' | 'operation'): Record<string, string> {
     return { [this.#constraint]: kind }
   }
 
-  /** What a request asks for that such a route has taken. */
-  of<A extends Asked>({ raw }: FastifyRequest): TenantPath<A> {
-    return this.#found.get(raw) as TenantPath<A>
+  /** The path of a request on such a route. */
+  of<T extends Target>({ raw }: FastifyRequest): TenantPath<T> {
+    return this.#found.get(raw) as TenantPath<T>
   }
 
   #kindOf(raw: FastifyRequest['raw']): 'card' | 'operation' | undefined {
@@ -67,14 +67,14 @@ export class TenantPaths {
       const found = this.#find(raw)
       if (found === undefined) return undefined
       this.#found.set(raw, found)
-      return found.asked === 'card' ? 'card' : 'operation'
+      return found.target === 'card' ? 'card' : 'operation'
     } catch {
-      // What a registry of the app's own throws would end the process here.
+      // Throwing in the router would end the process; a registry of the app's own may throw.
       return undefined
     }
   }
 
-  // Every request of the app comes through here: what is not ours is seen by its first characters.
+  // Called for every request of the app, so others are ruled out by their first characters.
   #find({ method, url = '' }: FastifyRequest['raw']): TenantPath | undefined {
     if (!url.startsWith(this.#prefix)) return undefined
     const end = url.indexOf('/', this.#prefix.length)
@@ -82,27 +82,27 @@ export class TenantPaths {
     const tenant = decode(url.slice(this.#prefix.length, end))
     if (tenant === undefined || this.#exposed.find(tenant) === undefined) return undefined
     const [path = ''] = url.slice(end).split('?', 1)
-    // Some clients escape the colon before a verb.
+    // Some clients escape the colon of a verb.
     const plain = path.replaceAll(/%3a/gi, ':')
-    for (const { asked, method: its = method, path: pattern } of this.#patterns) {
+    for (const { target, method: its = method, path: pattern } of this.#patterns) {
       const match = its === method ? pattern.exec(plain) : null
       if (match === null) continue
       const params = decodeAll(match.groups ?? {})
-      return params && { tenant, asked, params }
+      return params && { tenant, target, params }
     }
     return undefined
   }
 }
 
 function toPatterns({ version }: Codec): Pattern[] {
-  const routes = OPERATION_NAMES.flatMap((asked) =>
-    OPERATIONS[asked].rest[version].map((route) => {
+  const routes = OPERATION_NAMES.flatMap((target) =>
+    OPERATIONS[target].rest[version].map((route) => {
       const [method, path] = splitRoute(route)
-      return { asked, method, path: toPattern(path), hasVerb: path.includes('}:') }
+      return { target, method, path: toPattern(path), hasVerb: path.includes('}:') }
     })
   )
   return [
-    { asked: 'card', path: toPattern(CARD_PATH) },
+    { target: 'card', path: toPattern(CARD_PATH) },
     // Those with a verb first: before it, an id has no colon.
     ...routes.filter(({ hasVerb }) => hasVerb),
     ...routes.filter(({ hasVerb }) => !hasVerb)
@@ -136,7 +136,7 @@ function toPattern(path: string): RegExp {
   return new RegExp(`^${source}$`)
 }
 
-// Several services in an app have each its own; the router wants an identifier.
+// Each service of an app needs its own; the router accepts identifiers only.
 function unusedName(app: FastifyInstance): string {
   let name = 'a2aTenant'
   for (let count = 2; app.hasConstraintStrategy(name); count++) name = `a2aTenant${count}`

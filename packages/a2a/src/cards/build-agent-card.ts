@@ -8,11 +8,11 @@ import { AgentsCardSchema, OneAgentCardSchema } from './card-options.ts'
 import { encodeCard, type BuiltCard } from '../wire/encode-card.ts'
 
 /**
- * The card, as JSON, of one or many agents that are served at a URL: no server is needed. Of a map the keys are the names.
- * @param baseUrl of the JSON-RPC endpoint, absolute; those of HTTP+JSON are below it
- * @param provider its `url` is `baseUrl` where nothing else is said
- * @param facts default: those that the plugin has
- * @throws A2A_ERR_BAD_OPTION for what is missing, unknown or bad, and for two agents of one name
+ * Builds the card, as JSON, of agents that are served at a URL; no server is needed. The keys of a map are the agents' names.
+ * @param baseUrl the absolute URL of the JSON-RPC endpoint; HTTP+JSON is below it
+ * @param provider its `url` defaults to `baseUrl`
+ * @param facts the plugin's defaults apply
+ * @throws A2A_ERR_BAD_OPTION for a missing, unknown or bad argument, and for two agents with one name
  */
 export function buildAgentCard<const Versions extends readonly ProtocolVersion[] = typeof PROTOCOL_VERSIONS>(
   agents: CardAgent | readonly CardAgent[] | Readonly<Record<string, CardAgent>>,
@@ -40,7 +40,7 @@ function toList(agents: Parameters<typeof buildAgentCard>[0]): readonly CardAgen
   }))
 }
 
-// In a map there is an agent under every key, `name` and `kind` too: a text is there of an agent only.
+// In a map any key holds an agent, `name` and `kind` too; only in an agent it holds a string.
 function isAgent(agents: unknown): agents is CardAgent {
   const { kind, name } = (agents ?? {}) as Readonly<Record<keyof CardAgent, unknown>>
   return typeof kind === 'string' || typeof name === 'string'

@@ -2,26 +2,26 @@ import type { Runnable, RunnableDefinition, SecuritySchemes } from '@svc/registr
 import type { AgentCard, AgentExtension, AgentProvider, AgentSkill } from '../model/agent-card.ts'
 import { PROTOCOL_VERSIONS, type ProtocolVersion } from '../wire/versions.ts'
 
-/** What a card is made of, besides the agents. */
+/** The contents of a card, besides its agents. */
 export interface CardFacts {
   name?: string | undefined
   description?: string | undefined
   version?: string | undefined
   provider?: AgentProvider | undefined
-  /** Default both. */
+  /** Default: all. */
   versions?: readonly ProtocolVersion[] | undefined
   pushNotifications?: boolean | undefined
   extendedCard?: boolean | undefined
   extensions?: readonly AgentExtension[] | undefined
   securitySchemes?: SecuritySchemes | undefined
-  /** What requests have to name as their tenant. */
+  /** The tenant that requests have to name. */
   tenant?: string | undefined
 }
 
-/** Any runnable, or what one is made from. */
+/** A runnable, or the definition of one. */
 export type CardAgent = Pick<Runnable | RunnableDefinition, 'kind' | 'name' | 'description'>
 
-/** Makes the neutral card of one or many agents that are served at a URL. */
+/** Makes the neutral card of the agents at a URL. */
 export function createCard(agents: readonly CardAgent[], url: string, facts: CardFacts = {}): AgentCard {
   const names = agents.map(({ name }) => name)
   const [only] = agents
@@ -30,7 +30,7 @@ export function createCard(agents: readonly CardAgent[], url: string, facts: Car
     name: facts.name ?? (isOne ? only!.name : 'Agent service'),
     description: facts.description ?? describe(names, only?.description),
     version: facts.version ?? '1.0.0',
-    // The protocol wants both.
+    // The protocol requires a URL.
     ...(facts.provider && { provider: { url, ...facts.provider } }),
     urls: { rpc: url, rest: url.replace(/\/+$/, '') },
     versions: facts.versions ?? PROTOCOL_VERSIONS,

@@ -26,10 +26,10 @@ const AgentSchema = Type.Object({
 const withAgents = (agents: TSchema) =>
   Type.Object({ agents, baseUrl: Type.String(), provider, facts: FactsSchema })
 
-/** What a card of one agent is made of. */
+/** The arguments for a card of one agent. */
 export const OneAgentCardSchema = withAgents(AgentSchema)
 
-/** What a card of agents, as a list or by name, is made of. */
+/** The arguments for a card of agents, as a list or by name. */
 export const AgentsCardSchema = withAgents(
   Type.Union([
     Type.Array(AgentSchema, { minItems: 1 }),

@@ -8,12 +8,12 @@ import { refuseRest } from '../bindings/rest.ts'
 import { toTenant } from '../service/tenant.ts'
 import { encodeCard } from '../wire/encode-card.ts'
 
-/** Where clients look: 0.2, then 0.3 and later. */
+/** The well-known paths of 0.2, and of 0.3 and later. */
 const PATHS = ['/.well-known/agent.json', '/.well-known/agent-card.json']
 
 /**
- * The agent card at the well-known paths of the root, and below the base path for clients that begin there. Paths that another
- * registration has taken are left to it.
+ * The agent card at the well-known paths of the root, and below the base path for clients that start there. Paths that are taken
+ * are left alone.
  */
 export function cardRoutes(app: FastifyInstance, basePath: string, binding: Binding): void {
   // Well-known paths have no prefix.
@@ -26,7 +26,7 @@ export function cardRoutes(app: FastifyInstance, basePath: string, binding: Bind
   }
 }
 
-/** The card of each agent below its name, where it is the tenant. */
+/** The card of each agent, below its name. */
 export function tenantCardRoute(
   app: FastifyInstance,
   basePath: string,

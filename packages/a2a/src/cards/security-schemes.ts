@@ -4,7 +4,7 @@ const text = Type.String()
 const maybe = Type.Optional(text)
 const words = (...of: string[]) => Type.Union(of.map((each) => Type.Literal(each)))
 
-// What an app says of a scheme beyond the specification goes onto the card as it is.
+// Fields beyond the specification go onto the card unchanged.
 const scheme = (type: string, fields: TProperties) =>
   Type.Object({ type: Type.Literal(type), description: maybe, ...fields })
 
@@ -25,7 +25,7 @@ const FlowsSchema = Type.Object(
 )
 
 /**
- * Security schemes by name, in the form of OpenAPI, from which the cards of all versions are made.
+ * Security schemes by name, in the form of OpenAPI; the cards of all versions are made from them.
  * @see https://a2a-protocol.org/v0.3.0/specification/#553-securityscheme-object
  */
 export const SecuritySchemesSchema = Type.Record(

@@ -4,16 +4,13 @@ import type { Message } from '../model/message.ts'
 import type { RemoteParts } from './remote-parts.ts'
 import { toMessage } from './to-message.ts'
 
-/**
- * The message that answers an approval for which the remote task waits, asked for here; undefined where it does not wait for
- * one.
- */
+/** Requests the approval that the remote task waits for, and returns the message that answers it; undefined if there is none. */
 export async function answerRemote(parts: RemoteParts, context: RunContext): Promise<Message | undefined> {
   const { taskId, contextId, status } = parts
   if (status.state !== 'input-required' || taskId === undefined) return undefined
-  const asked = readRequest(status.message)
-  if (asked === undefined) return undefined
-  const { approvalId, toolName, args, timeout } = asked
+  const request = readRequest(status.message)
+  if (request === undefined) return undefined
+  const { approvalId, toolName, args, timeout } = request
   const {
     approved,
     reason,

@@ -22,17 +22,17 @@ import { RemoteSessions } from './remote-sessions.ts'
 import type { Limits } from './connection/task-limits.ts'
 import { toMessage, toMessageParts } from './to-message.ts'
 
-/** Milliseconds that a service has to take a cancel, which nobody waits for. */
+/** Milliseconds for a service to accept a cancel; the run does not wait for it. */
 const CANCEL_TIMEOUT = 5_000
-/** How often a stream that breaks off is taken up again, and milliseconds in between. */
+/** Reconnections of a broken stream, and the milliseconds between them. */
 const RECONNECTS = 3
 const RECONNECT_AFTER = 500
-/** Milliseconds between looks at a task that is not streamed. */
+/** Milliseconds between polls of a task that is not streamed. */
 const POLL_EVERY = 1_000
 
 /**
- * An agent of another A2A server as a runnable: to be registered, to be a team's member or a workflow's step. It is asked
- * in the version that it speaks, its answer is streamed, and its task is canceled with the run.
+ * An agent of another A2A server as a runnable, for a registry, a team or a workflow. Requests use a version that the server
+ * speaks, its answer is streamed, and its task is canceled with the run.
  * @throws A2A_ERR_BAD_OPTION
  */
 export function remoteAgent(options: RemoteAgentOptions): RemoteAgent {
@@ -55,7 +55,7 @@ export function remoteAgent(options: RemoteAgentOptions): RemoteAgent {
   })
 }
 
-/** The agent of another server. Outside an engine, in a script or a test, it needs no context. */
+/** An agent of another server. Outside an engine, such as in a script or a test, it needs no context. */
 export interface RemoteAgent extends Runnable {
   run(input: RunInput, context?: RunContext): Promise<RunResult>
 }
@@ -76,7 +76,7 @@ async function* streamRemote(
   const { signal } = limits
   const parts = new RemoteParts()
   const metadata = agentName === undefined ? {} : { metadata: { agentName } }
-  // The same over every attempt of this run, so that the service takes it once.
+  // The same for every attempt of this run, so that the service accepts it once.
   const messageId = [context.idempotencyKey, ...context.source].join('/').slice(0, 256)
   const more = { ...sessions.find(context), ...metadata }
   let message = toMessage(messageId, await toMessageParts(input), more)
@@ -94,7 +94,7 @@ async function* streamRemote(
     throw toOwn(limits.reasonOf(err))
   } finally {
     limits.end()
-    // Whoever stops to read wants no more of it.
+    // A reader that stops early ends the task.
     if (!isTerminalState(parts.status.state) && !isInterruptedState(parts.status.state) && !signal.aborted)
       cancelRemote(connection, parts)
   }
@@ -121,7 +121,7 @@ async function* follow(
   }
 }
 
-// A connection that breaks after the task is known is no end of the task.
+// Once the task is known, a broken connection does not end it.
 async function* addAll(
   events: AsyncIterable<TaskEvent>,
   parts: RemoteParts,
@@ -143,14 +143,14 @@ function isOpen({ status }: RemoteParts): boolean {
 function* end(parts: RemoteParts, connection: RemoteConnection): Iterable<YieldedPart> {
   const { state, message } = parts.status
   if (state === 'failed' || state === 'rejected' || state === 'auth-required') {
-    const said = connection.hide(textOf(message?.parts ?? []))
-    throw new A2A_ERR_REMOTE(`its task is ${state}${said === '' ? '' : `: ${said.slice(0, 500)}`}`)
+    const text = connection.redact(textOf(message?.parts ?? []))
+    throw new A2A_ERR_REMOTE(`its task is ${state}${text === '' ? '' : `: ${text.slice(0, 500)}`}`)
   }
   if (state === 'canceled') {
     yield { type: 'finish', finishReason: 'canceled' }
     return
   }
-  // A question is the answer; what is said next in this session goes to the same task.
+  // A question is the answer; the next input of this session goes to the same task.
   if (state === 'input-required' || !parts.hasText) yield* parts.addStatusText()
 }
 
@@ -159,7 +159,7 @@ function cancelRemote(connection: RemoteConnection, { taskId }: RemoteParts): vo
   connection.cancel(taskId, AbortSignal.timeout(CANCEL_TIMEOUT)).catch(() => {})
 }
 
-// Codecs speak of parameters: here they are an answer.
+// Codecs report bad parameters; here they are a bad answer.
 function toOwn(err: unknown): unknown {
   if (codeOf(err) !== 'A2A_ERR_BAD_PARAMS') return err
   return new A2A_ERR_BAD_ANSWER((err as Error).message.slice(0, 200))

@@ -4,8 +4,8 @@ import type { Task, TaskEvent, TaskStatus } from '../model/task.ts'
 import { textOf } from '../messages/to-input.ts'
 
 /**
- * Makes parts of a run from what a remote task tells. Artifacts are the answer, except for those that say of which tool they
- * are; what replaces a text that was told begins a step anew.
+ * Makes parts of a run from the events of a remote task. Artifacts are the answer, except for those with a tool call in their
+ * metadata. Text that replaces emitted text begins a new step.
  */
 export class RemoteParts {
   readonly #texts = new Map<string, string>()
@@ -15,7 +15,7 @@ export class RemoteParts {
   contextId: string | undefined
   status: TaskStatus = { state: 'unknown' }
 
-  /** Whether it has said anything. */
+  /** True once any text was emitted. */
   get hasText(): boolean {
     return [...this.#texts.values()].some((text) => text !== '')
   }
@@ -38,7 +38,7 @@ export class RemoteParts {
     else yield* this.#artifact(event.artifact, event.append)
   }
 
-  /** What the status says, where nothing else was said. */
+  /** Emits the text of the status message. */
   *addStatusText(): Iterable<YieldedPart> {
     yield* this.#say('status', textOf(this.status.message?.parts ?? []))
   }
@@ -65,25 +65,25 @@ export class RemoteParts {
       yield { type: 'tool.result', ...call, result: result ?? null, durationMs: 0 }
       return
     }
-    if (append) yield* this.#goOn(artifactId, textOf(parts))
+    if (append) yield* this.#append(artifactId, textOf(parts))
     else yield* this.#say(artifactId, textOf(parts))
     yield* structuredOf(parts)
   }
 
-  // What was told is not looked at: a text costs no more for coming in many pieces.
-  *#goOn(id: string, text: string): Iterable<YieldedPart> {
+  // Linear: a text in many pieces is not compared with what was emitted.
+  *#append(id: string, text: string): Iterable<YieldedPart> {
     if (text === '') return
     this.#texts.set(id, (this.#texts.get(id) ?? '') + text)
     yield { type: 'text', text }
   }
 
-  // Only what is new, when the text goes on; else all of it again, in a new step.
+  // Emits the rest of a text that was emitted in part; any other text in a new step.
   *#say(id: string, text: string): Iterable<YieldedPart> {
-    const told = this.#texts.get(id) ?? ''
-    if (text === told) return
+    const emitted = this.#texts.get(id) ?? ''
+    if (text === emitted) return
     this.#texts.set(id, text)
-    if (text.startsWith(told)) {
-      yield { type: 'text', text: text.slice(told.length) }
+    if (text.startsWith(emitted)) {
+      yield { type: 'text', text: text.slice(emitted.length) }
       return
     }
     yield { type: 'step.start', index: this.#steps++, attempt: 1 }

@@ -1,7 +1,7 @@
 import type { RunContext } from '@svc/registry'
 import type { RemoteParts } from './remote-parts.ts'
 
-/** What a service calls a session of ours, and the task of it that waits for a message. */
+/** The context of a session at the service, and its task that waits for a message. */
 interface RemoteSession {
   contextId: string
   taskId?: string
@@ -9,7 +9,7 @@ interface RemoteSession {
 
 const MAX_SESSIONS = 10_000
 
-/** Which context of the service each session of ours is; the longest unused are forgotten. */
+/** Maps our sessions to contexts of the service, as an LRU cache. */
 export class RemoteSessions {
   readonly #sessions = new Map<string, RemoteSession>()
 

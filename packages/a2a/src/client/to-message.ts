@@ -3,7 +3,7 @@ import type { Message, MessagePart } from '../model/message.ts'
 
 type AnyPart = ContentPart | FileContentPart
 
-/** The parts of a message that says what a runnable was given. */
+/** The parts of a message for the input of a runnable. */
 export async function toMessageParts(input: RunInput): Promise<MessagePart[]> {
   if (typeof input === 'string') return [{ text: input }]
   if (!isContent(input)) return [{ data: input }]

@@ -14,10 +14,10 @@ import type { Surface } from '../service/surface.ts'
 import { readTask } from '../tasks/read-task.ts'
 import { badParams } from '../wire/decode-params.ts'
 
-/** Characters of JSON that a page has at most, but for the task that reaches them. */
+/** Characters of JSON after which a page ends. */
 const MAX_LENGTH = 1_048_576
 
-/** The caller's own tasks, those that changed last first. @throws A2A_ERR_BAD_PARAMS */
+/** The caller's own tasks, the last changed first. @throws A2A_ERR_BAD_PARAMS */
 export async function list(surface: Surface, { principal }: Call, request: ListRequest): Promise<TaskList> {
   const { contextId, state, changedSince, pageSize, pageToken, historyLength, includeArtifacts } = request
   await nextTurn()
@@ -26,7 +26,7 @@ export async function list(surface: Surface, { principal }: Call, request: ListR
     scope: surface.exposed.scope(),
     limit: pageSize,
     ...(contextId !== undefined && { sessionId: contextId }),
-    // States that no run has are those of no task here.
+    // Runs have no other states, and neither do tasks here.
     ...(state !== undefined && { status: state as RunStatus }),
     ...(changedSince !== undefined && { since: Date.parse(changedSince) }),
     ...(pageToken !== undefined && { cursor: pageToken })

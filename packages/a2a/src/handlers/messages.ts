@@ -9,22 +9,25 @@ import { openNewStream, openStream, type TaskStream } from '../tasks/task-stream
 
 /** Accepts a message and returns its task: once it has ended or waits for input, or at once if the client does not wait. */
 export async function send(surface: Surface, call: Call, request: SendRequest): Promise<Task> {
-  const { run, said, settled } = await acceptMessage(surface, call, request)
+  const { run, messages, settled } = await acceptMessage(surface, call, request)
   const view = { historyLength: request.historyLength }
   if (!request.wait) {
-    const isNew = said !== undefined
-    return readTask(surface, run, view, { said, ...(isNew && { result: new RunResultBuilder().build() }) })
+    const isNew = messages !== undefined
+    return readTask(surface, run, view, {
+      messages,
+      ...(isNew && { result: new RunResultBuilder().build() })
+    })
   }
   const result = await settled()
   const now = await surface.runs.find(run.runId)
   if (now === undefined) throw new A2A_ERR_TASK_NOT_FOUND()
-  return readTask(surface, now, view, { said, result })
+  return readTask(surface, now, view, { messages, result })
 }
 
 /** Accepts a message and streams its task until it ends or waits for input. */
 export async function stream(surface: Surface, call: Call, request: SendRequest): Promise<TaskStream> {
-  const { run, said } = await acceptMessage(surface, call, request)
+  const { run, messages } = await acceptMessage(surface, call, request)
   const view = { historyLength: request.historyLength }
-  if (said !== undefined) return openNewStream(surface, run, said, view, isInterruptedState)
+  if (messages !== undefined) return openNewStream(surface, run, messages, view, isInterruptedState)
   return openStream(surface, run, view, isInterruptedState, true)
 }

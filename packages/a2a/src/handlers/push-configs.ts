@@ -6,7 +6,6 @@ import { requireTask } from '../tasks/task-access.ts'
 
 type Handler<O extends keyof Requests, R> = (surface: Surface, call: Call, request: Requests[O]) => Promise<R>
 
-/** Says where the changes of a task are to be pushed to. */
 export const setPushConfig: Handler<'setPushConfig', TaskPushConfig> = async (surface, call, request) => {
   const push = requirePushes(surface)
   const { taskId, ...config } = request
@@ -15,7 +14,7 @@ export const setPushConfig: Handler<'setPushConfig', TaskPushConfig> = async (su
   return push.add(run, config, call.version)
 }
 
-/** The configuration with the id, or the first. */
+/** The configuration with the id, or the first one. @throws A2A_ERR_TASK_NOT_FOUND */
 export const getPushConfig: Handler<'getPushConfig', TaskPushConfig> = async (surface, call, request) => {
   const { taskId, id } = request
   const all = await listPushConfigs(surface, call, { taskId })
@@ -34,7 +33,7 @@ export const listPushConfigs: Handler<'listPushConfigs', TaskPushConfig[]> = asy
   return push.list(taskId)
 }
 
-/** Deleting what is not there is no error. */
+/** Idempotent: deleting an unknown configuration is no error. */
 export const deletePushConfig: Handler<'deletePushConfig', null> = async (surface, call, { taskId, id }) => {
   const push = requirePushes(surface)
   await requireTask(surface, call, taskId)

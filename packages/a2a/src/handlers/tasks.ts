@@ -16,7 +16,7 @@ export async function get(
   return readTask(surface, await requireTask(surface, call, id), { historyLength })
 }
 
-/** Ends a task, and what its agent is doing. @throws A2A_ERR_TASK_NOT_FOUND, A2A_ERR_NOT_CANCELABLE */
+/** Cancels a task and its run. @throws A2A_ERR_TASK_NOT_FOUND, A2A_ERR_NOT_CANCELABLE */
 export async function cancel(surface: Surface, call: Call, { id }: Requests['cancel']): Promise<Task> {
   const run = await requireTask(surface, call, id)
   if (isTerminalStatus(run.status)) throw new A2A_ERR_NOT_CANCELABLE(run.status)

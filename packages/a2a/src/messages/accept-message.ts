@@ -18,13 +18,13 @@ import type { Message } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
 import { requireExtensions } from '../service/extensions.ts'
 import { requirePushes, type Surface } from '../service/surface.ts'
-import { readSaid, type TaskRun } from '../tasks/read-task.ts'
+import { readMessages, type TaskRun } from '../tasks/read-task.ts'
 import { answerTask } from './answer-task.ts'
 import { chooseAgent } from './choose-agent.ts'
 import { toInput } from './to-input.ts'
 import { waitUntilSettled } from './wait-until-settled.ts'
 
-/** Up to so many characters what was asked for stands for itself: it is kept as cheaply as its hash, and made faster. */
+/** Requests up to this many characters are compared as they are: as cheap to store as a hash, and faster to make. */
 const MAX_PLAIN = 256
 
 /** The task of an accepted message. */
@@ -32,13 +32,13 @@ export interface Accepted {
   /** The record at that time. */
   run: TaskRun
   /** The messages of a new task. */
-  said?: readonly Message[]
+  messages?: readonly Message[]
   /** Resolves when the task has ended or waits for its client, with its result if that needs no reading. */
   settled(): Promise<RunResult | undefined>
 }
 
 /**
- * Starts a task for a message, or hands it to the task that it names. The same message from the same owner is taken once.
+ * Starts a task for a message, or passes it to the task that it names. The same message of the same owner is accepted once.
  * @throws what `answerTask`, `chooseAgent` and `RunEngine.start` throw, A2A_ERR_EXTENSION_REQUIRED, A2A_ERR_FORBIDDEN,
  * A2A_ERR_NO_PUSH
  */
@@ -48,10 +48,10 @@ export async function acceptMessage(surface: Surface, call: Call, request: SendR
   if (push !== undefined) await requirePushes(surface).check(push.url, call.principal.sub)
   const key =
     message.messageId === undefined ? undefined : `message ${call.principal.sub} ${message.messageId}`
-  return inTurn(surface.turns, key, () => handOver(surface, call, request))
+  return inTurn(surface.turns, key, () => dispatch(surface, call, request))
 }
 
-async function handOver(surface: Surface, call: Call, request: SendRequest): Promise<Accepted> {
+async function dispatch(surface: Surface, call: Call, request: SendRequest): Promise<Accepted> {
   const { push, message } = request
   const { taskId } = message
   if (taskId !== undefined) {
@@ -77,7 +77,7 @@ async function startTask(
   const { runs, tasks, exposed } = surface
   const start = exposed.startOptions(agent)
   await requireFreshId(surface, start.registry, principal.sub, message)
-  let asked = false
+  let isAsked = false
   let onAsked: (() => void) | undefined
   const run = await runs.start(agent, toInput(message.parts, agent), {
     ...start,
@@ -87,14 +87,14 @@ async function startTask(
     envelope: toEnvelope(call, request),
     startKey: toStartKey(message, surface),
     onApprovalRequest() {
-      asked = true
+      isAsked = true
       onAsked?.()
     }
   })
   const { runId, sessionId } = run
   const fromLog = () => waitUntilSettled(runs, runId)
   if (run.replayed) return { run: await requireRun(surface, runId), settled: fromLog }
-  const said: Message =
+  const first: Message =
     message.messageId === undefined ? { ...message, messageId: randomId() } : (message as Message)
   const task = {
     taskId: runId,
@@ -103,21 +103,21 @@ async function startTask(
     owner: principal.sub,
     agentName: agent.name,
     createdAt: run.createdAt,
-    messages: [said]
+    messages: [first]
   }
-  await tasks.create(task, said.messageId)
+  await tasks.create(task, first.messageId)
   const { owner } = task
   if (push !== undefined)
     await surface.pushes!.add({ runId, owner, status: 'working' }, push, call.version, 0)
   // The end is known without reading the log; an approval request has to be read there.
   const settled = () => {
-    if (asked) return fromLog()
+    if (isAsked) return fromLog()
     return new Promise<RunResult | undefined>((resolve) => {
       run.result().then(resolve, () => resolve(undefined))
       onAsked = () => resolve(fromLog())
     })
   }
-  return { run: toNewRecord(run, agent), said: task.messages, settled }
+  return { run: toNewRecord(run, agent), messages: task.messages, settled }
 }
 
 // The record that the engine has just stored: the run has started.
@@ -127,7 +127,7 @@ function toNewRecord({ runId, sessionId, createdAt }: Run, { name }: Runnable): 
   return { runId, sessionId, name, status, createdAt, updatedAt: createdAt, error: null, waiting, bytes: 0 }
 }
 
-// What was a follow-up to some task cannot begin another one.
+// A message that followed up on a task cannot start another one.
 async function requireFreshId(
   surface: Surface,
   registry: string,
@@ -138,7 +138,7 @@ async function requireFreshId(
   const finding = surface.tasks.taskOfMessage(registry, owner, messageId)
   const taskId = isPromise(finding) ? await finding : finding
   if (taskId === undefined) return
-  const [first] = await readSaid(surface, taskId)
+  const [first] = await readMessages(surface, taskId)
   if (first !== undefined && (first.messageId !== messageId || first.taskId !== undefined))
     throw new RUN_ERR_KEY_REUSED()
 }
@@ -149,7 +149,7 @@ async function requireRun({ runs }: Surface, runId: string): Promise<RunSummary>
   return run
 }
 
-// What is said of the message goes before what is said of the request around it.
+// Metadata of the message overrides that of the request.
 function toEnvelope({ extensions }: Call, { message, metadata: around }: SendRequest): Envelope | undefined {
   const metadata =
     around && message.metadata ? { ...around, ...message.metadata } : (message.metadata ?? around)
@@ -157,22 +157,22 @@ function toEnvelope({ extensions }: Call, { message, metadata: around }: SendReq
   return { ...(metadata && { metadata }), ...(extensions.length > 0 && { extensions }) }
 }
 
-// A message that says nothing of its id is always a new one; to another tenant it is another request.
+// A message without an id is always new; to another tenant it is another request.
 function toStartKey(
   { messageId, ...message }: SendRequest['message'],
   { tenant }: Surface
 ): StartKey | undefined {
   if (messageId === undefined) return undefined
-  const asked = JSON.stringify({ ...message, tenant })
+  const json = JSON.stringify({ ...message, tenant })
   return {
     key: `a2a:${messageId}`,
-    hash: asked.length > MAX_PLAIN ? hash('sha256', asked, 'base64url') : asked
+    hash: json.length > MAX_PLAIN ? hash('sha256', json, 'base64url') : json
   }
 }
 
 const NEVER = new AbortController().signal
 
-/** Does what is asked for with a key once all that was begun with it before is done; without a key at once. */
+/** Runs actions with the same key one after another; without a key, at once. */
 async function inTurn<T>(turns: KeyedLock, key: string | undefined, act: () => Promise<T>): Promise<T> {
   if (key === undefined) return act()
   const release = await turns.lock(key, NEVER)

@@ -16,14 +16,14 @@ import type { Surface } from '../service/surface.ts'
 import { badParams } from '../wire/decode-params.ts'
 import { readAgentName } from './choose-agent.ts'
 import { readAnswer, type TaskAnswer } from './read-answer.ts'
-import { readSaid } from '../tasks/read-task.ts'
+import { readMessages } from '../tasks/read-task.ts'
 
-/** Messages that a task may have, and the characters of their JSON, before it takes answers alone. */
+/** Messages of a task, and characters of their JSON, after which it accepts answers only. */
 const MAX_MESSAGES = 100
 const MAX_SIZE = 4_194_304
 
 /**
- * Takes a message to a task that waits for input; one that is no answer keeps it waiting.
+ * Accepts a message to a task that waits for input; the task keeps waiting unless the message is an answer.
  * @throws A2A_ERR_TASK_NOT_FOUND, A2A_ERR_BAD_PARAMS, A2A_ERR_UNSUPPORTED, RUN_ERR_BAD_INPUT, RUN_ERR_KEY_REUSED
  */
 export async function answerTask(surface: Surface, call: Call, request: SendRequest): Promise<RunSummary> {
@@ -31,37 +31,37 @@ export async function answerTask(surface: Surface, call: Call, request: SendRequ
   const run = await requireAnswerable(surface, call, message.taskId!)
   const name = readAgentName(request)
   if (name !== undefined && name !== run.name)
-    throw badParams('message.metadata.agentName', `The task is one of "${run.name}"`)
+    throw badParams('message.metadata.agentName', `The task belongs to the agent "${run.name}"`)
   if (message.contextId !== undefined && message.contextId !== run.sessionId)
-    throw badParams('message.contextId', 'The task is of another context')
+    throw badParams('message.contextId', 'The task belongs to another context')
 
   const messageId = message.messageId ?? randomId()
   const stored: Message = { ...message, messageId }
   const known = await surface.tasks.get(run.runId)
-  const said = (known?.messages ?? []) as Message[]
-  const isSaid = wasSaid(said, stored)
+  const messages = (known?.messages ?? []) as Message[]
+  const isRepeated = hasMessage(messages, stored)
   if (isTerminalStatus(run.status) || run.status !== 'input-required') {
-    if (isSaid) return run
+    if (isRepeated) return run
     throw new A2A_ERR_UNSUPPORTED(
-      isTerminalStatus(run.status) ? `the task is ${run.status}` : 'the task does not wait for a message'
+      isTerminalStatus(run.status) ? `the task is ${run.status}` : 'the task is not waiting for a message'
     )
   }
-  // The same message twice is one answer.
-  if (isSaid) return run
+  // Sent twice, a message is one answer.
+  if (isRepeated) return run
   const given = readAnswer(message.parts)
-  const asked = given && (await findAsked(surface, run, given))
-  if (asked === undefined) requireRoom(said)
+  const approvalId = given && (await findApproval(surface, run, given))
+  if (approvalId === undefined) requireCapacity(messages)
   if (!(await keep(surface, run, known, stored))) {
-    // At the same time, or to another task.
-    if (wasSaid(await readSaid(surface, run.runId), stored)) return run
+    // The id was used meanwhile, or for another task.
+    if (hasMessage(await readMessages(surface, run.runId), stored)) return run
     throw new RUN_ERR_KEY_REUSED()
   }
-  if (given === undefined || asked === undefined) return run
-  const { approvalId: _, ...outcome } = given
-  return answer(surface, asked, outcome)
+  if (given === undefined || approvalId === undefined) return run
+  const { approvalId: _approvalId, ...outcome } = given
+  return answer(surface, approvalId, outcome)
 }
 
-// A run of another surface becomes a task with the first message that it is sent.
+// A run of another surface becomes a task with its first message.
 async function keep(
   { tasks }: Surface,
   { runId: taskId, sessionId: contextId, registry, owner, name: agentName, createdAt }: RunSummary,
@@ -74,7 +74,7 @@ async function keep(
   return (await tasks.create(task, messageId)) === taskId
 }
 
-// It may have been answered elsewhere meanwhile, or its time may be over.
+// It may have been answered elsewhere meanwhile, or have expired.
 async function answer({ runs }: Surface, approvalId: string, outcome: ApprovalAnswer): Promise<RunSummary> {
   try {
     return await runs.answer(approvalId, outcome)
@@ -85,23 +85,23 @@ async function answer({ runs }: Surface, approvalId: string, outcome: ApprovalAn
   }
 }
 
-/** Whether a message was said to a task already. @throws RUN_ERR_KEY_REUSED when it was another one with the same id */
-function wasSaid(said: readonly Message[], message: Message): boolean {
-  const earlier = said.find(({ messageId }) => messageId === message.messageId)
+/** True if a task has the message already. @throws RUN_ERR_KEY_REUSED if it has another one with the same id */
+function hasMessage(messages: readonly Message[], message: Message): boolean {
+  const earlier = messages.find(({ messageId }) => messageId === message.messageId)
   if (earlier === undefined) return false
   if (isDeepStrictEqual(earlier, message)) return true
   throw new RUN_ERR_KEY_REUSED()
 }
 
-// Each one is in every history of the task from then on.
-function requireRoom(said: readonly Message[]): void {
-  const size = JSON.stringify(said).length
-  if (said.length >= MAX_MESSAGES || size >= MAX_SIZE)
-    throw new A2A_ERR_UNSUPPORTED('the task has had too many messages: it takes an answer, and nothing else')
+// Every history of the task repeats its messages.
+function requireCapacity(messages: readonly Message[]): void {
+  const size = JSON.stringify(messages).length
+  if (messages.length >= MAX_MESSAGES || size >= MAX_SIZE)
+    throw new A2A_ERR_UNSUPPORTED('the task has too many messages: it accepts only an answer')
 }
 
-/** The id of the approval that is answered; of several that wait, a bare word means none. @throws A2A_ERR_BAD_PARAMS */
-async function findAsked(
+/** The approval that is answered; undefined for a bare word while several wait. @throws A2A_ERR_BAD_PARAMS */
+async function findApproval(
   { runs }: Surface,
   { runId, waiting }: RunSummary,
   { approvalId }: TaskAnswer
@@ -109,14 +109,14 @@ async function findAsked(
   if (approvalId === undefined) return waiting.count === 1 ? waiting.approvals[0]?.approvalId : undefined
   const found = await runs.findApproval(approvalId)
   if (found === undefined || found.run.runId !== runId || found.approval.answer !== null)
-    throw badParams('message.parts', 'No such approval waits')
+    throw badParams('message.parts', 'No such approval is pending')
   return approvalId
 }
 
 async function requireAnswerable(surface: Surface, { principal }: Call, taskId: string): Promise<RunSummary> {
   const run = await surface.runs.find(taskId)
   if (run === undefined || !(await mayAnswer(surface, run, principal))) throw new A2A_ERR_TASK_NOT_FOUND()
-  // Who may answer everyone's approvals reaches tasks of others for this alone.
+  // Permission to answer every approval gives access to tasks of others only while they wait.
   if (!reachesOwner(principal, run.owner) && run.status !== 'input-required')
     throw new A2A_ERR_TASK_NOT_FOUND()
   return run

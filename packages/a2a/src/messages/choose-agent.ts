@@ -6,7 +6,7 @@ import { refuseAgent } from '../service/tenant.ts'
 import { badParams } from '../wire/decode-params.ts'
 import { textOf } from './to-input.ts'
 
-/** The name that a message, or the request around it, asks for. @throws A2A_ERR_BAD_PARAMS */
+/** The agent that the metadata of a message, or of its request, names. @throws A2A_ERR_BAD_PARAMS */
 export function readAgentName({ message, metadata }: SendRequest): string | undefined {
   const name = message.metadata?.['agentName'] ?? metadata?.['agentName']
   if (name !== undefined && typeof name !== 'string')
@@ -15,8 +15,8 @@ export function readAgentName({ message, metadata }: SendRequest): string | unde
 }
 
 /**
- * The agent that a new task goes to: the one that is named, or that the text mentions, or that the context's last task went
- * to, or the first.
+ * The agent of a new task: the named one, else the one that the text mentions, else that of the context's last task, else the
+ * first.
  * @throws A2A_ERR_BAD_PARAMS, A2A_ERR_UNSUPPORTED
  */
 export async function chooseAgent(
@@ -28,7 +28,7 @@ export async function chooseAgent(
   const all = exposed.all()
   const [first] = all
   if (named !== undefined) return exposed.find(named) ?? refuseAgent('message.metadata.agentName', named, all)
-  if (first === undefined) throw new A2A_ERR_UNSUPPORTED('there is no agent here')
+  if (first === undefined) throw new A2A_ERR_UNSUPPORTED('no agent is exposed')
   if (all.length === 1) return first
 
   const { parts, contextId } = request.message

@@ -2,15 +2,15 @@ import { requireAnswer, type ApprovalAnswer } from '@svc/registry'
 import type { MessagePart } from '../model/message.ts'
 import { badParams } from '../wire/decode-params.ts'
 
-/** An answer, and which approval it is for; a bare word names none. */
+/** An answer and its approval, which a bare word does not name. */
 export type TaskAnswer = ApprovalAnswer & { approvalId?: string }
 
 const FIELDS = new Set(['approvalId', 'approved', 'reason', 'args'])
 
 /**
- * The answer that a message is: one part and nothing else, which is the text `approve` or `deny`, or data of the form
+ * Reads a message as an answer: a single part, either the text `approve` or `deny`, or data of the form
  * `{ approvalId, approved, reason?, args? }`. In doubt a message is no answer.
- * @throws A2A_ERR_BAD_PARAMS, RUN_ERR_BAD_INPUT when data of this form has a value that does not fit
+ * @throws A2A_ERR_BAD_PARAMS, RUN_ERR_BAD_INPUT if data of this form has an invalid value
  */
 export function readAnswer(parts: readonly MessagePart[]): TaskAnswer | undefined {
   const [part, another] = parts
@@ -19,7 +19,7 @@ export function readAnswer(parts: readonly MessagePart[]): TaskAnswer | undefine
   return 'data' in part ? fromData(part.data) : undefined
 }
 
-// A thought, a quotation or the content of a file is not what its sender says.
+// A thought, a quotation or a file's content is not a statement of its sender.
 function isQualified({ metadata = {}, filename, mediaType, ...content }: MessagePart): boolean {
   const type = 'text' in content ? 'text/plain' : 'application/json'
   return filename !== undefined || (mediaType ?? type) !== type || Object.keys(metadata).length > 0

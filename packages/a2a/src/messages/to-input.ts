@@ -1,8 +1,10 @@
 import { type ContentPart, type Runnable, type RunInput } from '@svc/registry'
 import type { MessagePart } from '../model/message.ts'
 
-/** What a runnable is given for the parts of a message: a text where all of them are, else content parts. One with a schema
- * of its own is given the data of the only part, if it is a data part. */
+/**
+ * The input for the parts of a message: a text if all parts are text, else content parts. A runnable with an input schema gets
+ * the data of a single data part.
+ */
 export function toInput(parts: readonly MessagePart[], { inputSchema }: Runnable): RunInput {
   const [first] = parts
   if (inputSchema !== undefined && parts.length === 1 && first !== undefined && 'data' in first)

@@ -9,7 +9,7 @@ import {
   type RunSummary
 } from '@svc/registry'
 
-/** Resolves when a run has ended or waits for its client. @throws RUN_ERR_STORE */
+/** Resolves when a run has ended or waits for its client, always with undefined. @throws RUN_ERR_STORE */
 export async function waitUntilSettled(runs: RunEngine, runId: string): Promise<undefined> {
   const reader = new LogReader(runs, runId)
   try {

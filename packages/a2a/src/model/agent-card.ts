@@ -1,22 +1,22 @@
 import type { SecuritySchemes } from '@svc/registry'
 import type { ProtocolVersion } from '../wire/versions.ts'
 
-/** Who offers the service. */
+/** The organization that offers a service. */
 export interface AgentProvider {
   organization: string
   url?: string
 }
 
-/** Something beyond the protocol that a service does or asks for, by its URI. */
+/** An extension of the protocol, identified by its URI. */
 export interface AgentExtension {
   uri: string
   description?: string
-  /** Whether messages have to name it. */
+  /** True if every message has to name it. */
   required?: boolean
   params?: Record<string, unknown>
 }
 
-/** What an agent can do, for whoever looks for one. */
+/** What an agent can do, for discovery. */
 export interface AgentSkill {
   id: string
   name: string
@@ -30,10 +30,10 @@ export interface AgentCard {
   description: string
   version: string
   provider?: Required<AgentProvider>
-  /** Where requests go, as JSON-RPC and as HTTP+JSON. */
+  /** The endpoints of JSON-RPC and HTTP+JSON. */
   urls: { rpc: string; rest: string }
   versions: readonly ProtocolVersion[]
-  /** What requests have to name, where only one agent of a service is meant. Only 1.0 has it. */
+  /** The tenant that requests have to name, on the card of one agent of several. */
   tenant?: string
   pushNotifications: boolean
   extendedCard: boolean

@@ -1,4 +1,4 @@
-/** Something that a client or an agent said. */
+/** A message of a client or an agent. */
 export interface Message {
   messageId: string
   role: 'user' | 'agent'
@@ -10,21 +10,20 @@ export interface Message {
   referenceTaskIds?: string[]
 }
 
-/** What every kind of part may carry. */
-interface About {
+interface PartFields {
   filename?: string
   mediaType?: string
   metadata?: Record<string, unknown>
 }
 
-/** A piece of a message or an artifact: a text, a file (base64 in `raw`, or where it is), or any JSON value. */
+/** A part of a message or an artifact: a text, a file (base64 in `raw`, or its URL), or any JSON value. */
 export type MessagePart =
-  | (About & { text: string })
-  | (About & { raw: string })
-  | (About & { url: string })
-  | (About & { data: unknown })
+  | (PartFields & { text: string })
+  | (PartFields & { raw: string })
+  | (PartFields & { url: string })
+  | (PartFields & { data: unknown })
 
-/** Something that a task made. */
+/** An output of a task. */
 export interface Artifact {
   artifactId: string
   name?: string

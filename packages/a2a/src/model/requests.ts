@@ -5,24 +5,24 @@ import type { Message } from './message.ts'
 import type { GivenPushConfig, TaskPushConfig } from './push.ts'
 import type { Task, TaskEvent, TaskState } from './task.ts'
 
-/** A message, and how its sender wants the answer. */
+/** A message and the form of its answer. */
 export interface SendRequest {
   message: Omit<Message, 'messageId'> & { messageId?: string }
-  /** Whether the answer comes when the task has ended or waits for input. */
+  /** True to answer once the task has ended or waits for input; false to answer at once. */
   wait: boolean
   historyLength?: number
   push?: GivenPushConfig
   metadata?: Record<string, unknown>
 }
 
-/** Which tasks to list, and how much of each. */
+/** A filter of tasks, and how much of each to return. */
 export interface ListRequest {
   contextId?: string
   state?: TaskState
   pageSize: number
   pageToken?: string
   historyLength?: number
-  /** ISO 8601: tasks that changed then or later. */
+  /** ISO 8601: tasks that changed at that time or later. */
   changedSince?: string
   includeArtifacts: boolean
 }
@@ -35,7 +35,7 @@ export interface TaskList {
   totalSize: number
 }
 
-/** What each operation takes. */
+/** The request of each operation. */
 export interface Requests {
   send: SendRequest
   stream: SendRequest
@@ -50,7 +50,7 @@ export interface Requests {
   extendedCard: Record<string, never>
 }
 
-/** What each operation gives; those that stream give their events one by one. */
+/** The result of each operation; of those that stream, one event. */
 export interface Results {
   send: Task
   stream: TaskEvent

@@ -1,17 +1,17 @@
 import type { RunStatus } from '@svc/registry'
 import type { Artifact, Message } from './message.ts'
 
-/** States of a task: those of a run, and those that only other servers have. */
+/** The states of a run, and those that only other servers use. */
 export type TaskState = RunStatus | 'rejected' | 'auth-required' | 'unknown'
 
-/** Where a task stands; `timestamp` is ISO 8601 in UTC, with milliseconds. */
+/** The state of a task; `timestamp` is ISO 8601 in UTC, with milliseconds. */
 export interface TaskStatus {
   state: TaskState
   message?: Message
   timestamp?: string
 }
 
-/** A run with its A2A face. */
+/** A run as A2A shows it. */
 export interface Task {
   id: string
   contextId: string
@@ -21,32 +21,32 @@ export interface Task {
   metadata?: Record<string, unknown>
 }
 
-/** Whether no move leaves this state. */
+/** True for states that a task never leaves. */
 export function isTerminalState(state: TaskState): boolean {
   return state === 'completed' || state === 'failed' || state === 'canceled' || state === 'rejected'
 }
 
-/** Whether a task in this state waits for its client. */
+/** True for states in which a task waits for its client. */
 export function isInterruptedState(state: TaskState): boolean {
   return state === 'input-required' || state === 'auth-required'
 }
 
-interface OfTask {
+interface TaskIds {
   taskId: string
   contextId: string
 }
 
-/** What a stream tells: the task first, then its changes. */
+/** An event of a stream: the task first, then its changes. */
 export type TaskEvent =
   | { type: 'task'; task: Task }
   | { type: 'message'; message: Message }
-  | (OfTask & { type: 'status'; status: TaskStatus })
-  | (OfTask & { type: 'artifact'; artifact: Artifact; append: boolean; lastChunk: boolean })
+  | (TaskIds & { type: 'status'; status: TaskStatus })
+  | (TaskIds & { type: 'artifact'; artifact: Artifact; append: boolean; lastChunk: boolean })
 
-// Under load many tasks change within one millisecond.
+// A cache of one: under load many tasks change within a millisecond.
 let last = { at: Number.NaN, text: '' }
 
-/** A time in ISO 8601, in UTC, with milliseconds. @param at milliseconds since 1970 */
+/** Formats a time as ISO 8601. @param at milliseconds since the epoch */
 export function toTimestamp(at: number): string {
   if (at !== last.at) last = { at, text: new Date(at).toISOString() }
   return last.text

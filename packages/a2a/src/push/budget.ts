@@ -1,40 +1,40 @@
 import type { Release } from '@svc/registry'
 
-interface Waiting {
+interface Waiter {
   readonly weight: number
-  begin(): void
+  admit(): void
 }
 
-/** Admits so much at once, first come, first served. What weighs more than all that there is has to itself. */
+/** A weighted semaphore, first come, first served. A share heavier than the total waits for all of it. */
 export class Budget {
   readonly #total: number
   #free: number
-  #waiting: Waiting[] = []
+  #waiting: Waiter[] = []
 
   constructor(total: number) {
     this.#total = total
     this.#free = total
   }
 
-  /** Resolves when there is room; the release gives it back, once. @throws the signal's reason when it aborts first */
+  /** Resolves with a release once the share is free. @throws the signal's reason if it aborts first */
   take(weight: number, signal: AbortSignal): Promise<Release> {
     const share = Math.min(weight, this.#total)
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason as Error)
       const abandon = () => {
-        this.#waiting = this.#waiting.filter((each) => each !== waiting)
+        this.#waiting = this.#waiting.filter((each) => each !== waiter)
         reject(signal.reason as Error)
         this.#admit()
       }
-      const waiting: Waiting = {
+      const waiter: Waiter = {
         weight: share,
-        begin: () => {
+        admit: () => {
           signal.removeEventListener('abort', abandon)
           resolve(this.#release(share))
         }
       }
       signal.addEventListener('abort', abandon, { once: true })
-      this.#waiting.push(waiting)
+      this.#waiting.push(waiter)
       this.#admit()
     })
   }
@@ -45,7 +45,7 @@ export class Budget {
       if (next === undefined || next.weight > this.#free) return
       this.#waiting.shift()
       this.#free -= next.weight
-      next.begin()
+      next.admit()
     }
   }
 

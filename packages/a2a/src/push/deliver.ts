@@ -1,13 +1,13 @@
 import { safePost } from './safe-post.ts'
 import { UnsafeTargetError, type TargetRules } from './safe-target.ts'
 
-/** How hard it is tried. */
+/** How often, and how long, a delivery is attempted. */
 export interface DeliveryRules extends TargetRules {
   /** Requests for one event at most; default 5. */
   attempts?: number | undefined
   /** Milliseconds before the second attempt; each later pause is twice as long, up to 30 s; default 1,000. */
   backoff?: number | undefined
-  /** Milliseconds that a receiver has to answer; default 10,000. */
+  /** Milliseconds for a receiver to answer; default 10,000. */
   timeout?: number | undefined
 }
 
@@ -21,7 +21,7 @@ export interface Delivery {
 const MAX_PAUSE = 30_000
 
 /**
- * Posts a notification once: whether its receiver took it (any 2xx), refused it, or may take it later.
+ * Posts a notification once. `taken`: any 2xx; `refused`: another attempt is futile; `failed`: another may succeed.
  * @throws the signal's reason when it aborts
  */
 export async function deliver(
@@ -33,7 +33,7 @@ export async function deliver(
   try {
     const status = await safePost(url, { headers, body, signal: limit }, rules)
     if (status >= 200 && status < 300) return 'taken'
-    // A redirect is not followed; of the other refusals only these may end by themselves.
+    // Redirects are not followed. Of the 4xx only a timeout and a rate limit are temporary.
     return status >= 500 || status === 408 || status === 429 ? 'failed' : 'refused'
   } catch (err) {
     signal.throwIfAborted()
@@ -41,7 +41,7 @@ export async function deliver(
   }
 }
 
-/** Milliseconds to wait after so many failures. */
+/** Milliseconds to wait after `failures` in a row: exponential, at least half of it, the rest jitter. */
 export function pauseAfter(failures: number, { backoff = 1_000 }: DeliveryRules): number {
   const longest = Math.min(MAX_PAUSE, backoff * 2 ** (failures - 1))
   return longest / 2 + Math.random() * (longest / 2)

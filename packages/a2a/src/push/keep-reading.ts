@@ -3,23 +3,23 @@ import { codeOf, toLoggable } from '@svc/registry'
 import { pauseAfter } from './deliver.ts'
 import type { PushReader, PushSource } from './push-reader.ts'
 
-/** Has a reader go on until there is no more to tell, or the signal aborts: after a pause where its receiver or a store failed. */
+/** Runs a reader to the end of its task or until the signal aborts, with a pause after each failure. */
 export async function keepReading(
-  reader: Pick<PushReader, 'tell'>,
+  reader: Pick<PushReader, 'read'>,
   { rules, log }: Pick<PushSource, 'rules' | 'log'>,
   runId: string,
   signal: AbortSignal
 ): Promise<void> {
   for (let faults = 0; !signal.aborted;) {
     try {
-      const wait = await reader.tell()
+      const wait = await reader.read()
       if (wait === undefined) return
       faults = 0
       await pause(wait, undefined, { signal })
     } catch (err) {
       if (signal.aborted) return
-      // Each reader says so once: when a store fails, all of them have the same to say.
-      if (faults++ === 0) log.error({ err: toLoggable(err), runId }, 'push notifications are held up')
+      // Once per reader: a failing store stops all of them.
+      if (faults++ === 0) log.error({ err: toLoggable(err), runId }, 'push notifications are delayed')
       if (isDamaged(err)) return
       await pause(pauseAfter(faults, rules), undefined, { signal }).catch(() => {})
     }

@@ -3,14 +3,14 @@ import { toLoggable, type OpenPush, type OpenPushPage } from '@svc/registry'
 import { pauseAfter } from './deliver.ts'
 import type { PushSource } from './push-reader.ts'
 
-/** Configurations that are read from the store at once. */
+/** Configurations per page. */
 const PAGE_SIZE = 100
-/** Milliseconds between two looks at whether runs are still recovered. */
+/** Milliseconds between checks whether runs are still being recovered. */
 const RECOVERY_CHECK = 100
 
 /**
- * What a restart left, page by page, each read when it is asked for; a store that fails is asked again. Runs go before: only
- * once they are recovered it is known which of them go on.
+ * The push notifications that a restart interrupted, read lazily in pages; a failed read is repeated. Waits until runs are
+ * recovered, since only then is it known which of them continue.
  * @throws the signal's reason when it aborts
  */
 export async function* listOpenPushes(
@@ -35,7 +35,7 @@ async function readPage(
     try {
       return await tasks.listOpenPushes({ limit: PAGE_SIZE, ...(cursor !== undefined && { cursor }) })
     } catch (err) {
-      log.error({ err: toLoggable(err) }, 'push notifications of before the restart cannot be listed yet')
+      log.error({ err: toLoggable(err) }, 'interrupted push notifications cannot be listed yet')
       await pause(pauseAfter(faults, rules), undefined, { signal, ref: false })
     }
   }

@@ -4,12 +4,12 @@ import { ANSWER_ID } from '../tasks/artifacts.ts'
 import { TaskEvents, type EventTask } from '../tasks/task-events.ts'
 
 /**
- * The events of a task that are worth a request each. The answer is one, at its end, and not piece by piece: what it says is
- * in the record of the run then, and is not gathered here.
+ * The events of a task that are worth a request each. The answer is one event, at its end; its text is read from the run's
+ * record then, and not collected here.
  */
 export class PushEvents {
   readonly #events: TaskEvents
-  // Of what the events hold on to: requests of approvals until they are answered, and structured output.
+  // Sizes of what the events retain: open approval requests, and structured output.
   readonly #held = new Map<string, number>()
   #size = 0
 
@@ -17,12 +17,12 @@ export class PushEvents {
     this.#events = new TaskEvents(task)
   }
 
-  /** Characters of the log so far, about. */
+  /** Approximate characters of the log so far. */
   get size(): number {
     return this.#size
   }
 
-  /** Characters that are held in memory until something else comes, about. */
+  /** Approximate characters retained in memory. */
   get heldSize(): number {
     let sum = 0
     for (const size of this.#held.values()) sum += size
@@ -40,7 +40,7 @@ export class PushEvents {
   }
 }
 
-/** Whether an event is of the answer. */
+/** True if an event belongs to the answer. */
 export function isAnswer(event: TaskEvent): event is Extract<TaskEvent, { type: 'artifact' }> {
   return event.type === 'artifact' && event.artifact.artifactId === ANSWER_ID
 }

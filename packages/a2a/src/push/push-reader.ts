@@ -19,29 +19,29 @@ import { deliver, pauseAfter, type DeliveryRules } from './deliver.ts'
 import { encodePush } from './encode-push.ts'
 import { isAnswer, PushEvents } from './push-events.ts'
 
-/** What is told, where it is recorded, how hard it is tried, and how much of it at once. */
+/** What readers share. */
 export interface PushSource {
   readonly runs: RunEngine
   readonly tasks: TaskStore
   readonly exposed: Pick<Exposed, 'shows'>
   readonly rules: DeliveryRules
   readonly log: RunLog
-  /** How many read or send. */
+  /** Limits the readers that read or send at once. */
   readonly readers: Budget
-  /** Characters of what is being sent. */
+  /** Limits the characters of the requests under way. */
   readonly bodies: Budget
 }
 
-/** What a notification takes besides its text: a connection. */
+/** The weight of a connection, in characters. */
 const BODY_WEIGHT = 16_384
-/** Of a reader that waits for news, characters of events that stay in memory: larger ones are read again. */
+/** Characters that a waiting reader keeps in memory; beyond that it reads the log again. */
 const MAX_HELD = 16_384
-/** Many small parts, or a large one, at a time. */
+/** A page of many small parts, or of one large part. */
 const PAGE = { entries: 512, bytes: 65_536 }
 
 /**
- * Tells one receiver what comes after the part `told`, until the task's last event, and records how far it came. While it
- * waits, for news or until it tries again, it takes up no room and next to no memory.
+ * Sends one receiver the events that follow the part `sent`, up to the task's last, and records its progress. While it waits
+ * for parts, or for another attempt, it holds no budget and next to no memory.
  */
 export class PushReader {
   readonly #source: PushSource
@@ -49,25 +49,25 @@ export class PushReader {
   readonly #config: PushConfig
   readonly #codec: Codec
   readonly #signal: AbortSignal
-  // The part up to which everything was told, and how many events of the next one.
-  #told: number
-  #sent = 0
+  // The last part whose events were all sent, and the number of events sent of the next one.
+  #sent: number
+  #sentOfNext = 0
   #failures = 0
 
-  constructor(source: PushSource, taskId: string, config: PushConfig, told: number, signal: AbortSignal) {
+  constructor(source: PushSource, taskId: string, config: PushConfig, sent: number, signal: AbortSignal) {
     this.#source = source
     this.#taskId = taskId
     this.#config = config
     this.#codec = pushCodecFor(config.version)
-    this.#told = told
+    this.#sent = sent
     this.#signal = signal
   }
 
   /**
-   * Reads until there is no more to tell; or gives the milliseconds after which to go on, when the receiver did not take
-   * what it was told. @throws the signal's reason when it aborts, and what the stores throw: call it again
+   * Reads to the end of the task; returns early, with the milliseconds to wait before the next call, when a delivery failed.
+   * @throws the signal's reason when it aborts, and what the stores throw: call it again
    */
-  async tell(): Promise<number | undefined> {
+  async read(): Promise<number | undefined> {
     const { runs, exposed, readers } = this.#source
     let release = await readers.take(1, this.#signal)
     let reader: LogReader | undefined
@@ -83,14 +83,14 @@ export class PushReader {
         this.#signal.throwIfAborted()
         for (const entry of entries) {
           events ??= await this.#recall(new PushEvents(task), seen)
-          const pause = await this.#tellEntry(entry, events)
+          const pause = await this.#sendEntry(entry, events)
           if (pause !== undefined) return pause
           seen = entry.seq
         }
         if (entries.length > 0 || reader.ended) continue
         if (events !== undefined && events.heldSize > MAX_HELD) events = undefined
         release()
-        await news(reader, this.#signal)
+        await nextParts(reader, this.#signal)
         release = await readers.take(1, this.#signal)
       }
       return undefined
@@ -100,7 +100,7 @@ export class PushReader {
     }
   }
 
-  // Events follow from the whole log.
+  // Events depend on the whole log.
   async #recall(events: PushEvents, until: number): Promise<PushEvents> {
     const { log } = this.#source.runs.stores
     for (let seq = 0; seq < until;) {
@@ -112,43 +112,43 @@ export class PushReader {
     return events
   }
 
-  async #tellEntry(entry: LogEntry, events: PushEvents): Promise<number | undefined> {
+  async #sendEntry(entry: LogEntry, events: PushEvents): Promise<number | undefined> {
     const { tasks } = this.#source
     const { seq, part } = entry
     const before = events.size
     const all = events.add(entry)
-    let isTold = false
-    if (seq > this.#told) {
-      for (const event of all.slice(this.#sent)) {
+    let isSent = false
+    if (seq > this.#sent) {
+      for (const event of all.slice(this.#sentOfNext)) {
         const isWhole = this.#codec.pushes === 'task' || isAnswer(event)
         const size = isWhole ? events.size : events.size - before
         const outcome = await this.#send(event, size)
         if (typeof outcome === 'number') return outcome
-        isTold ||= outcome
-        this.#sent++
+        isSent ||= outcome
+        this.#sentOfNext++
       }
-      this.#told = seq
-      this.#sent = 0
+      this.#sent = seq
+      this.#sentOfNext = 0
     }
     if (isTerminalPart(part)) await tasks.recordPush(this.#taskId, this.#config.id, null)
-    else if (isTold) await tasks.recordPush(this.#taskId, this.#config.id, seq)
+    else if (isSent) await tasks.recordPush(this.#taskId, this.#config.id, seq)
     return undefined
   }
 
-  async #read<T>(read: (run: RunSummary) => Promise<T>): Promise<T | undefined> {
+  async #withRun<T>(read: (run: RunSummary) => Promise<T>): Promise<T | undefined> {
     const run = await this.#source.runs.find(this.#taskId)
     return run && read(run)
   }
 
-  // Whether there was something to tell, or when to try again; what is not taken in the end is given up.
+  // True if there was something to send, or the milliseconds until the next attempt. After the last one it gives up.
   async #send(event: TaskEvent, size: number): Promise<boolean | number> {
     const { runs, rules, log, bodies } = this.#source
     if (this.#codec.pushes === 'task' && event.type !== 'status') return false
     const release = await bodies.take(BODY_WEIGHT + size, this.#signal)
     try {
       const delivery = await encodePush(event, this.#config, this.#codec, {
-        task: () => this.#read((run) => readTask(this.#source, run)),
-        result: () => this.#read((run) => loadResult(runs.stores, run))
+        task: () => this.#withRun((run) => readTask(this.#source, run)),
+        result: () => this.#withRun((run) => loadResult(runs.stores, run))
       })
       if (delivery === undefined) return false
       const outcome = await deliver(delivery, rules, this.#signal)
@@ -168,7 +168,7 @@ export class PushReader {
   }
 }
 
-async function news(reader: LogReader, signal: AbortSignal): Promise<void> {
+async function nextParts(reader: LogReader, signal: AbortSignal): Promise<void> {
   let stop: (() => void) | undefined
   try {
     await new Promise<void>((resolve, reject) => {

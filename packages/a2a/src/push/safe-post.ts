@@ -2,7 +2,6 @@ import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { connectLookup, requirePublicHost, type TargetRules } from './safe-target.ts'
 
-/** What is sent. */
 export interface SafeRequest {
   headers: Readonly<Record<string, string>>
   body: string
@@ -10,8 +9,8 @@ export interface SafeRequest {
 }
 
 /**
- * Posts to a URL that a client gave, and gives the status of the answer. Only addresses that were checked are connected to,
- * no redirect is followed, and the answer is not read.
+ * Posts to a URL from a client and returns the status of the answer. Connects to checked addresses only, follows no redirect,
+ * and reads no answer.
  * @throws UnsafeTargetError, and what the network throws
  */
 export async function safePost(url: URL, request: SafeRequest, rules: TargetRules): Promise<number> {
@@ -26,7 +25,7 @@ export async function safePost(url: URL, request: SafeRequest, rules: TargetRule
         method: 'POST',
         headers: { ...headers, 'content-length': Buffer.byteLength(body) },
         lookup: connectLookup(rules),
-        // No pool: a connection of an earlier look-up is not used again.
+        // No pool: a pooled connection would skip the look-up.
         agent: false,
         signal
       },

@@ -7,22 +7,22 @@ import { badParams } from '../wire/decode-params.ts'
 /** Finds the addresses of a host. */
 export type Lookup = (host: string) => Promise<readonly LookupAddress[]>
 
-/** Where something may be sent to. */
+/** Which hosts may receive pushes. */
 export interface TargetRules {
   /** Default: the system's. */
   lookup?: Lookup | undefined
-  /** Whether private, loopback and link-local addresses are good too; default false. */
+  /** Allows private, loopback and link-local addresses; default false. */
   allowPrivate?: boolean | undefined
 }
 
-/** Nothing is sent to an address that is not public. */
+/** The host of a push is not public. */
 export class UnsafeTargetError extends Error {
   constructor() {
-    super('The host is not of the public internet')
+    super('The host is not on the public internet')
   }
 }
 
-/** The URL, parsed, when something may be sent there as far as its text says. @throws A2A_ERR_BAD_PARAMS */
+/** Parses a URL and checks its form. @throws A2A_ERR_BAD_PARAMS */
 export function requireUrl(text: string, field: string): URL {
   const url = URL.parse(text)
   if (url === null) throw badParams(field, 'Expected an absolute URL')
@@ -31,18 +31,18 @@ export function requireUrl(text: string, field: string): URL {
   return url
 }
 
-/** Makes sure that a host can be public: what its name resolves to is checked at each connection. @throws UnsafeTargetError */
+/** Rejects hosts that are private by their text; a name's addresses are checked at each connection. @throws UnsafeTargetError */
 export function requirePublicHost(url: URL, { allowPrivate = false }: TargetRules): void {
   if (!allowPrivate && !isPublicHost(url)) throw new UnsafeTargetError()
 }
 
-/** How a connection resolves a host. What is connected to is what was checked, so that no name can mean another address in between. */
+/** The look-up of a connection: it checks the very address that is connected to, so a name cannot change in between. */
 export function connectLookup({ lookup, allowPrivate = false }: TargetRules): LookupFunction {
   const resolve = lookup === undefined ? (systemLookup as LookupFunction) : toLookupFunction(lookup)
   return allowPrivate ? resolve : createPublicLookup(UnsafeTargetError, resolve)
 }
 
-/** Makes sure that a host is public now. @throws UnsafeTargetError, and what the look-up throws */
+/** Looks a host up, and checks that it is public now. @throws UnsafeTargetError, and what the look-up throws */
 export async function requirePublicTarget(url: URL, rules: TargetRules): Promise<void> {
   requirePublicHost(url, rules)
   const { hostname } = url

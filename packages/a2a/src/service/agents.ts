@@ -8,22 +8,22 @@ import {
 } from '@svc/registry'
 import { checkOption, requireNames } from '../option-checks.ts'
 
-/** What this surface shows, by name alone: messages name no kind. Looked up anew each time. */
+/** The exposed runnables, by name alone: messages name no kind. Every call looks them up again. */
 export interface Agents extends Pick<Exposed, 'shows' | 'scope' | 'startOptions' | 'registries'> {
   find(name: string): Runnable | undefined
   all(): readonly Runnable[]
-  /** The one that a text mentions first. */
+  /** The agent that a text mentions first. */
   mentionedIn(text: string): Runnable | undefined
 }
 
-/** The runnables that are given, of any kind. @throws A2A_ERR_BAD_OPTION */
+/** The runnables of the option `agents`. @throws A2A_ERR_BAD_OPTION */
 export function listAgents(given: NamedRunnables): Runnable[] {
   const agents = checkOption('agents', () => toRunnables(given))
   requireNames(agents)
   return agents
 }
 
-/** What is exposed, whatever its kind. */
+/** Finds exposed runnables by name, whatever their kind. */
 export function createAgents(exposed: Exposed): Agents {
   const byName: ByName = {
     all: () => exposed.list(),
@@ -45,12 +45,12 @@ export function createAgents(exposed: Exposed): Agents {
   }
 }
 
-/** One of them alone. */
+/** The same with one agent only. */
 export function onlyAgent(agent: Runnable, all: Agents): Agents {
   const { kind, name } = agent
   const start = all.startOptions(agent)
   const { registry } = start
-  const byName: ByName = { all: () => [agent], find: (asked) => (asked === name ? agent : undefined) }
+  const byName: ByName = { all: () => [agent], find: (wanted) => (wanted === name ? agent : undefined) }
   return {
     ...byName,
     mentionedIn: createMention(byName),
@@ -68,7 +68,7 @@ function createMention({ find, all }: ByName): Agents['mentionedIn'] {
   let finder = new NameFinder(known)
   return (text) => {
     const names = all().map(({ name }) => name)
-    // They are the same from one message to the next.
+    // Rebuilt only when the names change.
     if (names.length !== known.length || names.some((name, index) => name !== known[index])) {
       known = names
       finder = new NameFinder(names)

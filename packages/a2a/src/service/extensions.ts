@@ -4,7 +4,7 @@ import type { AgentExtension } from '../model/agent-card.ts'
 
 const NONE: readonly string[] = Object.freeze([])
 
-/** The declared extensions that a request names: they are in use, and the answer says so. */
+/** Activates the declared extensions that a request names, and names them in the answer. */
 export function activateExtensions(
   declared: readonly AgentExtension[],
   header: string,
@@ -24,7 +24,7 @@ export function activateExtensions(
   return active
 }
 
-/** Makes sure that those which every message needs are in use. @throws A2A_ERR_EXTENSION_REQUIRED */
+/** Checks that the required extensions are active. @throws A2A_ERR_EXTENSION_REQUIRED */
 export function requireExtensions(declared: readonly AgentExtension[], active: readonly string[]): void {
   const missing = declared.filter(({ uri, required }) => required === true && !active.includes(uri))
   if (missing.length === 0) return

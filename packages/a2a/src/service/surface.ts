@@ -4,31 +4,31 @@ import type { AgentCard, AgentExtension } from '../model/agent-card.ts'
 import type { Pushes } from '../model/push.ts'
 import type { Agents } from './agents.ts'
 
-/** What the handlers share. */
+/** A service: what its handlers share. */
 export interface Surface {
   readonly runs: RunEngine
   readonly tasks: TaskStore
-  /** Of each message id, and for each task, one message is taken at a time. */
+  /** Serializes messages with the same id, and messages to the same task. */
   readonly turns: KeyedLock
   readonly exposed: Agents
-  /** The agent that a request names as its tenant: no other is exposed then. */
+  /** Set if a request names an agent as its tenant: the only one exposed. */
   readonly tenant?: string
   readonly policy: Policy
-  /** Undefined where push notifications are off. */
+  /** Undefined if push notifications are off. */
   readonly pushes: Pushes | undefined
   readonly extendCard: ExtendCard | undefined
-  /** As the card declares them. */
+  /** The extensions on the card. */
   readonly extensions: readonly AgentExtension[]
-  /** Of the service, or of one of its agents as a tenant. */
+  /** The card of the service, or of one agent as a tenant. */
   buildCard(origin: string, tenant?: Runnable): AgentCard
   /** Milliseconds between comments on a silent event stream. */
   readonly heartbeat: number
 }
 
-/** Makes the card for those who have shown who they are. */
+/** Makes the card for authenticated callers. */
 export type ExtendCard = (card: AgentCard, principal: Principal) => Promise<AgentCard> | AgentCard
 
-/** @throws A2A_ERR_NO_PUSH where push notifications are off */
+/** @throws A2A_ERR_NO_PUSH if push notifications are off */
 export function requirePushes({ pushes }: Pick<Surface, 'pushes'>): Pushes {
   if (pushes === undefined) throw new A2A_ERR_NO_PUSH()
   return pushes

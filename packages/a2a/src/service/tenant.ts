@@ -3,7 +3,7 @@ import { onlyAgent } from './agents.ts'
 import type { Surface } from './surface.ts'
 import { badParams } from '../wire/decode-params.ts'
 
-/** A service as if one agent were its only one: what the requests of a tenant see. @throws A2A_ERR_BAD_PARAMS */
+/** The service as requests of a tenant see it: with that agent only. @throws A2A_ERR_BAD_PARAMS */
 export function toTenant(surface: Surface, name: string): Surface {
   const { exposed, buildCard } = surface
   const agent = exposed.find(name) ?? refuseAgent('tenant', name, exposed.all())
@@ -15,8 +15,8 @@ export function toTenant(surface: Surface, name: string): Surface {
   }
 }
 
-/** Says that there is no such agent, and which there are. @throws A2A_ERR_BAD_PARAMS */
+/** Refuses an unknown agent, and lists the known ones. @throws A2A_ERR_BAD_PARAMS */
 export function refuseAgent(field: string, name: string, all: readonly Runnable[]): never {
   const known = all.map((agent) => `"${agent.name}"`).join(', ')
-  throw badParams(field, `There is no agent "${name.slice(0, 128)}"; there is ${known || 'none'}`)
+  throw badParams(field, `No agent "${name.slice(0, 128)}"; known: ${known || 'none'}`)
 }

@@ -4,7 +4,7 @@ import type { Artifact, MessagePart } from '../model/message.ts'
 /** The id of the artifact that holds the answer. */
 export const ANSWER_ID = 'answer'
 
-/** What a result, whole or so far, has made: the answer, then what each tool gave. */
+/** The artifacts of a result, complete or partial: the answer, then the result of each tool call. */
 export function toArtifacts({ text, structured, toolCalls }: RunResult): Artifact[] {
   const parts: MessagePart[] = []
   if (text !== '') parts.push({ text })
@@ -20,7 +20,7 @@ export function answerArtifact(parts: MessagePart[]): Artifact {
   return { artifactId: ANSWER_ID, parts }
 }
 
-/** What the tool call with this number, counted from 0 in the run, gave. */
+/** The result of a tool call; `index` is its number in the run, from 0. */
 export function toolArtifact(index: number, name: string, toolCallId: string, result: unknown): Artifact {
   const part: MessagePart = typeof result === 'string' ? { text: result } : { data: result }
   return { artifactId: `tool-${index + 1}`, name, parts: [part], metadata: { toolCallId } }

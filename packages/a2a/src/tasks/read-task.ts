@@ -12,7 +12,7 @@ import {
 } from '@svc/registry'
 import type { Message } from '../model/message.ts'
 import { toTimestamp, type Task, type TaskStatus } from '../model/task.ts'
-import { approvalMessage, errorMessage, readAsked } from './agent-messages.ts'
+import { approvalMessage, errorMessage, readPrompt } from './agent-messages.ts'
 import { toArtifacts } from './artifacts.ts'
 import { readHistory } from './history.ts'
 import { TaskEvents } from './task-events.ts'
@@ -29,25 +29,25 @@ export type TaskRun = Pick<
   'runId' | 'sessionId' | 'name' | 'status' | 'createdAt' | 'updatedAt' | 'error' | 'waiting' | 'bytes'
 >
 
-/** How much of a task is wanted. */
+/** How much of a task to read. */
 export interface TaskView {
-  /** Messages, the newest; default all. */
+  /** The newest messages to include; default all. */
   historyLength?: number | undefined
   /** Default true. */
   includeArtifacts?: boolean | undefined
-  /** Whether what is large is wanted too: long arguments, and what a large run has made; default true. */
+  /** True to include what is large: long arguments, and the output of a large run; default true. */
   isWhole?: boolean | undefined
 }
 
-/** What is known of a task already. */
+/** What the caller knows already and need not be read. */
 export interface KnownTask {
-  /** What clients said to it. */
-  said?: readonly Message[] | undefined
+  /** The clients' messages. */
+  messages?: readonly Message[] | undefined
   result?: RunResult | undefined
   status?: TaskStatus | undefined
 }
 
-/** What the log of a run has said so far. */
+/** The log of a run, folded as far as it is written. */
 interface SoFar {
   result: RunResultBuilder
   events: TaskEvents
@@ -55,13 +55,13 @@ interface SoFar {
   lastSeq: number
 }
 
-/** Bytes of a run up to which a task has its answer and artifacts where large ones are not wanted. */
+/** Bytes of a run whose output is included when large ones are left out. */
 const MAX_LISTED = 524_288
 
-/** Many small parts, or a large one, at a time. */
+/** A page of many small parts, or of one large part. */
 const PAGE = { entries: 512, bytes: 65_536 }
 
-/** The A2A face of a run, as it stands. */
+/** Reads a run as a task. */
 export async function readTask(
   source: TaskSource,
   run: TaskRun,
@@ -73,25 +73,24 @@ export async function readTask(
   const isNeeded = includeArtifacts || (hasHistory && run.status === 'completed')
   const isTruncated = isNeeded && !isWhole && run.bytes > MAX_LISTED
   const result = known.result ?? (isNeeded && !isTruncated ? await readResult(runs, run) : undefined)
-  const messages = hasHistory ? (known.said ?? (await readSaid(source, run.runId))) : []
-  const said = { messages, answer: result?.text ?? '', limit: historyLength, isWhole }
+  const messages = hasHistory ? (known.messages ?? (await readMessages(source, run.runId))) : []
+  const conversation = { messages, answer: result?.text ?? '', limit: historyLength, isWhole }
   return {
     id: run.runId,
     contextId: run.sessionId,
     status: known.status ?? (await readStatus(runs, run, isWhole)),
-    ...(hasHistory && { history: await readHistory(runs, run, run.status, said) }),
+    ...(hasHistory && { history: await readHistory(runs, run, run.status, conversation) }),
     ...(includeArtifacts && result !== undefined && { artifacts: toArtifacts(result) }),
     metadata: { agentName: run.name, ...(isTruncated && { truncated: true }) }
   }
 }
 
-/** What clients said to a task; nothing where it was started on another surface. */
-export async function readSaid({ tasks }: Pick<TaskSource, 'tasks'>, taskId: string): Promise<Message[]> {
+/** The clients' messages of a task; none if another surface started it. */
+export async function readMessages({ tasks }: Pick<TaskSource, 'tasks'>, taskId: string): Promise<Message[]> {
   const stored: StoredTask | undefined = await tasks.get(taskId)
   return (stored?.messages ?? []) as Message[]
 }
 
-/** Folds the log as far as it is written. */
 export async function readSoFar(
   { stores }: RunEngine,
   run: Pick<TaskRun, 'runId' | 'sessionId' | 'createdAt'>
@@ -113,7 +112,7 @@ export async function readSoFar(
   }
 }
 
-// Whole, or so far. Of a log that is damaged there is none: other tasks may be in the same list.
+// Undefined if the log is damaged: the list it is in may have other tasks.
 async function readResult(runs: RunEngine, run: TaskRun): Promise<RunResult | undefined> {
   try {
     const whole = isTerminalStatus(run.status) ? await loadResult(runs.stores, run) : null
@@ -132,6 +131,6 @@ async function readStatus(runs: RunEngine, run: TaskRun, isWhole: boolean): Prom
   if (state !== 'input-required') return { state, timestamp }
   const { approvals, count } = run.waiting
   if (approvals[0] === undefined) return { state: 'working', timestamp }
-  const asked = await readAsked(runs, approvals[0], isWhole)
-  return { state, timestamp, message: approvalMessage(task, asked, count === 1) }
+  const prompt = await readPrompt(runs, approvals[0], isWhole)
+  return { state, timestamp, message: approvalMessage(task, prompt, count === 1) }
 }

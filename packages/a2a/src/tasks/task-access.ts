@@ -4,8 +4,8 @@ import type { Call } from '../model/requests.ts'
 import type { Surface } from '../service/surface.ts'
 
 /**
- * The run behind a task, when the caller reaches its owner and its agent is exposed here: every other is like one that does
- * not exist.
+ * The run of a task, if the caller may reach its owner and its agent is exposed here. Every other task does not exist for the
+ * caller.
  * @throws A2A_ERR_TASK_NOT_FOUND
  */
 export async function requireTask(

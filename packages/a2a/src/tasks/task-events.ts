@@ -4,7 +4,7 @@ import { toTimestamp, type TaskEvent, type TaskStatus } from '../model/task.ts'
 import { approvalMessage, errorMessage } from './agent-messages.ts'
 import { answerArtifact, toolArtifact } from './artifacts.ts'
 
-/** The task that events tell of. */
+/** The task of the events. */
 export interface EventTask {
   taskId: string
   contextId: string
@@ -14,13 +14,10 @@ export interface EventTask {
 
 const NONE: readonly TaskEvent[] = Object.freeze([])
 
-/**
- * Makes the events of a task from the parts of its run, one after the other. They follow from the log alone: whoever reads
- * it gets the same ones.
- */
+/** Makes the events of a task from the parts of its run, in order. They depend on the log only, so every reader gets the same. */
 export class TaskEvents {
   readonly #task: EventTask
-  // Whether the next text begins the answer, goes on with it, or replaces what a new step has made void.
+  // Whether the next text begins the answer, continues it, or replaces it after a new step has made it void.
   #answer: 'none' | 'open' | 'void' = 'none'
   #structured: unknown = null
   #calls = 0
@@ -33,7 +30,7 @@ export class TaskEvents {
     this.#task = task
   }
 
-  /** The last one told. */
+  /** The last status; undefined before the first. */
   get status(): TaskStatus | undefined {
     return this.#last
   }
@@ -63,7 +60,7 @@ export class TaskEvents {
         return this.#toolResult(part)
       case 'tool.approval.request':
         this.#waiting.set(part.approvalId, part)
-        return [this.#ask(part)]
+        return [this.#request(part)]
       case 'tool.approval.response':
         return [this.#answered(part.approvalId)]
       case 'error':
@@ -81,15 +78,15 @@ export class TaskEvents {
     return this.#artifact(answerArtifact([{ text }]), append, false)
   }
 
-  #ask(asked: PartOf<'tool.approval.request'>): TaskEvent {
-    const message = approvalMessage(this.#task, asked, this.#waiting.size === 1)
+  #request(request: PartOf<'tool.approval.request'>): TaskEvent {
+    const message = approvalMessage(this.#task, request, this.#waiting.size === 1)
     return this.#status({ state: 'input-required', message })
   }
 
   #answered(approvalId: string): TaskEvent {
     this.#waiting.delete(approvalId)
     const [next] = this.#waiting.values()
-    return next === undefined ? this.#status({ state: 'working' }) : this.#ask(next)
+    return next === undefined ? this.#status({ state: 'working' }) : this.#request(next)
   }
 
   #toolResult(part: PartOf<'tool.result'>): readonly TaskEvent[] {
@@ -104,12 +101,12 @@ export class TaskEvents {
     const status = this.#status({ state }, durationMs)
     const data = structured ?? this.#structured
     if (this.#answer === 'none' && data === null) return [status]
-    // The protocol allows no artifact without parts: the last one of a text is empty.
+    // The protocol allows no artifact without parts, so the last chunk of a text is an empty one.
     const last: MessagePart = data === null ? { text: '' } : { data }
     return [this.#artifact(answerArtifact([last]), this.#answer === 'open', true), status]
   }
 
-  // Only where the log says when: every reader is told the same time.
+  // Timestamps come from the log only, so every reader gets the same.
   #status(status: TaskStatus, afterMs?: number): TaskEvent {
     const { taskId, contextId, createdAt } = this.#task
     const timestamp = afterMs === undefined ? undefined : toTimestamp(createdAt + afterMs)

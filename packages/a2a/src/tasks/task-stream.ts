@@ -4,50 +4,50 @@ import { toTimestamp, isTerminalState, type TaskEvent, type TaskState } from '..
 import { readSoFar, readTask, type TaskRun, type TaskSource, type TaskView } from './read-task.ts'
 import { TaskEvents } from './task-events.ts'
 
-/** A task as it stands, and what makes its next events from the log. */
+/** The state of a task, and the projection of what follows in its log. */
 export interface TaskStream {
   readonly runId: string
-  /** The `seq` that the first event tells of; what comes after it is in the log. */
+  /** The `seq` of the last part that `first` covers. */
   readonly after: number
   readonly first: TaskEvent
-  /** Whether there is nothing more to tell. */
+  /** True once no more events follow. */
   readonly ended: boolean
   next(entry: LogEntry): readonly TaskEvent[]
 }
 
-/** The stream of a task that has just been made: it begins as submitted. */
+/** The stream of a new task: it begins as submitted. */
 export async function openNewStream(
   source: TaskSource,
   run: TaskRun,
-  said: readonly Message[],
+  messages: readonly Message[],
   view: TaskView,
   endsAt: (state: TaskState) => boolean
 ): Promise<TaskStream> {
   const { createdAt } = run
   const status = { state: 'submitted', timestamp: toTimestamp(createdAt) } as const
   const submitted = { ...run, status: status.state }
-  const task = await readTask(source, submitted, { ...view, includeArtifacts: false }, { said, status })
+  const task = await readTask(source, submitted, { ...view, includeArtifacts: false }, { messages, status })
   const events = new TaskEvents({ taskId: task.id, contextId: task.contextId, createdAt })
   return new LogStream(task.id, 0, { type: 'task', task }, events, endsAt)
 }
 
 /**
- * The stream of a task from here on. State and artifacts are those of one place in the log. One that is at rest there already
- * has nothing more to tell, where `restsAtOnce` says so.
+ * The stream of a task from now on. Its state and artifacts are those of one position in the log. With `endsIfSettled` it ends
+ * with its first event if the task is at one of its end states there.
  */
 export async function openStream(
   source: TaskSource,
   run: TaskRun,
   view: TaskView,
   endsAt: (state: TaskState) => boolean,
-  restsAtOnce = false
+  endsIfSettled = false
 ): Promise<TaskStream> {
   const { result, events, lastSeq } = await readSoFar(source.runs, run)
   const known = { result: result.build(), status: events.status ?? { state: 'submitted' as const } }
   const task = await readTask(source, { ...run, status: events.runStatus }, view, known)
   const first: TaskEvent = { type: 'task', task }
   const stream = new LogStream(run.runId, lastSeq, first, events, endsAt)
-  if (restsAtOnce && endsAt(events.runStatus)) stream.ended = true
+  if (endsIfSettled && endsAt(events.runStatus)) stream.ended = true
   return stream
 }
 

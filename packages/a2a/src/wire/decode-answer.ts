@@ -2,17 +2,17 @@ import type { Artifact, Message, MessagePart } from '../model/message.ts'
 import type { Task, TaskState, TaskStatus } from '../model/task.ts'
 import { fields, id, list, text, type Fields } from './read-answer.ts'
 
-/** What the versions call differently in what a server answers. */
+/** The vocabulary of a version in answers. */
 export interface AnswerWords {
-  /** The role of what a user says. */
+  /** The name of the user's role. */
   readonly userRole: string
-  /** A state by its name; undefined for one that is not known. */
+  /** The state of a name; undefined for an unknown name. */
   decodeState(name: string): TaskState | undefined
-  /** `field` is where it stands, for what is thrown. */
+  /** `field` is the path of the part, for errors. */
   decodePart(part: Fields, field: string): MessagePart
 }
 
-/** Reads the objects of answers, in the words of a version. Each throws A2A_ERR_BAD_ANSWER. */
+/** Decodes the objects of answers. Each method throws A2A_ERR_BAD_ANSWER. */
 export interface AnswerDecoder {
   task(task: Fields): Task
   status(status: unknown): TaskStatus
@@ -24,17 +24,17 @@ export interface AnswerDecoder {
 export function createAnswerDecoder({ userRole, decodeState, decodePart }: AnswerWords): AnswerDecoder {
   const parts = (given: unknown) => list(given).map((part) => decodePart(fields(part), 'parts'))
 
-  const message = ({ messageId, role, parts: said, taskId, contextId }: Fields): Message => ({
+  const message = ({ messageId, role, parts: content, taskId, contextId }: Fields): Message => ({
     messageId: id(messageId),
     role: role === userRole ? 'user' : 'agent',
-    parts: parts(said),
+    parts: parts(content),
     ...(typeof taskId === 'string' && { taskId: id(taskId) }),
     ...(typeof contextId === 'string' && { contextId: id(contextId) })
   })
   const status = (given: unknown): TaskStatus => {
-    const { state, message: said } = fields(given)
+    const { state, message: spoken } = fields(given)
     const known = decodeState(text(state)) ?? 'unknown'
-    return said === undefined ? { state: known } : { state: known, message: message(fields(said)) }
+    return spoken === undefined ? { state: known } : { state: known, message: message(fields(spoken)) }
   }
   const artifact = (given: unknown): Artifact => {
     const { artifactId, name, parts: made, metadata } = fields(given)

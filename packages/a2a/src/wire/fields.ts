@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 
-/** Fields that both versions have, for the schemas of their parameters. */
+/** Schemas of fields that all versions share. */
 export const id = Type.String({ minLength: 1, maxLength: 256 })
 export const optional = {
   id: Type.Optional(id),
@@ -10,18 +10,18 @@ export const optional = {
   historyLength: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647 })),
   strings: Type.Optional(Type.Array(Type.String()))
 }
-/** The parts of a message; each is looked into by its kind. */
+/** The parts of a message; their content is checked by kind. */
 export const parts = Type.Array(Type.Object({}), { minItems: 1, maxItems: 1000 })
-/** What goes into a header of a push. RFC 9110, section 5.5. */
+/** A header value of a push. RFC 9110, section 5.5. */
 export const headerText = Type.String({ maxLength: 4096, pattern: '^[\\t\\x20-\\x7E\\x80-\\xFF]*$' })
-/** The name of a scheme of authentication. RFC 9110, section 11.1. */
+/** The name of an authentication scheme. RFC 9110, section 11.1. */
 export const scheme = Type.String({ minLength: 1, maxLength: 64, pattern: "^[\\w!#$%&'*+.^`|~-]+$" })
-/** Where pushes go. */
+/** The URL of a push. */
 export const url = Type.String({ minLength: 1, maxLength: 2048 })
 
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/
 
-/** Base64 of either alphabet, padded or not, as ProtoJSON writes it; undefined where it is none. RFC 4648, section 4. */
+/** Normalizes base64 of either alphabet, padded or not, to RFC 4648, section 4; undefined if it is invalid. */
 export function toBase64(text: string): string | undefined {
   if (!BASE64.test(text)) return undefined
   const digits = text.replaceAll('=', '').replaceAll('-', '+').replaceAll('_', '/')
@@ -29,7 +29,7 @@ export function toBase64(text: string): string | undefined {
   return missing === 3 ? undefined : digits + '='.repeat(missing)
 }
 
-/** The given fields without those that are undefined. */
+/** The fields that are not undefined. */
 export function defined<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const result = {} as Record<string, unknown>
   for (const key in fields) if (fields[key] !== undefined) result[key] = fields[key]

@@ -1,9 +1,9 @@
 import { STATES } from './states.ts'
 
-/** Objects whose keys are the caller's own. */
+/** Objects with keys of the caller's own. */
 const OPEN = new Set(['metadata', 'data'])
 
-// An empty text is what a proto has where nothing was set.
+// In a proto an empty string is the same as an unset field.
 const UNSET_WHEN_EMPTY = new Set([
   'tenant',
   'contextId',
@@ -15,22 +15,22 @@ const UNSET_WHEN_EMPTY = new Set([
   'token'
 ])
 
-/** Integers, which may be text. */
+/** Integers, which may be strings. */
 const INTEGERS = new Set(['historyLength', 'pageSize'])
 
-/** Enums, which may be their numbers: the names in the order of those. */
+/** Names of enums, which may be numbers, in the order of those. */
 const ENUMS = new Map([
   ['role', ['ROLE_UNSPECIFIED', 'ROLE_USER', 'ROLE_AGENT']],
   ['status', Object.values(STATES)]
 ])
 
 /**
- * A request in one spelling: `snake_case` keys become `camelCase` ones, integers as text become numbers and enums as numbers
- * their names, and what is null is left out. What the protocol does not define, metadata and data, stays as it is.
+ * Normalizes the spellings of ProtoJSON: keys in `snake_case`, integers as strings, enums as numbers, and nulls. Metadata and
+ * data, which the protocol does not define, stay unchanged.
  * @see https://protobuf.dev/programming-guides/json/
  */
 export function fromProtoJson(value: unknown): unknown {
-  // Most requests are spelled so already: they are looked at, and not made again.
+  // Most requests are normalized already and need no copy.
   return isSpelled(value) ? value : respell(value)
 }
 
@@ -59,7 +59,7 @@ function respell(value: unknown): unknown {
   return result
 }
 
-// Undefined for what is unset.
+// Undefined if the field is unset.
 function toScalar(name: string, value: unknown): unknown {
   if (value === '' && UNSET_WHEN_EMPTY.has(name)) return undefined
   if (INTEGERS.has(name)) return isInteger(value) ? Number(value) : value

@@ -1,6 +1,6 @@
 import { A2A_ERR_BAD_ANSWER } from '../errors.ts'
 
-/** An object of which nothing is known. */
+/** An unchecked object. */
 export type Fields = Record<string, unknown>
 
 /** @throws A2A_ERR_BAD_ANSWER */
@@ -10,24 +10,24 @@ export function fields(value: unknown): Fields {
   return value as Fields
 }
 
-/** A text; what is left out is empty. @throws A2A_ERR_BAD_ANSWER */
+/** A string; empty if missing. @throws A2A_ERR_BAD_ANSWER */
 export function text(value: unknown): string {
   if (value === undefined) return ''
   if (typeof value !== 'string') throw badAnswer('a text is missing')
   return value
 }
 
-/** What an id may have at most: some are kept for as long as a session. */
+/** Characters of an id: some are kept as long as a session. */
 const MAX_ID = 1_024
 
-/** An id; what is left out is empty. @throws A2A_ERR_BAD_ANSWER */
+/** An id; empty if missing. @throws A2A_ERR_BAD_ANSWER */
 export function id(value: unknown): string {
   const given = text(value)
   if (given.length > MAX_ID) throw badAnswer(`an id is too long, over ${MAX_ID} characters`)
   return given
 }
 
-/** A list; what is left out is empty. @throws A2A_ERR_BAD_ANSWER */
+/** A list; empty if missing. @throws A2A_ERR_BAD_ANSWER */
 export function list(value: unknown): unknown[] {
   if (value === undefined || value === null) return []
   if (!Array.isArray(value)) throw badAnswer('a list is missing')

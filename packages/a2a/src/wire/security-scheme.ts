@@ -1,9 +1,9 @@
 import type { SecuritySchemes } from '@svc/registry'
 
-/** A flow of OAuth 2.0; which URLs it has depends on the flow. */
+/** The fields that all flows of OAuth 2.0 share. */
 interface OAuthFlow {
   refreshUrl?: string
-  /** Scopes, each with what it is for. */
+  /** Scopes, with their descriptions. */
   scopes: Record<string, string>
 }
 
@@ -20,7 +20,7 @@ interface Described {
   description?: string
 }
 
-/** The fields of each kind of security scheme, by its `type`. */
+/** The fields of security schemes, by `type`. */
 export interface SchemeFields {
   apiKey: Described & { in: 'query' | 'header' | 'cookie'; name: string }
   http: Described & { scheme: string; bearerFormat?: string }
@@ -29,7 +29,7 @@ export interface SchemeFields {
   mutualTLS: Described
 }
 
-/** A security scheme, in the form of OpenAPI and of cards before 1.0. */
+/** A security scheme in the form of OpenAPI, and of cards before 1.0. */
 export type SecurityScheme = { [T in keyof SchemeFields]: { type: T } & SchemeFields[T] }[keyof SchemeFields]
 
 /** A security scheme as the protos have it, in 1.0 and in the HTTP+JSON of 0.3: exactly one member. */

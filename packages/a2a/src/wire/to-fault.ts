@@ -1,23 +1,23 @@
 import { isTellable, toStoredError } from '@svc/registry'
 import { A2A_ERR_INTERNAL } from '../errors.ts'
 
-/** One thing that does not fit. */
+/** A field that is invalid. */
 export interface Violation {
   field: string
   description: string
 }
 
-/** An error as clients may know it, in both bindings. */
+/** An error as clients see it, on both bindings. */
 export interface Fault {
-  /** Our own code. */
+  /** The error code of this service. */
   code: string
   message: string
-  /** Of JSON-RPC. */
+  /** The error code of JSON-RPC. */
   rpcCode: number
   httpStatus: number
-  /** Whether JSON-RPC too answers with `httpStatus`: what happened is not about the protocol. */
+  /** True if JSON-RPC answers with `httpStatus` too: the error is not one of the protocol. */
   keepsStatus: boolean
-  /** The protocol's own name of the error. */
+  /** The protocol's name of the error. */
   reason: string | undefined
   violations: readonly Violation[]
   metadata: Readonly<Record<string, string>> | undefined
@@ -25,7 +25,7 @@ export interface Fault {
   retryAfter: number | undefined
 }
 
-/** JSON-RPC's code for what the protocol has none for. */
+/** JSON-RPC's code for errors that are not in the protocol. */
 const SERVER_ERROR = -32000
 const INTERNAL_ERROR = -32603
 
@@ -52,10 +52,10 @@ const PROTOCOL: Readonly<Record<string, readonly [rpcCode: number, reason?: stri
 
 const KEPT = new Set([401, 403, 413, 415, 429, 503])
 const TEMPORARY = new Set([429, 503])
-// Seconds after which to come again, where the error does not say.
+// Seconds, if the error does not say.
 const RETRY_AFTER = 5
 
-// What Fastify itself finds wrong with a request.
+// Errors of Fastify itself.
 const FASTIFY: Readonly<Record<string, string>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'A2A_ERR_BODY_TOO_LARGE',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'A2A_ERR_CONTENT_TYPE',
@@ -70,7 +70,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
   A2A_ERR_BAD_REQUEST: 'Bad request: the body is not as long as Content-Length says'
 }
 
-/** What a client sees of whatever was thrown: tellable errors as they are, of any other only that there was one. */
+/** Turns an error into what the client sees: tellable errors unchanged, any other as an internal error. */
 export function toFault(err: unknown): Fault {
   const thrown = (typeof err === 'object' && err !== null ? err : {}) as Record<string, unknown>
   const fastifys = FASTIFY[String(thrown['code'])]
@@ -103,13 +103,13 @@ function fault(
     keepsStatus,
     reason,
     violations: toViolations(thrown['errors']),
-    // Errors of other packages have something else there.
+    // Errors of other packages may have another `metadata`.
     metadata: code in PROTOCOL ? (thrown['metadata'] as Fault['metadata']) : undefined,
     retryAfter: retryAfter ?? (TEMPORARY.has(httpStatus) ? RETRY_AFTER : undefined)
   }
 }
 
-// Ours have a field, those of the engine a path.
+// Errors of this package have a field, those of the engine a path.
 function toViolations(errors: unknown): Violation[] {
   if (!Array.isArray(errors)) return []
   return errors.flatMap((each: Record<string, unknown>) => {

@@ -21,6 +21,6 @@ t.test('the tenant that a card names goes with every request', async (t) => {
   t.match(await remoteAgent({ url }).run('x', createContext()), { text: 'x' }, 'no card, no tenant')
   await t.rejects(remoteAgent({ url: `${url}/echo`, agentName: 'asker' }).run('x', createContext()), {
     code: 'A2A_ERR_REMOTE',
-    message: /there is "echo"/
+    message: /known: "echo"/
   })
 })

@@ -49,7 +49,7 @@ t.test('a tenant is an agent, in both bindings', async (t) => {
 
 t.test('a tenant that is no agent, and one that the message contradicts', async (t) => {
   const app = await buildApp(t, { runnables: ['first', 'ada'].map(named) })
-  const unknown = { code: -32602, message: /tenant: There is no agent "bob"; there is "first", "ada"/ }
+  const unknown = { code: -32602, message: /tenant: No agent "bob"; known: "first", "ada"/ }
   for (const [method, params] of [
     ['SendMessage', sayV1('x')],
     ['GetTask', { id: 'x' }],
@@ -63,11 +63,11 @@ t.test('a tenant that is no agent, and one that the message contradicts', async 
     body: { error: { details: [{}, { fieldViolations: [{ field: 'tenant' }] }] } }
   })
   t.match(await rest(app, 'DELETE /tasks/x/pushNotificationConfigs/y?tenant=bob'), {
-    body: { error: { message: /tenant: There is no agent "bob"/ } }
+    body: { error: { message: /tenant: No agent "bob"/ } }
   })
   const said = sayV1('x', { metadata: { agentName: 'first' } })
   t.match(await app.rpc('SendMessage', { tenant: 'ada', ...said }), {
-    error: { code: -32602, message: /There is no agent "first"; there is "ada"/ }
+    error: { code: -32602, message: /No agent "first"; known: "ada"/ }
   })
   // Before 1.0 there is no such field.
   t.match(await app.rpc('message/send', { tenant: 'bob', ...say('x') }), { result: { kind: 'task' } })

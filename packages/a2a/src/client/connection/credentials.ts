@@ -1,13 +1,13 @@
 import { createRedact } from '@svc/registry'
 import type { RemoteAgentOptions } from '../remote-options.ts'
 
-/** Those that were shown last are known: a token may be another one each time. */
-const MAX_SHOWN = 32
+/** The last values sent: a token may change with every request. */
+const MAX_SENT = 32
 
-/** The headers with which a service is asked. What it says of them in an error is for nobody else. */
+/** The headers of requests. Redacts their values from the service's errors. */
 export class Credentials {
   readonly #options: Pick<RemoteAgentOptions, 'headers' | 'token'>
-  readonly #shown = new Set<string>()
+  readonly #sent = new Set<string>()
 
   constructor(options: Pick<RemoteAgentOptions, 'headers' | 'token'>) {
     this.#options = options
@@ -22,15 +22,15 @@ export class Credentials {
     return all
   }
 
-  /** A text of the service without what it was shown. */
-  hide(text: string): string {
-    const secrets = [...this.#shown].flatMap((value) => [value, ...value.split(/\s+/)])
+  /** Redacts the values sent so far from a text of the service. */
+  redact(text: string): string {
+    const secrets = [...this.#sent].flatMap((value) => [value, ...value.split(/\s+/)])
     return createRedact(secrets)?.(text) ?? text
   }
 
   #remember(value: string): void {
-    this.#shown.delete(value)
-    this.#shown.add(value)
-    if (this.#shown.size > MAX_SHOWN) this.#shown.delete(this.#shown.values().next().value!)
+    this.#sent.delete(value)
+    this.#sent.add(value)
+    if (this.#sent.size > MAX_SENT) this.#sent.delete(this.#sent.values().next().value!)
   }
 }

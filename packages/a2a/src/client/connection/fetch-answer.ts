@@ -2,16 +2,16 @@ import { isTellable } from '@svc/registry'
 import { A2A_ERR_REMOTE } from '../../errors.ts'
 import { statusFault } from './remote-fault.ts'
 
-/** How long an answer is waited for. */
+/** How long to wait for an answer. */
 export interface Wait {
   signal?: AbortSignal | undefined
-  /** Milliseconds until what `read` reads of it is there; undefined: however long. */
+  /** Milliseconds until `read` is done; undefined: no limit. */
   timeout: number | undefined
 }
 
 /**
- * Asks a service and reads what it answers; redirects are answers.
- * @throws A2A_ERR_REMOTE, the signal's reason when it aborts, and what `read` throws of its own
+ * Sends a request and reads its answer; redirects are not followed.
+ * @throws A2A_ERR_REMOTE, the signal's reason when it aborts, and errors of `read` itself
  */
 export async function fetchAnswer<T>(
   url: string,
@@ -41,7 +41,7 @@ export async function fetchAnswer<T>(
   }
 }
 
-/** An answer with a good status. @throws A2A_ERR_REMOTE */
+/** @throws A2A_ERR_REMOTE unless the status is a 2xx */
 export async function requireStatus(response: Response): Promise<Response> {
   if (response.ok) return response
   await response.body?.cancel()

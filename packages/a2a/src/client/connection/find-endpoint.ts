@@ -4,16 +4,16 @@ import type { ClientCodec } from '../../wire/codec.ts'
 import { noCard, statusFault } from './remote-fault.ts'
 import { fields, type Fields } from '../../wire/read-answer.ts'
 
-/** Where requests go, and the codec of its version. */
+/** The endpoint of a service, and the codec of its version. */
 export interface Endpoint {
   url: string
   codec: ClientCodec
   streaming: boolean
-  /** What every request has to name, where the card says so. */
+  /** The tenant that every request has to name. */
   tenant?: string
 }
 
-/** What a URL gave: its text where it was good. */
+/** An answer; its text is empty unless it is ok. */
 export interface Fetched {
   ok: boolean
   status: number
@@ -23,7 +23,7 @@ export interface Fetched {
 const CARDS = ['.well-known/agent-card.json', '.well-known/agent.json']
 
 /**
- * Reads the card of a service: below the URL, then at the root of its host.
+ * Reads the card of a service, below the URL or at the root of its host.
  * @throws A2A_ERR_REMOTE, A2A_ERR_BAD_ANSWER
  */
 export async function findEndpoint(url: string, get: (url: string) => Promise<Fetched>): Promise<Endpoint> {
@@ -52,13 +52,13 @@ function readCard(card: Fields, base: URL): Endpoint {
   throw noEndpoint()
 }
 
-// Credentials for one service do not go to another because its card says so.
+// A card must not send the credentials of its service to another host.
 function requireUrl(url: unknown, base: URL): string {
   const target = typeof url === 'string' ? URL.parse(url, base.href) : null
   if (target === null) throw noEndpoint()
   if (target.origin !== base.origin)
     throw new A2A_ERR_REMOTE('its card names an endpoint on another host; give that as url, with its version')
-  // No request takes them, and of what is refused the log would tell them.
+  // Requests cannot carry them, and the log of a refused one would show them.
   if (target.username !== '' || target.password !== '')
     throw new A2A_ERR_BAD_ANSWER('its card names an endpoint with a user or a password')
   return target.href
@@ -72,6 +72,6 @@ function parseCard(text: string): Fields {
   try {
     return fields(JSON.parse(text))
   } catch {
-    throw new A2A_ERR_BAD_ANSWER('its card is no JSON object')
+    throw new A2A_ERR_BAD_ANSWER('its card is not a JSON object')
   }
 }

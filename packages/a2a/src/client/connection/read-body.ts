@@ -1,6 +1,6 @@
 import { A2A_ERR_BAD_ANSWER } from '../../errors.ts'
 
-/** Nothing more comes of an answer, though it has not ended. */
+/** An answer stalls before its end. */
 class StalledError extends Error {
   constructor(ms: number) {
     super(`Nothing came for ${ms} ms`)
@@ -8,8 +8,8 @@ class StalledError extends Error {
 }
 
 /**
- * The chunks of an answer, each of which has to come within so many milliseconds; the time in which nobody asks for one does
- * not count. @throws StalledError, and what the network throws
+ * The chunks of an answer. Each has to arrive within `idleTimeout` milliseconds of being asked for.
+ * @throws StalledError, and what the network throws
  */
 export async function* readBody({ body }: Response, idleTimeout: number): AsyncGenerator<Uint8Array, void> {
   if (body === null) return
@@ -21,7 +21,7 @@ export async function* readBody({ body }: Response, idleTimeout: number): AsyncG
       yield value
     }
   } finally {
-    // Whoever stops to read wants no more of it.
+    // A reader that stops early needs no more of it.
     await reader.cancel().catch(() => {})
   }
 }
@@ -33,7 +33,7 @@ function inTime<T>(promise: Promise<T>, ms: number): Promise<T> {
   })
 }
 
-/** The text of an answer of at most so many bytes. @throws A2A_ERR_BAD_ANSWER, and what the chunks throw */
+/** The text of an answer, of at most `maxBytes`. @throws A2A_ERR_BAD_ANSWER, and what the chunks throw */
 export async function readText(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''

@@ -15,10 +15,10 @@ import { rpcFault } from './remote-fault.ts'
 import type { RemoteAgentOptions } from '../remote-options.ts'
 import { TaskLimits, type Limits } from './task-limits.ts'
 
-/** Bytes that a card may have. */
+/** Bytes of a card. */
 const MAX_CARD = 1_048_576
 
-/** Speaks JSON-RPC with one service, in the version that it speaks. */
+/** A JSON-RPC client of one service, in a version that the service speaks. */
 export class RemoteConnection {
   readonly #options: RemoteAgentOptions
   readonly #credentials: Credentials
@@ -34,7 +34,7 @@ export class RemoteConnection {
     this.#maxBytes = options.maxBytes ?? 16_777_216
   }
 
-  /** The events of a message's task; of a service that does not stream, its one answer. */
+  /** The events of a message's task, or the single answer of a service that does not stream. */
   async *send(message: Message, limits: Limits): AsyncGenerator<TaskEvent, void> {
     const { streaming } = await this.#find(limits.signal)
     if (streaming) yield* this.#stream('stream', (dialect) => dialect.encodeSend(message), limits)
@@ -53,17 +53,16 @@ export class RemoteConnection {
     return this.#call('cancel', () => ({ id }), { signal, take() {} })
   }
 
-  /** The bounds of one task. */
   limit(signal: AbortSignal): TaskLimits {
     return new TaskLimits(this.#maxBytes, this.#options.taskTimeout ?? 86_400_000, signal)
   }
 
-  /** A text of the service without the credentials that it was shown. */
-  hide(text: string): string {
-    return this.#credentials.hide(text)
+  /** Redacts our credentials from a text of the service. */
+  redact(text: string): string {
+    return this.#credentials.redact(text)
   }
 
-  // A card that could not be read is read again the next time.
+  // After a failure the card is read again.
   #find(signal: AbortSignal): Promise<Endpoint> {
     const { url, version } = this.#options
     this.#endpoint ??=
@@ -126,7 +125,7 @@ export class RemoteConnection {
       ...codec.headers,
       ...(extensions.length > 0 && { [codec.extensionHeader]: extensions.join(', ') })
     }
-    // A service that does not stream answers when its work is done.
+    // A service that does not stream answers once its work is done.
     const timeout = name === 'send' ? undefined : this.#timeout
     return this.#ask(url, { method: 'POST', headers, body }, { signal, timeout }, read)
   }
@@ -162,8 +161,8 @@ export class RemoteConnection {
     const { result, error } = fields(parseJson(text))
     if (error === undefined || error === null) return codec.decodeAnswer(result)
     const { code, message } = fields(error)
-    const said = [code, message].filter((each) => typeof each === 'string' || typeof each === 'number')
-    throw rpcFault(this.hide(said.join(' ') || 'it does not say why').slice(0, 500), code)
+    const details = [code, message].filter((each) => typeof each === 'string' || typeof each === 'number')
+    throw rpcFault(this.redact(details.join(' ') || 'it does not say why').slice(0, 500), code)
   }
 }
 
@@ -171,7 +170,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch {
-    throw new A2A_ERR_BAD_ANSWER('it is no JSON')
+    throw new A2A_ERR_BAD_ANSWER('it is not JSON')
   }
 }
 

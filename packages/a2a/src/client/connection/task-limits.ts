@@ -1,17 +1,17 @@
 import { A2A_ERR_BAD_ANSWER, A2A_ERR_REMOTE } from '../../errors.ts'
 
-/** A task may send so many times what one answer may. */
+/** The limit of a task, as a multiple of that of one answer. */
 const ANSWERS_PER_TASK = 16
 
-/** What bounds an answer besides its own size. */
+/** The limits of a task, besides the size of one answer. */
 export interface Limits {
-  /** Aborts when there is no time left, or nobody wants it any more. */
+  /** Aborts when the time is over, or the run ends. */
   readonly signal: AbortSignal
-  /** Counts what has come. @throws A2A_ERR_BAD_ANSWER when it is too much */
+  /** Counts received bytes. @throws A2A_ERR_BAD_ANSWER over the limit */
   take(bytes: number): void
 }
 
-/** What one task of a service may take: its time, and the bytes of all that comes for it. */
+/** Limits the duration of a task, and the bytes of all its answers. */
 export class TaskLimits implements Limits {
   readonly signal: AbortSignal
   readonly #deadline = new AbortController()
@@ -32,7 +32,7 @@ export class TaskLimits implements Limits {
       throw new A2A_ERR_BAD_ANSWER(`it sends more than ${this.#most} bytes for one task`)
   }
 
-  /** Whatever was thrown, or that the time is over, where that is why. */
+  /** The error itself, or the time-out that caused it. */
   reasonOf(err: unknown): unknown {
     return this.#deadline.signal.aborted ? this.#deadline.signal.reason : err
   }

@@ -17,7 +17,7 @@ const STATES = new Set<string>([
   'auth-required'
 ] satisfies TaskState[])
 
-/** Version 0.2.x and 0.3, from the client's side. */
+/** Versions 0.2.x and 0.3, on the client's side. */
 export const clientV03: ClientCodec = {
   version: '0.3',
   extensionHeader: EXTENSION_HEADER,

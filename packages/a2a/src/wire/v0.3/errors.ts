@@ -1,6 +1,6 @@
 import type { Fault } from '../to-fault.ts'
 
-/** These versions leave `data` to the server. */
+/** These versions do not define `data`. */
 export function encodeRpcError({ rpcCode, message, code, violations, metadata }: Fault): object {
   return {
     code: rpcCode,
@@ -9,7 +9,7 @@ export function encodeRpcError({ rpcCode, message, code, violations, metadata }:
   }
 }
 
-/** The specification does not say; this is what its official clients read. */
+/** Not specified: this is the form that the official clients read. */
 export function encodeRestError(fault: Fault): object {
   return encodeRpcError(fault)
 }

@@ -55,7 +55,7 @@ function decodeFile(file: Fields, field: string): MessagePart {
   return { raw, ...about }
 }
 
-// Field by field: of many objects a request, each is soon made and has one shape.
+// Field by field: fast, and every object has one shape.
 export function encodeMessage(message: Message): object {
   const { messageId, role, parts, contextId, taskId, metadata, extensions, referenceTaskIds } = message
   return {
@@ -80,7 +80,7 @@ export function encodePart(part: MessagePart): object {
   return { kind: 'file', file, metadata }
 }
 
-/** Data as the object that it must be in this version. */
+/** Wraps data that is not an object: this version allows objects only. */
 export function toObject(data: unknown): Fields {
   return isObject(data) ? data : { value: data }
 }

@@ -3,7 +3,7 @@ import type { TaskPushConfig } from '../../model/push.ts'
 import { defined } from '../fields.ts'
 import type { PushConfigSchema } from './schemas.ts'
 
-/** What is told of where pushes go, but for the task. */
+/** Decodes a configuration; it does not name its task. */
 export function decodePushConfig({ id, url, token, authentication }: Static<typeof PushConfigSchema>) {
   const auth = authentication && {
     schemes: authentication.schemes,

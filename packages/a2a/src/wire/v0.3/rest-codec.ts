@@ -20,7 +20,7 @@ const decodeSend: Codec['decode']['send'] = (params) => {
   })
 }
 
-// What is no object is left as it is, to be refused.
+// Other values stay unchanged, for the schema to refuse.
 function toRpcConfiguration(configuration: unknown): unknown {
   if (!isObject(configuration)) return configuration
   const { pushNotification, ...settings } = configuration
@@ -37,7 +37,7 @@ function encodePushConfig({ taskId, ...pushNotificationConfig }: TaskPushConfig)
   return { name, pushNotificationConfig }
 }
 
-// Security schemes are a oneof in the proto, as they are in 1.0.
+// In the proto a security scheme is a oneof.
 function encodeRestCard(card: AgentCard): Record<string, unknown> {
   const { securitySchemes, security: _, ...rest } = encodeCard(card)
   if (securitySchemes === undefined) return rest
@@ -46,7 +46,7 @@ function encodeRestCard(card: AgentCard): Record<string, unknown> {
   return { ...rest, securitySchemes: schemes, security: encodeRequirements(schemes) }
 }
 
-/** Version 0.3 as HTTP+JSON speaks it: the JSON of its proto, where things are told apart by their member. */
+/** Version 0.3 over HTTP+JSON: the JSON of its proto, where the name of a member discriminates parts and events. */
 export const restCodecV03: Codec = {
   ...codecV03,
   decode: {

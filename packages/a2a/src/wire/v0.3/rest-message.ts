@@ -4,7 +4,7 @@ import { isObject, toObject } from './message.ts'
 
 type Fields = Record<string, unknown>
 
-/** A message of the proto as JSON-RPC has it; one that has no `content` is left as it is. */
+/** Converts a message of the proto to the form of JSON-RPC; without `content` it stays unchanged. */
 export function toRpcMessage(message: unknown): unknown {
   const { content, role, ...rest } = (message ?? {}) as Fields
   if (content === undefined) return message
@@ -26,7 +26,7 @@ function toRpcPart(part: Fields, field: string): Fields {
   return { kind: 'file', file: { uri, bytes, mimeType, name }, metadata }
 }
 
-// The data of a part is a message of the proto, with one field.
+// In the proto, the data of a part is a message with one field.
 function unwrap(part: unknown, field: string): unknown {
   if (!isObject(part)) return part
   const { data, ...others } = part

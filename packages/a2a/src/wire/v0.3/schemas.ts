@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { headerText, id, optional, parts, scheme, url } from '../fields.ts'
 
-/** Where pushes go, in versions 0.2 and 0.3. */
+/** Parameters of versions 0.2 and 0.3. */
 export const PushConfigSchema = Type.Object({
   id: optional.id,
   url,
@@ -13,7 +13,7 @@ export const PushConfigSchema = Type.Object({
     })
   )
 })
-/** A message of a client. Some send none of the fields that are told apart by `kind`, nor a `messageId`. */
+/** Some clients send neither `kind` nor `messageId`. */
 export const MessageSchema = Type.Object({
   kind: Type.Optional(Type.Literal('message')),
   messageId: optional.id,

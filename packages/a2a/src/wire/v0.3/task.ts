@@ -29,12 +29,12 @@ function encodeArtifact({ artifactId, name, description, parts, metadata }: Arti
   return { artifactId, name, description, parts: parts.map(encodePart), metadata }
 }
 
-/** Whether a status is the last event of a stream. */
+/** True if a status is the last event of a stream. */
 export function isFinal(state: TaskState): boolean {
   return isTerminalState(state) || isInterruptedState(state)
 }
 
-/** An event, told apart by its `kind`. */
+/** An event, discriminated by its `kind`. */
 export function encodeEvent(event: TaskEvent): object {
   switch (event.type) {
     case 'task':

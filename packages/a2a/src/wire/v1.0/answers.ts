@@ -7,7 +7,7 @@ import { decodeState } from '../states.ts'
 import { EXTENSION_HEADER } from './codec.ts'
 import { decodePart, encodeMessage } from './message.ts'
 
-/** Version 1.0.x, from the client's side. */
+/** Version 1.0.x, on the client's side. */
 export const clientV10: ClientCodec = {
   version: '1.0',
   extensionHeader: EXTENSION_HEADER,
@@ -31,7 +31,7 @@ function decodeAnswer(answer: unknown): TaskEvent {
     const { taskId, contextId, status } = fields(statusUpdate)
     return { type: 'status', taskId: id(taskId), contextId: id(contextId), status: decode.status(status) }
   }
-  // Answers to GetTask and CancelTask are bare.
+  // GetTask and CancelTask answer with a bare task.
   if (artifactUpdate === undefined) return { type: 'task', task: decode.task(bare) }
   const { taskId, contextId, artifact, append, lastChunk } = fields(artifactUpdate)
   return {

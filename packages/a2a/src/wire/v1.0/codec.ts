@@ -36,7 +36,7 @@ const decodeTaskId = (params: unknown) => {
   return { id }
 }
 
-/** Version 1.0.x, the same in both bindings. */
+/** Version 1.0.x, the same on both bindings. */
 export const codecV10: Codec = {
   version: '1.0',
   mediaType: 'application/a2a+json',

@@ -2,7 +2,7 @@ import type { Fault } from '../to-fault.ts'
 
 const TYPE = 'type.googleapis.com/google.rpc.'
 
-/** Names of HTTP statuses, as Google's APIs say them. */
+/** Names of HTTP statuses in Google's APIs. */
 const STATUS: Readonly<Record<number, string>> = {
   400: 'INVALID_ARGUMENT',
   401: 'UNAUTHENTICATED',
@@ -28,7 +28,7 @@ export function encodeRestError(fault: Fault): object {
   return { error: { code: httpStatus, status, message, details: toDetails(fault) } }
 }
 
-// The protocol's own errors are of its domain, all others of ours.
+// Errors of the protocol have its domain, all others ours.
 function toDetails({ code, reason, violations, metadata }: Fault): object[] {
   const info = {
     '@type': `${TYPE}ErrorInfo`,

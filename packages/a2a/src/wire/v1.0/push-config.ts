@@ -8,7 +8,7 @@ interface WirePushConfig {
   authentication?: { scheme: string; credentials?: string | undefined } | undefined
 }
 
-/** What is told of where pushes go, but for the task. */
+/** Decodes a configuration, except for its task. */
 export function decodePushConfig({ id, url, token, authentication }: WirePushConfig) {
   const auth = authentication && {
     schemes: [authentication.scheme],

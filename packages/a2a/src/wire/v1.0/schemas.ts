@@ -13,7 +13,7 @@ const push = {
   authentication: Type.Optional(authentication)
 }
 
-/** Parameters of the operations in version 1.0, by message of its proto. */
+/** Parameters of version 1.0, named after the messages of its proto. */
 export const MessageSchema = Type.Object({
   messageId: id,
   role: Type.Literal('ROLE_USER'),
