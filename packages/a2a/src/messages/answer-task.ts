@@ -39,15 +39,10 @@ export async function answerTask(surface: Surface, call: Call, request: SendRequ
   const stored: Message = { ...message, messageId }
   const known = await surface.tasks.get(run.runId)
   const messages = (known?.messages ?? []) as Message[]
-  const isRepeated = hasMessage(messages, stored)
-  if (isTerminalStatus(run.status) || run.status !== 'input-required') {
-    if (isRepeated) return run
-    throw new A2A_ERR_UNSUPPORTED(
-      isTerminalStatus(run.status) ? `the task is ${run.status}` : 'the task is not waiting for a message'
-    )
-  }
   // Sent twice, a message is one answer.
-  if (isRepeated) return run
+  if (hasMessage(messages, stored)) return run
+  if (isTerminalStatus(run.status)) throw new A2A_ERR_UNSUPPORTED(`the task is ${run.status}`)
+  if (run.status !== 'input-required') throw new A2A_ERR_UNSUPPORTED('the task is not waiting for a message')
   const given = readAnswer(message.parts)
   const approvalId = given && (await findApproval(surface, run, given))
   if (approvalId === undefined) requireCapacity(messages)
