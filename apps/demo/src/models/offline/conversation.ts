@@ -1,8 +1,4 @@
-import type {
-  LanguageModelV4Message,
-  LanguageModelV4Prompt,
-  LanguageModelV4ToolResultOutput
-} from '@ai-sdk/provider'
+import type { LanguageModelV4Prompt, LanguageModelV4ToolResultOutput } from '@ai-sdk/provider'
 
 /** A call of a tool. */
 export interface Call {
@@ -38,42 +34,34 @@ export interface Conversation {
 /** Reads a prompt. */
 export function readPrompt(prompt: LanguageModelV4Prompt): Conversation {
   const turns: Turn[] = []
-  let files = 0
   const open = new Map<string, Outcome>()
-  for (const message of prompt) {
-    if (message.role === 'user') {
-      files = message.content.filter((part) => part.type === 'file').length
-      const user = message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
+  let files = 0
+  for (const { role, content } of prompt) {
+    if (role === 'system') continue
+    if (role === 'user') {
+      const user = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
       turns.push({ user, assistant: '', outcomes: [] })
-    } else if (message.role !== 'system' && turns.length > 0) readAnswer(message, turns.at(-1)!, open)
-  }
-  const { user: message, outcomes } = turns.pop() ?? { user: '', outcomes: [] }
-  return { turns, message, files, outcomes }
-}
-
-function readAnswer(
-  { content }: Extract<LanguageModelV4Message, { role: 'assistant' | 'tool' }>,
-  turn: Turn,
-  open: Map<string, Outcome>
-): void {
-  for (const part of content) {
-    if (part.type === 'text') turn.assistant += part.text
-    else if (part.type === 'tool-result')
-      Object.assign(open.get(part.toolCallId) ?? {}, readOutput(part.output))
-    else if (part.type === 'tool-call') {
+      files = content.filter(({ type }) => type === 'file').length
+      continue
+    }
+    const turn = turns.at(-1) ?? { user: '', assistant: '', outcomes: [] }
+    for (const part of content) {
+      if (part.type === 'text') turn.assistant += part.text
+      if (part.type === 'tool-result') Object.assign(open.get(part.toolCallId) ?? {}, readOutput(part.output))
+      if (part.type !== 'tool-call') continue
       const args = typeof part.input === 'string' ? (JSON.parse(part.input) as unknown) : part.input
       const outcome = { toolName: part.toolName, args: args as Call['args'] }
       turn.outcomes.push(outcome)
       open.set(part.toolCallId, outcome)
     }
   }
+  const { user: message, outcomes } = turns.pop() ?? { user: '', outcomes: [] }
+  return { turns, message, files, outcomes }
 }
 
 function readOutput(output: LanguageModelV4ToolResultOutput): Pick<Outcome, 'result' | 'error'> {
   if (output.type === 'execution-denied') return { error: output.reason ?? 'it was not permitted' }
-  if (output.type === 'error-text') return { error: output.value }
-  if (output.type === 'error-json') return { error: JSON.stringify(output.value) }
-  return { result: output.value }
+  return output.type === 'error-text' ? { error: output.value } : { result: output.value }
 }
 
 /** Finds the outcome of a call. */

@@ -47,7 +47,6 @@ t.test('turns, message and outcomes', async (t) => {
 t.test('every form of a tool result is read', async (t) => {
   const cases: [LanguageModelV4ToolResultOutput, object][] = [
     [{ type: 'text', value: 'plain' }, { result: 'plain' }],
-    [{ type: 'error-json', value: [1] }, { error: '[1]' }],
     [{ type: 'error-text', value: 'no' }, { error: 'no' }],
     [{ type: 'execution-denied', reason: 'not now' }, { error: 'not now' }],
     [{ type: 'execution-denied' }, { error: 'it was not permitted' }]

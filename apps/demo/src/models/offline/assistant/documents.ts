@@ -16,6 +16,7 @@ interface Hit {
 const ENOUGH = 0.55
 const MAX_READ = 2
 const MAX_WORDS = 24
+const MAX_QUERY = 300
 const MAX_PASSAGE = 1600
 const MORE =
   /^(?:tell me |say |explain |show me |give me )*(?:a (?:bit|little) )?(?:more|details|an? example|go on|continue|elaborate|why|how|what else|which one)(?: (?:about|on) (?:that|it|this))?(?: please)?$/
@@ -57,10 +58,8 @@ export const readDocuments: Reader = (text, context) => {
 
 // The code of an error is not the code of a program.
 function queryOf(text: string): string {
-  const plain = text.replaceAll(/\b(errors?) codes?\b/gi, '$1')
-  const words = [...new Set(termsOf(plain).map(({ word }) => word))]
-  const kept = words.length <= MAX_WORDS ? words : words.filter((word) => word.length > 3).slice(0, MAX_WORDS)
-  return kept.join(' ').slice(0, 300).trim()
+  const words = termsOf(text.replaceAll(/\b(errors?) codes?\b/gi, '$1')).map(({ word }) => word)
+  return [...new Set(words)].slice(0, MAX_WORDS).join(' ').slice(0, MAX_QUERY)
 }
 
 function readCall(section: string): Call {

@@ -7,18 +7,15 @@ interface Fact {
   sentence: string
 }
 
-const GREETING =
-  /^(?:(?:hi|hello|hey|and|no|actually|by the way|please)[,!. ]+)*(?:please )?(?:remember (?:that )?)?/i
-const NAME = /^(?:my name(?:'s| is)|call me|i am called|i'm called) (.{1,60})$/i
-const SELF = /^(?:I am|I'm|i am|i'm) (\p{Lu}[\p{L}'-]{1,30}(?: \p{Lu}[\p{L}'-]{1,30}){0,2})$/u
+const GREETING = /^(?:(?:hi|hello|hey|and|no|actually|please|remember|that)[,!. ]+)*/i
+const NAME =
+  /^(?:my name(?:'s| is)|call me) (.{1,60})$|^(?:I am|I'm) (\p{Lu}[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+)?)$/iu
 const OWN = /^my (?!last|first|next|question)([\p{L} '-]{2,40}?) (is|are) (.{1,120})$/iu
 const DOES = /^i (live|work|come|like|love|prefer) (.{1,80})$/i
-const ASKS_NAME = /^(?:who am i|what am i called)$|\byou (?:know|remember) (?:my name|who i am)$/
-const ASKS_OWN =
-  /^(?:do you (?:know|remember) |tell me )?(?:what|who|which)(?:'s| is| are| was) my ([\p{L} '-]{2,40}?)(?: again)?$/u
+const ASKS_NAME = /^who am i$|\bknow my name$/
+const ASKS_OWN = /^(?:tell me )?(?:what|who)(?:'s| is| are| was) my ([\p{L} '-]{2,40}?)(?: again)?$/u
 const ASKS_DOES = /^(?:where|what|who) do i (live|work|come|like|love|prefer)\b/
-const ASKS_ALL =
-  /^what (?:do you (?:know|remember) about me|did i (?:say|tell you) about me|did i tell you)\b/
+const ASKS_ALL = /^what do you (?:know|remember) about me$/
 
 /** Reads what users say about themselves. */
 export const readStatedFact: Reader = (text) => {
@@ -27,14 +24,14 @@ export const readStatedFact: Reader = (text) => {
 }
 
 /** Reads questions for what users said about themselves in this session: "what is my name?", "where do I live?". */
-export const readAskedFact: Reader = (text, context) => {
+export const readAskedFact: Reader = (text, { turns, before }) => {
   const asked = bareOf(text)
-  const said = [...context.turns.flatMap(({ user }) => splitQuestions(user)), ...context.before]
+  const said = [...turns.flatMap(({ user }) => splitQuestions(user)), ...before]
   const facts = said.flatMap((each) => factIn(each) ?? [])
-  if (ASKS_ALL.test(asked)) {
-    const list = facts.map(({ sentence }) => `- ${sentence}`).join('\n')
-    return { answer: () => list || 'You have told me nothing about yourself in this session.' }
-  }
+  if (ASKS_ALL.test(asked))
+    return {
+      answer: () => facts.map(({ sentence }) => sentence).join(' ') || 'You have told me nothing yet.'
+    }
   const own = ASKS_OWN.exec(asked)?.[1]
   const key = ASKS_NAME.test(asked) ? 'name' : (own ?? ASKS_DOES.exec(asked)?.[1])
   const found = facts.findLast((fact) => fact.key === key)
@@ -46,12 +43,13 @@ export const readAskedFact: Reader = (text, context) => {
 }
 
 function factIn(text: string): Fact | undefined {
-  if (text.trim().endsWith('?')) return undefined
   const said = trimEnd(text.replaceAll('’', "'")).replace(GREETING, '')
-  const name = (NAME.exec(said) ?? SELF.exec(said))?.[1]
-  if (name !== undefined) return { key: 'name', sentence: `Your name is ${name}.` }
+  const [, given, self = given] = NAME.exec(said) ?? []
+  if (text.trim().endsWith('?') || (self !== given && !/\b[Ii](?: am|'m) \p{Lu}/u.test(said)))
+    return undefined
+  if (self !== undefined) return { key: 'name', sentence: `Your name is ${self}.` }
   const [, own = '', is = '', value = ''] = OWN.exec(said) ?? []
   if (own !== '') return { key: own.toLowerCase(), sentence: `Your ${own} ${is} ${value}.` }
-  const [, does = '', what = ''] = DOES.exec(said) ?? []
-  return does === '' ? undefined : { key: does.toLowerCase(), sentence: `You ${does} ${what}.` }
+  const [, does, what] = DOES.exec(said) ?? []
+  return does === undefined ? undefined : { key: does.toLowerCase(), sentence: `You ${does} ${what}.` }
 }

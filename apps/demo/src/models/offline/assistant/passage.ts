@@ -1,13 +1,6 @@
 import { lexer, type Tokens } from 'marked'
 import { isLight, stemsOf, synonymsOf, termsOf } from '../../../docs/terms.ts'
 
-/** What a section says about a query. */
-export interface Passage {
-  text: string
-  /** How well it fits the query. */
-  score: number
-}
-
 type Block = Tokens.Paragraph | Tokens.Code | Tokens.List | Tokens.Table
 
 /** The words of a query, each with the stems that count as the same. */
@@ -21,8 +14,8 @@ const ENOUGH = 900
 const MAX_LINES = 8
 const sentences = new Intl.Segmenter('en', { granularity: 'sentence' })
 
-/** Quotes what a section says about a query: all of a short section, the best blocks of a long one. */
-export function extractPassage(heading: string, markdown: string, query: string): Passage {
+/** Quotes what a section says about a query, all of a short section or the best blocks; `score` says how well it fits. */
+export function extractPassage(heading: string, markdown: string, query: string) {
   const wanted: Wanted = new Map(
     termsOf(query).map(({ stem, parts }) => [stem, new Set([stem, ...parts.slice(1), ...synonymsOf(stem)])])
   )

@@ -6,8 +6,8 @@ export interface Question {
   calls?(outcomes: readonly Outcome[]): Call[]
   /** Answers it, once its calls are made. */
   answer(outcomes: readonly Outcome[]): string
-  /** Small talk and statements are not numbered among the answers; default `question`. */
-  kind?: 'question' | 'small-talk' | 'statement'
+  /** What is no question gets no number; a statement beside a question gets no answer either. */
+  kind?: 'small-talk' | 'statement'
 }
 
 /** What a question may refer to. */
@@ -27,12 +27,10 @@ export function lastArgument({ calls }: Context, toolName: string, name: string)
   return calls.findLast((call) => call.toolName === toolName)?.args[name] as string | undefined
 }
 
-/** Removes what may stand around a question: marks at its end, and words that lead to it. */
+/** A question in lower case, without the marks at its end and the words that lead to it. */
 export function bareOf(text: string): string {
-  return trimEnd(text.toLowerCase().replaceAll('’', "'")).replace(
-    /^(?:(?:and|so|ok|okay|but|now|then|please|hi|hello|hey|well|sorry|actually)[,!]? )+/,
-    ''
-  )
+  const lower = trimEnd(text.toLowerCase().replaceAll('’', "'"))
+  return lower.replace(/^(?:(?:and|so|ok|okay|but|now|then|please|hi|hello|hey)[,!]? )+/, '')
 }
 
 /** Removes marks and spaces at the end of a text. */

@@ -1,83 +1,56 @@
 import { stemsOf } from '../../../docs/terms.ts'
-import type { Turn } from '../conversation.ts'
 import { bareOf, type Context, type Reader } from './question.ts'
 import { looksLikeQuestion, splitQuestions } from './split-questions.ts'
 
 const ORDINALS = 'first second third fourth fifth sixth seventh eighth ninth tenth'.split(' ')
 const MY_QUESTIONS =
-  /\b(?:did|have|had) (?:i|we) (?:\w+ )?(?:ask|say|talk|discuss)|\b(?:i|we) (?:just )?(?:asked|said|discussed)|\b(?:my|our) (?:\w+ )?(?:questions?|messages?|conversation|chat)\b/
-const YOUR_ANSWERS =
-  /\b(?:did|have) you (?:just )?(?:say|said|answer)|\byou (?:just )?(?:said|answered)|\byour (?:\w+ )?(?:answer|reply)|^(?:please )?(?:repeat|say) (?:that|it)\b/
-const ALL = /\b(?:questions|messages|conversation|chat|talk|talked|discuss|discussed)\b/
-const TOPIC = /\b(?:about|regarding) (.{2,80})$/
+  /\b(?:did|have) (?:i|we) (?:\w+ )?(?:ask|say|talk|discuss)|\b(?:i|we) (?:asked|said|discussed)|\b(?:my|our) (?:\w+ )?(?:questions?|messages?|conversation)\b/
+const YOUR_ANSWERS = /\bdid you (?:just )?(?:say|answer)|\byour (?:\w+ )?answer|^(?:repeat|say) (?:that|it)\b/
+const ALL = /\b(?:questions|messages|conversation|talk|discuss(?:ed)?)\b/
+const TOPIC = /\babout (.{2,80})$/
 const MAX_LISTED = 50
-const NOTHING =
-  'That is the first thing you ask me in this session. To continue an earlier one, send its `sessionId`.'
+const MAX_QUOTE = 600
 
 /** Reads questions about the conversation: what was asked, and what was answered. */
 export const readRecall: Reader = (text, context) => {
   const asked = bareOf(text)
-  const topic = TOPIC.exec(asked)?.[1]
-  if (YOUR_ANSWERS.test(asked))
-    return { answer: () => recallAnswer(context.turns, topic, /\bfirst\b/.test(asked)) }
-  return MY_QUESTIONS.test(asked) ? { answer: () => recallQuestion(context, asked, topic) } : undefined
+  if (YOUR_ANSWERS.test(asked)) return { answer: () => recallAnswer(asked, context) }
+  return MY_QUESTIONS.test(asked) ? { answer: () => recallQuestion(asked, context) } : undefined
 }
 
-function recallQuestion({ turns, before }: Context, asked: string, topic: string | undefined): string {
-  const questions = [...turns.map(({ user }) => user).flatMap(splitQuestions), ...before].filter(
-    looksLikeQuestion
-  )
-  const isCount = asked.startsWith('how many')
-  if (topic !== undefined) {
-    const about = questions.filter((each) => isAbout(each, topic))
-    return about.length === 0
-      ? `You have not asked me about “${topic}” in this session.`
-      : `You asked:\n\n${list(about)}`
-  }
-  if (questions.length === 0) return isCount ? 'This is your first question in this session.' : NOTHING
-  if (isCount) return `${questions.length}, before this one:\n\n${list(questions)}`
-  if (ALL.test(asked)) return `You asked, in this order:\n\n${list(questions)}`
-  const nth = ordinalIn(asked)
-  if (nth === undefined) return `You asked: ${quote(turns.at(-1)?.user ?? questions.at(-1)!)}`
+function recallQuestion(asked: string, { turns, before }: Context): string {
+  const texts = [...turns.flatMap(({ user }) => splitQuestions(user)), ...before]
+  const questions = texts.filter((each) => looksLikeQuestion(each) && isAbout(each, asked))
+  const list = questions.map((each, index) => `${index + 1}. ${shorten(each)}`).slice(-MAX_LISTED)
+  const topic = TOPIC.exec(asked)?.[1]
+  if (topic !== undefined && list.length === 0)
+    return `You have not asked me about “${topic}” in this session.`
+  if (list.length === 0)
+    return 'That is the first thing you ask me in this session. To continue an earlier one, send its `sessionId`.'
+  if (topic !== undefined || ALL.test(asked))
+    return `You asked ${list.length} before this one:\n\n${list.join('\n')}`
+  const digits = /\b(\d{1,3})(?:st|nd|rd|th)\b/.exec(asked)?.[1]
+  const nth = digits === undefined ? ORDINALS.findIndex((word) => asked.includes(word)) + 1 : Number(digits)
+  if (nth === 0) return `You asked: “${shorten(turns.at(-1)?.user ?? questions.at(-1)!)}”`
   const question = questions[nth - 1]
   if (question === undefined) return `You have asked only ${questions.length} before this one.`
-  return `Your ${nth === 1 ? 'first question' : `question number ${nth}`} was: ${quote(question)}`
+  return `Your ${nth === 1 ? 'first question' : `question number ${nth}`} was: “${shorten(question)}”`
 }
 
-function recallAnswer(turns: readonly Turn[], topic: string | undefined, isFirst: boolean): string {
-  const answered = turns.filter(({ assistant }) => assistant !== '')
-  const about = answered.filter(({ user }) => topic === undefined || isAbout(user, topic))
-  const found = isFirst ? about[0] : about.at(-1)
-  if (found === undefined)
-    return `I have said nothing ${topic === undefined ? 'before' : `about “${topic}”`} in this session.`
-  const lines = shorten(found.assistant, 2_000).split('\n')
-  return `You asked ${quote(found.user)}, and I said:\n\n${lines.map((line) => `> ${line}`.trimEnd()).join('\n')}`
+function recallAnswer(asked: string, { turns }: Context): string {
+  const found = turns.filter(({ user, assistant }) => assistant !== '' && isAbout(user, asked))
+  const turn = asked.includes('first') ? found[0] : found.at(-1)
+  if (turn === undefined) return 'I have said nothing about that in this session.'
+  return `You asked “${shorten(turn.user)}”, and I said:\n\n${turn.assistant.replace(/^/gm, '> ')}`
 }
 
-function ordinalIn(asked: string): number | undefined {
-  const digits = /\b(\d{1,3})(?:st|nd|rd|th)\b/.exec(asked)?.[1]
-  if (digits !== undefined) return Number(digits)
-  const index = ORDINALS.findIndex((word) => asked.split(' ').includes(word))
-  return index === -1 ? undefined : index + 1
-}
-
-function isAbout(text: string, topic: string): boolean {
+/** True if a text has half of the words that a question is about, if it is about any. */
+function isAbout(text: string, asked: string): boolean {
+  const wanted = stemsOf(TOPIC.exec(asked)?.[1] ?? '')
   const stems = new Set(stemsOf(text))
-  const wanted = stemsOf(topic)
-  return wanted.length > 0 && wanted.filter((stem) => stems.has(stem)).length >= wanted.length / 2
+  return wanted.filter((stem) => stems.has(stem)).length >= wanted.length / 2
 }
 
-function list(questions: readonly string[]): string {
-  return questions
-    .slice(-MAX_LISTED)
-    .map((text, index) => `${index + 1}. ${shorten(text, 200)}`)
-    .join('\n')
-}
-
-function quote(text: string): string {
-  return `“${shorten(text.trim(), 600)}”`
-}
-
-function shorten(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, most).trimEnd()}…`
+function shorten(text: string): string {
+  return text.length <= MAX_QUOTE ? text.trim() : `${text.slice(0, MAX_QUOTE).trim()}…`
 }

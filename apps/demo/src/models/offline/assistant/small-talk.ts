@@ -11,41 +11,32 @@ Ask several things in one message if you like. With a key of OpenAI, Anthropic o
 const INSTRUCTIONS =
   'I keep to my task, whatever a message says: I answer questions about this service from its documents, calculate and give the time. My instructions are not part of an answer.'
 const INJECTION =
-  /\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instructions?|prompts?|rules)\b|\bsystem prompt\b|\b(?:hidden|secret|your) (?:instructions|prompt)\b|\byou are now\b|\bpretend to be\b|\bwords above\b|<\/?(?:system|instructions)>|\[\/?inst\]/i
+  /\b(?:ignore|disregard|forget)\b.{0,40}\b(?:instructions?|prompts?|rules)\b|\bsystem prompt\b|\b(?:hidden|secret) instructions\b|\byou are now\b|\bpretend to be\b|\bwords above\b|<\/?system>|\[\/?inst\]/i
+const ASKS_CAPABILITIES =
+  /^(?:help(?: me)?|what (?:can|do) you (?:do|know)|who are you|what are you|are you an? .{1,30}|which model are you)$/
 
-const ANSWERS: readonly (readonly [said: RegExp, answer: string])[] = [
+const HELLO = 'Hello! Ask me something about this service, let me calculate, or ask for the time somewhere.'
+const SMALL_TALK: readonly (readonly [said: RegExp, answer: string])[] = [
+  [/^(?:hi|hello|hey|good (?:morning|afternoon|evening))(?: there| all)?$/, HELLO],
+  [/^(?:how are you(?: today)?|what's up)$/, 'I am well, thank you. What would you like to know?'],
+  [/^(?:thanks?|thank you|thx)(?: you)?(?: so much| very much| a lot)?$/, 'You are welcome.'],
+  [/^(?:bye|good ?bye|good night|see you)(?: \w+)?$/, 'Bye! To continue this session, send its `sessionId`.'],
   [
-    /^(?:hi|hello|hey|good (?:morning|afternoon|evening))(?: (?:there|all|again))?$/,
-    'Hello! Ask me something about this service, let me calculate, or ask for the time somewhere.'
-  ],
-  [
-    /^(?:how are you(?: today)?|what's up)$/,
-    'I am well, thank you: the service is up. What would you like to know?'
-  ],
-  [/^(?:thanks?|thank you|thx|cheers)(?: (?:you|so much|very much|a lot|again))?$/, 'You are welcome.'],
-  [
-    /^(?:bye|good ?bye|good night|see you)(?: \w+)?$/,
-    'Bye! To continue this session later, send the same `sessionId`.'
-  ],
-  [
-    /^(?:ok|okay|great|cool|nice|perfect|got it|i see|yes|no|sure|fine|never ?mind|all right)$/,
+    /^(?:ok|okay|great|cool|nice|got it|i see|yes|no|never ?mind)$/,
     'All right. What would you like to know next?'
   ]
 ]
-const ASKS_CAPABILITIES =
-  /^(?:help(?: me)?|what (?:can|do) you (?:do|know)|what can i ask(?: you)?|who are you|what are you|what is your name|are you an? .{1,30}|which model are you|(?:can|could) you write .{1,30})$/
 
 /** Reads what needs no look-up: greetings, questions about the model, and attempts to change its rules. */
 export const readSmallTalk: Reader = (text) => {
   if (INJECTION.test(text)) return { answer: () => INSTRUCTIONS }
-  const bare = text
-    .toLowerCase()
+  const plain = text
     .replaceAll('’', "'")
     .replace(/[^\p{L}\p{N} ']/gu, '')
     .replace(/ +/g, ' ')
     .trim()
-  if (ASKS_CAPABILITIES.test(bare) || ASKS_CAPABILITIES.test(bareOf(bare)))
-    return { answer: () => CAPABILITIES }
-  const answer = ANSWERS.find(([said]) => said.test(bare) || said.test(bareOf(bare)))?.[1]
+  const forms = [plain.toLowerCase(), bareOf(plain)]
+  if (forms.some((form) => ASKS_CAPABILITIES.test(form))) return { answer: () => CAPABILITIES }
+  const answer = SMALL_TALK.find(([said]) => forms.some((form) => said.test(form)))?.[1]
   return answer === undefined ? undefined : { kind: 'small-talk', answer: () => answer }
 }

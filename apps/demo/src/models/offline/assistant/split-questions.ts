@@ -24,36 +24,26 @@ export function looksLikeQuestion(text: string): boolean {
 
 /** Splits a message into its questions and statements, in order. Code blocks are left out. */
 export function splitQuestions(message: string): string[] {
-  return (
-    message
-      .slice(0, MAX_MESSAGE)
-      .replace(/(```|~~~)[\s\S]*?(?:\1|$)/g, '\n')
-      .replaceAll('？', '?')
-      .replace(/[[\p{Cc}\p{Cf}]--[\n\t\u200d]]/gv, ' ')
-      // Single spaces keep the patterns below linear.
-      .replace(/[^\S\n]+/g, ' ')
-      .replace(/(?<=[^\n]{50}[^\s.?!:;]) ?\n(?=\p{Ll})/gu, ' ')
-      .split(/\n|\s(?=\(?\d{1,2}[.)] \p{Lu})/u)
-      .filter((line) => line.trim() !== '')
-      .slice(0, MAX_LINES)
-      .map((line) => line.replace(MARKER, ''))
-      .flatMap((line) =>
-        [...sentences.segment(line)].map(({ segment }) => segment.slice(0, MAX_QUESTION).trim())
-      )
-      .flatMap(splitJoint)
-      .filter((text) => text !== '')
-  )
+  const prose = message
+    .slice(0, MAX_MESSAGE)
+    .replace(/(```|~~~)[\s\S]*?(?:\1|$)/g, '\n')
+    .replaceAll('？', '?')
+    .replace(/[[\p{Cc}\p{Cf}]--[\n\t\u200d]]/gv, ' ')
+    .replace(/[^\S\n]+/g, ' ')
+  return prose
+    .replace(/(?<=[^\n]{50}[^\s.?!:;]) ?\n(?=\p{Ll})/gu, ' ')
+    .split(/\n[\n ]*|\s(?=\(?\d{1,2}[.)] \p{Lu})/u, MAX_LINES)
+    .flatMap((line) => [...sentences.segment(line.replace(MARKER, ''))])
+    .flatMap(({ segment }) => splitJoint(segment.slice(0, MAX_QUESTION).trim()))
+    .filter((text) => text !== '')
 }
 
 // "What is a run and how do I cancel it" has two questions; "if it fails, what can I do" has one.
 function splitJoint(sentence: string): string[] {
   if (!looksLikeQuestion(sentence)) return [sentence]
-  const pieces: string[] = []
-  for (const piece of sentence.split(JOINT)) {
+  return sentence.split(JOINT).reduce<string[]>((pieces, piece) => {
     const last = pieces.at(-1)
     const isWhole = last === undefined || looksLikeQuestion(last) || /\d\s*[-+*/^x×÷]\s*\d/.test(last)
-    if (isWhole) pieces.push(piece.trim())
-    else pieces.push(`${pieces.pop()}, ${piece.trim()}`)
-  }
-  return pieces
+    return isWhole ? [...pieces, piece.trim()] : [...pieces.slice(0, -1), `${last}, ${piece.trim()}`]
+  }, [])
 }

@@ -144,8 +144,11 @@ t.test('questions about the conversation', async (t) => {
         'what did we talk about?'
       ]
     ],
-    [/^3, before this one/, ['How many questions did I ask?']],
-    [/^You asked:\n\n1\. What is a run\?$/, ['What did I ask about runs?', 'did I ask you about runs?']],
+    [/^You asked 3 before this one/, ['How many questions did I ask?']],
+    [
+      /^You asked 1 before this one:\n\n1\. What is a run\?$/,
+      ['What did I ask about runs?', 'did I ask you about runs?']
+    ],
     [/> About What is a run/, ['what did you say about runs?', 'what was your first answer?']],
     [/> About What is a session/, ['what did you just say?', 'please repeat that']]
   ]
