@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { areInUse, bringerOf, noteEngine, requireNoEngine } from './engine-order.ts'
+import { areInUse, bringerOf, noteEngine, requireNoEngine } from './app/engine-order.ts'
 import { REG_ERR_PLUGIN_ORDER, REG_ERR_REGISTERED_TWICE, REG_ERR_STORE_IN_USE } from './errors.ts'
 import type { EventBus } from './contract/event-bus.ts'
 import {
@@ -17,7 +17,7 @@ import { createRunEngine } from './runs/create-run-engine.ts'
 import { recoverInBackground } from './runs/recovery/recover-in-background.ts'
 import type { RunEngine } from './runs/run-engine.ts'
 import type { Stores } from './contract/ports/stores.ts'
-import { whileServing } from './while-serving.ts'
+import { whileServing } from './app/while-serving.ts'
 
 const NAME = '@svc/registry'
 

@@ -3,9 +3,10 @@ import type { Runnable } from '../contract/runnable.ts'
 import { REG_ERR_ID_SHARED } from '../errors.ts'
 import type { Registry } from '../registry.ts'
 import { Exposed, type AddedRunnable, type AllSurfaces, type Home } from './exposed.ts'
-import { idOf, isSame, registryOf } from './registry-of.ts'
+import { idOf, registryOf } from './registry-of.ts'
 import { resolvePolicy, type AppPolicy, type SurfacePolicy } from './policy.ts'
 import type { SurfaceOptions } from './surface-options.ts'
+import { isSame } from '../runnables/runnable-identity.ts'
 
 /** A runnable that is exposed somewhere, and the id that its runs have. */
 export interface ExposedRunnable {

@@ -1,7 +1,7 @@
 import { GLOBAL_REGISTRY } from '../contract/names.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import type { Registry } from '../registry.ts'
-import { originOf } from '../runnables/origin-of.ts'
+import { isSame } from '../runnables/runnable-identity.ts'
 
 /** The id of a registry; one that the app wrote itself need not have any. */
 export function idOf(registry: Registry): string {
@@ -19,9 +19,4 @@ function has(registry: Registry, runnable: Runnable): boolean {
   const namesake = registry.get(kind, name)
   if (namesake !== undefined && isSame(namesake, runnable)) return true
   return registry.list(kind).some((each) => isSame(each, runnable))
-}
-
-/** Whether two runnables are one that the app wrote. */
-export function isSame(one: Runnable, other: Runnable): boolean {
-  return originOf(one) === originOf(other)
 }

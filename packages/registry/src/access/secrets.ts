@@ -1,4 +1,6 @@
-import { isOwnWord } from './own-words.ts'
+import { PartSchema } from '../contract/part.ts'
+import { RunRecordSchema } from '../contract/run-record.ts'
+import { SessionMessageSchema } from '../contract/ports/session-store.ts'
 
 /** A shorter key is no secret, and its letters would be in every line. */
 const MIN_LENGTH = 8
@@ -26,4 +28,12 @@ function toSecret(text: string): Secret {
   for (let at = 1; at < text.length; at++)
     borders.push(goOn({ text, borders }, borders[at - 1]!, text.charCodeAt(at)))
   return { text, borders }
+}
+
+const SCHEMAS = [PartSchema, RunRecordSchema, SessionMessageSchema]
+const WORDS = JSON.stringify(SCHEMAS, (name, value: unknown) => (name === 'description' ? undefined : value))
+
+/** Whether a text is in a word that parts, records and sessions are made of: without it none of them could be read. */
+export function isOwnWord(text: string): boolean {
+  return WORDS.includes(text)
 }

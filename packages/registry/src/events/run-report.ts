@@ -4,7 +4,7 @@ import type { Usage, YieldedPart } from '../contract/part.ts'
 import type { RunContext } from '../contract/run-context.ts'
 import type { RunResult } from '../contract/run-result.ts'
 import type { Runnable } from '../contract/runnable.ts'
-import { originOf } from '../runnables/origin-of.ts'
+import { originOf } from '../runnables/runnable-identity.ts'
 import { toPartError, toStoredError } from '../runs/run-error.ts'
 import { emitEvent, isHeard, type EventOrigin } from './emit-event.ts'
 

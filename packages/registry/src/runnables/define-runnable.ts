@@ -8,7 +8,7 @@ import type { Runnable, RunnableDefinition, RunnableMetadata, RunOutput } from '
 import { REG_ERR_BAD_RUNNABLE, RUN_ERR_BAD_RESULT } from '../errors.ts'
 import { createContext } from '../runs/create-context.ts'
 import { collectStream } from './collect-stream.ts'
-import { withOrigin } from './origin-of.ts'
+import { withOrigin } from './runnable-identity.ts'
 
 const NO_OBJECT =
   'it is no object; expected an agent, a team, a workflow, or an object with `kind`, `name`, and `run` or `stream`'

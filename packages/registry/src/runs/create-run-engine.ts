@@ -15,7 +15,7 @@ import {
 } from '../errors.ts'
 import type { Exposures } from '../access/exposures.ts'
 import { ENGINE_DEFAULTS, requireEngineOptions, type RunEngineOptions } from '../options.ts'
-import { requireNode } from '../require-node.ts'
+import { requireNode } from '../app/start-checks.ts'
 import { runIdOf } from '../stores/run-cursor.ts'
 import { EngineHost } from './engine-host.ts'
 import { LiveRun } from './live-run.ts'

@@ -1,4 +1,4 @@
-import { canonical } from './canonical.ts'
+import { canonical } from './keyword.ts'
 import { isRecord, isTexts, MALFORMED, type Keyword, type SchemaSource } from './keyword.ts'
 import type { SchemaNode } from './schema-check.ts'
 

@@ -2,8 +2,16 @@ import type { ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { PassingMap } from '../stores/passing-map.ts'
-import { whileServing } from '../while-serving.ts'
-import { onReplyOver } from './on-reply-over.ts'
+import { whileServing } from '../app/while-serving.ts'
+
+/** Calls back when a reply is over: `complete`, or broken off by its client. */
+export function onReplyOver(reply: ServerResponse, listener: (complete: boolean) => void): void {
+  let complete = false
+  // `writableFinished` is false on the complete replies of `app.inject`, whose socket takes nothing.
+  reply.once('finish', () => (complete = true))
+  // `request.signal` aborts on every POST as soon as its body is read; the end of an unfinished reply is the true sign.
+  reply.once('close', () => listener(complete))
+}
 
 /** Milliseconds that a closing app gives replies, after the runs have ended, to reach their clients. */
 const GRACE = 1_000

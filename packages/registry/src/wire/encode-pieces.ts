@@ -1,3 +1,6 @@
+import { Readable } from 'node:stream'
+import { nextTurn } from '../next-turn.ts'
+
 /** Characters of a piece, about: few enough that its memory is free again soon. */
 const PIECE = 32_768
 
@@ -136,4 +139,17 @@ function measure(value: unknown, left: number, depth: number): number {
 
 function isHighSurrogate(code: number): boolean {
   return code >= 0xd800 && code <= 0xdbff
+}
+
+/** Pieces of JSON to be sent, one a turn of the event loop and no faster than they are read. */
+export function createJsonStream(pieces: JsonPieces): Readable {
+  // As texts: a connection makes bytes of them outside of the heap.
+  return Readable.from(oneATurn(pieces), { objectMode: true, highWaterMark: 1 })
+}
+
+async function* oneATurn(pieces: JsonPieces): AsyncGenerator<string, void> {
+  for await (const piece of pieces) {
+    yield piece
+    await nextTurn()
+  }
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isPublicAddress } from '../../src/access/public-address.ts'
+import { isPublicAddress } from '../../src/access/public-hosts.ts'
 
 const PRIVATE = [
   ...[

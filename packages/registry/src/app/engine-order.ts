@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { rootOf } from './root-of.ts'
-import type { Stores } from './contract/ports/stores.ts'
+import { rootOf } from './app-scope.ts'
+import type { Stores } from '../contract/ports/stores.ts'
 
 /** What is known of a run engine: the plugin that made it, and whether another one uses it. */
 interface Note {

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { useEngine } from './engine-order.ts'
-import { installEngine, type RegistryPluginOptions } from './plugin.ts'
-import { rootOf } from './root-of.ts'
+import { installEngine, type RegistryPluginOptions } from '../plugin.ts'
+import { rootOf } from './app-scope.ts'
 
 /**
  * Makes sure that there is a registry and a run engine for a plugin that needs them: unless its scope sees one, it is made at

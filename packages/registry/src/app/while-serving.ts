@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { rootOf } from './root-of.ts'
-import { toLoggable } from './logging/to-loggable.ts'
+import { rootOf } from './app-scope.ts'
+import { toLoggable } from '../logging/to-loggable.ts'
 
 type Close = () => Promise<void>
 const closings = new WeakMap<FastifyInstance, Close[]>()

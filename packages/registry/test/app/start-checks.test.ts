@@ -3,7 +3,7 @@ import registry, { createRunEngine } from '@svc/registry'
 import { codeOf } from '@svc/registry/testing'
 import Fastify from 'fastify'
 import t from 'tap'
-import { requireNode } from '../src/require-node.ts'
+import { requireNode } from '../../src/app/start-checks.ts'
 
 t.test('a Node that is too old is told at once, with the one that is needed', async (t) => {
   for (const version of ['18.20.8', '20.19.0', '22.15.1'])
@@ -15,7 +15,7 @@ t.test('a Node that is too old is told at once, with the one that is needed', as
 })
 
 t.test('it is the one of the manifest', async (t) => {
-  const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
   t.match(manifest, '"node": ">=22.16"')
   t.throws(() => requireNode('22.15.0'), { message: /22\.16/ })
 })

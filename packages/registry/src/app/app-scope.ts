@@ -1,3 +1,5 @@
+import type { FastifyInstance } from 'fastify'
+
 // One a process, however many copies of the package are installed.
 const PLACES = Symbol.for('@svc/registry/places')
 const holder = globalThis as { [PLACES]?: WeakMap<object, Set<string>> }
@@ -17,4 +19,10 @@ export function requireFreePlace(
   const key = `${plugin} ${place}`
   if (places.has(key)) throw taken(place)
   placesOf.set(owner, places.add(key))
+}
+
+/** The app that a scope is in; a scope inherits from the one around it. */
+export function rootOf(scope: FastifyInstance): FastifyInstance {
+  const parent = Object.getPrototypeOf(scope) as FastifyInstance | null
+  return parent !== null && typeof parent.hasRoute === 'function' ? rootOf(parent) : scope
 }

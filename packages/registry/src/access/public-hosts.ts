@@ -1,0 +1,79 @@
+import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net'
+import { lookup, type LookupAddress } from 'node:dns'
+
+// The special-purpose registries of IANA (RFC 6890): what is not for the public internet.
+const NOT_PUBLIC_V4 = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4'
+]
+// Of IPv6 only global unicast is public, without what tunnels to IPv4 or is for documentation.
+const PUBLIC_V6 = '2000::/3'
+const NOT_PUBLIC_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']
+
+const refusedV4 = listOf(NOT_PUBLIC_V4, 'ipv4')
+const refusedV6 = listOf(NOT_PUBLIC_V6, 'ipv6')
+const allowedV6 = listOf([PUBLIC_V6], 'ipv6')
+
+/** Whether an IP address is one of the public internet; false for anything that is no address. */
+export function isPublicAddress(address: string): boolean {
+  if (isIP(address) === 0 || address.includes('%')) return false
+  if (!isIPv6(address)) return !refusedV4.check(address, 'ipv4')
+  return allowedV6.check(address, 'ipv6') && !refusedV6.check(address, 'ipv6')
+}
+
+function listOf(subnets: readonly string[], family: 'ipv4' | 'ipv6'): BlockList {
+  const list = new BlockList()
+  for (const subnet of subnets) {
+    const [net = '', prefix] = subnet.split('/')
+    list.addSubnet(net, Number(prefix), family)
+  }
+  return list
+}
+
+// Names that never are of the public internet (RFC 6761, RFC 8375, RFC 9476, and what clouds use).
+const PRIVATE_NAME = /(?:^|\.)(?:localhost|local|internal|lan|home\.arpa|test|invalid|onion|alt)\.?$/
+
+/**
+ * Whether the host of a URL can be one of the public internet, as far as its text says. What a name resolves to is for
+ * the connection to check: see `createPublicLookup`.
+ */
+export function isPublicHost({ hostname }: URL): boolean {
+  // A URL's host is normal already: 0x7f.1 and 2130706433 are 127.0.0.1 by now.
+  const host = hostname.replace(/^\[(.*)\]$/, '$1')
+  return isIP(host) === 0 ? host.includes('.') && !PRIVATE_NAME.test(host) : isPublicAddress(host)
+}
+
+/**
+ * Resolves a name for a connection, which then goes to what was checked here and nowhere else: one address that is not
+ * public refuses them all. A host that is an address is never looked up: check that with `isPublicHost`.
+ * @param Refused what the connection then fails with
+ */
+export function createPublicLookup(
+  Refused: new () => Error,
+  resolve: LookupFunction = lookup
+): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (err, found) => {
+      if (err !== null) return callback(err, [])
+      const addresses = found as LookupAddress[]
+      if (addresses.length === 0 || !addresses.every(({ address }) => isPublicAddress(address)))
+        return callback(new Refused(), [])
+      if (options.all) return callback(null, addresses)
+      const [{ address, family }] = addresses as [LookupAddress]
+      callback(null, address, family)
+    })
+  }
+}
