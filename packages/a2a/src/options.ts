@@ -1,13 +1,12 @@
 import { Type, type Static } from '@sinclair/typebox'
+import type { Registry, TaskStore } from '@svc/registry'
 import {
   millisecondsSchema,
   namedRunnablesSchema,
   POLICY_OPTIONS,
   requireOptions,
-  type Policy,
-  type Registry,
-  type TaskStore
-} from '@svc/registry'
+  type Policy
+} from '@svc/registry/kit'
 import type { RegisterOptions } from 'fastify'
 import { A2A_ERR_BAD_OPTION } from './errors.ts'
 import type { AgentExtension } from './model/agent-card.ts'

@@ -1,12 +1,12 @@
 import {
-  bringEngine,
+  ensureEngine,
   decodeJson,
-  KeyedLock,
   requireFreePlace,
   resolvePolicy,
   rootOf,
   warnOfTimeouts
-} from '@svc/registry'
+} from '@svc/registry/kit'
+import { KeyedLock } from '@svc/registry/store-kit'
 import { OpenReplies } from '@svc/registry/sse'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
@@ -31,7 +31,7 @@ type Settings = ReturnType<typeof resolveOptions>
 /** Serves agents over A2A; registers the run engine if the app has none. */
 async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions): Promise<void> {
   const settings = resolveOptions(options)
-  await bringEngine(app, '@svc/a2a')
+  await ensureEngine(app, '@svc/a2a')
   warnOfTimeouts(app)
 
   const { basePath, versions } = settings

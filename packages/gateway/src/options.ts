@@ -1,14 +1,12 @@
 import { Type, type Static } from '@sinclair/typebox'
+import type { Authenticate, Credentials, OnDisconnect } from '@svc/registry'
 import {
   EXPOSED_OPTIONS,
   millisecondsSchema,
   OnDisconnectSchema,
   POLICY_OPTIONS,
-  requireOptions,
-  type Authenticate,
-  type Credentials,
-  type OnDisconnect
-} from '@svc/registry'
+  requireOptions
+} from '@svc/registry/kit'
 import type { RegisterOptions } from 'fastify'
 import type { ExtendedError, Server, Socket } from 'socket.io'
 import { AsyncApiOptionsSchema, resolveAsyncApi, type AsyncApiOptions } from './asyncapi/async-api-options.ts'

@@ -1,12 +1,12 @@
+import { whileServing } from '@svc/registry'
 import {
-  bringEngine,
+  ensureEngine,
   DEFAULT_PROVIDER_KEY_HEADERS,
   listNamed,
   requireFreePlace,
   resolvePolicy,
-  warnOfTimeouts,
-  whileServing
-} from '@svc/registry'
+  warnOfTimeouts
+} from '@svc/registry/kit'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Server } from 'socket.io'
@@ -49,7 +49,7 @@ const ADMISSION_ERRORS = {
 async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterOptions): Promise<void> {
   const settings = resolveOptions(options)
   const { middleware, asyncApi, reconnectGrace } = settings
-  await bringEngine(app, '@svc/gateway')
+  await ensureEngine(app, '@svc/gateway')
   if (settings.io === undefined) warnOfTimeouts(app)
 
   const named = listNamed(settings, GTW_ERR_BAD_OPTION)

@@ -1,4 +1,5 @@
-import type { AdmittingSurface, Exposed, Policy, RunEngine, RunLog } from '@svc/registry'
+import type { RunEngine, RunLog } from '@svc/registry'
+import type { AdmittingSurface, Exposed, Policy } from '@svc/registry/kit'
 import type { GatewaySettings, HandshakeCredentials } from './options.ts'
 import type { RunKeeper } from './sockets/run-keeper.ts'
 

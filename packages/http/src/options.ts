@@ -1,15 +1,15 @@
 import type { FastifyCorsOptions } from '@fastify/cors'
 import type { RateLimitPluginOptions } from '@fastify/rate-limit'
 import { Type, type Static } from '@sinclair/typebox'
+import type { OnDisconnect } from '@svc/registry'
 import {
   DEFAULT_PROVIDER_KEY_HEADERS,
   EXPOSED_OPTIONS,
   millisecondsSchema,
   OnDisconnectSchema,
   POLICY_OPTIONS,
-  requireOptions,
-  type OnDisconnect
-} from '@svc/registry'
+  requireOptions
+} from '@svc/registry/kit'
 import type { onRequestHookHandler, preHandlerHookHandler, RegisterOptions } from 'fastify'
 import { JwtOptionsSchema } from './auth/jwt-options.ts'
 import { RbacOptionsSchema } from './auth/rbac-options.ts'

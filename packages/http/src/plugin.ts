@@ -1,12 +1,5 @@
-import {
-  bringEngine,
-  listNamed,
-  requireFreePlace,
-  rootOf,
-  warnOfTimeouts,
-  type Principal,
-  type RegistryPluginOptions
-} from '@svc/registry'
+import type { Principal, RegistryPluginOptions } from '@svc/registry'
+import { ensureEngine, listNamed, requireFreePlace, rootOf, warnOfTimeouts } from '@svc/registry/kit'
 import { OpenReplies } from '@svc/registry/sse'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
@@ -51,7 +44,7 @@ export async function serve(
   const settings = resolveOptions(options)
   const { registerOptions, bodyLimit, jsonDepth, middleware, onDisconnect, heartbeat } = settings
   const { cors, rateLimit, providerKeyHeaders, swagger, uploadLimits } = settings
-  await bringEngine(app, '@svc/http', engine)
+  await ensureEngine(app, '@svc/http', engine)
   warnOfTimeouts(app)
 
   const { runs, registry } = app

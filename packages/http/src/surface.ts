@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Static, TSchema } from '@sinclair/typebox'
-import type { AdmittingSurface, Exposed, OnDisconnect, RunEngine } from '@svc/registry'
+import type { OnDisconnect, RunEngine } from '@svc/registry'
+import type { AdmittingSurface, Exposed } from '@svc/registry/kit'
 import type { OpenReplies } from '@svc/registry/sse'
 import type { FastifyBaseLogger, FastifyInstance, FastifyTypeProvider, RawServerDefault } from 'fastify'
 import type { HttpPolicy } from './auth/policy.ts'

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { createPause, nextTurn } from '@svc/registry'
+import { createPause, nextTurn } from '@svc/registry/kit'
 import t from 'tap'
 
 t.test('of all who wait one goes on a turn, in their order', async (t) => {

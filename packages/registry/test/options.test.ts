@@ -1,5 +1,6 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import registry, { createRunEngine, requireOptions } from '@svc/registry'
+import registry, { createRunEngine } from '@svc/registry'
+import { requireOptions } from '@svc/registry/kit'
 import Fastify from 'fastify'
 import t from 'tap'
 

@@ -1,4 +1,4 @@
-import { randomId } from '@svc/registry'
+import { randomId } from '@svc/registry/kit'
 import t from 'tap'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/

@@ -1,5 +1,5 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import { millisecondsSchema } from '@svc/registry'
+import { millisecondsSchema } from '@svc/registry/kit'
 
 const optional = (schema: TSchema) => Type.Optional(schema)
 const strict = { additionalProperties: false }

@@ -1,4 +1,5 @@
-import { bringEngine, requireFreePlace, requireNoEngine, type RegistryPluginOptions } from '@svc/registry'
+import type { RegistryPluginOptions } from '@svc/registry'
+import { ensureEngine, requireFreePlace, requireNoEngine } from '@svc/registry/kit'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { RUN_ERR_PLUGIN_ORDER, RUN_ERR_REGISTERED_TWICE } from './errors.ts'
@@ -34,7 +35,7 @@ async function runtimePlugin(
   const { telemetry = true, prefix: _prefix, ...registryOptions } = options
   const areGiven = Object.values(registryOptions).some((value) => value !== undefined)
   if (areGiven) requireNoEngine(app, RUN_ERR_PLUGIN_ORDER)
-  await bringEngine(app, '@svc/runtime', registryOptions)
+  await ensureEngine(app, '@svc/runtime', registryOptions)
   // A sibling scope may share the engine.
   requireFreePlace(app.events, '@svc/runtime', 'engine', () => new RUN_ERR_REGISTERED_TWICE())
   app.decorate('eventSchemas', EVENT_SCHEMAS)

@@ -1,14 +1,10 @@
+import type { ApprovalPage, ApprovalQuery, ApprovalSummary, FoundApproval, RunSummary } from '@svc/registry'
 import {
   formatApprovalCursor,
   MAX_LISTED_APPROVALS,
   parseApprovalCursor,
-  runIdOf,
-  type ApprovalPage,
-  type ApprovalQuery,
-  type ApprovalSummary,
-  type FoundApproval,
-  type RunSummary
-} from '@svc/registry'
+  runIdOf
+} from '@svc/registry/store-kit'
 import { sql, type ExpressionBuilder, type Kysely, type Selectable } from 'kysely'
 import { toApprovalSummary } from './approval-rows.ts'
 import { isIn } from './in-scope.ts'

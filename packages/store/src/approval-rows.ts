@@ -1,10 +1,5 @@
-import {
-  MAX_LISTED_ARGS,
-  previewOfJson,
-  type ApprovalOutcome,
-  type ApprovalSummary,
-  type StoredApproval
-} from '@svc/registry'
+import type { ApprovalOutcome, ApprovalSummary, StoredApproval } from '@svc/registry'
+import { MAX_LISTED_ARGS, previewOfJson } from '@svc/registry/store-kit'
 import type { Kysely, Selectable } from 'kysely'
 import { insertLarge, parseLarge, toShortJson } from './large-values.ts'
 import { parseStored } from './stored-json.ts'

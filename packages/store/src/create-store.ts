@@ -1,4 +1,6 @@
-import { createInProcessControlBus, requireNode, SILENT_LOG, type RunLog, type Stores } from '@svc/registry'
+import { SILENT_LOG, type RunLog, type Stores } from '@svc/registry'
+import { createInProcessControlBus } from '@svc/registry/store-kit'
+import { requireNode } from '@svc/registry/kit'
 import { Kysely } from 'kysely'
 import { createCheckpointStore } from './checkpoint-store.ts'
 import { GroupCommit } from './group-commit.ts'

@@ -1,4 +1,5 @@
-import { createPause, encodePieces, isShort, RUN_ERR_NOT_FOUND } from '@svc/registry'
+import { RUN_ERR_NOT_FOUND } from '@svc/registry'
+import { createPause, encodePieces, isShort } from '@svc/registry/kit'
 import type { Kysely } from 'kysely'
 import { parseStored } from './stored-json.ts'
 import type { Tables } from './tables.ts'

@@ -1,4 +1,4 @@
-import { weighWord, wordsOf } from '@svc/registry'
+import { weighWord, wordsOf } from '@svc/registry/store-kit'
 import { sql, type Kysely, type Transaction } from 'kysely'
 import type { Tables } from './tables.ts'
 

@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { requireOptions } from '@svc/registry'
+import { requireOptions } from '@svc/registry/kit'
 import { STO_ERR_BAD_OPTION } from './errors.ts'
 
 /** Options of a store. */

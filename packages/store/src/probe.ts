@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { randomId, type StoredRun } from '@svc/registry'
+import type { StoredRun } from '@svc/registry'
+import { randomId } from '@svc/registry/kit'
 import type { GroupCommit } from './group-commit.ts'
 import { toRunRow } from './run-rows.ts'
 

@@ -1,14 +1,13 @@
-import {
-  formatRunCursor,
-  parseRunCursor,
-  type ChangedRunPage,
-  type ChangedRunQuery,
-  type RunPage,
-  type RunQuery,
-  type RunSummary,
-  type UnfinishedPage,
-  type UnfinishedQuery
+import type {
+  ChangedRunPage,
+  ChangedRunQuery,
+  RunPage,
+  RunQuery,
+  RunSummary,
+  UnfinishedPage,
+  UnfinishedQuery
 } from '@svc/registry'
+import { formatRunCursor, parseRunCursor } from '@svc/registry/store-kit'
 import { sql, type ExpressionBuilder, type Kysely, type Selectable, type SelectQueryBuilder } from 'kysely'
 import { readWaiting } from './approval-lists.ts'
 import { isIn } from './in-scope.ts'

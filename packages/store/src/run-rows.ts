@@ -2,13 +2,13 @@ import {
   isTerminalStatus,
   RUN_ERR_DAMAGED,
   RUN_ERR_FENCED,
-  toStoredError,
   type RunChange,
   type RunResult,
   type RunStatus,
   type StoredError,
   type StoredRun
 } from '@svc/registry'
+import { toStoredError } from '@svc/registry/kit'
 import type { Kysely, Selectable } from 'kysely'
 import { insertApproval, readApprovals } from './approval-rows.ts'
 import { Refused } from './group-commit.ts'

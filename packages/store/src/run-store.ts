@@ -1,4 +1,5 @@
-import { MAX_LISTED_ARGS, RUN_ERR_DAMAGED, type RunStore } from '@svc/registry'
+import { RUN_ERR_DAMAGED, type RunStore } from '@svc/registry'
+import { MAX_LISTED_ARGS } from '@svc/registry/store-kit'
 import type { Kysely } from 'kysely'
 import type { GroupCommit } from './group-commit.ts'
 import { findApproval, listApprovals } from './approval-lists.ts'

@@ -1,4 +1,6 @@
-import { createPause, KeyedLock, sessionKeyText, type SessionMessage, type SessionStore } from '@svc/registry'
+import type { SessionMessage, SessionStore } from '@svc/registry'
+import { createPause } from '@svc/registry/kit'
+import { KeyedLock, sessionKeyText } from '@svc/registry/store-kit'
 import { sql, type Kysely } from 'kysely'
 import type { GroupCommit } from './group-commit.ts'
 import { parseStored, type SkipDamaged } from './stored-json.ts'

@@ -1,4 +1,5 @@
-import { entryFromJson, isTerminalStatus, type LogEntry, type ReadLimit, type StreamLog } from '@svc/registry'
+import { isTerminalStatus, type LogEntry, type ReadLimit, type StreamLog } from '@svc/registry'
+import { entryFromJson } from '@svc/registry/store-kit'
 import { sql, type Kysely } from 'kysely'
 import { FollowedLog, type Wake } from './followed-log.ts'
 import type { GroupCommit } from './group-commit.ts'

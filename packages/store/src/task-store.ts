@@ -1,12 +1,5 @@
-import {
-  formatPushCursor,
-  formatRunCursor,
-  parsePushCursor,
-  parseRunCursor,
-  type PushConfig,
-  type StoredTask,
-  type TaskStore
-} from '@svc/registry'
+import type { PushConfig, StoredTask, TaskStore } from '@svc/registry'
+import { formatPushCursor, formatRunCursor, parsePushCursor, parseRunCursor } from '@svc/registry/store-kit'
 import type { Kysely, NotNull } from 'kysely'
 import type { GroupCommit } from './group-commit.ts'
 import { parseStored, type SkipDamaged } from './stored-json.ts'

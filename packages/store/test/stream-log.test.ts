@@ -1,5 +1,6 @@
 import { setImmediate, setTimeout } from 'node:timers/promises'
-import { createRunEngine, readEntries } from '@svc/registry'
+import { createRunEngine } from '@svc/registry'
+import { readEntries } from '@svc/registry/kit'
 import { storedRun, textEntry } from '@svc/registry/testing'
 import { createStore } from '@svc/store'
 import { Kysely } from 'kysely'

@@ -1,4 +1,4 @@
-import type { AccessErrors } from '@svc/registry'
+import type { AccessErrors } from '@svc/registry/kit'
 import { A2A_ERR_FORBIDDEN } from '../errors.ts'
 
 /** The errors for callers whom the policy refuses. */

@@ -1,13 +1,5 @@
-import {
-  ANONYMOUS,
-  type Authenticate,
-  type Awaitable,
-  type Credentials,
-  identify,
-  isPromise,
-  type Principal,
-  readCredentials
-} from '@svc/registry'
+import { ANONYMOUS, type Authenticate, type Awaitable, type Credentials, type Principal } from '@svc/registry'
+import { identify, isPromise, readCredentials } from '@svc/registry/kit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { A2A_ERR_BAD_TOKEN, A2A_ERR_NO_TOKEN } from '../errors.ts'
 

@@ -1,4 +1,5 @@
-import { logFault, toChallenge, type Principal, type RunLog } from '@svc/registry'
+import type { Principal, RunLog } from '@svc/registry'
+import { logFault, toChallenge } from '@svc/registry/kit'
 import type { OpenReplies } from '@svc/registry/sse'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ProtocolVersion } from '../wire/versions.ts'

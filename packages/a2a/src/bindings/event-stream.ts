@@ -1,5 +1,7 @@
 import type { Readable } from 'node:stream'
-import { encodePieces, isShort, sizeOfEntry, type LogEntry } from '@svc/registry'
+import type { LogEntry } from '@svc/registry'
+import { encodePieces, isShort } from '@svc/registry/kit'
+import { sizeOfEntry } from '@svc/registry/store-kit'
 import { createSseStream, type SseProjection } from '@svc/registry/sse'
 import type { TaskEvent } from '../model/task.ts'
 import type { Surface } from '../service/surface.ts'

@@ -1,4 +1,4 @@
-import { quoteName } from '@svc/registry'
+import { quoteName } from '@svc/registry/kit'
 import { SSE_HEADERS } from '@svc/registry/sse'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { A2A_ERR_UNKNOWN_METHOD } from '../errors.ts'

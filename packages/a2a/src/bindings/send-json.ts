@@ -1,4 +1,4 @@
-import { createJsonStream, encodePieces, isShort } from '@svc/registry'
+import { createJsonStream, encodePieces, isShort } from '@svc/registry/kit'
 import type { OpenReplies } from '@svc/registry/sse'
 import type { FastifyReply } from 'fastify'
 

@@ -1,4 +1,4 @@
-import { requireOptions } from '@svc/registry'
+import { requireOptions } from '@svc/registry/kit'
 import { A2A_ERR_BAD_OPTION } from '../errors.ts'
 import type { AgentProvider } from '../model/agent-card.ts'
 import type { PROTOCOL_VERSIONS, ProtocolVersion } from '../wire/versions.ts'

@@ -1,5 +1,5 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import { RunnableKindSchema } from '@svc/registry'
+import { RunnableKindSchema } from '@svc/registry/kit'
 import { A2aOptionsSchema } from '../options.ts'
 import { SecuritySchemesSchema } from './security-schemes.ts'
 

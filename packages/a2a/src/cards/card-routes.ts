@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { rootOf } from '@svc/registry'
+import { rootOf } from '@svc/registry/kit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Binding } from '../bindings/binding.ts'
 import { negotiateVersion } from '../bindings/negotiate-version.ts'

@@ -1,15 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import {
-  codeOf,
   defineRunnable,
   isTellable,
-  requireOptions,
   type RunContext,
   type RunInput,
   type RunResult,
   type Runnable,
   type YieldedPart
 } from '@svc/registry'
+import { codeOf, requireOptions } from '@svc/registry/kit'
 import { A2A_ERR_BAD_ANSWER, A2A_ERR_BAD_OPTION, A2A_ERR_REMOTE } from '../errors.ts'
 import { requireHttpUrl, requireNameOption } from '../option-checks.ts'
 import { isInterruptedState, isTerminalState, type TaskEvent } from '../model/task.ts'

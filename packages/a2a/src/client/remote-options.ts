@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { millisecondsSchema } from '@svc/registry'
+import { millisecondsSchema } from '@svc/registry/kit'
 import { ProtocolVersionSchema, type ProtocolVersion } from '../wire/versions.ts'
 import { ExtensionUriSchema } from '../options.ts'
 

@@ -1,13 +1,6 @@
-import {
-  codeOf,
-  createPause,
-  estimateLength,
-  formatRunCursor,
-  nextTurn,
-  type ChangedRunPage,
-  type ChangedRunQuery,
-  type RunStatus
-} from '@svc/registry'
+import type { ChangedRunPage, ChangedRunQuery, RunStatus } from '@svc/registry'
+import { codeOf, createPause, estimateLength, nextTurn } from '@svc/registry/kit'
+import { formatRunCursor } from '@svc/registry/store-kit'
 import type { Call, ListRequest, TaskList } from '../model/requests.ts'
 import type { Task } from '../model/task.ts'
 import type { Surface } from '../service/surface.ts'

@@ -1,17 +1,15 @@
 import { hash } from 'node:crypto'
 import {
-  isPromise,
-  randomId,
-  requireAllowed,
   RUN_ERR_KEY_REUSED,
   type Envelope,
-  type KeyedLock,
   type Run,
   type Runnable,
   type RunResult,
   type RunSummary,
   type StartKey
 } from '@svc/registry'
+import { isPromise, randomId, requireAllowed } from '@svc/registry/kit'
+import type { KeyedLock } from '@svc/registry/store-kit'
 import { ACCESS_ERRORS } from '../auth/access-errors.ts'
 import { A2A_ERR_TASK_NOT_FOUND } from '../errors.ts'
 import type { Message } from '../model/message.ts'

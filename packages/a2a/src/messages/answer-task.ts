@@ -1,14 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
   isTerminalStatus,
-  mayAnswer,
-  randomId,
   RUN_ERR_KEY_REUSED,
   reachesOwner,
   type ApprovalAnswer,
   type RunSummary,
   type StoredTask
 } from '@svc/registry'
+import { mayAnswer, randomId } from '@svc/registry/kit'
 import { A2A_ERR_TASK_NOT_FOUND, A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { Message } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'

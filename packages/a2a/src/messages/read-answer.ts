@@ -1,4 +1,5 @@
-import { requireAnswer, type ApprovalAnswer } from '@svc/registry'
+import type { ApprovalAnswer } from '@svc/registry'
+import { requireAnswer } from '@svc/registry/kit'
 import type { MessagePart } from '../model/message.ts'
 import { badParams } from '../wire/decode-params.ts'
 

@@ -1,4 +1,4 @@
-import { type ContentPart, type Runnable, type RunInput } from '@svc/registry'
+import type { ContentPart, Runnable, RunInput } from '@svc/registry'
 import type { MessagePart } from '../model/message.ts'
 
 /**

@@ -1,13 +1,11 @@
 import {
-  isPromise,
   isTerminalStatus,
-  LogReader,
-  typeOfEntry,
   type LogEntry,
   type PartType,
   type RunEngine,
   type RunSummary
 } from '@svc/registry'
+import { isPromise, LogReader, typeOfEntry } from '@svc/registry/kit'
 
 /** Resolves when a run has ended or waits for its client, always with undefined. @throws RUN_ERR_STORE */
 export async function waitUntilSettled(runs: RunEngine, runId: string): Promise<undefined> {

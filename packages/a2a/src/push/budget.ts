@@ -1,4 +1,4 @@
-import type { Release } from '@svc/registry'
+import type { Release } from '@svc/registry/store-kit'
 
 interface Waiter {
   readonly weight: number

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { toLoggable, type OpenPush, type OpenPushPage } from '@svc/registry'
+import type { OpenPush, OpenPushPage } from '@svc/registry'
+import { toLoggable } from '@svc/registry/kit'
 import { pauseAfter } from './deliver.ts'
 import type { PushSource } from './push-reader.ts'
 

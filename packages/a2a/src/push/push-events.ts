@@ -1,4 +1,5 @@
-import { sizeOfEntry, type LogEntry } from '@svc/registry'
+import type { LogEntry } from '@svc/registry'
+import { sizeOfEntry } from '@svc/registry/store-kit'
 import type { TaskEvent } from '../model/task.ts'
 import { ANSWER_ID } from '../tasks/artifacts.ts'
 import { TaskEvents, type EventTask } from '../tasks/task-events.ts'

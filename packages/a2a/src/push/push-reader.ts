@@ -1,8 +1,5 @@
 import {
   isTerminalPart,
-  loadResult,
-  LogReader,
-  type Exposed,
   type LogEntry,
   type PushConfig,
   type RunEngine,
@@ -10,6 +7,7 @@ import {
   type RunSummary,
   type TaskStore
 } from '@svc/registry'
+import { loadResult, LogReader, type Exposed } from '@svc/registry/kit'
 import type { TaskEvent } from '../model/task.ts'
 import { readTask } from '../tasks/read-task.ts'
 import { pushCodecFor } from '../wire/codec-for.ts'

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { ANONYMOUS, isTerminalStatus, KeyedLock, type PushConfig, type RunSummary } from '@svc/registry'
+import { ANONYMOUS, isTerminalStatus, type PushConfig, type RunSummary } from '@svc/registry'
+import { KeyedLock } from '@svc/registry/store-kit'
 import { A2A_ERR_TASK_NOT_FOUND, A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { ProtocolVersion } from '../wire/versions.ts'
 import type { GivenPushConfig, Pushes, TaskPushConfig } from '../model/push.ts'

@@ -1,7 +1,7 @@
 import { lookup as systemLookup, type LookupAddress } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { callbackify } from 'node:util'
-import { createPublicLookup, isPublicHost } from '@svc/registry'
+import { createPublicLookup, isPublicHost } from '@svc/registry/kit'
 import { badParams } from '../wire/decode-params.ts'
 
 /** Finds the addresses of a host. */

@@ -1,11 +1,5 @@
-import {
-  NameFinder,
-  RUNNABLE_KINDS,
-  toRunnables,
-  type Exposed,
-  type NamedRunnables,
-  type Runnable
-} from '@svc/registry'
+import { RUNNABLE_KINDS, type NamedRunnables, type Runnable } from '@svc/registry'
+import { NameFinder, toRunnables, type Exposed } from '@svc/registry/kit'
 import { checkOption, requireNames } from '../option-checks.ts'
 
 /** The exposed runnables, by name alone: messages name no kind. Every call looks them up again. */

@@ -1,15 +1,12 @@
 import {
-  codeOf,
-  createPause,
   isTerminalStatus,
-  loadResult,
-  RunResultBuilder,
   type RunEngine,
   type RunResult,
   type RunSummary,
   type StoredTask,
   type TaskStore
 } from '@svc/registry'
+import { codeOf, createPause, loadResult, RunResultBuilder } from '@svc/registry/kit'
 import type { Message } from '../model/message.ts'
 import { toTimestamp, type Task, type TaskStatus } from '../model/task.ts'
 import { approvalMessage, errorMessage, readPrompt } from './agent-messages.ts'

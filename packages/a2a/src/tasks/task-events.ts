@@ -1,4 +1,5 @@
-import { toolCallKey, type Part, type PartOf, type RunStatus } from '@svc/registry'
+import type { Part, PartOf, RunStatus } from '@svc/registry'
+import { toolCallKey } from '@svc/registry/kit'
 import type { Artifact, MessagePart } from '../model/message.ts'
 import { toTimestamp, type TaskEvent, type TaskStatus } from '../model/task.ts'
 import { approvalMessage, errorMessage } from './agent-messages.ts'

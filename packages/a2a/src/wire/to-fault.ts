@@ -1,4 +1,5 @@
-import { isTellable, toStoredError } from '@svc/registry'
+import { isTellable } from '@svc/registry'
+import { toStoredError } from '@svc/registry/kit'
 import { A2A_ERR_INTERNAL } from '../errors.ts'
 
 /** A field that is invalid. */

@@ -1,11 +1,6 @@
 import { join } from 'node:path'
-import {
-  createInProcessStores,
-  createRegistry,
-  entryFromJson,
-  type RunnableDefinition,
-  type Stores
-} from '@svc/registry'
+import { createInProcessStores, createRegistry, type RunnableDefinition, type Stores } from '@svc/registry'
+import { entryFromJson } from '@svc/registry/store-kit'
 import { storedRun, textEntry } from '@svc/registry/testing'
 import store from '@svc/store'
 import t from 'tap'

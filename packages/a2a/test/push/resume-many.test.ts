@@ -1,11 +1,6 @@
 import { join } from 'node:path'
-import {
-  createInProcessStores,
-  entryFromJson,
-  type PushConfig,
-  type StoredRun,
-  type Stores
-} from '@svc/registry'
+import { createInProcessStores, type PushConfig, type StoredRun, type Stores } from '@svc/registry'
+import { entryFromJson } from '@svc/registry/store-kit'
 import { storedRun } from '@svc/registry/testing'
 import store, { createStore } from '@svc/store'
 import t, { type Test } from 'tap'

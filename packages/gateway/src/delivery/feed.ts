@@ -1,11 +1,5 @@
-import {
-  isPromise,
-  loadResult,
-  LogReader,
-  RUN_ERR_NOT_FOUND,
-  type LogEntry,
-  type LogHost
-} from '@svc/registry'
+import { RUN_ERR_NOT_FOUND, type LogEntry } from '@svc/registry'
+import { isPromise, loadResult, LogReader, type LogHost } from '@svc/registry/kit'
 import type { Outlet } from './outlet.ts'
 import { projectPart, type Projection, type ServerEvent } from './project-part.ts'
 

@@ -1,11 +1,6 @@
-import {
-  beginningOf,
-  encodePieces,
-  isShort,
-  previewOfJson,
-  type NumberedPart,
-  type RunnableKind
-} from '@svc/registry'
+import type { NumberedPart, RunnableKind } from '@svc/registry'
+import { beginningOf, encodePieces, isShort } from '@svc/registry/kit'
+import { previewOfJson } from '@svc/registry/store-kit'
 import type {
   ApprovalEvent,
   ChunkEvent,

@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
-import { findJsonFault } from '@svc/registry'
+import { findJsonFault } from '@svc/registry/kit'
 import { GTW_ERR_BAD_PAYLOAD } from '../errors.ts'
 import { CLIENT_EVENTS, type ClientEvent } from './client-events.ts'
 

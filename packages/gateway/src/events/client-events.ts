@@ -1,5 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { ApprovalAnswerSchema, RunBodySchema, RunStatusSchema, type RunStatus } from '@svc/registry'
+import type { RunStatus } from '@svc/registry'
+import { ApprovalAnswerSchema, RunBodySchema, RunStatusSchema } from '@svc/registry/kit'
 
 const id = (description: string) => Type.String({ minLength: 1, maxLength: 512, description })
 const strict = { additionalProperties: false } as const

@@ -1,4 +1,5 @@
-import { isTellable, toStoredError } from '@svc/registry'
+import { isTellable } from '@svc/registry'
+import { toStoredError } from '@svc/registry/kit'
 import {
   GTW_ERR_INTERNAL,
   GTW_ERR_PAYLOAD_TOO_LARGE,

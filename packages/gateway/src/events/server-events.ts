@@ -1,5 +1,6 @@
 import { Type, type Static, type TProperties } from '@sinclair/typebox'
-import { FinishReasonSchema, UsageSchema, type RunnableKind } from '@svc/registry'
+import type { RunnableKind } from '@svc/registry'
+import { FinishReasonSchema, UsageSchema } from '@svc/registry/kit'
 
 const place = {
   runId: Type.String({ description: 'Tells the runs of one socket apart' }),

@@ -1,4 +1,5 @@
-import { admitRun, type RunnableKind } from '@svc/registry'
+import type { RunnableKind } from '@svc/registry'
+import { admitRun } from '@svc/registry/kit'
 import type { RunEvent } from '../events/client-events.ts'
 import type { Handler } from './handler.ts'
 

@@ -1,4 +1,4 @@
-import { isEnd, requireApproval, requireRun } from '@svc/registry'
+import { isEnd, requireApproval, requireRun } from '@svc/registry/kit'
 import { GTW_ERR_BAD_AFTER } from '../errors.ts'
 import type { AnswerEvent, CancelEvent, WatchEvent } from '../events/client-events.ts'
 import type { Handler } from './handler.ts'

@@ -1,4 +1,5 @@
-import { logFault, quoteName, RUNNABLE_KINDS, toLoggable } from '@svc/registry'
+import { RUNNABLE_KINDS } from '@svc/registry'
+import { logFault, quoteName, toLoggable } from '@svc/registry/kit'
 import { GTW_ERR_UNKNOWN_EVENT } from '../errors.ts'
 import { requirePayload } from '../events/check-payload.ts'
 import type { ClientEvent } from '../events/client-events.ts'

@@ -1,4 +1,5 @@
-import { logFault, type RunLog } from '@svc/registry'
+import type { RunLog } from '@svc/registry'
+import { logFault } from '@svc/registry/kit'
 import type { Server } from 'socket.io'
 import { PacketType, type Encoder } from 'socket.io-parser'
 import {

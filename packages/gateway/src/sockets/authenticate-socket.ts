@@ -1,4 +1,5 @@
-import { ANONYMOUS, identify, readCredentials, type Credentials, type Principal } from '@svc/registry'
+import { ANONYMOUS, type Credentials, type Principal } from '@svc/registry'
+import { identify, readCredentials } from '@svc/registry/kit'
 import type { Socket } from 'socket.io'
 import { GTW_ERR_CROSS_ORIGIN, GTW_ERR_INVALID_TOKEN, GTW_ERR_NO_TOKEN } from '../errors.ts'
 import type { GatewaySettings } from '../options.ts'

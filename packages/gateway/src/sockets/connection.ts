@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { toLoggable, type Principal, type RunnableKind } from '@svc/registry'
+import type { Principal, RunnableKind } from '@svc/registry'
+import { toLoggable } from '@svc/registry/kit'
 import type { DefaultEventsMap, Socket } from 'socket.io'
 import { Feed } from '../delivery/feed.ts'
 import { Outlet } from '../delivery/outlet.ts'

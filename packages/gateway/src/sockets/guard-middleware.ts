@@ -1,4 +1,5 @@
-import { logFault, type RunLog } from '@svc/registry'
+import type { RunLog } from '@svc/registry'
+import { logFault } from '@svc/registry/kit'
 import type { ExtendedError, Socket } from 'socket.io'
 import { toRefusal } from '../events/refusals.ts'
 import type { GatewayMiddleware } from '../options.ts'

@@ -1,4 +1,5 @@
-import { toLoggable, type Run, type RunLog } from '@svc/registry'
+import type { Run, RunLog } from '@svc/registry'
+import { toLoggable } from '@svc/registry/kit'
 
 /** A run that is to end when nobody is left for whom it was started. */
 interface Kept {

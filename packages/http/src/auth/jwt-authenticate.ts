@@ -1,5 +1,6 @@
 import type { FastifyJWTOptions } from '@fastify/jwt'
-import { isPromise, type Authenticate, type Credentials, type Principal } from '@svc/registry'
+import type { Authenticate, Credentials, Principal } from '@svc/registry'
+import { isPromise } from '@svc/registry/kit'
 import Fastify from 'fastify'
 import { HTTP_ERR_INVALID_TOKEN, HTTP_ERR_JWT_NOT_INSTALLED, HTTP_ERR_KEYS_UNAVAILABLE } from '../errors.ts'
 import type { JwtKeyFunction } from './jwt-key.ts'

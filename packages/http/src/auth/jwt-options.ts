@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { millisecondsSchema, requireOptions } from '@svc/registry'
+import { millisecondsSchema, requireOptions } from '@svc/registry/kit'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 import { JWT_ALGORITHMS, type JwtAlgorithm } from './jwt-algorithms.ts'
 import { requireKey, type JwtKeyFunction } from './jwt-key.ts'

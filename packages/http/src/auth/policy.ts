@@ -1,14 +1,11 @@
+import type { AppPolicy, Authenticate, Awaitable, Principal } from '@svc/registry'
 import {
   identify,
   readCredentials,
   resolvePolicy,
   type AdmissionErrors,
-  type AppPolicy,
-  type Authenticate,
-  type Awaitable,
-  type Policy,
-  type Principal
-} from '@svc/registry'
+  type Policy
+} from '@svc/registry/kit'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import {
   HTTP_ERR_BAD_OPTION,

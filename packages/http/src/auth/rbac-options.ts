@@ -1,5 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { requireOptions, RUNNABLE_KINDS, type RunnableKind } from '@svc/registry'
+import { RUNNABLE_KINDS, type RunnableKind } from '@svc/registry'
+import { requireOptions } from '@svc/registry/kit'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 
 /** Required scopes by route; an empty list accepts any valid token. HEAD requests follow the GET entry. */

@@ -1,12 +1,5 @@
-import {
-  ANONYMOUS,
-  findMissingScope,
-  isPromise,
-  missingScope,
-  requireAllowed,
-  type Awaitable,
-  type Principal
-} from '@svc/registry'
+import { ANONYMOUS, findMissingScope, type Awaitable, type Principal } from '@svc/registry'
+import { isPromise, missingScope, requireAllowed } from '@svc/registry/kit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 import type { AccessRule } from './access-rule.ts'

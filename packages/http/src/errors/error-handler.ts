@@ -1,4 +1,4 @@
-import { logFault } from '@svc/registry'
+import { logFault } from '@svc/registry/kit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { HTTP_ERR_METHOD_NOT_ALLOWED, HTTP_ERR_ROUTE_NOT_FOUND } from '../errors.ts'

@@ -1,5 +1,6 @@
 import { Value } from '@sinclair/typebox/value'
-import { isTellable, toChallenge, toStoredError } from '@svc/registry'
+import { isTellable } from '@svc/registry'
+import { toChallenge, toStoredError } from '@svc/registry/kit'
 import {
   HTTP_ERR_BAD_BODY_LENGTH,
   HTTP_ERR_BAD_JSON,

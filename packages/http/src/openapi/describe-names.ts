@@ -1,4 +1,5 @@
-import { RUNNABLE_KINDS, type Exposed, type RunnableKind } from '@svc/registry'
+import { RUNNABLE_KINDS, type RunnableKind } from '@svc/registry'
+import type { Exposed } from '@svc/registry/kit'
 import { refTo } from './hoist-schemas.ts'
 import type { OpenApiDocument, Operation, Schema } from './open-api-document.ts'
 

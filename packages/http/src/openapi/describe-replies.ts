@@ -1,5 +1,6 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import { PART_SCHEMAS, type NumberedPart, type PartType } from '@svc/registry'
+import type { NumberedPart, PartType } from '@svc/registry'
+import { PART_SCHEMAS } from '@svc/registry/kit'
 import { ErrorBodySchema, ProblemSchema } from '../schemas/error-body.ts'
 
 /** Descriptions of the error statuses, for all operations. */

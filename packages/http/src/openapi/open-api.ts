@@ -1,5 +1,6 @@
 import swaggerPlugin from '@fastify/swagger'
-import { MessageInputSchema, type Exposed, type SecuritySchemes } from '@svc/registry'
+import type { SecuritySchemes } from '@svc/registry'
+import { MessageInputSchema, type Exposed } from '@svc/registry/kit'
 import type { FastifyInstance } from 'fastify'
 import { describeRefusals, describeSecurity } from './describe-access.ts'
 import { addMessageInput, describeNames } from './describe-names.ts'

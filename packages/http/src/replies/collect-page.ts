@@ -1,4 +1,5 @@
-import { createPause, isPromise, nextTurn, type Awaitable } from '@svc/registry'
+import type { Awaitable } from '@svc/registry'
+import { createPause, isPromise, nextTurn } from '@svc/registry/kit'
 import type { FastifyReply } from 'fastify'
 import { sendWhole } from './send-json.ts'
 

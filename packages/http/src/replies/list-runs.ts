@@ -1,4 +1,6 @@
-import { formatRunCursor, toRunRecord, type RunEngine, type RunQuery, type RunSummary } from '@svc/registry'
+import type { RunEngine, RunQuery, RunSummary } from '@svc/registry'
+import { formatRunCursor } from '@svc/registry/store-kit'
+import { toRunRecord } from '@svc/registry/kit'
 import { collectPage, type Page } from './collect-page.ts'
 
 /** Reads one page of runs. @throws REG_ERR_BAD_CURSOR */

@@ -1,11 +1,5 @@
-import {
-  createJsonStream,
-  encodePieces,
-  isShort,
-  toRunRecord,
-  type JsonPieces,
-  type RunSummary
-} from '@svc/registry'
+import type { JsonPieces, RunSummary } from '@svc/registry'
+import { createJsonStream, encodePieces, isShort, toRunRecord } from '@svc/registry/kit'
 import type { OpenReplies } from '@svc/registry/sse'
 import type { FastifyReply } from 'fastify'
 import type { Surface } from '../surface.ts'

@@ -1,4 +1,5 @@
-import { toLoggable, type Run, type RunBody } from '@svc/registry'
+import type { Run, RunBody } from '@svc/registry'
+import { toLoggable } from '@svc/registry/kit'
 import type { OpenReplies } from '@svc/registry/sse'
 import type { FastifyReply } from 'fastify'
 import { HTTP_ERR_CLIENT_CLOSED } from '../errors.ts'

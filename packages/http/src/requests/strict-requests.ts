@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { decodeJson } from '@svc/registry'
+import { decodeJson } from '@svc/registry/kit'
 import type { FastifyBodyParser, FastifyInstance, FastifyRequest } from 'fastify'
 import { HTTP_ERR_BAD_JSON, HTTP_ERR_UNSUPPORTED_ENCODING } from '../errors.ts'
 

@@ -1,4 +1,5 @@
-import { isTerminalStatus, nextTurn, RUNNABLE_KINDS, type RunPage, type RunQuery } from '@svc/registry'
+import { isTerminalStatus, RUNNABLE_KINDS, type RunPage, type RunQuery } from '@svc/registry'
+import { nextTurn } from '@svc/registry/kit'
 import { HTTP_ERR_UNKNOWN_RUNNABLE } from '../errors.ts'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { emptyReply, errorReplies, jsonReply } from '../openapi/describe-replies.ts'

@@ -1,14 +1,13 @@
+import { RUN_ERR_APPROVAL_ANSWERED, type FoundApproval } from '@svc/registry'
 import {
   ApprovalAnswerSchema,
-  formatApprovalCursor,
   mayAnswer,
   requireApproval,
-  RUN_ERR_APPROVAL_ANSWERED,
   RunRecordSchema,
   seesAllApprovals,
-  toPendingApproval,
-  type FoundApproval
-} from '@svc/registry'
+  toPendingApproval
+} from '@svc/registry/kit'
+import { formatApprovalCursor } from '@svc/registry/store-kit'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
 import { collectPage, sendPage } from '../replies/collect-page.ts'

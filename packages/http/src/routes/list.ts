@@ -1,14 +1,13 @@
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import {
-  requireExposed,
   RUNNABLE_KINDS,
-  RunnableMetadataSchema,
   type Principal,
   type Runnable,
   type RunnableKind,
   type RunnableMetadata
 } from '@svc/registry'
+import { requireExposed, RunnableMetadataSchema } from '@svc/registry/kit'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
 import { collectPage } from '../replies/collect-page.ts'

@@ -1,12 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import {
-  codeOf,
-  RunBodySchema,
-  RUNNABLE_KINDS,
-  RunRecordSchema,
-  RunResultSchema,
-  toRunRecord
-} from '@svc/registry'
+import { RUNNABLE_KINDS } from '@svc/registry'
+import { codeOf, RunBodySchema, RunRecordSchema, RunResultSchema, toRunRecord } from '@svc/registry/kit'
 import { replyRunError } from '../errors/error-handler.ts'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply, RUN_ERRORS, RUN_ID } from '../openapi/describe-replies.ts'

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { isEnd, requireRun, RunRecordSchema } from '@svc/registry'
+import { isEnd, requireRun, RunRecordSchema } from '@svc/registry/kit'
 import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
 import { HTTP_ERR_BAD_LAST_EVENT_ID } from '../errors.ts'
 import { describeOperation, EVENT_STREAM } from '../openapi/describe-operation.ts'

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { MAX_NAME_LENGTH, RunnableKindSchema, RunStatusSchema } from '@svc/registry'
+import { MAX_NAME_LENGTH, RunnableKindSchema, RunStatusSchema } from '@svc/registry/kit'
 import { nextCursor, pageQuery } from './parameters.ts'
 import { RunSummarySchema } from './run-list.ts'
 

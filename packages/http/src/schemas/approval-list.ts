@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { PendingApprovalSchema } from '@svc/registry'
+import { PendingApprovalSchema } from '@svc/registry/kit'
 import { nextCursor, pageQuery } from './parameters.ts'
 
 /** Selects one page of pending approvals. */

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { MAX_NAME_LENGTH } from '@svc/registry'
+import { MAX_NAME_LENGTH } from '@svc/registry/kit'
 
 /** Selects one page of runnables. */
 export const RunnableQuerySchema = Type.Object(

@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { MAX_NAME_LENGTH, RunRecordSchema, RunStatusSchema } from '@svc/registry'
+import { MAX_NAME_LENGTH, RunRecordSchema, RunStatusSchema } from '@svc/registry/kit'
 import { nextCursor, pageQuery } from './parameters.ts'
 
 /** Selects one page of the caller's runs. */

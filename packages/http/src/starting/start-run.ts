@@ -1,12 +1,5 @@
-import {
-  isPromise,
-  requireExposed,
-  toStartOptions,
-  type Run,
-  type RunBody,
-  type Runnable,
-  type RunnableKind
-} from '@svc/registry'
+import type { Run, RunBody, Runnable, RunnableKind } from '@svc/registry'
+import { isPromise, requireExposed, toStartOptions } from '@svc/registry/kit'
 import type { FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastify'
 import type { Surface } from '../surface.ts'
 import { readStartKey } from './start-key.ts'

@@ -1,11 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import {
-  ContentPartSchema,
-  type AcceptedMessage,
-  type ContentPart,
-  type FileContentPart
-} from '@svc/registry'
+import type { AcceptedMessage, ContentPart, FileContentPart } from '@svc/registry'
+import { ContentPartSchema } from '@svc/registry/kit'
 import { HTTP_ERR_BAD_OPTION, HTTP_ERR_VALIDATION } from '../errors.ts'
 import type { UploadedFile } from './uploaded-file.ts'
 

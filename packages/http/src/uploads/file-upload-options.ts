@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { requireOptions } from '@svc/registry'
+import { requireOptions } from '@svc/registry/kit'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 
 const MIME_PATTERN = '^[\\w!#$&^.+-]+/([\\w!#$&^.+-]+|\\*)$'

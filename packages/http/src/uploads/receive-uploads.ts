@@ -1,5 +1,5 @@
 import multipart from '@fastify/multipart'
-import { toLoggable } from '@svc/registry'
+import { toLoggable } from '@svc/registry/kit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { HTTP_ERR_CLIENT_CLOSED } from '../errors.ts'
 import { discardRest } from '../errors/discard-rest.ts'

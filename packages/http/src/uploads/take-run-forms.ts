@@ -1,4 +1,4 @@
-import { RunBodySchema } from '@svc/registry'
+import { RunBodySchema } from '@svc/registry/kit'
 import type { FastifyInstance } from 'fastify'
 import { HTTP_ERR_VALIDATION } from '../errors.ts'
 import { buildInput } from './build-input.ts'

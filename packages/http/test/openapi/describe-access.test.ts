@@ -1,5 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { createRegistry, Exposures, RunBodySchema } from '@svc/registry'
+import { createRegistry } from '@svc/registry'
+import { Exposures, RunBodySchema } from '@svc/registry/kit'
 import Fastify from 'fastify'
 import t from 'tap'
 import { createOpenApi, type OpenApiSource } from '../../src/openapi/open-api.ts'

@@ -1,5 +1,6 @@
 import type { ErrorBody } from '@svc/http'
-import { createRegistry, errorFromStored, textOfInput, type RunResult } from '@svc/registry'
+import { createRegistry, textOfInput, type RunResult } from '@svc/registry'
+import { errorFromStored } from '@svc/registry/kit'
 import { scriptedRunnable } from '@svc/registry/testing'
 import { Type } from '@sinclair/typebox'
 import t from 'tap'

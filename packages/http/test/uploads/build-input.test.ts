@@ -1,5 +1,6 @@
 import { buildInput, UploadedFile, uploadPlugin } from '@svc/http'
-import { AcceptedMessageSchema, type AcceptedMessage, type FileContentPart } from '@svc/registry'
+import type { AcceptedMessage, FileContentPart } from '@svc/registry'
+import { AcceptedMessageSchema } from '@svc/registry/kit'
 import { Value } from '@sinclair/typebox/value'
 import t from 'tap'
 import { buildApp } from '../helpers/build-app.ts'

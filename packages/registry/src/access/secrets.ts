@@ -34,6 +34,6 @@ const SCHEMAS = [PartSchema, RunRecordSchema, SessionMessageSchema]
 const WORDS = JSON.stringify(SCHEMAS, (name, value: unknown) => (name === 'description' ? undefined : value))
 
 /** Whether a text is in a word that parts, records and sessions are made of: without it none of them could be read. */
-export function isOwnWord(text: string): boolean {
+function isOwnWord(text: string): boolean {
   return WORDS.includes(text)
 }

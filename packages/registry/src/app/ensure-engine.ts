@@ -9,7 +9,7 @@ import { rootOf } from './app-scope.ts'
  * the root of the app, for all scopes, with the store that this scope sees.
  * @throws REG_ERR_BAD_OPTION, REG_ERR_STORE_IN_USE
  */
-export async function bringEngine(
+export async function ensureEngine(
   app: FastifyInstance,
   plugin: string,
   options: RegistryPluginOptions = {}

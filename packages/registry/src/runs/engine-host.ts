@@ -31,9 +31,9 @@ export class EngineHost implements ResumeHost, AnswerHost {
   readonly lostRuns: LostRuns
   readonly approvals = new ApprovalAnswers(this)
   readonly #closed = new AbortController()
-  readonly closed = this.#closed.signal
+  readonly closed: AbortSignal = this.#closed.signal
   readonly #closing = new AbortController()
-  readonly closing = this.#closing.signal
+  readonly closing: AbortSignal = this.#closing.signal
   readonly #watch: StoreWatch
   readonly #stopSweeps: () => void
   readonly #unsubscribe: () => void

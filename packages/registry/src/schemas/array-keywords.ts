@@ -1,5 +1,4 @@
-import { canonical } from './keyword.ts'
-import { isCount, MALFORMED, type Keyword } from './keyword.ts'
+import { canonical, isCount, MALFORMED, type Keyword } from './keyword.ts'
 import { pathOf, type SchemaNode } from './schema-check.ts'
 
 const size =

@@ -1,5 +1,4 @@
-import { canonical } from './keyword.ts'
-import { isRecord, isTexts, MALFORMED, type Keyword, type SchemaSource } from './keyword.ts'
+import { canonical, isRecord, isTexts, MALFORMED, type Keyword, type SchemaSource } from './keyword.ts'
 import type { SchemaNode } from './schema-check.ts'
 
 const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {

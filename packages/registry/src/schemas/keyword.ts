@@ -1,6 +1,5 @@
 import type { LinearPattern } from './linear-pattern.ts'
-import type { Rule, SchemaNode } from './schema-check.ts'
-import type { SchemaCheck } from './schema-check.ts'
+import type { Rule, SchemaCheck, SchemaNode } from './schema-check.ts'
 
 /** What keywords are read with. */
 export interface SchemaSource {

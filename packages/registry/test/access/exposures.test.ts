@@ -1,11 +1,6 @@
-import {
-  createRegistry,
-  createRunEngine,
-  createScopeFilter,
-  defineRunnable,
-  Exposures,
-  type Registry
-} from '@svc/registry'
+import { createRegistry, createRunEngine, defineRunnable, type Registry } from '@svc/registry'
+import { createScopeFilter } from '@svc/registry/store-kit'
+import { Exposures } from '@svc/registry/kit'
 import t from 'tap'
 
 const agent = (name: string) => defineRunnable({ kind: 'agent', name, run: () => name })

@@ -1,4 +1,5 @@
-import { createError, identify, type Authenticate } from '@svc/registry'
+import { createError, type Authenticate } from '@svc/registry'
+import { identify } from '@svc/registry/kit'
 import t from 'tap'
 
 const NoToken = createError('X_ERR_NO_TOKEN', 'none', 401)

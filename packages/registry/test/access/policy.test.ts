@@ -1,4 +1,5 @@
-import { resolveAuthorize, type Authorize } from '@svc/registry'
+import type { Authorize } from '@svc/registry'
+import { resolveAuthorize } from '@svc/registry/kit'
 import t from 'tap'
 
 const target = { kind: 'agent', name: 'a' } as const

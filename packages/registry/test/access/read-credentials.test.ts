@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import t from 'tap'
-import { readCredentials } from '@svc/registry'
+import { readCredentials } from '@svc/registry/kit'
 
 const NONE = undefined
 

@@ -2,13 +2,13 @@ import { setImmediate as turn } from 'node:timers/promises'
 import {
   createContext,
   createInProcessStores,
-  createRedact,
   defineRunnable,
   type ApprovalOutcome,
   type MemoryStore,
   type RunContext,
   type StartOptions
 } from '@svc/registry'
+import { createRedact } from '@svc/registry/kit'
 import { scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'

@@ -1,4 +1,4 @@
-import { toChallenge } from '@svc/registry'
+import { toChallenge } from '@svc/registry/kit'
 import t from 'tap'
 
 const codes = { noToken: 'X_ERR_NO_TOKEN', invalidToken: 'X_ERR_BAD_TOKEN', missingScope: 'X_ERR_FORBIDDEN' }

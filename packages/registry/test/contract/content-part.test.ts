@@ -1,4 +1,5 @@
-import { AcceptedMessageSchema, ContentPartSchema, MessageInputSchema, textOfInput } from '@svc/registry'
+import { textOfInput } from '@svc/registry'
+import { AcceptedMessageSchema, ContentPartSchema, MessageInputSchema } from '@svc/registry/kit'
 import { Value } from '@sinclair/typebox/value'
 import t from 'tap'
 

@@ -1,4 +1,5 @@
-import { collectRun, RunResultBuilder, type Part } from '@svc/registry'
+import { collectRun, type Part } from '@svc/registry'
+import { RunResultBuilder } from '@svc/registry/kit'
 import * as fc from 'fast-check'
 import t from 'tap'
 

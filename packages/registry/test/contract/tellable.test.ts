@@ -1,4 +1,5 @@
-import { codeOf, createError, isTellable, RUN_ERR_NOT_FOUND, tellable, toStoredError } from '@svc/registry'
+import { createError, isTellable, RUN_ERR_NOT_FOUND, tellable } from '@svc/registry'
+import { codeOf, toStoredError } from '@svc/registry/kit'
 import t from 'tap'
 
 const FAILED = { code: 'RUN_ERR_FAILED', message: 'The run failed', retryable: false, statusCode: 500 }

@@ -1,5 +1,5 @@
 import { runInNewContext } from 'node:vm'
-import { toLoggable } from '@svc/registry'
+import { toLoggable } from '@svc/registry/kit'
 import t from 'tap'
 
 t.test('an error is its type, stack and causes', (t) => {

@@ -1,4 +1,5 @@
-import { createContext, defineRunnable, toRunnables, type RunResult, type YieldedPart } from '@svc/registry'
+import { createContext, defineRunnable, type RunResult, type YieldedPart } from '@svc/registry'
+import { toRunnables } from '@svc/registry/kit'
 import { Type } from '@sinclair/typebox'
 import t from 'tap'
 

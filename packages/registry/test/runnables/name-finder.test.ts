@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { NameFinder } from '@svc/registry'
+import { NameFinder } from '@svc/registry/kit'
 import * as fc from 'fast-check'
 import t from 'tap'
 

@@ -1,11 +1,11 @@
 import { inspect } from 'node:util'
 import {
   createInProcessStores,
-  toRunRecord,
   type ApprovalAnswer,
   type ApprovalOutcome,
   type RunContext
 } from '@svc/registry'
+import { toRunRecord } from '@svc/registry/kit'
 import { codeOf, scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'

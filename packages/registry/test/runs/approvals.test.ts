@@ -1,4 +1,5 @@
-import { toRunRecord, type ApprovalOutcome, type RunContext } from '@svc/registry'
+import type { ApprovalOutcome, RunContext } from '@svc/registry'
+import { toRunRecord } from '@svc/registry/kit'
 import { codeOf, scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'

@@ -1,11 +1,6 @@
 import { text as textOf } from 'node:stream/consumers'
-import {
-  createInProcessStores,
-  defineRunnable,
-  LogReader,
-  type RunContext,
-  type Runnable
-} from '@svc/registry'
+import { createInProcessStores, defineRunnable, type RunContext, type Runnable } from '@svc/registry'
+import { LogReader } from '@svc/registry/kit'
 import { createSseStream } from '@svc/registry/sse'
 import { scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'

@@ -1,4 +1,5 @@
-import { createInProcessStores, entryFromJson, type Run, type RunEngine } from '@svc/registry'
+import { createInProcessStores, type Run, type RunEngine } from '@svc/registry'
+import { entryFromJson } from '@svc/registry/store-kit'
 import { createSseStream } from '@svc/registry/sse'
 import { scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'

@@ -1,12 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import {
   createInProcessStores,
-  createRedact,
   defineRunnable,
   type NumberedPart,
   type StartOptions,
   type YieldedPart
 } from '@svc/registry'
+import { createRedact } from '@svc/registry/kit'
 import { codeOf, scriptedRunnable, type ScriptedAct } from '@svc/registry/testing'
 import * as fc from 'fast-check'
 import t from 'tap'

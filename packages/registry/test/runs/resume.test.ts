@@ -7,9 +7,9 @@ import {
   type RunContext,
   type RunEngine,
   type Runnable,
-  type StartOptions,
-  type SurfacePolicy
+  type StartOptions
 } from '@svc/registry'
+import type { SurfacePolicy } from '@svc/registry/kit'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'
 

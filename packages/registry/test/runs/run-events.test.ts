@@ -4,14 +4,13 @@ import {
   channelName,
   createEventBus,
   createInProcessStores,
-  createRedact,
   defineRunnable,
-  RUN_EVENT_SCHEMAS,
   tellable,
   type EventBus,
   type RunEventMap,
   type YieldedPart
 } from '@svc/registry'
+import { createRedact, RUN_EVENT_SCHEMAS } from '@svc/registry/kit'
 import { scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'

@@ -1,4 +1,5 @@
-import { defineRunnable, tellable, toRunRecord, type YieldedPart } from '@svc/registry'
+import { defineRunnable, tellable, type YieldedPart } from '@svc/registry'
+import { toRunRecord } from '@svc/registry/kit'
 import { scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'

@@ -1,5 +1,5 @@
 import createError from '@fastify/error'
-import { decodeJson } from '@svc/registry'
+import { decodeJson } from '@svc/registry/kit'
 import * as fc from 'fast-check'
 import t from 'tap'
 

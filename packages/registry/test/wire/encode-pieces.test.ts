@@ -1,4 +1,4 @@
-import { encodePieces, estimateLength, isShort } from '@svc/registry'
+import { encodePieces, estimateLength, isShort } from '@svc/registry/kit'
 import * as fc from 'fast-check'
 import t from 'tap'
 

@@ -1,4 +1,4 @@
-import { quoteName } from '@svc/registry'
+import { quoteName } from '@svc/registry/kit'
 import t from 'tap'
 
 t.test('a name is cut, and what cannot be printed is not', async (t) => {

@@ -1,6 +1,5 @@
 import {
   addUsage,
-  isPromise,
   textOfInput,
   ZERO_USAGE,
   type FinishReason,
@@ -8,6 +7,7 @@ import {
   type RunInput,
   type YieldedPart
 } from '@svc/registry'
+import { isPromise } from '@svc/registry/kit'
 import { RunEvents } from '../events/run-events.ts'
 import { ModelStep } from '../models/model-step.ts'
 import { RunMemory } from '../memory/run-memory.ts'

@@ -1,4 +1,4 @@
-import { requireName, requireOptions } from '@svc/registry'
+import { requireName, requireOptions } from '@svc/registry/kit'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 import { hasMethods, nameOf, prefixErrors } from '../checks/option-errors.ts'
 import { resolveModel } from '../models/model.ts'

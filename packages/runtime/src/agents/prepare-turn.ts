@@ -1,14 +1,13 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import {
-  AcceptedMessageSchema,
-  isPromise,
   RUN_ERR_BAD_INPUT,
   textOfInput,
   type AcceptedMessage,
   type RunContext,
   type RunInput
 } from '@svc/registry'
+import { AcceptedMessageSchema, isPromise } from '@svc/registry/kit'
 import type { RunMemory } from '../memory/run-memory.ts'
 import { takeMessage } from '../sessions/take-message.ts'
 import { Turn } from '../sessions/turn.ts'

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { RUN_ERR_APPROVAL_DENIED, toLoggable } from '@svc/registry'
+import { RUN_ERR_APPROVAL_DENIED } from '@svc/registry'
+import { toLoggable } from '@svc/registry/kit'
 import type { RunEvents } from '../events/run-events.ts'
 import type { Tool, ToolContext } from '../tools/define-tool.ts'
 import { askApproval } from './ask-approval.ts'

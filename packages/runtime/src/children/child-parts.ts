@@ -1,4 +1,5 @@
-import { toPartError, toStoredError, type YieldedPart } from '@svc/registry'
+import type { YieldedPart } from '@svc/registry'
+import { toPartError, toStoredError } from '@svc/registry/kit'
 
 /** Adds the name of a member or step to the `source` of its part. */
 export function withSource(name: string, part: YieldedPart): YieldedPart {

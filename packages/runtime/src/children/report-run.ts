@@ -1,12 +1,5 @@
-import {
-  addUsage,
-  hasReport,
-  RunReport,
-  ZERO_USAGE,
-  type RunContext,
-  type Runnable,
-  type YieldedPart
-} from '@svc/registry'
+import { addUsage, ZERO_USAGE, type RunContext, type Runnable, type YieldedPart } from '@svc/registry'
+import { hasReport, RunReport } from '@svc/registry/kit'
 
 /** Passes the parts of a run through, and emits its `run.*` events unless the engine or a parent does. */
 export function reportRun(

@@ -1,10 +1,5 @@
 import {
-  errorFromPart,
-  leaveStream,
   RUN_ERR_CANCELED,
-  requireInput,
-  RunReport,
-  RunResultBuilder,
   type PartOf,
   type RunContext,
   type RunInput,
@@ -12,6 +7,7 @@ import {
   type RunResult,
   type YieldedPart
 } from '@svc/registry'
+import { errorFromPart, leaveStream, requireInput, RunReport, RunResultBuilder } from '@svc/registry/kit'
 import { ChildGuard } from '../guards/child-guard.ts'
 import type { Emit } from './part-channel.ts'
 import { withSource } from './child-parts.ts'

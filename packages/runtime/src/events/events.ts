@@ -5,7 +5,7 @@ import {
   RUN_EVENT_SCHEMAS,
   ToolErrorSchema,
   UsageSchema
-} from '@svc/registry'
+} from '@svc/registry/kit'
 
 const call = { toolCallId: Type.String(), toolName: Type.String() }
 const durationMs = Type.Number({ description: 'Milliseconds' })

@@ -1,4 +1,5 @@
-import { emitEvent, type EventFields, type EventOrigin, type RunnableKind } from '@svc/registry'
+import type { RunnableKind } from '@svc/registry'
+import { emitEvent, type EventFields, type EventOrigin } from '@svc/registry/kit'
 import type { RuntimeEvents } from './events.ts'
 
 /** Emits the events of one run: models, tools, approvals, memory and skills. */

@@ -1,5 +1,6 @@
 import type { Attributes, MeterProvider, TracerProvider } from '@opentelemetry/api'
-import { defaultEvents, type EventBus } from '@svc/registry'
+import type { EventBus } from '@svc/registry'
+import { defaultEvents } from '@svc/registry/kit'
 import type { RuntimeEvents } from './events.ts'
 import { recordModelCalls } from './model-metrics.ts'
 import { recordRuns } from './run-metrics.ts'

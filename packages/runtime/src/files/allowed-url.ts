@@ -1,4 +1,5 @@
-import { isPublicHost, RUN_ERR_BAD_INPUT } from '@svc/registry'
+import { RUN_ERR_BAD_INPUT } from '@svc/registry'
+import { isPublicHost } from '@svc/registry/kit'
 import { RUN_ERR_URL_REFUSED } from '../errors.ts'
 
 /** How URLs of an input are fetched. */

@@ -1,4 +1,5 @@
-import { weighWord, type MemoryItem } from '@svc/registry'
+import type { MemoryItem } from '@svc/registry'
+import { weighWord } from '@svc/registry/store-kit'
 import { stemsOf } from './recall-words.ts'
 
 /** An item with its relevance. */

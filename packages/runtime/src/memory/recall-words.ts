@@ -1,4 +1,4 @@
-import { wordsOf } from '@svc/registry'
+import { wordsOf } from '@svc/registry/store-kit'
 
 // Words without a topic.
 const STOP_WORDS = new Set(

@@ -1,4 +1,5 @@
-import { ANONYMOUS, GLOBAL_REGISTRY, toLoggable, type RunContext } from '@svc/registry'
+import { ANONYMOUS, GLOBAL_REGISTRY, type RunContext } from '@svc/registry'
+import { toLoggable } from '@svc/registry/kit'
 import { unlessAborted } from '../guards/guard.ts'
 import { RUN_ERR_MEMORY_FAILED, toToolError } from '../errors.ts'
 import type { RunEvents } from '../events/run-events.ts'

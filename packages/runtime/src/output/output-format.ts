@@ -1,5 +1,6 @@
 import type { JSONSchema7, LanguageModelV4CallOptions } from '@ai-sdk/provider'
-import { isPromise, type Awaitable } from '@svc/registry'
+import type { Awaitable } from '@svc/registry'
+import { isPromise } from '@svc/registry/kit'
 import { RUN_ERR_BAD_AGENT, RUN_ERR_BAD_OUTPUT } from '../errors.ts'
 import { readJson } from '../json/parse-json.ts'
 import { toJson } from '../json/to-json.ts'

@@ -1,6 +1,5 @@
 import type { TSchema } from '@sinclair/typebox'
 import {
-  collectStream,
   globalRegistry,
   type Registry,
   type Runnable,
@@ -11,6 +10,7 @@ import {
   type RunResult,
   type YieldedPart
 } from '@svc/registry'
+import { collectStream } from '@svc/registry/kit'
 import type { PlainSchema } from '../schemas/plain-schema.ts'
 import { reportRun } from '../children/report-run.ts'
 import { toContext, type RunOptions } from './run-options.ts'

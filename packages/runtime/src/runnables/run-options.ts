@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import {
   createContext,
-  requireOptions,
   type Authorize,
   type ContextOptions,
   type Envelope,
@@ -11,6 +10,7 @@ import {
   type RunLog,
   type Stores
 } from '@svc/registry'
+import { requireOptions } from '@svc/registry/kit'
 import { RUN_ERR_BAD_CONTEXT } from '../errors.ts'
 
 /** The options of a run in a script or a test, without a run engine. */

@@ -1,6 +1,7 @@
 import type { TSchema } from '@sinclair/typebox'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { isPromise, type Awaitable } from '@svc/registry'
+import type { Awaitable } from '@svc/registry'
+import { isPromise } from '@svc/registry/kit'
 import { Ajv, type ErrorObject } from 'ajv'
 import formats from 'ajv-formats'
 import { isStandard, isTypeBox, toPlainSchema, type PlainSchema } from './plain-schema.ts'

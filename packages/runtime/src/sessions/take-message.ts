@@ -1,5 +1,6 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
-import { isPromise, type AcceptedMessage, type MessageInput } from '@svc/registry'
+import type { AcceptedMessage, MessageInput } from '@svc/registry'
+import { isPromise } from '@svc/registry/kit'
 import type { RunGuard } from '../guards/run-guard.ts'
 import type { UrlOptions } from '../files/allowed-url.ts'
 import { hasUrls, resolveUrls } from '../files/resolve-urls.ts'

@@ -1,6 +1,5 @@
 import type { LanguageModelV4, LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
 import {
-  isPromise,
   RUN_ERR_STORE,
   type Awaitable,
   type MessageInput,
@@ -9,6 +8,7 @@ import {
   type SessionMessage,
   type SessionStore
 } from '@svc/registry'
+import { isPromise } from '@svc/registry/kit'
 import type { RunGuard } from '../guards/run-guard.ts'
 import type { ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
 import { urlSupportOf } from '../files/url-support.ts'

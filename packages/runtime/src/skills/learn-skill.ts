@@ -1,5 +1,6 @@
 import type { JSONSchema7 } from '@ai-sdk/provider'
-import { defaultEvents, type EventBus, type RunnableKind, type RunResult } from '@svc/registry'
+import type { EventBus, RunnableKind, RunResult } from '@svc/registry'
+import { defaultEvents } from '@svc/registry/kit'
 import { RUN_ERR_BAD_SKILL } from '../errors.ts'
 import { RunEvents } from '../events/run-events.ts'
 import { shorten } from '../memory/turn-text.ts'

@@ -1,13 +1,6 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4Message } from '@ai-sdk/provider'
-import {
-  isPromise,
-  requireInput,
-  type AcceptedMessage,
-  type FinishReason,
-  type RunContext,
-  type RunInput,
-  type YieldedPart
-} from '@svc/registry'
+import type { AcceptedMessage, FinishReason, RunContext, RunInput, YieldedPart } from '@svc/registry'
+import { isPromise, requireInput } from '@svc/registry/kit'
 import type { RunGuard } from '../guards/run-guard.ts'
 import { interleave, type PartChannel } from '../children/part-channel.ts'
 import type { RunEvents } from '../events/run-events.ts'

@@ -1,4 +1,5 @@
-import { toPartError, toStoredError, type Runnable, type RunResult } from '@svc/registry'
+import type { Runnable, RunResult } from '@svc/registry'
+import { toPartError, toStoredError } from '@svc/registry/kit'
 import type { MemberAnswer } from './team-options.ts'
 
 /** What a member answered. */

@@ -1,5 +1,6 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
-import { defineRunnable, requireName, requireOptions, type Runnable, type SessionStore } from '@svc/registry'
+import { defineRunnable, type Runnable, type SessionStore } from '@svc/registry'
+import { requireName, requireOptions } from '@svc/registry/kit'
 import type { Instructions } from '../agents/agent-plan.ts'
 import type { Timeouts } from '../guards/run-guard.ts'
 import { RUN_ERR_BAD_TEAM } from '../errors.ts'

@@ -1,12 +1,5 @@
-import {
-  isPromise,
-  isTellable,
-  tellable,
-  toLoggable,
-  type Awaitable,
-  type RunContext,
-  type YieldedPart
-} from '@svc/registry'
+import { isTellable, tellable, type Awaitable, type RunContext, type YieldedPart } from '@svc/registry'
+import { isPromise, toLoggable } from '@svc/registry/kit'
 import type { RunGuard } from '../guards/run-guard.ts'
 import { unlessAborted } from '../guards/guard.ts'
 import { approve, type ApprovalRules } from '../approvals/approval-manager.ts'

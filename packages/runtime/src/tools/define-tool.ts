@@ -1,4 +1,5 @@
-import { requireOptions, type Awaitable, type Principal, type RunContext, type RunLog } from '@svc/registry'
+import type { Awaitable, Principal, RunContext, RunLog } from '@svc/registry'
+import { requireOptions } from '@svc/registry/kit'
 import { RUN_ERR_BAD_TOOL } from '../errors.ts'
 import { ToolOptionsSchema } from '../options.ts'
 import { requireSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.ts'

@@ -1,11 +1,11 @@
 import {
   RUN_ERR_BAD_INPUT,
   RUN_ERR_CANCELED,
-  requireInput,
   type RunContext,
   type RunInput,
   type YieldedPart
 } from '@svc/registry'
+import { requireInput } from '@svc/registry/kit'
 import { ChildGuard } from '../guards/child-guard.ts'
 import { awaiting, interleave, PartChannel } from '../children/part-channel.ts'
 import { answerParts } from '../children/child-parts.ts'

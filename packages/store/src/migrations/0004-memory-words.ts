@@ -1,4 +1,4 @@
-import { wordsOf } from '@svc/registry'
+import { wordsOf } from '@svc/registry/store-kit'
 import { sql, type Kysely } from 'kysely'
 import { encodeEmbedding } from '../embedding-bytes.ts'
 import { parseStored } from '../stored-json.ts'

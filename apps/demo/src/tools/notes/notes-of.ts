@@ -1,4 +1,5 @@
-import { KeyedLock, type MemoryItem, type RunContext } from '@svc/registry'
+import type { MemoryItem, RunContext } from '@svc/registry'
+import { KeyedLock } from '@svc/registry/store-kit'
 
 const NAMESPACE = 'notes'
 /** Of the item whose text is the last number that was given: it lasts as long as the notes do, and longer than each of them. */

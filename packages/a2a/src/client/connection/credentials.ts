@@ -1,4 +1,4 @@
-import { createRedact } from '@svc/registry'
+import { createRedact } from '@svc/registry/kit'
 import type { RemoteAgentOptions } from '../remote-options.ts'
 
 /** The last values sent: a token may change with every request. */

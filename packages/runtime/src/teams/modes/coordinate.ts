@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { MAX_TIMER, toStoredError, type RunInput, type Runnable, type YieldedPart } from '@svc/registry'
+import type { RunInput, Runnable, YieldedPart } from '@svc/registry'
+import { MAX_TIMER, toStoredError } from '@svc/registry/kit'
 import { defineTool, type Tool } from '../../tools/define-tool.ts'
 import { createToolSet } from '../../tools/tool-set.ts'
 import { Leader } from '../leader.ts'

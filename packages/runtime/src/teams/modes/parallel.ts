@@ -1,11 +1,5 @@
-import {
-  errorFromStored,
-  textOfInput,
-  toPartError,
-  type RunInput,
-  type RunOutput,
-  type YieldedPart
-} from '@svc/registry'
+import { textOfInput, type RunInput, type RunOutput, type YieldedPart } from '@svc/registry'
+import { errorFromStored, toPartError } from '@svc/registry/kit'
 import { awaiting, interleave } from '../../children/part-channel.ts'
 import { answerParts } from '../../children/child-parts.ts'
 import { createToolSet } from '../../tools/tool-set.ts'

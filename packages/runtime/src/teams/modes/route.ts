@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { NameFinder, type RunInput, type Runnable, type RunResult, type YieldedPart } from '@svc/registry'
+import type { RunInput, Runnable, RunResult, YieldedPart } from '@svc/registry'
+import { NameFinder } from '@svc/registry/kit'
 import { awaiting, interleave } from '../../children/part-channel.ts'
 import { RUN_ERR_NO_ROUTE, RUN_ERR_TOOL_BAD_ARGS, toToolError } from '../../errors.ts'
 import type { RunEvents } from '../../events/run-events.ts'

@@ -1,10 +1,5 @@
-import {
-  MessageInputSchema,
-  type RunInput,
-  type Runnable,
-  type RunResult,
-  type YieldedPart
-} from '@svc/registry'
+import type { RunInput, Runnable, RunResult, YieldedPart } from '@svc/registry'
+import { MessageInputSchema } from '@svc/registry/kit'
 import { awaiting, interleave } from '../../children/part-channel.ts'
 import { answerParts } from '../../children/child-parts.ts'
 import type { TeamRun } from '../team-run.ts'

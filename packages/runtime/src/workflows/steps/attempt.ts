@@ -1,4 +1,4 @@
-import { MAX_TIMER } from '@svc/registry'
+import { MAX_TIMER } from '@svc/registry/kit'
 import { ChildGuard } from '../../guards/child-guard.ts'
 import { RUN_ERR_STEP_TIMEOUT } from '../../errors.ts'
 import { failureOf, withSource } from '../../children/child-parts.ts'

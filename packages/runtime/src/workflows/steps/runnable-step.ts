@@ -1,12 +1,6 @@
 import { Value } from '@sinclair/typebox/value'
-import {
-  AcceptedMessageSchema,
-  MessageInputSchema,
-  textOfInput,
-  type RunInput,
-  type Runnable,
-  type RunResult
-} from '@svc/registry'
+import { textOfInput, type RunInput, type Runnable, type RunResult } from '@svc/registry'
+import { AcceptedMessageSchema, MessageInputSchema } from '@svc/registry/kit'
 import { runChild } from '../../children/run-child.ts'
 import { RUN_ERR_STEP_BAD_OUTPUT } from '../../errors.ts'
 import type { FlowNode } from '../flow-node.ts'

@@ -1,4 +1,5 @@
-import { createRunEngine, toRunRecord, type Run } from '@svc/registry'
+import { createRunEngine, type Run } from '@svc/registry'
+import { toRunRecord } from '@svc/registry/kit'
 import t from 'tap'
 import { runIn } from '../../helpers/make-team.ts'
 import { crashIn, goOn, makeWorkflow } from '../../helpers/make-workflow.ts'

@@ -1,0 +1,78 @@
+export * from '../access/admit-run.ts'
+export type { Exposed } from '../access/exposed.ts'
+export {
+  EXPOSED_OPTIONS,
+  listNamed,
+  namedRunnablesSchema,
+  type ExposedOptions
+} from '../access/exposed-options.ts'
+export { Exposures, type ExposedRunnable } from '../access/exposures.ts'
+export { identify, type CredentialErrors } from '../access/identify.ts'
+export { logFault, type LoggedFault } from '../access/log-fault.ts'
+export {
+  POLICY_OPTIONS,
+  resolveAuthorize,
+  resolvePolicy,
+  type Policy,
+  type PolicyOptions,
+  type SurfacePolicy
+} from '../access/policy.ts'
+export { DEFAULT_PROVIDER_KEY_HEADERS, ProviderKeys } from '../access/provider-keys.ts'
+export { createPublicLookup, isPublicHost } from '../access/public-hosts.ts'
+export { isForeignOrigin, readCredentials, type TokenPlace } from '../access/read-credentials.ts'
+export { createRedact } from '../access/redact-value.ts'
+export { mayAnswer, requireApproval, seesAllApprovals } from '../access/require-approval.ts'
+export { requireRun, type RunAccess } from '../access/require-run.ts'
+export type { SurfaceOptions, SurfaceStartOptions } from '../access/surface-options.ts'
+export { toChallenge, type ChallengeCodes } from '../access/to-challenge.ts'
+
+export { requireFreePlace, rootOf } from '../app/app-scope.ts'
+export { requireEngine, requireNoEngine } from '../app/engine-order.ts'
+export { ensureEngine } from '../app/ensure-engine.ts'
+export { requireNode, warnOfTimeouts } from '../app/start-checks.ts'
+
+export { AcceptedMessageSchema, ContentPartSchema, MessageInputSchema } from '../contract/content-part.ts'
+export { codeOf } from '../contract/create-error.ts'
+export { findJsonFault } from '../contract/json-fault.ts'
+export { MAX_NAME_LENGTH, requireName, RunnableKindSchema } from '../contract/names.ts'
+export { FinishReasonSchema, PART_SCHEMAS, ToolErrorSchema, UsageSchema } from '../contract/part.ts'
+export { isPromise } from '../contract/ports/awaitable.ts'
+export { OnDisconnectSchema, RunBodySchema } from '../contract/run-body.ts'
+export { eventSchema, RUN_EVENT_SCHEMAS } from '../contract/run-events.ts'
+export {
+  ApprovalAnswerSchema,
+  PendingApprovalSchema,
+  RunRecordSchema,
+  RunStatusSchema
+} from '../contract/run-record.ts'
+export { RunResultBuilder, RunResultSchema, toolCallKey } from '../contract/run-result.ts'
+export { RunnableMetadataSchema } from '../contract/runnable.ts'
+
+export { emitEvent, type EventFields, type EventOrigin } from '../events/emit-event.ts'
+export { hasReport, RunReport } from '../events/run-report.ts'
+export { toLoggable } from '../logging/to-loggable.ts'
+export { requireOptions } from '../options.ts'
+export { collectStream, leaveStream } from '../runnables/collect-stream.ts'
+export { NameFinder } from '../runnables/name-finder.ts'
+export { namedEntries, toRunnables } from '../runnables/named-runnables.ts'
+
+export { requireAnswer } from '../runs/approvals/require-answer.ts'
+export { defaultEvents } from '../runs/create-context.ts'
+export { loadResult } from '../runs/load-result.ts'
+export { typeOfEntry } from '../runs/log/flat-entry.ts'
+export { isEnd, LogReader, readEntries, type LogHost } from '../runs/log/log-reader.ts'
+export { requireInput } from '../runs/require-input.ts'
+export { errorFromPart, errorFromStored, toPartError, toStoredError } from '../runs/run-error.ts'
+export { toPendingApproval, toRunRecord } from '../runs/to-run-record.ts'
+
+export { createPause, nextTurn } from '../next-turn.ts'
+export { randomId } from '../random-id.ts'
+export { MAX_TIMER, millisecondsSchema } from '../timers.ts'
+export { decodeJson, quoteName, type FaultClass } from '../wire/decode-json.ts'
+export {
+  beginningOf,
+  createJsonStream,
+  encodePieces,
+  estimateLength,
+  isShort
+} from '../wire/encode-pieces.ts'

@@ -1,0 +1,17 @@
+export { createScopeFilter, runnableKeyText } from '../contract/ports/run-scope.ts'
+export { sessionKeyText } from '../contract/ports/session-store.ts'
+export { createInProcessControlBus } from '../stores/in-process/control-bus.ts'
+export { KeyedLock, type Release } from '../stores/keyed-lock.ts'
+export { entryFromJson, sizeOfEntry } from '../stores/log-entry.ts'
+export { formatPushCursor, parsePushCursor } from '../stores/push-cursor.ts'
+export {
+  formatApprovalCursor,
+  formatRunCursor,
+  parseApprovalCursor,
+  parseRunCursor,
+  runIdOf,
+  type ApprovalPosition,
+  type RunPosition
+} from '../stores/run-cursor.ts'
+export { MAX_LISTED_APPROVALS, MAX_LISTED_ARGS, previewOfJson } from '../stores/summarize-run.ts'
+export { weighWord, wordsOf } from '../stores/words.ts'
