@@ -5,7 +5,7 @@ import t from 'tap'
 
 const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8')
 
-t.test('every error has its name as its code, and is in the README with its status', async (t) => {
+t.test('every error has its name as its code, and appears in the README with its status', async (t) => {
   const codes = Object.entries(runtime).filter(([name]) => name.includes('_ERR_'))
   t.ok(codes.length > 15)
   for (const [name, CatalogueError] of codes) {

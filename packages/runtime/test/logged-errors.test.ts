@@ -5,14 +5,14 @@ import { Type } from '@sinclair/typebox'
 import t from 'tap'
 import { collect, makeAgent, makeContext } from './helpers/make-agent.ts'
 
-/** What an HTTP client throws: the request that failed is a part of the error. */
+/** The error of an HTTP client, which contains the failed request. */
 const leaky = () =>
   Object.assign(new Error('Request failed with status code 401'), {
     config: { headers: { Authorization: 'Bearer s3cret-of-the-service' } }
   })
 const fail = () => Promise.reject(leaky())
 
-/** A logger of Fastify's, and what it writes. */
+/** A Fastify logger, and its output. */
 function makeLog(): { log: FastifyBaseLogger; written: () => string } {
   const lines: string[] = []
   const { log } = Fastify({ logger: { level: 'trace', stream: { write: (line) => void lines.push(line) } } })
@@ -35,7 +35,7 @@ const sites: Record<string, [message: string, options: Partial<AgentOptions>]> =
 }
 
 for (const [what, [message, options]] of Object.entries(sites)) {
-  t.test(`${what}: the log has the error, and nothing of its request`, async (t) => {
+  t.test(`${what}: the log has the error, without the request behind it`, async (t) => {
     const { log, written } = makeLog()
     const script = options.tools === undefined ? 'Hi.' : [{ toolCalls: [{ toolName: 'call' }] }, 'Sorry.']
     const { agent, model } = makeAgent(script as never, options)

@@ -4,7 +4,7 @@ import { scriptedModel } from '@svc/runtime/testing'
 import Fastify from 'fastify'
 import t from 'tap'
 
-t.test('brings the registry and the engine along', async (t) => {
+t.test('registers the registry and the engine', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   const mine = createRegistry()
@@ -20,7 +20,7 @@ t.test('brings the registry and the engine along', async (t) => {
   t.equal(await completed.promise, run.runId)
 })
 
-t.test('takes those that are there', async (t) => {
+t.test('uses an existing registry and engine', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   const mine = createRegistry()

@@ -27,7 +27,7 @@ async function untilAsked(engine: RunEngine, runId: string) {
   }
 }
 
-t.test('1,000 races of two answers: exactly one counts', async (t) => {
+t.test('1,000 races between two answers: exactly one wins', async (t) => {
   const engine = createRunEngine({ limits: { maxRuns: 2_000, maxRunsPerOwner: 2_000 } })
   t.teardown(() => engine.close())
   payments.length = 0
@@ -40,7 +40,7 @@ t.test('1,000 races of two answers: exactly one counts', async (t) => {
         { approved: false, reason: 'no' }
       ]
       const [first, second] = n % 2 === 0 ? answers : answers.toReversed()
-      const told = await Promise.allSettled([
+      const settled = await Promise.allSettled([
         engine.answer(approvalId, first!),
         engine.answer(approvalId, second!)
       ])
@@ -48,8 +48,8 @@ t.test('1,000 races of two answers: exactly one counts', async (t) => {
       const responses = parts.filter((part) => part.type === 'tool.approval.response')
       const results = parts.filter((part) => part.type === 'tool.result')
       const denials = parts.filter((part) => part.type === 'tool.error')
-      const won = told.findIndex(({ status }) => status === 'fulfilled')
-      const lost = told.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[]
+      const won = settled.findIndex(({ status }) => status === 'fulfilled')
+      const lost = settled.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[]
       const counted = [first, second][won]!.approved
       return (
         lost.length === 1 &&
@@ -65,7 +65,7 @@ t.test('1,000 races of two answers: exactly one counts', async (t) => {
   t.equal(new Set(payments).size, payments.length, 'no call was made twice')
 })
 
-t.test('what was asked for is what is called, whoever changes the arguments meanwhile', async (t) => {
+t.test('a call runs with the approved arguments, even if they were mutated meanwhile', async (t) => {
   const engine = createRunEngine()
   t.teardown(() => engine.close())
   payments.length = 0
@@ -81,7 +81,7 @@ t.test('what was asked for is what is called, whoever changes the arguments mean
   t.strictSame(payments, [shown])
 })
 
-t.test('an answer belongs to its own call, and not to the next one of the same tool', async (t) => {
+t.test('an answer applies to its own call, not to the next one of the same tool', async (t) => {
   const engine = createRunEngine()
   t.teardown(() => engine.close())
   payments.length = 0
@@ -101,7 +101,7 @@ t.test('an answer belongs to its own call, and not to the next one of the same t
   t.strictSame(payments, [5])
 })
 
-t.test('edited arguments that do not fit are not called with', async (t) => {
+t.test('edited arguments that do not match the schema fail the call', async (t) => {
   const engine = createRunEngine()
   t.teardown(() => engine.close())
   payments.length = 0

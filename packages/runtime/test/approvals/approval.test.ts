@@ -15,7 +15,7 @@ const pay = (approval?: ToolDefinition<typeof input>['approval']) =>
   })
 const script = [{ toolCalls: [{ toolName: 'pay', args: { amount: 5 } }] }, 'Done.']
 
-/** A run whose approvals are answered by a function. */
+/** Runs an agent, and answers its approvals with a function. */
 async function runWith(
   options: Partial<AgentOptions>,
   answer: (request: object) => ApprovalOutcome | Promise<ApprovalOutcome>
@@ -48,10 +48,10 @@ async function runWith(
 }
 const yes = () => ({ approved: true })
 
-// A function that gives no boolean is not a plain no.
+// Only `false` means no.
 const unsure = (): boolean => JSON.parse('null')
 
-t.test('which calls wait', async (t) => {
+t.test('which calls wait for an approval', async (t) => {
   const cases: [Partial<AgentOptions>, boolean][] = [
     [{ tools: [pay()] }, false],
     [{ tools: [pay(true)] }, true],
@@ -77,7 +77,7 @@ t.test('which calls wait', async (t) => {
   }
 })
 
-t.test('denied, with and without a reason, or not answered in time', async (t) => {
+t.test('denied, with and without a reason, or expired', async (t) => {
   const cases: [ApprovalOutcome, string][] = [
     [{ approved: false }, 'The call was denied'],
     [{ approved: false, reason: 'too much' }, 'The call was denied: too much'],
@@ -87,11 +87,11 @@ t.test('denied, with and without a reason, or not answered in time', async (t) =
     const { errors, text, model } = await runWith({ tools: [pay(true)] }, () => outcome)
     t.match(errors, [{ error: { code: 'RUN_ERR_APPROVAL_DENIED', message } }])
     t.match(model.calls[1]?.prompt.at(-1)?.content, [{ output: { type: 'error-text', value: message } }])
-    t.equal(text, 'Done.', 'the loop goes on')
+    t.equal(text, 'Done.', 'the loop continues')
   }
 })
 
-t.test('edited arguments are checked again, and are what the history says', async (t) => {
+t.test('edited arguments are checked again, and appear in the history', async (t) => {
   const edited = await runWith({ tools: [pay(true)] }, () => ({ approved: true, args: { amount: 3 } }))
   t.match(edited.results, [{ result: 'paid 3' }])
   t.match(edited.model.calls[1]?.prompt.at(-2)?.content, [{ type: 'tool-call', input: { amount: 3 } }])
@@ -99,7 +99,7 @@ t.test('edited arguments are checked again, and are what the history says', asyn
   t.match(bad.errors, [{ error: { code: 'RUN_ERR_TOOL_BAD_ARGS', message: /amount must be number/ } }])
 })
 
-t.test('bad arguments are not asked about', async (t) => {
+t.test('bad arguments request no approval', async (t) => {
   const { agent } = makeAgent([{ toolCalls: [{ toolName: 'pay', args: {} }] }, 'Done.'], {
     tools: [pay(true)]
   })
@@ -110,7 +110,7 @@ t.test('bad arguments are not asked about', async (t) => {
 
 const fails = () => Promise.reject(new Error('SECRET'))
 
-t.test('a function that throws denies', async (t) => {
+t.test('a policy that throws denies the call', async (t) => {
   for (const options of [{ tools: [pay(fails)] }, { tools: [pay()], approval: fails }]) {
     const { errors, requests, logged } = await runWith(options, yes)
     t.match(errors, [{ error: { code: 'RUN_ERR_APPROVAL_DENIED' } }])
@@ -120,14 +120,14 @@ t.test('a function that throws denies', async (t) => {
   }
 })
 
-t.test('outside of an engine nobody can answer', async (t) => {
+t.test('outside an engine every request is denied', async (t) => {
   const { agent } = makeAgent(script, { tools: [pay(true)] })
   t.match((await collect(agent.stream('Go'))).ofType('tool.error'), [
     { error: { code: 'RUN_ERR_APPROVAL_DENIED' } }
   ])
 })
 
-t.test('in an engine: one call waits, the others do not', async (t) => {
+t.test('in an engine, one call waits while others run', async (t) => {
   const look = defineTool({
     name: 'look',
     description: 'Looks',
@@ -167,7 +167,7 @@ t.test('in an engine: one call waits, the others do not', async (t) => {
   t.match(model.calls[1]?.prompt.at(-1)?.content, [{ toolCallId: 'p' }, { toolCallId: 'l' }])
 })
 
-t.test('how long it waits: as the tool says, else the agent, else the engine', async (t) => {
+t.test("the time-out is the tool's, else the agent's, else the engine's", async (t) => {
   const paying = (approvalTimeout?: number) =>
     defineTool({
       name: 'pay',
@@ -189,7 +189,7 @@ t.test('how long it waits: as the tool says, else the agent, else the engine', a
   }
 })
 
-t.test('its time is over: denied, and the run goes on', async (t) => {
+t.test('an expired approval denies the call, and the run continues', async (t) => {
   const engine = createRunEngine()
   t.teardown(() => engine.close())
   const { agent } = makeAgent(script, { tools: [pay(true)], approvalTimeout: 30 })

@@ -26,7 +26,7 @@ const fail = defineTool({
   execute: () => Promise.reject(new Error('no'))
 })
 
-/** A run whose model writes the program. */
+/** Starts a run whose model writes the program. */
 function start(code: string, more: object = {}) {
   payments.length = 0
   const compute = codeTool({ name: 'compute', tools: [pay, fail], sandbox, ...more })
@@ -36,12 +36,12 @@ function start(code: string, more: object = {}) {
   return engine.start(agent, 'Go')
 }
 
-/** The id of each approval, when it is asked for. */
+/** Yields the id of each requested approval. */
 async function* asked(run: Run) {
   for await (const part of run.parts()) if (part.type === 'tool.approval.request') yield part
 }
 
-t.test('each call of a program waits for an approval of its own', async (t) => {
+t.test('each call of a program waits for its own approval', async (t) => {
   const run = await start(
     'const paid = await tools.pay({ amount: 1 }); return [paid, await tools.pay({ amount: 2 }).catch((e) => e.code)]'
   )
@@ -71,7 +71,7 @@ t.test('edited arguments of a call are checked', async (t) => {
   t.strictSame(payments, [])
 })
 
-t.test('calls that wait at a time are answered in any order', async (t) => {
+t.test('parallel calls can be answered in any order', async (t) => {
   const run = await start('return Promise.all([1, 2, 3].map((amount) => tools.pay({ amount })))')
   const waiting: string[] = []
   for await (const { approvalId } of asked(run)) {
@@ -82,7 +82,7 @@ t.test('calls that wait at a time are answered in any order', async (t) => {
   t.strictSame(payments, [3, 2, 1])
 })
 
-t.test('a program that ends while a call of it waits needs no answer any more', async (t) => {
+t.test('when a program ends, its pending approvals need no answer', async (t) => {
   const programs: [name: string, code: string, more: object][] = [
     ['fails', 'await Promise.all([tools.pay({ amount: 1 }), tools.fail({})])', {}],
     ['takes too long', 'await tools.pay({ amount: 1 })', { timeout: 1_500 }]
@@ -96,7 +96,7 @@ t.test('a program that ends while a call of it waits needs no answer any more', 
     t.match(
       toolCalls.find(({ toolName }) => toolName === 'pay'),
       { error: { code: 'RUN_ERR_TOOL_FAILED' } },
-      'how the call ended is told'
+      'the end of the call is emitted'
     )
     await t.rejects(engine.answer(approvalId, { approved: true }), { code: 'RUN_ERR_APPROVAL_ANSWERED' })
     t.strictSame(payments, [])
@@ -104,7 +104,7 @@ t.test('a program that ends while a call of it waits needs no answer any more', 
   }
 })
 
-t.test('a cancel ends a program whose call waits, and its child is free again', async (t) => {
+t.test('a cancel ends a program that waits for an approval, and frees its child', async (t) => {
   const run = await start('await tools.pay({ amount: 1 })')
   for await (const part of asked(run)) if (part.toolName === 'pay') await run.cancel()
   t.equal((await run.result()).finishReason, 'canceled')

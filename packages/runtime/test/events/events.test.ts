@@ -24,7 +24,7 @@ const pay = defineTool({
   approval: true
 })
 
-/** Every event of a bus, each checked against its schema. */
+/** Records the events of a bus, and checks each against its schema. */
 function listen(t: Pick<Tap, 'strictSame'>, bus: EventBus) {
   const seen: { event: string; payload: Record<string, unknown> }[] = []
   for (const name of NAMES) {
@@ -39,7 +39,7 @@ function listen(t: Pick<Tap, 'strictSame'>, bus: EventBus) {
 }
 type Tap = typeof t
 
-t.test('every event of the seed has a schema, and so have those of model calls', async (t) => {
+t.test('every documented event has a schema, those of model calls included', async (t) => {
   t.strictSame(
     new Set(NAMES),
     new Set([
@@ -60,7 +60,7 @@ t.test('every event of the seed has a schema, and so have those of model calls',
     )
 })
 
-t.test('the bus is typed by them', async (t) => {
+t.test('the bus is typed by the schemas', async (t) => {
   const bus = createEventBus()
   const payload: EventMap['skill.loaded'] = {
     runId: 'r',
@@ -72,11 +72,11 @@ t.test('the bus is typed by them', async (t) => {
   }
   bus.on('skill.loaded', ({ skill }) => t.equal(skill satisfies string, 's'))
   bus.emit('skill.loaded', payload)
-  // @ts-expect-error -- there is no such event
+  // @ts-expect-error -- unknown event
   bus.has('skill.forgotten')
 })
 
-t.test('a run tells of its start, its chunks, its tools and its end', async (t) => {
+t.test('a run emits its start, chunks, tools and end', async (t) => {
   const { agent } = makeAgent(
     [
       { toolCalls: [{ toolName: 'add', args: { a: 1 } }, { toolName: 'none' }, { toolName: 'pay' }] },
@@ -111,7 +111,7 @@ t.test('a run tells of its start, its chunks, its tools and its end', async (t) 
   t.equal(seen.at(-1)?.event, 'run.complete')
 })
 
-t.test('a run that fails, and one that is canceled', async (t) => {
+t.test('a failed run, and a canceled one', async (t) => {
   const failing = makeContext()
   const seen = listen(t, failing.context.events)
   await collect(
@@ -123,13 +123,13 @@ t.test('a run that fails, and one that is canceled', async (t) => {
   })
   t.notMatch(JSON.stringify(seen), 'SECRET')
   const left = makeContext()
-  const heard = listen(t, left.context.events)
+  const events = listen(t, left.context.events)
   for await (const part of makeAgent('Hello.').agent.stream('Hi', left.context))
     if (part.type === 'text') break
-  t.match(heard.at(-1), { event: 'run.complete', payload: { finishReason: 'canceled' } })
+  t.match(events.at(-1), { event: 'run.complete', payload: { finishReason: 'canceled' } })
 })
 
-t.test('every attempt of a model call ends, whatever ends it', async (t) => {
+t.test('every attempt of a model call emits an end, however it ends', async (t) => {
   const retry = { baseDelay: 0 }
   const { context } = makeContext()
   const seen = listen(t, context.events)
@@ -137,14 +137,14 @@ t.test('every attempt of a model call ends, whatever ends it', async (t) => {
   const left = makeAgent({ text: ['a', 'b'], delay: 5 })
   for await (const part of left.agent.stream('Hi', context)) if (part.type === 'text') break
   await collect(makeAgent({ hangs: 'stream' }, { timeout: { firstToken: 20 } }).agent.stream('Hi', context))
-  const told = seen
+  const emitted = seen
     .filter(({ event }) => event.startsWith('model.'))
     .map(({ event, payload }) => [
       event,
       payload['attempt'],
       (payload['error'] as { code?: string } | undefined)?.code
     ])
-  t.strictSame(told, [
+  t.strictSame(emitted, [
     ['model.call', 1, undefined],
     ['model.error', 1, 'RUN_ERR_MODEL_FAILED'],
     ['model.call', 2, undefined],
@@ -156,7 +156,7 @@ t.test('every attempt of a model call ends, whatever ends it', async (t) => {
   ])
 })
 
-t.test('events of a member say of which', async (t) => {
+t.test('events of a member name the member', async (t) => {
   const { context } = makeContext()
   const seen = listen(t, context.events)
   await makeAgent('Hello.').agent.run('Hi', context.child('team').child('tester'))
@@ -164,7 +164,7 @@ t.test('events of a member say of which', async (t) => {
   for (const { payload } of seen) t.strictSame(payload['source'], ['team', 'tester'])
 })
 
-t.test('a listener that throws touches no run', async (t) => {
+t.test('a throwing listener cannot affect a run', async (t) => {
   const { context, logged } = makeContext()
   for (const name of NAMES)
     context.events.on(name, () => {
@@ -175,10 +175,10 @@ t.test('a listener that throws touches no run', async (t) => {
 })
 
 t.test('agents outside of an app emit on `events`', async (t) => {
-  const heard = Promise.withResolvers<string>()
-  t.teardown(defaultEvents.on('run.complete', ({ name }) => heard.resolve(name)))
+  const completed = Promise.withResolvers<string>()
+  t.teardown(defaultEvents.on('run.complete', ({ name }) => completed.resolve(name)))
   await makeAgent('Hello.').agent.run('Hi')
-  t.equal(await heard.promise, 'tester')
+  t.equal(await completed.promise, 'tester')
 })
 
 t.test('the README lists every event', async (t) => {
@@ -186,7 +186,7 @@ t.test('the README lists every event', async (t) => {
   for (const name of Object.keys(EVENT_SCHEMAS)) t.ok(readme.includes(`\`${name}\``), name)
 })
 
-t.test('teams and workflows tell of their choices and of their answers', async (t) => {
+t.test('teams and workflows emit their choices and answers', async (t) => {
   const { context } = makeContext()
   const seen = listen(t, context.events)
   const model = scriptedModel([{ toolCalls: [{ toolName: 'route', args: { member: 'tester' } }] }])
@@ -195,10 +195,10 @@ t.test('teams and workflows tell of their choices and of their answers', async (
     'Hi',
     context
   )
-  const told = seen.flatMap(({ event, payload: { kind, name, source, text = '' } }) =>
+  const emitted = seen.flatMap(({ event, payload: { kind, name, source, text = '' } }) =>
     event.startsWith('model.') ? [] : [[event, kind, name, (source as string[] | undefined)?.join('/'), text]]
   )
-  t.strictSame(told, [
+  t.strictSame(emitted, [
     ['run.start', 'workflow', 'flow', undefined, ''],
     ['run.start', 'team', 'crew', 'ask', ''],
     ['tool.call', 'team', 'crew', 'ask', ''],

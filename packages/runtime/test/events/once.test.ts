@@ -8,7 +8,7 @@ import { makeAgent } from '../helpers/make-agent.ts'
 import { makeTeam } from '../helpers/make-team.ts'
 import { makeWorkflow } from '../helpers/make-workflow.ts'
 
-/** What the events say of a run of an engine: which, of what, and with which place. */
+/** Runs in an engine, and lists name, runnable and source of the events. */
 async function eventsOf(t: Test, runnable: Runnable) {
   const engine = createRunEngine({ drainTimeout: 0 })
   t.teardown(() => engine.close())
@@ -25,7 +25,7 @@ async function eventsOf(t: Test, runnable: Runnable) {
 
 const byHand = defineRunnable({ kind: 'agent', name: 'hand', run: () => 'done' })
 
-t.test('an agent of an engine emits its run once, also under another name', async (t) => {
+t.test('an agent in an engine emits its run once, even under another name', async (t) => {
   const { agent } = makeAgent('Hello.')
   const [renamed] = toRunnables({ alias: agent })
   for (const [runnable, name] of [
@@ -39,7 +39,7 @@ t.test('an agent of an engine emits its run once, also under another name', asyn
     ])
 })
 
-t.test('so do teams and workflows, and every member and step, whatever it is', async (t) => {
+t.test('so do teams, workflows, members and steps of every kind', async (t) => {
   const { agent } = makeAgent('Hello.', { name: 'a' })
   const team = makeTeam({ mode: 'sequence', members: [agent, byHand] })
   t.strictSame(await eventsOf(t, team), [
@@ -69,7 +69,7 @@ t.test('so do teams and workflows, and every member and step, whatever it is', a
   )
 })
 
-t.test('a member that fails or is left', async (t) => {
+t.test('a member that fails or is abandoned', async (t) => {
   const bad = defineRunnable({ kind: 'agent', name: 'bad', run: () => Promise.reject(new Error('no')) })
   const model = scriptedModel([{ toolCalls: [{ toolName: 'bad', args: { message: 'x' } }] }, 'Sorry.'])
   t.strictSame(await eventsOf(t, makeTeam({ mode: 'coordinate', members: [bad], model })), [
@@ -81,7 +81,7 @@ t.test('a member that fails or is left', async (t) => {
   ])
 })
 
-t.test('an agent that code runs within a run emits its own', async (t) => {
+t.test('an agent called by user code within a run emits its own run', async (t) => {
   const { agent: inner } = makeAgent('Inside.', { name: 'inner' })
   for (const place of ['child', 'same'] as const) {
     const ask = defineTool({
@@ -117,7 +117,7 @@ t.test('an agent that code runs within a run emits its own', async (t) => {
   ])
 })
 
-t.test('a leader’s words that are no answer are no piece of one', async (t) => {
+t.test('text of a leader that is not its answer emits no chunks', async (t) => {
   const { agent } = makeAgent('Hello.', { name: 'a' })
   const model = scriptedModel([
     { text: 'I pick a.', toolCalls: [{ toolName: 'route', args: { member: 'a' } }] }

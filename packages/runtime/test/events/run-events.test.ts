@@ -12,70 +12,73 @@ const key = 'sk-caller-0123456789'
 const withKey = { redact: createRedact([key]) }
 const NAMES = Object.keys(EVENT_SCHEMAS) as (keyof RuntimeEvents)[]
 
-/** A context, and what is told of the run on its bus and on the channels: of increments the text, else the name. */
-function heard(t: Test, options: Parameters<typeof makeContext>[0]) {
+/** A context, and the events of its run on the bus and on the channels: the text of a chunk, else the name. */
+function listen(t: Test, options: Parameters<typeof makeContext>[0]) {
   const { context } = makeContext(options)
   const onBus: unknown[] = []
   const onChannels: unknown[] = []
-  const told: string[] = []
+  const emitted: string[] = []
   for (const name of NAMES) {
-    const hear = (event: unknown) => void onChannels.push(event)
-    subscribe(channelName(name), hear)
-    t.teardown(() => unsubscribe(channelName(name), hear))
+    const receive = (event: unknown) => void onChannels.push(event)
+    subscribe(channelName(name), receive)
+    t.teardown(() => unsubscribe(channelName(name), receive))
     context.events.on(name, (event) => {
       onBus.push(event)
-      told.push(name === 'run.stream.chunk' ? (event as { text: string }).text : `<${name}>`)
+      emitted.push(name === 'run.stream.chunk' ? (event as { text: string }).text : `<${name}>`)
     })
   }
-  return { context, onBus, onChannels, told }
+  return { context, onBus, onChannels, emitted }
 }
 
-t.test('a key in pieces is no event, and what may be one comes before another event', async (t) => {
-  const { context, onBus, onChannels, told } = heard(t, withKey)
-  const text = ['It is ', key.slice(0, 5), key.slice(5), '.', ' Not sk-', 'x', ' but sk-']
-  const { agent } = makeAgent([
-    { text, toolCalls: [{ toolName: key, args: { [key]: key } }] },
-    `caller: ${key}`
-  ])
-  await collect(agent.stream(`Is it ${key}?`, context))
-  t.strictSame(told, [
-    '<run.start>',
-    '<model.call>',
-    'It is ',
-    '[redacted]',
-    '.',
-    ' Not ',
-    'sk-x',
-    ' but ',
-    'sk-',
-    '<model.result>',
-    '<tool.call>',
-    '<tool.error>',
-    '<model.call>',
-    'caller: [redacted]',
-    '<model.result>',
-    '<run.complete>'
-  ])
-  t.notMatch(JSON.stringify(onBus), key)
-  t.strictSame(onChannels, onBus)
-})
+t.test(
+  'a key split over chunks never reaches an event, and held-back text precedes the next event',
+  async (t) => {
+    const { context, onBus, onChannels, emitted } = listen(t, withKey)
+    const text = ['It is ', key.slice(0, 5), key.slice(5), '.', ' Not sk-', 'x', ' but sk-']
+    const { agent } = makeAgent([
+      { text, toolCalls: [{ toolName: key, args: { [key]: key } }] },
+      `caller: ${key}`
+    ])
+    await collect(agent.stream(`Is it ${key}?`, context))
+    t.strictSame(emitted, [
+      '<run.start>',
+      '<model.call>',
+      'It is ',
+      '[redacted]',
+      '.',
+      ' Not ',
+      'sk-x',
+      ' but ',
+      'sk-',
+      '<model.result>',
+      '<tool.call>',
+      '<tool.error>',
+      '<model.call>',
+      'caller: [redacted]',
+      '<model.result>',
+      '<run.complete>'
+    ])
+    t.notMatch(JSON.stringify(onBus), key)
+    t.strictSame(onChannels, onBus)
+  }
+)
 
-t.test('without a key every increment is told as it comes', async (t) => {
-  const { context, told } = heard(t, {})
+t.test('without a key every chunk is emitted at once', async (t) => {
+  const { context, emitted } = listen(t, {})
   await collect(makeAgent({ text: ['a', 'sk-', 'b'] }).agent.stream('Hi', context))
-  t.strictSame(told.slice(2, -2), ['a', 'sk-', 'b'])
+  t.strictSame(emitted.slice(2, -2), ['a', 'sk-', 'b'])
 })
 
-t.test('an answer that is told as a whole is told to its end', async (t) => {
-  const { context, told } = heard(t, withKey)
+t.test('an answer emitted as a whole is complete', async (t) => {
+  const { context, emitted } = listen(t, withKey)
   const { agent } = makeAgent('Good. sk-')
   await collect(makeTeam({ mode: 'sequence', members: [agent] }).stream('Hi', context))
-  const start = told.lastIndexOf('<run.complete>', -2)
-  t.strictSame(told.slice(start), ['<run.complete>', 'Good. ', 'sk-', '<run.complete>'])
+  const start = emitted.lastIndexOf('<run.complete>', -2)
+  t.strictSame(emitted.slice(start), ['<run.complete>', 'Good. ', 'sk-', '<run.complete>'])
 })
 
-t.test('what failed is told without the key', async (t) => {
-  const { context, onBus, told } = heard(t, withKey)
+t.test('errors are emitted without the key', async (t) => {
+  const { context, onBus, emitted } = listen(t, withKey)
   const fault = tellable({ code: 'REFUSED', message: `refused ${key}`, statusCode: 502 })
   const { agent } = makeAgent('x', {
     model: () => {
@@ -83,11 +86,11 @@ t.test('what failed is told without the key', async (t) => {
     }
   })
   t.equal((await collect(agent.stream('Hi', context))).error, fault)
-  t.strictSame(told, ['<run.start>', '<run.error>'])
+  t.strictSame(emitted, ['<run.start>', '<run.error>'])
   t.match(JSON.stringify(onBus), 'refused [redacted]')
 })
 
-t.test('spans have no key, also where a model makes it the name of a tool', async (t) => {
+t.test('spans contain no key, even if the model uses it as a tool name', async (t) => {
   const exporter = new InMemorySpanExporter()
   const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
   const { context } = makeContext(withKey)

@@ -36,7 +36,7 @@ const look = defineTool({
   }
 })
 
-/** A context whose bus is traced, and what came of it. */
+/** A context with a traced bus, and the recorded spans and metrics. */
 async function traced(t: Test, options: Parameters<typeof makeContext>[0] = {}) {
   const exporter = new InMemorySpanExporter()
   const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
@@ -57,7 +57,7 @@ async function traced(t: Test, options: Parameters<typeof makeContext>[0] = {}) 
   }
 }
 
-t.test('the providers of the API of OpenTelemetry fit, and none in the place of the other', async () => {
+t.test("the OpenTelemetry providers fit their types, and not each other's", async () => {
   const providers: Required<TelemetryOptions> = {
     tracerProvider: trace.getTracerProvider(),
     meterProvider: otelMetrics.getMeterProvider()
@@ -70,7 +70,7 @@ t.test('the providers of the API of OpenTelemetry fit, and none in the place of 
   providers.meterProvider = trace.getTracerProvider()
 })
 
-t.test('a run is a span with its model and tool calls below it', async (t) => {
+t.test('a run is a span, with child spans for model and tool calls', async (t) => {
   const { context, spans } = await traced(t, { sessionId: 's' })
   const model = scriptedModel([{ toolCalls: [{ toolName: 'look', args: { what: 'ARGS' } }] }, 'ANSWER'], {
     provider: 'openai.chat',
@@ -118,7 +118,7 @@ t.test('a run is a span with its model and tool calls below it', async (t) => {
   )
 })
 
-t.test('metrics of the model calls', async (t) => {
+t.test('metrics of model calls', async (t) => {
   const { context, metrics } = await traced(t)
   await makeAgent({ text: ['a', 'b'] }).agent.run('Hi', context)
   await collect(makeAgent({ rejects: { statusCode: 400 } }).agent.stream('Hi', context))
@@ -171,7 +171,7 @@ t.test('metrics of runs and tool calls', async (t) => {
   ])
 })
 
-t.test('what fails has an error type, and no text of it', async (t) => {
+t.test('a failed span has an error type, but no message', async (t) => {
   const { context, spans } = await traced(t)
   const failing = { toolCalls: [{ toolName: 'look', args: { what: 'FAULT ARGS' } }] }
   const { agent } = makeAgent([failing, { rejects: { statusCode: 401, message: 'FAULT sk-2' } }], {
@@ -191,7 +191,7 @@ t.test('what fails has an error type, and no text of it', async (t) => {
   )
 })
 
-t.test('a member is below its team', async (t) => {
+t.test("the span of a member is a child of its team's", async (t) => {
   const { context, spans } = await traced(t)
   const team = new RunEvents(context, 'crew', 'team')
   const usage = { promptTokens: 0, completionTokens: 0, totalTokens: 0 }
@@ -206,7 +206,7 @@ t.test('a member is below its team', async (t) => {
     t.equal(byName[`invoke_agent ${name}`]?.parentSpanContext?.spanId, crew?.spanContext().spanId, name)
 })
 
-t.test('a run is below the span in which it was started', async (t) => {
+t.test("a run's span is a child of the active span", async (t) => {
   const manager = new AsyncLocalStorageContextManager().enable()
   otelContext.setGlobalContextManager(manager)
   t.teardown(() => otelContext.disable())
@@ -222,7 +222,7 @@ t.test('a run is below the span in which it was started', async (t) => {
   t.equal(spans().at(-1)?.parentSpanContext?.spanId, 'b7ad6b7169203331')
 })
 
-t.test('a run that is left ends its spans', async (t) => {
+t.test('an abandoned run ends its spans', async (t) => {
   const { context, spans } = await traced(t)
   const { agent } = makeAgent({ text: ['a', 'b'], delay: 5 })
   for await (const part of agent.stream('Hi', context)) if (part.type === 'text') break
@@ -235,7 +235,7 @@ t.test('a run that is left ends its spans', async (t) => {
   )
 })
 
-t.test('after it is stopped nothing listens', async (t) => {
+t.test('stop removes all listeners', async (t) => {
   const { context, spans, stop } = await traced(t)
   stop()
   await makeAgent('x').agent.run('Hi', context)
@@ -243,12 +243,12 @@ t.test('after it is stopped nothing listens', async (t) => {
   t.equal(context.events.has('run.start'), false)
 })
 
-t.test('deltas are not listened to', async (t) => {
+t.test('chunks have no listener', async (t) => {
   const { context } = await traced(t)
   t.equal(context.events.has('run.stream.chunk'), false)
 })
 
-t.test('the names of providers', async (t) => {
+t.test('provider names', async (t) => {
   const names = {
     'openai.responses': 'openai',
     'anthropic.messages': 'anthropic',
@@ -263,47 +263,50 @@ t.test('the names of providers', async (t) => {
   for (const [given, name] of Object.entries(names)) t.equal(toProviderName(given), name)
 })
 
-t.test('members and steps are below what called them, also several of one name at once', async (t) => {
-  const { context, spans } = await traced(t)
-  const items = ['x', 'yy', 'zzz']
-  const { agent } = makeAgent(({ prompt }) => ({
-    text: ['said ', 'it'],
-    // The first that is asked is the last to answer.
-    delay: 12 - 3 * lengthOf(prompt),
-    usage: { promptTokens: lengthOf(prompt), completionTokens: 0 }
-  }))
-  const model = scriptedModel({ toolCalls: [{ toolName: 'route', args: { member: 'tester' } }] })
-  const crew = makeTeam({ mode: 'route', members: [agent], model })
-  await makeWorkflow((flow) =>
-    flow.map(
-      'each',
-      () => items,
-      (inner) => inner.step('ask', crew)
+t.test(
+  "spans of members and steps are children of their caller's, even for parallel calls of one name",
+  async (t) => {
+    const { context, spans } = await traced(t)
+    const items = ['x', 'yy', 'zzz']
+    const { agent } = makeAgent(({ prompt }) => ({
+      text: ['said ', 'it'],
+      // The first call answers last.
+      delay: 12 - 3 * lengthOf(prompt),
+      usage: { promptTokens: lengthOf(prompt), completionTokens: 0 }
+    }))
+    const model = scriptedModel({ toolCalls: [{ toolName: 'route', args: { member: 'tester' } }] })
+    const crew = makeTeam({ mode: 'route', members: [agent], model })
+    await makeWorkflow((flow) =>
+      flow.map(
+        'each',
+        () => items,
+        (inner) => inner.step('ask', crew)
+      )
+    ).run('Go', context)
+    const all = spans()
+    const above = (span: (typeof all)[number]) =>
+      all.find((each) => each.spanContext().spanId === span.parentSpanContext?.spanId)
+    const pathOf = (span: (typeof all)[number] | undefined): string =>
+      span === undefined ? '' : `${pathOf(above(span))}/${span.name.split(' ').at(-1)}`
+    const counts = Object.groupBy(all.map(pathOf), (path) => path)
+    t.strictSame(Object.fromEntries(Object.entries(counts).map(([path, same]) => [path, same?.length])), {
+      '/flow': 1,
+      '/flow/crew': 3,
+      '/flow/crew/scripted': 3,
+      '/flow/crew/route': 3,
+      '/flow/crew/tester': 3,
+      '/flow/crew/tester/scripted': 3
+    })
+    // Each call is a child of its own run: the tokens of a run are those of its model call.
+    const tokens = (span: (typeof all)[number] | undefined) => span?.attributes['gen_ai.usage.input_tokens']
+    const answers = all.filter((span) => pathOf(span) === '/flow/crew/tester/scripted')
+    t.strictSame(
+      answers.map(tokens).toSorted((a, b) => Number(a) - Number(b)),
+      [1, 2, 3]
     )
-  ).run('Go', context)
-  const all = spans()
-  const above = (span: (typeof all)[number]) =>
-    all.find((each) => each.spanContext().spanId === span.parentSpanContext?.spanId)
-  const pathOf = (span: (typeof all)[number] | undefined): string =>
-    span === undefined ? '' : `${pathOf(above(span))}/${span.name.split(' ').at(-1)}`
-  const counts = Object.groupBy(all.map(pathOf), (path) => path)
-  t.strictSame(Object.fromEntries(Object.entries(counts).map(([path, same]) => [path, same?.length])), {
-    '/flow': 1,
-    '/flow/crew': 3,
-    '/flow/crew/scripted': 3,
-    '/flow/crew/route': 3,
-    '/flow/crew/tester': 3,
-    '/flow/crew/tester/scripted': 3
-  })
-  // Each call is below its own run: the tokens of a run are those of its model call.
-  const tokens = (span: (typeof all)[number] | undefined) => span?.attributes['gen_ai.usage.input_tokens']
-  const answers = all.filter((span) => pathOf(span) === '/flow/crew/tester/scripted')
-  t.strictSame(
-    answers.map(tokens).toSorted((a, b) => Number(a) - Number(b)),
-    [1, 2, 3]
-  )
-  for (const answer of answers) t.equal(tokens(above(answer)), tokens(answer))
-})
+    for (const answer of answers) t.equal(tokens(above(answer)), tokens(answer))
+  }
+)
 
 function lengthOf(prompt: LanguageModelV4Prompt): number {
   const last = prompt.at(-1)

@@ -27,7 +27,7 @@ async function serve(
   return { seen, port, host: `127.0.0.1:${port}`, url: `http://127.0.0.1:${port}/a` }
 }
 
-/** A resolver that answers so. */
+/** A resolver with a fixed answer. */
 const resolver = (...addresses: string[]) =>
   ((_name: string, _options: object, done: (err: null, found: LookupAddress[]) => void) =>
     done(
@@ -35,7 +35,7 @@ const resolver = (...addresses: string[]) =>
       addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
     )) as never
 
-t.test('a private address is refused in every spelling, and nothing is asked', async (t) => {
+t.test('a private address is refused in every notation, without a request', async (t) => {
   const { seen, port } = await serve(t, (reply) => reply.end('SECRET'))
   const hosts = [
     ...[
@@ -102,7 +102,7 @@ t.test('a private address is refused in every spelling, and nothing is asked', a
   t.strictSame(seen, [])
 })
 
-t.test('other protocols, and credentials', async (t) => {
+t.test('other protocols and credentials are refused', async (t) => {
   for (const url of [
     'file:///etc/passwd',
     'ftp://example.org/',
@@ -122,7 +122,7 @@ t.test('other protocols, and credentials', async (t) => {
   t.equal(requireAllowedUrl('https://8.8.8.8/', options).hostname, '8.8.8.8')
 })
 
-t.test('a name that resolves to a private address is refused where it is connected to', async (t) => {
+t.test('a name that resolves to a private address is refused on connect', async (t) => {
   const { seen, port } = await serve(t, (reply) => reply.end('SECRET'))
   for (const addresses of [
     ['127.0.0.1'],
@@ -139,7 +139,7 @@ t.test('a name that resolves to a private address is refused where it is connect
   t.strictSame(seen, [])
 })
 
-t.test('the address that was checked is the one that is connected to', async (t) => {
+t.test('the connection uses the checked address', async (t) => {
   let asked = 0
   const flipping = ((name: string, of: object, done: never) =>
     (resolver(asked++ === 0 ? '192.0.1.1' : '127.0.0.1') as (...args: unknown[]) => void)(
@@ -153,7 +153,7 @@ t.test('the address that was checked is the one that is connected to', async (t)
   )
   t.strictSame(found, [{ address: '192.0.1.1', family: 4 }])
   const one = await new Promise((resolve) => lookup('x.example.org', {}, (err) => resolve(err)))
-  t.match(one, { code: 'RUN_ERR_URL_REFUSED' }, 'each connection is checked anew')
+  t.match(one, { code: 'RUN_ERR_URL_REFUSED' }, 'each connection is checked')
   const failing = createPublicLookup(RUN_ERR_URL_REFUSED, ((
     _n: string,
     _o: object,
@@ -164,7 +164,7 @@ t.test('the address that was checked is the one that is connected to', async (t)
   t.equal(await new Promise((resolve) => single('x', {}, (_err, address) => resolve(address))), '8.8.8.8')
 })
 
-t.test('what is allowed is fetched, through redirects to what is allowed too', async (t) => {
+t.test('allowed URLs are fetched, through allowed redirects too', async (t) => {
   const { seen, host, url } = await serve(t, (reply, { url: path }) => {
     if (path === '/a') reply.writeHead(302, { location: '/b' }).end()
     else reply.end('hello')
@@ -224,7 +224,7 @@ t.test('size and time are bounded', async (t) => {
   }
 })
 
-t.test('nobody answers', async (t) => {
+t.test('a host that does not answer', async (t) => {
   const closers: (() => unknown)[] = []
   const { host, url } = await serve({ teardown: (close) => void closers.push(close) }, () => {})
   for (const close of closers) close()

@@ -25,7 +25,7 @@ const agentOf = (supportedUrls: Record<string, RegExp[]>, allowHosts: string[] =
 const firstPart = (model: ReturnType<typeof scriptedModel>, call = 0) =>
   model.calls[call]!.prompt.findLast(({ role }) => role === 'user')?.content[0]
 
-t.test('a URL that the model takes is passed on, and not fetched', async (t) => {
+t.test('a URL that the model supports is passed on, not fetched', async (t) => {
   const { model, agent } = agentOf({ 'image/*': [/^https:\/\/example\.org\//] })
   await agent.run(image('https://example.org/a.png'), makeContext().context)
   t.match(firstPart(model), {
@@ -34,7 +34,7 @@ t.test('a URL that the model takes is passed on, and not fetched', async (t) => 
   })
 })
 
-t.test('any other is fetched: the model gets the bytes, the session keeps the URL', async (t) => {
+t.test('other URLs are fetched: the model receives the bytes, the session keeps the URL', async (t) => {
   const { host, url, asked } = await serve(t)
   const { model, agent } = agentOf({ 'application/pdf': [/./] }, [host])
   const stores = createInProcessStores()
@@ -69,7 +69,7 @@ t.test('a private URL is neither fetched nor passed on', async (t) => {
   t.equal(asked(), 0)
 })
 
-t.test('what a model says that it takes', async (t) => {
+t.test('the URLs that a model supports', async (t) => {
   const supports = async (supportedUrls: unknown, url: string, type: string) =>
     (await urlSupportOf({ supportedUrls } as never))(new URL(url), type)
   const url = 'https://example.org/Case'

@@ -3,10 +3,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { createOpenAI } from '@ai-sdk/openai'
 
-/** How one request is answered. */
+/** Answers one request. */
 export type Answer = (reply: ServerResponse, request: IncomingMessage) => void
 
-/** A server that speaks OpenAI's chat completions: each request gets the next answer, the last one again and again. */
+/** A server for OpenAI's chat completions: each request gets the next answer, and the last one repeats. */
 export async function startChatServer(t: { teardown(fn: () => unknown): void }, answers: readonly Answer[]) {
   const bodies: Record<string, unknown>[] = []
   const server = createServer((request, reply) => {
@@ -29,7 +29,7 @@ export async function startChatServer(t: { teardown(fn: () => unknown): void }, 
   return { bodies, baseURL, model: createOpenAI({ baseURL, apiKey: KEY }).chat('m') }
 }
 
-/** The key that the model is made with. */
+/** The API key of the model. */
 export const KEY = 'sk-test-4711aB'
 
 /** The chunks of a stream, as events. */
@@ -42,13 +42,13 @@ export const chunk = (delta: object, finishReason: string | null = null) =>
     choices: [{ index: 0, delta, finish_reason: finishReason }]
   })}\n\n`
 
-/** Begins a stream with these pieces. */
+/** Starts a stream with these chunks. */
 export const begin = (reply: ServerResponse, ...pieces: string[]) => {
   reply.writeHead(200, { 'content-type': 'text/event-stream' })
   for (const piece of pieces) reply.write(piece)
 }
 
-/** A whole answer. */
+/** A complete answer. */
 export const answer =
   (...texts: string[]): Answer =>
   (reply) => {
@@ -62,7 +62,7 @@ export const answer =
     reply.end('data: [DONE]\n\n')
   }
 
-/** An error as OpenAI tells it. */
+/** An error in the format of OpenAI. */
 export const refuse =
   (status: number, message = 'no', headers: Record<string, string> = {}): Answer =>
   (reply) => {

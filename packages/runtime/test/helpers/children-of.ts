@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** A process below another one, as the kernel tells it. */
+/** A descendant of a process, according to the kernel. */
 export interface Child {
   pid: number
   /** `Z` is a zombie. */

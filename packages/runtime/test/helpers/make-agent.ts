@@ -8,7 +8,7 @@ import {
 import { Agent, type AgentOptions, type Schema } from '@svc/runtime'
 import { scriptedModel, type Script, type ScriptedModel } from '@svc/runtime/testing'
 
-/** An agent outside of every registry; its model plays the script. */
+/** An unregistered agent with a scripted model. */
 export function makeAgent<Output extends Schema = Schema>(
   script: Script,
   options: Partial<AgentOptions<Output>> = {}
@@ -17,7 +17,7 @@ export function makeAgent<Output extends Schema = Schema>(
   return { model, agent: new Agent<Output>({ name: 'tester', model, register: false, ...options }) }
 }
 
-/** A context with stores and a bus of its own, and everything that was logged. */
+/** A context with its own stores and bus, and a log of everything. */
 export function makeContext(options: ContextOptions = {}) {
   const logged: { level: string; details: Record<string, unknown>; message: string | undefined }[] = []
   const at = (level: string) => (details: object, message?: string) =>
@@ -32,7 +32,7 @@ export function makeContext(options: ContextOptions = {}) {
   return { context, logged }
 }
 
-/** Every part of a stream; with what it threw at the end, where it did. */
+/** Collects the parts of a stream, and the error that ended it, if any. */
 export async function collect(stream: AsyncIterable<YieldedPart>) {
   const parts: YieldedPart[] = []
   let error:

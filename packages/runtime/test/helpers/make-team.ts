@@ -10,7 +10,7 @@ import {
 import { scriptedRunnable, type ScriptedAct } from '@svc/registry/testing'
 import { Team, type TeamOptions } from '@svc/runtime'
 
-/** A member that costs a token for each of its answers. */
+/** A member that uses one token per answer. */
 export function member(name: string, ...acts: ScriptedAct[]): Runnable {
   const usage = { promptTokens: 1, completionTokens: 2, totalTokens: 3 }
   return scriptedRunnable(
@@ -38,12 +38,12 @@ export function failing(
   )
 }
 
-/** A team outside of every registry. */
+/** An unregistered team. */
 export function makeTeam(options: Partial<TeamOptions> & Pick<TeamOptions, 'mode' | 'members'>): Team {
   return new Team({ name: 'crew', register: false, ...options })
 }
 
-/** Everything of one run in an engine of its own. */
+/** All parts and events of one run in its own engine. */
 export async function runIn(
   runnable: Runnable,
   input: RunInput = 'Hi',
@@ -64,7 +64,7 @@ export async function runIn(
     error = err as Error
   }
   await engine.close()
-  /** Who said what: `source: text`. */
+  /** Texts with their sources: `source: text`. */
   const said = parts.flatMap((part) =>
     part.type === 'text' ? [`${part.source?.join('/') ?? ''}: ${part.text}`] : []
   )

@@ -8,7 +8,7 @@ import {
 } from '@svc/registry'
 import { Workflow, type Schema, type WorkflowOptions } from '@svc/runtime'
 
-/** A workflow outside of every registry. */
+/** An unregistered workflow. */
 export function makeWorkflow<S extends Schema = Schema>(
   steps: WorkflowOptions<S>['steps'],
   options: Partial<WorkflowOptions<S>> = {}
@@ -28,7 +28,7 @@ export async function crashIn(
 ) {
   const stores = createInProcessStores()
   const { log, control, sessions } = stores
-  // A dead process hears of nothing, holds nothing, and tells nobody of what it can no longer write.
+  // A dead process receives nothing, holds no locks, and reports no failed writes.
   const own = {
     ...stores,
     log: {
@@ -45,11 +45,11 @@ export async function crashIn(
   run.result().catch(() => {})
   while (!(await until())) await new Promise((resolve) => setImmediate(resolve))
   await new Promise((resolve) => setTimeout(resolve, 5))
-  // Who takes the lease fences the dead one off.
+  // Taking the lease fences off the dead process.
   return { stores, runId: run.runId, engine }
 }
 
-/** The next process: goes on with the run, and gives what came of it. `onResumed` is called once it does. */
+/** The next process: resumes the run, and returns its result. Calls `onResumed` once resumed. */
 export async function goOn(
   workflow: Runnable,
   stores: Stores,

@@ -6,19 +6,19 @@ interface Teardown {
   teardown(fn: () => unknown): void
 }
 
-/** What a provider was asked. */
+/** A request to a provider. */
 export interface Asked {
   readonly path: string
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** How a provider answers: the events of a stream, or a status with JSON. */
+/** A provider's answer: the events of a stream, or a status with JSON. */
 export type Answer =
   | readonly object[]
   | { readonly status: number; readonly json: object; readonly headers?: Record<string, string> }
 
-/** A server that answers as a provider does: each request gets the next answer, or what a function makes of it. */
+/** A server that acts as a provider: each request gets the next answer, or that of a function. */
 export async function startProviderServer(
   t: Teardown,
   answers: readonly Answer[] | ((asked: Asked, index: number) => Answer)
@@ -52,7 +52,7 @@ export async function startProviderServer(
   return { asked, origin: `http://${await listen(t, server)}` }
 }
 
-/** A server that has one file; gives its host. */
+/** Serves one file; returns the host. */
 export function startFileServer(t: Teardown, content: string): Promise<string> {
   return listen(
     t,

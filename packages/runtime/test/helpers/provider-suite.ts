@@ -4,22 +4,22 @@ import type { Test } from 'tap'
 import { collect, makeContext } from './make-agent.ts'
 import { startFileServer, startProviderServer, type Answer, type Asked } from './provider-server.ts'
 
-/** What a provider's protocol looks like on the wire. */
+/** A provider's wire protocol. */
 export interface Wire {
   readonly takesUrls: boolean
   model(origin: string): Model
-  /** A stream that says these, in 7 tokens of input and 3 of output. */
+  /** A stream of these texts, with 7 input and 3 output tokens. */
   says(...texts: string[]): Answer
   /** A stream that calls a tool. */
   calls(toolName: string, args: object): Answer
-  /** A stream with JSON, however the provider was asked for it. */
+  /** A stream with JSON, in whatever way it was requested. */
   json(asked: Asked, value: object): Answer
   refuses(status: number, message: string): Answer
-  /** Where in a request the schema of the output is. */
+  /** Extracts the output schema from a request. */
   schemaIn(body: Asked['body']): unknown
 }
 
-/** The key that models are made with. */
+/** The API key of the models. */
 export const KEY = 'sk-test-4711aB'
 const PIXEL = Buffer.from('a png, nearly').toString('base64')
 const look = defineTool({
@@ -35,7 +35,7 @@ const snap = defineTool({
   execute: () => toolContent([{ type: 'image', mimeType: 'image/png', data: PIXEL }])
 })
 
-/** Runs an agent on a provider's own package against a local server that speaks its protocol. */
+/** Runs an agent with a provider's own package against a local server with its protocol. */
 export function testProvider(t: Test, wire: Wire): void {
   const runWith = async (
     t: Test,

@@ -7,7 +7,7 @@ t.test('JSON', async (t) => {
   t.strictSame(parseArgs(' '), { args: {} }, 'a tool without arguments may get none')
 })
 
-t.test('what is none is kept as it is, with what is wrong', async (t) => {
+t.test('invalid JSON is kept as text, with its fault', async (t) => {
   t.match(parseArgs('{"a":'), { args: '{"a":', fault: /not JSON/ })
   const deep = '['.repeat(100_000) + ']'.repeat(100_000)
   t.match(parseArgs(deep), { args: deep, fault: /deeper than 128/ })

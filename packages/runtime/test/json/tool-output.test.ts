@@ -14,7 +14,7 @@ const proxy = new Proxy(
   }
 )
 
-t.test('plain data, cut off from the tool’s own objects', async (t) => {
+t.test('a result is copied as plain data', async (t) => {
   const own = { list: [1, { at: new Date(0) }], none: undefined, odd: Number.NaN }
   const output = toToolOutput(own, 1_000)
   t.strictSame(output, { list: [1, { at: '1970-01-01T00:00:00.000Z' }], odd: null })
@@ -24,7 +24,7 @@ t.test('plain data, cut off from the tool’s own objects', async (t) => {
   t.equal(toToolOutput(undefined, 10), null)
 })
 
-t.test('what has no JSON', async (t) => {
+t.test('values that are not JSON', async (t) => {
   const bad = [
     cyclic,
     5n,
@@ -53,7 +53,7 @@ t.test('what has no JSON', async (t) => {
   t.throws(() => toToolOutput(nested(100_000), 1_000_000), { code: 'RUN_ERR_TOOL_BAD_OUTPUT' })
 })
 
-t.test('what is too large says how large it is', async (t) => {
+t.test('the error of an oversized result names its size', async (t) => {
   const message = /52428800 bytes, more than the 262144 allowed/
   t.throws(() => toToolOutput('x'.repeat(52_428_800), 262_144), {
     code: 'RUN_ERR_TOOL_OUTPUT_TOO_LARGE',
@@ -63,7 +63,7 @@ t.test('what is too large says how large it is', async (t) => {
   t.strictSame(toToolOutput(['é'.repeat(48)], 100), ['é'.repeat(48)])
 })
 
-t.test('whatever it is, there is JSON or one of the two errors', async () => {
+t.test('any value gives JSON or one of the two errors', async () => {
   assert(
     property(
       anything({ withBigInt: true, withMap: true, withSet: true, withDate: true, withTypedArray: true }),
@@ -79,7 +79,7 @@ t.test('whatever it is, there is JSON or one of the two errors', async () => {
   )
 })
 
-t.test('the message of whatever was thrown', async (t) => {
+t.test('the message of any thrown value', async (t) => {
   t.equal(messageOf(new Error('no such city'), 'other'), 'no such city')
   t.equal(messageOf('plain text', 'other'), 'plain text')
   t.equal(messageOf(new Error('x'.repeat(2_000)), 'other').length, 1_000)

@@ -11,11 +11,11 @@ import { connectMcp, mcpTools, type McpServer } from '@svc/runtime'
 import t from 'tap'
 import { collect, makeAgent, makeContext } from '../helpers/make-agent.ts'
 
-// As docs/mcp.md has them.
+// As documented in docs/mcp.md.
 const SAFE = new Set(['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER'])
 const program = resolve(import.meta.dirname, '../fixtures/mcp-server.ts')
 
-t.test('a server that is a program', async (t) => {
+t.test('a server program', async (t) => {
   process.env['PARENT_SECRET'] = 'SECRET'
   t.teardown(() => delete process.env['PARENT_SECRET'])
   const client = await connectMcp({
@@ -65,7 +65,7 @@ t.test('a server behind a URL', async (t) => {
   t.ok(seen.every((authorization) => authorization === 'Bearer k'))
 })
 
-t.test('a server that is not there', async (t) => {
+t.test('an unreachable server', async (t) => {
   await t.rejects(connectMcp({ command: 'no-such-program-here' }), {
     code: 'RUN_ERR_MCP',
     message: /cannot connect/
@@ -73,7 +73,7 @@ t.test('a server that is not there', async (t) => {
   await t.rejects(connectMcp({ url: 'http://127.0.0.1:1/mcp' }), { code: 'RUN_ERR_MCP' })
 })
 
-t.test('a program that does not begin: its last words are the cause', async (t) => {
+t.test('a program that does not start: its stderr is the cause', async (t) => {
   const code = `process.stderr.write('x'.repeat(5_000) + ' no TOKEN is set\\n', () => process.exit(1))`
   const err: unknown = await connectMcp({ command: process.execPath, args: ['-e', code] }).catch(
     (e: unknown) => e
@@ -89,21 +89,24 @@ t.test('a program that does not begin: its last words are the cause', async (t) 
   t.match(JSON.stringify(toLoggable(err)), 'no TOKEN is set')
 })
 
-t.test('a program that dies in a call: the log has its last words, model and clients have not', async (t) => {
-  const client = await connectMcp({ command: process.execPath, args: ['--no-warnings', program] })
-  t.teardown(() => client.close())
-  const calls = [{ toolCalls: [{ toolName: 'die' }] }, 'Sorry.']
-  const { agent, model } = makeAgent(calls, { tools: await mcpTools(client) })
-  const { context, logged } = makeContext()
-  const run = await collect(agent.stream('Go', context))
-  t.match(run.ofType('tool.error'), [
-    { error: { code: 'RUN_ERR_TOOL_FAILED', message: /Connection closed/ } }
-  ])
-  t.notMatch(JSON.stringify([run.parts, model.calls[1]?.prompt]), 'luck')
-  t.match(logged, [{ message: 'tool failed', details: { err: { cause: { stack: /x no more luck$/m } } } }])
-})
+t.test(
+  'a program that dies during a call: the log has its stderr, the model and clients do not',
+  async (t) => {
+    const client = await connectMcp({ command: process.execPath, args: ['--no-warnings', program] })
+    t.teardown(() => client.close())
+    const calls = [{ toolCalls: [{ toolName: 'die' }] }, 'Sorry.']
+    const { agent, model } = makeAgent(calls, { tools: await mcpTools(client) })
+    const { context, logged } = makeContext()
+    const run = await collect(agent.stream('Go', context))
+    t.match(run.ofType('tool.error'), [
+      { error: { code: 'RUN_ERR_TOOL_FAILED', message: /Connection closed/ } }
+    ])
+    t.notMatch(JSON.stringify([run.parts, model.calls[1]?.prompt]), 'luck')
+    t.match(logged, [{ message: 'tool failed', details: { err: { cause: { stack: /x no more luck$/m } } } }])
+  }
+)
 
-t.test('what says of no server where it is', async (t) => {
+t.test('a server without a location', async (t) => {
   const bad: [unknown, RegExp][] = [
     [{}, /connectMcp: neither a command nor a url/],
     [undefined, /connectMcp: neither a command nor a url/],

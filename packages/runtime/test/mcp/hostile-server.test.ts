@@ -14,12 +14,12 @@ import { collect, makeAgent, makeContext } from '../helpers/make-agent.ts'
 type Test = { teardown(fn: () => unknown): void }
 type Schemas = Record<string, object>
 
-// Backtracks 2 to the power of its length.
+// Exponential backtracking.
 const EVIL = '^([a-z0-9]+-?)+$'
 const LONG = `${'a'.repeat(2_000)}!`
 const object = (properties: Schemas, more: object = {}) => ({ type: 'object' as const, properties, ...more })
 
-/** A client of a server that lists its tools like this, and answers every call with this content. */
+/** Connects to a server with this list of tools, which answers every call with this content. */
 async function connect(
   t: Test,
   list: (cursor: string | undefined) => ListToolsResult,
@@ -38,7 +38,7 @@ async function connect(
   return client
 }
 
-/** What comes of calls of a server's only tool. */
+/** Calls the only tool of a server. */
 async function callWith(t: Test, tool: object, calls: object[], structuredContent?: Record<string, unknown>) {
   const list = () => ({ tools: [{ name: 'work', inputSchema: object({}), ...tool }] })
   const tools = await mcpTools(await connect(t, list, structuredContent))
@@ -61,7 +61,7 @@ t.test(
   }
 )
 
-t.test('so do names of properties, and texts deep within', async (t) => {
+t.test('so do property names, and nested texts', async (t) => {
   const tree = {
     anyOf: [
       { type: 'string', pattern: EVIL },
@@ -84,14 +84,14 @@ t.test('so do names of properties, and texts deep within', async (t) => {
   t.equal(results.length, 1)
 })
 
-t.test('a pattern of the output does too', async (t) => {
+t.test('so does a pattern of the output schema', async (t) => {
   const outputSchema = object({ id: { type: 'string', pattern: EVIL } })
   const bad = await callWith(t, { outputSchema }, [{}], { id: LONG })
   t.match(bad.faults, [['RUN_ERR_TOOL_FAILED', /does not match its schema: id must match pattern/]])
   t.strictSame((await callWith(t, { outputSchema }, [{}], { id: 'a-1' })).results, [{ id: 'a-1' }])
 })
 
-t.test('a pattern that is none for /u is one for RE2', async (t) => {
+t.test('a pattern that is invalid with /u is valid for RE2', async (t) => {
   const inputSchema = object({ name: { type: 'string', pattern: String.raw`^\@[a-z]+$` } })
   const { faults, results, logged } = await callWith(t, { inputSchema }, [{ name: 'ada' }, { name: '@ada' }])
   t.match(faults, [['RUN_ERR_TOOL_BAD_ARGS', /must match pattern/]])
@@ -99,7 +99,7 @@ t.test('a pattern that is none for /u is one for RE2', async (t) => {
   t.strictSame(logged, [])
 })
 
-t.test('what cannot be checked is left out, and logged once; the rest is checked', async (t) => {
+t.test('unsupported parts are skipped and logged once; the rest is checked', async (t) => {
   const left = {
     a: { pattern: '(?=x)' },
     b: { pattern: String.raw`(.)\1` },
@@ -132,7 +132,7 @@ t.test('what cannot be checked is left out, and logged once; the rest is checked
   t.equal(logged.length, 2)
 })
 
-t.test('a schema that leads to itself twice is no work without end', async (t) => {
+t.test('a schema that refers to itself twice is checked in bounded time', async (t) => {
   const again = { required: ['q'], properties: { x: { $ref: '#/$defs/a' } } }
   const inputSchema = object({ x: { $ref: '#/$defs/a' } }, { $defs: { a: { anyOf: [again, { ...again }] } } })
   let deep: object = {}
@@ -142,7 +142,7 @@ t.test('a schema that leads to itself twice is no work without end', async (t) =
   t.equal(text, 'Done.')
 })
 
-t.test('a schema that says it is asynchronous is checked like any other', async (t) => {
+t.test('a schema with $async is checked like any other', async (t) => {
   const inputSchema = object({ n: { type: 'number' } }, { $async: true })
   const { faults } = await callWith(t, { inputSchema, outputSchema: inputSchema }, [{ n: 'x' }, { n: 1 }], {
     n: 'x'
@@ -153,13 +153,13 @@ t.test('a schema that says it is asynchronous is checked like any other', async 
   ])
 })
 
-t.test('names of every object are no properties of the arguments', async (t) => {
+t.test('names on Object.prototype are not properties of the arguments', async (t) => {
   const inputSchema = object({ constructor: { type: 'string' } }, { required: ['toString'] })
   const { faults } = await callWith(t, { inputSchema }, [{}])
   t.match(faults, [['RUN_ERR_TOOL_BAD_ARGS', /required property 'toString'$/]])
 })
 
-t.test('a list without end, or without measure, is an error', async (t) => {
+t.test('an endless or oversized list is an error', async (t) => {
   const tool = (name: string, description = '') => ({ name, description, inputSchema: object({}) })
   let page = 0
   const cases: Record<string, [list: (cursor: string | undefined) => ListToolsResult, says: RegExp]> = {
@@ -194,7 +194,7 @@ t.test('a list without end, or without measure, is an error', async (t) => {
   }
 })
 
-t.test('a schema that no JSON may have is a bad tool', async (t) => {
+t.test('a schema nested too deep makes a bad tool', async (t) => {
   let deep: object = {}
   for (let depth = 0; depth < 200; depth++) deep = { properties: { a: deep } }
   const list = () => ({ tools: [{ name: 'deep', inputSchema: object({ a: deep }) }] })

@@ -64,7 +64,7 @@ const CALLS: Record<string, readonly [tool: Partial<Tool>, call: Call]> = {
   nothing: [{}, () => ({ content: [] })]
 }
 
-/** A server with those tools, two on a page, and a client that is connected to it. */
+/** A server that lists these tools in pages of two, and a connected client. */
 async function connect(t: { teardown(fn: () => unknown): void }, extra: Tool[] = []) {
   const server = new Server({ name: 'test', version: '1' }, { capabilities: { tools: {} } })
   const all: Tool[] = [
@@ -136,7 +136,7 @@ t.test('the classes and shapes of the SDK fit the types', async (t) => {
   t.ok(none)
 })
 
-t.test('some of them', async (t) => {
+t.test('include selects tools', async (t) => {
   const { client } = await connect(t)
   const names = async (include: McpToolsOptions['include']) =>
     (await mcpTools(client, { include: include! })).map(({ name }) => name)
@@ -145,7 +145,7 @@ t.test('some of them', async (t) => {
   await t.rejects(names(['add', 'absent']), { code: 'RUN_ERR_MCP', message: /no tool "absent"/ })
 })
 
-t.test('calls, and what comes of them', async (t) => {
+t.test('calls and their results', async (t) => {
   const run = await runWith(t, [
     { toolName: 'add', args: { a: 2, b: 3 } },
     { toolName: 'facts' },
@@ -200,13 +200,13 @@ t.test('images reach the model; logs and sessions have references', async (t) =>
   t.notMatch(kept, png)
 })
 
-t.test('a call that takes too long is given up, on the server too', async (t) => {
+t.test('a call that takes too long is aborted, on the server too', async (t) => {
   const run = await runWith(t, [{ toolName: 'hangs' }], { timeout: 60 })
   t.match(run.ofType('tool.error'), [{ error: { code: 'RUN_ERR_TOOL_TIMEOUT' } }])
   t.strictSame(run.aborted, ['hangs'])
 })
 
-t.test('approvals, for all or by name', async (t) => {
+t.test('approvals, for all tools or by name', async (t) => {
   const asked = async (approval: McpToolsOptions['approval']) => {
     const run = await runWith(t, [{ toolName: 'add', args: { a: 1, b: 1 } }, { toolName: 'facts' }], {
       approval: approval!
@@ -220,13 +220,13 @@ t.test('approvals, for all or by name', async (t) => {
   t.strictSame(await asked(false), [])
 })
 
-t.test('what the tools of a server have in common', async (t) => {
+t.test('options shared by the tools of a server', async (t) => {
   const { client } = await connect(t, [{ name: 'add', inputSchema: empty }])
   const options = { approvalTimeout: 1_000, timeout: 2_000, maxOutputBytes: 3_000 }
   t.match(await mcpTools(client, options), [{ name: 'add', ...options }])
 })
 
-t.test('options that are unknown or bad', async (t) => {
+t.test('unknown and bad options', async (t) => {
   const { client } = await connect(t)
   const bad: [object, RegExp][] = [
     [{ prefx: 'x' }, /mcpTools: prefx:/],
@@ -239,7 +239,7 @@ t.test('options that are unknown or bad', async (t) => {
     await t.rejects(mcpTools(client, options), { code: 'RUN_ERR_BAD_TOOL', message }, JSON.stringify(options))
 })
 
-t.test('a server that cannot be used', async (t) => {
+t.test('an unusable server', async (t) => {
   const { client, server } = await connect(t, [{ name: 'x'.repeat(80), inputSchema: empty }])
   await t.rejects(mcpTools(client), { code: 'RUN_ERR_MCP', message: /its tool "xxx/ })
   await server.close()

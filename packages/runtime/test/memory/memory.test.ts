@@ -5,7 +5,7 @@ import t from 'tap'
 import { settleMemories } from '../../src/memory/run-memory.ts'
 import { collect, makeAgent, makeContext } from '../helpers/make-agent.ts'
 
-const heard = (bus: ReturnType<typeof makeContext>['context']['events']) => {
+const listen = (bus: ReturnType<typeof makeContext>['context']['events']) => {
   const events: { event: string; payload: object }[] = []
   for (const event of ['memory.extract', 'memory.stored', 'memory.error'] as const)
     bus.on(event, (payload) => events.push({ event, payload }))
@@ -17,7 +17,7 @@ const systemOf = ({ calls }: ReturnType<typeof makeAgent>['model'], call = 0) =>
   return first?.role === 'system' ? first.content : undefined
 }
 
-t.test('what is retrieved goes into the prompt, after the instructions', async (t) => {
+t.test('retrieved text follows the instructions in the prompt', async (t) => {
   const asked: unknown[] = []
   const memory: Memory = {
     ...silent,
@@ -35,7 +35,7 @@ t.test('what is retrieved goes into the prompt, after the instructions', async (
   t.equal(system.match(/<\/memory>/g)?.length, 1, 'what is remembered cannot end its own block')
 })
 
-t.test('nothing remembered adds nothing', async (t) => {
+t.test('an empty memory adds nothing to the prompt', async (t) => {
   for (const retrieve of [() => undefined, () => '', () => '  ']) {
     const { agent, model } = makeAgent('Hello.', { memory: { ...silent, retrieve } })
     await agent.run('Hi', makeContext().context)
@@ -43,7 +43,7 @@ t.test('nothing remembered adds nothing', async (t) => {
   }
 })
 
-t.test('a turn is stored after it was saved, in the background', async (t) => {
+t.test('a turn is stored in the background after it was saved', async (t) => {
   const stores = createInProcessStores()
   const stored = Promise.withResolvers<MemoryTurn>()
   const release = Promise.withResolvers<void>()
@@ -65,7 +65,7 @@ t.test('a turn is stored after it was saved, in the background', async (t) => {
   }
   const { agent } = makeAgent('Hello.', { memory })
   const { context } = makeContext({ stores, sessionId: 's' })
-  const events = heard(context.events)
+  const events = listen(context.events)
   t.equal((await agent.run('Hi', context)).text, 'Hello.')
   t.strictSame(
     events.map(({ event }) => event),
@@ -81,7 +81,7 @@ t.test('a turn is stored after it was saved, in the background', async (t) => {
   ])
 })
 
-t.test('a run that fails, is left or gives no answer stores nothing', async (t) => {
+t.test('a run that fails, is abandoned or has no answer stores nothing', async (t) => {
   const stored: unknown[] = []
   const memory: Memory = { ...silent, store: (_context, turn) => (stored.push(turn), []) }
   await collect(
@@ -96,7 +96,7 @@ t.test('a run that fails, is left or gives no answer stores nothing', async (t) 
   t.strictSame(stored, [])
 })
 
-t.test('a memory that fails or hangs fails no run', async (t) => {
+t.test('a memory that fails or hangs does not fail the run', async (t) => {
   const fail = () => {
     throw new Error('SECRET of the memory')
   }
@@ -108,7 +108,7 @@ t.test('a memory that fails or hangs fails no run', async (t) => {
   ]
   for (const memory of memories) {
     const { context, logged } = makeContext()
-    const events = heard(context.events)
+    const events = listen(context.events)
     t.equal((await makeAgent('Hello.', { memory }).agent.run('Hi', context)).text, 'Hello.')
     await settleMemories(1_000)
     t.strictSame(
@@ -121,7 +121,7 @@ t.test('a memory that fails or hangs fails no run', async (t) => {
   }
 })
 
-t.test('a run that is canceled while its memory thinks ends at once', async (t) => {
+t.test('a run canceled during retrieval ends at once', async (t) => {
   const memory: Memory = { ...silent, retrieve: () => new Promise(() => {}) }
   const controller = new AbortController()
   const running = collect(
@@ -132,7 +132,7 @@ t.test('a run that is canceled while its memory thinks ends at once', async (t) 
   t.match((await running).error, { message: 'gone' })
 })
 
-t.test('who is nobody in particular shares no memory with other sessions', async (t) => {
+t.test('anonymous callers share no memory between sessions', async (t) => {
   const spaces: string[] = []
   const memory: Memory = {
     ...silent,
@@ -144,7 +144,7 @@ t.test('who is nobody in particular shares no memory with other sessions', async
   t.strictSame(spaces, ['anonymous tester/session/s', 'ann tester'])
 })
 
-t.test('what is no memory is refused', async (t) => {
+t.test('a value that is not a memory is refused', async (t) => {
   for (const memory of [{}, null, { retrieve: () => '' }])
     t.throws(() => makeAgent('Hello.', { memory: memory as never }), {
       code: 'RUN_ERR_BAD_AGENT',

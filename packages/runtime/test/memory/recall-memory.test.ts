@@ -12,7 +12,7 @@ const contextOf = (items: MemoryStore, more: Partial<MemoryContext> = {}): Memor
 }
 const linesOf = (text: string | undefined) => (text ?? '').split('\n- ').slice(1)
 
-t.test('a fact is recalled by what it is about, in another session', async (t) => {
+t.test('a fact is recalled by its subject in another session', async (t) => {
   const { memory: items } = createInProcessStores()
   const memory = recallMemory()
   await memory.store(contextOf(items), { input: 'My dog is called Rex.', text: 'Hello Rex.' })
@@ -23,7 +23,7 @@ t.test('a fact is recalled by what it is about, in another session', async (t) =
   t.equal(await memory.retrieve(contextOf(items), 'What is it?'), undefined, 'words that say nothing')
 })
 
-t.test('owners and agents are apart', async (t) => {
+t.test('owners and agents are separate', async (t) => {
   const { memory: items } = createInProcessStores()
   const memory = recallMemory()
   await memory.store(contextOf(items), { input: 'My dog is Rex.', text: 'ok' })
@@ -31,7 +31,7 @@ t.test('owners and agents are apart', async (t) => {
     t.equal(await memory.retrieve(contextOf(items, other), 'dog Rex'), undefined)
 })
 
-t.test('what is kept has its bounds', async (t) => {
+t.test('stored items are bounded', async (t) => {
   const { memory: items } = createInProcessStores()
   const facts = Array.from({ length: 30 }, (_, n) => `fact ${n} ${'x'.repeat(n === 0 ? 10_000 : 1)}`)
   const memory = recallMemory({ extract: () => [...facts, ' '], limit: 3, maxCharacters: 40 })
@@ -61,14 +61,14 @@ t.test('what is kept has its bounds', async (t) => {
   t.ok(recallMemory({ embedding: new Embedding() }), 'methods of a class count')
 })
 
-t.test('the same fact is one item', async (t) => {
+t.test('a repeated fact is one item', async (t) => {
   const { memory: items } = createInProcessStores()
   const memory = recallMemory({ extract: () => ['Ann has a dog.'] })
   for (let i = 0; i < 3; i++) await memory.store(contextOf(items), { input: 'a', text: 'b' })
   t.equal((items.list('ann', 'tester', 10) as unknown[]).length, 1)
 })
 
-t.test('over 10,000 sessions the right fact comes first', { timeout: 120_000 }, async (t) => {
+t.test('across 10,000 sessions the right fact ranks first', { timeout: 120_000 }, async (t) => {
   const { memory: items } = createInProcessStores({ memoryMaxItems: 20_000 })
   const memory = recallMemory()
   const every = Math.floor(10_000 / LABELLED.length)
@@ -83,7 +83,7 @@ t.test('over 10,000 sessions the right fact comes first', { timeout: 120_000 }, 
   }
 })
 
-t.test('a rare word counts more than one that many turns have', async (t) => {
+t.test('a rare word scores higher than a common one', async (t) => {
   const { memory: items } = createInProcessStores()
   const put = (id: string, text: string, createdAt: number) =>
     items.put({ id, owner: 'ann', namespace: 'tester', text, createdAt })
@@ -106,7 +106,7 @@ const embedding = (values: string[][] = []): EmbeddingModel => ({
   }
 })
 
-t.test('with embeddings, what is alike is recalled though it shares no word', async (t) => {
+t.test('with embeddings, similar items are recalled without a shared word', async (t) => {
   const { memory: items } = createInProcessStores()
   const values: string[][] = []
   const memory = recallMemory({
@@ -122,7 +122,7 @@ t.test('with embeddings, what is alike is recalled though it shares no word', as
   t.strictSame(linesOf(await memory.retrieve(contextOf(items), 'Which pet is there?')), ['Ann has a puppy.'])
 })
 
-t.test('a model picks the facts', async (t) => {
+t.test('a model extracts the facts', async (t) => {
   const { context } = makeContext()
   const turn = { input: 'I moved to Ghent. My key is 1234.', text: 'ok' }
   const of = (answer: string) => extractFacts(scriptedModel(answer))(turn, contextOf(context.stores.memory))

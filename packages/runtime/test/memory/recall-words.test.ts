@@ -3,7 +3,7 @@ import { queryWords, stemOf, stemsOf } from '../../src/memory/recall-words.ts'
 
 const searched = (text: string) => [...queryWords(text).searched.values()].flat()
 
-t.test('what a text is about, in the forms in which a store may have it', async (t) => {
+t.test('the words of a text, in the forms that a store may contain', async (t) => {
   t.strictSame(searched('What is the name of my dog?'), ['dog', 'dogs'])
   t.strictSame(searched('Which ALLERGIES do I have?'), ['allergies', 'allergy'])
   t.strictSame(searched('Heißt es Übermut?'), ['heißt', 'heißts', 'es', 'übermut', 'übermuts'])
@@ -12,17 +12,17 @@ t.test('what a text is about, in the forms in which a store may have it', async 
   t.strictSame(searched(''), [])
 })
 
-t.test('common words are looked for only when there are no others, and count all the same', async (t) => {
+t.test('common words are searched only without others, but always count for ranking', async (t) => {
   t.strictSame(searched('The name of the week'), ['name', 'names', 'week', 'weeks'])
   t.strictSame([...queryWords('name of the hamster').ranked], ['hamster', 'nam'])
 })
 
-t.test('a long text has its bound', async (t) => {
+t.test('the words of a long text are bounded', async (t) => {
   const text = Array.from({ length: 500 }, (_, n) => `word${n}`).join(' ')
   t.equal(queryWords(text).searched.size, 10)
 })
 
-t.test('endings', async (t) => {
+t.test('word endings', async (t) => {
   for (const [word, other] of [
     ['dogs', 'dog'],
     ['allergies', 'allergy'],

@@ -7,7 +7,7 @@ import { makeAgent, makeContext } from '../helpers/make-agent.ts'
 
 const promptText = (call: { prompt: readonly { content: unknown }[] }) => JSON.stringify(call.prompt)
 
-t.test('turns that fall out of the history are summarised, each once', async (t) => {
+t.test('turns beyond the history are summarised, each once', async (t) => {
   const stores = createInProcessStores()
   const writer = scriptedModel((_options, index) => `Summary ${index + 1}.`)
   const { agent, model } = makeAgent('Ok.', {
@@ -31,7 +31,7 @@ t.test('turns that fall out of the history are summarised, each once', async (t)
   t.notMatch(promptText(writer.calls[1]!), 'One')
 })
 
-t.test('a model that fails loses no turn', async (t) => {
+t.test('a failing model loses no turn', async (t) => {
   const stores = createInProcessStores()
   const writer = scriptedModel((_options, index) =>
     index === 0 ? { rejects: { statusCode: 500 } } : 'Summary.'
@@ -48,7 +48,7 @@ t.test('a model that fails loses no turn', async (t) => {
   t.match(promptText(writer.calls[1]!), /One.*Two.*Three/s)
 })
 
-t.test('its options', async (t) => {
+t.test('options', async (t) => {
   const bad: [object, RegExp][] = [
     [{ keep: -1 }, /summaryMemory: keep/],
     [{ kep: 3 }, /summaryMemory: kep:/],

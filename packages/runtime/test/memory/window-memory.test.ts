@@ -8,7 +8,7 @@ const ann = { principal: { sub: 'ann', scopes: [] } }
 const systemOf = (model: ReturnType<typeof makeAgent>['model']) =>
   model.calls.at(-1)?.prompt[0]?.content as string
 
-t.test('the last turns of other sessions are shown, oldest first', async (t) => {
+t.test('the prompt includes the last turns of other sessions, oldest first', async (t) => {
   const stores = createInProcessStores()
   const { agent, model } = makeAgent('Ok.', { memory: windowMemory({ turns: 2 }) })
   const say = async (input: string, sessionId: string, of: object = ann) => {
@@ -30,7 +30,7 @@ t.test('the last turns of other sessions are shown, oldest first', async (t) => 
   t.equal(left.length, 2, 'what fell out of the window is forgotten')
 })
 
-t.test('its options', async (t) => {
+t.test('options', async (t) => {
   const bad: [object, RegExp][] = [
     [{ turns: 0 }, /windowMemory: turns/],
     [{ turn: 3 }, /windowMemory: turn:/],

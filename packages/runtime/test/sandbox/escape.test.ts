@@ -32,7 +32,7 @@ t.teardown(async () => {
 
 const fail = () => Promise.reject(new Error('failed here'))
 
-/** Runs a probe with a canary file of its own, and looks from outside at what it did. */
+/** Runs a probe with its own canary file, and checks its effects from outside. */
 async function run(code: string, file: string) {
   let calls = 0
   let late = 0
@@ -72,14 +72,14 @@ const worker = async () => {
 await Promise.all([worker(), worker()])
 lag.disable()
 
-t.test('no probe gets out, and each ends in its time', async (t) => {
+t.test('no probe escapes, and each ends in time', async (t) => {
   t.ok(probes.length >= 40)
   for (const [name] of probes) {
     const { outcome, ms, harm } = done.get(name)!
     t.strictSame(harm(), NO_HARM, `${name}: seen from outside`)
-    const told = JSON.stringify(outcome)
-    t.notMatch(told, SECRET, name)
-    t.notMatch(told, /program-run|sandbox-process|child\/main/, 'nothing of the host')
+    const text = JSON.stringify(outcome)
+    t.notMatch(text, SECRET, name)
+    t.notMatch(text, /program-run|sandbox-process|child\/main/, 'nothing of the host')
     t.ok(ms < MOST_MS, `${name}: ${ms.toFixed(0)} ms`)
     if (outcome.error) t.match(outcome.error.code, /^RUN_ERR_(?:PROGRAM|TOOL)_/, name)
   }
@@ -88,10 +88,10 @@ t.test('no probe gets out, and each ends in its time', async (t) => {
 t.test('after all probes', async (t) => {
   t.strictSame(readdirSync(folder), ['secret.txt'], 'no file was made')
   t.equal(readFileSync(join(folder, 'secret.txt'), 'utf8'), SECRET)
-  t.match(await sandbox.run({ code: 'return 1', tools: {} }), { result: 1 }, 'the sandbox goes on')
+  t.match(await sandbox.run({ code: 'return 1', tools: {} }), { result: 1 }, 'the sandbox still works')
 })
 
-t.test('the canaries would have sung', async (t) => {
+t.test('the detection of harm works', async (t) => {
   const file = join(folder, 'canary')
   t.match(harmNow(file), { wrote: false, connections: 0, polluted: false })
   writeFileSync(file, 'x')
@@ -102,7 +102,7 @@ t.test('the canaries would have sung', async (t) => {
   t.match(harm, { wrote: true, connections: 1, polluted: true })
 })
 
-t.test('what the probes that look around saw', async (t) => {
+t.test('what the reconnaissance probes saw', async (t) => {
   const { result } = await sandbox.run({ code: 'return Object.getOwnPropertyNames(globalThis)', tools: {} })
   const host = [
     'process',
@@ -122,7 +122,7 @@ t.test('what the probes that look around saw', async (t) => {
   )
 })
 
-t.test('the serving process went on serving', async (t) => {
+t.test('the serving process stayed responsive', async (t) => {
   const p99 = lag.percentile(99) / 1e6
   t.comment(
     `event loop lag: p50 ${(lag.percentile(50) / 1e6).toFixed(1)}, p99 ${p99.toFixed(1)}, max ${(lag.max / 1e6).toFixed(1)} ms`

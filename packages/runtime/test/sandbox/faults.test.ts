@@ -15,7 +15,7 @@ const pids = () => childrenOf(process.pid).map(({ pid }) => pid)
 const cyclic: { self?: unknown } = {}
 cyclic.self = cyclic
 
-t.test('whatever a host tool does, the program goes on', async (t) => {
+t.test('a program survives any behaviour of a host tool', async (t) => {
   const sandbox = make(t)
   const failed = 'RUN_ERR_TOOL_FAILED'
   const bad = 'RUN_ERR_TOOL_BAD_OUTPUT'
@@ -70,20 +70,23 @@ t.test('whatever a host tool does, the program goes on', async (t) => {
   t.strictSame((await sandbox.run({ code, tools: poison })).result, [['__proto__'], null, null])
 })
 
-t.test('a tool that never ends ends with the program', async (t) => {
+t.test('a tool that never ends is aborted with the program', async (t) => {
   const sandbox = make(t)
-  let told: AbortSignal | undefined
+  let received: AbortSignal | undefined
   const tools = {
-    never: (_args: unknown, signal: AbortSignal) => ((told = signal), new Promise(() => {})),
+    never: (_args: unknown, signal: AbortSignal) => ((received = signal), new Promise(() => {})),
     quick: async () => 1
   }
   const code = 'const never = tools.never(); await tools.quick(); throw new Error("enough")'
   t.match(await sandbox.run({ code, tools }), { error: { message: /enough/ } })
-  t.match(told?.reason, { code: 'RUN_ERR_TOOL_FAILED', message: 'The program that made the call has ended' })
+  t.match(received?.reason, {
+    code: 'RUN_ERR_TOOL_FAILED',
+    message: 'The program that made the call has ended'
+  })
   t.match(await sandbox.run({ code: 'return 1', tools }), { result: 1 })
 })
 
-t.test('time that is over before the program begins is a time-out', async (t) => {
+t.test('a time-out may fire before the program starts', async (t) => {
   const sandbox = make(t, { limits: { timeout: 1 } })
   for (let index = 0; index < 10; index++)
     t.match(await sandbox.run({ code: 'for (;;);', tools: {} }), {
@@ -91,7 +94,7 @@ t.test('time that is over before the program begins is a time-out', async (t) =>
     })
 })
 
-t.test('a text comes out whole, and no longer than allowed', async (t) => {
+t.test('console output and messages are complete, up to their limits', async (t) => {
   const sandbox = make(t, { limits: { maxConsoleBytes: 10 } })
   const run = (code: string) => sandbox.run({ code, tools: {} })
   t.equal((await run('console.log("a\\0b"); console.log("c")')).console, 'a\0b\nc\n')
@@ -111,7 +114,7 @@ t.test('tools with long names', async (t) => {
   t.match(await make(t).run({ code, tools }), { result: 50 })
 })
 
-t.test('what is no program costs no child', async (t) => {
+t.test('bad parameters of a run do not replace the child', async (t) => {
   const sandbox = make(t)
   for (const bad of [{ code: 5n }, { tools: null }, { limits: { timeout: 0.5 } }])
     t.ok((await sandbox.run({ code: 'return 1', tools: {}, ...bad } as never)).error)
@@ -121,7 +124,7 @@ t.test('what is no program costs no child', async (t) => {
   t.match(await sandbox.run({ code: 'return 1', tools: {} }), { result: 1 })
 })
 
-t.test('a child that is killed in the middle of a program', async (t) => {
+t.test('a child killed during a program', async (t) => {
   const sandbox = make(t)
   const tools = {
     kill: async () => {
@@ -134,10 +137,10 @@ t.test('a child that is killed in the middle of a program', async (t) => {
     sandbox.run({ code: 'return 1', tools })
   ])
   t.match(killed, { error: { code: 'RUN_ERR_SANDBOX_FAILED', message: /its process died/ } })
-  t.match(next, { result: 1 }, 'what waited goes on in another')
+  t.match(next, { result: 1 }, 'a waiting program runs in another child')
 })
 
-t.test('100 programs wait for one child, every third is aborted meanwhile', async (t) => {
+t.test('100 programs wait for one child; every third is aborted', async (t) => {
   const sandbox = make(t)
   const gate = Promise.withResolvers<number>()
   const first = sandbox.run({ code: 'return tools.gate()', tools: { gate: () => gate.promise } })
@@ -156,13 +159,13 @@ t.test('100 programs wait for one child, every third is aborted meanwhile', asyn
   t.equal(pids().length, 1)
 })
 
-t.test('a child gives way to the process that serves', async (t) => {
+t.test('a child has a lower priority than the serving process', async (t) => {
   const sandbox = make(t)
   await sandbox.run({ code: 'return 1', tools: {} })
   for (const pid of pids()) t.ok(getPriority(pid) > getPriority())
 })
 
-// A service that has no file left, and then has.
+// A process that runs out of file descriptors, and then frees some.
 const PROGRAM = `
   import { closeSync, openSync } from 'node:fs'
   import { quickJsSandbox } from '@svc/runtime'
@@ -175,11 +178,19 @@ const PROGRAM = `
   const { result } = await sandbox.run({ code: 'return 1', tools: {} })
   process.stdout.write(JSON.stringify({ codes: [...codes], result }))`
 
-t.test('no file is left for a child', { skip: process.platform === 'win32' && 'no limits' }, async (t) => {
-  const node = [process.execPath, '--conditions=@svc/source', '--input-type=module', '-e', PROGRAM]
-  const { stdout } = await promisify(execFile)('/bin/sh', ['-c', 'ulimit -n 64; exec "$@"', 'sh', ...node], {
-    cwd: join(import.meta.dirname, '../..'),
-    env: { PATH: process.env['PATH'] }
-  })
-  t.strictSame(JSON.parse(stdout), { codes: ['RUN_ERR_SANDBOX_FAILED'], result: 1 })
-})
+t.test(
+  'the system is out of file descriptors',
+  { skip: process.platform === 'win32' && 'no limits' },
+  async (t) => {
+    const node = [process.execPath, '--conditions=@svc/source', '--input-type=module', '-e', PROGRAM]
+    const { stdout } = await promisify(execFile)(
+      '/bin/sh',
+      ['-c', 'ulimit -n 64; exec "$@"', 'sh', ...node],
+      {
+        cwd: join(import.meta.dirname, '../..'),
+        env: { PATH: process.env['PATH'] }
+      }
+    )
+    t.strictSame(JSON.parse(stdout), { codes: ['RUN_ERR_SANDBOX_FAILED'], result: 1 })
+  }
+)

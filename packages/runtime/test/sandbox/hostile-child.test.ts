@@ -7,7 +7,7 @@ const LIMITS = { ...SANDBOX_LIMITS, timeout: 2_000, maxToolCalls: 3 }
 const FAILED = { error: { code: 'RUN_ERR_SANDBOX_FAILED' } }
 const DONE = { type: 'done', console: '', clean: true, cpu: 1, rss: 1 }
 
-/** What a program comes to in a child that answers the first message with these, and each later one with the next. */
+/** The outcome of a program in a child that runs this code for every message. */
 async function runIn(child: string, tools: Record<string, HostTool> = {}) {
   const script = `
     const say = (value) => {
@@ -17,8 +17,8 @@ async function runIn(child: string, tools: Record<string, HostTool> = {}) {
       process.stdout.write(Buffer.concat([head, json]))
     }
     const DONE = ${JSON.stringify(DONE)}
-    let heard = 0
-    process.stdin.on('data', () => { heard++; ${child} })`
+    let received = 0
+    process.stdin.on('data', () => { received++; ${child} })`
   const process = new SandboxProcess({ file: globalThis.process.execPath, args: ['-e', script] }, false)
   const run = new ProgramRun(process, { code: '', tools }, 'null', LIMITS)
   const { outcome } = await run.ended
@@ -46,15 +46,15 @@ const LIES: Record<string, string> = {
 }
 
 for (const [name, child] of Object.entries(LIES))
-  t.test(`a child that says ${name}`, async (t) => {
+  t.test(`a child that sends ${name}`, async (t) => {
     t.match(await runIn(child, { a: async () => 1 }), { ...FAILED, isKilled: true })
   })
 
-t.test('a child that says nothing', async (t) => {
+t.test('a child that sends nothing', async (t) => {
   t.match(await runIn(''), { error: { code: 'RUN_ERR_PROGRAM_TIMEOUT' } })
 })
 
-t.test('what an honest child would not let through', async (t) => {
+t.test('results that an uncompromised child would refuse', async (t) => {
   const poisoned = await runIn('say(\'{"result":{"__proto__":{"a":1}},\' + JSON.stringify(DONE).slice(1))')
   t.match(poisoned, { error: { code: 'RUN_ERR_TOOL_BAD_OUTPUT' } })
   const deep = await runIn(
@@ -65,10 +65,10 @@ t.test('what an honest child would not let through', async (t) => {
   t.equal(chatty.console.length, LIMITS.maxConsoleBytes)
 })
 
-t.test('tools that the program was not given', async (t) => {
+t.test('tools that the program does not have', async (t) => {
   for (const name of ['toString', '__proto__', 'b']) {
     const call = { id: 1, name, args: {} }
-    const child = `say(heard === 1 ? { type: 'waiting', calls: [${JSON.stringify(call)}] } : DONE)`
+    const child = `say(received === 1 ? { type: 'waiting', calls: [${JSON.stringify(call)}] } : DONE)`
     let called = false
     t.match(await runIn(child, { a: async () => (called = true) }), { result: null })
     t.notOk(called)

@@ -18,7 +18,7 @@ const pids = () => childrenOf(process.pid).map(({ pid }) => pid)
 const timers = () =>
   process.getActiveResourcesInfo().filter((name) => /Timeout|Immediate|Process|Pipe/.test(name)).length
 
-t.test('a child is used again, and replaced after so many programs', async (t) => {
+t.test('a child is reused, and replaced after runsPerProcess programs', async (t) => {
   const sandbox = make(t, { processes: 1, runsPerProcess: 3 })
   const seen: number[] = []
   for (let index = 0; index < 7; index++) {
@@ -28,7 +28,7 @@ t.test('a child is used again, and replaced after so many programs', async (t) =
   t.equal(new Set(seen).size, 3)
 })
 
-t.test('a child is replaced after any fault, and not after an error of the program', async (t) => {
+t.test('a child is replaced after a fault of its own, not after an error of the program', async (t) => {
   const sandbox = make(t, { processes: 1 })
   await run(sandbox, 'return 1')
   const [first] = pids()
@@ -55,7 +55,7 @@ t.test('a killed child leaves no zombie', async (t) => {
   t.strictSame(childrenOf(process.pid), [])
 })
 
-t.test('a child that dies while nobody uses it is replaced', async (t) => {
+t.test('an idle child that dies is replaced', async (t) => {
   const sandbox = make(t, { processes: 1 })
   await run(sandbox, 'return 1')
   const [pid] = pids()
@@ -64,7 +64,7 @@ t.test('a child that dies while nobody uses it is replaced', async (t) => {
   t.match(await run(sandbox, 'return 2'), { result: 2 })
 })
 
-t.test('100 programs at a time in a pool of 2', async (t) => {
+t.test('100 parallel programs in a pool of 2', async (t) => {
   const sandbox = make(t, { processes: 2 })
   const tools = { twice: async (args: unknown) => (args as { n: number }).n * 2 }
   let most = 0
@@ -81,13 +81,13 @@ t.test('100 programs at a time in a pool of 2', async (t) => {
   t.ok(most <= 2)
 })
 
-t.test('more programs than may wait', async (t) => {
+t.test('more programs than the queue holds', async (t) => {
   const sandbox = make(t, { processes: 1, maxQueue: 2 })
   const outcomes = await Promise.all(Array.from({ length: 4 }, () => run(sandbox, 'return 1')))
   t.equal(outcomes.filter(({ error }) => error?.code === 'RUN_ERR_SANDBOX_BUSY').length, 2)
 })
 
-t.test('a program that waits for a child and is aborted', async (t) => {
+t.test('a program aborted while it waits for a child', async (t) => {
   const sandbox = make(t, { processes: 1 })
   const controller = new AbortController()
   const first = run(sandbox, 'return 1')
@@ -98,7 +98,7 @@ t.test('a program that waits for a child and is aborted', async (t) => {
   t.match(await run(sandbox, 'return 3'), { result: 3 })
 })
 
-t.test('a program asks for no more than the sandbox allows, and not for bad input', async (t) => {
+t.test('requested limits are capped, and bad input is refused', async (t) => {
   const sandbox = make(t, { processes: 1, limits: { timeout: 100 } })
   t.match(await run(sandbox, 'for (;;);', { limits: { timeout: 60_000 } }), { error: { message: /100 ms/ } })
   t.match(await run(sandbox, 'return 1', { input: 5n }), { error: { code: 'RUN_ERR_TOOL_BAD_ARGS' } })

@@ -7,7 +7,7 @@ import t from 'tap'
 import { hasBubblewrap } from '../../src/sandbox/bubblewrap.ts'
 import { childCommand } from '../../src/sandbox/child-command.ts'
 
-// What code could do that got out of QuickJS: it runs here as the child's own, behind the same walls.
+// Simulates an escape from QuickJS: the code runs as the child's own, inside the same layers.
 const ATTEMPTS = {
   readFile: "fs.readFileSync('/etc/passwd', 'utf8')",
   readSource: "fs.readFileSync('/proc/self/environ', 'utf8')",
@@ -28,15 +28,15 @@ const ATTEMPTS = {
 const program = (file: string, port: number) => `
   const fs = require('node:fs')
   const FILE = ${JSON.stringify(file)}
-  const told = { env: Object.keys(process.env), ppid: process.ppid }
+  const report = { env: Object.keys(process.env), ppid: process.ppid }
   const attempts = { ${Object.entries(ATTEMPTS)
     .map(([name, code]) => `${name}: () => ${code}`)
     .join(', ')} }
   for (const [name, attempt] of Object.entries(attempts)) {
-    try { attempt(); told[name] = 'done' } catch (err) { told[name] = String(err.code ?? err) }
+    try { attempt(); report[name] = 'done' } catch (err) { report[name] = String(err.code ?? err) }
   }
   const socket = require('node:net').connect(${port}, '127.0.0.1')
-  const end = (network) => { console.log(JSON.stringify({ ...told, network })); process.exit() }
+  const end = (network) => { console.log(JSON.stringify({ ...report, network })); process.exit() }
   socket.on('connect', () => end('open')).on('error', () => end('closed'))`
 
 async function runBehind(bubblewrap: boolean, code: string) {
@@ -56,18 +56,19 @@ for (const bubblewrap of [false, true]) {
   t.test(`code of the child itself${bubblewrap ? ' under bubblewrap' : ''}`, { skip }, async (t) => {
     const file = join(t.testdir(), 'canary')
     const { stdout } = await runBehind(bubblewrap, program(file, port))
-    const { env, ppid, network, ...told } = JSON.parse(stdout) as Record<string, unknown>
+    const { env, ppid, network, ...report } = JSON.parse(stdout) as Record<string, unknown>
     t.strictSame(env, bubblewrap ? ['PWD'] : [], 'no environment')
-    for (const [name, outcome] of Object.entries(told)) t.not(outcome, 'done', `${name}: ${String(outcome)}`)
-    t.strictSame(Object.keys(told), Object.keys(ATTEMPTS))
+    for (const [name, outcome] of Object.entries(report))
+      t.not(outcome, 'done', `${name}: ${String(outcome)}`)
+    t.strictSame(Object.keys(report), Object.keys(ATTEMPTS))
     t.notOk(existsSync(file), 'seen from outside: no file')
-    // What only the system can stop; the docs say so.
+    // Only the operating system can prevent this, as documented.
     t.equal(network, bubblewrap ? 'closed' : 'open')
     t.equal(ppid === 0, bubblewrap)
   })
 }
 
-t.test('limits of the kernel', { skip: process.platform !== 'linux' && 'not Linux' }, async (t) => {
+t.test('kernel limits', { skip: process.platform !== 'linux' && 'not Linux' }, async (t) => {
   const dies = (code: string) => t.rejects(runBehind(false, code), code)
   await dies('const a = []; for (;;) a.push(Buffer.alloc(1e8, 1))')
   await dies('for (;;);')

@@ -29,12 +29,12 @@ const result = (toolCallId: string): SessionMessage => ({
 const limits = { maxMessages: 50, maxTokens: Infinity }
 const turn = [user('q'), says('', 'a', 'b'), result('b'), result('a'), says('done')]
 
-t.test('what fits is kept as it is', async (t) => {
+t.test('messages within the limits are unchanged', async (t) => {
   t.strictSame(cutHistory(turn, limits), turn)
   t.strictSame(cutHistory([], limits), [])
 })
 
-t.test('it begins at a user message', async (t) => {
+t.test('the history starts with a user message', async (t) => {
   t.strictSame(cutHistory(turn.slice(1), limits), [])
   t.strictSame(cutHistory([...turn, user('r')], { ...limits, maxMessages: 4 }), [user('r')])
   t.strictSame(cutHistory(turn, { ...limits, maxMessages: 0 }), [])
@@ -60,7 +60,7 @@ t.test('by tokens, counted by the caller', async (t) => {
   t.equal(cutHistory(messages, { maxMessages: 50, maxTokens: 5, countTokens: () => NaN }).length, 0)
 })
 
-t.test('calls and results that lost each other', async (t) => {
+t.test('calls without results, and results without calls', async (t) => {
   t.strictSame(cut(result('a')), [])
   t.strictSame(cut(says('x'), result('a')), [says('x')])
   t.strictSame(cut(says('', 'a')), [])
@@ -69,7 +69,7 @@ t.test('calls and results that lost each other', async (t) => {
   t.strictSame(cut(says('', 'a'), says('', 'a'), result('a')), [says('', 'a'), result('a')])
 })
 
-// Providers want it to begin with the user, and every call to have its result before anything else is said.
+// Providers require a user message first, and the result of every call before the next message.
 function isValid(messages: SessionMessage[]): boolean {
   if (messages.length > 0 && messages[0]?.role !== 'user') return false
   let open = new Set<string>()
@@ -86,7 +86,7 @@ function isValid(messages: SessionMessage[]): boolean {
   return open.size === 0
 }
 
-t.test('whatever is stored: what is left is what providers take', async () => {
+t.test('any stored history becomes valid for providers', async () => {
   const id = constantFrom('a', 'b', 'c')
   const message = oneof(
     string().map(user),

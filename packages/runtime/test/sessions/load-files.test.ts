@@ -16,13 +16,13 @@ const fileOf = (...chunks: string[]): FileContentPart => ({
   }
 })
 
-t.test('a message without files stays as it is', async (t) => {
+t.test('a message without files is unchanged', async (t) => {
   const parts = [text, place]
   t.equal(loadFiles('look'), 'look')
   t.equal(loadFiles(parts), parts)
 })
 
-t.test('a file becomes data, in its place', async (t) => {
+t.test('a file becomes data in place', async (t) => {
   const file = fileOf('a', 'bcd', 'e')
   t.strictSame(await loadFiles([text, file, place]), [
     text,

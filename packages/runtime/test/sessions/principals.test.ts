@@ -17,7 +17,7 @@ const RUNS = 2_000
 const MARKERS = { ann: 'APRICOT', bob: 'BLUEBERRY' } as const
 type Name = keyof typeof MARKERS
 
-// What the model was shown comes back as its answer: a marker that crosses anywhere shows in everything.
+// The model echoes its prompt, so a leaked marker appears in every output.
 const echo = defineTool({
   name: 'echo',
   description: 'Says it again',
@@ -28,7 +28,7 @@ const echo = defineTool({
   }
 })
 
-t.test('two principals in 2,000 interleaved runs: no marker crosses', { timeout: 120_000 }, async (t) => {
+t.test('2,000 interleaved runs of two principals never mix', { timeout: 120_000 }, async (t) => {
   const model = scriptedModel(
     ({ prompt }) => {
       const seen = JSON.stringify(prompt)
@@ -81,7 +81,7 @@ t.test('two principals in 2,000 interleaved runs: no marker crosses', { timeout:
     const sub: Name = n % 2 === 0 ? 'ann' : 'bob'
     const run = await engine.start(agent, `The marker ${MARKERS[sub]} number ${n}`, {
       principal: { sub, scopes: [] },
-      // The same ids for both: whose they are is what keeps them apart.
+      // Both principals use the same ids: only the owner separates them.
       sessionId: `session-${Math.floor(n / 2) % 50}`
     })
     owners.set(run.runId, sub)

@@ -14,7 +14,7 @@ const note = defineTool({
 const key = { registry: 'global', owner: 'anonymous', kind: 'agent' as const, name: 'tester', sessionId: 's' }
 const load = async (sessions: SessionStore, of: object = key) => sessions.load({ ...key, ...of }, 100)
 
-t.test('the next turn sees what was said', async (t) => {
+t.test('the next turn sees the previous one', async (t) => {
   const { agent, model } = makeAgent(['One.', 'Two.'], { instructions: 'Be brief.' })
   const stores = createInProcessStores()
   await agent.run('First?', makeContext({ stores, sessionId: 's' }).context)
@@ -28,7 +28,7 @@ t.test('the next turn sees what was said', async (t) => {
   t.equal((await load(stores.sessions)).length, 4)
 })
 
-t.test('conversations of other owners, agents and sessions are other conversations', async (t) => {
+t.test('owners, agents and sessions have separate conversations', async (t) => {
   const stores = createInProcessStores()
   const { agent, model } = makeAgent('Hello.')
   const other = makeAgent('Hello.', { name: 'other' })
@@ -40,7 +40,7 @@ t.test('conversations of other owners, agents and sessions are other conversatio
   t.equal((await load(stores.sessions, { owner: 'ann' })).length, 2)
 })
 
-t.test('an agent may have sessions of its own', async (t) => {
+t.test('an agent may have its own session store', async (t) => {
   const own = createInProcessStores().sessions
   const stores = createInProcessStores()
   await makeAgent('Hello.', { sessions: own }).agent.run(
@@ -51,7 +51,7 @@ t.test('an agent may have sessions of its own', async (t) => {
   t.equal((await load(stores.sessions)).length, 0)
 })
 
-t.test('a turn with tools is saved so that every provider takes it back', async (t) => {
+t.test('a saved turn with tools is valid for every provider', async (t) => {
   const stores = createInProcessStores()
   const { agent, model } = makeAgent(
     [
@@ -105,7 +105,7 @@ t.test('history.maxMessages', async (t) => {
   t.equal(forgetful.model.calls[0]?.prompt.length, 1)
 })
 
-t.test('binary input is kept as a reference, and told of later', async (t) => {
+t.test('binary input is stored as a reference, and described in later turns', async (t) => {
   const stores = createInProcessStores()
   const { agent, model } = makeAgent('I see.')
   const bytes = Buffer.from('a picture')
@@ -138,7 +138,7 @@ t.test('binary input is kept as a reference, and told of later', async (t) => {
   ])
 })
 
-t.test('two runs of one session are one after the other', async (t) => {
+t.test('two runs of one session run one at a time', async (t) => {
   const stores = createInProcessStores()
   const { agent, model } = makeAgent([{ text: ['a', 'b'], delay: 5 }, 'Second.'])
   const first = collect(agent.stream('1', makeContext({ stores, sessionId: 's' }).context))
@@ -176,7 +176,7 @@ t.test('a run that waits for its session can be canceled', async (t) => {
   t.equal((await agent.run('3', makeContext({ stores, sessionId: 's' }).context)).text, 'Second.')
 })
 
-t.test('a run that fails or is left saves nothing, and lets the next one begin', async (t) => {
+t.test('a run that fails or is abandoned saves nothing, and unlocks the session', async (t) => {
   const stores = createInProcessStores()
   const { agent } = makeAgent([{ rejects: { statusCode: 400 } }, { text: ['a', 'b'] }, 'Fine.'])
   await t.rejects(agent.run('1', makeContext({ stores, sessionId: 's' }).context))
@@ -194,7 +194,7 @@ t.test('a turn is saved before its finish', async (t) => {
     if (part.type === 'finish') t.equal((await load(stores.sessions)).length, 2)
 })
 
-t.test('an answer without content is not kept as an empty message', async (t) => {
+t.test('an answer without content is not saved as an empty message', async (t) => {
   const stores = createInProcessStores()
   await makeAgent({}).agent.run('Hi', makeContext({ stores, sessionId: 's' }).context)
   t.strictSame(await load(stores.sessions), [{ role: 'user', content: 'Hi' }])

@@ -45,7 +45,7 @@ t.test('a skill is learned from a run, saved, and loaded again', async (t) => {
   t.match(next.calls[0]?.prompt[0]?.content, 'refund-orders')
 })
 
-t.test('what a model writes is checked before anything is saved', async (t) => {
+t.test("the model's draft is checked before anything is saved", async (t) => {
   const folder = t.testdir({ skills: {} })
   const bad = [
     'no JSON',
@@ -72,7 +72,7 @@ t.test('what a model writes is checked before anything is saved', async (t) => {
   })
 })
 
-t.test('nothing is written over', async (t) => {
+t.test('nothing is overwritten', async (t) => {
   const folder = t.testdir({})
   await saveSkill(written, folder)
   await t.rejects(saveSkill({ ...written, instructions: 'Other.' }, folder), {
@@ -82,7 +82,7 @@ t.test('nothing is written over', async (t) => {
   t.strictSame(await readdir(folder), ['refund-orders'])
 })
 
-t.test('without a folder it is only given', async (t) => {
+t.test('without a folder the skill is only returned', async (t) => {
   const model = scriptedModel(JSON.stringify(written))
   const skill = await learnSkill({ input: 'x', result, runnable, model })
   t.equal(skill.folder, undefined)

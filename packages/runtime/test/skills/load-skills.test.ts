@@ -5,7 +5,7 @@ import t from 'tap'
 const skill = (name: string, more = '', body = 'Do it.') =>
   `---\nname: ${name}\ndescription: Does ${name}\n${more}---\n\n${body}\n`
 
-t.test('every folder with a SKILL.md, in the order of the names', async (t) => {
+t.test('loads every folder with a SKILL.md, ordered by name', async (t) => {
   const folder = t.testdir({
     refunds: {
       'SKILL.md': skill('refunds', 'license: MIT\nmetadata:\n  author: ann\nallowed-tools: Read\n'),
@@ -27,7 +27,7 @@ t.test('every folder with a SKILL.md, in the order of the names', async (t) => {
   }
 })
 
-t.test('what is wrong is said, with the name of the skill', async (t) => {
+t.test('errors name the skill and the fault', async (t) => {
   const bad: [content: string, fault: RegExp][] = [
     ['# Title', /front matter between lines of ---/],
     ['---\nname: x\n', /front matter between/],
@@ -52,7 +52,7 @@ t.test('what is wrong is said, with the name of the skill', async (t) => {
   }
 })
 
-t.test('what is no text in UTF-8', async (t) => {
+t.test('files that are not UTF-8', async (t) => {
   const folder = t.testdir({ x: { 'SKILL.md': Buffer.from([0x2d, 0xff, 0xfe]) } })
   await t.rejects(loadSkills(folder), { code: 'RUN_ERR_BAD_SKILL', message: /UTF-8/ })
 })
@@ -65,13 +65,13 @@ t.test('links are not followed', async (t) => {
   t.strictSame(await loadSkills(`${outside}/skills`), [])
 })
 
-t.test('a folder that is none', async (t) => {
+t.test('a path that is not a folder', async (t) => {
   const folder = t.testdir({ 'a.txt': '' })
   await t.rejects(loadSkills(`${folder}/absent`), { code: 'RUN_ERR_BAD_SKILL', message: /ENOENT/ })
   await t.rejects(loadSkills(`${folder}/a.txt`), { code: 'RUN_ERR_BAD_SKILL', message: /is not a folder/ })
 })
 
-t.test('how much a folder may have', async (t) => {
+t.test('limits of a folder', async (t) => {
   const many = Object.fromEntries(Array.from({ length: 201 }, (_, n) => [`s${n}`, {}]))
   await t.rejects(loadSkills(t.testdir(many)), {
     code: 'RUN_ERR_BAD_SKILL',

@@ -10,7 +10,7 @@ const refunds = defineSkill({
 })
 const load = (args: object) => ({ toolCalls: [{ toolName: 'load_skill', args }] })
 
-t.test('names and descriptions are in the prompt, the instructions come when asked for', async (t) => {
+t.test('the prompt lists names and descriptions; instructions are loaded on demand', async (t) => {
   const { agent, model } = makeAgent([load({ name: 'refunds' }), 'Done.'], {
     skills: [refunds],
     instructions: 'Be brief.',
@@ -28,14 +28,14 @@ t.test('names and descriptions are in the prompt, the instructions come when ask
   t.equal(run.text, 'Done.')
 })
 
-t.test('an agent tells of its skills, and not of the tool that loads them', async (t) => {
+t.test('an agent describes its skills, but not the tool that loads them', async (t) => {
   const { agent } = makeAgent('x', { skills: [refunds] })
   const { skills, tools } = agent.describe()
   t.strictSame(skills, [{ name: 'refunds', description: 'Handles\n refunds' }])
   t.equal(tools, undefined)
 })
 
-t.test('a skill that is not there', async (t) => {
+t.test('an unknown skill', async (t) => {
   const { agent } = makeAgent([load({ name: '../x' }), load({}), 'Done.'], { skills: [refunds] })
   const run = await collect(agent.stream('Hi', makeContext().context))
   t.match(run.ofType('tool.error'), [
@@ -44,7 +44,7 @@ t.test('a skill that is not there', async (t) => {
   ])
 })
 
-t.test('files of a skill: those it listed, and nothing else', async (t) => {
+t.test('only listed files of a skill can be loaded', async (t) => {
   const folder = t.testdir({
     'secret.txt': 'SECRET',
     x: {
@@ -55,7 +55,7 @@ t.test('files of a skill: those it listed, and nothing else', async (t) => {
     }
   })
   const skills = await loadSkills(folder)
-  // Swapped for a link after it was listed.
+  // Replaced by a link after it was listed.
   await symlink(`${folder}/secret.txt`, `${folder}/x/link.txt`)
   await writeFile(`${folder}/x/late.txt`, 'late')
   const tries = [
@@ -95,7 +95,7 @@ t.test('a listed file that became a link is not read', async (t) => {
   t.notMatch(JSON.stringify(run.parts), 'SECRET')
 })
 
-t.test('a skill that is added later is there from the next run on', async (t) => {
+t.test('an added skill is available from the next run on', async (t) => {
   const { agent, model } = makeAgent('x', { skills: [] })
   await agent.run('Hi', makeContext().context)
   agent.addSkill(refunds)

@@ -41,7 +41,7 @@ t.test('one turn for every call, a list, a function', async (t) => {
   t.strictSame([await text(counting), await text(counting)], ['1 0', '1 1'])
 })
 
-t.test('an agent whose script is over says so', async (t) => {
+t.test('an agent reports the end of the script', async (t) => {
   const agent = new Agent({ name: 'short', model: scriptedModel([]), register: false })
   await t.rejects(agent.run('Hi'), {
     code: 'RUN_ERR_SCRIPT_OVER',
@@ -53,7 +53,7 @@ t.test('an agent whose script is over says so', async (t) => {
   await t.rejects(other.run('Hi'), { code: 'RUN_ERR_MODEL_FAILED', message: 'The model provider failed' })
 })
 
-t.test('its calls are recorded, unless they are not to be', async (t) => {
+t.test('calls are recorded unless disabled', async (t) => {
   const model = scriptedModel('a')
   const { signal } = new AbortController()
   await play(model, signal)
@@ -65,7 +65,7 @@ t.test('its calls are recorded, unless they are not to be', async (t) => {
   t.equal(forgetful.calls.length, 0)
 })
 
-t.test('a wait ends with the signal', async (t) => {
+t.test('a delay ends with the signal', async (t) => {
   const controller = new AbortController()
   const playing = play(scriptedModel({ text: 'a', delay: 60_000 }), controller.signal)
   await new Promise(setImmediate)

@@ -9,7 +9,7 @@ const input = Type.Object({})
 const define = (execute: (args: object, context: ToolContext) => unknown, more: object = {}): Tool =>
   defineTool({ name: 'work', description: 'Works', input, execute, ...more })
 
-/** What a run gives whose model calls the tool once, and then says what it was told. */
+/** Runs an agent whose model calls the tool once; returns what the reader and the model received. */
 async function runWith(tools: Tool[], call: object = {}, options: Partial<AgentOptions> = {}) {
   const { agent, model } = makeAgent([{ toolCalls: [{ toolName: 'work', ...call }] }, 'Done.'], {
     tools,
@@ -17,28 +17,28 @@ async function runWith(tools: Tool[], call: object = {}, options: Partial<AgentO
   })
   const { context, logged } = makeContext()
   const run = await collect(agent.stream('Go', context))
-  const told = model.calls[1]?.prompt.at(-1)?.content[0] as { output?: unknown } | undefined
+  const toModel = model.calls[1]?.prompt.at(-1)?.content[0] as { output?: unknown } | undefined
   return {
     ...run,
     logged,
-    told: told?.output,
+    toModel: toModel?.output,
     errors: run.ofType('tool.error'),
     results: run.ofType('tool.result'),
     model
   }
 }
 
-t.test('a result goes to the reader and to the model', async (t) => {
+t.test('the reader and the model receive the result', async (t) => {
   const text = await runWith([define(() => 'sunny')])
   t.match(text.results, [{ toolCallId: 'call-1', toolName: 'work', result: 'sunny', durationMs: Number }])
-  t.strictSame(text.told, { type: 'text', value: 'sunny' })
+  t.strictSame(text.toModel, { type: 'text', value: 'sunny' })
   const data = await runWith([define(async () => ({ degrees: [20] }))])
-  t.strictSame(data.told, { type: 'json', value: { degrees: [20] } })
-  t.strictSame((await runWith([define(() => undefined)])).told, { type: 'json', value: null })
+  t.strictSame(data.toModel, { type: 'json', value: { degrees: [20] } })
+  t.strictSame((await runWith([define(() => undefined)])).toModel, { type: 'json', value: null })
   t.match((await runWith([define(() => new Date(0))])).results, [{ result: '1970-01-01T00:00:00.000Z' }])
 })
 
-t.test('what a tool is told', async (t) => {
+t.test('the context of a tool', async (t) => {
   let seen: ToolContext | undefined
   const tool = define((_args, context) => void (seen = context))
   const { agent } = makeAgent([{ toolCalls: [{ toolName: 'work' }] }, 'Done.'], { tools: [tool] })
@@ -51,7 +51,7 @@ t.test('what a tool is told', async (t) => {
   t.equal(seen?.signal.aborted, false)
 })
 
-t.test('a call that the model can mend', async (t) => {
+t.test('a call that the model can correct', async (t) => {
   const strict = define(() => 1, { input: Type.Object({ city: Type.String() }) })
   const cases: [call: object, code: string, message: RegExp][] = [
     [{ toolName: 'rest' }, 'RUN_ERR_TOOL_UNKNOWN', /"rest"; there are work/],
@@ -61,16 +61,16 @@ t.test('a call that the model can mend', async (t) => {
     [{ input: '' }, 'RUN_ERR_TOOL_BAD_ARGS', /required property 'city'/]
   ]
   for (const [call, code, message] of cases) {
-    const { errors, told, text } = await runWith([strict], call)
+    const { errors, toModel, text } = await runWith([strict], call)
     t.match(errors, [{ toolCallId: 'call-1', error: { code, message } }], code)
-    t.strictSame(told, { type: 'error-text', value: errors[0]?.error.message })
-    t.equal(text, 'Done.', 'the loop goes on')
+    t.strictSame(toModel, { type: 'error-text', value: errors[0]?.error.message })
+    t.equal(text, 'Done.', 'the loop continues')
   }
   const { errors } = await runWith([], { toolName: 'rest' })
   t.match(errors, [{ error: { message: 'There is no tool "rest"; there are none' } }])
 })
 
-t.test('whatever a tool does, the run goes on', async (t) => {
+t.test('a run survives any behaviour of a tool', async (t) => {
   const cyclic: { self?: unknown } = {}
   cyclic.self = cyclic
   const bad = 'RUN_ERR_TOOL_BAD_OUTPUT'
@@ -128,31 +128,31 @@ t.test('whatever a tool does, the run goes on', async (t) => {
     'gives 50 MB': [() => 'x'.repeat(52_428_800), 'RUN_ERR_TOOL_OUTPUT_TOO_LARGE', /52428800 bytes/]
   }
   for (const [name, [execute, code, message]] of Object.entries(cases)) {
-    const { errors, text, told } = await runWith([define(execute)])
+    const { errors, text, toModel } = await runWith([define(execute)])
     t.match(errors, [{ error: { code, ...(message && { message }) } }], name)
     t.equal(text, 'Done.', name)
-    t.match(told, { type: 'error-text' }, name)
+    t.match(toModel, { type: 'error-text' }, name)
     t.notMatch(JSON.stringify(errors), 'call-tool.test', 'no stack')
   }
 })
 
-t.test('the log has the error of a tool', async (t) => {
+t.test('the error of a tool is logged', async (t) => {
   const err = new Error('no such city')
   const { logged } = await runWith([define(() => Promise.reject(err))])
   const details = { err: { stack: err.stack }, toolName: 'work', toolCallId: 'call-1' }
   t.match(logged, [{ level: 'warn', details }])
 })
 
-t.test('a tellable error has its own code; it is logged where it is no refusal', async (t) => {
-  const told = { code: 'ORDER_NOT_FOUND', message: 'There is no order 7' }
+t.test('a tellable error keeps its code, and is logged unless it is a refusal', async (t) => {
+  const fault = { code: 'ORDER_NOT_FOUND', message: 'There is no order 7' }
   for (const [statusCode, isLogged] of [
     [404, false],
     [502, true]
   ] as const) {
     const { errors, logged } = await runWith([
-      define(() => Promise.reject(tellable({ ...told, statusCode })))
+      define(() => Promise.reject(tellable({ ...fault, statusCode })))
     ])
-    t.match(errors, [{ error: told }])
+    t.match(errors, [{ error: fault }])
     t.equal(
       logged.some(({ message }) => message === 'tool failed'),
       isLogged
@@ -164,7 +164,7 @@ t.test('a tellable error has its own code; it is logged where it is no refusal',
   t.match(logged, [{ message: 'tool failed' }])
 })
 
-t.test('a tool that hangs past its time', async (t) => {
+t.test('a tool that exceeds its time-out', async (t) => {
   let signal: AbortSignal | undefined
   const late = Promise.withResolvers<unknown>()
   const tool = define((_args, context) => ((signal = context.signal), late.promise), { timeout: 20 })
@@ -172,7 +172,7 @@ t.test('a tool that hangs past its time', async (t) => {
   t.match(errors, [{ error: { code: 'RUN_ERR_TOOL_TIMEOUT', message: /longer than 20 ms/ } }])
   t.equal(text, 'Done.')
   t.match(signal?.reason, { code: 'RUN_ERR_TOOL_TIMEOUT' })
-  late.reject(new Error('nobody listens any more'))
+  late.reject(new Error('no listener left'))
   await wait(1)
 })
 
@@ -191,7 +191,7 @@ t.test('an abort ends a run whose tool ignores its signal', async (t) => {
   t.equal(signal.reason, reason)
 })
 
-t.test('a reader that leaves ends the tools that still run', async (t) => {
+t.test('a reader that leaves aborts running tools', async (t) => {
   const signals: AbortSignal[] = []
   const tool = define((_args, { signal }) => (signals.push(signal) === 1 ? 'quick' : new Promise(() => {})))
   const { agent } = makeAgent({ toolCalls: [{ toolName: 'work' }, { toolName: 'work' }] }, { tools: [tool] })
@@ -226,7 +226,7 @@ t.test(
   }
 )
 
-t.test('a made-up name does not spoil the prompt of the next call', async (t) => {
+t.test('an invented tool name does not break the next prompt', async (t) => {
   const { model, ofType } = await runWith([define(() => 1)], { toolName: 'do it; now!' })
   t.equal(ofType('tool.call')[0]?.toolName, 'do it; now!')
   t.match(model.calls[1]?.prompt.slice(-2), [
@@ -235,7 +235,7 @@ t.test('a made-up name does not spoil the prompt of the next call', async (t) =>
   ])
 })
 
-t.test('what cannot be redacted ends the run, and is told to nobody', async (t) => {
+t.test('a result that cannot be redacted ends the run, and is never emitted', async (t) => {
   const redact = () => {
     throw new Error('not today')
   }

@@ -1,6 +1,6 @@
 import type { Probes } from './probe.ts'
 
-/** Poison for what carries data between a program and the host. */
+/** Attacks on the data exchange between a program and the host. */
 export const BRIDGE_PROBES: Probes = {
   'polluted Object.prototype': 'Object.prototype.polluted = 1; return tools.echo({})',
   '__proto__ in arguments': 'return tools.echo(JSON.parse(\'{"__proto__":{"polluted":1}}\'))',
@@ -60,7 +60,7 @@ export const BRIDGE_PROBES: Probes = {
   'many large arguments at once':
     'return (await Promise.allSettled(Array.from({ length: 40 }, () => tools.echo("x".repeat(2e5))))).length',
   'calls without end': 'for (;;) await tools.echo({}).catch(() => {})',
-  'calls that nobody waits for': 'for (let i = 0; i < 1e4; i++) tools.echo({ i }).catch(() => {}); return 1',
+  'calls without await': 'for (let i = 0; i < 1e4; i++) tools.echo({ i }).catch(() => {}); return 1',
   'call after the end': 'Promise.resolve().then(() => null).then(() => tools.echo({ late: 1 })); return 1',
   'console without end': 'for (;;) console.log("x".repeat(1e4))',
   'console with a poisoned value':

@@ -1,6 +1,6 @@
 import type { Probes } from './probe.ts'
 
-/** Programs that never end, or want everything. */
+/** Programs that never end, or exhaust a resource. */
 export const EXHAUST_PROBES: Probes = {
   'endless loop': 'for (;;);',
   'endless loop before the program': '}); for (;;); (async () => {',

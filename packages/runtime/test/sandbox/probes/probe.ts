@@ -1,2 +1,2 @@
-/** Programs by what they try; `FILE`, `PORT` and the host tools `echo` and `fail` are there for them. */
+/** Programs by what they attempt; they can use `FILE`, `PORT` and the host tools `echo` and `fail`. */
 export type Probes = Record<string, string>

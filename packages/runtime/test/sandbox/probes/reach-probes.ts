@@ -1,6 +1,6 @@
 import type { Probes } from './probe.ts'
 
-// What a program does with anything of the host that it gets hold of: writes a file, connects, starts a process, kills the
+// What a program does with any object of the host: writes a file, connects, starts a process, kills the
 // parent, reads the environment.
 const HARM = String.raw`
 const harm = (host) => {
@@ -16,7 +16,7 @@ const harm = (host) => {
 const reach = (expression: string) => `${HARM}\nreturn harm(${expression})`
 const attempt = (code: string) => `${HARM}\ntry { ${code} } catch (e) { return String(e) }`
 
-/** Ways to something of the host. */
+/** Ways to reach an object of the host. */
 export const REACH_PROBES: Probes = {
   'require of fs': attempt("return require('fs').writeFileSync(FILE, 'x')"),
   'import of node:fs': attempt("return (await import('node:fs')).writeFileSync(FILE, 'x')"),
