@@ -18,7 +18,7 @@ const mediaType = Type.Union([Type.Literal('image'), Type.Literal('audio'), Type
 
 /** Binary content, given as base64 in `data`. */
 export const DataContentPartSchema = Type.Object(
-  // One class of characters: a group that repeats would take a stack as deep as the data is long.
+  // A single character class: a repeated group would need a stack as deep as the data is long.
   {
     type: mediaType,
     ...media,
@@ -27,7 +27,7 @@ export const DataContentPartSchema = Type.Object(
   { additionalProperties: false }
 )
 
-/** Binary content, given by where it is. */
+/** Binary content, given by its URL. */
 export const UrlContentPartSchema = Type.Object(
   { type: mediaType, ...media, url: Type.String({ minLength: 1, maxLength: 8192 }) },
   { additionalProperties: false }
@@ -40,14 +40,14 @@ export const ContentPartSchema = Type.Union(
 )
 export type ContentPart = Static<typeof ContentPartSchema>
 
-/** What clients say to agents and teams: a text, or a list of content parts. Neither may be empty or blank. */
+/** A client's message to an agent or team: a text, or a list of content parts. Neither may be empty or blank. */
 export const MessageInputSchema = Type.Union(
   [Type.String({ pattern: String.raw`\S` }), Type.Array(ContentPartSchema, { minItems: 1 })],
   { title: 'MessageInput' }
 )
 export type MessageInput = Static<typeof MessageInputSchema>
 
-/** The content of a file that was uploaded; it can be read, more than once, until the run ends. */
+/** The content of an uploaded file; readable any number of times until the run ends. */
 export interface FileContent {
   /** Bytes. */
   readonly size: number
@@ -55,7 +55,7 @@ export interface FileContent {
   stream(): AsyncIterable<Uint8Array>
 }
 
-/** Binary content that was uploaded: on disk, not in memory. No client can send it as JSON. */
+/** Uploaded binary content, on disk. Clients cannot send it as JSON. */
 export const FileContentPartSchema = Type.Object(
   {
     type: mediaType,
@@ -68,14 +68,14 @@ export const FileContentPartSchema = Type.Object(
 )
 export type FileContentPart = Static<typeof FileContentPartSchema>
 
-/** What agents and teams take: a message of a client, or one with uploaded files. */
+/** Input of agents and teams: a client's message, or one with uploaded files. */
 export const AcceptedMessageSchema = Type.Union([
   MessageInputSchema,
   Type.Array(Type.Union([ContentPartSchema, FileContentPartSchema]), { minItems: 1 })
 ])
 export type AcceptedMessage = Static<typeof AcceptedMessageSchema>
 
-/** What a runnable is given: a message, or any JSON value that fits its own `inputSchema`. */
+/** Input of a runnable: a message, or any JSON value that fits its own `inputSchema`. */
 export type RunInput = AcceptedMessage | unknown
 
 /** The text of an input: a string as it is, the text parts of a list joined by newlines, any other value as JSON. */

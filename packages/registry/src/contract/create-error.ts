@@ -1,28 +1,28 @@
 import { createError as createFastifyError } from '@fastify/error'
 
-/** An error that clients see as it is: its code, its message and its status. */
+/** An error that clients see unchanged: its code, message and status. */
 export interface TellableError extends Error {
   readonly code: string
   /** Default 500. */
   readonly statusCode?: number
-  /** Whether the same call may succeed later; default: what the status says. */
+  /** True if the same call may succeed later; default: derived from the status. */
   readonly retryable?: boolean
-  /** Seconds after which to try again. */
+  /** Seconds to wait before the next attempt. */
   readonly retryAfter?: number
 }
 
-/** A class of errors of a catalogue. */
+/** A class of errors from a catalogue. */
 export interface ErrorClass<Args extends unknown[] = [ErrorOptions?]> {
   new (...args: Args): TellableError & { readonly statusCode: number }
   readonly prototype: TellableError
 }
 
-// No string, so that nothing that is read from JSON has it; the same in every installed copy of this package.
+// A symbol, so that nothing parsed from JSON can carry it; the same in every installed copy of this package.
 const TELLABLE = Symbol.for('@svc/registry/error')
 
 /**
- * Makes a class of errors of a catalogue; clients see them as they are.
- * @param message has a `%s` or `%d` for each argument of the constructor
+ * Creates a class of errors for a catalogue; clients see its errors unchanged.
+ * @param message with one `%s` or `%d` per constructor argument
  */
 export function createError<Args extends unknown[] = [ErrorOptions?]>(
   code: string,
@@ -34,13 +34,13 @@ export function createError<Args extends unknown[] = [ErrorOptions?]>(
   return Class as unknown as ErrorClass<Args>
 }
 
-/** Marks an error, or the prototype of a class of errors, as one that clients see. */
+/** Marks an error, or the prototype of an error class, as visible to clients. */
 export function markTellable(error: object): void {
-  // Not enumerable: no copy of the error has it by accident.
+  // Not enumerable, so that copies of the error do not inherit it by accident.
   Object.defineProperty(error, TELLABLE, { value: true })
 }
 
-/** Whether clients see an error as it is; whatever was thrown may be anything. */
+/** True if clients see a thrown value unchanged. */
 export function isTellable(thrown: unknown): thrown is TellableError {
   try {
     const { [TELLABLE]: mark, code, message } = (thrown ?? {}) as Record<PropertyKey, unknown>
@@ -51,7 +51,7 @@ export function isTellable(thrown: unknown): thrown is TellableError {
   }
 }
 
-/** The code of an error that clients see; undefined for any other. */
+/** The code of an error that clients see; else undefined. */
 export function codeOf(thrown: unknown): string | undefined {
   return isTellable(thrown) ? thrown.code : undefined
 }

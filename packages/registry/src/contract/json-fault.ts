@@ -1,6 +1,6 @@
 /**
- * Why a value that came as JSON could harm what handles it later; undefined when it is harmless: nested at most `levels`
- * deep, no key that reaches a prototype, no half of a surrogate pair, which no encoding of text could carry, nothing binary.
+ * Explains why a value from untrusted JSON is unsafe; undefined if it is safe: nested at most `levels` deep, no keys that reach a
+ * prototype, no lone surrogates (no text encoding can carry them), nothing binary.
  */
 export function findJsonFault(value: unknown, levels: number): string | undefined {
   if (typeof value === 'string') return textFault(value)

@@ -11,10 +11,10 @@ export type RunnableKind = Static<typeof RunnableKindSchema>
 /** Every kind, in the order in which lists show them. */
 export const RUNNABLE_KINDS: readonly RunnableKind[] = ['agent', 'team', 'workflow']
 
-/** The id of the global registry, and of every registry that is given none. */
+/** The id of the global registry, and of every registry without an id of its own. */
 export const GLOBAL_REGISTRY = 'global'
 
-/** In place of a registry's id, for runs of runnables that nothing exposes: no surface shows them. */
+/** The registry id of runs whose runnable nothing exposes; no surface shows them. */
 export const NO_REGISTRY = ''
 
 /** Identifies a runnable within an engine. */
@@ -25,15 +25,15 @@ export interface RunnableKey {
   readonly name: string
 }
 
-/** Most characters that a name may have. */
+/** The maximum length of a name. */
 export const MAX_NAME_LENGTH = 128
 
-// Control characters, and what would need escaping as one segment of a URL's path.
+// Control characters, and characters that need escaping in a URL path segment.
 // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
 const FORBIDDEN = /[\u0000-\u001f\u007f-\u009f\u2028\u2029/\\?#%]/
 
 /**
- * Returns the name when it may name a runnable: 1–128 characters, no control characters, none of `/ \ ? # %`,
+ * Returns the name if it is valid: 1–128 characters, no control characters, none of `/ \ ? # %`,
  * no space at either end, well-formed Unicode, and neither `.` nor `..`.
  * @throws REG_ERR_BAD_NAME
  */
@@ -43,7 +43,7 @@ export function requireName(name: unknown): string {
   return name as string
 }
 
-/** Returns the kind when it is one. @throws REG_ERR_BAD_KIND */
+/** Returns the kind if it is valid. @throws REG_ERR_BAD_KIND */
 export function requireKind(kind: unknown): RunnableKind {
   if (!RUNNABLE_KINDS.includes(kind as RunnableKind))
     throw new REG_ERR_BAD_KIND(typeof kind === 'string' ? kind : typeof kind)

@@ -8,7 +8,7 @@ export const UsageSchema = Type.Object(
 )
 export type Usage = Static<typeof UsageSchema>
 
-/** Why a run that did not fail ended. */
+/** Why a run ended without failing. */
 export const FinishReasonSchema = Type.Union(
   [
     Type.Literal('stop'),
@@ -22,14 +22,14 @@ export const FinishReasonSchema = Type.Union(
 )
 export type FinishReason = Static<typeof FinishReasonSchema>
 
-/** What went wrong, as clients see it: `code` is stable; `retryable` says that the same call may succeed later. */
+/** An error as clients see it. `code` is stable; `retryable` means that the same call may succeed later. */
 export const PartErrorSchema = Type.Object(
   { code: Type.String(), message: Type.String(), retryable: Type.Boolean() },
   { title: 'PartError' }
 )
 export type PartError = Static<typeof PartErrorSchema>
 
-/** What went wrong in a tool; the model sees it too and may mend its call. */
+/** An error of a tool; the model sees it too and may correct its call. */
 export const ToolErrorSchema = Type.Object(
   { code: Type.String(), message: Type.String() },
   { title: 'ToolError' }
@@ -42,7 +42,7 @@ const source = {
 const call = {
   toolCallId: Type.String(),
   toolName: Type.String(),
-  parentToolCallId: Type.Optional(Type.String({ description: 'The call of the tool that made this one' }))
+  parentToolCallId: Type.Optional(Type.String({ description: 'The tool call that made this one' }))
 }
 const definePart = <const T extends string, P extends TProperties>(type: T, fields: P) =>
   Type.Object({ type: Type.Literal(type), ...fields, ...source }, { title: `Part ${type}` })
@@ -69,7 +69,7 @@ export const PART_SCHEMAS = {
     toolCallId: Type.String(),
     approved: Type.Boolean(),
     reason: Type.Optional(Type.String()),
-    args: Type.Optional(Type.Unknown({ description: 'The arguments as the answerer edited them' }))
+    args: Type.Optional(Type.Unknown({ description: 'The arguments, if the answer edited them' }))
   }),
   'tool.result': definePart('tool.result', {
     ...call,
@@ -79,7 +79,7 @@ export const PART_SCHEMAS = {
   'tool.error': definePart('tool.error', { ...call, error: ToolErrorSchema }),
   'step.start': definePart('step.start', {
     index: Type.Integer(),
-    attempt: Type.Integer({ description: 'Over 1: what the earlier attempt of this step said is void' })
+    attempt: Type.Integer({ description: 'Over 1: discard the output of the earlier attempt of this step' })
   }),
   step: definePart('step', { index: Type.Integer(), usage: UsageSchema }),
   structured: definePart('structured', { value: Type.Unknown() }),
@@ -88,28 +88,28 @@ export const PART_SCHEMAS = {
     finishReason: FinishReasonSchema,
     usage: UsageSchema,
     durationMs: Type.Number({ description: 'Milliseconds' }),
-    structured: Type.Unknown({ description: 'null when there is none' })
+    structured: Type.Unknown({ description: 'null if there is none' })
   })
 } as const
 
-/** One item of a run's log, as a runnable yields it: the engine numbers it. */
+/** One item of a run's log, before the engine numbers it. */
 export const PartSchema = Type.Union(Object.values(PART_SCHEMAS), { title: 'Part' })
 
 /** The types a part may have. */
 export type PartType = keyof typeof PART_SCHEMAS
-/** The part of one type, e.g. `PartOf<'tool.call'>`. */
+/** The part of a given type, e.g. `PartOf<'tool.call'>`. */
 export type PartOf<T extends PartType> = Static<(typeof PART_SCHEMAS)[T]>
-/** Any part, told apart by `type`. */
+/** Any part, discriminated by `type`. */
 export type Part = { [T in PartType]: PartOf<T> }[PartType]
-/** A part as it stands in a log: `seq` counts from 1 in each run. */
+/** A part in a log; `seq` counts from 1 in each run. */
 export type NumberedPart = Part & { seq: number }
 
-/** What a runnable may yield: a `finish` may leave out what the engine knows. */
+/** A part that a runnable may yield; a `finish` may omit what the engine knows. */
 export type YieldedPart =
   | Exclude<Part, PartOf<'finish'>>
   | (Pick<PartOf<'finish'>, 'type' | 'finishReason' | 'source'> & Partial<PartOf<'finish'>>)
 
-/** No tokens at all. */
+/** Zero tokens. */
 export const ZERO_USAGE: Readonly<Usage> = Object.freeze({
   promptTokens: 0,
   completionTokens: 0,
@@ -125,7 +125,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
   }
 }
 
-/** Whether a part ends its run: a `finish` or an `error` of the run itself, not of a member. */
+/** True if a part ends its run: a `finish` or `error` of the run itself, not of a member. */
 export function isTerminalPart(part: { type: string; source?: string[] }): boolean {
   return (part.type === 'finish' || part.type === 'error') && !part.source?.length
 }

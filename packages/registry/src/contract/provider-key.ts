@@ -1,9 +1,9 @@
 import { inspect } from 'node:util'
 
-/** What stands where a secret was. */
+/** The replacement for a secret. */
 export const REDACTED = '[redacted]'
 
-/** A caller's key for a model provider: it shows itself to nobody who does not ask for it, be it a log, JSON or a text. */
+/** A caller's key for a model provider. Logs, JSON and string conversion show a placeholder; only `reveal()` returns the key. */
 export class ProviderKey {
   readonly #key: string
 
@@ -11,7 +11,7 @@ export class ProviderKey {
     this.#key = key
   }
 
-  /** The key itself, for the provider alone. */
+  /** The key itself; pass it to the provider only. */
   reveal(): string {
     return this.#key
   }

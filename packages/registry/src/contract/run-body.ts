@@ -1,31 +1,32 @@
 import { Type, type Static } from '@sinclair/typebox'
 
-// Control characters have no place in an id.
+// No control characters.
 // oxlint-disable-next-line no-control-regex -- control characters are what it excludes
 const ID_PATTERN = '^[^\\u0000-\\u001f\\u007f-\\u009f]+$'
 const id = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 256, pattern: ID_PATTERN, description }))
 
-/** What happens to a run whose client goes away. */
+/** What happens to a run when its client disconnects. */
 export const OnDisconnectSchema = Type.Union([Type.Literal('cancel'), Type.Literal('continue')], {
   title: 'OnDisconnect'
 })
 export type OnDisconnect = Static<typeof OnDisconnectSchema>
 
-/** What a run is started with. */
+/** The request that starts a run. */
 export const RunBodySchema = Type.Object(
   {
     input: Type.Unknown({
-      description: 'A message (a string, or a list of content parts), or the JSON that the runnable asks for'
+      description:
+        'A message (a string, or a list of content parts), or JSON that fits the runnable’s input schema'
     }),
-    sessionId: id('The conversation to go on with; default a new one'),
-    userId: id('Separates sessions where there are no credentials'),
+    sessionId: id('The conversation to continue; default a new one'),
+    userId: id('Separates the sessions of callers without credentials'),
     apiKey: Type.Optional(
-      // It goes into a header.
+      // Sent in a header.
       Type.String({
         pattern: '^[!-~]+$',
         maxLength: 4096,
-        description: 'A key of your own for the model provider'
+        description: 'Your own key for the model provider'
       })
     ),
     onDisconnect: Type.Optional(OnDisconnectSchema)

@@ -2,19 +2,17 @@ import { Type, type Static, type TProperties } from '@sinclair/typebox'
 import { RunnableKindSchema } from './names.ts'
 import { FinishReasonSchema, PartErrorSchema, UsageSchema } from './part.ts'
 
-/** The schema of an event's payload: what every event says, and these fields. */
+/** The schema of an event's payload: the fields of every event, and these. */
 export const eventSchema = <const P extends TProperties>(fields: P) =>
   Type.Object({
     runId: Type.String(),
     name: Type.String({ description: 'Of the runnable' }),
     kind: RunnableKindSchema,
     at: Type.Number({ description: 'Milliseconds since the epoch' }),
-    source: Type.Optional(
-      Type.Array(Type.String(), { description: 'Path of names of the member or step that it is of' })
-    ),
+    source: Type.Optional(Type.Array(Type.String(), { description: 'Path of names of the member or step' })),
     idempotencyKey: Type.String({
       description:
-        'Tells several calls of one member or step apart: the id of the run, and the path of calls below it'
+        'Distinguishes several calls of one member or step: the id of the run, and the path of calls below it'
     }),
     ...fields
   })

@@ -3,7 +3,7 @@ import { RunnableKindSchema } from './names.ts'
 import { PartErrorSchema } from './part.ts'
 import { RunResultSchema } from './run-result.ts'
 
-/** States of a run, in the words of A2A. The last three are terminal: no move leaves them. */
+/** States of a run, named as in A2A. The last three are terminal: no transition leaves them. */
 export const RunStatusSchema = Type.Union(
   [
     Type.Literal('submitted'),
@@ -17,21 +17,21 @@ export const RunStatusSchema = Type.Union(
 )
 export type RunStatus = Static<typeof RunStatusSchema>
 
-/** Whether no move leaves this state. */
+/** True if no transition leaves this state. */
 export function isTerminalStatus(status: RunStatus): boolean {
   return status === 'completed' || status === 'failed' || status === 'canceled'
 }
 
-/** An approval that waits for its answer; of large arguments only how they begin. */
+/** A pending approval; large arguments are cut to a preview. */
 export const PendingApprovalSchema = Type.Object(
   {
     approvalId: Type.String(),
     runId: Type.String(),
     toolCallId: Type.String(),
     toolName: Type.String(),
-    args: Type.Optional(Type.Unknown({ description: 'Left out where their JSON is larger than 4 KiB' })),
-    argsPreview: Type.Optional(Type.String({ description: 'How the JSON of larger ones begins' })),
-    argsBytes: Type.Integer({ description: 'Bytes of their JSON' }),
+    args: Type.Optional(Type.Unknown({ description: 'Omitted if their JSON exceeds 4 KiB' })),
+    argsPreview: Type.Optional(Type.String({ description: 'The beginning of the JSON of larger ones' })),
+    argsBytes: Type.Integer({ description: 'Size of their JSON in bytes' }),
     expiresAt: Type.String({ format: 'date-time' }),
     source: Type.Optional(Type.Array(Type.String()))
   },
@@ -46,7 +46,7 @@ export const ApprovalAnswerSchema = Type.Object(
     reason: Type.Optional(Type.String({ maxLength: 4096 })),
     args: Type.Optional(
       Type.Unsafe<Record<string, unknown>>(
-        Type.Object({}, { description: 'The edited arguments, all of them; without, they stay as they are' })
+        Type.Object({}, { description: 'The edited arguments, complete; default: unchanged' })
       )
     )
   },
@@ -66,8 +66,8 @@ export const RunRecordSchema = Type.Object(
     updatedAt: Type.String({ format: 'date-time' }),
     result: Type.Optional(RunResultSchema),
     error: Type.Optional(PartErrorSchema),
-    pendingApprovals: Type.Array(PendingApprovalSchema, { description: 'The first of those that wait' }),
-    pendingApprovalCount: Type.Integer({ description: 'How many wait in all' })
+    pendingApprovals: Type.Array(PendingApprovalSchema, { description: 'The first pending ones' }),
+    pendingApprovalCount: Type.Integer({ description: 'The number of pending ones in all' })
   },
   { title: 'RunRecord' }
 )

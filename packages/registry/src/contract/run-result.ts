@@ -12,10 +12,10 @@ import {
 } from './part.ts'
 import { beginningOf, encodePieces } from '../wire/encode-pieces.ts'
 
-/** Characters of a preview. */
+/** The length of a preview in characters. */
 export const PREVIEW = 256
 
-/** One tool call of a run, with what came of it. */
+/** One tool call of a run, with its outcome. */
 export const ToolCallSchema = Type.Object(
   {
     toolCallId: Type.String(),
@@ -24,20 +24,20 @@ export const ToolCallSchema = Type.Object(
     args: Type.Unknown(),
     result: Type.Optional(Type.Unknown()),
     error: Type.Optional(ToolErrorSchema),
-    durationMs: Type.Number({ description: 'Milliseconds; 0 for a call that did not run' }),
+    durationMs: Type.Number({ description: 'Milliseconds; 0 for a call that was not executed' }),
     source: Type.Optional(Type.Array(Type.String()))
   },
   { title: 'ToolCall' }
 )
 export type ToolCall = Static<typeof ToolCallSchema>
 
-/** What a run that did not fail gave. */
+/** The result of a run that did not fail. */
 export const RunResultSchema = Type.Object(
   {
     text: Type.String(),
     toolCalls: Type.Array(ToolCallSchema),
     usage: UsageSchema,
-    structured: Type.Unknown({ description: 'null when there is none' }),
+    structured: Type.Unknown({ description: 'null if there is none' }),
     durationMs: Type.Number({ description: 'Milliseconds' }),
     runId: Type.String(),
     sessionId: Type.String(),
@@ -48,21 +48,21 @@ export const RunResultSchema = Type.Object(
 export type RunResult = Static<typeof RunResultSchema>
 
 /**
- * Folds parts, in their order, into a result. It is the one place where results come from.
+ * Folds parts, in order, into a result. Every result is built here.
  *
- * `text` is that of the parts without `source` after the last `step.start` (all of them where there is none).
+ * `text` joins the text parts without `source` after the last `step.start`, or all of them if there is none.
  */
 export class RunResultBuilder {
   #runId = ''
   #sessionId = ''
   #text = ''
-  // Apart: to look at how a long text of many parts begins is to join all of them.
+  // Kept apart: reading the beginning of a concatenated string flattens all of it.
   #beginning = ''
   #structured: unknown = null
   #usage: Usage = ZERO_USAGE
   #finish: PartOf<'finish'> | undefined
   #toolCalls: ToolCall[] = []
-  // Which of them a result belongs to: the last one with its id, for some providers count anew in every step.
+  // A result belongs to the last call with its id: some providers reuse ids in every step.
   #lastCalls: Map<string, ToolCall> | undefined
 
   add(part: Part): void {
@@ -135,7 +135,7 @@ export class RunResultBuilder {
     return this.#structured
   }
 
-  /** How the result so far begins: its text, or else the JSON of what is structured. */
+  /** The beginning of the result so far: of its text, else of the JSON of `structured`. */
   get preview(): string {
     const structured = this.#finish?.structured ?? this.#structured
     if (this.#beginning !== '' || structured === null) return beginningOf(this.#beginning, PREVIEW)
@@ -143,7 +143,7 @@ export class RunResultBuilder {
     return beginningOf(json, PREVIEW)
   }
 
-  /** The result so far; what only a `finish` says is `finishReason: 'other'`, the steps' usage and no time before it came. */
+  /** The result so far. Before the `finish`: `finishReason: 'other'`, the usage of the steps, and no duration. */
   build(): RunResult {
     const finish = this.#finish
     return {
@@ -159,7 +159,7 @@ export class RunResultBuilder {
   }
 }
 
-/** The result of a run, from its parts. */
+/** Builds the result of a run from its parts. */
 export async function collectRun(parts: Iterable<Part> | AsyncIterable<Part>): Promise<RunResult> {
   const builder = new RunResultBuilder()
   for await (const part of parts) builder.add(part)

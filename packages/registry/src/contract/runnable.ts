@@ -5,7 +5,7 @@ import type { YieldedPart } from './part.ts'
 import type { RunContext } from './run-context.ts'
 import type { RunResult } from './run-result.ts'
 
-/** What is told of a runnable: never its instructions, never a key. */
+/** The public description of a runnable; never contains instructions or keys. */
 export const RunnableMetadataSchema = Type.Object(
   {
     kind: RunnableKindSchema,
@@ -22,35 +22,33 @@ export const RunnableMetadataSchema = Type.Object(
     skills: Type.Optional(
       Type.Array(Type.Object({ name: Type.String(), description: Type.Optional(Type.String()) }))
     ),
-    input: Type.Optional(
-      Type.Unknown({ description: 'JSON Schema of the input, where it is not a message' })
-    ),
+    input: Type.Optional(Type.Unknown({ description: 'JSON Schema of the input, unless it is a message' })),
     output: Type.Optional(Type.Unknown({ description: 'JSON Schema of the structured output' }))
   },
   { title: 'RunnableMetadata' }
 )
 export type RunnableMetadata = Static<typeof RunnableMetadataSchema>
 
-/** What a plain `run` may return. */
+/** The return value of a plain `run`. */
 export type RunOutput = string | { text: string; structured?: unknown }
 
-/** An agent, team or workflow: whatever has these members can be served on every surface. */
+/** An agent, team or workflow. Every surface can serve any object with these members. */
 export interface Runnable {
   readonly kind: RunnableKind
   readonly name: string
   readonly description?: string | undefined
-  /** A JSON Schema for the input, where it is not a message (`string | ContentPart[]`). */
+  /** A JSON Schema for the input, unless it is a message (`string | ContentPart[]`). */
   readonly inputSchema?: TSchema | undefined
-  /** Whether a run can go on in another process after a crash. */
+  /** True if another process can resume a run after a crash. */
   readonly resumable?: boolean | undefined
-  /** The parts of one execution, in their order. `start`, `seq` and, where it is left out, `finish` are the engine's. */
+  /** The parts of one execution, in order. The engine adds `start`, `seq` and, if omitted, `finish`. */
   stream(input: RunInput, context: RunContext): AsyncIterable<YieldedPart>
-  /** The parts, collected. */
+  /** Executes to the end and returns the collected result. */
   run(input: RunInput, context: RunContext): Promise<RunResult>
   describe(): RunnableMetadata
 }
 
-/** What a runnable is made from: one of `run` and `stream`, the other follows from it. */
+/** The definition of a runnable: give `run` or `stream`; the other is derived. */
 export interface RunnableDefinition {
   kind: RunnableKind
   name: string

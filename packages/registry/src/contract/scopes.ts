@@ -1,8 +1,8 @@
 import type { Principal } from './principal.ts'
 
 /**
- * Whether the scopes held grant the one wanted. `*` and `admin:*` grant everything, `agents:*` all that begins
- * with `agents:`; every other scope grants itself alone.
+ * True if the held scopes grant the wanted one. `*` and `admin:*` grant everything, `agents:*` grants every scope that begins
+ * with `agents:`, and any other scope grants only itself.
  */
 export function grantsScope(held: readonly string[], wanted: string): boolean {
   if (held.includes(wanted) || isAdmin(held)) return true
@@ -10,17 +10,17 @@ export function grantsScope(held: readonly string[], wanted: string): boolean {
   return colon > 0 && held.includes(`${wanted.slice(0, colon)}:*`)
 }
 
-/** Whether a principal may see and control what belongs to `owner`: its own, or everyone's with `*` or `admin:*`. */
+/** True if a principal may see and control what belongs to `owner`: its own, or everyone's with `*` or `admin:*`. */
 export function reachesOwner({ sub, scopes }: Principal, owner: string): boolean {
   return sub === owner || isAdmin(scopes)
 }
 
-/** Whether the scopes held grant everything. */
+/** True if the held scopes grant everything. */
 export function isAdmin(held: readonly string[]): boolean {
   return held.includes('*') || held.includes('admin:*')
 }
 
-/** The first of the scopes wanted that is not granted. All of them are needed. */
+/** Returns the first wanted scope that is not granted; all of them are required. */
 export function findMissingScope(held: readonly string[], wanted: readonly string[]): string | undefined {
   return wanted.find((scope) => !grantsScope(held, scope))
 }

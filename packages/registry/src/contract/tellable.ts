@@ -8,18 +8,18 @@ const FaultSchema = Type.Object({
   code: Type.String({ pattern: '^[!-~]{1,128}$', description: 'Stable, such as ORDER_NOT_FOUND' }),
   message: Type.String(),
   statusCode: Type.Optional(Type.Integer({ minimum: 400, maximum: 599, description: 'Default 500' })),
-  retryable: Type.Optional(Type.Boolean({ description: 'Default: what the status says' })),
+  retryable: Type.Optional(Type.Boolean({ description: 'Default: derived from the status' })),
   retryAfter: Type.Optional(Type.Number({ minimum: 0, description: 'Seconds' }))
 })
 
-/** What clients may be told of an error. */
+/** The part of an error that clients may see. */
 export type TellableFault = Static<typeof FaultSchema>
 
 /**
- * Makes an error one that clients see as it is, with its code, message and status, over every surface; of any other error
- * they see RUN_ERR_FAILED only. An error that is given is marked and given back, so that its class and its stack stay; an
- * object becomes a new error.
- * @throws REG_ERR_BAD_ERROR for what has no code or message, or a status that is none of an error; its cause is what was given
+ * Makes an error visible to clients, with its code, message and status, on every surface; for any other error they see
+ * RUN_ERR_FAILED only. A given error is marked and returned, so that it keeps its class and stack; a plain object becomes a
+ * new error.
+ * @throws REG_ERR_BAD_ERROR if there is no code or message, or the status is not an error's; its cause is the given value
  */
 export function tellable<F extends TellableFault>(fault: F): F & TellableError {
   if (isTellable(fault)) return fault

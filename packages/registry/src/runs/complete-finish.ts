@@ -1,7 +1,7 @@
 import type { PartOf, Usage, YieldedPart } from '../contract/part.ts'
 import type { RunResultBuilder } from '../contract/run-result.ts'
 
-/** A `finish` with all its fields: what the runnable left out follows from the parts before and from the clock. */
+/** Completes a `finish`: omitted fields follow from the earlier parts and the clock. */
 export function completeFinish(
   part: Extract<YieldedPart, { type: 'finish' }>,
   soFar: Pick<RunResultBuilder, 'usage' | 'structured'>,
@@ -10,7 +10,7 @@ export function completeFinish(
   return {
     type: 'finish',
     finishReason: part.finishReason,
-    // Its own copy: what the runnable does to its objects later is nothing to the result.
+    // A copy, so that the runnable cannot change the result later.
     usage: part.usage === undefined ? soFar.usage : copyOf(part.usage),
     durationMs: Math.round((performance.now() - startedAt) * 1000) / 1000,
     structured: part.structured ?? soFar.structured

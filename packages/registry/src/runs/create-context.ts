@@ -11,23 +11,23 @@ import type { StartOptions } from './start-options.ts'
 import { SILENT_LOG } from '../contract/run-log.ts'
 import type { EventBus } from '../contract/event-bus.ts'
 
-/** What a run outside an engine may be given. */
+/** Options of a run outside an engine. */
 export interface ContextOptions extends StartOptions {
   runId?: string
-  /** Ends the run from outside. */
+  /** Cancels the run. */
   signal?: AbortSignal
   stores?: Stores
   events?: EventBus
 }
 
-/** The bus of everything that runs outside an engine. */
+/** The event bus of all runs outside an engine. */
 export const defaultEvents: EventBus = createEventBus()
 
 let defaultStores: Stores | undefined
 
 /**
- * A context for running a runnable without an engine, in a script or a test: sessions are kept in memory, approvals are
- * denied because nobody could answer them, and steps are not journaled.
+ * Creates a context for running a runnable without an engine, in a script or a test: sessions stay in process memory, approvals
+ * are denied because nobody can answer them, and steps are not journaled.
  */
 export function createContext(options: ContextOptions = {}): RunContext {
   return new HostedContext({

@@ -1,7 +1,7 @@
-/** A value, or the promise of one: what is at hand at once costs no turn of the event loop. */
+/** A value, or a promise of one. A synchronous value costs no turn of the event loop. */
 export type Awaitable<T> = T | Promise<T>
 
-/** Whether a value must be waited for. */
+/** True if a value must be awaited. */
 export function isPromise<T>(value: Awaitable<T>): value is Promise<T> {
   return typeof (value as { then?: unknown } | undefined)?.then === 'function'
 }

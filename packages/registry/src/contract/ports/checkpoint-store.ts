@@ -1,10 +1,10 @@
 import type { Awaitable } from './awaitable.ts'
 
-/** Keeps where a resumable run stands: one JSON value a run, the latest. */
+/** Keeps the latest checkpoint of each resumable run, as one JSON value. */
 export interface CheckpointStore {
-  /** Writes the state. One with an epoch below the last one written is refused with RUN_ERR_FENCED. */
+  /** Replaces the state. @throws RUN_ERR_FENCED if the epoch is lower than that of the last write */
   save(runId: string, epoch: number, state: unknown): Awaitable<void>
-  /** How many bytes its JSON has, without reading it; undefined when there is none. */
+  /** The size of its JSON in bytes, without reading it; undefined if there is none. */
   size(runId: string): Awaitable<number | undefined>
   load(runId: string): Awaitable<{ epoch: number; state: unknown } | undefined>
   remove(runId: string): Awaitable<void>

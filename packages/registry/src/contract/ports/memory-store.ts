@@ -4,41 +4,41 @@ import type { Awaitable } from './awaitable.ts'
 export interface MemoryItem {
   id: string
   owner: string
-  /** Which memory it belongs to, e.g. the name of an agent. */
+  /** The memory that it belongs to, e.g. the name of an agent. */
   namespace: string
   text: string
   metadata?: Readonly<Record<string, unknown>>
-  /** For recall by likeness, when the caller has an embedding model; a store may keep it in single precision. */
+  /** For recall by similarity, if the caller has an embedding model; a store may keep it in single precision. */
   embedding?: readonly number[]
   createdAt: number
 }
 
-/** An item that a search found; a higher score fits better. */
+/** A search result; a higher score is a better match. */
 export interface ScoredMemoryItem extends MemoryItem {
   score: number
 }
 
-/** What is kept of memories. */
+/** The retention of memories. */
 export interface MemoryItemRetention {
-  /** Items of one owner and namespace; of more, the oldest go. */
+  /** Items per owner and namespace; beyond that, the oldest are removed. */
   memoryMaxItems: number
-  /** Milliseconds that an item is kept; 0 for ever. */
+  /** Milliseconds that an item is kept; 0: without limit. */
   memoryMaxAge: number
 }
 
-/** Keeps what agents remember: so much of each owner and namespace, for so long. */
+/** Keeps what agents remember, bounded in number and age per owner and namespace. */
 export interface MemoryStore {
   /** Adds an item, or replaces the one with the same owner, namespace and id. */
   put(item: MemoryItem): Awaitable<void>
   /**
-   * The items that share words with the query, best first: a word that few items of the namespace have counts more than
-   * one that many have. A store may pass over the commonest words where others are rare.
+   * The items that share words with the query, best first. A word that is rare in the namespace counts more than a common one;
+   * a store may ignore the most common words if the query has rarer ones.
    */
   search(owner: string, namespace: string, query: string, limit: number): Awaitable<ScoredMemoryItem[]>
   /** The newest items, newest first. */
   list(owner: string, namespace: string, limit: number): Awaitable<MemoryItem[]>
-  /** Forgets one item; whether there was one. */
+  /** Removes an item; true if it existed. */
   remove(owner: string, namespace: string, id: string): Awaitable<boolean>
-  /** Removes the items that are too old; gives how many. */
+  /** Removes expired items; returns their number. */
   sweep(now: number): Awaitable<number>
 }

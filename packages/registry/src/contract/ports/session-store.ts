@@ -5,10 +5,10 @@ import { ToolErrorSchema } from '../part.ts'
 import type { Awaitable } from './awaitable.ts'
 
 const providerOptions = {
-  providerOptions: Type.Optional(Type.Unknown({ description: 'What the model provider wants back' }))
+  providerOptions: Type.Optional(Type.Unknown({ description: 'Provider data to send back with the message' }))
 }
 
-/** Binary content that was sent once: what it was, not the bytes. */
+/** A reference to binary content of an earlier message, without its bytes. */
 export const ContentReferenceSchema = Type.Object(
   {
     type: Type.Union([Type.Literal('image'), Type.Literal('audio'), Type.Literal('file')]),
@@ -58,7 +58,7 @@ export const SessionMessageSchema = Type.Union(
 )
 export type SessionMessage = Static<typeof SessionMessageSchema>
 
-/** Whose conversation with whom. */
+/** Identifies a conversation: a runnable, an owner and a session. */
 export interface SessionKey extends RunnableKey {
   readonly owner: string
   readonly sessionId: string
@@ -68,22 +68,22 @@ export interface SessionKey extends RunnableKey {
 export interface SessionStore {
   /** The newest `maxMessages` messages, oldest first. */
   load(key: SessionKey, maxMessages: number): Awaitable<SessionMessage[]>
-  /** Adds the messages of one turn, all or none. A turn that was saved before (the same `turnId`) is not added again. */
+  /** Adds the messages of one turn atomically. A turn with a `turnId` that was saved before is ignored. */
   append(key: SessionKey, turnId: string, messages: readonly SessionMessage[]): Awaitable<void>
-  /** Forgets a conversation. */
+  /** Removes a conversation. */
   remove(key: SessionKey): Awaitable<void>
-  /** Removes the sessions that the store's retention no longer keeps; gives how many. */
+  /** Removes the sessions that exceed the store's retention; returns their number. */
   sweep(now: number): Awaitable<number>
   /**
-   * Waits until no other turn of this session is under way, in the order of the calls, and gives the function that ends
-   * this one. @throws the signal's reason when it aborts first
+   * Waits, in call order, until no other turn of this session is in progress, and returns the function that ends this one.
+   * @throws the signal's reason if it aborts first
    */
   lock(key: SessionKey, signal: AbortSignal): Awaitable<() => void>
 }
 
 /**
- * One text for a key. Ids of registries and names have no slash, and the session's length is part of it: the fields cannot
- * run into each other. Sessions of the global registry have the keys of before there were ids.
+ * A session's key as one string. It is unambiguous: registry ids and names contain no slash, and the session id is preceded by its
+ * length. The global registry has no prefix.
  */
 export function sessionKeyText({ registry, owner, kind, name, sessionId }: SessionKey): string {
   const key = `${kind}/${name}/${sessionId.length}/${sessionId}${owner}`

@@ -7,7 +7,7 @@ import type { SessionStore } from './session-store.ts'
 import type { StreamLog } from './stream-log.ts'
 import type { TaskStore } from './task-store.ts'
 
-/** Every port behind which something persists. `runs` and `log` belong together: a log changes the records of its runs. */
+/** All storage ports. `runs` and `log` belong together: appending to a log changes the records of its runs. */
 export interface Stores {
   readonly runs: RunStore
   readonly log: StreamLog
@@ -16,6 +16,6 @@ export interface Stores {
   readonly tasks: TaskStore
   readonly checkpoints: CheckpointStore
   readonly control: ControlBus
-  /** Rejects when nothing can be read and written; an engine asks once a second at most. Without it that is not known. */
+  /** Rejects if the stores cannot read and write; an engine calls it at most once a second. Optional. */
   check?(): Awaitable<void>
 }

@@ -4,13 +4,13 @@ import { RUN_ERR_BAD_INPUT } from '../../errors.ts'
 const MAX_REASON = ApprovalAnswerSchema.properties.reason.maxLength!
 
 /**
- * An answer as a store keeps it: its own copy, without what is left out.
- * @throws RUN_ERR_BAD_INPUT when `approved` is no boolean, `reason` no text of at most 4,096 characters, or `args` are given
- * and are no object of JSON: null too, lest it is read as "as they are"
+ * Validates an answer and returns a copy for the store, without undefined fields.
+ * @throws RUN_ERR_BAD_INPUT if `approved` is not a boolean, `reason` not a text of at most 4,096 characters, or `args` are given
+ * and are not a JSON object; null is refused too, since it could be read as "unchanged"
  */
 export function requireAnswer(given: Partial<Record<keyof ApprovalAnswer, unknown>>): ApprovalAnswer {
   const { approved, reason, args } = given ?? {}
-  // Whoever asks may only look whether it is truthy: the text "false" is.
+  // The requester may test for truthiness only, and the string "false" is truthy.
   if (typeof approved !== 'boolean') throw new RUN_ERR_BAD_INPUT('approved must be true or false')
   if (reason !== undefined && (typeof reason !== 'string' || reason.length > MAX_REASON))
     throw new RUN_ERR_BAD_INPUT(`reason must be a text of at most ${MAX_REASON} characters`)

@@ -5,29 +5,29 @@ import type { RunStatus } from '../../contract/run-record.ts'
 import type { RunChange, StoredApproval } from '../../contract/ports/run-store.ts'
 import { MAX_TIMER } from '../../timers.ts'
 
-/** Milliseconds that an approval waits when nobody says how long. */
+/** The default timeout of an approval, in milliseconds. */
 const DEFAULT_TIMEOUT = 300_000
 
 interface Waiting extends PromiseWithResolvers<ApprovalOutcome> {
   approval: StoredApproval
   timer: NodeJS.Timeout
-  /** Whether whoever asked asks again when the run is begun anew. */
+  /** As in `ApprovalRequest`. */
   durable: boolean
 }
 
-/** What the approvals of a run need of it. */
+/** The parts of a run that its approvals need. */
 export interface ApprovalHost {
   readonly runId: string
   write(part: Part, change: RunChange): void
-  /** The time of an approval is over: answer it as denied, unless someone was faster. */
+  /** Denies an approval whose time is over, unless it was answered in the meantime. */
   expire(approvalId: string): unknown
 }
 
-/** The approvals that one run waits for; the run is `input-required` while there is one. */
+/** The pending approvals of one run; the run is `input-required` while there is one. */
 export class RunApprovals {
   readonly #host: ApprovalHost
   readonly #waiting = new Map<string, Waiting>()
-  // Those that were asked for before a restart and not again yet.
+  // Requested before a restart, and not again since.
   readonly #earlier = new Map<string, Promise<ApprovalOutcome>>()
   readonly #stored: readonly StoredApproval[]
   #count: number
@@ -38,20 +38,20 @@ export class RunApprovals {
     this.#count = stored.length
   }
 
-  /** Takes up what waited before a restart; `told` are the approvals whose answer is in the log. */
-  resume(told: ReadonlySet<string>): void {
+  /** Restores the approvals of an earlier process; `answered` are those whose answer is in the log. */
+  resume(answered: ReadonlySet<string>): void {
     for (const approval of this.#stored) {
       const { approvalId, answer } = approval
       const { promise } = this.#wait(approval)
       this.#earlier.set(approvalId, promise)
       if (answer === null) continue
-      if (told.has(approvalId)) this.#settle(approvalId)?.resolve(answer)
+      if (answered.has(approvalId)) this.#settle(approvalId)?.resolve(answer)
     }
     for (const { approvalId, answer } of this.#stored)
-      if (answer !== null && !told.has(approvalId)) this.answered(approvalId, answer)
+      if (answer !== null && !answered.has(approvalId)) this.answered(approvalId, answer)
   }
 
-  /** Writes the request and waits for its answer. One that a restart interrupted is not asked for again. */
+  /** Writes the request and waits for its answer. A request that a restart interrupted is not written again. */
   request(
     request: ApprovalRequest,
     source: readonly string[],
@@ -64,7 +64,7 @@ export class RunApprovals {
     const expiresAt = Date.now() + Math.min(request.timeout ?? DEFAULT_TIMEOUT, MAX_TIMER)
     const approval = { approvalId, toolCallId, toolName, args, source, expiresAt, answer: null }
     const { promise } = this.#wait(approval, durable)
-    // Whoever asked is gone before the run is: nobody needs an answer any more.
+    // The requester ended before the run did, so nobody needs the answer.
     const withdraw = () => this.#waiting.has(approvalId) && this.#host.expire(approvalId)
     signal?.addEventListener('abort', withdraw, { once: true })
     void promise.then(
@@ -91,8 +91,8 @@ export class RunApprovals {
   }
 
   /**
-   * Hands an answer, which the store has accepted as the first, to whoever waits for it.
-   * @throws RUN_ERR_LOG_LIMIT when it does not fit into the log
+   * Delivers an answer that the store has accepted to its requester.
+   * @throws RUN_ERR_LOG_LIMIT if it does not fit into the log
    */
   answered(approvalId: string, outcome: ApprovalOutcome): void {
     const waiting = this.#waiting.get(approvalId)
@@ -114,14 +114,14 @@ export class RunApprovals {
     this.#settle(approvalId)?.resolve(outcome)
   }
 
-  /** When the first wait ends, Infinity without any; undefined while one of them needs the run in memory. */
+  /** When the first wait ends, or Infinity; undefined while one of them keeps the run in memory. */
   get dormantUntil(): number | undefined {
     const waiting = [...this.#waiting.values()]
     if (!waiting.every(({ durable }) => durable)) return undefined
     return Math.min(...waiting.map(({ approval }) => approval.expiresAt))
   }
 
-  /** The run has ended: nobody waits any longer. */
+  /** Rejects all waits, since the run has ended. */
   abandon(reason: unknown): void {
     for (const approvalId of [...this.#waiting.keys()]) this.#settle(approvalId)?.reject(reason)
   }
@@ -129,7 +129,7 @@ export class RunApprovals {
   #wait(approval: StoredApproval, durable = false): Waiting {
     const { approvalId, expiresAt } = approval
     const deferred = Promise.withResolvers<ApprovalOutcome>()
-    // Who asks may look at the answer later: that the run has ended meanwhile is no fault of the process.
+    // The requester may await the answer later; until then a rejection is not unhandled.
     deferred.promise.catch(() => {})
     const left = Math.min(Math.max(0, expiresAt - Date.now()), MAX_TIMER)
     const timer = setTimeout(() => this.#host.expire(approvalId), left).unref()
@@ -145,7 +145,7 @@ export class RunApprovals {
     return waiting
   }
 
-  // An approval is bound to what it was asked for.
+  // An earlier approval matches only the very same request.
   #takeEarlier(request: ApprovalRequest, source: readonly string[]): Promise<ApprovalOutcome> | undefined {
     if (this.#earlier.size === 0) return undefined
     const asked = [request.toolCallId, request.toolName, jsonOf(request.args), source]

@@ -7,23 +7,23 @@ import { toFlatEntry } from './flat-entry.ts'
 import type { LogEntry } from '../../contract/ports/stream-log.ts'
 import { entryFromJson } from '../../stores/log-entry.ts'
 
-/** Numbers a part. @throws RUN_ERR_BAD_PART when the part has no JSON (a cycle, a BigInt) */
+/** Numbers and encodes a part. @throws RUN_ERR_BAD_PART if it has no JSON (a cycle, a BigInt) */
 export function encodePart(seq: number, part: Part): LogEntry {
   return toFlatEntry(seq, part) ?? entryFromJson(seq, encodeJson(seq, part))
 }
 
-// What the engine alone writes, and what it knows better than the runnable.
+// Parts that only the engine may write.
 const WRITTEN_BY_ENGINE = new Set(['tool.approval.request', 'tool.approval.response'])
 const checks = new Map<string, TypeCheck<TSchema>>()
 
 /**
- * Makes sure that what a runnable yielded is a part that it may yield. `start` and `finish` are not looked into: the
- * engine makes its own.
+ * Checks that a yielded value is a part that runnables may yield. The fields of `start` are not checked: the engine writes its
+ * own.
  * @throws RUN_ERR_BAD_PART
  */
 export function requirePart(value: unknown): asserts value is YieldedPart {
   const { type, text, source, toJSON } = (value ?? {}) as Record<string, unknown>
-  if (toJSON !== undefined) throw new RUN_ERR_BAD_PART('its JSON would be another one')
+  if (toJSON !== undefined) throw new RUN_ERR_BAD_PART('toJSON would replace it')
   if (type === 'text' && typeof text === 'string' && source === undefined) return
   if (typeof type !== 'string' || !Object.hasOwn(PART_SCHEMAS, type))
     throw new RUN_ERR_BAD_PART(typeof type === 'string' ? `unknown type "${type.slice(0, 64)}"` : 'no type')
@@ -36,7 +36,7 @@ export function requirePart(value: unknown): asserts value is YieldedPart {
   throw new RUN_ERR_BAD_PART(`${type}${fault?.path.replaceAll('/', '.') ?? ''}: ${fault?.message ?? 'bad'}`)
 }
 
-/** A part with the fields that it may leave out, or that have no JSON: null where any value may be. */
+/** Fills in omitted fields, and null for values without JSON. */
 export function wholePart(part: YieldedPart): Part {
   switch (part.type) {
     case 'tool.call':

@@ -3,8 +3,8 @@ import type { LogEntry } from '../../contract/ports/stream-log.ts'
 import { encodeJson } from './encode-json.ts'
 
 /**
- * An entry for a part of few plain fields, as most are. It keeps the fields, and makes the JSON when somebody asks for it:
- * the log of a run that is only waited for is read by nobody.
+ * An entry for a part with few plain fields, as most parts are. It keeps the fields and encodes the JSON on first access: nobody
+ * reads the log of a run whose caller only awaits the result.
  */
 class FlatEntry implements LogEntry {
   readonly seq: number
@@ -26,7 +26,7 @@ class FlatEntry implements LogEntry {
     return (this.#json ??= this.#encode())
   }
 
-  // Another one for everybody: what they do to it is nothing to the log.
+  // Returns a fresh copy, so callers cannot mutate the log.
   get part(): NumberedPart {
     const { seq } = this
     const part = this.#part
@@ -35,14 +35,14 @@ class FlatEntry implements LogEntry {
 
   #encode(): string {
     const part = this.#part
-    // A text that is plain needs no encoder.
+    // Plain text needs no escaping.
     return part.type === 'text'
       ? `{"seq":${this.seq},"type":"text","text":"${part.text}"}`
       : encodeJson(this.seq, part)
   }
 }
 
-/** The entry of a part that is flat; undefined where only its JSON says what it is. */
+/** Returns a flat entry for the part; undefined if it has fields that must be encoded at once. */
 export function toFlatEntry(seq: number, part: Part): LogEntry | undefined {
   const flat = flatten(part)
   return flat && new FlatEntry(seq, flat, sizeOf(flat))
@@ -51,7 +51,7 @@ export function toFlatEntry(seq: number, part: Part): LogEntry | undefined {
 // The engine writes `type` second in what it writes itself.
 const TYPE = /^\{"seq":\d+,"type":"([\w.]+)"/
 
-/** The type of an entry's part, as far as it is known without parsing it: always for what only the engine writes. */
+/** The type of an entry's part, if known without parsing; always known for parts that only the engine writes. */
 export function typeOfEntry(entry: LogEntry): string | undefined {
   return entry instanceof FlatEntry ? entry.type : TYPE.exec(entry.json)?.[1]
 }
@@ -101,12 +101,12 @@ function hasFields(value: object, count: number): boolean {
   return found === count
 }
 
-// Others have no JSON.
+// Other numbers have no JSON.
 function areNumbers(...values: readonly unknown[]): boolean {
   return values.every(Number.isFinite)
 }
 
-// Of these the JSON is as long as the text.
+// Text without these characters is its own JSON, without escapes.
 // oxlint-disable-next-line no-control-regex -- JSON escapes them
 const ESCAPED = /[\u0000-\u001f"\\\u2028\u2029\ud800-\udfff]/
 
@@ -114,7 +114,7 @@ function isPlain(text: unknown): boolean {
   return typeof text === 'string' && !ESCAPED.test(text)
 }
 
-// Characters of JSON around the text, or of all of it, about.
+// Approximate length of the JSON.
 function sizeOf(part: Part): number {
   if (part.type === 'text') return part.text.length + 36
   if (part.type === 'start') return part.sessionId.length + part.name.length + 120

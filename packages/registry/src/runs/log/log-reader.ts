@@ -7,7 +7,7 @@ import type { Stores } from '../../contract/ports/stores.ts'
 import { typeOfEntry } from './flat-entry.ts'
 import type { LogEntry, ReadLimit } from '../../contract/ports/stream-log.ts'
 
-/** What a reader reads from; it ends when `closed` aborts. */
+/** The source of a reader; reading ends when `closed` aborts. */
 export interface LogHost {
   readonly stores: Pick<Stores, 'log' | 'runs'>
   readonly closed?: AbortSignal
@@ -15,10 +15,10 @@ export interface LogHost {
   faultOf?(runId: string): Error | undefined
 }
 
-/** How much a reader takes from the log at once. */
+/** The limit of one read from the log. */
 const READ_LIMIT: Readonly<ReadLimit> = Object.freeze({ entries: 512, bytes: 65_536 })
 
-/** Reads one run's log from a `seq` on, at its own pace; it holds nothing but its place. */
+/** Reads one run's log from a `seq` on, at its own pace; it holds nothing but its position. */
 export class LogReader {
   readonly #host: LogHost
   readonly #stores: LogHost['stores']
@@ -26,7 +26,7 @@ export class LogReader {
   readonly #runId: string
   readonly #unfollow: () => void
   #after: number
-  // Whether the record says nothing that the log does not.
+  // True if the log is ahead of the record, which then need not be read.
   #isCurrent = false
   #isOver = false
   #news = false
@@ -37,7 +37,7 @@ export class LogReader {
   #fault: Error | undefined
   readonly #leave = () => this.#wake()
 
-  /** @throws REG_ERR_BAD_OPTION when `after` is no whole number from 0 on */
+  /** @throws REG_ERR_BAD_OPTION unless `after` is a whole number from 0 on */
   constructor(host: LogHost, runId: string, after = 0) {
     const { stores, closed } = host
     if (!Number.isSafeInteger(after) || after < 0)
@@ -51,36 +51,36 @@ export class LogReader {
     closed?.addEventListener('abort', this.#leave, { once: true })
   }
 
-  /** Whether there is nothing more to come: the run's last part has been read, its log is gone, or it is suspended. */
+  /** True if nothing more comes: the run's last part was read, its log is gone, or the run is suspended. */
   get ended(): boolean {
     return this.#ended
   }
 
-  /** Whether the engine closed before the run ended: it goes on in another process, after the part `after`. */
+  /** True if the engine closed before the run ended; another process resumes it after the part `after`. */
   get suspended(): boolean {
     return this.#suspended
   }
 
-  /** The `seq` of the last part that was read. */
+  /** The `seq` of the last part read. */
   get after(): number {
     return this.#after
   }
 
-  /** Why it ended before the run's last part: its store failed. */
+  /** The store failure that ended the log before the run's last part, if any. */
   get fault(): Error | undefined {
     return this.#fault
   }
 
-  /** The next entries; empty when there are none yet. */
+  /** Reads the next entries; empty if there are none yet. */
   read(): Awaitable<readonly LogEntry[]> {
     this.#news = false
-    // An engine that has closed writes nothing more: what is not there now does not come.
+    // A closed engine writes nothing more, so this read is final.
     const isLast = this.#closed?.aborted === true
     const entries = this.#stores.log.read(this.#runId, this.#after, READ_LIMIT)
     return isPromise(entries) ? entries.then((all) => this.#take(all, isLast)) : this.#take(entries, isLast)
   }
 
-  /** Calls back once, when there is more to read than at the last `read`; at once if there is. */
+  /** Calls back once there is more to read than at the last `read`; immediately if there already is. */
   onNews(callback: () => void): void {
     this.#onNews = () => {
       this.#onNews = undefined
@@ -89,7 +89,7 @@ export class LogReader {
     if (this.#news) this.#onNews()
   }
 
-  /** As if there were news, of the record too: whoever ended the run, and though nobody told of it. */
+  /** Rereads log and record as if notified, in case a notification was lost. */
   lookAgain(): void {
     this.#isCurrent = false
     this.#news = true
@@ -128,7 +128,7 @@ export class LogReader {
     return entries
   }
 
-  // Nothing after the reader's place: of a run that is over there is nothing to come either, unless it ended just now.
+  // There is nothing after the reader's position. If the run is over, read once more: it may have ended just now.
   #readAgain(run: RunSummary | undefined, isLast: boolean): Awaitable<readonly LogEntry[]> {
     if (run === undefined || !isTerminalStatus(run.status)) {
       this.#ended = isLast
@@ -145,7 +145,7 @@ function isTerminalEntry(entry: LogEntry): boolean {
   return type !== undefined && isTerminalPart({ type }) && isTerminalPart(entry.part)
 }
 
-/** The parts of a run in their order, those to come included, until its last or until the signal aborts. */
+/** Yields the parts of a run in order, including future ones, until its last part or until the signal aborts. */
 export async function* readParts(
   host: LogHost,
   runId: string,
@@ -155,7 +155,7 @@ export async function* readParts(
   for await (const entry of readEntries(host, runId, after, signal)) yield entry.part
 }
 
-/** The same, each as it stands in the log: what need not be parsed is not. */
+/** Like `readParts`, but yields log entries, which are parsed only on access. */
 export async function* readEntries(
   host: LogHost,
   runId: string,
@@ -186,7 +186,7 @@ export async function* readEntries(
   }
 }
 
-/** Whether a run's part with this `seq` is its last; undefined when there is no such part. 0, before the first, is never the last. */
+/** True if the part with this `seq` is the run's last; undefined if there is no such part. 0 precedes the first part and is never the last. */
 export async function isEnd(
   { log }: Pick<Stores, 'log'>,
   runId: string,

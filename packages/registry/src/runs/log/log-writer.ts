@@ -2,12 +2,12 @@ import type { RunChange, StoredRun } from '../../contract/ports/run-store.ts'
 import { isPromise } from '../../contract/ports/awaitable.ts'
 import type { LogEntry, StreamLog } from '../../contract/ports/stream-log.ts'
 
-// A run that writes faster than its store is held back at this many characters of JSON.
+// Characters of queued JSON at which a run that writes faster than its store is held back.
 const CONGESTED_AT = 262_144
 
 /**
- * Appends one run's parts in their order, one append under way at a time: what comes meanwhile goes with the next. With a
- * store that answers at once nothing is ever queued.
+ * Appends one run's parts in order, with one append in progress at a time; parts that arrive meanwhile are appended together.
+ * A synchronous store needs no queue.
  */
 export class LogWriter {
   readonly #log: StreamLog
@@ -30,12 +30,12 @@ export class LogWriter {
     this.#onFault = onFault
   }
 
-  /** Whether the writer of the run should wait for `idle()` before it goes on. */
+  /** True if the run should wait for `idle()` before it writes more. */
   get congested(): boolean {
     return this.#queued > CONGESTED_AT
   }
 
-  /** Writes a part, and the change of the record that goes with it, in one transaction. */
+  /** Writes a part and the change of the record in one transaction. */
   write(entry: LogEntry, change?: RunChange): void {
     if (this.#broken) return
     if (this.#working !== undefined) {
@@ -51,12 +51,12 @@ export class LogWriter {
     }
   }
 
-  /** Resolves when everything written so far is in the log, or cannot be; undefined when nothing is to be waited for. */
+  /** Resolves when all writes so far have succeeded or failed; undefined if none are in progress. */
   idle(): Promise<void> | undefined {
     return this.#working
   }
 
-  /** Acts when everything written so far is in the log, or cannot be; at once where nothing is to be waited for. */
+  /** Calls `act` when all writes so far have succeeded or failed; immediately if none are in progress. */
   whenIdle(act: () => void): void {
     if (this.#working === undefined) act()
     else void this.#working.then(act)
@@ -76,7 +76,7 @@ export class LogWriter {
     }
   }
 
-  // Up to and with the first part that changes the record, so that the two are written together.
+  // Ends with the first part that changes the record, so that both are written together.
   #nextBatch(): { entries: LogEntry[]; change: RunChange | undefined } {
     const changing = this.#queue.findIndex(({ change }) => change !== undefined)
     const batch = this.#queue.splice(0, changing === -1 ? this.#queue.length : changing + 1)

@@ -4,27 +4,27 @@ import type { RunChange } from '../../contract/ports/run-store.ts'
 import type { LogWriter } from './log-writer.ts'
 import type { RunProgress } from '../run-progress.ts'
 
-type Increment = PartOf<'text'> | PartOf<'reasoning'>
+type Chunk = PartOf<'text'> | PartOf<'reasoning'>
 
-/** What the run, a member or a step says of one type, while a key may have begun in it. */
-interface Speech {
-  /** An increment of it, without its text. */
-  readonly part: Increment
+/** The text or reasoning of one source, while it may end with the beginning of a key. */
+interface TextStream {
+  /** Its part, without the text. */
+  readonly part: Chunk
   readonly text: TextInIncrements
 }
 
 /**
- * Writes the parts of a run without its caller's keys. Where an increment ends with what may be the beginning of a key, that
- * is held back until more of the same speech comes, or is written before the next part of another type from the same
- * place, one within it or one around it. What the speech goes on with is redacted even then, should it end the key.
+ * Writes the parts of a run without its caller's keys. If a chunk ends with what may be the beginning of a key, that end is held
+ * back until the next chunk of the same stream, or is written before the next part of another type from the same source, one
+ * within it or one around it. Even then the rest of the key is redacted if it follows.
  */
 export class RedactedWriter {
   readonly #redact: Redact
   readonly #progress: RunProgress
   readonly #writer: LogWriter
-  readonly #speeches = new Map<string, Speech>()
-  // In the order in which they were last heard.
-  readonly #held = new Set<Speech>()
+  readonly #streams = new Map<string, TextStream>()
+  // In the order of their last chunks.
+  readonly #held = new Set<TextStream>()
 
   constructor(redact: Redact, progress: RunProgress, writer: LogWriter) {
     this.#redact = redact
@@ -32,21 +32,21 @@ export class RedactedWriter {
     this.#writer = writer
   }
 
-  /** As `LogWriter`; an increment may be written later, or with others. @throws RUN_ERR_LOG_LIMIT, RUN_ERR_BAD_PART */
+  /** As `LogWriter.write`; a chunk may be written later, or joined with others. @throws RUN_ERR_LOG_LIMIT, RUN_ERR_BAD_PART */
   write(part: Part, change?: RunChange): void {
     for (const rest of this.#takeHeld(part)) this.#writer.write(this.#progress.next(rest))
     const begin = this.#redact.text
     if ((part.type !== 'text' && part.type !== 'reasoning') || begin === undefined)
       this.#writer.write(this.#progress.next(this.#redact(part)), change)
-    else this.#writeIncrement(part, begin)
+    else this.#writeChunk(part, begin)
   }
 
-  /** Writes what is held back. */
+  /** Writes the text held back. */
   flush(): void {
     for (const rest of this.#takeHeld()) this.#writer.write(this.#progress.rest(rest))
   }
 
-  /** What a step does; what it said is in the log before its output is recorded. */
+  /** Wraps a step so that its text is in the log before its output is recorded. */
   flushingAfter<T>(step: () => Promise<T> | T): () => Promise<T> {
     return async () => {
       const output = await step()
@@ -55,51 +55,51 @@ export class RedactedWriter {
     }
   }
 
-  #writeIncrement(part: Increment, begin: () => TextInIncrements): void {
+  #writeChunk(part: Chunk, begin: () => TextInIncrements): void {
     const key = keyOf(part)
-    const text = this.#takeSpeech(key)?.text ?? begin()
-    const told = text.add(part.text)
-    if (told !== '' || part.text === '') {
-      const redacted = { ...this.#redact({ ...part, text: '' }), text: told }
+    const text = this.#takeStream(key)?.text ?? begin()
+    const safe = text.add(part.text)
+    if (safe !== '' || part.text === '') {
+      const redacted = { ...this.#redact({ ...part, text: '' }), text: safe }
       this.#writer.write(this.#progress.next(redacted))
     }
-    // Not before: nothing is held back of a part that cannot be told.
+    // Last, so that nothing is held back of a part that could not be written.
     if (text.open) this.#hold(key, part, text)
   }
 
-  // A speech that is over stays known: it may go on.
+  // Flushed streams stay known, since they may continue.
   *#takeHeld(before?: Part): Generator<Part, void> {
-    for (const speech of this.#held) {
-      if (before !== undefined && !isInterrupted(speech.part, before)) continue
-      this.#held.delete(speech)
-      const text = speech.text.flush()
-      if (text !== '') yield { ...speech.part, text }
+    for (const stream of this.#held) {
+      if (before !== undefined && !isInterrupted(stream.part, before)) continue
+      this.#held.delete(stream)
+      const text = stream.text.flush()
+      if (text !== '') yield { ...stream.part, text }
     }
   }
 
-  #takeSpeech(key: string): Speech | undefined {
-    const speech = this.#speeches.get(key)
-    if (speech === undefined) return undefined
-    this.#speeches.delete(key)
-    this.#held.delete(speech)
-    return speech
+  #takeStream(key: string): TextStream | undefined {
+    const stream = this.#streams.get(key)
+    if (stream === undefined) return undefined
+    this.#streams.delete(key)
+    this.#held.delete(stream)
+    return stream
   }
 
-  #hold(key: string, { type, source }: Increment, text: TextInIncrements): void {
-    const part = this.#redact<Increment>({ type, text: '', ...(source && { source: [...source] }) })
-    const speech = { part, text }
-    this.#speeches.set(key, speech)
-    this.#held.add(speech)
+  #hold(key: string, { type, source }: Chunk, text: TextInIncrements): void {
+    const part = this.#redact<Chunk>({ type, text: '', ...(source && { source: [...source] }) })
+    const stream = { part, text }
+    this.#streams.set(key, stream)
+    this.#held.add(stream)
   }
 }
 
-// Members that go on beside one another do not interrupt each other: by turns they would draw out a key bit by bit.
-function isInterrupted({ type, source = [] }: Increment, by: Part): boolean {
+// Parallel members must not flush each other, or a key could leak piecewise.
+function isInterrupted({ type, source = [] }: Chunk, by: Part): boolean {
   const { source: place = [] } = by
   const depth = Math.min(source.length, place.length)
   return by.type !== type && source.slice(0, depth).every((name, index) => name === place[index])
 }
 
-function keyOf({ type, source = [] }: Increment): string {
+function keyOf({ type, source = [] }: Chunk): string {
   return [type, ...source].join('\u0000')
 }

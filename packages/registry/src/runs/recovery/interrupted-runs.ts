@@ -17,17 +17,17 @@ import { toLoggable } from '../../logging/to-loggable.ts'
 import type { StartOptions } from '../start-options.ts'
 import { isReported } from '../../stores/upkeep/store-watch.ts'
 
-// Runs that are brought into memory at once; of those with a large checkpoint, in bytes, one.
+// Runs loaded at once; of those with a large checkpoint (in bytes), one.
 const LOADED_AT_ONCE = 8
 const LARGE = 262_144
-// Milliseconds in which a run that was loaded ends, rests or is at work: then the next is loaded.
+// Milliseconds that a loaded run has to end or become dormant before the next one is loaded anyway.
 const SETTLES_WITHIN = 100
-// Milliseconds that whoever answered waits for the run to be there.
+// Milliseconds that an answer waits for its run to be loaded.
 const ANSWERS_WITHIN = 5_000
-// Milliseconds until a run that could not be loaded is tried again.
+// Milliseconds until loading is retried after a failure.
 const RETRY_AFTER = 5_000
 
-/** What is needed of the engine to go on with runs. */
+/** The parts of the engine that resuming runs needs. */
 export interface ResumeHost extends RunHost {
   readonly log: RunLog
   /** Aborts when the engine begins to close. */
@@ -40,7 +40,7 @@ export interface Checkpoint {
   readonly saved: Awaitable<void>
 }
 
-/** Checkpoints resumable runs, resumes them after a restart, and keeps those that only wait out of memory. */
+/** Checkpoints resumable runs, resumes them after a restart, and unloads those that are dormant. */
 export class InterruptedRuns {
   readonly #host: ResumeHost
   readonly #timeout: number
@@ -48,10 +48,10 @@ export class InterruptedRuns {
   readonly #runnables = new Map<string, Runnable>()
   readonly #small = pLimit(LOADED_AT_ONCE)
   readonly #large = pLimit(1)
-  // Runs that are on their way into memory, and out of it.
+  // Runs that are being loaded or unloaded.
   readonly #loading = new Map<string, Promise<unknown>>()
   readonly #unloading = new Map<string, Promise<unknown>>()
-  // Called when a run that was loaded has ended or is unloaded.
+  // Called when a loaded run has ended or is unloaded.
   readonly #settled = new Map<string, () => void>()
   readonly #forgetting = new Set<Promise<void>>()
 
@@ -68,7 +68,7 @@ export class InterruptedRuns {
     return state && { saved: this.#host.stores.checkpoints.save(runId, record.epoch, state) }
   }
 
-  /** Forgets it, when the run has ended. */
+  /** Removes the checkpoint of a run that has ended. */
   forget({ runId, resumable, suspended }: HostedRun): void {
     if (!resumable) return
     this.#settled.get(runId)?.()
@@ -80,13 +80,13 @@ export class InterruptedRuns {
     void forgotten.then(() => this.#forgetting.delete(forgotten))
   }
 
-  /** Ends or parks every run that a crash left, and loads those whose runnable is known; gives how many ended. */
+  /** Ends or parks every run that a crash left, and loads those whose runnable is known; returns how many ended. */
   async recover(): Promise<number> {
     let ended = 0
     const loads: Promise<unknown>[] = []
     for await (const run of unfinishedRuns(this.#host.stores)) {
       if (this.#host.closing.aborted) break
-      const found = await this.#lookAfter(run)
+      const found = await this.#recoverRun(run)
       if (found === 'ended') ended++
       else if (found !== undefined) loads.push(found.load)
     }
@@ -94,13 +94,13 @@ export class InterruptedRuns {
     return ended
   }
 
-  /** The same for one run, before its turn comes. */
+  /** Recovers one run ahead of its turn. */
   async recoverOne(runId: string): Promise<void> {
     const run = await this.#host.stores.runs.find(runId)
-    if (run !== undefined && !isTerminalStatus(run.status)) await this.#lookAfter(run)
+    if (run !== undefined && !isTerminalStatus(run.status)) await this.#recoverRun(run)
   }
 
-  /** Goes on with the runs that wait for a runnable; gives how many. */
+  /** Resumes the runs that wait for a runnable; returns how many. */
   async resume(runnable: Runnable, registry: string): Promise<number> {
     if (runnable.resumable !== true) return 0
     const { kind, name } = runnable
@@ -110,14 +110,14 @@ export class InterruptedRuns {
     return (await Promise.all(loads)).filter(Boolean).length
   }
 
-  /** The runnable is gone: its runs wait until there is one of its name again. */
+  /** Forgets a removed runnable; its runs wait for the next one of its name. */
   release(runnable: Runnable, registry: string): void {
     const { kind, name } = runnable
     const key = runnableKeyText({ registry, kind, name })
     if (this.#runnables.get(key) === runnable) this.#runnables.delete(key)
   }
 
-  /** Takes a run that only waits out of memory until an answer or this time wakes it. */
+  /** Unloads a dormant run until an answer or this time wakes it. */
   async unload(run: HostedRun, until: number): Promise<void> {
     const { runId, record } = run
     if (this.#host.closing.aborted) return
@@ -129,7 +129,7 @@ export class InterruptedRuns {
     this.#parked.park(record, { at: until, act: () => void this.wake(runId) })
   }
 
-  /** Brings a run that rests back into memory; resolves when it is there, or with false when it is none of those here. */
+  /** Loads a dormant run; resolves once it is loaded, with false if it is not one of this process. */
   async wake(runId: string): Promise<boolean> {
     // Loading reads the answers last.
     if (this.#loading.has(runId)) return true
@@ -141,12 +141,12 @@ export class InterruptedRuns {
     return true
   }
 
-  /** Resolves when a run is neither being loaded nor unloaded; undefined when it is not now. */
+  /** Resolves when the loading or unloading of a run is done; undefined if neither is in progress. */
   moved(runId: string): Promise<unknown> | undefined {
     return this.#loading.get(runId) ?? this.#unloading.get(runId)
   }
 
-  /** Ends a run that is not in memory; false when it is. */
+  /** Ends a run that is not in memory; false if it is. */
   async cancel(runId: string): Promise<boolean> {
     if (this.#parked.get(runId) === undefined) return false
     const isCanceled = await endLeftRun(this.#host.stores, runId, 'canceled')
@@ -154,12 +154,12 @@ export class InterruptedRuns {
     return isCanceled
   }
 
-  /** Goes on with a run of this process whose log could not be written. @throws what the store throws */
+  /** Resumes a run of this process whose log could not be written. @throws what the store throws */
   async resumeHere({ runId, runnable, options, losses }: HostedRun): Promise<void> {
     for (let room; (room = this.#host.live.limits.room()) !== undefined;) await room
     if (this.#host.closing.aborted) return
     try {
-      await this.#begin(runnable, runId, options, losses)
+      await this.#resumeRun(runnable, runId, options, losses)
     } catch (err) {
       if (!isDamaged(err)) throw err
       await endLeftRun(this.#host.stores, runId, err)
@@ -172,8 +172,8 @@ export class InterruptedRuns {
     await Promise.all(this.#forgetting)
   }
 
-  // One that can go on waits for its runnable, or is loaded; any other has ended with its process.
-  async #lookAfter(run: UnfinishedRun): Promise<'ended' | { load: Promise<unknown> } | undefined> {
+  // Parks or loads a resumable run; ends any other, since it died with its process.
+  async #recoverRun(run: UnfinishedRun): Promise<'ended' | { load: Promise<unknown> } | undefined> {
     const { runId } = run
     const { stores } = this.#host
     if (this.#host.live.has(runId) || this.moved(runId) || this.#parked.get(runId)) return undefined
@@ -195,18 +195,22 @@ export class InterruptedRuns {
         act: (parked) => {
           park(Date.now() + RETRY_AFTER)
           const ended = end(parked)
-          void this.#logFault(ended, run.runId, 'a run whose runnable did not come could not be ended')
+          void this.#logFault(
+            ended,
+            run.runId,
+            'a run whose runnable was not registered in time could not be ended'
+          )
         },
         awaitsRunnable: true
       })
     park(Date.now() + this.#timeout)
   }
 
-  // Resolves with whether it goes on; the next is loaded once this one has settled.
+  // Resolves with true if the run was resumed; the next one is loaded once this one has settled.
   #load(run: UnfinishedRun): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     this.#parked.park(run)
-    void this.#queueOf(run).then((queue) => queue(() => this.#takeUp(run, resolve)))
+    void this.#queueOf(run).then((queue) => queue(() => this.#loadInTurn(run, resolve)))
     return promise
   }
 
@@ -214,12 +218,12 @@ export class InterruptedRuns {
     try {
       return ((await this.#host.stores.checkpoints.size(runId)) ?? 0) > LARGE ? this.#large : this.#small
     } catch {
-      // Loading it says what is wrong.
+      // Loading the run reports the error.
       return this.#large
     }
   }
 
-  async #takeUp(run: UnfinishedRun, loaded: (goesOn: boolean) => void): Promise<void> {
+  async #loadInTurn(run: UnfinishedRun, loaded: (isResumed: boolean) => void): Promise<void> {
     const { runId } = run
     for (let room; (room = this.#host.live.limits.room()) !== undefined;) await room
     const runnable = this.#runnables.get(runnableKeyText(run))
@@ -227,18 +231,18 @@ export class InterruptedRuns {
     if (runnable === undefined || this.#host.closing.aborted || !this.#parked.take(runId))
       return loaded(false)
     const settled = new Promise<void>((settle) => this.#settled.set(runId, settle))
-    const loading = this.#goOn(runnable, run)
+    const loading = this.#tryResume(runnable, run)
     this.#loading.set(runId, loading)
-    const goesOn = await loading
+    const isResumed = await loading
     this.#loading.delete(runId)
-    loaded(goesOn)
-    if (goesOn) await within(SETTLES_WITHIN, settled)
+    loaded(isResumed)
+    if (isResumed) await within(SETTLES_WITHIN, settled)
     this.#settled.delete(runId)
   }
 
-  async #goOn(runnable: Runnable, run: UnfinishedRun): Promise<boolean> {
+  async #tryResume(runnable: Runnable, run: UnfinishedRun): Promise<boolean> {
     try {
-      return await this.#begin(runnable, run.runId)
+      return await this.#resumeRun(runnable, run.runId)
     } catch (err) {
       const { runId } = run
       if (!isReported(err))
@@ -253,8 +257,8 @@ export class InterruptedRuns {
     }
   }
 
-  // In the process where it began it goes on with the options that it had.
-  async #begin(runnable: Runnable, runId: string, own?: StartOptions, losses?: number): Promise<boolean> {
+  // `own` are its original options, in the process that started it.
+  async #resumeRun(runnable: Runnable, runId: string, own?: StartOptions, losses?: number): Promise<boolean> {
     const { stores, maxLogBytes, exposures } = this.#host
     const state = await readResumeState(stores, runId)
     if (state === undefined) {
@@ -270,7 +274,7 @@ export class InterruptedRuns {
     const run = new LiveRun(this.#host, runnable, options, { record, ...recalled, losses })
     this.#host.live.enter(run)
     run.begin(state.input, true)
-    // Who answered since the record was read found no run here to tell.
+    // Answers since the record was read found no run to deliver to.
     for (const { approvalId, answer } of (await stores.runs.get(runId))?.approvals ?? [])
       if (answer !== null) await run.approvalAnswered(approvalId, answer)
     return true

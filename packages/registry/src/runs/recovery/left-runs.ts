@@ -9,13 +9,13 @@ import { encodePart } from '../log/encode-part.ts'
 import { toPartError, toStoredError } from '../run-error.ts'
 import { RunProgress } from '../run-progress.ts'
 
-// Records that are read at once.
+// Records per page.
 const RECORDS = 100
-// Many small parts, or a large one, at a time.
+// Per read: many small parts, or one large one.
 const PAGE = { entries: 4_096, bytes: 1_048_576 }
 
 /**
- * Every run that the store has as under way, read in pages of small records; others have their turn between two of them.
+ * Yields every unfinished run of the store, read in pages of small records, one per turn of the event loop.
  */
 export async function* unfinishedRuns({ runs }: Stores): AsyncGenerator<UnfinishedRun, void> {
   let cursor: string | null | undefined
@@ -29,7 +29,7 @@ export async function* unfinishedRuns({ runs }: Stores): AsyncGenerator<Unfinish
   } while (cursor !== null)
 }
 
-/** Ends a run that no process executes, as canceled or with an error; false when it has ended. */
+/** Ends a run that no process executes, as canceled or with an error; false if it has already ended. */
 export async function endLeftRun(
   stores: Stores,
   runId: string,
@@ -44,8 +44,8 @@ export async function endLeftRun(
 }
 
 /**
- * Ends a run that nobody writes any more, though its log be damaged.
- * @throws RUN_ERR_FENCED when another has taken or ended it
+ * Ends a leased run as failed, even if its log is damaged.
+ * @throws RUN_ERR_FENCED if another process has leased or ended it
  */
 export async function endAsFailed(
   { log }: Stores,
@@ -72,13 +72,13 @@ async function endAsCanceled(stores: Stores, runId: string, epoch: number): Prom
   }
 }
 
-/** Whether something is wrong with what is stored of one run. */
+/** True if the stored data of a run is damaged. */
 export function isDamaged(err: unknown): err is Error {
   return codeOf(err) === 'RUN_ERR_DAMAGED'
 }
 
 /**
- * How far a run has come, from its log, and which of its approvals the log has answers of.
+ * Restores a run's progress from its log, and the ids of the approvals whose answer is in the log.
  * @throws RUN_ERR_DAMAGED
  */
 export async function recallProgress(

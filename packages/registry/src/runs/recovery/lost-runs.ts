@@ -7,26 +7,26 @@ import { endAsFailed, endLeftRun } from './left-runs.ts'
 import { isReported } from '../../stores/upkeep/store-watch.ts'
 import { toLoggable } from '../../logging/to-loggable.ts'
 
-// More than so many end at the next start of the service.
+// Runs beyond this limit end at the next start of the service.
 const MAX_LOST = 10_000
 
-/** A run whose log could not be written: the store has it as under way, and this process no longer executes it. */
+/** A run whose log could not be written: unfinished in the store, and no longer executed by this process. */
 interface LostRun {
   readonly epoch: number
   readonly reason: unknown
-  /** The run, where it may be one that can go on. */
+  /** The run, if it is resumable. */
   readonly run: HostedRun | undefined
   isResuming: boolean
 }
 
-/** What the lost runs need of the engine. */
+/** The parts of the engine that lost runs need. */
 export interface LostRunsHost {
   readonly stores: Stores
-  /** Goes on with a run in this process, unless it has ended. */
+  /** Resumes a run in this process, unless it has ended. */
   resumeHere(run: HostedRun): Promise<void>
 }
 
-/** Runs that a fault of the store left under way in it: when it works again they end, or go on where they can. */
+/** Runs that a store failure left unfinished; once the store works again they are resumed if possible, else ended. */
 export class LostRuns {
   readonly #host: LostRunsHost
   readonly #runs = new Map<string, LostRun>()
@@ -35,27 +35,27 @@ export class LostRuns {
     this.#host = host
   }
 
-  /** Takes a run whose log cannot be written, unless it is another's now. */
+  /** Takes a run whose log cannot be written, unless another process has leased it. */
   add(run: HostedRun, reason: unknown): void {
     const { runId, epoch } = run.record
     if (isFenced(reason) || this.#runs.size >= MAX_LOST) return this.#host.stores.log.abandon(runId)
     this.#runs.set(runId, { epoch, reason, run: run.resumable ? run : undefined, isResuming: false })
-    // Who reads a run that goes on waits for it.
+    // Readers of a run that will be resumed keep waiting.
     if (!run.mayResume) this.#host.stores.log.abandon(runId)
   }
 
-  /** Why nothing more comes of a run that is only to be ended; undefined for any other. */
+  /** The error of a run that is only to be ended; undefined for any other run. */
   faultOf(runId: string): Error | undefined {
     return this.isToEnd(runId) ? new RUN_ERR_STORE({ cause: this.#runs.get(runId)?.reason }) : undefined
   }
 
-  /** Whether a run is only to be ended. */
+  /** True if a run is only to be ended. */
   isToEnd(runId: string): boolean {
     const lost = this.#runs.get(runId)
     return lost !== undefined && lost.run?.mayResume !== true
   }
 
-  /** Ends a run as failed that cannot go on. @throws what the store throws, when it still fails */
+  /** Ends a run that cannot be resumed as failed. @throws what the store throws if it still fails */
   async end(runId: string): Promise<void> {
     const lost = this.#runs.get(runId)
     if (lost === undefined) return
@@ -68,7 +68,7 @@ export class LostRuns {
     this.#runs.delete(runId)
   }
 
-  /** Ends a run as canceled, whatever was to become of it; false when there is none. @throws what the store throws */
+  /** Ends a run as canceled instead; false if it is not a lost one. @throws what the store throws */
   async cancel(runId: string): Promise<boolean> {
     if (!this.#runs.has(runId)) return false
     const isCanceled = await endLeftRun(this.#host.stores, runId, 'canceled')
@@ -76,7 +76,7 @@ export class LostRuns {
     return isCanceled
   }
 
-  /** Ends all that cannot go on, and lets the others go on. @throws what the store throws, when it still fails */
+  /** Resumes the runs that can be, and ends the others. @throws what the store throws if it still fails */
   async catchUp(): Promise<void> {
     for (const [runId, lost] of this.#runs) {
       if (lost.run?.mayResume !== true) await this.end(runId)
@@ -84,7 +84,7 @@ export class LostRuns {
     }
   }
 
-  // What is still executed of it may take its time to notice that it is over.
+  // Its runnable may take a while to notice the abort.
   async #resume(lost: LostRun, run: HostedRun): Promise<void> {
     lost.isResuming = true
     await run.executed
@@ -93,10 +93,10 @@ export class LostRuns {
       await this.#host.resumeHere(run)
       this.#runs.delete(run.runId)
     } catch (err) {
-      // The stores fail again: they are looked after.
+      // The stores fail again; the next recovery retries.
       if (isReported(err)) return
       this.#runs.delete(run.runId)
-      logRun(run, 'error', 'a run could not go on', { err: toLoggable(err) })
+      logRun(run, 'error', 'a run could not be resumed', { err: toLoggable(err) })
     } finally {
       lost.isResuming = false
     }

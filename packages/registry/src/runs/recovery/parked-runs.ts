@@ -3,12 +3,12 @@ import type { UnfinishedRun } from '../../contract/ports/run-store.ts'
 import { MAX_TIMER } from '../../timers.ts'
 import type { OwnerCounts } from '../run-limits.ts'
 
-/** When something is done with a run that is still parked. */
+/** An action on a run that is still parked at a given time. */
 interface Due {
   /** Milliseconds since the epoch. */
   at: number
   act: (run: UnfinishedRun) => void
-  /** Whether the run is parked because its runnable is not there. */
+  /** True if the run waits for its runnable to be registered. */
   awaitsRunnable?: boolean
 }
 
@@ -18,7 +18,7 @@ interface Parked {
   timer: NodeJS.Timeout | undefined
 }
 
-/** The unfinished runs that are not in memory: those that wait for their runnable, for an answer or a time, or for their turn. */
+/** The unfinished runs that are not loaded: they wait for their runnable, for an answer, for a time, or for their turn. */
 export class ParkedRuns {
   readonly #owners: OwnerCounts
   readonly #parked = new Map<string, Parked>()
@@ -27,11 +27,11 @@ export class ParkedRuns {
     this.#owners = owners
   }
 
-  /** Parks a run, anew if it is parked already. */
+  /** Parks a run, or parks it again with another due time. */
   park(run: UnfinishedRun, due?: Due): void {
     const { runId, registry, kind, name, owner } = run
     this.take(runId)
-    // No more of a record than this: there may be very many.
+    // Only these fields: there may be very many parked runs.
     const parked: Parked = { run: { runId, registry, kind, name, owner }, due, timer: undefined }
     this.#parked.set(runId, parked)
     this.#owners.add(owner)
@@ -48,7 +48,7 @@ export class ParkedRuns {
     return this.#parked.get(runId)?.run
   }
 
-  /** Those that wait for a runnable. */
+  /** The runs that wait for a runnable. */
   awaiting({ registry, kind, name }: RunnableKey): UnfinishedRun[] {
     const awaiting = [...this.#parked.values()].filter(
       ({ run, due }) =>
@@ -57,7 +57,7 @@ export class ParkedRuns {
     return awaiting.map(({ run }) => run)
   }
 
-  /** Takes one out: true for the call that did. */
+  /** Removes a run; true for the call that did. */
   take(runId: string): boolean {
     const parked = this.#parked.get(runId)
     if (parked === undefined) return false

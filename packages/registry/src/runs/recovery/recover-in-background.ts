@@ -4,11 +4,11 @@ import type { RunEngine } from '../run-engine.ts'
 import { toLoggable } from '../../logging/to-loggable.ts'
 import { isReported } from '../../stores/upkeep/store-watch.ts'
 
-// Milliseconds between two attempts, doubled from the first to the last.
+// Milliseconds between attempts; doubles from the first to the last.
 const FIRST_DELAY = 250
 const LAST_DELAY = 15_000
 
-/** Recovers what a crash left, as often as it takes: a store that fails is asked again until the engine closes. */
+/** Recovers the runs that a crash left; retries while the store fails, until the engine closes. */
 export async function recoverInBackground(engine: RunEngine, log: RunLog): Promise<void> {
   for (let delay = FIRST_DELAY; !engine.draining; delay = Math.min(2 * delay, LAST_DELAY)) {
     try {

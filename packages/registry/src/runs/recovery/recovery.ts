@@ -1,4 +1,4 @@
-/** Recovers what a crash left: a call while one is under way joins it, and it counts as under way until it has succeeded. */
+/** Runs recovery: a call during one joins it, and recovery counts as in progress until it has succeeded. */
 export class Recovery {
   readonly #recover: () => Promise<number>
   #isUnderWay = false
@@ -12,7 +12,7 @@ export class Recovery {
     return this.#isUnderWay
   }
 
-  /** Gives how many runs ended. @throws what the store throws */
+  /** Returns how many runs ended. @throws what the store throws */
   async run(): Promise<number> {
     if (this.#current !== undefined) return this.#current
     this.#isUnderWay = true

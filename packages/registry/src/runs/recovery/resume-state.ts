@@ -17,15 +17,17 @@ const ResumeStateSchema = Type.Object({
   ),
   userId: Type.Optional(Type.String()),
   envelope: Type.Optional(Type.Unsafe<Envelope>(Type.Object({}))),
-  surface: Type.Optional(Type.String({ description: 'Whose policy said what the run may reach' })),
+  surface: Type.Optional(
+    Type.String({ description: 'The surface whose policy decided what the run may reach' })
+  ),
   guarded: Type.Boolean({ description: 'Whether the app gave that policy' })
 })
-/** What another process needs to go on with a run, beside its record. Keys of model providers are never in it. */
+/** The data that another process needs to resume a run, besides its record. Never contains keys of model providers. */
 export type ResumeState = Static<typeof ResumeStateSchema>
 
 /**
- * Makes it, without the caller's keys; undefined for an input that is more than JSON, such as an uploaded file. Who called
- * stays as it is.
+ * Builds the state, without the caller's keys; undefined if the input is not plain JSON, such as an uploaded file. The principal
+ * is not redacted.
  */
 export function toResumeState(
   input: RunInput,
@@ -46,7 +48,7 @@ export function toResumeState(
   return redact === undefined ? state : redactFields(state, ['input', 'envelope'], redact)
 }
 
-/** What was kept for a run; undefined when it cannot go on. */
+/** Loads the state of a run; undefined if the run cannot be resumed. */
 export async function readResumeState(
   { checkpoints }: Stores,
   runId: string
