@@ -22,7 +22,7 @@ export interface HandshakeCredentials extends Credentials {
 /** Handshake credentials → principal. */
 export type GatewayAuthenticate = Authenticate<HandshakeCredentials>
 
-/** A middleware of a Socket.IO namespace; it runs after the caller is known, as `socket.data.principal`. */
+/** A middleware of a Socket.IO namespace; it runs after authentication, with the caller in `socket.data.principal`. */
 export type GatewayMiddleware = (socket: Socket, next: (err?: ExtendedError) => void) => unknown
 
 const fn = Type.Function([], Type.Unknown())
@@ -35,7 +35,7 @@ export const GatewayOptionsSchema = Type.Object(
     ...EXPOSED_OPTIONS,
     io: Type.Optional(
       Type.Unsafe<Server>(
-        Type.Object({}, { description: 'An existing server; default `fastify.io`, which is made' })
+        Type.Object({}, { description: 'An existing server; default `fastify.io`, created if absent' })
       )
     ),
     namespace: Type.Optional(
@@ -44,12 +44,12 @@ export const GatewayOptionsSchema = Type.Object(
     path: Type.Optional(
       Type.String({
         pattern: '^/.*[^/]$',
-        description: 'Path of the server that is made; default `/socket.io`'
+        description: 'Path of the created server; default `/socket.io`'
       })
     ),
     ...POLICY_OPTIONS,
     cookieName: Type.Optional(
-      Type.String({ minLength: 1, description: 'The cookie that may have the token; default `token`' })
+      Type.String({ minLength: 1, description: 'The cookie that may carry the token; default `token`' })
     ),
     middleware: Type.Optional(
       Type.Unsafe<GatewayMiddleware | readonly GatewayMiddleware[]>(
@@ -76,8 +76,8 @@ export const GatewayOptionsSchema = Type.Object(
           ),
           eventsPerSecond: bound('Packets of one connection, of every type; default 50'),
           runs: bound('Runs that one socket follows at once; default 16'),
-          handshake: bound('Bytes of a connection until a namespace has let it in; default 65,536'),
-          waiting: bound('Connections at once that no namespace has let in; default 1,000')
+          handshake: bound('Bytes of a connection before a namespace admits it; default 65,536'),
+          waiting: bound('Concurrent connections that no namespace has admitted; default 1,000')
         },
         { additionalProperties: false }
       )
@@ -85,14 +85,14 @@ export const GatewayOptionsSchema = Type.Object(
     onDisconnect: Type.Optional(
       Type.Unsafe<OnDisconnect>({
         ...OnDisconnectSchema,
-        description: '`cancel` or `continue`, for runs whose payload does not say; default `cancel`'
+        description: '`cancel` or `continue`, for runs whose payload does not choose; default `cancel`'
       })
     ),
     reconnectGrace: Type.Optional(
       millisecondsSchema('Milliseconds after a disconnect until its runs are canceled; default 10,000', 0)
     ),
     exposeToolArgs: Type.Optional(
-      Type.Boolean({ description: 'Whether `tool.call` events have the arguments; default `false`' })
+      Type.Boolean({ description: 'Whether `tool.call` events include the arguments; default `false`' })
     ),
     asyncApi: Type.Optional(
       Type.Unsafe<boolean | AsyncApiOptions>(
@@ -108,7 +108,7 @@ export type GatewayOptions = Omit<Static<typeof GatewayOptionsSchema>, 'authenti
   authenticate?: GatewayAuthenticate | false
 }
 
-/** Makes sure that options are known and good, and fills in the defaults. @throws GTW_ERR_BAD_OPTION */
+/** Validates the options and fills in the defaults. @throws GTW_ERR_BAD_OPTION */
 export function resolveOptions(given: GatewayOptions & RegisterOptions) {
   const { prefix: _prefix, logLevel: _level, logSerializers: _serializers, ...options } = given
   requireOptions(GatewayOptionsSchema, options, GTW_ERR_BAD_OPTION)
@@ -116,10 +116,10 @@ export function resolveOptions(given: GatewayOptions & RegisterOptions) {
   if (typeof cors === 'object') requireOrigin(cors)
   const { io } = options as { io?: Partial<Server> }
   if (io !== undefined && typeof io.of !== 'function')
-    throw new GTW_ERR_BAD_OPTION('io: it must be a Server of Socket.IO')
+    throw new GTW_ERR_BAD_OPTION('io: it must be a Socket.IO Server')
   for (const key of ['path', 'cors'] as const) {
     if (io !== undefined && options[key] !== undefined)
-      throw new GTW_ERR_BAD_OPTION(`${key}: it belongs to the server that is given as io`)
+      throw new GTW_ERR_BAD_OPTION(`${key}: set it on the server that is passed as io`)
   }
   return {
     ...options,

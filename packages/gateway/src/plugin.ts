@@ -20,7 +20,7 @@ import {
   GTW_ERR_UNKNOWN_RUNNABLE
 } from './errors.ts'
 import { serveSocket } from './handlers/serve-socket.ts'
-import { breakOffAll } from './links/break-off.ts'
+import { forceCloseAll } from './links/force-close.ts'
 import { guardServer } from './links/guarded-server.ts'
 import { resolveOptions, type GatewayMiddleware, type GatewayOptions } from './options.ts'
 import { authenticateSocket } from './sockets/authenticate-socket.ts'
@@ -45,7 +45,7 @@ const ADMISSION_ERRORS = {
   ForeignUser: GTW_ERR_FOREIGN_USER
 }
 
-/** Agents, teams and workflows over Socket.IO: the run engine comes along where it is not there yet. */
+/** Agents, teams and workflows over Socket.IO; adds a run engine to an app that has none. */
 async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterOptions): Promise<void> {
   const settings = resolveOptions(options)
   const { middleware, asyncApi, reconnectGrace } = settings
@@ -74,7 +74,7 @@ async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterO
   const namespace = io.of(settings.namespace)
   const identify: GatewayMiddleware = async (socket: GatewaySocket, next) => {
     const authenticating = () => authenticateSocket(socket, policy, settings)
-    socket.data.principal = await connections.shakeHands(socket, authenticating)
+    socket.data.principal = await connections.authenticateOnce(socket, authenticating)
     next()
   }
   namespace.use(guardMiddleware(app.log, identify))
@@ -93,19 +93,19 @@ async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterO
     await connections.close()
   })
   app.addHook('preClose', async () => {
-    // Those that came since then.
+    // Sockets that connected since.
     await connections.close()
     keeper.close()
-    // Those that never came into the namespace.
-    if (settings.io === undefined) breakOffAll(io)
+    // Connections that never entered the namespace.
+    if (settings.io === undefined) forceCloseAll(io)
   })
 }
 
-// A recovered socket skips every middleware: whoever was locked out would be let in again.
+// A recovered socket skips all middleware, so also authentication.
 function requireNoRecovery(io: Server): void {
   const { opts } = io as unknown as { opts?: { connectionStateRecovery?: unknown } }
   if (opts?.connectionStateRecovery)
-    throw new GTW_ERR_BAD_OPTION('io: connectionStateRecovery lets sockets in without asking who they are')
+    throw new GTW_ERR_BAD_OPTION('io: connectionStateRecovery admits sockets without authentication')
 }
 
 export default fp(gateway, { name: '@svc/gateway', fastify: '5.x' })

@@ -3,10 +3,10 @@ import type { AdmittingSurface, Exposed, Policy } from '@svc/registry/kit'
 import type { GatewaySettings, HandshakeCredentials } from './options.ts'
 import type { RunKeeper } from './sockets/run-keeper.ts'
 
-/** Decides who opens a socket, and what callers may do. */
+/** Who opens a socket, and what callers may do. */
 export type GatewayPolicy = Policy<HandshakeCredentials>
 
-/** What the handlers share. */
+/** Shared by all handlers. */
 export interface Surface extends AdmittingSurface {
   readonly runs: RunEngine
   readonly exposed: Exposed

@@ -6,17 +6,17 @@ import { GTW_ERR_BAD_OPTION } from '../errors.ts'
 export const AsyncApiOptionsSchema = Type.Object(
   {
     title: Type.Optional(Type.String({ description: 'Default `Event gateway`' })),
-    version: Type.Optional(Type.String({ description: 'Of the API; default `1.0.0`' })),
+    version: Type.Optional(Type.String({ description: 'Version of the API; default `1.0.0`' })),
     description: Type.Optional(Type.String({ description: 'Markdown' })),
     path: Type.Optional(
-      Type.String({ pattern: '^/', description: 'Where it is served; default `/docs/asyncapi.json`' })
+      Type.String({ pattern: '^/', description: 'Path of the document; default `/docs/asyncapi.json`' })
     )
   },
   { additionalProperties: false }
 )
 export type AsyncApiOptions = Static<typeof AsyncApiOptionsSchema>
 
-/** What the document is made and served with. */
+/** Options with their defaults. */
 export interface ResolvedAsyncApi {
   title: string
   version: string
@@ -24,7 +24,7 @@ export interface ResolvedAsyncApi {
   path: string
 }
 
-/** Fills in the defaults; undefined where no document is wanted. @throws GTW_ERR_BAD_OPTION */
+/** Validates the options and fills in the defaults; undefined if disabled. @throws GTW_ERR_BAD_OPTION */
 export function resolveAsyncApi(given: boolean | AsyncApiOptions = false): ResolvedAsyncApi | undefined {
   if (given === false) return undefined
   const options = given === true ? {} : given

@@ -27,8 +27,8 @@ const CHANNEL = 'gateway'
 const refTo = (...path: string[]): Ref => ({ $ref: `#/${path.join('/')}` })
 
 /**
- * The AsyncAPI document of the events that the plugin takes and sends with these options: clients emit what it
- * `receive`s, and listen to what it `send`s.
+ * Generates the AsyncAPI document of the plugin's events with these options: clients emit the operations that it
+ * `receive`s, and listen to those that it `send`s.
  * @throws GTW_ERR_BAD_OPTION
  */
 export function generateAsyncApi(
@@ -72,18 +72,18 @@ function describeLimits(limits: GatewayOptions['limits']): string {
   const [bytes, packets] = [payload, eventsPerSecond].map((limit) => limit.toLocaleString('en'))
   return (
     `A message of more than ${bytes} bytes, and more than ${packets} packets a second, are answered with an error and a ` +
-    `disconnect; far larger ones close a WebSocket with code 1009, and get status 413 over polling. No event takes binary data.`
+    `disconnect; far larger ones close a WebSocket with code 1009, and get status 413 over polling. No event accepts binary data.`
   )
 }
 
-/** What a document is put together from, event by event. */
+/** Builds the parts of a document, event by event. */
 class Parts {
   readonly channelMessages: Record<string, Ref> = {}
   readonly messages: AsyncApiDocument['components']['messages'] = {}
   readonly operations: Record<string, object> = {}
   readonly schemas: Record<string, object> = {}
 
-  /** An event that clients send, and what it is acknowledged with. */
+  /** Adds an event of clients with its acknowledgement. */
   receive(event: string, schema: TSchema, answer: TSchema): void {
     const ack = `${event}.ack`
     this.#addMessage(event, schema)
@@ -96,7 +96,7 @@ class Parts {
     }
   }
 
-  /** An event that clients listen to. */
+  /** Adds an event of the server. */
   send(event: string, schema: TSchema): void {
     this.#addMessage(event, schema)
     this.operations[event] = {
@@ -120,7 +120,7 @@ class Parts {
   }
 }
 
-// The `apiKey` of OpenAPI is called `httpApiKey` here.
+// AsyncAPI calls OpenAPI's `apiKey` `httpApiKey`.
 function toSecuritySchemes(schemes: SecuritySchemes | undefined): Record<string, object> | undefined {
   if (schemes === undefined) return undefined
   const entries = Object.entries(schemes).map(([name, scheme]) => [

@@ -3,20 +3,20 @@ import { isPromise, loadResult, LogReader, type LogHost } from '@svc/registry/ki
 import type { Outlet } from './outlet.ts'
 import { projectPart, type Projection, type ServerEvent } from './project-part.ts'
 
-/** What a feed is made with. */
+/** Options of a feed. */
 export interface FeedOptions extends Projection {
   readonly runs: LogHost
-  /** The `seq` after which it begins. */
+  /** Begins after this `seq`. */
   readonly after: number
   readonly outlet: Outlet
   emit(event: ServerEvent): void
-  /** There is nothing to come, or nothing could be read: then with the error. */
+  /** Called once, at the end of the run, or with the error if the log cannot be read. */
   ended(err?: unknown): void
 }
 
 /**
- * Tells one socket of one run: it reads from the log when the connection takes more, and holds nothing but its place. A
- * client that does not read holds back neither the run nor another reader.
+ * Sends one run to one socket: reads the log when the connection accepts more, and keeps only its position. A slow client
+ * holds back neither the run nor other readers.
  */
 export class Feed {
   readonly #options: FeedOptions
@@ -28,7 +28,7 @@ export class Feed {
     this.#reader = new LogReader(options.runs, options.runId, options.after)
   }
 
-  /** Goes on until the connection or the log has nothing more; then it waits for the one or the other. */
+  /** Emits until the connection is full or the log has no news, then waits for either. */
   readonly pump = (): void => {
     try {
       while (!this.#closed) {
@@ -55,22 +55,22 @@ export class Feed {
       .catch((err: unknown) => this.#end(err))
   }
 
-  // Whether there may be more to read. Wake-ups of one turn of the event loop become one batch.
+  // True if there may be more to read. `setImmediate` batches the wake-ups of one turn of the event loop.
   #take(entries: readonly LogEntry[]): boolean {
     for (const entry of entries) {
       if (this.#reader.ended && entry === entries.at(-1)) return this.#finish(entry)
-      this.#tell(entry)
+      this.#emit(entry)
     }
     if (this.#reader.ended) {
-      this.#leave()
+      this.#endWithoutLast()
       return false
     }
     if (entries.length === 0) this.#reader.onNews(() => setImmediate(this.pump))
     return entries.length > 0
   }
 
-  // The log has no last part: the run is suspended, its store fails, or it is gone.
-  #leave(): void {
+  // The log has no last part: the run is suspended, its store fails, or it was removed.
+  #endWithoutLast(): void {
     const { runId, emit } = this.#options
     const { suspended, fault, after } = this.#reader
     if (suspended) emit(['run.suspended', { runId, seq: after }])
@@ -79,30 +79,30 @@ export class Feed {
 
   #finish(last: LogEntry): false {
     if (last.part.type !== 'finish') {
-      this.#tell(last)
+      this.#emit(last)
       this.#end()
       return false
     }
     this.#readText()
-      .then((text) => this.#tellEnd(last, text))
+      .then((text) => this.#emitLast(last, text))
       .catch((err: unknown) => this.#end(err))
     return false
   }
 
-  // What a run said in all is in its result.
+  // The result has the full text of the run.
   async #readText(): Promise<string | undefined> {
     const { runs, runId } = this.#options
     const run = await runs.stores.runs.find(runId)
     return run && (await loadResult(runs.stores, run))?.text
   }
 
-  #tellEnd(last: LogEntry, text: string | undefined): void {
+  #emitLast(last: LogEntry, text: string | undefined): void {
     if (this.#closed) return
-    this.#tell(last, text)
+    this.#emit(last, text)
     this.#end()
   }
 
-  #tell({ part }: LogEntry, text?: string): void {
+  #emit({ part }: LogEntry, text?: string): void {
     const event = projectPart(this.#options, part, text)
     if (event !== undefined) this.#options.emit(event)
   }

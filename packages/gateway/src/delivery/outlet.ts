@@ -2,15 +2,15 @@ import type { Writable } from 'node:stream'
 import type { Socket } from 'socket.io'
 
 type Connection = Socket['conn']
-/** What of a connection, private to its type, says how much waits, and where a WebSocket writes its frames. */
+/** Private members of a connection: its pending packets, and the TCP socket beneath a WebSocket. */
 interface Inner {
   writeBuffer: readonly unknown[]
   transport: { socket?: { _socket?: Pick<Writable, 'cork' | 'uncork'> | null } }
 }
 
 /**
- * Tells when a connection takes more: when nothing waits behind what is on its way. Who waits is called one at a time, so that
- * what is held for a client that does not read is what two of them wrote.
+ * Signals when a connection accepts more: when its buffer is empty. Wakes waiting writers one at a time, so a client that
+ * does not read costs the memory of at most two writes.
  */
 export class Outlet {
   readonly #connection: Connection
@@ -32,7 +32,7 @@ export class Outlet {
     return this.#connection as unknown as Inner
   }
 
-  // Between the two, all that waits is written: with one system call for all frames, not with one for each.
+  // Engine.IO writes all pending frames between the two events: one system call instead of one per frame.
   readonly #cork = () => {
     const { _socket: tcp } = this.#inner.transport.socket ?? {}
     tcp?.cork()
@@ -44,7 +44,7 @@ export class Outlet {
     this.#corked = undefined
   }
 
-  /** Calls back once, when there is room. */
+  /** Calls back once, when the connection accepts more. */
   onWritable(callback: () => void): void {
     this.#waiting.push(callback)
     if (this.#stop === undefined) this.#listen()
@@ -59,7 +59,7 @@ export class Outlet {
     this.#uncork()
   }
 
-  // A connection that began with polling may go on as a WebSocket.
+  // A polling connection may upgrade to a WebSocket.
   #listen(): void {
     const connection = this.#connection
     const { transport } = connection

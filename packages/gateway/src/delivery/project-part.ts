@@ -12,10 +12,10 @@ import type {
   ToolDoneEvent
 } from '../events/server-events.ts'
 
-/** Characters that an event has of arguments, or of a run's output: a larger one would hold up everybody else. */
+/** Characters of arguments or output in one event; encoding more would block the event loop. */
 const MAX_LENGTH = 1_048_576
 
-/** An event of a run as it is emitted. */
+/** An event of a run: its name and payload. */
 export type ServerEvent =
   | [`${RunnableKind}.chunk`, ChunkEvent]
   | [`${RunnableKind}.tool.call`, ToolCallEvent]
@@ -26,7 +26,7 @@ export type ServerEvent =
   | [`${RunnableKind}.error`, ErrorEvent]
   | ['run.suspended', SuspendedEvent]
 
-/** Of which run a part is, and how much of it may be told. */
+/** The run of a part, and how much of the part clients may see. */
 export interface Projection {
   readonly runId: string
   readonly kind: RunnableKind
@@ -34,8 +34,8 @@ export interface Projection {
 }
 
 /**
- * The event that tells of a part; undefined where none does, as with the `start` of a run.
- * @param text what the run said in all, for its last part
+ * Projects a part to its event; undefined for parts without one, like `start`.
+ * @param text the full text of the run, for its last part
  */
 export function projectPart(
   { runId, kind, exposeToolArgs }: Projection,
@@ -61,7 +61,7 @@ export function projectPart(
     case 'step.start':
       return part.attempt > 1 ? [`${kind}.reset`, { index: part.index, ...place }] : undefined
     case 'error': {
-      // A member's failure is not the run's.
+      // The error of a member does not end the run.
       const { code, message: error } = part.error
       return isOwn(part) ? [`${kind}.error`, { error, code, ...place }] : undefined
     }

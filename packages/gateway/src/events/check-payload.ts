@@ -9,14 +9,14 @@ const checks = new Map<string, TypeCheck<TSchema>>(
 )
 
 /**
- * Makes sure that what came with an event is one payload that is harmless and fits the event's schema.
- * @param jsonDepth levels of objects and lists
+ * Checks that an event has exactly one payload, harmless and valid by the event's schema.
+ * @param jsonDepth maximum levels of objects and lists
  * @throws GTW_ERR_BAD_PAYLOAD
  */
 export function requirePayload(event: ClientEvent, values: readonly unknown[], jsonDepth: number): unknown {
   const [payload] = values
-  if (values.length !== 1) throw new GTW_ERR_BAD_PAYLOAD('there must be one, and nothing after it')
-  // First, as everything that comes later may be recursive.
+  if (values.length !== 1) throw new GTW_ERR_BAD_PAYLOAD('an event has exactly one')
+  // First: the checks below recurse.
   const harm = findJsonFault(payload, jsonDepth)
   if (harm !== undefined) throw new GTW_ERR_BAD_PAYLOAD(harm)
   const check = checks.get(event)!

@@ -19,7 +19,7 @@ export const CancelEventSchema = Type.Object(
 )
 export type CancelEvent = Static<typeof CancelEventSchema>
 
-/** `run.watch`: follows a run from a part on, whoever started it and wherever. */
+/** `run.watch`: follows a run after a given part, also one started elsewhere. */
 export const WatchEventSchema = Type.Object(
   {
     runId: id('The run to follow'),
@@ -27,7 +27,7 @@ export const WatchEventSchema = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: Number.MAX_SAFE_INTEGER,
-        description: 'The `seq` of the last event that the client has; default 0, all of them'
+        description: 'The `seq` of the last received event; default 0, from the start'
       })
     )
   },
@@ -42,7 +42,7 @@ export const AnswerEventSchema = Type.Composite(
 )
 export type AnswerEvent = Static<typeof AnswerEventSchema>
 
-/** The schema of each event that clients send. */
+/** The schemas of clients' events. */
 export const CLIENT_EVENTS = {
   'agent.run': RunEventSchema,
   'team.run': RunEventSchema,
@@ -53,7 +53,7 @@ export const CLIENT_EVENTS = {
 } as const
 export type ClientEvent = keyof typeof CLIENT_EVENTS
 
-/** What an acknowledgement says of an event that was refused. */
+/** The acknowledgement of a refused event. */
 export const RefusalSchema = Type.Object(
   { error: Type.String(), code: Type.String({ description: 'Stable, such as `GTW_ERR_BAD_PAYLOAD`' }) },
   { title: 'Refusal' }
@@ -64,7 +64,7 @@ const StartedSchema = Type.Object({ runId: Type.String() }, { title: 'Started' }
 const DoneSchema = Type.Object({ ok: Type.Literal(true) }, { title: 'Ok' })
 const WatchedSchema = Type.Object({ status: RunStatusSchema }, { title: 'Watched' })
 
-/** The schema of each event's acknowledgement, where it was not refused. */
+/** The schemas of the acknowledgements of accepted events. */
 export const ACKNOWLEDGEMENTS = {
   'agent.run': StartedSchema,
   'team.run': StartedSchema,
@@ -76,7 +76,7 @@ export const ACKNOWLEDGEMENTS = {
 
 type Listener<Payload, Answer> = (payload: Payload, ack?: (answer: Answer | Refusal) => void) => void
 
-/** The events that a client sends, for `Socket<ServerToClientEvents, ClientToServerEvents>` of `socket.io-client`. */
+/** The events of clients, for `Socket<ServerToClientEvents, ClientToServerEvents>` of `socket.io-client`. */
 export interface ClientToServerEvents {
   'agent.run': Listener<RunEvent, { runId: string }>
   'team.run': Listener<RunEvent, { runId: string }>

@@ -9,7 +9,7 @@ import {
 } from '../errors.ts'
 import type { Refusal } from './client-events.ts'
 
-/** What a client sees of whatever was thrown: tellable errors as they are, of any other only that there was one. */
+/** Converts any thrown value to what a client may see: tellable errors as they are, others as an internal error. */
 export function toRefusal(err: unknown): Refusal & { statusCode: number } {
   const { code, message, statusCode } = toStoredError(isTellable(err) ? err : new GTW_ERR_INTERNAL())
   return { error: message, code, statusCode }
@@ -22,7 +22,7 @@ const FATAL: readonly unknown[] = [
   new GTW_ERR_TOKEN_EXPIRED().code
 ]
 
-/** Whether an error is the end of the connection: it went past a limit, or its token is over. */
+/** Whether an error ends the connection: an exceeded limit, or an expired token. */
 export function endsConnection({ code }: { code: string }): boolean {
   return FATAL.includes(code)
 }

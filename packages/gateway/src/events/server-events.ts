@@ -3,8 +3,8 @@ import type { RunnableKind } from '@svc/registry'
 import { FinishReasonSchema, UsageSchema } from '@svc/registry/kit'
 
 const place = {
-  runId: Type.String({ description: 'Tells the runs of one socket apart' }),
-  seq: Type.Integer({ minimum: 1, description: 'The part of the run’s log; `run.watch` goes on after it' })
+  runId: Type.String({ description: 'Distinguishes the runs of one socket' }),
+  seq: Type.Integer({ minimum: 1, description: 'The number of the part; `run.watch` continues after it' })
 }
 const source = {
   source: Type.Optional(Type.Array(Type.String(), { description: 'Path of member or step names' }))
@@ -12,7 +12,7 @@ const source = {
 const defineEvent = <P extends TProperties>(title: string, fields: P) =>
   Type.Object({ ...fields, ...place, ...source }, { title })
 
-/** A piece of text. */
+/** A chunk of text. */
 export const ChunkEventSchema = defineEvent('Chunk', { chunk: Type.String({ description: 'An increment' }) })
 export type ChunkEvent = Static<typeof ChunkEventSchema>
 
@@ -24,7 +24,7 @@ export const ToolCallEventSchema = defineEvent('ToolCall', {
 })
 export type ToolCallEvent = Static<typeof ToolCallEventSchema>
 
-/** A tool has given its result, or failed. */
+/** A tool call ended, with a result or an error. */
 export const ToolDoneEventSchema = defineEvent('ToolDone', { toolCallId: Type.String() })
 export type ToolDoneEvent = Static<typeof ToolDoneEventSchema>
 
@@ -32,24 +32,24 @@ export type ToolDoneEvent = Static<typeof ToolDoneEventSchema>
 export const ApprovalEventSchema = defineEvent('Approval', {
   approvalId: Type.String(),
   toolName: Type.String(),
-  args: Type.Unknown({ description: 'null where their JSON has more than 1 MiB' }),
-  argsPreview: Type.Optional(Type.String({ description: 'How the JSON of larger ones begins' })),
+  args: Type.Unknown({ description: 'null if their JSON has more than 1 MiB' }),
+  argsPreview: Type.Optional(Type.String({ description: 'The beginning of their JSON, if larger' })),
   expiresAt: Type.String({ format: 'date-time' })
 })
 export type ApprovalEvent = Static<typeof ApprovalEventSchema>
 
-/** What a step said so far is void: it is tried again. */
+/** A step is retried: discard its output so far. */
 export const ResetEventSchema = defineEvent('Reset', { index: Type.Integer() })
 export type ResetEvent = Static<typeof ResetEventSchema>
 
-/** The run has ended, a canceled one included; nothing comes after it. */
+/** The last event of a run that ended, or was canceled. */
 export const DoneEventSchema = defineEvent('Done', {
   output: Type.Object({
     text: Type.String(),
-    structured: Type.Unknown({ description: 'null when there is none' }),
+    structured: Type.Unknown({ description: 'null if there is none' }),
     truncated: Type.Optional(
       Type.Literal(true, {
-        description: 'More than 1 MiB: of `text` this is the beginning, a larger `structured` is null'
+        description: 'More than 1 MiB: `text` is cut, a larger `structured` is null'
       })
     ),
     usage: UsageSchema,
@@ -59,24 +59,24 @@ export const DoneEventSchema = defineEvent('Done', {
 })
 export type DoneEvent = Static<typeof DoneEventSchema>
 
-/** A run has failed, and nothing comes after it; or it was not even started: then there is no `runId`. */
+/** The last event of a failed run. Without a `runId` the run was not started. */
 export const ErrorEventSchema = Type.Object(
   { error: Type.String(), code: Type.String(), ...Type.Partial(Type.Object(place)).properties, ...source },
   { title: 'ErrorEvent' }
 )
 export type ErrorEvent = Static<typeof ErrorEventSchema>
 
-/** The service shuts down, and the run goes on when it is back: `run.watch` gives the rest then. */
+/** The service shuts down; the run resumes after the restart, and `run.watch` sends the rest. */
 export const SuspendedEventSchema = Type.Object(
   {
     runId: place.runId,
-    seq: Type.Integer({ minimum: 0, description: 'The last part that was sent: watch the run after it' })
+    seq: Type.Integer({ minimum: 0, description: 'The last sent part: watch the run after it' })
   },
   { title: 'Suspended' }
 )
 export type SuspendedEvent = Static<typeof SuspendedEventSchema>
 
-/** The schema of each event of a run, under the prefix of its kind, such as `agent.chunk`. */
+/** The schemas of a run's events, which are prefixed by its kind, as in `agent.chunk`. */
 export const RUN_EVENTS = {
   chunk: ChunkEventSchema,
   'tool.call': ToolCallEventSchema,
@@ -98,8 +98,8 @@ interface RunEvents {
 }
 
 /**
- * The events that a client listens to, for `Socket<ServerToClientEvents, ClientToServerEvents>` of `socket.io-client`.
- * `gateway.error` is of no run: a limit, an expired token, an event that nobody takes.
+ * The events of the server, for `Socket<ServerToClientEvents, ClientToServerEvents>` of `socket.io-client`.
+ * `gateway.error` belongs to no run: a limit, an expired token, an unknown event.
  */
 export type ServerToClientEvents = {
   [E in keyof RunEvents as `${RunnableKind}.${E}`]: (event: RunEvents[E]) => void

@@ -1,11 +1,11 @@
 import type { Connection } from '../sockets/connection.ts'
 import type { Surface } from '../surface.ts'
 
-/** What came of an event: what is acknowledged, and what happens after that. */
+/** The acknowledgement of an event, and the work that follows it. */
 export interface Answer {
   ack: object
   after?(): void
 }
 
-/** Does what an event asks for; what it throws is the refusal. */
+/** Handles an event; throws to refuse it. */
 export type Handler<Payload> = (surface: Surface, connection: Connection, payload: Payload) => Promise<Answer>

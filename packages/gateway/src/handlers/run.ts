@@ -4,9 +4,9 @@ import type { RunEvent } from '../events/client-events.ts'
 import type { Handler } from './handler.ts'
 
 /**
- * `agent.run` and its like: starts a run and follows it from its start.
+ * `agent.run`, `team.run`, `workflow.run`: starts a run and follows it from its start.
  * @throws GTW_ERR_MISSING_SCOPE, GTW_ERR_FORBIDDEN, GTW_ERR_UNKNOWN_RUNNABLE, GTW_ERR_FOREIGN_USER, GTW_ERR_TOO_MANY_RUNS, and
- * what `RunEngine.start` throws
+ * the errors of `RunEngine.start`
  */
 export function createRunHandler(kind: RunnableKind): Handler<RunEvent> {
   return async (surface, connection, payload) => {
@@ -17,7 +17,7 @@ export function createRunHandler(kind: RunnableKind): Handler<RunEvent> {
     const { runnable, options } = await admitRun(surface, kind, name, asked)
     const run = await connection.reserve(() => runs.start(runnable, input, options))
     if (onDisconnect === 'cancel') keeper.keep(run, principal.sub, connection)
-    // It may have gone while the run was started.
+    // The socket may have left while the run started.
     if (connection.closed) keeper.leave(connection)
     const { runId } = run
     return { ack: { runId }, after: () => connection.follow(runId, kind, 0) }

@@ -4,7 +4,7 @@ import type { AnswerEvent, CancelEvent, WatchEvent } from '../events/client-even
 import type { Handler } from './handler.ts'
 
 /**
- * `run.watch`: follows a run from a part on. A run that the socket follows already is followed anew, from there.
+ * `run.watch`: follows a run after a given part. Replaces an earlier watch of the same run by this socket.
  * @throws RUN_ERR_NOT_FOUND, GTW_ERR_BAD_AFTER, GTW_ERR_TOO_MANY_RUNS
  */
 export const watchRun: Handler<WatchEvent> = async (surface, connection, { runId, after = 0 }) => {
@@ -13,14 +13,14 @@ export const watchRun: Handler<WatchEvent> = async (surface, connection, { runId
   const { kind, status } = await requireRun(surface, runId, principal)
   const isOver = await isEnd(runs.stores, runId, after)
   if (isOver === undefined) throw new GTW_ERR_BAD_AFTER()
-  connection.requireRoom(runId)
+  connection.requireCapacity(runId)
   keeper.join(runId, principal.sub, connection)
   if (connection.closed) keeper.leave(connection)
   const answer = { ack: { status } }
   return isOver ? answer : { ...answer, after: () => connection.follow(runId, kind, after) }
 }
 
-/** `run.cancel`: ends a run. @throws RUN_ERR_NOT_FOUND, RUN_ERR_TERMINAL */
+/** `run.cancel`: cancels a run. @throws RUN_ERR_NOT_FOUND, RUN_ERR_TERMINAL */
 export const cancelRun: Handler<CancelEvent> = async (surface, { principal }, { runId }) => {
   await requireRun(surface, runId, principal)
   await surface.runs.cancel(runId)

@@ -10,7 +10,7 @@ import type { Handler } from './handler.ts'
 import { createRunHandler } from './run.ts'
 import { answerApproval, cancelRun, watchRun } from './runs.ts'
 
-/** Who does what each event asks for. */
+/** The handlers by event. */
 const HANDLERS: ReadonlyMap<string, Handler<never>> = new Map<ClientEvent, Handler<never>>([
   ['agent.run', createRunHandler('agent')],
   ['team.run', createRunHandler('team')],
@@ -22,7 +22,7 @@ const HANDLERS: ReadonlyMap<string, Handler<never>> = new Map<ClientEvent, Handl
 
 type Ack = (answer: object) => void
 
-/** Listens to everything that a socket sends. Nothing that goes wrong leaves this: a listener that throws ends the process. */
+/** Serves the events of a socket. Never throws, since a throwing listener ends the process. */
 export function serveSocket(surface: Surface, connection: Connection): void {
   connection.socket.onAny((event: unknown, ...values: unknown[]) => {
     receive(surface, connection, event, values).catch((err: unknown) => {
@@ -42,7 +42,7 @@ async function receive(
   try {
     connection.admit()
     const handler = HANDLERS.get(event as string)
-    if (handler === undefined) return requireOther(connection, event)
+    if (handler === undefined) return requireAppEvent(connection, event)
     const payload = requirePayload(event as ClientEvent, values, surface.settings.limits.jsonDepth)
     const answer = await handler(surface, connection, payload as never)
     ack?.(answer.ack)
@@ -52,8 +52,8 @@ async function receive(
   }
 }
 
-// The app may have listeners of its own on the namespace; for `error` Socket.IO has one.
-function requireOther({ socket }: Connection, event: unknown): void {
+// The app may have its own listeners on the namespace. For `error` Socket.IO adds one.
+function requireAppEvent({ socket }: Connection, event: unknown): void {
   if (event === 'error' || socket.listenerCount(event as never) === 0)
     throw new GTW_ERR_UNKNOWN_EVENT(quoteName(event))
 }
@@ -64,7 +64,7 @@ function refuse(
   { event, err, ack }: { event: unknown; err: unknown; ack: Ack | undefined }
 ): void {
   const { error, code, statusCode } = toRefusal(err)
-  // The name of any other is a text of the client.
+  // Unknown names are client data and stay out of the log.
   const known = HANDLERS.has(event as string)
   logFault(log, 'event', { code, statusCode, ...(known && { event }) }, err)
   ack?.({ error, code })

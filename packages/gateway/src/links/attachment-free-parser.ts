@@ -1,15 +1,15 @@
 import { Decoder, Encoder, type Packet } from 'socket.io-parser'
 import { hasAttachments, readHeader } from './packet-header.ts'
 
-/** A parser of Socket.IO that never holds attachments for some namespaces. */
+/** A Socket.IO parser that never buffers attachments for some namespaces. */
 export interface AttachmentFreeParser {
   readonly Encoder: typeof Encoder
   readonly Decoder: typeof Decoder
-  /** The namespaces whose events have no attachments; others take them as usual. */
+  /** The namespaces whose attachments are dropped. */
   readonly namespaces: Set<string>
 }
 
-/** The most that the decoder takes. */
+/** The decoder's own maximum. */
 const MAX_ATTACHMENTS = 10
 const PLAIN_TYPE = { 5: '2', 6: '3' } as const
 const parsers = new WeakSet<object>()
@@ -19,14 +19,14 @@ const BINARY: Uint8Array = new Uint8Array()
 export function createAttachmentFreeParser(): AttachmentFreeParser {
   const namespaces = new Set<string>()
 
-  // An event with attachments comes at once, with one binary value for all of its own; the attachments are dropped.
+  // Decodes an event with attachments at once, with one binary value as its payload, and drops the attachments.
   class AttachmentFreeDecoder extends Decoder {
     #toDrop = 0
     #isStripped = false
 
     constructor() {
       super()
-      // The first listener of all: the others see what it made of the packet.
+      // Registered first, so that other listeners see the changed packet.
       this.on('decoded', (packet: Packet) => {
         if (this.#isStripped) packet.data = [packet.data[0], BINARY]
       })
@@ -41,7 +41,7 @@ export function createAttachmentFreeParser(): AttachmentFreeParser {
     #strip(message: string): void {
       const dash = message.indexOf('-')
       const count = Number(message.slice(1, dash))
-      // What the decoder refuses by itself.
+      // The decoder refuses it.
       if (count < 1 || count > MAX_ATTACHMENTS) return super.add(message)
       this.#toDrop = count
       this.#isStripped = true
@@ -53,7 +53,7 @@ export function createAttachmentFreeParser(): AttachmentFreeParser {
     }
 
     #drop(message: unknown): void {
-      if (typeof message === 'string') throw new Error('a text came in the place of an attachment')
+      if (typeof message === 'string') throw new Error('expected an attachment, got text')
       this.#toDrop--
     }
   }
@@ -67,7 +67,7 @@ export function createAttachmentFreeParser(): AttachmentFreeParser {
   return parser
 }
 
-/** Whether a parser is one of ours. */
+/** Whether `createAttachmentFreeParser` made a parser. */
 export function isAttachmentFree(parser: unknown): parser is AttachmentFreeParser {
   return parsers.has(parser as object)
 }

@@ -1,6 +1,6 @@
 const SECOND = 1_000
 
-/** The packets that one connection may send. */
+/** Counts the packets of one connection per second. */
 export class EventBudget {
   readonly #perSecond: number
   #since = 0
@@ -10,7 +10,7 @@ export class EventBudget {
     this.#perSecond = perSecond
   }
 
-  /** Counts a packet; false where it is one too many in its second. */
+  /** Counts a packet; false if it exceeds the limit. */
   take(now: number = performance.now()): boolean {
     if (now - this.#since >= SECOND) {
       this.#since = now

@@ -3,40 +3,40 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket as TcpSocket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Namespace, Server } from 'socket.io'
-import { hastenGoodbyes } from './break-off.ts'
+import { shortenClose } from './force-close.ts'
 import { Intake } from './intake.ts'
 import { LinkGuard, type GuardedGateway } from './link-guard.ts'
 import { Link, type EngineSocket } from './link.ts'
 
 type Engine = Server['engine']
-/** What a transport has when it is a WebSocket. */
+/** The private members of a WebSocket transport. */
 interface WebSocketTransport {
   socket?: EventEmitter & { _socket?: TcpSocket }
 }
 
 const guarded = new WeakMap<Server, GuardedServer>()
 
-/** Guards the namespace of a gateway, and all connections of its server. */
+/** Guards the namespace of a gateway and all connections of its server. */
 export function guardServer(app: FastifyInstance, io: Server, gateway: GuardedGateway): void {
   const server = guarded.get(io) ?? new GuardedServer(io)
   guarded.set(io, server)
   server.add(gateway)
   if (server.attach()) return
-  // The host attaches it later.
+  // The host may attach the server later.
   app.addHook('onReady', async () => void server.attach())
   app.addHook('onListen', async () => {
     if (!server.attach())
-      app.log.warn('the Socket.IO server is attached to nothing: its connections are not guarded')
+      app.log.warn('the Socket.IO server is not attached to an HTTP server: its connections are not guarded')
   })
 }
 
-/** A server whose guard is shown all that comes over its connections. */
+/** Shows a server's incoming packets to its guard. */
 class GuardedServer {
   readonly #io: Server
   readonly #guard: LinkGuard
   readonly #engines = new WeakSet<Engine>()
   readonly #links = new WeakMap<EngineSocket, Link>()
-  /** By the connection beneath a WebSocket. */
+  /** By the TCP socket beneath a WebSocket. */
   readonly #intakes = new WeakMap<TcpSocket, Intake>()
 
   constructor(io: Server) {
@@ -52,12 +52,12 @@ class GuardedServer {
     this.#guard.add(gateway)
   }
 
-  /** Guards what is connected from now on; false where there is nothing to connect to. */
+  /** Guards new connections; false while the server is not attached to an HTTP server. */
   attach(): boolean {
     const { engine } = this.#io as { engine?: Engine }
     if (engine === undefined || this.#engines.has(engine)) return engine !== undefined
     this.#engines.add(engine)
-    hastenGoodbyes(engine)
+    shortenClose(engine)
     engine.use((request: IncomingMessage, response: ServerResponse, next: () => void) => {
       if (this.#takesBody(engine, request)) next()
       else response.writeHead(413, { connection: 'close' }).end()
@@ -76,7 +76,7 @@ class GuardedServer {
     })
   }
 
-  // A body that does not say how long it is may take as long as Node waits.
+  // Without `Content-Length` the sum is NaN, so a bounded connection is refused.
   #takesBody(engine: Engine, { method, headers, url = '' }: IncomingMessage): boolean {
     if (method !== 'POST') return true
     const sid = new URL(url, 'http://localhost').searchParams.get('sid') ?? ''
@@ -89,7 +89,7 @@ class GuardedServer {
     return false
   }
 
-  // The last moment before the WebSocket reads from it.
+  // Runs just before the WebSocket begins to read.
   #watchUpgrade({ headers, socket }: IncomingMessage): void {
     if (headers.upgrade === undefined || this.#intakes.has(socket)) return
     this.#intakes.set(socket, new Intake(socket, () => this.#guard.handshakeLimit))
@@ -111,7 +111,7 @@ class GuardedServer {
   }
 }
 
-// Not by the listener of the guard alone.
+// True if anyone besides the guard listens.
 function isServed(namespace: Namespace): boolean {
   const { _fns: middleware } = namespace as unknown as { _fns: readonly unknown[] }
   const listeners = namespace.listenerCount('connection') + namespace.listenerCount('connect')

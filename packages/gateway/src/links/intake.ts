@@ -1,21 +1,20 @@
 import type { Socket } from 'node:net'
 
-/** What Node hands on at once, at most. */
+/** Maximum size of a chunk that Node.js reads. */
 const CHUNK = 65_536
-/** More than a client writes to close its WebSocket. */
-const GOODBYE = 1_000
+/** Bytes; more than a WebSocket close frame. */
+const CLOSE_FRAME = 1_000
 
 /**
- * The bytes that come for a connection until it is known who it is. Beneath a WebSocket it sees those of messages that are
- * never finished, and pings.
+ * Counts the bytes of a connection before authentication. Beneath a WebSocket this includes unfinished messages and pings.
  */
 export class Intake {
   bytes = 0
-  /** Whether there is a limit. */
+  /** Whether the limit applies. */
   bounded = true
   readonly #socket: Socket | undefined
 
-  /** @param socket beneath a WebSocket, which is broken off when more comes than the limit */
+  /** @param socket the TCP socket beneath a WebSocket, destroyed when it exceeds the limit */
   constructor(socket?: Socket, limit: () => number = () => 0) {
     this.#socket = socket
     if (socket === undefined) return
@@ -27,11 +26,11 @@ export class Intake {
     socket.on('data', count)
   }
 
-  /** Takes a goodbye, and nothing else. */
+  /** Accepts a close frame and nothing else. */
   end(): void {
     const socket = this.#socket
     socket?.on('data', ({ length }: Buffer) => {
-      if (length > GOODBYE) socket.pause()
+      if (length > CLOSE_FRAME) socket.pause()
     })
   }
 }

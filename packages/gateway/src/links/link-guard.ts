@@ -12,7 +12,7 @@ import { toRefusal } from '../events/refusals.ts'
 import type { ErrorEvent } from '../events/server-events.ts'
 import type { GatewaySettings } from '../options.ts'
 import { isAttachmentFree, type AttachmentFreeParser } from './attachment-free-parser.ts'
-import { breakOff, breakOffLate } from './break-off.ts'
+import { forceClose, forceCloseLater } from './force-close.ts'
 import type { EngineSocket, Link } from './link.ts'
 import { hasAttachments, readHeader, type PacketHeader } from './packet-header.ts'
 
@@ -34,25 +34,25 @@ interface GuardedSocket {
   end(event: ErrorEvent): void
 }
 
-/** A packet of Engine.IO. */
+/** An Engine.IO packet. */
 interface Received {
   readonly type: string
   readonly data?: unknown
 }
 
 /**
- * Judges what connections send before Socket.IO decodes it, and ends those that send too much. A namespace of the app takes
- * what it likes from those that it has let in.
+ * Checks packets before Socket.IO decodes them and closes connections that exceed a limit. Packets to the app's own
+ * namespaces pass unchecked once these have admitted the connection.
  */
 export class LinkGuard {
   readonly #encoder: Encoder
   readonly #parser: AttachmentFreeParser | undefined
-  /** Whether packets are encoded as they are by default. */
+  /** Whether packets have Socket.IO's default encoding. */
   readonly #isReadable: boolean
   readonly #gateways = new Map<string, GuardedGateway>()
-  /** Each the largest of all gateways. */
+  /** The maximum of each limit over all gateways. */
   readonly #limits: Limits = { payload: 0, eventsPerSecond: 0, handshake: 0, waiting: 0 }
-  /** Those that no namespace has let in yet, the oldest first. */
+  /** Connections that no namespace has admitted yet, oldest first. */
   readonly #waiting = new Set<Link>()
 
   constructor(io: Server) {
@@ -63,7 +63,7 @@ export class LinkGuard {
     this.#isReadable = parser === undefined || this.#parser !== undefined
   }
 
-  /** Bytes that a connection may send before a namespace has let it in. */
+  /** Bytes that a connection may send before a namespace admits it. */
   get handshakeLimit(): number {
     return this.#limits.handshake
   }
@@ -76,7 +76,7 @@ export class LinkGuard {
       this.#limits[key] = Math.max(this.#limits[key], gateway.limits[key])
   }
 
-  /** A connection was opened, and waits for a namespace to let it in. Where too many wait, the oldest goes. */
+  /** A connection was opened and waits for admission. If too many wait, the oldest is closed. */
   open(link: Link): void {
     this.#waiting.add(link)
     if (this.#waiting.size <= this.#limits.waiting) return
@@ -84,12 +84,12 @@ export class LinkGuard {
     this.#refuse(oldest!, new GTW_ERR_TOO_MANY_WAITING())
   }
 
-  /** A connection is gone. */
+  /** A connection was closed. */
   close(link: Link): void {
     this.#waiting.delete(link)
   }
 
-  /** A namespace has let a connection in. @param isServed whether the app takes what is sent there */
+  /** A namespace admitted a connection. @param isServed whether the app has listeners there */
   enter(link: Link, namespace: string, isServed: boolean): void {
     link.entered = true
     this.#waiting.delete(link)
@@ -98,21 +98,22 @@ export class LinkGuard {
     if (isServed && !isOurs) link.join(namespace)
   }
 
-  /** The WebSocket beneath a connection was pinged. It answers each ping by itself, until it is broken off. */
+  /** The WebSocket of a connection was pinged. It answers each ping itself, so too many close it by force. */
   ping(link: Link): void {
     if (link.refused || link.count(undefined, this.#limits.eventsPerSecond)) return
     this.#refuse(link, new GTW_ERR_TOO_MANY_EVENTS())
-    breakOff(link.conn)
+    forceClose(link.conn)
   }
 
-  /** A connection has sent something. */
+  /** A connection sent a packet. */
   receive(link: Link, received: Received): void {
     if (link.refused) return void link.conn.removeAllListeners('data')
     if (link.entered) link.intake.bytes = 0
     const { type, data } = received
     const isText = this.#isReadable && type === 'message' && typeof data === 'string'
     const header = isText ? readHeader(data) : undefined
-    if (isText && header === undefined) return this.#refuse(link, new GTW_ERR_BAD_PAYLOAD('it is no packet'))
+    if (isText && header === undefined)
+      return this.#refuse(link, new GTW_ERR_BAD_PAYLOAD('it is not a Socket.IO packet'))
     if (type === 'message' && link.isForApp(header)) return
     const fault = this.#findFault(link, received, header)
     if (fault !== undefined) this.#refuse(link, fault, header)
@@ -125,7 +126,7 @@ export class LinkGuard {
     if (type !== 'message') return undefined
     if (sizeOf(data) > (link.intake.bounded ? limits.handshake : limits.payload))
       return new GTW_ERR_PAYLOAD_TOO_LARGE()
-    // For a socket of ours the parser drops them.
+    // Our parser drops attachments for our sockets.
     const areDropped = this.#parser !== undefined && gateway?.find(link.conn) !== undefined
     if (header !== undefined && hasAttachments(header) && !areDropped)
       return new GTW_ERR_BAD_PAYLOAD('it is binary')
@@ -137,11 +138,11 @@ export class LinkGuard {
     this.#waiting.delete(link)
     const gateway = header && this.#gateways.get(header.namespace)
     const socket = header?.type === PacketType.EVENT ? gateway?.find(link.conn) : undefined
-    // An event is decoded all the same, for its acknowledgement. It is handed on in the next tick, and so is the error.
+    // The event is still decoded, for its acknowledgement, and dispatched in the next tick. So is the error.
     if (socket !== undefined) process.nextTick(() => socket.fail(err))
     else this.#end(link.conn, err, header)
     link.intake.end()
-    breakOffLate(link.conn)
+    forceCloseLater(link.conn)
   }
 
   #end(conn: EngineSocket, err: Error, header: PacketHeader | undefined): void {
@@ -161,7 +162,7 @@ export class LinkGuard {
   }
 }
 
-// With the type that Engine.IO puts before a text.
+// Includes the type character that Engine.IO prepends to text.
 function sizeOf(data: unknown): number {
   if (typeof data === 'string') return Buffer.byteLength(data) + 1
   return ArrayBuffer.isView(data) ? data.byteLength : 0

@@ -4,20 +4,20 @@ import { EventBudget } from './event-budget.ts'
 import type { Intake } from './intake.ts'
 import type { PacketHeader } from './packet-header.ts'
 
-/** A connection of Engine.IO: it carries the sockets of all namespaces. */
+/** An Engine.IO connection, which carries the sockets of all namespaces. */
 export type EngineSocket = Socket['conn']
 
-/** Packets that may wait for a client that sends more. */
+/** Packets that may wait unread by a client that keeps sending. */
 const UNREAD = 1_000
 
-/** What one connection has sent, and which of the app's own namespaces it is in. */
+/** Counts the packets of one connection and tracks which of the app's own namespaces it is in. */
 export class Link {
   readonly conn: EngineSocket
-  /** Of its present transport. */
+  /** The intake of the current transport. */
   intake: Intake
-  /** Whether a namespace has let it in. */
+  /** Whether a namespace has admitted it. */
   entered = false
-  /** Whether it was refused something and is about to end. */
+  /** Whether it exceeded a limit and is about to close. */
   refused = false
   #packets = 0
   #budgets: Map<object | undefined, EventBudget> | undefined
@@ -29,8 +29,8 @@ export class Link {
   }
 
   /**
-   * Counts a packet for what it is sent to: all until a namespace lets it in, then those of a second. False where it is one
-   * too many, or answers are not read.
+   * Counts a packet for its receiver: in total until a namespace admits the connection, then per second. False if it
+   * exceeds the limit, or the client leaves replies unread.
    */
   count(receiver: object | undefined, perSecond: number): boolean {
     const { writeBuffer } = this.conn as unknown as { writeBuffer: readonly unknown[] }
@@ -42,14 +42,14 @@ export class Link {
     return budget.take()
   }
 
-  /** Its transport is another one. */
+  /** The connection changed its transport. */
   moveTo(intake: Intake | undefined): void {
     if (intake === undefined) return
     intake.bounded = this.intake.bounded
     this.intake = intake
   }
 
-  /** It is in a namespace of the app. */
+  /** The connection entered a namespace of the app. */
   join(namespace: string): void {
     ;(this.#namespaces ??= new Set()).add(namespace)
   }
@@ -62,10 +62,10 @@ export class Link {
     this.#namespaces?.delete(namespace)
   }
 
-  /** Whether a message is for a namespace of the app that it is in: what that takes, and how much, is not ours to judge. */
+  /** Whether a message goes to a namespace of the app that the connection is in; those we do not limit. */
   isForApp(header: PacketHeader | undefined): boolean {
     if (this.#namespaces === undefined || this.#namespaces.size === 0) return false
-    // An attachment, or a packet that only the app's own parser can read.
+    // An attachment, or a packet of the app's own parser.
     if (header === undefined) return true
     const { type, namespace } = header
     return type !== PacketType.CONNECT && type !== PacketType.DISCONNECT && this.#namespaces.has(namespace)

@@ -1,12 +1,12 @@
 import { PacketType } from 'socket.io-parser'
 
-/** What stands before the payload of an encoded packet. */
+/** The part of an encoded packet before its payload. */
 export interface PacketHeader {
   readonly type: PacketType
   readonly namespace: string
 }
 
-// In the order of their numbers.
+// By number.
 const TYPES = [
   PacketType.CONNECT,
   PacketType.DISCONNECT,
@@ -16,11 +16,11 @@ const TYPES = [
   PacketType.BINARY_EVENT,
   PacketType.BINARY_ACK
 ]
-// Stricter than the decoder, which takes a space for a 0 and `1e0` for a number of attachments.
+// Stricter than the decoder, which reads a space as 0 and accepts `1e0` attachments.
 const HEADER = /^(?:([0-4])|([56])\d{1,2}-)(\/[^,]*)?/
 
 /**
- * Reads the header of a packet; undefined where a text is none.
+ * Reads the header of a packet; undefined if the text is not a packet.
  * @see https://socket.io/docs/v4/socket-io-protocol/#packet-encoding
  */
 export function readHeader(text: string): PacketHeader | undefined {
@@ -30,7 +30,7 @@ export function readHeader(text: string): PacketHeader | undefined {
   return { type: TYPES[Number(plain ?? binary)]!, namespace }
 }
 
-/** Whether attachments, as binary messages, follow a packet. */
+/** Whether binary attachments follow the packet. */
 export function hasAttachments({ type }: PacketHeader): boolean {
   return type === PacketType.BINARY_EVENT || type === PacketType.BINARY_ACK
 }

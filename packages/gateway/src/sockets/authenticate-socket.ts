@@ -9,8 +9,8 @@ import type { GatewayPolicy } from '../surface.ts'
 const CREDENTIAL_ERRORS = { NoToken: GTW_ERR_NO_TOKEN, InvalidToken: GTW_ERR_INVALID_TOKEN }
 
 /**
- * Who opens a socket.
- * @throws GTW_ERR_NO_TOKEN, GTW_ERR_INVALID_TOKEN, GTW_ERR_CROSS_ORIGIN, and errors of 500 and over as they are
+ * Authenticates a handshake.
+ * @throws GTW_ERR_NO_TOKEN, GTW_ERR_INVALID_TOKEN, GTW_ERR_CROSS_ORIGIN, and errors of status 500 or more unchanged
  */
 export async function authenticateSocket(
   { handshake }: Pick<Socket, 'handshake'>,
@@ -24,9 +24,9 @@ export async function authenticateSocket(
 }
 
 /**
- * The credentials of a handshake: the token is `auth.token`, else that of `Authorization: Bearer …`, else that of the
- * cookie. One in the query is ignored.
- * @throws GTW_ERR_INVALID_TOKEN when `auth.token` is no string
+ * Reads the credentials of a handshake. The token comes from `auth.token`, else `Authorization: Bearer …`, else the
+ * cookie; never from the query.
+ * @throws GTW_ERR_INVALID_TOKEN if `auth.token` is not a string
  */
 export function readHandshake(
   { headers, auth, url }: Pick<Socket['handshake'], 'headers' | 'auth' | 'url'>,

@@ -11,12 +11,12 @@ import { endsConnection, toRefusal } from '../events/refusals.ts'
 import type { ErrorEvent, ServerToClientEvents } from '../events/server-events.ts'
 import type { Surface } from '../surface.ts'
 
-/** What the gateway knows of a socket; middleware may read it. */
+/** The gateway's `socket.data`; middleware may read it. */
 export interface GatewaySocketData {
   principal: Principal
 }
 
-/** A socket of the gateway's namespace. */
+/** A socket in the gateway's namespace. */
 export type GatewaySocket = Socket<
   ClientToServerEvents,
   ServerToClientEvents,
@@ -24,12 +24,12 @@ export type GatewaySocket = Socket<
   GatewaySocketData
 >
 
-/** One socket that is in the namespace: who is behind it, and the runs that it follows. */
+/** One socket in the namespace: its caller, and the runs that it follows. */
 export class Connection {
   readonly socket: GatewaySocket
   readonly principal: Principal
   readonly #surface: Surface
-  // Most sockets are idle: what only runs need is made when one is followed.
+  // Created with the first followed run, since most sockets are idle.
   #feeds: Map<string, Feed> | undefined
   #outlet: Outlet | undefined
   #starting = 0
@@ -49,12 +49,12 @@ export class Connection {
     return this.socket.handshake.headers
   }
 
-  /** How many runs it follows. */
+  /** Number of followed runs. */
   get following(): number {
     return this.#feeds?.size ?? 0
   }
 
-  /** Takes an event that came. @throws GTW_ERR_TOKEN_EXPIRED, and what `fail` was given */
+  /** Admits an event. @throws GTW_ERR_TOKEN_EXPIRED, and the error passed to `fail` */
   admit(): void {
     if (this.#fault !== undefined) throw this.#fault
     if (this.expired()) throw new GTW_ERR_TOKEN_EXPIRED()
@@ -65,16 +65,16 @@ export class Connection {
     return exp !== undefined && exp * 1000 <= now
   }
 
-  /** Makes sure that one more run may be followed. @throws GTW_ERR_TOO_MANY_RUNS */
-  requireRoom(runId?: string): void {
+  /** Checks that the socket may follow one more run. @throws GTW_ERR_TOO_MANY_RUNS */
+  requireCapacity(runId?: string): void {
     if (runId !== undefined && this.#feeds?.has(runId)) return
     if (this.following + this.#starting >= this.#surface.settings.limits.runs)
       throw new GTW_ERR_TOO_MANY_RUNS()
   }
 
-  /** Starts what will be followed, where there is room for it. @throws GTW_ERR_TOO_MANY_RUNS */
+  /** Starts a run that will be followed, if the limit allows. @throws GTW_ERR_TOO_MANY_RUNS */
   async reserve<T>(start: () => Promise<T>): Promise<T> {
-    this.requireRoom()
+    this.requireCapacity()
     this.#starting++
     try {
       return await start()
@@ -83,7 +83,7 @@ export class Connection {
     }
   }
 
-  /** Tells of a run from a part on, until its end or the socket's. */
+  /** Emits the events of a run after a given part, until the run or the socket ends. */
   follow(runId: string, kind: RunnableKind, after: number): void {
     if (this.closed) return
     const { runs, settings, log } = this.#surface
@@ -109,7 +109,7 @@ export class Connection {
     feed.pump()
   }
 
-  /** Tells of an error that belongs to no run under way; one that is past a limit ends the connection. */
+  /** Emits an error that belongs to no active run; an exceeded limit also ends the connection. */
   refuse(event: `${RunnableKind}.error` | 'gateway.error', { error, code }: ErrorEvent): void {
     this.socket.emit(event, { error, code })
     if (endsConnection({ code })) this.socket.disconnect(true)
@@ -126,7 +126,7 @@ export class Connection {
     this.socket.disconnect(true)
   }
 
-  /** The socket is gone. */
+  /** Releases everything after the socket disconnected. */
   close(): void {
     for (const feed of this.#feeds?.values() ?? []) feed.close()
     this.#feeds = undefined

@@ -1,48 +1,51 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { GTW_ERR_HANDSHAKE_TWICE, GTW_ERR_TOKEN_EXPIRED } from '../errors.ts'
-import { breakOff } from '../links/break-off.ts'
+import { forceClose } from '../links/force-close.ts'
 import type { EngineSocket } from '../links/link.ts'
 import type { Surface } from '../surface.ts'
 import { Connection, type GatewaySocket } from './connection.ts'
 
-/** Milliseconds between two looks for tokens that have expired. */
-const LOOK_EVERY = 5_000
-/** Milliseconds that a closing app gives sockets, after the runs have ended, to be told so. */
+/** Milliseconds between checks for expired tokens. */
+const EXPIRY_INTERVAL = 5_000
+/** Milliseconds for the last events, and for clients to disconnect, when the app closes. */
 const GRACE = 1_000
 
-/** The sockets that are in the namespace. */
+/** The sockets in the namespace. */
 export class Connections {
   readonly #open = new Map<EngineSocket, Connection>()
   readonly #surface: Surface
-  readonly #shakingHands = new WeakSet<EngineSocket>()
-  readonly #looking: NodeJS.Timeout
+  readonly #authenticating = new WeakSet<EngineSocket>()
+  readonly #expiryTimer: NodeJS.Timeout
 
   constructor(surface: Surface) {
     this.#surface = surface
-    this.#looking = setInterval(() => this.#endExpired(), LOOK_EVERY).unref()
+    this.#expiryTimer = setInterval(() => this.#endExpired(), EXPIRY_INTERVAL).unref()
   }
 
-  /** Lets a connection authenticate once at a time; Socket.IO would let it in twice. @throws GTW_ERR_HANDSHAKE_TWICE */
-  async shakeHands<T>({ conn }: Pick<GatewaySocket, 'conn'>, authenticate: () => Promise<T>): Promise<T> {
-    if (this.#shakingHands.has(conn)) {
-      // After the client has been told.
+  /** Allows one handshake at a time; Socket.IO would admit a connection twice. @throws GTW_ERR_HANDSHAKE_TWICE */
+  async authenticateOnce<T>(
+    { conn }: Pick<GatewaySocket, 'conn'>,
+    authenticate: () => Promise<T>
+  ): Promise<T> {
+    if (this.#authenticating.has(conn)) {
+      // After the refusal is sent.
       setImmediate(() => conn.close())
       throw new GTW_ERR_HANDSHAKE_TWICE()
     }
-    this.#shakingHands.add(conn)
+    this.#authenticating.add(conn)
     try {
       return await authenticate()
     } finally {
-      this.#shakingHands.delete(conn)
+      this.#authenticating.delete(conn)
     }
   }
 
-  /** The socket of a connection that is in the namespace. */
+  /** The socket of a connection, once it is in the namespace. */
   find(conn: EngineSocket): Connection | undefined {
     return this.#open.get(conn)
   }
 
-  /** A socket is in the namespace; undefined where its connection was let in twice, which ends it. */
+  /** Adds a socket that entered the namespace. A second socket of one connection ends it: then undefined. */
   open(socket: GatewaySocket): Connection | undefined {
     const { conn } = socket
     if (this.#open.has(conn)) return void socket.disconnect(true)
@@ -55,14 +58,14 @@ export class Connections {
     return connection
   }
 
-  /** Tells all of them that it is over, once what they follow has been told; breaks off those that do not listen. */
+  /** Disconnects all sockets once they have received their last events; closes unresponsive ones by force. */
   async close(): Promise<void> {
-    clearInterval(this.#looking)
+    clearInterval(this.#expiryTimer)
     await until(() => this.#following === 0)
     const links = [...this.#open.keys()]
     for (const { socket } of this.#open.values()) socket.disconnect(true)
     await until(() => links.every(({ readyState }) => readyState === 'closed'))
-    for (const link of links) breakOff(link)
+    for (const link of links) forceClose(link)
   }
 
   get #following(): number {

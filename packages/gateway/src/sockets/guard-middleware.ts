@@ -5,8 +5,8 @@ import { toRefusal } from '../events/refusals.ts'
 import type { GatewayMiddleware } from '../options.ts'
 
 /**
- * A middleware as Socket.IO takes it: one that throws or rejects ends the process, so that becomes a refusal. One that is not
- * done when its connection ends is done then: Socket.IO would keep the socket for as long as it takes.
+ * Wraps a middleware for Socket.IO. A throw or rejection, which would end the process, becomes a refusal. A middleware
+ * still pending when its connection closes is settled, since Socket.IO would otherwise keep the socket.
  */
 export function guardMiddleware(log: RunLog, middleware: GatewayMiddleware) {
   return (socket: Socket, next: (err?: ExtendedError) => void): void => {
@@ -21,7 +21,7 @@ export function guardMiddleware(log: RunLog, middleware: GatewayMiddleware) {
     const abandon = () => settle(new Error('The connection is closed'))
     const refuse = (err: unknown) => settle(toConnectError(log, err))
     if (conn.readyState === 'closed') return abandon()
-    // A client may begin as many handshakes at once as it may send packets.
+    // A client may begin many handshakes at once, up to its limit of packets.
     conn.setMaxListeners(0).once('close', abandon)
     try {
       const answer = middleware(socket, settle)

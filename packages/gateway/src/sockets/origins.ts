@@ -4,12 +4,12 @@ import { isForeignOrigin } from '@svc/registry/kit'
 import type { ServerOptions } from 'socket.io'
 import { GTW_ERR_BAD_OPTION } from '../errors.ts'
 
-/** The `cors` of Socket.IO, but for a function. */
+/** The `cors` of Socket.IO, except as a function. */
 export interface GatewayCors extends Exclude<ServerOptions['cors'], undefined | Function> {}
 
 const list = Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())]))
 
-/** All that Socket.IO takes: one that is misspelt would let every origin in. */
+/** All options of Socket.IO's `cors`; strict, since a misspelt one would admit every origin. */
 export const CorsOptionsSchema = Type.Object(
   {
     origin: Type.Optional(Type.Unknown()),
@@ -24,15 +24,15 @@ export const CorsOptionsSchema = Type.Object(
   { additionalProperties: false }
 )
 
-/** Makes sure that options say which origins they are for. @throws GTW_ERR_BAD_OPTION */
+/** Checks that the options name their origins. @throws GTW_ERR_BAD_OPTION */
 export function requireOrigin({ origin }: GatewayCors): void {
   if (origin === undefined)
-    throw new GTW_ERR_BAD_OPTION('cors.origin: it must be given; every origin is `cors: true`')
+    throw new GTW_ERR_BAD_OPTION('cors.origin: it is required; use `cors: true` for every origin')
 }
 
 /**
- * Whether a handshake with cookies comes from a page that may not use them. Browsers open WebSockets to everywhere, with
- * cookies, whatever CORS says. `*` and `true` allow no cookies, and a function is not asked: origins must be named.
+ * Whether a handshake with cookies comes from a foreign page. Browsers open WebSockets to any host, with cookies, whatever
+ * CORS says. Only named origins may use cookies: neither `*`, `true` nor a function counts.
  */
 export function isRefusedOrigin(headers: IncomingHttpHeaders, cors: GatewayCors | undefined): boolean {
   if (headers.cookie === undefined || headers.authorization !== undefined) return false

@@ -1,18 +1,18 @@
 import type { Run, RunLog } from '@svc/registry'
 import { toLoggable } from '@svc/registry/kit'
 
-/** A run that is to end when nobody is left for whom it was started. */
+/** A run to cancel when its last socket has left. */
 interface Kept {
   readonly run: Pick<Run, 'runId' | 'cancel'>
   readonly owner: string
-  /** The sockets for which it goes on: the one that started it, and its owner's that watch it. */
+  /** The socket that started it, and those of its owner that watch it. */
   readonly sockets: Set<object>
   timer: NodeJS.Timeout | undefined
 }
 
 /**
- * Ends runs whose sockets went away, some time after: until then a socket of the owner may come back for it, by watching. Who
- * watches the run of another, or one that was not started on a socket, never ends it by leaving.
+ * Cancels runs whose sockets left, after a grace period in which a socket of the owner may return by watching the run.
+ * Watchers of other owners' runs, or of runs not started on a socket, never cancel them by leaving.
  */
 export class RunKeeper {
   readonly #kept = new Map<string, Kept>()
@@ -25,7 +25,7 @@ export class RunKeeper {
     this.#log = log
   }
 
-  /** Keeps a run for as long as it has this socket. */
+  /** Ties a run to the socket that started it. */
   keep(run: Pick<Run, 'runId' | 'cancel' | 'result'>, owner: string, socket: object): void {
     this.#kept.set(run.runId, { run, owner, sockets: new Set([socket]), timer: undefined })
     const forget = () => {
@@ -35,7 +35,7 @@ export class RunKeeper {
     run.result().then(forget, forget)
   }
 
-  /** A socket watches a run: where it is its owner's, the run goes on for it. */
+  /** A socket watches a run; a socket of the owner keeps it running. */
   join(runId: string, owner: string, socket: object): void {
     const kept = this.#kept.get(runId)
     if (kept === undefined || kept.owner !== owner) return
@@ -44,7 +44,7 @@ export class RunKeeper {
     kept.sockets.add(socket)
   }
 
-  /** A socket is gone. */
+  /** A socket disconnected. */
   leave(socket: object): void {
     for (const kept of this.#kept.values()) {
       if (!kept.sockets.delete(socket) || kept.sockets.size > 0) continue
@@ -52,7 +52,7 @@ export class RunKeeper {
     }
   }
 
-  /** Forgets all of them, and ends none. */
+  /** Forgets all runs without canceling any. */
   close(): void {
     for (const { timer } of this.#kept.values()) clearTimeout(timer)
     this.#kept.clear()
@@ -63,7 +63,7 @@ export class RunKeeper {
       const { runId } = run
       this.#log.error(
         { err: toLoggable(err), runId },
-        'the run of a client that went away could not be canceled'
+        'the run of a disconnected client could not be canceled'
       )
     })
   }

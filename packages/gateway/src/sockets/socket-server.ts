@@ -7,23 +7,23 @@ import { createAttachmentFreeParser } from '../links/attachment-free-parser.ts'
 import type { GatewaySettings } from '../options.ts'
 import { isRefusedOrigin } from './origins.ts'
 
-/** What of the settings makes a server. */
+/** The settings of a server. */
 type ServerSettings = Pick<GatewaySettings, 'path' | 'cors' | 'limits' | 'authenticate' | 'cookieName'>
 
-// The gateway itself says goodbye to its sockets, after their runs.
+// The gateway itself disconnects its sockets, after their runs.
 const preClose = (done: Function) => void done()
 
-/** For routes that OpenAPI does not tell of. */
+/** Schema of routes that OpenAPI leaves out. */
 export const HIDDEN: object = { hide: true }
 
-/** Bytes over `limits.payload`, at most, for which a client is told why it is disconnected. */
+/** Bytes beyond `limits.payload` that we still read, to explain the disconnect to the client. */
 const EXCESS = 1_000_000
-/** Milliseconds in which a connection must come into a namespace. */
+/** Milliseconds for a connection to enter a namespace. */
 const CONNECT_TIMEOUT = 10_000
 
 /**
- * The app's Socket.IO server, `fastify.io`: the one that is there, or a new one on the app's port. No state recovery: the
- * logs of the runs are the recovery.
+ * Returns the app's Socket.IO server, `fastify.io`, or creates it on the app's port. Without connection state recovery:
+ * clients recover from the logs of their runs.
  */
 export async function openSocketServer(app: FastifyInstance, settings: ServerSettings): Promise<Server> {
   if (app.hasDecorator('io')) return app.io
@@ -51,8 +51,8 @@ export async function openSocketServer(app: FastifyInstance, settings: ServerSet
   return app.io
 }
 
-// `localhost` may be two addresses. Fastify serves the second one with a server of its own, on which Socket.IO does not
-// listen: what is polled there comes in as a request for this route.
+// `localhost` may be two addresses. Fastify serves the second by another HTTP server, where Socket.IO does not listen, so
+// its polling requests arrive at this route.
 function serveOtherAddresses(app: FastifyInstance, path: string): void {
   app.route({
     method: ['GET', 'POST', 'OPTIONS'],

@@ -145,7 +145,7 @@ t.test('it may be attached later', async (t) => {
   await client.untilClosed()
 })
 
-t.test('one that is attached to nothing is a warning', async (t) => {
+t.test('a server that is not attached is a warning', async (t) => {
   const lines: string[] = []
   const app = Fastify({
     logger: { level: 'warn', stream: { write: (line: string) => void lines.push(line) } }
@@ -153,7 +153,7 @@ t.test('one that is attached to nothing is a warning', async (t) => {
   t.teardown(() => app.close())
   await app.register(gateway, { io: new Server() })
   await app.listen({ port: 0, host: '127.0.0.1' })
-  t.match(lines, [/attached to nothing/])
+  t.match(lines, [/not attached to an HTTP server/])
 })
 
 t.test('two gateways on it have limits of their own', async (t) => {
