@@ -55,8 +55,8 @@ t.test('an option that is unknown or bad is named', async (t) => {
     [{ cors: { methods: ['GET'] } }, /cors\.origin\b/],
     [{ cors: { origin: /x/, credentials: 'true' } }, /cors\.credentials\b/],
     [{ agents: [{ kind: 'team', name: 'x', run: () => '' }] }, /agents: "x" is of kind team/],
-    [{ io, path: '/x' }, /path: it belongs/],
-    [{ io, cors: true }, /cors: it belongs/],
+    [{ io, path: '/x' }, /path: set it on the server/],
+    [{ io, cors: true }, /cors: set it on the server/],
     [{ io: {} }, /io: .*Server/],
     [{ io: io.of('/') }, /io: .*Server/],
     [{ io: recovering }, /connectionStateRecovery/]
