@@ -60,7 +60,9 @@ t.test('with DEMO_AUTH=1 it needs a token, and one that may run', async (t) => {
   const demo = spawnDemo(t, { DATA_DIR: t.testdir(), DEMO_AUTH: '1', LOG_LEVEL: 'silent' })
   await t.rejects(runExample(demo), { message: /A token is required/ })
   const tokenOf = (role: string) => new RegExp(`${role}_TOKEN=(\\S+)`).exec(demo.said())![1]!
-  await t.rejects(runExample(demo, { USER_TOKEN: tokenOf('READER') }), { message: /"agents:run" is required/ })
+  await t.rejects(runExample(demo, { USER_TOKEN: tokenOf('READER') }), {
+    message: /"agents:run" is required/
+  })
   t.match(await runExample(demo, { USER_TOKEN: tokenOf('USER') }), /\[run \S+ is done\]/)
   t.equal(await demo.stop(), 0)
 })
