@@ -1,16 +1,17 @@
+import { randomUUID } from 'node:crypto'
 import type { RunContext } from '@svc/registry'
 import type { Emit } from '../children/part-channel.ts'
 import { withSource } from '../children/child-parts.ts'
 import type { RunEvents } from '../events/run-events.ts'
 import type { AnyFlow, AnyView } from './flow-node.ts'
 
-/** Where in a run of a workflow a step is. */
+/** The position of a step in the run of a workflow. */
 export interface Place {
-  /** Of the block around the step; its journal holds the step's output. */
+  /** The context of the enclosing block; its journal holds the step's output. */
   readonly context: RunContext
   /** Ends the block. */
   readonly signal: AbortSignal
-  /** Tells a part of the block. */
+  /** Emits a part of the block. */
   readonly emit: Emit
   readonly events: RunEvents
   readonly view: AnyView
@@ -19,16 +20,16 @@ export interface Place {
 }
 
 /**
- * The place within a block: its parts carry the block's name, its journal is the block's own, round by round. What runs at
- * once is `apart`: it has conversations of its own, so that it need not wait and does not overhear.
+ * The place inside a block, whose name its parts carry. `key` separates the journals of rounds and items; `conversation`
+ * separates the sessions of parallel flows, so that they neither wait for nor see each other.
  */
 export function within(
   place: Place,
   name: string,
-  changes: Partial<Pick<Place, 'signal' | 'view'>> & { key?: string; apart?: string } = {}
+  changes: Partial<Pick<Place, 'signal' | 'view'>> & { key?: string; conversation?: string } = {}
 ): Place {
-  const { key, apart, view = place.view, signal = place.signal } = changes
-  const sessionId = apart && `${place.context.sessionId}/${apart}`
+  const { key, conversation, view = place.view, signal = place.signal } = changes
+  const sessionId = conversation && `${place.context.sessionId}/${conversation}`
   return {
     ...place,
     view,
@@ -36,4 +37,10 @@ export function within(
     context: place.context.child(name, { key, signal, sessionId }),
     emit: (part) => place.emit(withSource(name, part))
   }
+}
+
+/** True if an earlier process already started the work of `key`; the parts it emitted for that are void. */
+export async function wasStartedBefore(context: RunContext, key: string): Promise<boolean> {
+  const self = randomUUID()
+  return (await context.step(key, () => self)) !== self
 }

@@ -20,7 +20,7 @@ const STEPS: { readonly [T in FlowNode['type']]: RunNode<Extract<FlowNode, { typ
   wait: runWait
 }
 
-/** Runs the steps of a flow, one after the other; gives the output of the last one. */
+/** Runs the steps of a flow in sequence; returns the output of the last. */
 export async function runFlow(flow: AnyFlow, place: Place): Promise<unknown> {
   let { view } = place
   for (const node of flow.nodes) {

@@ -11,11 +11,11 @@ import { awaiting, interleave, PartChannel } from '../children/part-channel.ts'
 import { answerParts } from '../children/child-parts.ts'
 import { RUN_ERR_WORKFLOW_BAD_OUTPUT } from '../errors.ts'
 import { RunEvents } from '../events/run-events.ts'
-import { isAgain } from './is-again.ts'
 import type { WorkflowPlan } from './plan-workflow.ts'
+import { wasStartedBefore } from './place.ts'
 import { runFlow } from './run-flow.ts'
 
-/** One run of a workflow: its steps' parts while they go on, then the output of the last one as its answer. */
+/** Runs a workflow: yields the parts of its steps as they run, then the output of the last step as the answer. */
 export async function* runWorkflow(
   plan: WorkflowPlan,
   given: RunInput,
@@ -37,11 +37,11 @@ export async function* runWorkflow(
     }
     const work = () => guard.wait(runFlow(plan.flow, start))
     const output = yield* interleave(awaiting(work), channel)
-    if (await isAgain(context, '#answer')) yield { type: 'step.start', index: 0, attempt: 2 }
+    if (await wasStartedBefore(context, '#answer')) yield { type: 'step.start', index: 0, attempt: 2 }
     yield* answerParts(toAnswer(await checkOutput(plan, output)))
     yield { type: 'finish', finishReason: 'stop' }
   } finally {
-    // It is over, or its stream was left: so are its steps.
+    // The run has ended, or its reader left: end all steps.
     guard.end(new RUN_ERR_CANCELED())
     guard.close()
     channel.close(new RUN_ERR_CANCELED())
@@ -63,7 +63,7 @@ async function checkOutput({ output }: WorkflowPlan, last: unknown): Promise<unk
   throw new RUN_ERR_WORKFLOW_BAD_OUTPUT(validated.fault)
 }
 
-/** An output as an answer: a text, or a value with its JSON as the text. */
+/** Converts an output to an answer: a text, or a value with its JSON as the text. */
 function toAnswer(output: unknown): { text: string; structured: unknown } {
   if (output === undefined || output === null) return { text: '', structured: null }
   if (typeof output === 'string') return { text: output, structured: null }

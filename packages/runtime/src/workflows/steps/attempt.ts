@@ -8,8 +8,8 @@ import type { StepOptions } from '../step-options.ts'
 const DEFAULTS = { attempts: 1, baseDelay: 500, maxDelay: 30_000 }
 
 /**
- * Tries a step until it succeeds or has no attempt left, each attempt in its time.
- * @throws what the last attempt throws, RUN_ERR_STEP_TIMEOUT, or why the run has to end
+ * Retries a step until it succeeds or its attempts are used up; each attempt has its own time-out.
+ * @throws the error of the last attempt, RUN_ERR_STEP_TIMEOUT, or the reason why the run must end
  */
 export async function attempt<T>(
   name: string,
@@ -37,7 +37,7 @@ export async function attempt<T>(
   }
 }
 
-/** Waits so many milliseconds, however many. @throws the signal's reason */
+/** Waits for `ms` milliseconds, without the limit of a timer. @throws the signal's reason */
 async function sleep(ms: number, signal: AbortSignal): Promise<void> {
   const end = Date.now() + ms
   const guard = new ChildGuard(signal)

@@ -2,7 +2,7 @@ import { RUN_ERR_STEP_NO_BRANCH } from '../../errors.ts'
 import type { FlowNode } from '../flow-node.ts'
 import { within, type Place } from '../place.ts'
 
-/** One of several flows. The choice is recorded: it stays the same after a restart. */
+/** Runs one of several flows. Records the choice, so that a restart takes the same branch. */
 export async function runBranch(
   { name, choose, flows }: Extract<FlowNode, { type: 'branch' }>,
   place: Place

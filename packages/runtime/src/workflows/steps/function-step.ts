@@ -6,7 +6,7 @@ import { isDeeperThan, MAX_DEPTH } from '../../json/json-faults.ts'
 import { toJson } from '../../json/to-json.ts'
 import { attempt } from './attempt.ts'
 
-/** A step that is a function. Its output is recorded: it is not called again once it has succeeded. */
+/** Runs a function as a step. Records its output, so that it is not called again after success. */
 export function runFunction(
   { name, work, options }: Extract<FlowNode, { type: 'function' }>,
   place: Place
@@ -28,7 +28,7 @@ export function runFunction(
   )
 }
 
-/** An output as JSON data, as the journal keeps it. @throws RUN_ERR_STEP_BAD_OUTPUT */
+/** Copies an output as JSON data for the journal. @throws RUN_ERR_STEP_BAD_OUTPUT */
 export function toOutput(name: string, value: unknown): unknown {
   if (value === undefined) return undefined
   const output: unknown = JSON.parse(

@@ -2,7 +2,7 @@ import { RUN_ERR_STEP_LOOP_LIMIT } from '../../errors.ts'
 import type { FlowNode } from '../flow-node.ts'
 import { within, type Place } from '../place.ts'
 
-/** A flow again and again. Whether it goes on is recorded, round by round. */
+/** Repeats a flow. Records after each round whether it is the last. */
 export async function runLoop(
   { name, flow, options: { until, maxRounds = 100 } }: Extract<FlowNode, { type: 'loop' }>,
   place: Place

@@ -1,19 +1,19 @@
 import type { FlowNode } from '../flow-node.ts'
 import { within, type Place } from '../place.ts'
-import { allAtOnce } from './all-at-once.ts'
+import { runConcurrently } from './run-concurrently.ts'
 
-/** Several flows at once; gives the output of each under its name. */
+/** Runs several flows in parallel; returns their outputs by name. */
 export async function runParallel(
   { name, flows }: Extract<FlowNode, { type: 'parallel' }>,
   place: Place
 ): Promise<unknown> {
   const named = Object.entries(flows)
-  const outputs = await allAtOnce(
+  const outputs = await runConcurrently(
     place.signal,
     named.map(
       ([label, flow]) =>
         (signal: AbortSignal) =>
-          place.run(flow, within(place, name, { signal, apart: `${name}#${label}` }))
+          place.run(flow, within(place, name, { signal, conversation: `${name}#${label}` }))
     )
   )
   return Object.fromEntries(named.map(([label], index) => [label, outputs[index]]))

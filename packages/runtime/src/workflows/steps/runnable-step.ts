@@ -6,38 +6,37 @@ import { RUN_ERR_STEP_BAD_OUTPUT } from '../../errors.ts'
 import type { FlowNode } from '../flow-node.ts'
 import { withSource } from '../../children/child-parts.ts'
 import type { BaseRunnable } from '../../runnables/base-runnable.ts'
-import { isAgain } from '../is-again.ts'
-import type { Place } from '../place.ts'
+import { wasStartedBefore, type Place } from '../place.ts'
 import { attempt } from './attempt.ts'
 import { toOutput } from './function-step.ts'
 
 type RunnableNode = Extract<FlowNode, { type: 'runnable' }>
 
-/** A step that is a runnable: its parts are told with the step's name, its answer is recorded. */
+/** Runs a runnable as a step. Emits its parts under the step's name, and records its answer. */
 export function runRunnable(node: RunnableNode, place: Place): Promise<unknown> {
   const { name, runnable, options } = node
   const { context, signal: _, emit } = place
   return context.step(`${name}#output`, async () => {
-    if (await isAgain(context, `${name}#begun`))
+    if (await wasStartedBefore(context, `${name}#begun`))
       await emit(withSource(name, { type: 'step.start', index: 0, attempt: 2 }))
     return attempt(name, options, place, async ({ signal }) => {
-      const input = toInput(runnable, options.input?.(place.view) ?? given(node, place))
+      const input = toInput(runnable, options.input?.(place.view) ?? defaultInput(node, place))
       return outputOf(node, await runChild({ runnable, input, context, signal, name, emit }))
     })
   })
 }
 
-function given({ options: { from } }: RunnableNode, { view }: Place): unknown {
+function defaultInput({ options: { from } }: RunnableNode, { view }: Place): unknown {
   return from === undefined ? view.previous : view.steps[from]
 }
 
-// Who takes a message is given any other value as its JSON.
+// A runnable that takes a message receives any other value as JSON text.
 function toInput({ inputSchema = MessageInputSchema }: Runnable, value: unknown): RunInput {
   if (inputSchema !== MessageInputSchema || Value.Check(AcceptedMessageSchema, value)) return value
   return textOfInput(Array.isArray(value) ? JSON.stringify(value) : value)
 }
 
-// A valid output is recorded as JSON, so that it is the same after a restart.
+// Records a valid output as JSON, so that it is the same after a restart.
 async function outputOf({ name, runnable, validate }: RunnableNode, result: RunResult): Promise<unknown> {
   const { text, structured, finishReason } = result
   const { outputSchema } = runnable as Partial<BaseRunnable>

@@ -7,7 +7,7 @@ import type { ApprovalWaitOptions, SleepOptions } from '../step-options.ts'
 
 type View = Place['view']
 
-/** Waits some time, or for a human; both waits last over a restart. */
+/** Waits for some time or for a human; both waits survive a restart. */
 export function runWait(
   { name, options }: Extract<FlowNode, { type: 'wait' }>,
   place: Place
@@ -27,7 +27,7 @@ async function sleepFor(
   await context.sleep(end, signal)
 }
 
-// The approval itself is what lasts: it is found again by what it was asked for, also when it was answered meanwhile.
+// The stored approval survives a restart: it is found again by its request, even if answered in between.
 async function askFor(
   name: string,
   { approval }: ApprovalWaitOptions<unknown, View['steps'], unknown>,

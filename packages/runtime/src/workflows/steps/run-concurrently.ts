@@ -1,7 +1,7 @@
 import { ChildGuard } from '../../guards/child-guard.ts'
 
-/** Does all of it, so many at once; the first that fails ends the others. @throws what it throws */
-export async function allAtOnce<T>(
+/** Runs `work` with at most `concurrency` in parallel; the first failure ends the rest. @throws the first error */
+export async function runConcurrently<T>(
   signal: AbortSignal,
   work: readonly ((signal: AbortSignal) => Promise<T>)[],
   concurrency = work.length
