@@ -61,7 +61,7 @@ function paramsOf(name: OperationName, way: Way, { taskId, agentName }: Asked): 
 
 t.setTimeout(120_000)
 
-t.test('every row of the table gives the same in both bindings and both versions', async (t) => {
+t.test('every operation has the same result on both bindings and in both versions', async (t) => {
   for (const name of OPERATION_NAMES) {
     await t.test(name, async (t) => {
       const seen = new Map<string, unknown>()

@@ -4,7 +4,7 @@ import Fastify from 'fastify'
 import t from 'tap'
 import { buildApp, echo, say } from './helpers/build-app.ts'
 
-t.test('what is no option, or no good one, fails the registration and is named', async (t) => {
+t.test('an unknown or bad option fails the registration and is named', async (t) => {
   const cases: [options: object, fault: RegExp][] = [
     [{ nonsense: 1 }, /nonsense/],
     [{ basePath: 'a2a' }, /basePath/],
@@ -45,7 +45,7 @@ t.test('what is no option, or no good one, fails the registration and is named',
   }
 })
 
-t.test('what could not be on a card fails the registration, not every request for the card', async (t) => {
+t.test('values that are not JSON fail the registration, not each request for the card', async (t) => {
   const circle: Record<string, unknown> = {}
   circle['self'] = circle
   const authenticate = Object.assign(() => null, { schemes: { x: { type: 'mutualTLS', circle } } })
@@ -64,7 +64,7 @@ t.test('what could not be on a card fails the registration, not every request fo
   }
 })
 
-t.test('a task store of one’s own', async (t) => {
+t.test('a custom task store', async (t) => {
   const { tasks } = createInProcessStores()
   const app = await buildApp(t, { options: { tasks } })
   const { result } = await app.rpc('message/send', say('x'))

@@ -3,14 +3,14 @@ import registry from '@svc/registry'
 import Fastify from 'fastify'
 import t from 'tap'
 
-t.test('the plugin brings the run engine along', async (t) => {
+t.test('the plugin registers the run engine', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(a2a)
   t.type(app.runs.start, 'function')
 })
 
-t.test('the plugin shares the run engine that is there', async (t) => {
+t.test('the plugin shares an existing run engine', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(registry)

@@ -39,7 +39,7 @@ t.test('the example runs', async (t) => {
   t.match((await app.inject('/.well-known/agent-card.json')).json(), { skills: [{ id: 'echo' }] })
 })
 
-t.test('the table of operations is the table', async (t) => {
+t.test('the table of operations matches the code', async (t) => {
   t.strictSame(
     tableUnder('Operations'),
     OPERATION_NAMES.map((name) => {
@@ -49,7 +49,7 @@ t.test('the table of operations is the table', async (t) => {
   )
 })
 
-t.test('the table of codes is the catalogue, with what clients are told', async (t) => {
+t.test('the table of errors matches the catalogue and the codes clients get', async (t) => {
   const catalogue = Object.entries(a2a)
     .filter(([name]) => name.startsWith('A2A_ERR_'))
     .map(([name, value]) => {
@@ -63,7 +63,7 @@ t.test('the table of codes is the catalogue, with what clients are told', async 
   )
 })
 
-t.test('the table of options is the schema', async (t) => {
+t.test('the table of options matches the schema', async (t) => {
   const known = Object.entries(A2aOptionsSchema.properties).flatMap(([name, schema]) => {
     const { properties } = schema as { properties?: object }
     const isOurs = name === 'limits' || name === 'provider'

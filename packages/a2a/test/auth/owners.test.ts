@@ -33,7 +33,7 @@ const begin = async (app: TestApp, headers: Record<string, string>, text = 'wait
   return result.task as { id: string; contextId: string }
 }
 
-t.test('someone else’s task is like one that does not exist, in every operation', async (t) => {
+t.test('a task of another owner does not exist, in every operation', async (t) => {
   const { app } = await build(t)
   const { id } = await begin(app, ann)
   const push = { url: 'http://127.0.0.1:9/' }
@@ -63,7 +63,7 @@ t.test('someone else’s task is like one that does not exist, in every operatio
   t.match(await app.rpc('CancelTask', { id }, ann), { result: { status: { state: 'TASK_STATE_CANCELED' } } })
 })
 
-t.test('a context and a message id are their owner’s', async (t) => {
+t.test('contexts and message ids are scoped by owner', async (t) => {
   const { app } = await build(t)
   const first = await begin(app, ann)
   const message = sayV1('asker', { messageId: 'm1', contextId: first.contextId })
@@ -73,7 +73,7 @@ t.test('a context and a message id are their owner’s', async (t) => {
   t.same((await app.rpc('SendMessage', message, ann)).result, annsTask)
 })
 
-t.test('who may answer approvals of all', async (t) => {
+t.test('permission to answer every approval', async (t) => {
   const { app } = await build(t)
   const { result: waits } = await app.rpc('message/send', say('asker'), ann)
   const answer = say('approve', { taskId: waits.id })
@@ -84,7 +84,7 @@ t.test('who may answer approvals of all', async (t) => {
   t.match(await app.rpc('message/send', answer, boss), { error: { code: -32001 } })
 })
 
-t.test('what is missing is told as HTTP tells it', async (t) => {
+t.test('missing credentials and scopes are reported as over HTTP', async (t) => {
   const { app } = await build(t)
   const payload = { jsonrpc: '2.0', id: 1, method: 'message/send', params: say('echo') }
   const post = (headers: object, url = '/a2a', body: object = payload) =>
@@ -116,7 +116,7 @@ t.test('what is missing is told as HTTP tells it', async (t) => {
   t.match((await post(ann)).json(), { error: { message: /echo:use/ } })
 })
 
-t.test('the card is open, and says how to sign in; the extended one is not', async (t) => {
+t.test('the card is public and lists security schemes; the extended card is guarded', async (t) => {
   const { app } = await build(t)
   const card = (await app.app.inject('/.well-known/agent-card.json')).json<object>()
   t.match(card, {
@@ -138,7 +138,7 @@ t.test('the card is open, and says how to sign in; the extended one is not', asy
   t.match(extended.json(), { description: 'for ann' })
 })
 
-t.test('keys that cannot be had are no fault of the token', async (t) => {
+t.test('unavailable keys are not reported as a bad token', async (t) => {
   const app = await buildApp(t, {
     options: {
       authenticate() {

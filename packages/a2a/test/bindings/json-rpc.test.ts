@@ -20,7 +20,7 @@ const call = (fields: object) => ({
   ...fields
 })
 
-t.test('what is no request', async (t) => {
+t.test('bodies that are not requests', async (t) => {
   const app = await buildApp(t)
   const cases: [payload: unknown, id: unknown, code: number][] = [
     ['{', null, -32700],
@@ -58,7 +58,7 @@ t.test('what is no request', async (t) => {
   }
 })
 
-t.test('a method that there is not is named, as far as it can be shown', async (t) => {
+t.test('an unknown method is named, as far as it is printable', async (t) => {
   const app = await buildApp(t)
   const cases: [method: string, says: string][] = [
     ['tasks/gett', 'Unknown method "tasks/gett"'],
@@ -72,7 +72,7 @@ t.test('a method that there is not is named, as far as it can be shown', async (
   }
 })
 
-t.test('the field that does not fit is named', async (t) => {
+t.test('the invalid field is named', async (t) => {
   const app = await buildApp(t)
   const parts = [{ kind: 'text', text: 'x' }]
   const cases: [method: string, params: object, field: string][] = [
@@ -110,7 +110,7 @@ t.test('the field that does not fit is named', async (t) => {
   t.match(empty.body.error, { code: -32602 }, 'an empty text is no input')
 })
 
-t.test('a notification is executed, and not answered', async (t) => {
+t.test('a notification is executed without an answer', async (t) => {
   const waiting = createWaiting()
   const app = await buildApp(t, { runnables: [waiting.runnable] })
   for (const method of ['message/stream', 'SendStreamingMessage', 'nothing', 'message/send']) {
@@ -122,7 +122,7 @@ t.test('a notification is executed, and not answered', async (t) => {
   t.equal((await app.runs.list({ limit: 9 })).runs.length, 3)
 })
 
-t.test('what is not about the protocol keeps its status', async (t) => {
+t.test('errors outside the protocol keep their status', async (t) => {
   const app = await buildApp(t, { options: { limits: { bodyLimit: 300 } } })
   t.match(await post(app, `"${'x'.repeat(400)}"`), {
     status: 413,
@@ -139,7 +139,7 @@ t.test('what is not about the protocol keeps its status', async (t) => {
   })
 })
 
-t.test('a resubscription that fails is told as an event to those who read nothing else', async (t) => {
+t.test('a failed resubscription is an event for clients that read nothing else', async (t) => {
   const { url } = await buildApp(t)
   const response = await fetch(url, {
     method: 'POST',
@@ -150,7 +150,7 @@ t.test('a resubscription that fails is told as an event to those who read nothin
   t.match(await response.text(), /^data: \{"jsonrpc":"2.0","id":1,"error":\{"code":-32001/)
 })
 
-t.test('every error has its data, in the shape of its version', async (t) => {
+t.test('every error has data in the form of its version', async (t) => {
   const app = await buildApp(t)
   const { result } = await app.rpc('message/send', say('x'))
   const { id } = result

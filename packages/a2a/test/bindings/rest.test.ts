@@ -1,7 +1,7 @@
 import t from 'tap'
 import { buildApp, sayV1 } from '../helpers/build-app.ts'
 
-t.test('a colon may be escaped: some clients write it so', async (t) => {
+t.test('colons may be escaped, as some clients do', async (t) => {
   const { app } = await buildApp(t)
   const post = (url: string, payload: object = {}) =>
     app.inject({
@@ -22,7 +22,7 @@ t.test('a colon may be escaped: some clients write it so', async (t) => {
   t.equal((await post('/message%3Bsend', sayV1('x'))).statusCode, 404)
 })
 
-t.test('in 0.3, what is no object where one must be is refused', async (t) => {
+t.test('in 0.3, values that must be objects are checked', async (t) => {
   const { app } = await buildApp(t)
   const message = { role: 'ROLE_USER', content: [{ text: 'x' }] }
   const cases: [field: string, payload: object][] = [

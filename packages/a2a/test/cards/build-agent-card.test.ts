@@ -29,7 +29,7 @@ t.test('one agent, many, or a map of them', async (t) => {
   t.match(buildAgentCard({ x: agent('ada') }, 'https://example.org/'), { skills: [{ id: 'x' }] })
 })
 
-t.test('any runnable, also one whose name is no field of its own', async (t) => {
+t.test('any runnable, including one that inherits its name', async (t) => {
   class Ada {
     get kind() {
       return 'agent' as const
@@ -69,7 +69,7 @@ t.test('every fact is on the card', async (t) => {
   t.strictSame(Object.keys(card['securitySchemes'] as object), Object.keys(SECURITY_SCHEMES))
 })
 
-t.test('what is missing, unknown or bad is an error that names it', async (t) => {
+t.test('a missing, unknown or bad argument is named by the error', async (t) => {
   const ada = agent('ada')
   const schemes = (x: unknown) => [ada, url, undefined, { securitySchemes: { x } }]
   const flow = (flows: unknown) => schemes({ type: 'oauth2', flows })
@@ -172,7 +172,7 @@ t.test('what is missing, unknown or bad is an error that names it', async (t) =>
     )
 })
 
-t.test('what has no JSON is no fact', async (t) => {
+t.test('facts that are not JSON are refused', async (t) => {
   const circle: Record<string, unknown> = {}
   circle['self'] = circle
   const card = (facts: object) => buildAgentCard(agent('ada'), url, undefined, facts)

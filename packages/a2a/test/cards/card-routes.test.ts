@@ -12,7 +12,7 @@ const schemes = {
 }
 const authenticate = Object.assign(() => ({ sub: 'me', scopes: [] }), { schemes })
 
-t.test('one card for all, or that of 1.0 for those who ask', async (t) => {
+t.test('one card for all versions, and that of 1.0 on request', async (t) => {
   const { origin, url } = await buildApp(t, { options: { authenticate } })
   const get = async (path: string, headers = {}) =>
     (await (await fetch(origin + path, { headers })).json()) as Record<string, unknown>
@@ -44,14 +44,14 @@ t.test('one card for all, or that of 1.0 for those who ask', async (t) => {
   t.match(await get(CARD, { 'a2a-version': '2.0' }), { code: -32009 })
 })
 
-t.test('the card of one version only', async (t) => {
+t.test('the card of a single version', async (t) => {
   for (const version of ['1.0', '0.3'] as const) {
     const { origin } = await buildApp(t, { options: { versions: [version], authenticate } })
     t.same(faultsOf(version, 'AgentCard', await (await fetch(origin + CARD)).json()), [], version)
   }
 })
 
-t.test('caches are told what they may do', async (t) => {
+t.test('cache headers', async (t) => {
   const { origin } = await buildApp(t)
   const first = await fetch(origin + CARD)
   const etag = first.headers.get('etag')!
@@ -103,7 +103,7 @@ t.test('clients of 0.2 find the extended card beside the endpoint', async (t) =>
   t.equal((await fetch(`${without.origin}/agent/authenticatedExtendedCard`)).status, 404)
 })
 
-t.test('two services beside each other: the first has the path of 0.2', async (t) => {
+t.test('of two services, the first has the path of 0.2', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   for (const name of ['first', 'second'])

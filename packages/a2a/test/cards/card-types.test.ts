@@ -20,7 +20,7 @@ const facts = { securitySchemes: SECURITY_SCHEMES, extensions: [{ uri: 'urn:x', 
 /** Compiles where the two are the same type. */
 const isSame = <A, B>(_same: [A] extends [B] ? ([B] extends [A] ? true : never) : never) => true
 
-t.test('a card of 0.3 is one to the official SDKs of 0.2 and 0.3, without a cast', async (t) => {
+t.test('a card of 0.3 has the type of the official SDKs of 0.2 and 0.3, without a cast', async (t) => {
   const card = buildAgentCard(ada, url, provider, { ...facts, versions: ['0.3'] })
   t.ok(isSame<typeof card, AgentCardV03>(true))
   const official: SdkCardV03 = card
@@ -36,7 +36,7 @@ t.test('a card of 0.3 is one to the official SDKs of 0.2 and 0.3, without a cast
   t.equal(card.supportedInterfaces, undefined)
 })
 
-t.test('a card of 1.0 has the fields of the official SDK, which reads all of it', async (t) => {
+t.test('a card of 1.0 has the fields of the official SDK, which reads all of them', async (t) => {
   const card = buildAgentCard(ada, url, provider, { ...facts, tenant: 'ada', versions: ['1.0'] })
   t.ok(isSame<typeof card, AgentCardV10>(true))
   t.ok(isSame<Exclude<keyof typeof card, keyof SdkCardV10>, never>(true))
@@ -57,7 +57,7 @@ t.test('a card of 1.0 has the fields of the official SDK, which reads all of it'
   t.equal(card.url, undefined)
 })
 
-t.test('a card of both is one of each', async (t) => {
+t.test('a card of both versions has both types', async (t) => {
   const cards = [
     buildAgentCard(ada, url, provider, facts),
     buildAgentCard([ada], url),
@@ -74,7 +74,7 @@ t.test('a card of both is one of each', async (t) => {
   t.same(several?.oauth2SecurityScheme?.flows, { implicit: flat })
 })
 
-t.test('where only the app knows the versions, it is one of them', async (t) => {
+t.test('versions known at run time only give a union type', async (t) => {
   const versions: ProtocolVersion[] = ['1.0']
   const card = buildAgentCard(ada, url, undefined, { versions })
   t.ok(isSame<typeof card, AgentCardV03 | AgentCardV10>(true))

@@ -59,7 +59,7 @@ function closed(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => response.once('close', resolve))
 }
 
-t.test('what is larger than it may be is not read to its end', async (t) => {
+t.test('answers over the limit are not read to the end', async (t) => {
   const line = 'a'.repeat(10_000)
   const answers: Record<string, [type: object, text: string, options: Partial<RemoteAgentOptions>]> = {
     'a card': [JSON_TYPE, line, {}],
@@ -89,7 +89,7 @@ t.test('what is larger than it may be is not read to its end', async (t) => {
   }
 })
 
-t.test('how large it may be is an option, in bytes', async (t) => {
+t.test('the limit of an answer is an option, in bytes', async (t) => {
   for (const [type, wrap] of [
     [JSON_TYPE, (text: string) => reply({ task: task('COMPLETED', text) })],
     [EVENTS_TYPE, (text: string) => event({ task: task('COMPLETED', text) })]
@@ -104,7 +104,7 @@ t.test('how large it may be is an option, in bytes', async (t) => {
   }
 })
 
-t.test('a stream without an end ends with the bytes that a task may take', async (t) => {
+t.test('an endless stream ends at the byte limit of a task', async (t) => {
   const { run, asked } = await serve(
     t,
     async (response, method) => {
@@ -118,7 +118,7 @@ t.test('a stream without an end ends with the bytes that a task may take', async
   while (!asked.includes('CancelTask')) await pause(1)
 })
 
-t.test('a stream without an end ends with the time that a task may take', async (t) => {
+t.test('an endless stream ends at the time limit of a task', async (t) => {
   const { run, asked } = await serve(
     t,
     async (response, method) => {
@@ -136,7 +136,7 @@ t.test('a stream without an end ends with the time that a task may take', async 
   while (!asked.includes('CancelTask')) await pause(1)
 })
 
-t.test('so does a task that never ends when it is asked for', async (t) => {
+t.test('an endless task ends at the time limit when polled', async (t) => {
   const { run, asked } = await serve(
     t,
     (response, method) =>
@@ -149,7 +149,7 @@ t.test('so does a task that never ends when it is asked for', async (t) => {
   t.ok(asked.includes('GetTask'))
 })
 
-t.test('a stream that falls silent is taken up again, then the task is asked for', async (t) => {
+t.test('a stalled stream is resumed, then the task is polled', async (t) => {
   const { run, asked } = await serve(
     t,
     (response, method) => {
@@ -163,7 +163,7 @@ t.test('a stream that falls silent is taken up again, then the task is asked for
   t.same(asked, ['SendStreamingMessage', 'SubscribeToTask', 'SubscribeToTask', 'SubscribeToTask', 'GetTask'])
 })
 
-t.test('before there is a task to take up, silence is an end', async (t) => {
+t.test('a stall before the task is known ends the run', async (t) => {
   for (const [type, text] of [
     [EVENTS_TYPE, 'data: {"js'],
     [EVENTS_TYPE, ''],
@@ -175,7 +175,7 @@ t.test('before there is a task to take up, silence is an end', async (t) => {
   }
 })
 
-t.test('a service that says that it is still there may take its time', async (t) => {
+t.test('heartbeats keep a slow service alive', async (t) => {
   const { run, asked } = await serve(
     t,
     async (response) => {
@@ -192,7 +192,7 @@ t.test('a service that says that it is still there may take its time', async (t)
   t.same(asked, ['SendStreamingMessage'])
 })
 
-t.test('the time in which nothing comes does not count while nobody reads', async (t) => {
+t.test('the idle time does not run while no one reads', async (t) => {
   const large = event(says('x'.repeat(200_000)))
   const server = createServer((request, response) => {
     request.resume().on('end', () => {
@@ -212,7 +212,7 @@ t.test('the time in which nothing comes does not count while nobody reads', asyn
   t.equal(text.length, 4_000_000)
 })
 
-t.test('a redirect is not followed, wherever it leads, and said', async (t) => {
+t.test('redirects are reported, not followed', async (t) => {
   for (const options of [{}, { version: '1.0' }] as const)
     for (const code of [301, 302, 307, 308]) {
       const { run, asked } = await serve(
@@ -226,7 +226,7 @@ t.test('a redirect is not followed, wherever it leads, and said', async (t) => {
     }
 })
 
-t.test('an id that is too long to be kept is none', async (t) => {
+t.test('an id that is too long is invalid', async (t) => {
   const long = 'x'.repeat(1_025)
   const answers: object[] = [
     { task: { ...task('COMPLETED'), id: long } },
@@ -242,7 +242,7 @@ t.test('an id that is too long to be kept is none', async (t) => {
   }
 })
 
-t.test('bounds that are none', async (t) => {
+t.test('invalid limits', async (t) => {
   const url = 'http://127.0.0.1:1'
   for (const name of ['maxBytes', 'idleTimeout', 'taskTimeout'] as const)
     for (const bad of [0, -1, 1.5, '1s', Infinity, Number.NaN])

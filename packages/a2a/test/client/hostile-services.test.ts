@@ -47,7 +47,7 @@ t.test('an answer that never ends', async (t) => {
     await t.rejects(agent.run('x', createContext()), { code: 'A2A_ERR_REMOTE', message: /in time/ })
 })
 
-t.test('an answer without measure', async (t) => {
+t.test('an answer without a limit', async (t) => {
   const line = 'a'.repeat(100_000)
   const all: Record<string, [Answer, object?]> = {
     card: [(response) => pour(response, 'application/json', line)],
@@ -68,7 +68,7 @@ t.test('an answer without measure', async (t) => {
   }
 })
 
-t.test('an answer that breaks off, and one with nothing in it', async (t) => {
+t.test('an answer that breaks off, and an empty one', async (t) => {
   const broken = await serve(
     t,
     (response) => {
@@ -83,7 +83,7 @@ t.test('an answer that breaks off, and one with nothing in it', async (t) => {
   await t.rejects(empty.run('x', createContext()), { code: 'A2A_ERR_BAD_ANSWER' })
 })
 
-t.test('an answer in very many pieces costs no more for each', async (t) => {
+t.test('the cost of an answer is linear in its pieces', async (t) => {
   const event = (result: object) => `data: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result })}\n\n`
   const task = { taskId: 't', contextId: 'c' }
   const artifact = { artifactId: 'a', parts: [{ text: 'ten chars '.repeat(100) }] }
@@ -105,7 +105,7 @@ t.test('an answer in very many pieces costs no more for each', async (t) => {
   t.ok(took < 10_000, `${took} ms`)
 })
 
-t.test('our credentials, said back in an error, are told to nobody', async (t) => {
+t.test('credentials that an error repeats are redacted', async (t) => {
   const message = (said: string) => ({ messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: said }] })
   const answers: Record<string, (said: string) => object> = {
     refusal: (said) => ({ error: { code: -32_000, message: `bad token ${said}` } }),
@@ -133,7 +133,7 @@ t.test('our credentials, said back in an error, are told to nobody', async (t) =
     }
 })
 
-t.test('an answer whose values are of other types is none, and not one that breaks off', async (t) => {
+t.test('an answer with values of wrong types is invalid, not interrupted', async (t) => {
   const odd = { toString: 1, valueOf: 1 }
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
   const json =
@@ -165,7 +165,7 @@ t.test('an answer whose values are of other types is none, and not one that brea
   }
 })
 
-t.test('what a service refuses would be refused again; what it fails at may be tried again', async (t) => {
+t.test('refusals are permanent, failures are retryable', async (t) => {
   const status =
     (code: number): Answer =>
     (response) =>
@@ -198,23 +198,20 @@ t.test('what a service refuses would be refused again; what it fails at may be t
   }
 })
 
-t.test(
-  'the log says where it was asked, and shows no credentials of the URL; the answer says nothing of it',
-  async (t) => {
-    const logged: string[] = []
-    const note = (...said: unknown[]) => void logged.push(inspect(said, { depth: 9 }))
-    const engine = createRunEngine({ log: { debug: note, info: note, warn: note, error: note } })
-    t.teardown(() => engine.close())
-    const missing: Answer = (response) => response.writeHead(404).end()
-    const url = new URL(await listen(t, missing))
-    const agent = remoteAgent({ url: `${url.origin}/nothing?key=secret` })
-    await t.rejects((await engine.start(agent, 'x')).result(), { message: /^[^:]+: it has no agent card$/ })
-    t.match(logged.join(), `${url.host}/nothing/.well-known/agent-card.json`)
-    t.notMatch(logged.join(), /secret/)
-  }
-)
+t.test('the log has the URL without its credentials; the error does not have it', async (t) => {
+  const logged: string[] = []
+  const note = (...said: unknown[]) => void logged.push(inspect(said, { depth: 9 }))
+  const engine = createRunEngine({ log: { debug: note, info: note, warn: note, error: note } })
+  t.teardown(() => engine.close())
+  const missing: Answer = (response) => response.writeHead(404).end()
+  const url = new URL(await listen(t, missing))
+  const agent = remoteAgent({ url: `${url.origin}/nothing?key=secret` })
+  await t.rejects((await engine.start(agent, 'x')).result(), { message: /^[^:]+: it has no agent card$/ })
+  t.match(logged.join(), `${url.host}/nothing/.well-known/agent-card.json`)
+  t.notMatch(logged.join(), /secret/)
+})
 
-t.test('without an engine no context is needed', async (t) => {
+t.test('no context is needed without an engine', async (t) => {
   const agent = await serve(t, (response) => response.writeHead(404).end())
   await t.rejects(agent.run('x'), { code: 'A2A_ERR_REMOTE' })
 })

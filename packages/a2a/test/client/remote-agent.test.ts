@@ -22,7 +22,7 @@ for (const version of ['1.0', '0.3'] as const) {
       secrets: [token],
       makeHanging: () => remoteAgent({ url, name: 'far', agentName: 'waiting', token })
     })
-    t.test('it speaks that version', async (t) => {
+    t.test('it uses that version', async (t) => {
       await t.rejects(
         remoteAgent({ url, version: version === '1.0' ? '0.3' : '1.0', token }).run('x', createContext()),
         {
@@ -33,7 +33,7 @@ for (const version of ['1.0', '0.3'] as const) {
     })
   })
 
-  t.test(`what a run through a server of ${version} gives`, async (t) => {
+  t.test(`the result of a run through a server of ${version}`, async (t) => {
     const waiting = createWaiting()
     const { origin, runs } = await buildApp(t, {
       runnables: [echo, worker, asker, failing, waiting.runnable, chunks(200)],
@@ -49,7 +49,7 @@ for (const version of ['1.0', '0.3'] as const) {
       t.same(new Set(result.toolCalls.map(({ toolName }) => toolName)), new Set(['add', 'say']))
     })
 
-    await t.test('chunks come as they are said', async (t) => {
+    await t.test('chunks are streamed', async (t) => {
       const run = await engine.start(make('waiting'), 'x')
       const parts: NumberedPart[] = []
       for await (const part of run.parts()) {
@@ -74,7 +74,7 @@ for (const version of ['1.0', '0.3'] as const) {
       t.ok(took < 200, `${took} ms`)
     })
 
-    await t.test('approvals are asked for here', async (t) => {
+    await t.test('approvals are requested locally', async (t) => {
       const run = await engine.start(make('asker'), 'x')
       for await (const part of run.parts()) {
         if (part.type !== 'tool.approval.request') continue
@@ -100,7 +100,7 @@ for (const version of ['1.0', '0.3'] as const) {
       t.same(JSON.parse((await (await engine.start(make('echo'), input)).result()).text), input)
     })
 
-    await t.test('a task that fails, an agent that is not there', async (t) => {
+    await t.test('a failed task, and an unknown agent', async (t) => {
       const failed = await engine.start(make('failing'), 'x')
       await t.rejects(failed.result(), {
         code: 'A2A_ERR_REMOTE',
@@ -113,7 +113,7 @@ for (const version of ['1.0', '0.3'] as const) {
   })
 }
 
-t.test('services that cannot be used', async (t) => {
+t.test('unusable services', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   app.get('/other/.well-known/agent-card.json', () => ({ url: 'https://example.org/a2a' }))

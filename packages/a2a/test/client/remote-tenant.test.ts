@@ -4,7 +4,7 @@ import t from 'tap'
 import { asker, createWaiting } from '../helpers/agents.ts'
 import { buildApp, echo } from '../helpers/build-app.ts'
 
-t.test('the tenant that a card names goes with every request', async (t) => {
+t.test('every request has the tenant of the card', async (t) => {
   const waiting = createWaiting()
   const { url, rpc } = await buildApp(t, { runnables: [echo, asker, waiting.runnable] })
   const far = remoteAgent({ url: `${url}/waiting` })

@@ -28,13 +28,13 @@ const kinds: [name: string, before: (folder: string) => Before][] = [
 const textOf = ({ result }: RpcReply): string => result.artifacts[0].parts[0].text
 
 for (const [name, begin] of kinds) {
-  t.test(`answers at once, in ${name}`, async (t) => {
+  t.test(`simultaneous answers, in ${name}`, async (t) => {
     const app = await buildApp(t, { runnables: [asker, echo, curious], before: begin(t.testdir()) })
     const begun = async () => (await app.rpc('message/send', say('asker'))).result.id as string
     const tell = (text: string, taskId: string, messageId: string = crypto.randomUUID()) =>
       app.rpc('message/send', say(text, { taskId, messageId }))
 
-    await t.test('one counts, and the others are told so', async (t) => {
+    await t.test('one counts, and the others are refused', async (t) => {
       for (let time = 0; time < 5; time++) {
         const taskId = await begun()
         const replies = await Promise.all([
@@ -48,7 +48,7 @@ for (const [name, begin] of kinds) {
       }
     })
 
-    await t.test('a cancel at the same time is no failure of ours', async (t) => {
+    await t.test('a simultaneous cancel is no internal error', async (t) => {
       for (let time = 0; time < 5; time++) {
         const taskId = await begun()
         const replies = await Promise.all([tell('approve', taskId), app.rpc('tasks/cancel', { id: taskId })])
@@ -56,7 +56,7 @@ for (const [name, begin] of kinds) {
       }
     })
 
-    await t.test('a message to a run of another surface is taken once', async (t) => {
+    await t.test('a message to a run of another surface is accepted once', async (t) => {
       const run = await app.runs.start(app.app.registry.get('agent', 'curious')!, 'x')
       while ((await app.runs.get(run.runId))?.status !== 'input-required') await new Promise(setImmediate)
       const first = await tell('approve', run.runId, 'e1')
@@ -79,7 +79,7 @@ for (const [name, begin] of kinds) {
       t.same(said, [other, 'approve', other, 'deny', other, 'deny', other])
     })
 
-    await t.test('two first messages to it at once', async (t) => {
+    await t.test('two simultaneous first messages', async (t) => {
       const run = await app.runs.start(app.app.registry.get('agent', 'curious')!, 'x')
       while ((await app.runs.get(run.runId))?.status !== 'input-required') await new Promise(setImmediate)
       const replies = await Promise.all(['f1', 'f2', 'f2'].map((id) => tell('hm', run.runId, id)))
@@ -92,7 +92,7 @@ for (const [name, begin] of kinds) {
       await app.rpc('tasks/cancel', { id: run.runId })
     })
 
-    await t.test('one id for an answer and a new task', async (t) => {
+    await t.test('the same id for an answer and a new task', async (t) => {
       for (let time = 0; time < 5; time++) {
         const taskId = await begun()
         const messageId = `both ${time}`

@@ -84,7 +84,7 @@ async function answersOf(runs: RunEngine, runId: string) {
 }
 
 t.test(
-  'official clients of every version: one single answer counts, anything else keeps it waiting',
+  'official clients of every version: only an exact answer counts, anything else keeps the task waiting',
   async (t) => {
     const app = await buildApp(t, { runnables: [asker] })
     for (const client of await connectSdkClients(app.origin))
@@ -125,7 +125,7 @@ t.test(
   }
 )
 
-t.test('of several that wait a bare word means none; each is answered by its id', async (t) => {
+t.test('a bare word answers none of several approvals; each is answered by its id', async (t) => {
   const app = await buildApp(t, { runnables: [pair] })
   for (const client of await connectSdkClients(app.origin))
     await t.test(client.name, async (t) => {
@@ -143,7 +143,7 @@ t.test('of several that wait a bare word means none; each is answered by its id'
     })
 })
 
-t.test('a task that waits for several says how they are answered', async (t) => {
+t.test('a task with several approvals says how to answer them', async (t) => {
   const app = await buildApp(t, { runnables: [pair, asker] })
   const asks = /answer "approve" or "deny"/
   const names = /approvalId/
@@ -170,7 +170,7 @@ t.test('a task that waits for several says how they are answered', async (t) => 
   t.same(await answersOf(app.runs, two.id), [{ approved: false }, { approved: true }])
 })
 
-t.test('a part that says two things is refused, whichever is looked at first', async (t) => {
+t.test('a part of two kinds is refused, in any order of its fields', async (t) => {
   const app = await buildApp(t, { runnables: [asker] })
   const { taskId, approvalIds } = await begin(app)
   const [approvalId = ''] = approvalIds
@@ -215,7 +215,7 @@ t.test('a part that says two things is refused, whichever is looked at first', a
   t.same(await waitingFor(app.runs, taskId), [approvalId])
 })
 
-t.test('what is beside a part of a kind, and empty, is not a second thing', async (t) => {
+t.test("an empty member beside a part's content is not a second kind", async (t) => {
   const app = await buildApp(t, { runnables: [asker] })
   for (const part of [
     { kind: 'text', text: 'deny', data: null, file: null, metadata: null },

@@ -14,7 +14,7 @@ const post = (url: string, body: object) =>
   })
 const call = (method: string, params: object) => ({ jsonrpc: '2.0', id: 7, method, params })
 
-t.test('while it drains, tasks are read, watched, canceled and answered; new ones are refused', async (t) => {
+t.test('while draining, tasks are read, watched, canceled and answered; new ones are refused', async (t) => {
   const watched = createWaiting('watched')
   const canceled = createWaiting('canceled')
   const { app, url, rpc } = await buildApp(t, {
@@ -79,39 +79,46 @@ function createLasting() {
   return { runnable, letGo: () => (held = false) }
 }
 
-t.test('who waits for a task that outlives the service is told that it is working, and no end', async (t) => {
-  const stores = createInProcessStores()
-  const lasting = createLasting()
-  const request = { runnables: [lasting.runnable], fastify, engine: { stores, drainTimeout: 50 } }
-  const first = await buildApp(t, request)
-  const sent = [
-    first.rpc('message/send', say('x', { messageId: 'm' })),
-    first.rpc('SendMessage', sayV1('x'))
-  ] as const
-  const streamed = await post(first.url, call('message/stream', say('x')))
-  while (first.runs.active < 3) await new Promise(setImmediate)
-  const { runs } = await first.runs.list({ limit: 9 })
-  const watched = await post(first.url, call('SubscribeToTask', { id: runs[0]!.runId }))
-  await first.app.close()
+t.test(
+  'a client that waits for a task that outlives the service gets `working`, and its stream no end',
+  async (t) => {
+    const stores = createInProcessStores()
+    const lasting = createLasting()
+    const request = { runnables: [lasting.runnable], fastify, engine: { stores, drainTimeout: 50 } }
+    const first = await buildApp(t, request)
+    const sent = [
+      first.rpc('message/send', say('x', { messageId: 'm' })),
+      first.rpc('SendMessage', sayV1('x'))
+    ] as const
+    const streamed = await post(first.url, call('message/stream', say('x')))
+    while (first.runs.active < 3) await new Promise(setImmediate)
+    const { runs } = await first.runs.list({ limit: 9 })
+    const watched = await post(first.url, call('SubscribeToTask', { id: runs[0]!.runId }))
+    await first.app.close()
 
-  const [old, current] = await Promise.all(sent)
-  t.match(old.result, { id: /./, status: { state: 'working' }, artifacts: [{ parts: [{ text: 'half, ' }] }] })
-  t.match(current.result.task, { id: /./, status: { state: 'TASK_STATE_WORKING' } })
-  for (const response of [streamed, watched]) {
-    const text = await response.text()
-    t.match(text, /\n\n: suspended[^\n]*\n\n$/)
-    const events = eventsOf(text) as RpcReply[]
-    t.notMatch(JSON.stringify(events), /"final":true|COMPLETED|FAILED|CANCELED|"failed"/)
-    t.match(JSON.stringify(events.at(-1)), 'half, ')
-  }
+    const [old, current] = await Promise.all(sent)
+    t.match(old.result, {
+      id: /./,
+      status: { state: 'working' },
+      artifacts: [{ parts: [{ text: 'half, ' }] }]
+    })
+    t.match(current.result.task, { id: /./, status: { state: 'TASK_STATE_WORKING' } })
+    for (const response of [streamed, watched]) {
+      const text = await response.text()
+      t.match(text, /\n\n: suspended[^\n]*\n\n$/)
+      const events = eventsOf(text) as RpcReply[]
+      t.notMatch(JSON.stringify(events), /"final":true|COMPLETED|FAILED|CANCELED|"failed"/)
+      t.match(JSON.stringify(events.at(-1)), 'half, ')
+    }
 
-  lasting.letGo()
-  const second = await buildApp(t, request)
-  // The same message is the same task, which goes on.
-  const again = await second.rpc('message/send', say('x', { messageId: 'm' }))
-  t.match(again.result, { id: old.result.id, status: { state: 'completed' } })
-  for (const { runId } of runs) {
-    await second.stream('tasks/resubscribe', { id: runId })
-    t.match(await second.rpc('tasks/get', { id: runId }), { result: { status: { state: 'completed' } } })
+    lasting.letGo()
+    const second = await buildApp(t, request)
+    // The same message is the same task, which goes on.
+    const again = await second.rpc('message/send', say('x', { messageId: 'm' }))
+    t.match(again.result, { id: old.result.id, status: { state: 'completed' } })
+    for (const { runId } of runs) {
+      await second.stream('tasks/resubscribe', { id: runId })
+      t.match(await second.rpc('tasks/get', { id: runId }), { result: { status: { state: 'completed' } } })
+    }
   }
-})
+)

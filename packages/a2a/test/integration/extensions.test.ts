@@ -53,7 +53,7 @@ const headersOf = ({ version }: { version: '0.3' | '1.0' }) => {
   return { own: NAMES[version], foreign: NAMES[other] }
 }
 
-t.test('the card declares them, to every version', async (t) => {
+t.test('the card declares extensions, in every version', async (t) => {
   const { origin } = await buildApp(t, declaring(plain, needed))
   const get = async (headers = {}) =>
     (await (await fetch(`${origin}/.well-known/agent-card.json`, { headers })).json()) as object
@@ -63,7 +63,7 @@ t.test('the card declares them, to every version', async (t) => {
   t.notMatch(await (await fetch(`${without.origin}/.well-known/agent-card.json`)).text(), /extensions/)
 })
 
-t.test('what a request names and the card declares is in use, and told', async (t) => {
+t.test('an extension that is declared and named is active, and named in the answer', async (t) => {
   const app = await buildApp(t, declaring(plain, { uri: OTHER }))
   for (const way of WAYS) {
     const { own, foreign } = headersOf(way)
@@ -88,7 +88,7 @@ t.test('what a request names and the card declares is in use, and told', async (
   )
 })
 
-t.test('a message that does not name a required one is refused; other requests are not', async (t) => {
+t.test('a message without a required extension is refused; other requests are not', async (t) => {
   const app = await buildApp(t, declaring(plain, needed))
   for (const way of WAYS) {
     const { own, foreign } = headersOf(way)
@@ -108,7 +108,7 @@ t.test('a message that does not name a required one is refused; other requests a
   t.equal((await app.runs.list({ limit: 99 })).runs.length, WAYS.length, 'what was refused was not begun')
 })
 
-t.test('a follow-up needs it too, and one that is refused is not kept', async (t) => {
+t.test('a follow-up needs it too, and is not stored if refused', async (t) => {
   const app = await buildApp(t, { runnables: [asker], ...declaring(needed) })
   const headers = { [NAMES['1.0']]: NEEDED }
   const { result } = await app.rpc('SendMessage', sayV1('x'), headers)
@@ -122,7 +122,7 @@ t.test('a follow-up needs it too, and one that is refused is not kept', async (t
   })
 })
 
-t.test('the agent sees which are in use, and what the client said with them', async (t) => {
+t.test('the agent sees the active extensions and their metadata', async (t) => {
   const seen: Envelope[] = []
   const seer: RunnableDefinition = {
     kind: 'agent',
@@ -152,7 +152,7 @@ t.test('the agent sees which are in use, and what the client said with them', as
   t.same(seen.slice(4), [{ metadata: { extensions: ['no'] } }, {}])
 })
 
-t.test('a remote agent is asked with the extensions that it is given', async (t) => {
+t.test('a remote agent sends the extensions of its options', async (t) => {
   for (const version of ['0.3', '1.0'] as const) {
     const { url } = await buildApp(t, { options: { extensions: [needed, plain], versions: [version] } })
     const run = (extensions?: string[]) =>
@@ -163,7 +163,7 @@ t.test('a remote agent is asked with the extensions that it is given', async (t)
   }
 })
 
-t.test('events of a stream are as they were', async (t) => {
+t.test('extensions do not change the events of a stream', async (t) => {
   const app = await buildApp(t, { runnables: [echo], ...declaring(plain) })
   const { text, headers } = await ask(app, '', rpc('SendStreamingMessage', sayV1('x')), {
     [NAMES['1.0']]: PLAIN

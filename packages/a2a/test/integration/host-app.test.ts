@@ -59,7 +59,7 @@ for (const first of [true, false])
     t.match(await ask(app, 'GET /echo/.well-known/agent-card.json'), { statusCode: 200 })
   })
 
-t.test('an app’s routes of the same form are its own, for agents too', async (t) => {
+t.test('routes of the app take precedence over those of agents', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(a2a, { agents: [echo] })
@@ -76,7 +76,7 @@ t.test('an app’s routes of the same form are its own, for agents too', async (
   t.same(await post('/bob/message:send'), { '*': 'bob/message:send' })
 })
 
-t.test('two services in one app have their own tenants', async (t) => {
+t.test('two services in one app have separate tenants', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(
@@ -98,7 +98,7 @@ t.test('two services in one app have their own tenants', async (t) => {
   t.match(supportedInterfaces[0], { url: /\/deep\/in\/a$/, tenant: 'ada' })
 })
 
-t.test('a registry that throws answers nobody, and ends nothing', async (t) => {
+t.test('a registry that throws fails requests, not the process', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   const { get, ...registry } = createRegistry()

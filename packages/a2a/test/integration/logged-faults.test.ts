@@ -39,7 +39,7 @@ async function buildLoggingApp(t: Parameters<typeof buildApp>[0]) {
 
 const levelsOf = (lines: Line[]) => lines.map(({ level, code, err }) => [level, code, err !== undefined])
 
-t.test('that no more runs are taken is a warning without a stack, once per request', async (t) => {
+t.test('a refused run is logged as a warning without a stack, once per request', async (t) => {
   const { runs, send } = await buildLoggingApp(t)
   const run = await runs.start(endless, 'x')
   t.strictSame(levelsOf(await send()), [
@@ -54,7 +54,7 @@ t.test('that no more runs are taken is a warning without a stack, once per reque
   ])
 })
 
-t.test('a store that is away is an error with its stack', async (t) => {
+t.test('a failing store is logged as an error with its stack', async (t) => {
   const { runs, send } = await buildLoggingApp(t)
   t.intercept(runs.stores.runs, 'create', {
     value: () => Promise.reject(new Error('the disk is full'))

@@ -27,7 +27,7 @@ t.test('the same message is executed once', async (t) => {
   t.match(await rpc('message/send', say('another', { messageId: 'm1' })), { error: { code: -32602 } })
 })
 
-t.test('a waiting task takes so many messages, and an answer always', async (t) => {
+t.test('a waiting task accepts a limited number of messages, and always an answer', async (t) => {
   const app = await buildApp(t, { runnables: [asker] })
   const tell = (taskId: string, text: string, messageId?: string) =>
     app.rpc('message/send', say(text, { taskId, ...(messageId !== undefined && { messageId }) }))
@@ -45,7 +45,7 @@ t.test('a waiting task takes so many messages, and an answer always', async (t) 
   t.match(await tell(other.taskId, 'deny'), { result: { status: { state: 'completed' } } })
 })
 
-t.test('a task waits for an approval, and an answer lets it go on', async (t) => {
+t.test('a task waits for an approval, and continues with the answer', async (t) => {
   const app = await buildApp(t, { runnables: [asker] })
   const { result, taskId, approvalId, data } = await ask(app)
   t.match(result, { status: { state: 'input-required', message: { role: 'agent', taskId } } })
@@ -69,7 +69,7 @@ t.test('a task waits for an approval, and an answer lets it go on', async (t) =>
   t.match(await app.rpc('message/send', say('approve', { taskId })), { error: { code: -32004 } })
 })
 
-t.test('an answer by text, and one that is wrong', async (t) => {
+t.test('an answer as text, and a wrong one', async (t) => {
   const app = await buildApp(t, { runnables: [asker] })
   const { taskId, result, approvalId } = await ask(app)
   t.match(await app.rpc('message/send', answer({ approvalId: 'x', approved: true }, { taskId })), {
@@ -94,7 +94,7 @@ t.test('an answer by text, and one that is wrong', async (t) => {
   t.match(denied.result.artifacts, [{ parts: [{ text: 'false null' }] }])
 })
 
-t.test('the same answer twice is one answer', async (t) => {
+t.test('an answer sent twice counts once', async (t) => {
   const app = await buildApp(t, { runnables: [asker] })
   const { taskId } = await ask(app)
   const params = say('approve', { taskId, messageId: 'a1' })
@@ -117,7 +117,7 @@ t.test('an answer as a stream', async (t) => {
   t.equal(last.status.state, 'completed')
 })
 
-t.test('a task that works takes no message', async (t) => {
+t.test('a working task accepts no message', async (t) => {
   const waiting = createWaiting()
   const { rpc } = await buildApp(t, { runnables: [waiting.runnable] })
   const { result } = await rpc('message/send', { ...say('x'), configuration: { blocking: false } })
@@ -126,7 +126,7 @@ t.test('a task that works takes no message', async (t) => {
   waiting.goOn()
 })
 
-t.test('a run that fails is a failed task, without what the inside says', async (t) => {
+t.test('a run that fails is a failed task, without internal details', async (t) => {
   const { rpc } = await buildApp(t, { runnables: [failing] })
   const reply = await rpc('SendMessage', sayV1('x'))
   t.match(reply.result.task, {
@@ -150,7 +150,7 @@ t.test('returnImmediately, historyLength', async (t) => {
   t.match(await rpc('GetTask', { id, historyLength: -1 }), { error: { code: -32602 } })
 })
 
-t.test('data goes to a runnable that has a schema of its own', async (t) => {
+t.test('data reaches a runnable with an input schema', async (t) => {
   const { rpc } = await buildApp(t, {
     options: {
       agents: [

@@ -12,7 +12,7 @@ function post(url: string, id: number, method: string, params: object) {
   })
 }
 
-t.test('the requests of the first description', async (t) => {
+t.test('the requests of the original specification', async (t) => {
   const waiting = createWaiting()
   const { url, origin } = await buildApp(t, { runnables: [echo, waiting.runnable] })
 

@@ -31,7 +31,7 @@ function gather(events: RpcReply[]): Map<string, string> {
 
 t.setTimeout(120_000)
 
-t.test('what a stream tells is what the task is', async (t) => {
+t.test('a stream adds up to its task', async (t) => {
   const { stream, rpc } = await buildApp(t, { runnables: [worker] })
   const events = await stream('message/stream', say('x'))
   const { result } = await rpc('tasks/get', { id: events[0]!.result.id })
@@ -46,7 +46,7 @@ t.test('what a stream tells is what the task is', async (t) => {
   t.same(states, ['submitted', 'working', 'completed'])
 })
 
-t.test('two subscribers are told the same in the same order, a late one the task first', async (t) => {
+t.test('two subscribers get the same events in order, a late one after the task', async (t) => {
   const waiting = createWaiting()
   const { url } = await buildApp(t, { runnables: [waiting.runnable] })
   const [one, first] = await begin(await post(url, 'SendStreamingMessage', sayV1('x')))
@@ -67,7 +67,7 @@ t.test('two subscribers are told the same in the same order, a late one the task
   t.match(events.at(-1), { result: { statusUpdate: { status: { state: 'TASK_STATE_COMPLETED' } } } })
 })
 
-t.test('a reader that leaves does not disturb the task, nor another reader', async (t) => {
+t.test('a reader that leaves affects neither the task nor other readers', async (t) => {
   const waiting = createWaiting()
   const { app, url, rpc } = await buildApp(t, { runnables: [waiting.runnable] })
   const left = new Promise((resolve) =>
@@ -88,7 +88,7 @@ t.test('a reader that leaves does not disturb the task, nor another reader', asy
   t.match(await rpc('tasks/get', { id: first!.result.id }), { result: { status: { state: 'completed' } } })
 })
 
-t.test('cancel aborts what the agent does within 200 ms', async (t) => {
+t.test('cancel aborts the agent within 200 ms', async (t) => {
   const waiting = createWaiting()
   const { stream, rpc, runs } = await buildApp(t, { runnables: [waiting.runnable] })
   const streaming = stream('message/stream', say('x'))
@@ -101,7 +101,7 @@ t.test('cancel aborts what the agent does within 200 ms', async (t) => {
   t.match((await streaming).at(-1), { result: { status: { state: 'canceled' }, final: true } })
 })
 
-t.test('4,000 chunks cost at most 45 times what 100 do', async (t) => {
+t.test('4,000 chunks cost at most 45 times as much as 100', async (t) => {
   const { app } = await buildApp(t, { runnables: [echo, chunks(100), chunks(4_000)] })
   const cost = async (name: string, repeat: number) => {
     const before = process.cpuUsage()

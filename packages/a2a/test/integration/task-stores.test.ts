@@ -23,7 +23,7 @@ for (const [name, begin] of kinds) {
       options: { pushNotifications: { lookup } }
     })
 
-    await t.test('what was said, what came of it, and where it is pushed', async (t) => {
+    await t.test('messages, results and push configurations', async (t) => {
       const { result: task } = await app.rpc('message/send', say('asker', { messageId: 'm1' }))
       const { result: again } = await app.rpc('message/send', say('asker', { messageId: 'm1' }))
       t.equal(again.id, task.id, 'a message is taken once')
@@ -44,7 +44,7 @@ for (const [name, begin] of kinds) {
       t.same((await app.rpc('tasks/pushNotificationConfig/list', { id: task.id })).result, [made])
     })
 
-    await t.test('one id is one message, wherever it is sent', async (t) => {
+    await t.test('an id is one message, whatever task it is sent to', async (t) => {
       const runs = async () => (await app.runs.list({ limit: 1_000 })).runs.length
       const { result: waits } = await app.rpc('message/send', say('asker', { messageId: 'i1' }))
       const answer = (text: string, messageId: string) =>
@@ -70,7 +70,7 @@ for (const [name, begin] of kinds) {
       t.match(await answer('approve', 'i4'), { result: { status: { state: 'completed' } } }, 'sent again')
     })
 
-    await t.test('the path says whose configuration it is', async (t) => {
+    await t.test('the path names the task of a configuration', async (t) => {
       const tasks = await Promise.all(['a', 'b'].map((text) => app.rpc('SendMessage', sayV1(text))))
       const [first, second] = tasks.map(({ result }) => result.task.id as string)
       const response = await fetch(`${app.url}/tasks/${first}/pushNotificationConfigs`, {
@@ -112,7 +112,7 @@ for (const [name, begin] of kinds) {
       })
     })
 
-    await t.test('pages stay whole while their tasks change', async (t) => {
+    await t.test('pages stay complete while their tasks change', async (t) => {
       const contextId = 'changes'
       const send = async (text: string) =>
         (await app.rpc('SendMessage', sayV1(text, { contextId }))).result.task.id as string
@@ -134,7 +134,7 @@ for (const [name, begin] of kinds) {
       t.same((await page()).ids, [made[0], made[3]], 'what changed last is first')
     })
 
-    await t.test('with its run a task goes', async (t) => {
+    await t.test('a task is removed with its run', async (t) => {
       const { result } = await app.rpc('message/send', say('x', { messageId: 'gone' }))
       const { stores } = app.runs
       t.ok(await stores.tasks.get(result.id))
@@ -147,7 +147,7 @@ for (const [name, begin] of kinds) {
   })
 }
 
-t.test('a task that waits keeps what was said to it, however many come and go', async (t) => {
+t.test('a waiting task keeps its messages while many others come and go', async (t) => {
   const { rpc } = await buildApp(t, { runnables, engine: { retention: { maxRuns: 20 } } })
   const { result: waits } = await rpc('message/send', say('asker', { messageId: 'first' }))
   const others: string[] = []
@@ -158,7 +158,7 @@ t.test('a task that waits keeps what was said to it, however many come and go', 
   })
 })
 
-t.test('what was forgotten with its run can be said again', async (t) => {
+t.test('a message whose run was removed can be sent again', async (t) => {
   const { rpc } = await buildApp(t, {
     runnables,
     engine: { retention: { maxBytes: 100_000 } },
@@ -175,7 +175,7 @@ t.test('what was forgotten with its run can be said again', async (t) => {
   t.equal((await rpc('tasks/pushNotificationConfig/list', { id: again.id })).result.length, 1)
 })
 
-t.test('a push configuration has a bound', async (t) => {
+t.test('push configurations are limited', async (t) => {
   const { rpc } = await buildApp(t, { runnables, options: { pushNotifications: { lookup } } })
   const many = {
     url: 'https://example.org/',
@@ -187,7 +187,7 @@ t.test('a push configuration has a bound', async (t) => {
   })
 })
 
-t.test('a task lasts over a restart', async (t) => {
+t.test('a task survives a restart', async (t) => {
   const folder = t.testdir()
   const before: Before = async (app) => app.register(store, { url: `sqlite:${join(folder, 'app.db')}` })
   const waiting = createWaiting()

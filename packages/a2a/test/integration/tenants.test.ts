@@ -17,7 +17,7 @@ async function rest({ url }: TestApp, route: string, body?: object, headers = {}
   return { status: response.status, body: text.startsWith('{') ? JSON.parse(text) : text, text }
 }
 
-t.test('a tenant is an agent, in both bindings', async (t) => {
+t.test('a tenant is an agent, on both bindings', async (t) => {
   const app = await buildApp(t, { runnables: ['first', 'ada', 'my agent'].map(named) })
   const ways: [name: string, send: (tenant: string, message: object) => Promise<unknown>][] = [
     ['JSON-RPC', async (tenant, said) => (await app.rpc('SendMessage', { tenant, ...said })).result],
@@ -47,7 +47,7 @@ t.test('a tenant is an agent, in both bindings', async (t) => {
   t.match(await rest(app, 'POST /ada/message:stream', sayV1('x')), { text: /"agentName":"ada"/ })
 })
 
-t.test('a tenant that is no agent, and one that the message contradicts', async (t) => {
+t.test('an unknown tenant, and a message that contradicts its tenant', async (t) => {
   const app = await buildApp(t, { runnables: ['first', 'ada'].map(named) })
   const unknown = { code: -32602, message: /tenant: No agent "bob"; known: "first", "ada"/ }
   for (const [method, params] of [
@@ -73,7 +73,7 @@ t.test('a tenant that is no agent, and one that the message contradicts', async 
   t.match(await app.rpc('message/send', { tenant: 'bob', ...say('x') }), { result: { kind: 'task' } })
 })
 
-t.test('within a tenant there are the tasks of its agent, and nobody else’s', async (t) => {
+t.test('a tenant sees the tasks of its agent only', async (t) => {
   const waiting = createWaiting('ada')
   const app = await buildApp(t, { runnables: [waiting.runnable, named('bob'), asker] })
   const configuration = { returnImmediately: true }
@@ -102,7 +102,7 @@ t.test('within a tenant there are the tasks of its agent, and nobody else’s', 
   })
 })
 
-t.test('a message that one tenant has taken is another request to another', async (t) => {
+t.test('a message repeated to another tenant is another request', async (t) => {
   const { rpc } = await buildApp(t, { runnables: ['ada', 'bob'].map(named) })
   const said = sayV1('x')
   const { result } = await rpc('SendMessage', { tenant: 'ada', ...said })
@@ -110,7 +110,7 @@ t.test('a message that one tenant has taken is another request to another', asyn
   t.match(await rpc('SendMessage', { tenant: 'bob', ...said }), { error: { code: -32602 } })
 })
 
-t.test('each agent has a card that names it as the tenant', async (t) => {
+t.test('the card of each agent names it as the tenant', async (t) => {
   const app = await buildApp(t, {
     runnables: ['ada', 'my agent'].map(named),
     options: { name: 'All', extendedCard: (card) => ({ ...card, description: 'more' }) }
@@ -137,7 +137,7 @@ t.test('each agent has a card that names it as the tenant', async (t) => {
   t.notMatch((await rest(app, 'GET /extendedAgentCard')).text, /tenant/)
 })
 
-t.test('agents that come and go have their paths at once', async (t) => {
+t.test('paths follow agents that are added and removed', async (t) => {
   const app = await buildApp(t, { runnables: [echo] })
   t.equal((await rest(app, 'GET /later/tasks')).status, 404)
   app.app.registry.add(named('later'))
@@ -152,7 +152,7 @@ t.test('without 1.0 there are no tenants', async (t) => {
   t.equal((await rest(app, 'GET /echo/.well-known/agent-card.json')).status, 404)
 })
 
-t.test('an unknown path below an agent’s name is unknown', async (t) => {
+t.test('an unknown path below an agent’s name is not found', async (t) => {
   const app = await buildApp(t)
   for (const route of [
     'GET /echo',

@@ -6,7 +6,7 @@ import { buildApp, say } from '../helpers/build-app.ts'
 
 const lookup = async () => [{ address: '93.184.215.14', family: 4 }]
 
-t.test('a task has ten at most, however many are set at once in a store that takes its time', async (t) => {
+t.test('a task has at most ten, even if many are set at once in a slow store', async (t) => {
   const { tasks } = createInProcessStores()
   const slow = {
     ...tasks,
@@ -32,7 +32,7 @@ t.test('a task has ten at most, however many are set at once in a store that tak
   t.equal(listed.result.length, 10)
 })
 
-t.test('what can be in no header is refused, not tried in vain for every event', async (t) => {
+t.test('values that no header can have are refused when they are set', async (t) => {
   const app = await buildApp(t, { options: { pushNotifications: { lookup } } })
   const { id: taskId } = (await app.rpc('message/send', say('x'))).result
   const url = 'https://example.org/'

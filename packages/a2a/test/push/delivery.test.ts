@@ -9,7 +9,7 @@ import { createReceiver } from '../helpers/receiver.ts'
 const options = { pushNotifications: { allowPrivate: true, backoff: 5, attempts: 3 } }
 const authentication = { schemes: ['Bearer'], credentials: 'mine' }
 
-t.test('a receiver of 1.0 is told each event, with its credentials', async (t) => {
+t.test('a receiver of 1.0 gets each event, with its credentials', async (t) => {
   const receiver = await createReceiver(t)
   const app = await buildApp(t, { runnables: [worker], options })
   const { result } = await app.rpc('SendMessage', {
@@ -51,7 +51,7 @@ t.test('a receiver of 1.0 is told each event, with its credentials', async (t) =
   )
 })
 
-t.test('a receiver of 0.3 is told the task at each change of its state', async (t) => {
+t.test('a receiver of 0.3 gets the task at each change of its state', async (t) => {
   const receiver = await createReceiver(t)
   const app = await buildApp(t, { runnables: [asker], options })
   const { result: task } = await app.rpc('message/send', {
@@ -75,7 +75,7 @@ t.test('a receiver of 0.3 is told the task at each change of its state', async (
   }
 })
 
-t.test('it is tried again when the receiver fails, not when it refuses', async (t) => {
+t.test('a delivery is repeated if the receiver fails, not if it refuses', async (t) => {
   const failing = await createReceiver(t, (_received, count) => (count < 3 ? 503 : 200))
   const refusing = await createReceiver(t, () => 410)
   const waiting = createWaiting()
@@ -95,7 +95,7 @@ t.test('it is tried again when the receiver fails, not when it refuses', async (
   t.not(JSON.stringify(refused[0]!.body), JSON.stringify(refused[1]!.body), 'each was sent once')
 })
 
-t.test('what is removed is not pushed to any more, and another with the same id replaces it', async (t) => {
+t.test('a removed configuration gets no more pushes; another one with its id replaces it', async (t) => {
   const [first, second, third] = [await createReceiver(t), await createReceiver(t), await createReceiver(t)]
   const waiting = createWaiting()
   const app = await buildApp(t, { runnables: [waiting.runnable], options })
@@ -115,7 +115,7 @@ t.test('what is removed is not pushed to any more, and another with the same id 
   t.same([first.all.length, second.all.length], [0, 0])
 })
 
-t.test('without the option there is no push, and a task has at most ten', async (t) => {
+t.test('push notifications are off by default; a task has at most ten configurations', async (t) => {
   const without = await buildApp(t)
   const { result } = await without.rpc('message/send', say('x'))
   const pushNotificationConfig = { url: 'https://example.org/' }
@@ -136,7 +136,7 @@ t.test('without the option there is no push, and a task has at most ten', async 
   t.match(await create('one more'), { error: { code: -32004 } })
 })
 
-t.test('a task that ends before its receiver is known tells it everything', async (t) => {
+t.test('a receiver gets every event of a task that ended before its configuration was stored', async (t) => {
   const receiver = await createReceiver(t)
   const stores = createInProcessStores()
   const ended = {

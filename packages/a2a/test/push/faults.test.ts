@@ -42,7 +42,7 @@ function failing<S extends object>(store: S, method: keyof S, times: number): vo
   }) as S[keyof S]
 }
 
-t.test('a store that fails after a restart is asked again, and each receiver is told once', async (t) => {
+t.test('a store that fails after a restart is read again, and each receiver is notified once', async (t) => {
   const receiver = await createReceiver(t)
   const stores = createInProcessStores()
   const configs = [0, 1, 2].map((index) => ({ id: `c${index}`, url: `${receiver.url}/${index}` }))
@@ -73,7 +73,7 @@ t.test('a store that fails after a restart is asked again, and each receiver is 
   t.ok(eventsOf(receiver.all).every((state) => state === 'TASK_STATE_FAILED'))
 })
 
-t.test('what is removed or replaced while a restart is gone on with counts as it is now', async (t) => {
+t.test('configurations that change while a restart is resumed count as they are now', async (t) => {
   const receiver = await createReceiver(t)
   const stores = createInProcessStores()
   const at = (path: string) => ({ id: 'c', url: receiver.url + path })
@@ -113,33 +113,30 @@ t.test('what is removed or replaced while a restart is gone on with counts as it
   t.ok(await stores.tasks.get(kept))
 })
 
-t.test(
-  'a receiver that fails in the middle of a part is told the rest of it, and nothing twice',
-  async (t) => {
-    const receiver = await createReceiver(t, ({ body }, count) =>
-      body.statusUpdate?.status.state === 'TASK_STATE_COMPLETED' && count < 9 ? 503 : 204
-    )
-    const { rpc } = await buildApp(t, { runnables: [worker], options: { pushNotifications } })
-    const configuration = { taskPushNotificationConfig: { url: receiver.url } }
-    await rpc('SendMessage', { ...sayV1('x'), configuration })
-    await receiver.until(9)
-    await turn(20)
-    t.same(eventsOf(receiver.all), [
-      'TASK_STATE_WORKING',
-      'tool-2',
-      'tool-1',
-      'answer',
-      ...Array.from({ length: 5 }, () => 'TASK_STATE_COMPLETED')
-    ])
-    const [, , , answer] = receiver.all
-    t.match(answer!.body.artifactUpdate, {
-      artifact: { parts: [{ text: 'It is 3.' }, { data: { sum: 3 } }] },
-      lastChunk: true
-    })
-  }
-)
+t.test('a receiver that fails in the middle of a part gets the rest of it, and nothing twice', async (t) => {
+  const receiver = await createReceiver(t, ({ body }, count) =>
+    body.statusUpdate?.status.state === 'TASK_STATE_COMPLETED' && count < 9 ? 503 : 204
+  )
+  const { rpc } = await buildApp(t, { runnables: [worker], options: { pushNotifications } })
+  const configuration = { taskPushNotificationConfig: { url: receiver.url } }
+  await rpc('SendMessage', { ...sayV1('x'), configuration })
+  await receiver.until(9)
+  await turn(20)
+  t.same(eventsOf(receiver.all), [
+    'TASK_STATE_WORKING',
+    'tool-2',
+    'tool-1',
+    'answer',
+    ...Array.from({ length: 5 }, () => 'TASK_STATE_COMPLETED')
+  ])
+  const [, , , answer] = receiver.all
+  t.match(answer!.body.artifactUpdate, {
+    artifact: { parts: [{ text: 'It is 3.' }, { data: { sum: 3 } }] },
+    lastChunk: true
+  })
+})
 
-t.test('a task that waits with large arguments goes on where it was', async (t) => {
+t.test('a task that waits with large arguments is resumed where it was', async (t) => {
   const receivers = { current: await createReceiver(t), legacy: await createReceiver(t) }
   const large: RunnableDefinition = {
     kind: 'agent',
@@ -183,7 +180,7 @@ t.test('a task that waits with large arguments goes on where it was', async (t) 
   t.same(eventsOf(await receivers.legacy.until(4)), ['working', 'input-required', 'working', 'completed'])
 })
 
-t.test('a user has so many receivers to be told something; everybody together has more', async (t) => {
+t.test('open configurations are limited per user, not in total', async (t) => {
   const authenticate = ({ token }: { token?: string | undefined }) =>
     token === undefined ? null : { sub: token, scopes: ['*'], claims: {} }
   const url = 'http://127.0.0.1:9/'

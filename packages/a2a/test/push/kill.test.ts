@@ -7,7 +7,7 @@ import { createReceiver } from '../helpers/receiver.ts'
 
 const service = new URL('../helpers/killable-service.ts', import.meta.url).pathname
 
-t.test('after kill -9 a receiver is told how its task ends', async (t) => {
+t.test('after kill -9 a receiver learns how its task ends', async (t) => {
   const url = `sqlite:${join(t.testdir(), 'app.db')}`
   const begin = async (milliseconds: number) => {
     const args = ['--conditions=@svc/source', service, url, String(milliseconds)]

@@ -62,7 +62,7 @@ const send = (url: string) => ({
   configuration: { returnImmediately: true, taskPushNotificationConfig: { id: 'p', url, token: 'mine' } }
 })
 
-t.test('a task that goes on tells its receiver the rest, and nothing twice', async (t) => {
+t.test('the receiver of a resumed task gets the rest, and nothing twice', async (t) => {
   const current = await createReceiver(t)
   const legacy = await createReceiver(t)
   const begin = createService(t)
@@ -98,7 +98,7 @@ t.test('a task that goes on tells its receiver the rest, and nothing twice', asy
   t.same([current.all.length, legacy.all.length], [3, 1], 'what was told everything is not told again')
 })
 
-t.test('a task that the restart has ended tells so', async (t) => {
+t.test('the receiver of a task that a restart ended learns so', async (t) => {
   let isAway = true
   const current = await createReceiver(t, () => (isAway ? 503 : 204))
   const legacy = await createReceiver(t, () => (isAway ? 503 : 204))
@@ -127,7 +127,7 @@ t.test('a task that the restart has ended tells so', async (t) => {
   ])
 })
 
-t.test('a task that a crash left, and that is ended for it, tells so', async (t) => {
+t.test('the receiver of a task that a crash interrupted learns of its end', async (t) => {
   const receiver = await createReceiver(t)
   const stores = createInProcessStores()
   const run = storedRun({ name: 'waiting', owner: 'anonymous', status: 'working' })
@@ -152,38 +152,35 @@ t.test('a task that a crash left, and that is ended for it, tells so', async (t)
   while ((await openPushes(stores)).length > 0) await turn()
 })
 
-t.test(
-  'an endpoint whose registry is another one now tells nothing of tasks of the one before',
-  async (t) => {
-    const [own, other] = [await createReceiver(t), await createReceiver(t)]
-    const stores = createInProcessStores()
-    for (const [registry, { url }] of [
-      ['before', other],
-      ['now', own]
-    ] as const) {
-      const run = storedRun({ registry, owner: 'anonymous', status: 'working' })
-      const { runId, sessionId: contextId, owner, name: agentName } = run
-      await stores.runs.create(run)
-      await stores.tasks.create(
-        { taskId: runId, contextId, registry, owner, agentName, createdAt: 1, messages: [] },
-        registry
-      )
-      await stores.tasks.setPushConfig(runId, { id: 'p', url, version: '1.0', endpoint: '/a2a' }, 0)
-    }
-    const app = await buildApp(t, {
-      runnables: [],
-      engine: { stores },
-      options: { pushNotifications, registry: createRegistry({ id: 'now' }) }
-    })
-    await own.until(1)
-    t.same(eventsOf(own.all), ['TASK_STATE_FAILED'])
-    while ((await openPushes(stores)).length > 1) await turn()
-    await close(app)
-    t.same(other.all, [])
+t.test('an endpoint with another registry pushes no tasks of the former one', async (t) => {
+  const [own, other] = [await createReceiver(t), await createReceiver(t)]
+  const stores = createInProcessStores()
+  for (const [registry, { url }] of [
+    ['before', other],
+    ['now', own]
+  ] as const) {
+    const run = storedRun({ registry, owner: 'anonymous', status: 'working' })
+    const { runId, sessionId: contextId, owner, name: agentName } = run
+    await stores.runs.create(run)
+    await stores.tasks.create(
+      { taskId: runId, contextId, registry, owner, agentName, createdAt: 1, messages: [] },
+      registry
+    )
+    await stores.tasks.setPushConfig(runId, { id: 'p', url, version: '1.0', endpoint: '/a2a' }, 0)
   }
-)
+  const app = await buildApp(t, {
+    runnables: [],
+    engine: { stores },
+    options: { pushNotifications, registry: createRegistry({ id: 'now' }) }
+  })
+  await own.until(1)
+  t.same(eventsOf(own.all), ['TASK_STATE_FAILED'])
+  while ((await openPushes(stores)).length > 1) await turn()
+  await close(app)
+  t.same(other.all, [])
+})
 
-t.test('a task that ended before tells what its receiver did not take', async (t) => {
+t.test('a receiver gets the rest of a task that ended before the restart', async (t) => {
   let isAway = false
   const receiver = await createReceiver(t, () => (isAway ? 503 : 204))
   const begin = createService(t)
@@ -207,7 +204,7 @@ t.test('a task that ended before tells what its receiver did not take', async (t
   ])
 })
 
-t.test('what was removed, or is another endpoint’s, is not gone on with', async (t) => {
+t.test('configurations that were removed, or belong to another endpoint, are not resumed', async (t) => {
   let isAway = true
   const answer = () => (isAway ? 503 : 204)
   const [kept, removed] = [await createReceiver(t, answer), await createReceiver(t, answer)]
@@ -242,7 +239,7 @@ t.test('what was removed, or is another endpoint’s, is not gone on with', asyn
   t.same(removed.all, [])
 })
 
-t.test('one that is added late is told of what comes from then on, after a restart too', async (t) => {
+t.test('a late configuration gets what follows, after a restart too', async (t) => {
   let isAway = true
   const receiver = await createReceiver(t, () => (isAway ? 503 : 204))
   const begin = createService(t)

@@ -81,7 +81,7 @@ const kinds: Record<string, Kind> = {
 }
 
 for (const [kind, { tasks: count, make }] of Object.entries(kinds))
-  t.test(`${count * EACH} receivers are gone on with a few at a time, in ${kind}`, async (t) => {
+  t.test(`${count * EACH} receivers are resumed a few at a time, in ${kind}`, async (t) => {
     const { stores, done, request } = await make(t)
     let open = 0
     let most = 0

@@ -74,7 +74,7 @@ t.test('a name that resolves to one address that is not public is refused at reg
   }
 })
 
-t.test('a name that means another address later is refused where it is connected to', async (t) => {
+t.test('a name that resolves to a private address later is refused at the connection', async (t) => {
   const receiver = await createReceiver(t)
   const waiting = createWaiting()
   let lookups = 0

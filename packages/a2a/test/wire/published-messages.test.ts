@@ -65,7 +65,7 @@ t.test('the table has every message and enum of the official code', async (t) =>
   }
 })
 
-t.test('what is not of a message is found', async (t) => {
+t.test('unknown fields of a message are found', async (t) => {
   for (const name of NAMES) {
     const [sample] = samplesOf(name)
     t.not(faultsOf('1.0', name, { ...sample, more: 1 }).length, 0, `${name} has no more`)

@@ -20,7 +20,7 @@ const SINCE_0_3 = /^(?:List|Delete|GetAuth)|^AgentCard/
 
 type Kept = [type: PublishedTypes['0.3'], value: unknown]
 
-t.test('what is answered is what the published schemas of 0.3 and 0.2 say', async (t) => {
+t.test('answers match the published schemas of 0.3 and 0.2', async (t) => {
   const { kept, asked } = await gather(t)
   t.same(asked.sort(), [...OPERATION_NAMES].sort(), 'every row of the table')
   for (const [type, value] of kept) {
@@ -29,7 +29,7 @@ t.test('what is answered is what the published schemas of 0.3 and 0.2 say', asyn
   }
 })
 
-t.test('a card for all is one of 0.3 and 0.2, with more', async (t) => {
+t.test('a card for all versions extends that of 0.3 and 0.2', async (t) => {
   const schemes = ({ mutual: _, ...older }: typeof SECURITY_SCHEMES) => older
   const read = async (schemes: object) => {
     const authenticate = Object.assign(() => null, { schemes: schemes as typeof SECURITY_SCHEMES })
@@ -41,7 +41,7 @@ t.test('a card for all is one of 0.3 and 0.2, with more', async (t) => {
   t.same(faultsOf('0.2', 'AgentCard', await read(schemes(SECURITY_SCHEMES)), open), [])
 })
 
-t.test('what is wrong is found', async (t) => {
+t.test('the check finds faults', async (t) => {
   const { rpc } = await buildApp(t)
   const answer = await rpc('message/send', say('echo'))
   const { result } = answer

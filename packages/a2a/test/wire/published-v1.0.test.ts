@@ -34,7 +34,7 @@ async function serve(t: Test) {
 }
 
 for (const binding of ['JSON-RPC', 'HTTP+JSON']) {
-  t.test(`what is answered over ${binding} is what the published schema of 1.0 says`, async (t) => {
+  t.test(`answers over ${binding} match the published schema of 1.0`, async (t) => {
     const { app, waiting } = await serve(t)
     const asked = new Set<OperationName>()
     /** The answers to an operation, each looked at. */
@@ -167,7 +167,7 @@ t.test('errors of 1.0', async (t) => {
     t.same(faultsOf('1.0', 'RpcError', answer), [])
 })
 
-t.test('a card for all is, to 1.0, the card of 1.0', async (t) => {
+t.test('a card for all versions reads as a card of 1.0', async (t) => {
   const authenticate = Object.assign(() => null, { schemes: SECURITY_SCHEMES })
   const { origin } = await buildApp(t, { options: { authenticate } })
   const read = async (query: string) =>
@@ -177,7 +177,7 @@ t.test('a card for all is, to 1.0, the card of 1.0', async (t) => {
   t.same(await read(''), await read('?A2A-Version=1.0'))
 })
 
-t.test('what is wrong is found', async (t) => {
+t.test('the check finds faults', async (t) => {
   const { app } = await serve(t)
   const { task } = (await app.rpc('SendMessage', sayV1('echo'))).result
   const { status, id, artifacts } = task

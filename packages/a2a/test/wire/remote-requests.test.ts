@@ -33,7 +33,7 @@ const INPUTS: RunInput[] = [
 
 t.setTimeout(120_000)
 
-t.test('what a remote agent asks 0.3 and 0.2 is what the published schemas say', async (t) => {
+t.test('requests of a remote agent match the published schemas of 0.3 and 0.2', async (t) => {
   const sent = await gather(t, '0.3')
   for (const name of ASKED)
     for (const request of sent.get(OPERATIONS[name].rpc['0.3'])!)
@@ -41,7 +41,7 @@ t.test('what a remote agent asks 0.3 and 0.2 is what the published schemas say',
         t.same(faultsOf(version, LEGACY_REQUESTS[name], request), [], name)
 })
 
-t.test('what a remote agent asks 1.0 is what the published schema says', async (t) => {
+t.test('requests of a remote agent match the published schema of 1.0', async (t) => {
   const sent = await gather(t, '1.0')
   for (const name of ASKED)
     for (const { params, ...call } of sent.get(OPERATIONS[name].rpc['1.0'])!) {

@@ -12,7 +12,7 @@ interface Listed {
   pageSize: number
 }
 
-t.test('integers may be text, and enums numbers, in both bindings of 1.0', async (t) => {
+t.test('integers may be strings, and enums numbers, on both bindings of 1.0', async (t) => {
   const app = await buildApp(t)
   const post = async (path: string, body: object) => {
     const response = await fetch(app.url + path, {
@@ -45,7 +45,7 @@ t.test('integers may be text, and enums numbers, in both bindings of 1.0', async
   t.match(await byQuery('status=5'), { tasks: { length: 0 } })
 })
 
-t.test('what is neither is refused', async (t) => {
+t.test('other values are refused', async (t) => {
   const app = await buildApp(t)
   const refused: [method: string, params: object, field: string][] = [
     ['SendMessage', sayV1('x', { role: 2 }), 'message.role'],
@@ -70,14 +70,14 @@ t.test('what is neither is refused', async (t) => {
   }
 })
 
-t.test('what is the caller’s own stays as it is', async (t) => {
+t.test('the caller’s own data stays unchanged', async (t) => {
   const app = await buildApp(t)
   const metadata = { page_size: '2', role: 1, status: 3, historyLength: '1' }
   const { result } = await app.rpc('SendMessage', sayV1('x', { metadata }))
   t.match(result, { task: { history: [{ metadata }] } })
 })
 
-t.test('the numbers are those of the official code', async (t) => {
+t.test('the numbers match the official code', async (t) => {
   for (const [field, names] of Object.entries({ role: Role, status: TaskState }))
     for (const [name, number] of Object.entries(names))
       if (typeof number === 'number' && number >= 0)
