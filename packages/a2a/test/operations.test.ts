@@ -13,11 +13,11 @@ import { toNeutral } from './helpers/to-neutral.ts'
 
 type Way = `${'rpc' | 'rest'} ${ProtocolVersion}`
 const WAYS: Way[] = ['rpc 0.3', 'rpc 1.0', 'rest 0.3', 'rest 1.0']
-/** Those that can name an agent as their tenant. */
+/** Ways in which a request can name a tenant. */
 const TENANT_WAYS: Way[] = ['rpc 1.0', 'rest 1.0']
 
-/** What a request is about, in no version's words. */
-interface Asked {
+/** The subject of a request, in all versions. */
+interface Subject {
   taskId: string
   agentName: string
 }
@@ -26,7 +26,7 @@ const push = { id: 'p1', url: 'https://example.org/hook', token: 'x' }
 const text = 'see'
 
 /** The parameters of each operation, in the words of each way. */
-function paramsOf(name: OperationName, way: Way, { taskId, agentName }: Asked): Record<string, unknown> {
+function paramsOf(name: OperationName, way: Way, { taskId, agentName }: Subject): Record<string, unknown> {
   const isLegacy = way.endsWith('0.3')
   const isProto = way !== 'rpc 0.3'
   const part = way === 'rpc 0.3' ? { kind: 'text', text } : { text }
@@ -73,18 +73,18 @@ t.test('every operation has the same result on both bindings and in both version
         const version = way.slice(-3) as ProtocolVersion
         const routes = way.startsWith('rest') ? OPERATIONS[name].rest[version] : ['']
         for (const route of routes) {
-          const { app, asked, waiting } = await prepare(t, name)
+          const { app, subject, waiting } = await prepare(t, name)
           const opened = () => name === 'subscribe' && waiting.goOn()
           await waiting.reached()
-          const tenant = isTenant && { tenant: isNew(name) ? asked.agentName : 'waiting' }
-          const params = { ...paramsOf(name, way, asked), ...tenant }
+          const tenant = isTenant && { tenant: isNew(name) ? subject.agentName : 'waiting' }
+          const params = { ...paramsOf(name, way, subject), ...tenant }
           const replies =
             route === ''
               ? (await askByRpc(app, name, version, params, opened)).map(({ result }) => result as unknown)
               : await askByRest(app, route, params, opened)
           check(t, name, way, replies)
           const key = `${way} ${route}${isTenant ? ', of a tenant' : ''}`
-          // The card of an agent is another one than that of the service.
+          // The card of an agent differs from that of the service.
           if (name === 'extendedCard' && isTenant) t.match(replies, [{ name: 'waiting' }], key)
           else seen.set(key, toComparable(name, replies, app.origin))
         }
@@ -95,12 +95,12 @@ t.test('every operation has the same result on both bindings and in both version
   }
 })
 
-/** Whether it makes a task, where others ask for the one that waits. */
+/** True if the operation makes a task; others use the one that waits. */
 function isNew(name: OperationName): boolean {
   return name === 'send' || name === 'stream'
 }
 
-/** An app of its own, with a task to ask for. */
+/** A separate app with a waiting task. */
 async function prepare(t: Test, name: OperationName) {
   const waiting = createWaiting()
   const app = await buildApp(t, {
@@ -121,7 +121,7 @@ async function prepare(t: Test, name: OperationName) {
       ...push,
       authentication: { scheme: 'Bearer', credentials: 'y' }
     })
-  return { app, waiting, asked: { taskId, agentName: name === 'send' ? 'asker' : 'worker' } }
+  return { app, waiting, subject: { taskId, agentName: name === 'send' ? 'asker' : 'worker' } }
 }
 
 function check(t: Test, name: OperationName, way: Way, replies: unknown[]): void {
@@ -130,7 +130,7 @@ function check(t: Test, name: OperationName, way: Way, replies: unknown[]): void
   for (const reply of replies) t.same(faultsIn(name, way, reply), [], `${way} is what is published`)
 }
 
-/** What is wrong with a result: by the published schema of its version and, for 1.0, the code of the official SDK. */
+/** The faults of a result, by the published schema of its version and, for 1.0, the code of the official SDK. */
 function faultsIn(name: OperationName, way: Way, result: unknown): string[] {
   if (way !== 'rpc 0.3')
     return [...faultsOf('1.0', ANSWERS[name], result), ...lostByProto(ANSWERS[name], result)]
@@ -138,7 +138,7 @@ function faultsIn(name: OperationName, way: Way, result: unknown): string[] {
   return (result as { tasks: unknown[] }).tasks.flatMap((task) => faultsOf('0.3', 'Task', task))
 }
 
-// Of the cards only the facts; an empty answer is one in any shape, and so is a list.
+// Compares cards by their facts, and ignores the shape of empty answers and lists.
 function toComparable(name: OperationName, replies: unknown[], origin: string): unknown {
   const neutral = JSON.parse(JSON.stringify(replies.map(toNeutral)).replaceAll(origin, 'ORIGIN')) as unknown[]
   const [only] = neutral as Record<string, unknown>[]

@@ -5,7 +5,7 @@ import { buildApp, echo } from '../helpers/build-app.ts'
 
 const CASES = 10_000
 const CODES = new Set([-32700, -32600, -32601, -32602, -32001, -32002, -32003, -32004, -32007, -32009])
-// Nothing of ours, of Fastify or of Node.js that a client has no use for.
+// No internals of the service, Fastify or Node.js.
 const INTERNAL = /FST_|TypeError|undefined|node:|\.ts\b|at \w+ \(|Cannot read|is not a function/
 
 const methods = OPERATION_NAMES.flatMap((name) => Object.values(OPERATIONS[name].rpc))
@@ -91,7 +91,7 @@ t.test(`${CASES} requests get an answer, or the right error`, async (t) => {
     seen.set(error.code, (seen.get(error.code) ?? 0) + 1)
     if (!CODES.has(error.code)) throw new Error(`code ${error.code}: ${error.message}`)
     requireRightCode(payload, error.code, id)
-    // What a client wrote itself may stand in a message.
+    // A message may repeat the client's own text.
     if (INTERNAL.test(error.message) && !INTERNAL.test(payload.toString()))
       throw new Error(`internal text: ${error.message}`)
   }

@@ -17,7 +17,7 @@ const url = 'https://example.org/a2a'
 const provider = { organization: 'We' }
 const facts = { securitySchemes: SECURITY_SCHEMES, extensions: [{ uri: 'urn:x', params: { a: 1 } }] }
 
-/** Compiles where the two are the same type. */
+/** Compiles only if the two types are the same. */
 const isSame = <A, B>(_same: [A] extends [B] ? ([B] extends [A] ? true : never) : never) => true
 
 t.test('a card of 0.3 has the type of the official SDKs of 0.2 and 0.3, without a cast', async (t) => {

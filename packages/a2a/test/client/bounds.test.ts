@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 
 type Answer = (response: ServerResponse, method: string, request: IncomingMessage) => unknown
 
-/** A service that answers in one way whatever it is asked, the methods that it was asked for, and an agent there. */
+/** A service that answers every request alike, the methods it was asked for, and its agent. */
 async function serve(t: Test, answer: Answer, options: Partial<RemoteAgentOptions> = { version: '1.0' }) {
   const asked: string[] = []
   const server = createServer(async (request, response) => {
@@ -43,7 +43,7 @@ const task = (state: string, text = '') => ({
   artifacts: text === '' ? [] : [{ artifactId: 'a', parts: [{ text }] }]
 })
 
-/** Writes until the client goes away or enough has come; gives how many characters. */
+/** Writes until the client leaves or the limit is reached; returns the characters written. */
 async function pour(response: ServerResponse, text: string, most: number): Promise<number> {
   let sent = 0
   while (sent < most && !response.destroyed) {
@@ -84,7 +84,7 @@ t.test('answers over the limit are not read to the end', async (t) => {
       options
     )
     await t.rejects(run(), { code: 'A2A_ERR_BAD_ANSWER', message: /too large/ }, what)
-    // What is on its way when it is enough depends on the buffers of the system.
+    // The system's buffers decide how much is under way by then.
     t.ok((await sent.promise) < 30_000_000, `${what}: ${await sent.promise}`)
   }
 })

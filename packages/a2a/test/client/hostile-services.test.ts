@@ -9,7 +9,7 @@ type Answer = (response: ServerResponse, request: IncomingMessage) => void
 
 const token = 'a-token-that-nobody-sees'
 
-/** A service that answers every request in one way; the agent there. */
+/** A service that answers every request alike, and its agent. */
 async function serve(t: Test, answer: Answer, more = {}) {
   return remoteAgent({ url: await listen(t, answer), token, ...more })
 }
@@ -26,7 +26,7 @@ async function listen(t: Test, answer: Answer): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** Writes until the client has enough, or far more than it should take has come. */
+/** Writes until the client stops, or has read far more than it should. */
 function pour(response: ServerResponse, type: string, text: string): void {
   response.writeHead(200, { 'content-type': type })
   let left = 256_000_000

@@ -50,7 +50,7 @@ for (const transport of ['JSONRPC', 'HTTP+JSON']) {
       ]
       const task = await client.sendMessage(send('x', { parts, metadata: { agentName: 'echo' } }))
       const [answer] = (task as { artifacts: { parts: { text: string }[] }[] }).artifacts
-      // The JSON of the proto has no name for a file.
+      // Files have no name in the proto's JSON.
       const filename = transport === 'JSONRPC' && { filename: 'a.png' }
       t.same(JSON.parse(answer!.parts[0]!.text), [
         { type: 'image', mimeType: 'image/png', ...filename, data: 'aGk=' },

@@ -1,6 +1,6 @@
 import type { RunnableDefinition } from '@svc/registry'
 
-/** An agent that says one thing and then waits until it is told to go on, or canceled. */
+/** An agent that says one thing, then waits until it is released or canceled. */
 export function createWaiting(name = 'waiting') {
   const waiters: (() => void)[] = []
   let reached = Promise.withResolvers<void>()
@@ -24,11 +24,11 @@ export function createWaiting(name = 'waiting') {
   return {
     runnable,
     goOn: () => waiters.splice(0).forEach((go) => go()),
-    /** Resolves when it waits. */
+    /** Resolves once it waits. */
     reached: () => reached.promise,
-    /** When it is aborted, in milliseconds of `performance.now()`. */
+    /** The time of its abort, by `performance.now()`. */
     aborted: () => aborted.promise,
-    /** Forgets what was, for another run. */
+    /** Resets it for another run. */
     reset() {
       reached = Promise.withResolvers()
       aborted = Promise.withResolvers()
@@ -36,7 +36,7 @@ export function createWaiting(name = 'waiting') {
   }
 }
 
-/** An agent that asks before it acts, and says what came of it. */
+/** An agent that requests an approval and reports the answer. */
 export const asker: RunnableDefinition = {
   kind: 'agent',
   name: 'asker',
@@ -48,7 +48,7 @@ export const asker: RunnableDefinition = {
   }
 }
 
-/** An agent of every kind of part: two steps, a tool, reasoning, a member's words, a structured answer. */
+/** An agent that emits every kind of part: two steps, a tool, reasoning, a member's text, a structured answer. */
 export const worker: RunnableDefinition = {
   kind: 'agent',
   name: 'worker',
@@ -80,7 +80,7 @@ export const failing: RunnableDefinition = {
   }
 }
 
-/** An agent that says so many chunks. */
+/** An agent that emits a number of chunks. */
 export function chunks(count: number, name = `chunks-${count}`): RunnableDefinition {
   return {
     kind: 'agent',
@@ -91,7 +91,7 @@ export function chunks(count: number, name = `chunks-${count}`): RunnableDefinit
   }
 }
 
-/** An agent whose tools give every kind of value, and nothing. */
+/** An agent whose tools return every kind of value, and nothing. */
 export const giver: RunnableDefinition = {
   kind: 'agent',
   name: 'giver',

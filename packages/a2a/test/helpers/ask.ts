@@ -5,7 +5,7 @@ import { eventsOf, type RpcReply, type TestApp } from './build-app.ts'
 
 type Served = Pick<TestApp, 'url'>
 
-/** The responses of JSON-RPC to an operation: one, or those of a stream. `opened` is called when it has begun to answer. */
+/** The JSON-RPC responses to an operation: one, or those of a stream. `opened` is called once the answer begins. */
 export async function askByRpc(
   { url }: Served,
   name: OperationName,
@@ -22,7 +22,7 @@ export async function askByRpc(
   return read<RpcReply>(response)
 }
 
-/** What HTTP+JSON answers on a route: one object, or the events of a stream. */
+/** The HTTP+JSON answers of a route: one object, or the events of a stream. */
 export async function askByRest(
   { url }: Served,
   route: string,

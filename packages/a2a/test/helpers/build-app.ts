@@ -7,30 +7,30 @@ import registryPlugin, {
 } from '@svc/registry'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 
-/** What a test may ask for; everything has a default. */
+/** The app of a test; everything has a default. */
 export interface AppRequest {
   runnables?: RunnableDefinition[]
   options?: A2aOptions & { prefix?: string }
   fastify?: FastifyServerOptions
   engine?: RegistryPluginOptions
-  /** Registers what is to be there first. */
+  /** Registers plugins before the registry. */
   before?(app: FastifyInstance): Promise<unknown>
 }
 
-/** A served app, with a registry of its own. */
+/** A listening app, with a registry of its own. */
 export interface TestApp {
   app: FastifyInstance
   runs: RunEngine
   /** The address, with the base path of the plugin. */
   url: string
   origin: string
-  /** Sends a JSON-RPC request; a string as it is. */
+  /** Sends a JSON-RPC request. */
   rpc(method: string, params?: unknown, headers?: Record<string, string>): Promise<RpcReply>
   /** The results of a stream. */
   stream(method: string, params: unknown, headers?: Record<string, string>): Promise<RpcReply[]>
 }
 
-/** A response of JSON-RPC; what a test looks into, it knows. */
+/** A JSON-RPC response. */
 export interface RpcReply {
   jsonrpc: string
   id: unknown
@@ -94,7 +94,7 @@ export function sayV1(text: string, fields: object = {}): { message: object } {
   return { message: { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text }], ...fields } }
 }
 
-/** An agent that says its input again. */
+/** An agent that repeats its input. */
 export const echo: RunnableDefinition = {
   kind: 'agent',
   name: 'echo',

@@ -4,7 +4,7 @@ import registryPlugin, { createRegistry } from '@svc/registry'
 import store from '@svc/store'
 import Fastify from 'fastify'
 
-// A service on one file that says where it is, until it is killed. Its agents work for as long as they are told.
+// A service on one database file; it prints its address and runs until it is killed. Its agents take as long as their input says.
 const [, , url = '', milliseconds = ''] = process.argv
 const registry = createRegistry()
 for (const resumable of [true, false])

@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 
-/** A notification as it came. */
+/** A received notification. */
 export interface Received {
   path: string
   headers: IncomingHttpHeaders
@@ -13,7 +13,7 @@ export interface Received {
 /** The status of an answer, or a redirect. */
 type Answer = number | { status: number; location: string }
 
-/** A receiver of push notifications on a free port, until the test ends; `answer` gives the status of each answer. */
+/** A receiver of push notifications on a free port, until the test ends; `answer` returns the status of each answer. */
 export async function createReceiver(
   t: { teardown(fn: () => unknown): unknown },
   answer: (received: Received, count: number) => Answer | Promise<Answer> = () => 204
@@ -29,7 +29,7 @@ export async function createReceiver(
     const received = { path: request.url!, headers: request.headers, body: JSON.parse(text) as unknown }
     all.push(received)
     const answering = answer(received, all.length)
-    // One that takes its time has come nevertheless.
+    // A notification counts before it is answered.
     if (answering instanceof Promise) wake()
     const given = await answering
     if (typeof given === 'number') reply.writeHead(given).end()
@@ -47,7 +47,7 @@ export async function createReceiver(
     all,
     port,
     url: `http://127.0.0.1:${port}`,
-    /** Resolves when so many have come. */
+    /** Resolves once that many have arrived. */
     async until(count: number): Promise<Received[]> {
       if (all.length < count)
         await new Promise<void>((resolve) => waiters.push({ count, resolve: () => resolve() }))

@@ -3,15 +3,15 @@ import { A2AClient as ClientV02 } from 'a2a-sdk-v0.2/client'
 import { ClientFactory as ClientFactoryV03 } from 'a2a-sdk-v0.3/client'
 import type { MessagePart } from '../../src/model/message.ts'
 
-/** An official client of one version and binding. */
+/** An official client of one version, on one binding. */
 export interface SdkClient {
   readonly name: string
   readonly version: '0.2' | '0.3' | '1.0'
-  /** Sends a user's message; rejects where the service refuses it. */
+  /** Sends a user's message; rejects if the service refuses it. */
   send(parts: readonly MessagePart[], fields?: object): Promise<{ id: string }>
 }
 
-/** The official clients of every version, each over every binding that it has. */
+/** The official clients of every version, on all their bindings. */
 export async function connectSdkClients(origin: string): Promise<SdkClient[]> {
   const bindings = ['JSONRPC', 'HTTP+JSON']
   return [

@@ -1,6 +1,6 @@
 /**
- * What every version and binding says, in one form: names of states and roles in lower case, parts by their content, wrappers
- * and `kind` left out, ids and times made alike.
+ * Converts answers of every version and binding to one form: states and roles in lower case, parts by their content, without
+ * wrappers and `kind`, with uniform ids and times.
  */
 export function toNeutral(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(toNeutral)

@@ -5,7 +5,7 @@ import t from 'tap'
 import { asker } from '../helpers/agents.ts'
 import { buildApp, echo, say, type AppRequest, type RpcReply } from '../helpers/build-app.ts'
 
-// An agent that asks three times.
+// An agent that requests three approvals.
 const curious: RunnableDefinition = {
   kind: 'agent',
   name: 'curious',

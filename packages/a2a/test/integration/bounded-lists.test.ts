@@ -6,7 +6,7 @@ import { buildApp, echo, say, type AppRequest } from '../helpers/build-app.ts'
 
 const MEGABYTE = 1_000_000
 const LISTED = 100_000
-/** What a page may have, and one more task of the largest that are listed whole: what it said stands in it twice. */
+/** The limit of a page, plus one task of the largest size that is listed in full: it has its text twice. */
 const MAX_PAGE = 1_048_576 + 2.2 * LISTED
 
 const some = textOf('some', LISTED)

@@ -3,7 +3,7 @@ import t from 'tap'
 import { asker, createWaiting } from '../helpers/agents.ts'
 import { buildApp, eventsOf, say, sayV1, type RpcReply } from '../helpers/build-app.ts'
 
-// As `Fastify()` has it.
+// The default of `Fastify()`.
 const fastify = { forceCloseConnections: 'idle' } as const
 
 const post = (url: string, body: object) =>
@@ -63,7 +63,7 @@ t.test('while draining, tasks are read, watched, canceled and answered; new ones
   await closed
 })
 
-/** An agent with a step that takes too long for a shutdown, until it is let go. */
+/** An agent with a step that outlasts a shutdown, until it is released. */
 function createLasting() {
   let held = true
   const runnable: RunnableDefinition = {
@@ -113,7 +113,7 @@ t.test(
 
     lasting.letGo()
     const second = await buildApp(t, request)
-    // The same message is the same task, which goes on.
+    // The same message is the same task, which continues.
     const again = await second.rpc('message/send', say('x', { messageId: 'm' }))
     t.match(again.result, { id: old.result.id, status: { state: 'completed' } })
     for (const { runId } of runs) {

@@ -14,7 +14,7 @@ import { buildApp } from '../helpers/build-app.ts'
 const uri = 'https://example.org/ext/needed/v1'
 const options = { extensions: [{ uri, required: true, params: { a: 1 } }] }
 
-/** A fetch that notes what comes back. */
+/** A fetch that records responses. */
 function watch() {
   const seen: (string | null)[] = []
   const fetchImpl: typeof fetch = async (...args) => {

@@ -13,7 +13,7 @@ const NAMES = { '0.3': 'x-a2a-extensions', '1.0': 'a2a-extensions' } as const
 
 const declaring = (...extensions: AgentExtension[]): AppRequest => ({ options: { extensions } })
 
-/** Ways to ask, each with what a message and the rest look like there. */
+/** Every version and binding, with the forms of its requests. */
 const WAYS = [
   { version: '0.3', path: '', body: rpc('message/send', say('x')), get: rpc('tasks/list', {}) },
   { version: '0.3', path: '', body: rpc('message/stream', say('x')), get: rpc('tasks/list', {}) },
@@ -47,7 +47,7 @@ async function ask(
   return { status: response.status, headers: response.headers, text: await response.text() }
 }
 
-/** The header of each way, and that of the other version. */
+/** The header of each version, and that of the other one. */
 const headersOf = ({ version }: { version: '0.3' | '1.0' }) => {
   const other = version === '0.3' ? '1.0' : '0.3'
   return { own: NAMES[version], foreign: NAMES[other] }

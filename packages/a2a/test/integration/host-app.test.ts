@@ -9,7 +9,7 @@ const refuse = () => {
   throw Object.assign(new Error('no'), { name: 'NoToken' })
 }
 
-/** An app of its own routes and its own 404, with the plugin at the root; without it, for comparison. */
+/** An app with routes and a 404 of its own, with the plugin at the root, or without it for comparison. */
 async function build(t: { teardown(fn: () => unknown): unknown }, withA2a: boolean, first: boolean) {
   const app = Fastify()
   t.teardown(() => app.close())

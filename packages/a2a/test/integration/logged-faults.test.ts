@@ -11,7 +11,7 @@ interface Line {
 
 const endless = scriptedRunnable([60_000], { name: 'endless' })
 
-/** An app that takes one run, and the lines of its log that have a code. */
+/** An app that accepts one run, and the lines of its log that have a code. */
 async function buildLoggingApp(t: Parameters<typeof buildApp>[0]) {
   const lines: Line[] = []
   const write = (line: string) => {

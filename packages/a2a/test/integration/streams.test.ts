@@ -16,7 +16,7 @@ interface Artifact {
   parts: { text?: string }[]
 }
 
-/** What a client that keeps artifacts has at the end of a stream. */
+/** The task that a client assembles from a stream. */
 function gather(events: RpcReply[]): Map<string, string> {
   const kept = new Map<string, string>()
   const textOf = ({ parts }: Artifact) => parts.map((part) => part.text ?? JSON.stringify(part)).join('')

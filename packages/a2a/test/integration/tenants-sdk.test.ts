@@ -55,7 +55,7 @@ for (const transport of ['JSONRPC', 'HTTP+JSON'])
 
     const sent = await other.sendMessage(send('asker', { configuration }))
     t.match(sent, { metadata: { agentName: 'echo' } })
-    // A request’s own tenant goes before that of the card.
+    // The tenant of a request overrides that of the card.
     t.match(await other.sendMessage(send('x', { tenant: 'asker', configuration })), {
       metadata: { agentName: 'asker' }
     })

@@ -69,7 +69,7 @@ t.test('an unknown tenant, and a message that contradicts its tenant', async (t)
   t.match(await app.rpc('SendMessage', { tenant: 'ada', ...said }), {
     error: { code: -32602, message: /No agent "first"; known: "ada"/ }
   })
-  // Before 1.0 there is no such field.
+  // Versions before 1.0 have no such field.
   t.match(await app.rpc('message/send', { tenant: 'bob', ...say('x') }), { result: { kind: 'task' } })
 })
 

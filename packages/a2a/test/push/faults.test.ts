@@ -16,7 +16,7 @@ const eventsOf = (all: readonly Received[]): string[] =>
 const openPushes = async ({ tasks }: Pick<Stores, 'tasks'>) =>
   (await tasks.listOpenPushes({ limit: 100 })).pushes
 
-/** A run that a restart left under way, as a task of the endpoint. */
+/** A run that a restart interrupted, as a task of the endpoint. */
 async function leave(stores: Stores, configs: readonly PushConfig[], owner = 'anonymous'): Promise<string> {
   const run = storedRun({ name: 'waiting', owner, status: 'working' })
   const { runId, sessionId: contextId, registry, name: agentName } = run
@@ -49,7 +49,7 @@ t.test('a store that fails after a restart is read again, and each receiver is n
   for (let index = 0; index < 3; index++) await leave(stores, configs)
   const { listOpenPushes } = stores.tasks
   stores.tasks.listOpenPushes = (query) => {
-    // Only once runs are recovered: that takes its own time where a store fails.
+    // Runs are recovered first, which takes longer with a failing store.
     failing(stores.runs, 'get', 7)
     failing(stores.log, 'read', 7)
     stores.tasks.listOpenPushes = listOpenPushes
@@ -162,7 +162,7 @@ t.test('a task that waits with large arguments is resumed where it was', async (
   for (const came of [2, 4]) {
     await receivers.current.until(came)
     await receivers.legacy.until(came - 2)
-    // Until the readers have nothing more to read.
+    // Until the readers have caught up.
     await turn(20)
     const { approvals } = (await runs.get(taskId))!
     await runs.answer(approvals.at(-1)!.approvalId, { approved: true })
@@ -207,7 +207,7 @@ t.test('open configurations are limited per user, not in total', async (t) => {
       t.match(await send('ada'), { result: {} })
       continue
     }
-    // Those of before the restart count as soon as they are gone on with.
+    // Configurations of before the restart count once they are resumed.
     while (!/of one user .* at most 1000/.test((await add()) ?? '')) await turn()
     const { totalSize } = (await rpc('ListTasks', {}, as('ada'))).result
     t.match(await send('ada'), { error: { code: -32004 } })

@@ -10,7 +10,7 @@ import { createReceiver, type Received } from '../helpers/receiver.ts'
 
 const pushNotifications = { allowPrivate: true, backoff: 5, attempts: 1_000 }
 
-/** Starts the same service again and again, on one file. */
+/** Starts a service repeatedly, on one database file. */
 function createService(t: { testdir(): string; teardown(fn: () => unknown): unknown }) {
   const url = `sqlite:${join(t.testdir(), 'app.db')}`
   return (request: AppRequest) =>
@@ -21,7 +21,7 @@ function createService(t: { testdir(): string; teardown(fn: () => unknown): unkn
     })
 }
 
-/** An agent that goes on after a restart, when it is let. */
+/** An agent that continues after a restart once it is released. */
 function createResumable() {
   let reached = Promise.withResolvers<void>()
   let held = true
@@ -75,7 +75,7 @@ t.test('the receiver of a resumed task gets the rest, and nothing twice', async 
   })
   await lasting.reached()
   await current.until(1)
-  // What it was told is recorded after it was told.
+  // Progress is recorded after the delivery.
   while ((await openPushes(first.runs.stores)).some(({ told }) => told === 0)) await turn()
   await close(first)
 
@@ -224,7 +224,7 @@ t.test('configurations that were removed, or belong to another endpoint, are not
   const before = kept.all.length
 
   isAway = false
-  // Its rules are not those under which the URL was taken.
+  // Its rules differ from those that accepted the URL.
   const second = await begin(options('/b', { pushNotifications: true }))
   await turn(50)
   t.equal(kept.all.length, before)
@@ -260,7 +260,7 @@ t.test('a late configuration gets what follows, after a restart too', async (t) 
   t.notOk(eventsOf(receiver.all).includes('TASK_STATE_WORKING'))
 })
 
-/** What was on its way when the service closed has arrived, too. */
+/** Waits until notifications that were under way at the close have arrived. */
 async function close({ app }: TestApp): Promise<void> {
   await app.close()
   await turn(30)

@@ -18,8 +18,8 @@ const part = (seq: number, type: string, more: object) =>
   entryFromJson(seq, JSON.stringify({ seq, type, ...more }))
 
 /**
- * What a restart leaves: many tasks, each with several receivers. Half of them ended before, with a last event of which no
- * receiver was told; the others were under way and are ended by the restart.
+ * Stores the state that a restart finds: many tasks, each with several receivers. Half of them have ended, with a last event
+ * that no receiver got; the restart ends the others.
  */
 async function leave(stores: Stores, url: string, tasks: number): Promise<string[]> {
   const paths: string[] = []

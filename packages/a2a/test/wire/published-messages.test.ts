@@ -3,12 +3,12 @@ import { faultsOf } from '../helpers/published/faults-of.ts'
 import { lostByProto, officialCodec } from '../helpers/published/official-codec.ts'
 import { ENUMS, fieldsOf, MESSAGES, type Field } from '../helpers/published/proto-messages.ts'
 
-// The schema of 1.0 that answers are held against is made of a table of ours: is it what was published?
+// The schema of 1.0 that answers are checked against is made from a table of this repository; this compares it with the published one.
 
 type MessageName = keyof typeof MESSAGES
 const NAMES = Object.keys(MESSAGES) as MessageName[]
 
-/** Values of the types of protobuf, none of them what stands for unset. */
+/** Values of the types of protobuf, none of which means unset. */
 const VALUES: Readonly<Record<string, unknown>> = {
   string: 'x',
   bool: true,
@@ -44,7 +44,7 @@ t.test('each message has the fields that the official code of the proto knows', 
       t.same(faultsOf('1.0', name, sample), [], `${name} fits`)
       t.same(lostByProto(name, sample), [], `${name} is read and written whole`)
     }
-    // The code has a field of its own for a oneof, whose choices are all read above.
+    // The code has an extra field for a oneof, whose members are all checked above.
     const fields = fieldsOf(name)
     const plain = fields.filter(([, { isOneOf }]) => !isOneOf).map(([key]) => key)
     const known = Object.keys(codec.fromJSON({}))

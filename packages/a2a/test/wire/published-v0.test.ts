@@ -9,13 +9,13 @@ import { LEGACY_ANSWERS } from '../helpers/published/operation-types.ts'
 import { createReceiver } from '../helpers/receiver.ts'
 import { SECURITY_SCHEMES } from '../helpers/security-schemes.ts'
 
-// HTTP+JSON of 0.3 is no matter of the published schema: it is the JSON of a proto.
+// The published schema does not cover HTTP+JSON of 0.3, which is the JSON of a proto.
 
 t.setTimeout(120_000)
 
 const CARD = '/.well-known/agent-card.json'
 
-/** Those that 0.2 does not have yet. */
+/** Operations that 0.2 does not have yet. */
 const SINCE_0_3 = /^(?:List|Delete|GetAuth)|^AgentCard/
 
 type Kept = [type: PublishedTypes['0.3'], value: unknown]

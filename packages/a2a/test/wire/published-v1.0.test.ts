@@ -12,7 +12,7 @@ import { SECURITY_SCHEMES } from '../helpers/security-schemes.ts'
 
 t.setTimeout(120_000)
 
-/** What is wrong with an answer: by the JSON schema, and by the code that the official SDK has generated from the proto. */
+/** The faults of an answer, by the JSON schema and by the official SDK's code for the proto. */
 function wrongWith(name: OperationName, answer: unknown): string[] {
   const type = ANSWERS[name]
   return [...faultsOf('1.0', type, answer), ...lostByProto(type, answer)]
@@ -37,7 +37,7 @@ for (const binding of ['JSON-RPC', 'HTTP+JSON']) {
   t.test(`answers over ${binding} match the published schema of 1.0`, async (t) => {
     const { app, waiting } = await serve(t)
     const asked = new Set<OperationName>()
-    /** The answers to an operation, each looked at. */
+    /** The answers to an operation, each checked. */
     const ask = async (name: OperationName, params: object, opened?: () => unknown) => {
       const answers =
         binding === 'JSON-RPC'

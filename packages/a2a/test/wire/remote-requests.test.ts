@@ -17,7 +17,7 @@ interface Sent {
   params?: unknown
 }
 
-/** The operations that a remote agent asks for. */
+/** The operations that a remote agent uses. */
 const ASKED = Object.keys(REQUESTS) as (keyof typeof REQUESTS)[]
 
 const INPUTS: RunInput[] = [
@@ -54,7 +54,7 @@ t.test('requests of a remote agent match the published schema of 1.0', async (t)
   t.not(lostByProto(REQUESTS.send, wrong).length, 0)
 })
 
-/** What is sent for every kind of input and course of a task, by method. */
+/** The requests for every kind of input and course of a task, by method. */
 async function gather(t: Test, version: ProtocolVersion): Promise<Map<string, Sent[]>> {
   const sent = new Map<string, Sent[]>()
   const keep = (body: unknown) => {
@@ -103,7 +103,7 @@ async function gather(t: Test, version: ProtocolVersion): Promise<Map<string, Se
   return sent
 }
 
-/** A service whose streams break off: its task is to be asked for. */
+/** A service whose streams break off, so that its task is polled. */
 async function breakOff(t: Test, version: ProtocolVersion, keep: (body: unknown) => void): Promise<string> {
   const isLegacy = version === '0.3'
   const task = (state: string) => ({

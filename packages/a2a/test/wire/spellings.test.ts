@@ -5,7 +5,7 @@ import t from 'tap'
 import { fromProtoJson } from '../../src/wire/proto-json.ts'
 import { buildApp, sayV1 } from '../helpers/build-app.ts'
 
-// https://protobuf.dev/programming-guides/json/: what a parser of it accepts, and the published schema of 1.0 allows.
+// https://protobuf.dev/programming-guides/json/: spellings that a parser accepts and the published schema of 1.0 allows.
 
 interface Listed {
   tasks: { id: string; status: { state: string }; history?: object[] }[]
