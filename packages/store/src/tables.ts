@@ -77,8 +77,8 @@ export interface Tables {
     task_id: string
     config_id: string
     config: string
-    /** The last part of which its receiver was told; null when there is nothing more to tell. */
-    told: number | null
+    /** The last part sent to its receiver; null when nothing is pending. */
+    pushed: number | null
   }
   checkpoint: { run_id: string; epoch: number; state: string }
 }

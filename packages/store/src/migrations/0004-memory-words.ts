@@ -1,7 +1,6 @@
 import { wordsOf } from '@svc/registry/store-kit'
 import { sql, type Kysely } from 'kysely'
-import { encodeEmbedding } from '../embedding-bytes.ts'
-import { parseStored } from '../stored-json.ts'
+import { encodeEmbedding, parseStored } from '../encoding/stored-values.ts'
 
 const PAGE = 200
 

@@ -9,13 +9,15 @@ import {
   type SqliteDatabase,
   type SqliteStatement
 } from 'kysely'
-import { escapeNul, unescapeNul } from './escape-nul.ts'
 import type { OpenDatabase } from './open-database.ts'
 
 type Row = Record<string, SQLOutputValue>
 
 // Queries are few and always the same text: their statements are prepared once.
 const MAX_STATEMENTS = 256
+// SUBSTITUTE: JSON escapes it, so that stored JSON never changes.
+const ESCAPE = '\u001a'
+const NUL = '\u0000'
 
 /** Lets kysely use a database of `node:sqlite`. */
 export function createNodeSqliteDialect({ database, close }: OpenDatabase): Dialect {
@@ -94,4 +96,21 @@ function toStatement(statement: StatementSync): SqliteStatement {
 
 function escapeAll(parameters: readonly unknown[]): SQLInputValue[] {
   return parameters.map((value) => (typeof value === 'string' ? escapeNul(value) : (value as SQLInputValue)))
+}
+
+/**
+ * A text as it is stored. Many versions of Node read a text of SQLite only up to its first null character, and other databases
+ * take no such text.
+ */
+export function escapeNul(text: string): string {
+  return text.includes(NUL) || text.includes(ESCAPE)
+    ? text.replaceAll(ESCAPE, `${ESCAPE}1`).replaceAll(NUL, `${ESCAPE}0`)
+    : text
+}
+
+/** A text, from how it is stored. */
+export function unescapeNul(stored: string): string {
+  return stored.includes(ESCAPE)
+    ? stored.replaceAll(`${ESCAPE}0`, NUL).replaceAll(`${ESCAPE}1`, ESCAPE)
+    : stored
 }

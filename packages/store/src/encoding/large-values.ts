@@ -1,0 +1,79 @@
+import { RUN_ERR_NOT_FOUND } from '@svc/registry'
+import { createPause, encodePieces, isShort } from '@svc/registry/kit'
+import type { Kysely } from 'kysely'
+import { parseStored } from './stored-values.ts'
+import type { Tables } from '../tables.ts'
+
+/** Which value of a run is its result; the others are the arguments of approvals, by their ids. */
+export const RESULT = 'result'
+
+/** Pieces that are read at once. */
+const MAX_READ = 4
+
+/** The JSON of a value that has at most so many characters, about; undefined for a longer one, '' where there is none. */
+export function toShortJson(value: unknown, maxLength: number): string | undefined {
+  return isShort(value, maxLength) ? (JSON.stringify(value) ?? '') : undefined
+}
+
+/** Keeps a value in pieces; gives how many bytes they have, and the first one. */
+export async function insertLarge(
+  db: Kysely<Tables>,
+  runId: string,
+  name: string,
+  value: unknown
+): Promise<{ bytes: number; first: string }> {
+  const pause = createPause()
+  let bytes = 0
+  let seq = 0
+  let first = ''
+  for (const json of encodePieces(value)) {
+    if (seq === 0) first = json
+    await db.insertInto('run_value').values({ run_id: runId, name, seq: seq++, json }).execute()
+    bytes += Buffer.byteLength(json)
+    await pause()
+  }
+  return { bytes, first }
+}
+
+/** The pieces of a value, each read when it is asked for. @throws RUN_ERR_NOT_FOUND when they go meanwhile */
+export async function* readLarge(
+  db: Kysely<Tables>,
+  runId: string,
+  name: string
+): AsyncGenerator<string, void> {
+  const read = (seq: number) =>
+    db
+      .selectFrom('run_value')
+      .select('json')
+      .where('run_id', '=', runId)
+      .where('name', '=', name)
+      .where('seq', '>=', seq)
+      .orderBy('seq')
+      .limit(MAX_READ)
+      .execute()
+  for (let seq = 0; ; seq += MAX_READ) {
+    const pieces = await read(seq)
+    for (const { json } of pieces) yield json
+    if (pieces.length === MAX_READ) continue
+    if (seq > 0 && (await read(0)).length === 0) throw new RUN_ERR_NOT_FOUND(runId)
+    return
+  }
+}
+
+/**
+ * A value from its pieces, read over several turns of the event loop and parsed as a whole; null where there are none,
+ * undefined when it is damaged.
+ */
+export async function parseLarge<T>(
+  db: Kysely<Tables>,
+  runId: string,
+  name: string
+): Promise<T | null | undefined> {
+  const pause = createPause()
+  const pieces: string[] = []
+  for await (const piece of readLarge(db, runId, name)) {
+    pieces.push(piece)
+    await pause()
+  }
+  return pieces.length === 0 ? null : parseStored<T>(pieces.join(''))
+}

@@ -1,0 +1,47 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { StoredRun } from '@svc/registry'
+import { randomId } from '@svc/registry/kit'
+import type { GroupCommit } from '../group-commit.ts'
+import { toRunRow } from '../rows/run-rows.ts'
+
+// Milliseconds that a look waits for another program's lock.
+const PATIENCE = 1_000
+
+/**
+ * Does what the start of a run does, and takes it back, in one transaction that nobody sees: what comes next can be written,
+ * and so much of the database can be read. @throws the fault of the database
+ */
+export async function probe(commit: GroupCommit, database: DatabaseSync): Promise<void> {
+  const run = probedRun()
+  try {
+    await commit.write(async (trx) => {
+      await trx.insertInto('run').values(toRunRow(run)).execute()
+      await trx.insertInto('run_part').values({ run_id: run.runId, seq: 1, json: '{}' }).execute()
+      await trx.deleteFrom('run').where('run_id', '=', run.runId).execute()
+    }, PATIENCE)
+  } catch (err) {
+    // Pages that are damaged would be remembered when they are mended.
+    if (database.isOpen) database.exec('pragma shrink_memory')
+    throw err
+  }
+}
+
+function probedRun(): StoredRun {
+  const now = Date.now()
+  return {
+    runId: randomId(),
+    kind: 'agent',
+    name: 'probe',
+    registry: 'probe',
+    sessionId: randomId(),
+    owner: 'probe',
+    startKey: null,
+    createdAt: now,
+    updatedAt: now,
+    status: 'submitted',
+    epoch: 1,
+    result: null,
+    error: null,
+    approvals: []
+  }
+}

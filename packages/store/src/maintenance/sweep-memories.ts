@@ -1,0 +1,52 @@
+import type { Kysely } from 'kysely'
+import type { GroupCommit } from '../group-commit.ts'
+import type { Retention } from '../options.ts'
+import type { Tables } from '../tables.ts'
+
+// So many items in one transaction: others are served between two.
+const BATCH = 100
+
+/** Removes the memories that are too old, a few at a time, and the spaces that are empty then; gives how many items. */
+export async function sweepMemories(
+  db: Kysely<Tables>,
+  commit: GroupCommit,
+  { memoryMaxAge }: Pick<Retention, 'memoryMaxAge'>,
+  now: number
+): Promise<number> {
+  if (memoryMaxAge === 0) return 0
+  const old = db
+    .selectFrom('memory_item')
+    .select('item_id')
+    .where('created_at', '<=', now - memoryMaxAge)
+    .orderBy('created_at')
+    .limit(BATCH)
+  for (let removed = 0; ;) {
+    const count = await commit.write(async (trx) => {
+      const { numDeletedRows } = await trx
+        .deleteFrom('memory_item')
+        .where('item_id', 'in', old)
+        .executeTakeFirst()
+      return Number(numDeletedRows)
+    })
+    if (count === 0) {
+      if (removed > 0) await commit.write(removeEmptySpaces)
+      return removed
+    }
+    removed += count
+  }
+}
+
+async function removeEmptySpaces(db: Kysely<Tables>): Promise<void> {
+  await db
+    .deleteFrom('memory_space')
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('memory_item')
+            .select('item_id')
+            .whereRef('memory_item.space_id', '=', 'memory_space.space_id')
+        )
+      )
+    )
+    .execute()
+}

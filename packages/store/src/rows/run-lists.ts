@@ -1,0 +1,154 @@
+import type {
+  ChangedRunPage,
+  ChangedRunQuery,
+  RunPage,
+  RunQuery,
+  RunSummary,
+  UnfinishedPage,
+  UnfinishedQuery
+} from '@svc/registry'
+import { formatRunCursor, parseRunCursor } from '@svc/registry/store-kit'
+import { sql, type ExpressionBuilder, type Kysely, type Selectable, type SelectQueryBuilder } from 'kysely'
+import { readWaiting } from './approval-lists.ts'
+import { isIn } from './in-scope.ts'
+import { toRunHead, UNFINISHED } from './run-rows.ts'
+import type { Tables } from '../tables.ts'
+
+type Time = 'created_at' | 'updated_at'
+type Expressions = ExpressionBuilder<Tables, 'run'>
+// In these words an index is made of these alone.
+const isNotCompleted = sql<boolean>`status <> 'completed'`
+
+const NOTHING = Object.freeze({ approvals: [], count: 0 })
+
+type ListedRow = Omit<Selectable<Tables['run']>, 'result' | 'ended_at'>
+
+// All but what may be large.
+const LISTED = [
+  'run_id',
+  'registry',
+  'kind',
+  'name',
+  'session_id',
+  'owner',
+  'start_key',
+  'start_hash',
+  'created_at',
+  'updated_at',
+  'status',
+  'epoch',
+  'error',
+  'bytes',
+  'preview'
+] as const
+
+/** A run, without what may be large. */
+export async function findRun(db: Kysely<Tables>, runId: string): Promise<RunSummary | undefined> {
+  const row = await db.selectFrom('run').select(LISTED).where('run_id', '=', runId).executeTakeFirst()
+  return row && toSummary(db, row)
+}
+
+/** A page of runs, newest first. @throws REG_ERR_BAD_CURSOR */
+export async function listRuns(
+  db: Kysely<Tables>,
+  { scope, owner, status, kind, name, limit, cursor }: RunQuery
+): Promise<RunPage> {
+  let query = db.selectFrom('run')
+  if (scope !== undefined) query = query.where(isIn(scope))
+  if (owner !== undefined) query = query.where('owner', '=', owner)
+  if (status !== undefined) query = query.where('status', '=', status)
+  if (status !== undefined && status !== 'completed' && owner === undefined)
+    query = query.where(isNotCompleted)
+  if (kind !== undefined) query = query.where('kind', '=', kind)
+  if (name !== undefined) query = query.where('name', '=', name)
+  if (cursor !== undefined) query = query.where(isAfter('created_at', cursor))
+  return readPage(db, query, 'created_at', limit)
+}
+
+/** The same by the last change, with the count of all. @throws REG_ERR_BAD_CURSOR */
+export async function listChangedRuns(
+  db: Kysely<Tables>,
+  { owner, scope, sessionId, status, since, limit, cursor }: ChangedRunQuery
+): Promise<ChangedRunPage> {
+  let all = db.selectFrom('run').where('owner', '=', owner).where(isIn(scope))
+  if (sessionId !== undefined) all = all.where('session_id', '=', sessionId)
+  if (status !== undefined) all = all.where('status', '=', status)
+  if (since !== undefined) all = all.where('updated_at', '>=', since)
+  const rest = cursor === undefined ? all : all.where(isAfter('updated_at', cursor))
+  const page = await readPage(db, rest, 'updated_at', limit)
+  const { total } = await all.select((run) => run.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  return { ...page, total }
+}
+
+/** A page of runs under way, oldest first. @throws REG_ERR_BAD_CURSOR */
+export async function listUnfinishedRuns(
+  db: Kysely<Tables>,
+  { limit, cursor }: UnfinishedQuery
+): Promise<UnfinishedPage> {
+  const after = cursor === undefined ? undefined : parseRunCursor(cursor)
+  let query = db
+    .selectFrom('run')
+    .select(['run_id', 'registry', 'kind', 'name', 'owner', 'created_at'])
+    .where('status', 'in', UNFINISHED)
+    .where(isNotCompleted)
+  if (after !== undefined)
+    query = query.where((run) =>
+      run(run.refTuple('created_at', 'run_id'), '>', run.tuple(after.at, after.runId))
+    )
+  const rows = await query
+    .orderBy('created_at')
+    .orderBy('run_id')
+    .limit(limit + 1)
+    .execute()
+  const page = rows.slice(0, limit)
+  const last = page.at(-1)
+  return {
+    runs: page.map(({ run_id: runId, created_at: _, ...run }) => ({ runId, ...run })),
+    nextCursor:
+      last && rows.length > limit ? formatRunCursor({ at: last.created_at, runId: last.run_id }) : null
+  }
+}
+
+function isAfter(time: Time, cursor: string) {
+  const { at, runId } = parseRunCursor(cursor)
+  return (run: Expressions) => run(run.refTuple(time, 'run_id'), '<', run.tuple(at, runId))
+}
+
+// The ids alone are all in an index: the others would be looked at in the table.
+async function readPage(
+  db: Kysely<Tables>,
+  query: SelectQueryBuilder<Tables, 'run', object>,
+  time: Time,
+  limit: number
+): Promise<RunPage> {
+  const ids = query
+    .select('run_id')
+    .orderBy(time, 'desc')
+    .orderBy('run_id', 'desc')
+    .limit(limit + 1)
+  const rows = await db
+    .selectFrom('run')
+    .select(LISTED)
+    .where('run_id', 'in', ids)
+    .orderBy(time, 'desc')
+    .orderBy('run_id', 'desc')
+    .execute()
+  const runs: RunSummary[] = []
+  for (const row of rows.slice(0, limit)) runs.push(await toSummary(db, row))
+  const last = rows[limit - 1]
+  return {
+    runs,
+    nextCursor: last && rows.length > limit ? formatRunCursor({ at: last[time], runId: last.run_id }) : null
+  }
+}
+
+/** What is listed of a run. */
+async function toSummary(db: Kysely<Tables>, row: ListedRow): Promise<RunSummary> {
+  const { run_id, status, preview, bytes } = row
+  return {
+    ...toRunHead(row),
+    preview,
+    bytes,
+    waiting: status === 'input-required' ? await readWaiting(db, run_id) : NOTHING
+  }
+}

@@ -1,0 +1,145 @@
+import {
+  isTerminalStatus,
+  RUN_ERR_DAMAGED,
+  RUN_ERR_FENCED,
+  type RunChange,
+  type RunResult,
+  type RunStatus,
+  type StoredError,
+  type StoredRun
+} from '@svc/registry'
+import { toStoredError } from '@svc/registry/kit'
+import type { Kysely, Selectable } from 'kysely'
+import { insertApproval, readApprovals } from './approval-rows.ts'
+import { Refused } from '../group-commit.ts'
+import { insertLarge, parseLarge, RESULT, toShortJson } from '../encoding/large-values.ts'
+import { parseStored } from '../encoding/stored-values.ts'
+import type { Tables } from '../tables.ts'
+
+/** States that no move leaves. */
+export const TERMINAL: RunStatus[] = ['completed', 'failed', 'canceled']
+
+/** All others. */
+export const UNFINISHED: RunStatus[] = ['submitted', 'working', 'input-required']
+
+/** Characters of a result that stands in the row of its run; a longer one stands apart. */
+const MAX_IN_ROW = 16_384
+
+/** What a part costs beside its JSON: its keys, twice, and its place in a page. */
+export const PART_BYTES = 100
+
+/** A new run as its row. */
+export function toRunRow(run: StoredRun): Tables['run'] {
+  return {
+    run_id: run.runId,
+    registry: run.registry,
+    kind: run.kind,
+    name: run.name,
+    session_id: run.sessionId,
+    owner: run.owner,
+    start_key: run.startKey?.key ?? null,
+    start_hash: run.startKey?.hash ?? null,
+    created_at: run.createdAt,
+    updated_at: run.updatedAt,
+    status: run.status,
+    epoch: run.epoch,
+    result: run.result && JSON.stringify(run.result),
+    error: run.error && JSON.stringify(run.error),
+    bytes: 0,
+    ended_at: endOf(run.status, run.updatedAt),
+    preview: null
+  }
+}
+
+function endOf(status: RunStatus, at: number): number | null {
+  return isTerminalStatus(status) ? at : null
+}
+
+/** Runs from their rows, with all that belongs to them. */
+export async function toRuns(
+  db: Kysely<Tables>,
+  rows: readonly Selectable<Tables['run']>[]
+): Promise<StoredRun[]> {
+  const runs: StoredRun[] = []
+  for (const row of rows) {
+    const head = toRunHead(row)
+    const result = row.result === null ? await readLongResult(db, row) : parseStored<RunResult>(row.result)
+    const approvals = await readApprovals(db, row.run_id)
+    runs.push(
+      result === undefined
+        ? { ...head, status: 'failed', error: damaged(), result: null, approvals }
+        : { ...head, result, approvals }
+    )
+  }
+  return runs
+}
+
+// Undefined where it is damaged.
+function readLongResult(db: Kysely<Tables>, { run_id, status }: Tables['run']) {
+  return status === 'completed' || status === 'canceled' ? parseLarge<RunResult>(db, run_id, RESULT) : null
+}
+
+const damaged = () => toStoredError(new RUN_ERR_DAMAGED('how it ended'))
+
+/** What the row of a run says, but for its result. */
+export function toRunHead(
+  row: Omit<Tables['run'], 'result' | 'ended_at'>
+): Omit<StoredRun, 'result' | 'approvals'> {
+  const error = row.error === null ? null : parseStored<StoredError>(row.error)
+  return {
+    runId: row.run_id,
+    registry: row.registry,
+    kind: row.kind,
+    name: row.name,
+    sessionId: row.session_id,
+    owner: row.owner,
+    startKey: row.start_key === null ? null : { key: row.start_key, hash: row.start_hash ?? '' },
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    status: error === undefined ? 'failed' : row.status,
+    epoch: row.epoch,
+    error: error === undefined ? damaged() : error
+  }
+}
+
+/**
+ * Changes a run that is leased with this epoch and has not ended, and counts the bytes that are written with it.
+ * @throws Refused with RUN_ERR_FENCED
+ */
+export async function changeRun(
+  db: Kysely<Tables>,
+  runId: string,
+  epoch: number,
+  bytes: number,
+  change?: RunChange
+): Promise<void> {
+  const { result, preview, approval, error } = change ?? {}
+  const json = result && toShortJson(result, MAX_IN_ROW)
+  const { numUpdatedRows } = await db
+    .updateTable('run')
+    .set((set) => ({
+      bytes: set('bytes', '+', bytes + Buffer.byteLength(json ?? '')),
+      ...(change && {
+        status: change.status,
+        updated_at: change.at,
+        ended_at: endOf(change.status, change.at)
+      }),
+      ...(result && { result: json ?? null }),
+      ...(preview !== undefined && { preview }),
+      ...(error && { error: JSON.stringify(error) })
+    }))
+    .where('run_id', '=', runId)
+    .where('epoch', '=', epoch)
+    .where('status', 'not in', TERMINAL)
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) throw new Refused(new RUN_ERR_FENCED(runId))
+  if (result && json === undefined) {
+    const { bytes: more } = await insertLarge(db, runId, RESULT, result)
+    await db
+      .updateTable('run')
+      .set((set) => ({ bytes: set('bytes', '+', more) }))
+      .where('run_id', '=', runId)
+      .execute()
+  }
+  if (approval !== undefined) await insertApproval(db, runId, approval)
+}

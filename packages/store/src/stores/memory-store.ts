@@ -1,0 +1,116 @@
+import type { MemoryItem, MemoryStore } from '@svc/registry'
+import type { Kysely, Selectable } from 'kysely'
+import type { GroupCommit } from '../group-commit.ts'
+import { findByWords, indexWords } from './memory-words.ts'
+import type { Retention } from '../options.ts'
+import { decodeEmbedding, encodeEmbedding, parseStored, type SkipDamaged } from '../encoding/stored-values.ts'
+import type { Tables } from '../tables.ts'
+
+// Only what one write brought is too much; a limit that was lowered is reached in a few.
+const MOST_REMOVED = 100
+
+/** What agents remember, on SQL. */
+export function createMemoryStore(
+  db: Kysely<Tables>,
+  commit: GroupCommit,
+  { memoryMaxItems }: Pick<Retention, 'memoryMaxItems'>,
+  skipDamaged: SkipDamaged,
+  sweep: MemoryStore['sweep']
+): MemoryStore {
+  const spaceOf = async (owner: string, namespace: string) => {
+    const found = db.selectFrom('memory_space').select('space_id').where('owner', '=', owner)
+    return (await found.where('namespace', '=', namespace).executeTakeFirst())?.space_id
+  }
+  const readItem = (row: Selectable<Tables['memory_item']>, owner: string, namespace: string) => {
+    const item = toItem(row, owner, namespace)
+    if (item === undefined) skipDamaged('memory_item', String(row.item_id))
+    return item
+  }
+
+  return {
+    put: (item) =>
+      commit.write(async (trx) => {
+        const { owner, namespace, id, text } = item
+        const { space_id } = await trx
+          .insertInto('memory_space')
+          .values({ owner, namespace })
+          .onConflict((conflict) => conflict.columns(['owner', 'namespace']).doUpdateSet({ owner }))
+          .returning('space_id')
+          .executeTakeFirstOrThrow()
+        // What is written again is the newest again.
+        await trx.deleteFrom('memory_item').where('space_id', '=', space_id).where('id', '=', id).execute()
+        const { item_id } = await trx
+          .insertInto('memory_item')
+          .values({ space_id, ...toRow(item) })
+          .returning('item_id')
+          .executeTakeFirstOrThrow()
+        await indexWords(trx, space_id, item_id, text)
+        const surplus = newest(trx, space_id).select('item_id').offset(memoryMaxItems).limit(MOST_REMOVED)
+        await trx.deleteFrom('memory_item').where('item_id', 'in', surplus).execute()
+      }),
+    async search(owner, namespace, query, limit) {
+      const spaceId = await spaceOf(owner, namespace)
+      if (spaceId === undefined) return []
+      const found = await findByWords(db, spaceId, query, limit)
+      if (found.length === 0) return []
+      const ids = found.map(({ item_id }) => item_id)
+      const rows = await db.selectFrom('memory_item').selectAll().where('item_id', 'in', ids).execute()
+      const byId = new Map(rows.map((row) => [row.item_id, readItem(row, owner, namespace)]))
+      return found.flatMap(({ item_id, score }) => {
+        const item = byId.get(item_id)
+        return item === undefined ? [] : [{ ...item, score }]
+      })
+    },
+    async list(owner, namespace, limit) {
+      const spaceId = await spaceOf(owner, namespace)
+      if (spaceId === undefined) return []
+      const rows = await newest(db, spaceId).selectAll().limit(limit).execute()
+      return rows.flatMap((row) => readItem(row, owner, namespace) ?? [])
+    },
+    async remove(owner, namespace, id) {
+      const spaceId = await spaceOf(owner, namespace)
+      if (spaceId === undefined) return false
+      return await commit.write(async (trx) => {
+        const removal = trx.deleteFrom('memory_item').where('space_id', '=', spaceId).where('id', '=', id)
+        return (await removal.executeTakeFirst()).numDeletedRows === 1n
+      })
+    },
+    sweep
+  }
+}
+
+const newest = (db: Kysely<Tables>, spaceId: number) =>
+  db
+    .selectFrom('memory_item')
+    .where('space_id', '=', spaceId)
+    .orderBy('created_at', 'desc')
+    .orderBy('item_id', 'desc')
+
+function toRow({ id, text, metadata, embedding, createdAt }: MemoryItem) {
+  return {
+    id,
+    text,
+    metadata: metadata === undefined ? null : JSON.stringify(metadata),
+    embedding: embedding === undefined ? null : encodeEmbedding(embedding),
+    created_at: createdAt
+  }
+}
+
+function toItem(
+  row: Selectable<Tables['memory_item']>,
+  owner: string,
+  namespace: string
+): MemoryItem | undefined {
+  const metadata = row.metadata === null ? null : parseStored<Record<string, unknown>>(row.metadata)
+  const embedding = row.embedding === null ? null : decodeEmbedding(row.embedding)
+  if (metadata === undefined || embedding === undefined) return undefined
+  return {
+    owner,
+    namespace,
+    id: row.id,
+    text: row.text,
+    createdAt: row.created_at,
+    ...(metadata && { metadata }),
+    ...(embedding && { embedding })
+  }
+}

@@ -1,0 +1,126 @@
+import { RUN_ERR_DAMAGED, type RunStore } from '@svc/registry'
+import { MAX_LISTED_ARGS } from '@svc/registry/store-kit'
+import type { Kysely } from 'kysely'
+import type { GroupCommit } from '../group-commit.ts'
+import { findApproval, listApprovals } from '../rows/approval-lists.ts'
+import { readLarge, RESULT } from '../encoding/large-values.ts'
+import { findRun, listChangedRuns, listRuns, listUnfinishedRuns } from '../rows/run-lists.ts'
+import { changeRun, TERMINAL, toRunRow, toRuns } from '../rows/run-rows.ts'
+import { parseStored } from '../encoding/stored-values.ts'
+import type { Tables } from '../tables.ts'
+
+/** The records of runs and the journal of their steps, on SQL. */
+export function createRunStore(
+  db: Kysely<Tables>,
+  commit: GroupCommit,
+  sweep: RunStore['sweep'],
+  onRemove: (runId: string) => void
+): RunStore {
+  return {
+    create: (run) =>
+      commit.write(async (trx) => {
+        const { startKey, owner, registry } = run
+        const insert = trx.insertInto('run').values(toRunRow(run))
+        if (startKey === null) return void (await insert.execute())
+        const { numInsertedOrUpdatedRows } = await insert
+          .onConflict((conflict) =>
+            conflict
+              .columns(['owner', 'registry', 'start_key'])
+              .where('start_key', 'is not', null)
+              .doNothing()
+          )
+          .executeTakeFirst()
+        if (numInsertedOrUpdatedRows !== 0n) return undefined
+        const earlier = await trx
+          .selectFrom('run')
+          .select('run_id')
+          .where('owner', '=', owner)
+          .where('registry', '=', registry)
+          .where('start_key', '=', startKey.key)
+          .executeTakeFirst()
+        return earlier && findRun(trx, earlier.run_id)
+      }),
+    async get(runId) {
+      const rows = await db.selectFrom('run').selectAll().where('run_id', '=', runId).execute()
+      return (await toRuns(db, rows))[0]
+    },
+    find: (runId) => findRun(db, runId),
+    async *readResult(runId) {
+      const row = db.selectFrom('run').select('result').where('run_id', '=', runId)
+      const { result } = (await row.executeTakeFirst()) ?? {}
+      if (typeof result === 'string') yield result
+      else yield* readLarge(db, runId, RESULT)
+    },
+    list: (query) => listRuns(db, query),
+    listChanged: (query) => listChangedRuns(db, query),
+    listUnfinished: (query) => listUnfinishedRuns(db, query),
+    listApprovals: (query) => listApprovals(db, query),
+    findApproval: (approvalId) => findApproval(db, approvalId),
+    async *readArgs(approvalId) {
+      const row = db.selectFrom('run_approval').select(['run_id', 'args', 'args_bytes'])
+      const { run_id, args, args_bytes } =
+        (await row.where('approval_id', '=', approvalId).executeTakeFirst()) ?? {}
+      if (run_id === undefined || typeof args !== 'string') return
+      if (args_bytes! <= MAX_LISTED_ARGS) yield args
+      else yield* readLarge(db, run_id, approvalId)
+    },
+    lease: (runId) =>
+      commit.write(async (trx) => {
+        const leased = await trx
+          .updateTable('run')
+          .set((set) => ({ epoch: set('epoch', '+', 1) }))
+          .where('run_id', '=', runId)
+          .where('status', 'not in', TERMINAL)
+          .returning('epoch')
+          .executeTakeFirst()
+        return leased?.epoch
+      }),
+    answerApproval: (runId, approvalId, answer) =>
+      commit.write(async (trx) => {
+        const { numUpdatedRows } = await trx
+          .updateTable('run_approval')
+          .set({ answer: JSON.stringify(answer) })
+          .where('approval_id', '=', approvalId)
+          .where('answer', 'is', null)
+          .where('run_id', 'in', (select) =>
+            select
+              .selectFrom('run')
+              .select('run_id')
+              .where('run_id', '=', runId)
+              .where('status', 'not in', TERMINAL)
+          )
+          .executeTakeFirst()
+        return numUpdatedRows === 1n
+      }),
+    async readStep(runId, key) {
+      const row = await db
+        .selectFrom('run_step')
+        .select('output')
+        .where('run_id', '=', runId)
+        .where('key', '=', key)
+        .executeTakeFirst()
+      if (row === undefined || row.output === null) return row && { output: undefined }
+      const output = parseStored<unknown>(row.output)
+      if (output === undefined) throw new RUN_ERR_DAMAGED(`step ${key}`)
+      return { output }
+    },
+    recordStep: (runId, epoch, key, output) =>
+      commit.write(async (trx) => {
+        const json = JSON.stringify(output) ?? null
+        await changeRun(trx, runId, epoch, Buffer.byteLength(json ?? ''))
+        await trx
+          .insertInto('run_step')
+          .values({ run_id: runId, key, output: json })
+          .onConflict((conflict) => conflict.doNothing())
+          .execute()
+      }),
+    remove: (runId) =>
+      commit.write(async (trx) => {
+        await trx.deleteFrom('run').where('run_id', '=', runId).execute()
+        await trx.deleteFrom('checkpoint').where('run_id', '=', runId).execute()
+        await trx.deleteFrom('task').where('task_id', '=', runId).execute()
+        onRemove(runId)
+      }),
+    sweep
+  }
+}

@@ -1,0 +1,91 @@
+import { isTerminalStatus, type LogEntry, type ReadLimit, type StreamLog } from '@svc/registry'
+import { entryFromJson } from '@svc/registry/store-kit'
+import { sql, type Kysely } from 'kysely'
+import { FollowedLog, type Wake } from './followed-log.ts'
+import type { GroupCommit } from '../group-commit.ts'
+import { changeRun, PART_BYTES } from '../rows/run-rows.ts'
+import type { Tables } from '../tables.ts'
+
+// Rows of one read: the bytes of a page are known only when they are there.
+const MAX_ROWS = 64
+
+// Bytes of a part that is read with others: whether a larger one is on the page is known before it is read.
+const MAX_PAGED = 65_536
+
+/** The logs of runs, on SQL. */
+export function createStreamLog(db: Kysely<Tables>, commit: GroupCommit): StreamLog {
+  const followed = new Map<string, FollowedLog>()
+  const readPage = async (runId: string, after: number, limit: ReadLimit) => {
+    const rows = await db
+      .selectFrom('run_part')
+      .select('seq')
+      .select(sql<string | null>`case when octet_length(json) <= ${MAX_PAGED} then json end`.as('json'))
+      .select(sql<number>`octet_length(json)`.as('bytes'))
+      .where('run_id', '=', runId)
+      .where('seq', '>', after)
+      .orderBy('seq')
+      .limit(Math.min(limit.entries, MAX_ROWS))
+      .execute()
+    const entries: LogEntry[] = []
+    let bytes = 0
+    for (const { seq, json, bytes: size } of rows) {
+      bytes += json?.length ?? size
+      if (bytes > limit.bytes && entries.length > 0) break
+      const whole = json ?? (await readLarge(runId, seq))
+      // It was removed meanwhile.
+      if (whole === undefined) break
+      entries.push(entryFromJson(seq, whole))
+    }
+    return entries
+  }
+  const readLarge = async (runId: string, seq: number) => {
+    const row = db.selectFrom('run_part').select('json').where('run_id', '=', runId).where('seq', '=', seq)
+    return (await row.executeTakeFirst())?.json
+  }
+
+  return {
+    abandon(runId) {
+      const log = followed.get(runId)
+      log?.outdate()
+      log?.wake(true)
+    },
+    async append(runId, epoch, entries, change) {
+      await commit.write(async (trx) => {
+        // There is one connection: what is read from here on waits for the commit.
+        followed.get(runId)?.outdate()
+        await changeRun(trx, runId, epoch, bytesOf(entries), change)
+        if (entries.length === 0) return
+        const rows = entries.map(({ seq, json }) => ({ run_id: runId, seq, json }))
+        await trx.insertInto('run_part').values(rows).execute()
+      })
+      followed.get(runId)?.wake(false)
+    },
+    read(runId, after, limit) {
+      const read = () => readPage(runId, after, limit)
+      return followed.get(runId)?.share(after, limit, read) ?? read()
+    },
+    follow(runId, follower) {
+      const log = followed.get(runId) ?? new FollowedLog()
+      followed.set(runId, log)
+      log.followers.add(follower)
+      void tellIfUnknown(runId, follower)
+      return () => {
+        log.followers.delete(follower)
+        if (log.followers.size === 0 && followed.get(runId) === log) followed.delete(runId)
+      }
+    }
+  }
+
+  // Behind the writes that are pending: a run that has just been created is known.
+  async function tellIfUnknown(runId: string, follower: Wake): Promise<void> {
+    const known = await commit
+      .write((trx) => trx.selectFrom('run').select('status').where('run_id', '=', runId).executeTakeFirst())
+      .catch(() => undefined)
+    if (known === undefined) follower(true)
+    else if (isTerminalStatus(known.status)) follower()
+  }
+}
+
+function bytesOf(entries: readonly LogEntry[]): number {
+  return entries.reduce((sum, { json }) => sum + Buffer.byteLength(json) + PART_BYTES, 0)
+}

@@ -1,0 +1,219 @@
+import type { PushConfig, StoredTask, TaskStore } from '@svc/registry'
+import { formatPushCursor, formatRunCursor, parsePushCursor, parseRunCursor } from '@svc/registry/store-kit'
+import type { Kysely, NotNull } from 'kysely'
+import type { GroupCommit } from '../group-commit.ts'
+import { parseStored, type SkipDamaged } from '../encoding/stored-values.ts'
+import type { Tables } from '../tables.ts'
+
+/** The A2A face of runs, on SQL. */
+export function createTaskStore(
+  db: Kysely<Tables>,
+  commit: GroupCommit,
+  skipDamaged: SkipDamaged
+): TaskStore {
+  const readTasks = (rows: readonly Tables['task'][]) => withMessages(db, rows, skipDamaged)
+  const toConfig = (task_id: string, config_id: string, json: string) => {
+    const config = parseStored<PushConfig>(json)
+    if (config === undefined) skipDamaged('push_config', `${task_id} ${config_id}`)
+    return config
+  }
+  return {
+    taskOfMessage: (registry, owner, messageId) => taskOfMessage(db, { registry, owner }, messageId),
+    create: (task, messageId) =>
+      commit.write(async (trx) => {
+        const known = await taskOfMessage(trx, task, messageId)
+        if (known !== undefined) return known
+        const { taskId, contextId, registry, owner, agentName, createdAt, messages } = task
+        await trx
+          .insertInto('task')
+          .values({
+            task_id: taskId,
+            context_id: contextId,
+            registry,
+            owner,
+            agent_name: agentName,
+            created_at: createdAt
+          })
+          .execute()
+        await insertMessage(trx, task, messageId, 1, messages[0])
+        return taskId
+      }),
+    async get(taskId) {
+      const rows = await db.selectFrom('task').selectAll().where('task_id', '=', taskId).execute()
+      return (await readTasks(rows))[0]
+    },
+    addMessage: (taskId, messageId, message) =>
+      commit.write(async (trx) => {
+        const task = await senderOf(trx, taskId)
+        if (task === undefined || (await taskOfMessage(trx, task, messageId)) !== undefined) return false
+        const { last } = await trx
+          .selectFrom('task_message')
+          .select(({ fn, lit }) => fn.coalesce(fn.max('seq'), lit(0)).as('last'))
+          .where('task_id', '=', taskId)
+          .executeTakeFirstOrThrow()
+        await insertMessage(trx, { ...task, taskId }, messageId, last + 1, message)
+        return true
+      }),
+    async lastOfContext(registries, owner, contextId) {
+      const row = await newest(db)
+        .where('owner', '=', owner)
+        .where('context_id', '=', contextId)
+        .where('registry', 'in', registries)
+        .limit(1)
+        .executeTakeFirst()
+      return row && (await readTasks([row]))[0]
+    },
+    async list({ owner, contextId, limit, cursor }) {
+      let query = newest(db)
+      if (owner !== undefined) query = query.where('owner', '=', owner)
+      if (contextId !== undefined) query = query.where('context_id', '=', contextId)
+      if (cursor !== undefined) {
+        const { at, runId } = parseRunCursor(cursor)
+        query = query.where((is) => is(is.refTuple('created_at', 'task_id'), '<', is.tuple(at, runId)))
+      }
+      const rows = await query.limit(limit + 1).execute()
+      const tasks = await readTasks(rows.slice(0, limit))
+      const last = tasks.at(-1)
+      const more = last !== undefined && rows.length > limit
+      return {
+        tasks,
+        nextCursor: more ? formatRunCursor({ at: last.createdAt, runId: last.taskId }) : null
+      }
+    },
+    setPushConfig: (taskId, config, pushed) =>
+      commit.write(async (trx) => {
+        if ((await senderOf(trx, taskId)) === undefined) return false
+        const row = { task_id: taskId, config_id: config.id, config: JSON.stringify(config), pushed }
+        await trx
+          .insertInto('push_config')
+          .values(row)
+          .onConflict((conflict) => conflict.columns(['task_id', 'config_id']).doUpdateSet(row))
+          .execute()
+        return true
+      }),
+    recordPush: (taskId, configId, pushed) =>
+      commit.write(async (trx) => {
+        const { numUpdatedRows } = await trx
+          .updateTable('push_config')
+          .set({ pushed })
+          .where('task_id', '=', taskId)
+          .where('config_id', '=', configId)
+          .executeTakeFirst()
+        return numUpdatedRows === 1n
+      }),
+    async listOpenPushes({ limit, cursor }) {
+      let query = db.selectFrom('push_config').innerJoin('task', 'task.task_id', 'push_config.task_id')
+      if (cursor !== undefined) {
+        const { taskId, configId } = parsePushCursor(cursor)
+        query = query.where((is) =>
+          is(is.refTuple('push_config.task_id', 'config_id'), '>', is.tuple(taskId, configId))
+        )
+      }
+      const rows = await query
+        .select(['push_config.task_id', 'owner', 'config_id', 'config', 'pushed'])
+        .where('pushed', 'is not', null)
+        .$narrowType<{ pushed: NotNull }>()
+        .orderBy('push_config.task_id')
+        .orderBy('config_id')
+        .limit(limit + 1)
+        .execute()
+      const page = rows.slice(0, limit)
+      const last = page.at(-1)
+      return {
+        pushes: page.flatMap(({ task_id: taskId, owner, config_id, config: json, pushed }) => {
+          const config = toConfig(taskId, config_id, json)
+          return config === undefined ? [] : { taskId, owner, config, told: pushed }
+        }),
+        nextCursor: last && rows.length > limit ? formatPushCursor(last.task_id, last.config_id) : null
+      }
+    },
+    async listPushConfigs(taskId) {
+      const configs = db.selectFrom('push_config').selectAll().where('task_id', '=', taskId)
+      const rows = await configs.orderBy('config_id').execute()
+      return rows.flatMap(({ config_id, config }) => toConfig(taskId, config_id, config) ?? [])
+    },
+    removePushConfig: (taskId, configId) =>
+      commit.write(async (trx) => {
+        const { numDeletedRows } = await trx
+          .deleteFrom('push_config')
+          .where('task_id', '=', taskId)
+          .where('config_id', '=', configId)
+          .executeTakeFirst()
+        return numDeletedRows === 1n
+      }),
+    remove: (taskId) =>
+      commit.write(async (trx) => {
+        await trx.deleteFrom('task').where('task_id', '=', taskId).execute()
+      })
+  }
+}
+
+function newest(db: Kysely<Tables>) {
+  return db.selectFrom('task').selectAll().orderBy('created_at', 'desc').orderBy('task_id', 'desc')
+}
+
+/** Who sends the messages of a task, and in which registry. */
+type Sender = Pick<StoredTask, 'registry' | 'owner'>
+
+async function senderOf(db: Kysely<Tables>, taskId: string): Promise<Sender | undefined> {
+  const task = db.selectFrom('task').select(['registry', 'owner']).where('task_id', '=', taskId)
+  return task.executeTakeFirst()
+}
+
+async function taskOfMessage(
+  db: Kysely<Tables>,
+  { registry, owner }: Sender,
+  messageId: string
+): Promise<string | undefined> {
+  const message = db
+    .selectFrom('task_message')
+    .select('task_id')
+    .where('registry', '=', registry)
+    .where('owner', '=', owner)
+    .where('message_id', '=', messageId)
+  return (await message.executeTakeFirst())?.task_id
+}
+
+async function insertMessage(
+  db: Kysely<Tables>,
+  { registry, owner, taskId }: Sender & Pick<StoredTask, 'taskId'>,
+  messageId: string,
+  seq: number,
+  message: unknown
+): Promise<void> {
+  const row = {
+    ...{ registry, owner, message_id: messageId, task_id: taskId },
+    ...{ seq, message: JSON.stringify(message) }
+  }
+  await db.insertInto('task_message').values(row).execute()
+}
+
+async function withMessages(
+  db: Kysely<Tables>,
+  rows: readonly Tables['task'][],
+  skipDamaged: SkipDamaged
+): Promise<StoredTask[]> {
+  if (rows.length === 0) return []
+  const ids = rows.map((row) => row.task_id)
+  const messages = await db
+    .selectFrom('task_message')
+    .select(['task_id', 'seq', 'message'])
+    .where('task_id', 'in', ids)
+    .orderBy('seq')
+    .execute()
+  return rows.map((row) => ({
+    taskId: row.task_id,
+    contextId: row.context_id,
+    registry: row.registry,
+    owner: row.owner,
+    agentName: row.agent_name,
+    createdAt: row.created_at,
+    messages: messages
+      .filter((each) => each.task_id === row.task_id)
+      .flatMap(({ task_id, seq, message: json }) => {
+        const message = parseStored<unknown>(json)
+        if (message === undefined) skipDamaged('task_message', `${task_id} ${seq}`)
+        return message === undefined ? [] : [message]
+      })
+  }))
+}

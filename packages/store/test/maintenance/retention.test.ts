@@ -1,0 +1,172 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { SessionKey } from '@svc/registry'
+import { codeOf, storedRun, textEntry } from '@svc/registry/testing'
+import { createStore, type Store, type StoreOptions } from '@svc/store'
+import { Kysely } from 'kysely'
+import { Migrator } from 'kysely/migration'
+import t from 'tap'
+import { createFirstTables } from '../../src/migrations/0001-first-tables.ts'
+import { createNodeSqliteDialect } from '../../src/sqlite/node-sqlite-dialect.ts'
+import { openDatabase } from '../../src/sqlite/open-database.ts'
+
+const KIB = 1_024
+const MIB = 1_048_576
+const key: SessionKey = { registry: 'global', owner: 'ada', kind: 'agent', name: 'echo', sessionId: 's' }
+const keep = (retention: NonNullable<StoreOptions['retention']>) =>
+  createStore({ url: 'sqlite::memory:', retention })
+
+let clock = 0
+
+/** Finished runs with logs of so many characters; the first one ended first. */
+async function fill(store: Store, ...sizes: number[]): Promise<string[]> {
+  const ids: string[] = []
+  for (const size of sizes) {
+    const run = storedRun()
+    ids.push(run.runId)
+    await store.runs.create(run)
+    const entries = Array.from({ length: Math.ceil(size / 100_000) }, (_, at) =>
+      textEntry(at + 1, 'x'.repeat(Math.min(size, 100_000)))
+    )
+    await store.log.append(run.runId, 1, entries, { status: 'completed', at: ++clock })
+  }
+  return ids
+}
+
+const left = async (store: Store) =>
+  (await store.runs.list({ limit: 1_000 })).runs.map(({ runId }) => runId).toSorted()
+
+t.test('the oldest runs go when all logs are too large', async (t) => {
+  const store = await keep({ maxBytes: MIB })
+  const ids = await fill(store, 400_000, 400_000, 100_000, 400_000, 400_000)
+  t.equal(await store.runs.sweep(100), 2)
+  t.same(await left(store), ids.slice(2).toSorted())
+  t.equal(await store.runs.sweep(100), 0)
+  await fill(store, 900_000)
+  t.equal(await store.runs.sweep(100), 3)
+  await store.close()
+})
+
+t.test('results, steps and many small parts count too, and what goes on stays', async (t) => {
+  const sizes: Record<string, (store: Store, runId: string) => unknown> = {
+    parts: async ({ log }, runId) => {
+      const entries = Array.from({ length: 800 }, (_, index) => textEntry(index + 1, 'é'))
+      await log.append(runId, 1, entries)
+    },
+    steps: ({ runs }, runId) => runs.recordStep(runId, 1, 'a', 'é'.repeat(50 * KIB)),
+    result: () => {}
+  }
+  for (const [what, write] of Object.entries(sizes)) {
+    const store = await keep({ maxBytes: 100 * KIB })
+    const run = storedRun()
+    await store.runs.create(run)
+    await write(store, run.runId)
+    t.equal(await store.runs.sweep(100), 0, `${what} of a run that goes on`)
+    const text = what === 'result' ? 'é'.repeat(52 * KIB) : ''
+    const result = { text } as never
+    await store.log.append(run.runId, 1, [], { status: 'completed', at: 1, result })
+    t.equal(await store.runs.sweep(100), 1, what)
+    await store.close()
+  }
+})
+
+t.test('two sweeps at once remove no more than one', async (t) => {
+  const store = await keep({ maxRuns: 250 })
+  await fill(store, ...Array.from({ length: 700 }, () => 1))
+  await Promise.all([store.runs.sweep(100), store.runs.sweep(100)])
+  t.equal((await left(store)).length, 250)
+  await store.close()
+})
+
+t.test('the file gives back what is no longer used', async (t) => {
+  const file = join(t.testdir(), 'app.db')
+  const store = await createStore({ url: `sqlite:${file}`, retention: { maxBytes: MIB } })
+  await fill(store, ...Array.from({ length: 40 }, () => MIB))
+  t.ok((await store.runs.sweep(100)) >= 39)
+  await store.close()
+  const { size } = statSync(file)
+  t.ok(size < 24 * MIB, `${Math.round(size / MIB)} MiB`)
+})
+
+t.test('sessions go when they were not used for long', async (t) => {
+  const store = await keep({ sessionMaxAge: 60_000 })
+  const say = async (sessionId: string, turn: string) =>
+    store.sessions.append({ ...key, sessionId }, turn, [{ role: 'user', content: turn }])
+  for (let index = 0; index < 250; index++) await say(`${index}`, 'a')
+  t.equal(await store.sessions.sweep(Date.now() + 30_000), 0)
+  t.equal(await store.sessions.sweep(Date.now() + 61_000), 250)
+  t.same(await store.sessions.load({ ...key, sessionId: '0' }, 9), [])
+  await say('0', 'a')
+  t.equal((await store.sessions.load({ ...key, sessionId: '0' }, 9)).length, 1)
+  await store.close()
+})
+
+t.test('sessions are kept for ever when that is wanted, and 30 days when nothing is said', async (t) => {
+  for (const [retention, removed] of [
+    [{ sessionMaxAge: 0 }, [0, 0]],
+    [{}, [0, 1]]
+  ] as const) {
+    const store = await keep(retention)
+    await store.sessions.append(key, 'a', [{ role: 'user', content: 'a' }])
+    const day = 86_400_000
+    t.equal(await store.sessions.sweep(Date.now() + 29 * day), removed[0])
+    t.equal(await store.sessions.sweep(Date.now() + 31 * day), removed[1])
+    await store.close()
+  }
+})
+
+t.test('bad options are refused', async (t) => {
+  for (const retention of [
+    { maxBytes: -1 },
+    { maxBytes: 1.5 },
+    { sessionMaxAge: -1 },
+    { memoryMaxItems: 0 },
+    { maxSize: 1 }
+  ])
+    t.equal(await codeOf(() => keep(retention as object)), 'STO_ERR_BAD_OPTION', JSON.stringify(retention))
+})
+
+t.test('a file of before keeps what it has, and is counted', async (t) => {
+  const file = join(t.testdir(), 'app.db')
+  const db = new Kysely<unknown>({
+    dialect: createNodeSqliteDialect(openDatabase({ path: file, durability: 'normal' }))
+  })
+  const migrations = { '0001-first-tables': { up: createFirstTables } }
+  const provider = { getMigrations: async () => migrations }
+  await new Migrator({ db: db as unknown as Kysely<never>, provider }).migrateToLatest()
+  await db.destroy()
+  const old = new DatabaseSync(file)
+  old.exec(`
+    insert into run values ('r', 'agent', 'a', 's', 'o', 'r', 1, 1, 'completed', 1, null, null);
+    insert into run_part values ('r', 1, '"${'x'.repeat(2_000)}"');
+    insert into session_message values ('agent/echo/1/sada', 1, 'a', '{"role":"user","content":"old"}');
+    insert into memory_item values ('ada', 'echo', 'm', 'Likes tea', ' likes  tea ', '{"a":1}', '[1,-0.5]', 5),
+      ('ada', 'echo', 'd', 'Damaged', ' damaged ', null, '[1,', 5)
+  `)
+  old.close()
+  const store = await createStore({ url: `sqlite:${file}`, retention: { maxBytes: 2_000 } })
+  await store.sessions.append(key, 'b', [{ role: 'user', content: 'new' }])
+  t.match(await store.sessions.load(key, 9), [{ content: 'old' }, { content: 'new' }])
+  t.equal(await store.sessions.sweep(Date.now()), 0)
+  t.equal(await store.runs.sweep(1), 1)
+  const remembered = { id: 'm', text: 'Likes tea', metadata: { a: 1 }, embedding: [1, -0.5], createdAt: 5 }
+  t.match(await store.memory.search('ada', 'echo', 'tea', 9), [remembered])
+  const [damaged] = await store.memory.search('ada', 'echo', 'damaged', 9)
+  t.equal(damaged?.embedding, undefined)
+  await store.close()
+})
+
+t.test('what a sweep asks for is answered from its index', async (t) => {
+  const file = join(t.testdir(), 'app.db')
+  const store = await createStore({ url: `sqlite:${file}` })
+  await store.close()
+  const database = new DatabaseSync(file)
+  const ended = 'ended_at is not null'
+  const plan = (sql: string) => JSON.stringify(database.prepare(`explain query plan ${sql}`).all())
+  t.match(plan(`select count(*), sum(bytes) from run where ${ended}`), /COVERING INDEX run_ended/)
+  const oldest = plan(`select run_id, ended_at, bytes from run where ${ended} order by ended_at limit 100`)
+  t.match(oldest, /INDEX run_ended/)
+  t.notMatch(oldest, /TEMP B-TREE/)
+  database.close()
+})

@@ -1,0 +1,66 @@
+import { join } from 'node:path'
+import { codeOf } from '@svc/registry/testing'
+import { sql } from 'kysely'
+import t, { type Test } from 'tap'
+import { MIGRATIONS } from '../../src/migrations/migrations.ts'
+import { copyFile, makeFile, readAll, upgradeFile, type Migrations } from '../helpers/database-file.ts'
+import { beforeEveryStatement } from '../helpers/every-statement.ts'
+import { killEverywhere, Left } from '../helpers/killed-upgrades.ts'
+
+/** One more than there are: a column, an index, and a table that is made anew, each with data. */
+const SYNTHETIC: Migrations = {
+  '9999-synthetic': {
+    async up(db) {
+      await db.schema.alterTable('run').addColumn('synthetic', 'text').execute()
+      await sql`update run set synthetic = run_id`.execute(db)
+      await db.schema.createIndex('run_synthetic').on('run').column('synthetic').execute()
+      await db.schema.alterTable('checkpoint').renameTo('checkpoint_before').execute()
+      await sql`create table checkpoint as select *, 1 as synthetic from checkpoint_before`.execute(db)
+      await db.schema.dropTable('checkpoint_before').execute()
+    }
+  }
+}
+const ALL = { ...MIGRATIONS, ...SYNTHETIC }
+
+/** What is left when the database fails from one statement that writes on, for each of them. */
+async function failEverywhere(t: Test, before: string, upgrade: (file: string) => Promise<void>, left: Left) {
+  for (let failing = 1, code: unknown; code !== 'none'; failing++) {
+    const file = copyFile(before, `${before}-failed-${failing}/app.db`)
+    let writes = 0
+    const fail = (method: string) => {
+      if ((method === 'run' || method === 'exec') && ++writes >= failing) throw new Error('planted')
+    }
+    code = await codeOf(() => beforeEveryStatement(fail, () => upgrade(file)))
+    if (code !== 'none') t.equal(code, 'STO_ERR_OPEN')
+    left.add(file)
+  }
+}
+
+t.setTimeout(120_000)
+
+for (let count = 0; count < Object.keys(ALL).length; count++) {
+  const version = Object.fromEntries(Object.entries(ALL).slice(0, count))
+  const from = Object.keys(version).at(-1) ?? 'nothing'
+  const upgrade = (file: string) => upgradeFile(file, ALL)
+
+  t.test(`an upgrade from ${from} may be interrupted at every statement`, async (t) => {
+    const before = join(t.testdir(), 'app.db')
+    await makeFile(before, version)
+    const whole = copyFile(before, `${before}-whole/app.db`)
+    await upgrade(whole)
+    const wanted = readAll(whole)
+    t.match(wanted, { integrity: [{ integrity_check: 'ok' }] })
+
+    const left = new Left()
+    const statements = await killEverywhere(before, upgrade, left)
+    t.comment(`${statements} statements leave ${left.files.length} states`)
+    t.ok(left.files.length > Object.keys(ALL).length - count)
+    // The first version writes all tables, the last but one has all data.
+    if (count === 0 || count === Object.keys(MIGRATIONS).length)
+      await failEverywhere(t, before, upgrade, left)
+    for (const file of left.files) {
+      t.equal(await codeOf(() => upgrade(file)), 'none', file)
+      t.same(readAll(file), wanted, file)
+    }
+  })
+}

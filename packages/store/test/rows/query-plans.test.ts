@@ -1,0 +1,137 @@
+import { RUNNABLE_KINDS } from '@svc/registry'
+import { Kysely } from 'kysely'
+import t from 'tap'
+import { GroupCommit } from '../../src/group-commit.ts'
+import { migrate } from '../../src/migrations/migrate.ts'
+import { listApprovals, readWaiting } from '../../src/rows/approval-lists.ts'
+import { listChangedRuns, listRuns } from '../../src/rows/run-lists.ts'
+import { createNodeSqliteDialect } from '../../src/sqlite/node-sqlite-dialect.ts'
+import { openDatabase } from '../../src/sqlite/open-database.ts'
+import type { Tables } from '../../src/tables.ts'
+import { createTaskStore } from '../../src/stores/task-store.ts'
+
+interface Sent {
+  sql: string
+  parameters: readonly unknown[]
+}
+
+const opened = openDatabase({ path: ':memory:', durability: 'normal' })
+const sent: Sent[] = []
+const db = new Kysely<Tables>({
+  dialect: createNodeSqliteDialect(opened),
+  log: ({ query }) => void sent.push(query)
+})
+await migrate(db as unknown as Kysely<never>)
+t.teardown(() => db.destroy())
+
+/** How the queries of a call find their runs. */
+async function plansOf(call: () => Promise<unknown>): Promise<string[]> {
+  sent.length = 0
+  await call()
+  return sent.flatMap(({ sql, parameters }) =>
+    opened.database
+      .prepare(`explain query plan ${sql}`)
+      .all(...(parameters as string[]))
+      .map(({ detail }) => String(detail))
+  )
+}
+
+const cursor = '1000.a'
+const runnables = [
+  { registry: 'global', kind: 'agent', name: 'a' },
+  { registry: 'global', kind: 'agent', name: 'b' },
+  { registry: 'other', kind: 'team', name: 'c' }
+] as const
+const whole = { id: 'global', kinds: RUNNABLE_KINDS, except: [{ kind: 'agent', name: 'x' }] } as const
+const scopes = [
+  { runnables },
+  { runnables: [], registry: whole },
+  { runnables, registry: { ...whole, kinds: ['agent'] } }
+] as const
+const base = { owner: 'ada', limit: 50 }
+
+t.test('a page by the last change, and its count, come from an index alone', async (t) => {
+  const filters = [
+    [{}, '(owner=?'],
+    [{ since: 5 }, '(owner=? AND updated_at>?'],
+    [{ status: 'working' as const }, '(owner=?'],
+    [{ status: 'completed' as const, since: 5 }, '(owner=? AND updated_at>?'],
+    [{ sessionId: 's' }, '(owner=?'],
+    [{ sessionId: 's', status: 'working' as const, since: 5 }, '(owner=? AND updated_at>?']
+  ] as const
+  const index = 'run_changed'
+  for (const [filter, by] of filters) {
+    for (const place of scopes.flatMap((scope) => [{ scope }, { scope, cursor }])) {
+      const plans = await plansOf(() => listChangedRuns(db, { ...base, ...filter, ...place }))
+      const label = JSON.stringify({ ...filter, ...place })
+      const from = plans.filter((plan) => plan.includes('COVERING INDEX'))
+      t.equal(from.length, 2, label)
+      t.ok(from[0]!.startsWith(`SEARCH run USING COVERING INDEX ${index} ${by}`), `${label}: ${from[0]}`)
+      t.equal(from[0]!.includes('(updated_at,run_id)<'), 'cursor' in place, `${label}: ${from[0]}`)
+      // Any index has the owner's runs when nothing else is asked for.
+      t.ok(from[1]!.includes('owner=?'), `${label}: ${from[1]}`)
+      t.ok(by === '(owner=?' || from[1]!.includes(`${index} ${by}`), `${label}: ${from[1]}`)
+      t.notOk(
+        plans.some((plan) => plan.startsWith('SCAN')),
+        label
+      )
+    }
+  }
+})
+
+t.test('a page of runs comes from an index alone, where the one before ended', async (t) => {
+  const after = ' AND (created_at,run_id)<(?,?)'
+  const queries = [
+    [{ owner: 'ada' }, 'SEARCH run USING COVERING INDEX run_newest (owner=?', after],
+    [{ owner: 'ada', status: 'failed' }, 'SEARCH run USING COVERING INDEX run_newest (owner=?', after],
+    [{ owner: 'ada', kind: 'team', name: 'x' }, 'SEARCH run USING COVERING INDEX run_newest (owner=?', after],
+    [{ status: 'failed' }, 'SEARCH run USING COVERING INDEX run_not_completed (status=?', after],
+    [{ name: 'x' }, 'SCAN run USING COVERING INDEX run_created', ' ((created_at,run_id)<(?,?))'],
+    [{}, 'SCAN run USING COVERING INDEX run_created', ' ((created_at,run_id)<(?,?))']
+  ] as const
+  for (const [query, from, place] of queries) {
+    const isOpen = from.endsWith('?')
+    const label = JSON.stringify(query)
+    const first = await plansOf(() => listRuns(db, { limit: 50, ...query }))
+    t.ok(first.includes(isOpen ? `${from})` : from), `${label}: ${first.join(', ')}`)
+    const next = await plansOf(() => listRuns(db, { limit: 50, ...query, cursor }))
+    const wanted = `${from}${place}${isOpen ? ')' : ''}`.replace('SCAN', 'SEARCH')
+    t.ok(next.includes(wanted), `${label}: ${next.join(', ')}`)
+  }
+})
+
+t.test('the last task of a context is found by an index', async (t) => {
+  const tasks = createTaskStore(db, new GroupCommit(db), () => undefined)
+  const plans = await plansOf(async () => tasks.lastOfContext(['global', 'b'], 'ada', 'c'))
+  t.same(plans, ['SEARCH task USING INDEX task_context (owner=? AND context_id=?)'])
+})
+
+t.test('a page of approvals begins in an index, where the one before ended', async (t) => {
+  const place = { cursor: '1000.9000.a.1' }
+  const queries = [
+    [{}, 'INDEX run_not_completed (status=?)'],
+    [place, 'INDEX run_not_completed (status=? AND (created_at,run_id)<(?,?))'],
+    [{ owner: 'ada' }, 'COVERING INDEX run_newest (owner=?)'],
+    [{ owner: 'ada', ...place }, 'COVERING INDEX run_newest (owner=? AND (created_at,run_id)<(?,?))'],
+    [{ runId: 'a' }, 'INDEX sqlite_autoindex_run_1 (run_id=?)']
+  ] as const
+  for (const [query, from] of queries) {
+    const [runs, approvals] = await plansOf(() => listApprovals(db, { limit: 50, ...query }))
+    t.equal(runs, `SEARCH run USING ${from}`, JSON.stringify(query))
+    t.equal(approvals, 'SEARCH run_approval USING INDEX run_approval_waiting (run_id=?)')
+  }
+})
+
+t.test('the approvals of a run that waits come from their index', async (t) => {
+  const plans = await plansOf(() => readWaiting(db, 'a'))
+  t.same(plans, ['SEARCH run_approval USING INDEX run_approval_waiting (run_id=?)'])
+})
+t.test('a page of open pushes is read from an index that has no others', async (t) => {
+  const tasks = createTaskStore(db, new GroupCommit(db), () => undefined)
+  for (const place of [{}, { cursor: '["a","p"]' }]) {
+    const plans = await plansOf(async () => tasks.listOpenPushes({ limit: 100, ...place }))
+    t.match(plans[0], /push_config USING INDEX push_config_open/)
+    t.equal(plans[0]!.includes('(task_id,config_id)>'), 'cursor' in place, plans[0]!)
+    t.match(plans.slice(1), [/^SEARCH task USING INDEX sqlite_autoindex_task_1 \(task_id=\?\)/])
+  }
+})

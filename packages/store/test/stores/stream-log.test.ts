@@ -1,0 +1,143 @@
+import { setImmediate, setTimeout } from 'node:timers/promises'
+import { createRunEngine } from '@svc/registry'
+import { readEntries } from '@svc/registry/kit'
+import { storedRun, textEntry } from '@svc/registry/testing'
+import { createStore } from '@svc/store'
+import { Kysely } from 'kysely'
+import t from 'tap'
+import { GroupCommit } from '../../src/group-commit.ts'
+import { migrate } from '../../src/migrations/migrate.ts'
+import { toRunRow } from '../../src/rows/run-rows.ts'
+import { createNodeSqliteDialect } from '../../src/sqlite/node-sqlite-dialect.ts'
+import { openDatabase } from '../../src/sqlite/open-database.ts'
+import { createStreamLog } from '../../src/stores/stream-log.ts'
+import type { Tables } from '../../src/tables.ts'
+
+const READERS = 50
+const limit = { entries: 512, bytes: 65_536 }
+
+/** A log, and how often it was read from the database. */
+async function createLog(t: { teardown(fn: () => unknown): unknown }) {
+  let reads = 0
+  const db = new Kysely<Tables>({
+    dialect: createNodeSqliteDialect(openDatabase({ path: ':memory:', durability: 'normal' })),
+    log: ({ query }) => void (reads += query.sql.includes('from "run_part"') ? 1 : 0)
+  })
+  await migrate(db as unknown as Kysely<never>)
+  t.teardown(() => db.destroy())
+  const run = storedRun()
+  await db.insertInto('run').values(toRunRow(run)).execute()
+  const commit = new GroupCommit(db)
+  return { db, commit, log: createStreamLog(db, commit), runId: run.runId, reads: () => reads }
+}
+
+t.test('one read serves all readers that keep up', async (t) => {
+  const { log, runId, reads } = await createLog(t)
+  const runs = { find: () => storedRun({ runId }) }
+  const seen = Array.from({ length: READERS }, () => [] as number[])
+  const all = seen.map(async (seqs) => {
+    for await (const { seq } of readEntries({ stores: { log, runs } as never }, runId)) seqs.push(seq)
+  })
+  await setImmediate()
+  const before = reads()
+  for (let seq = 1; seq <= 10; seq++) {
+    await log.append(runId, 1, [textEntry(seq)])
+    while (seen.some(({ length }) => length < seq)) await setImmediate()
+  }
+  t.ok(reads() - before <= 3 * 10, `${reads() - before} reads of 10 parts by ${READERS} readers`)
+  log.abandon(runId)
+  await Promise.all(all)
+  for (const seqs of seen) t.same(seqs, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+})
+
+t.test('what is read is as new as what was acknowledged', async (t) => {
+  const { log, runId, reads } = await createLog(t)
+  const leave = [1, 2].map(() => log.follow(runId, () => {}))
+  const read = async (after: number) => (await log.read(runId, after, limit)).map(({ seq }) => seq)
+  for (let seq = 1; seq <= 20; seq++) {
+    t.same(await read(seq - 1), [])
+    const [, during] = await Promise.all([log.append(runId, 1, [textEntry(seq)]), read(seq - 1)])
+    t.ok(during.length <= 1)
+    t.same(await read(seq - 1), [seq])
+    t.same(
+      await read(0),
+      Array.from({ length: seq }, (_, index) => index + 1)
+    )
+  }
+  t.same(
+    (await log.read(runId, 5, { entries: 2, bytes: 65_536 })).map(({ seq }) => seq),
+    [6, 7]
+  )
+  t.same(
+    (await log.read(runId, 5, { entries: 9, bytes: 1 })).map(({ seq }) => seq),
+    [6],
+    'as much as asked for'
+  )
+  for (const each of leave) each()
+  const before = reads()
+  await read(3)
+  await read(3)
+  t.equal(reads() - before, 2, 'nothing is kept for nobody')
+})
+
+t.test('who sees the end of a run finds its last part', async (t) => {
+  const { db, commit, log, runId } = await createLog(t)
+  for (const _ of [1, 2]) log.follow(runId, () => {})
+  t.same(await log.read(runId, 0, limit), [])
+  const appended = log.append(runId, 1, [textEntry(1)], { status: 'failed', at: 2 })
+  // In the same transaction: what is asked for here is answered as soon as it is committed.
+  const inside = Promise.withResolvers<void>()
+  await Promise.all([
+    appended,
+    commit.write(async () => inside.resolve()),
+    (async () => {
+      await inside.promise
+      const run = await db.selectFrom('run').select('status').executeTakeFirst()
+      t.equal(run?.status, 'failed')
+      t.equal((await log.read(runId, 0, limit)).length, 1)
+    })()
+  ])
+})
+
+t.test('a read that fails is tried again', async (t) => {
+  const { log, runId } = await createLog(t)
+  for (const _ of [1, 2]) log.follow(runId, () => {})
+  await log.append(runId, 1, [textEntry(1)])
+  const bad = { entries: Number.NaN, bytes: 1 }
+  for (const _ of [1, 2]) await t.rejects(async () => log.read(runId, 0, bad))
+  t.equal((await log.read(runId, 0, limit)).length, 1)
+})
+
+t.test('readers that come at any time get each part once, and the end', async (t) => {
+  const store = await createStore({ url: 'sqlite::memory:' })
+  const engine = createRunEngine({ stores: store })
+  t.teardown(async () => {
+    await engine.close()
+    await store.close()
+  })
+  const PARTS = 60
+  const runnable = {
+    kind: 'agent',
+    name: 'teller',
+    async *stream() {
+      for (let n = 0; n < PARTS; n++) {
+        yield { type: 'text', text: `part ${n}` } as const
+        if (n % 3 === 0) await setImmediate()
+        if (n % 10 === 0) await setTimeout(1)
+      }
+    }
+  } as const
+  const run = await engine.start(runnable as never, 'x')
+  const all = Array.from({ length: READERS }, async (_, index) => {
+    for (let turn = 0; turn < index * 2; turn++) await setImmediate()
+    const after = index % 3 === 0 ? 0 : index % 7
+    const seqs: number[] = []
+    for await (const { seq } of engine.parts(run.runId, after)) seqs.push(seq)
+    return { after, seqs }
+  })
+  for (const { after, seqs } of await Promise.all(all))
+    t.same(
+      seqs,
+      Array.from({ length: PARTS + 2 - after }, (_, index) => after + 1 + index)
+    )
+})
