@@ -62,7 +62,7 @@ class Engine implements RunEngine {
   }
 
   get recovering(): boolean {
-    return this.#recovery.isUnderWay
+    return this.#recovery.isInProgress
   }
 
   get draining(): boolean {

@@ -15,7 +15,7 @@ import type { StartOptions } from './start-options.ts'
 import type { RunLog } from '../contract/run-log.ts'
 import type { ApprovalOutcome, ApprovalRequest, Approvals } from '../contract/approval.ts'
 
-/** What a context takes from the run that it belongs to. */
+/** The parts of a run that its contexts need. */
 export interface ContextHost {
   readonly runId: string
   readonly record: Pick<StoredRun, 'registry'>
@@ -25,9 +25,9 @@ export interface ContextHost {
   readonly signal: AbortSignal
   readonly stores: Stores
   readonly events: EventBus
-  /** Whether this is not the first process that executes the run. */
+  /** True if an earlier process has executed the run. */
   readonly resumed: boolean
-  /** What is executed, where an engine does so and emits its `run.*` events. */
+  /** The executed runnable, if an engine executes it and emits its `run.*` events. */
   readonly runnable?: object
   requestApproval(
     request: ApprovalRequest,
@@ -42,11 +42,11 @@ const NOWHERE: readonly string[] = Object.freeze([])
 const NOTHING: Envelope = Object.freeze({})
 const asItIs: Redact = (value) => value
 
-/** The context of a run and, with a place, of its members and steps. */
+/** The context of a run and, with a source, of its members and steps. */
 export class HostedContext implements RunContext {
   readonly #host: ContextHost
   readonly source: readonly string[]
-  // Unlike `source` it is another one for every call of a member.
+  // Unlike `source`, unique per member call.
   readonly #path: readonly string[]
   readonly #signal: AbortSignal | undefined
   readonly sessionId: string
@@ -136,7 +136,7 @@ export class HostedContext implements RunContext {
   }
 
   step<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
-    // As JSON, so that no name and no key can pass for another path.
+    // As JSON, so that no name or key can imitate another path.
     return this.#host.step(JSON.stringify([...this.#path, key]), fn)
   }
 

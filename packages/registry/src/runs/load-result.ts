@@ -5,13 +5,13 @@ import { isPromise } from '../contract/ports/awaitable.ts'
 import type { RunSummary } from '../contract/ports/run-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 
-/** Bytes of a run up to which its result is parsed as a whole. */
+/** The size of a run in bytes up to which its result is parsed as a whole. */
 const MAX_WHOLE = 2_097_152
 const PAGE = { entries: 512, bytes: 65_536 }
 
 /**
- * A run's result; null where there is none. A large one is made from the log again, page by page: no turn of the event loop has
- * to parse all of it.
+ * Loads a run's result; null if there is none. A large one is rebuilt from the log page by page, so that no turn of the event loop
+ * parses all of it.
  */
 export async function loadResult(
   { runs, log }: Pick<Stores, 'runs' | 'log'>,
@@ -20,7 +20,7 @@ export async function loadResult(
   if (status !== 'completed' && status !== 'canceled') return null
   if (bytes <= MAX_WHOLE) return (await runs.get(runId))?.result ?? null
   let reading = log.read(runId, 0, PAGE)
-  // What a store gives at once it does not have to parse.
+  // A synchronous store need not parse anything.
   if (!isPromise(reading)) return (await runs.get(runId))?.result ?? null
   const pause = createPause()
   const result = new RunResultBuilder()
@@ -28,7 +28,7 @@ export async function loadResult(
     const entries = await reading
     for (const { part } of entries) result.add(part)
     const last = entries.at(-1)
-    // It was removed meanwhile.
+    // The run was removed in the meantime.
     if (last === undefined) return null
     if (isTerminalPart(last.part) && !last.part.source?.length) return result.build()
     await pause()

@@ -5,7 +5,7 @@ import type { StoredRun } from '../contract/ports/run-store.ts'
 import { randomId } from '../random-id.ts'
 import type { StartOptions } from './start-options.ts'
 
-/** The record of a run that begins; its id has 122 random bits. */
+/** Creates the record of a new run; its id has 122 random bits. */
 export function newRun(
   runnable: Runnable,
   { registry, principal = ANONYMOUS, sessionId = randomId(), startKey }: StartOptions,

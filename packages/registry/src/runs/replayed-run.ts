@@ -6,7 +6,7 @@ import { loadResult } from './load-result.ts'
 import { errorFromStored } from './run-error.ts'
 import type { Run, RunEngine } from './run-engine.ts'
 
-/** A run that was started before, here or on another node: all that is known of it is what the stores say. */
+/** A run that an earlier call started, here or on another node; everything is read from the stores. */
 export class ReplayedRun implements Run {
   readonly runId: string
   readonly sessionId: string
@@ -27,7 +27,7 @@ export class ReplayedRun implements Run {
   async result(): Promise<RunResult> {
     let run = await this.#engine.find(this.runId)
     if (run !== undefined && !isTerminalStatus(run.status)) {
-      // The end of its log is the end of the run, or of the engine.
+      // Its log ends with the run, or with the engine.
       for await (const _ of this.parts());
       run = await this.#engine.find(this.runId)
     }

@@ -23,50 +23,50 @@ export interface Run {
   readonly sessionId: string
   /** Milliseconds since the epoch. */
   readonly createdAt: number
-  /** Whether it was started before, with the same start key: another's it is to cancel. */
+  /** True if this call replayed an earlier run; only its starter may cancel it. */
   readonly replayed: boolean
-  /** The result once the run has ended, a canceled one included. Rejects with the run's error when it failed. */
+  /** Resolves with the result once the run has completed or was canceled; rejects with the run's error if it failed. */
   result(): Promise<RunResult>
-  /** The parts with a `seq` over `after`, those to come included, until the run's last or until the signal aborts. */
+  /** Yields the parts with a `seq` over `after`, including future ones, until the run's last part or until the signal aborts. */
   parts(after?: number, signal?: AbortSignal): AsyncIterable<NumberedPart>
-  /** Ends the run as canceled; false when it had ended before. */
+  /** Ends the run as canceled; false if it had already ended. */
   cancel(): Promise<boolean>
 }
 
-/** Executes runnables: numbers their parts, keeps their logs, ends them. One a Fastify app: `fastify.runs`. */
+/** Executes runnables: numbers their parts, keeps their logs, and ends their runs. One per Fastify app: `fastify.runs`. */
 export interface RunEngine {
   readonly stores: Stores
   readonly events: EventBus
-  /** What the surfaces of the engine expose. */
+  /** The runnables that the surfaces of the engine expose. */
   readonly exposures: Exposures
-  /** Runs under way in this process. */
+  /** The number of runs in progress in this process. */
   readonly active: number
-  /** Whether new runs are refused because the service shuts down. */
+  /** True if new runs are refused because the service is shutting down. */
   readonly draining: boolean
-  /** Whether `recover` has not yet come to the end of what a crash left. */
+  /** True while `recover` has not yet processed every run that a crash left. */
   readonly recovering: boolean
-  /** Aborts when the engine is closed: nothing more comes of a run that is left for another process. */
+  /** Aborts when the engine has closed; runs left for another process produce no more parts here. */
   readonly closed: AbortSignal
   /**
-   * Starts a run; resolves when its record is stored.
+   * Starts a run; resolves once its record is stored.
    * @throws RUN_ERR_BAD_INPUT, RUN_ERR_DRAINING, RUN_ERR_OVERLOADED, RUN_ERR_TOO_MANY_RUNS, RUN_ERR_KEY_REUSED,
    * RUN_ERR_STORE
    */
   start(runnable: Runnable, input: RunInput, options?: StartOptions): Promise<Run>
-  /** The stored run, finished ones included for as long as they are kept. */
+  /** The stored run; finished runs are included while they are retained. */
   get(runId: string): Promise<StoredRun | undefined>
-  /** The same without what may be large. */
+  /** The stored run without fields that may be large. */
   find(runId: string): Promise<RunSummary | undefined>
   list(query: RunQuery): Promise<RunPage>
-  /** Why nothing more comes of a run under way, for now: its store failed, and the run is ended when that works again. */
+  /** The error of a run that its store's failure has stopped; the run is ended once the store works again. */
   faultOf(runId: string): Error | undefined
-  /** Parts of any run by id, as `Run.parts`. */
+  /** The parts of any run, as in `Run.parts`. */
   parts(runId: string, after?: number, signal?: AbortSignal): AsyncIterable<NumberedPart>
   /** Ends a run as canceled. @throws RUN_ERR_NOT_FOUND, RUN_ERR_TERMINAL, RUN_ERR_STORE */
   cancel(runId: string): Promise<RunSummary>
-  /** The approvals that runs wait for. */
+  /** Lists pending approvals. */
   listApprovals(query: ApprovalQuery): Promise<ApprovalPage>
-  /** An approval, answered or not, and whose it is. */
+  /** An approval, answered or not, and its run. */
   findApproval(approvalId: string): Promise<FoundApproval | undefined>
   /**
    * Answers an approval, once.
@@ -74,29 +74,29 @@ export interface RunEngine {
    */
   answer(approvalId: string, answer: ApprovalAnswer): Promise<RunSummary>
   /**
-   * Looks after what a crash left in the store, a page at a time: ends it as `failed` with RUN_ERR_INTERRUPTED; gives how
-   * many. A run that can go on does, a few at a time, where its runnable is known; else it waits for it, and ends like the
-   * others after `resumeTimeout`. One that then only waits, for durable approvals and times, leaves memory until it is woken.
-   * New runs may start meanwhile. @throws what the store throws; call it again
+   * Recovers the runs that a crash left in the store, a page at a time. Ends them as `failed` with RUN_ERR_INTERRUPTED and returns
+   * their number. Resumable runs are resumed instead, a few at a time, once their runnable is known, and end like the others after
+   * `resumeTimeout`. A resumed run that only waits for durable approvals and times leaves memory until it is woken. New runs may
+   * start in the meantime. @throws what the store throws; call it again
    */
   recover(): Promise<number>
   /**
-   * Makes a runnable known, and goes on with the runs that wait for it; gives how many. Default: those of the registry that
-   * has it.
+   * Makes a runnable known, and resumes the runs that wait for it; returns their number.
+   * @param registry default: the id of the registry that has the runnable
    */
   resume(runnable: Runnable, registry?: string): Promise<number>
-  /** Forgets a runnable that was made known: its runs wait for the next one of its name. */
+  /** Forgets a runnable that `resume` made known; its runs wait for the next one of its name. */
   release(runnable: Runnable, registry?: string): void
   /**
-   * Refuses new runs and waits for those under way, which can still be read, watched, canceled and answered. Resolves when
-   * they have ended, or after `timeout` milliseconds; default `drainTimeout`. A run that can go on in another process begins
-   * no further step, and is not waited for once its steps under way are recorded. A later call waits for the first one.
+   * Refuses new runs and waits for those in progress, which can still be read, watched, canceled and answered. Resolves when they
+   * have ended, or after `timeout` milliseconds; default `drainTimeout`. A run that another process can resume starts no further
+   * step, and is not waited for once its current steps are recorded. A later call waits for the first one.
    * @throws REG_ERR_BAD_OPTION
    */
   drain(timeout?: number): Promise<void>
   /**
-   * Drains, then ends the runs that are left as failed with RUN_ERR_INTERRUPTED. One that can go on in another process is left
-   * as it is; who waits for its result here gets RUN_ERR_SUSPENDED.
+   * Drains, then ends the remaining runs as failed with RUN_ERR_INTERRUPTED. Runs that another process can resume are left as they
+   * are; waiting for their result here rejects with RUN_ERR_SUSPENDED.
    */
   close(): Promise<void>
 }

@@ -4,15 +4,15 @@ import { RUN_ERR_FAILED } from '../errors.ts'
 import type { StoredError } from '../contract/ports/run-store.ts'
 import { beginningOf } from '../wire/encode-pieces.ts'
 
-/** Characters of an error's message: it is in every list that its run is in. */
+/** The maximum length of an error's message, since lists of runs contain it. */
 const MAX_MESSAGE = 4_096
 
-/** What a store and clients may know of an error: one that is not tellable is RUN_ERR_FAILED with no text of its own. */
+/** The error as stores and clients see it; an error that is not tellable becomes RUN_ERR_FAILED, without its text. */
 export function toStoredError(err: unknown): StoredError {
   try {
     return isTellable(err) ? readError(err) : readError(new RUN_ERR_FAILED())
   } catch {
-    // What was thrown throws when it is looked at.
+    // A getter of the thrown value throws.
     return readError(new RUN_ERR_FAILED())
   }
 }
@@ -28,19 +28,19 @@ function readError({ code, message, statusCode, retryable, retryAfter }: Tellabl
   }
 }
 
-/** The part of a stored error that goes to clients. */
+/** The fields of a stored error that clients see. */
 export function toPartError({ code, message, retryable }: PartError): PartError {
   return { code, message, retryable }
 }
 
-/** An error to throw, from one that was stored: clients see it as they did before. */
+/** Creates an error from a stored one; clients see it unchanged. */
 export function errorFromStored(error: StoredError): Error & StoredError {
   const thrown = Object.assign(new Error(error.message), error)
   markTellable(thrown)
   return thrown
 }
 
-/** An error to throw, from what an `error` part of a runnable says: clients see it where it is tellable. */
+/** Creates an error from a runnable's `error` part; clients see it if it is tellable. */
 export function errorFromPart(error: PartError): Error {
   return isTellable(error)
     ? errorFromStored(toStoredError(error))
@@ -48,7 +48,7 @@ export function errorFromPart(error: PartError): Error {
 }
 
 function isRetryable(statusCode: number, code: string): boolean {
-  // The run itself goes on: whoever starts it again has it twice.
+  // The run will be resumed; starting it again would execute it twice.
   if (code === 'RUN_ERR_SUSPENDED') return false
   return statusCode === 429 || statusCode > 501 || code === 'RUN_ERR_INTERRUPTED'
 }

@@ -28,7 +28,7 @@ export interface HostedRun {
   suspend(): Promise<void>
 }
 
-/** What a run needs of the engine that executes it. */
+/** The parts of the engine that a run needs. */
 export interface RunHost {
   readonly stores: Stores
   readonly events: EventBus
@@ -40,19 +40,19 @@ export interface RunHost {
   /** The run's log can no longer be written. */
   lost(run: HostedRun, reason: unknown): void
   expireApproval(approvalId: string): void
-  /** A resumed run does nothing but wait, until this time at the earliest: it need not stay in memory. */
+  /** A resumed run only waits, until this time at the earliest; it may leave memory. */
   dormant(run: HostedRun, until: number): void
 }
 
-/** So often a run goes on after a fault of its store, before it has got on. */
+/** The number of store failures in a row, without progress, after which a run is no longer resumed. */
 export const MAX_LOSSES = 5
 
-/** What a run that goes on in this process brings along from the one before. */
+/** The state that a resumed run inherits from the earlier process. */
 export interface Earlier {
   readonly record: StoredRun
   readonly progress: RunProgress
-  /** The approvals whose answer is in the log. */
+  /** Ids of the approvals whose answer is in the log. */
   readonly answered: ReadonlySet<string>
-  /** How often its store failed since it last got on; default 0. */
+  /** How often its store failed since it last made progress; default 0. */
   readonly losses?: number | undefined
 }

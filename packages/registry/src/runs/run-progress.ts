@@ -6,7 +6,7 @@ import { completeFinish } from './complete-finish.ts'
 import { encodePart } from './log/encode-part.ts'
 import { sizeOfEntry } from '../stores/log-entry.ts'
 
-/** How far a run has come: how many parts it has, how long they are, and the result that they make. */
+/** The progress of a run: the number and size of its parts, and the result so far. */
 export class RunProgress {
   readonly #maxBytes: number
   readonly #startedAt: number
@@ -20,12 +20,12 @@ export class RunProgress {
     this.#startedAt = performance.now() - elapsed
   }
 
-  /** How many parts there are. */
+  /** The number of parts. */
   get seq(): number {
     return this.#seq
   }
 
-  /** Takes a part that is in the log already. */
+  /** Adds a part that is already in the log. */
   recall(entry: LogEntry): void {
     this.#seq = entry.seq
     this.#bytes += sizeOfEntry(entry)
@@ -40,14 +40,14 @@ export class RunProgress {
     return this.#add(entry, part)
   }
 
-  /** Numbers a part that is so short that it fits into every log. @throws RUN_ERR_BAD_PART */
+  /** Numbers a short part regardless of the log's limit. @throws RUN_ERR_BAD_PART */
   rest(part: Part): LogEntry {
     return this.#add(encodePart(this.#seq + 1, part), part)
   }
 
   #add(entry: LogEntry, part: Part): LogEntry {
     this.#seq++
-    // What a tool was given or gave may change hands after this: the result is made from the log's own copy.
+    // Arguments and results of tools may be mutated later, so the result is built from the log's copy.
     this.#result.add(part.type.startsWith('tool.') || part.type === 'structured' ? entry.part : part)
     return entry
   }

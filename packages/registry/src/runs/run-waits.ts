@@ -5,19 +5,19 @@ import { RunApprovals, type ApprovalHost } from './approvals/run-approvals.ts'
 import type { Earlier } from './run-host.ts'
 import { StepJournal, type JournalHost } from './step-journal.ts'
 
-// Milliseconds that nothing must happen before a run counts as resting.
+// Milliseconds without activity before a run counts as dormant.
 const GRACE = 25
-// A shorter rest is not worth leaving memory for.
+// A shorter wait is not worth unloading the run for.
 const MIN_DORMANCY = 1_000
 
-/** What the waits of a run need of it. */
+/** The parts of a run that its waits need. */
 export interface WaitsHost extends ApprovalHost, JournalHost {
   readonly stores: { readonly runs: RunStore }
-  /** The writes under way; undefined when there are none. */
+  /** Resolves when the current writes are done; undefined if there are none. */
   writing(): Promise<void> | undefined
 }
 
-/** What a run waits for: approvals, times, and its steps under way. */
+/** The waits of a run: for approvals, times and steps in progress. */
 export class RunWaits {
   readonly #host: WaitsHost
   readonly #approvals: RunApprovals
@@ -31,14 +31,14 @@ export class RunWaits {
     this.#approvals = new RunApprovals(host, earlier?.record.approvals)
   }
 
-  /** Takes up the approvals that an earlier process waited for; `answered` are those whose answer is in the log. */
+  /** Restores the approvals of an earlier process; `answered` are those whose answer is in the log. */
   resume(answered: ReadonlySet<string>): void {
     this.#approvals.resume(answered)
   }
 
   /**
-   * Calls back, once, when the run does nothing but wait for durable approvals and times, none of them within a second; with
-   * the time at which the first wait ends.
+   * Calls back when the run only waits for durable approvals and times, none of them within a second, with the time at which the
+   * first wait ends.
    */
   onDormant(callback: (until: number) => void): void {
     this.#onDormant = callback
@@ -55,7 +55,7 @@ export class RunWaits {
     return outcome
   }
 
-  /** @throws RUN_ERR_LOG_LIMIT when the answer does not fit into the log */
+  /** @throws RUN_ERR_LOG_LIMIT if the answer does not fit into the log */
   answered(approvalId: string, outcome: ApprovalOutcome): void {
     this.#approvals.answered(approvalId, outcome)
   }
@@ -80,12 +80,12 @@ export class RunWaits {
     }
   }
 
-  /** Begins no step any more, and calls back once those under way are recorded. */
+  /** Starts no more steps, and calls back once the current ones are recorded. */
   stopSteps(onIdle: () => void): void {
     this.#steps.stop(onIdle)
   }
 
-  /** The run has ended: nobody waits any longer. */
+  /** Rejects all waits, since the run has ended. */
   abandon(reason: unknown): void {
     this.#onDormant = undefined
     clearTimeout(this.#grace)
@@ -96,7 +96,7 @@ export class RunWaits {
     return (this.#journal ??= new StepJournal(this.#host, this.#host.stores.runs))
   }
 
-  // What a step or an answer leads to begins within the grace.
+  // Whatever a step or an answer triggers starts within the grace period.
   #look(): void {
     if (this.#onDormant === undefined) return
     clearTimeout(this.#grace)
@@ -109,7 +109,7 @@ export class RunWaits {
     }, GRACE).unref()
   }
 
-  // Undefined while the run is at work, or will be soon.
+  // Undefined while the run is active, or will be soon.
   get #dormantUntil(): number | undefined {
     const approvals = this.#approvals.dormantUntil
     if (approvals === undefined || this.#journal?.idle === false) return undefined

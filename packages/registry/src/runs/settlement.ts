@@ -2,22 +2,22 @@ import type { RunResult } from '../contract/run-result.ts'
 import type { RunReport } from '../events/run-report.ts'
 import type { Outcome } from './final-state.ts'
 
-/** What comes of a run, for whoever waits for it: nobody is told before the last part is in the log, or cannot be. */
+/** Delivers the outcome of a run to its callers, once the last part is in the log or cannot be written. */
 export class Settlement {
   outcome: Outcome | undefined
-  /** Emits that the run ended; there is none when it never began. */
+  /** Emits the end of the run; undefined if it never began. */
   report: RunReport | undefined
   #isDue = false
   #waiter: PromiseWithResolvers<RunResult> | undefined
 
-  /** Resolves with the result, or rejects with the error, when it is due. */
+  /** Resolves with the result, or rejects with the error, once it is due. */
   get result(): Promise<RunResult> {
     this.#waiter ??= Promise.withResolvers()
     if (this.#isDue) this.#settle()
     return this.#waiter.promise
   }
 
-  /** The log is as it will be. */
+  /** The log is final: delivers the outcome. */
   due(): void {
     this.#isDue = true
     this.report?.end(this.outcome!)
@@ -32,9 +32,9 @@ export class Settlement {
   }
 }
 
-/** An abort signal that is made when it is first asked for: many runnables never do. */
+/** Creates its abort signal on first access; many runnables never use it. */
 export class LateSignal {
-  /** Why it aborts; without a reason it never does. */
+  /** The reason to abort with; `abort` does nothing without one. */
   reason: unknown
   #controller: AbortController | undefined
 

@@ -4,29 +4,29 @@ import type { Envelope } from '../contract/run-context.ts'
 import type { RunLog } from '../contract/run-log.ts'
 import type { StartKey } from '../contract/ports/run-store.ts'
 
-/** What a run is started with. */
+/** Options of the start of a run. */
 export interface StartOptions {
-  /** The id of the registry that the run belongs to; default: of the one that has the runnable. */
+  /** The id of the run's registry; default: that of the registry which has the runnable. */
   registry?: string | undefined
-  /** The surface that starts it: when the run goes on after a restart, its policy holds again. */
+  /** The surface that starts the run; its policy applies again when the run is resumed after a restart. */
   surface?: string | undefined
   /** Default: a new one. */
   sessionId?: string | undefined
-  /** Separates sessions and memory where there are no credentials. */
+  /** Separates the sessions and memories of callers without credentials. */
   userId?: string | undefined
-  /** Who calls; default anonymous. Its `sub` owns the run. */
+  /** The caller; default anonymous. Its `sub` owns the run. */
   principal?: Principal | undefined
   log?: RunLog | undefined
-  /** What came around the input. */
+  /** Data that accompanied the input. */
   envelope?: Envelope | undefined
-  /** Starts the run once: for the same registry, owner and key, the run that was started is given again. */
+  /** Makes the start idempotent: the same registry, owner and key return the run that was started first. */
   startKey?: StartKey | undefined
   /** The caller's own keys for model providers; a string is wrapped. */
   apiKey?: ((provider?: string) => ProviderKey | string | undefined) | undefined
-  /** Takes those keys out of what the run tells and stores: its parts, its result, its error, and all that its stores are given. */
+  /** Removes those keys from the run's parts, result and error, and from everything it stores. */
   redact?: Redact | undefined
-  /** The app's policy, for runnables that reach others. */
+  /** The app's policy, for runnables that call other runnables. */
   authorize?: Authorize | undefined
-  /** Called each time the run begins to wait for an approval; the store may come to know of it a moment later. */
+  /** Called each time the run requests an approval; the store may record it a moment later. */
   onApprovalRequest?: (() => void) | undefined
 }

@@ -1,22 +1,22 @@
 import type { Awaitable } from '../contract/ports/awaitable.ts'
 import type { RunStore } from '../contract/ports/run-store.ts'
 
-/** What a journal needs of its run. */
+/** The parts of a run that its journal needs. */
 export interface JournalHost {
   readonly runId: string
   readonly record: { readonly epoch: number }
-  /** @throws why the run ended, when it has */
+  /** @throws the reason of the end if the run has ended */
   requireOpen(): void
-  /** A step is recorded, or the store could not read or record it. */
+  /** A step was recorded, or the store failed to read or record it. */
   stepSettled(err?: unknown): void
 }
 
-/** The journal of one run: a step that is recorded, or under way, is not done again. */
+/** The journal of one run: a step that is recorded or in progress is not executed again. */
 export class StepJournal {
   readonly #host: JournalHost
   readonly #store: RunStore
-  readonly #underWay = new Map<string, Promise<unknown>>()
-  #doing = 0
+  readonly #inProgress = new Map<string, Promise<unknown>>()
+  #executing = 0
   #onIdle: (() => void) | undefined
 
   constructor(host: JournalHost, store: RunStore) {
@@ -25,41 +25,41 @@ export class StepJournal {
   }
 
   async step<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
-    const underWay = this.#underWay.get(key)
-    if (underWay !== undefined) return underWay as Promise<T>
-    const step = this.#do(key, fn)
-    this.#underWay.set(key, step)
+    const inProgress = this.#inProgress.get(key)
+    if (inProgress !== undefined) return inProgress as Promise<T>
+    const step = this.#execute(key, fn)
+    this.#inProgress.set(key, step)
     try {
       return await step
     } finally {
-      this.#underWay.delete(key)
+      this.#inProgress.delete(key)
     }
   }
 
-  /** Whether no step is under way. */
+  /** True if no step is in progress. */
   get idle(): boolean {
-    return this.#underWay.size === 0
+    return this.#inProgress.size === 0
   }
 
-  /** Begins no step any more, and calls back once those under way are recorded. */
+  /** Starts no more steps, and calls back once the current ones are recorded. */
   stop(onIdle: () => void): void {
     this.#onIdle = onIdle
-    this.#tellIdle()
+    this.#reportIdle()
   }
 
-  #tellIdle(): void {
-    if (this.#doing === 0) this.#onIdle?.()
+  #reportIdle(): void {
+    if (this.#executing === 0) this.#onIdle?.()
   }
 
-  async #do<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
+  async #execute<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
     const { runId, record } = this.#host
     this.#host.requireOpen()
     const recorded = await this.#ask(() => this.#store.readStep(runId, key))
     if (recorded !== undefined) return recorded.output as T
     this.#host.requireOpen()
-    // Whoever waits for it is told by the signal of the run.
+    // The run's signal ends the wait for this step.
     if (this.#onIdle !== undefined) return new Promise(() => {})
-    this.#doing++
+    this.#executing++
     try {
       const json = JSON.stringify(await fn())
       const output = json === undefined ? undefined : (JSON.parse(json) as T)
@@ -67,8 +67,8 @@ export class StepJournal {
       this.#host.stepSettled()
       return output as T
     } finally {
-      this.#doing--
-      this.#tellIdle()
+      this.#executing--
+      this.#reportIdle()
     }
   }
 

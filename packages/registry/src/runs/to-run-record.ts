@@ -2,7 +2,7 @@ import type { PendingApproval, RunRecord } from '../contract/run-record.ts'
 import type { ApprovalSummary, RunSummary } from '../contract/ports/run-store.ts'
 import { toPartError } from './run-error.ts'
 
-/** A run as clients see it, without its result: times in ISO 8601, approvals that wait only. */
+/** A run as clients see it, without its result; times in ISO 8601, pending approvals only. */
 export function toRunRecord(run: RunSummary): Omit<RunRecord, 'result'> {
   const { runId, kind, name, sessionId, status, error, waiting } = run
   return {
@@ -19,7 +19,7 @@ export function toRunRecord(run: RunSummary): Omit<RunRecord, 'result'> {
   }
 }
 
-/** An approval that waits, as clients see it. */
+/** A pending approval as clients see it. */
 export function toPendingApproval(runId: string, approval: ApprovalSummary): PendingApproval {
   const { approvalId, toolCallId, toolName, args, argsPreview, argsBytes, expiresAt, source } = approval
   return {

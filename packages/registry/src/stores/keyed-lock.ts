@@ -1,18 +1,18 @@
 import { PassingMap } from './passing-map.ts'
 
-/** Ends a turn that `KeyedLock.lock` began; a second call does nothing. */
+/** Releases a lock; a second call does nothing. */
 export type Release = () => void
 
 interface Waiting {
   begin(): void
 }
 
-/** One turn at a time for each key, in the order of the calls. */
+/** A mutex per key, granted in call order. */
 export class KeyedLock {
-  // Held keys, each with those who wait for it.
+  // The held keys, each with its queue.
   readonly #held = new PassingMap<string, Waiting[]>()
 
-  /** Takes the key: at once when it is free, else when its turn comes. @throws the signal's reason when it aborts first */
+  /** Locks a key; synchronously if it is free. @throws the signal's reason if it aborts first */
   lock(key: string, signal: AbortSignal): Release | Promise<Release> {
     signal.throwIfAborted()
     const queue = this.#held.get(key)

@@ -1,18 +1,18 @@
-/** Where a value stands; empty when it has gone. */
-export interface Place<V> {
+/** The slot of a value; empty once the value is deleted. */
+export interface Slot<V> {
   value: V | undefined
 }
 
-/** So many empty places are cleared away at once. */
+/** The minimum number of empty slots before they are cleared away. */
 const MAX_EMPTY = 100
 
 /**
- * A map of what comes and soon goes. A Map whose entries are deleted gets a new table again and again, and each table
- * points to the next: once one of them is old, everything that ever stood in those after it lives until the next full
- * collection of garbage. Here nothing is deleted. What goes leaves an empty place, and now and then a new Map takes over.
+ * A map for short-lived entries. A Map whose entries are deleted is rehashed again and again, and each old table points to the next:
+ * once one of them is in the old generation, everything that the later ones ever held survives until the next full garbage
+ * collection. This map deletes nothing. A removed entry leaves an empty slot, and from time to time a new Map takes over.
  */
 export class PassingMap<K, V extends object> {
-  #places = new Map<K, Place<V>>()
+  #slots = new Map<K, Slot<V>>()
   #size = 0
 
   get size(): number {
@@ -24,49 +24,49 @@ export class PassingMap<K, V extends object> {
   }
 
   get(key: K): V | undefined {
-    return this.#places.get(key)?.value
+    return this.#slots.get(key)?.value
   }
 
-  /** Gives the place of the value, for `leave`. */
-  set(key: K, value: V): Place<V> {
-    const place = this.#places.get(key)
-    if (place === undefined) return this.add(key, value)
-    if (place.value === undefined) this.#size++
-    place.value = value
-    return place
+  /** Returns the slot of the value, for `leave`. */
+  set(key: K, value: V): Slot<V> {
+    const slot = this.#slots.get(key)
+    if (slot === undefined) return this.add(key, value)
+    if (slot.value === undefined) this.#size++
+    slot.value = value
+    return slot
   }
 
-  /** The same for a key that is new. */
-  add(key: K, value: V): Place<V> {
-    const place: Place<V> = { value }
-    this.#places.set(key, place)
+  /** As `set`, for a new key. */
+  add(key: K, value: V): Slot<V> {
+    const slot: Slot<V> = { value }
+    this.#slots.set(key, slot)
     this.#size++
-    return place
+    return slot
   }
 
   delete(key: K): boolean {
-    return this.leave(this.#places.get(key))
+    return this.leave(this.#slots.get(key))
   }
 
-  /** Deletes what stands at a place, without looking for it. */
-  leave(place: Place<V> | undefined): boolean {
-    if (place?.value === undefined) return false
-    place.value = undefined
+  /** Empties a slot without a look-up. */
+  leave(slot: Slot<V> | undefined): boolean {
+    if (slot?.value === undefined) return false
+    slot.value = undefined
     this.#size--
-    if (this.#places.size - this.#size > MAX_EMPTY + this.#size) this.#clearAway()
+    if (this.#slots.size - this.#size > MAX_EMPTY + this.#size) this.#clearAway()
     return true
   }
 
-  /** In the order in which their keys came. */
+  /** In insertion order. */
   values(): V[] {
     return this.#left().map(([, { value }]) => value!)
   }
 
   #clearAway(): void {
-    this.#places = new Map(this.#left())
+    this.#slots = new Map(this.#left())
   }
 
-  #left(): [K, Place<V>][] {
-    return [...this.#places].filter(([, { value }]) => value !== undefined)
+  #left(): [K, Slot<V>][] {
+    return [...this.#slots].filter(([, { value }]) => value !== undefined)
   }
 }

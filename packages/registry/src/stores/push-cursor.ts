@@ -1,17 +1,17 @@
 import { REG_ERR_BAD_CURSOR } from '../errors.ts'
 
-/** What open pushes are listed by. */
+/** A position in the list of open pushes. */
 export interface PushPosition {
   taskId: string
   configId: string
 }
 
-/** The cursor of the page after this one. */
+/** The cursor of the page after this push. */
 export function formatPushCursor(taskId: string, configId: string): string {
   return JSON.stringify([taskId, configId])
 }
 
-/** Where a page begins. @throws REG_ERR_BAD_CURSOR */
+/** Parses a cursor. @throws REG_ERR_BAD_CURSOR */
 export function parsePushCursor(cursor: string): PushPosition {
   const [taskId, configId] = parse(cursor)
   if (typeof taskId !== 'string' || typeof configId !== 'string') throw new REG_ERR_BAD_CURSOR()

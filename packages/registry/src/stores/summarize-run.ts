@@ -2,18 +2,18 @@ import { PREVIEW } from '../contract/run-result.ts'
 import { beginningOf } from '../wire/encode-pieces.ts'
 import type { ApprovalSummary, RunSummary, StoredApproval, StoredRun } from '../contract/ports/run-store.ts'
 
-/** Bytes of JSON up to which the arguments of an approval are listed. */
+/** The maximum size, in bytes of JSON, of the arguments in a listed approval. */
 export const MAX_LISTED_ARGS = 4_096
 
-/** Approvals that are listed of one run. */
+/** The maximum number of approvals in a listed run. */
 export const MAX_LISTED_APPROVALS = 10
 
-/** How a long JSON begins. */
+/** The beginning of a long JSON text. */
 export function previewOfJson(json: string): string {
   return beginningOf(json, PREVIEW)
 }
 
-/** What is listed of an approval. */
+/** Summarizes an approval for a list. */
 export function summarizeApproval({ args, ...approval }: StoredApproval): ApprovalSummary {
   const json = JSON.stringify(args) ?? ''
   const argsBytes = Buffer.byteLength(json)
@@ -21,7 +21,7 @@ export function summarizeApproval({ args, ...approval }: StoredApproval): Approv
   return args === undefined ? { ...approval, argsBytes } : { ...approval, args, argsBytes }
 }
 
-/** What is listed of a run; `summarize` may know what is listed of an approval. */
+/** Summarizes a run for a list; `summarize` may cache the summaries of approvals. */
 export function summarizeRun(
   run: StoredRun,
   { preview, bytes }: Pick<RunSummary, 'preview' | 'bytes'>,
@@ -40,7 +40,7 @@ export function summarizeRun(
   }
 }
 
-/** The approvals that a run waits for, those that expire first before the others. */
+/** The pending approvals of a run, the first to expire first. */
 export function waitingOf({ status, approvals }: StoredRun): StoredApproval[] {
   if (status !== 'input-required') return []
   return approvals.filter(({ answer }) => answer === null).sort(firstToExpire)
@@ -48,7 +48,7 @@ export function waitingOf({ status, approvals }: StoredRun): StoredApproval[] {
 
 type Expiring = Pick<StoredApproval, 'expiresAt' | 'approvalId'>
 
-/** Below zero where the first one is listed before the second. */
+/** Compares approvals: the first to expire comes first. */
 export function firstToExpire(a: Expiring, b: Expiring): number {
   return a.expiresAt - b.expiresAt || (a.approvalId < b.approvalId ? -1 : a.approvalId > b.approvalId ? 1 : 0)
 }

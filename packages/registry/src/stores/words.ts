@@ -1,4 +1,4 @@
-// What is longer is no word: encoded data, keys.
+// Longer runs of letters are encoded data or keys.
 const MOST_CHARACTERS = 64
 
 /** The words of a text, in lower case. */
@@ -8,7 +8,7 @@ export function wordsOf(text: string): Set<string> {
   return words
 }
 
-/** How much it says that an item has a word, when so many of so many items have it: the inverse document frequency of BM25. */
+/** The weight of a word that `having` of `items` items contain: the inverse document frequency of BM25. */
 export function weighWord(items: number, having: number): number {
   return Math.log(1 + (items - having + 0.5) / (having + 0.5))
 }

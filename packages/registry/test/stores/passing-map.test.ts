@@ -1,6 +1,6 @@
 import { array, assert, constantFrom, integer, property, record } from 'fast-check'
 import t from 'tap'
-import { PassingMap, type Place } from '../../src/stores/passing-map.ts'
+import { PassingMap, type Slot } from '../../src/stores/passing-map.ts'
 
 const key = integer({ min: 0, max: 2_000 })
 const change = record({ kind: constantFrom('set', 'delete', 'leave'), key })
@@ -10,7 +10,7 @@ t.test('is a map, however much comes and goes', async () => {
     property(array(change, { minLength: 2_000, maxLength: 8_000 }), (changes) => {
       const map = new PassingMap<number, { key: number }>()
       const model = new Map<number, { key: number }>()
-      const places = new Map<number, Place<{ key: number }>>()
+      const places = new Map<number, Slot<{ key: number }>>()
       for (const { kind, key: each } of changes) {
         if (kind === 'leave') {
           if (map.leave(places.get(each)) !== model.delete(each)) return false

@@ -1,24 +1,24 @@
 /** Runs recovery: a call during one joins it, and recovery counts as in progress until it has succeeded. */
 export class Recovery {
   readonly #recover: () => Promise<number>
-  #isUnderWay = false
+  #isInProgress = false
   #current: Promise<number> | undefined
 
   constructor(recover: () => Promise<number>) {
     this.#recover = recover
   }
 
-  get isUnderWay(): boolean {
-    return this.#isUnderWay
+  get isInProgress(): boolean {
+    return this.#isInProgress
   }
 
   /** Returns how many runs ended. @throws what the store throws */
   async run(): Promise<number> {
     if (this.#current !== undefined) return this.#current
-    this.#isUnderWay = true
+    this.#isInProgress = true
     try {
       const ended = await (this.#current = this.#recover())
-      this.#isUnderWay = false
+      this.#isInProgress = false
       return ended
     } finally {
       this.#current = undefined

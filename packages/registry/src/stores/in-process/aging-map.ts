@@ -1,13 +1,13 @@
-/** How much an `AgingMap` keeps. */
+/** The limits of an `AgingMap`. */
 export interface AgingLimits<V extends object> {
-  /** Entries at most. */
+  /** The maximum number of entries. */
   maxSize: number
-  /** What they weigh in all, at most; the newest one is kept whatever it weighs. */
+  /** The maximum total weight; the newest entry is kept regardless of its weight. */
   maxWeight: number
   weigh(value: V): number
-  /** Whether an entry stays however old it is, unless there is too much weight; default: none does. */
+  /** True if an entry stays regardless of its age, unless the weight is exceeded; default: none does. */
   keeps?(value: V): boolean
-  /** Told of what goes because there is too much. */
+  /** Called with the entries dropped because a limit was exceeded. */
   onDrop?(values: Iterable<V>): void
 }
 
@@ -16,16 +16,16 @@ interface Group<V extends object> {
   weight: number
 }
 
-/** When there is too much, up to this share of the limits goes at once. */
+/** The share of the limits that is dropped at once when they are exceeded. */
 const GROUP_SHARE = 0.1
 
 /**
- * A map of the newest entries. They stand in groups by their age, and the oldest group goes as a whole: forgetting looks
- * nothing up, what comes goes into a small map, and no table is used again, so that none keeps alive what is gone.
+ * A map of the newest entries. Entries are grouped by age, and the oldest group is dropped as a whole: dropping needs no look-ups,
+ * inserts go into a small map, and no hash table is reused, so that none keeps dropped entries alive.
  */
 export class AgingMap<V extends object> {
   readonly #limits: AgingLimits<V>
-  // The oldest first; there is always one.
+  // Oldest first; never empty.
   #groups: Group<V>[] = []
   #size = 0
   #weight = 0
@@ -40,7 +40,7 @@ export class AgingMap<V extends object> {
   }
 
   get(key: string): V | undefined {
-    // The newest are asked for most.
+    // The newest entries are read most.
     for (let index = this.#groups.length - 1; index >= 0; index--) {
       const value = this.#groups[index]!.entries.get(key)
       if (value !== undefined) return value
@@ -54,7 +54,7 @@ export class AgingMap<V extends object> {
     this.#dropOldest()
   }
 
-  /** Removes an entry, and gives it; its weight must be what it was. */
+  /** Removes and returns an entry; its weight must not have changed since it was added. */
   remove(key: string): V | undefined {
     const group = this.#find(key)
     if (group === undefined) return undefined
@@ -83,7 +83,7 @@ export class AgingMap<V extends object> {
     this.#size++
   }
 
-  // What is removed is mostly old.
+  // Removed entries are mostly old.
   #find(key: string): Group<V> | undefined {
     return this.#groups.find(({ entries }) => entries.has(key))
   }
@@ -104,7 +104,7 @@ export class AgingMap<V extends object> {
 
   #dropOldest(): void {
     const { maxSize, maxWeight, keeps, onDrop } = this.#limits
-    // Each group once: all that is left may be what stays.
+    // Each group at most once, since the remaining entries may all be kept.
     for (let left = this.#groups.length; left > 0; left--) {
       const isTooHeavy = this.#weight > maxWeight && this.#groups.length > 1
       if (this.#size <= maxSize && !isTooHeavy) return
@@ -117,7 +117,7 @@ export class AgingMap<V extends object> {
     }
   }
 
-  // As if it were new.
+  // Kept entries are added again, as the newest.
   #takeBack(entries: Map<string, V>, keeps: (value: V) => boolean): void {
     for (const [key, value] of entries) {
       if (!keeps(value)) continue

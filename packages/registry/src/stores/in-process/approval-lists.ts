@@ -12,12 +12,12 @@ import type {
 import { firstToExpire, summarizeApproval, summarizeRun, waitingOf } from '../summarize-run.ts'
 import type { RunEntry } from './run-table.ts'
 
-/** What is listed of a run. */
+/** Summarizes a run for a list. */
 export function summaryOf(run: RunEntry): RunSummary {
   return summarizeRun(run.record, run, (approval) => summarize(run, approval))
 }
 
-/** Encodes the arguments of an approval once, however often it is listed. */
+/** Summarizes an approval; its arguments are encoded once, however often it is listed. */
 export function summarize(run: RunEntry, approval: StoredApproval): ApprovalSummary {
   const summaries = (run.summaries ??= new Map())
   let summary = summaries.get(approval.approvalId)
@@ -31,7 +31,7 @@ export function findApproval(run: RunEntry | undefined, approvalId: string): Fou
   return run && approval && toFound(run, approval)
 }
 
-/** A page of the approvals that runs wait for, those of the newest run first. @throws REG_ERR_BAD_CURSOR */
+/** Lists a page of pending approvals, those of the newest run first. @throws REG_ERR_BAD_CURSOR */
 export function listApprovals(
   kept: readonly RunEntry[],
   { scope, owner, runId, limit, cursor }: ApprovalQuery

@@ -1,7 +1,7 @@
 import { RUN_ERR_FENCED } from '../../errors.ts'
 import type { CheckpointStore } from '../../contract/ports/checkpoint-store.ts'
 
-/** Checkpoints in memory; each goes when its run is done with it. */
+/** Checkpoints in process memory. */
 export function createInProcessCheckpointStore(): CheckpointStore {
   const checkpoints = new Map<string, { epoch: number; json: string }>()
   return {

@@ -1,9 +1,9 @@
 import { weighWord, wordsOf } from '../words.ts'
 import type { MemoryItem, ScoredMemoryItem } from '../../contract/ports/memory-store.ts'
 
-/** What one owner keeps in one namespace, with an index of its words. */
+/** The memories of one owner in one namespace, with an index of their words. */
 export class MemorySpace {
-  // In the order in which they were written.
+  // In the order of their writes.
   readonly #items = new Map<string, MemoryItem>()
   readonly #byWord = new Map<string, Set<MemoryItem>>()
 
@@ -51,7 +51,7 @@ export class MemorySpace {
     return structuredClone(newest.slice(0, limit))
   }
 
-  /** The id of the oldest item; of two of one age, of the one that was written first. */
+  /** The id of the oldest item; of items of the same age, that of the one written first. */
   oldest(): string | undefined {
     let oldest: MemoryItem | undefined
     for (const item of this.#items.values())
@@ -59,7 +59,7 @@ export class MemorySpace {
     return oldest?.id
   }
 
-  /** The ids of what was made at a time or before it. */
+  /** The ids of the items created at a time or before. */
   until(time: number): string[] {
     return [...this.#items.values()].filter(({ createdAt }) => createdAt <= time).map(({ id }) => id)
   }

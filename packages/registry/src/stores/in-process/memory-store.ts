@@ -1,10 +1,10 @@
 import type { MemoryItemRetention, MemoryStore } from '../../contract/ports/memory-store.ts'
 import { MemorySpace } from './memory-space.ts'
 
-// All owners and namespaces together have as many items as so many full ones; the one that was idle longest goes.
+// The total of all spaces is limited to that of this many full ones; the space idle for longest is dropped.
 const FULL_SPACES = 10
 
-/** What agents remember, in memory. */
+/** What agents remember, in process memory. */
 export function createInProcessMemoryStore({
   memoryMaxItems,
   memoryMaxAge
@@ -27,7 +27,7 @@ export function createInProcessMemoryStore({
       const before = space.size
       space.put(structuredClone(item))
       size += space.size - before
-      // The space that was written to last comes last.
+      // Keeps the spaces in the order of their last writes.
       spaces.delete(key)
       spaces.set(key, space)
       if (space.size > memoryMaxItems) remove(key, space.oldest()!)

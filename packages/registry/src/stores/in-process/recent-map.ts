@@ -1,7 +1,6 @@
 /**
- * A map of what was used lately, at least `size` entries and at most twice as many. It has two generations: when the young
- * one is full it becomes the old one, and what was not used since then is gone with the one before. Nothing is searched
- * for, so that forgetting costs nothing per entry.
+ * A map of recently used entries, at least `size` and at most twice as many. It has two generations: when the young one is full it
+ * becomes the old one, and entries unused since then are dropped with the previous old one. Dropping costs nothing per entry.
  */
 export class RecentMap<V> {
   readonly #size: number

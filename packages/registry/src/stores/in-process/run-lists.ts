@@ -11,7 +11,7 @@ import type {
 import { summaryOf } from './approval-lists.ts'
 import type { RunEntry } from './run-table.ts'
 
-/** A page of runs, newest first: one look at each, a summary of those on the page. @throws REG_ERR_BAD_CURSOR */
+/** Lists a page of runs, newest first; summarizes only those on the page. @throws REG_ERR_BAD_CURSOR */
 export function listRuns(kept: Iterable<RunEntry>, query: RunQuery): RunPage {
   const { scope, owner, status, kind, name, limit, cursor } = query
   const after = cursor === undefined ? undefined : parseRunCursor(cursor)
@@ -28,7 +28,7 @@ export function listRuns(kept: Iterable<RunEntry>, query: RunQuery): RunPage {
   return toPage(found, 'createdAt', limit, after)
 }
 
-/** The same by the last change, with the count of all. @throws REG_ERR_BAD_CURSOR */
+/** Lists a page of runs, last changed first, with the total of all pages. @throws REG_ERR_BAD_CURSOR */
 export function listChangedRuns(
   kept: Iterable<RunEntry>,
   { owner, scope, sessionId, status, since = 0, limit, cursor }: ChangedRunQuery
@@ -46,7 +46,7 @@ export function listChangedRuns(
   return { ...toPage(found, 'updatedAt', limit, after), total: found.length }
 }
 
-/** A page of runs under way, oldest first. @throws REG_ERR_BAD_CURSOR */
+/** Lists a page of unfinished runs, oldest first. @throws REG_ERR_BAD_CURSOR */
 export function listUnfinishedRuns(
   live: readonly RunEntry[],
   { limit, cursor }: UnfinishedQuery
@@ -76,11 +76,11 @@ function toPage(
   limit: number,
   after: RunPosition | undefined
 ): RunPage {
-  // Below zero where the first comes before the second.
+  // Negative if the run precedes the position.
   const order = ({ record }: RunEntry, at: number, runId: string) =>
     at - record[time] || (record.runId < runId ? 1 : record.runId > runId ? -1 : 0)
   const first: RunEntry[] = []
-  // Those that ended last are found last: from the end most are after the whole page.
+  // Recently ended runs come last in `found`; iterating from the end, most runs are past the page.
   for (let index = found.length - 1; index >= 0; index--) {
     const run = found[index]!
     if (after !== undefined && order(run, after.at, after.runId) <= 0) continue

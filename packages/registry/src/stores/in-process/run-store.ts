@@ -6,7 +6,7 @@ import { findApproval, listApprovals, summaryOf } from './approval-lists.ts'
 import type { RunTable } from './run-table.ts'
 import { listChangedRuns, listRuns, listUnfinishedRuns } from './run-lists.ts'
 
-/** The records of runs and the journal of their steps, in memory. */
+/** The records of runs and the journal of their steps, in process memory. */
 export function createInProcessRunStore(runs: RunTable): RunStore {
   return {
     create(record) {

@@ -1,5 +1,5 @@
 import type { ApprovalSummary, StoredRun } from '../../contract/ports/run-store.ts'
-import { PassingMap, type Place } from '../passing-map.ts'
+import { PassingMap, type Slot } from '../passing-map.ts'
 import type { LogEntry } from '../../contract/ports/stream-log.ts'
 import { AgingMap } from './aging-map.ts'
 
@@ -12,39 +12,39 @@ export interface RunRetention {
   maxBytes: number
 }
 
-/** A run in memory: its record, its log, and who follows it. */
+/** A run in process memory: its record, its log, and its followers. */
 export interface RunEntry {
   record: StoredRun
   entries: LogEntry[]
   bytes: number
-  /** How its result begins; null while there is none. */
+  /** The beginning of its result; null while there is none. */
   preview: string | null
   steps: Map<string, unknown> | undefined
-  /** What is listed of its approvals, by their ids. */
+  /** Summaries of its approvals, by their ids. */
   summaries: Map<string, ApprovalSummary> | undefined
   followers: Set<(gone?: boolean) => void> | undefined
-  /** Where it stands while it is under way. */
-  place: Place<RunEntry> | undefined
-  /** Where its start key stands, if it has one. */
-  claim: Place<RunEntry> | undefined
+  /** Its slot while it is unfinished. */
+  slot: Slot<RunEntry> | undefined
+  /** The slot of its start key, if it has one. */
+  claim: Slot<RunEntry> | undefined
 }
 
-// Its log, what was parsed of it or stands again in the result, and the objects around them.
+// The log, its parsed parts and the result, and object overhead.
 const bytesOfRun = (run: RunEntry) => run.bytes * 2 + run.entries.length * 100 + 1_000
 
 /**
- * What the in-memory run store and stream log share. Runs under way are few and looked up at every part: they have a map
- * of their own, apart from the thousands that have ended.
+ * The data that the in-process run store and stream log share. Unfinished runs are few and looked up for every part, so they have a
+ * map of their own, apart from the thousands that have ended.
  */
 export class RunTable {
   readonly #maxAge: number
   readonly #live = new PassingMap<string, RunEntry>()
-  // In the order in which they ended.
+  // In the order of their ends.
   readonly #ended: AgingMap<RunEntry>
   readonly #byStartKey = new PassingMap<string, RunEntry>()
   readonly #onRemove: ((runId: string) => void) | undefined
 
-  /** @param onRemove what else was kept of a run may go with it */
+  /** @param onRemove called so that other data of the run can be removed */
   constructor({ maxAge, maxRuns, maxBytes }: RunRetention, onRemove?: (runId: string) => void) {
     this.#maxAge = maxAge
     this.#onRemove = onRemove
@@ -58,10 +58,10 @@ export class RunTable {
     })
   }
 
-  /** Adds a run under way; when one was started with the same key, gives that one, and adds nothing. */
+  /** Adds an unfinished run; if one was started with the same key, adds nothing and returns that one. */
   add(record: StoredRun): RunEntry | undefined {
     const { runId } = record
-    // Ids are random: those of the thousands that have ended are not looked through.
+    // Ids are random, so the thousands of ended runs are not searched.
     if (this.#live.has(runId)) throw new Error(`run ${runId} exists`)
     const key = startKeyOf(record)
     const earlier = key === undefined ? undefined : this.#byStartKey.get(key)
@@ -74,11 +74,11 @@ export class RunTable {
       steps: undefined,
       summaries: undefined,
       followers: undefined,
-      place: undefined,
+      slot: undefined,
       claim: undefined
     }
     if (key !== undefined) run.claim = this.#byStartKey.add(key, run)
-    run.place = this.#live.add(runId, run)
+    run.slot = this.#live.add(runId, run)
     return undefined
   }
 
@@ -86,7 +86,7 @@ export class RunTable {
     return this.#live.get(runId) ?? this.#ended.get(runId)
   }
 
-  /** The run, if it is under way. */
+  /** The run if it is unfinished. */
   findLive(runId: string): RunEntry | undefined {
     return this.#live.get(runId)
   }
@@ -95,17 +95,17 @@ export class RunTable {
     return this.#live.values()
   }
 
-  /** Every run, those that have ended first. */
+  /** Every run, ended ones first. */
   *all(): Iterable<RunEntry> {
     yield* this.#ended.values()
     yield* this.#live.values()
   }
 
-  /** Takes a run as ended, and drops the oldest ones that are too many. */
+  /** Marks a run as ended, and drops the oldest runs beyond the limits. */
   end(run: RunEntry): void {
-    this.#live.leave(run.place)
-    run.place = undefined
-    // Only a run under way goes on.
+    this.#live.leave(run.slot)
+    run.slot = undefined
+    // Only unfinished runs are resumed.
     run.steps = undefined
     this.#ended.add(run.record.runId, run)
   }
@@ -113,11 +113,11 @@ export class RunTable {
   remove(runId: string): void {
     const run = this.#ended.remove(runId) ?? this.#live.get(runId)
     if (run === undefined) return
-    this.#live.leave(run.place)
+    this.#live.leave(run.slot)
     this.#gone(run)
   }
 
-  /** Drops the ended runs whose time is over; gives how many. */
+  /** Drops the expired runs; returns their number. */
   sweep(now: number): number {
     const over: string[] = []
     for (const { record } of this.#ended.values()) {
@@ -139,7 +139,7 @@ function startKeyOf({ registry, owner, startKey }: StoredRun): string | undefine
   return startKey === null ? undefined : `${registry}/${owner.length}:${owner}${startKey.key}`
 }
 
-/** Tells everyone who follows a run's log that there is something new, or that it is gone. */
+/** Notifies the followers of a run's log that it has grown, or is gone. */
 export function wake(run: RunEntry, gone = false): void {
   if (run.followers === undefined) return
   for (const follower of [...run.followers]) follower(gone)

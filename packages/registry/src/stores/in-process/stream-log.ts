@@ -6,7 +6,7 @@ import { summarize } from './approval-lists.ts'
 import { wake, type RunTable } from './run-table.ts'
 import { sizeOfEntry } from '../log-entry.ts'
 
-/** The logs of runs, in memory. */
+/** The logs of runs, in process memory. */
 export function createInProcessStreamLog(runs: RunTable): StreamLog {
   return {
     append(runId, epoch, entries, change) {
@@ -19,7 +19,7 @@ export function createInProcessStreamLog(runs: RunTable): StreamLog {
       if (change !== undefined) {
         applyChange(run.record, change)
         if (change.preview !== undefined) run.preview = change.preview
-        // Now, one by one: a list may be asked for when thousands wait.
+        // Summarized now, since a list may have to show thousands at once.
         if (change.approval !== undefined) summarize(run, change.approval)
         if (isTerminalStatus(change.status)) runs.end(run)
       }
@@ -46,7 +46,7 @@ export function createInProcessStreamLog(runs: RunTable): StreamLog {
   }
 }
 
-// The entry with the number `seq` is at `seq - 1`.
+// The entry numbered `seq` is at index `seq - 1`.
 function take(entries: readonly LogEntry[], after: number, limit: ReadLimit): readonly LogEntry[] {
   const end = Math.min(entries.length, after + limit.entries)
   let bytes = 0

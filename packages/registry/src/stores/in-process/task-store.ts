@@ -1,7 +1,7 @@
 import { formatPushCursor, parsePushCursor, type PushPosition } from '../push-cursor.ts'
 import { formatRunCursor, parseRunCursor } from '../run-cursor.ts'
 import type { OpenPush, StoredTask, TaskStore } from '../../contract/ports/task-store.ts'
-import { PassingMap, type Place } from '../passing-map.ts'
+import { PassingMap, type Slot } from '../passing-map.ts'
 import { AgingMap } from './aging-map.ts'
 
 /** How much is kept of tasks; the oldest go first. */
@@ -15,12 +15,12 @@ export interface TaskRetention {
 
 type Push = Pick<OpenPush, 'config'> & { size: number; told: number | null }
 
-// Messages are kept as JSON: nobody else's to change, and a copy costs nothing until it is asked for.
+// Messages are kept as JSON, so that nobody can mutate them and copies are made on demand only.
 interface Entry {
   task: Omit<StoredTask, 'messages'>
   messages: string[]
   // Where the ids of its messages stand.
-  places: Place<Entry>[]
+  slots: Slot<Entry>[]
   configs: Map<string, Push>
 }
 
@@ -40,15 +40,15 @@ export function createInProcessTaskStore({ maxTasks, taskMaxBytes, isLive }: Tas
   })
   const byMessage = new PassingMap<string, Entry>()
 
-  const forgetMessages = ({ places }: Entry) => {
-    for (const place of places) byMessage.leave(place)
+  const forgetMessages = ({ slots }: Entry) => {
+    for (const slot of slots) byMessage.leave(slot)
   }
   const remove = (taskId: string) => {
     const entry = entries.remove(taskId)
     if (entry !== undefined) forgetMessages(entry)
   }
   const findByMessage = (key: string) => byMessage.get(key)?.task.taskId
-  // It weighs another amount afterwards, and is among the newest.
+  // Added again, since its weight changes and it becomes one of the newest.
   const change = (taskId: string, apply: (entry: Entry) => boolean) => {
     const entry = entries.remove(taskId)
     if (entry === undefined) return false
@@ -73,10 +73,10 @@ export function createInProcessTaskStore({ maxTasks, taskMaxBytes, isLive }: Tas
       const entry: Entry = {
         task: { taskId, contextId, registry, owner, agentName, createdAt },
         messages: messages.map((message) => JSON.stringify(message)),
-        places: [],
+        slots: [],
         configs: NONE
       }
-      entry.places.push(byMessage.add(key, entry))
+      entry.slots.push(byMessage.add(key, entry))
       entries.add(taskId, entry)
       return taskId
     },
@@ -89,7 +89,7 @@ export function createInProcessTaskStore({ maxTasks, taskMaxBytes, isLive }: Tas
       if (findByMessage(key) !== undefined) return false
       return change(taskId, (entry) => {
         entry.messages.push(JSON.stringify(message))
-        entry.places.push(byMessage.add(key, entry))
+        entry.slots.push(byMessage.add(key, entry))
         return true
       })
     },

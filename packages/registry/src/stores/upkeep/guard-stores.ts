@@ -7,7 +7,7 @@ import type { StoreWatch } from './store-watch.ts'
 type Method = (...args: unknown[]) => unknown
 
 /**
- * The stores as an engine and its runs use them: whatever fails in them is RUN_ERR_STORE, and known to the watch.
+ * Wraps an engine's stores: any failure becomes RUN_ERR_STORE and is reported to the watch.
  * What a port says that it throws stays as it is.
  */
 export function guardStores(stores: Stores, watch: StoreWatch): Stores {
@@ -24,7 +24,7 @@ export function guardStores(stores: Stores, watch: StoreWatch): Stores {
   }
 }
 
-// A store may be of a class, with fields of its own: it is asked as itself.
+// Methods are called on the store itself, which may be a class with private fields.
 function guard<T extends object>(store: T, port: string, watch: StoreWatch): T {
   const guarded = new Map<unknown, Method>()
   return new Proxy({} as T, {

@@ -3,21 +3,21 @@ import { RUN_ERR_STORE } from '../../errors.ts'
 import type { Awaitable } from '../../contract/ports/awaitable.ts'
 import { toLoggable } from '../../logging/to-loggable.ts'
 
-/** Milliseconds between two looks at stores that fail, and for which a look is good. */
+/** Milliseconds between two checks of failing stores, and for which a check result is reused. */
 const LOOK_EVERY = 1_000
-/** Milliseconds that a look may take. */
+/** Milliseconds until a check times out. */
 const LOOK_TIMEOUT = 3_000
-/** Milliseconds between two lines of the log about one cause. */
+/** Milliseconds between two log lines about the same cause. */
 const LOG_EVERY = 60_000
-// Causes that are told apart: their texts may hold anything.
+// The maximum number of distinct causes to remember, since their texts are arbitrary.
 const MAX_CAUSES = 100
 
-// Causes of causes: an error may even be its own.
+// Cause chains may be cyclic.
 const MAX_DEPTH = 8
-// Across engines: what one has logged need not be logged by whoever hears of it.
+// Shared by all engines: an error logged by one is not logged again.
 const reported = new WeakSet<object>()
 
-/** Whether a store's fault is at the bottom of this error, and in the log already. */
+/** True if this error was caused by a store failure that is already in the log. */
 export function isReported(err: unknown): boolean {
   try {
     for (
@@ -27,14 +27,14 @@ export function isReported(err: unknown): boolean {
     )
       if (reported.has(cause)) return true
   } catch {
-    // What was thrown throws when it is looked at.
+    // A getter of the thrown value throws.
   }
   return false
 }
 
 /**
- * Watches over the stores of an engine. A fault is logged once a minute by its cause, however many it hits; then the stores are
- * looked at each second until they work again and what they refused is done.
+ * Watches the stores of an engine. Failures are logged once a minute per cause; then the stores are checked every second until they
+ * work again and the refused work has been repeated.
  */
 export class StoreWatch {
   readonly #log: RunLog
@@ -49,8 +49,8 @@ export class StoreWatch {
   #closed = false
 
   /**
-   * @param check makes sure that the stores can read and write
-   * @param catchUp does what the stores refused
+   * @param check rejects if the stores cannot read and write
+   * @param catchUp repeats the work that the stores refused
    */
   constructor(log: RunLog, check: () => Awaitable<void>, catchUp: () => Promise<void>) {
     this.#log = log
@@ -58,7 +58,7 @@ export class StoreWatch {
     this.#catchUp = catchUp
   }
 
-  /** Takes note of what a store threw when it was asked for something. */
+  /** Records a failure of a store. */
   failed(err: unknown, asked: object): void {
     if (err instanceof Error) reported.add(err)
     this.#failingSince ??= performance.now()
@@ -66,7 +66,7 @@ export class StoreWatch {
     this.#lookLater()
   }
 
-  /** Looks at the stores, once a second at most, whoever asks. @throws RUN_ERR_STORE */
+  /** Checks the stores, once a second at most. @throws RUN_ERR_STORE */
   check(): Promise<void> {
     const now = performance.now()
     return this.#look === undefined || now - this.#lookedAt >= LOOK_EVERY ? this.#lookNow() : this.#look
@@ -101,7 +101,7 @@ export class StoreWatch {
     }, LOOK_EVERY).unref()
   }
 
-  // Whether nothing failed on the way.
+  // True if nothing failed in the meantime.
   async #isOver(): Promise<boolean> {
     const since = this.#failingSince
     this.#failingSince = undefined
@@ -131,7 +131,7 @@ export class StoreWatch {
     this.#write('error', { ...asked, err: toLoggable(err) }, `a store fails: ${cause}`)
   }
 
-  // A log that throws keeps no run from its end.
+  // A log that throws must not stop the runs.
   #write(level: 'warn' | 'error', details: object, message: string): void {
     try {
       this.#log[level](details, message)
