@@ -9,7 +9,12 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
   gateway: ['options.ts'],
   http: ['options.ts'],
   registry: ['options.ts'],
-  runtime: ['options.ts', 'teams/team-options.ts'],
+  runtime: [
+    'agents/agent-options.ts',
+    'teams/team-options.ts',
+    'tools/define-tool.ts',
+    'workflows/workflow-options.ts'
+  ],
   store: ['options.ts']
 }
 

@@ -12,9 +12,10 @@ const DOCUMENTS = globSync(['README.md', 'docs/*.md', 'packages/*/README.md'], {
 )
 // What a document says that its program writes, or that a command of it is answered with.
 const PRINTED: Readonly<Record<string, RegExp>> = {
-  'docs/agents.md#6': /^\{ city: 'Rome', days: 3 \}\n$/,
-  'docs/agents.md#7': /^4\.0\n$/,
-  'docs/agents.md#8': /^You are Ada\.$/,
+  'docs/agents.md#5': /^search, hand_over stop\n$/,
+  'docs/agents.md#7': /^\{ city: 'Rome', days: 3 \}\n$/,
+  'docs/agents.md#8': /^4\.0\n$/,
+  'docs/agents.md#9': /^You are Ada\.$/,
   'docs/http.md#2': /^401 200\n$/,
   'packages/registry/README.md#1': /"type":"start"[^]*"type":"finish"[^]*\none run, every wire \n$/,
   'packages/runtime/README.md#1': /^It is 42\.$/,
@@ -94,6 +95,7 @@ t.test('what is a whole program compiles', async (t) => {
       'docs/agents.md#7',
       'docs/agents.md#8',
       'docs/agents.md#9',
+      'docs/agents.md#10',
       'docs/errors.md#1',
       'docs/getting-started.md#1',
       'docs/http.md#2',

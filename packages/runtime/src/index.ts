@@ -1,8 +1,20 @@
 export { default, type RuntimePluginOptions } from './plugin.ts'
 
 export { Agent } from './agents/agent.ts'
-export type { AgentOptions, ModelSettings } from './agents/agent-options.ts'
-export type { Instructions } from './agents/agent-plan.ts'
+export type { AgentOptions, ToolsFunction } from './agents/agent-options.ts'
+export type { Instructions, LoopOptions, ModelSettings } from './loop/loop-options.ts'
+export {
+  hasToolCall,
+  stepCountIs,
+  type PrepareStep,
+  type PromptMessage,
+  type StepChanges,
+  type StepResult,
+  type StepState,
+  type StepToolCall,
+  type StopCondition,
+  type ToolChoice
+} from './loop/steps.ts'
 export type { Timeouts } from './guards/run-guard.ts'
 export type { ApprovalPolicy } from './approvals/approval-policy.ts'
 export type { UrlOptions } from './files/allowed-url.ts'
@@ -44,6 +56,7 @@ export {
   type ToolContext,
   type ToolDefinition
 } from './tools/define-tool.ts'
+export type { AgentTool, ProviderTool } from './tools/tool-set.ts'
 export { toolContent, type ToolContent, type ToolContentPart } from './tools/tool-content.ts'
 
 export type { EmbeddingModel } from './memory/embed.ts'

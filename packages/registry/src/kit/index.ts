@@ -52,6 +52,7 @@ export { emitEvent, type EventFields, type EventOrigin } from '../events/emit-ev
 export { hasReport, RunReport } from '../events/run-report.ts'
 export { toLoggable } from '../logging/to-loggable.ts'
 export { requireOptions } from '../options.ts'
+export { completeFinish } from '../runs/complete-finish.ts'
 export { collectStream, leaveStream } from '../runnables/collect-stream.ts'
 export { NameFinder } from '../runnables/name-finder.ts'
 export { namedEntries, toRunnables } from '../runnables/named-runnables.ts'

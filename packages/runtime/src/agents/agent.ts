@@ -5,8 +5,7 @@ import type { Schema, SchemaOutput } from '../schemas/schema.ts'
 import type { Skill } from '../skills/skill.ts'
 import { runAgent } from './agent-loop.ts'
 import type { AgentOptions } from './agent-options.ts'
-import type { AgentPlan } from './agent-plan.ts'
-import { planAgent } from './plan-agent.ts'
+import { planAgent, type AgentPlan } from './plan-agent.ts'
 
 /**
  * A model with instructions and tools, served under its name on every surface from the moment it is made. `Output` is the
@@ -50,15 +49,15 @@ export class Agent<out Output extends Schema = Schema> extends BaseRunnable<Sche
 
   protected override details(): Partial<RunnableMetadata> {
     const { tools, skills } = this.#plan
-    const own = tools.forModel?.filter(({ name }) => skills === undefined || name !== skills.tool.name)
+    const own = tools?.forModel?.filter(({ name }) => name !== skills?.tool.name)
     return {
       ...(this.#modelId !== undefined && { model: this.#modelId }),
       ...(own?.length && {
-        tools: own.map(({ name, description = '', inputSchema }) => ({
-          name,
-          description,
-          input: inputSchema
-        }))
+        tools: own.map((tool) =>
+          tool.type === 'provider'
+            ? { name: tool.name, description: tool.id }
+            : { name: tool.name, description: tool.description ?? '', input: tool.inputSchema }
+        )
       }),
       ...(skills && { skills: skills.list().map(({ name, description }) => ({ name, description })) })
     }

@@ -1,17 +1,30 @@
+import type { Awaitable, RunContext } from '@svc/registry'
 import { requireName, requireOptions } from '@svc/registry/kit'
+import { nameOf, prefixErrors } from '../checks/option-errors.ts'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
-import { hasMethods, nameOf, prefixErrors } from '../checks/option-errors.ts'
-import { resolveModel } from '../models/model.ts'
-import { AGENT_DEFAULTS, AgentOptionsSchema } from '../options.ts'
-import { requireSandbox, resolveSandbox } from '../sandbox/resolve-sandbox.ts'
+import { TIMEOUT_DEFAULTS, type Timeouts } from '../guards/run-guard.ts'
+import { planLoop, type LoopPlan } from '../loop/loop-plan.ts'
+import type { Memory } from '../memory/memory.ts'
 import { createOutputFormat } from '../output/output-format.ts'
-import { createSkillSet } from '../skills/skill-set.ts'
-import { createToolSet } from '../tools/tool-set.ts'
-import type { AgentOptions } from './agent-options.ts'
-import type { AgentPlan } from './agent-plan.ts'
+import { requireSandbox, resolveSandbox } from '../sandbox/resolve-sandbox.ts'
+import { createSkillSet, type SkillSet } from '../skills/skill-set.ts'
+import { createToolSet, type AgentTool, type ToolSet } from '../tools/tool-set.ts'
+import { AgentOptionsSchema, type AgentOptions } from './agent-options.ts'
+
+/** What the runs of an agent have in common, made once from its options. */
+export interface AgentPlan extends LoopPlan {
+  readonly name: string
+  /** Undefined where `tools` is a function of the run. */
+  readonly tools: ToolSet | undefined
+  /** The tools of one run. */
+  readonly toolsOf: (context: RunContext) => Awaitable<ToolSet>
+  readonly memory: Memory | undefined
+  readonly skills: SkillSet | undefined
+  readonly timeout: Timeouts
+}
 
 /**
- * Checks the options of an agent, and makes of them once what each of its runs needs.
+ * Checks the options of an agent and plans its runs.
  * @throws RUN_ERR_BAD_AGENT, RUN_ERR_BAD_MODEL, RUN_ERR_BAD_SKILL, RUN_ERR_BAD_SANDBOX, REG_ERR_BAD_NAME, which name the agent
  */
 export function planAgent(options: AgentOptions): AgentPlan {
@@ -20,62 +33,31 @@ export function planAgent(options: AgentOptions): AgentPlan {
 
 function toPlan(options: AgentOptions): AgentPlan {
   requireOptions(AgentOptionsSchema, options, RUN_ERR_BAD_AGENT)
-  const { instructions, approval = 'never', sandbox, sessions, registry, settings, memory } = options
-  requireThat(
-    instructions === undefined || typeof instructions === 'string' || typeof instructions === 'function',
-    'instructions: neither a string nor a function'
-  )
-  requireThat(
-    approval === 'always' || approval === 'never' || typeof approval === 'function',
-    "approval: neither 'always', 'never' nor a function"
-  )
-  requireThat(
-    sessions === undefined || hasMethods(sessions, ['lock', 'load', 'append']),
-    'sessions: no session store, an object with `lock`, `load` and `append`'
-  )
-  requireThat(
-    memory === undefined || hasMethods(memory, ['retrieve', 'store']),
-    'memory: no memory; give recallMemory(), windowMemory(), summaryMemory(…), or an object with `retrieve` and `store`'
-  )
-  requireThat(
-    registry === undefined || hasMethods(registry, ['add', 'get']),
-    'registry: no registry; createRegistry() makes one'
-  )
-  requireThat(
-    options.provider === undefined || typeof options.model === 'function',
-    'provider: only a model function gets the key of a provider'
-  )
+  const { tools = [], sandbox, stopWhen = [], toolChoice } = options
   requireSandbox(sandbox)
-  for (const tool of options.tools ?? []) resolveSandbox(tool.sandbox, sandbox)
   const name = requireName(options.name)
   const skills = options.skills && createSkillSet(options.skills, name)
   const output = options.output === undefined ? undefined : createOutputFormat(options.output)
-  const tools = createToolSet([...(options.tools ?? []), ...(skills ? [skills.tool] : [])])
-  return {
-    name,
-    instructions,
-    resolveModel: resolveModel(options.model, options.provider),
-    callOptions: {
-      ...settings,
-      ...(tools.forModel && { tools: tools.forModel }),
-      ...(output && { responseFormat: output.responseFormat })
-    },
-    tools,
-    approval,
-    approvalTimeout: options.approvalTimeout,
-    sandbox,
-    sessions,
-    history: { ...AGENT_DEFAULTS.history, ...options.history },
-    memory,
-    skills,
-    output,
-    urls: { ...AGENT_DEFAULTS.urls, ...options.urls },
-    retry: { ...AGENT_DEFAULTS.retry, ...options.retry },
-    timeout: { ...AGENT_DEFAULTS.timeout, ...options.timeout },
-    maxSteps: options.maxSteps ?? AGENT_DEFAULTS.maxSteps
+  const loop = planLoop(
+    options,
+    { ...options, output, stopWhen: typeof stopWhen === 'function' ? [stopWhen] : stopWhen },
+    (fault) => new RUN_ERR_BAD_AGENT(fault)
+  )
+  const toSet = (list: readonly AgentTool[]): ToolSet => {
+    const set = createToolSet([...list, ...(skills ? [skills.tool] : [])])
+    for (const tool of list) if (!('type' in tool)) resolveSandbox(tool.sandbox, sandbox)
+    if (typeof toolChoice === 'object') set.only([toolChoice.toolName])
+    return set
   }
-}
-
-function requireThat(condition: boolean, fault: string): void {
-  if (!condition) throw new RUN_ERR_BAD_AGENT(fault)
+  const set = typeof tools === 'function' ? undefined : toSet(tools)
+  return {
+    ...loop,
+    name,
+    tools: set,
+    toolsOf: async (context) =>
+      set ?? toSet(await (tools as (run: RunContext) => Awaitable<AgentTool[]>)(context)),
+    memory: options.memory,
+    skills,
+    timeout: { ...TIMEOUT_DEFAULTS, ...options.timeout }
+  }
 }

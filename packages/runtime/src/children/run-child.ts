@@ -1,13 +1,19 @@
 import {
   RUN_ERR_CANCELED,
-  type PartOf,
   type RunContext,
   type RunInput,
   type Runnable,
   type RunResult,
   type YieldedPart
 } from '@svc/registry'
-import { errorFromPart, leaveStream, requireInput, RunReport, RunResultBuilder } from '@svc/registry/kit'
+import {
+  completeFinish,
+  errorFromPart,
+  leaveStream,
+  requireInput,
+  RunReport,
+  RunResultBuilder
+} from '@svc/registry/kit'
 import { ChildGuard } from '../guards/child-guard.ts'
 import type { Emit } from './part-channel.ts'
 import { withSource } from './child-parts.ts'
@@ -60,7 +66,7 @@ export async function runChild(call: ChildCall): Promise<RunResult> {
         await forward(part)
         continue
       }
-      const finish = complete(part, result, performance.now() - startedAt)
+      const finish = completeFinish(part, result, startedAt)
       if (finish.finishReason === 'canceled') throw new RUN_ERR_CANCELED()
       // If a child reports usage only in `finish`, emit a `step` for it.
       if (result.usage.totalTokens === 0 && finish.usage.totalTokens > 0)
@@ -78,19 +84,5 @@ export async function runChild(call: ChildCall): Promise<RunResult> {
   } finally {
     guard.close()
     void leaveStream(iterator)
-  }
-}
-
-function complete(
-  { finishReason, usage, structured }: Extract<YieldedPart, { type: 'finish' }>,
-  soFar: RunResultBuilder,
-  durationMs: number
-): PartOf<'finish'> {
-  return {
-    type: 'finish',
-    finishReason,
-    usage: usage ?? soFar.usage,
-    durationMs: Math.round(durationMs * 1000) / 1000,
-    structured: structured ?? soFar.structured
   }
 }

@@ -1,5 +1,6 @@
+import { Type, type TSchema } from '@sinclair/typebox'
 import { RUN_ERR_BAD_INPUT } from '@svc/registry'
-import { isPublicHost } from '@svc/registry/kit'
+import { isPublicHost, millisecondsSchema } from '@svc/registry/kit'
 import { RUN_ERR_URL_REFUSED } from '../errors.ts'
 
 /** How URLs of an input are fetched. */
@@ -11,6 +12,17 @@ export interface UrlOptions {
   /** Milliseconds for one file, including redirects; default 20,000. */
   timeout: number
 }
+
+export const UrlOptionsSchema = Type.Object(
+  {
+    allowHosts: Type.Optional(Type.Array(Type.String({ minLength: 1 }))),
+    maxBytes: Type.Optional(Type.Integer({ minimum: 1, description: 'Of one file; default 20 MiB' })),
+    timeout: Type.Optional(millisecondsSchema('For one file; default 20,000'))
+  } satisfies Record<keyof UrlOptions, TSchema>,
+  { additionalProperties: false }
+)
+
+export const URL_DEFAULTS: UrlOptions = { allowHosts: [], maxBytes: 20 * 1024 * 1024, timeout: 20_000 }
 
 /** True if the host may have a private address. */
 export function isExempt({ host }: URL, { allowHosts }: UrlOptions): boolean {

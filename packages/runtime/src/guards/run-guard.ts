@@ -1,4 +1,6 @@
+import { Type, type TSchema } from '@sinclair/typebox'
 import { RUN_ERR_CANCELED } from '@svc/registry'
+import { millisecondsSchema } from '@svc/registry/kit'
 import { Guard } from './guard.ts'
 import { RUN_ERR_FIRST_TOKEN_TIMEOUT, RUN_ERR_TIMEOUT, RUN_ERR_TOKEN_TIMEOUT } from '../errors.ts'
 
@@ -11,6 +13,17 @@ export interface Timeouts {
   /** The whole run, waits for approvals included. */
   readonly run: number
 }
+
+export const TimeoutsSchema = Type.Object(
+  {
+    firstToken: Type.Optional(millisecondsSchema('Until the first token of a model call; default 60,000')),
+    betweenTokens: Type.Optional(millisecondsSchema('From one token to the next; default 60,000')),
+    run: Type.Optional(millisecondsSchema('The whole run; default 600,000'))
+  } satisfies Record<keyof Timeouts, TSchema>,
+  { additionalProperties: false }
+)
+
+export const TIMEOUT_DEFAULTS: Timeouts = { firstToken: 60_000, betweenTokens: 60_000, run: 600_000 }
 
 /**
  * Ends the waits of one run when its caller aborts or a time-out fires. Owns the run's only abort listener, the

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { requireOptions } from '@svc/registry/kit'
 import { RUN_ERR_BAD_TOOL, RUN_ERR_MCP } from '../errors.ts'
 import { prefixedError } from '../checks/option-errors.ts'
-import { ToolOptionsSchema } from '../options.ts'
+import { ToolOptionsSchema } from '../tools/define-tool.ts'
 
 const strict = { additionalProperties: false }
 const functionSchema = Type.Function([], Type.Unknown())

@@ -14,7 +14,9 @@ import type {
   LanguageModelV4ToolResultOutput,
   LanguageModelV4Usage
 } from '@ai-sdk/provider'
-import type { Model } from './model.ts'
+
+/** A language model of the AI SDK: `@ai-sdk/openai`, `@ai-sdk/anthropic`, Ollama, vLLM and all others. */
+export type Model = LanguageModelV4 | LanguageModelV3 | LanguageModelV2
 
 type ContentOutput = Extract<LanguageModelV4ToolResultOutput, { type: 'content' }>
 type FinishV2 = Extract<LanguageModelV2StreamPart, { type: 'finish' }>

@@ -7,13 +7,17 @@ import type {
   LanguageModelV4TextPart,
   LanguageModelV4ToolCall,
   LanguageModelV4ToolCallPart,
+  LanguageModelV4ToolResult,
   LanguageModelV4Usage,
   SharedV4ProviderMetadata
 } from '@ai-sdk/provider'
-import { ZERO_USAGE, type FinishReason, type Usage, type YieldedPart } from '@svc/registry'
+import { ZERO_USAGE, type FinishReason, type ToolError, type Usage, type YieldedPart } from '@svc/registry'
+import { RUN_ERR_TOOL_FAILED, toToolError } from '../errors.ts'
 import { parseArgs } from '../json/parse-json.ts'
 
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content']
+const MAX_ERROR = 1_000
+
 type Block = LanguageModelV4TextPart | LanguageModelV4ReasoningPart
 
 /** A tool call of a model. */
@@ -28,7 +32,14 @@ export interface ModelToolCall {
   readonly promptPart: LanguageModelV4ToolCallPart
 }
 
-/** What a model says in one call, put together from the parts of its stream. */
+/** A tool call the provider executed, with its outcome. */
+export interface ProviderOutcome {
+  readonly call: { readonly toolCallId: string; readonly toolName: string; readonly args: unknown }
+  readonly result?: unknown
+  readonly error?: ToolError
+}
+
+/** The answer of one model call, assembled from the parts of its stream. */
 export class ModelAnswer {
   /** Whether anything of the answer has come: from then on a failure is not retried. */
   begun = false
@@ -36,6 +47,9 @@ export class ModelAnswer {
   ended: LanguageModelV4FinishReason | undefined
   usage: Usage = ZERO_USAGE
   readonly toolCalls: ModelToolCall[] = []
+  /** Finished calls of tools the provider executes. */
+  readonly providerOutcomes: ProviderOutcome[] = []
+  readonly #providerCalls = new Map<string, ProviderOutcome['call'] & { startedAt: number }>()
   readonly #content: AssistantContent = []
   readonly #open = new Map<string, Block>()
   readonly #callIds: Set<string>
@@ -65,7 +79,9 @@ export class ModelAnswer {
         this.begun = true
         return undefined
       case 'tool-call':
-        return this.#call(part)
+        return part.providerExecuted ? this.#callByProvider(part) : this.#call(part)
+      case 'tool-result':
+        return this.#resultOfProvider(part)
       case 'finish':
         this.ended = part.finishReason
         this.usage = toUsage(part.usage)
@@ -115,16 +131,56 @@ export class ModelAnswer {
     return { type, text } as const
   }
 
-  #call({
-    toolCallId: givenId,
-    toolName,
-    input,
-    providerExecuted,
-    providerMetadata
-  }: LanguageModelV4ToolCall) {
+  /** True for a call of a tool the provider executes. */
+  isProviderCall(toolCallId: string): boolean {
+    return this.#providerCalls.has(toolCallId)
+  }
+
+  // Its id is the provider's own, which pairs it with its result in later prompts.
+  #callByProvider({ toolCallId, toolName, input, providerMetadata }: LanguageModelV4ToolCall) {
     this.begun = true
-    // The provider runs its own tools and goes on by itself.
-    if (providerExecuted) return undefined
+    const { args } = parseArgs(input)
+    this.#callIds.add(toolCallId)
+    this.#providerCalls.set(toolCallId, { toolCallId, toolName, args, startedAt: performance.now() })
+    this.#content.push({
+      type: 'tool-call',
+      toolCallId,
+      toolName,
+      input: toObject(args),
+      providerExecuted: true,
+      ...(providerMetadata && { providerOptions: providerMetadata })
+    })
+    return { type: 'tool.call', toolCallId, toolName, args } as const
+  }
+
+  #resultOfProvider(part: LanguageModelV4ToolResult): YieldedPart | undefined {
+    const { toolCallId, toolName, result, isError = false, preliminary, providerMetadata } = part
+    this.begun = true
+    if (preliminary) return undefined
+    const { startedAt = performance.now(), ...call } = this.#providerCalls.get(toolCallId) ?? {
+      toolCallId,
+      toolName,
+      args: {}
+    }
+    this.#content.push({
+      type: 'tool-result',
+      toolCallId,
+      toolName,
+      output: { type: isError ? 'error-json' : 'json', value: result },
+      ...(providerMetadata && { providerOptions: providerMetadata })
+    })
+    if (isError) {
+      const error = toToolError(new RUN_ERR_TOOL_FAILED(JSON.stringify(result).slice(0, MAX_ERROR)))
+      this.providerOutcomes.push({ call, error })
+      return { type: 'tool.error', toolCallId, toolName, error }
+    }
+    this.providerOutcomes.push({ call, result })
+    const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000
+    return { type: 'tool.result', toolCallId, toolName, result, durationMs }
+  }
+
+  #call({ toolCallId: givenId, toolName, input, providerMetadata }: LanguageModelV4ToolCall) {
+    this.begun = true
     const toolCallId = givenId && !this.#callIds.has(givenId) ? givenId : `call_${randomUUID()}`
     this.#callIds.add(toolCallId)
     const { args, fault } = parseArgs(input)

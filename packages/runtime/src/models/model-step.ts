@@ -1,23 +1,10 @@
-import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider'
-import type { RunContext, YieldedPart } from '@svc/registry'
-import type { RunGuard } from '../guards/run-guard.ts'
+import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider'
+import type { YieldedPart } from '@svc/registry'
 import { RUN_ERR_MODEL_STREAM_BROKEN } from '../errors.ts'
-import type { RunEvents } from '../events/run-events.ts'
 import { ModelAnswer } from './model-answer.ts'
 import { toModelFault, type ModelFault } from './model-fault.ts'
-import { retryDelay, type Retry } from './retry-model.ts'
-import { ToldCall } from './told-call.ts'
-
-/** What every model call of a run has in common. */
-export interface ModelCalls {
-  readonly model: LanguageModelV4
-  readonly context: RunContext
-  readonly guard: RunGuard
-  readonly events: RunEvents
-  readonly retry: Retry
-  /** Ids of the tool calls so far. */
-  readonly callIds: Set<string>
-}
+import { CallReport, type ModelCalls } from './call-report.ts'
+import { retryDelay } from './retry-model.ts'
 
 type Reader = ReadableStreamDefaultReader<LanguageModelV4StreamPart>
 
@@ -32,7 +19,7 @@ export class ModelStep {
   readonly #options: LanguageModelV4CallOptions
   readonly #index: number
   #attempt = 0
-  #told: ToldCall | undefined
+  #report: CallReport | undefined
   #reader: Reader | undefined
   #off: (() => void) | undefined
   #retries = true
@@ -59,12 +46,12 @@ export class ModelStep {
         if (part !== undefined) return part
         guard.check()
         requireEnd(this.answer)
-        this.#told?.end(this.answer)
+        this.#report?.end(this.answer)
         this.#leave()
         return undefined
       } catch (err) {
         this.#leave()
-        if (guard.signal.aborted) this.#told?.leave(guard.signal.reason)
+        if (guard.signal.aborted) this.#report?.leave(guard.signal.reason)
         guard.check()
         await guard.sleep(this.#delayAfter(err))
         this.#retries = true
@@ -81,14 +68,14 @@ export class ModelStep {
 
   async #open(): Promise<Reader> {
     const { model, guard } = this.#calls
-    const told = (this.#told = new ToldCall(this.#calls, this.#index, this.#attempt))
+    const report = (this.#report = new CallReport(this.#calls, this.#index, this.#attempt))
     guard.expectFirstToken()
     const opening = model.doStream(this.#options)
     try {
       const reader = (await guard.wait(opening)).stream.getReader()
       // Canceling settles the read that is under way, whatever the model does.
       this.#off = guard.onEnd((reason) => {
-        told.leave(reason)
+        report.leave(reason)
         reader.cancel(reason).catch(ignore)
       })
       return reader
@@ -109,6 +96,7 @@ export class ModelStep {
       const part = answer.take(value)
       isSign = answer.begun && value.type !== 'ping'
       if (part === undefined) continue
+      if (part.type !== 'text') this.#report?.take(part, answer)
       guard.expectNothing()
       return part
     }
@@ -129,7 +117,7 @@ export class ModelStep {
     const delay = retryDelay(fault, this.#attempt, retry)
     const { error, details } = fault
     const { code } = error as Error & { code?: string }
-    this.#told?.fail(error)
+    this.#report?.fail(error)
     context.log.warn(
       { runId: context.runId, step: this.#index, attempt: this.#attempt, delay, code, ...details },
       'model call failed'

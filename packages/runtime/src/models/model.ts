@@ -1,11 +1,10 @@
-import type { LanguageModelV2, LanguageModelV3, LanguageModelV4 } from '@ai-sdk/provider'
+import type { LanguageModelV4 } from '@ai-sdk/provider'
 import type { Awaitable, RunContext } from '@svc/registry'
 import { RUN_ERR_BAD_MODEL } from '../errors.ts'
 import { hasMethods } from '../checks/option-errors.ts'
-import { liftModel } from './lift-model.ts'
+import { liftModel, type Model } from './lift-model.ts'
 
-/** A language model of the AI SDK: of `@ai-sdk/openai`, `@ai-sdk/anthropic`, Ollama, vLLM and all the others. */
-export type Model = LanguageModelV4 | LanguageModelV3 | LanguageModelV2
+export type { Model } from './lift-model.ts'
 
 /** What a model function is given. */
 export interface ModelRequest {

@@ -1,3 +1,4 @@
+import { Type, type TSchema } from '@sinclair/typebox'
 import type { ModelFault } from './model-fault.ts'
 
 /** How transient failures of a model are retried. Times are milliseconds. */
@@ -9,6 +10,17 @@ export interface Retry {
   /** No wait is longer; a provider that asks for a longer one ends the run. */
   readonly maxDelay: number
 }
+
+export const RetrySchema = Type.Object(
+  {
+    attempts: Type.Optional(Type.Integer({ minimum: 1, description: 'Calls in all; default 3' })),
+    baseDelay: Type.Optional(Type.Integer({ minimum: 0, description: 'Milliseconds; default 500' })),
+    maxDelay: Type.Optional(Type.Integer({ minimum: 0, description: 'Milliseconds; default 30,000' }))
+  } satisfies Record<keyof Retry, TSchema>,
+  { additionalProperties: false }
+)
+
+export const RETRY_DEFAULTS: Retry = { attempts: 3, baseDelay: 500, maxDelay: 30_000 }
 
 /**
  * Milliseconds until the attempt after this one: what the provider asked for, else exponential backoff with full

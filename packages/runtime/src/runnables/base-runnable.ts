@@ -1,4 +1,4 @@
-import type { TSchema } from '@sinclair/typebox'
+import { Type, type TSchema } from '@sinclair/typebox'
 import {
   globalRegistry,
   type Registry,
@@ -28,6 +28,18 @@ export interface BaseOptions {
   /** Replaces the runnable of its kind and name. */
   replace?: boolean
 }
+
+/** The schemas of `BaseOptions`. */
+export const BASE_OPTIONS = {
+  // Names have an error of their own.
+  name: Type.Any(),
+  description: Type.Optional(Type.String()),
+  register: Type.Optional(Type.Boolean()),
+  registry: Type.Optional(
+    Type.Object({ add: Type.Function([], Type.Unknown()), get: Type.Function([], Type.Unknown()) })
+  ),
+  replace: Type.Optional(Type.Boolean())
+} satisfies Record<keyof BaseOptions, TSchema>
 
 /** A run's result with a typed structured answer; null if the run ended without one, e.g. with `max-steps`. */
 export interface TypedRunResult<Structured> extends Omit<RunResult, 'structured'> {

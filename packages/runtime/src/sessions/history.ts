@@ -1,3 +1,4 @@
+import { Type, type TSchema } from '@sinclair/typebox'
 import type { SessionMessage } from '@svc/registry'
 
 /** How much of a conversation the prompt includes. */
@@ -8,6 +9,19 @@ export interface HistoryLimits {
   /** Counts the tokens of a text; default: one token per 4 characters. */
   readonly countTokens?: (text: string) => number
 }
+
+export const HistoryLimitsSchema = Type.Object(
+  {
+    maxMessages: Type.Optional(Type.Integer({ minimum: 0, description: 'Default 50' })),
+    maxTokens: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'About 4 characters each; default: no bound' })
+    ),
+    countTokens: Type.Optional(Type.Function([], Type.Unknown()))
+  } satisfies Record<keyof HistoryLimits, TSchema>,
+  { additionalProperties: false }
+)
+
+export const HISTORY_DEFAULTS: HistoryLimits = { maxMessages: 50, maxTokens: Infinity }
 
 type ToolMessage = Extract<SessionMessage, { role: 'tool' }>
 type AssistantMessage = Extract<SessionMessage, { role: 'assistant' }>

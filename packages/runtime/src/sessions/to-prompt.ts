@@ -20,18 +20,34 @@ export function pushHistory(
   supports: UrlSupport
 ): void {
   let results: LanguageModelV4ToolResultPart[] | undefined
+  // Results of the provider's own calls are a part of the answer that has the calls.
+  let answer: AssistantPart[] = []
   for (const message of messages) {
-    if (message.role !== 'tool') {
-      results = undefined
-      prompt.push(
-        message.role === 'user' ? toUserMessage(message.content, supports) : toAssistantMessage(message)
-      )
+    if (message.role === 'tool') {
+      const { toolCallId, toolName, result, error } = message
+      const part = {
+        type: 'tool-result' as const,
+        toolCallId,
+        toolName,
+        output: toResultOutput(result, error)
+      }
+      if (answer.some((each) => isProviderCall(each, toolCallId))) answer.push(part)
+      else if (results === undefined) prompt.push({ role: 'tool', content: (results = [part]) })
+      else results.push(part)
       continue
     }
-    if (results === undefined) prompt.push({ role: 'tool', content: (results = []) })
-    const { toolCallId, toolName, result, error } = message
-    results.push({ type: 'tool-result', toolCallId, toolName, output: toResultOutput(result, error) })
+    results = undefined
+    answer = message.role === 'user' ? [] : toAssistantContent(message)
+    prompt.push(
+      message.role === 'user'
+        ? toUserMessage(message.content, supports)
+        : { role: 'assistant', content: answer }
+    )
   }
+}
+
+function isProviderCall(part: AssistantPart, toolCallId: string): boolean {
+  return part.type === 'tool-call' && part.providerExecuted === true && part.toolCallId === toolCallId
 }
 
 /** Converts a user message for the prompt; without `supports`, keeps every URL. */
@@ -89,9 +105,16 @@ function describe(
   return { type: 'text', text: `[${name}, ${mimeType}, ${detail}, sent earlier]` }
 }
 
-function toAssistantMessage({ text, toolCalls = [] }: Extract<SessionMessage, { role: 'assistant' }>) {
-  const content: AssistantPart[] = text === '' ? [] : [{ type: 'text', text }]
-  for (const { toolCallId, toolName, args } of toolCalls)
-    content.push({ type: 'tool-call', toolCallId, toolName, input: toObject(args) })
-  return { role: 'assistant' as const, content }
+function toAssistantContent({
+  text,
+  toolCalls = []
+}: Extract<SessionMessage, { role: 'assistant' }>): AssistantPart[] {
+  const calls = toolCalls.map(({ toolCallId, toolName, args, providerExecuted }) => ({
+    type: 'tool-call' as const,
+    toolCallId,
+    toolName,
+    input: toObject(args),
+    ...(providerExecuted === true && { providerExecuted })
+  }))
+  return text === '' ? calls : [{ type: 'text', text }, ...calls]
 }

@@ -19,16 +19,23 @@ export function toSessionStep(
   answer: ModelAnswer,
   outcomes: readonly ToolOutcome<ModelToolCall>[]
 ): SessionMessage[] {
-  const { text } = answer
-  if (outcomes.length === 0) return text === '' ? [] : [{ role: 'assistant', text }]
+  const { text, providerOutcomes } = answer
+  if (outcomes.length + providerOutcomes.length === 0) return text === '' ? [] : [{ role: 'assistant', text }]
+  const ofProvider = providerOutcomes.map(({ call }) => ({ ...call, providerExecuted: true }))
   const toolCalls = outcomes.map(({ call: { promptPart } }) => {
     const { toolCallId, toolName, input } = promptPart
     return { toolCallId, toolName, args: input }
   })
-  return [{ role: 'assistant', text, toolCalls }, ...outcomes.map(toToolMessage)]
+  return [
+    { role: 'assistant', text, toolCalls: [...ofProvider, ...toolCalls] },
+    ...providerOutcomes.map(({ call, ...outcome }) => toToolMessage(call, outcome)),
+    ...outcomes.map(({ call: { promptPart }, ...outcome }) => toToolMessage(promptPart, outcome))
+  ]
 }
 
-function toToolMessage({ call, result, error }: ToolOutcome<ModelToolCall>): SessionMessage {
-  const { toolCallId, toolName } = call.promptPart
+function toToolMessage(
+  { toolCallId, toolName }: { toolCallId: string; toolName: string },
+  { result, error }: Pick<ToolOutcome, 'result' | 'error'>
+): SessionMessage {
   return { role: 'tool', toolCallId, toolName, ...(error === undefined ? { result } : { error }) }
 }

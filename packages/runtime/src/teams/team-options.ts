@@ -5,18 +5,10 @@ import type {
   RunContext,
   Runnable,
   RunnableDefinition,
-  RunnableKind,
-  SessionStore
+  RunnableKind
 } from '@svc/registry'
-import type { ModelSettings } from '../agents/agent-options.ts'
-import type { Instructions } from '../agents/agent-plan.ts'
-import type { Timeouts } from '../guards/run-guard.ts'
-import type { UrlOptions } from '../files/allowed-url.ts'
-import type { Model, ModelFunction } from '../models/model.ts'
-import type { Retry } from '../models/retry-model.ts'
-import { AgentOptionsSchema } from '../options.ts'
-import type { BaseOptions } from '../runnables/base-runnable.ts'
-import type { HistoryLimits } from '../sessions/history.ts'
+import { functionSchema, LOOP_OPTIONS, optional, strict, type LoopOptions } from '../loop/loop-options.ts'
+import { BASE_OPTIONS, type BaseOptions } from '../runnables/base-runnable.ts'
 
 /** How the members of a team work together. */
 export type TeamMode = 'coordinate' | 'route' | 'parallel' | 'sequence'
@@ -39,47 +31,28 @@ export type Merge<Structured = unknown> = (
 /** A member of a team: an agent, a team, a workflow, a remote agent, a plain object. */
 export type Member = Runnable | RunnableDefinition
 
-/** The options of a team. Times are milliseconds. */
+/** The options of a team; those of a model are the leader's. Times are milliseconds. */
 export interface TeamOptions<
   Members extends readonly Member[] = readonly Member[],
   Mode extends TeamMode = TeamMode,
   Merged = unknown
-> extends BaseOptions {
+>
+  extends BaseOptions, Omit<LoopOptions, 'model'> {
   /** At least one; their names differ. */
   members: Members
   mode: Mode
   /** The leader's: needed to coordinate and to route, and in parallel unless there is a `merge`. */
-  model?: Model | ModelFunction
-  /** Whose key a model function gets. */
-  provider?: string
-  settings?: ModelSettings
-  /** What the leader is told besides what its mode tells it; never shown to clients. */
-  instructions?: Instructions
-  /** In parallel: makes the answer instead of a leader. */
+  model?: LoopOptions['model']
+  /** In parallel: merges the answers instead of a leader. */
   merge?: Merge<Merged>
-  /** Whether who may run the team may run its members through it; default true. */
+  /** True if whoever may run the team may run its members through it; default true. */
   delegates?: boolean
-  /** Where the leader's conversations are kept; default: the app's store. */
-  sessions?: SessionStore
-  history?: Partial<HistoryLimits>
-  /** Of URLs in the input that the leader's model does not fetch itself. */
-  urls?: Partial<UrlOptions>
-  /** Of the leader's model calls. */
-  retry?: Partial<Retry>
-  /** `run` is the time of the whole run, members included; the others are the leader's. */
-  timeout?: Partial<Timeouts>
-  /** Calls of the leader's model in one run; default 10. */
-  maxSteps?: number
 }
 
-const { properties } = AgentOptionsSchema
-const optional = (schema: TSchema) => Type.Optional(schema)
-
-/** The options of a team. */
 export const TeamOptionsSchema = Type.Object(
   {
-    name: Type.Any(),
-    description: properties.description,
+    ...BASE_OPTIONS,
+    ...LOOP_OPTIONS,
     members: Type.Array(Type.Any(), { minItems: 1 }),
     mode: Type.Union([
       Type.Literal('coordinate'),
@@ -87,21 +60,9 @@ export const TeamOptionsSchema = Type.Object(
       Type.Literal('parallel'),
       Type.Literal('sequence')
     ]),
-    model: optional(Type.Any()),
-    provider: properties.provider,
-    settings: properties.settings,
-    instructions: optional(Type.Union([Type.String(), Type.Function([], Type.Unknown())])),
-    merge: optional(Type.Function([], Type.Unknown())),
-    delegates: optional(Type.Boolean()),
-    sessions: properties.sessions,
-    history: properties.history,
-    urls: properties.urls,
-    retry: properties.retry,
-    timeout: properties.timeout,
-    maxSteps: properties.maxSteps,
-    register: properties.register,
-    registry: properties.registry,
-    replace: properties.replace
-  },
-  { additionalProperties: false }
+    model: optional(LOOP_OPTIONS.model),
+    merge: optional(functionSchema),
+    delegates: optional(Type.Boolean())
+  } satisfies Record<keyof TeamOptions, TSchema>,
+  strict
 )

@@ -31,6 +31,10 @@ export class TeamRun {
     this.events = new RunEvents(context, plan.name, 'team')
   }
 
+  get kind(): 'team' {
+    return 'team'
+  }
+
   get name(): string {
     return this.plan.name
   }

@@ -25,8 +25,8 @@ export interface ToolCalls extends ApprovalRules {
   readonly sandbox: SandboxChoice | undefined
   readonly context: RunContext
   readonly guard: RunGuard
-  /** Tells readers of calls that a tool makes. */
-  readonly tell: (part: YieldedPart) => void
+  /** Emits the parts of calls that a tool makes. */
+  readonly emit: (part: YieldedPart) => void
   /** Ends the calls that a tool made, when it has ended itself. */
   readonly signal?: AbortSignal
 }
@@ -153,17 +153,17 @@ class ToolAttempt {
     const { toolCallId: parentToolCallId } = this.#call
     const toolCallId = `${parentToolCallId}.${this.#callsMade.length + 1}`
     const call = { toolCallId, toolName: tool.name, parentToolCallId, args }
-    const made = this.#tellCall(call, { ...this.#calls, tools: createToolSet([tool]), signal: ended })
+    const made = this.#emitCall(call, { ...this.#calls, tools: createToolSet([tool]), signal: ended })
     this.#callsMade.push(made)
     const { result, error } = await made
     if (error) throw tellable(error)
     return result
   }
 
-  async #tellCall(call: ToolCall, calls: ToolCalls): Promise<ToolOutcome> {
-    calls.tell(toCallPart(call))
+  async #emitCall(call: ToolCall, calls: ToolCalls): Promise<ToolOutcome> {
+    calls.emit(toCallPart(call))
     const outcome = await callTool(call, calls)
-    calls.tell(toOutcomePart(outcome))
+    calls.emit(toOutcomePart(outcome))
     return outcome
   }
 

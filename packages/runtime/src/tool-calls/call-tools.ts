@@ -10,22 +10,22 @@ import { toOutcomePart, type ToolOutcome } from './tool-outcome.ts'
  */
 export async function* callTools(
   toolCalls: readonly ModelToolCall[],
-  calls: Omit<ToolCalls, 'tell'>
+  calls: Omit<ToolCalls, 'emit'>
 ): AsyncGenerator<YieldedPart, ToolOutcome<ModelToolCall>[]> {
   const outcomes: ToolOutcome<ModelToolCall>[] = []
   const ready: YieldedPart[] = []
   let left = toolCalls.length
   let wake: PromiseWithResolvers<void> | undefined
   let failure: { err: unknown } | undefined
-  const tell = (part: YieldedPart) => {
+  const emit = (part: YieldedPart) => {
     ready.push(part)
     wake?.resolve()
   }
   const serve = async (call: ModelToolCall, index: number) => {
-    const outcome = await callTool(call, { ...calls, tell })
+    const outcome = await callTool(call, { ...calls, emit })
     outcomes[index] = outcome
     left--
-    tell(toOutcomePart(outcome))
+    emit(toOutcomePart(outcome))
   }
   for (const [index, call] of toolCalls.entries())
     serve(call, index).catch((err: unknown) => {

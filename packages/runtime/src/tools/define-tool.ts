@@ -1,7 +1,7 @@
+import { Type, type TSchema } from '@sinclair/typebox'
 import type { Awaitable, Principal, RunContext, RunLog } from '@svc/registry'
-import { requireOptions } from '@svc/registry/kit'
+import { millisecondsSchema, requireOptions } from '@svc/registry/kit'
 import { RUN_ERR_BAD_TOOL } from '../errors.ts'
-import { ToolOptionsSchema } from '../options.ts'
 import { requireSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { compileSchema, type CompiledSchema, type Validate } from '../schemas/compile-schema.ts'
@@ -60,6 +60,26 @@ export interface ToolDefinition<Input extends Schema, Output extends Schema = Sc
    */
   sandbox?: SandboxChoice
 }
+
+const optional = (schema: TSchema) => Type.Optional(schema)
+const functionSchema = Type.Function([], Type.Unknown())
+
+export const ToolOptionsSchema = Type.Object(
+  {
+    name: Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' }),
+    description: Type.String(),
+    execute: functionSchema,
+    approval: optional(Type.Union([Type.Boolean(), functionSchema])),
+    approvalTimeout: optional(millisecondsSchema("Default: the agent's")),
+    timeout: optional(millisecondsSchema('Default 60,000')),
+    maxOutputBytes: optional(Type.Integer({ minimum: 1, description: 'Of its JSON; default 262,144' })),
+    // Schemas and sandboxes have errors of their own.
+    input: Type.Any(),
+    output: optional(Type.Any()),
+    sandbox: optional(Type.Any())
+  } satisfies Record<keyof ToolDefinition<Schema>, TSchema>,
+  { additionalProperties: false }
+)
 
 /** A tool, ready for agents. */
 export interface Tool {

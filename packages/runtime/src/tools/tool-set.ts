@@ -1,32 +1,80 @@
-import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider'
+import type { LanguageModelV4FunctionTool, LanguageModelV4ProviderTool } from '@ai-sdk/provider'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 import type { Tool } from './define-tool.ts'
 
-/** The tools of an agent, ready for every run. */
+/**
+ * A tool the provider executes, e.g. `openai.tools.webSearch({})` of `@ai-sdk/openai`. Its name is the end of its id; no
+ * approval, time-out or bound of this package applies to it.
+ */
+export interface ProviderTool {
+  readonly type: 'provider'
+  readonly id: `${string}.${string}`
+  readonly args: Readonly<Record<string, unknown>>
+  readonly isProviderExecuted?: boolean
+}
+
+/** A tool of an agent: made by `defineTool`, or executed by the provider. */
+export type AgentTool = Tool | ProviderTool
+
+type ModelTool = LanguageModelV4FunctionTool | LanguageModelV4ProviderTool
+
+/** The tools of a run or a step. */
 export interface ToolSet {
+  /** A tool that is executed here. */
   get(name: string): Tool | undefined
   readonly names: readonly string[]
-  /** What the model is told; undefined when there are no tools. */
-  readonly forModel: LanguageModelV4FunctionTool[] | undefined
+  /** For the model; undefined without tools. */
+  readonly forModel: ModelTool[] | undefined
+  /** Those with these names. @throws RUN_ERR_BAD_AGENT for an unknown name */
+  only(names: readonly string[]): ToolSet
 }
 
-/** @throws RUN_ERR_BAD_AGENT when one is not made by `defineTool`, or two have the same name */
-export function createToolSet(tools: readonly Tool[]): ToolSet {
-  const byName = new Map<string, Tool>()
+/** @throws RUN_ERR_BAD_AGENT for anything that is not a tool, and for duplicate names */
+export function createToolSet(tools: readonly AgentTool[]): ToolSet {
+  const byName = new Map<string, AgentTool>()
   for (const [index, tool] of tools.entries()) {
-    if (typeof tool?.validateInput !== 'function')
-      throw new RUN_ERR_BAD_AGENT(`tools.${index}: use defineTool`)
-    if (byName.has(tool.name))
-      throw new RUN_ERR_BAD_AGENT(`tools.${index}: there are two tools "${tool.name}"`)
-    byName.set(tool.name, tool)
+    const name = requireTool(tool, `tools.${index}`)
+    if (byName.has(name)) throw new RUN_ERR_BAD_AGENT(`tools.${index}: there are two tools "${name}"`)
+    byName.set(name, tool)
   }
   return {
-    get: (name) => byName.get(name),
+    get(name) {
+      const tool = byName.get(name)
+      return tool === undefined || isProviderTool(tool) ? undefined : tool
+    },
     names: [...byName.keys()],
-    forModel: byName.size === 0 ? undefined : [...byName.values()].map(toModelTool)
+    forModel: byName.size === 0 ? undefined : [...byName].map(([name, tool]) => toModelTool(name, tool)),
+    only: (names) =>
+      createToolSet(
+        [...new Set(names)].map((name) => {
+          const tool = byName.get(name)
+          if (tool !== undefined) return tool
+          const known = byName.size === 0 ? 'there are none' : `there are ${[...byName.keys()].join(', ')}`
+          throw new RUN_ERR_BAD_AGENT(`there is no tool "${name}"; ${known}`)
+        })
+      )
   }
 }
 
-function toModelTool({ name, description, inputSchema }: Tool): LanguageModelV4FunctionTool {
+function requireTool(tool: AgentTool, where: string): string {
+  if (typeof tool !== 'object' || tool === null) throw new RUN_ERR_BAD_AGENT(`${where}: use defineTool`)
+  if (!isProviderTool(tool)) {
+    if (typeof tool.validateInput !== 'function') throw new RUN_ERR_BAD_AGENT(`${where}: use defineTool`)
+    return tool.name
+  }
+  if (typeof tool.id !== 'string' || !tool.id.includes('.'))
+    throw new RUN_ERR_BAD_AGENT(`${where}: a tool of a provider has an id such as "openai.web_search"`)
+  if (tool.isProviderExecuted === false)
+    throw new RUN_ERR_BAD_AGENT(`${where}: the provider does not execute "${tool.id}"; use defineTool`)
+  return tool.id.slice(tool.id.indexOf('.') + 1)
+}
+
+function isProviderTool(tool: AgentTool): tool is ProviderTool {
+  return 'type' in tool && tool.type === 'provider'
+}
+
+function toModelTool(name: string, tool: AgentTool): ModelTool {
+  if (isProviderTool(tool)) return { type: 'provider', id: tool.id, name, args: { ...tool.args } }
+  const { description, inputSchema } = tool
   return { type: 'function', name, description, inputSchema }
 }

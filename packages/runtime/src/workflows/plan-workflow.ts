@@ -2,36 +2,20 @@ import { Type, type TSchema } from '@sinclair/typebox'
 import { millisecondsSchema, requireName, requireOptions } from '@svc/registry/kit'
 import { RUN_ERR_BAD_WORKFLOW } from '../errors.ts'
 import { prefixedError, nameOf, prefixErrors } from '../checks/option-errors.ts'
-import { AgentOptionsSchema } from '../options.ts'
+import { functionSchema, optional, strict } from '../loop/loop-options.ts'
+import { RetrySchema } from '../models/retry-model.ts'
 import { compileSchema, toInputSchema, type Validate } from '../schemas/compile-schema.ts'
 import { isStandard, toOutputSchema, type PlainSchema } from '../schemas/plain-schema.ts'
 import type { BaseOptions } from '../runnables/base-runnable.ts'
 import type { Schema } from '../schemas/schema.ts'
 import type { AnyFlow, FlowNode } from './flow-node.ts'
 import { Flow } from './flow.ts'
+import { WorkflowOptionsSchema } from './workflow-options.ts'
 
-const { properties } = AgentOptionsSchema
-const strict = { additionalProperties: false }
-const functionSchema = Type.Function([], Type.Unknown())
-const { attempts, baseDelay, maxDelay } = properties.retry.properties
 const attempting = {
-  retry: Type.Optional(Type.Object({ attempts, baseDelay, maxDelay }, strict)),
-  timeout: Type.Optional(millisecondsSchema('For one attempt; default: none'))
+  retry: optional(RetrySchema),
+  timeout: optional(millisecondsSchema('For one attempt; default: none'))
 }
-
-const WorkflowOptionsSchema = Type.Object(
-  {
-    name: Type.Any(),
-    description: properties.description,
-    input: Type.Optional(Type.Any()),
-    output: Type.Optional(Type.Any()),
-    steps: functionSchema,
-    register: properties.register,
-    registry: properties.registry,
-    replace: properties.replace
-  },
-  strict
-)
 
 const NODE_SCHEMAS: Readonly<Record<FlowNode['type'], TSchema>> = {
   function: Type.Object({ options: Type.Object(attempting, strict) }),

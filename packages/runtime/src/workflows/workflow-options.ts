@@ -1,5 +1,7 @@
+import { Type, type TSchema } from '@sinclair/typebox'
 import type { MessageInput, RunInput } from '@svc/registry'
-import type { BaseOptions } from '../runnables/base-runnable.ts'
+import { functionSchema, optional, strict } from '../loop/loop-options.ts'
+import { BASE_OPTIONS, type BaseOptions } from '../runnables/base-runnable.ts'
 import type { Schema, SchemaInput, SchemaOutput } from '../schemas/schema.ts'
 import type { Flow } from './flow.ts'
 
@@ -28,3 +30,13 @@ export interface WorkflowOptions<
     readonly previous: Last
   }
 }
+
+export const WorkflowOptionsSchema = Type.Object(
+  {
+    ...BASE_OPTIONS,
+    input: optional(Type.Any()),
+    output: optional(Type.Any()),
+    steps: functionSchema
+  } satisfies Record<keyof WorkflowOptions, TSchema>,
+  strict
+)

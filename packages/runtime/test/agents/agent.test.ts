@@ -105,7 +105,7 @@ t.test('a bad option is an error that names it', async (t) => {
     [{ colour: 'red' }, 'agent "bad": Bad option of an agent: colour: '],
     [
       { memory: true },
-      'agent "bad": Bad option of an agent: memory: no memory; give recallMemory(), windowMemory(), summaryMemory(…), or an object with `retrieve` and `store`'
+      'agent "bad": Bad option of an agent: memory: expected an object with retrieve and store, got a boolean'
     ],
     [{ model: undefined }, 'agent "bad": Not a model: none was given; pass the model itself'],
     [{ sandbox: true }, 'agent "bad": Bad sandbox: '],

@@ -2,7 +2,8 @@
 import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import { Type } from '@sinclair/typebox'
 import type { RunContext, Runnable } from '@svc/registry'
-import { Agent, defineTool, Team, Workflow, type JsonSchema } from '@svc/runtime'
+import { openai } from '@ai-sdk/openai'
+import { Agent, defineTool, hasToolCall, stepCountIs, Team, Workflow, type JsonSchema } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import { type } from 'arktype'
 import * as v from 'valibot'
@@ -158,3 +159,16 @@ void new Workflow({
   // @ts-expect-error -- Argument of type '"a"' is not assignable to parameter of type '"There is a step "a" already"'
   steps: (start) => start.step('a', () => 1).step('a', () => 2)
 })
+
+// The loop: tools of the run, tools of providers, stop conditions, changes of a step.
+void new Agent({
+  name: 'i',
+  model,
+  tools: ({ principal }) => (principal.scopes.length > 0 ? [openai.tools.webSearch({})] : []),
+  toolChoice: { toolName: 'web_search' },
+  stopWhen: [stepCountIs(3), hasToolCall('done'), ({ steps }) => steps.length > 2],
+  prepareStep: ({ stepNumber, messages }) =>
+    stepNumber === 0 ? { toolChoice: 'required' } : { messages: messages.slice(-3) }
+})
+// @ts-expect-error -- no such choice
+void new Agent({ name: 'j', model, toolChoice: 'always' })

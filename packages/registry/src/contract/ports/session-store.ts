@@ -40,6 +40,7 @@ export const SessionMessageSchema = Type.Union(
             toolCallId: Type.String(),
             toolName: Type.String(),
             args: Type.Unknown(),
+            providerExecuted: Type.Optional(Type.Boolean({ description: 'The model provider executed it' })),
             ...providerOptions
           })
         )

@@ -3,31 +3,23 @@ import type { RunInput, Runnable, YieldedPart } from '@svc/registry'
 import { MAX_TIMER, toStoredError } from '@svc/registry/kit'
 import { defineTool, type Tool } from '../../tools/define-tool.ts'
 import { createToolSet } from '../../tools/tool-set.ts'
-import { Leader } from '../leader.ts'
+import type { LoopPlan } from '../../loop/loop-plan.ts'
+import { converse } from '../../loop/model-loop.ts'
+import { leadRun } from '../leader.ts'
 import { contentOf } from '../member-answer.ts'
-import type { LeaderPlan } from '../plan-team.ts'
 import type { TeamRun } from '../team-run.ts'
 import { listMembers, toToolNames } from '../tell-members.ts'
 
 /** The leader delegates to the members as its tools, as often as it likes, and answers. */
-export async function* coordinate(
-  run: TeamRun,
-  plan: LeaderPlan,
-  input: RunInput
-): AsyncGenerator<YieldedPart, void> {
+export function coordinate(run: TeamRun, plan: LoopPlan, input: RunInput): AsyncGenerator<YieldedPart, void> {
   const { members } = run.plan
   const names = toToolNames(members)
   const task = `You lead a team. Its members are tools that you can call, several at once where that helps:
 ${listMembers(members, names)}
 Delegate what they do better than you. They do not see the conversation: tell each of them everything that it needs. Then
 answer yourself, in one piece.`
-  const leader = await Leader.begin(plan, run, input, task)
-  try {
-    const tools = createToolSet(members.map((member, index) => toTool(run, member, names[index]!)))
-    yield { type: 'finish', finishReason: yield* leader.converse(tools, run.channel) }
-  } finally {
-    leader.turn.end()
-  }
+  const tools = createToolSet(members.map((member, index) => toTool(run, member, names[index]!)))
+  return converse({ ...leadRun(plan, run, input, task, tools), channel: run.channel })
 }
 
 const MessageSchema = Type.Object(

@@ -7,10 +7,11 @@ import type { RunEvents } from '../../events/run-events.ts'
 import type { ModelAnswer, ModelToolCall } from '../../models/model-answer.ts'
 import type { ToolOutcome } from '../../tool-calls/tool-outcome.ts'
 import { defineTool } from '../../tools/define-tool.ts'
-import { createToolSet } from '../../tools/tool-set.ts'
-import { Leader } from '../leader.ts'
+import { createToolSet, type ToolSet } from '../../tools/tool-set.ts'
+import type { LoopPlan } from '../../loop/loop-plan.ts'
+import type { ModelLoop, OpenStep } from '../../loop/model-loop.ts'
+import { leadRun } from '../leader.ts'
 import { contentOf } from '../member-answer.ts'
-import type { LeaderPlan } from '../plan-team.ts'
 import type { TeamRun } from '../team-run.ts'
 import { listMembers } from '../tell-members.ts'
 
@@ -19,41 +20,44 @@ const ATTEMPTS = 2
 /** The leader picks one member, whose answer is the team's: its parts are told as the team's own. */
 export async function* route(
   run: TeamRun,
-  plan: LeaderPlan,
+  plan: LoopPlan,
   input: RunInput
 ): AsyncGenerator<YieldedPart, void> {
   const { members } = run.plan
   const task = `You lead a team and answer nothing yourself. Pick the one member that is to answer, with the tool route:
 ${listMembers(members)}`
-  const leader = await Leader.begin(plan, run, input, task)
+  const { begin, close } = leadRun(plan, run, input, task)
   try {
-    for (let attempt = 1; attempt <= ATTEMPTS && leader.mayAsk; attempt++) {
-      const answer = yield* withoutText(leader.ask(toChoice(members)))
+    const loop = await begin()
+    const tools = toChoice(members)
+    for (let attempt = 1; attempt <= ATTEMPTS && loop.mayStep; attempt++) {
+      const opened = yield* ask(loop, tools)
+      const { answer } = opened.step
       const member = pick(members, answer)
       yield* tellChoice(run.events, answer, member)
       if (member === undefined) {
-        leader.turn.add(
-          answer,
+        loop.record(
+          opened,
           answer.toolCalls.map((call) => ({ call, error: NOT_PICKED, durationMs: 0 }))
         )
         continue
       }
       const work = () => run.guard.wait(run.runMember(member, input, true))
       const result = yield* interleave(awaiting(work), run.channel)
-      leader.turn.add(answer, toOutcomes(answer, result))
-      await leader.save()
+      loop.record(opened, toOutcomes(answer, result))
+      await loop.save()
       yield { type: 'finish', finishReason: result.finishReason, structured: result.structured }
       return
     }
   } finally {
-    leader.turn.end()
+    close()
   }
   throw new RUN_ERR_NO_ROUTE()
 }
 
 const NOT_PICKED = toToolError(new RUN_ERR_TOOL_BAD_ARGS('it names no member, or several: name one'))
 
-function toChoice(members: readonly Runnable[]) {
+function toChoice(members: readonly Runnable[]): ToolSet {
   const tool = defineTool({
     name: 'route',
     description: 'Picks the member that is to answer',
@@ -63,10 +67,7 @@ function toChoice(members: readonly Runnable[]) {
     ),
     execute: () => null
   })
-  return {
-    tools: createToolSet([tool]).forModel!,
-    toolChoice: { type: 'tool', toolName: 'route' } as const
-  }
+  return createToolSet([tool])
 }
 
 // A weak model says the name instead of calling the tool. Who names several has picked none.
@@ -108,12 +109,10 @@ function toOutcomes({ toolCalls }: ModelAnswer, result: RunResult): ToolOutcome<
   )
 }
 
-async function* withoutText<R>(
-  parts: AsyncGenerator<YieldedPart, R, void>
-): AsyncGenerator<YieldedPart, R, void> {
-  for (;;) {
-    const { done, value } = await parts.next()
-    if (done) return value
-    if (value.type !== 'text') yield value
-  }
+// Anything the leader says beside its choice is dropped.
+async function* ask(loop: ModelLoop, tools: ToolSet): AsyncGenerator<YieldedPart, OpenStep, void> {
+  const opened = await loop.open({ tools, toolChoice: { toolName: 'route' } })
+  for (let part; (part = await opened.step.next()) !== undefined;) if (part.type !== 'text') yield part
+  yield loop.end(opened)
+  return opened
 }

@@ -1,0 +1,70 @@
+import {
+  textOfInput,
+  type AcceptedMessage,
+  type Awaitable,
+  type RunContext,
+  type RunInput
+} from '@svc/registry'
+import { isPromise, requireInput } from '@svc/registry/kit'
+import type { RunEvents } from '../events/run-events.ts'
+import type { RunGuard } from '../guards/run-guard.ts'
+import { takeMessage } from '../sessions/take-message.ts'
+import { Turn } from '../sessions/turn.ts'
+import type { ToolSet } from '../tools/tool-set.ts'
+import type { LoopPlan } from './loop-plan.ts'
+import { ModelLoop } from './model-loop.ts'
+
+/** One run of an agent or a team. */
+export interface LoopRun {
+  readonly kind: 'agent' | 'team'
+  readonly name: string
+  readonly context: RunContext
+  readonly guard: RunGuard
+  readonly events: RunEvents
+}
+
+/** The turn of a run, before it begins. */
+export function createTurn({ sessions }: LoopPlan, { kind, name, context, guard }: LoopRun): Turn {
+  const { registry, sessionOwner: owner, sessionId, stores } = context
+  return new Turn(sessions ?? stores.sessions, { registry, owner, kind, name, sessionId }, guard)
+}
+
+/** What a loop begins with, beside its plan. */
+export interface LoopStart {
+  readonly input: RunInput
+  /** The tools of the run, or what resolves them. */
+  readonly tools: () => Awaitable<ToolSet>
+  /** What follows the instructions in the system prompt, given the text of the input. */
+  readonly sections: (text: string) => Awaitable<readonly (string | undefined)[]>
+}
+
+/**
+ * Begins the turn of a run: instructions, history and input become the first prompt.
+ * @throws RUN_ERR_BAD_INPUT, RUN_ERR_URL_…, RUN_ERR_STORE, RUN_ERR_BAD_MODEL, RUN_ERR_BAD_AGENT
+ */
+export async function beginLoop(
+  plan: LoopPlan,
+  run: LoopRun,
+  turn: Turn,
+  { input, tools, sections }: LoopStart
+): Promise<ModelLoop> {
+  const { context, guard } = run
+  guard.check()
+  requireInput({}, input)
+  const settle = <T>(work: Awaitable<T>): Awaitable<T> => (isPromise(work) ? guard.wait(work) : work)
+  const model = await settle(plan.resolveModel(context))
+  const message = await takeMessage(input as AcceptedMessage, { model, guard, urls: plan.urls })
+  await turn.lock()
+  const { instructions } = plan
+  const text = await settle(typeof instructions === 'function' ? instructions(context) : instructions)
+  const rest = (await settle(sections(textOfInput(message.input)))).filter((section) => !!section)
+  const system = [text, ...rest].filter(Boolean).join('\n\n')
+  await turn.begin({
+    ...message,
+    system: system === '' ? undefined : system,
+    isNew: context.newSession,
+    limits: plan.history,
+    model
+  })
+  return new ModelLoop(plan, run, { turn, model, sections: rest, tools: await settle(tools()) })
+}

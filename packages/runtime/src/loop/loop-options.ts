@@ -1,0 +1,87 @@
+import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
+import { Type, type TSchema } from '@sinclair/typebox'
+import type { Awaitable, RunContext, SessionStore } from '@svc/registry'
+import { UrlOptionsSchema, type UrlOptions } from '../files/allowed-url.ts'
+import { TimeoutsSchema, type Timeouts } from '../guards/run-guard.ts'
+import type { Model, ModelFunction } from '../models/model.ts'
+import { RetrySchema, type Retry } from '../models/retry-model.ts'
+import { HistoryLimitsSchema, type HistoryLimits } from '../sessions/history.ts'
+
+/** The system prompt, or a function of the run that returns it. */
+export type Instructions = string | ((context: RunContext) => Awaitable<string>)
+
+/** The settings of a model call; see `LanguageModelV4CallOptions` of `@ai-sdk/provider`. */
+export type ModelSettings = Pick<
+  LanguageModelV4CallOptions,
+  | 'maxOutputTokens'
+  | 'temperature'
+  | 'topP'
+  | 'topK'
+  | 'presencePenalty'
+  | 'frequencyPenalty'
+  | 'stopSequences'
+  | 'seed'
+  | 'reasoning'
+  | 'providerOptions'
+>
+
+/** The options of a model in a conversation: an agent's, or the leader's of a team. Times are milliseconds. */
+export interface LoopOptions {
+  /** A model of the AI SDK, or a function that returns one for each run, e.g. with the caller's own key. */
+  model: Model | ModelFunction
+  /** The provider whose key a model function gets as `apiKey`, e.g. `openai`; default: the caller's generic key. */
+  provider?: string
+  settings?: ModelSettings
+  /** The system prompt; never shown to clients. */
+  instructions?: Instructions
+  /** The store of its conversations; default: the app's. */
+  sessions?: SessionStore
+  /** Default: the newest 50 messages, of any length. */
+  history?: Partial<HistoryLimits>
+  /** The URLs of an input that are fetched; default: of the public internet, 20 MiB, 20,000 milliseconds. */
+  urls?: Partial<UrlOptions>
+  /** Retries of transient failures before the first token; default 3 attempts, 500 base, 30,000 at most. */
+  retry?: Partial<Retry>
+  /** Default: 60,000 to the first token, 60,000 between tokens, 600,000 for the run. */
+  timeout?: Partial<Timeouts>
+  /** Model calls of one run; default 10. The run then finishes with `max-steps`. */
+  maxSteps?: number
+}
+
+export const optional = <S extends TSchema>(schema: S) => Type.Optional(schema)
+export const functionSchema = Type.Function([], Type.Unknown())
+export const strict = { additionalProperties: false }
+
+const ModelSettingsSchema = Type.Object(
+  {
+    maxOutputTokens: optional(Type.Integer({ minimum: 1 })),
+    temperature: optional(Type.Number()),
+    topP: optional(Type.Number()),
+    topK: optional(Type.Number()),
+    presencePenalty: optional(Type.Number()),
+    frequencyPenalty: optional(Type.Number()),
+    stopSequences: optional(Type.Array(Type.String())),
+    seed: optional(Type.Integer()),
+    reasoning: optional(Type.String()),
+    providerOptions: optional(Type.Record(Type.String(), Type.Record(Type.String(), Type.Unknown())))
+  } satisfies Record<keyof ModelSettings, TSchema>,
+  strict
+)
+
+/** The schemas of `LoopOptions`. */
+export const LOOP_OPTIONS = {
+  // Models have an error of their own.
+  model: Type.Any(),
+  provider: optional(Type.String({ minLength: 1 })),
+  settings: optional(ModelSettingsSchema),
+  instructions: optional(Type.Union([Type.String(), functionSchema])),
+  sessions: optional(Type.Object({ lock: functionSchema, load: functionSchema, append: functionSchema })),
+  history: optional(HistoryLimitsSchema),
+  urls: optional(UrlOptionsSchema),
+  retry: optional(RetrySchema),
+  timeout: optional(TimeoutsSchema),
+  maxSteps: optional(Type.Integer({ minimum: 1, description: 'Model calls of one run; default 10' }))
+} satisfies Record<keyof LoopOptions, TSchema>
+
+/** The default of `maxSteps`. */
+export const MAX_STEPS = 10

@@ -1,0 +1,65 @@
+import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
+import type { SessionStore } from '@svc/registry'
+import type { ApprovalPolicy } from '../approvals/approval-policy.ts'
+import { URL_DEFAULTS, type UrlOptions } from '../files/allowed-url.ts'
+import { resolveModel, type ResolveModel } from '../models/model.ts'
+import { RETRY_DEFAULTS, type Retry } from '../models/retry-model.ts'
+import type { OutputFormat } from '../output/output-format.ts'
+import type { SandboxChoice } from '../sandbox/resolve-sandbox.ts'
+import { HISTORY_DEFAULTS, type HistoryLimits } from '../sessions/history.ts'
+import { MAX_STEPS, type Instructions, type LoopOptions } from './loop-options.ts'
+import type { PrepareStep, StopCondition, ToolChoice } from './steps.ts'
+
+/** What every run of a model in a conversation needs, made once from its options. */
+export interface LoopPlan {
+  readonly instructions: Instructions | undefined
+  readonly resolveModel: ResolveModel
+  readonly settings: Omit<LanguageModelV4CallOptions, 'prompt' | 'abortSignal' | 'tools' | 'toolChoice'>
+  /** Default: the sessions of the run's context. */
+  readonly sessions: SessionStore | undefined
+  readonly history: HistoryLimits
+  readonly urls: UrlOptions
+  readonly retry: Retry
+  readonly maxSteps: number
+  readonly stopWhen: readonly StopCondition[]
+  readonly prepareStep: PrepareStep | undefined
+  readonly toolChoice: ToolChoice | undefined
+  readonly output: OutputFormat | undefined
+  readonly approval: ApprovalPolicy
+  readonly approvalTimeout: number | undefined
+  readonly sandbox: SandboxChoice | undefined
+}
+
+type Control = Partial<
+  Pick<
+    LoopPlan,
+    'stopWhen' | 'prepareStep' | 'toolChoice' | 'output' | 'approval' | 'approvalTimeout' | 'sandbox'
+  >
+>
+
+/** Plans a loop from checked options. @throws RUN_ERR_BAD_MODEL, or the error `toError` makes for `provider` */
+export function planLoop(
+  options: LoopOptions,
+  { stopWhen = [], prepareStep, toolChoice, output, approval = 'never', approvalTimeout, sandbox }: Control,
+  toError: (fault: string) => Error
+): LoopPlan {
+  if (options.provider !== undefined && typeof options.model !== 'function')
+    throw toError('provider: only a model function gets the key of a provider')
+  return {
+    instructions: options.instructions,
+    resolveModel: resolveModel(options.model, options.provider),
+    settings: { ...options.settings, ...(output && { responseFormat: output.responseFormat }) },
+    sessions: options.sessions,
+    history: { ...HISTORY_DEFAULTS, ...options.history },
+    urls: { ...URL_DEFAULTS, ...options.urls },
+    retry: { ...RETRY_DEFAULTS, ...options.retry },
+    maxSteps: options.maxSteps ?? MAX_STEPS,
+    stopWhen,
+    prepareStep,
+    toolChoice,
+    output,
+    approval,
+    approvalTimeout,
+    sandbox
+  }
+}

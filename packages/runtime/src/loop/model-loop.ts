@@ -1,0 +1,285 @@
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt
+} from '@ai-sdk/provider'
+import { Type } from '@sinclair/typebox'
+import {
+  addUsage,
+  ZERO_USAGE,
+  type FinishReason,
+  type RunContext,
+  type Usage,
+  type YieldedPart
+} from '@svc/registry'
+import { requireOptions } from '@svc/registry/kit'
+import { prefixedError } from '../checks/option-errors.ts'
+import { interleave, type PartChannel } from '../children/part-channel.ts'
+import { RUN_ERR_BAD_AGENT } from '../errors.ts'
+import type { RunEvents } from '../events/run-events.ts'
+import type { RunGuard } from '../guards/run-guard.ts'
+import type { ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
+import { ModelStep } from '../models/model-step.ts'
+import { prepareModel } from '../models/model.ts'
+import { OutputCheck } from '../output/output-format.ts'
+import type { Turn } from '../sessions/turn.ts'
+import type { ToolCalls } from '../tool-calls/call-tool.ts'
+import { callTools } from '../tool-calls/call-tools.ts'
+import type { ToolOutcome } from '../tool-calls/tool-outcome.ts'
+import { createToolSet, type ToolSet } from '../tools/tool-set.ts'
+import { optional, strict } from './loop-options.ts'
+import type { LoopPlan } from './loop-plan.ts'
+import {
+  toModelChoice,
+  ToolChoiceSchema,
+  type StepChanges,
+  type StepResult,
+  type ToolChoice
+} from './steps.ts'
+
+/** What a loop has of its run. */
+interface LoopHost {
+  readonly context: RunContext
+  readonly guard: RunGuard
+  readonly events: RunEvents
+}
+
+/** What a loop begins with. */
+interface LoopState {
+  readonly turn: Turn
+  readonly model: LanguageModelV4
+  readonly tools: ToolSet
+  /** What follows the instructions in the system prompt. */
+  readonly sections: readonly (string | undefined)[]
+}
+
+/** What a mode of a team asks of a step. */
+interface StepOverrides {
+  readonly tools?: ToolSet
+  readonly toolChoice?: ToolChoice
+}
+
+/** A model call that has begun, and the rules for its tool calls. */
+export interface OpenStep {
+  readonly index: number
+  readonly step: ModelStep
+  readonly toolCalls: Omit<ToolCalls, 'emit'>
+}
+
+const StepChangesSchema = Type.Object(
+  {
+    model: optional(Type.Any()),
+    instructions: optional(Type.String()),
+    messages: optional(Type.Array(Type.Object({ role: Type.String() }), { minItems: 1 })),
+    tools: optional(Type.Array(Type.Any())),
+    activeTools: optional(Type.Array(Type.String())),
+    toolChoice: optional(ToolChoiceSchema)
+  } satisfies Record<keyof StepChanges, unknown>,
+  strict
+)
+const BadStep = prefixedError('prepareStep', RUN_ERR_BAD_AGENT)
+
+/** The steps of one run: opens model calls, and records what came of them in the turn. */
+export class ModelLoop {
+  readonly turn: Turn
+  /** Messages behind the conversation, in every step and in no session. */
+  tail: readonly LanguageModelV4Message[] = []
+  readonly #plan: LoopPlan
+  readonly #host: LoopHost
+  readonly #model: LanguageModelV4
+  readonly #tools: ToolSet
+  readonly #sections: LoopState['sections']
+  readonly #output: OutputCheck | undefined
+  readonly #steps: StepResult[] = []
+  readonly #callIds = new Set<string>()
+  #opened = 0
+  #maxSteps: number
+  #usage: Usage = ZERO_USAGE
+
+  constructor(plan: LoopPlan, host: LoopHost, { turn, model, tools, sections }: LoopState) {
+    this.#plan = plan
+    this.#host = host
+    this.turn = turn
+    this.#model = model
+    this.#tools = tools
+    this.#sections = sections
+    this.#output = plan.output && new OutputCheck(plan.output)
+    this.#maxSteps = plan.maxSteps
+  }
+
+  /** True while the model may be called again. */
+  get mayStep(): boolean {
+    return this.#opened < this.#maxSteps
+  }
+
+  /** The tokens of all steps. */
+  get usage(): Usage {
+    return this.#usage
+  }
+
+  /** Opens the next step. @throws RUN_ERR_BAD_AGENT, RUN_ERR_BAD_MODEL, the error of `prepareStep` */
+  async open(overrides: StepOverrides = {}): Promise<OpenStep> {
+    const { context, guard, events } = this.#host
+    const { settings, retry, approval, approvalTimeout, sandbox, ...plan } = this.#plan
+    const changes = plan.prepareStep && (await this.#prepare())
+    const index = this.#opened++
+    const tools = overrides.tools ?? this.#toolsFor(changes)
+    const toolChoice = overrides.toolChoice ?? changes?.toolChoice ?? plan.toolChoice
+    const model = changes?.model === undefined ? this.#model : prepareModel(changes.model)
+    const options: LanguageModelV4CallOptions = {
+      ...settings,
+      ...(tools.forModel && { tools: tools.forModel }),
+      ...(tools.forModel && toolChoice !== undefined && { toolChoice: toModelChoice(toolChoice) }),
+      prompt: this.#promptFor(changes),
+      abortSignal: guard.signal
+    }
+    const calls = { model, context, guard, events, retry, callIds: this.#callIds }
+    return {
+      index,
+      step: new ModelStep(calls, options, index),
+      toolCalls: { tools, approval, approvalTimeout, sandbox, context, guard, events }
+    }
+  }
+
+  /** Records the usage of a step. */
+  end({ index, step: { answer } }: OpenStep): YieldedPart {
+    this.#usage = addUsage(this.#usage, answer.usage)
+    return { type: 'step', index, usage: answer.usage }
+  }
+
+  /** Records a step with its outcomes: in the turn, and for the conditions of the next one. */
+  record({ index, step: { answer } }: OpenStep, outcomes: readonly ToolOutcome<ModelToolCall>[]): void {
+    this.turn.add(answer, outcomes)
+    const { text, usage, finishReason } = answer
+    this.#steps.push({
+      stepNumber: index,
+      text,
+      toolCalls: [...answer.providerOutcomes, ...outcomes].map(toStepCall),
+      finishReason: outcomes.length > 0 ? 'tool-calls' : finishReason,
+      usage
+    })
+  }
+
+  /** True if a condition of `stopWhen` holds. */
+  async isStopped(): Promise<boolean> {
+    for (const condition of this.#plan.stopWhen)
+      if (await this.#host.guard.wait(Promise.resolve(condition({ steps: this.#steps })))) return true
+    return false
+  }
+
+  /**
+   * Checks an answer against the output: its structured value, or `false` after asking for a correction.
+   * @throws RUN_ERR_BAD_OUTPUT the second time
+   */
+  async check(answer: ModelAnswer): Promise<{ value: unknown } | false | undefined> {
+    if (this.#output === undefined) return undefined
+    const correction = await this.#host.guard.wait(this.#output.check(answer.text))
+    if (correction === undefined) return { value: this.#output.value }
+    this.turn.askToCorrect(answer, correction)
+    // The correction takes one more model call, whatever `maxSteps` is.
+    this.#maxSteps++
+    return false
+  }
+
+  /** Saves the turn. @throws RUN_ERR_STORE */
+  async save(): Promise<void> {
+    await this.turn.save(this.#host.context)
+  }
+
+  async #prepare(): Promise<StepChanges | undefined> {
+    const { context, guard } = this.#host
+    const state = {
+      stepNumber: this.#opened,
+      steps: this.#steps,
+      model: this.#model,
+      messages: splitSystem(this.turn.prompt)[1],
+      context
+    }
+    const changes = await guard.wait(Promise.resolve(this.#plan.prepareStep!(state)))
+    if (changes === undefined) return undefined
+    requireOptions(StepChangesSchema, changes, BadStep)
+    return changes
+  }
+
+  #toolsFor(changes: StepChanges | undefined): ToolSet {
+    const { tools, activeTools } = changes ?? {}
+    const all = tools === undefined ? this.#tools : createToolSet(tools)
+    return activeTools === undefined ? all : all.only(activeTools)
+  }
+
+  #promptFor(changes: StepChanges | undefined): LanguageModelV4Prompt {
+    const { instructions, messages } = changes ?? {}
+    const { prompt } = this.turn
+    if (instructions === undefined && messages === undefined) return [...prompt, ...this.tail]
+    const [system, rest] = splitSystem(prompt)
+    const content = [instructions, ...this.#sections].filter(Boolean).join('\n\n')
+    const own = instructions === undefined ? system : [{ role: 'system' as const, content }]
+    return [...own, ...(messages ?? rest), ...this.tail]
+  }
+}
+
+/** A turn of a conversation, from its beginning to its end. */
+export interface Conversation {
+  readonly begin: () => Promise<ModelLoop>
+  /** The parts of members, whose usage then counts too. */
+  readonly channel?: PartChannel
+  /** Called with the text of the answer once the turn is saved. */
+  readonly onAnswer?: (text: string) => void
+  readonly close: () => void
+}
+
+/**
+ * The only model-tool loop: model → tools → model … → answer → saved turn. A run that fails or is canceled saves nothing.
+ * @throws RUN_ERR_MODEL_…, RUN_ERR_BAD_OUTPUT, RUN_ERR_STORE, the time-outs, the signal's reason
+ */
+export async function* converse(conversation: Conversation): AsyncGenerator<YieldedPart, void> {
+  const { begin, channel, onAnswer, close } = conversation
+  try {
+    const loop = await begin()
+    let finishReason: FinishReason = 'max-steps'
+    let text = ''
+    while (loop.mayStep) {
+      const opened = await loop.open()
+      const { step, toolCalls } = opened
+      for (let part; (part = await step.next()) !== undefined;) yield part
+      yield loop.end(opened)
+      const { answer } = step
+      if (answer.toolCalls.length > 0) {
+        const calling = callTools(answer.toolCalls, toolCalls)
+        loop.record(opened, yield* channel === undefined ? calling : interleave(calling, channel))
+        if (!(await loop.isStopped())) continue
+        finishReason = 'stop'
+        break
+      }
+      const structured = await loop.check(answer)
+      if (structured === false) continue
+      if (structured !== undefined) yield { type: 'structured', value: structured.value }
+      loop.record(opened, [])
+      ;({ text, finishReason } = answer)
+      break
+    }
+    await loop.save()
+    if (text !== '') onAnswer?.(text)
+    yield { type: 'finish', finishReason, ...(channel === undefined && { usage: loop.usage }) }
+  } finally {
+    close()
+  }
+}
+
+function splitSystem(
+  prompt: LanguageModelV4Prompt
+): [system: LanguageModelV4Message[], rest: LanguageModelV4Message[]] {
+  const count = prompt[0]?.role === 'system' ? 1 : 0
+  return [prompt.slice(0, count), prompt.slice(count)]
+}
+
+function toStepCall({
+  call,
+  editedArgs,
+  result,
+  error
+}: Pick<ToolOutcome, 'call' | 'editedArgs' | 'result' | 'error'>) {
+  const { toolCallId, toolName, args } = call
+  return { toolCallId, toolName, args: editedArgs ?? args, ...(error === undefined ? { result } : { error }) }
+}

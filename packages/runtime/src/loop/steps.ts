@@ -1,0 +1,82 @@
+import type { LanguageModelV4, LanguageModelV4Message, LanguageModelV4ToolChoice } from '@ai-sdk/provider'
+import { Type } from '@sinclair/typebox'
+import type { Awaitable, FinishReason, RunContext, ToolError, Usage } from '@svc/registry'
+import type { Model } from '../models/model.ts'
+import type { AgentTool } from '../tools/tool-set.ts'
+
+/** One step of a run so far: a model call, and the tool calls it led to. */
+export interface StepResult {
+  readonly stepNumber: number
+  readonly text: string
+  readonly toolCalls: readonly StepToolCall[]
+  readonly finishReason: FinishReason | 'tool-calls'
+  readonly usage: Usage
+}
+
+/** A tool call of a step, with its result or error. */
+export interface StepToolCall {
+  readonly toolCallId: string
+  readonly toolName: string
+  readonly args: unknown
+  readonly result?: unknown
+  readonly error?: ToolError
+}
+
+/** Decides after a step with tool calls whether the run stops there. */
+export type StopCondition = (state: { readonly steps: readonly StepResult[] }) => Awaitable<boolean>
+
+/** Stops after so many steps. */
+export function stepCountIs(count: number): StopCondition {
+  return ({ steps }) => steps.length >= count
+}
+
+/** Stops after a step that called the tool. */
+export function hasToolCall(toolName: string): StopCondition {
+  return ({ steps }) => steps.at(-1)?.toolCalls.some((call) => call.toolName === toolName) ?? false
+}
+
+/** Whether the model may call tools, must call one, or must call this one. */
+export type ToolChoice = 'auto' | 'none' | 'required' | { readonly type?: 'tool'; readonly toolName: string }
+
+export const ToolChoiceSchema = Type.Union([
+  Type.Literal('auto'),
+  Type.Literal('none'),
+  Type.Literal('required'),
+  Type.Object(
+    { type: Type.Optional(Type.Literal('tool')), toolName: Type.String({ minLength: 1 }) },
+    { additionalProperties: false }
+  )
+])
+
+/** A message of a prompt; see `LanguageModelV4Message` of `@ai-sdk/provider`. */
+export type PromptMessage = LanguageModelV4Message
+
+/** The step that is about to begin. */
+export interface StepState {
+  readonly stepNumber: number
+  readonly steps: readonly StepResult[]
+  readonly model: LanguageModelV4
+  /** The prompt without its instructions. */
+  readonly messages: readonly PromptMessage[]
+  readonly context: RunContext
+}
+
+/** Changes for one step; the default is the agent's own. */
+export interface StepChanges {
+  model?: Model
+  instructions?: string
+  /** Replaces the messages of the prompt. */
+  messages?: readonly PromptMessage[]
+  tools?: readonly AgentTool[]
+  /** The names of the tools the model sees. */
+  activeTools?: readonly string[]
+  toolChoice?: ToolChoice
+}
+
+/** Prepares each step before its model call. */
+export type PrepareStep = (state: StepState) => Awaitable<StepChanges | undefined | void>
+
+/** A choice as providers take it. */
+export function toModelChoice(choice: ToolChoice): LanguageModelV4ToolChoice {
+  return typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.toolName }
+}
