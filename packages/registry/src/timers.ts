@@ -9,6 +9,25 @@ export function millisecondsSchema(description: string, minimum = 1): TInteger {
   return Type.Integer({ minimum, maximum: MAX_TIMER, description })
 }
 
+/** The pauses between attempts, in milliseconds. */
+export interface Backoff {
+  /** The longest pause after the first failure; it doubles with each failure. */
+  readonly baseDelay: number
+  readonly maxDelay: number
+  /** The share of a pause that is not jitter, from 0 to 1; default 0, which is full jitter. */
+  readonly steadiness?: number | undefined
+}
+
+/** Milliseconds to wait after `failures` in a row: exponential, with jitter. */
+export function backoffDelay(
+  failures: number,
+  { baseDelay, maxDelay, steadiness = 0 }: Backoff,
+  random = Math.random
+): number {
+  const longest = Math.min(maxDelay, baseDelay * 2 ** (failures - 1))
+  return longest * (steadiness + random() * (1 - steadiness))
+}
+
 /** Waits until a time, in milliseconds since the epoch, however far away. @throws the signal's reason when it aborts first */
 export async function sleepUntil(time: number, signal?: AbortSignal): Promise<void> {
   for (let left = time - Date.now(); left > 0; left = time - Date.now()) {

@@ -8,10 +8,9 @@ import {
   type RunSummary,
   type StartKey
 } from '@svc/registry'
-import { isPromise, randomId, requireAllowed } from '@svc/registry/kit'
+import { isPromise, randomId, requireAllowed, type AccessErrors } from '@svc/registry/kit'
 import type { KeyedLock } from '@svc/registry/store-kit'
-import { ACCESS_ERRORS } from '../auth/access-errors.ts'
-import { A2A_ERR_TASK_NOT_FOUND } from '../errors.ts'
+import { A2A_ERR_FORBIDDEN, A2A_ERR_TASK_NOT_FOUND } from '../errors.ts'
 import type { Message } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
 import { requireExtensions } from '../service/extensions.ts'
@@ -24,6 +23,20 @@ import { waitUntilSettled } from './wait-until-settled.ts'
 
 /** Requests up to this many characters are compared as they are: as cheap to store as a hash, and faster to make. */
 const MAX_PLAIN = 256
+
+/** The errors for callers whom the policy refuses. */
+const ACCESS_ERRORS: AccessErrors = {
+  Forbidden: class extends A2A_ERR_FORBIDDEN {
+    constructor() {
+      super('')
+    }
+  },
+  MissingScope: class extends A2A_ERR_FORBIDDEN {
+    constructor(scope: string) {
+      super(`: the scope ${scope} is missing`)
+    }
+  }
+}
 
 /** The task of an accepted message. */
 export interface Accepted {

@@ -1,3 +1,4 @@
+import { backoffDelay } from '@svc/registry/kit'
 import { safePost } from './safe-post.ts'
 import { UnsafeTargetError, type TargetRules } from './safe-target.ts'
 
@@ -41,8 +42,7 @@ export async function deliver(
   }
 }
 
-/** Milliseconds to wait after `failures` in a row: exponential, at least half of it, the rest jitter. */
+/** Milliseconds to wait after `failures` in a row. Half of it is no jitter, or all attempts could fall into one outage. */
 export function pauseAfter(failures: number, { backoff = 1_000 }: DeliveryRules): number {
-  const longest = Math.min(MAX_PAUSE, backoff * 2 ** (failures - 1))
-  return longest / 2 + Math.random() * (longest / 2)
+  return backoffDelay(failures, { baseDelay: backoff, maxDelay: MAX_PAUSE, steadiness: 0.5 })
 }

@@ -3,7 +3,7 @@ import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { A2A_ERR_BAD_PARAMS } from '../errors.ts'
 import type { Violation } from './to-fault.ts'
 
-/** Makes the check of parameters by their schema. */
+/** Compiles the check of parameters by their schema. */
 export function decodeParams<T extends TObject>(schema: T): (params: unknown) => Static<T> {
   const check = TypeCompiler.Compile(schema)
   return (params) => {
@@ -13,14 +13,14 @@ export function decodeParams<T extends TObject>(schema: T): (params: unknown) =>
   }
 }
 
-/** The error of parameters that do not fit, with the field that does not. */
+/** The error of an invalid field. */
 export function badParams(field: string, description: string): Error {
   const errors: Violation[] = [{ field, description }]
   const where = field === '' ? 'params' : field
   return Object.assign(new A2A_ERR_BAD_PARAMS(`${where}: ${description}`), { errors })
 }
 
-// What a client wrote may be in a path: it is shortened.
+// A path may have keys of the client's own, so it is cut.
 function toField(path: string): string {
   const names = path.slice(1).replaceAll('~1', '/').replaceAll('~0', '~')
   return names.replaceAll('/', '.').slice(0, 200)

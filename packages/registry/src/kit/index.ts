@@ -68,7 +68,7 @@ export { toPendingApproval, toRunRecord } from '../runs/to-run-record.ts'
 
 export { createPause, nextTurn } from '../next-turn.ts'
 export { randomId } from '../random-id.ts'
-export { MAX_TIMER, millisecondsSchema } from '../timers.ts'
+export { backoffDelay, MAX_TIMER, millisecondsSchema } from '../timers.ts'
 export { decodeJson, quoteName, type FaultClass } from '../wire/decode-json.ts'
 export {
   beginningOf,

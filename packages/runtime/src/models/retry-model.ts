@@ -1,4 +1,5 @@
 import { Type, type TSchema } from '@sinclair/typebox'
+import { backoffDelay } from '@svc/registry/kit'
 import type { ModelFault } from './model-fault.ts'
 
 /** How transient failures of a model are retried. Times are milliseconds. */
@@ -35,5 +36,5 @@ export function retryDelay(
   const { transient, retryAfter } = fault
   if (!transient || attempt >= retry.attempts) return undefined
   if (retryAfter !== undefined && retryAfter > 0) return retryAfter > retry.maxDelay ? undefined : retryAfter
-  return random() * Math.min(retry.maxDelay, retry.baseDelay * 2 ** (attempt - 1))
+  return backoffDelay(attempt, retry, random)
 }

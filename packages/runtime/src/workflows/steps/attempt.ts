@@ -1,4 +1,4 @@
-import { MAX_TIMER } from '@svc/registry/kit'
+import { backoffDelay, MAX_TIMER } from '@svc/registry/kit'
 import { ChildGuard } from '../../guards/child-guard.ts'
 import { RUN_ERR_STEP_TIMEOUT } from '../../errors.ts'
 import { failureOf, withSource } from '../../children/child-parts.ts'
@@ -32,7 +32,7 @@ export async function attempt<T>(
     } finally {
       guard.close()
     }
-    await sleep(Math.random() * Math.min(maxDelay, baseDelay * 2 ** (count - 1)), place.signal)
+    await sleep(backoffDelay(count, { baseDelay, maxDelay }), place.signal)
     await place.emit(withSource(name, { type: 'step.start', index: 0, attempt: count + 1 }))
   }
 }
