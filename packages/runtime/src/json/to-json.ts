@@ -8,7 +8,7 @@ export function toJson(value: unknown, fail: (fault: string, cause?: unknown) =>
   try {
     json = JSON.stringify(value) as string | undefined
   } catch (err) {
-    throw fail('it has no JSON', err)
+    throw fail('it cannot be serialized as JSON', err)
   }
   if (json === undefined) throw fail(`it is a ${typeof value}`)
   return json
@@ -18,6 +18,6 @@ function isCollection(value: unknown, fail: (fault: string, cause?: unknown) => 
   try {
     return value instanceof Map || value instanceof Set
   } catch (err) {
-    throw fail('it has no JSON', err)
+    throw fail('it cannot be serialized as JSON', err)
   }
 }
