@@ -165,5 +165,5 @@ export function resolveOptions(given: A2aOptions & RegisterOptions) {
 export function requireCaller({ authorize }: Pick<A2aOptions, 'authorize'>, { authenticate }: Policy): void {
   if (authorize && authenticate === undefined)
     throw new A2A_ERR_BAD_OPTION('authorize: it needs authenticate, to know the caller')
-  requireJson('authenticate.schemes', authenticate?.schemes)
+  requireJson('authenticate/schemes', authenticate?.schemes)
 }

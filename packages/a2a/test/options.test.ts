@@ -10,21 +10,21 @@ t.test('an unknown or bad option fails the registration and is named', async (t)
     [{ basePath: 'a2a' }, /basePath/],
     [{ basePath: '/:x' }, /basePath/],
     [{ versions: [] }, /versions/],
-    [{ versions: ['2.0'] }, /versions\.0: expected '0\.3' or '1\.0', got another string$/],
+    [{ versions: ['2.0'] }, /versions\/0: expected '0\.3' or '1\.0', got another string$/],
     [{ url: '/a2a' }, /url: must be an absolute http or https URL/],
     [{ url: 'ftp://example.org/' }, /url: must be an absolute http or https URL/],
     [
       { provider: { name: 'x' } },
-      /provider\.organization: expected a string, got nothing; provider\.name: no such/
+      /provider\/organization: expected a string, got nothing; provider\/name: no such/
     ],
     [{ authorize: () => ({ allowed: true }) }, /authorize: it needs authenticate/],
     [
       { pushNotifications: { attempts: 0 } },
-      /pushNotifications\.attempts: expected an integer of at least 1, /
+      /pushNotifications\/attempts: expected an integer of at least 1, /
     ],
     [{ pushNotifications: 'yes' }, /pushNotifications: expected a boolean or an object, got a string$/],
     [{ authenticate: Promise.resolve() }, /authenticate: expected a function or false, got a promise$/],
-    [{ limits: { bodyLimit: -1 } }, /limits\.bodyLimit|limits/],
+    [{ limits: { bodyLimit: -1 } }, /limits\/bodyLimit|limits/],
     [{ heartbeat: 0 }, /heartbeat/],
     [{ extensions: ['urn:x'] }, /extensions/],
     [{ extensions: [{ required: true }] }, /extensions/],
@@ -52,7 +52,7 @@ t.test('values that are not JSON fail the registration, not each request for the
   const cases: [options: object, fault: RegExp][] = [
     [{ extensions: [{ uri: 'urn:x', params: circle }] }, /: extensions: must be JSON$/],
     [{ extensions: [{ uri: 'urn:x', params: { big: 1n } }] }, /: extensions: must be JSON$/],
-    [{ authenticate }, /: authenticate\.schemes: must be JSON$/]
+    [{ authenticate }, /: authenticate\/schemes: must be JSON$/]
   ]
   for (const [options, message] of cases) {
     const app = Fastify()

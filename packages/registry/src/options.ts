@@ -4,7 +4,8 @@ import type { RunLog } from './contract/run-log.ts'
 import { REG_ERR_BAD_OPTION } from './errors.ts'
 import type { EventBus } from './contract/event-bus.ts'
 import type { Stores } from './contract/ports/stores.ts'
-import { tellFaults } from './tell-faults.ts'
+import { findFaults } from './schemas/find-faults.ts'
+import { formatFaults } from './schemas/format-faults.ts'
 import { millisecondsSchema } from './timers.ts'
 
 /** Options of a registry. */
@@ -157,8 +158,8 @@ export function requireOptions(
   options: unknown,
   BadOption: new (faults: string) => Error = REG_ERR_BAD_OPTION
 ): void {
-  const faults = tellFaults(schema, options)
-  if (faults !== undefined) throw new BadOption(faults)
+  const faults = findFaults(schema, options, { unknown: 'no such option' })
+  if (faults.length > 0) throw new BadOption(formatFaults(faults))
 }
 
 /** The same for those of an engine, where an undefined one counts as not given. @throws REG_ERR_BAD_OPTION */

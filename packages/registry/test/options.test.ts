@@ -20,11 +20,11 @@ function faultOf(it: TSchema, value: unknown): string {
 t.test('the plugin and the engine say which option, what it may be and what it is', async (t) => {
   const bad: [options: object, message: string][] = [
     [{ store: {} }, 'Bad option: store: no such option'],
-    [{ limits: { runs: 1 } }, 'Bad option: limits.runs: no such option'],
+    [{ limits: { runs: 1 } }, 'Bad option: limits/runs: no such option'],
     [
       { limits: { maxRuns: 0, maxLogBytes: '1mb' } },
-      'Bad option: limits.maxRuns: expected an integer of at least 1, got another integer; ' +
-        'limits.maxLogBytes: expected an integer of at least 1024, got a string'
+      'Bad option: limits/maxRuns: expected an integer of at least 1, got another integer; ' +
+        'limits/maxLogBytes: expected an integer of at least 1024, got a string'
     ],
     [
       { stores: null },
@@ -74,7 +74,7 @@ t.test('each type in plain words', async (t) => {
     [Type.Any(), undefined, 'a value, got nothing'],
     [Type.Literal('x'), 'y', "'x', got another string"],
     [Type.Literal(false), null, 'false, got null'],
-    [Type.Date(), Symbol('x'), 'Date, got a symbol']
+    [Type.Date(), Symbol('x'), 'Date']
   ]
   for (const [schema, value, says] of cases) t.equal(faultOf(schema, value), `it: expected ${says}`)
 })
@@ -87,19 +87,19 @@ t.test('a choice: all that is allowed, or what is wrong with what was meant', as
   const strictly = Type.Object({ before: Type.Optional(fn) }, strict)
   const hooks = Type.Union([fn, strictly, Type.Array(Type.Union([fn, strictly]))])
   t.equal(faultOf(hooks, 'x'), 'it: expected a function, an object or a list, got a string')
-  t.equal(faultOf(hooks, { befor: 1 }), 'it.befor: no such option')
-  t.equal(faultOf(hooks, [{ before: 1 }]), 'it.0.before: expected a function, got an integer')
-  t.equal(faultOf(hooks, [5]), 'it.0: expected a function or an object, got an integer')
+  t.equal(faultOf(hooks, { befor: 1 }), 'it/befor: no such option')
+  t.equal(faultOf(hooks, [{ before: 1 }]), 'it/0/before: expected a function, got an integer')
+  t.equal(faultOf(hooks, [5]), 'it/0: expected a function or an object, got an integer')
   t.equal(
     faultOf(Type.Union([Type.Boolean(), hooks]), [5, {}]),
-    'it.0: expected a function or an object, got an integer'
+    'it/0: expected a function or an object, got an integer'
   )
 
   const wait = Type.Union([
     Type.Object({ sleep: Type.Number({ minimum: 0 }) }, strict),
     Type.Object({ until: fn }, strict)
   ])
-  t.equal(faultOf(wait, { sleep: -1 }), 'it.sleep: expected a number of at least 0, got an integer')
+  t.equal(faultOf(wait, { sleep: -1 }), 'it/sleep: expected a number of at least 0, got an integer')
   t.equal(faultOf(wait, {}), 'it: expected an object with sleep or an object with until, got an empty object')
   t.equal(
     faultOf(wait, { x: 1 }),
@@ -114,22 +114,22 @@ t.test('objects that a field tells apart', async (t) => {
   ])
   t.equal(
     faultOf(shape, { type: 'box', radius: 1 }),
-    'it.width: expected a number, got nothing; it.height: expected a number, got nothing; it.radius: no such option'
+    'it/width: expected a number, got nothing; it/height: expected a number, got nothing; it/radius: no such option'
   )
   t.equal(
     faultOf(shape, { type: 'bx', width: 1, height: 1 }),
-    "it.type: expected 'circle' or 'box', got another string"
+    "it/type: expected 'circle' or 'box', got another string"
   )
-  t.equal(faultOf(shape, {}), "it.type: expected 'circle' or 'box', got nothing")
+  t.equal(faultOf(shape, {}), "it/type: expected 'circle' or 'box', got nothing")
 })
 
-t.test('paths are names as they are, and the worst is not the whole list', async (t) => {
+t.test('paths are JSON pointers, and the worst is not the whole list', async (t) => {
   t.equal(
     faultOf(Type.Record(Type.String(), fn), { 'GET /a~b': 1 }),
-    'it.GET /a~b: expected a function, got an integer'
+    'it/GET ~1a~0b: expected a function, got an integer'
   )
   const names = Type.Record(Type.String({ pattern: '^[a-z]+$' }), fn, strict)
-  t.equal(faultOf(names, { 'X-Y': fn }), 'it.X-Y: no such option, expected a name that matches /^[a-z]+$/')
+  t.equal(faultOf(names, { 'X-Y': fn }), 'it/X-Y: no such option, expected a name that matches /^[a-z]+$/')
   const said = faultOf(
     Type.Array(fn),
     Array.from({ length: 1_000 }, () => 1)
@@ -147,10 +147,10 @@ t.test('methods may be of a class', async (t) => {
   t.equal(faultOf(store, new Store()), 'none')
   t.equal(
     faultOf(Type.Object({ ...store.properties, list: fn }), new Store()),
-    'it.list: expected a function, got nothing'
+    'it/list: expected a function, got nothing'
   )
   const stores = Type.Union([Type.Literal('memory'), Type.Object({ store, ttl: Type.Integer() })])
-  t.equal(faultOf(stores, { store: new Store(), ttl: 'x' }), 'it.ttl: expected an integer, got a string')
+  t.equal(faultOf(stores, { store: new Store(), ttl: 'x' }), 'it/ttl: expected an integer, got a string')
 })
 
 t.test('what was given is never told', async (t) => {
@@ -189,7 +189,7 @@ t.test('a value that cannot be looked into is told too', async (t) => {
   const circle: Record<string, unknown> = {}
   circle['self'] = circle
   const words = Type.Array(Type.Literal('x'), { uniqueItems: true })
-  for (const value of [circle, fail]) t.match(faultOf(words, [value, value]), /^it\.0: expected 'x', got /)
+  for (const value of [circle, fail]) t.match(faultOf(words, [value, value]), /^it\/0: expected 'x', got /)
 
   const own = {
     get it() {

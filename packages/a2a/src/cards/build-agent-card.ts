@@ -23,8 +23,8 @@ export function buildAgentCard<const Versions extends readonly ProtocolVersion[]
   const schema = isAgent(agents) ? OneAgentCardSchema : AgentsCardSchema
   requireOptions(schema, { agents, baseUrl, provider, facts }, A2A_ERR_BAD_OPTION)
   requireHttpUrl('baseUrl', baseUrl)
-  requireJson('facts.extensions', facts.extensions)
-  requireJson('facts.securitySchemes', facts.securitySchemes)
+  requireJson('facts/extensions', facts.extensions)
+  requireJson('facts/securitySchemes', facts.securitySchemes)
   const list = toList(agents)
   requireNames(list)
   return encodeCard(createCard(list, baseUrl, { ...facts, provider })) as BuiltCard<Versions>

@@ -110,11 +110,16 @@ function fault(
   }
 }
 
+/** The name of a path's field, `message.parts.0`, as `google.rpc.BadRequest` asks for. */
+export function toField(path: string): string {
+  return path.replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
+}
+
 // Errors of this package have a field, those of the engine a path.
 function toViolations(errors: unknown): Violation[] {
   if (!Array.isArray(errors)) return []
   return errors.flatMap((each: Record<string, unknown>) => {
-    const field = each['field'] ?? each['path']
+    const field = each['field'] ?? (typeof each['path'] === 'string' ? toField(each['path']) : undefined)
     const description = each['description'] ?? each['message']
     return typeof field === 'string' && typeof description === 'string' ? [{ field, description }] : []
   })

@@ -145,7 +145,7 @@ t.test('unusable services', async (t) => {
     [{ url: 'nonsense' }, /url: must be an absolute http or https URL/],
     [{ url: 'ftp://127.0.0.1' }, /url: must be an absolute http or https URL/],
     [{ url: 'https://me:secret@example.org' }, /url: must have no user and no password$/],
-    [{ url, headers: { authorization: ['hush'] } }, /headers\.authorization: expected a string, got a list$/],
+    [{ url, headers: { authorization: ['hush'] } }, /headers\/authorization: expected a string, got a list$/],
     [{ url, token: { key: 'hush' } }, /token: expected a string or a function, got an object$/],
     [{ url, version: '2.0' }, /version: expected '0\.3' or '1\.0', got another string$/],
     [{ url, timeout: 'x' }, /timeout/],

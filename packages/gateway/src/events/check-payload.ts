@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
-import { findJsonFault } from '@svc/registry/kit'
+import { findFaults, findJsonFault, formatFaults } from '@svc/registry/kit'
 import { GTW_ERR_BAD_PAYLOAD } from '../errors.ts'
 import { CLIENT_EVENTS, type ClientEvent } from './client-events.ts'
 
@@ -21,7 +21,5 @@ export function requirePayload(event: ClientEvent, values: readonly unknown[], j
   if (harm !== undefined) throw new GTW_ERR_BAD_PAYLOAD(harm)
   const check = checks.get(event)!
   if (check.Check(payload)) return payload
-  const fault = check.Errors(payload).First()
-  const path = fault?.path.slice(1).replaceAll('/', '.')
-  throw new GTW_ERR_BAD_PAYLOAD(path ? `${path}: ${fault?.message}` : `${fault?.message}`)
+  throw new GTW_ERR_BAD_PAYLOAD(formatFaults(findFaults(CLIENT_EVENTS[event], payload, { limit: 1 })))
 }

@@ -27,7 +27,7 @@ export const CorsOptionsSchema = Type.Object(
 /** Checks that the options name their origins. @throws GTW_ERR_BAD_OPTION */
 export function requireOrigin({ origin }: GatewayCors): void {
   if (origin === undefined)
-    throw new GTW_ERR_BAD_OPTION('cors.origin: it is required; use `cors: true` for every origin')
+    throw new GTW_ERR_BAD_OPTION('cors/origin: it is required; use `cors: true` for every origin')
 }
 
 /**

@@ -33,7 +33,7 @@ export function requireKey(secret: string | Buffer, algorithm: JwtAlgorithm): st
 }
 
 function fault(reason: string): Error {
-  return new HTTP_ERR_BAD_OPTION(`jwt.secret: ${reason}`)
+  return new HTTP_ERR_BAD_OPTION(`jwt/secret: ${reason}`)
 }
 
 /** Exports a public key as SPKI in PEM. */

@@ -75,13 +75,13 @@ function resolveKey(
   if ((secret === undefined) === (jwksUrl === undefined))
     throw new HTTP_ERR_BAD_OPTION('jwt: one of secret and jwksUrl is needed')
   if (jwksUrl === undefined) {
-    if (jwksMaxStale !== undefined) throw new HTTP_ERR_BAD_OPTION('jwt.jwksMaxStale: it needs jwksUrl')
+    if (jwksMaxStale !== undefined) throw new HTTP_ERR_BAD_OPTION('jwt/jwksMaxStale: it needs jwksUrl')
     return typeof secret === 'function' ? secret : requireKey(secret as string | Buffer, algorithm)
   }
   if (algorithm.startsWith('HS'))
-    throw new HTTP_ERR_BAD_OPTION(`jwt.jwksUrl: public keys do not go with ${algorithm}; set jwt.algorithm`)
+    throw new HTTP_ERR_BAD_OPTION(`jwt/jwksUrl: public keys do not go with ${algorithm}; set jwt/algorithm`)
   if (!/^https?:$/.test(URL.parse(jwksUrl)?.protocol ?? ''))
-    throw new HTTP_ERR_BAD_OPTION('jwt.jwksUrl: it must be an http or https URL')
+    throw new HTTP_ERR_BAD_OPTION('jwt/jwksUrl: it must be an http or https URL')
   return createKeySet(jwksUrl, algorithm, {
     log,
     ...(jwksMaxStale !== undefined && { maxStale: jwksMaxStale })

@@ -30,5 +30,5 @@ export const CorsOptionsSchema = Type.Object(
 /** Checks that the options name their origins. @throws HTTP_ERR_BAD_OPTION */
 export function requireOrigin({ origin, delegator }: FastifyCorsOptions): void {
   if (origin === undefined && delegator === undefined)
-    throw new HTTP_ERR_BAD_OPTION('cors.origin: it is required; use `cors: true` for every origin')
+    throw new HTTP_ERR_BAD_OPTION('cors/origin: it is required; use `cors: true` for every origin')
 }

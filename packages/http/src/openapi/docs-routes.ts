@@ -17,7 +17,7 @@ export async function docsRoutes(
 ): Promise<void> {
   const { docsPath, specPath, servers, title, protect } = settings
   if (protect && !hasAuthentication)
-    throw new HTTP_ERR_BAD_OPTION('swagger.protect: no authentication is configured')
+    throw new HTTP_ERR_BAD_OPTION('swagger/protect: no authentication is configured')
   requireFreePath(scope, docsPath)
   const document = () => openApi.document()
 
@@ -47,7 +47,7 @@ const PAGE_ROUTES = ['', '/', '/json', '/yaml']
 function requireFreePath(scope: FastifyInstance, docsPath: string): void {
   for (const url of PAGE_ROUTES.map((route) => scope.prefix + docsPath + route))
     if (scope.hasRoute({ method: 'GET', url }))
-      throw new HTTP_ERR_BAD_OPTION(`swagger.docsPath: the app has a route "${url}"; choose another path`)
+      throw new HTTP_ERR_BAD_OPTION(`swagger/docsPath: the app has a route "${url}"; choose another path`)
 }
 
 // The page's links are relative and need a trailing slash; the redirect is relative for proxies that rewrite paths.

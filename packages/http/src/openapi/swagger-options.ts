@@ -49,7 +49,7 @@ function withDefaults(options: SwaggerOptions) {
   const specPath = options.specPath ?? '/docs/spec.json'
   // The page serves its own files under its path.
   if (specPath === docsPath || specPath === `${docsPath}/yaml` || specPath.startsWith(`${docsPath}/static/`))
-    throw new HTTP_ERR_BAD_OPTION(`swagger.specPath: "${specPath}" is taken by the page at "${docsPath}"`)
+    throw new HTTP_ERR_BAD_OPTION(`swagger/specPath: "${specPath}" is taken by the page at "${docsPath}"`)
   return {
     title: options.title ?? 'Service API',
     description: options.description,

@@ -1,7 +1,6 @@
 import AjvCompiler from '@fastify/ajv-compiler'
 import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify'
-import { HTTP_ERR_VALIDATION } from '../errors.ts'
-import { toFieldErrors } from '../errors/to-field-errors.ts'
+import { toFieldErrors, validationError } from '../errors/to-field-errors.ts'
 
 /** Beyond this many properties validation stops at the first fault. */
 const MANY = 100
@@ -46,7 +45,5 @@ function toNumbers(query: Record<string, unknown>, names: readonly string[]): vo
 
 /** The error of a request that does not fit, with the fields that do not. */
 export function formatValidationErrors(found: FastifySchemaValidationError[], part: string): Error {
-  const errors = toFieldErrors(found, part) ?? []
-  const [first] = errors
-  return Object.assign(new HTTP_ERR_VALIDATION(`${first?.path} ${first?.message}`), { errors })
+  return validationError(toFieldErrors(found, part) ?? [])
 }

@@ -2,7 +2,8 @@ import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { AcceptedMessage, ContentPart, FileContentPart } from '@svc/registry'
 import { ContentPartSchema } from '@svc/registry/kit'
-import { HTTP_ERR_BAD_OPTION, HTTP_ERR_VALIDATION } from '../errors.ts'
+import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
+import { validationError } from '../errors/to-field-errors.ts'
 import type { UploadedFile } from './uploaded-file.ts'
 
 /**
@@ -34,7 +35,7 @@ function readInput(body: unknown, hasFiles: boolean): string | ContentPart[] {
 }
 
 function fault(path: string, message: string): Error {
-  return Object.assign(new HTTP_ERR_VALIDATION(`${path} ${message}`), { errors: [{ path, message }] })
+  return validationError([{ path, message }])
 }
 
 function isFile(value: unknown): value is UploadedFile {

@@ -1,6 +1,6 @@
 import { RunBodySchema } from '@svc/registry/kit'
 import type { FastifyInstance } from 'fastify'
-import { HTTP_ERR_VALIDATION } from '../errors.ts'
+import { validationError } from '../errors/to-field-errors.ts'
 import { buildInput } from './build-input.ts'
 import type { UploadLimits } from './file-upload-options.ts'
 import { receiveUploads } from './receive-uploads.ts'
@@ -35,6 +35,5 @@ function requireField(name: string, kind: 'text' | 'file'): void {
 }
 
 function refuse(name: string, message: string): never {
-  const path = `body/${name}`
-  throw Object.assign(new HTTP_ERR_VALIDATION(`${path} ${message}`), { errors: [{ path, message }] })
+  throw validationError([{ path: `body/${name}`, message }])
 }

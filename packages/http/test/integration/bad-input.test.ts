@@ -105,7 +105,7 @@ t.test('the fields that do not fit are named', async (t) => {
     const { errors, ...error } = await requireError(t, response, 400, 'HTTP_ERR_VALIDATION', path)
     t.match(errors, [{ path, message }])
     t.equal(errors?.length, 1)
-    t.equal(error.message, `${path} ${errors?.[0]?.message}`)
+    t.equal(error.message, `${path}: ${errors?.[0]?.message}`)
   }
 })
 

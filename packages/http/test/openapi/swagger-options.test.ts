@@ -7,7 +7,7 @@ const { code } = new HTTP_ERR_BAD_OPTION('')
 t.test('bad options name themselves', async (t) => {
   const bad: [unknown, RegExp][] = [
     ['yes', /swagger: expected a boolean or an object, got a string$/],
-    [{ tittle: 'x' }, /swagger\.tittle: no such option$/],
+    [{ tittle: 'x' }, /swagger\/tittle: no such option$/],
     [{ title: 1 }, /swagger.*title/],
     [{ title: '' }, /swagger.*title/],
     [{ docsPath: 'docs' }, /swagger.*docsPath/],
@@ -15,15 +15,15 @@ t.test('bad options name themselves', async (t) => {
     [{ docsPath: '/docs/' }, /swagger.*docsPath/],
     [{ specPath: '/:name' }, /swagger.*specPath/],
     [{ specPath: '/a*' }, /swagger.*specPath/],
-    [{ specPath: '/docs' }, /swagger\.specPath.*"\/docs"/],
-    [{ specPath: '/docs/yaml' }, /swagger\.specPath/],
-    [{ specPath: '/docs/static/x.json' }, /swagger\.specPath/],
+    [{ specPath: '/docs' }, /swagger\/specPath.*"\/docs"/],
+    [{ specPath: '/docs/yaml' }, /swagger\/specPath/],
+    [{ specPath: '/docs/static/x.json' }, /swagger\/specPath/],
     [{ routePrefix: 'v1' }, /swagger.*routePrefix/],
     [{ servers: [] }, /swagger.*servers/],
     [{ servers: [{ url: 'https://{host}/' }] }, /swagger.*servers/],
     [{ servers: [{ url: '/', variables: {} }] }, /swagger.*servers/],
     [{ protect: 'yes' }, /swagger.*protect/],
-    [{ protect: true }, /swagger\.protect.*no authentication/],
+    [{ protect: true }, /swagger\/protect.*no authentication/],
     [{ enabled: 1 }, /swagger.*enabled/]
   ]
   for (const [swagger, message] of bad) {

@@ -65,7 +65,7 @@ t.test('a body that is none, or has no input that fits, is refused as the client
   for (const [body, files, path] of bad)
     t.throws(
       () => buildInput(body, files),
-      { code: 'HTTP_ERR_VALIDATION', statusCode: 400, message: RegExp(`^${path} `), errors: [{ path }] },
+      { code: 'HTTP_ERR_VALIDATION', statusCode: 400, message: RegExp(`^${path}: `), errors: [{ path }] },
       JSON.stringify(body)
     )
 })

@@ -53,6 +53,16 @@ export { hasReport, RunReport } from '../events/run-report.ts'
 export { toLoggable } from '../logging/to-loggable.ts'
 export { requireOptions } from '../options.ts'
 export { completeFinish } from '../runs/complete-finish.ts'
+export { findFaults, type FaultOptions } from '../schemas/find-faults.ts'
+export {
+  faultsOfIssues,
+  formatFaults,
+  keysOf,
+  toFaults,
+  type AjvError,
+  type Fault,
+  type StandardIssue
+} from '../schemas/format-faults.ts'
 export { collectStream, leaveStream } from '../runnables/collect-stream.ts'
 export { NameFinder } from '../runnables/name-finder.ts'
 export { namedEntries, toRunnables } from '../runnables/named-runnables.ts'

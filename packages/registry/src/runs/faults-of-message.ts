@@ -1,13 +1,13 @@
-import { Value } from '@sinclair/typebox/value'
 import {
   DataContentPartSchema,
   FileContentPartSchema,
   TextContentPartSchema,
   UrlContentPartSchema
 } from '../contract/content-part.ts'
-import type { InputFault } from './input-fault.ts'
+import { findFaults } from '../schemas/find-faults.ts'
+import type { Fault } from '../schemas/format-faults.ts'
 
-const NO_MESSAGE: InputFault = {
+const NO_MESSAGE: Fault = {
   path: 'input',
   message: 'must be a text that is not blank, or a list of content parts'
 }
@@ -27,32 +27,29 @@ export function isBlank(text: string): boolean {
 }
 
 /** What is wrong with a message: of a list, which part and which field of it. @param fits whether the schema takes it */
-export function faultsOfMessage(input: unknown, fits: boolean): InputFault[] {
+export function faultsOfMessage(input: unknown, fits: boolean): Fault[] {
   if (!Array.isArray(input) || input.length === 0) return [NO_MESSAGE]
   if (fits) {
     const odd = input.findIndex((part) => typeof part.data === 'string' && part.data.length % 4 === 1)
     if (odd >= 0) return [{ path: `input/${odd}/data`, message: 'must be base64' }]
     return input.every((part) => part.type === 'text' && isBlank(part.text)) ? [NO_MESSAGE] : []
   }
-  const faults: InputFault[] = []
+  const faults: Fault[] = []
   for (const [index, part] of input.entries()) {
-    for (const { path, message } of faultsOfPart(part))
-      if (faults.push({ path: `input/${index}${path}`, message }) === MAX_FAULTS) return faults
+    faults.push(...faultsOfPart(part, `input/${index}`, MAX_FAULTS - faults.length))
+    if (faults.length === MAX_FAULTS) break
   }
   return faults.length > 0 ? faults : [NO_MESSAGE]
 }
 
-function faultsOfPart(part: unknown): InputFault[] {
-  if (typeof part !== 'object' || part === null) return [{ path: '', message: NO_PART }]
-  const schema = schemaOf(part as Record<string, unknown>)
-  if (schema === undefined) return [{ path: '', message: NO_PART }]
-  const faults = new Map<string, InputFault>()
-  for (const { path, message } of Value.Errors(schema, part)) {
-    const at = path.length > 100 ? `${path.slice(0, 100)}…` : path
-    if (!faults.has(at)) faults.set(at, { path: at, message: MESSAGES[at] ?? message })
-    if (faults.size === MAX_FAULTS) break
-  }
-  return [...faults.values()]
+function faultsOfPart(part: unknown, path: string, limit: number): Fault[] {
+  const schema =
+    typeof part === 'object' && part !== null ? schemaOf(part as Record<string, unknown>) : undefined
+  if (schema === undefined) return [{ path, message: NO_PART }]
+  return findFaults(schema, part, { root: path, limit }).map((fault) => {
+    const message = MESSAGES[fault.path.slice(path.length)]
+    return message === undefined ? fault : { path: fault.path, message }
+  })
 }
 
 function schemaOf(part: Record<string, unknown>) {

@@ -1,5 +1,6 @@
+import { memberPath } from './format-faults.ts'
 import { canonical, isCount, MALFORMED, type Keyword } from './keyword.ts'
-import { pathOf, type SchemaNode } from './schema-check.ts'
+import type { SchemaNode } from './schema-check.ts'
 
 const size =
   (than: 'fewer' | 'more', keeps: (length: number, limit: number) => boolean): Keyword =>
@@ -14,7 +15,7 @@ const size =
 // A list in older drafts, of which the rest has a schema of its own.
 const items: Keyword = (given, { prefixItems, additionalItems }, source) => {
   if (Array.isArray(given)) {
-    const nodes = given.map((schema, index) => source.node(schema, `items.${index}`))
+    const nodes = given.map((schema, index) => source.node(schema, `items/${index}`))
     return eachItem(
       nodes,
       additionalItems === undefined ? ANY : source.node(additionalItems, 'additionalItems')
@@ -31,7 +32,7 @@ const items: Keyword = (given, { prefixItems, additionalItems }, source) => {
 const prefixItems: Keyword = (given, _schema, source) => {
   if (!Array.isArray(given)) return MALFORMED
   return eachItem(
-    given.map((schema, index) => source.node(schema, `prefixItems.${index}`)),
+    given.map((schema, index) => source.node(schema, `prefixItems/${index}`)),
     ANY
   )
 }
@@ -51,7 +52,9 @@ const contains: Keyword = (given, { minContains, maxContains }, source) => {
   const most = isCount(maxContains) ? maxContains : Infinity
   return (value, check, path) => {
     if (!Array.isArray(value)) return true
-    const count = value.filter((item, index) => check.attempt(node, item, pathOf(path, index)).fits).length
+    const count = value.filter(
+      (item, index) => check.attempt(node, item, memberPath(path, index)).fits
+    ).length
     if (count >= least && (count <= most || !source.isWhole)) return true
     const range = most === Infinity ? `at least ${least}` : `${least} to ${most}`
     return check.fault(path, `must contain ${range} valid item(s)`)
@@ -75,7 +78,7 @@ function eachItem(first: readonly SchemaNode[], others: SchemaNode): ReturnType<
     if (!Array.isArray(value)) return true
     let fits = true
     for (const [index, item] of value.entries())
-      if (!check.fits(first[index] ?? others, item, pathOf(path, index))) fits = false
+      if (!check.fits(first[index] ?? others, item, memberPath(path, index))) fits = false
     return fits
   }
 }

@@ -1,3 +1,4 @@
+import { mustBeOneOf } from './format-faults.ts'
 import { canonical, isRecord, isTexts, MALFORMED, type Keyword, type SchemaSource } from './keyword.ts'
 import type { SchemaNode } from './schema-check.ts'
 
@@ -26,10 +27,8 @@ const type: Keyword = (given, { nullable }) => {
 const oneOfValues: Keyword = (values) => {
   if (!Array.isArray(values)) return MALFORMED
   const known = new Set(values.map((each) => canonical(each)))
-  const told = JSON.stringify(values).slice(0, 1_000)
-  return (value, check, path) =>
-    known.has(canonical(value, check)) ||
-    check.fault(path, `must be equal to one of the allowed values: ${told}`)
+  const message = mustBeOneOf(values).slice(0, 1_000)
+  return (value, check, path) => known.has(canonical(value, check)) || check.fault(path, message)
 }
 
 const constant: Keyword = (given) => {
@@ -123,5 +122,5 @@ export const GENERAL_KEYWORDS: Readonly<Record<string, Keyword>> = {
 
 function nodesOf(given: unknown, where: string, source: SchemaSource): SchemaNode[] | undefined {
   if (!Array.isArray(given)) return undefined
-  return given.map((schema, index) => source.node(schema, `${where}.${index}`))
+  return given.map((schema, index) => source.node(schema, `${where}/${index}`))
 }

@@ -1,6 +1,7 @@
 import { isCount, isRecord, isTexts, MALFORMED, type Keyword, type SchemaSource } from './keyword.ts'
 import type { LinearPattern } from './linear-pattern.ts'
-import { pathOf, type SchemaCheck, type SchemaNode } from './schema-check.ts'
+import { memberPath } from './format-faults.ts'
+import type { SchemaCheck, SchemaNode } from './schema-check.ts'
 
 const size =
   (than: 'fewer' | 'more', keeps: (count: number, limit: number) => boolean): Keyword =>
@@ -26,7 +27,7 @@ const properties: Keyword = (given, _schema, source) => {
     check.spend(nodes.length)
     let fits = true
     for (const [name, node] of nodes)
-      if (Object.hasOwn(value, name) && !check.fits(node, value[name], pathOf(path, name))) fits = false
+      if (Object.hasOwn(value, name) && !check.fits(node, value[name], memberPath(path, name))) fits = false
     return fits
   }
 }
@@ -44,7 +45,7 @@ const patternProperties: Keyword = (given, _schema, source) => {
     let fits = true
     for (const key of keysOf(value, check))
       for (const [pattern, node] of byPattern)
-        if (matches(pattern, key, check) && !check.fits(node, value[key], pathOf(path, key))) fits = false
+        if (matches(pattern, key, check) && !check.fits(node, value[key], memberPath(path, key))) fits = false
     return fits
   }
 }
@@ -63,9 +64,8 @@ const additionalProperties: Keyword = (given, schema, source) => {
     let fits = true
     for (const key of keysOf(value, check)) {
       if (known.has(key) || usable.some((pattern) => matches(pattern, key, check))) continue
-      if (given === false)
-        fits = check.fault(path, `must NOT have additional properties (${JSON.stringify(key.slice(0, 64))})`)
-      else if (!check.fits(node, value[key], pathOf(path, key))) fits = false
+      if (given === false) fits = check.fault(memberPath(path, key), 'is not known')
+      else if (!check.fits(node, value[key], memberPath(path, key))) fits = false
     }
     return fits
   }
@@ -88,7 +88,7 @@ const propertyNames: Keyword = (given, _schema, source) => {
 const dependent: Keyword = (given, _schema, source) => {
   if (!isRecord(given)) return MALFORMED
   const needs = Object.entries(given).map(([name, need]) =>
-    isTexts(need) ? ([name, need] as const) : ([name, source.node(need, `dependent.${name}`)] as const)
+    isTexts(need) ? ([name, need] as const) : ([name, source.node(need, `dependent/${name}`)] as const)
   )
   return (value, check, path) => {
     if (!isRecord(value)) return true
@@ -118,7 +118,7 @@ export const OBJECT_KEYWORDS: Readonly<Record<string, Keyword>> = {
 
 function nodesOf(given: unknown, where: string, source: SchemaSource): [string, SchemaNode][] | undefined {
   if (!isRecord(given)) return undefined
-  return Object.entries(given).map(([name, schema]) => [name, source.node(schema, `${where}.${name}`)])
+  return Object.entries(given).map(([name, schema]) => [name, source.node(schema, `${where}/${name}`)])
 }
 
 function keysOf(value: object, check: SchemaCheck): string[] {
@@ -136,7 +136,6 @@ function hasAll(value: object, names: readonly string[], check: SchemaCheck, pat
   check.spend(names.length)
   let has = true
   for (const name of names)
-    if (!Object.hasOwn(value, name))
-      has = check.fault(path, `must have required property '${name.slice(0, 64)}'`)
+    if (!Object.hasOwn(value, name)) has = check.fault(memberPath(path, name), 'is required')
   return has
 }

@@ -1,10 +1,9 @@
-/** The most faults that one check says. */
-const MOST_FAULTS = 5
+import { formatFaults, MAX_FAULTS } from './format-faults.ts'
+
 /** Steps of about a tenth of a microsecond at most: a check takes a fraction of a second, whatever schema and value are. */
 const STEPS = 2_000_000
 const STEPS_PER_SCHEMA = 16
 const MAX_DEPTH = 500
-const MAX_KEY = 64
 
 /** Thrown when a check would cost too much. */
 export class TooCostly extends Error {}
@@ -61,18 +60,11 @@ export class SchemaCheck {
 
   /** Notes a fault; gives false, for the rule that found it. */
   fault(path: string, message: string): false {
-    if (this.#faults.length < MOST_FAULTS)
-      this.#faults.push(`${path === '' ? this.#subject : path} ${message}`)
+    if (this.#faults.length < MAX_FAULTS) this.#faults.push(formatFaults([{ path, message }], this.#subject))
     return false
   }
 
   note(faults: readonly string[]): void {
-    this.#faults.push(...faults.slice(0, MOST_FAULTS - this.#faults.length))
+    this.#faults.push(...faults.slice(0, MAX_FAULTS - this.#faults.length))
   }
-}
-
-/** The path of a member: `orders.0.id`. */
-export function pathOf(path: string, key: string | number): string {
-  const name = typeof key === 'number' ? key : key.slice(0, MAX_KEY)
-  return path === '' ? String(name) : `${path}.${name}`
 }

@@ -82,7 +82,7 @@ export class SchemaReader implements SchemaSource {
 
   #leaveOut(where: string, why: string): SchemaNode {
     if (this.leftOut.length < MOST_TOLD)
-      this.leftOut.push(`${[...this.#path, where].join('.').slice(0, 256)}: ${why}`)
+      this.leftOut.push(`${[...this.#path, where].join('/').slice(0, 256)}: ${why}`)
     return ANY
   }
 }

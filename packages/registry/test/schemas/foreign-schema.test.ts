@@ -6,32 +6,32 @@ const faultOf = (schema: unknown, value: unknown) => compileForeignSchema(schema
 /** Schemas, with values that fit them and values that do not, and what is said of those. */
 const CASES: [schema: unknown, good: unknown[], bad: [value: unknown, fault: string | RegExp][]][] = [
   [true, [1, null, {}], []],
-  [false, [], [[1, 'it must NOT be there']]],
+  [false, [], [[1, 'it: must NOT be there']]],
   [
     { type: 'integer' },
     [1, 1.0],
     [
-      [1.5, 'it must be integer'],
-      ['1', 'it must be integer']
+      [1.5, 'it: must be integer'],
+      ['1', 'it: must be integer']
     ]
   ],
-  [{ type: ['string', 'null'] }, ['a', null], [[1, 'it must be string,null']]],
-  [{ type: 'string', nullable: true }, ['a', null], [[1, 'it must be string']]],
+  [{ type: ['string', 'null'] }, ['a', null], [[1, 'it: must be string,null']]],
+  [{ type: 'string', nullable: true }, ['a', null], [[1, 'it: must be string']]],
   [
     { enum: ['a', { b: 1, c: [2] }] },
     ['a', { c: [2], b: 1 }],
-    [['b', /allowed values: \["a",\{"b":1,"c":\[2\]\}\]/]]
+    [['b', /it: must be one of a, \{"b":1,"c":\[2\]\}$/]]
   ],
-  [{ const: [1] }, [[1]], [[[2], 'it must be equal to constant: [1]']]],
+  [{ const: [1] }, [[1]], [[[2], 'it: must be equal to constant: [1]']]],
   [
     { minimum: 1, exclusiveMaximum: 3 },
     [1, 2.9, 'x'],
     [
-      [0, 'it must be >= 1'],
-      [3, 'it must be < 3']
+      [0, 'it: must be >= 1'],
+      [3, 'it: must be < 3']
     ]
   ],
-  [{ multipleOf: 0.1 }, [0.3, 1.1, -2], [[0.35, 'it must be multiple of 0.1']]],
+  [{ multipleOf: 0.1 }, [0.3, 1.1, -2], [[0.35, 'it: must be multiple of 0.1']]],
   [
     { minLength: 2, maxLength: 3 },
     ['ab', '😀😀😀', 5],
@@ -41,7 +41,7 @@ const CASES: [schema: unknown, good: unknown[], bad: [value: unknown, fault: str
       ['abcd', /more than 3/]
     ]
   ],
-  [{ pattern: '^a+$' }, ['aa', 1], [['b', 'it must match pattern "^a+$"']]],
+  [{ pattern: '^a+$' }, ['aa', 1], [['b', 'it: must match pattern "^a+$"']]],
   [
     { minItems: 1, maxItems: 2, uniqueItems: true },
     [[1], [1, '1'], 'x'],
@@ -57,19 +57,19 @@ const CASES: [schema: unknown, good: unknown[], bad: [value: unknown, fault: str
       ]
     ]
   ],
-  [{ items: { type: 'number' } }, [[1], {}], [[[1, 'x'], '1 must be number']]],
+  [{ items: { type: 'number' } }, [[1], {}], [[[1, 'x'], '1: must be number']]],
   [
     { prefixItems: [{ type: 'number' }], items: false },
     [[1], []],
     [
-      [['x'], '0 must be number'],
-      [[1, 2], '1 must NOT be there']
+      [['x'], '0: must be number'],
+      [[1, 2], '1: must NOT be there']
     ]
   ],
   [
     { items: [{ type: 'number' }], additionalItems: { type: 'string' } },
     [[1, 'a']],
-    [[[1, 2], '1 must be string']]
+    [[[1, 2], '1: must be string']]
   ],
   [
     { contains: { type: 'number' }, maxContains: 2 },
@@ -80,26 +80,26 @@ const CASES: [schema: unknown, good: unknown[], bad: [value: unknown, fault: str
     ]
   ],
   [{ contains: { type: 'number' }, minContains: 0 }, [['a']], []],
-  [
-    { required: ['a', 'toString'] },
-    [{ a: 1, toString: 1 }, 5],
-    [[{ a: 1 }, "it must have required property 'toString'"]]
-  ],
+  [{ required: ['a', 'toString'] }, [{ a: 1, toString: 1 }, 5], [[{ a: 1 }, 'toString: is required']]],
   [
     { properties: { a: { properties: { b: { type: 'number' } } } } },
     [{ a: { b: 1 } }, { b: 'x' }, []],
-    [[{ a: { b: 'x' } }, 'a.b must be number']]
+    [[{ a: { b: 'x' } }, 'a/b: must be number']]
   ],
   [
     { properties: { a: true }, patternProperties: { '^x': { type: 'number' } }, additionalProperties: false },
     [{ a: 1, x1: 1 }],
     [
-      [{ x: 'y' }, 'x must be number'],
-      [{ b: 1 }, 'it must NOT have additional properties ("b")']
+      [{ x: 'y' }, 'x: must be number'],
+      [{ b: 1 }, 'b: is not known']
     ]
   ],
-  [{ additionalProperties: { type: 'number' } }, [{ a: 1 }], [[{ a: 'x' }, 'a must be number']]],
-  [{ propertyNames: { maxLength: 1 } }, [{ a: 1 }], [[{ ab: 1 }, 'it must NOT have the property name "ab"']]],
+  [{ additionalProperties: { type: 'number' } }, [{ a: 1 }], [[{ a: 'x' }, 'a: must be number']]],
+  [
+    { propertyNames: { maxLength: 1 } },
+    [{ a: 1 }],
+    [[{ ab: 1 }, 'it: must NOT have the property name "ab"']]
+  ],
   [
     { minProperties: 1, maxProperties: 1 },
     [{ a: 1 }],
@@ -112,39 +112,39 @@ const CASES: [schema: unknown, good: unknown[], bad: [value: unknown, fault: str
     { dependentRequired: { a: ['b'] }, dependentSchemas: { c: { required: ['d'] } } },
     [{ a: 1, b: 1 }, {}],
     [
-      [{ a: 1 }, /'b'/],
-      [{ c: 1 }, /'d'/]
+      [{ a: 1 }, 'b: is required'],
+      [{ c: 1 }, 'd: is required']
     ]
   ],
   [
     { dependencies: { a: ['b'], c: { required: ['d'] } } },
     [{ a: 1, b: 1 }],
     [
-      [{ a: 1 }, /'b'/],
-      [{ c: 1 }, /'d'/]
+      [{ a: 1 }, 'b: is required'],
+      [{ c: 1 }, 'd: is required']
     ]
   ],
-  [{ allOf: [{ minimum: 1 }, { maximum: 2 }] }, [1], [[3, 'it must be <= 2']]],
+  [{ allOf: [{ minimum: 1 }, { maximum: 2 }] }, [1], [[3, 'it: must be <= 2']]],
   [
     { anyOf: [{ type: 'string' }, { type: 'null' }] },
     ['a', null],
-    [[1, 'it must be string; it must be null; it must match a schema in anyOf']]
+    [[1, 'it: must be string; it: must be null; it: must match a schema in anyOf']]
   ],
-  [{ oneOf: [{ minimum: 1 }, { maximum: 2 }] }, [0, 3], [[1, 'it must match exactly one schema in oneOf']]],
-  [{ not: { type: 'string' } }, [1], [['a', 'it must NOT be valid']]],
+  [{ oneOf: [{ minimum: 1 }, { maximum: 2 }] }, [0, 3], [[1, 'it: must match exactly one schema in oneOf']]],
+  [{ not: { type: 'string' } }, [1], [['a', 'it: must NOT be valid']]],
   [
     { if: { type: 'string' }, then: { minLength: 1 }, else: { minimum: 1 } },
     ['a', 1],
     [
       ['', /fewer than 1/],
-      [0, 'it must be >= 1']
+      [0, 'it: must be >= 1']
     ]
   ],
-  [{ $defs: { 'a/b%': { type: 'number' } }, $ref: '#/$defs/a~1b%25' }, [1], [['a', 'it must be number']]],
+  [{ $defs: { 'a/b%': { type: 'number' } }, $ref: '#/$defs/a~1b%25' }, [1], [['a', 'it: must be number']]],
   [
     { type: 'object', properties: { next: { $ref: '#' } }, additionalProperties: false },
     [{ next: { next: {} } }],
-    [[{ next: { x: 1 } }, /^next must NOT have additional/]]
+    [[{ next: { x: 1 } }, 'next/x: is not known']]
   ]
 ]
 
@@ -183,7 +183,7 @@ t.test('formats', async (t) => {
   }
   for (const [format, [good, bad]] of Object.entries(formats)) {
     for (const value of good) t.equal(faultOf({ format }, value), undefined, `${format} ${value}`)
-    for (const value of bad) t.equal(faultOf({ format }, value), `it must match format "${format}"`, value)
+    for (const value of bad) t.equal(faultOf({ format }, value), `it: must match format "${format}"`, value)
   }
   t.equal(faultOf({ format: 'regex' }, '('), undefined, 'any other is a hint')
 })
@@ -200,15 +200,15 @@ t.test('what is malformed or not supported is left out, and the rest stays', asy
     unevaluatedProperties: false
   }
   const { check, leftOut } = compileForeignSchema(schema)
-  t.match(check({ b: 'x' }), 'b must be number')
+  t.match(check({ b: 'x' }), 'b: must be number')
   t.equal(check({ c: 1 }), undefined)
   t.match(leftOut.toSorted(), [
     '$dynamicRef: it is not supported',
     '$ref: it leads nowhere within the schema',
     'allOf: it is malformed',
     'minimum: it is malformed',
-    'properties.a: it is no schema',
-    /^properties\.b\.pattern: /,
+    'properties/a: it is no schema',
+    /^properties\/b\/pattern: /,
     'required: it is malformed',
     'type: it is malformed',
     'unevaluatedProperties: it is not supported'
@@ -321,6 +321,6 @@ t.test('a schema is bounded', async (t) => {
   ])
   t.strictSame(
     compileForeignSchema({ $async: true, type: 'string' }, { subject: 'x' }).check(1),
-    'x must be string'
+    'x: must be string'
   )
 })

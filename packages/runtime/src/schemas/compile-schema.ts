@@ -1,8 +1,8 @@
 import type { TSchema } from '@sinclair/typebox'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Awaitable } from '@svc/registry'
-import { isPromise } from '@svc/registry/kit'
-import { Ajv, type ErrorObject } from 'ajv'
+import { faultsOfIssues, formatFaults, isPromise, keysOf, toFaults, type Fault } from '@svc/registry/kit'
+import { Ajv } from 'ajv'
 import formats from 'ajv-formats'
 import { isStandard, isTypeBox, toPlainSchema, type PlainSchema } from './plain-schema.ts'
 import type { Schema } from './schema.ts'
@@ -10,7 +10,7 @@ import type { Schema } from './schema.ts'
 /** A valid value after the schema's transforms, or the faults of an invalid one with their paths. */
 export type Validated =
   | { readonly value: unknown; readonly fault?: undefined }
-  | { readonly fault: string; readonly issues?: readonly StandardSchemaV1.Issue[] }
+  | { readonly fault: string; readonly faults?: readonly Fault[] }
 
 /** Validates a value and never changes it; only a Standard Schema transforms, and only one may be asynchronous. */
 export type Validate = (value: unknown) => Awaitable<Validated>
@@ -22,7 +22,6 @@ export interface CompiledSchema {
   readonly validate: Validate
 }
 
-const MAX_FAULTS = 5
 const AJV_OPTIONS = {
   strict: false,
   allErrors: true,
@@ -66,43 +65,26 @@ function validatePlain(plain: PlainSchema, subject: string, toError: (fault: str
   try {
     // A shared instance would confuse schemas with one `$id`, and keep those of short-lived tools forever.
     const check = formats.default(new Ajv(AJV_OPTIONS)).compile(plain)
-    return (value) => {
-      if (check(value)) return { value }
-      const issues = (check.errors ?? []).slice(0, MAX_FAULTS).map(toIssue)
-      return { fault: issues.map((issue) => formatIssue(issue, subject, ' ')).join('; '), issues }
-    }
+    return (value) => (check(value) ? { value } : toInvalid(toFaults(check.errors ?? []), subject))
   } catch (err) {
     throw toError(`cannot be compiled: ${(err as Error).message}`)
   }
 }
 
 function validateStandard({ '~standard': standard }: StandardSchemaV1, subject: string): Validate {
-  const settle = (result: StandardSchemaV1.Result<unknown>): Validated => {
-    if (result.issues === undefined) return { value: result.value }
-    const issues = result.issues.slice(0, MAX_FAULTS)
-    return { fault: issues.map((issue) => formatIssue(issue, subject, ': ')).join('; '), issues }
-  }
+  const settle = (result: StandardSchemaV1.Result<unknown>): Validated =>
+    result.issues === undefined ? { value: result.value } : toInvalid(faultsOfIssues(result.issues), subject)
   return (value) => {
     const result = standard.validate(value)
     return isPromise(result) ? result.then(settle) : settle(result)
   }
 }
 
+function toInvalid(faults: readonly Fault[], subject: string): Validated {
+  return { fault: formatFaults(faults, subject), faults }
+}
+
 function toResult(validated: Validated): StandardSchemaV1.Result<unknown> {
-  return validated.fault === undefined ? { value: validated.value } : { issues: validated.issues ?? [] }
-}
-
-function toIssue({ instancePath, message = 'is bad', keyword, params }: ErrorObject): StandardSchemaV1.Issue {
-  const extra = keyword === 'additionalProperties' ? ` ("${String(params['additionalProperty'])}")` : ''
-  const values = keyword === 'enum' ? `: ${JSON.stringify(params['allowedValues'])}` : ''
-  return { message: `${message}${extra}${values}`, path: instancePath.split('/').slice(1) }
-}
-
-function formatIssue(
-  { message, path = [] }: StandardSchemaV1.Issue,
-  subject: string,
-  separator: ' ' | ': '
-): string {
-  const keys = path.map((segment) => String(typeof segment === 'object' ? segment.key : segment))
-  return `${keys.length === 0 ? subject : keys.join('.')}${separator}${message}`
+  if (validated.fault === undefined) return { value: validated.value }
+  return { issues: (validated.faults ?? []).map(({ path, message }) => ({ message, path: keysOf(path) })) }
 }

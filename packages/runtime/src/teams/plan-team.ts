@@ -48,10 +48,10 @@ function toPlan(options: TeamOptions): TeamPlan {
 }
 
 function toMembers(given: TeamOptions['members']): Runnable[] {
-  const members = given.map((member, index) => prefixErrors(`members.${index}`, () => defineRunnable(member)))
+  const members = given.map((member, index) => prefixErrors(`members/${index}`, () => defineRunnable(member)))
   const names = new Set<string>()
   for (const [index, { name }] of members.entries()) {
-    requireThat(!names.has(name), `members.${index}: there are two members "${name}"`)
+    requireThat(!names.has(name), `members/${index}: there are two members "${name}"`)
     names.add(name)
   }
   return members

@@ -33,8 +33,8 @@ export interface ToolSet {
 export function createToolSet(tools: readonly AgentTool[]): ToolSet {
   const byName = new Map<string, AgentTool>()
   for (const [index, tool] of tools.entries()) {
-    const name = requireTool(tool, `tools.${index}`)
-    if (byName.has(name)) throw new RUN_ERR_BAD_AGENT(`tools.${index}: there are two tools "${name}"`)
+    const name = requireTool(tool, `tools/${index}`)
+    if (byName.has(name)) throw new RUN_ERR_BAD_AGENT(`tools/${index}: there are two tools "${name}"`)
     byName.set(name, tool)
   }
   return {

@@ -115,6 +115,6 @@ export class Flow<in out Input, in out Steps, out Previous> {
 }
 
 function compileOutput(name: string, output: Schema | undefined): Validate | undefined {
-  const toError = (fault: string) => new RUN_ERR_BAD_WORKFLOW(`${name}.output ${fault}`)
+  const toError = (fault: string) => new RUN_ERR_BAD_WORKFLOW(`${name}/output ${fault}`)
   return output && compileSchema(output, 'the output', toError).validate
 }

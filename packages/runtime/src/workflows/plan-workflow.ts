@@ -122,7 +122,7 @@ function* walk(flow: AnyFlow): Generator<FlowNode> {
   for (const node of flow.nodes) {
     yield node
     for (const [label, inner] of innerFlows(node)) {
-      requireFlow(inner, `${node.name}.${label}`)
+      requireFlow(inner, `${node.name}/${label}`)
       yield* walk(inner)
     }
   }
@@ -146,9 +146,9 @@ function requireSources(flow: AnyFlow, all: ReadonlySet<string>, before: Readonl
   for (const node of flow.nodes) {
     const from = node.type === 'runnable' ? node.options.from : undefined
     if (from !== undefined && !known.has(from)) {
-      requireThat(all.has(from), `${node.name}.from: there is no step "${from}"`)
-      requireThat(from !== node.name, `${node.name}.from: a cycle, it would wait for itself`)
-      requireThat(false, `${node.name}.from: a cycle or another branch, "${from}" does not come before it`)
+      requireThat(all.has(from), `${node.name}/from: there is no step "${from}"`)
+      requireThat(from !== node.name, `${node.name}/from: a cycle, it would wait for itself`)
+      requireThat(false, `${node.name}/from: a cycle or another branch, "${from}" does not come before it`)
     }
     for (const [, inner] of innerFlows(node)) requireSources(inner, all, known)
     known.add(node.name)

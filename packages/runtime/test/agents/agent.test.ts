@@ -81,11 +81,11 @@ t.test('a bad option is an error that names it', async (t) => {
     [{ maxSteps: '3' }, /maxSteps/],
     [{ description: 5 }, /description/],
     [{ instructions: 5 }, /instructions/],
-    [{ settings: { heat: 1 } }, /settings\.heat/],
-    [{ history: { maxMessages: -1 } }, /history\.maxMessages/],
-    [{ retry: { attempts: 0 } }, /retry\.attempts/],
-    [{ retry: { tries: 1 } }, /retry\.tries/],
-    [{ timeout: { run: Infinity } }, /timeout\.run/],
+    [{ settings: { heat: 1 } }, /settings\/heat/],
+    [{ history: { maxMessages: -1 } }, /history\/maxMessages/],
+    [{ retry: { attempts: 0 } }, /retry\/attempts/],
+    [{ retry: { tries: 1 } }, /retry\/tries/],
+    [{ timeout: { run: Infinity } }, /timeout\/run/],
     [{ timeout: 5 }, /timeout: expected an object, got an integer$/],
     [{ approval: 'sometimes' }, /approval/],
     [{ approvalTimeout: 2 ** 31 }, /approvalTimeout/],
@@ -93,8 +93,8 @@ t.test('a bad option is an error that names it', async (t) => {
     [{ registry: {} }, /registry/],
     [{ register: 'no' }, /register/],
     [{ provider: 'openai' }, /provider/],
-    [{ tools: [add, add] }, /tools\.1: there are two tools "add"/],
-    [{ tools: [{ name: 'plain' }] }, /tools\.0/],
+    [{ tools: [add, add] }, /tools\/1: there are two tools "add"/],
+    [{ tools: [{ name: 'plain' }] }, /tools\/0/],
     [{ tools: add }, /tools/]
   ]
   for (const [options, message] of bad) {

@@ -96,7 +96,7 @@ t.test('edited arguments are checked again, and appear in the history', async (t
   t.match(edited.results, [{ result: 'paid 3' }])
   t.match(edited.model.calls[1]?.prompt.at(-2)?.content, [{ type: 'tool-call', input: { amount: 3 } }])
   const bad = await runWith({ tools: [pay(true)] }, () => ({ approved: true, args: { amount: '3' } }))
-  t.match(bad.errors, [{ error: { code: 'RUN_ERR_TOOL_BAD_ARGS', message: /amount must be number/ } }])
+  t.match(bad.errors, [{ error: { code: 'RUN_ERR_TOOL_BAD_ARGS', message: /amount: must be number/ } }])
 })
 
 t.test('bad arguments request no approval', async (t) => {

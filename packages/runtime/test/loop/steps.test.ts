@@ -166,7 +166,7 @@ t.test('what prepareStep returns is checked', async (t) => {
     [{ model: 'gpt' }, 'RUN_ERR_BAD_MODEL', /a string/],
     [{ activeTools: ['other'] }, 'RUN_ERR_BAD_AGENT', /there is no tool "other"/],
     [{ messages: [] }, 'RUN_ERR_BAD_AGENT', /prepareStep: messages/],
-    [{ tools: [{ name: 'plain' }] }, 'RUN_ERR_BAD_AGENT', /tools\.0: use defineTool/]
+    [{ tools: [{ name: 'plain' }] }, 'RUN_ERR_BAD_AGENT', /tools\/0: use defineTool/]
   ]
   for (const [changes, code, message] of bad) {
     const { agent } = makeAgent('End.', { tools, prepareStep: () => changes as never })

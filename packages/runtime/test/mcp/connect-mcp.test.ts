@@ -113,7 +113,7 @@ t.test('a server without a location', async (t) => {
     [{ commnd: 'x' }, /connectMcp: neither a command nor a url/],
     [{ command: '' }, /connectMcp: command/],
     [{ command: 'x', arg: [] }, /connectMcp: arg:/],
-    [{ command: 'x', env: { A: 1 } }, /connectMcp: env\.A/],
+    [{ command: 'x', env: { A: 1 } }, /connectMcp: env\/A/],
     [{ url: 'nonsense' }, /connectMcp: url: not a URL/],
     [{ url: 'http://127.0.0.1:1', header: {} }, /connectMcp: header:/]
   ]

@@ -69,7 +69,7 @@ t.test('the second answer that does not fit fails the run', async (t) => {
   t.match(run.error, {
     code: 'RUN_ERR_BAD_OUTPUT',
     statusCode: 502,
-    message: /city must be string; days must be integer/
+    message: /city: must be string; days: must be integer/
   })
   t.equal(model.calls.length, 2)
   t.notOk(run.types.includes('finish') || run.types.includes('structured'))

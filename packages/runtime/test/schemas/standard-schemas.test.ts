@@ -143,7 +143,7 @@ t.test('a result that does not fit is an error of the tool', async (t) => {
   const { agent } = makeAgent([asksFor({}), 'Done.'], { tools: [look] })
   t.match((await agent.run('x')).toolCalls[0]?.error, {
     code: 'RUN_ERR_TOOL_BAD_OUTPUT',
-    message: 'Bad result of the tool: count must be number'
+    message: 'Bad result of the tool: count: must be number'
   })
   for (const output of ['text', v.string(), { type: 'nonsense' }])
     t.throws(

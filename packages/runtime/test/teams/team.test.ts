@@ -223,14 +223,14 @@ t.test('a bad option is an error that names it', async (t) => {
   const good = { name: 'crew', mode: 'sequence', members: [echo('a')], register: false } as const
   const bad: [object, string, RegExp][] = [
     [{ members: [] }, 'RUN_ERR_BAD_TEAM', /members/],
-    [{ members: [echo('a'), echo('a')] }, 'RUN_ERR_BAD_TEAM', /members\.1: there are two members "a"/],
+    [{ members: [echo('a'), echo('a')] }, 'RUN_ERR_BAD_TEAM', /members\/1: there are two members "a"/],
     [{ members: [{ kind: 'agent', name: 'x' }] }, 'REG_ERR_BAD_RUNNABLE', /"x"/],
     [
       { members: [echo('a'), 'b'] },
       'REG_ERR_BAD_RUNNABLE',
-      /^team "crew": members\.1: Not a runnable: it is no object; expected an agent, .* `run` or `stream`/
+      /^team "crew": members\/1: Not a runnable: it is no object; expected an agent, .* `run` or `stream`/
     ],
-    [{ members: [{}] }, 'REG_ERR_BAD_KIND', /^team "crew": members\.0: Bad kind/],
+    [{ members: [{}] }, 'REG_ERR_BAD_KIND', /^team "crew": members\/0: Bad kind/],
     [
       { mode: 'chaos' },
       'RUN_ERR_BAD_TEAM',

@@ -55,10 +55,10 @@ t.test('a call that the model can correct', async (t) => {
   const strict = define(() => 1, { input: Type.Object({ city: Type.String() }) })
   const cases: [call: object, code: string, message: RegExp][] = [
     [{ toolName: 'rest' }, 'RUN_ERR_TOOL_UNKNOWN', /"rest"; there are work/],
-    [{ args: { city: 5 } }, 'RUN_ERR_TOOL_BAD_ARGS', /city must be string/],
+    [{ args: { city: 5 } }, 'RUN_ERR_TOOL_BAD_ARGS', /city: must be string/],
     [{ args: 'Rome' }, 'RUN_ERR_TOOL_BAD_ARGS', /must be object/],
     [{ input: '{"city":' }, 'RUN_ERR_TOOL_BAD_ARGS', /not JSON/],
-    [{ input: '' }, 'RUN_ERR_TOOL_BAD_ARGS', /required property 'city'/]
+    [{ input: '' }, 'RUN_ERR_TOOL_BAD_ARGS', /city: is required/]
   ]
   for (const [call, code, message] of cases) {
     const { errors, toModel, text } = await runWith([strict], call)

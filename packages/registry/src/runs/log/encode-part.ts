@@ -2,6 +2,8 @@ import type { TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
 import { PART_SCHEMAS, ZERO_USAGE, type Part, type PartType, type YieldedPart } from '../../contract/part.ts'
 import { RUN_ERR_BAD_PART } from '../../errors.ts'
+import { findFaults } from '../../schemas/find-faults.ts'
+import { formatFaults } from '../../schemas/format-faults.ts'
 import { encodeJson } from './encode-json.ts'
 import { toFlatEntry } from './flat-entry.ts'
 import type { LogEntry } from '../../contract/ports/stream-log.ts'
@@ -32,8 +34,9 @@ export function requirePart(value: unknown): asserts value is YieldedPart {
   const check = checkFor(type as PartType)
   const whole = wholePart(value as YieldedPart)
   if (check.Check(whole)) return
-  const fault = check.Errors(whole).First()
-  throw new RUN_ERR_BAD_PART(`${type}${fault?.path.replaceAll('/', '.') ?? ''}: ${fault?.message ?? 'bad'}`)
+  throw new RUN_ERR_BAD_PART(
+    formatFaults(findFaults(PART_SCHEMAS[type as PartType], whole, { root: type, limit: 1 }))
+  )
 }
 
 /** Fills in omitted fields, and null for values without JSON. */

@@ -1,13 +1,13 @@
 import { Kind, type TSchema } from '@sinclair/typebox'
-import { isPromise } from './contract/ports/awaitable.ts'
+import { isPromise } from '../contract/ports/awaitable.ts'
 
-/** What a schema takes, in plain words; a union has one phrase for each thing that it takes. */
-export function describeSchema(schema: TSchema): string[] {
+/** Describes what a schema takes, one phrase for each alternative of a union; undefined where it has no plain words. */
+export function describeSchema(schema: TSchema): (string | undefined)[] {
   const { anyOf } = schema
   return Array.isArray(anyOf) ? [...new Set(anyOf.flatMap(describeSchema))] : [describeOne(schema)]
 }
 
-/** Of what type a value is, in the words of `describeSchema`: nothing else is told of it, since it may be secret. */
+/** Names a value's type only, in the words of `describeSchema`; the value may be secret. */
 export function describeType(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (value === null) return 'null'
@@ -30,13 +30,18 @@ const WORDS: Readonly<Record<string, string>> = {
   Unknown: 'a value'
 }
 
-function describeOne({ [Kind]: kind, ...schema }: TSchema): string {
+function describeOne({ [Kind]: kind, ...schema }: TSchema): string | undefined {
   const { minimum, maximum, minLength, maxLength, minItems, maxItems, uniqueItems } = schema
   switch (kind) {
     case 'Literal':
       return typeof schema['const'] === 'string' ? `'${schema['const']}'` : String(schema['const'])
     case 'String':
-      return phrase('a string', sizeOf(minLength, maxLength, ' characters'), shapeOf(schema['pattern']))
+      return phrase(
+        'a string',
+        sizeOf(minLength, maxLength, ' characters'),
+        shapeOf(schema['pattern']),
+        typeof schema['format'] === 'string' && `in the format ${schema['format']}`
+      )
     case 'Integer':
       return phrase('an integer', rangeOf(minimum, maximum))
     case 'Number':
@@ -47,7 +52,7 @@ function describeOne({ [Kind]: kind, ...schema }: TSchema): string {
     case 'Record':
       return phrase('an object', sizeOf(schema['minProperties']), fieldsOf(schema['required']))
     default:
-      return WORDS[kind] ?? kind
+      return WORDS[kind]
   }
 }
 
