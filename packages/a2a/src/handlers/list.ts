@@ -45,6 +45,6 @@ async function findRuns({ runs }: Surface, query: ChangedRunQuery): Promise<Chan
     return await runs.stores.runs.listChanged(query)
   } catch (err) {
     if (codeOf(err) !== 'REG_ERR_BAD_CURSOR') throw err
-    throw badParams('pageToken', 'No page gave this token')
+    throw badParams('pageToken', 'Unknown page token')
   }
 }
