@@ -1,12 +1,12 @@
-import { cancel, get, subscribe } from './handlers/tasks.ts'
 import { extendedCard } from './handlers/extended-card.ts'
 import { list } from './handlers/list.ts'
-import { deletePushConfig, getPushConfig, listPushConfigs, setPushConfig } from './handlers/push-configs.ts'
 import { send, stream } from './handlers/messages.ts'
-import type { ProtocolVersion } from './wire/versions.ts'
+import { deletePushConfig, getPushConfig, listPushConfigs, setPushConfig } from './handlers/push-configs.ts'
+import { cancel, get, subscribe } from './handlers/tasks.ts'
 import type { Call, OperationName, Requests, Results } from './model/requests.ts'
 import type { Surface } from './service/surface.ts'
 import type { TaskStream } from './tasks/task-stream.ts'
+import type { ProtocolVersion } from './wire/versions.ts'
 
 /** Operations that answer with a stream of events. */
 export type StreamingName = 'stream' | 'subscribe'

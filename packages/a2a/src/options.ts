@@ -10,10 +10,10 @@ import {
 import type { RegisterOptions } from 'fastify'
 import { A2A_ERR_BAD_OPTION } from './errors.ts'
 import type { AgentExtension } from './model/agent-card.ts'
-import { PROTOCOL_VERSIONS, ProtocolVersionSchema, type ProtocolVersion } from './wire/versions.ts'
-import type { DeliveryRules } from './push/deliver.ts'
 import { requireHttpUrl, requireJson } from './option-checks.ts'
+import type { DeliveryRules } from './push/deliver.ts'
 import type { ExtendCard } from './service/surface.ts'
+import { PROTOCOL_VERSIONS, ProtocolVersionSchema, type ProtocolVersion } from './wire/versions.ts'
 
 const fn = Type.Function([], Type.Unknown())
 const text = (description: string) => Type.Optional(Type.String({ minLength: 1, description }))

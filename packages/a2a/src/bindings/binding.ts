@@ -2,14 +2,14 @@ import type { Principal, RunLog } from '@svc/registry'
 import { logFault, toChallenge } from '@svc/registry/kit'
 import type { OpenReplies } from '@svc/registry/sse'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { ProtocolVersion } from '../wire/versions.ts'
-import { activateExtensions } from '../service/extensions.ts'
 import type { Call, OperationName } from '../model/requests.ts'
 import { OPERATIONS, type Operation } from '../operations.ts'
+import { activateExtensions } from '../service/extensions.ts'
 import type { Surface } from '../service/surface.ts'
 import { toTenant } from '../service/tenant.ts'
 import type { Codec } from '../wire/codec.ts'
 import { toFault, type Fault } from '../wire/to-fault.ts'
+import type { ProtocolVersion } from '../wire/versions.ts'
 
 const CHALLENGES = {
   noToken: 'A2A_ERR_NO_TOKEN',

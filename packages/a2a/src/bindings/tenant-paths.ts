@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Agents } from '../service/agents.ts'
 import type { OperationName } from '../model/requests.ts'
 import { OPERATION_NAMES, OPERATIONS, splitRoute } from '../operations.ts'
+import type { Agents } from '../service/agents.ts'
 import type { Codec } from '../wire/codec.ts'
 
 /** What a path below the name of an agent names. */

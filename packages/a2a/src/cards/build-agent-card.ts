@@ -1,11 +1,11 @@
 import { requireOptions } from '@svc/registry/kit'
 import { A2A_ERR_BAD_OPTION } from '../errors.ts'
 import type { AgentProvider } from '../model/agent-card.ts'
-import type { PROTOCOL_VERSIONS, ProtocolVersion } from '../wire/versions.ts'
 import { requireEntries, requireHttpUrl, requireJson, requireNames } from '../option-checks.ts'
+import { encodeCard, type BuiltCard } from '../wire/encode-card.ts'
+import type { PROTOCOL_VERSIONS, ProtocolVersion } from '../wire/versions.ts'
 import { createCard, type CardAgent, type CardFacts } from './build-card.ts'
 import { AgentsCardSchema, OneAgentCardSchema } from './card-options.ts'
-import { encodeCard, type BuiltCard } from '../wire/encode-card.ts'
 
 /**
  * Builds the card, as JSON, of agents that are served at a URL; no server is needed. The keys of a map are the agents' names.

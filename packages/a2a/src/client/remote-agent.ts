@@ -10,15 +10,15 @@ import {
 } from '@svc/registry'
 import { codeOf, requireOptions } from '@svc/registry/kit'
 import { A2A_ERR_BAD_ANSWER, A2A_ERR_BAD_OPTION, A2A_ERR_REMOTE } from '../errors.ts'
-import { requireHttpUrl, requireNameOption } from '../option-checks.ts'
-import { isInterruptedState, isTerminalState, type TaskEvent } from '../model/task.ts'
 import { textOf } from '../messages/to-input.ts'
+import { isInterruptedState, isTerminalState, type TaskEvent } from '../model/task.ts'
+import { requireHttpUrl, requireNameOption } from '../option-checks.ts'
 import { answerRemote } from './answer-remote.ts'
 import { RemoteConnection } from './connection/remote-connection.ts'
+import type { Limits } from './connection/task-limits.ts'
 import { RemoteAgentOptionsSchema, type RemoteAgentOptions } from './remote-options.ts'
 import { RemoteParts } from './remote-parts.ts'
 import { RemoteSessions } from './remote-sessions.ts'
-import type { Limits } from './connection/task-limits.ts'
 import { toMessage, toMessageParts } from './to-message.ts'
 
 /** Milliseconds for a service to accept a cancel; the run does not wait for it. */

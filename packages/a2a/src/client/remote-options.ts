@@ -1,7 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { millisecondsSchema } from '@svc/registry/kit'
-import { ProtocolVersionSchema, type ProtocolVersion } from '../wire/versions.ts'
 import { ExtensionUriSchema } from '../options.ts'
+import { ProtocolVersionSchema, type ProtocolVersion } from '../wire/versions.ts'
 
 type HeadersOf = Readonly<Record<string, string>>
 type Dynamic<T> = T | (() => T | Promise<T>)

@@ -1,7 +1,7 @@
 import type { YieldedPart } from '@svc/registry'
+import { textOf } from '../messages/to-input.ts'
 import type { Artifact, MessagePart } from '../model/message.ts'
 import type { Task, TaskEvent, TaskStatus } from '../model/task.ts'
-import { textOf } from '../messages/to-input.ts'
 
 /**
  * Makes parts of a run from the events of a remote task. Artifacts are the answer, except for those with a tool call in their

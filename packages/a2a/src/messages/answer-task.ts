@@ -12,10 +12,10 @@ import { A2A_ERR_TASK_NOT_FOUND, A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { Message } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
 import type { Surface } from '../service/surface.ts'
+import { readMessages } from '../tasks/read-task.ts'
 import { badParams } from '../wire/decode-params.ts'
 import { readAgentName } from './choose-agent.ts'
 import { readAnswer, type TaskAnswer } from './read-answer.ts'
-import { readMessages } from '../tasks/read-task.ts'
 
 /** Messages of a task, and characters of their JSON, after which it accepts answers only. */
 const MAX_MESSAGES = 100

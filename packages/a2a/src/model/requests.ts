@@ -1,6 +1,6 @@
 import type { Principal, RunLog } from '@svc/registry'
-import type { AgentCard } from './agent-card.ts'
 import type { ProtocolVersion } from '../wire/versions.ts'
+import type { AgentCard } from './agent-card.ts'
 import type { Message } from './message.ts'
 import type { GivenPushConfig, TaskPushConfig } from './push.ts'
 import type { Task, TaskEvent, TaskState } from './task.ts'

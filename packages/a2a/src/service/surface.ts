@@ -1,6 +1,6 @@
 import type { Principal, RunEngine, Runnable, TaskStore } from '@svc/registry'
-import type { KeyedLock } from '@svc/registry/store-kit'
 import type { Policy } from '@svc/registry/kit'
+import type { KeyedLock } from '@svc/registry/store-kit'
 import { A2A_ERR_NO_PUSH } from '../errors.ts'
 import type { AgentCard, AgentExtension } from '../model/agent-card.ts'
 import type { Pushes } from '../model/push.ts'

@@ -1,7 +1,7 @@
 import type { Runnable } from '@svc/registry'
+import { badParams } from '../wire/decode-params.ts'
 import { onlyAgent } from './agents.ts'
 import type { Surface } from './surface.ts'
-import { badParams } from '../wire/decode-params.ts'
 
 /** The service as requests of a tenant see it: with that agent only. @throws A2A_ERR_BAD_PARAMS */
 export function toTenant(surface: Surface, name: string): Surface {

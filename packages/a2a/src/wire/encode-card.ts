@@ -1,7 +1,7 @@
 import type { AgentCard } from '../model/agent-card.ts'
-import type { ProtocolVersion } from './versions.ts'
 import { encodeCard as encodeV03, type AgentCardV03 } from './v0.3/card.ts'
 import { encodeCard as encodeV10, type AgentCardV10 } from './v1.0/card.ts'
+import type { ProtocolVersion } from './versions.ts'
 
 export type { AgentCardV03, AgentCardV10 }
 

@@ -1,8 +1,8 @@
 import { A2A_ERR_BAD_ANSWER, A2A_ERR_REMOTE } from '../../errors.ts'
 import { CLIENT_CODECS } from '../../wire/codec-for.ts'
 import type { ClientCodec } from '../../wire/codec.ts'
-import { noCard, statusFault } from './remote-fault.ts'
 import { fields, type Fields } from '../../wire/read-answer.ts'
+import { noCard, statusFault } from './remote-fault.ts'
 
 /** The endpoint of a service, and the codec of its version. */
 export interface Endpoint {

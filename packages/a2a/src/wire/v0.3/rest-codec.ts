@@ -1,13 +1,13 @@
-import type { TaskPushConfig } from '../../model/push.ts'
 import type { AgentCard } from '../../model/agent-card.ts'
+import type { TaskPushConfig } from '../../model/push.ts'
 import type { Codec } from '../codec.ts'
 import { fromProtoJson } from '../proto-json.ts'
 import { encodeRequirements, encodeSchemes } from '../security-scheme.ts'
 import { encodeCard } from './card.ts'
 import { codecV03 } from './codec.ts'
 import { isObject } from './message.ts'
-import { encodeRestEvent, encodeRestTask } from './rest-task.ts'
 import { toRpcMessage } from './rest-message.ts'
+import { encodeRestEvent, encodeRestTask } from './rest-task.ts'
 
 type Fields = Record<string, unknown>
 
