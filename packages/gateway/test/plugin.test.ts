@@ -20,7 +20,7 @@ import { RawClient } from './helpers/raw-client.ts'
 
 const run = { name: 'echo', input: 'Hi' }
 
-t.test('the plugin brings the run engine along, or shares the one that is there', async (t) => {
+t.test('the plugin adds a run engine, or shares the existing one', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(gateway)
@@ -34,7 +34,7 @@ t.test('the plugin brings the run engine along, or shares the one that is there'
   t.equal(other.runs, runs)
 })
 
-t.test('an option that is unknown or bad is named', async (t) => {
+t.test('an unknown or invalid option is named', async (t) => {
   const io = new Server()
   const recovering = new Server({ connectionStateRecovery: {} })
   const bad: [options: object, says: RegExp][] = [
@@ -73,7 +73,7 @@ async function registerOn(app: FastifyInstance, options: object): Promise<void> 
   await app.register(gateway, options as GatewayOptions)
 }
 
-t.test('every option of the CORS of Socket.IO is taken', async (t) => {
+t.test('every CORS option of Socket.IO is accepted', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   const lists = { methods: ['GET'], allowedHeaders: 'x-a', exposedHeaders: ['x-b'] }
@@ -81,7 +81,7 @@ t.test('every option of the CORS of Socket.IO is taken', async (t) => {
   await t.resolves(registerOn(app, { cors: { ...cors, optionsSuccessStatus: 200 } }))
 })
 
-t.test('named runnables come first, and registry: false shows them alone', async (t) => {
+t.test('named runnables take precedence; registry: false exposes only them', async (t) => {
   const shout = scriptedRunnable([{ type: 'text', text: 'HI' }], { name: 'echo' })
   const { connect, registry: shared } = await buildGateway(t, {
     options: { agents: { echo: shout }, registry: false }
@@ -96,7 +96,7 @@ t.test('named runnables come first, and registry: false shows them alone', async
   })
 })
 
-t.test('what is added after the start is there, until it is removed', async (t) => {
+t.test('runnables added after the start can run until removed', async (t) => {
   const { connect, registry: shared } = await buildGateway(t)
   const client = await connect()
   t.match(await client.emitWithAck('agent.run', run), { error: 'No agent "echo"' })
@@ -104,7 +104,7 @@ t.test('what is added after the start is there, until it is removed', async (t) 
   t.match(await client.emitWithAck('agent.run', run), { runId: /./ })
 })
 
-t.test('middleware runs after the caller is known; what it throws refuses, and ends nothing', async (t) => {
+t.test('middleware runs after authentication; a throw refuses without ending the process', async (t) => {
   const seen: unknown[] = []
   const { connect } = await buildGateway(t, {
     options: {
@@ -135,7 +135,7 @@ t.test('middleware runs after the caller is known; what it throws refuses, and e
   await t.rejects(connect({ auth: { how: 'next' } }), { message: 'not you' })
 })
 
-t.test('an app may have its own server, its own namespaces, and its own events on ours', async (t) => {
+t.test('an app may have its own server, namespaces, and events on the gateway’s namespace', async (t) => {
   const { app, connect, origin } = await buildGateway(t, {
     runnables: [echo],
     options: { namespace: '/agents' },
@@ -209,7 +209,7 @@ t.test('both addresses of localhost are served, over both transports', async (t)
     }
 })
 
-t.test('closing: runs under way end, their sockets are told, and then all are disconnected', async (t) => {
+t.test('closing: active runs end, their sockets get the events, then all are disconnected', async (t) => {
   const finishing = scriptedRunnable(
     [{ type: 'text', text: 'begun' }, 150, { type: 'text', text: ' done' }],
     {
@@ -239,7 +239,7 @@ t.test('closing: runs under way end, their sockets are told, and then all are di
   t.match(inbox.of(second.runId).at(-1), { event: 'agent.error', code: 'RUN_ERR_INTERRUPTED' })
 })
 
-t.test('a client that does not poll again does not keep the process of a closed app', async (t) => {
+t.test('a client that stops polling does not keep a closed process alive', async (t) => {
   const program = `
     import Fastify from 'fastify'
     import gateway from '@svc/gateway'
@@ -262,7 +262,7 @@ t.test('a client that does not poll again does not keep the process of a closed 
   t.equal(stdout, '41\n')
 })
 
-t.test('closing does not wait for clients that do not listen, or that never came in', async (t) => {
+t.test('closing does not wait for unresponsive or unadmitted clients', async (t) => {
   const talkative = scriptedRunnable(
     Array.from({ length: 2_000 }, () => ({ type: 'text', text: 'x'.repeat(10_000) }) as const),
     { name: 'talkative' }

@@ -5,7 +5,7 @@ import Fastify from 'fastify'
 import t from 'tap'
 import { buildApp, echo } from './helpers/build-app.ts'
 
-t.test('an option that is unknown or bad is named', async (t) => {
+t.test('an unknown or invalid option is named', async (t) => {
   const bad: [options: object, says: RegExp][] = [
     [{ agent: [] }, /agent\b/],
     [{ limits: { bodySize: 1 } }, /limits\/bodySize/],
@@ -55,7 +55,7 @@ t.test('an option that is unknown or bad is named', async (t) => {
   }
 })
 
-t.test('every option of the plugins for CORS and the rate limit is taken', async (t) => {
+t.test('every option of the CORS and rate limit plugins is accepted', async (t) => {
   const taken: HttpOptions[] = [
     {
       cors: {
@@ -103,7 +103,7 @@ t.test('every option of the plugins for CORS and the rate limit is taken', async
   }
 })
 
-t.test('options are not changed', async (t) => {
+t.test('options are not mutated', async (t) => {
   const options: HttpOptions = Object.freeze({
     agents: Object.freeze([Object.freeze({ ...echo })]),
     limits: Object.freeze({ jsonDepth: 5 }),
@@ -113,7 +113,7 @@ t.test('options are not changed', async (t) => {
   t.equal((await post('/agents/echo/run', { input: 'x' })).status, 200)
 })
 
-t.test('named runnables: by list or by name, looked up first', async (t) => {
+t.test('named runnables: a list or an object, looked up before the registry', async (t) => {
   const team = scriptedRunnable([{ type: 'text', text: 'the named team' }], { kind: 'team', name: 'crew' })
   const { get, post, registry } = await buildApp(t, {
     options: { agents: { parrot: echo, echo }, teams: [team] }
@@ -131,14 +131,14 @@ t.test('named runnables: by list or by name, looked up first', async (t) => {
   t.match(await (await get('/runs?name=parrot')).json(), { runs: [{ name: 'parrot' }] })
 })
 
-t.test('registry: false shows the named ones only', async (t) => {
+t.test('registry: false exposes only named runnables', async (t) => {
   const { get, registry } = await buildApp(t, { options: { registry: false, agents: [echo] } })
   registry.add(scriptedRunnable([]))
   t.strictSame(await (await get('/registry')).json(), { agents: ['echo'], teams: [], workflows: [] })
   t.equal((await get('/agents/scripted')).status, 404)
 })
 
-t.test('the app’s registry, unless there is another', async (t) => {
+t.test('the app’s registry is the default', async (t) => {
   const own = createRegistry()
   own.add(echo)
   const { get } = await buildApp(t, { options: { registry: own }, runnables: [scriptedRunnable([])] })
@@ -187,7 +187,7 @@ t.test('middleware runs before every route, and may refuse', async (t) => {
   })
 })
 
-t.test('every option says what it is', async (t) => {
+t.test('every option has a description', async (t) => {
   for (const [name, schema] of Object.entries(HttpOptionsSchema.properties))
     t.type((schema as { description?: string }).description, 'string', name)
 })

@@ -66,7 +66,7 @@ t.test('the table of the options of OpenAPI is the schema', async (t) => {
   t.strictSame(documented, Object.keys(SwaggerOptionsSchema.properties))
 })
 
-t.test('the table of routes is what there is', async (t) => {
+t.test('the table of routes matches the app', async (t) => {
   const routes: string[] = []
   await buildApp(t, {
     // With it, there are all.

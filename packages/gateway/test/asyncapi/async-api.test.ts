@@ -30,7 +30,7 @@ function checkerOf(document: AsyncApiDocument): (message: string) => ValidateFun
   return (message) => own.compile({ $ref: `doc#/components/messages/${message}/payload` })
 }
 
-t.test('the document is one of AsyncAPI 3.0, with every event in its direction', async (t) => {
+t.test('the document is valid AsyncAPI 3.0, with every event in its direction', async (t) => {
   const authenticate = await createJwtAuthenticate({ secret: 'a secret that is long enough to be one' })
   const cookies = await createJwtAuthenticate({
     secret: 'a secret that is long enough',
@@ -58,7 +58,7 @@ t.test('the document is one of AsyncAPI 3.0, with every event in its direction',
   t.equal(Object.keys(channels['gateway']!.messages).length, 6 * 2 + 3 * 7 + 2)
 })
 
-t.test('every reference of it leads somewhere', async (t) => {
+t.test('every reference resolves', async (t) => {
   const document = generateAsyncApi()
   const refs = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, path = '']) => path)
   t.ok(refs.length > 50)
@@ -70,7 +70,7 @@ t.test('every reference of it leads somewhere', async (t) => {
   }
 })
 
-t.test('what is really sent fits it', async (t) => {
+t.test('emitted events match the document', async (t) => {
   const call = { toolCallId: 'c1', toolName: 'pay' }
   const worker = scriptedRunnable(
     [
@@ -106,7 +106,7 @@ t.test('what is really sent fits it', async (t) => {
     t.ok(check(event)(payload), `${event} ${JSON.stringify(payload)}`)
 })
 
-t.test('it is served where the options say', async (t) => {
+t.test('it is served at the configured path', async (t) => {
   for (const [asyncApi, path] of [
     [true, '/docs/asyncapi.json'],
     [{ path: '/api/docs/asyncapi.json', title: 'Mine' }, '/api/docs/asyncapi.json']

@@ -71,31 +71,34 @@ t.test('while it drains, sockets watch, cancel and approve; new runs are refused
   await closed
 })
 
-t.test('a socket is told that its workflow goes on, and gets the rest from the next process', async (t) => {
-  const request = { runnables: [flow], fastify: plain, engine: { stores: createInProcessStores() } }
-  const first = await buildGateway(t, request)
-  const client = await first.connect()
-  const inbox = new Inbox(client)
-  const runId = await start(client, 'workflow.run', 'flow')
-  const { approvalId, seq } = await inbox.first('workflow.approval')
-  const watcher = await first.connect()
-  const watched = new Inbox(watcher)
-  t.same(await watcher.emitWithAck('run.watch', { runId, after: seq }), { status: 'input-required' })
-  const gone = untilDisconnected(client)
-  await first.app.close()
-  await gone
-  t.same(inbox.of(runId).at(-1), { event: 'run.suspended', runId, seq })
-  t.same(watched.all, [{ event: 'run.suspended', runId, seq }])
+t.test(
+  'a socket learns that its workflow is suspended, and gets the rest from the next process',
+  async (t) => {
+    const request = { runnables: [flow], fastify: plain, engine: { stores: createInProcessStores() } }
+    const first = await buildGateway(t, request)
+    const client = await first.connect()
+    const inbox = new Inbox(client)
+    const runId = await start(client, 'workflow.run', 'flow')
+    const { approvalId, seq } = await inbox.first('workflow.approval')
+    const watcher = await first.connect()
+    const watched = new Inbox(watcher)
+    t.same(await watcher.emitWithAck('run.watch', { runId, after: seq }), { status: 'input-required' })
+    const gone = untilDisconnected(client)
+    await first.app.close()
+    await gone
+    t.same(inbox.of(runId).at(-1), { event: 'run.suspended', runId, seq })
+    t.same(watched.all, [{ event: 'run.suspended', runId, seq }])
 
-  const second = await buildGateway(t, request)
-  const next = await second.connect()
-  const rest = new Inbox(next)
-  t.same(await next.emitWithAck('run.watch', { runId, after: seq }), { status: 'input-required' })
-  t.same(await next.emitWithAck('approval.answer', { approvalId: String(approvalId), approved: true }), {
-    ok: true
-  })
-  const events = await rest.untilEnd(runId)
-  t.match(textOf(events), / yes$/)
-  t.match(events.at(-1), { event: 'workflow.done' })
-  t.ok(events.every((event) => event.seq > seq))
-})
+    const second = await buildGateway(t, request)
+    const next = await second.connect()
+    const rest = new Inbox(next)
+    t.same(await next.emitWithAck('run.watch', { runId, after: seq }), { status: 'input-required' })
+    t.same(await next.emitWithAck('approval.answer', { approvalId: String(approvalId), approved: true }), {
+      ok: true
+    })
+    const events = await rest.untilEnd(runId)
+    t.match(textOf(events), / yes$/)
+    t.match(events.at(-1), { event: 'workflow.done' })
+    t.ok(events.every((event) => event.seq > seq))
+  }
+)

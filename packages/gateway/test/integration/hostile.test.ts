@@ -25,7 +25,7 @@ async function requireServed({ connect }: TestGateway): Promise<void> {
 const event = (name: string, ...values: unknown[]) => `420${JSON.stringify([name, ...values])}`
 const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
 
-t.test('a payload that does not fit is refused, and the socket stays', async (t) => {
+t.test('an invalid payload is refused, and the socket stays connected', async (t) => {
   const gateway = await buildGateway(t, {
     runnables: [echo],
     options: { limits: { eventsPerSecond: 1_000 } }
@@ -149,7 +149,7 @@ t.test(
   }
 )
 
-t.test('exactly a megabyte is taken, over polling too, and a byte more is not', async (t) => {
+t.test('exactly a megabyte is accepted, also over polling; one byte more is not', async (t) => {
   const { connect } = await buildGateway(t, { runnables: [echo] })
   const overhead = event('agent.run', { name: 'echo', input: '' }).length
   const payload = (bytes: number) => ({ name: 'echo', input: 'x'.repeat(bytes - overhead) })
@@ -180,7 +180,7 @@ t.test('100,000 events at once: an error, then a disconnect, and others are serv
   await requireServed(gateway)
 })
 
-t.test('leaving and entering the namespace does not buy events', async (t) => {
+t.test('reentering the namespace does not reset the event limit', async (t) => {
   const gateway = await buildGateway(t, { runnables: [echo], options: { limits: { eventsPerSecond: 20 } } })
   const client = await RawClient.connect(gateway.origin)
   for (let round = 0; round < 10; round++) {
@@ -195,7 +195,7 @@ t.test('leaving and entering the namespace does not buy events', async (t) => {
   client.end()
 })
 
-t.test('the run that is one too many: an error, then a disconnect', async (t) => {
+t.test('one run too many: an error, then a disconnect', async (t) => {
   const silent = { kind: 'agent' as const, name: 'silent', run: () => wait(5_000, '', { ref: false }) }
   const { connect } = await buildGateway(t, { runnables: [silent], options: { limits: { runs: 3 } } })
   const client = await connect()

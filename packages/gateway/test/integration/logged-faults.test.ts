@@ -35,7 +35,7 @@ async function buildLoggingGateway(t: Parameters<typeof buildGateway>[0]) {
 const levelsOf = (lines: Line[]) =>
   lines.map(({ level, code, err, event }) => [level, code, event, err !== undefined])
 
-t.test('that no more runs are taken is a warning without a stack, once per event', async (t) => {
+t.test('a refusal while draining is a warning without a stack, once per event', async (t) => {
   const { runs, send } = await buildLoggingGateway(t)
   const run = await runs.start(endless, 'x')
   t.strictSame(levelsOf(await send()), [[40, 'RUN_ERR_OVERLOADED', 'agent.run', false]])
@@ -44,13 +44,13 @@ t.test('that no more runs are taken is a warning without a stack, once per event
   t.strictSame(levelsOf(await send()), [[40, 'RUN_ERR_DRAINING', 'agent.run', false]])
 })
 
-t.test('what a client does wrong is told at info, without anything that it sent', async (t) => {
+t.test('client errors are logged at info, without client data', async (t) => {
   const { send } = await buildLoggingGateway(t)
   t.strictSame(levelsOf(await send('run.cancel')), [[30, 'GTW_ERR_BAD_PAYLOAD', 'run.cancel', false]])
   t.strictSame(levelsOf(await send('a secret')), [[30, 'GTW_ERR_UNKNOWN_EVENT', undefined, false]])
 })
 
-t.test('a store that is away is an error with its stack', async (t) => {
+t.test('a failing store is an error with its stack', async (t) => {
   const { runs, send } = await buildLoggingGateway(t)
   t.intercept(runs.stores.runs, 'create', {
     value: () => Promise.reject(new Error('the disk is full'))

@@ -77,7 +77,7 @@ function breakConnection(client: Client, how: number): void {
   else client.io.engine.close()
 }
 
-t.test('watch: from the start, from a part on, after the end, and anew on the same socket', async (t) => {
+t.test('watch: from the start, after a part, after the end, and again on the same socket', async (t) => {
   const { connect, runs } = await buildGateway(t, { runnables: [counting] })
   const run = await runs.start(counting, 'Go')
   await run.result()
@@ -115,7 +115,7 @@ async function begin(gateway: TestGateway, more: object = {}) {
   return { client, runId, statusOf }
 }
 
-t.test('a socket that goes away cancels its runs, some time after', async (t) => {
+t.test('a disconnect cancels the socket’s runs after the grace period', async (t) => {
   const gateway = await buildGateway(t, { runnables: [endless], options })
   const { client, statusOf } = await begin(gateway)
   client.disconnect()
@@ -125,7 +125,7 @@ t.test('a socket that goes away cancels its runs, some time after', async (t) =>
   t.equal(await statusOf(), 'canceled')
 })
 
-t.test('not a run that is to continue', async (t) => {
+t.test('runs with onDisconnect: continue are kept', async (t) => {
   const gateway = await buildGateway(t, { runnables: [endless], options })
   const { client, statusOf } = await begin(gateway, { onDisconnect: 'continue' })
   client.disconnect()
@@ -133,7 +133,7 @@ t.test('not a run that is to continue', async (t) => {
   t.equal(await statusOf(), 'working')
 })
 
-t.test('an owner who watches keeps it, in the grace or before, until that socket goes too', async (t) => {
+t.test('a watching owner keeps the run until that socket leaves too', async (t) => {
   const gateway = await buildGateway(t, { runnables: [endless], options })
   for (const when of ['before', 'after']) {
     const { client, runId, statusOf } = await begin(gateway)
@@ -149,7 +149,7 @@ t.test('an owner who watches keeps it, in the grace or before, until that socket
   }
 })
 
-t.test('who watches the run of another does not keep it', async (t) => {
+t.test('a watcher of another owner’s run does not keep it', async (t) => {
   const authenticate: GatewayOptions['authenticate'] = ({ token = '' }) => ({
     sub: token,
     scopes: token === 'admin' ? ['admin:*'] : []
@@ -175,7 +175,7 @@ t.test('who watches the run of another does not keep it', async (t) => {
   t.ok(admin.connected)
 })
 
-t.test('who only watches never cancels by leaving', async (t) => {
+t.test('a watcher never cancels by leaving', async (t) => {
   const gateway = await buildGateway(t, { runnables: [endless], options })
   const run = await gateway.runs.start(endless, 'Go')
   const { statusOf: statusOfOwn, runId, client } = await begin(gateway)
@@ -189,7 +189,7 @@ t.test('who only watches never cancels by leaving', async (t) => {
   t.ok(client.connected)
 })
 
-t.test('a socket that goes while its run is being started is gone for it', async (t) => {
+t.test('a socket that leaves while its run starts counts as left', async (t) => {
   const gateway = await buildGateway(t, {
     runnables: [endless],
     options: {

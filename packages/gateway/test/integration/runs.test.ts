@@ -112,7 +112,7 @@ for (const transport of ['websocket', 'polling']) {
   }
 }
 
-t.test('several runs on one socket, told apart by their id, each in order', async (t) => {
+t.test('several runs on one socket, distinguished by id, each in order', async (t) => {
   const { connect } = await buildGateway(t, { runnables: [counting] })
   const client = await connect()
   const inbox = new Inbox(client)
@@ -131,7 +131,7 @@ t.test('several runs on one socket, told apart by their id, each in order', asyn
   t.ok(changes > 16, `interleaved: the run changes ${changes} times`)
 })
 
-t.test('a connection that becomes a WebSocket in the middle of a run loses nothing', async (t) => {
+t.test('an upgrade to WebSocket during a run loses no event', async (t) => {
   const { app, open } = await buildGateway(t, { runnables: [counting] })
   let begun = Promise.withResolvers<void>()
   app.io.engine.use(async ({ headers }: IncomingMessage, _reply: unknown, next: () => void) => {
@@ -155,7 +155,7 @@ t.test('a connection that becomes a WebSocket in the middle of a run loses nothi
   }
 })
 
-t.test('an acknowledgement comes before the first event of its run', async (t) => {
+t.test('an acknowledgement precedes the first event of its run', async (t) => {
   const { connect } = await buildGateway(t, { runnables: [counting] })
   const client = await connect()
   const seen: string[] = []
@@ -167,7 +167,7 @@ t.test('an acknowledgement comes before the first event of its run', async (t) =
   t.equal(seen[0], 'ack')
 })
 
-t.test('tool arguments are told where the service says so', async (t) => {
+t.test('tool arguments are sent with exposeToolArgs', async (t) => {
   const { connect } = await buildGateway(t, {
     runnables: [scriptedRunnable([{ type: 'tool.call', ...call, args: { amount: 5 } }])],
     options: { exposeToolArgs: true }

@@ -23,7 +23,7 @@ function heldFor({ conn }: Socket): number {
   return waiting + transport.socket.bufferedAmount
 }
 
-t.test('a client that does not read costs little, and holds back neither the run nor others', async (t) => {
+t.test('a client that does not read costs little and delays neither the run nor others', async (t) => {
   const { origin, connect, app, runs } = await buildGateway(t, { runnables: [talkative] })
   const slow = await RawClient.connect(origin)
   const [socket] = await app.io.fetchSockets()
@@ -66,7 +66,7 @@ t.test('a client that does not read costs little, and holds back neither the run
   slow.end()
 })
 
-t.test('a client that polls gets its events in polls of bounded size', async (t) => {
+t.test('a polling client gets its events in polls of bounded size', async (t) => {
   const { connect } = await buildGateway(t, { runnables: [talkative] })
   const client = await connect({ transports: ['polling'] })
   const inbox = new Inbox(client)

@@ -23,7 +23,7 @@ t.test(
   }
 )
 
-t.test('so it is in what a client writes by itself', async (t) => {
+t.test('the same holds for handwritten packets', async (t) => {
   const { connect } = await buildGateway(t, { runnables: [echo] })
   for (const transport of ['websocket', 'polling']) {
     const client = await connect({ transports: [transport] })
@@ -34,7 +34,7 @@ t.test('so it is in what a client writes by itself', async (t) => {
   }
 })
 
-t.test('fewer attachments than announced, and then an event, end the connection', async (t) => {
+t.test('an event instead of an announced attachment ends the connection', async (t) => {
   const { origin } = await buildGateway(t)
   const client = await RawClient.connect(origin)
   client.send('452-["agent.run"]')
@@ -43,7 +43,7 @@ t.test('fewer attachments than announced, and then an event, end the connection'
   await client.untilClosed()
 })
 
-t.test('other namespaces of the app get theirs', async (t) => {
+t.test('other namespaces of the app receive attachments', async (t) => {
   const { origin, app } = await buildGateway(t, { options: { namespace: '/agents' } })
   app.io.on('connection', (socket) => {
     socket.on('file', (file: Buffer, ack: (size: number) => void) => ack(file.length))

@@ -29,7 +29,7 @@ async function isEndedEarly(
   return isEarly
 }
 
-t.test('what costs memory is ended before the client has shown a token', async (t) => {
+t.test('memory-consuming clients are disconnected before authentication', async (t) => {
   const { origin, connect } = await buildGateway(t, { options: { authenticate } })
   const attacks: Record<string, (client: RawClient) => void> = {
     'attachments that are announced': (client) => client.send('4510-["x"]'),
@@ -59,7 +59,7 @@ t.test('what costs memory is ended before the client has shown a token', async (
   })
 })
 
-t.test('pings that are too many are not answered', async (t) => {
+t.test('excess pings are not answered', async (t) => {
   const limits = { eventsPerSecond: 20 }
   const { origin } = await buildGateway(t, { options: { limits } })
   for (const isIn of [false, true]) {
@@ -77,14 +77,14 @@ t.test('pings that are too many are not answered', async (t) => {
   }
 })
 
-t.test('so is what does not end on a WebSocket that is not yet in use', async (t) => {
+t.test('unfinished messages on a probed WebSocket are cut too', async (t) => {
   const { origin } = await buildGateway(t, { options: { authenticate } })
   const { sid } = await openPolling(origin)
   const upgrade = () => RawClient.open(origin, { query: `transport=websocket&sid=${sid}` })
   t.ok(await isEndedEarly(origin, (client) => client.sendUnfinished(200_000), upgrade))
 })
 
-t.test('polling: so is a large body, or one that does not say how large it is', async (t) => {
+t.test('polling: a large body, or one without a length, is cut too', async (t) => {
   const { origin } = await buildGateway(t, { options: { authenticate } })
   const bodies: RequestInit[] = [
     { body: `4${'x'.repeat(70_000)}` },
@@ -105,7 +105,7 @@ t.test('polling: so is a large body, or one that does not say how large it is', 
   unfinished.destroy()
 })
 
-t.test('a handshake of less than `limits.handshake` is taken, over both transports', async (t) => {
+t.test('a handshake below `limits.handshake` is accepted over both transports', async (t) => {
   const { origin, connect, open } = await buildGateway(t, { options: { limits: { handshake: 5_000 } } })
   for (const transport of ['websocket', 'polling']) {
     const client = await connect({ transports: [transport], auth: { note: 'x'.repeat(4_900) } })
@@ -132,7 +132,7 @@ t.test(
   }
 )
 
-t.test('where more connections wait than `limits.waiting`, the oldest goes', async (t) => {
+t.test('beyond `limits.waiting` the oldest connection is closed', async (t) => {
   const { origin, connect } = await buildGateway(t, { options: { limits: { waiting: 2 } } })
   const inside = await connect()
   const [first, second, third] = [
@@ -179,7 +179,7 @@ t.test(
   }
 )
 
-t.test('a connection authenticates once at a time', async (t) => {
+t.test('a connection has one pending handshake at a time', async (t) => {
   let calls = 0
   let settle = () => {}
   const { origin } = await buildGateway(t, {
@@ -205,7 +205,7 @@ t.test('a connection authenticates once at a time', async (t) => {
   patient.end()
 })
 
-t.test('a connection that the middleware let in twice ends', async (t) => {
+t.test('a connection admitted twice is closed', async (t) => {
   const { origin } = await buildGateway(t, {
     options: { middleware: (_socket, next) => void setTimeout(next, 50) }
   })
@@ -216,7 +216,7 @@ t.test('a connection that the middleware let in twice ends', async (t) => {
   await client.untilClosed()
 })
 
-t.test('a namespace that nobody serves does not make a connection known', async (t) => {
+t.test('a namespace without listeners does not admit a connection', async (t) => {
   const { origin, app } = await buildGateway(t, { options: { authenticate, namespace: '/agents' } })
   const attacks: ((client: RawClient) => void)[] = [
     (client) => client.send('4510-["x"]'),

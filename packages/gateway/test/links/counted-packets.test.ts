@@ -23,7 +23,7 @@ async function flood(client: RawClient, packet: (index: number) => string): Prom
   return client.received.slice(before)
 }
 
-t.test('handshakes with namespaces that are not there count', async (t) => {
+t.test('handshakes with unknown namespaces count', async (t) => {
   const { origin } = await buildGateway(t, { options: { authenticate } })
   const outside = await RawClient.open(origin)
   const answers = await flood(outside, (index) => `40/${index},`)
@@ -31,7 +31,7 @@ t.test('handshakes with namespaces that are not there count', async (t) => {
   t.match(answers.at(-1), /^44\/50,.*GTW_ERR_TOO_MANY_EVENTS/)
 })
 
-t.test('so do they, and all other packets, on a connection that is in the namespace', async (t) => {
+t.test('all packets count on a connection in the namespace', async (t) => {
   const { origin } = await buildGateway(t, { runnables: [echo] })
   const floods: Record<string, (index: number) => string> = {
     'handshakes with namespaces that are not there': (index) => `40/${index},`,
@@ -47,7 +47,7 @@ t.test('so do they, and all other packets, on a connection that is in the namesp
   }
 })
 
-t.test('handshakes that are refused count until one is not', async (t) => {
+t.test('refused handshakes count until one succeeds', async (t) => {
   const { origin } = await buildGateway(t, { options: { authenticate } })
   const client = await RawClient.open(origin)
   for (let index = 0; index < LIMIT; index++) {
@@ -60,7 +60,7 @@ t.test('handshakes that are refused count until one is not', async (t) => {
   await client.untilClosed()
 })
 
-t.test('one polled body with more events than the limit: no more than that are looked at', async (t) => {
+t.test('one polled body with too many events: only the limit is read', async (t) => {
   const { origin } = await buildGateway(t)
   const { url, post } = await openPolling(origin)
   await post('40')
@@ -80,7 +80,7 @@ t.test('an event beyond the limit is acknowledged with the error', async (t) => 
   t.match(await cancel(), { code: 'GTW_ERR_TOO_MANY_EVENTS' })
 })
 
-t.test('a client that sends without reading the answers is ended', async (t) => {
+t.test('a client that sends without reading is disconnected', async (t) => {
   const { origin } = await buildGateway(t, { options: { limits: { eventsPerSecond: 10_000 } } })
   const { url, post } = await openPolling(origin)
   await post('40')
@@ -89,7 +89,7 @@ t.test('a client that sends without reading the answers is ended', async (t) => 
   t.ok(isTooMany(await (await fetch(url)).text()))
 })
 
-t.test('what the app’s own namespaces take is not counted', async (t) => {
+t.test('packets to the app’s own namespaces are not counted', async (t) => {
   const { origin, app } = await buildGateway(t, { options: { namespace: '/agents' } })
   let taken = 0
   app.io.of('/uploads').on('connection', (socket) => {

@@ -41,7 +41,7 @@ async function buildHost(
   return { app, io, origin }
 }
 
-t.test('its other namespaces take attachments, as many and as large as it likes', async (t) => {
+t.test('its other namespaces accept attachments without limit', async (t) => {
   const { origin } = await buildHost(t)
   const socket: Socket = connect(`${origin}/uploads`, { forceNew: true })
   t.teardown(() => socket.disconnect())
@@ -54,7 +54,7 @@ t.test('its other namespaces take attachments, as many and as large as it likes'
   }
 })
 
-t.test('the gateway takes none, and a client without a token may send none', async (t) => {
+t.test('the gateway accepts no attachments, nor do unauthenticated clients get any through', async (t) => {
   const { origin } = await buildHost(t)
   const outside = await RawClient.open(origin)
   outside.send('4510-/agents,["agent.run"]')
@@ -78,7 +78,7 @@ t.test('the gateway takes none, and a client without a token may send none', asy
   )
 })
 
-t.test('what the gateway is sent is counted and measured', async (t) => {
+t.test('packets to the gateway are counted and measured', async (t) => {
   const { origin } = await buildHost(t)
   const cancel = (runId: string) => `42/agents,["run.cancel",{"runId":"${runId}"}]`
   for (const [code, send] of [
@@ -113,7 +113,7 @@ class JsonDecoder extends EventEmitter {
   destroy(): void {}
 }
 
-t.test('it may have a parser of its own', async (t) => {
+t.test('it may have its own parser', async (t) => {
   const parser = { Encoder: JsonEncoder, Decoder: JsonDecoder }
   const { origin } = await buildHost(t, { parser })
   const options = { parser, forceNew: true, transports: ['websocket'], reconnection: false }
@@ -156,7 +156,7 @@ t.test('a server that is not attached is a warning', async (t) => {
   t.match(lines, [/not attached to an HTTP server/])
 })
 
-t.test('two gateways on it have limits of their own', async (t) => {
+t.test('two gateways on it have separate limits', async (t) => {
   const app = Fastify({ forceCloseConnections: true })
   t.teardown(() => app.close())
   await app.register(gateway, { namespace: '/a', limits: { payload: 1_000, eventsPerSecond: 5 } })

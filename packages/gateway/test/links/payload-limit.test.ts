@@ -35,7 +35,7 @@ t.test('any other event: `gateway.error`, then a disconnect', async (t) => {
   t.strictSame(inbox.all, [{ event: 'gateway.error', ...TOO_LARGE }])
 })
 
-t.test('so it is for what is no event, or is binary', async (t) => {
+t.test('the same holds for other packets and binary ones', async (t) => {
   const { origin } = await buildGateway(t, { options })
   for (const message of [`43["${'x'.repeat(PAYLOAD)}"]`, Buffer.alloc(PAYLOAD + 1)]) {
     const client = await RawClient.connect(origin)
@@ -45,7 +45,7 @@ t.test('so it is for what is no event, or is binary', async (t) => {
   }
 })
 
-t.test('what came before it is taken', async (t) => {
+t.test('events before it are handled', async (t) => {
   const { connect } = await buildGateway(t, { runnables: [echo], options })
   const client = await connect()
   const inbox = new Inbox(client)
@@ -55,7 +55,7 @@ t.test('what came before it is taken', async (t) => {
   t.match(inbox.all, [{ code: 'GTW_ERR_BAD_PAYLOAD' }, { code: TOO_LARGE.code }])
 })
 
-t.test('twice the limit is closed without a word: 1009 on a WebSocket, 413 when polling', async (t) => {
+t.test('twice the limit closes without an event: 1009 on a WebSocket, 413 over polling', async (t) => {
   const { origin, connect } = await buildGateway(t, { options })
   const client = await RawClient.connect(origin)
   client.send(`42["x","${'x'.repeat(2 * PAYLOAD)}"]`)

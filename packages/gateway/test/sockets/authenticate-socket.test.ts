@@ -16,7 +16,7 @@ const REFUSED = 400
 const run = { name: 'echo', input: 'Hi' }
 const refused = (code: string) => ({ data: { code } }) as object as Error
 
-t.test('a token of auth, of the header, or of the cookie, over both transports', async (t) => {
+t.test('a token in auth, the header or the cookie, over both transports', async (t) => {
   const { connect, runs } = await buildGateway(t, { runnables: [echo], options: { authenticate } })
   const places = [
     { auth: { token } },
@@ -33,7 +33,7 @@ t.test('a token of auth, of the header, or of the cookie, over both transports',
     }
 })
 
-t.test('no token, a bad one, one that is over, one in the query', async (t) => {
+t.test('no token, an invalid one, an expired one, one in the query', async (t) => {
   const { connect } = await buildGateway(t, { runnables: [echo], options: { authenticate } })
   const cases: [options: object, code: string][] = [
     [{}, 'GTW_ERR_NO_TOKEN'],
@@ -50,7 +50,7 @@ t.test('no token, a bad one, one that is over, one in the query', async (t) => {
     await t.rejects(connect(options), refused(code), JSON.stringify(options))
 })
 
-t.test('a function of one’s own: what it gets, what it refuses, what of ours is away', async (t) => {
+t.test('a custom function: its arguments, its refusals, its outages', async (t) => {
   const seen: unknown[] = []
   const own: GatewayAuthenticate = async (credentials) => {
     seen.push(credentials)
@@ -76,7 +76,7 @@ t.test('without authentication everyone is anonymous', async (t) => {
   t.match(await runs.get(runId), { owner: ANONYMOUS.sub })
 })
 
-t.test('a socket ends with its token', async (t) => {
+t.test('a socket is disconnected when its token expires', async (t) => {
   const expiring: GatewayOptions['authenticate'] = () => ({
     sub: 'ann',
     scopes: [],
@@ -121,7 +121,7 @@ t.test('with cookies, other origins are refused unless they are named', async (t
   t.equal(await handshake({ origin: 'https://evil.example' }), 101, 'no cookie')
 })
 
-t.test('on a server of the app’s own the origin is looked at too', async (t) => {
+t.test('the origin is checked on the app’s own server too', async (t) => {
   const { app, connect } = await buildGateway(t, {
     options: { authenticate, namespace: '/own' },
     before: async (app) => {

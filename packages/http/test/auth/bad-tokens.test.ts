@@ -161,7 +161,7 @@ t.test('another algorithm of the same key is refused', async (t) => {
   }
 })
 
-t.test('the reason is a word for the log, and holds nothing of the token', async (t) => {
+t.test('the logged reason is a code without contents of the token', async (t) => {
   const maker = createTokenMaker('HS256')
   const { ask } = await buildAuthenticate({ secret: maker.secret })
   for (const token of [maker.sign('["private"]'), maker.sign('private'), maker.sign(claims({ sub: '' }))]) {

@@ -6,7 +6,7 @@ const REFUSED = { code: 'HTTP_ERR_CROSS_ORIGIN', statusCode: 403 }
 const ask = (method: string, host: string, headers: IncomingHttpHeaders) => () =>
   checkOrigin({ method, host, headers })
 
-t.test('another origin is refused what changes something', (t) => {
+t.test('unsafe requests from another origin are refused', (t) => {
   const bad: [host: string, headers: IncomingHttpHeaders][] = [
     ['us.example', { origin: 'https://evil.example' }],
     ['us.example', { origin: 'https://us.example.evil.example' }],
@@ -30,7 +30,7 @@ t.test('another origin is refused what changes something', (t) => {
   t.end()
 })
 
-t.test('its own origin, and what is no browser, may', (t) => {
+t.test('the same origin and clients without an origin are allowed', (t) => {
   const good: [host: string, headers: IncomingHttpHeaders][] = [
     ['us.example', {}],
     ['us.example', { origin: 'https://us.example' }],

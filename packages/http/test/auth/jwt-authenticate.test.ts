@@ -9,7 +9,7 @@ import { buildAuthenticate, claims, createTokenMaker, inOneHour, toCredentials }
 
 const maker = createTokenMaker('HS256')
 
-t.test('a good token is a principal', async (t) => {
+t.test('a valid token gives a principal', async (t) => {
   const { ask } = await buildAuthenticate({ secret: maker.secret })
   const payload = claims({ team: { name: 'x', of: [{ y: 1 }] }, iat: 1, nbf: 1 })
   const principal = await ask(maker.sign(payload))
@@ -19,12 +19,12 @@ t.test('a good token is a principal', async (t) => {
   t.ok([principal?.claims, team, team.of, team.of[0]].every(Object.isFrozen), 'frozen to the ground')
 })
 
-t.test('no token is nobody', async (t) => {
+t.test('no token gives null', async (t) => {
   const { ask } = await buildAuthenticate({ secret: maker.secret })
   t.equal(await ask(), null)
 })
 
-t.test('what another library signs is taken', async (t) => {
+t.test('tokens signed by another library are accepted', async (t) => {
   const { ask } = await buildAuthenticate({
     secret: maker.secret,
     issuer: 'https://issuer',
@@ -42,7 +42,7 @@ t.test('what another library signs is taken', async (t) => {
   t.match(await ask(token), { sub: 'ann', scopes: ['agents:run', 'teams:read'] })
 })
 
-t.test('scopes are read where they are said to be', async (t) => {
+t.test('scopes are read from the configured claim', async (t) => {
   const { ask } = await buildAuthenticate({ secret: maker.secret }, { scopeField: 'scope' })
   t.strictSame((await ask(maker.sign(claims({ scope: 'a b' }))))?.scopes, ['a', 'b'])
   t.strictSame((await ask(maker.sign(claims())))?.scopes, [])
@@ -50,7 +50,7 @@ t.test('scopes are read where they are said to be', async (t) => {
   t.strictSame((await odd.ask(maker.sign(claims())))?.scopes, [])
 })
 
-t.test('a key function gets the header, and may be slow', async (t) => {
+t.test('a key function gets the header and may be async', async (t) => {
   const seen: unknown[] = []
   const { ask } = await buildAuthenticate({
     secret: async ({ header, payload }) => {
@@ -64,7 +64,7 @@ t.test('a key function gets the header, and may be slow', async (t) => {
   await t.rejects(ask(maker.sign(claims(), { kid: 'b' })), { code: 'HTTP_ERR_INVALID_TOKEN' })
 })
 
-t.test('a key function may give nothing, or say that its store is away', async (t) => {
+t.test('a key function may find no key, or report an outage', async (t) => {
   for (const key of ['', undefined, null, Buffer.alloc(0), {}]) {
     const { ask } = await buildAuthenticate({ secret: () => key as string })
     await t.rejects(ask(maker.sign(claims())), { code: 'HTTP_ERR_INVALID_TOKEN' }, JSON.stringify(key))
@@ -79,7 +79,7 @@ t.test('a key function may give nothing, or say that its store is away', async (
   await t.rejects(ask(maker.sign(claims())), { code: 'HTTP_ERR_KEYS_UNAVAILABLE', statusCode: 503 })
 })
 
-t.test('a token that was good is refused once it is expired', async (t) => {
+t.test('a cached token is refused once it has expired', async (t) => {
   for (const secret of [maker.secret, () => maker.secret]) {
     const { ask } = await buildAuthenticate({ secret })
     const exp = Math.ceil(Date.now() / 1000) + 1
@@ -91,7 +91,7 @@ t.test('a token that was good is refused once it is expired', async (t) => {
   }
 })
 
-t.test('many tokens at once are each one’s own', async (t) => {
+t.test('concurrent tokens do not mix', async (t) => {
   const { ask } = await buildAuthenticate({ secret: () => Promise.resolve(maker.secret) })
   const subs = Array.from({ length: 1500 }, (_, i) => `user-${i}`)
   const tokens = subs.map((sub) => maker.sign(claims({ sub })))
@@ -104,7 +104,7 @@ t.test('many tokens at once are each one’s own', async (t) => {
   }
 })
 
-t.test('two in one app do not know each other, nor the app’s own', async (t) => {
+t.test('two instances in one app are independent, also of the app’s own', async (t) => {
   const other = createTokenMaker('ES256')
   for (const isFirst of [true, false]) {
     const app = Fastify()
@@ -136,7 +136,7 @@ t.test('two in one app do not know each other, nor the app’s own', async (t) =
   }
 })
 
-t.test('its schemes say where the token is', async (t) => {
+t.test('the security schemes name the place of the token', async (t) => {
   const { secret } = maker
   const header = await buildAuthenticate({ secret })
   t.strictSame(header.authenticate.schemes, {
@@ -146,7 +146,7 @@ t.test('its schemes say where the token is', async (t) => {
   t.strictSame(cookie.authenticate.schemes, { cookieAuth: { type: 'apiKey', in: 'cookie', name: 'session' } })
 })
 
-t.test('without @fastify/jwt it says what to install', async (t) => {
+t.test('without @fastify/jwt the error names the package', async (t) => {
   const hooks = registerHooks({
     resolve(specifier, context, next) {
       if (specifier !== '@fastify/jwt') return next(specifier, context)

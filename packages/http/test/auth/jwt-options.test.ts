@@ -11,7 +11,7 @@ const ed = createTokenMaker('EdDSA')
 const jwksUrl = 'https://issuer/keys'
 const toDer = (type: 'spki' | 'pkcs1') => rsa.publicKey?.export({ type, format: 'der' }) as Buffer
 
-t.test('an option that is unknown or bad is named', async (t) => {
+t.test('an unknown or invalid option is named', async (t) => {
   const bad: [options: unknown, says: RegExp][] = [
     [{}, /secret and jwksUrl/],
     [{ secret: 'x', jwksUrl }, /secret and jwksUrl/],
@@ -73,7 +73,7 @@ t.test('an option that is unknown or bad is named', async (t) => {
   }
 })
 
-t.test('each algorithm is taken with its key', async (t) => {
+t.test('each algorithm is accepted with its key', async (t) => {
   const curves = { ES256: 'P-256', ES384: 'P-384', ES512: 'P-521' }
   for (const algorithm of JWT_ALGORITHMS) {
     let { secret } = algorithm === 'EdDSA' ? ed : rsa
@@ -86,7 +86,7 @@ t.test('each algorithm is taken with its key', async (t) => {
   }
 })
 
-t.test('options are not changed', async (t) => {
+t.test('options are not mutated', async (t) => {
   const options: JwtOptions = Object.freeze({ secret: 'x', audience: Object.freeze(['us']) as string[] })
   await buildAuthenticate(options)
   t.strictSame(options, { secret: 'x', audience: ['us'] })

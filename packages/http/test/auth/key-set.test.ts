@@ -49,7 +49,7 @@ for (const algorithm of ['RS256', 'PS256', 'ES256', 'EdDSA'] as const) {
   })
 }
 
-t.test('a token without kid is of the only key, and of none of two', async (t) => {
+t.test('a token without kid matches a single key, but none of two', async (t) => {
   const { served, find } = await serveSet(t, { a: one }, { interval: 1 })
   t.equal(await find(), one.secret)
   served.keys = [toJwk(one, { kid: 'a' }), toJwk(two, { kid: 'b' })]
@@ -58,7 +58,7 @@ t.test('a token without kid is of the only key, and of none of two', async (t) =
   await t.rejects(find('__proto__'), /no such key/)
 })
 
-t.test('keys that are not for this are left out', async (t) => {
+t.test('keys for other purposes are ignored', async (t) => {
   const served = await serveKeys(
     t,
     null as never,
@@ -77,7 +77,7 @@ t.test('keys that are not for this are left out', async (t) => {
   await t.rejects(async () => findKey({ header: { alg: 'RS512', kid: 'a' }, payload: {} }), /algorithm/)
 })
 
-t.test('a server that is away, or answers with something else, is 503', async (t) => {
+t.test('an unreachable key server, or one with invalid responses, is 503', async (t) => {
   const served = await serveKeys(t)
   const answers: Record<string, (response: ServerResponse) => unknown> = {
     'breaks off': (response) => response.destroy(),
@@ -98,7 +98,7 @@ t.test('a server that is away, or answers with something else, is 503', async (t
   await t.rejects(ask(one.sign(claims())), UNAVAILABLE)
 })
 
-t.test('a server that is back is used at once', async (t) => {
+t.test('a recovered key server is used at once', async (t) => {
   const served = await serveKeys(t, toJwk(one, { kid: 'a' }))
   const { answer } = served
   served.answer = (response) => response.destroy()
@@ -110,13 +110,13 @@ t.test('a server that is back is used at once', async (t) => {
   await t.rejects(ask(one.sign(claims(), { kid: 'b' })), INVALID)
 })
 
-t.test('a server that does not answer is given up', async (t) => {
+t.test('a key server that does not respond times out', async (t) => {
   const { served, find } = await serveSet(t, { a: one }, { timeout: 50 })
   served.answer = () => {}
   await t.rejects(find('a'), UNAVAILABLE)
 })
 
-t.test('a flood of unknown kids is no flood of fetches', async (t) => {
+t.test('a flood of unknown kids causes few fetches', async (t) => {
   const { served, find } = await serveSet(t, { a: one }, { burst: 3, interval: 60_000 })
   const kids = Array.from({ length: 200 }, (_, i) => `kid-${i}`)
   await Promise.all(kids.map((kid) => t.rejects(find(kid), /no such key/)))

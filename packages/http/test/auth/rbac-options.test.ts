@@ -4,7 +4,7 @@ import { resolveRbacOptions, ROUTE_SCOPES, type RbacOptions } from '../../src/au
 const routesOf = (defaultScopes: RbacOptions['defaultScopes']) =>
   Object.fromEntries(resolveRbacOptions({ ...(defaultScopes && { defaultScopes }) }).routes)
 
-t.test('an option that is unknown or bad is named', (t) => {
+t.test('an unknown or invalid option is named', (t) => {
   const bad: [options: unknown, says: RegExp][] = [
     [true, /object/i],
     [null, /object/i],
@@ -39,7 +39,7 @@ t.test('an option that is unknown or bad is named', (t) => {
   t.end()
 })
 
-t.test('what is given lies over the built-in map', (t) => {
+t.test('given scopes override the built-in map', (t) => {
   t.strictSame(routesOf(undefined), ROUTE_SCOPES)
   t.strictSame(routesOf({ 'GET /runs': ['runs:read'], 'GET /teams/:name': [] }), {
     ...ROUTE_SCOPES,
@@ -49,7 +49,7 @@ t.test('what is given lies over the built-in map', (t) => {
   t.end()
 })
 
-t.test('a route cannot be gone around by its twin', (t) => {
+t.test('run and stream share their guard', (t) => {
   t.strictSame(routesOf({ 'POST /agents/:name/run': ['x'], 'GET /agents': ['y'] }), {
     ...ROUTE_SCOPES,
     'POST /agents/:name/run': ['x'],
@@ -62,7 +62,7 @@ t.test('a route cannot be gone around by its twin', (t) => {
   t.end()
 })
 
-t.test('/admin/* is every route of administration, of its methods', (t) => {
+t.test('/admin/* covers all routes of administration, or those of its methods', (t) => {
   const admin = Object.keys(ROUTE_SCOPES).filter((route) => route.includes(' /admin/'))
   const replaced = (routes: string[], scopes: string[]) => ({
     ...ROUTE_SCOPES,
@@ -92,7 +92,7 @@ t.test('/admin/* is every route of administration, of its methods', (t) => {
   t.end()
 })
 
-t.test('options are not changed, nor followed afterwards', (t) => {
+t.test('options are copied, and not mutated', (t) => {
   const scopes = ['x']
   const { named, routes, scopeField } = resolveRbacOptions(
     Object.freeze({ agentScopes: { a: scopes }, defaultScopes: { 'GET /runs': scopes } })

@@ -16,7 +16,7 @@ function asker(rbac?: RbacOptions) {
     authorize({ sub: 'ann', scopes }, action, { kind, name, ...(owner !== undefined && { owner }) })
 }
 
-t.test('each action needs the scope of its kind', async (t) => {
+t.test('each action requires the scope of its kind', async (t) => {
   const ask = asker({})
   for (const kind of RUNNABLE_KINDS) {
     const scopes = { run: `${kind}s:run`, answer: `${kind}s:run`, read: `${kind}s:read`, admin: 'admin:*' }
@@ -53,7 +53,7 @@ t.test('a runnable’s own scopes come on top', async (t) => {
   }
 })
 
-t.test('routes that are named otherwise need what is said', async (t) => {
+t.test('defaultScopes replace the scopes of a route', async (t) => {
   const ask = asker({ defaultScopes: { 'POST /agents/:name/run': ['a', 'b'], 'GET /agents/:name': [] } })
   t.strictSame(await ask(['a'], 'run', 'agent', 'x'), missing('b'))
   t.strictSame(await ask(['a', 'b'], 'answer', 'agent', 'x'), allowed)
@@ -61,14 +61,14 @@ t.test('routes that are named otherwise need what is said', async (t) => {
   t.strictSame(await ask([], 'read', 'team', 'x'), missing('teams:read'))
 })
 
-t.test('names that objects have of themselves mean nothing', async (t) => {
+t.test('names of inherited properties have no meaning', async (t) => {
   const ask = asker({ agentScopes: JSON.parse('{"__proto__":["proto:use"]}') })
   t.strictSame(await ask(['agents:run'], 'run', 'agent', '__proto__'), missing('proto:use'))
   for (const name of ['constructor', 'toString', 'hasOwnProperty', 'proto:use'])
     t.strictSame(await ask(['agents:run'], 'run', 'agent', name), allowed, name)
 })
 
-t.test('what is another’s is hidden from all but administrators', async (t) => {
+t.test('resources of other owners are hidden from all but administrators', async (t) => {
   for (const ask of [asker({}), asker()])
     for (const action of ['run', 'read', 'answer'] as const)
       for (const owner of ['bob', '']) {
@@ -87,7 +87,7 @@ t.test('what is another’s is hidden from all but administrators', async (t) =>
   t.strictSame(await ask(['agents:*'], 'admin', 'agent', 'x', 'ann'), missing('admin:*'))
 })
 
-t.test('without rbac only admin needs a scope', async (t) => {
+t.test('without rbac only admin requires a scope', async (t) => {
   const ask = asker()
   for (const action of ['run', 'read', 'answer'] as const)
     t.strictSame(await ask([], action, 'agent', 'x'), allowed)
@@ -95,7 +95,7 @@ t.test('without rbac only admin needs a scope', async (t) => {
   t.strictSame(await ask(['admin:*'], 'admin', 'agent', 'x'), allowed)
 })
 
-t.test('exactly who has every scope may', async (t) => {
+t.test('a caller is allowed if and only if it has every scope', async (t) => {
   const scope = fc.constantFrom('agents:run', 'agents:read', 'agents:*', 'teams:run', 'x:1', 'x:*', 'x*', '*')
   await fc.assert(
     fc.asyncProperty(

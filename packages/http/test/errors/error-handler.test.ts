@@ -28,7 +28,7 @@ const failing = async () => {
   throw Object.assign(new Error('no answer', { cause }), { request: { body: 'secret' } })
 }
 
-t.test('a refusal is logged once, at info, without what was sent', async (t) => {
+t.test('a refusal is logged once, at info, without client data', async (t) => {
   const { post, lines } = await buildLoggingApp(t, { runnables: [echo] })
   await post('/agents/echo/run?token=secret', { input: 'secret', extra: 'secret', apiKey: 'secret' })
   await post('/agents/echo/run', '{"input":"secret"', { authorization: 'secret' })
@@ -58,7 +58,7 @@ t.test('a failure is logged once, at error, without the properties of its error'
   t.notMatch(JSON.stringify(lines), /secret/)
 })
 
-t.test('a run that failed is logged once, by the engine', async (t) => {
+t.test('a failed run is logged once, by the engine', async (t) => {
   const broken = scriptedRunnable([
     () => {
       throw new Error('no model')
@@ -70,7 +70,7 @@ t.test('a run that failed is logged once, by the engine', async (t) => {
   t.match(lines, [{ level: 50, code: 'RUN_ERR_FAILED', reqId: String }])
 })
 
-t.test('whatever is thrown is answered', async (t) => {
+t.test('every thrown value gets a reply', async (t) => {
   const thrown = [
     undefined,
     null,
@@ -98,7 +98,7 @@ t.test('whatever is thrown is answered', async (t) => {
   }
 })
 
-t.test('a client that goes away is logged, and not as an error', async (t) => {
+t.test('a disconnect is logged, but not as an error', async (t) => {
   const { promise: started, resolve } = Promise.withResolvers<void>()
   const client = new AbortController()
   const { post, lines, runs } = await buildLoggingApp(t, {
@@ -112,7 +112,7 @@ t.test('a client that goes away is logged, and not as an error', async (t) => {
   t.match(lines, [{ level: 30, code: 'HTTP_ERR_CLIENT_CLOSED', runId: String }])
 })
 
-t.test('a request without a network has a client that stays', async (t) => {
+t.test('an injected request does not disconnect', async (t) => {
   const { app, lines, runs } = await buildLoggingApp(t, { runnables: [echo] })
   for (const route of ['run', 'stream']) {
     const request = { method: 'POST', url: `/api/agents/echo/${route}`, payload: { input: 'x' } } as const

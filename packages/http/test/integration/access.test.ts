@@ -179,7 +179,7 @@ t.test('scopes', async (t) => {
   }
 })
 
-t.test('what one runnable asks for does not open another', async (t) => {
+t.test('the scope of one runnable does not open another', async (t) => {
   const app = await buildSecuredApp(t, { runnables, options })
   const caller = app.as('ann', 'agents:*', 'other:use')
   const response = await app.ask('POST', '/agents/my-agent/run', caller, { input: 'hi' })
@@ -188,7 +188,7 @@ t.test('what one runnable asks for does not open another', async (t) => {
   await requireRefused(t, unknown, 'other:use', 'one that is not there')
 })
 
-t.test('HEAD is guarded as GET', async (t) => {
+t.test('HEAD follows the rule of GET', async (t) => {
   const app = await buildSecuredApp(t, { runnables, options })
   for (const route of routes.filter(({ method }) => method === 'GET')) {
     const head = { ...route, method: 'HEAD' }
@@ -200,7 +200,7 @@ t.test('HEAD is guarded as GET', async (t) => {
   }
 })
 
-t.test('a token in the query, a form or another header is none', async (t) => {
+t.test('tokens in the query, a form or another header are ignored', async (t) => {
   const app = await buildSecuredApp(t, { runnables, options })
   const token = app.maker.sign(claims({ scopes: ['*'] }))
   for (const route of routes) {
@@ -215,7 +215,7 @@ t.test('a token in the query, a form or another header is none', async (t) => {
   }
 })
 
-t.test('however a path is spelled, it is guarded or leads nowhere', async (t) => {
+t.test('every spelling of a path is guarded or not found', async (t) => {
   const app = await buildSecuredApp(t, { runnables, options })
   for (const route of routes) {
     for (const path of spellingsOf(route.path)) {
@@ -269,7 +269,7 @@ function spellingsOf(path: string): string[] {
   ]
 }
 
-t.test('what is open stays open, whatever comes with it', async (t) => {
+t.test('open routes stay open, whatever the credentials', async (t) => {
   const app = await buildSecuredApp(t, { runnables, options })
   for (const path of ['/livez', '/readyz']) {
     t.equal((await app.ask('GET', path)).status, 200)
@@ -278,7 +278,7 @@ t.test('what is open stays open, whatever comes with it', async (t) => {
   await requireError(t, await app.ask('GET', '/none'), 404, 'HTTP_ERR_ROUTE_NOT_FOUND')
 })
 
-t.test('the document and its page: open, or for any good token', async (t) => {
+t.test('the document and its page: open, or for any valid token', async (t) => {
   const guarded = await buildSecuredApp(t, { runnables, options })
   const unguarded = await buildSecuredApp(t, { runnables, options: { swagger: true } })
   for (const key of [...docs.filter((each) => !each.endsWith('*')), ...docsFiles]) {

@@ -15,7 +15,7 @@ function worker() {
 
 const wanted = { prefer: 'respond-async' }
 
-t.test('an answer at once, whose Location works; the run survives the client', async (t) => {
+t.test('an immediate reply with a working Location; the run survives the client', async (t) => {
   const { runnable, started, goOn } = worker()
   const app = await buildApp(t, { runnables: [runnable] })
   const client = new AbortController()
@@ -39,7 +39,7 @@ t.test('an answer at once, whose Location works; the run survives the client', a
   t.match(signal.reason, undefined)
 })
 
-t.test('how it is asked for', async (t) => {
+t.test('forms of the Prefer header', async (t) => {
   const { post } = await buildApp(t, { runnables: [echo] })
   const status = async (prefer: string) => (await post('/agents/echo/run', { input: 'x' }, { prefer })).status
   for (const prefer of [
@@ -54,7 +54,7 @@ t.test('how it is asked for', async (t) => {
     t.equal(await status(prefer), 200, prefer)
 })
 
-t.test('refusals are told at once all the same', async (t) => {
+t.test('refusals are sent at once as usual', async (t) => {
   const { post } = await buildApp(t, { runnables: [echo] })
   const send = (path: string, body: object) => post(path, body, wanted)
   await requireError(t, await send('/agents/none/run', { input: 'x' }), 404, 'HTTP_ERR_UNKNOWN_RUNNABLE')
@@ -62,7 +62,7 @@ t.test('refusals are told at once all the same', async (t) => {
   await requireError(t, await send('/agents/echo/run', { input: '' }), 400, 'RUN_ERR_BAD_INPUT')
 })
 
-t.test('a stream is one all the same', async (t) => {
+t.test('streams ignore the preference', async (t) => {
   const { post } = await buildApp(t, { runnables: [echo] })
   const response = await post('/agents/echo/stream', { input: 'x' }, wanted)
   t.equal(response.status, 200)
@@ -70,7 +70,7 @@ t.test('a stream is one all the same', async (t) => {
   t.equal((await readParts(response)).length, 3)
 })
 
-t.test('Location knows the whole prefix', async (t) => {
+t.test('Location includes the whole prefix', async (t) => {
   const { origin } = await buildApp(t, { runnables: [echo], options: { prefix: '/v1/api' } as object })
   const headers = { ...wanted, 'content-type': 'application/json' }
   const body = '{"input":"x"}'

@@ -75,7 +75,7 @@ t.test('bodies', async (t) => {
   await requireAlive(t, app)
 })
 
-t.test('what is at the edge, and good', async (t) => {
+t.test('valid edge cases', async (t) => {
   const { post } = await buildApp(t, {
     runnables: [
       { ...echo, inputSchema: {} as never },
@@ -92,7 +92,7 @@ t.test('what is at the edge, and good', async (t) => {
   for (const body of good) t.equal((await post('/agents/text/run', body)).status, 200)
 })
 
-t.test('the fields that do not fit are named', async (t) => {
+t.test('invalid fields are named', async (t) => {
   const { post } = await buildApp(t, { runnables: [echo] })
   const fields: [body: object, path: string, message: RegExp][] = [
     [{}, 'body/input', /is required/],
@@ -176,7 +176,7 @@ t.test('without frameworkErrors a bad URL has Fastify’s own shape', async (t) 
   t.match(await (await get('/agents/%zz')).json(), { statusCode: 400, error: 'Bad Request' })
 })
 
-t.test('requests that are not what they say', async (t) => {
+t.test('requests with misleading headers', async (t) => {
   const app = await buildApp(t, { runnables: [echo] })
   const head =
     'POST /api/agents/echo/run HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n'

@@ -35,7 +35,7 @@ t.test('a run that ends while the app drains is complete', async (t) => {
   await closed
 })
 
-t.test('a client that does not read does not hold the app', async (t) => {
+t.test('a client that does not read does not delay the close', async (t) => {
   const big = scriptedRunnable([
     ...Array.from({ length: 100 }, () => ({ type: 'text' as const, text: 'x'.repeat(100_000) })),
     600_000
@@ -56,7 +56,7 @@ t.test('a client that does not read does not hold the app', async (t) => {
   socket.destroy()
 })
 
-t.test('a stream whose run goes on elsewhere ends with the engine', async (t) => {
+t.test('a stream of another process’s run ends with the engine', async (t) => {
   const { app, post, runs } = await buildApp(t, { runnables: [endless], fastify })
   const { stores } = runs
   // As if the run were at work on another node: nothing here ends its log.

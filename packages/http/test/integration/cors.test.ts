@@ -34,7 +34,7 @@ t.test('a preflight needs no token', async (t) => {
   }
 })
 
-t.test('answers, errors and streams have the headers', async (t) => {
+t.test('replies, errors and streams have the headers', async (t) => {
   const { ask, as } = await buildSecuredApp(t, {
     runnables: [echo],
     options: { cors: true, rateLimit: { max: 7 } }
@@ -61,7 +61,7 @@ t.test('answers, errors and streams have the headers', async (t) => {
   }
 })
 
-t.test('only the origins that are named', async (t) => {
+t.test('only named origins', async (t) => {
   const cors = { origin: [origin, /\.our\.example$/], credentials: true }
   const { ask } = await buildSecuredApp(t, { options: { cors } })
   for (const good of [origin, 'https://a.our.example']) {
@@ -79,14 +79,14 @@ t.test('only the origins that are named', async (t) => {
     t.equal(allowed(await ask('GET', '/livez', { origin: bad })), null, bad)
 })
 
-t.test('without the option there are none', async (t) => {
+t.test('without the option there are no headers', async (t) => {
   const { ask } = await buildSecuredApp(t)
   t.equal(allowed(await ask('GET', '/livez', { origin })), null)
   const preflight = { origin, 'access-control-request-method': 'POST' }
   t.equal(allowed(await ask('OPTIONS', '/agents/echo/run', preflight)), null)
 })
 
-t.test('every origin together with credentials is an error at start', async (t) => {
+t.test('every origin with credentials is an error at start', async (t) => {
   const credentials = true
   const reflects = (value: unknown) => ({ credentials, origin: value })
   const bad: unknown[] = [

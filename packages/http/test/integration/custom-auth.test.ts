@@ -64,7 +64,7 @@ t.test('authenticate that throws', async (t) => {
   }
 })
 
-t.test('authenticate that gives no principal lets nobody in', async (t) => {
+t.test('an authenticate without a principal admits no one', async (t) => {
   const bad: unknown[] = [
     undefined,
     true,
@@ -85,7 +85,7 @@ t.test('authenticate that gives no principal lets nobody in', async (t) => {
   }
 })
 
-t.test('authorize decides about what is named', async (t) => {
+t.test('authorize decides by name', async (t) => {
   const asked: Parameters<Authorize>[] = []
   const authorize: Authorize = async (...args) => {
     asked.push(args)
@@ -199,7 +199,7 @@ t.test('an authorize that allows everything does not reach another’s', async (
   await requireError(t, await app.ask('GET', '/admin/runs', bob), 403, 'HTTP_ERR_MISSING_SCOPE')
 })
 
-t.test('two of a kind are an error at start', async (t) => {
+t.test('conflicting options are an error at start', async (t) => {
   const both: [options: object, says: RegExp][] = [
     [{ authenticate: known, jwt: { secret: 'x'.repeat(32) } }, /authenticate/],
     [{ authenticate: known, authorize: () => ({ allowed: true }), rbac: {} }, /authorize/],

@@ -84,7 +84,7 @@ for (const verb of ['run', 'stream']) {
   })
 }
 
-t.test('who only watches leaves nothing behind', async (t) => {
+t.test('a watcher leaves nothing behind', async (t) => {
   const { runnable, started, goOn } = worker()
   const app = await buildApp(t, { runnables: [runnable] })
   const run = await app.runs.start(runnable, 'x')

@@ -5,7 +5,7 @@ import t from 'tap'
 import { buildApp, echo } from '../helpers/build-app.ts'
 import { requireError } from '../helpers/require-error.ts'
 
-t.test('the app and its other routes are as they were', async (t) => {
+t.test('the app and its other routes are unchanged', async (t) => {
   const { origin, post } = await buildApp(t, {
     runnables: [echo],
     before: (app) => {
@@ -37,7 +37,7 @@ t.test('the app and its other routes are as they were', async (t) => {
   t.equal((await post('/agents/echo/run', { input: 'a' })).status, 200)
 })
 
-t.test('what the app has set does not reach in', async (t) => {
+t.test('settings of the app do not reach the plugin', async (t) => {
   const { post, get } = await buildApp(t, {
     runnables: [echo],
     fastify: { bodyLimit: 10, ajv: { customOptions: { coerceTypes: 'array', removeAdditional: 'all' } } },

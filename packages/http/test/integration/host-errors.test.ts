@@ -30,7 +30,7 @@ async function buildHost(t: Test) {
   return origin
 }
 
-t.test('errorHandler on a host: the one shape everywhere', async (t) => {
+t.test('errorHandler on a host: the same shape everywhere', async (t) => {
   const origin = await buildHost(t)
   const post = (body: string) =>
     fetch(`${origin}/checked`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
@@ -56,7 +56,7 @@ t.test('errorHandler on a host: the one shape everywhere', async (t) => {
   t.match(await problem.json(), { status: 404, code: 'HTTP_ERR_ROUTE_NOT_FOUND' })
 })
 
-t.test('errorHandler on a host: what does not fit is listed, wherever it stands', async (t) => {
+t.test('errorHandler on a host: faults are listed for every part of a request', async (t) => {
   const app = Fastify({ ajv: { customOptions: { allErrors: true } } })
   t.teardown(() => app.close())
   await app.register(errorHandler)
@@ -126,7 +126,7 @@ const odd: FastifyValidationResult = Object.assign(() => false, {
   errors: ['no object', { message: 'no path' }] as never[]
 })
 
-t.test('the order: who calls, middleware, the limit of the route, what was sent', async (t) => {
+t.test('the order: authentication, middleware, limit of the route, validation', async (t) => {
   const order: string[] = []
   const app = await buildSecuredApp(t, {
     runnables: [{ ...echo, run: () => (order.push('run'), 'x'), stream: undefined } as never],
@@ -161,7 +161,7 @@ t.test('the order: who calls, middleware, the limit of the route, what was sent'
   t.strictSame(order, ['host nobody', 'first anonymous undefined', 'second', 'handler undefined'])
 })
 
-t.test('middleware may refuse, answer, or fail', async (t) => {
+t.test('middleware may refuse, reply or fail', async (t) => {
   const ways: [middleware: unknown, statusCode: number, code: string | undefined][] = [
     [
       async () => Promise.reject(Object.assign(new Error('not now'), { statusCode: 403 })),

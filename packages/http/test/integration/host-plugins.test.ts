@@ -106,7 +106,7 @@ t.test('@fastify/cors', async (t) => {
       t.equal(allowed(await app.inject({ url: '/beside', headers: { origin } })), mine.origin)
     })
 
-  await t.test('the option leaves the other routes of the app alone, without a prefix too', async (t) => {
+  await t.test('the option does not affect other routes of the app, also without a prefix', async (t) => {
     const app = await buildHost(t, ORDERS['before it']!, () => {}, { cors: true }, '')
     t.equal((await preflight(app, '/agents')).statusCode, 204)
     t.equal((await preflight(app, '/host')).statusCode, 404)
@@ -218,7 +218,7 @@ t.test('@fastify/swagger and @fastify/swagger-ui', async (t) => {
       t.match(theirs, { info: { title: 'Host' }, paths: { '/described': {} } })
     })
 
-  await t.test('a page of the host that is there already is named', async (t) => {
+  await t.test('an existing page of the host is named', async (t) => {
     for (const [routePrefix, prefix] of [
       ['/docs', ''],
       ['/api/docs', '/api']

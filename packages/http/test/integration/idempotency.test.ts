@@ -48,7 +48,7 @@ for (const verb of ['run', 'stream']) {
   })
 }
 
-t.test('many at once start one', async (t) => {
+t.test('concurrent requests start one run', async (t) => {
   const { slow, contexts, goOn } = counter()
   const { post } = await buildApp(t, { runnables: [slow] })
   const asked = Array.from({ length: 20 }, (_, i) =>
@@ -80,7 +80,7 @@ t.test('another body is refused', async (t) => {
   t.equal(contexts.length, 1)
 })
 
-t.test('another route, runnable or owner has keys of its own', async (t) => {
+t.test('keys are separate by route, runnable and owner', async (t) => {
   const { runnable } = counter()
   const app = await buildSecuredApp(t, { runnables: [runnable, echo] })
   const [ann, bob] = [app.as('ann', 'agents:run'), app.as('bob', 'agents:run')]
@@ -102,7 +102,7 @@ t.test('another route, runnable or owner has keys of its own', async (t) => {
   t.equal(idOf(spelled), ids[0], 'another spelling of the route is the same route')
 })
 
-t.test('keys that are none', async (t) => {
+t.test('invalid keys', async (t) => {
   const { runnable, contexts } = counter()
   const { post } = await buildApp(t, { runnables: [runnable] })
   for (const bad of ['', ' ', 'a b', 'a\tb', 'é', 'x'.repeat(256)]) {
@@ -116,7 +116,7 @@ t.test('keys that are none', async (t) => {
     t.equal((await post('/agents/counter/run', { input: 'x' }, key(good))).status, 200, good)
 })
 
-t.test('an answer at once', async (t) => {
+t.test('an immediate reply', async (t) => {
   const { runnable } = counter()
   const { post } = await buildApp(t, { runnables: [runnable] })
   const headers = { ...key(), prefer: 'respond-async' }
@@ -128,7 +128,7 @@ t.test('an answer at once', async (t) => {
   t.match(await waiting.json(), { text: 'once', runId: idOf(first) })
 })
 
-t.test('uploads are a part of what is asked', async (t) => {
+t.test('uploads are part of the hashed body', async (t) => {
   const { runnable, contexts } = counter()
   const { url } = await buildApp(t, { runnables: [runnable], options: { fileUpload: true } })
   const send = (content: string, name = 'a.txt', type = 'text/plain') =>
@@ -185,7 +185,7 @@ for (const verb of ['run', 'stream']) {
   })
 }
 
-t.test('a run that failed is told again, not tried again', async (t) => {
+t.test('a failed run is replayed, not retried', async (t) => {
   let calls = 0
   const fails = scriptedRunnable([
     () => {

@@ -56,7 +56,7 @@ async function buildKeyApp(t: Test, served: KeyServer, jwt: object = {}) {
 const statusesOf = async (responses: Promise<Response>[]) =>
   Promise.all(responses.map(async (response) => (await response).status))
 
-t.test('a key server that hangs delays nobody whose key is known', async (t) => {
+t.test('a hanging key server does not delay known keys', async (t) => {
   const passTime = createClock(t)
   const served = await serveKeys(t, toJwk(one, { kid: 'one' }))
   const { ask } = await buildKeyApp(t, served)
@@ -129,7 +129,7 @@ for (const [says, answer] of Object.entries(BAD_ANSWERS))
     t.equal((await ask()).status, 200, 'and it recovers')
   })
 
-t.test('how long the last keys serve can be set', async (t) => {
+t.test('the time that stale keys serve is configurable', async (t) => {
   const passTime = createClock(t)
   const served = await serveKeys(t, toJwk(one, { kid: 'one' }))
   const { ask } = await buildKeyApp(t, served, { jwksMaxStale: 0 })
@@ -140,7 +140,7 @@ t.test('how long the last keys serve can be set', async (t) => {
   await requireError(t, await ask(), 503, 'HTTP_ERR_KEYS_UNAVAILABLE')
 })
 
-t.test('an answer without an end is read to its bound only', async (t) => {
+t.test('an endless response is read up to its bound', async (t) => {
   const served = await serveKeys(t, toJwk(one, { kid: 'one' }))
   const closed = new EventEmitter()
   let sent = 0
@@ -164,7 +164,7 @@ t.test('an answer without an end is read to its bound only', async (t) => {
   t.ok(sent < 32 * 1_048_576, `${sent} bytes`)
 })
 
-t.test('a redirect is not followed, wherever it leads', async (t) => {
+t.test('redirects are not followed', async (t) => {
   const other = await serveKeys(t, toJwk(one, { kid: 'one' }))
   const served = await serveKeys(t)
   for (const status of [301, 302, 303, 307, 308]) {
@@ -175,7 +175,7 @@ t.test('a redirect is not followed, wherever it leads', async (t) => {
   t.equal(other.fetches, 0)
 })
 
-t.test('from the first start with the server away: 503, and 200 as soon as it is there', async (t) => {
+t.test('with the server down from the start: 503, then 200 once it is up', async (t) => {
   const served = await serveKeys(t, toJwk(one, { kid: 'one' }))
   const { answer } = served
   const { ask } = await buildKeyApp(t, served)
@@ -190,7 +190,7 @@ t.test('from the first start with the server away: 503, and 200 as soon as it is
   t.equal((await ask()).status, 200)
 })
 
-t.test('a flood of unknown kids: few fetches, and the known keys serve', async (t) => {
+t.test('a flood of unknown kids: few fetches, and known keys serve', async (t) => {
   const served = await serveKeys(t, toJwk(one, { kid: 'one' }))
   const { ask } = await buildKeyApp(t, served)
   t.equal((await ask()).status, 200)
@@ -203,7 +203,7 @@ t.test('a flood of unknown kids: few fetches, and the known keys serve', async (
   t.ok(served.fetches <= 6, `${served.fetches} fetches for 200 unknown kids`)
 })
 
-t.test('a new key is fetched when the first token of it comes, once', async (t) => {
+t.test('a new key is fetched once, with its first token', async (t) => {
   const served = await serveKeys(t, toJwk(one, { kid: 'one' }))
   const { ask } = await buildKeyApp(t, served)
   t.equal((await ask()).status, 200)

@@ -35,7 +35,7 @@ function logStream() {
   }
 }
 
-t.test('a run that cannot be canceled: the log has the error, and nothing of its request', async (t) => {
+t.test('a run that cannot be canceled: the log has the error without client data', async (t) => {
   const { logger, lineWith } = logStream()
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
   const runnable = scriptedRunnable([begin as () => void, 60_000])
@@ -57,7 +57,7 @@ t.test('a run that cannot be canceled: the log has the error, and nothing of its
   t.notMatch(line, 's3cret')
 })
 
-t.test('files that cannot be removed: the log has the error, and nothing more', async (t) => {
+t.test('files that cannot be removed: the log has the error only', async (t) => {
   const { logger, lineWith } = logStream()
   const { upload } = await buildUploadApp(t, {}, { fastify: { logger } })
   const { rm } = promises

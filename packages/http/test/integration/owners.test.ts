@@ -42,7 +42,7 @@ async function describe(t: Test, response: Response, ...ids: string[]) {
   return said
 }
 
-t.test('another’s run and approval are like ones that do not exist', async (t) => {
+t.test('runs and approvals of others look like ones that do not exist', async (t) => {
   const app = await buildSecuredApp(t, { runnables })
   const [ann, bob] = [app.as('ann', 'agents:run'), app.as('bob', 'agents:*')]
   const { runId, approvalId } = await startAsking(app, ann)
@@ -67,7 +67,7 @@ t.test('another’s run and approval are like ones that do not exist', async (t)
   t.match(await (await app.ask('GET', `/runs/${runId}`, ann)).json(), { status: 'input-required' })
 })
 
-t.test('one’s own', async (t) => {
+t.test('own runs and approvals', async (t) => {
   const app = await buildSecuredApp(t, { runnables })
   const ann = app.as('ann', 'agents:run')
   const { runId, approvalId } = await startAsking(app, ann)
@@ -82,7 +82,7 @@ t.test('one’s own', async (t) => {
   t.equal((await app.ask('POST', `/runs/${other}/cancel`, ann)).status, 200)
 })
 
-t.test('a name that differs a little is another owner', async (t) => {
+t.test('similar names are different owners', async (t) => {
   const app = await buildSecuredApp(t, { runnables })
   const runId = await start(app, app.as('ann', 'agents:run'))
   for (const sub of ['Ann', 'ann ', 'ann\0', 'an', 'anonymous', 'ann%00', '*', 'admin'])
@@ -104,7 +104,7 @@ for (const scope of ['*', 'admin:*']) {
   })
 }
 
-t.test('approvals:answer reaches the approvals of what it may run, and nothing else', async (t) => {
+t.test('approvals:answer reaches only approvals of runnables that its holder may run', async (t) => {
   const app = await buildSecuredApp(t, {
     runnables: [...runnables, asking('secret')],
     options: { rbac: { agentScopes: { secret: ['secret:use'] } } }
@@ -140,14 +140,14 @@ t.test('approvals:answer reaches the approvals of what it may run, and nothing e
   t.equal((await app.ask('POST', hidden, wild, answer)).status, 200)
 })
 
-t.test('an owner who may no longer run it may not answer either', async (t) => {
+t.test('an owner who may no longer run it may not answer', async (t) => {
   const app = await buildSecuredApp(t, { runnables })
   const { approvalId } = await startAsking(app, app.as('ann', 'agents:run'))
   const response = await app.ask('POST', `/approvals/${approvalId}`, app.as('ann'), { approved: true })
   await requireError(t, response, 404, 'RUN_ERR_APPROVAL_NOT_FOUND')
 })
 
-t.test('another’s sessionId is simply another session', async (t) => {
+t.test('the same sessionId of another owner is another session', async (t) => {
   const seen: { owner: string; isNew: boolean; userId: string | undefined }[] = []
   const remembers = scriptedRunnable(
     [
@@ -170,7 +170,7 @@ t.test('another’s sessionId is simply another session', async (t) => {
   )
 })
 
-t.test('userId must be one’s own, unless one has everything', async (t) => {
+t.test('userId must be the caller’s own, except for administrators', async (t) => {
   const app = await buildSecuredApp(t, { runnables })
   const run = (caller: Record<string, string>, userId: string) =>
     app.ask('POST', '/agents/echo/run', caller, { input: 'x', userId })

@@ -6,7 +6,7 @@ import { buildSecuredApp } from '../helpers/secured-app.ts'
 const rateLimit = { max: 3, timeWindow: 60_000 }
 const code = 'HTTP_ERR_RATE_LIMITED'
 
-t.test('by principal: one’s own limit, on all routes together, from any address', async (t) => {
+t.test('by principal: one limit for all routes and addresses', async (t) => {
   const { ask, as } = await buildSecuredApp(t, { runnables: [echo], options: { rateLimit } })
   const [ann, bob] = [as('ann', '*'), as('bob', '*')]
   t.equal((await ask('GET', '/agents', ann)).headers.get('x-ratelimit-remaining'), '2')
@@ -28,7 +28,7 @@ t.test('by principal: one’s own limit, on all routes together, from any addres
   t.equal((await ask('GET', '/agents', bob)).status, 200)
 })
 
-t.test('by address, where there are no credentials', async (t) => {
+t.test('by address without credentials', async (t) => {
   const { get, app } = await buildApp(t, { runnables: [echo], options: { rateLimit } })
   for (let i = 0; i < 3; i++)
     t.equal((await get('/agents', { 'x-forwarded-for': `10.0.0.${i}` })).status, 200)
@@ -43,7 +43,7 @@ t.test('a principal cannot be an address', async (t) => {
   t.equal((await ask('GET', '/agents', as('127.0.0.1', '*'))).status, 200)
 })
 
-t.test('health is exempt, and as a problem it is the same', async (t) => {
+t.test('health is exempt; problem documents carry the same facts', async (t) => {
   const { get } = await buildApp(t, { options: { rateLimit: { ...rateLimit, max: 0 } } })
   for (let i = 0; i < 5; i++) {
     t.equal((await get('/livez')).status, 200)
@@ -54,7 +54,7 @@ t.test('health is exempt, and as a problem it is the same', async (t) => {
   t.match(await response.json(), { status: 429, code, title: 'Too Many Requests' })
 })
 
-t.test('the app’s other routes have none', async (t) => {
+t.test('the app’s other routes are not limited', async (t) => {
   const { origin, get } = await buildApp(t, {
     options: { rateLimit: { ...rateLimit, max: 1 } },
     before: (app) => app.get('/host', () => 'x')
@@ -64,7 +64,7 @@ t.test('the app’s other routes have none', async (t) => {
   for (let i = 0; i < 3; i++) t.equal((await fetch(`${origin}/host`)).status, 200)
 })
 
-t.test('what a host chooses holds', async (t) => {
+t.test('options of the host apply', async (t) => {
   const options = { rateLimit: { ...rateLimit, max: 1, keyGenerator: () => 'all' } }
   const { ask, as } = await buildSecuredApp(t, { options })
   t.equal((await ask('GET', '/agents', as('ann', '*'))).status, 200)

@@ -16,7 +16,7 @@ function form(): FormData {
   return made
 }
 
-t.test('who sends much reads why it is refused', async (t) => {
+t.test('a client with a large body reads its refusal', async (t) => {
   const { url, as } = await buildSecuredApp(t, { runnables: [echo], options })
   const ann = as('ann', 'agents:run')
   const run = '/agents/echo/run'
@@ -35,7 +35,7 @@ t.test('who sends much reads why it is refused', async (t) => {
   }
 })
 
-t.test('even who reads nothing before all is sent, and the connection goes on', async (t) => {
+t.test('also a client that reads only after sending, and the connection stays usable', async (t) => {
   const { origin, as } = await buildSecuredApp(t, { runnables: [echo], options })
   const authorization = as('ann', 'agents:run')['authorization']!
   for (const [status, header] of [
@@ -56,7 +56,7 @@ t.test('even who reads nothing before all is sent, and the connection goes on', 
   }
 })
 
-t.test('nor does a client that wants the connection closed lose its answer', async (t) => {
+t.test('a client with Connection: close reads its refusal too', async (t) => {
   const { origin, as } = await buildSecuredApp(t, { runnables: [echo], options })
   const authorization = as('ann', 'agents:run')['authorization']!
   for (const [status, header] of [
@@ -75,7 +75,7 @@ t.test('nor does a client that wants the connection closed lose its answer', asy
   }
 })
 
-t.test('one that goes on sending is cut off', { timeout: 60_000 }, async (t) => {
+t.test('a client that keeps sending is cut off', { timeout: 60_000 }, async (t) => {
   const { origin } = await buildSecuredApp(t, { runnables: [echo] })
   const socket = connect(Number(new URL(origin).port), '127.0.0.1')
   socket.on('error', () => {})

@@ -39,7 +39,7 @@ async function resume({ get }: TestApp, runId: string, seen: Uint8Array): Promis
   return JSON.stringify(messages)
 }
 
-t.test('a stream cut off at every byte and resumed is the unbroken stream', async (t) => {
+t.test('a stream cut at every byte and resumed equals the unbroken one', async (t) => {
   const app = await buildApp(t)
   const { response, runId } = await start(app, [
     { type: 'text', text: 'a\nb\u2028' },
@@ -54,7 +54,7 @@ t.test('a stream cut off at every byte and resumed is the unbroken stream', asyn
   t.ok(whole.length > 300)
 })
 
-t.test('so it is for any script, cut off by a client that goes away', async (t) => {
+t.test('the same holds for any script and a client that disconnects', async (t) => {
   const app = await buildApp(t)
   await fc.assert(
     fc.asyncProperty(script, fc.double({ min: 0, max: 1, noNaN: true }), async (acts, where) => {

@@ -41,7 +41,7 @@ const clients = `
   }
 `
 
-t.test('readers that never read cost less than 1 MiB each', async (t) => {
+t.test('clients that never read cost less than 1 MiB each', async (t) => {
   const chunk = 'x'.repeat(10_000)
   const big = scriptedRunnable(Array.from({ length: 2_000 }, () => ({ type: 'text' as const, text: chunk })))
   const { app, origin, runs } = await buildApp(t, { runnables: [big] })

@@ -25,7 +25,7 @@ const script: YieldedPart[] = [
   { type: 'text', text: ', and the end is sk-' }
 ]
 
-t.test('a key that a model says in pieces is told to nobody', async (t) => {
+t.test('a key that a model outputs in pieces reaches no reader', async (t) => {
   const { post, get, check, url } = await buildApp(t, { runnables: [scriptedRunnable(script)] })
   const headers = { 'x-openai-api-key': key }
   const response = await post('/agents/scripted/stream', { input: 'x' }, headers)
@@ -54,7 +54,7 @@ t.test('a key that a model says in pieces is told to nobody', async (t) => {
   t.match(await run.json(), { text })
 })
 
-t.test('without a key every increment is told as it came', async (t) => {
+t.test('without a key every increment passes unchanged', async (t) => {
   const { post } = await buildApp(t, { runnables: [scriptedRunnable(script)] })
   const response = await post('/agents/scripted/stream', { input: 'x' })
   const parts = parseMessages(await response.text()).map(({ part }) => part)

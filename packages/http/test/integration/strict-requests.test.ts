@@ -10,7 +10,7 @@ import { buildSecuredApp } from '../helpers/secured-app.ts'
 const endless = scriptedRunnable([{ type: 'text', text: 'x' }, 60_000], { name: 'endless' })
 const json = { 'content-type': 'application/json' }
 
-t.test('what takes no body may be sent an empty one', async (t) => {
+t.test('routes without a body accept an empty one', async (t) => {
   const app = await buildApp(t, { runnables: [echo, endless] })
   const { runId } = await app.runs.start(endless, 'x')
   t.equal((await app.post(`/runs/${runId}/cancel`, '', json)).status, 200)
@@ -44,7 +44,7 @@ t.test('an unknown query parameter is named', async (t) => {
   t.equal((await app.ask('GET', '/livez?x=1')).status, 200, 'whoever looks after the process may')
 })
 
-t.test('numbers in a query are written as such', async (t) => {
+t.test('numbers in a query must be canonical decimals', async (t) => {
   const { get } = await buildApp(t, { runnables: [echo] })
   for (const limit of ['0x10', '1e2', '1e0', '010', '+1', ' 1', '1 ', '1.0', '1n', '１', '%31%00', '']) {
     const response = await get(`/runs?limit=${limit.replace('+', '%2b').replaceAll(' ', '%20')}`)
@@ -55,7 +55,7 @@ t.test('numbers in a query are written as such', async (t) => {
   await requireError(t, await get('/runs?limit=1&limit=2'), 400, 'HTTP_ERR_VALIDATION')
 })
 
-t.test('a method that a path does not take', async (t) => {
+t.test('a method that a path does not support', async (t) => {
   const app = await buildSecuredApp(t, { runnables: [echo] })
   const cases: [method: string, path: string, allow: string][] = [
     ['PUT', '/agents', 'GET, HEAD'],
@@ -108,7 +108,7 @@ t.test('encodings and charsets of a body', async (t) => {
   t.equal((await app.get('/agents', { 'content-type': 'text/plain; charset=x' })).status, 200)
 })
 
-t.test('which shape of an error a client accepts', async (t) => {
+t.test('the client’s Accept selects the shape of an error', async (t) => {
   const { get } = await buildApp(t)
   const problem = 'application/problem+json'
   const cases: [accept: string, isProblem: boolean][] = [
@@ -132,7 +132,7 @@ t.test('which shape of an error a client accepts', async (t) => {
   }
 })
 
-t.test('all that does not fit is told, within bounds', async (t) => {
+t.test('all faults are listed, within bounds', async (t) => {
   const { post } = await buildApp(t, { runnables: [echo] })
   const errorsOf = async (body: object) =>
     (await requireError(t, await post('/agents/echo/run', body), 400, 'HTTP_ERR_VALIDATION')).errors ?? []
@@ -151,7 +151,7 @@ t.test('all that does not fit is told, within bounds', async (t) => {
   t.equal(long?.path, `body/${'k'.repeat(100)}…`)
 })
 
-t.test('the part and the field of an input are named', async (t) => {
+t.test('faults name the part and the field of an input', async (t) => {
   const { post } = await buildApp(t, { runnables: [echo] })
   const image = { type: 'image', mimeType: 'image/png' }
   const errorsOf = async (input: unknown) =>
@@ -167,7 +167,7 @@ t.test('the part and the field of an input are named', async (t) => {
   t.match(await errorsOf(' \n '), [{ path: 'input' }])
 })
 
-t.test('what comes and goes says when to come again, and is no failure', async (t) => {
+t.test('temporary refusals have Retry-After and are not logged as failures', async (t) => {
   const lines: { level: number; code?: string; err?: unknown; msg: string }[] = []
   const stream = { write: (line: string) => void lines.push(JSON.parse(line)) }
   const app = await buildApp(t, {
@@ -201,7 +201,7 @@ t.test('what comes and goes says when to come again, and is no failure', async (
   )
 })
 
-t.test('what Node.js itself refuses has the one shape too', async (t) => {
+t.test('errors of Node.js itself have the same shape', async (t) => {
   const lines: string[] = []
   const app = await buildApp(t, {
     runnables: [echo],
@@ -246,7 +246,7 @@ t.test('what Node.js itself refuses has the one shape too', async (t) => {
   t.equal((await app.get('/livez')).status, 200)
 })
 
-t.test('garbage after a request does not get into its answer', async (t) => {
+t.test('garbage after a request does not corrupt its reply', async (t) => {
   const app = await buildApp(t, { runnables: [endless], fastify: { clientErrorHandler } as object })
   const body = '{"input":"x"}'
   const head = `POST /api/agents/endless/stream HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`

@@ -20,7 +20,7 @@ function createFlow() {
   return { runnable, done }
 }
 
-t.test('who waits for a workflow is told that it goes on, and where', async (t) => {
+t.test('a client that waits for a workflow learns that it is suspended, and its Location', async (t) => {
   const engine = { stores: createInProcessStores() }
   const runnables = [createFlow().runnable]
   const first = await servePlain(t, { runnables, engine })
@@ -41,7 +41,7 @@ t.test('who waits for a workflow is told that it goes on, and where', async (t) 
   t.match((await second.ask('GET', '/runs')).body, { runs: [{ runId, status: 'completed' }] })
 })
 
-t.test('started again with the same idempotency key it is the same run', async (t) => {
+t.test('the same idempotency key gives the same run after a restart', async (t) => {
   const stores = createInProcessStores()
   const replayed = Promise.withResolvers<void>()
   const create = stores.runs.create.bind(stores.runs)

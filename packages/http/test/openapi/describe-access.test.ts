@@ -29,7 +29,7 @@ const documentOf = async (source: Partial<OpenApiSource>) => {
   return document
 }
 
-t.test('any of the schemes opens what is not open anyway', async (t) => {
+t.test('any of the schemes satisfies a guarded operation', async (t) => {
   const schemes = {
     bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
     cookie: { type: 'apiKey', in: 'cookie', name: 'token' }
@@ -45,14 +45,14 @@ t.test('any of the schemes opens what is not open anyway', async (t) => {
   t.notOk(paths['/livez']?.['get']?.responses['401'])
 })
 
-t.test('without credentials nothing is asked for', async (t) => {
+t.test('without authentication no security is documented', async (t) => {
   const { security, paths, components } = await documentOf({})
   t.strictSame(security, [])
   t.notOk(components.securitySchemes)
   t.notOk(paths['/agents/{name}/run']?.['post']?.responses['401'])
 })
 
-t.test('an authenticate that does not tell what it takes refuses all the same', async (t) => {
+t.test('an authenticate without schemes still documents its refusals', async (t) => {
   const { security, paths } = await documentOf({ secured: true, schemes: {} })
   t.strictSame(security, [])
   t.strictSame(paths['/agents/{name}/run']?.['post']?.responses['401'], {
@@ -60,7 +60,7 @@ t.test('an authenticate that does not tell what it takes refuses all the same', 
   })
 })
 
-t.test('a rate limit is told of wherever it counts', async (t) => {
+t.test('a rate limit is documented on every limited operation', async (t) => {
   const { paths } = await documentOf({ limited: true })
   t.strictSame(paths['/agents/{name}/run']?.['post']?.responses['429'], {
     $ref: '#/components/responses/TooManyRequests'
@@ -68,7 +68,7 @@ t.test('a rate limit is told of wherever it counts', async (t) => {
   t.notOk(paths['/livez']?.['get']?.responses['429'])
 })
 
-t.test('uploads stand beside JSON', async (t) => {
+t.test('forms are documented beside JSON', async (t) => {
   const { paths, components } = await documentOf({ uploads: true })
   const content = paths['/agents/{name}/run']?.['post']?.requestBody?.content ?? {}
   t.strictSame(Object.keys(content), ['application/json', 'multipart/form-data'])

@@ -28,7 +28,7 @@ t.test('the page and its files', async (t) => {
     t.equal((await get(path)).status, 404, path)
 })
 
-t.test('every way to the page leads to the slash', async (t) => {
+t.test('every path of the page redirects to the trailing slash', async (t) => {
   const { url } = await buildApp(t, { options: { swagger: { docsPath: '/a/b' } } })
   const ways: [from: string, to: string][] = [
     ['/a/b', '/a/b/'],

@@ -4,7 +4,7 @@ import { claims, createTokenMaker } from '../auth/token-maker.ts'
 
 const PATHS = ['/', '', '/spec.json', '/json', '/yaml', '/static/swagger-ui.css', '/static/index.html']
 
-t.test('with `protect` a token stands before the page, its files and the document', async (t) => {
+t.test('with `protect` the page, its files and the document require a token', async (t) => {
   const maker = createTokenMaker('HS256')
   const headers = { authorization: `Bearer ${maker.sign(claims())}` }
   for (const protect of [true, false]) {

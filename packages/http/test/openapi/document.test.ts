@@ -38,7 +38,7 @@ t.test('the document is valid', async (t) => {
   t.equal(await lint(t, { plain, empty, dressed }), '')
 })
 
-t.test('paths as they are mounted, with the prefix of a proxy', async (t) => {
+t.test('paths have the mount prefix, and that of a proxy', async (t) => {
   const { info, servers, paths } = await generateOpenApi(
     { prefix: '/api', registry: false },
     { title: 'Agents', version: '2', routePrefix: '/proxy', servers: [{ url: 'https://x.example/proxy' }] }
@@ -52,7 +52,7 @@ t.test('paths as they are mounted, with the prefix of a proxy', async (t) => {
   t.ok(bare.paths['/agents/{name}/run']?.['post'])
 })
 
-t.test('every operation has a name, a group, texts and its errors', async (t) => {
+t.test('every operation has an id, a tag, texts and its errors', async (t) => {
   const document = await generate(registryOf())
   const operations = Object.values(document.paths).flatMap((path) => Object.values(path))
   const tags = document.tags.map(({ name }) => name)
@@ -70,7 +70,7 @@ t.test('every operation has a name, a group, texts and its errors', async (t) =>
   t.strictSame(ids.length, new Set(ids).size, 'names are unique')
 })
 
-t.test('components have good names, and nothing is described twice', async (t) => {
+t.test('components are well named and not duplicated', async (t) => {
   const { components, paths } = await generate(registryOf())
   const expected = (
     'ContentPart Error ErrorPart FinishPart FinishReason Health JsonRunBody MessageInput OnDisconnect Part PartError ' +
@@ -122,7 +122,7 @@ t.test('names, bodies and headers', async (t) => {
   t.match(body?.schema.$ref, /\/JsonRunBody$/, 'one of them takes other JSON')
 })
 
-t.test('examples are what they stand for', async (t) => {
+t.test('examples match their schemas', async (t) => {
   const { components } = await generate(registryOf())
   const ajv = new Ajv({ strict: false, formats: { 'date-time': true } })
   ajv.addSchema({ $id: 'document', components })

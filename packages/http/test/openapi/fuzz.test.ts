@@ -47,7 +47,7 @@ interface Target {
   bodies: unknown[]
 }
 
-t.test('no request of any kind gets a 5xx, or an answer that is not described', async (t) => {
+t.test('no request gets a 5xx or an undocumented reply', async (t) => {
   t.comment(`FUZZ_SEED=${seed}`)
   const { app } = await buildApp(t, { runnables: [echo, calls, shaped, free], options: { swagger: true } })
   const document = (await app.inject('/api/docs/spec.json')).json<OpenApiDocument>()
@@ -206,7 +206,7 @@ function typed(type: string) {
   return { 'content-type': type }
 }
 
-t.test('a failed run is described too', async (t) => {
+t.test('a failed run is documented too', async (t) => {
   const { app } = await buildApp(t, { runnables: [fails], options: { swagger: true } })
   const validator = responseValidatorOf((await app.inject('/api/docs/spec.json')).json<OpenApiDocument>())
   for (const [way, status] of [

@@ -3,7 +3,7 @@ import { hoistSchemas, type Components } from '../../src/openapi/hoist-schemas.t
 
 const literal = (value: string) => ({ type: 'string', enum: [value] })
 
-t.test('a title is a name, wherever the schema stands', async (t) => {
+t.test('titled schemas become components, wherever they are', async (t) => {
   const components: Components = new Map()
   const inner = { title: 'Inner', type: 'object', properties: { title: { type: 'string' } } }
   const outer = { title: 'Outer', type: 'array', items: inner, example: [{ title: 'Data' }] }
@@ -25,7 +25,7 @@ t.test('a title is a name, wherever the schema stands', async (t) => {
   t.strictSame(given, before, 'what was given is as it was')
 })
 
-t.test('two schemas of one title must be the same', async (t) => {
+t.test('two schemas with one title must be equal', async (t) => {
   const schemas = [
     { title: 'One', type: 'string' },
     { title: 'One', type: 'number' }
@@ -33,7 +33,7 @@ t.test('two schemas of one title must be the same', async (t) => {
   t.throws(() => hoistSchemas(schemas, new Map()), { message: /"One" differ/ })
 })
 
-t.test('choices of literals are enums, other choices stay', async (t) => {
+t.test('unions of literals become enums, other unions stay', async (t) => {
   const hoist = (schema: object) => hoistSchemas(schema, new Map())
   t.strictSame(hoist({ anyOf: [literal('a'), literal('b')], description: 'x' }), {
     type: 'string',
@@ -48,7 +48,7 @@ t.test('choices of literals are enums, other choices stay', async (t) => {
     t.strictSame(hoist({ anyOf }), { anyOf })
 })
 
-t.test('a discriminator tells which is which', async (t) => {
+t.test('a discriminator gets its mapping', async (t) => {
   const one = (name: string) => ({ title: name, properties: { kind: literal(name.toLowerCase()) } })
   const schema = { oneOf: [one('Cat'), one('Dog')], discriminator: { propertyName: 'kind' } }
   t.strictSame(hoistSchemas(schema, new Map()), {

@@ -14,7 +14,7 @@ const spec = async (app: FastifyInstance, path: string) => {
 const namesIn = ({ paths }: OpenApiDocument, path: string) =>
   paths[path]?.['post']?.parameters?.find(({ name }) => name === 'name')?.schema.enum
 
-t.test('the document follows the registry, and is what generateOpenApi gives', async (t) => {
+t.test('the document follows the registry and equals that of generateOpenApi', async (t) => {
   const registry = createRegistry()
   registry.add(echo)
   const options = { prefix: '/api', registry, swagger: { title: 'Mine' } }
@@ -36,7 +36,7 @@ t.test('the document follows the registry, and is what generateOpenApi gives', a
   t.strictSame((await generateOpenApi(options, { title: 'Other' })).info.title, 'Other')
 })
 
-t.test('a named runnable that is removed goes from the document', async (t) => {
+t.test('a removed named runnable leaves the document', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   const authenticate = () => ({ sub: 'root', scopes: ['*'], claims: {} })
@@ -46,7 +46,7 @@ t.test('a named runnable that is removed goes from the document', async (t) => {
   t.strictSame(namesIn(await spec(app, '/docs/spec.json'), '/agents/{name}/run'), undefined)
 })
 
-t.test('generateOpenApi minds nothing else that the process has registered', async (t) => {
+t.test('generateOpenApi ignores other runnables of the process', async (t) => {
   globalRegistry.add({ ...echo })
   t.teardown(() => globalRegistry.remove('agent', 'echo'))
   const registry = createRegistry()
@@ -55,7 +55,7 @@ t.test('generateOpenApi minds nothing else that the process has registered', asy
     t.strictSame(namesIn(await generateOpenApi(options), '/agents/{name}/run'), ['echo'])
 })
 
-t.test('names are told to those who may call', async (t) => {
+t.test('names appear only if the document is open or guarded', async (t) => {
   const registry = createRegistry()
   registry.add(echo)
   const authenticate = ({ token }: { token?: string | undefined }) =>
@@ -73,7 +73,7 @@ t.test('names are told to those who may call', async (t) => {
   }
 })
 
-t.test('generateOpenApi takes every option of the plugin', async (t) => {
+t.test('generateOpenApi accepts every option of the plugin', async (t) => {
   const registry = createRegistry()
   const middleware = () => t.fail('no request is made')
   const options = { registry, middleware, rateLimit: { max: 0 }, fileUpload: true, cors: true } as const
@@ -93,7 +93,7 @@ t.test('generateOpenApi takes every option of the plugin', async (t) => {
     await t.rejects(generateOpenApi({ registry, ...each }), { code: 'HTTP_ERR_BAD_OPTION' })
 })
 
-t.test('a registry that does not tell of changes', async (t) => {
+t.test('a registry without change events is read again', async (t) => {
   const registry = createRegistry()
   const silent = { ...registry, on: undefined } as unknown as typeof registry
   const app = Fastify()
@@ -104,7 +104,7 @@ t.test('a registry that does not tell of changes', async (t) => {
   t.strictSame(namesIn(await spec(app, '/docs/spec.json'), '/agents/{name}/run'), ['echo'])
 })
 
-t.test('a closed app leaves nothing with the registry', async (t) => {
+t.test('a closed app leaves no listener on the registry', async (t) => {
   let listeners = 0
   const registry = createRegistry()
   const counted = {

@@ -4,7 +4,7 @@ import t from 'tap'
 
 const { code } = new HTTP_ERR_BAD_OPTION('')
 
-t.test('bad options name themselves', async (t) => {
+t.test('invalid options are named', async (t) => {
   const bad: [unknown, RegExp][] = [
     ['yes', /swagger: expected a boolean or an object, got a string$/],
     [{ tittle: 'x' }, /swagger\/tittle: no such option$/],
@@ -34,7 +34,7 @@ t.test('bad options name themselves', async (t) => {
   }
 })
 
-t.test('served only when asked for', async (t) => {
+t.test('served only when enabled', async (t) => {
   const cases: [HttpOptions['swagger'] | undefined, number][] = [
     [undefined, 404],
     [false, 404],
@@ -52,7 +52,7 @@ t.test('served only when asked for', async (t) => {
   }
 })
 
-t.test('paths of one’s own', async (t) => {
+t.test('custom paths', async (t) => {
   const app = Fastify()
   await app.register(http, { registry: false, swagger: { docsPath: '/help/api', specPath: '/openapi.json' } })
   t.equal((await app.inject('/help/api/')).statusCode, 200)

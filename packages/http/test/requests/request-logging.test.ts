@@ -44,7 +44,7 @@ async function build(t: Test, options: HttpOptions = {}) {
 
 const secret = 'very-secret'
 
-t.test('one line a request: what, how, how long, whose run; never what was sent', async (t) => {
+t.test('one line per request: route, status, duration, run, principal; no client data', async (t) => {
   const maker = createTokenMaker('HS256')
   const { origin, lines, about } = await build(t, { jwt: { secret: maker.secret } })
   const token = maker.sign(claims())
@@ -78,7 +78,7 @@ t.test('one line a request: what, how, how long, whose run; never what was sent'
   t.notMatch(JSON.stringify(lines), token)
 })
 
-t.test('a client that goes away', async (t) => {
+t.test('a client that disconnects', async (t) => {
   const { origin, about } = await build(t)
   const client = new AbortController()
   const response = await fetch(`${origin}/api/agents/endless/stream`, {
@@ -93,7 +93,7 @@ t.test('a client that goes away', async (t) => {
   ])
 })
 
-t.test('a request without a network is completed', async (t) => {
+t.test('an injected request completes', async (t) => {
   const { app, about } = await build(t)
   await app.inject({ method: 'POST', url: '/api/agents/echo/run', payload: { input: 'x' } })
   t.match(await about(1), [{ msg: 'request completed', statusCode: 200 }])

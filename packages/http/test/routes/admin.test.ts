@@ -17,7 +17,7 @@ const run = async ({ ask, as }: SecuredApp, sub: string, name = 'echo') => {
   return ((await response.json()) as { runId: string }).runId
 }
 
-t.test('every owner’s runs, in pages, by any filter', async (t) => {
+t.test('the runs of all owners, in pages, by any filter', async (t) => {
   const app = await buildSecuredApp(t, { runnables: [echo, endless] })
   const admin = app.as('root', 'admin:*')
   const ids: string[] = []
@@ -59,7 +59,7 @@ t.test('every owner’s runs, in pages, by any filter', async (t) => {
   await requireError(t, await app.ask('GET', '/admin/runs?cursor=x', admin), 400, 'REG_ERR_BAD_CURSOR')
 })
 
-t.test('ended runs are removed, by filter; those under way stay', async (t) => {
+t.test('ended runs are removed by filter; active ones stay', async (t) => {
   const app = await buildSecuredApp(t, { runnables: [echo, endless] })
   const admin = app.as('root', '*')
   const open = await run(app, 'ann', 'endless')
@@ -76,7 +76,7 @@ t.test('ended runs are removed, by filter; those under way stay', async (t) => {
   await requireError(t, response, 400, 'HTTP_ERR_VALIDATION', 'a filter that is misspelt removes nothing')
 })
 
-t.test('a runnable is unregistered; its runs go on', async (t) => {
+t.test('a runnable is unregistered; its runs continue', async (t) => {
   const app = await buildSecuredApp(t, { runnables: [endless, { ...echo, kind: 'team' }] })
   const admin = app.as('root', 'admin:*')
   const runId = await run(app, 'ann', 'endless')
@@ -109,7 +109,7 @@ t.test('without authentication there is no administration', async (t) => {
   await t.rejects(register(), { code: 'HTTP_ERR_BAD_OPTION', message: /admin/ })
 })
 
-t.test('it can be left out; without rbac it needs admin all the same', async (t) => {
+t.test('it can be disabled; without rbac it still requires admin', async (t) => {
   const none = await buildSecuredApp(t, { options: { admin: false } })
   const admin = none.as('root', '*')
   await requireError(t, await none.ask('GET', '/admin/runs', admin), 404, 'HTTP_ERR_ROUTE_NOT_FOUND')
@@ -124,7 +124,7 @@ t.test('it can be left out; without rbac it needs admin all the same', async (t)
   t.equal((await ask('GET', '/admin/runs', as('ann', 'admin:*'))).status, 200)
 })
 
-t.test('rbac.defaultScopes takes the key of the built-in map: /admin/*', async (t) => {
+t.test('rbac.defaultScopes accepts /admin/*', async (t) => {
   const defaultScopes = { '/admin/*': ['ops'], 'GET /admin/runs': ['audit'] }
   const app = await buildSecuredApp(t, { runnables: [echo], options: { rbac: { defaultScopes } } })
   const statusOf = async (method: string, path: string, ...scopes: string[]) =>

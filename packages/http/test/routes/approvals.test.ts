@@ -13,7 +13,7 @@ const asker = ({ get, post }: TestApp) => ({
 const partsOf = async ({ get }: TestApp, runId: string): Promise<NumberedPart[]> =>
   readParts(await get(`/runs/${runId}/stream`))
 
-t.test('what waits is listed, and an answer lets it go on', async (t) => {
+t.test('pending approvals are listed, and an answer resumes the run', async (t) => {
   const app = await buildApp(t, { runnables: [asking(), echo] })
   t.strictSame(await (await app.get('/approvals')).json(), { approvals: [], nextCursor: null })
   const first = await startAsking(asker(app))
@@ -40,7 +40,7 @@ t.test('what waits is listed, and an answer lets it go on', async (t) => {
   t.match((await partsOf(app, second.runId))[2], { approved: false, reason: 'no' })
 })
 
-t.test('it is answered once, in time, and while its run lasts', async (t) => {
+t.test('an approval is answered once, in time, and before its run ends', async (t) => {
   const app = await buildApp(t, { runnables: [asking(), asking('hasty', 20)] })
   const answered = 'RUN_ERR_APPROVAL_ANSWERED'
   const { approvalId } = await startAsking(asker(app))
@@ -99,7 +99,7 @@ t.test('bad answers', async (t) => {
   t.match(await (await app.get('/approvals')).json(), { approvals: [{ approvalId }] }, 'it still waits')
 })
 
-t.test('ids that name none', async (t) => {
+t.test('unknown ids', async (t) => {
   const app = await buildApp(t, { runnables: [asking()] })
   const { runId } = await startAsking(asker(app))
   for (const id of [
@@ -121,7 +121,7 @@ t.test('ids that name none', async (t) => {
     )
 })
 
-t.test('runs of what is not exposed are not asked about', async (t) => {
+t.test('approvals of unexposed runnables are not shown', async (t) => {
   const app = await buildApp(t, { runnables: [echo] })
   const run = await app.runs.start(asking(), 'x')
   for await (const part of run.parts()) if (part.type === 'tool.approval.request') break

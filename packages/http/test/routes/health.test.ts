@@ -3,7 +3,7 @@ import t from 'tap'
 import { buildApp } from '../helpers/build-app.ts'
 import { requireError } from '../helpers/require-error.ts'
 
-t.test('up and ready', async (t) => {
+t.test('alive and ready', async (t) => {
   const { get } = await buildApp(t)
   t.strictSame(await (await get('/livez')).json(), { status: 'ok' })
   t.strictSame(await (await get('/readyz')).json(), { status: 'ok' })
@@ -16,7 +16,7 @@ t.test('not ready while the engine closes', async (t) => {
   t.equal((await get('/livez')).status, 200)
 })
 
-t.test('not ready before the runs of an earlier process are taken up', async (t) => {
+t.test('not ready before recovery is complete', async (t) => {
   const stores = createInProcessStores()
   const reached = Promise.withResolvers<void>()
   let away = true
@@ -45,7 +45,7 @@ t.test('not ready before the runs of an earlier process are taken up', async (t)
   t.equal((await get('/readyz')).status, 200)
 })
 
-t.test('not ready while a store is away', async (t) => {
+t.test('not ready while a store fails', async (t) => {
   let away = true
   const check = async () => {
     if (away) throw new Error('connection refused at secret-host')

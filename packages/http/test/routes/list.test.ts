@@ -38,7 +38,7 @@ t.test('metadata, and nothing but metadata', async (t) => {
   await requireError(t, await get('/workflows/both'), 404, 'HTTP_ERR_UNKNOWN_RUNNABLE')
 })
 
-t.test('the names of all there is', async (t) => {
+t.test('the names of all runnables', async (t) => {
   const { get } = await buildApp(t, {
     runnables: [echo, scriptedRunnable([], { kind: 'workflow', name: 'flow' })]
   })
@@ -54,7 +54,7 @@ t.test('names of any script', async (t) => {
   })
 })
 
-t.test('HEAD is answered like GET, other methods are refused', async (t) => {
+t.test('HEAD is supported like GET, other methods are refused', async (t) => {
   const { url } = await buildApp(t, { runnables: [echo] })
   for (const path of ['/agents', '/agents/echo', '/registry', '/runs', '/livez', '/readyz']) {
     const head = await fetch(url + path, { method: 'HEAD' })
@@ -66,7 +66,7 @@ t.test('HEAD is answered like GET, other methods are refused', async (t) => {
   await requireError(t, await fetch(`${url}/agents/echo/run`), 405, 'HTTP_ERR_METHOD_NOT_ALLOWED')
 })
 
-t.test('a list has a bound of bytes and of items, and a link to its next page', async (t) => {
+t.test('a list is bounded in bytes and items, with a link to its next page', async (t) => {
   const schema = { type: 'object', description: 'x'.repeat(100_000) }
   const names = Array.from({ length: 30 }, (_, index) => `agent ${index} & co`)
   const app = await buildApp(t, {

@@ -31,7 +31,7 @@ t.test('each kind of runnable runs to its result', async (t) => {
   }
 })
 
-t.test('what the body says reaches the runnable', async (t) => {
+t.test('the fields of the body reach the runnable', async (t) => {
   const seen: object[] = []
   const spy = scriptedRunnable([
     (context, input) => {
@@ -68,7 +68,7 @@ t.test('a request starts the runnable that it found before its body was read', a
   await requireError(t, await post('/agents/echo/run', { input: 'second' }), 404, 'HTTP_ERR_UNKNOWN_RUNNABLE')
 })
 
-t.test('a runnable with a schema of its own takes what fits it', async (t) => {
+t.test('a runnable with its own schema accepts matching input', async (t) => {
   const inputSchema = Type.Object({ n: Type.Integer() })
   const { post } = await buildApp(t, {
     runnables: [{ kind: 'workflow', name: 'sum', inputSchema, run: textOfInput }]
@@ -89,7 +89,7 @@ t.test('a canceled run is a result', async (t) => {
   t.match(await (await response).json(), { text: 'so far', finishReason: 'canceled' })
 })
 
-t.test('a result that is none is a fault of the runnable, and no bad request', async (t) => {
+t.test('an invalid result is an error of the runnable, not a bad request', async (t) => {
   const lines: string[] = []
   const logger = { level: 'info', stream: { write: (line: string) => void lines.push(line) } }
   const runnable = { kind: 'agent' as const, name: 'five', run: (() => 5) as never }
@@ -101,7 +101,7 @@ t.test('a result that is none is a fault of the runnable, and no bad request', a
   )
 })
 
-t.test('a failed run answers with the status of its error', async (t) => {
+t.test('a failed run replies with the status of its error', async (t) => {
   const limited = errorFromStored({
     code: 'RUN_ERR_MODEL_RATE_LIMIT',
     message: 'The model is busy',
@@ -143,7 +143,7 @@ t.test('a failed run answers with the status of its error', async (t) => {
   t.notMatch(JSON.stringify(failed), /secret/)
 })
 
-t.test('a problem for who asks for one', async (t) => {
+t.test('a problem document on request', async (t) => {
   const { post } = await buildApp(t)
   const accept = 'text/html, application/problem+json;q=0.9'
   const response = await post('/agents/none/run', { input: 'x' }, { accept })
@@ -160,7 +160,7 @@ t.test('a problem for who asks for one', async (t) => {
   })
 })
 
-t.test('what is added after listen is runnable at once, where it was added', async (t) => {
+t.test('runnables added after listen can run at once', async (t) => {
   const own = createRegistry()
   const { post, get, registry } = await buildApp(t, { options: { registry: own } })
   const elsewhere = await buildApp(t)
@@ -181,7 +181,7 @@ t.test('what is added after listen is runnable at once, where it was added', asy
   await requireError(t, await post('/agents/echo/run', { input: 'x' }), 404, 'HTTP_ERR_UNKNOWN_RUNNABLE')
 })
 
-t.test('an engine that takes no runs', async (t) => {
+t.test('an engine that accepts no runs', async (t) => {
   const { post, runs } = await buildApp(t, { runnables: [echo] })
   await runs.close()
   await requireError(t, await post('/agents/echo/run', { input: 'x' }), 503, 'RUN_ERR_DRAINING')

@@ -27,7 +27,7 @@ t.test('the record of a run', async (t) => {
   t.match(await (await app.get(`/runs/${run.runId}`)).json(), { status: 'working' })
 })
 
-t.test('cancel, once', async (t) => {
+t.test('a run is canceled once', async (t) => {
   const { post, runs } = await buildApp(t, { runnables: [endless] })
   const { runId } = await runs.start(endless, 'x')
   const response = await post(`/runs/${runId}/cancel`)
@@ -36,7 +36,7 @@ t.test('cancel, once', async (t) => {
   await requireError(t, await post(`/runs/${runId}/cancel`), 409, 'RUN_ERR_TERMINAL')
 })
 
-t.test('a run that is not there, not exposed, or another’s: all the same', async (t) => {
+t.test('missing, unexposed and foreign runs are indistinguishable', async (t) => {
   const { get, post, runs } = await buildApp(t, { runnables: [echo] })
   const hidden = await runs.start(endless, 'x')
   const foreign = await runs.start(echo as typeof endless, 'x', { principal: { sub: 'else', scopes: [] } })
@@ -48,7 +48,7 @@ t.test('a run that is not there, not exposed, or another’s: all the same', asy
   t.equal((await runs.get(hidden.runId))?.status, 'working')
 })
 
-t.test('list: newest first, one’s own, exposed ones, in pages', async (t) => {
+t.test('list: own, exposed runs, newest first, in pages', async (t) => {
   const app = await buildApp(t, { runnables: [echo, { ...echo, name: 'other' }] })
   const ids: string[] = []
   for (let i = 0; i < 7; i++) {
@@ -86,7 +86,7 @@ t.test('list: newest first, one’s own, exposed ones, in pages', async (t) => {
   t.strictSame(await list('?name=endless'), { runs: [], nextCursor: null })
 })
 
-t.test('runs of what is exposed nowhere take no place on a page', async (t) => {
+t.test('runs of unexposed runnables take no place on a page', async (t) => {
   const app = await buildApp(t, { runnables: [echo] })
   const oldest = await runOnce(app)
   const hidden = scriptedRunnable([], { name: 'hidden' })
@@ -113,7 +113,7 @@ t.test('bad queries', async (t) => {
   await requireError(t, await get('/runs?cursor=x'), 400, 'REG_ERR_BAD_CURSOR')
 })
 
-t.test('follow a run, from the start or from a part on', async (t) => {
+t.test('follow a run from the start or after a part', async (t) => {
   const app = await buildApp(t, { runnables: [echo, endless] })
   const runId = await runOnce(app)
   const path = `/runs/${runId}/stream`

@@ -23,7 +23,7 @@ t.test('the parts of a run, each one message with its number', async (t) => {
   ])
 })
 
-t.test('an error before the first byte is JSON, one after it is a part', async (t) => {
+t.test('an error before the first byte is JSON, a later one is a part', async (t) => {
   const broken = scriptedRunnable([
     { type: 'text', text: 'so far' },
     () => {
@@ -51,7 +51,7 @@ t.test('hooks and headers of the app apply to streams', async (t) => {
   await response.text()
 })
 
-t.test('a silent stream shows that it lives', async (t) => {
+t.test('a silent stream sends heartbeats', async (t) => {
   const { origin } = await buildApp(t, {
     runnables: [scriptedRunnable([60_000])],
     options: { heartbeat: 20 }
@@ -67,7 +67,7 @@ t.test('a silent stream shows that it lives', async (t) => {
   socket.destroy()
 })
 
-t.test('no text forges a message', async (t) => {
+t.test('text cannot forge a message', async (t) => {
   const texts: string[] = []
   const speaker = scriptedRunnable([])
   const { post } = await buildApp(t, {

@@ -26,7 +26,7 @@ const head = (path: string) =>
     'x'.repeat(150_000)
   ].join('\r\n')
 
-t.test('500 uploads that break off leave no file and no descriptor', { timeout: 60_000 }, async (t) => {
+t.test('500 aborted uploads leave no file and no descriptor', { timeout: 60_000 }, async (t) => {
   const served = new Set<Socket>()
   const app = await buildUploadApp(
     t,
@@ -55,7 +55,7 @@ t.test('500 uploads that break off leave no file and no descriptor', { timeout: 
   t.equal((await app.get('/livez')).status, 200)
 })
 
-t.test('a file that is being written goes with its connection', async (t) => {
+t.test('a file being written is removed with its connection', async (t) => {
   const { origin, folder } = await buildUploadApp(t)
   for (const path of ['/up', '/api/agents/reader/run', '/api/agents/reader/stream']) {
     for (const leave of ['destroy', 'resetAndDestroy', 'end'] as const) {
@@ -72,7 +72,7 @@ t.test('a file that is being written goes with its connection', async (t) => {
   t.strictSame(await readdir(folder), [])
 })
 
-t.test('one that stalls does not keep the app from closing', async (t) => {
+t.test('a stalled upload does not keep the app from closing', async (t) => {
   const { app, origin, folder } = await buildUploadApp(t)
   const socket = connect(Number(new URL(origin).port), '127.0.0.1')
   socket.on('error', () => {}).resume()

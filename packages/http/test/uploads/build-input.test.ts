@@ -9,7 +9,7 @@ import { describeInput, formOf, useTempFolder } from '../helpers/upload-app.ts'
 const fileOf = (mimeType: string, filename?: string) =>
   new UploadedFile({ fieldName: 'files', filename, mimeType, size: 3 }, import.meta.filename)
 
-t.test('without files the input is that of the body', async (t) => {
+t.test('without files the input is body.input', async (t) => {
   const list = [{ type: 'text', text: 'hello' }]
   t.equal(buildInput({ input: 'hello' }, []), 'hello')
   t.equal(buildInput({ input: 'hello', sessionId: 's' }, []), 'hello')
@@ -18,7 +18,7 @@ t.test('without files the input is that of the body', async (t) => {
   t.strictSame(buildInput({ input: list }, []), list)
 })
 
-t.test('with files it is a list: the text, if there is any, then the files', async (t) => {
+t.test('with files the input is a list: the text, if any, then the files', async (t) => {
   const files = [fileOf('image/png', 'a.png'), fileOf('audio/mpeg'), fileOf('application/pdf', 'c.pdf')]
   const parts = [
     { type: 'image', mimeType: 'image/png', filename: 'a.png', file: { size: 3 } },
@@ -35,7 +35,7 @@ t.test('with files it is a list: the text, if there is any, then the files', asy
   t.ok(Value.Check(AcceptedMessageSchema, buildInput({ input: 'look' }, files)))
 })
 
-t.test('a file is read when it is asked for, as often as it is', async (t) => {
+t.test('a file is read on demand, repeatedly', async (t) => {
   const [part] = buildInput({}, [fileOf('text/plain')]) as FileContentPart[]
   for (let time = 0; time < 2; time++) {
     let text = ''
@@ -44,7 +44,7 @@ t.test('a file is read when it is asked for, as often as it is', async (t) => {
   }
 })
 
-t.test('a body that is none, or has no input that fits, is refused as the client’s', async (t) => {
+t.test('a body without a valid input is the client’s error', async (t) => {
   const file = fileOf('text/plain')
   const bad: [body: unknown, files: UploadedFile[], path: string][] = [
     ['look', [file], 'body'],
@@ -70,7 +70,7 @@ t.test('a body that is none, or has no input that fits, is refused as the client
     )
 })
 
-t.test('files that are none are refused as the app’s', async (t) => {
+t.test('invalid files are the app’s error', async (t) => {
   const bad: unknown[] = [
     null,
     'files',

@@ -5,7 +5,7 @@ import { samples } from '../helpers/file-samples.ts'
 
 const refused = { code: 'HTTP_ERR_UPLOAD_TYPE', statusCode: 415 }
 
-t.test('content that is what it is said to be', async (t) => {
+t.test('content that matches its declared type', async (t) => {
   const honest: [declared: string, sample: Uint8Array][] = [
     ['image/png', samples.png],
     ['image/jpeg', samples.jpeg],
@@ -32,7 +32,7 @@ t.test('content that is what it is said to be', async (t) => {
   }
 })
 
-t.test('content that contradicts what it is said to be', async (t) => {
+t.test('content that contradicts its declared type', async (t) => {
   const lies: [declared: string, sample: Uint8Array][] = [
     ['text/plain', samples.png],
     ['text/html', samples.exe],
@@ -56,7 +56,7 @@ t.test('content that contradicts what it is said to be', async (t) => {
   }
 })
 
-t.test('application/octet-stream says nothing: the content does', async (t) => {
+t.test('the type of application/octet-stream is detected', async (t) => {
   const resolve = (sample: Uint8Array, allowed?: string[]) =>
     resolveType('application/octet-stream', sample, allowed)
   t.equal(await resolve(samples.png), 'image/png')

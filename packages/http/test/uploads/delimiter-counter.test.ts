@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import t from 'tap'
 import { boundaryOf, DelimiterCounter } from '../../src/uploads/delimiter-counter.ts'
 
-t.test('delimiters are counted wherever the body is cut', async () => {
+t.test('delimiters are counted however the body is chunked', async () => {
   const pieces = fc.array(fc.constantFrom('\r\n--ab', '\r\n--a', '\r', '\n', '--ab', 'x', '\r\n--', 'b'))
   fc.assert(
     fc.property(pieces, fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 }), (pieces, lengths) => {

@@ -10,12 +10,12 @@ t.test('the defaults', async (t) => {
   t.match(resolveUploadLimits({ maxTotalSize: 7 }), { ...defaults, maxTotalSize: 7 })
 })
 
-t.test('options are not changed', async (t) => {
+t.test('options are not mutated', async (t) => {
   const options = Object.freeze({ allowedMimeTypes: Object.freeze(['Image/PNG']) as string[] })
   t.strictSame(resolveUploadLimits(options).allowedMimeTypes, ['image/png'])
 })
 
-t.test('what is unknown or bad is an error that names it, at start', async (t) => {
+t.test('unknown and invalid options are named at start', async (t) => {
   const bad: [options: object, says: string][] = [
     [{ maxSize: 1 }, 'maxSize'],
     [{ maxFileSize: 0 }, 'maxFileSize'],

@@ -11,7 +11,7 @@ const file = (filename: string, text = 'text') => field('files', text, `; filena
 const end = Buffer.from('--x--\r\n')
 const PATHS = ['/up', '/api/agents/reader/run', '/api/agents/reader/stream']
 
-t.test('a body that is malformed or cut is 400', async (t) => {
+t.test('a malformed or truncated body is 400', async (t) => {
   const { origin, sendRaw, folder } = await buildUploadApp(t)
   const form = 'multipart/form-data; boundary=x'
   const whole = Buffer.concat([field('input'), file('a.txt'), file('b.txt'), end])
@@ -84,7 +84,7 @@ t.test('a body that is malformed or cut is 400', async (t) => {
   await untilEmpty(folder)
 })
 
-t.test('what is unusual and right', async (t) => {
+t.test('unusual but valid bodies', async (t) => {
   const { origin, folder } = await buildUploadApp(t)
   const bodies: [says: string, body: Buffer][] = [
     [
@@ -120,7 +120,7 @@ t.test('what is unusual and right', async (t) => {
   await untilEmpty(folder)
 })
 
-t.test('evil file names are labels and nothing else', async (t) => {
+t.test('hostile file names become labels', async (t) => {
   const { origin, folder } = await buildUploadApp(t)
   const names: [sent: string, seen: string | undefined][] = [
     ['../../etc/passwd', 'passwd'],

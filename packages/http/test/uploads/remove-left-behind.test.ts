@@ -28,7 +28,7 @@ async function kill(child: ChildProcess): Promise<void> {
   await once(child, 'exit')
 }
 
-t.test('a start removes what a killed process left, and nothing of one that lives', async (t) => {
+t.test('a start removes files of killed processes, not of living ones', async (t) => {
   const folder = await useTempFolder(t)
   const [first, second] = [await startHolding(t), await startHolding(t)]
   t.equal((await readdir(folder)).length, 2)
@@ -43,7 +43,7 @@ t.test('a start removes what a killed process left, and nothing of one that live
   t.strictSame(await readdir(folder), [])
 })
 
-t.test('what is not its own is left alone', async (t) => {
+t.test('files of others are left alone', async (t) => {
   const folder = await useTempFolder(t)
   const dead = await startHolding(t)
   const [left = ''] = await readdir(folder)

@@ -30,7 +30,7 @@ t.test('a form starts a run as JSON does', async (t) => {
   t.equal(seen.length, 4)
 })
 
-t.test('files come with the text, and are read while the run is under way', async (t) => {
+t.test('files follow the text and are read during the run', async (t) => {
   const { upload, folder } = await buildUploadApp(t)
   const path = '/api/agents/reader/run'
   const part = { type: 'image', mimeType: 'image/png', filename: 'a.png', size: samples.png.length }
@@ -41,7 +41,7 @@ t.test('files come with the text, and are read while the run is under way', asyn
   await untilEmpty(folder)
 })
 
-t.test('what does not fit is refused as in JSON', async (t) => {
+t.test('invalid fields are refused as in JSON', async (t) => {
   const { post, upload } = await buildUploadApp(t)
   const bodies: Record<string, string>[] = [
     {},
@@ -85,7 +85,7 @@ t.test('a file as text, and text as a file', async (t) => {
   await untilEmpty(folder)
 })
 
-t.test('a run that outlives its client keeps its files, and no longer than it runs', async (t) => {
+t.test('a run that outlives its client keeps its files until it ends', async (t) => {
   const started = Promise.withResolvers<void>()
   const goOn = Promise.withResolvers<void>()
   const late = scriptedRunnable([
@@ -122,7 +122,7 @@ t.test('a run that outlives its client keeps its files, and no longer than it ru
   t.match(seen, [{ type: 'image', size: samples.png.length }])
 })
 
-t.test('a run that is canceled with its client leaves no file', async (t) => {
+t.test('a run canceled by its client’s disconnect leaves no file', async (t) => {
   const started = Promise.withResolvers<void>()
   const endless = scriptedRunnable([() => started.resolve(), 60_000])
   const { origin, folder } = await buildUploadApp(t, {}, { runnables: [endless] })
@@ -138,7 +138,7 @@ t.test('a run that is canceled with its client leaves no file', async (t) => {
   await untilEmpty(folder)
 })
 
-t.test('a run that fails, or is refused, leaves no file', async (t) => {
+t.test('a failed or refused run leaves no file', async (t) => {
   const failing = scriptedRunnable([
     () => {
       throw new Error('no')
@@ -168,7 +168,7 @@ t.test('without the option, and on other routes, a form is 415', async (t) => {
   for (const response of refused) await requireError(t, response, 415, 'HTTP_ERR_UNSUPPORTED_MEDIA_TYPE')
 })
 
-t.test('what JSON calls a file is none', async (t) => {
+t.test('JSON cannot name uploaded files', async (t) => {
   const { post } = await buildUploadApp(t)
   const file = { size: 1, stream: 'x' }
   for (const input of [

@@ -55,7 +55,7 @@ t.test('fields and files arrive as they were sent', async (t) => {
   await untilEmpty(folder)
 })
 
-t.test('files are where only this user can read them, under names of ours, until the reply', async (t) => {
+t.test('files are private, with random names, until the reply', async (t) => {
   const folder = await useTempFolder(t)
   const app = Fastify()
   t.teardown(() => app.close())
@@ -79,7 +79,7 @@ t.test('files are where only this user can read them, under names of ours, until
   await untilEmpty(folder)
 })
 
-t.test('what is too much is 413', async (t) => {
+t.test('exceeded limits are 413', async (t) => {
   const limits = { maxFileSize: 1_000_000, maxFiles: 2, maxTotalSize: 1_500_000 }
   const { origin, folder } = await buildUploadApp(t, limits)
   const [one, most, half] = [1_000_001, 1_000_000, 500_001].map((size) => 'x'.repeat(size)) as [
@@ -108,7 +108,7 @@ t.test('what is too much is 413', async (t) => {
   await untilEmpty(folder)
 })
 
-t.test('a body that says that it is too long is refused before it is sent', async (t) => {
+t.test('an excessive Content-Length is refused before the body', async (t) => {
   const { sendRaw, folder } = await buildUploadApp(t, { maxFileSize: 1_000 })
   const answer = await sendRaw(
     'POST /up HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: multipart/form-data; boundary=x\r\n',
@@ -118,7 +118,7 @@ t.test('a body that says that it is too long is refused before it is sent', asyn
   await untilEmpty(folder)
 })
 
-t.test('types that are not permitted, and lies, are 415', async (t) => {
+t.test('types that are not permitted or wrong are 415', async (t) => {
   const { origin, folder } = await buildUploadApp(t, {
     allowedMimeTypes: ['image/*', 'text/plain', 'application/pdf']
   })
@@ -143,7 +143,7 @@ t.test('types that are not permitted, and lies, are 415', async (t) => {
   await untilEmpty(folder)
 })
 
-t.test('files are kept for work that outlives the reply, and not beyond the app', async (t) => {
+t.test('files are kept for work beyond the reply, but not beyond the app', async (t) => {
   const folder = await useTempFolder(t)
   const app = Fastify()
   await app.register(uploadPlugin())

@@ -26,7 +26,7 @@ t.test('a file name is a label', async (t) => {
   for (const [given, name] of names) t.equal(toFileName(given), name, JSON.stringify(given.slice(0, 30)))
 })
 
-t.test('whatever it was', async () => {
+t.test('any name gives a label or none', async () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 600 }), (given) => {
       const name = toFileName(given)
