@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { ClientToServerEvents, ServerToClientEvents } from '@svc/gateway'
 import { io, type Socket } from 'socket.io-client'
 
-// Asks the demo over Socket.IO, loses the connection on the way, and goes on where it was.
+// Asks the demo over Socket.IO, loses the connection on the way, and resumes.
 const url = process.argv[2] ?? 'http://127.0.0.1:3000'
 // With DEMO_AUTH=1 the demo prints one.
 const token = process.env['USER_TOKEN']

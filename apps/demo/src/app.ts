@@ -22,10 +22,10 @@ import { createTools } from './tools/create-tools.ts'
 import { createMemo } from './workflows/memo.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
-/** Runs at once: as many as one process of the offline model speaks for without a stutter. */
+/** Concurrent runs: as many as one process streams smoothly with the offline model. */
 const MAX_RUNS = 200
 
-/** The service: its store, its run engine, its agents, its team, its workflow and its entrances. What it logs goes to stderr. */
+/** Builds the service: store, run engine, agents, team, workflow and surfaces. It logs to stderr. */
 export async function buildApp(
   { DATA_DIR, HOST, LOG_LEVEL, PORT }: Env,
   model: Model,
@@ -34,14 +34,14 @@ export async function buildApp(
   const app = Fastify({
     ...SERVER_OPTIONS,
     logger: { level: LOG_LEVEL, stream: process.stderr },
-    // Its own lines tell the whole URL, and with it whatever a client puts there.
+    // Fastify's own lines contain the whole URL, including secrets that a client puts there.
     logController: new LogController({ disableRequestLogging: true })
   })
 
   await app.register(requestLogging)
   await app.register(store, { url: `sqlite:${join(DATA_DIR, 'app.db')}` })
   await app.register(registry, { drainTimeout: 3_000, limits: { maxRuns: MAX_RUNS }, ...auth?.policy })
-  // A port of 0 is known once the app listens.
+  // With port 0 the port is known once the app listens.
   const address = () => addressOf(HOST, (app.server.address() as AddressInfo | null)?.port ?? PORT)
   const assistant = createAssistant(model, createTools(loadSections(ROOT), address))
   createDesk(model, [assistant, createAnalyst(model), createNotes(model)])

@@ -3,7 +3,7 @@ import { Value } from '@sinclair/typebox/value'
 
 const text = (description: string) => Type.Optional(Type.String({ description }))
 
-/** The environment variables that the demo reads. An empty one counts as not set. */
+/** The demo's environment variables. An empty one counts as not set. */
 export const EnvSchema = Type.Object({
   HOST: Type.String({ default: '127.0.0.1', description: 'Address to listen on' }),
   PORT: Type.Integer({
@@ -14,11 +14,11 @@ export const EnvSchema = Type.Object({
   }),
   DATA_DIR: Type.String({
     default: './data',
-    description: 'Folder of the database; made where it is not there'
+    description: 'Folder of the database; created if needed'
   }),
   LOG_LEVEL: Type.Union(
     ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) => Type.Literal(level)),
-    { default: 'warn', description: 'Least severe messages that are logged' }
+    { default: 'warn', description: 'Lowest level that is logged' }
   ),
   OFFLINE_DELAY: Type.Integer({
     minimum: 0,
@@ -31,7 +31,7 @@ export const EnvSchema = Type.Object({
     description: '1: requests need a token; the demo prints one for each of three roles'
   }),
   DEMO_SECRET: Type.Optional(
-    Type.String({ minLength: 32, description: 'What signs the tokens; default a new one at each start' })
+    Type.String({ minLength: 32, description: 'Signs the tokens; default: a new one at each start' })
   ),
   MODEL: text('Id of the model to use at the provider'),
   OPENAI_API_KEY: text('Makes the agent run on OpenAI'),
@@ -41,7 +41,7 @@ export const EnvSchema = Type.Object({
 })
 export type Env = Static<typeof EnvSchema>
 
-/** Reads the environment. @throws an Error that names the variable that does not fit */
+/** Reads the environment. @throws an Error that names the invalid variable */
 export function readEnv(variables: NodeJS.ProcessEnv): Env {
   const given = Object.entries(variables).filter(
     ([name, value]) => name in EnvSchema.properties && value?.trim()
@@ -72,7 +72,7 @@ function describe(name: string, variables: NodeJS.ProcessEnv): string {
     anyOf === undefined
       ? (WANTED[type ?? ''] ?? `a whole number from ${minimum} to ${maximum}`)
       : `one of ${anyOf.map((each) => each.const).join(', ')}`
-  // A secret is not shown.
+  // A secret is never shown.
   return name === 'DEMO_SECRET'
     ? `${name} must be ${wanted}`
     : `${name} must be ${wanted}, not "${variables[name]}"`

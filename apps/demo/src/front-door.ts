@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { post } from './welcome.ts'
 
-/** `GET /` says what there is. */
+/** Serves `GET /`, an overview of the service, and formats errors outside of `/api`. */
 export function addFrontDoor(app: FastifyInstance): void {
   app.get('/', (request, reply) => {
     const base = `${request.protocol}://${request.host}/api`

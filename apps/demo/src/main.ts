@@ -7,7 +7,7 @@ import { readEnv, type Env } from './env.ts'
 import { chooseModel } from './models/choose-model.ts'
 import { welcome } from './welcome.ts'
 
-/** Milliseconds that closing may take before the process ends all the same. */
+/** Milliseconds for closing before the process exits anyway. */
 const CLOSE_WITHIN = 8_000
 
 try {

@@ -3,8 +3,8 @@ import { clientErrorHandler, frameworkErrors } from '@svc/http'
 import type { FastifyServerOptions } from 'fastify'
 
 /**
- * Bounds of the server itself, which no plugin can set. They are for receiving a request; a reply, such as an event stream,
- * may take as long as it wants, and an idle connection is kept for the next request.
+ * Limits of the server itself, which no plugin can set. They apply to receiving a request; a reply, such as an event stream,
+ * may take any time, and idle connections are kept alive.
  */
 export const SERVER_OPTIONS = {
   requestTimeout: 30_000,
@@ -12,12 +12,12 @@ export const SERVER_OPTIONS = {
   http: {
     headersTimeout: 10_000,
     connectionsCheckingInterval: 2_000,
-    // Clients that would like HTTP/2 are answered in HTTP/1.1; the gateway only knows what to do with WebSockets.
+    // A client that asks for HTTP/2 is answered in HTTP/1.1: the gateway handles upgrades to WebSocket only.
     shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === 'websocket'
   },
   // The longest name of a runnable, with every character escaped.
   routerOptions: { maxParamLength: 128 * 12 },
-  // A closing app drops connections on which no request is under way; streams are told before.
+  // A closing app drops idle connections; streams get their last part before.
   forceCloseConnections: true,
   frameworkErrors,
   clientErrorHandler

@@ -3,12 +3,12 @@ import { addressOf } from './address.ts'
 import type { DemoRole } from './auth/demo-auth.ts'
 import type { Env } from './env.ts'
 
-/** What the demo says once it listens: what runs where, and commands that can be pasted into a shell. */
+/** The demo's output once it listens: addresses, and commands to paste into a shell. */
 export function welcome({ DATA_DIR, HOST, PORT }: Env, label: string, roles?: readonly DemoRole[]): string {
   const origin = `http://${addressOf(HOST, PORT)}`
   const base = `${origin}/api`
   const as = roles === undefined ? '' : ` -H "authorization: Bearer $USER_TOKEN"`
-  // With a token it is the token's subject who is remembered.
+  // With a token the user is its subject.
   const user = roles === undefined ? { userId: 'ada' } : {}
   const question = { input: 'How do I resume a stream?', sessionId: 'first-steps' }
   const memo = { input: 'What is a run?' }
@@ -35,7 +35,7 @@ Send a file along:
 
   curl -s ${base}/agents/assistant/run -F input='What is 6 * 7?' -F files=@README.md${as}
 
-Let an agent keep a note, and delete it: that waits for an approval.
+Let an agent keep a note, and delete it, which waits for an approval:
 
   ${post(`${base}/agents/notes/run`, { input: 'note: buy milk' })}${as}
   ${post(`${base}/agents/notes/run`, { input: 'delete note 1' }, "-s -H 'prefer: respond-async'")}${as}
@@ -51,7 +51,7 @@ Ask a team, whose leader hands each question to the agent that knows best:
 
   ${post(`${base}/teams/desk/run`, { input: 'The statistics of 3, 5 and 10, please' })}${as}
 
-Let a workflow write a memo, which takes a moment, and keep it: that waits for an approval of the text, over a restart too.
+Let a workflow write a memo and keep it, which waits for an approval of the text, even across a restart:
 
   ${post(`${base}/workflows/memo/run`, memo, "-s -H 'prefer: respond-async'")}${as}
   curl -s ${base}/approvals${as}
@@ -63,7 +63,7 @@ Tell an agent something, and ask for it in another session; then let it use a sk
   ${post(`${base}/agents/companion/run`, { ...user, input: 'What is my dog called?' })}${as}
   ${post(`${base}/agents/companion/run`, { input: 'Write the minutes: Ada and Grace met. Decided: ship on Friday.' })}${as}
 
-Ask over a socket that loses its connection on the way, and goes on where it was:
+Ask over a socket that loses its connection on the way and resumes:
 
   npm run -s example:socket -- ${origin}
 
@@ -72,7 +72,7 @@ Talk to an agent as other agents do, over A2A:
   curl -s ${origin}/.well-known/agent-card.json
   ${post(`${origin}/a2a`, message)}${as}
 
-See what there is, and the runs so far:
+List everything registered, and the runs so far:
 
   curl -s ${base}/registry${as}
   curl -s ${base}/runs${as}
@@ -81,7 +81,7 @@ Stop with Ctrl+C.
 `
 }
 
-/** A request as a line for a shell. */
+/** A request as a shell command. */
 export function post(url: string, body: object, flag = '-s'): string {
   return `curl ${flag} ${url} -H 'content-type: application/json' -d '${JSON.stringify(body)}'`
 }
@@ -94,7 +94,7 @@ function introduce(roles: readonly DemoRole[]): string {
   const tokens = roles.map(({ role, token }) => `  export ${role.toUpperCase()}_TOKEN=${token}`)
   const rights = roles.map(({ role, may }) => `  ${role.padEnd(8)}may ${may}`)
   return `
-Requests need a token. Paste these lines first; they are good for a day:
+Requests need a token. Paste these lines first; the tokens are valid for a day:
 
 ${tokens.join('\n')}
 

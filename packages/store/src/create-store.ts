@@ -21,17 +21,17 @@ import { createSkipDamaged } from './encoding/stored-values.ts'
 import type { Tables } from './tables.ts'
 import { createTaskStore } from './stores/task-store.ts'
 
-/** Every port of the contract on one database. */
+/** Every store of the contract, on one database. */
 export interface Store extends Stores {
-  /** Reads and writes a little. @throws what keeps the database from that */
+  /** Probes the database with a small write and read. @throws the database's error */
   check(): Promise<void>
   /** Commits what is pending and closes the database; a second call does nothing. */
   close(): Promise<void>
 }
 
 /**
- * Opens a database and brings it up to date.
- * @param logger where damaged rows are named
+ * Opens a database and applies pending migrations.
+ * @param logger receives the names of damaged rows
  * @throws REG_ERR_OLD_NODE, STO_ERR_BAD_OPTION, STO_ERR_OPEN, STO_ERR_IN_USE, STO_ERR_HARD_LINKS, STO_ERR_HALF_MIGRATED
  */
 export async function createStore(
@@ -66,7 +66,7 @@ export async function createStore(
     memory: createMemoryStore(db, commit, retention, skipDamaged, sweepOfMemories),
     tasks: createTaskStore(db, commit, skipDamaged),
     checkpoints: createCheckpointStore(db, commit, skipDamaged),
-    // One process has the file: its control messages need not leave it.
+    // Only one process can open the file, so control messages never leave it.
     control: createInProcessControlBus(),
     check: () => probe(commit, opened.database),
     close: () => (closed ??= commit.close().then(() => db.destroy()))

@@ -2,49 +2,49 @@ import { createError } from '@svc/registry'
 
 /** An option that is unknown or has a bad value. */
 export const STO_ERR_BAD_OPTION = createError<[string]>('STO_ERR_BAD_OPTION', 'Bad option: %s', 500)
-/** The database cannot be opened or brought up to date. */
+/** The database cannot be opened or migrated. */
 export const STO_ERR_OPEN = createError<[string, ErrorOptions?]>(
   'STO_ERR_OPEN',
   'The database cannot be opened: %s',
   500
 )
-/** An early version was stopped in the middle of an upgrade, which can be neither finished nor undone. */
+/** An early version was interrupted during an upgrade that can be neither finished nor undone. */
 export const STO_ERR_HALF_MIGRATED = createError<[string, ErrorOptions?]>(
   'STO_ERR_HALF_MIGRATED',
   'Half of an upgrade is in the database, left by an earlier version that was stopped in the middle: restore a backup of before it (%s)',
   500
 )
-/** This or another process has the database. */
+/** The database is already open, in this process or another. */
 export const STO_ERR_IN_USE = createError<[string]>(
   'STO_ERR_IN_USE',
   'This or another process has the database %s: close the store that has it, or name another file',
   500
 )
-/** The file has more names than one: under another name it could be open already, and the newest writes would be missed. */
+/** The file has several hard links: it could be open under another name, and its newest writes would be missed. */
 export const STO_ERR_HARD_LINKS = createError<[string, number]>(
   'STO_ERR_HARD_LINKS',
   'The database %s has %d names (hard links), and could be open under another one: leave it one name',
   500
 )
-/** The file was deleted, moved or replaced while it is open. */
+/** The file was deleted, moved or replaced while open. */
 export const STO_ERR_FILE_GONE = createError<[string]>(
   'STO_ERR_FILE_GONE',
   'The database %s was deleted, moved or replaced while it is open: bring the file back, or restart the service',
   503
 )
-/** The plugin comes after the run engine, which keeps its runs elsewhere. */
+/** The plugin was registered after the run engine, which stores its runs elsewhere. */
 export const STO_ERR_PLUGIN_ORDER = createError<[string]>(
   'STO_ERR_PLUGIN_ORDER',
   'Too late: register @svc/store before %s, whose run engine keeps its runs elsewhere',
   500
 )
-/** The plugin is in a scope that the run engine does not see, and the runs are kept elsewhere. */
+/** The plugin is in a scope that the run engine cannot see. */
 export const STO_ERR_UNUSED = createError<[string]>(
   'STO_ERR_UNUSED',
   'No run engine uses the store: the one that %s brought is of another scope. Register @svc/store before it, at the root of the app',
   500
 )
-/** The app has a store already. */
+/** The app already has a store. */
 export const STO_ERR_REGISTERED_TWICE = createError(
   'STO_ERR_REGISTERED_TWICE',
   'The app has a store already: register @svc/store once',

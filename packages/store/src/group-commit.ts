@@ -4,14 +4,14 @@ import { STO_ERR_CLOSED } from './errors.ts'
 import { BUSY_PAUSE, isBusy } from './sqlite/retry-busy.ts'
 import type { Tables } from './tables.ts'
 
-/** Writes within a transaction; what it throws before it has written anything refuses it alone. */
+/** A write within a transaction. If it throws before writing anything, only this write fails. */
 export type Write<T> = (trx: Transaction<Tables>) => Promise<T>
 
 interface Pending {
   write: Write<unknown>
-  /** Milliseconds that it waits for another program's lock. */
+  /** Milliseconds to wait for another program's lock. */
   patience: number
-  /** When they are over, once it waits. */
+  /** The deadline, once it is waiting. */
   until: number | undefined
   resolve(value: never): void
   reject(reason: unknown): void
@@ -19,7 +19,7 @@ interface Pending {
 
 const PATIENCE = 5_000
 
-/** A refusal by a rule of ours, not a fault of the database. */
+/** A write refused by the store's own rules, not by the database. */
 export class Refused extends Error {
   readonly reason: Error
 
@@ -30,8 +30,7 @@ export class Refused extends Error {
 }
 
 /**
- * Collects the writes of one turn of the event loop, of whatever runs and sessions, into one transaction, in their order.
- * Each is acknowledged after the commit.
+ * Groups all writes of one event-loop turn into one transaction, in order. Each is acknowledged after the commit.
  */
 export class GroupCommit {
   readonly #db: Kysely<Tables>
@@ -40,15 +39,15 @@ export class GroupCommit {
   #working: Promise<void> | undefined
   #closed = false
 
-  /** @param requireFile throws when what is written would be lost */
+  /** @param requireFile throws if writes would be lost */
   constructor(db: Kysely<Tables>, requireFile: () => void = () => {}) {
     this.#db = db
     this.#requireFile = requireFile
   }
 
   /**
-   * Resolves with what the write gives, when it is committed.
-   * @param patience milliseconds that it waits for another program's lock; default 5,000
+   * Resolves with the result of the write once it is committed.
+   * @param patience milliseconds to wait for another program's lock; default 5,000
    */
   write<T>(write: Write<T>, patience = PATIENCE): Promise<T> {
     if (this.#closed) return Promise.reject(new STO_ERR_CLOSED())
@@ -58,7 +57,7 @@ export class GroupCommit {
     })
   }
 
-  /** Commits what is pending, and refuses what comes after. */
+  /** Commits pending writes and refuses later ones. */
   async close(): Promise<void> {
     this.#closed = true
     await this.#working
@@ -66,7 +65,7 @@ export class GroupCommit {
 
   async #work(): Promise<void> {
     while (this.#pending.length > 0) {
-      // What else this turn brings goes along.
+      // Later writes of this turn join the transaction.
       await new Promise((resolve) => setImmediate(resolve))
       const batch = this.#pending
       this.#pending = []
@@ -77,7 +76,7 @@ export class GroupCommit {
     this.#working = undefined
   }
 
-  // A fault of the database takes the whole transaction back, though only one of the writes may be to blame.
+  // A database error rolls back the whole transaction, though only one write may have caused it.
   async #commitEach(batch: readonly Pending[], fault: unknown): Promise<void> {
     if (batch.length === 1) return batch[0]!.reject(fault)
     for (const [index, each] of batch.entries()) {
@@ -87,7 +86,7 @@ export class GroupCommit {
     }
   }
 
-  // SQLite's own way to wait for a lock would block the event loop.
+  // SQLite's busy timeout would block the event loop.
   async #postpone(batch: readonly Pending[], fault: unknown): Promise<void> {
     const now = performance.now()
     const patient: Pending[] = []
@@ -100,7 +99,7 @@ export class GroupCommit {
     if (this.#pending.length > 0) await pause(BUSY_PAUSE)
   }
 
-  // Gives the fault that took the transaction back.
+  // Returns the error that rolled back the transaction.
   async #commit(batch: readonly Pending[]): Promise<unknown> {
     const settle: (() => void)[] = []
     try {

@@ -12,7 +12,7 @@ export const StoreOptionsSchema = Type.Object(
     ),
     durability: Type.Optional(
       Type.Union([Type.Literal('normal'), Type.Literal('full')], {
-        description: '`full` survives a loss of power too, `normal` (default) every crash of the process'
+        description: '`normal` (default) survives every crash of the process, `full` also a power failure'
       })
     ),
     retention: Type.Optional(
@@ -21,35 +21,35 @@ export const StoreOptionsSchema = Type.Object(
           maxAge: Type.Optional(
             Type.Integer({
               minimum: 0,
-              description: 'Milliseconds that finished runs are kept; default 7 days'
+              description: 'Retention of finished runs in milliseconds; default 7 days'
             })
           ),
           maxRuns: Type.Optional(
-            Type.Integer({ minimum: 0, description: 'Finished runs that are kept; default 100,000' })
+            Type.Integer({ minimum: 0, description: 'Maximum number of finished runs; default 100,000' })
           ),
           maxBytes: Type.Optional(
             Type.Integer({
               minimum: 0,
-              description: 'Bytes of all their logs, results and steps; default 1 GiB'
+              description: 'Maximum bytes of their logs, results and steps; default 1 GiB'
             })
           ),
           sessionMaxAge: Type.Optional(
             Type.Integer({
               minimum: 0,
               description:
-                'Milliseconds that a session is kept after its last message; default 30 days, 0 for ever'
+                'Retention of a session after its last message in milliseconds; default 30 days, 0 keeps it forever'
             })
           ),
           memoryMaxItems: Type.Optional(
             Type.Integer({
               minimum: 1,
-              description: 'Memories of one owner and agent that are kept; default 10,000'
+              description: 'Maximum number of memories per owner and agent; default 10,000'
             })
           ),
           memoryMaxAge: Type.Optional(
             Type.Integer({
               minimum: 0,
-              description: 'Milliseconds that a memory is kept; default 365 days, 0 for ever'
+              description: 'Retention of a memory in milliseconds; default 365 days, 0 keeps it forever'
             })
           )
         },
@@ -69,7 +69,7 @@ export interface ResolvedOptions {
   retention: Retention
 }
 
-/** What is kept; the fields are those of the options. */
+/** The retention options, resolved. */
 export type Retention = Required<NonNullable<StoreOptions['retention']>>
 
 const DAY = 86_400_000
@@ -82,7 +82,7 @@ const DEFAULT_RETENTION: Retention = {
   memoryMaxAge: 365 * DAY
 }
 
-/** Makes sure that options are known and good, and fills in the defaults. @throws STO_ERR_BAD_OPTION */
+/** Validates options and fills in the defaults. @throws STO_ERR_BAD_OPTION */
 export function resolveOptions(options: StoreOptions): ResolvedOptions {
   requireOptions(StoreOptionsSchema, options, STO_ERR_BAD_OPTION)
   const { url = 'sqlite:./data/app.db', durability = 'normal', retention } = options

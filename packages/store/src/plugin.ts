@@ -12,13 +12,14 @@ declare module 'fastify' {
 }
 
 /**
- * The stores of an app, `fastify.store`: register it before the surfaces, whose run engine takes what it finds.
- * @throws STO_ERR_REGISTERED_TWICE where there is a store already, STO_ERR_PLUGIN_ORDER where there is an engine, what
- * `createStore` throws, and STO_ERR_UNUSED when the app is ready and the engine is one of another scope
+ * Decorates the app with its stores, `fastify.store`. Register it before the surfaces: the run engine uses the stores that
+ * exist when it is created.
+ * @throws STO_ERR_REGISTERED_TWICE for a second store, STO_ERR_PLUGIN_ORDER after the engine, the errors of `createStore`, and
+ * STO_ERR_UNUSED if the engine of a ready app belongs to another scope
  */
 async function storePlugin(app: FastifyInstance, options: StoreOptions): Promise<void> {
   if (app.hasDecorator('store')) throw new STO_ERR_REGISTERED_TWICE()
-  // Where the engine is that of the app around this scope, one of its own may still come.
+  // An engine inherited from the parent scope does not count: this scope may still get its own.
   if (Object.hasOwn(app, 'runs')) requireNoEngine(app, STO_ERR_PLUGIN_ORDER)
   const store = await createStore(options, app.log)
   app.decorate('store', store)

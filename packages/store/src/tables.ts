@@ -16,17 +16,17 @@ export interface Tables {
     updated_at: number
     status: RunStatus
     epoch: number
-    /** Null where it is so long that it stands in `run_value`. */
+    /** Null if it is long: then it is in `run_value`. */
     result: string | null
     error: string | null
-    /** Of its log, result and steps, estimated. */
+    /** Estimated size of its log, result and steps. */
     bytes: number
-    /** Null while it goes on. */
+    /** Null while the run is active. */
     ended_at: number | null
-    /** How the result begins. */
+    /** The beginning of the result. */
     preview: string | null
   }
-  /** Values that are too long for a row, in pieces: results, and by the id of their approval arguments. */
+  /** Long values in pieces: results, and arguments by the id of their approval. */
   run_value: { run_id: string; name: string; seq: number; json: string }
   run_part: { run_id: string; seq: number; json: string }
   run_step: { run_id: string; key: string; output: string | null }
@@ -35,7 +35,7 @@ export interface Tables {
     run_id: string
     tool_call_id: string
     tool_name: string
-    /** How they begin, where they have more than `MAX_LISTED_ARGS` bytes: then all of them stand in `run_value`. */
+    /** Only their beginning if they exceed `MAX_LISTED_ARGS` bytes: then `run_value` has them in full. */
     args: string | null
     args_bytes: number
     source: string
@@ -46,7 +46,7 @@ export interface Tables {
   session_message: { session_key: string; seq: number; turn_id: string; message: string }
   memory_space: { space_id: Generated<number>; owner: string; namespace: string }
   memory_item: {
-    /** In the order in which they were written. */
+    /** In the order of writing. */
     item_id: Generated<number>
     space_id: number
     id: string

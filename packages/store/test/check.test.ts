@@ -39,7 +39,7 @@ async function faultOf(check: () => Promise<unknown>): Promise<unknown> {
   }
 }
 
-t.test('nobody sees what a check writes, and it leaves nothing', async (t) => {
+t.test('a check is invisible and leaves nothing', async (t) => {
   const { file, run, store } = await open(t)
   const reader = new DatabaseSync(file, { readOnly: true })
   t.teardown(() => reader.close())
@@ -58,7 +58,7 @@ t.test('nobody sees what a check writes, and it leaves nothing', async (t) => {
   t.match((await store.runs.list({ limit: 9 })).runs, [{ runId: run.runId }])
 })
 
-t.test('another program that holds its lock for long fails a check, until it lets go', async (t) => {
+t.test('a check fails while another program holds its lock', async (t) => {
   const { file, store } = await open(t)
   const other = new DatabaseSync(file)
   other.exec('begin immediate')
@@ -89,7 +89,7 @@ t.test(
   }
 )
 
-t.test('damaged pages fail a check, until they are mended', async (t) => {
+t.test('a check fails while pages are damaged', async (t) => {
   const { file, store } = await open(t)
   const whole = readFileSync(file)
   const write = (bytes: Uint8Array, at: number) => {

@@ -44,7 +44,7 @@ const asking = (name: string) =>
     }
   })
 
-t.test('a damaged record is an error of its own, in no one’s way', async (t) => {
+t.test('a damaged record is an error, and other records are served', async (t) => {
   const { open, damage } = fileOf(t)
   const first = await open()
   const [whole, result, error] = [storedRun(), storedRun(), storedRun()]
@@ -116,7 +116,7 @@ t.test('a run whose log is damaged ends when its client cancels it', async (t) =
   t.match(await engine.cancel(runId), { status: 'failed', error: DAMAGED })
 })
 
-t.test('a damaged approval is a denied one', async (t) => {
+t.test('a damaged approval counts as denied', async (t) => {
   for (const column of ['args', 'source', 'answer']) {
     const { open, damage } = fileOf(t)
     const runId = await leaveAsking(open)
@@ -138,7 +138,7 @@ t.test('a damaged approval is a denied one', async (t) => {
   }
 })
 
-t.test('what else is damaged is left out, and logged once', async (t) => {
+t.test('other damaged rows are skipped, and logged once', async (t) => {
   const { open, damage, lines } = fileOf(t)
   const first = await open()
   for (const turn of ['a', 'b', 'c'])
@@ -185,7 +185,7 @@ t.test('what else is damaged is left out, and logged once', async (t) => {
   t.match(await store.tasks.get('r'), { messages: ['second', 'third'] })
 })
 
-t.test('whoever reads a damaged log is told so', async (t) => {
+t.test('reading a damaged log is an error', async (t) => {
   const { open, damage } = fileOf(t)
   const first = await open()
   const engine = createRunEngine({ stores: first })

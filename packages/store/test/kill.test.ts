@@ -9,7 +9,7 @@ import t from 'tap'
 
 const writer = new URL('helpers/writer.ts', import.meta.url).pathname
 
-t.test('what was acknowledged survives kill -9, and nothing stays under way', async (t) => {
+t.test('acknowledged writes survive kill -9, and no run stays active', async (t) => {
   const file = join(t.testdir(), 'kill.db')
   for (const acknowledged of [1, 40, 200]) {
     const child = spawn(process.execPath, ['--conditions=@svc/source', writer, `sqlite:${file}`], {

@@ -49,7 +49,7 @@ t.test('a second process is refused and the first untouched, until the first is 
   await third.close()
 })
 
-t.test('a process has a file once, whatever it calls it', async (t) => {
+t.test('a process opens a file once, by any path', async (t) => {
   const folder = t.testdir()
   const file = join(folder, 'app.db')
   const link = join(folder, 'link.db')
@@ -83,7 +83,7 @@ t.test(
   }
 )
 
-t.test('a database that cannot be used is let go', async (t) => {
+t.test('a database that fails to open is released', async (t) => {
   const file = join(t.testdir(), 'app.db')
   const database = new DatabaseSync(file)
   database.exec('create table run (a)')

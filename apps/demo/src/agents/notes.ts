@@ -4,7 +4,7 @@ import { deleteNote } from '../tools/notes/delete-note.ts'
 import { listNotes } from '../tools/notes/list-notes.ts'
 
 const INSTRUCTIONS = `You keep notes for the user. Use add_note, list_notes and delete_note; never make up a note.
-A deletion waits until somebody approves of it: when it was denied, say so.`
+A deletion waits for an approval: if it was denied, say so.`
 
 /** An agent with a tool that needs an approval. */
 export function createNotes(model: Model): Agent {

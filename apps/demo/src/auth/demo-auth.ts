@@ -26,7 +26,7 @@ const ROLES = [
   { role: 'admin', may: 'do everything', scopes: ['admin:*'] }
 ]
 
-/** Authentication with tokens for three roles, good for a day and signed with `secret`; by default a new one at each start. */
+/** Authentication by tokens for three roles, valid for a day and signed with `secret`; default: a new secret at each start. */
 export async function createDemoAuth(secret = randomBytes(32).toString('base64url')): Promise<DemoAuth> {
   const signer = Fastify()
   await signer.register(jwtPlugin, { secret, sign: { expiresIn: '1 day' } })

@@ -2,14 +2,14 @@ import type { Model } from '@svc/runtime'
 import type { Env } from '../env.ts'
 import { createOfflineModel } from './offline/offline-model.ts'
 
-/** A model, and what is to be told of it. */
+/** A model with a label for people. */
 export interface ChosenModel {
   model: Model
-  /** For people: the model's id and where it runs. */
+  /** The model's id and where it runs. */
   label: string
 }
 
-/** The models that are used where MODEL does not name one. */
+/** The models used without MODEL. */
 const DEFAULT_MODELS = {
   openai: 'gpt-5-mini',
   anthropic: 'claude-haiku-4-5',
@@ -17,15 +17,15 @@ const DEFAULT_MODELS = {
 }
 
 /**
- * The model that the environment asks for: of OpenAI or a server that speaks its protocol, of Anthropic, of Google, in this
- * order, else the offline one. A provider's code is loaded only when it is used.
+ * Chooses the model by the environment: a server with OpenAI's protocol, OpenAI, Anthropic, Google, in this order, else the
+ * offline model. A provider's code is loaded only if it is used.
  */
 export async function chooseModel(env: Env): Promise<ChosenModel> {
   const { MODEL, OPENAI_API_KEY, OPENAI_BASE_URL, ANTHROPIC_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY } = env
   if (OPENAI_BASE_URL !== undefined) {
     const { createOpenAI } = await import('@ai-sdk/openai')
     const id = MODEL ?? DEFAULT_MODELS.openai
-    // Such servers speak chat completions, and most of them ask for no key.
+    // Such servers speak chat completions, and most need no key.
     const provider = createOpenAI({ baseURL: OPENAI_BASE_URL, apiKey: OPENAI_API_KEY ?? 'none' })
     return { model: provider.chat(id), label: `${id} at ${new URL(OPENAI_BASE_URL).host}` }
   }

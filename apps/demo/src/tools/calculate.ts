@@ -3,7 +3,7 @@ import { defineTool } from '@svc/runtime'
 import { evaluate } from './arithmetic/evaluate.ts'
 import { FUNCTIONS } from './arithmetic/functions.ts'
 
-/** Evaluates arithmetic exactly; nothing but arithmetic is understood. */
+/** Evaluates arithmetic, and nothing else, exactly. */
 export const calculate = defineTool({
   name: 'calculate',
   description: `Evaluates an arithmetic expression in exact decimals. It knows + - * / % ^, parentheses, 5! and 15%, the constants pi and e, and the functions ${[...FUNCTIONS.keys()].join(', ')}; angles are in radians.`,
@@ -15,7 +15,7 @@ export const calculate = defineTool({
     try {
       return { expression, ...evaluate(expression) }
     } catch (err) {
-      // No fault of the tool: the model is told what is wrong with the expression.
+      // A result, not an error of the tool, so that the model sees the reason.
       return { expression, error: (err as Error).message }
     }
   }

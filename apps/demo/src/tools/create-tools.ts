@@ -6,7 +6,7 @@ import { currentTime } from './current-time.ts'
 import { createReadSection } from './read-section.ts'
 import { createSearchDocs } from './search-docs.ts'
 
-/** The tools of the assistant, on the given documents; `address` is where the commands in them are to call the service. */
+/** The tools of the assistant on the given documents; `address` replaces the one in their commands. */
 export function createTools(sections: readonly Section[], address?: () => string): Tool[] {
   const index = createSectionIndex(sections)
   return [createSearchDocs(index), createReadSection(index, address), calculate, currentTime]

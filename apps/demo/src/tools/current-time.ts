@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox'
 import { defineTool } from '@svc/runtime'
 
-/** Tells the time, where the service runs or in a time zone. */
+/** Gives the time, in a time zone or where the service runs. */
 export const currentTime = defineTool({
   name: 'current_time',
-  description: 'Tells the current date and time, in an IANA time zone or else where the service runs.',
+  description: 'Gives the current date and time, in an IANA time zone or else where the service runs.',
   input: Type.Object(
     {
       timeZone: Type.Optional(
@@ -13,11 +13,11 @@ export const currentTime = defineTool({
     },
     { additionalProperties: false }
   ),
-  execute: ({ timeZone }) => tellTime(new Date(), timeZone)
+  execute: ({ timeZone }) => formatTime(new Date(), timeZone)
 })
 
-/** A moment as people read it in words, or what is wrong with the time zone. */
-export function tellTime(now: Date, timeZone?: string) {
+/** Formats a moment for people; an unknown time zone gives an `error`. */
+export function formatTime(now: Date, timeZone?: string) {
   const zone = timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone
   let format: Intl.DateTimeFormat
   try {

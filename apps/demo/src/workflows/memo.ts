@@ -8,8 +8,8 @@ const DAY = 86_400_000
 const EditedSchema = Type.Object({ text: Type.String({ minLength: 1, maxLength: MAX_NOTE }) })
 
 /**
- * The workflow of the demo: an agent drafts a memo, somebody approves of it or edits it, and it is kept as a note. The wait lasts
- * over a restart. The number of the note is a step of its own: kept twice, it is still one note.
+ * The workflow of the demo: an agent drafts a memo, a person approves or edits it, and it is kept as a note. The wait survives a
+ * restart. The number of the note is a step of its own, so that a repeated `keep` writes the same note.
  */
 export function createMemo(writer: Runnable): Workflow {
   return new Workflow({

@@ -4,18 +4,18 @@ import type { Kysely } from 'kysely'
 import { parseStored } from './stored-values.ts'
 import type { Tables } from '../tables.ts'
 
-/** Which value of a run is its result; the others are the arguments of approvals, by their ids. */
+/** The name of a run's result among its values; the others are arguments, named by the id of their approval. */
 export const RESULT = 'result'
 
-/** Pieces that are read at once. */
+/** Pieces per read. */
 const MAX_READ = 4
 
-/** The JSON of a value that has at most so many characters, about; undefined for a longer one, '' where there is none. */
+/** The JSON of a value of at most about `most` characters; undefined if it is longer, '' if there is none. */
 export function toShortJson(value: unknown, maxLength: number): string | undefined {
   return isShort(value, maxLength) ? (JSON.stringify(value) ?? '') : undefined
 }
 
-/** Keeps a value in pieces; gives how many bytes they have, and the first one. */
+/** Stores a value in pieces; returns their size in bytes and the first piece. */
 export async function insertLarge(
   db: Kysely<Tables>,
   runId: string,
@@ -35,7 +35,7 @@ export async function insertLarge(
   return { bytes, first }
 }
 
-/** The pieces of a value, each read when it is asked for. @throws RUN_ERR_NOT_FOUND when they go meanwhile */
+/** The pieces of a value, read on demand. @throws RUN_ERR_NOT_FOUND if they are removed meanwhile */
 export async function* readLarge(
   db: Kysely<Tables>,
   runId: string,
@@ -61,8 +61,7 @@ export async function* readLarge(
 }
 
 /**
- * A value from its pieces, read over several turns of the event loop and parsed as a whole; null where there are none,
- * undefined when it is damaged.
+ * Reads a value from its pieces, over several turns of the event loop; null if there are none, undefined if it is damaged.
  */
 export async function parseLarge<T>(
   db: Kysely<Tables>,

@@ -1,15 +1,15 @@
 import type { DatabaseSync } from 'node:sqlite'
 
-// Free pages that stay in the file for what comes next: 16 MiB.
+// Free pages that the file keeps for later writes: 16 MiB.
 const KEPT = 4_096
-// So many at once: others are served between two calls.
+// Pages per call, so that other work runs between two calls.
 const SLICE = 1_000
 
 type Sweep = (now: number) => Promise<number>
 
 /**
- * One sweep at a time, with what is to be done after it: two at once would each remove what is too much. Who calls
- * meanwhile gets what the one under way gives.
+ * Runs one sweep at a time, then `afterwards`: two at once would each remove the surplus. A call during a sweep gets its
+ * result.
  */
 export function createSweep(remove: Sweep, afterwards: () => Promise<void>): Sweep {
   let underWay: Promise<number> | undefined
@@ -21,13 +21,13 @@ export function createSweep(remove: Sweep, afterwards: () => Promise<void>): Swe
   return (now) => (underWay ??= sweep(now).finally(() => (underWay = undefined)))
 }
 
-/** Gives pages that nothing uses back to the system, a few; gives whether there are more to give. */
+/** Returns some unused pages to the file system; true if more remain. */
 export function freePages(database: DatabaseSync): boolean {
   const before = countFree(database)
   if (before <= KEPT) return false
   database.exec(`pragma incremental_vacuum(${Math.min(SLICE, before - KEPT)})`)
   const left = countFree(database)
-  // Files from before this was done keep their pages, and use them again.
+  // A file without `auto_vacuum` keeps its pages and reuses them.
   return left < before && left > KEPT
 }
 

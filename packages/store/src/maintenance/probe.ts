@@ -4,12 +4,12 @@ import { randomId } from '@svc/registry/kit'
 import type { GroupCommit } from '../group-commit.ts'
 import { toRunRow } from '../rows/run-rows.ts'
 
-// Milliseconds that a look waits for another program's lock.
+// Milliseconds to wait for another program's lock.
 const PATIENCE = 1_000
 
 /**
- * Does what the start of a run does, and takes it back, in one transaction that nobody sees: what comes next can be written,
- * and so much of the database can be read. @throws the fault of the database
+ * Inserts a run and removes it again, in one transaction: proves that the next run can be written.
+ * @throws the error of the database
  */
 export async function probe(commit: GroupCommit, database: DatabaseSync): Promise<void> {
   const run = probedRun()
@@ -20,7 +20,7 @@ export async function probe(commit: GroupCommit, database: DatabaseSync): Promis
       await trx.deleteFrom('run').where('run_id', '=', run.runId).execute()
     }, PATIENCE)
   } catch (err) {
-    // Pages that are damaged would be remembered when they are mended.
+    // Cached damaged pages would outlive their repair.
     if (database.isOpen) database.exec('pragma shrink_memory')
     throw err
   }

@@ -3,10 +3,10 @@ import type { GroupCommit } from '../group-commit.ts'
 import type { Retention } from '../options.ts'
 import type { Tables } from '../tables.ts'
 
-// So many items in one transaction: others are served between two.
+// Items per transaction, so that other work runs between two.
 const BATCH = 100
 
-/** Removes the memories that are too old, a few at a time, and the spaces that are empty then; gives how many items. */
+/** Removes expired memories in batches, then empty spaces; returns the number of memories. */
 export async function sweepMemories(
   db: Kysely<Tables>,
   commit: GroupCommit,

@@ -3,11 +3,11 @@ import type { GroupCommit } from '../group-commit.ts'
 import type { Retention } from '../options.ts'
 import type { Tables } from '../tables.ts'
 
-// So many runs and bytes in one transaction: others are served between two.
+// Runs and bytes per transaction, so that other work runs between two.
 const BATCH = 100
 const BATCH_BYTES = 16_777_216
 
-/** Removes the finished runs that are too old, too many or too large in all, oldest first; gives how many. */
+/** Removes finished runs beyond the limits of age, number and size, oldest first; returns how many. */
 export async function sweepRuns(
   db: Kysely<Tables>,
   commit: GroupCommit,

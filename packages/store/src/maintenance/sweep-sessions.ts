@@ -3,10 +3,10 @@ import type { GroupCommit } from '../group-commit.ts'
 import type { Retention } from '../options.ts'
 import type { Tables } from '../tables.ts'
 
-// So many sessions in one transaction: others are served between two.
+// Sessions per transaction, so that other work runs between two.
 const BATCH = 100
 
-/** Removes the sessions whose last message is too old, a few at a time; gives how many. */
+/** Removes sessions whose last message has expired, in batches; returns how many. */
 export async function sweepSessions(
   db: Kysely<Tables>,
   commit: GroupCommit,
@@ -21,7 +21,7 @@ export async function sweepSessions(
     .orderBy('updated_at')
     .limit(BATCH)
   for (let removed = 0; ;) {
-    // Read where it is removed: one that is used meanwhile stays.
+    // Selected in the removing transaction: a session in use meanwhile stays.
     const count = await commit.write(async (trx) => {
       const keys = (await trx.executeQuery(old)).rows.map(({ session_key }) => session_key)
       if (keys.length > 0) await removeSessions(trx, keys)

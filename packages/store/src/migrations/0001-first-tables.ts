@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** The tables of every port. */
+/** The tables of every store. */
 export async function createFirstTables(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('run')

@@ -1,6 +1,6 @@
 import { sql, type Kysely } from 'kysely'
 
-/** What retention goes by: how large runs are, and when sessions were last used. */
+/** Columns for retention: the size of runs, and the last use of sessions. */
 export async function addSizesAndAges(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .alterTable('run')
@@ -28,7 +28,7 @@ export async function addSizesAndAges(db: Kysely<unknown>): Promise<void> {
     .addColumn('updated_at', 'bigint', (column) => column.notNull())
     .execute()
   await db.schema.createIndex('session_oldest').on('session').column('updated_at').execute()
-  // When their last message came was not kept: now, at the latest.
+  // The time of the last message is unknown; now is the latest it can be.
   await sql`
     insert into session (session_key, last_seq, updated_at)
     select session_key, max(seq), ${Date.now()} from session_message group by session_key

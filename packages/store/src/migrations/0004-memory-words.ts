@@ -9,7 +9,7 @@ interface Moved {
   memory_word: { space_id: number; word: string; item_id: number }
 }
 
-/** What memories are found by: the words of each item, by owner and namespace. */
+/** Indexes memories by their words, owner and namespace. */
 export async function addMemoryWords(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('memory_item').renameTo('memory_item_before').execute()
   await db.schema
@@ -74,7 +74,7 @@ async function move(db: Kysely<Moved>): Promise<void> {
       const rows = [...wordsOf(text)].map((word) => ({ space_id, word, item_id }))
       if (rows.length > 0) await db.insertInto('memory_word').values(rows).execute()
       if (typeof json !== 'string') continue
-      // One that is damaged is worth no upgrade.
+      // A damaged embedding is dropped.
       const numbers = parseStored<number[]>(json)
       const embedding = numbers === undefined ? null : encodeEmbedding(numbers)
       await db.updateTable('memory_item').set({ embedding }).where('item_id', '=', item_id).execute()

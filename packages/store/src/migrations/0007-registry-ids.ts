@@ -1,6 +1,6 @@
 import { sql, type Kysely } from 'kysely'
 
-/** Whose registry a run, a task and its messages belong to; before, there was the global one alone. */
+/** The registry of a run, a task and its messages; older rows belong to the global one. */
 export async function addRegistryIds(db: Kysely<unknown>): Promise<void> {
   for (const table of ['run', 'task'])
     await db.schema

@@ -1,9 +1,8 @@
 import { sql, type Kysely } from 'kysely'
 
 /**
- * What lists are read from: how results and arguments begin, and indexes of what waits. Large ones get a table of their own, in
- * pieces, so that nobody who looks at a row reads through them; results that are there already stay where they are, without a
- * preview, until their runs go.
+ * Adds previews of results and arguments, and indexes for lists. Large values move to a table of pieces, so that reading a row
+ * does not read them; existing results stay in their rows, without a preview.
  */
 export async function addLargeValues(db: Kysely<unknown>): Promise<void> {
   await db.schema
@@ -32,7 +31,7 @@ export async function addLargeValues(db: Kysely<unknown>): Promise<void> {
   await replaceIndexes(db)
 }
 
-// What a page is read from: all that a list is filtered by, so that no row is read that is not on the page.
+// Covers every filter of a list, so that only rows of the page are read.
 async function replaceIndexes(db: Kysely<unknown>): Promise<void> {
   for (const name of ['run_newest', 'run_status', 'run_approval_run'])
     await db.schema.dropIndex(name).execute()
@@ -46,7 +45,7 @@ async function replaceIndexes(db: Kysely<unknown>): Promise<void> {
     .on('run')
     .columns(['created_at', 'run_id', 'registry', 'kind', 'name'])
     .execute()
-  // Most are completed: any page of all runs finds those at once.
+  // Most runs are completed, and any page finds those at once.
   await db.schema
     .createIndex('run_not_completed')
     .on('run')
@@ -55,7 +54,7 @@ async function replaceIndexes(db: Kysely<unknown>): Promise<void> {
     .execute()
   const approvals = ['run_id', 'expires_at', 'approval_id']
   await db.schema.createIndex('run_approval_run').on('run_approval').columns(approvals).execute()
-  // After the one before: of two that are alike, the newer one is taken.
+  // Created last: of two equal indexes SQLite prefers the newer.
   await db.schema
     .createIndex('run_approval_waiting')
     .on('run_approval')

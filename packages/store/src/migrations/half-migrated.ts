@@ -1,7 +1,7 @@
 import { sql, type Kysely } from 'kysely'
 import { STO_ERR_HALF_MIGRATED } from '../errors.ts'
 
-/** The tables of the versions whose migrations were not transactions yet. */
+/** The tables of versions whose migrations were not transactional. */
 const TABLES = new Set([
   'checkpoint',
   'memory_item',
@@ -30,10 +30,9 @@ export async function listTables(db: Kysely<never>): Promise<string[]> {
 }
 
 /**
- * Removes what a first start of an early version left when it was stopped in the middle of a migration: tables without a row.
- * Whether there was that to remove.
- * @param tables those that were there before the migration that failed
- * @throws STO_ERR_HALF_MIGRATED when they have rows, which an upgrade left that was stopped
+ * Removes the empty tables that an interrupted first start of an early version left; true if there were any.
+ * @param tables the tables before the failed migration
+ * @throws STO_ERR_HALF_MIGRATED if they have rows, left by an interrupted upgrade
  */
 export async function removeHalfMigrated(
   db: Kysely<never>,

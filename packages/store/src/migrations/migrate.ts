@@ -5,11 +5,11 @@ import { retryBusy } from '../sqlite/retry-busy.ts'
 import { listTables, removeHalfMigrated } from './half-migrated.ts'
 import { MIGRATIONS } from './migrations.ts'
 
-// Milliseconds that another program may hold its lock on the database.
+// Milliseconds to wait for another program's lock.
 const PATIENCE = 5_000
 
 /**
- * Brings a database up to date, each migration in a transaction of its own; one that is up to date stays as it is.
+ * Applies pending migrations, each in its own transaction.
  * @throws STO_ERR_OPEN, STO_ERR_HALF_MIGRATED
  */
 export async function migrate(db: Kysely<never>, migrations = MIGRATIONS): Promise<void> {

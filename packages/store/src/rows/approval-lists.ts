@@ -13,10 +13,10 @@ import type { Tables } from '../tables.ts'
 type Joined = Selectable<Tables['run_approval']> &
   Pick<Selectable<Tables['run']>, 'registry' | 'kind' | 'name' | 'owner' | 'created_at' | 'status'>
 
-// In these words an index is made of these alone.
+// Worded like the condition of a partial index, so that SQLite uses it.
 const isNotCompleted = sql<boolean>`run.status <> 'completed'`
 
-/** The approvals that a run waits for: the first ones, and how many there are. */
+/** The pending approvals of a run: the first ones, and the total. */
 export async function readWaiting(db: Kysely<Tables>, runId: string): Promise<RunSummary['waiting']> {
   const waiting = db.selectFrom('run_approval').where('run_id', '=', runId).where('answer', 'is', null)
   const rows = await waiting
@@ -42,7 +42,7 @@ export async function findApproval(
   return row && toFound(row)
 }
 
-/** A page of the approvals that runs wait for, those of the newest run first. @throws REG_ERR_BAD_CURSOR */
+/** A page of pending approvals, those of the newest run first. @throws REG_ERR_BAD_CURSOR */
 export async function listApprovals(
   db: Kysely<Tables>,
   { scope, owner, runId, limit, cursor }: ApprovalQuery
@@ -65,7 +65,7 @@ export async function listApprovals(
   return { approvals, nextCursor: last && rows.length > limit ? formatApprovalCursor(last) : null }
 }
 
-// A damaged one counts as answered.
+// A damaged approval counts as answered.
 function isOpen({ answer }: ApprovalSummary): boolean {
   return answer === null
 }

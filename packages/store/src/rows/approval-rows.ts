@@ -5,15 +5,15 @@ import { insertLarge, parseLarge, toShortJson } from '../encoding/large-values.t
 import { parseStored } from '../encoding/stored-values.ts'
 import type { Tables } from '../tables.ts'
 
-// Nobody can know what would be approved.
+// Approving damaged arguments would approve something unknown.
 const DAMAGED: ApprovalOutcome = {
   approved: false,
-  reason: 'what was stored of the approval is damaged'
+  reason: 'the stored approval is damaged'
 }
 
 type ApprovalRow = Selectable<Tables['run_approval']>
 
-/** Adds an approval that waits. */
+/** Adds a pending approval. */
 export async function insertApproval(
   db: Kysely<Tables>,
   runId: string,
@@ -42,7 +42,7 @@ export async function insertApproval(
     .execute()
 }
 
-/** Every approval of a run, with all its arguments. */
+/** Every approval of a run, with full arguments. */
 export async function readApprovals(db: Kysely<Tables>, runId: string): Promise<StoredApproval[]> {
   const rows = await db
     .selectFrom('run_approval')
@@ -61,7 +61,7 @@ export async function readApprovals(db: Kysely<Tables>, runId: string): Promise<
   return approvals
 }
 
-/** What is listed of an approval. */
+/** The summary of an approval in lists. */
 export function toApprovalSummary(row: ApprovalRow): ApprovalSummary {
   const { args: json, args_bytes: argsBytes } = row
   const isLong = argsBytes > MAX_LISTED_ARGS

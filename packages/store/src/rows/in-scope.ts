@@ -4,7 +4,7 @@ import type { Tables } from '../tables.ts'
 
 type Expressions = ExpressionBuilder<Tables, 'run'>
 
-/** Whether a run is in a scope. */
+/** A condition: the run is in a scope. */
 export function isIn({ runnables, registry }: RunScope) {
   return (run: Expressions) => {
     const byRegistry = Map.groupBy(runnables, (each) => each.registry)

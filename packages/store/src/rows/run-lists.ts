@@ -16,14 +16,14 @@ import type { Tables } from '../tables.ts'
 
 type Time = 'created_at' | 'updated_at'
 type Expressions = ExpressionBuilder<Tables, 'run'>
-// In these words an index is made of these alone.
+// Worded like the condition of a partial index, so that SQLite uses it.
 const isNotCompleted = sql<boolean>`status <> 'completed'`
 
 const NOTHING = Object.freeze({ approvals: [], count: 0 })
 
 type ListedRow = Omit<Selectable<Tables['run']>, 'result' | 'ended_at'>
 
-// All but what may be large.
+// All columns but the large ones.
 const LISTED = [
   'run_id',
   'registry',
@@ -42,7 +42,7 @@ const LISTED = [
   'preview'
 ] as const
 
-/** A run, without what may be large. */
+/** A run without its large values. */
 export async function findRun(db: Kysely<Tables>, runId: string): Promise<RunSummary | undefined> {
   const row = await db.selectFrom('run').select(LISTED).where('run_id', '=', runId).executeTakeFirst()
   return row && toSummary(db, row)
@@ -65,7 +65,7 @@ export async function listRuns(
   return readPage(db, query, 'created_at', limit)
 }
 
-/** The same by the last change, with the count of all. @throws REG_ERR_BAD_CURSOR */
+/** A page of runs by their last change, with the total. @throws REG_ERR_BAD_CURSOR */
 export async function listChangedRuns(
   db: Kysely<Tables>,
   { owner, scope, sessionId, status, since, limit, cursor }: ChangedRunQuery
@@ -80,7 +80,7 @@ export async function listChangedRuns(
   return { ...page, total }
 }
 
-/** A page of runs under way, oldest first. @throws REG_ERR_BAD_CURSOR */
+/** A page of unfinished runs, oldest first. @throws REG_ERR_BAD_CURSOR */
 export async function listUnfinishedRuns(
   db: Kysely<Tables>,
   { limit, cursor }: UnfinishedQuery
@@ -114,7 +114,7 @@ function isAfter(time: Time, cursor: string) {
   return (run: Expressions) => run(run.refTuple(time, 'run_id'), '<', run.tuple(at, runId))
 }
 
-// The ids alone are all in an index: the others would be looked at in the table.
+// An index covers the ids; other columns would be read from the table for every candidate.
 async function readPage(
   db: Kysely<Tables>,
   query: SelectQueryBuilder<Tables, 'run', object>,
@@ -142,7 +142,7 @@ async function readPage(
   }
 }
 
-/** What is listed of a run. */
+/** The summary of a run in lists. */
 async function toSummary(db: Kysely<Tables>, row: ListedRow): Promise<RunSummary> {
   const { run_id, status, preview, bytes } = row
   return {

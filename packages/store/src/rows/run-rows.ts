@@ -16,19 +16,19 @@ import { insertLarge, parseLarge, RESULT, toShortJson } from '../encoding/large-
 import { parseStored } from '../encoding/stored-values.ts'
 import type { Tables } from '../tables.ts'
 
-/** States that no move leaves. */
+/** States that never change. */
 export const TERMINAL: RunStatus[] = ['completed', 'failed', 'canceled']
 
-/** All others. */
+/** All other states. */
 export const UNFINISHED: RunStatus[] = ['submitted', 'working', 'input-required']
 
-/** Characters of a result that stands in the row of its run; a longer one stands apart. */
+/** Characters of a result that is stored in the row of its run; a longer one is stored in pieces. */
 const MAX_IN_ROW = 16_384
 
-/** What a part costs beside its JSON: its keys, twice, and its place in a page. */
+/** Bytes of a part besides its JSON: its keys, twice, and its slot in a page. */
 export const PART_BYTES = 100
 
-/** A new run as its row. */
+/** The row of a new run. */
 export function toRunRow(run: StoredRun): Tables['run'] {
   return {
     run_id: run.runId,
@@ -55,7 +55,7 @@ function endOf(status: RunStatus, at: number): number | null {
   return isTerminalStatus(status) ? at : null
 }
 
-/** Runs from their rows, with all that belongs to them. */
+/** Reads runs from their rows, with results and approvals. */
 export async function toRuns(
   db: Kysely<Tables>,
   rows: readonly Selectable<Tables['run']>[]
@@ -74,14 +74,14 @@ export async function toRuns(
   return runs
 }
 
-// Undefined where it is damaged.
+// Undefined if it is damaged.
 function readLongResult(db: Kysely<Tables>, { run_id, status }: Tables['run']) {
   return status === 'completed' || status === 'canceled' ? parseLarge<RunResult>(db, run_id, RESULT) : null
 }
 
 const damaged = () => toStoredError(new RUN_ERR_DAMAGED('how it ended'))
 
-/** What the row of a run says, but for its result. */
+/** The fields of a run that are in its row, without the result. */
 export function toRunHead(
   row: Omit<Tables['run'], 'result' | 'ended_at'>
 ): Omit<StoredRun, 'result' | 'approvals'> {
@@ -103,7 +103,7 @@ export function toRunHead(
 }
 
 /**
- * Changes a run that is leased with this epoch and has not ended, and counts the bytes that are written with it.
+ * Updates an unfinished run leased with this epoch, and adds the bytes written to its size.
  * @throws Refused with RUN_ERR_FENCED
  */
 export async function changeRun(

@@ -1,13 +1,13 @@
 import { DatabaseSync } from 'node:sqlite'
 import { STO_ERR_IN_USE } from '../errors.ts'
 
-// Long enough for a predecessor that is just dying.
+// Long enough for a predecessor that is exiting.
 const WAIT = 500
 const SQLITE_BUSY = 5
 
 /**
- * Takes a database for this process: an exclusive transaction on an empty database beside it, which the system ends with
- * the process, whatever ends that. Readers of the database itself are not kept out. Gives the function that lets go.
+ * Locks a database for this process by an exclusive transaction on an empty database beside it, which ends with the process
+ * however it dies. Readers of the database itself are not locked out. Returns the function that releases the lock.
  * @throws STO_ERR_IN_USE
  */
 export function lockFile(path: string): () => void {

@@ -13,13 +13,13 @@ import type { OpenDatabase } from './open-database.ts'
 
 type Row = Record<string, SQLOutputValue>
 
-// Queries are few and always the same text: their statements are prepared once.
+// Query texts are few and constant, so each statement is prepared once.
 const MAX_STATEMENTS = 256
 // SUBSTITUTE: JSON escapes it, so that stored JSON never changes.
 const ESCAPE = '\u001a'
 const NUL = '\u0000'
 
-/** Lets kysely use a database of `node:sqlite`. */
+/** A kysely dialect for `node:sqlite`. */
 export function createNodeSqliteDialect({ database, close }: OpenDatabase): Dialect {
   const config = { database: toKysely(database, close) }
   const sqlite = new SqliteDialect(config)
@@ -31,7 +31,7 @@ export function createNodeSqliteDialect({ database, close }: OpenDatabase): Dial
   }
 }
 
-/** Lets a migration and its bookkeeping be one transaction: SQLite can do that, though kysely's adapter denies it. */
+/** Makes a migration and its bookkeeping one transaction, which SQLite supports though kysely's adapter denies it. */
 class NodeSqliteAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true
@@ -46,12 +46,12 @@ class NodeSqliteDriver extends SqliteDriver {
     this.#database = database
   }
 
-  // Takes the writer's lock at once: a database that is busy says so before anything is done.
+  // Takes the write lock first, so that a busy database fails before any work.
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('begin immediate'))
   }
 
-  // SQLite itself rolls back after some faults, such as a full disk; a second rollback would hide the fault.
+  // SQLite rolls back by itself after some errors, such as a full disk; a second rollback would hide the error.
   override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     if (this.#database.isTransaction) await super.rollbackTransaction(connection)
   }
@@ -73,7 +73,7 @@ function toKysely(database: DatabaseSync, close: () => void): SqliteDatabase {
 
 function toStatement(statement: StatementSync): SqliteStatement {
   const columns = statement.columns()
-  // Of what is computed the type is not known.
+  // Computed columns have no declared type.
   const texts = columns
     .filter(({ type }) => type === null || type.toLowerCase() === 'text')
     .map(({ name }) => name)
@@ -99,8 +99,8 @@ function escapeAll(parameters: readonly unknown[]): SQLInputValue[] {
 }
 
 /**
- * A text as it is stored. Many versions of Node read a text of SQLite only up to its first null character, and other databases
- * take no such text.
+ * Escapes null characters: many versions of Node read a text of SQLite only up to the first one, and other databases refuse
+ * them.
  */
 export function escapeNul(text: string): string {
   return text.includes(NUL) || text.includes(ESCAPE)
@@ -108,7 +108,7 @@ export function escapeNul(text: string): string {
     : text
 }
 
-/** A text, from how it is stored. */
+/** Undoes `escapeNul`. */
 export function unescapeNul(stored: string): string {
   return stored.includes(ESCAPE)
     ? stored.replaceAll(`${ESCAPE}0`, NUL).replaceAll(`${ESCAPE}1`, ESCAPE)

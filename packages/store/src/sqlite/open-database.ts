@@ -6,21 +6,21 @@ import type { ResolvedOptions } from '../options.ts'
 import { lockFile } from './lock-file.ts'
 import { OpenFile } from './open-file.ts'
 
-// Milliseconds that a start waits for other programs.
+// Milliseconds to wait for other programs at the start.
 const OPENING_TIMEOUT = 5_000
-// Bytes that the write-ahead log keeps of the disk when it is not in use.
+// Bytes of disk that the idle write-ahead log keeps.
 const MAX_IDLE_WAL = 67_108_864
 
-/** A database that is this process's alone. */
+/** A database open in this process only. */
 export interface OpenDatabase {
   readonly database: DatabaseSync
-  /** @throws STO_ERR_FILE_GONE when the file was deleted, moved or replaced; that may be noticed a second late */
+  /** @throws STO_ERR_FILE_GONE if the file was deleted, moved or replaced; detected within a second */
   requireFile(): void
   close(): void
 }
 
 /**
- * Opens the file, and makes it and its folder where they are not there.
+ * Opens the file; creates it and its folder if needed.
  * @throws STO_ERR_OPEN, STO_ERR_IN_USE, STO_ERR_HARD_LINKS
  */
 export function openDatabase({
@@ -37,15 +37,15 @@ export function openDatabase({
     if (!inMemory) mkdirSync(dirname(file), { recursive: true })
     const database = new DatabaseSync(file, { timeout: OPENING_TIMEOUT, enableForeignKeyConstraints: true })
     opened.push(() => database.close())
-    // By its real name: symbolic links to a file lead to one lock.
+    // By its real path, so that symbolic links share one lock.
     const openFile = inMemory ? undefined : new OpenFile(realpathSync(file))
     if (openFile !== undefined) opened.push(lockFile(openFile.path))
-    // For new files only, and only before anything is written: later it would wait for other programs and change nothing.
+    // Only before the first write to a new file: later it has no effect and would wait for other programs.
     if (isNew(database)) database.exec('pragma auto_vacuum = incremental')
     database.exec(
       `pragma journal_mode = wal; pragma synchronous = ${durability}; pragma journal_size_limit = ${MAX_IDLE_WAL}`
     )
-    // From here on nobody may be kept waiting: who finds the database locked tries again later.
+    // From here on a locked database is retried later instead of blocking the process.
     database.exec('pragma busy_timeout = 0')
     return { database, requireFile: () => openFile?.requireThere(), close }
   } catch (err) {

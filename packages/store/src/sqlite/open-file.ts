@@ -1,18 +1,18 @@
 import { statSync } from 'node:fs'
 import { STO_ERR_FILE_GONE, STO_ERR_HARD_LINKS } from '../errors.ts'
 
-// Milliseconds that a look at the files is good for: none is made for every write.
+// Milliseconds that a check of the files stays valid, since checking at every write is too slow.
 const MAX_AGE = 1_000
 
-/** The file of a database that is open: whether its path still leads to it. */
+/** The file of an open database; checks that its path still leads to it. */
 export class OpenFile {
   readonly path: string
   readonly #identity: string | undefined
-  // Of the neighbour with the newest writes, once there is one.
+  // Of the write-ahead log, once it exists.
   #walIdentity: string | undefined
   #lookedAt = -MAX_AGE
 
-  /** @throws STO_ERR_HARD_LINKS when the file has another name: its lock and its newest writes are found by name */
+  /** @throws STO_ERR_HARD_LINKS if the file has another name: its lock and its write-ahead log are found by name */
   constructor(path: string) {
     const { nlink } = statSync(path)
     if (nlink > 1) throw new STO_ERR_HARD_LINKS(path, nlink)

@@ -4,7 +4,7 @@ import { Refused, type GroupCommit } from '../group-commit.ts'
 import { parseStored, type SkipDamaged } from '../encoding/stored-values.ts'
 import type { Tables } from '../tables.ts'
 
-/** Checkpoints of resumable runs, on SQL. */
+/** Checkpoints of resumable runs, in SQL. */
 export function createCheckpointStore(
   db: Kysely<Tables>,
   commit: GroupCommit,

@@ -1,19 +1,19 @@
 import type { LogEntry, ReadLimit } from '@svc/registry'
 
-/** Called when there is something new, and with `true` when nothing more comes. */
+/** Called for new parts, and with `true` after the last one. */
 export type Wake = (gone?: boolean) => void
 
 type Page = Promise<readonly LogEntry[]>
 
-/** Pages that are kept for the next reader: those who keep up all ask for the same two. */
+/** Pages cached for other readers: all who keep up ask for the same two. */
 const MAX_PAGES = 4
 
-/** Who follows one log, and the pages that they read of it since it last changed. */
+/** The followers of one log, and the pages read since it last changed. */
 export class FollowedLog {
   readonly followers = new Set<Wake>()
   readonly #pages = new Map<string, Page>()
 
-  /** A page, read once for all who ask for the same; for a reader who is alone nothing is kept. */
+  /** A page, read once for all who ask for it; not cached for a single reader. */
   share(after: number, { entries, bytes }: ReadLimit, read: () => Page): Page {
     if (this.followers.size < 2) return read()
     const key = `${after} ${entries} ${bytes}`
@@ -27,7 +27,7 @@ export class FollowedLog {
     return page
   }
 
-  /** Forgets what was read: the log is about to change. */
+  /** Drops the cached pages, since the log is about to change. */
   outdate(): void {
     this.#pages.clear()
   }

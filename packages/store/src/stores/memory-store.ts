@@ -6,10 +6,10 @@ import type { Retention } from '../options.ts'
 import { decodeEmbedding, encodeEmbedding, parseStored, type SkipDamaged } from '../encoding/stored-values.ts'
 import type { Tables } from '../tables.ts'
 
-// Only what one write brought is too much; a limit that was lowered is reached in a few.
+// Surplus items removed per write; after a limit was lowered it takes several writes to reach it.
 const MOST_REMOVED = 100
 
-/** What agents remember, on SQL. */
+/** Memories of agents, in SQL. */
 export function createMemoryStore(
   db: Kysely<Tables>,
   commit: GroupCommit,
@@ -37,7 +37,7 @@ export function createMemoryStore(
           .onConflict((conflict) => conflict.columns(['owner', 'namespace']).doUpdateSet({ owner }))
           .returning('space_id')
           .executeTakeFirstOrThrow()
-        // What is written again is the newest again.
+        // A rewritten memory becomes the newest.
         await trx.deleteFrom('memory_item').where('space_id', '=', space_id).where('id', '=', id).execute()
         const { item_id } = await trx
           .insertInto('memory_item')

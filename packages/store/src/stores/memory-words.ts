@@ -2,13 +2,13 @@ import { weighWord, wordsOf } from '@svc/registry/store-kit'
 import { sql, type Kysely, type Transaction } from 'kysely'
 import type { Tables } from '../tables.ts'
 
-// Statements of a few sizes only: they stay prepared.
+// A few sizes only, so that the statements stay prepared.
 const ROWS_AT_ONCE = [64, 8, 1]
 const MOST_WORDS = 32
-// Places of words that are looked at in one search; the rarest words go first.
+// Postings read per search; the rarest words come first.
 const MOST_PLACES = 5_000
 
-/** Writes down which words an item has. */
+/** Indexes the words of an item. */
 export async function indexWords(
   trx: Transaction<Tables>,
   space_id: number,
@@ -25,7 +25,7 @@ export async function indexWords(
         .execute()
 }
 
-/** The items of a space that share words with a query, and how well they fit; best first, of two alike the later one. */
+/** Scores the items of a space that share words with a query; best first, ties newest first. */
 export async function findByWords(
   db: Kysely<Tables>,
   spaceId: number,
@@ -73,7 +73,7 @@ async function weigh(db: Kysely<Tables>, spaceId: number, words: readonly string
 const placesOf = (db: Kysely<Tables>, spaceId: number, words: readonly string[]) =>
   db.selectFrom('memory_word').where('space_id', '=', spaceId).where('word', 'in', padded(words, ''))
 
-// One statement for any number of words; no word is empty.
+// Padding gives one statement for any number of words; no real word is empty.
 function padded<T>(items: readonly T[], filler: T): T[] {
   return [...items, ...Array.from({ length: MOST_WORDS - items.length }, () => filler)]
 }

@@ -9,7 +9,7 @@ import { changeRun, TERMINAL, toRunRow, toRuns } from '../rows/run-rows.ts'
 import { parseStored } from '../encoding/stored-values.ts'
 import type { Tables } from '../tables.ts'
 
-/** The records of runs and the journal of their steps, on SQL. */
+/** Runs and the journal of their steps, in SQL. */
 export function createRunStore(
   db: Kysely<Tables>,
   commit: GroupCommit,

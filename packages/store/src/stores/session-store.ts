@@ -7,10 +7,10 @@ import { parseStored, type SkipDamaged } from '../encoding/stored-values.ts'
 import { removeSessions } from '../maintenance/sweep-sessions.ts'
 import type { Tables } from '../tables.ts'
 
-// Bytes of a message that is read with others; larger ones come one by one.
+// Larger messages, in bytes, are read one by one.
 const MAX_PAGED = 65_536
 
-/** Conversations on SQL; their turns are ordered within this process. */
+/** Conversations, in SQL; their turns are ordered within this process. */
 export function createSessionStore(
   db: Kysely<Tables>,
   commit: GroupCommit,
@@ -39,12 +39,12 @@ export function createSessionStore(
       const messages: SessionMessage[] = []
       for (const { seq, short } of rows) {
         const json = short ?? (await readLarge(sessionKey, seq))
-        // The session has gone meanwhile.
+        // The session was removed meanwhile.
         if (json === undefined) break
         const message = parseStored<SessionMessage>(json)
         if (message !== undefined) messages.push(message)
         else skipDamaged('session_message', `${sessionKey} ${seq}`)
-        // What came before may be half of an exchange.
+        // The messages before it may be half of an exchange.
         if (message === undefined) break
         if (short === null) await pause()
       }
@@ -71,7 +71,7 @@ export function createSessionStore(
   }
 }
 
-// Makes room for so many messages and gives the number of the last one.
+// Reserves numbers for messages and returns the last one.
 async function lengthen(db: Kysely<Tables>, sessionKey: string, count: number): Promise<number> {
   const { last_seq } = await db
     .insertInto('session')

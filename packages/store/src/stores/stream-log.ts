@@ -6,13 +6,13 @@ import type { GroupCommit } from '../group-commit.ts'
 import { changeRun, PART_BYTES } from '../rows/run-rows.ts'
 import type { Tables } from '../tables.ts'
 
-// Rows of one read: the bytes of a page are known only when they are there.
+// Rows per read: the size of a page is known only after reading it.
 const MAX_ROWS = 64
 
-// Bytes of a part that is read with others: whether a larger one is on the page is known before it is read.
+// Larger parts, in bytes, are read only if they still fit the page.
 const MAX_PAGED = 65_536
 
-/** The logs of runs, on SQL. */
+/** The logs of runs, in SQL. */
 export function createStreamLog(db: Kysely<Tables>, commit: GroupCommit): StreamLog {
   const followed = new Map<string, FollowedLog>()
   const readPage = async (runId: string, after: number, limit: ReadLimit) => {
@@ -51,7 +51,7 @@ export function createStreamLog(db: Kysely<Tables>, commit: GroupCommit): Stream
     },
     async append(runId, epoch, entries, change) {
       await commit.write(async (trx) => {
-        // There is one connection: what is read from here on waits for the commit.
+        // There is one connection: later reads wait for the commit.
         followed.get(runId)?.outdate()
         await changeRun(trx, runId, epoch, bytesOf(entries), change)
         if (entries.length === 0) return
@@ -68,7 +68,7 @@ export function createStreamLog(db: Kysely<Tables>, commit: GroupCommit): Stream
       const log = followed.get(runId) ?? new FollowedLog()
       followed.set(runId, log)
       log.followers.add(follower)
-      void tellIfUnknown(runId, follower)
+      void wakeIfEnded(runId, follower)
       return () => {
         log.followers.delete(follower)
         if (log.followers.size === 0 && followed.get(runId) === log) followed.delete(runId)
@@ -76,8 +76,8 @@ export function createStreamLog(db: Kysely<Tables>, commit: GroupCommit): Stream
     }
   }
 
-  // Behind the writes that are pending: a run that has just been created is known.
-  async function tellIfUnknown(runId: string, follower: Wake): Promise<void> {
+  // After pending writes, so that a run just created is found.
+  async function wakeIfEnded(runId: string, follower: Wake): Promise<void> {
     const known = await commit
       .write((trx) => trx.selectFrom('run').select('status').where('run_id', '=', runId).executeTakeFirst())
       .catch(() => undefined)

@@ -5,7 +5,7 @@ import type { GroupCommit } from '../group-commit.ts'
 import { parseStored, type SkipDamaged } from '../encoding/stored-values.ts'
 import type { Tables } from '../tables.ts'
 
-/** The A2A face of runs, on SQL. */
+/** The A2A side of runs, in SQL. */
 export function createTaskStore(
   db: Kysely<Tables>,
   commit: GroupCommit,
@@ -152,7 +152,7 @@ function newest(db: Kysely<Tables>) {
   return db.selectFrom('task').selectAll().orderBy('created_at', 'desc').orderBy('task_id', 'desc')
 }
 
-/** Who sends the messages of a task, and in which registry. */
+/** The sender of a task's messages, and its registry. */
 type Sender = Pick<StoredTask, 'registry' | 'owner'>
 
 async function senderOf(db: Kysely<Tables>, taskId: string): Promise<Sender | undefined> {

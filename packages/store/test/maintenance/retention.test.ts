@@ -37,7 +37,7 @@ async function fill(store: Store, ...sizes: number[]): Promise<string[]> {
 const left = async (store: Store) =>
   (await store.runs.list({ limit: 1_000 })).runs.map(({ runId }) => runId).toSorted()
 
-t.test('the oldest runs go when all logs are too large', async (t) => {
+t.test('the oldest runs are removed when the logs exceed their limit', async (t) => {
   const store = await keep({ maxBytes: MIB })
   const ids = await fill(store, 400_000, 400_000, 100_000, 400_000, 400_000)
   t.equal(await store.runs.sweep(100), 2)
@@ -48,7 +48,7 @@ t.test('the oldest runs go when all logs are too large', async (t) => {
   await store.close()
 })
 
-t.test('results, steps and many small parts count too, and what goes on stays', async (t) => {
+t.test('results, steps and many small parts count too, and active runs stay', async (t) => {
   const sizes: Record<string, (store: Store, runId: string) => unknown> = {
     parts: async ({ log }, runId) => {
       const entries = Array.from({ length: 800 }, (_, index) => textEntry(index + 1, 'é'))
@@ -79,7 +79,7 @@ t.test('two sweeps at once remove no more than one', async (t) => {
   await store.close()
 })
 
-t.test('the file gives back what is no longer used', async (t) => {
+t.test('the file shrinks after a sweep', async (t) => {
   const file = join(t.testdir(), 'app.db')
   const store = await createStore({ url: `sqlite:${file}`, retention: { maxBytes: MIB } })
   await fill(store, ...Array.from({ length: 40 }, () => MIB))
@@ -89,7 +89,7 @@ t.test('the file gives back what is no longer used', async (t) => {
   t.ok(size < 24 * MIB, `${Math.round(size / MIB)} MiB`)
 })
 
-t.test('sessions go when they were not used for long', async (t) => {
+t.test('unused sessions are removed', async (t) => {
   const store = await keep({ sessionMaxAge: 60_000 })
   const say = async (sessionId: string, turn: string) =>
     store.sessions.append({ ...key, sessionId }, turn, [{ role: 'user', content: turn }])
@@ -102,7 +102,7 @@ t.test('sessions go when they were not used for long', async (t) => {
   await store.close()
 })
 
-t.test('sessions are kept for ever when that is wanted, and 30 days when nothing is said', async (t) => {
+t.test('sessions are kept for 30 days by default, and forever with 0', async (t) => {
   for (const [retention, removed] of [
     [{ sessionMaxAge: 0 }, [0, 0]],
     [{}, [0, 1]]
@@ -127,7 +127,7 @@ t.test('bad options are refused', async (t) => {
     t.equal(await codeOf(() => keep(retention as object)), 'STO_ERR_BAD_OPTION', JSON.stringify(retention))
 })
 
-t.test('a file of before keeps what it has, and is counted', async (t) => {
+t.test('a file of an early version keeps its rows, and they count', async (t) => {
   const file = join(t.testdir(), 'app.db')
   const db = new Kysely<unknown>({
     dialect: createNodeSqliteDialect(openDatabase({ path: file, durability: 'normal' }))
@@ -157,7 +157,7 @@ t.test('a file of before keeps what it has, and is counted', async (t) => {
   await store.close()
 })
 
-t.test('what a sweep asks for is answered from its index', async (t) => {
+t.test('sweeps read an index', async (t) => {
   const file = join(t.testdir(), 'app.db')
   const store = await createStore({ url: `sqlite:${file}` })
   await store.close()

@@ -30,7 +30,7 @@ async function stoppedBefore(folder: string, from: Migrations) {
   return { wanted: readAll(whole), files: left.files }
 }
 
-t.test('a first start that an early version did not finish begins anew', async (t) => {
+t.test('an unfinished first start of an early version is repeated', async (t) => {
   const { wanted, files } = await stoppedBefore(t.testdir(), {})
   t.ok(files.length > 40)
   for (const file of files) {
@@ -39,7 +39,7 @@ t.test('a first start that an early version did not finish begins anew', async (
   }
 })
 
-t.test('an upgrade that an early version did not finish is told, and changes nothing', async (t) => {
+t.test('an unfinished upgrade of an early version is refused, and changes nothing', async (t) => {
   const { wanted, files } = await stoppedBefore(t.testdir(), Object.fromEntries([FIRST!]))
   const codes = new Set<unknown>()
   for (const file of files) {
@@ -53,7 +53,7 @@ t.test('an upgrade that an early version did not finish is told, and changes not
   t.same(codes, new Set(['STO_ERR_HALF_MIGRATED', 'none']))
 })
 
-t.test('what another program made is left alone', async (t) => {
+t.test('tables of another program stay', async (t) => {
   const own = 'create table run (a)'
   const bookkeeping =
     'create table kysely_migration (name text, timestamp text); create table kysely_migration_lock (id, is_locked)'

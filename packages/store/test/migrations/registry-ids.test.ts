@@ -7,7 +7,7 @@ import { makeFile } from '../helpers/database-file.ts'
 
 const EARLIER = Object.fromEntries(Object.entries(MIGRATIONS).filter(([name]) => name < '0007'))
 
-t.test('what a file had before registries had ids belongs to the global one', async (t) => {
+t.test('rows from before registry ids belong to the global registry', async (t) => {
   const path = join(t.testdir(), 'app.db')
   await makeFile(path, EARLIER)
   const store = await createStore({ url: `sqlite:${path}` })

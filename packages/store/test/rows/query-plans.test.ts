@@ -50,7 +50,7 @@ const scopes = [
 ] as const
 const base = { owner: 'ada', limit: 50 }
 
-t.test('a page by the last change, and its count, come from an index alone', async (t) => {
+t.test('a page by the last change and its count read only an index', async (t) => {
   const filters = [
     [{}, '(owner=?'],
     [{ since: 5 }, '(owner=? AND updated_at>?'],
@@ -79,7 +79,7 @@ t.test('a page by the last change, and its count, come from an index alone', asy
   }
 })
 
-t.test('a page of runs comes from an index alone, where the one before ended', async (t) => {
+t.test('a page of runs reads only an index, from where the previous page ended', async (t) => {
   const after = ' AND (created_at,run_id)<(?,?)'
   const queries = [
     [{ owner: 'ada' }, 'SEARCH run USING COVERING INDEX run_newest (owner=?', after],
@@ -106,7 +106,7 @@ t.test('the last task of a context is found by an index', async (t) => {
   t.same(plans, ['SEARCH task USING INDEX task_context (owner=? AND context_id=?)'])
 })
 
-t.test('a page of approvals begins in an index, where the one before ended', async (t) => {
+t.test('a page of approvals starts in an index, where the previous page ended', async (t) => {
   const place = { cursor: '1000.9000.a.1' }
   const queries = [
     [{}, 'INDEX run_not_completed (status=?)'],
@@ -122,11 +122,11 @@ t.test('a page of approvals begins in an index, where the one before ended', asy
   }
 })
 
-t.test('the approvals of a run that waits come from their index', async (t) => {
+t.test('the approvals of a waiting run are read from their index', async (t) => {
   const plans = await plansOf(() => readWaiting(db, 'a'))
   t.same(plans, ['SEARCH run_approval USING INDEX run_approval_waiting (run_id=?)'])
 })
-t.test('a page of open pushes is read from an index that has no others', async (t) => {
+t.test('a page of open pushes is read from a partial index', async (t) => {
   const tasks = createTaskStore(db, new GroupCommit(db), () => undefined)
   for (const place of [{}, { cursor: '["a","p"]' }]) {
     const plans = await plansOf(async () => tasks.listOpenPushes({ limit: 100, ...place }))

@@ -26,7 +26,7 @@ async function openTwice(t: Test) {
   return { store, run, other }
 }
 
-t.test('a write waits for another program’s lock, and others are served meanwhile', async (t) => {
+t.test('a write waits for another program’s lock without blocking the process', async (t) => {
   const { store, run, other } = await openTwice(t)
   other.exec('begin immediate')
   let isWritten = false
@@ -46,7 +46,7 @@ t.test('a write waits for another program’s lock, and others are served meanwh
   t.same(await store.runs.readStep(next.runId, 'a'), { output: 1 })
 })
 
-t.test('a lock that does not end is told after a time, to each write after its own', async (t) => {
+t.test('a lasting lock fails each write after its own patience', async (t) => {
   const file = join(t.testdir(), 'app.db')
   const db = new Kysely<Tables>({
     dialect: createNodeSqliteDialect(openDatabase({ path: file, durability: 'normal' }))

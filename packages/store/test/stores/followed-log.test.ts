@@ -28,7 +28,7 @@ t.test('followers who ask for the same page share one read, until the log change
   t.equal(reads, 3, 'the log has changed')
 })
 
-t.test('a page that could not be read is read again', async (t) => {
+t.test('a failed read of a page is repeated', async (t) => {
   const log = followTwice()
   await t.rejects(log.share(0, limit, () => Promise.reject(new Error('disk I/O error'))))
   t.equal(await log.share(0, limit, async () => page), page)

@@ -50,7 +50,7 @@ t.test('one read serves all readers that keep up', async (t) => {
   for (const seqs of seen) t.same(seqs, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
 })
 
-t.test('what is read is as new as what was acknowledged', async (t) => {
+t.test('a read returns every acknowledged part', async (t) => {
   const { log, runId, reads } = await createLog(t)
   const leave = [1, 2].map(() => log.follow(runId, () => {}))
   const read = async (after: number) => (await log.read(runId, after, limit)).map(({ seq }) => seq)
@@ -80,7 +80,7 @@ t.test('what is read is as new as what was acknowledged', async (t) => {
   t.equal(reads() - before, 2, 'nothing is kept for nobody')
 })
 
-t.test('who sees the end of a run finds its last part', async (t) => {
+t.test('the end of a run is visible only with its last part', async (t) => {
   const { db, commit, log, runId } = await createLog(t)
   for (const _ of [1, 2]) log.follow(runId, () => {})
   t.same(await log.read(runId, 0, limit), [])
@@ -99,7 +99,7 @@ t.test('who sees the end of a run finds its last part', async (t) => {
   ])
 })
 
-t.test('a read that fails is tried again', async (t) => {
+t.test('a failed read is repeated', async (t) => {
   const { log, runId } = await createLog(t)
   for (const _ of [1, 2]) log.follow(runId, () => {})
   await log.append(runId, 1, [textEntry(1)])
@@ -108,7 +108,7 @@ t.test('a read that fails is tried again', async (t) => {
   t.equal((await log.read(runId, 0, limit)).length, 1)
 })
 
-t.test('readers that come at any time get each part once, and the end', async (t) => {
+t.test('readers joining at any time get each part once, and the end', async (t) => {
   const store = await createStore({ url: 'sqlite::memory:' })
   const engine = createRunEngine({ stores: store })
   t.teardown(async () => {

@@ -2,9 +2,9 @@ import type jsep from 'jsep'
 import { CONSTANTS, Decimal, FUNCTIONS, PRECISION } from './functions.ts'
 import { parseExpression } from './parse-expression.ts'
 
-/** What an expression came to. */
+/** The result of an expression. */
 export interface Evaluation {
-  /** In plain digits where that is readable, else in scientific notation. */
+  /** In plain digits if that is readable, else in scientific notation. */
   value: string
   /** False when `value` is rounded. */
   exact: boolean
@@ -12,13 +12,13 @@ export interface Evaluation {
 
 const MAX_DIGITS = 15
 const MAX_LENGTH = 500
-/** Functions and powers, each of which takes its milliseconds. */
+/** Functions and powers per expression, since each takes milliseconds. */
 const MAX_STEPS = 25
 
 /**
- * Evaluates an arithmetic expression in exact decimals: 0.1 + 0.2 is 0.3, 2^100 has all its digits. Nothing of JavaScript
- * can be reached from it: only numbers, operators, parentheses and the names in FUNCTIONS and CONSTANTS are known.
- * @throws an Error that says what is wrong with it
+ * Evaluates an arithmetic expression in exact decimals: 0.1 + 0.2 is 0.3, 2^100 has all its digits. JavaScript is out of its
+ * reach: it knows only numbers, operators, parentheses, FUNCTIONS and CONSTANTS.
+ * @throws an Error with the reason
  */
 export function evaluate(expression: string): Evaluation {
   if (expression.length > MAX_LENGTH) throw new Error(`the expression has more than ${MAX_LENGTH} characters`)
@@ -35,7 +35,7 @@ function calculate(expression: string): Decimal {
   try {
     return valueOf(parseExpression(expression))
   } finally {
-    // A function that fails half-way leaves the precision behind that it worked with.
+    // A function that fails leaves its working precision behind.
     Decimal.set(PRECISION)
   }
 }

@@ -1,11 +1,11 @@
 import { Decimal as BaseDecimal } from 'decimal.js'
 
-/** Numbers with 100 significant digits, up to 10^5000: whole numbers of any size that matters are exact. */
+/** Numbers with 100 significant digits, up to 10^5000. */
 export const PRECISION = { precision: 100, rounding: 4, maxE: 5000, minE: -5000 } as const
 export const Decimal = BaseDecimal.clone(PRECISION)
 export type Decimal = InstanceType<typeof Decimal>
 
-/** A function of arithmetic, and how many arguments it takes. */
+/** An arithmetic function and its number of arguments. */
 interface ArithmeticFunction {
   arity: readonly [least: number, most: number]
   apply(...args: Decimal[]): Decimal
@@ -17,7 +17,7 @@ const several = (apply: (...args: Decimal[]) => Decimal): ArithmeticFunction => 
 const sum = (...args: Decimal[]) => Decimal.sum(...args)
 const mean = (...args: Decimal[]) => sum(...args).div(args.length)
 
-/** The functions that an expression may call, by name. */
+/** The functions of an expression, by name. */
 export const FUNCTIONS: ReadonlyMap<string, ArithmeticFunction> = new Map(
   Object.entries({
     sqrt: one((x) => x.sqrt()),
@@ -47,13 +47,13 @@ export const FUNCTIONS: ReadonlyMap<string, ArithmeticFunction> = new Map(
   } satisfies Record<string, ArithmeticFunction>)
 )
 
-/** The constants that an expression may name. */
+/** The constants of an expression, by name. */
 export const CONSTANTS: ReadonlyMap<string, Decimal> = new Map([
   ['pi', Decimal.acos(-1)],
   ['e', Decimal.exp(1)]
 ])
 
-// An angle is worked on with as many digits as it has before the point, on top of the others.
+// The work grows with the digits of an angle before its decimal point.
 function angle(x: Decimal): Decimal {
   if (x.abs().gt(1e30)) throw new Error('an angle is at most 10^30')
   return x

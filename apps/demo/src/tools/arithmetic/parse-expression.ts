@@ -3,11 +3,11 @@ import jsep from 'jsep'
 type Scope = jsep.HookScope
 type Node = jsep.Expression
 
-// What arithmetic has and JavaScript has not: `^` for powers, which bind tighter than a sign, `5!` and `15%`.
+// Arithmetic that JavaScript lacks: `^` for powers, which bind tighter than a sign, `5!` and `15%`.
 jsep.addBinaryOp('^', 11, true)
 jsep.hooks.add('gobble-token', function (this: Scope, env) {
   this.gobbleSpaces()
-  // The parser asks no hook after a number: it is taken here, so that a postfix is seen.
+  // The parser calls no hook after a number, so it is read here to see a postfix.
   if (/[\d.]/.test(this.char)) {
     const node = this.gobbleNumericLiteral()
     if (node !== undefined) env.node = node
@@ -29,7 +29,7 @@ jsep.hooks.add('after-token', function (this: Scope, env) {
   }
 })
 
-/** The syntax tree of an arithmetic expression. @throws where it is none */
+/** Parses an arithmetic expression. @throws if it is malformed */
 export function parseExpression(source: string): Node {
   return jsep(source.replaceAll('**', '^'))
 }
@@ -37,7 +37,7 @@ export function parseExpression(source: string): Node {
 function postfixAt(source: string, index: number): string | undefined {
   const rest = source.slice(index)
   if (/^!(?!=)/.test(rest)) return 'factorial'
-  // A percent sign with an operand after it is the remainder of a division.
+  // A percent sign before an operand is the remainder operator.
   if (/^%(?!\s*[\w(.])/.test(rest)) return 'percent'
   return undefined
 }

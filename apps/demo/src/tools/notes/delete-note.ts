@@ -2,10 +2,10 @@ import { Type } from '@sinclair/typebox'
 import { defineTool } from '@svc/runtime'
 import { notesOf } from './notes-of.ts'
 
-/** Deletes one note, once somebody has approved of it. */
+/** Deletes a note after an approval. */
 export const deleteNote = defineTool({
   name: 'delete_note',
-  description: 'Deletes the note with a number. The user is asked for an approval first.',
+  description: 'Deletes a note by its number. The user is asked for approval first.',
   input: Type.Object({ id: Type.String({ pattern: '^[0-9]{1,6}$' }) }, { additionalProperties: false }),
   approval: true,
   async execute({ id }, { context }) {

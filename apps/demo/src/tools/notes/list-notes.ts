@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { defineTool } from '@svc/runtime'
 import { notesOf } from './notes-of.ts'
 
-/** Tells all notes with their numbers. */
+/** Lists all notes with their numbers. */
 export const listNotes = defineTool({
   name: 'list_notes',
   description: 'Lists the notes with their numbers.',

@@ -2,17 +2,17 @@ import type { MemoryItem, RunContext } from '@svc/registry'
 import { KeyedLock } from '@svc/registry/store-kit'
 
 const NAMESPACE = 'notes'
-/** Of the item whose text is the last number that was given: it lasts as long as the notes do, and longer than each of them. */
+/** Namespace of an item that holds the last number given, so that it outlives every single note. */
 const NUMBERS = 'notes.numbers'
 const LAST = 'last'
-/** Notes that one owner may have. */
+/** Notes per owner. */
 const MAX_NOTES = 200
 /** Characters of a note. */
 export const MAX_NOTE = 2_000
 
 const numbering = new KeyedLock()
 
-/** The notes of whoever owns the session of a run, in the app's memory store. */
+/** The notes of the owner of a run's session, in the app's memory store. */
 export function notesOf({ stores: { memory }, sessionOwner: owner, signal }: RunContext) {
   const list = async (): Promise<MemoryItem[]> =>
     (await memory.list(owner, NAMESPACE, MAX_NOTES)).toReversed()
@@ -21,7 +21,7 @@ export function notesOf({ stores: { memory }, sessionOwner: owner, signal }: Run
   return {
     /** The oldest first. */
     list,
-    /** One more than the highest that was ever given, whatever became of its note. @throws an Error when there are too many */
+    /** One more than the highest number ever given, even to a deleted note. @throws an Error at the limit */
     async nextId(): Promise<string> {
       const release = await numbering.lock(owner, signal)
       try {

@@ -38,7 +38,8 @@ export const readAskedFact: Reader = (text, { turns, before }) => {
   // "What is my run?" is for the documents.
   if (key === undefined || (found === undefined && own !== undefined && own !== 'name')) return undefined
   return {
-    answer: () => found?.sentence ?? `You have not told me your ${own ?? 'answer to that'} in this session.`
+    answer: () =>
+      found?.sentence ?? `You have not told me ${own === undefined ? 'that' : `your ${own}`} in this session.`
   }
 }
 
