@@ -212,6 +212,11 @@ async function beginRun(port: number): Promise<string> {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ input: 'What is a run?', onDisconnect: 'continue' })
   })
-  await response.body?.cancel()
+  // The documents resume a stream after part 12, so that part must exist.
+  let received = ''
+  for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+    received += chunk
+    if (received.includes('\nid: 12\n')) break
+  }
   return response.headers.get('x-run-id') ?? ''
 }
