@@ -42,7 +42,7 @@ export const HttpOptionsSchema = Type.Object(
     ...POLICY_OPTIONS,
     admin: Type.Optional(
       Type.Boolean({
-        description: 'Whether there are `/admin` routes; default: where there is authentication'
+        description: 'Whether to add the `/admin` routes; default: with authentication'
       })
     ),
     cors: Type.Optional(
@@ -61,7 +61,7 @@ export const HttpOptionsSchema = Type.Object(
     providerKeyHeaders: Type.Optional(
       Type.Record(Type.String({ pattern: '^[a-z0-9-]+$' }), Type.String({ minLength: 1 }), {
         additionalProperties: false,
-        description: 'Header, in lower case → the provider whose key it holds, besides `x-api-key`'
+        description: 'Header, in lower case → the provider of the key in it; `x-api-key` always works'
       })
     ),
     middleware: Type.Optional(
@@ -73,7 +73,7 @@ export const HttpOptionsSchema = Type.Object(
     ),
     fileUpload: Type.Optional(
       Type.Union([Type.Literal(true), FileUploadOptionsSchema], {
-        description: '`true` or FileUploadOptions: runs may be started by `multipart/form-data`; default not'
+        description: '`true` or FileUploadOptions: accept `multipart/form-data` for runs; default: not'
       })
     ),
     limits: Type.Optional(
@@ -96,7 +96,7 @@ export const HttpOptionsSchema = Type.Object(
     onDisconnect: Type.Optional(
       Type.Unsafe<OnDisconnect>({
         ...OnDisconnectSchema,
-        description: '`cancel` or `continue`, for runs whose body does not say; default `cancel`'
+        description: '`cancel` or `continue`, for runs whose body does not choose; default `cancel`'
       })
     ),
     swagger: Type.Optional(
@@ -114,13 +114,13 @@ export const HttpOptionsSchema = Type.Object(
 )
 export type HttpOptions = Static<typeof HttpOptionsSchema>
 
-/** Makes sure that options are known and good, and fills in the defaults. @throws HTTP_ERR_BAD_OPTION */
+/** Validates the options and fills in the defaults. @throws HTTP_ERR_BAD_OPTION */
 export function resolveOptions(given: HttpOptions & RegisterOptions) {
   const { prefix, logLevel, logSerializers, ...options } = given
   const { limits, middleware: hooks = [], fileUpload, cors } = options
   requireOptions(HttpOptionsSchema, options, HTTP_ERR_BAD_OPTION)
   if (typeof cors === 'object') requireOrigin(cors)
-  // Of Fastify itself, for the scope that the routes live in.
+  // Fastify's own options, for the scope of the routes.
   const registerOptions: RegisterOptions = {
     ...(prefix !== undefined && { prefix }),
     ...(logLevel !== undefined && { logLevel }),

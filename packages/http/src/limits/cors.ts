@@ -76,7 +76,7 @@ function addCorsHook(
 // Origins that no app trusts; any page can send `null` from a sandboxed frame.
 const UNTRUSTED = ['https://untrusted.invalid', 'http://untrusted.invalid:8080', 'null']
 /** Milliseconds within which a function of the options must answer. */
-const PATIENCE = 1_000
+const ANSWER_TIMEOUT = 1_000
 
 type Origin = FastifyCorsOptions['origin']
 
@@ -108,7 +108,7 @@ async function accepts(origin: Origin | undefined, asked: string): Promise<boole
 async function ask<T>(fn: unknown, about: unknown): Promise<T | undefined> {
   const call = fn as (about: unknown, done: (err: unknown, answer?: T) => void) => T | Promise<T> | undefined
   return new Promise<T | undefined>((resolve) => {
-    const timer = setTimeout(resolve, PATIENCE, undefined)
+    const timer = setTimeout(resolve, ANSWER_TIMEOUT, undefined)
     const settle = (answer?: T) => {
       clearTimeout(timer)
       resolve(answer)

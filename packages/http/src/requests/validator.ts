@@ -3,7 +3,7 @@ import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastif
 import { toFieldErrors, validationError } from '../errors/to-field-errors.ts'
 
 /** Beyond this many properties validation stops at the first fault. */
-const MANY = 100
+const MAX_PROPERTIES = 100
 
 const build = AjvCompiler()
 const strict = { removeAdditional: false, coerceTypes: false, useDefaults: true } as const
@@ -27,7 +27,7 @@ export const compileValidator: FastifySchemaCompiler<object> = ({ schema, httpPa
 type Validate = ((data: unknown) => boolean) & { errors?: FastifySchemaValidationError[] | null }
 
 function isLarge(data: unknown): boolean {
-  return typeof data === 'object' && data !== null && Object.keys(data).length > MANY
+  return typeof data === 'object' && data !== null && Object.keys(data).length > MAX_PROPERTIES
 }
 
 function integersOf(schema: object): string[] {
