@@ -57,7 +57,7 @@ async function send(server: ServerProcess, request: LoadRequest, amount: number,
   const spin = spinning()
   const result = await new Promise<autocannon.Result>((resolve, reject) => {
     const sending = autocannon(options, (err, all) => (err ? reject(err) : resolve(all)))
-    // It looks at its clock once a second only: the last answer tells how long it really took.
+    // It reads its clock only once a second: the last answer shows the real duration.
     sending.on('response', () => (endedAt = performance.now()))
   })
   spin.stop()

@@ -2,7 +2,7 @@ import { load, median, type Round } from './load.ts'
 import { startServer, type ServerProcess } from './server-process.ts'
 import type { Variant } from './variants.ts'
 
-/** A round is so many turns: the finer servers take turns, the less a machine that is now fast, now slow tells them apart. */
+/** Turns per round: the finer servers alternate, the less the changing speed of the machine affects their ratio. */
 const TURNS = 5
 
 /** Measures servers, each a process of its own, with requests in interleaved rounds, and prints what they cost. */

@@ -3,16 +3,16 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { io, type Socket } from 'socket.io-client'
 
-/** What clients are told of the ends of runs. */
+/** The ends of runs as clients see them. */
 export const ENDS = ['completed', 'failed', 'canceled', 'suspended'] as const
-type Told = (typeof ENDS)[number]
+type RunEnd = (typeof ENDS)[number]
 
 /** What all clients share, and what came of what they asked for. */
 export class Ledger {
   readonly origin: string
   /** Runs that clients know of, by the name of what is run; those to cancel or to approve are taken out. */
   readonly runs: Readonly<Record<string, string[]>> = { talker: [], endless: [], asker: [], flow: [] }
-  readonly told = new Map<string, Set<Told>>()
+  readonly reported = new Map<string, Set<RunEnd>>()
   readonly accepted = new Set<string>()
   /** What was served after new work had been refused, as `HTTP watch`. */
   readonly served = new Map<string, number>()
@@ -44,9 +44,9 @@ export class Ledger {
     return this.isDraining ? this.runs[name]!.pop() : undefined
   }
 
-  tell(runId: string, state: Told): void {
-    const states = this.told.get(runId) ?? new Set()
-    this.told.set(runId, states.add(state))
+  record(runId: string, state: RunEnd): void {
+    const states = this.reported.get(runId) ?? new Set()
+    this.reported.set(runId, states.add(state))
   }
 
   fault(what: string): void {
@@ -101,14 +101,14 @@ export function call(ledger: Ledger, method: string, params: object): Promise<An
   return ask(ledger, 'POST', '/a2a', { jsonrpc: '2.0', id: 1, method, params })
 }
 
-/** A socket that writes down what it is told of runs. */
+/** A socket that records the ends of runs. */
 export async function openSocket(ledger: Ledger): Promise<Socket> {
   const socket = io(ledger.origin, { transports: ['websocket'], forceNew: true, reconnection: false })
   socket.on('agent.done', ({ runId, output }) =>
-    ledger.tell(runId, output.finishReason === 'canceled' ? 'canceled' : 'completed')
+    ledger.record(runId, output.finishReason === 'canceled' ? 'canceled' : 'completed')
   )
-  socket.on('agent.error', ({ runId }) => runId && ledger.tell(runId, 'failed'))
-  socket.on('run.suspended', ({ runId }) => ledger.tell(runId, 'suspended'))
+  socket.on('agent.error', ({ runId }) => runId && ledger.record(runId, 'failed'))
+  socket.on('run.suspended', ({ runId }) => ledger.record(runId, 'suspended'))
   await new Promise<void>((resolve, reject) => {
     socket.once('connect', resolve)
     socket.once('connect_error', reject)
@@ -118,7 +118,7 @@ export async function openSocket(ledger: Ledger): Promise<Socket> {
 }
 
 /** What a whole event stream of parts says of the end of its run. */
-export function endOf(stream: string): Told | undefined {
+export function endOf(stream: string): RunEnd | undefined {
   if (/\n: suspended[^\n]*\n\n$/.test(stream) || stream.startsWith(': suspended')) return 'suspended'
   const last = /data: (\{[^\n]*\})\nid: \d+\n\n$/.exec(stream)?.[1]
   const part = JSON.parse(last ?? '{}') as { type?: string; finishReason?: string }

@@ -21,7 +21,7 @@ function isRefused(ledger: Ledger, what: string, { status, headers, text }: Answ
   return true
 }
 
-// What goes on until the end is served, or answered that its run has ended already.
+// Requests in progress are served until the end, or learn that their run has already ended.
 function check(ledger: Ledger, what: string, { status, text }: Answer, ...also: number[]): void {
   if (status === 200 || also.includes(status)) ledger.serve(what)
   else ledger.fault(`${what}: ${status} ${text.slice(0, 200)}`)
@@ -40,7 +40,7 @@ const HTTP: Readonly<Record<string, Act>> = {
     if (isRefused(ledger, 'HTTP stream', answer)) return
     const end = endOf(answer.text)
     if (end === undefined) ledger.untrue.push(`a stream ended without a word: ${answer.text.slice(-200)}`)
-    else ledger.tell(runId, end)
+    else ledger.record(runId, end)
   },
   async run(ledger) {
     const answer = await ask(ledger, 'POST', '/api/workflows/flow/run', input)
@@ -48,8 +48,8 @@ const HTTP: Readonly<Record<string, Act>> = {
     if (status === 503 && json?.code === 'RUN_ERR_SUSPENDED') {
       const runId = String(headers['x-run-id'])
       if (headers.location !== `/api/runs/${runId}`) ledger.untrue.push(`no Location but ${headers.location}`)
-      ledger.tell(runId, 'suspended')
-    } else if (!isRefused(ledger, 'HTTP run', answer)) ledger.tell(json.runId, 'completed')
+      ledger.record(runId, 'suspended')
+    } else if (!isRefused(ledger, 'HTTP run', answer)) ledger.record(json.runId, 'completed')
   },
   async read(ledger) {
     const runId = any([...ledger.accepted])
@@ -64,14 +64,14 @@ const HTTP: Readonly<Record<string, Act>> = {
     const answer = await ask(ledger, 'GET', `/api/runs/${runId}/stream`)
     check(ledger, 'HTTP watch', answer)
     const end = endOf(answer.text)
-    if (end !== undefined) ledger.tell(runId, end)
+    if (end !== undefined) ledger.record(runId, end)
   },
   async cancel(ledger) {
     const runId = ledger.take('endless')
     if (runId === undefined) return
     const answer = await ask(ledger, 'POST', `/api/runs/${runId}/cancel`)
     check(ledger, 'HTTP cancel', answer, 409)
-    if (answer.status === 200) ledger.tell(runId, answer.json.status)
+    if (answer.status === 200) ledger.record(runId, answer.json.status)
   },
   async approve(ledger) {
     const runId = ledger.take('asker')
@@ -106,14 +106,14 @@ const A2A: Readonly<Record<string, Act>> = {
     check(ledger, 'A2A follow', answer)
     const [, end] =
       /"state":"(completed|failed|canceled)"[^\n]*"final":true[^\n]*\n\n$/.exec(answer.text) ?? []
-    if (end !== undefined) ledger.tell(id, end as 'completed')
+    if (end !== undefined) ledger.record(id, end as 'completed')
   },
   async cancel(ledger) {
     const id = ledger.take('endless')
     if (id === undefined) return
     const answer = await call(ledger, 'tasks/cancel', { id })
     check(ledger, 'A2A cancel', answer)
-    if (answer.json.result !== undefined) ledger.tell(id, answer.json.result.status.state)
+    if (answer.json.result !== undefined) ledger.record(id, answer.json.result.status.state)
   },
   async answer(ledger) {
     const taskId = ledger.take('asker')
@@ -155,7 +155,7 @@ const SOCKET: Readonly<Record<string, SocketAct>> = {
     const runId = ledger.take('endless')
     if (runId === undefined) return
     const { ok, code } = await emit(socket, 'run.cancel', { runId })
-    if (ok) ledger.tell(runId, 'canceled')
+    if (ok) ledger.record(runId, 'canceled')
     if (ok || code === 'RUN_ERR_TERMINAL') ledger.serve('socket cancel')
     else ledger.fault(`socket cancel: ${code}`)
   },
@@ -175,12 +175,12 @@ export async function seed(ledger: Ledger, count: number): Promise<void> {
       const { json } = await ask(ledger, 'POST', `/api/${path}/run`, input, later)
       ledger.started(path.split('/')[1]!, json.runId, false)
     }
-  // One that nobody cancels is watched like the others, until the end of the drain.
+  // A run without a cancel is watched like the others, until the end of the drain.
   ledger.runs['talker']!.push(ledger.runs['endless']!.pop()!)
 }
 
 /** What is served until the end, as the ledger has it. */
-export const GOES_ON = [
+export const SERVED_TO_THE_END = [
   ...['read', 'list', 'watch', 'cancel', 'approve', 'live'].map((act) => `HTTP ${act}`),
   ...['get', 'list', 'follow', 'cancel', 'answer'].map((act) => `A2A ${act}`),
   ...['watch', 'cancel', 'approve', 'connect'].map((act) => `socket ${act}`)

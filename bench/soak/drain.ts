@@ -7,14 +7,14 @@ import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { ask, ENDS, Ledger } from './drain-clients.ts'
-import { GOES_ON, load, seed } from './drain-load.ts'
+import { SERVED_TO_THE_END, load, seed } from './drain-load.ts'
 import type { Finding } from './finding.ts'
 
 /** How much is done to the service. */
 interface DrainLoad {
   /** Clients of each kind. */
   clients: number
-  /** Runs of each kind that are there when the service is told to end. */
+  /** Runs of each kind when the service is asked to end. */
   stock: number
   /** Milliseconds. */
   drainTimeout: number
@@ -24,9 +24,9 @@ interface DrainLoad {
 interface Drained {
   /** Answers that were not as they should be before the last run had ended. */
   faults: string[]
-  /** What clients were told of runs, and is not so after the restart. */
+  /** Ends reported to clients that are not true after the restart. */
   untrue: string[]
-  /** What was not served, though it goes on, and ends that nobody was told of. */
+  /** Requests that should have been served, and kinds of ends that no client saw. */
   missing: string[]
   runs: number
   refusals: number
@@ -37,7 +37,7 @@ interface Drained {
 
 const WORKER = fileURLToPath(new URL('drain-worker.ts', import.meta.url))
 
-/** Ends a service that is used over HTTP, sockets and A2A, starts it again, and compares what its clients were told. */
+/** Ends a service that is used over HTTP, sockets and A2A, starts it again, and compares the ends that its clients saw. */
 export async function drainUnderLoad({ clients, stock, drainTimeout }: DrainLoad): Promise<Drained> {
   const folder = mkdtempSync(join(tmpdir(), 'drain-'))
   const url = `sqlite:${join(folder, 'drain.db')}`
@@ -62,7 +62,7 @@ export async function drainUnderLoad({ clients, stock, drainTimeout }: DrainLoad
     return {
       faults: ledger.faults.filter(({ at }) => at < endedAt).map(({ what }) => what),
       untrue,
-      missing: [...GOES_ON.filter((what) => !ledger.served.has(what)), ...neverTold(ledger)],
+      missing: [...SERVED_TO_THE_END.filter((what) => !ledger.served.has(what)), ...neverReported(ledger)],
       runs: ledger.accepted.size,
       refusals: ledger.refusals,
       served: [...ledger.served.values()].reduce((sum, count) => sum + count, 0),
@@ -81,18 +81,18 @@ export async function soakDrain(rounds: number): Promise<Finding[]> {
   for (const said of all.flatMap(({ faults, untrue, missing }) => [...faults, ...untrue, ...missing]))
     console.error(said)
   const sum = (of: (each: Drained) => number) => all.reduce((total, each) => total + of(each), 0)
-  const told = `${sum(({ runs }) => runs)} runs, ${sum(({ served }) => served)} requests served and ${sum(
+  const scope = `${sum(({ runs }) => runs)} runs, ${sum(({ served }) => served)} requests served and ${sum(
     ({ refusals }) => refusals
   )} refused while draining`
   return [
     {
-      what: `bad answers before the end (${told})`,
+      what: `bad answers before the end (${scope})`,
       value: sum(({ faults }) => faults.length),
       limit: 0,
       unit: ''
     },
     {
-      what: 'states that clients were told, and are not so',
+      what: 'ends reported to clients that are not true',
       value: sum(({ untrue }) => untrue.length),
       limit: 0,
       unit: ''
@@ -129,17 +129,17 @@ async function start(url: string, drainTimeout: number) {
   return { child, exited, ended, origin: `http://127.0.0.1:${await said('port')}` }
 }
 
-// A round in which nobody is told of some end shows less than it should.
-function neverTold({ told }: Ledger): string[] {
-  const states = new Set([...told.values()].flatMap((each) => [...each]))
-  return ENDS.filter((state) => !states.has(state)).map((state) => `told ${state}`)
+// A round without some kind of end shows less than it should.
+function neverReported({ reported }: Ledger): string[] {
+  const states = new Set([...reported.values()].flatMap((each) => [...each]))
+  return ENDS.filter((state) => !states.has(state)).map((state) => `reported ${state}`)
 }
 
-// What was told of each run, beside what it is; what was suspended goes on, when it is approved.
+// Compares the reported end of each run with its state; a suspended run continues once approved.
 async function findUntrue(ledger: Ledger, origin: string): Promise<string[]> {
   const untrue: string[] = []
-  for (const runId of new Set([...ledger.accepted, ...ledger.told.keys()])) {
-    const states = [...(ledger.told.get(runId) ?? [])]
+  for (const runId of new Set([...ledger.accepted, ...ledger.reported.keys()])) {
+    const states = [...(ledger.reported.get(runId) ?? [])]
     const path = `/api/runs/${runId}`
     await ask({ origin }, 'POST', `/api/approvals/${runId}.1`, { approved: true })
     const stream = await ask({ origin }, 'GET', `${path}/stream`)

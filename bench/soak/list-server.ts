@@ -10,7 +10,7 @@ import Fastify from 'fastify'
 const MEGABYTE = 1_000_000
 
 // A service whose runs gave large results, and wait with large arguments: `url` is a database or `memory`; `fill` makes them.
-// `/pulse` tells for how many milliseconds its event loop stood still at most since it was last asked, how much CPU time a turn
+// `/pulse` reports the longest stall of its event loop in milliseconds since the last request, how much CPU time a turn
 // had at most, and what is resident.
 const [, , url = '', fill = '0'] = process.argv
 const agents = createRegistry()
@@ -28,7 +28,7 @@ const asking = new Workflow({
     flow.wait('consent', { approval: { args: () => ({ text: 'y'.repeat(MEGABYTE) }), timeout: 3_600_000 } })
 })
 
-// What waits goes on at the start: all of it is loaded.
+// Waiting runs resume at the start: all of them are loaded.
 const app = Fastify({ pluginTimeout: 300_000 })
 if (url !== 'memory') await app.register(store, { url })
 await app.register(registry, {

@@ -30,7 +30,7 @@ export async function soakReaders(count: number, logBytes: number): Promise<Find
   const before = heapInUse()
   const sockets: Socket[] = []
   for (let index = 0; index < count; index++) sockets.push(await openUnread(port, run.runId))
-  // Nothing tells that a server has stopped writing: it has when its memory no longer moves.
+  // Nothing signals that a server has stopped writing: it has once its memory is stable.
   const cost = await settled(() => heapInUse() - before)
   for (const socket of sockets) socket.destroy()
   await app.close()

@@ -78,7 +78,7 @@ export async function soakWaiting(count: number): Promise<Finding[]> {
       { what: `${what}: /readyz too early`, value: found.unready ? 0 : 1, limit: 0, unit: '' },
       { what: `${what}: /readyz answers 200 after`, value: found.ready / 1000, limit: 120, unit: 's' },
       { what: `${what}: answers refused`, value: found.refusedAnswers, limit: 0, unit: '' },
-      { what: `${what}: did not go on`, value: found.stuck, limit: 0, unit: '' },
+      { what: `${what}: did not resume`, value: found.stuck, limit: 0, unit: '' },
       {
         what: `${what}: peak over idle until ready`,
         value: found.peakUntilReady / MEBIBYTE,

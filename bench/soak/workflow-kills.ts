@@ -64,9 +64,9 @@ export async function soakWorkflowKills(count: number): Promise<Finding[]> {
   const seed = Number(process.env['SEED'] ?? Date.now() % 1e9)
   const { runs, bad, repeated, interrupted } = await killWorkflows(count, seed)
   for (const run of bad) console.error(run)
-  const told = `${runs} workflows, ${count} kills, ${interrupted} steps interrupted, seed ${seed}`
+  const scope = `${runs} workflows, ${count} kills, ${interrupted} steps interrupted, seed ${seed}`
   return [
-    { what: `workflows that did not go on where they were (${told})`, value: bad.length, limit: 0, unit: '' },
+    { what: `workflows that did not resume (${scope})`, value: bad.length, limit: 0, unit: '' },
     { what: 'recorded steps that were done again', value: repeated.length, limit: 0, unit: '' }
   ]
 }

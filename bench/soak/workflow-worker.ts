@@ -3,7 +3,7 @@ import { createRunEngine } from '@svc/registry'
 import { Workflow } from '@svc/runtime'
 import { createStore } from '@svc/store'
 
-// Goes on with what the process before left, then runs workflows without end, or not at all, until it is killed. Every
+// Resumes what the process before left, then runs workflows without end, or not at all, until it is killed. Every
 // step says in a file when it begins.
 const [, , url = '', effects = '', last] = process.argv
 const act =

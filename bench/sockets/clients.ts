@@ -41,7 +41,7 @@ export async function follow(socket: Client, name: string, runs: number): Promis
     const answer = await socket.emitWithAck('agent.run', { name, input: 'What does the fox do?' })
     if ('error' in answer) throw new Error(answer.error)
     const said = await ended
-    if (text !== CHUNKS.join('') || said !== text) throw new Error(`a socket was told: ${text}`)
+    if (text !== CHUNKS.join('') || said !== text) throw new Error(`a socket received: ${text}`)
   }
   socket.off('agent.chunk', takeChunk)
   socket.off('agent.done', takeEnd)

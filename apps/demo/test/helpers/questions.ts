@@ -49,7 +49,7 @@ export const IN_SCOPE: readonly (readonly [question: string, answer: RegExp, doc
   ['How do I delete all data?', /delete the database file/, STORAGE],
   ['Can I use PostgreSQL?', /not there yet/, STORAGE],
   ['How do I write my own store?', /RunStore/, STORAGE],
-  ['Which error codes are there?', /HTTP_ERR_/, ERRORS],
+  ['Which error codes are there?', /_ERR_/, ERRORS],
   ['What does RUN_ERR_TERMINAL mean?', /^- `RUN_ERR_TERMINAL`: status: 409.*\n\nSource/, ERRORS],
   ['What is RUN_ERR_TOO_MANY_RUNS?', /^- `RUN_ERR_TOO_MANY_RUNS`.*\n\nSource/, ERRORS],
   ['what does HTTP_ERR_BODY_TOO_LARGE mean', /413/, ERRORS],
