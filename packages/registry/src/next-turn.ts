@@ -4,8 +4,8 @@ const SLICE = 5
 const waiting: (() => void)[] = []
 
 /**
- * Resolves in a later turn of the event loop, for one caller a turn and in the order of the calls: however much long work goes
- * on at once, a turn has one slice of it, and others are served.
+ * Resolves in a later turn of the event loop, one caller per turn, in call order. However much long work is in progress, each turn
+ * has one slice of it, and other work is served in between.
  */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
@@ -14,7 +14,7 @@ export function nextTurn(): Promise<void> {
   })
 }
 
-/** What long work waits for between two of its pieces: for nothing, or, when it has had its time of this turn, for another. */
+/** Creates a pause for long work to await between its pieces: it yields to the event loop once the time slice is used up. */
 export function createPause(): () => Promise<void> {
   let end = performance.now() + SLICE
   return async () => {

@@ -47,7 +47,7 @@ declare module 'fastify' {
   }
 }
 
-/** Who makes an engine, and the scope whose store it takes. */
+/** The plugin that creates an engine, and the scope whose store it uses. */
 interface Maker {
   plugin: string
   scope: FastifyInstance
@@ -88,7 +88,7 @@ export function installEngine(
       removed: (exposed) => runs.release(exposed.runnable, exposed.registry)
     })
     for (const exposed of runs.exposures.list()) void resume(exposed)
-    // Others are served meanwhile; /readyz says when it is done.
+    // The app serves in the meantime; /readyz reports when recovery is done.
     void recoverInBackground(runs, app.log)
   })
   whileServing(app, () => runs.close())
@@ -100,11 +100,11 @@ export function installEngine(
 
   async function resume({ runnable, registry: id }: ExposedRunnable): Promise<void> {
     const resumed = await runs.resume(runnable, id)
-    if (resumed > 0) app.log.info({ resumed, name: runnable.name }, 'interrupted runs go on')
+    if (resumed > 0) app.log.info({ resumed, name: runnable.name }, 'interrupted runs resumed')
   }
 }
 
-// A scope may have an engine of its own; but two on one store would both go on with what a restart left.
+// A scope may have an engine of its own, but two engines on one store would both resume the runs that a restart left.
 function requireOwnEngine(app: FastifyInstance, store: Stores | undefined): void {
   const isInUse = store !== undefined && areInUse(app, store)
   if (!Object.hasOwn(app, 'runs') && !isInUse) return
@@ -113,22 +113,22 @@ function requireOwnEngine(app: FastifyInstance, store: Stores | undefined): void
   if (isInUse) throw new REG_ERR_STORE_IN_USE()
 }
 
-// What Fastify itself puts among a plugin's options.
+// Fastify itself adds `prefix` to a plugin's options.
 function withoutPrefix({ prefix: _prefix, ...options }: RegistryPluginOptions & { prefix?: string }): object {
   return options
 }
 
 const FASTIFY_PLUGIN_TIMEOUT = 10_000
-/** Milliseconds that are left for what else there is to close. */
+/** Milliseconds left for other hooks. */
 const HEADROOM = 1_000
 
-// Fastify gives up on hooks that take longer than its `pluginTimeout`, those of closing included.
+// Fastify aborts hooks, including those of closing, after its `pluginTimeout`.
 function hookTimeoutOf({ initialConfig: { pluginTimeout } }: FastifyInstance): number {
   const timeout = pluginTimeout ?? FASTIFY_PLUGIN_TIMEOUT
   return timeout === 0 ? Infinity : Math.max(0, timeout - HEADROOM)
 }
 
-// `@svc/store` is not imported: whoever decorates the app with stores is taken.
+// `@svc/store` is not imported: any `store` decorator will do.
 function storesOf(app: FastifyInstance): Stores | undefined {
   return app.hasDecorator('store') ? (app as FastifyInstance & { store: Stores }).store : undefined
 }

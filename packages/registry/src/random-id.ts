@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto'
 
 const HEX = Buffer.from('0123456789abcdef')
-/** Where the two digits of each byte stand. */
+/** The position of each byte's two digits. */
 const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as const
 
 const bytes = Buffer.alloc(16 * 128)
@@ -9,8 +9,8 @@ const text = Buffer.alloc(36, '-')
 let next = bytes.length
 
 /**
- * A random UUID, version 4, as RFC 9562 has it: 122 random bits. `crypto.randomUUID` joins one from twenty texts, which V8
- * keeps as they are, 490 bytes of them; this one is a text of its own from the beginning, of 64 bytes.
+ * Creates a random UUID, version 4 (RFC 9562), with 122 random bits. `crypto.randomUUID` concatenates twenty strings, which V8 keeps
+ * as a rope of 490 bytes; this one is a flat string of 64 bytes.
  */
 export function randomId(): string {
   if (next === bytes.length) {

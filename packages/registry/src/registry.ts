@@ -5,7 +5,7 @@ import { REG_ERR_NAME_TAKEN } from './errors.ts'
 import { RegistryOptionsSchema, requireOptions, type RegistryOptions } from './options.ts'
 import { defineRunnable } from './runnables/define-runnable.ts'
 
-/** What happened to a registry. */
+/** A change of a registry. */
 export interface RegistryChange {
   type: 'add' | 'remove' | 'replace'
   runnable: Runnable
@@ -16,32 +16,32 @@ export interface Registry {
   /** Part of the key of every run, session and memory of its runnables. */
   readonly id: string
   /**
-   * Adds a runnable and gives it back; a plain definition is made into one.
+   * Adds and returns a runnable; a plain definition is converted to one.
    * @throws REG_ERR_BAD_NAME, REG_ERR_BAD_KIND, REG_ERR_BAD_RUNNABLE, REG_ERR_NAME_TAKEN (unless `replace` is true),
-   * REG_ERR_ID_SHARED and whatever else a check of `guard` throws
+   * REG_ERR_ID_SHARED, and whatever a `guard` check throws
    */
   add(runnable: Runnable | RunnableDefinition, options?: { replace?: boolean | undefined }): Runnable
   get(kind: RunnableKind, name: string): Runnable | undefined
-  /** Those of one kind, or all, in the order in which they were added. */
+  /** Lists one kind, or all, in the order of addition. */
   list(kind?: RunnableKind): Runnable[]
-  /** Whether there was one. */
+  /** True if it was registered. */
   remove(kind: RunnableKind, name: string): boolean
-  /** Calls the listener after each change until the returned function is called. A listener's fault is its own. */
+  /** Calls the listener after each change until the returned function is called. Errors of listeners affect nothing else. */
   on(event: 'change', listener: (change: RegistryChange) => unknown): () => void
   /**
-   * Calls the check before each runnable is added, until the returned function is called; if it throws, `add` throws the same
-   * and changes nothing.
+   * Calls the check before each runnable is added, until the returned function is called; if it throws, `add` rethrows and changes
+   * nothing.
    */
   guard(check: (runnable: Runnable) => void): () => void
 }
 
-/** Makes an empty registry. @throws REG_ERR_BAD_OPTION */
+/** Creates an empty registry. @throws REG_ERR_BAD_OPTION */
 export function createRegistry(options: RegistryOptions = {}): Registry {
   requireOptions(RegistryOptionsSchema, options)
   const byKind = new Map(RUNNABLE_KINDS.map((kind) => [kind, new Map<string, Runnable>()]))
   const listeners = new Set<(change: RegistryChange) => Promise<void>>()
   const checks = new Set<(runnable: Runnable) => void>()
-  const tell = (change: RegistryChange) => {
+  const notify = (change: RegistryChange) => {
     for (const listener of [...listeners]) void listener(change)
   }
 
@@ -54,7 +54,7 @@ export function createRegistry(options: RegistryOptions = {}): Registry {
       if (taken && !replace) throw new REG_ERR_NAME_TAKEN(runnable.kind, runnable.name)
       for (const check of checks) check(runnable)
       names.set(runnable.name, runnable)
-      tell({ type: taken ? 'replace' : 'add', runnable })
+      notify({ type: taken ? 'replace' : 'add', runnable })
       return runnable
     },
     get: (kind, name) => byKind.get(kind)?.get(name),
@@ -64,7 +64,7 @@ export function createRegistry(options: RegistryOptions = {}): Registry {
       const runnable = byKind.get(kind)?.get(name)
       if (runnable === undefined) return false
       byKind.get(kind)!.delete(name)
-      tell({ type: 'remove', runnable })
+      notify({ type: 'remove', runnable })
       return true
     },
     on: (_event, listener) => subscribe(listeners, unfailing(listener)),
@@ -72,7 +72,7 @@ export function createRegistry(options: RegistryOptions = {}): Registry {
   }
 }
 
-// Another function for each call: one that listens twice stops one by one.
+// Wrapped per call, so that a listener added twice is also removed twice.
 function subscribe<Listener>(all: Set<Listener>, listener: Listener): () => void {
   all.add(listener)
   return () => void all.delete(listener)
@@ -91,5 +91,5 @@ function unfailing(listener: (change: RegistryChange) => unknown): (change: Regi
 const GLOBAL = Symbol.for('@svc/registry/global')
 const holder = globalThis as { [GLOBAL]?: Registry }
 
-/** The registry where agents, teams and workflows register themselves: one a process, however many copies are installed. */
+/** The registry where agents, teams and workflows register themselves; one per process, even if several copies are installed. */
 export const globalRegistry: Registry = (holder[GLOBAL] ??= createRegistry())

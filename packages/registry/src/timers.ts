@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises'
 import { Type, type TInteger } from '@sinclair/typebox'
 
-/** Milliseconds: the longest time that a timer of Node.js takes; with a longer one it would fire at once. */
+/** The longest delay of a Node.js timer in milliseconds; longer ones fire immediately. */
 export const MAX_TIMER = 2_147_483_647
 
-/** The schema of an option that is a time: whole milliseconds that a timer takes, 1 at least where nothing else is said. */
+/** The schema of an option in whole milliseconds, within the range of a timer. */
 export function millisecondsSchema(description: string, minimum = 1): TInteger {
   return Type.Integer({ minimum, maximum: MAX_TIMER, description })
 }
@@ -28,7 +28,7 @@ export function backoffDelay(
   return longest * (steadiness + random() * (1 - steadiness))
 }
 
-/** Waits until a time, in milliseconds since the epoch, however far away. @throws the signal's reason when it aborts first */
+/** Waits until a time, in milliseconds since the epoch, however far away. @throws the signal's reason if it aborts first */
 export async function sleepUntil(time: number, signal?: AbortSignal): Promise<void> {
   for (let left = time - Date.now(); left > 0; left = time - Date.now()) {
     try {
@@ -40,7 +40,7 @@ export async function sleepUntil(time: number, signal?: AbortSignal): Promise<vo
   }
 }
 
-/** Waits for something, but not longer than so many milliseconds. */
+/** Waits for a promise, for `ms` milliseconds at most. */
 export async function within(ms: number, done: Promise<unknown>): Promise<void> {
   const timeout = new AbortController()
   try {

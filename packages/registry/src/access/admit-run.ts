@@ -31,14 +31,14 @@ export interface AdmittingSurface {
   readonly errors: AdmissionErrors
 }
 
-/** Who asks for a run, and with what. */
+/** A request for a run. */
 export interface AskedRun {
   readonly principal: Principal
   readonly sessionId?: string | undefined
   readonly userId?: string | undefined
   /** The caller's own key for a model provider. */
   readonly apiKey?: string | undefined
-  /** May hold such keys too. */
+  /** May contain such keys, too. */
   readonly headers: IncomingHttpHeaders
   readonly log: RunLog
 }
@@ -69,7 +69,7 @@ export function admitRun(
   }
 }
 
-/** First step: asks the policy. @throws Forbidden, MissingScope, which gets the `scope` */
+/** First step: asks the policy. @throws Forbidden, MissingScope (with the `scope`) */
 export function requireAllowed(
   { policy, errors }: { policy: Pick<Policy, 'authorize'>; errors: AccessErrors },
   principal: Principal,

@@ -8,7 +8,7 @@ import { toRunnables, type NamedRunnables } from '../runnables/named-runnables.t
 const anything = Type.Unknown()
 const fn = Type.Function([], anything)
 
-/** The schema of an option that names runnables. */
+/** The schema of an option that lists runnables. */
 export function namedRunnablesSchema(description: string): TUnsafe<NamedRunnables> {
   return Type.Unsafe<NamedRunnables>(
     Type.Union([Type.Array(anything), Type.Record(Type.String(), anything)], { description })
@@ -20,7 +20,7 @@ const named = (kind: string) =>
     namedRunnablesSchema(`${kind} to expose, as a list or by name; looked up before the registry`)
   )
 
-/** The schemas of the options that say what a surface exposes; `listNamed` takes these options. */
+/** The schemas of the options that select what a surface exposes; `listNamed` reads them. */
 export const EXPOSED_OPTIONS = {
   agents: named('Agents'),
   teams: named('Teams'),
@@ -28,20 +28,20 @@ export const EXPOSED_OPTIONS = {
   registry: Type.Optional(
     Type.Unsafe<Registry | false>(
       Type.Union([Type.Literal(false), Type.Object({ get: fn, list: fn })], {
-        description: 'Where else to look up runnables; `false`: nowhere; default `fastify.registry`'
+        description: 'The registry to look up other runnables in; `false`: none; default `fastify.registry`'
       })
     )
   )
 }
 
-/** The runnables that a surface is given by name. */
+/** The runnables given to a surface in its options. */
 export interface ExposedOptions {
   agents?: NamedRunnables | undefined
   teams?: NamedRunnables | undefined
   workflows?: NamedRunnables | undefined
 }
 
-/** All of them. @throws the given error, whose message gets the fault; default REG_ERR_BAD_OPTION */
+/** Lists the runnables in these options. @throws the given error, with the fault as its message; default REG_ERR_BAD_OPTION */
 export function listNamed(
   options: ExposedOptions,
   BadOption: new (fault: string) => Error = REG_ERR_BAD_OPTION

@@ -6,23 +6,23 @@ import { idOf } from './registry-of.ts'
 import type { SurfacePolicy } from './policy.ts'
 import type { SurfaceOptions, SurfaceStartOptions } from './surface-options.ts'
 
-/** What a surface needs to know of all surfaces of its engine. */
+/** The parts of `Exposures` that one surface needs. */
 export interface AllSurfaces {
-  /** Where a runnable belongs that this surface names. */
+  /** The home of a runnable that this surface names. */
   homeOf(runnable: Runnable, surface: Exposed): Home
-  /** Whether a runnable is of another registry or of a surface alone. */
+  /** True if only another registry or surface has this runnable. */
   isForeign(key: RunnableKey, registry: Registry): boolean
-  /** All of them that have the registry's id. */
+  /** The keys of all foreign runnables with the registry's id. */
   foreignKeys(registry: Registry): RunnableKey[]
 }
 
-/** The id of the runs of a named runnable, and the registry that has it, if one has. */
+/** The registry id of a named runnable's runs, and the registry that has the runnable, if any. */
 export interface Home {
   readonly id: string
   readonly registry: Registry | undefined
 }
 
-/** A runnable that is about to come into a registry, in the place of what that has now. */
+/** A runnable about to be added to a registry, where it may replace another. */
 export interface AddedRunnable {
   readonly registry: Registry
   readonly runnable: Runnable
@@ -35,12 +35,12 @@ interface Named {
   readonly start: SurfaceStartOptions
 }
 
-/** What a surface exposes: its named runnables, then those of its registry, looked up anew for every request. */
+/** The runnables that a surface exposes: the named ones, then those of its registry, looked up for every request. */
 export class Exposed {
   readonly surface: string
   readonly registry: Registry | false
   readonly policy: SurfacePolicy | undefined
-  /** The named ones in their order, those that were removed included: their runs stay the surface's. */
+  /** The named ones in order, including removed ones, whose runs still belong to the surface. */
   readonly given: readonly Runnable[]
   readonly #all: AllSurfaces
   readonly #kinds: readonly RunnableKind[]
@@ -64,7 +64,7 @@ export class Exposed {
     return this.#named.get(kind, name) ?? this.#getRegistered(kind, name)
   }
 
-  /** Those of one kind, or all: the named ones as they were given, then those of the registry. */
+  /** Lists one kind, or all: the named ones in the given order, then those of the registry. */
   list(kind?: RunnableKind): Runnable[] {
     const isNamed = (each: Runnable) => this.#named.get(each.kind, each.name) !== undefined
     const named = this.given.filter((each) => isNamed(each) && (kind === undefined || each.kind === kind))
@@ -72,14 +72,14 @@ export class Exposed {
     return [...named, ...others.filter((each) => !isNamed(each) && this.#kinds.includes(each.kind))]
   }
 
-  /** Whether there was one. */
+  /** True if it was exposed. */
   remove(kind: RunnableKind, name: string): boolean {
     const isRegistered = this.#getRegistered(kind, name) !== undefined
     if (this.registry !== false && isRegistered) this.registry.remove(kind, name)
     return this.#named.remove(kind, name) || isRegistered
   }
 
-  /** Calls the listener after each change; undefined where the registry does not tell of its own. */
+  /** Calls the listener after each change; returns undefined if the registry reports no changes. */
   onChange(listener: () => unknown): (() => void) | undefined {
     const off = this.#named.on('change', listener)
     if (this.registry === false) return off
@@ -87,15 +87,15 @@ export class Exposed {
     return offToo && (() => [off, offToo].forEach((each) => each()))
   }
 
-  /** What a run of one of them starts with. */
+  /** The start options of a run of one of these runnables. */
   startOptions(runnable: Runnable): SurfaceStartOptions {
     const named = this.#find(runnable)
     return named?.runnable === runnable ? named.start : this.#registered!
   }
 
   /**
-   * Whether a run belongs here: one of a named runnable, or one with the registry's id, unless only others have its
-   * runnable. It need not be registered now.
+   * True if a run belongs to this surface: it is of a named runnable, or has the registry's id, unless only others have its
+   * runnable. The runnable need not be registered now.
    */
   shows(run: RunnableKey): boolean {
     const { registry, kind, name } = run
@@ -105,7 +105,7 @@ export class Exposed {
     return this.registry.get(kind, name) !== undefined || !this.#all.isForeign(run, this.registry)
   }
 
-  /** The same for lists. */
+  /** The scope of lists: the runs that `shows` accepts. */
   scope(): RunScope {
     const runnables = this.keys()
     if (this.registry === false || this.#kinds.length === 0) return { runnables }
@@ -113,24 +113,24 @@ export class Exposed {
     return { runnables, registry: { id: idOf(this.registry), kinds: this.#kinds, except } }
   }
 
-  /** The ids of the registries that its runs belong to. */
+  /** The ids of the registries that the surface's runs belong to. */
   registries(): string[] {
     const ids = this.keys().map(({ registry }) => registry)
     return [...new Set(this.#registered === undefined ? ids : [this.#registered.registry, ...ids])]
   }
 
-  /** The keys of the named ones; of those alone that another registry has or none, where one is given. */
+  /** The keys of the named ones, except those that the registry `besides` has. */
   keys(besides?: Registry): RunnableKey[] {
     const all = [...this.#names.values()]
     return all.filter(({ registry }) => besides === undefined || registry !== besides).map(({ key }) => key)
   }
 
-  /** Whether it names a runnable of this kind and name. */
+  /** True if the surface names a runnable of this kind and name. */
   names({ kind, name }: RunnableKey): boolean {
     return this.#named.get(kind, name) !== undefined
   }
 
-  /** What a look-up here finds that has this key; `added` is about to come into a registry. */
+  /** The runnable with this key that a look-up finds here, as if `added` were in its registry already. */
   find(key: RunnableKey, added?: AddedRunnable): Runnable | undefined {
     const { registry, kind, name } = key
     const named = this.#named.get(kind, name)
@@ -148,7 +148,7 @@ export class Exposed {
     return this.given.length === 0 ? undefined : this.#names.get(`${kind}/${name}`)
   }
 
-  // Made once, when all surfaces are there: whatever happens to the registries then, the runs stay where they are.
+  // Resolved once, when all surfaces exist; later changes of the registries do not move the runs.
   get #names(): ReadonlyMap<string, Named> {
     return (this.#byName ??= new Map(
       this.given.map((runnable) => {

@@ -8,19 +8,19 @@ import { resolvePolicy, type AppPolicy, type SurfacePolicy } from './policy.ts'
 import type { SurfaceOptions } from './surface-options.ts'
 import { isSame } from '../runnables/runnable-identity.ts'
 
-/** A runnable that is exposed somewhere, and the id that its runs have. */
+/** An exposed runnable, and the registry id of its runs. */
 export interface ExposedRunnable {
   readonly registry: string
   readonly runnable: Runnable
 }
 
-/** What is told of the changes of what is exposed. */
+/** Listeners for changes of the exposed runnables. */
 export interface ExposureListeners {
   added(exposed: ExposedRunnable): unknown
   removed(exposed: ExposedRunnable): unknown
 }
 
-/** What all surfaces of an engine expose. The app's own registry counts as the first. */
+/** The runnables that all surfaces of an engine expose. The app's own registry counts as the first surface. */
 export class Exposures implements AllSurfaces {
   readonly #surfaces: Exposed[] = []
   /** The default of all surfaces. */
@@ -30,7 +30,7 @@ export class Exposures implements AllSurfaces {
     this.policy = policy
   }
 
-  /** Takes what a surface exposes, before the app is ready. */
+  /** Adds a surface, before the app is ready. */
   add(options: SurfaceOptions): Exposed {
     const { surface } = options
     const count = this.#surfaces.filter((each) => each.surface.startsWith(surface)).length
@@ -41,7 +41,7 @@ export class Exposures implements AllSurfaces {
     return exposed
   }
 
-  /** Every runnable that is exposed or in a registry: whose runs go on after a restart. */
+  /** Lists every runnable that is exposed or registered; their runs are resumed after a restart. */
   list(): ExposedRunnable[] {
     return this.#all().filter((each) => !this.#isHidden(each))
   }
@@ -51,7 +51,7 @@ export class Exposures implements AllSurfaces {
     return this.#surfaces.find((each) => each.surface === surface)?.policy
   }
 
-  /** The id for runs of a runnable that the app starts itself. */
+  /** The registry id of runs that the app itself starts. */
   registryOf(runnable: Runnable): string {
     if (this.#surfaces.length === 0) return GLOBAL_REGISTRY
     const home = registryOf(runnable, this.#registries()) ?? this.#namerOf(runnable)?.registry
@@ -82,19 +82,19 @@ export class Exposures implements AllSurfaces {
     return [...named, ...registered].filter(({ kind, name }) => registry.get(kind, name) === undefined)
   }
 
-  /** Makes sure that each key is one runnable's. @throws REG_ERR_ID_SHARED */
+  /** Checks that no two runnables share a key. @throws REG_ERR_ID_SHARED */
   requireDistinct(): void {
     for (const each of this.#all()) this.#requireOne(keyOf(each))
   }
 
   /**
-   * Calls a listener with each runnable that comes or is exposed nowhere any more, until the returned function is called. One
-   * whose key another has is refused.
+   * Calls a listener for each runnable that is added or no longer exposed, until the returned function is called. Refuses a
+   * runnable whose key another one has.
    */
   watch(listeners: ExposureListeners): () => void {
     const offs = this.#registries().flatMap((registry) => {
       const id = idOf(registry)
-      // One that the app wrote itself need not have more than `get` and `list`.
+      // A registry that the app implements may have `get` and `list` only.
       const given: Partial<Registry> = registry
       return [
         given.guard?.((runnable) =>
@@ -134,7 +134,7 @@ export class Exposures implements AllSurfaces {
       throw new REG_ERR_ID_SHARED(key.kind, key.name, key.registry, first.surface, second.surface)
   }
 
-  // What is named takes the place of its namesake in the registry of the surface, and of the app where that is the same.
+  // A named runnable replaces its namesake in the surface's registry, and in the app's if they are the same.
   #finding(key: RunnableKey, added?: AddedRunnable): { surface: string; runnable: Runnable }[] {
     const [app, ...others] = this.#surfaces
     const isReplaced = others.some((each) => each.registry === app?.registry && each.names(key))
@@ -144,7 +144,7 @@ export class Exposures implements AllSurfaces {
     })
   }
 
-  // Whether look-ups find another in its place.
+  // True if look-ups find another runnable with its key.
   #isHidden(exposed: ExposedRunnable): boolean {
     return this.#finding(keyOf(exposed)).some(({ runnable }) => !isSame(runnable, exposed.runnable))
   }
@@ -158,7 +158,7 @@ export class Exposures implements AllSurfaces {
     return this.#surfaces.find(({ given }) => given.some((each) => isSame(each, runnable)))
   }
 
-  // Where a surface has no registry, its runnables count as the app's.
+  // The runnables of a surface without a registry count as the app's.
   #idOfHome(registry: Registry | false): string {
     const home = registry === false ? this.#registries()[0] : registry
     return home === undefined ? GLOBAL_REGISTRY : idOf(home)

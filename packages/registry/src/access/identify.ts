@@ -2,16 +2,16 @@ import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
 import { codeOf, isTellable } from '../contract/create-error.ts'
 import type { Credentials, Principal } from '../contract/principal.ts'
 
-/** The errors with which an entrance refuses credentials. */
+/** The errors with which a surface refuses credentials. */
 export interface CredentialErrors {
   readonly NoToken: new () => Error
   readonly InvalidToken: new (options: ErrorOptions) => Error
 }
 
 /**
- * Finds out who calls, the same way at every entrance: what `authenticate` throws means a bad token, unless its status is
- * 500 or over, or it is tellable and no 401; null, or an error whose code ends with `_ERR_NO_TOKEN`, means none.
- * @throws the given errors, errors of 500 and over and tellable ones as they are, and one of 500 for what is neither a principal nor null
+ * Identifies the caller, in the same way on every surface. An error of `authenticate` means an invalid token, unless its status is
+ * 500 or over, or it is tellable and not a 401; null, or an error whose code ends with `_ERR_NO_TOKEN`, means no token.
+ * @throws the given errors; errors of 500 and over and tellable ones unchanged; a 500 if the result is neither a principal nor null
  */
 export function identify<C extends Credentials>(
   authenticate: (credentials: C) => Awaitable<Principal | null>,
@@ -40,11 +40,11 @@ function isTexts(value: unknown): boolean {
   return Array.isArray(value) && value.every((each) => typeof each === 'string')
 }
 
-// Of bad credentials nothing is told; that something of ours is away is another matter.
+// Reveals nothing about invalid credentials; failures of the service itself are not the caller's fault.
 function refuse(err: unknown, { NoToken, InvalidToken }: CredentialErrors): never {
   const { statusCode } = (err ?? {}) as { statusCode?: unknown }
   if (typeof statusCode === 'number' && statusCode >= 500) throw err
-  // That of any surface: they share one `authenticate`.
+  // Any surface's code: surfaces share one `authenticate`.
   if (codeOf(err)?.endsWith('_ERR_NO_TOKEN')) throw new NoToken()
   if (isTellable(err) && statusCode !== 401) throw err
   throw err instanceof InvalidToken ? err : new InvalidToken({ cause: err })

@@ -2,20 +2,19 @@ import type { RunLog } from '../contract/run-log.ts'
 import { toLoggable } from '../logging/to-loggable.ts'
 import { isReported } from '../stores/upkeep/store-watch.ts'
 
-/** What was thrown, as an entrance tells it; further fields go into the log as they are. */
+/** A fault as a surface reports it; further fields are logged unchanged. */
 export interface LoggedFault {
   readonly code: string
   readonly statusCode: number
   readonly [field: string]: unknown
 }
 
-// Under load each request has one of these: the service does what it should.
+// Expected under load, for every request.
 const TAKES_NO_MORE = new Set(['RUN_ERR_OVERLOADED', 'RUN_ERR_DRAINING'])
 
 /**
- * Logs what an entrance refused or failed to do: a failure (500 and over) at `error` with what was thrown; at `warn` and
- * without it, that no more runs are taken, or that a store fails, whose fault is in the log already; at `info` every other
- * refusal.
+ * Logs a refusal or failure of a surface: failures (500 and over) at `error` with the error; overload, shutdown and store failures,
+ * which are logged elsewhere, at `warn` without it; any other refusal at `info`.
  * @param what 'request', 'event' or the like
  */
 export function logFault(log: RunLog, what: string, fault: LoggedFault, err: unknown): void {

@@ -5,7 +5,7 @@ import type { StartOptions } from '../runs/start-options.ts'
 import { redactLog } from './redact-log.ts'
 import { createRedact } from './redact-value.ts'
 
-/** Header → whose key it holds, besides `x-api-key`, which is for every provider. */
+/** Maps headers to the providers whose keys they hold; `x-api-key` is for every provider. */
 export const DEFAULT_PROVIDER_KEY_HEADERS: Readonly<Record<string, string>> = Object.freeze({
   'x-openai-api-key': 'openai',
   'x-anthropic-api-key': 'anthropic',
@@ -15,7 +15,7 @@ export const DEFAULT_PROVIDER_KEY_HEADERS: Readonly<Record<string, string>> = Ob
   'x-vendorc-api-key': 'google'
 })
 
-/** The keys for model providers that came with a request. */
+/** A caller's keys for model providers, from a request. */
 export class ProviderKeys {
   readonly #fromBody: ProviderKey | undefined
   readonly #fromHeaders: ReadonlyMap<string, ProviderKey>
@@ -31,13 +31,13 @@ export class ProviderKeys {
     this.#fromHeaders = readKeys(headers, known)
   }
 
-  /** The caller's key for a provider: that of the body, else of the provider's own header, else `x-api-key`. */
+  /** The caller's key for a provider: from the body, else from the provider's own header, else from `x-api-key`. */
   find(provider?: string): ProviderKey | undefined {
     const own = provider === undefined ? undefined : this.#fromHeaders.get(vendorOf(provider))
     return this.#fromBody ?? own ?? this.#generic
   }
 
-  /** What a run is started with, so that it can use the keys and never tells them, in its log or anywhere else. */
+  /** The start options that let a run use the keys without revealing them, in its log or elsewhere. */
   forRun(log: RunLog): Pick<StartOptions, 'apiKey' | 'log' | 'redact'> {
     const secrets = [this.#fromBody, ...this.#fromHeaders.values(), this.#generic]
     const keys = secrets.flatMap((secret) => secret?.reveal() ?? [])
@@ -65,7 +65,7 @@ function readKeys(headers: IncomingHttpHeaders, known: Readonly<Record<string, s
   return keys ?? NO_KEYS
 }
 
-// Node.js joins a header that comes twice: that is no key.
+// Node.js joins repeated headers; a joined value is not a key.
 function toSecret(key: string | string[] | undefined): ProviderKey | undefined {
   return typeof key === 'string' && key !== '' ? new ProviderKey(key) : undefined
 }

@@ -1,7 +1,7 @@
 import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net'
 import { lookup, type LookupAddress } from 'node:dns'
 
-// The special-purpose registries of IANA (RFC 6890): what is not for the public internet.
+// IANA's special-purpose registries (RFC 6890): addresses outside the public internet.
 const NOT_PUBLIC_V4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -19,7 +19,7 @@ const NOT_PUBLIC_V4 = [
   '224.0.0.0/4',
   '240.0.0.0/4'
 ]
-// Of IPv6 only global unicast is public, without what tunnels to IPv4 or is for documentation.
+// In IPv6 only global unicast is public, except tunnels to IPv4 and documentation ranges.
 const PUBLIC_V6 = '2000::/3'
 const NOT_PUBLIC_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']
 
@@ -27,7 +27,7 @@ const refusedV4 = listOf(NOT_PUBLIC_V4, 'ipv4')
 const refusedV6 = listOf(NOT_PUBLIC_V6, 'ipv6')
 const allowedV6 = listOf([PUBLIC_V6], 'ipv6')
 
-/** Whether an IP address is one of the public internet; false for anything that is no address. */
+/** True if an IP address belongs to the public internet; false for anything that is not an address. */
 export function isPublicAddress(address: string): boolean {
   if (isIP(address) === 0 || address.includes('%')) return false
   if (!isIPv6(address)) return !refusedV4.check(address, 'ipv4')
@@ -43,23 +43,23 @@ function listOf(subnets: readonly string[], family: 'ipv4' | 'ipv6'): BlockList 
   return list
 }
 
-// Names that never are of the public internet (RFC 6761, RFC 8375, RFC 9476, and what clouds use).
+// Names outside the public internet (RFC 6761, RFC 8375, RFC 9476, and those that clouds use).
 const PRIVATE_NAME = /(?:^|\.)(?:localhost|local|internal|lan|home\.arpa|test|invalid|onion|alt)\.?$/
 
 /**
- * Whether the host of a URL can be one of the public internet, as far as its text says. What a name resolves to is for
- * the connection to check: see `createPublicLookup`.
+ * True if the host of a URL may be on the public internet, judged by its text. The connection must check what a name resolves to:
+ * see `createPublicLookup`.
  */
 export function isPublicHost({ hostname }: URL): boolean {
-  // A URL's host is normal already: 0x7f.1 and 2130706433 are 127.0.0.1 by now.
+  // `URL` has normalized the host: 0x7f.1 and 2130706433 are 127.0.0.1.
   const host = hostname.replace(/^\[(.*)\]$/, '$1')
   return isIP(host) === 0 ? host.includes('.') && !PRIVATE_NAME.test(host) : isPublicAddress(host)
 }
 
 /**
- * Resolves a name for a connection, which then goes to what was checked here and nowhere else: one address that is not
- * public refuses them all. A host that is an address is never looked up: check that with `isPublicHost`.
- * @param Refused what the connection then fails with
+ * Creates a DNS look-up that checks the addresses it hands to a connection; one non-public address refuses them all. Hosts that are
+ * addresses are never looked up: check those with `isPublicHost`.
+ * @param Refused the error that the connection fails with
  */
 export function createPublicLookup(
   Refused: new () => Error,

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Credentials } from '../contract/principal.ts'
 import { parseCookie } from 'cookie'
 
-/** Where the token is. */
+/** The location of the token. */
 export interface TokenPlace {
   /** Default `header`: `Authorization: Bearer …`. */
   extractFrom?: 'header' | 'cookie'
@@ -14,8 +14,8 @@ const BEARER = /^bearer(?:[ \t]+(.*))?$/i
 const NO_COOKIES: Credentials['cookies'] = Object.freeze({})
 
 /**
- * Reads the credentials of a request or a handshake. No `Authorization`, or another scheme's, is no token; what
- * follows `Bearer`, even nothing or two words, is one, to be found bad. RFC 6750, section 2.1.
+ * Reads the credentials of a request or a handshake. A missing `Authorization`, or another scheme, means no token; anything after
+ * `Bearer`, even nothing or two words, is a token, valid or not. RFC 6750, section 2.1.
  */
 export function readCredentials(
   headers: IncomingHttpHeaders,
@@ -37,9 +37,9 @@ function readCookie(cookies: Credentials['cookies'], name: string): string | und
 }
 
 /**
- * Whether the page of another site made the browser send this, with the cookies of its user. Schemes are not compared, as
- * a proxy may end TLS.
- * @param host host and port that the client asked for
+ * True if a page of another site made the browser send this request, with its user's cookies. Schemes are not compared, since a
+ * proxy may terminate TLS.
+ * @param host the host and port that the client requested
  */
 export function isForeignOrigin(headers: IncomingHttpHeaders, host: string): boolean {
   const { origin } = headers
@@ -48,7 +48,7 @@ export function isForeignOrigin(headers: IncomingHttpHeaders, host: string): boo
 
 function isSameHost(origin: string, host: string): boolean {
   const from = URL.parse(origin)
-  // Parsed under the same scheme, so that its default port may be written or not.
+  // Parsed with the same scheme, so that a default port may be present or not.
   const here = from && URL.parse(`${from.protocol}//${host}`)
   return from !== null && here !== null && from.host !== '' && from.host === here.host
 }

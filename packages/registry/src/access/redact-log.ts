@@ -4,10 +4,10 @@ import { toLoggable } from '../logging/to-loggable.ts'
 import { withoutSecrets } from './redacted-text.ts'
 import { secretsAmong } from './secrets.ts'
 
-/** Levels of objects and lists that are looked into. */
+/** The depth to which objects and lists are redacted; deeper ones are replaced. */
 const MAX_DEPTH = 6
 
-/** A log in which these keys are never found, whatever a runnable, a model or an error of theirs says. */
+/** Wraps a log so that these keys never appear in it, whatever runnables, models or their errors contain. */
 export function redactLog(log: RunLog, keys: readonly string[]): RunLog {
   const secrets = secretsAmong(keys)
   if (secrets.length === 0) return log

@@ -3,8 +3,8 @@ import type { Stores } from '../contract/ports/stores.ts'
 import type { Redact } from '../contract/provider-key.ts'
 
 /**
- * The stores of a run: what is said, asked for or done reaches them without the caller's keys. Whose it is and what it is
- * called stays as it is, and so do the parts of a log, which are redacted before.
+ * Wraps the stores of a run so that contents are stored without the caller's keys. Owners and names are stored unchanged, and so are
+ * the parts of a log, which are redacted before.
  */
 export function redactStores(stores: Stores, redact: Redact | undefined): Stores {
   if (redact === undefined) return stores
@@ -33,14 +33,14 @@ export function redactStores(stores: Stores, redact: Redact | undefined): Stores
   }
 }
 
-/** The same, with some of its fields redacted. */
+/** Returns a copy with some fields redacted. */
 export function redactFields<T extends object>(value: T, names: readonly (keyof T)[], redact: Redact): T {
   const redacted = { ...value }
   for (const name of names) if (name in value) redacted[name] = redact(value[name])
   return redacted
 }
 
-// The result and the error of a change are made of what is redacted already.
+// The result and the error of a change are already redacted.
 function redactApproval(change: RunChange, redact: Redact): RunChange {
   const { approval } = change
   return approval === undefined
@@ -48,7 +48,7 @@ function redactApproval(change: RunChange, redact: Redact): RunChange {
     : { ...change, approval: redactFields(approval, ['toolCallId', 'args'], redact) }
 }
 
-// A store may be of a class, with fields of its own: it is asked as itself.
+// Methods are called on the store itself, which may be a class with private fields.
 function override<T extends object>(store: T, own: Partial<T>): T {
   return new Proxy(own as T, {
     get(_, name) {

@@ -2,7 +2,7 @@ import type { Redact } from '../contract/provider-key.ts'
 import { RedactedText, withoutSecrets } from './redacted-text.ts'
 import { secretsAmong } from './secrets.ts'
 
-/** A `Redact` that knows these keys; `undefined` where none of them is worth hiding. */
+/** Creates a `Redact` for these keys; undefined if none of them is worth hiding. */
 export function createRedact(keys: readonly string[]): Redact | undefined {
   const secrets = secretsAmong(keys)
   if (secrets.length === 0) return undefined
@@ -24,7 +24,7 @@ export function createRedact(keys: readonly string[]): Redact | undefined {
   return Object.assign(redact, { text: () => new RedactedText(secrets) })
 }
 
-// What has no JSON is never told.
+// Values without JSON never leave the run.
 function toJson(value: unknown): string | undefined {
   try {
     return JSON.stringify(value)

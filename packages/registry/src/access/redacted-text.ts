@@ -1,5 +1,5 @@
 import { REDACTED } from '../contract/provider-key.ts'
-import { goOn, type Secret } from './secrets.ts'
+import { advance, type Secret } from './secrets.ts'
 
 interface Span {
   readonly start: number
@@ -7,59 +7,59 @@ interface Span {
 }
 
 /**
- * A text without the secrets in it that comes in increments and is told in increments. What may be the beginning of a
- * secret is held back until the text goes on: at most the longest secret, less one character. However the text is cut, what
- * is told of it joins to the same; secrets that overlap are one. The time is linear in the text.
+ * Redacts secrets from text that arrives in chunks. A possible beginning of a secret is held back until the next chunk: at most the
+ * longest secret less one character. The joined output does not depend on how the text is cut; overlapping secrets count as one.
+ * Takes time linear in the text.
  */
 export class RedactedText {
   readonly #secrets: readonly Secret[]
-  // With how many first characters of each secret, fewer than all, the text so far ends.
-  readonly #begun: number[]
-  // What is not told yet.
+  // For each secret, the length of its longest proper prefix that ends the text so far.
+  readonly #matched: number[]
+  // Text that is not emitted yet.
   #held = ''
-  // Where secrets are in it.
+  // The secrets found in it.
   #found: Span[] = []
-  // How much of its beginning is the end of a secret that is told as redacted already.
+  // How many of its first characters end a secret that is already emitted as redacted.
   #covered = 0
 
   constructor(secrets: readonly Secret[]) {
     this.#secrets = secrets
-    this.#begun = secrets.map(() => 0)
+    this.#matched = secrets.map(() => 0)
   }
 
-  /** Whether what comes next may end a secret that has begun. Where not, nothing is held back. */
+  /** True if the next chunk may complete a secret; if false, nothing is held back. */
   get open(): boolean {
-    return this.#begun.some((count) => count > 0)
+    return this.#matched.some((count) => count > 0)
   }
 
-  /** Takes an increment, and gives what can be told now. */
+  /** Takes a chunk and returns the text that is safe to emit. */
   add(increment: string): string {
     const text = this.#held + increment
     this.#secrets.forEach((_, index) => this.#search(index, text, this.#held.length))
-    return this.#tell(text, Math.max(0, text.length - Math.max(...this.#begun)))
+    return this.#emit(text, Math.max(0, text.length - Math.max(...this.#matched)))
   }
 
-  /** Gives what is held back. Should it have been a secret's beginning, only the rest of that is redacted. */
+  /** Returns the text held back. If it was the beginning of a secret, only the rest of that secret is redacted later. */
   flush(): string {
-    return this.#tell(this.#held, this.#held.length)
+    return this.#emit(this.#held, this.#held.length)
   }
 
   #search(index: number, text: string, from: number): void {
     const secret = this.#secrets[index]!
     const { length } = secret.text
-    let begun = this.#begun[index]!
+    let matched = this.#matched[index]!
     for (let at = from; at < text.length; at++) {
-      if (begun === 0) {
+      if (matched === 0) {
         at = text.indexOf(secret.text[0]!, at)
         if (at === -1) break
       }
-      begun = goOn(secret, begun, text.charCodeAt(at))
-      if (begun < length) continue
-      // What was told of it already stays told.
+      matched = advance(secret, matched, text.charCodeAt(at))
+      if (matched < length) continue
+      // Its beginning may have been emitted already.
       this.#find(Math.max(0, at + 1 - length), at + 1)
-      begun = secret.borders[length - 1]!
+      matched = secret.borders[length - 1]!
     }
-    this.#begun[index] = begun
+    this.#matched[index] = matched
   }
 
   #find(start: number, end: number): void {
@@ -68,27 +68,27 @@ export class RedactedText {
     else this.#found.push({ start, end })
   }
 
-  // Tells the text up to a place at or before which every secret to come begins anew.
-  #tell(text: string, until: number): string {
+  // Emits the text up to an index before which no future secret begins.
+  #emit(text: string, until: number): string {
     const later: Span[] = []
-    let told = ''
+    let output = ''
     let at = this.#covered
     for (const span of this.#found.sort((a, b) => a.start - b.start)) {
       if (span.start >= until) later.push({ start: span.start - until, end: span.end - until })
       else {
-        if (span.start >= at) told += text.slice(at, span.start) + REDACTED
+        if (span.start >= at) output += text.slice(at, span.start) + REDACTED
         at = Math.max(at, span.end)
       }
     }
-    if (at < until) told += text.slice(at, until)
+    if (at < until) output += text.slice(at, until)
     this.#held = text.slice(until)
     this.#found = later
     this.#covered = Math.max(0, at - until)
-    return told
+    return output
   }
 }
 
-/** A text without the secrets in it. */
+/** Redacts secrets from a text. */
 export function withoutSecrets(text: string, secrets: readonly Secret[]): string {
   if (!secrets.some((secret) => text.includes(secret.text))) return text
   const redacted = new RedactedText(secrets)

@@ -3,12 +3,12 @@ import type { Runnable } from '../contract/runnable.ts'
 import type { Registry } from '../registry.ts'
 import { isSame } from '../runnables/runnable-identity.ts'
 
-/** The id of a registry; one that the app wrote itself need not have any. */
+/** The id of a registry; a registry that the app implements may have none. */
 export function idOf(registry: Registry): string {
   return (registry as Partial<Registry>).id ?? GLOBAL_REGISTRY
 }
 
-/** The first registry that has a runnable, under whatever name. */
+/** The first registry that has a runnable, under any name. */
 export function registryOf(runnable: Runnable, registries: Iterable<Registry>): Registry | undefined {
   for (const registry of registries) if (has(registry, runnable)) return registry
   return undefined

@@ -4,12 +4,12 @@ import { RUN_ERR_APPROVAL_NOT_FOUND } from '../errors.ts'
 import type { FoundApproval, RunSummary } from '../contract/ports/run-store.ts'
 import type { RunAccess } from './require-run.ts'
 
-/** Whether the caller sees approvals of everyone: those of runnables that it may run. */
+/** True if the caller sees the approvals of all owners. */
 export function seesAllApprovals({ scopes }: Principal): boolean {
   return grantsScope(scopes, 'approvals:answer')
 }
 
-/** Whether the caller may see and answer the approvals of a run. */
+/** True if the caller may see and answer the approvals of a run. */
 export async function mayAnswer(
   { exposed, policy }: Pick<RunAccess, 'exposed' | 'policy'>,
   run: FoundApproval['run'] | RunSummary,
@@ -21,7 +21,7 @@ export async function mayAnswer(
   return (await policy.authorize(principal, 'answer', { kind, name, owner })).allowed
 }
 
-/** The approval, when there is such a one and the caller may answer it. @throws RUN_ERR_APPROVAL_NOT_FOUND */
+/** Finds an approval that the caller may answer. @throws RUN_ERR_APPROVAL_NOT_FOUND */
 export async function requireApproval(
   access: RunAccess,
   approvalId: string,

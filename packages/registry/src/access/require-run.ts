@@ -5,7 +5,7 @@ import type { RunEngine } from '../runs/run-engine.ts'
 import type { RunSummary } from '../contract/ports/run-store.ts'
 import type { Exposed } from './exposed.ts'
 
-/** What of an entrance decides who reaches a run. */
+/** The parts of a surface that decide who reaches a run. */
 export interface RunAccess {
   readonly runs: Pick<RunEngine, 'find' | 'findApproval'>
   readonly exposed: Pick<Exposed, 'shows'>
@@ -14,8 +14,7 @@ export interface RunAccess {
 
 /**
 /**
- * What is stored of a run, without what may be large, when the caller reaches its owner and it belongs to the surface: every
- * other is like one that does not exist.
+ * Finds a run that the caller reaches and that belongs to the surface; any other run counts as missing.
  * @throws RUN_ERR_NOT_FOUND
  */
 export async function requireRun(

@@ -4,21 +4,21 @@ import type { Runnable } from '../contract/runnable.ts'
 import type { Registry } from '../registry.ts'
 import type { SurfacePolicy } from './policy.ts'
 
-/** What a surface tells the run engine of itself. */
+/** The description of a surface for the run engine. */
 export interface SurfaceOptions {
-  /** What it is called, the same after every restart: `@svc/http prefix "/api"`. */
+  /** Its name, stable across restarts: `@svc/http prefix "/api"`. */
   readonly surface: string
-  /** Where it looks up runnables; `false`: nowhere. */
+  /** The registry it looks up runnables in; `false`: none. */
   readonly registry: Registry | false
-  /** What of the registry it exposes; default: every kind. */
+  /** The kinds of the registry's runnables that it exposes; default: all. */
   readonly kinds?: readonly RunnableKind[]
-  /** Runnables that it is given itself; they are looked up first. */
+  /** Its own runnables, which are looked up first. */
   readonly named?: readonly Runnable[] | undefined
   /** Default: the app's, if it has one. */
   readonly policy?: SurfacePolicy | undefined
 }
 
-/** What a surface starts every run of a runnable with. */
+/** The start options of every run of a surface's runnable. */
 export interface SurfaceStartOptions {
   readonly registry: string
   readonly surface: string

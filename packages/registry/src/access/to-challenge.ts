@@ -1,13 +1,13 @@
-/** The codes of the errors with which an entrance refuses a caller. */
+/** The codes of the errors with which a surface refuses a caller. */
 export interface ChallengeCodes {
   readonly noToken: string
   readonly invalidToken: string
-  /** Its errors may have a `scope`, which is told. */
+  /** Its errors may carry a `scope`, which the challenge names. */
   readonly missingScope: string
 }
 
 /**
- * What `WWW-Authenticate` says of an error; undefined for one that has nothing to do with credentials.
+ * The `WWW-Authenticate` header for an error; undefined for errors unrelated to credentials.
  * @see https://www.rfc-editor.org/rfc/rfc6750#section-3
  */
 export function toChallenge(err: unknown, codes: ChallengeCodes): string | undefined {

@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 
-// One a process, however many copies of the package are installed.
+// One per process, even if several copies of the package are installed.
 const PLACES = Symbol.for('@svc/registry/places')
 const holder = globalThis as { [PLACES]?: WeakMap<object, Set<string>> }
 const placesOf = (holder[PLACES] ??= new WeakMap<object, Set<string>>())
 
 /**
- * Takes a place for a plugin: `prefix "/api"` of an app, `namespace "/"` of a Socket.IO server.
- * @param taken makes the error that is thrown where the plugin has the place already
+ * Claims a place for a plugin: `prefix "/api"` of an app, `namespace "/"` of a Socket.IO server.
+ * @param taken creates the error to throw if the plugin already has the place
  */
 export function requireFreePlace(
   owner: object,
@@ -21,7 +21,7 @@ export function requireFreePlace(
   placesOf.set(owner, places.add(key))
 }
 
-/** The app that a scope is in; a scope inherits from the one around it. */
+/** The root app of a scope; a scope inherits from its parent. */
 export function rootOf(scope: FastifyInstance): FastifyInstance {
   const parent = Object.getPrototypeOf(scope) as FastifyInstance | null
   return parent !== null && typeof parent.hasRoute === 'function' ? rootOf(parent) : scope

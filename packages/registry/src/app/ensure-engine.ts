@@ -5,8 +5,8 @@ import { installEngine, type RegistryPluginOptions } from '../plugin.ts'
 import { rootOf } from './app-scope.ts'
 
 /**
- * Makes sure that there is a registry and a run engine for a plugin that needs them: unless its scope sees one, it is made at
- * the root of the app, for all scopes, with the store that this scope sees.
+ * Ensures a registry and a run engine for a plugin that needs them: if its scope has none, creates one at the root of the app, for
+ * all scopes, with the store of this scope.
  * @throws REG_ERR_BAD_OPTION, REG_ERR_STORE_IN_USE
  */
 export async function ensureEngine(
@@ -15,10 +15,10 @@ export async function ensureEngine(
   options: RegistryPluginOptions = {}
 ): Promise<void> {
   if (useEngine(app)) return
-  const bring = async (scope: FastifyInstance) => {
+  const install = async (scope: FastifyInstance) => {
     installEngine(rootOf(scope), options, { plugin, scope })
     useEngine(scope)
   }
-  // By this name, for plugins of this scope that depend on it.
-  await app.register(fp(bring, { name: '@svc/registry', fastify: '5.x' }))
+  // Under this name, for plugins of this scope that depend on it.
+  await app.register(fp(install, { name: '@svc/registry', fastify: '5.x' }))
 }

@@ -6,9 +6,8 @@ type Close = () => Promise<void>
 const closings = new WeakMap<FastifyInstance, Close[]>()
 
 /**
- * Has `close` run when the app closes, while it still serves: before Fastify refuses every request with a 503 of its own and
- * closes the server. All of them run at the same time, and may take as long as they need. An app that closes before it was
- * ready skips them.
+ * Runs `close` when the app closes, while it still serves: before Fastify answers every request with a 503 and closes the server.
+ * All of these callbacks run in parallel and may take as long as they need. They are skipped if the app closes before it is ready.
  */
 export function whileServing(app: FastifyInstance, close: Close): void {
   const root = rootOf(app)
@@ -16,16 +15,16 @@ export function whileServing(app: FastifyInstance, close: Close): void {
   if (known !== undefined) return void known.push(close)
   const all = [close]
   closings.set(root, all)
-  // What is added last is done first, and Fastify adds its own part before the first `onReady`.
+  // Hooks run in reverse order, and Fastify adds its own before the first `onReady`.
   root.addHook('onReady', async () => void root.addHook('onClose', () => closeAll(root, all)))
 }
 
 async function closeAll({ server, log }: FastifyInstance, all: readonly Close[]): Promise<void> {
   for (const outcome of await Promise.allSettled(all.map((close) => close()))) {
-    // Thrown, it would keep Fastify from its `preClose` hooks.
+    // Thrown, the error would keep Fastify from running its `preClose` hooks.
     if (outcome.status === 'rejected')
-      log.error({ err: toLoggable(outcome.reason) }, 'something could not be closed')
+      log.error({ err: toLoggable(outcome.reason) }, 'a close callback failed')
   }
-  // Fastify waits for every connection: none is kept for another request any more.
+  // Fastify waits for every connection, so idle ones must end.
   server.keepAliveTimeout = 1
 }

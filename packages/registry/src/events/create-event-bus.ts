@@ -4,14 +4,14 @@ import type { RunLog } from '../contract/run-log.ts'
 
 type AnyListener = (event: unknown) => unknown
 
-/** Makes a bus. Faults of listeners go to `log`; without one they are dropped. */
+/** Creates an event bus. Errors of listeners go to `log`; without a log they are dropped. */
 export function createEventBus(log?: Pick<RunLog, 'error'>): EventBus {
   const listeners = new Map<string, Set<AnyListener>>()
   const report = (err: unknown, event: string) => {
     try {
       log?.error({ err: toLoggable(err), event }, 'event listener failed')
     } catch {
-      // A log that throws is no reason to touch what emits.
+      // A log that throws must not affect the emitter.
     }
   }
 

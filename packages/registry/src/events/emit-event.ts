@@ -3,13 +3,13 @@ import type { RunContext } from '../contract/run-context.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import type { EventBus, EventMap, EventName } from '../contract/event-bus.ts'
 
-/** Of which run an event is. */
+/** The run that an event belongs to. */
 export type EventOrigin = Pick<RunContext, 'events' | 'runId'> &
   Partial<Pick<RunContext, 'source' | 'idempotencyKey' | 'redact'>>
 
 type Common = 'runId' | 'name' | 'kind' | 'at' | 'source' | 'idempotencyKey'
 
-/** What an event says beside what every event does. */
+/** The fields of an event that not every event has. */
 export type EventFields<N extends EventName> = Omit<EventMap[N], Common>
 
 /** The name of the diagnostics channel on which an event is published, e.g. `svc:run.start`. */
@@ -25,12 +25,12 @@ function channelOf(event: EventName): Channel {
   return found
 }
 
-/** Whether anyone listens to an event, on the bus or on its channel. */
+/** True if anyone listens to an event, on the bus or on its channel. */
 export function isHeard(bus: EventBus, event: EventName): boolean {
   return bus.has(event) || channelOf(event).hasSubscribers
 }
 
-/** Emits an event of a run, on the bus and on its channel, without the caller's keys; builds it only when somebody listens. */
+/** Emits an event of a run, on the bus and on its channel, without the caller's keys; built only if somebody listens. */
 export function emitEvent<N extends EventName>(
   { events, runId, source = [], idempotencyKey = runId, redact = asItIs }: EventOrigin,
   { kind, name }: Pick<Runnable, 'kind' | 'name'>,

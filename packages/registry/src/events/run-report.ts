@@ -11,7 +11,7 @@ import { emitEvent, isHeard, type EventOrigin } from './emit-event.ts'
 type Ran = Pick<Runnable, 'kind' | 'name'>
 type Origin = EventOrigin & Pick<RunContext, 'sessionId'>
 
-/** Whether the `run.*` events of a runnable are emitted by who made the context. */
+/** True if the creator of the context emits the `run.*` events of a runnable. */
 export function hasReport(context: Pick<RunContext, 'reported'> | undefined, runnable: object): boolean {
   return context?.reported !== undefined && originOf(context.reported) === originOf(runnable)
 }
@@ -21,23 +21,23 @@ export type RunEnd =
   | { readonly result: Pick<RunResult, 'finishReason' | 'usage'> }
   | { readonly error: unknown }
 
-/** Emits the `run.*` events of one execution of a runnable: its start, the pieces of its answer, and its end, once. */
+/** Emits the `run.*` events of one execution of a runnable: its start, the chunks of its answer, and its end, once. */
 export class RunReport {
   readonly #origin: Origin
   readonly #ran: Ran
   readonly #startedAt = performance.now()
-  // What pieces of the answer go through, where they may hold a caller's key.
+  // Redacts the chunks of the answer, if they may contain a caller's key.
   #answer: TextInIncrements | undefined
   #ended = false
 
-  /** Emits that it starts. */
+  /** Emits the start. */
   constructor(origin: Origin, ran: Ran) {
     this.#origin = origin
     this.#ran = ran
     emitEvent(origin, ran, 'run.start', () => ({ sessionId: origin.sessionId }))
   }
 
-  /** Takes a part that was yielded. What may be the beginning of a key waits for the next one. */
+  /** Takes a yielded part. A possible beginning of a key is held back until the next one. */
   take(part: YieldedPart): void {
     if (part.type !== 'text') this.#flush()
     else if (!part.source?.length && isHeard(this.#origin.events, 'run.stream.chunk')) this.#chunk(part.text)
@@ -63,7 +63,7 @@ export class RunReport {
     }
   }
 
-  /** It ended with what was thrown; a cancel is no failure. */
+  /** Ends with a thrown error; a cancel is not a failure. */
   fail(err: unknown, usage: Usage): void {
     const isCancel = codeOf(err) === 'RUN_ERR_CANCELED'
     this.end(isCancel ? { result: { finishReason: 'canceled', usage } } : { error: err })
@@ -71,8 +71,8 @@ export class RunReport {
 
   #chunk(text: string): void {
     this.#answer ??= this.#origin.redact?.text?.()
-    const told = this.#answer?.add(text) ?? text
-    if (told !== '') emitEvent(this.#origin, this.#ran, 'run.stream.chunk', () => ({ text: told }))
+    const safe = this.#answer?.add(text) ?? text
+    if (safe !== '') emitEvent(this.#origin, this.#ran, 'run.stream.chunk', () => ({ text: safe }))
   }
 
   #flush(): void {

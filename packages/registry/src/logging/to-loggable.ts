@@ -1,12 +1,12 @@
 import { isNativeError } from 'node:util/types'
 
-// Causes of causes: an error may even be its own.
+// Cause chains may be cyclic.
 const MAX_DEPTH = 8
 const MAX_TEXT = 16_384
 
 /**
- * An error for a log: its type, stack (which begins with its message) and causes. Its other properties are left out: they may
- * hold the headers or the body of a call that failed. There is no `message`, lest pino takes this for an error itself.
+ * Converts an error for a log: its type, stack (which begins with its message) and causes. Other properties are omitted: they may
+ * contain headers or the body of a failed call. There is no `message`, so that pino does not treat the object as an error.
  */
 export function toLoggable(err: unknown): object {
   return describe(err, MAX_DEPTH)
@@ -27,7 +27,7 @@ function describe(err: unknown, depth: number): object {
   }
 }
 
-// A library may put an object there, with anything in it.
+// Libraries may replace these properties with arbitrary objects.
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value.slice(0, MAX_TEXT) : undefined
 }

@@ -6,8 +6,8 @@ import { errorFromPart } from '../runs/run-error.ts'
 import { completeFinish } from '../runs/complete-finish.ts'
 
 /**
- * The result of a stream that no engine executes: what `run()` gives outside of one.
- * @throws what the stream throws, or what its `error` part says
+ * Collects the result of a stream that no engine executes.
+ * @throws what the stream throws, or the error of its `error` part
  */
 export async function collectStream(
   runnable: Pick<Runnable, 'kind' | 'name'>,
@@ -31,8 +31,8 @@ export async function collectStream(
 }
 
 /**
- * Leaves what a runnable yields. A generator that waits for something sees it when its wait ends, which nobody waits for;
- * what it throws then goes to `onFault`.
+ * Closes a runnable's iterator. A generator that is waiting notices when its wait ends; this is not awaited by callers, and what it
+ * throws then goes to `onFault`.
  */
 export async function leaveStream(
   iterator: AsyncIterator<unknown> | undefined,

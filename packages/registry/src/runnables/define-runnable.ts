@@ -11,11 +11,11 @@ import { collectStream } from './collect-stream.ts'
 import { withOrigin } from './runnable-identity.ts'
 
 const NO_OBJECT =
-  'it is no object; expected an agent, a team, a workflow, or an object with `kind`, `name`, and `run` or `stream`'
+  'it is not an object; expected an agent, a team, a workflow, or an object with `kind`, `name`, and `run` or `stream`'
 
 /**
- * Makes a runnable from a plain object with `kind`, `name` and one of `run` and `stream`. A complete runnable is given back as
- * it is, unless its `kind` or `name` could be changed later: then something else stands for it.
+ * Creates a runnable from a plain object with `kind`, `name`, and `run` or `stream`. A complete runnable is returned unchanged,
+ * unless its `kind` or `name` is writable: then it is wrapped.
  * @throws REG_ERR_BAD_KIND, REG_ERR_BAD_NAME, REG_ERR_BAD_RUNNABLE
  */
 export function defineRunnable(definition: RunnableDefinition | Runnable): Runnable {
@@ -24,7 +24,7 @@ export function defineRunnable(definition: RunnableDefinition | Runnable): Runna
   requireName(definition.name)
   for (const method of ['run', 'stream', 'describe'] as const) {
     if (definition[method] !== undefined && typeof definition[method] !== 'function')
-      throw new REG_ERR_BAD_RUNNABLE(`"${definition.name}" has a ${method} that is no function`)
+      throw new REG_ERR_BAD_RUNNABLE(`"${definition.name}" has a ${method} that is not a function`)
   }
   if (!definition.run && !definition.stream)
     throw new REG_ERR_BAD_RUNNABLE(`"${definition.name}" has neither run nor stream`)
@@ -34,12 +34,12 @@ export function defineRunnable(definition: RunnableDefinition | Runnable): Runna
     : withOrigin(new DefinedRunnable(definition), definition)
 }
 
-/** The same runnable under another name. */
+/** Wraps a runnable under another name. */
 export function renameRunnable(runnable: Runnable, name: string): Runnable {
   return withOrigin(new DefinedRunnable(runnable, name), runnable)
 }
 
-// Read-only, so that nobody gives it another kind or name: registries and stores know it by these.
+// `kind` and `name` are read-only, since registries and stores identify the runnable by them.
 class DefinedRunnable implements Runnable {
   declare readonly kind: RunnableKind
   declare readonly name: string

@@ -11,26 +11,26 @@ interface Node {
   readonly depth: number
   /** The name that ends here. */
   name?: string
-  /** The longest end of this path that is a path itself. */
+  /** The node of the longest proper suffix of this path. */
   back: Node
-  /** The nearest node on the way back at which a name ends. */
+  /** The nearest node along `back` at which a name ends. */
   shorter: Node | undefined
 }
 
 /**
- * Finds the names of runnables that a text mentions: as whole words and in any case; of two that begin at the same place, the
- * longer. The first mention is found in time linear in the text, whatever the names are (Aho and Corasick, 1975).
+ * Finds the names of runnables in a text, as whole words and case-insensitively; of two that begin at the same index, the longer.
+ * Finds the first mention in time linear in the text, whatever the names are (Aho and Corasick, 1975).
  */
 export class NameFinder {
   readonly #root = createNode(0)
 
-  /** Of two names that differ in case only, the first is found. */
+  /** If two names differ in case only, the first is found. */
   constructor(names: Iterable<string>) {
     for (const name of names) this.#add(name)
     this.#link()
   }
 
-  /** The names in the order of the text, each as often as it is mentioned. */
+  /** Yields the names in the order of the text, once per mention. */
   *find(given: string): Generator<string, void> {
     const text = given.toLowerCase()
     for (let from = 0; ;) {
@@ -54,7 +54,7 @@ export class NameFinder {
     node.name ??= name
   }
 
-  // Level by level: what a node goes back to is nearer to the root.
+  // Level by level, since `back` leads to nodes nearer to the root.
   #link(): void {
     const queue = [...this.#root.next.values()]
     for (const node of queue) {
@@ -71,7 +71,7 @@ export class NameFinder {
     let best: Mention | undefined
     for (let at = from; at < text.length; at++) {
       node = step(node, text.charCodeAt(at))
-      // What may still end later begins later, too.
+      // Any later match begins later, too.
       if (best !== undefined && at + 1 - node.depth > best.start) return best
       const ends: Node | undefined = node.name === undefined ? node.shorter : node
       if (ends === undefined || isInWord(text, at + 1)) continue

@@ -3,13 +3,13 @@ import type { Runnable, RunnableDefinition } from '../contract/runnable.ts'
 import { REG_ERR_BAD_RUNNABLE } from '../errors.ts'
 import { defineRunnable, renameRunnable } from './define-runnable.ts'
 
-/** Runnables by list, or by the name under which they are exposed. */
+/** Runnables as a list, or by the name under which they are exposed. */
 export type NamedRunnables =
   | readonly (Runnable | RunnableDefinition)[]
   | Readonly<Record<string, Runnable | RunnableDefinition>>
 
 /**
- * The runnables that a list or a map gives, in its order. The key of a map is the name, whatever the runnable's own is.
+ * Converts a list or a map to runnables, in its order. The key of a map replaces the runnable's own name.
  * @throws REG_ERR_BAD_KIND, REG_ERR_BAD_NAME, REG_ERR_BAD_RUNNABLE
  */
 export function toRunnables(given: NamedRunnables): Runnable[] {
@@ -21,12 +21,12 @@ export function toRunnables(given: NamedRunnables): Runnable[] {
 }
 
 /**
- * The entries of a map whose keys are names of runnables: a plain object, so that no entry is inherited and overlooked.
+ * The entries of a map whose keys are names of runnables; it must be a plain object, so that no inherited entry is overlooked.
  * @throws REG_ERR_BAD_NAME, REG_ERR_BAD_RUNNABLE
  */
 export function namedEntries<T>(given: Readonly<Record<string, T>>): [name: string, value: T][] {
   const prototype: unknown = Object.getPrototypeOf(given)
-  // That of a plain object has none itself, whichever realm it is of.
+  // The prototype of a plain object, of any realm, has no prototype itself.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null)
     throw new REG_ERR_BAD_RUNNABLE('expected a list, or a plain object whose own keys are the names')
   const entries = Object.entries(given)

@@ -1,17 +1,17 @@
 import type { Runnable } from '../contract/runnable.ts'
 
-// One a process, however many copies of the package are installed.
+// One per process, even if several copies of the package are installed.
 const ORIGINS = Symbol.for('@svc/registry/origins')
 const holder = globalThis as { [ORIGINS]?: WeakMap<object, object> }
 const origins = (holder[ORIGINS] ??= new WeakMap<object, object>())
 
-/** Notes that a runnable was made from another, or from a definition: they are the same to `originOf`. */
+/** Records that a runnable was made from another, or from a definition; `originOf` returns the same for both. */
 export function withOrigin<R extends object>(made: R, from: object): R {
   origins.set(made, originOf(from))
   return made
 }
 
-/** What the app wrote: a definition, or a runnable that was made from none. */
+/** The app's own object that a runnable was made from: a definition, or the runnable itself. */
 export function originOf(runnable: object): object {
   return origins.get(runnable) ?? runnable
 }

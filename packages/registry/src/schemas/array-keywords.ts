@@ -12,7 +12,7 @@ const size =
       check.fault(path, `must NOT have ${than} than ${limit} items`)
   }
 
-// A list in older drafts, of which the rest has a schema of its own.
+// In older drafts a list, with `additionalItems` for the rest.
 const items: Keyword = (given, { prefixItems, additionalItems }, source) => {
   if (Array.isArray(given)) {
     const nodes = given.map((schema, index) => source.node(schema, `items/${index}`))
@@ -21,7 +21,8 @@ const items: Keyword = (given, { prefixItems, additionalItems }, source) => {
       additionalItems === undefined ? ANY : source.node(additionalItems, 'additionalItems')
     )
   }
-  if (prefixItems !== undefined && !Array.isArray(prefixItems)) return 'prefixItems beside it are malformed'
+  if (prefixItems !== undefined && !Array.isArray(prefixItems))
+    return 'the prefixItems beside it are malformed'
   const before = prefixItems?.length ?? 0
   return eachItem(
     Array.from({ length: before }, () => ANY),
@@ -61,7 +62,7 @@ const contains: Keyword = (given, { minContains, maxContains }, source) => {
   }
 }
 
-/** The keywords that speak of arrays. */
+/** The keywords for arrays. */
 export const ARRAY_KEYWORDS: Readonly<Record<string, Keyword>> = {
   minItems: size('fewer', (length, limit) => length >= limit),
   maxItems: size('more', (length, limit) => length <= limit),

@@ -2,21 +2,21 @@ import { findJsonFault } from '../contract/json-fault.ts'
 import { SchemaCheck, TooCostly, type SchemaNode } from './schema-check.ts'
 import { SchemaReader } from './schema-reader.ts'
 
-/** What is wrong with a value, with the path of each fault, 5 at most; undefined when it fits. Never changes it. */
+/** Returns the faults of a value with their paths, 5 at most; undefined if it fits. Never changes the value. */
 export type CheckForeign = (value: unknown) => string | undefined
 
-/** A schema of a stranger, ready to be checked against. */
+/** A compiled untrusted schema. */
 export interface ForeignSchema {
   readonly check: CheckForeign
-  /** What of the schema is not checked, and why; 20 at most. */
+  /** The parts of the schema that are not checked, with the reasons; 20 at most. */
   readonly leftOut: readonly string[]
 }
 
-/** How values are checked. */
+/** Options of the checks. */
 export interface ForeignSchemaOptions {
-  /** What faults of a whole value are told of; default `it`. */
+  /** The name of the whole value in faults; default `it`. */
   subject?: string
-  /** Whether a value that costs too much to check fits all the same; default false. */
+  /** True if values that are too costly to check count as valid; default false. */
   lenient?: boolean
 }
 
@@ -24,11 +24,11 @@ const MOST_CHARACTERS = 262_144
 const MAX_DEPTH = 128
 
 /**
- * Compiles a JSON Schema that comes from outside: of an MCP server, a client or another agent. Whatever it says, it runs no code
- * of its own, and a check of any value ends in bounded time: patterns are matched by RE2 in linear time, and what costs too
- * much is a fault. What cannot be checked, such as a pattern with look-ahead, is left out; no schema is refused.
+ * Compiles an untrusted JSON Schema: from an MCP server, a client or another agent. It never generates code from the schema, and a
+ * check of any value takes bounded time: RE2 matches patterns in linear time, and a check that costs too much is a fault. Keywords
+ * that cannot be checked, such as a pattern with look-ahead, are left out; no schema is refused.
  *
- * Draft 2020-12, with the tuples, `dependencies` and `definitions` of those before; a `$ref` leads to the same document.
+ * Supports draft 2020-12, with the tuples, `dependencies` and `definitions` of earlier drafts; a `$ref` must stay within the document.
  */
 export function compileForeignSchema(
   schema: unknown,
@@ -41,7 +41,7 @@ export function compileForeignSchema(
       return work.fits(node, value, '') ? undefined : work.faults.join('; ')
     } catch (err) {
       if (!(err instanceof TooCostly || err instanceof RangeError)) throw err
-      return lenient ? undefined : `to check ${subject} takes too long: give less, or shorter texts`
+      return lenient ? undefined : `checking ${subject} takes too long: send less, or shorter texts`
     }
   }
   return { check, leftOut }

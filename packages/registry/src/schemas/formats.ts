@@ -6,7 +6,7 @@ const EMAIL = /^[^\s@]+@[^\s@]+$/
 const HOSTNAME = /^[a-z\d]([a-z\d-]{0,61}[a-z\d])?(\.[a-z\d]([a-z\d-]{0,61}[a-z\d])?)*$/i
 const UUID = /^(?:urn:uuid:)?[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i
 
-/** The formats that are checked, each in time that is linear in the length of the text. */
+/** The checked formats; each check takes time linear in the length of the text. */
 export const FORMATS: ReadonlyMap<string, (text: string) => boolean> = new Map([
   ['date', isDate],
   ['time', (text: string) => TIME.test(text)],
@@ -21,7 +21,7 @@ export const FORMATS: ReadonlyMap<string, (text: string) => boolean> = new Map([
 
 function isDate(text: string): boolean {
   const [, month, day] = DATE.exec(text) ?? []
-  // Date takes the 31st of any month for another day of the next.
+  // Date accepts the 31st of any month as a day of the next month.
   return month !== undefined && new Date(`${text}T00:00:00Z`).getUTCDate() === Number(day)
 }
 

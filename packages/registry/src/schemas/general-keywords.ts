@@ -19,7 +19,7 @@ const type: Keyword = (given, { nullable }) => {
   const tests = names.map((name) => TYPES[name]!)
   return (value, check, path) =>
     tests.some((isOfType) => isOfType(value)) ||
-    // Of OpenAPI 3.0.
+    // OpenAPI 3.0.
     (nullable === true && value === null) ||
     check.fault(path, `must be ${names.join(',')}`)
 }
@@ -97,13 +97,13 @@ const conditional: Keyword = (given, schema, source) => {
 const reference: Keyword = (given, _schema, source) => {
   if (typeof given !== 'string') return MALFORMED
   const node = source.target(given)
-  if (node === undefined) return 'it leads nowhere within the schema'
+  if (node === undefined) return 'it has no target within the schema'
   return (value, check, path) => check.fits(node, value, path)
 }
 
 const unsupported: Keyword = () => 'it is not supported'
 
-/** The keywords that speak of any value. */
+/** The keywords for values of any type. */
 export const GENERAL_KEYWORDS: Readonly<Record<string, Keyword>> = {
   type,
   enum: oneOfValues,

@@ -1,29 +1,29 @@
 import type { LinearPattern } from './linear-pattern.ts'
 import type { Rule, SchemaCheck, SchemaNode } from './schema-check.ts'
 
-/** What keywords are read with. */
+/** The parts of a schema reader that keywords need. */
 export interface SchemaSource {
   /**
-   * Whether nothing of the document is left out: else more fits than should, and who says what must not fit, or how many must,
-   * would refuse what is right.
+   * True if nothing of the document is left out. Otherwise subschemas accept too much, so that negations and counts (`not`,
+   * `oneOf`, `maxContains`) would refuse valid values.
    */
   readonly isWhole: boolean
-  /** A schema within this one. */
+  /** Compiles a subschema. */
   node(schema: unknown, where: string): SchemaNode
-  /** Where a `$ref` leads; undefined when that is not within this document. */
+  /** The target of a `$ref`; undefined if it is not within this document. */
   target(ref: string): SchemaNode | undefined
-  /** A pattern, or why it cannot be used. */
+  /** Compiles a pattern, or returns why it cannot be used. */
   pattern(source: string): LinearPattern | string
 }
 
-/** Reads what a schema says with one keyword: the rule that it makes, or why it is left out. */
+/** Compiles one keyword of a schema to a rule, or returns why it is left out. */
 export type Keyword = (
   given: unknown,
   schema: Readonly<Record<string, unknown>>,
   source: SchemaSource
 ) => Rule | string
 
-/** What a keyword is that no schema may have in this form. */
+/** The reason for a keyword with an invalid value. */
 export const MALFORMED = 'it is malformed'
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
@@ -38,7 +38,7 @@ export function isCount(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= 0
 }
 
-/** A value as a text that is the same for equal values, whatever the order of their keys. @throws TooCostly */
+/** Serializes a value so that equal values have equal texts, regardless of key order. @throws TooCostly */
 export function canonical(value: unknown, check?: SchemaCheck): string {
   if (typeof value === 'string') check?.spend(8 + value.length / 4)
   else check?.spend(8)

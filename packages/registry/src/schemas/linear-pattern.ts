@@ -1,35 +1,35 @@
 import { RE2JS } from 're2js'
 
 const MAX_LENGTH = 1_000
-// What a text costs is bounded by its length and the size of the compiled pattern.
+// Bounds the cost of a test, which is the product of the text's length and the program's size.
 const MAX_SIZE = 1_000
-// A class of Unicode takes as long to compile as so many characters.
+// A Unicode class takes as long to compile as this many characters.
 const LENGTH_OF_CLASS = 50
 
-/** A pattern of a stranger, matched in time that is linear in the length of the text. */
+/** An untrusted pattern, matched in time linear in the length of the text. */
 export interface LinearPattern {
-  /** Of what it is compiled to. */
+  /** The size of the compiled program. */
   readonly size: number
-  /** The most steps that a test of this text can take. */
+  /** The maximum number of steps of a test of this text. */
   costOf(text: string): number
   test(text: string): boolean
 }
 
-/** How much it takes to compile a pattern, as a number of characters. */
+/** The cost of compiling a pattern, in characters. */
 export function lengthOfPattern(source: string): number {
   return source.length + LENGTH_OF_CLASS * (source.match(/\\p/gi)?.length ?? 0)
 }
 
 /**
- * Compiles a pattern of JSON Schema for RE2. What RE2 does not know, such as look-ahead and back-references, what is no pattern
- * at all, and what is too large, gives why it cannot be used.
+ * Compiles a JSON Schema pattern with RE2. Returns the reason if it cannot be used: invalid, too large, or with features that RE2
+ * lacks, such as look-ahead and back-references.
  */
 export function toLinearPattern(source: string): LinearPattern | string {
   if (lengthOfPattern(source) > MAX_LENGTH) return `it has more than ${MAX_LENGTH} characters`
   try {
     const pattern = RE2JS.compile(RE2JS.translateRegExp(source))
     const size = pattern.programSize()
-    if (size > MAX_SIZE) return 'it is too large when it is compiled'
+    if (size > MAX_SIZE) return 'it is too large once compiled'
     return { size, costOf: (text) => size * text.length, test: (text) => pattern.test(text) }
   } catch (err) {
     return (err as Error).message

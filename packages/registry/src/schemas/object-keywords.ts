@@ -14,7 +14,7 @@ const size =
   }
 
 const required: Keyword = (names) => {
-  // In drafts before 4 it was a boolean of the property itself.
+  // Before draft 4 it was a boolean on the property itself.
   if (!isTexts(names)) return MALFORMED
   return (value, check, path) => !isRecord(value) || hasAll(value, names, check, path)
 }
@@ -56,7 +56,7 @@ const additionalProperties: Keyword = (given, schema, source) => {
   if (!isRecord(named) || !isRecord(others)) return 'the properties beside it are malformed'
   const known = new Set(Object.keys(named))
   const patterns = Object.keys(others).map((each) => source.pattern(each))
-  // Which properties are additional cannot be said then.
+  // Without the pattern, additional properties cannot be determined.
   if (patterns.some((each) => typeof each === 'string')) return 'a pattern beside it cannot be used'
   const usable = patterns as LinearPattern[]
   return (value, check, path) => {
@@ -84,7 +84,7 @@ const propertyNames: Keyword = (given, _schema, source) => {
   }
 }
 
-// A list of names, or in older drafts either that or a schema.
+// Names, or a schema; `dependencies` of older drafts allows both.
 const dependent: Keyword = (given, _schema, source) => {
   if (!isRecord(given)) return MALFORMED
   const needs = Object.entries(given).map(([name, need]) =>
@@ -102,7 +102,7 @@ const dependent: Keyword = (given, _schema, source) => {
   }
 }
 
-/** The keywords that speak of objects. */
+/** The keywords for objects. */
 export const OBJECT_KEYWORDS: Readonly<Record<string, Keyword>> = {
   minProperties: size('fewer', (count, limit) => count >= limit),
   maxProperties: size('more', (count, limit) => count <= limit),

@@ -2,7 +2,7 @@ import { FORMATS } from './formats.ts'
 import { isCount, MALFORMED, type Keyword } from './keyword.ts'
 import type { SchemaCheck } from './schema-check.ts'
 
-/** What is said of a number that is beyond a bound. */
+/** A bound on a number. */
 const bound =
   (sign: string, keeps: (value: number, limit: number) => boolean): Keyword =>
   (limit) => {
@@ -11,7 +11,7 @@ const bound =
       typeof value !== 'number' || keeps(value, limit) || check.fault(path, `must be ${sign} ${limit}`)
   }
 
-/** The same for the length of a text, in characters. */
+/** A bound on the length of a text, in characters. */
 const length =
   (than: 'fewer' | 'more'): Keyword =>
   (limit) => {
@@ -44,7 +44,7 @@ const pattern: Keyword = (given, _schema, source) => {
   }
 }
 
-// One that is not known is no more than a hint.
+// Unknown formats are ignored.
 const format: Keyword = (name) => {
   if (typeof name !== 'string') return MALFORMED
   const isOfFormat = FORMATS.get(name)
@@ -56,7 +56,7 @@ const format: Keyword = (name) => {
   }
 }
 
-/** The keywords that speak of numbers and texts. */
+/** The keywords for numbers and texts. */
 export const SCALAR_KEYWORDS: Readonly<Record<string, Keyword>> = {
   minimum: bound('>=', (value, limit) => value >= limit),
   maximum: bound('<=', (value, limit) => value <= limit),
@@ -69,13 +69,13 @@ export const SCALAR_KEYWORDS: Readonly<Record<string, Keyword>> = {
   format
 }
 
-// Of decimal fractions the quotient is next to an integer at best: 0.3 / 0.1.
+// The quotient of decimal fractions is only close to an integer: 0.3 / 0.1.
 function isMultiple(value: number, divisor: number): boolean {
   const quotient = value / divisor
   return Number.isInteger(quotient) || Math.abs(quotient - Math.round(quotient)) < 1e-9 * Math.abs(quotient)
 }
 
-// Whether a text has more than so many characters, of which each has one or two units of UTF-16.
+// Counts code points, each of which has one or two UTF-16 units.
 function hasMore(text: string, limit: number, check: SchemaCheck): boolean {
   if (text.length <= limit || text.length > 2 * limit) return text.length > limit
   check.spend(text.length)

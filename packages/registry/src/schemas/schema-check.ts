@@ -1,29 +1,29 @@
 import { formatFaults, MAX_FAULTS } from './format-faults.ts'
 
-/** Steps of about a tenth of a microsecond at most: a check takes a fraction of a second, whatever schema and value are. */
+/** The budget of a check. A step takes a tenth of a microsecond at most, so any check ends within a fraction of a second. */
 const STEPS = 2_000_000
 const STEPS_PER_SCHEMA = 16
 const MAX_DEPTH = 500
 
-/** Thrown when a check would cost too much. */
+/** Thrown if a check exceeds its budget. */
 export class TooCostly extends Error {}
 
-/** Whether a value fits one keyword of a schema; notes why it does not. */
+/** Checks a value against one keyword of a schema; records the fault if it does not fit. */
 export type Rule = (value: unknown, check: SchemaCheck, path: string) => boolean
 
-/** A schema, ready to be checked against: all of its rules hold, or the value does not fit. */
+/** A compiled schema; a value fits if all rules hold. */
 export interface SchemaNode {
   readonly rules: readonly Rule[]
 }
 
-/** One check of one value: what it may still cost, and which faults were found. */
+/** One check of one value: the remaining budget, and the faults found. */
 export class SchemaCheck {
   readonly #subject: string
   #steps = STEPS
   #depth = 0
   #faults: string[] = []
 
-  /** @param subject what faults of the whole value are told of */
+  /** @param subject the name of the whole value in faults */
   constructor(subject: string) {
     this.#subject = subject
   }
@@ -32,13 +32,13 @@ export class SchemaCheck {
     return this.#faults
   }
 
-  /** Pays for steps. @throws TooCostly */
+  /** Spends steps of the budget. @throws TooCostly */
   spend(steps: number): void {
     this.#steps -= steps
     if (this.#steps < 0) throw new TooCostly()
   }
 
-  /** Whether a value fits a schema. @throws TooCostly */
+  /** True if a value fits a schema. @throws TooCostly */
   fits({ rules }: SchemaNode, value: unknown, path: string): boolean {
     this.spend(STEPS_PER_SCHEMA)
     if (++this.#depth > MAX_DEPTH) throw new TooCostly()
@@ -48,7 +48,7 @@ export class SchemaCheck {
     return fits
   }
 
-  /** The same; the faults are given, and noted only where the caller does so. */
+  /** Checks without recording: returns the faults instead. */
   attempt(node: SchemaNode, value: unknown, path: string): { fits: boolean; faults: readonly string[] } {
     const before = this.#faults
     this.#faults = []
@@ -58,7 +58,7 @@ export class SchemaCheck {
     return { fits, faults }
   }
 
-  /** Notes a fault; gives false, for the rule that found it. */
+  /** Records a fault and returns false, for the rule that found it. */
   fault(path: string, message: string): false {
     if (this.#faults.length < MAX_FAULTS) this.#faults.push(formatFaults([{ path, message }], this.#subject))
     return false

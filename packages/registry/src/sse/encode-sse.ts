@@ -1,7 +1,7 @@
 import type { Part } from '../contract/part.ts'
 import { toPartError, toStoredError } from '../runs/run-error.ts'
 
-/** Headers of an event stream; `X-Accel-Buffering` keeps nginx from holding it back. */
+/** Headers of an event stream; `X-Accel-Buffering` keeps nginx from buffering it. */
 export const SSE_HEADERS = Object.freeze({
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store',
@@ -9,8 +9,8 @@ export const SSE_HEADERS = Object.freeze({
 })
 
 /**
- * One message of an event stream: the JSON, and its number as the id to resume from.
- * @param json JSON text, which never has a line break outside of an escape
+ * Encodes one message of an event stream: the JSON, with its number as the id to resume from.
+ * @param json JSON text, which contains no raw line breaks
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
  */
 export function encodeSse(seq: number, json: string): string {
@@ -18,20 +18,20 @@ export function encodeSse(seq: number, json: string): string {
 }
 
 /**
- * The last message of an event stream that ends before its run: an `error` part without a number, since it is in no log. Who
- * comes back goes on after the last part that has one.
+ * Encodes the last message of an event stream that ends before its run: an `error` part without a number, since it is not in the
+ * log. A client that reconnects continues after the last numbered part.
  */
 export function encodeSseFault(err: unknown): string {
   return `data: ${encodeFault(err)}\n\n`
 }
 
-/** The JSON of such a part. */
+/** The JSON of an unnumbered `error` part. */
 export function encodeFault(err: unknown): string {
   return JSON.stringify({ type: 'error', error: toPartError(toStoredError(err)) } satisfies Part)
 }
 
-/** A comment, which clients ignore and proxies count as life. */
+/** A comment, which clients ignore and which keeps proxies from timing out. */
 export const SSE_HEARTBEAT = ':\n\n'
 
-/** The last of a stream whose run goes on after the service is back: an EventSource comes back for the rest by itself. */
+/** The end of a stream whose run is resumed once the service is back; an EventSource reconnects by itself. */
 export const SSE_SUSPENDED = ': suspended, the run goes on when the service is back\n\n'

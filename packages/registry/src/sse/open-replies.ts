@@ -4,25 +4,25 @@ import type { FastifyInstance } from 'fastify'
 import { PassingMap } from '../stores/passing-map.ts'
 import { whileServing } from '../app/while-serving.ts'
 
-/** Calls back when a reply is over: `complete`, or broken off by its client. */
+/** Calls back when a reply ends: `complete`, or aborted by its client. */
 export function onReplyOver(reply: ServerResponse, listener: (complete: boolean) => void): void {
   let complete = false
-  // `writableFinished` is false on the complete replies of `app.inject`, whose socket takes nothing.
+  // `writableFinished` is false for complete replies of `app.inject`, which has no real socket.
   reply.once('finish', () => (complete = true))
-  // `request.signal` aborts on every POST as soon as its body is read; the end of an unfinished reply is the true sign.
+  // `request.signal` aborts on every POST once its body is read; only an unfinished reply means a disconnect.
   reply.once('close', () => listener(complete))
 }
 
-/** Milliseconds that a closing app gives replies, after the runs have ended, to reach their clients. */
+/** Milliseconds that a closing app gives replies to reach their clients, after the runs have ended. */
 const GRACE = 1_000
 
-/** The replies that take as long as their run: a client that goes away is noticed, and a closing app ends them. */
+/** Tracks replies that last as long as their run: detects disconnected clients, and ends the replies when the app closes. */
 export class OpenReplies {
   readonly #open = new PassingMap<number, ServerResponse>()
   #added = 0
   #onEmpty: (() => void) | undefined
 
-  /** Watches over a reply until it is complete or its client has gone, and calls `onLeave` in the latter case. */
+  /** Tracks a reply until it ends; calls `onLeave` if its client disconnects. */
   add(reply: ServerResponse, onLeave?: () => void): void {
     if (reply.destroyed) return onLeave?.()
     const place = this.#open.add(this.#added++, reply)
@@ -33,13 +33,13 @@ export class OpenReplies {
     })
   }
 
-  /** Ends them with the app, once its runs have ended; those whose client does not read are broken off. */
+  /** Ends the replies when the app closes, once its runs have ended; replies that are not read are destroyed. */
   endWith(app: FastifyInstance): void {
     whileServing(app, async () => {
       await app.runs.close()
       await this.#untilEmpty()
     })
-    // From now on no more of them begin.
+    // From here on no new replies start.
     app.addHook('preClose', async () => {
       await this.#untilEmpty()
       for (const reply of this.#open.values()) reply.destroy()

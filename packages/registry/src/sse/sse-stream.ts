@@ -7,32 +7,32 @@ import type { LogEntry } from '../contract/ports/stream-log.ts'
 import { encodeFault, encodeSse, encodeSseFault, SSE_HEARTBEAT, SSE_SUSPENDED } from './encode-sse.ts'
 import { entryFromJson } from '../stores/log-entry.ts'
 
-/** What a stream says, where that is not the log itself. */
+/** Maps the log to other messages. */
 export interface SseProjection {
-  /** What comes before everything else; large texts in pieces, each made when it is read. */
+  /** Messages before all others; large texts in pieces, each created when it is read. */
   head?: string | Iterable<string>
-  /** The messages that an entry of the log becomes; '' for none. */
+  /** The messages of a log entry; '' for none. */
   encode(entry: LogEntry): string | Iterable<string>
-  /** Whether the stream ends here, whatever comes in the log. */
+  /** True if the stream ends here, even if the log continues. */
   readonly ended?: boolean
 }
 
-/** From where a stream begins, and how often it shows that it lives. */
+/** Options of an event stream. */
 export interface SseStreamOptions {
-  /** The `seq` after which it begins; default 0. */
+  /** The `seq` after which the stream starts; default 0. */
   after?: number
-  /** Milliseconds between comments while there is nothing to say; default 15,000. */
+  /** Milliseconds between heartbeat comments while the stream is idle; default 15,000. */
   heartbeat?: number
   /** Default: each part as one message, with its `seq` as the id. */
   projection?: SseProjection
 }
 
-/** Characters of one push: many small messages, or a piece of a large one. */
+/** Characters per push: many small messages, or a piece of a large one. */
 const PIECE = 32_768
 
 /**
- * The parts of a run as the bytes of an event stream; it ends after the run's last part. It pulls from the log, so that a
- * client that does not read costs what is under way to it and nothing more. Destroying it leaves the run alone.
+ * Creates an event stream of a run's parts; it ends after the last one. It pulls from the log, so a client that does not read costs
+ * no more than the data in flight. Destroying the stream does not affect the run.
  */
 export function createSseStream(runs: LogHost, runId: string, options: SseStreamOptions = {}): Readable {
   const { after, heartbeat = 15_000, projection } = options
@@ -43,10 +43,10 @@ class SseStream extends Readable {
   readonly #reader: LogReader
   readonly #heartbeat: NodeJS.Timeout
   readonly #projection: SseProjection | undefined
-  // What is said next, before what was read: a text, or what is left of a large one.
+  // Output that precedes the entries: a text, or the rest of a large one.
   #head = ''
   #pieces: Iterator<string> | undefined
-  // What has been read and not been pushed yet: entries, and how much of the first one has been.
+  // Entries read but not pushed yet, and how much of the first one has been pushed.
   #entries: readonly LogEntry[] = []
   #next = 0
   #offset = 0
@@ -61,7 +61,7 @@ class SseStream extends Readable {
     this.#heartbeat = setInterval(() => {
       if (!this.#idle || this.readableLength > 0) return
       this.push(SSE_HEARTBEAT)
-      // Should a wake-up get lost, the stream is no later than this.
+      // A lost wake-up delays the stream by one heartbeat at most.
       reader.lookAgain()
     }, heartbeat).unref()
   }
@@ -78,7 +78,7 @@ class SseStream extends Readable {
     done(err)
   }
 
-  // A fault of the log is the stream's end, whoever called.
+  // An error of the log ends the stream.
   #fill(): void {
     try {
       this.#pushAll()
@@ -87,7 +87,7 @@ class SseStream extends Readable {
     }
   }
 
-  // What clients may know they are told; a projection has no words for it.
+  // Tellable errors become a last message; a projection cannot express them.
   #fail(err: unknown): void {
     if (this.destroyed) return
     if (this.#projection !== undefined || !isTellable(err)) return void this.destroy(err as Error)
@@ -95,13 +95,13 @@ class SseStream extends Readable {
     this.push(null)
   }
 
-  // What is large is encoded piece by piece, whoever else reads.
+  // Large messages are encoded piece by piece, in turn with other readers.
   #fillLater(): void {
     this.#busy = true
     void nextTurn().then(() => this.#fill())
   }
 
-  // Goes on until the stream has enough or the log has nothing; then it waits for the one or the other.
+  // Pushes until the stream's buffer is full or the log is exhausted.
   #pushAll(): void {
     this.#idle = false
     this.#busy = true
@@ -134,7 +134,7 @@ class SseStream extends Readable {
     this.push(null)
   }
 
-  // The run will end with just that, when its store works again.
+  // The run will end with this error once its store works again.
   #encodeEnd(fault: Error): string {
     if (this.#projection === undefined) return encodeSseFault(fault)
     return Array.from(this.#projection.encode(entryFromJson(0, encodeFault(fault)))).join('')
@@ -148,7 +148,7 @@ class SseStream extends Readable {
       .catch((err: unknown) => this.#fail(err))
   }
 
-  // Whether there is something to do. Wake-ups of one turn of the event loop become one write.
+  // True if there is something to push. Wake-ups within one turn of the event loop become one write.
   #take(entries: readonly LogEntry[]): boolean {
     this.#entries = entries
     this.#next = 0
@@ -186,11 +186,11 @@ class SseStream extends Readable {
     return text
   }
 
-  // Cut from the log's own text, so that a reader never holds a copy of a large message.
+  // Sliced from the log's own string, so that no reader copies a large message.
   #pieceOfLarge(seq: number, json: string): string {
     const start = this.#offset
     let end = Math.min(start + PIECE, json.length)
-    // Never between the two halves of a surrogate pair.
+    // Never splits a surrogate pair.
     if (end < json.length && isHighSurrogate(json.charCodeAt(end - 1))) end--
     const [before, after] = encodeSse(seq, '\u0000').split('\u0000') as [string, string]
     const isLast = end === json.length

@@ -1,12 +1,12 @@
 import { isUtf8 } from 'node:buffer'
 import { findJsonFault } from '../contract/json-fault.ts'
 
-/** An error to throw, made with what is wrong. */
+/** An error class whose constructor takes the fault. */
 export type FaultClass = new (fault: string) => Error
 
 /**
- * Decodes JSON in UTF-8 that is harmless to whatever handles it later: nested at most `maxDepth` levels, no key that reaches
- * a prototype, and no half of a surrogate pair, which no encoding of text could carry.
+ * Decodes untrusted UTF-8 JSON and rejects unsafe values: nested deeper than `maxDepth` levels, with keys that reach a prototype, or
+ * with lone surrogates, which no text encoding can carry.
  * @throws the given error
  */
 export function decodeJson(bytes: Buffer, maxDepth: number, BadJson: FaultClass): unknown {
@@ -23,11 +23,11 @@ export function decodeJson(bytes: Buffer, maxDepth: number, BadJson: FaultClass)
   return value
 }
 
-/** Characters of a stranger's name that are repeated to him. */
+/** The maximum length of an untrusted name in a message. */
 const MAX_LENGTH = 64
 const UNPRINTABLE = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu
 
-/** A name as a stranger sent it, for a message: in quotes, of at most 64 characters, with `?` for what cannot be printed. */
+/** Quotes an untrusted name for a message: at most 64 characters, with `?` for unprintable ones. */
 export function quoteName(name: unknown): string {
   return `"${String(name).slice(0, MAX_LENGTH).replace(UNPRINTABLE, '?')}"`
 }

@@ -1,31 +1,31 @@
 import { Readable } from 'node:stream'
 import { nextTurn } from '../next-turn.ts'
 
-/** Characters of a piece, about: few enough that its memory is free again soon. */
+/** The approximate length of a piece: small enough that its memory is soon freed. */
 const PIECE = 32_768
 
-/** Nesting that is measured; what is deeper is encoded level by level. */
+/** The depth to which values are measured; deeper ones are encoded level by level. */
 const MAX_DEPTH = 64
 
-/** Types of values that `JSON.stringify` leaves out. */
+/** Types of values that `JSON.stringify` omits. */
 const WITHOUT_JSON: ReadonlySet<string> = new Set(['undefined', 'function', 'symbol'])
 
-/** The JSON of a value, cut anywhere: the pieces one after the other, where there are any. */
+/** The JSON of a value in consecutive pieces, cut anywhere; no pieces if there is no value. */
 export type JsonPieces = Iterable<string> | AsyncIterable<string>
 
-/** Characters of the JSON of a value, about; of a longer one than the limit more than that: it looks no further. */
+/** Estimates the length of a value's JSON; beyond the limit it stops and returns more than the limit. */
 export function estimateLength(value: unknown, limit: number): number {
   return limit - measure(value, limit, 0)
 }
 
-/** Whether the JSON of a value has at most so many characters, about. */
+/** True if the JSON of a value has about `limit` characters at most. */
 export function isShort(value: unknown, limit: number): boolean {
   return estimateLength(value, limit) <= limit
 }
 
 /**
- * The JSON of a value of plain JSON, as of `JSON.stringify`, in pieces: each is made when it is asked for, so that no turn of
- * the event loop has to encode all of a large value. It must not change meanwhile.
+ * Encodes plain JSON like `JSON.stringify`, but in pieces: each is created on demand, so that no turn of the event loop encodes all
+ * of a large value. The value must not change in the meantime.
  */
 export function* encodePieces(value: unknown): Generator<string, void, void> {
   if (isShort(value, PIECE)) return yield JSON.stringify(value)
@@ -60,7 +60,7 @@ export function* encodePieces(value: unknown): Generator<string, void, void> {
   }
 }
 
-/** The beginning of a text, of at most so many characters, without half of a surrogate pair. */
+/** Cuts a text to at most `length` characters, without splitting a surrogate pair. */
 export function beginningOf(text: string, length: number): string {
   return text.slice(0, isHighSurrogate(text.charCodeAt(length - 1)) ? length - 1 : length)
 }
@@ -73,7 +73,7 @@ function* cutText(text: string): Generator<string, void, void> {
   }
 }
 
-/** The members of a long object or list, as many at a time as make a piece. */
+/** The members of a long object or list, in batches of about one piece. */
 class Members {
   readonly begin: string
   readonly end: string
@@ -90,7 +90,7 @@ class Members {
     this.end = this.#names ? '}' : ']'
   }
 
-  /** The next ones as JSON, or what stands before one that is long itself; undefined when there are no more. */
+  /** The next members as JSON, or the text before a member that is itself long; undefined at the end. */
   next(): { text: string; long?: unknown } | undefined {
     if (this.#done === this.#count) return undefined
     const comma = this.#done === 0 ? '' : ','
@@ -109,18 +109,18 @@ class Members {
     this.#done++
     const text = this.#names ? `${comma}${JSON.stringify(name)}:` : comma
     const item = this.#of[name]
-    // Where the name alone is long.
+    // Only the name is long.
     if (isShort(item, PIECE)) return { text: text + JSON.stringify(item) }
     return { text, long: item }
   }
 }
 
-// What has no JSON has no member.
+// Values without JSON are omitted.
 function namesOf(value: Readonly<Record<string, unknown>>): string[] {
   return Object.keys(value).filter((name) => !WITHOUT_JSON.has(typeof value[name]))
 }
 
-// What is left of the limit; below zero where it does not suffice.
+// The rest of the limit; negative if it is exceeded.
 function measure(value: unknown, left: number, depth: number): number {
   if (typeof value === 'string') return left - value.length - 2
   if (typeof value !== 'object' || value === null) return left - 5
@@ -141,9 +141,9 @@ function isHighSurrogate(code: number): boolean {
   return code >= 0xd800 && code <= 0xdbff
 }
 
-/** Pieces of JSON to be sent, one a turn of the event loop and no faster than they are read. */
+/** Streams pieces of JSON, one per turn of the event loop, with backpressure. */
 export function createJsonStream(pieces: JsonPieces): Readable {
-  // As texts: a connection makes bytes of them outside of the heap.
+  // As strings, which the connection encodes outside the heap.
   return Readable.from(oneATurn(pieces), { objectMode: true, highWaterMark: 1 })
 }
 

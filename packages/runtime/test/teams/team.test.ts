@@ -228,7 +228,7 @@ t.test('a bad option is an error that names it', async (t) => {
     [
       { members: [echo('a'), 'b'] },
       'REG_ERR_BAD_RUNNABLE',
-      /^team "crew": members\/1: Not a runnable: it is no object; expected an agent, .* `run` or `stream`/
+      /^team "crew": members\/1: Not a runnable: it is not an object; expected an agent, .* `run` or `stream`/
     ],
     [{ members: [{}] }, 'REG_ERR_BAD_KIND', /^team "crew": members\/0: Bad kind/],
     [

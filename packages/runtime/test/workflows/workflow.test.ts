@@ -263,7 +263,7 @@ t.test('a mistake is an error at construction that names it', async (t) => {
     [
       (flow) => flow.step('a', 'writer'),
       'REG_ERR_BAD_RUNNABLE',
-      /^workflow "f": step "a": Not a runnable: it is no object; expected an agent, .* `run` or `stream`/
+      /^workflow "f": step "a": Not a runnable: it is not an object; expected an agent, .* `run` or `stream`/
     ],
     [(flow) => flow.step('a', {}), 'REG_ERR_BAD_KIND', /^workflow "f": step "a": Bad kind/]
   ]
