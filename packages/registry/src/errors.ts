@@ -1,12 +1,12 @@
 import { createError } from './contract/create-error.ts'
 
-/** A name that cannot name a runnable. */
+/** An invalid name of a runnable. */
 export const REG_ERR_BAD_NAME = createError<[string]>('REG_ERR_BAD_NAME', 'Bad name: %s', 400)
 /** A kind other than agent, team or workflow. */
 export const REG_ERR_BAD_KIND = createError<[string]>('REG_ERR_BAD_KIND', 'Bad kind: %s', 400)
-/** Something was added that is no runnable. */
+/** The added value is not a runnable. */
 export const REG_ERR_BAD_RUNNABLE = createError<[string]>('REG_ERR_BAD_RUNNABLE', 'Not a runnable: %s', 400)
-/** The name is taken for this kind. */
+/** The name is already taken for this kind. */
 export const REG_ERR_NAME_TAKEN = createError<[string, string]>(
   'REG_ERR_NAME_TAKEN',
   'The %s "%s" is already registered; pass `replace: true` to replace it on purpose',
@@ -20,21 +20,21 @@ export const REG_ERR_ID_SHARED = createError<
   'Two %ss named "%s" have the registry id "%s": one of %s, one of %s. Give one registry an id of its own: createRegistry({ id })',
   409
 )
-/** An option that is unknown or has a bad value. */
+/** An unknown option, or one with an invalid value. */
 export const REG_ERR_BAD_OPTION = createError<[string]>('REG_ERR_BAD_OPTION', 'Bad option: %s', 500)
-/** What was given to `tellable` has no code or message, or a bad status. */
+/** The argument of `tellable` has no code or message, or an invalid status. */
 export const REG_ERR_BAD_ERROR = createError<[string, ErrorOptions?]>(
   'REG_ERR_BAD_ERROR',
   'Not an error that clients can see: %s',
   500
 )
-/** This Node is older than what the packages need. */
+/** This version of Node is too old. */
 export const REG_ERR_OLD_NODE = createError<[string, string]>(
   'REG_ERR_OLD_NODE',
   'Node %s or newer is needed, this is %s',
   500
 )
-/** The registry's plugin comes after one that brought a registry along. */
+/** The registry's plugin was registered after a plugin that created a registry. */
 export const REG_ERR_PLUGIN_ORDER = createError<[string]>(
   'REG_ERR_PLUGIN_ORDER',
   'Too late: register @svc/registry before %s, which brings one along where there is none',
@@ -46,44 +46,44 @@ export const REG_ERR_REGISTERED_TWICE = createError(
   'The app has @svc/registry already: register it once',
   500
 )
-/** Two run engines of an app would keep their runs in one store. */
+/** Two run engines of an app would share one store. */
 export const REG_ERR_STORE_IN_USE = createError(
   'REG_ERR_STORE_IN_USE',
   'Another run engine of the app has the store: register @svc/registry where both see it, or give it stores of its own',
   500
 )
-/** A cursor that no page gave. */
+/** An invalid cursor. */
 export const REG_ERR_BAD_CURSOR = createError(
   'REG_ERR_BAD_CURSOR',
   'The cursor is not one that a page gave',
   400
 )
 
-/** No such run, or one of another owner. */
+/** There is no such run, or it has another owner. */
 export const RUN_ERR_NOT_FOUND = createError<[string]>('RUN_ERR_NOT_FOUND', 'No run "%s"', 404)
-/** The run ended before: it cannot be canceled. */
+/** The run has already ended and cannot be canceled. */
 export const RUN_ERR_TERMINAL = createError<[string]>('RUN_ERR_TERMINAL', 'The run is already %s', 409)
-/** The key of an earlier start, with another request. */
+/** The idempotency key belongs to another request. */
 export const RUN_ERR_KEY_REUSED = createError(
   'RUN_ERR_KEY_REUSED',
   'The idempotency key was used for another request',
   422
 )
-/** The input does not fit the runnable's schema, or an answer to an approval is none. */
+/** The input does not fit the runnable's schema, or an answer to an approval is invalid. */
 export const RUN_ERR_BAD_INPUT = createError<[string]>('RUN_ERR_BAD_INPUT', '%s', 400)
-/** No such approval, or one of another owner. */
+/** There is no such approval, or it has another owner. */
 export const RUN_ERR_APPROVAL_NOT_FOUND = createError<[string]>(
   'RUN_ERR_APPROVAL_NOT_FOUND',
   'No approval "%s"',
   404
 )
-/** The approval was answered before, or its time is over. */
+/** The approval is already answered or expired. */
 export const RUN_ERR_APPROVAL_ANSWERED = createError(
   'RUN_ERR_APPROVAL_ANSWERED',
   'The approval is already answered or expired',
   409
 )
-/** What a model is told of a tool call that was denied or not answered in time. */
+/** The tool error that a model sees if a call was denied or not answered in time. */
 export const RUN_ERR_APPROVAL_DENIED = createError<[string]>('RUN_ERR_APPROVAL_DENIED', '%s', 403)
 /** The process that executed the run died. */
 export const RUN_ERR_INTERRUPTED = createError(
@@ -97,13 +97,13 @@ export const RUN_ERR_LOG_LIMIT = createError<[number]>(
   'The log of the run exceeds %d bytes',
   500
 )
-/** A runnable yielded something that is no part, or that has no JSON. */
+/** A runnable yielded an invalid part, or one without JSON. */
 export const RUN_ERR_BAD_PART = createError<[string, ErrorOptions?]>(
   'RUN_ERR_BAD_PART',
   'The runnable yielded a bad part: %s',
   500
 )
-/** What the `run` of a runnable gave is neither a string nor an object with a `text`. */
+/** The `run` of a runnable returned neither a string nor an object with a `text`. */
 export const RUN_ERR_BAD_RESULT = createError<[string]>(
   'RUN_ERR_BAD_RESULT',
   'The run of "%s" gave neither a string nor { text }',
@@ -111,37 +111,37 @@ export const RUN_ERR_BAD_RESULT = createError<[string]>(
 )
 /** The runnable threw. */
 export const RUN_ERR_FAILED = createError('RUN_ERR_FAILED', 'The run failed', 500)
-/** Another lease took the run over: this one may write nothing. */
+/** Another process has leased the run; this one may no longer write. */
 export const RUN_ERR_FENCED = createError<[string]>(
   'RUN_ERR_FENCED',
   'The run "%s" is no longer leased here',
   409
 )
-/** As many runs as the service takes at once are under way. */
-export const RUN_ERR_OVERLOADED = createError('RUN_ERR_OVERLOADED', 'Too many runs are under way', 503)
-/** As many runs as one owner may have at once are under way. */
+/** The service is at its limit of concurrent runs. */
+export const RUN_ERR_OVERLOADED = createError('RUN_ERR_OVERLOADED', 'Too many runs are in progress', 503)
+/** The owner is at the limit of concurrent runs. */
 export const RUN_ERR_TOO_MANY_RUNS = createError(
   'RUN_ERR_TOO_MANY_RUNS',
-  'Too many of your runs are under way',
+  'Too many of your runs are in progress',
   429
 )
-/** The service shuts down and takes no new runs. */
+/** The service is shutting down and refuses new runs. */
 export const RUN_ERR_DRAINING = createError('RUN_ERR_DRAINING', 'The service is shutting down', 503)
-/** The service takes up the runs of an earlier process: it answers, but a load balancer should wait. */
+/** The service is recovering the runs of an earlier process; it answers, but a load balancer should wait. */
 export const RUN_ERR_RECOVERING = createError(
   'RUN_ERR_RECOVERING',
-  'The service is taking up the runs of an earlier process',
+  'The service is recovering the runs of an earlier process',
   503
 )
-/** The service shuts down or its store fails, and the run goes on after that: look at it again, do not start it again. */
+/** The service is shutting down or its store fails; the run is resumed later, so do not start it again. */
 export const RUN_ERR_SUSPENDED = createError(
   'RUN_ERR_SUSPENDED',
-  'The service cannot go on with the run now; it goes on by itself when it can',
+  'The service cannot continue the run now and will resume it later',
   503
 )
-/** The run was canceled; the reason of its signal. */
+/** The run was canceled; also the reason of its signal. */
 export const RUN_ERR_CANCELED = createError('RUN_ERR_CANCELED', 'The run was canceled', 499)
-/** What the store has of the run cannot be read: its disk failed, or somebody changed it. */
+/** The stored data of the run is unreadable: the disk failed, or the data was modified. */
 export const RUN_ERR_DAMAGED = createError<[string]>(
   'RUN_ERR_DAMAGED',
   'What is stored of the run is damaged: %s',

@@ -14,7 +14,8 @@ export const RegistryOptionsSchema = Type.Object(
     id: Type.Optional(
       Type.String({
         pattern: '^[\\w.~-]{1,64}$',
-        description: 'Tells its runs, sessions and memories from those of other registries; default `global`'
+        description:
+          'Separates its runs, sessions and memories from those of other registries; default `global`'
       })
     )
   },
@@ -22,29 +23,27 @@ export const RegistryOptionsSchema = Type.Object(
 )
 export type RegistryOptions = Static<typeof RegistryOptionsSchema>
 
-/** Bounds of a run engine. */
+/** Limits of a run engine. */
 export const EngineLimitsSchema = Type.Object(
   {
-    maxRuns: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'Runs under way at once; default 1,000' })
-    ),
+    maxRuns: Type.Optional(Type.Integer({ minimum: 1, description: 'Concurrent runs; default 1,000' })),
     maxRunsPerOwner: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'The same for one owner, not for anonymous ones; default 100' })
+      Type.Integer({ minimum: 1, description: 'Concurrent runs per owner, except anonymous; default 100' })
     ),
     maxLogBytes: Type.Optional(
-      Type.Integer({ minimum: 1024, description: 'JSON of one run’s parts; default 67,108,864' })
+      Type.Integer({ minimum: 1024, description: 'Bytes of one run’s log, as JSON; default 67,108,864' })
     )
   },
   { additionalProperties: false }
 )
 
-/** What is kept in memory: finished runs, and what agents remember. */
+/** Retention of the in-process stores. */
 export const RetentionSchema = Type.Object(
   {
     maxAge: Type.Optional(Type.Integer({ minimum: 0, description: 'Milliseconds; default 600,000' })),
     maxRuns: Type.Optional(Type.Integer({ minimum: 0, description: 'Default 10,000' })),
     maxBytes: Type.Optional(
-      Type.Integer({ minimum: 0, description: 'Of all their logs; default 268,435,456' })
+      Type.Integer({ minimum: 0, description: 'Bytes of all logs; default 268,435,456' })
     ),
     taskMaxBytes: Type.Optional(
       Type.Integer({
@@ -56,7 +55,7 @@ export const RetentionSchema = Type.Object(
       Type.Integer({ minimum: 1, description: 'Memories of one owner and agent; default 1,000' })
     ),
     memoryMaxAge: Type.Optional(
-      Type.Integer({ minimum: 0, description: 'Milliseconds; default 365 days, 0 for ever' })
+      Type.Integer({ minimum: 0, description: 'Milliseconds; default 365 days, 0: without limit' })
     )
   },
   { additionalProperties: false }

@@ -14,7 +14,7 @@ export interface ApprovalRequest {
   durable?: boolean
 }
 
-/** The outcome of an approval; `expired` if nobody answered in time. */
+/** The outcome of an approval; `expired` if no answer came in time. */
 export interface ApprovalOutcome extends ApprovalAnswer {
   expired?: boolean
 }

@@ -43,7 +43,7 @@ export interface AccessTarget {
 /** An access decision; a refusal may name the missing scope. */
 export type AccessDecision = { allowed: true } | { allowed: false; missing?: string }
 
-/** The policy that every entrance asks, with the same outcome. */
+/** The policy that all surfaces ask. */
 export type Authorize = (
   principal: Principal,
   action: Action,

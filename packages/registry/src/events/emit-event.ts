@@ -30,7 +30,7 @@ export function isHeard(bus: EventBus, event: EventName): boolean {
   return bus.has(event) || channelOf(event).hasSubscribers
 }
 
-/** Emits an event of a run, on the bus and on its channel, without the caller's keys; built only if somebody listens. */
+/** Emits an event of a run, on the bus and on its channel, without the caller's keys; built only if there is a listener. */
 export function emitEvent<N extends EventName>(
   { events, runId, source = [], idempotencyKey = runId, redact = asItIs }: EventOrigin,
   { kind, name }: Pick<Runnable, 'kind' | 'name'>,

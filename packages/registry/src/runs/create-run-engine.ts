@@ -72,7 +72,7 @@ class Engine implements RunEngine {
   async start(runnable: Runnable, input: RunInput, options: StartOptions = {}): Promise<Run> {
     const { live, interrupted } = this.#host
     requireInput(runnable, input)
-    live.requireRoom((options.principal ?? ANONYMOUS).sub)
+    live.requireVacancy((options.principal ?? ANONYMOUS).sub)
     const run = new LiveRun(this.#host, runnable, options)
     live.enter(run)
     try {
@@ -126,7 +126,7 @@ class Engine implements RunEngine {
     if (await interrupted.cancel(runId)) return this.#require(runId)
     const stored = await this.#require(runId)
     if (isTerminalStatus(stored.status)) throw new RUN_ERR_TERMINAL(stored.status)
-    // The run is left for another process, which would not hear of the cancel.
+    // The run is left for another process, which would not receive the cancel.
     if (this.#isOver) throw new RUN_ERR_DRAINING()
     await this.stores.control.publish({ type: 'cancel', runId })
     return stored

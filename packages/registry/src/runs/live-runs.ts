@@ -35,7 +35,7 @@ export class LiveRuns {
   }
 
   /** Checks that the owner may start one more run. @throws RUN_ERR_DRAINING, RUN_ERR_OVERLOADED, RUN_ERR_TOO_MANY_RUNS */
-  requireRoom(owner: string): void {
+  requireVacancy(owner: string): void {
     if (this.draining) throw new RUN_ERR_DRAINING()
     this.limits.require(owner)
   }

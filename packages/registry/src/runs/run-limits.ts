@@ -2,7 +2,7 @@ import { ANONYMOUS } from '../contract/principal.ts'
 import { RUN_ERR_OVERLOADED, RUN_ERR_TOO_MANY_RUNS } from '../errors.ts'
 import { ENGINE_DEFAULTS, type EngineLimits } from '../options.ts'
 
-/** Counts the unfinished runs of each owner; anonymous runs are not counted, since they may be anybody's. */
+/** Counts the unfinished runs of each owner; anonymous runs are not counted, since they have no known owner. */
 export class OwnerCounts {
   readonly #counts = new Map<string, number>()
 
@@ -54,13 +54,13 @@ export class RunLimits {
     this.#waiting.shift()?.()
   }
 
-  /** Resolves when there is room for one more run; undefined if there is now. */
-  room(): Promise<void> | undefined {
+  /** Resolves when one more run may start; undefined if it may now. */
+  vacancy(): Promise<void> | undefined {
     if (this.#live < this.#maxRuns || this.#closed) return undefined
     return new Promise((resolve) => this.#waiting.push(resolve))
   }
 
-  /** Stops all waits for room. */
+  /** Ends all waits. */
   close(): void {
     this.#closed = true
     for (const resolve of this.#waiting.splice(0)) resolve()

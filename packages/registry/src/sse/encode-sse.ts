@@ -34,4 +34,4 @@ export function encodeFault(err: unknown): string {
 export const SSE_HEARTBEAT = ':\n\n'
 
 /** The end of a stream whose run is resumed once the service is back; an EventSource reconnects by itself. */
-export const SSE_SUSPENDED = ': suspended, the run goes on when the service is back\n\n'
+export const SSE_SUSPENDED = ': suspended, the run resumes when the service is back\n\n'

@@ -14,7 +14,7 @@ const MEGABYTE = 1_000_000
 const LONG = 400_000
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value))
 
-/** A text that is cut wrongly where pieces are cut by bytes, or by halves of characters. */
+/** A text that exposes cuts by bytes or within surrogate pairs. */
 const textOf = (length: number) => '“ünï𝄞” \u0000\n\\"'.repeat(Math.ceil(length / 12)).slice(0, length)
 
 async function join(pieces: JsonPieces): Promise<{ json: string; longest: number }> {
@@ -27,7 +27,7 @@ async function join(pieces: JsonPieces): Promise<{ json: string; longest: number
   return { json, longest }
 }
 
-/** A run that waits for so many approvals, each with arguments of so many characters; the later ones expire first. */
+/** Creates a run with pending approvals, whose arguments have the given length; later ones expire first. */
 async function createWaiting(
   { runs, log }: RunStores,
   {
@@ -67,7 +67,7 @@ async function readAll(runs: RunStore, query: Omit<ApprovalQuery, 'cursor'>): Pr
 
 const idsOf = (found: readonly FoundApproval[]) => found.map(({ approval }) => approval.approvalId)
 
-/** The part of the contract of a `RunStore` that bounds what a list reads, whatever runs give and ask for. */
+/** The part of a `RunStore`'s contract that bounds the data read by lists. */
 export function boundedPageContract(test: TestStores): void {
   test('lists no results: of each how it begins', async (t, { runs, log }) => {
     const text = textOf(MEGABYTE)
@@ -112,7 +112,7 @@ export function boundedPageContract(test: TestStores): void {
     t.equal((await join(runs.readResult('nobody'))).json, '')
   })
 
-  test('goes on after any run of a page', async (t, { runs }) => {
+  test('continues after any run of a page', async (t, { runs }) => {
     const made = [0, 1, 2, 3, 4, 5].map((index) =>
       storedRun({ createdAt: 1_000 + (index >> 1), updatedAt: 2_000 })
     )

@@ -19,7 +19,7 @@ async function createAll(runs: RunStore, all: readonly StoredRun[]): Promise<voi
   for (const run of all) await runs.create(run)
 }
 
-/** The part of the contract of a `RunStore` that is about the runs of an owner by their last change. */
+/** The part of a `RunStore`'s contract about the runs of an owner by their last change. */
 export function changedRunContract(test: TestStores): void {
   test('lists what changed last first, in pages without a gap', async (t, { runs }) => {
     // Three at a time changed in the same millisecond; who came first does not count.

@@ -1,4 +1,4 @@
-/** The assertions that contract suites use: tap's `Test` has them, and so has any small adapter of another runner. */
+/** The assertions that contract suites use; tap's `Test` has them, and adapters for other runners are small. */
 export interface ContractTest {
   test(name: string, options: object, run: (t: never) => Promise<void>): unknown
   equal(found: unknown, wanted: unknown, ...message: [] | [string]): unknown
@@ -6,10 +6,10 @@ export interface ContractTest {
   ok(found: unknown, ...message: [] | [string]): unknown
 }
 
-/** A text with the characters that end or escape texts in some databases. */
+/** A text with characters that terminate or escape strings in some databases. */
 export const HOSTILE_TEXT = 'a\u0000b \u001a0\u001a1\u001a \u0001 \\0 \\u0000 \u007f \u2028 \ufffd 𝄞'
 
-/** Makes one fresh store for a test, and closes it when the test is over. */
+/** Creates a fresh store for one test; `close` is called when the test is over. */
 export type MakeStore<S> = () => Promise<S & { close?(): Promise<void> }>
 
 /** Runs a test with a store of its own. */
@@ -29,7 +29,7 @@ export function withStore<S>(
   })
 }
 
-/** The `code` of what a call throws or rejects with; `none` when it does neither. */
+/** The `code` of the error that a call throws or rejects with; `none` if it does neither. */
 export async function codeOf(call: () => unknown): Promise<unknown> {
   try {
     await call()

@@ -9,7 +9,7 @@ const item = (id: string, text: string, createdAt: number): MemoryItem => ({
   createdAt
 })
 
-/** What every `MemoryStore` must do. */
+/** The contract of every `MemoryStore`. */
 export function memoryStoreContract(t: ContractTest, make: MakeStore<MemoryStore>): void {
   withStore(t, make, 'finds by words, best first', async (t, store) => {
     await store.put(item('1', 'The blue fox', 1))
@@ -84,7 +84,7 @@ export function memoryStoreContract(t: ContractTest, make: MakeStore<MemoryStore
   })
 }
 
-/** What every `MemoryStore` must forget by itself. */
+/** The contract of every `MemoryStore`'s retention. */
 export function memoryRetentionContract(
   t: ContractTest,
   make: (retention: Partial<MemoryItemRetention>) => ReturnType<MakeStore<MemoryStore>>

@@ -14,7 +14,7 @@ const task = (taskId: string, fields: Partial<StoredTask> = {}): StoredTask => (
   ...fields
 })
 
-/** What every `TaskStore` must do. */
+/** The contract of every `TaskStore`. */
 export function taskStoreContract(t: ContractTest, make: MakeStore<TaskStore>): void {
   withStore(t, make, 'executes a message once', async (t, store) => {
     t.equal(await store.create(task('a'), 'm1'), 'a')
@@ -177,7 +177,7 @@ export function taskStoreContract(t: ContractTest, make: MakeStore<TaskStore>): 
   })
 }
 
-/** What every `CheckpointStore` must do. */
+/** The contract of every `CheckpointStore`. */
 export function checkpointStoreContract(t: ContractTest, make: MakeStore<CheckpointStore>): void {
   withStore(t, make, 'keeps the latest state, and refuses an older lease', async (t, store) => {
     t.equal(await store.load('r'), undefined)
@@ -194,7 +194,7 @@ export function checkpointStoreContract(t: ContractTest, make: MakeStore<Checkpo
   })
 }
 
-/** What every `ControlBus` must do. */
+/** The contract of every `ControlBus`. */
 export function controlBusContract(t: ContractTest, make: MakeStore<ControlBus>): void {
   withStore(t, make, 'reaches every listener, the sender included', async (t, bus) => {
     const heard: ControlMessage[] = []

@@ -4,7 +4,7 @@ import type { StoredRun } from '../contract/ports/run-store.ts'
 import { codeOf } from './contract-test.ts'
 import { completed, storedRun, textEntry, type TestStores } from './stored-run.ts'
 
-/** The part of the contract of a `RunStore` that is about lists. */
+/** The part of a `RunStore`'s contract about lists. */
 export function runListContract(test: TestStores): void {
   test('lists newest first, in pages without a gap', async (t, { runs }) => {
     const made: StoredRun[] = []

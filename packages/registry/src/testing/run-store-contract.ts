@@ -26,7 +26,7 @@ function approvalOf(approvalId: string): StoredApproval {
   }
 }
 
-/** What every `RunStore` with its `StreamLog` must do. */
+/** The contract of every `RunStore` with its `StreamLog`. */
 export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): void {
   const test = (name: string, run: (t: ContractTest, store: RunStores) => Promise<void>) =>
     withStore(t, make, name, run)
@@ -79,7 +79,7 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     t.equal((await runs.get(run.runId))?.status, 'working')
   })
 
-  test('writes parts and the change that they tell of together', async (t, { runs, log }) => {
+  test('writes parts and the change of the record together', async (t, { runs, log }) => {
     const { runId } = storedRun()
     await runs.create(storedRun({ runId }))
     await log.append(runId, 1, [textEntry(1)], working)
@@ -195,7 +195,7 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     t.same(await runs.get(known.runId), known)
   })
 
-  test('tells who follows', async (t, { runs, log }) => {
+  test('notifies followers', async (t, { runs, log }) => {
     const { runId } = storedRun()
     await runs.create(storedRun({ runId }))
     let news = 0
@@ -209,7 +209,7 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     t.equal(news, before)
   })
 
-  test('tells who follows a log that goes, or is not there', async (t, { runs, log }) => {
+  test('notifies followers of a removed or missing log', async (t, { runs, log }) => {
     const { runId } = storedRun()
     await runs.create(storedRun({ runId }))
     const gone = Promise.withResolvers<void>()
@@ -223,7 +223,7 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     t.same(await log.read(runId, 0, all), [])
   })
 
-  test('tells who follows a log that is abandoned, and keeps the log', async (t, { runs, log }) => {
+  test('notifies followers of an abandoned log, and keeps the log', async (t, { runs, log }) => {
     const { runId } = storedRun()
     await runs.create(storedRun({ runId }))
     await log.append(runId, 1, [textEntry(1)])

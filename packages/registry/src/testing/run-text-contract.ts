@@ -2,7 +2,7 @@ import type { StoredApproval } from '../contract/ports/run-store.ts'
 import { HOSTILE_TEXT } from './contract-test.ts'
 import { completed, storedRun, textEntry, type TestStores } from './stored-run.ts'
 
-/** Texts of a run that clients, models and tools choose, none of which a store may cut, change or confuse with another. */
+/** The part of a `RunStore`'s contract about texts that clients, models and tools choose: stores must not cut, change or confuse them. */
 export function runTextContract(test: TestStores): void {
   test('keeps the texts of a record as they are', async (t, { runs, log }) => {
     const run = storedRun({
@@ -43,7 +43,7 @@ export function runTextContract(test: TestStores): void {
     t.same(entry?.part, { seq: 1, type: 'text', text: HOSTILE_TEXT })
   })
 
-  test('tells apart what differs in a null character alone', async (t, { runs }) => {
+  test('distinguishes texts that differ in a null character only', async (t, { runs }) => {
     const owners = ['ada', 'ada\u0000', 'ada\u0000eve', '\u0000', '']
     const ids = new Map<string, string>()
     for (const owner of owners) {

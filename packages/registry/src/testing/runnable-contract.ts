@@ -10,22 +10,22 @@ import { createRunEngine } from '../runs/create-run-engine.ts'
 import { requirePart } from '../runs/log/encode-part.ts'
 import type { ContractTest } from './contract-test.ts'
 
-/** Makes a fresh runnable that is under test; what it answers depends on nothing but its input. */
+/** Creates a fresh runnable to test; its answer must depend on its input only. */
 export type MakeRunnable = () => Runnable | Promise<Runnable>
 
-/** What a runnable's contract is tested with. */
+/** Options of the runnable contract. */
 export interface RunnableContractOptions {
   /** Two inputs with different answers; default `'one'` and `'two'`. */
   inputs?: readonly [RunInput, RunInput]
-  /** Texts that nobody may be told: keys, instructions. */
+  /** Texts that must not leak: keys, instructions. */
   secrets?: readonly string[]
-  /** Makes one whose model, tool or server never answers, to be ended by its signal. */
+  /** Creates a runnable whose model, tool or server never answers, so that only its signal ends it. */
   makeHanging?: MakeRunnable
-  /** Milliseconds in which a runnable must heed its signal; default 1,000. */
+  /** Milliseconds within which a runnable must react to its signal; default 1,000. */
   guard?: number
 }
 
-/** What every runnable must hold to: agents, teams, workflows, those of other servers, and your own. */
+/** The contract of every runnable: agents, teams, workflows, those of other servers, and your own. */
 export function runnableContract(
   t: ContractTest,
   make: MakeRunnable,
@@ -97,7 +97,7 @@ export function runnableContract(
   })
 }
 
-/** Runs of one runnable at once, in an engine of their own, each with a session of its own. */
+/** Runs a runnable several times in parallel, in one engine, with a session each. */
 async function runTogether(runnable: Runnable, inputs: readonly RunInput[]): Promise<RunResult[]> {
   const engine = createRunEngine()
   try {
@@ -115,7 +115,7 @@ async function runTogether(runnable: Runnable, inputs: readonly RunInput[]): Pro
   }
 }
 
-// What is the same in every run of the same input.
+// The parts of a result that are the same in every run of the same input.
 function comparable({ text, toolCalls, usage, structured, finishReason }: RunResult): object {
   const calls = toolCalls.map(({ durationMs: _, ...call }) => call)
   return { text, toolCalls: calls, usage, structured, finishReason }

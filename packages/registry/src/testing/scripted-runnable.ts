@@ -5,7 +5,7 @@ import type { RunContext } from '../contract/run-context.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import { defineRunnable } from '../runnables/define-runnable.ts'
 
-/** One act of a scripted runnable: a part to yield, milliseconds to wait, or something to do with the context. */
+/** One act of a scripted runnable: a part to yield, milliseconds to wait, or a function of the context. */
 export type ScriptedAct = YieldedPart | number | ((context: RunContext, input: RunInput) => unknown)
 
 /** Options of a scripted runnable. */
@@ -15,7 +15,7 @@ export interface ScriptedRunnableOptions {
   description?: string
 }
 
-/** A runnable that plays a script; waits end with the run's signal, and what an act throws fails the run. */
+/** Creates a runnable that plays a script; waits end with the run's signal, and errors of acts fail the run. */
 export function scriptedRunnable(
   script: readonly ScriptedAct[],
   options: ScriptedRunnableOptions = {}
@@ -35,7 +35,7 @@ export function scriptedRunnable(
   })
 }
 
-/** Waits so many milliseconds, or until the signal aborts. @throws the signal's reason */
+/** Waits for `ms` milliseconds, or until the signal aborts. @throws the signal's reason */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {

@@ -8,7 +8,7 @@ const turn = (text: string): SessionMessage[] => [
   { role: 'assistant', text: `re: ${text}` }
 ]
 
-/** What every `SessionStore` must do. */
+/** The contract of every `SessionStore`. */
 export function sessionStoreContract(t: ContractTest, make: MakeStore<SessionStore>): void {
   const test = (name: string, run: (t: ContractTest, store: SessionStore) => Promise<void>) =>
     withStore(t, make, name, run)
@@ -56,7 +56,7 @@ export function sessionStoreContract(t: ContractTest, make: MakeStore<SessionSto
     t.same(await store.load(key, 3), messages.slice(3))
   })
 
-  test('tells sessions apart by every part of their key', async (t, store) => {
+  test('distinguishes sessions by every part of their key', async (t, store) => {
     const keys: SessionKey[] = [
       key,
       { ...key, owner: 'bob' },
@@ -76,7 +76,7 @@ export function sessionStoreContract(t: ContractTest, make: MakeStore<SessionSto
     t.equal((await store.load(keys[1]!, 10)).length, 2)
   })
 
-  test('keeps every text as it is, and tells keys apart by each character', async (t, store) => {
+  test('keeps every text unchanged, and distinguishes keys by each character', async (t, store) => {
     const owners = ['ada', 'ada\u0000', 'ada\u0000eve', HOSTILE_TEXT]
     for (const owner of owners) await store.append({ ...key, owner }, HOSTILE_TEXT, turn(owner))
     for (const owner of owners) t.same(await store.load({ ...key, owner }, 9), turn(owner))
@@ -93,7 +93,7 @@ export function sessionStoreContract(t: ContractTest, make: MakeStore<SessionSto
     t.equal((await store.load(key, 10)).length, 2)
   })
 
-  test('begins anew after it was removed', async (t, store) => {
+  test('starts empty after removal', async (t, store) => {
     await store.append(key, 'one', turn('a'))
     await store.remove(key)
     await store.append(key, 'two', turn('b'))

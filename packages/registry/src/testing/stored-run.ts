@@ -14,7 +14,7 @@ export interface RunStores {
 /** Adds one test of a contract, with stores of its own. */
 export type TestStores = (name: string, run: (t: ContractTest, store: RunStores) => Promise<void>) => void
 
-/** A new run as an engine makes it. */
+/** Creates the record of a new run. */
 export function storedRun(fields: Partial<StoredRun> = {}): StoredRun {
   return {
     runId: randomUUID(),

@@ -64,7 +64,7 @@ export class RunApprovals {
     const expiresAt = Date.now() + Math.min(request.timeout ?? DEFAULT_TIMEOUT, MAX_TIMER)
     const approval = { approvalId, toolCallId, toolName, args, source, expiresAt, answer: null }
     const { promise } = this.#wait(approval, durable)
-    // The requester ended before the run did, so nobody needs the answer.
+    // The requester ended before the run did, so the answer is not needed.
     const withdraw = () => this.#waiting.has(approvalId) && this.#host.expire(approvalId)
     signal?.addEventListener('abort', withdraw, { once: true })
     void promise.then(

@@ -3,8 +3,8 @@ import type { LogEntry } from '../../contract/ports/stream-log.ts'
 import { encodeJson } from './encode-json.ts'
 
 /**
- * An entry for a part with few plain fields, as most parts are. It keeps the fields and encodes the JSON on first access: nobody
- * reads the log of a run whose caller only awaits the result.
+ * An entry for a part with few plain fields, as most parts are. It keeps the fields and encodes the JSON on first access: if
+ * the caller only awaits the result, the log is never read.
  */
 class FlatEntry implements LogEntry {
   readonly seq: number

@@ -128,7 +128,7 @@ export class LogReader {
     return entries
   }
 
-  // There is nothing after the reader's position. If the run is over, read once more: it may have ended just now.
+  // There is nothing after the reader's position. If the run is over, read again: it may have ended just now.
   #readAgain(run: RunSummary | undefined, isLast: boolean): Awaitable<readonly LogEntry[]> {
     if (run === undefined || !isTerminalStatus(run.status)) {
       this.#ended = isLast

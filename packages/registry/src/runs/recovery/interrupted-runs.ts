@@ -156,7 +156,7 @@ export class InterruptedRuns {
 
   /** Resumes a run of this process whose log could not be written. @throws what the store throws */
   async resumeHere({ runId, runnable, options, losses }: HostedRun): Promise<void> {
-    for (let room; (room = this.#host.live.limits.room()) !== undefined;) await room
+    for (let vacancy; (vacancy = this.#host.live.limits.vacancy()) !== undefined;) await vacancy
     if (this.#host.closing.aborted) return
     try {
       await this.#resumeRun(runnable, runId, options, losses)
@@ -225,7 +225,7 @@ export class InterruptedRuns {
 
   async #loadInTurn(run: UnfinishedRun, loaded: (isResumed: boolean) => void): Promise<void> {
     const { runId } = run
-    for (let room; (room = this.#host.live.limits.room()) !== undefined;) await room
+    for (let vacancy; (vacancy = this.#host.live.limits.vacancy()) !== undefined;) await vacancy
     const runnable = this.#runnables.get(runnableKeyText(run))
     if (runnable === undefined && this.#parked.get(runId)) this.#awaitRunnable(run)
     if (runnable === undefined || this.#host.closing.aborted || !this.#parked.take(runId))

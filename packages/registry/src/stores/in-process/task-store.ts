@@ -15,7 +15,7 @@ export interface TaskRetention {
 
 type Push = Pick<OpenPush, 'config'> & { size: number; told: number | null }
 
-// Messages are kept as JSON, so that nobody can mutate them and copies are made on demand only.
+// Messages are kept as JSON, so that callers cannot mutate them and copies are made on demand only.
 interface Entry {
   task: Omit<StoredTask, 'messages'>
   messages: string[]
