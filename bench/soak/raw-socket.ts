@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net'
 export const OPCODE = { text: 1, binary: 2, ping: 9 } as const
 type Opcode = (typeof OPCODE)[keyof typeof OPCODE]
 
-/** A WebSocket that writes its frames by hand, so that it may leave one unfinished and never says closing message. */
+/** A WebSocket that writes its frames by hand, so that it can leave one unfinished and never sends a close frame. */
 export class RawSocket {
   readonly tcp: Socket
   /** Everything that came. */

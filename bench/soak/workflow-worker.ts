@@ -3,8 +3,8 @@ import { createRunEngine } from '@svc/registry'
 import { Workflow } from '@svc/runtime'
 import { createStore } from '@svc/store'
 
-// Resumes what the process before left, then runs workflows without end, or not at all, until it is killed. Every
-// step says in a file when it begins.
+// Resumes the work of the previous process, then runs workflows without end, or not at all, until it is killed. Every
+// step records its start in a file.
 const [, , url = '', effects = '', last] = process.argv
 const act =
   (name: string, ms = 6) =>

@@ -57,7 +57,7 @@ Let a workflow write a memo and keep it, which waits for an approval of the text
   curl -s ${base}/approvals${as}
   ${post(`${base}/approvals/$(${firstApproval(base, as)})`, { approved: true })}${as}
 
-Tell an agent something, and ask for it in another session; then let it use a skill:
+Let an agent remember something, and ask for it in another session; then let it use a skill:
 
   ${post(`${base}/agents/companion/run`, { ...user, input: 'My dog is called Rex.' })}${as}
   ${post(`${base}/agents/companion/run`, { ...user, input: 'What is my dog called?' })}${as}

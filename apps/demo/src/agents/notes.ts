@@ -1,7 +1,5 @@
 import { Agent, type Model } from '@svc/runtime'
-import { addNote } from '../tools/notes/add-note.ts'
-import { deleteNote } from '../tools/notes/delete-note.ts'
-import { listNotes } from '../tools/notes/list-notes.ts'
+import { addNote, deleteNote, listNotes } from '../tools/notes/note-tools.ts'
 
 const INSTRUCTIONS = `You keep notes for the user. Use add_note, list_notes and delete_note; never make up a note.
 A deletion waits for an approval: if it was denied, say so.`

@@ -9,7 +9,7 @@ export const STOP_WORDS: ReadonlySet<string> = new Set(
   like little look lot made make makes many may maybe me mean meaning means mention might modify more much must my myself no
   not now of oh ok okay on one only onto or other our out over own please pls plz possible pretty proper properly question
   quickly quite r raise rather really right say says shall she should show so some somehow someone something soon sort stand
-  stands still such support supported supports take taken takes talk teh tell than thank thanks that that's the their them
+  stands still such support supported supports take taken takes talk teh than thank thanks that that's the their them
   then there there's these they thier thing things think this those to too try tweak u under understand up upon ur us use
   used uses using very waht want wants was wat way ways we well were wha what what's whats when where where's wheres whether
   which while who who's whom whose why wich will with within without won't wonder wont work works would wouldn't wht yes yet

@@ -58,7 +58,9 @@ export const readDocuments: Reader = (text, context) => {
 
 // The code of an error is not the code of a program.
 function queryOf(text: string): string {
-  const words = termsOf(text.replaceAll(/\b(errors?) codes?\b/gi, '$1')).map(({ word }) => word)
+  const words = termsOf(text.replace(/\btell me\b/i, '').replaceAll(/\b(errors?) codes?\b/gi, '$1')).map(
+    ({ word }) => word
+  )
   return [...new Set(words)].slice(0, MAX_WORDS).join(' ').slice(0, MAX_QUERY)
 }
 
