@@ -2,7 +2,7 @@ export { default, type RuntimePluginOptions } from './plugin.ts'
 
 export { Agent } from './agents/agent.ts'
 export type { AgentOptions, ToolsFunction } from './agents/agent-options.ts'
-export type { Instructions, LoopOptions, ModelSettings } from './loop/loop-options.ts'
+export type { Instructions, ModelOptions, ModelSettings } from './loop/model-options.ts'
 export {
   hasToolCall,
   stepCountIs,
@@ -34,8 +34,14 @@ export type {
 } from './workflows/workflow-options.ts'
 export { Workflow, type WorkflowStructured } from './workflows/workflow.ts'
 export type { ArgsOf, JsonSchema, Schema, SchemaInput, SchemaOutput } from './schemas/schema.ts'
-export type { BaseOptions, BaseRunnable, OutputSchema, TypedRunResult } from './runnables/base-runnable.ts'
-export type { DeclaredOutput, StructuredOf } from './runnables/output-of.ts'
+export type {
+  BaseOptions,
+  BaseRunnable,
+  DeclaredOutput,
+  OutputSchema,
+  StructuredOf,
+  TypedRunResult
+} from './runnables/base-runnable.ts'
 export type { RunOptions } from './runnables/run-options.ts'
 export { quickJsSandbox } from './sandbox/quickjs-sandbox.ts'
 export type { SandboxChoice } from './sandbox/resolve-sandbox.ts'

@@ -2,7 +2,7 @@ import { Type, type TSchema } from '@sinclair/typebox'
 import type { Awaitable, RunContext } from '@svc/registry'
 import { millisecondsSchema } from '@svc/registry/kit'
 import type { ApprovalPolicy } from '../approvals/approval-policy.ts'
-import { functionSchema, LOOP_OPTIONS, optional, strict, type LoopOptions } from '../loop/loop-options.ts'
+import { functionSchema, MODEL_OPTIONS, optional, strict, type ModelOptions } from '../loop/model-options.ts'
 import { ToolChoiceSchema, type PrepareStep, type StopCondition, type ToolChoice } from '../loop/steps.ts'
 import type { Memory } from '../memory/memory.ts'
 import { BASE_OPTIONS, type BaseOptions } from '../runnables/base-runnable.ts'
@@ -15,7 +15,7 @@ import type { AgentTool } from '../tools/tool-set.ts'
 export type ToolsFunction = (context: RunContext) => Awaitable<readonly AgentTool[]>
 
 /** The options of an agent. Times are milliseconds. */
-export interface AgentOptions<Output extends Schema = Schema> extends BaseOptions, LoopOptions {
+export interface AgentOptions<Output extends Schema = Schema> extends BaseOptions, ModelOptions {
   /** A list, or a function of the run. */
   tools?: readonly AgentTool[] | ToolsFunction
   /** Which tools the model may or must call, in every step; default `auto`. */
@@ -44,7 +44,7 @@ export interface AgentOptions<Output extends Schema = Schema> extends BaseOption
 export const AgentOptionsSchema = Type.Object(
   {
     ...BASE_OPTIONS,
-    ...LOOP_OPTIONS,
+    ...MODEL_OPTIONS,
     tools: optional(Type.Union([Type.Array(Type.Any()), functionSchema])),
     toolChoice: optional(ToolChoiceSchema),
     stopWhen: optional(Type.Union([functionSchema, Type.Array(functionSchema)])),

@@ -29,12 +29,12 @@ export function createTurn({ sessions }: LoopPlan, { kind, name, context, guard 
   return new Turn(sessions ?? stores.sessions, { registry, owner, kind, name, sessionId }, guard)
 }
 
-/** What a loop begins with, beside its plan. */
+/** The start of a loop. */
 export interface LoopStart {
   readonly input: RunInput
-  /** The tools of the run, or what resolves them. */
+  /** Resolves the tools of the run. */
   readonly tools: () => Awaitable<ToolSet>
-  /** What follows the instructions in the system prompt, given the text of the input. */
+  /** Returns the sections after the instructions in the system prompt, for the text of the input. */
   readonly sections: (text: string) => Awaitable<readonly (string | undefined)[]>
 }
 

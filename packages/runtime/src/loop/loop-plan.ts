@@ -7,10 +7,10 @@ import { RETRY_DEFAULTS, type Retry } from '../models/retry-model.ts'
 import type { OutputFormat } from '../output/output-format.ts'
 import type { SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import { HISTORY_DEFAULTS, type HistoryLimits } from '../sessions/history.ts'
-import { MAX_STEPS, type Instructions, type LoopOptions } from './loop-options.ts'
+import { MAX_STEPS, type Instructions, type ModelOptions } from './model-options.ts'
 import type { PrepareStep, StopCondition, ToolChoice } from './steps.ts'
 
-/** What every run of a model in a conversation needs, made once from its options. */
+/** The plan that all runs of an agent or a leader share. */
 export interface LoopPlan {
   readonly instructions: Instructions | undefined
   readonly resolveModel: ResolveModel
@@ -39,7 +39,7 @@ type Control = Partial<
 
 /** Plans a loop from checked options. @throws RUN_ERR_BAD_MODEL, or the error `toError` makes for `provider` */
 export function planLoop(
-  options: LoopOptions,
+  options: ModelOptions,
   { stopWhen = [], prepareStep, toolChoice, output, approval = 'never', approvalTimeout, sandbox }: Control,
   toError: (fault: string) => Error
 ): LoopPlan {

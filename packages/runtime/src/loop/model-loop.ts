@@ -28,7 +28,7 @@ import type { ToolCalls } from '../tool-calls/call-tool.ts'
 import { callTools } from '../tool-calls/call-tools.ts'
 import type { ToolOutcome } from '../tool-calls/tool-outcome.ts'
 import { createToolSet, type ToolSet } from '../tools/tool-set.ts'
-import { optional, strict } from './loop-options.ts'
+import { optional, strict } from './model-options.ts'
 import type { LoopPlan } from './loop-plan.ts'
 import {
   toModelChoice,
@@ -38,29 +38,29 @@ import {
   type ToolChoice
 } from './steps.ts'
 
-/** What a loop has of its run. */
+/** The run of a loop. */
 interface LoopHost {
   readonly context: RunContext
   readonly guard: RunGuard
   readonly events: RunEvents
 }
 
-/** What a loop begins with. */
+/** The state at the start of a loop. */
 interface LoopState {
   readonly turn: Turn
   readonly model: LanguageModelV4
   readonly tools: ToolSet
-  /** What follows the instructions in the system prompt. */
+  /** The sections after the instructions in the system prompt. */
   readonly sections: readonly (string | undefined)[]
 }
 
-/** What a mode of a team asks of a step. */
+/** Overrides for one step by the mode of a team. */
 interface StepOverrides {
   readonly tools?: ToolSet
   readonly toolChoice?: ToolChoice
 }
 
-/** A model call that has begun, and the rules for its tool calls. */
+/** An open step: its model call, and the rules for its tool calls. */
 export interface OpenStep {
   readonly index: number
   readonly step: ModelStep
@@ -80,10 +80,10 @@ const StepChangesSchema = Type.Object(
 )
 const BadStep = prefixedError('prepareStep', RUN_ERR_BAD_AGENT)
 
-/** The steps of one run: opens model calls, and records what came of them in the turn. */
+/** The steps of one run: opens model calls, and records their answers and outcomes in the turn. */
 export class ModelLoop {
   readonly turn: Turn
-  /** Messages behind the conversation, in every step and in no session. */
+  /** Messages after the conversation, in every step but not in the session. */
   tail: readonly LanguageModelV4Message[] = []
   readonly #plan: LoopPlan
   readonly #host: LoopHost

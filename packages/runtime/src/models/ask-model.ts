@@ -2,7 +2,7 @@ import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provid
 import { ModelAnswer } from './model-answer.ts'
 import { toModelFault } from './model-fault.ts'
 
-/** One question to a model outside of an agent's loop. */
+/** A question to a model outside an agent's loop. */
 export interface Question {
   readonly system: string
   readonly prompt: string
@@ -10,13 +10,13 @@ export interface Question {
   readonly responseFormat?: LanguageModelV4CallOptions['responseFormat']
 }
 
-/** What a model answers, as a text. @throws RUN_ERR_MODEL_…, why the signal aborted */
+/** The text of a model's answer. @throws RUN_ERR_MODEL_…, the signal's reason */
 export async function askModel(model: LanguageModelV4, question: Question): Promise<string> {
   try {
     return await ask(model, question)
   } catch (err) {
     question.signal.throwIfAborted()
-    // A provider's own text may hold a key.
+    // The provider's message may contain a key.
     throw toModelFault(err).error
   }
 }

@@ -23,7 +23,7 @@ type FinishV2 = Extract<LanguageModelV2StreamPart, { type: 'finish' }>
 type FinishV3 = Extract<LanguageModelV3StreamPart, { type: 'finish' }>
 type FinishV4 = Extract<LanguageModelV4StreamPart, { type: 'finish' }>
 
-/** A model of an earlier specification as one of the current; only `doStream` is there, as the loop calls no other. */
+/** Converts a model of an earlier specification to the current one, for `doStream` only. */
 export function liftModel(model: Model): LanguageModelV4 {
   if (model.specificationVersion === 'v4') return model
   return {
@@ -49,7 +49,7 @@ async function streamV3(model: LanguageModelV3, options: LanguageModelV4CallOpti
   return { stream: liftFinish(stream, liftFinishV3) }
 }
 
-// Of all the parts that the loop reads, only `finish` differs.
+// Of the parts that the loop reads, only `finish` differs.
 function liftFinish<F extends { type: 'finish' }>(
   stream: ReadableStream<F | { type: string }>,
   lift: (finish: F) => FinishV4
@@ -64,26 +64,26 @@ function liftFinish<F extends { type: 'finish' }>(
 }
 
 function liftFinishV2({ finishReason, usage }: FinishV2): FinishV4 {
-  const unheard =
+  const truncated =
     finishReason === 'unknown' && usage.inputTokens === undefined && usage.outputTokens === undefined
   return {
     type: 'finish',
     finishReason: {
-      unified: unheard ? 'interrupted' : finishReason === 'unknown' ? 'other' : finishReason,
+      unified: truncated ? 'interrupted' : finishReason === 'unknown' ? 'other' : finishReason,
       raw: undefined
     },
     usage: liftUsage(usage)
   }
 }
 
-// V3 had no word for a provider's stream that ended too early: its adapters say `other`, and know no usage either.
+// V3 has no reason for a truncated stream: its adapters report `other`, without usage.
 function liftFinishV3({ finishReason: { unified, raw }, usage }: FinishV3): FinishV4 {
-  const unheard =
+  const truncated =
     unified === 'other' &&
     raw === undefined &&
     usage.inputTokens.total === undefined &&
     usage.outputTokens.total === undefined
-  return { type: 'finish', finishReason: { unified: unheard ? 'interrupted' : unified, raw }, usage }
+  return { type: 'finish', finishReason: { unified: truncated ? 'interrupted' : unified, raw }, usage }
 }
 
 function liftUsage({
@@ -103,7 +103,7 @@ function liftUsage({
   }
 }
 
-// Files are plain data or a URL there, have a type of their own in results, and `reasoning` is no option yet.
+// Earlier versions have plain data or a URL for files, other types for files in results, and no option `reasoning`.
 function lowerOptions(
   { reasoning: _, prompt, ...options }: LanguageModelV4CallOptions,
   resultType: 'media' | 'file-data'

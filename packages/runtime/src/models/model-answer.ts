@@ -24,11 +24,11 @@ type Block = LanguageModelV4TextPart | LanguageModelV4ReasoningPart
 export interface ModelToolCall {
   readonly toolCallId: string
   readonly toolName: string
-  /** As the model gave them; the text itself when it is no JSON. */
+  /** The raw text if it is not JSON. */
   readonly args: unknown
-  /** Why they are no JSON. */
+  /** Why the arguments are not JSON. */
   readonly fault?: string
-  /** The call in the prompt of the next model call, where arguments are always an object. */
+  /** The call in the next prompt, where arguments are always an object. */
   readonly promptPart: LanguageModelV4ToolCallPart
 }
 
@@ -41,9 +41,9 @@ export interface ProviderOutcome {
 
 /** The answer of one model call, assembled from the parts of its stream. */
 export class ModelAnswer {
-  /** Whether anything of the answer has come: from then on a failure is not retried. */
+  /** True once a token has arrived; a failure is not retried then. */
   begun = false
-  /** The stream's own last word; undefined until it comes. */
+  /** Set by the stream's `finish`. */
   ended: LanguageModelV4FinishReason | undefined
   usage: Usage = ZERO_USAGE
   readonly toolCalls: ModelToolCall[] = []
@@ -54,12 +54,12 @@ export class ModelAnswer {
   readonly #open = new Map<string, Block>()
   readonly #callIds: Set<string>
 
-  /** `callIds` are the ids of the run's tool calls so far: a model may give one twice, or none. */
+  /** `callIds` are the ids of the run's tool calls so far; models may repeat or omit ids. */
   constructor(callIds: Set<string>) {
     this.#callIds = callIds
   }
 
-  /** Takes the next part of the stream; gives the run's part for it, if it has one. @throws what an `error` part holds */
+  /** Takes the next part of the stream; returns the part of the run for it, if any. @throws the error of an `error` part */
   take(part: LanguageModelV4StreamPart): YieldedPart | undefined {
     switch (part.type) {
       case 'text-delta':
@@ -197,12 +197,12 @@ export class ModelAnswer {
   }
 }
 
-/** Arguments as providers take them back: an object. */
+/** Arguments for a prompt, where providers require an object. */
 export function toObject(args: unknown): object {
   return typeof args === 'object' && args !== null && !Array.isArray(args) ? args : {}
 }
 
-// Providers refuse a whole prompt for one name with other characters, also for a name that a model made up.
+// Providers refuse a prompt with other characters in a tool name, even one the model invented.
 function toSafeName(toolName: string): string {
   return /^[\w-]{1,64}$/.test(toolName) ? toolName : toolName.replace(/[^\w-]/g, '_').slice(0, 64) || '_'
 }

@@ -10,34 +10,34 @@ import { readRetryAfter } from './retry-after.ts'
 
 /** Why a model call failed. */
 export interface ModelFault {
-  /** What clients may know; nothing of it is the provider's own text. */
+  /** Public; contains no text of the provider. */
   error: Error
-  /** Whether the same call may succeed in a moment. */
+  /** True if a retry may succeed. */
   transient: boolean
-  /** Milliseconds that the provider asks to wait. */
+  /** The provider's requested wait, in milliseconds. */
   retryAfter?: number
-  /** What the log may know. */
+  /** Safe for the log. */
   details: FaultDetails
 }
 
-/** Facts about a failure that cannot hold a key, a header or a piece of the request. */
+/** Facts that cannot contain a key, a header or a part of the request. */
 export interface FaultDetails {
   name?: string
   statusCode?: number
-  /** What a provider's package says of a key that it was not given: it names the environment variable. */
+  /** The provider package's message about a missing key; names the environment variable. */
   missing?: string
-  /** The provider's error type and code, and those of the network, as far as they are plain words. */
+  /** Error types and codes of the provider and the network, if they are plain words. */
   codes?: string[]
   host?: string
 }
 
 const NETWORK = /^(?:ECONN\w+|ETIMEDOUT|EPIPE|ENETUNREACH|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN|UND_ERR_\w+)$/
 const NETWORK_TEXT = /^(?:fetch failed|failed to fetch|terminated|network error|socket hang up)$/i
-// By name, as each provider's package has a copy of these classes of its own.
+// Matched by name: each provider's package has its own copy of these classes.
 const UNSET = /^AI_Load(?:APIKey|Setting)Error$/
 const OVERLOADED = /rate_limit|overloaded|server_error|timeout|unavailable/
 
-/** Understands what a model threw, or what the `error` part of its stream holds. */
+/** Classifies the error of a model call, or of an `error` part of its stream. */
 export function toModelFault(thrown: unknown): ModelFault {
   const chain = causesOf(thrown)
   const statusCode = chain.map((each) => each.statusCode ?? each.status).find(isErrorStatus)
@@ -45,8 +45,8 @@ export function toModelFault(thrown: unknown): ModelFault {
   const codes = chain.flatMap(wordsOf)
   const details = detailsOf(chain, statusCode, codes)
   const fault = (error: Error, transient: boolean): ModelFault => {
-    const told = retryAfter === undefined ? {} : { retryAfter: Math.ceil(retryAfter / 1000) }
-    Object.assign(error, { retryable: transient, ...told })
+    const wait = retryAfter === undefined ? {} : { retryAfter: Math.ceil(retryAfter / 1000) }
+    Object.assign(error, { retryable: transient, ...wait })
     return { error, transient, details, ...(retryAfter !== undefined && { retryAfter }) }
   }
 
@@ -71,7 +71,7 @@ export function toModelFault(thrown: unknown): ModelFault {
 
 type Loose = Record<string, unknown>
 
-// An error, its causes, and the error object that providers put into the body.
+// The error, its causes, and the error object in a provider's response body.
 function causesOf(thrown: unknown): Loose[] {
   const chain: Loose[] = []
   let current: unknown = thrown
@@ -94,7 +94,7 @@ function isNetworkFault({ isRetryable, code, name, message }: Loose): boolean {
   return name === 'TypeError' && typeof message === 'string' && NETWORK_TEXT.test(message)
 }
 
-// Words without digits: a key is no such thing.
+// Words without digits cannot be a key.
 function wordsOf({ code, type }: Loose): string[] {
   return [code, type].filter(
     (word): word is string => typeof word === 'string' && /^[A-Za-z_.]{1,48}$/.test(word)
@@ -108,12 +108,12 @@ function missingOf(each: Loose): string | undefined {
   return isPlain(message) ? message : 'a key or a setting of the provider'
 }
 
-// What has long words with digits might quote a key, and is not told.
+// A message with long words that contain digits might quote a key.
 function isPlain(message: unknown): message is string {
   return typeof message === 'string' && message.length <= 300 && !/(?=\S{16})\S*\d/.test(message)
 }
 
-// Logs have the causes of an error, and their causes.
+// A cause is logged with its own causes, so it must have none.
 function isPlainMissing(each: Loose): boolean {
   return missingOf(each) !== undefined && isPlain(each['message']) && each['cause'] === undefined
 }

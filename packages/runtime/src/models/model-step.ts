@@ -9,11 +9,11 @@ import { retryDelay } from './retry-model.ts'
 type Reader = ReadableStreamDefaultReader<LanguageModelV4StreamPart>
 
 /**
- * One step: calls the model, again after a transient failure that comes before the first token. It is read part by part
- * and is no generator: one within another costs every part of every run.
+ * One step: calls the model, and retries transient failures before the first token. Read part by part instead of as a
+ * generator, since a nested generator costs every part of every run.
  */
 export class ModelStep {
-  /** What the model says, in the attempt that counts; whole when `next` gave undefined. */
+  /** The answer of the current attempt; complete once `next` returns undefined. */
   answer: ModelAnswer
   readonly #calls: ModelCalls
   readonly #options: LanguageModelV4CallOptions
@@ -32,8 +32,8 @@ export class ModelStep {
   }
 
   /**
-   * The next part of the run, said while the model says it; undefined when the answer is whole.
-   * @throws RUN_ERR_MODEL_… and the time-outs; why the run has to end when its guard ends it
+   * The next part of the run, as the model streams it; undefined once the answer is complete.
+   * @throws RUN_ERR_MODEL_…, the time-outs, or the reason why the run must end
    */
   async next(): Promise<YieldedPart | undefined> {
     const { guard } = this.#calls
@@ -73,7 +73,7 @@ export class ModelStep {
     const opening = model.doStream(this.#options)
     try {
       const reader = (await guard.wait(opening)).stream.getReader()
-      // Canceling settles the read that is under way, whatever the model does.
+      // Canceling settles a pending read, whatever the model does.
       this.#off = guard.onEnd((reason) => {
         report.leave(reason)
         reader.cancel(reason).catch(ignore)
@@ -85,7 +85,7 @@ export class ModelStep {
     }
   }
 
-  // Up to the next part that is one of the run, or the end.
+  // Reads until the next part of the run, or the end.
   async #read(reader: Reader): Promise<YieldedPart | undefined> {
     const { guard } = this.#calls
     const { answer } = this
@@ -110,7 +110,7 @@ export class ModelStep {
     this.#reader = this.#off = undefined
   }
 
-  // How long to wait before the next attempt. @throws the failure when there is none
+  // The wait before the next attempt. @throws the failure after the last attempt
   #delayAfter(err: unknown): number {
     const { context, retry } = this.#calls
     const fault = toFault(err, this.answer)
@@ -126,17 +126,18 @@ export class ModelStep {
     return delay
   }
 }
-// A stream that said its last word is read to its end, so that its connection can be used again; any other is canceled.
+
+// Drains a finished stream, so that its connection can be reused; cancels any other.
 async function leave(reader: Reader, answer: ModelAnswer): Promise<void> {
   try {
     if (answer.ended === undefined) await reader.cancel()
     else while (!(await reader.read()).done);
   } catch {
-    // The answer is complete, or its failure is told already.
+    // The answer is complete, or its failure is already reported.
   }
 }
 
-// A stream that just ends, or says no reason, was cut off.
+// A stream without a finish reason was cut off.
 function requireEnd({ ended }: ModelAnswer): void {
   const reason = ended?.unified
   if (reason === 'error') throw new Error('the model ended with an error')

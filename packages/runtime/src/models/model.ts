@@ -6,24 +6,24 @@ import { liftModel, type Model } from './lift-model.ts'
 
 export type { Model } from './lift-model.ts'
 
-/** What a model function is given. */
+/** The argument of a model function. */
 export interface ModelRequest {
-  /** The caller's own key for `provider`, if one came with the request: the key itself, for the provider alone. */
+  /** The caller's own key for `provider`, in clear text, if the request has one; pass it to the provider only. */
   readonly apiKey: string | undefined
-  /** The agent's `provider` option: whose key it is. */
+  /** The agent's `provider` option. */
   readonly provider: string | undefined
   readonly context: RunContext
 }
 
-/** Makes the model of one run, e.g. with the caller's own key. */
+/** Returns the model of one run, e.g. with the caller's own key. */
 export type ModelFunction = (request: ModelRequest) => Awaitable<Model>
 
-/** Gives the model of a run. */
+/** Resolves the model of a run. */
 export type ResolveModel = (context: RunContext) => Awaitable<LanguageModelV4>
 
 /**
- * Prepares what an agent's `model` is for its runs.
- * @throws RUN_ERR_BAD_MODEL for anything but a model or a function, such as the id of a gateway
+ * Prepares the `model` option for the runs of an agent.
+ * @throws RUN_ERR_BAD_MODEL for anything but a model or a function, such as the id of a gateway's model
  */
 export function resolveModel(model: Model | ModelFunction, provider?: string): ResolveModel {
   if (typeof model !== 'function') {
@@ -37,7 +37,7 @@ export function resolveModel(model: Model | ModelFunction, provider?: string): R
   }
 }
 
-/** A model as the current specification has it. @throws RUN_ERR_BAD_MODEL */
+/** Converts a model to the current specification. @throws RUN_ERR_BAD_MODEL */
 export function prepareModel(model: Model): LanguageModelV4 {
   return liftModel(requireModel(model))
 }
@@ -58,7 +58,7 @@ function requireModel(model: unknown): Model {
   return model as Model
 }
 
-// Those of the AI SDK are functions that make models, with methods that do.
+// Providers of the AI SDK are functions with methods, all of which create models.
 function refuseProvider(model: unknown): void {
   if (hasMethods(model, ['languageModel']) && !hasMethods(model, ['doStream']))
     throw new RUN_ERR_BAD_MODEL(`the provider itself; ${EXPECTED}`)

@@ -1,6 +1,6 @@
 /**
- * Milliseconds that a response asks to wait, by `retry-after-ms` or `retry-after` (seconds or an HTTP date, RFC 9110
- * section 10.2.3); undefined when it does not say.
+ * The wait a response requests, in milliseconds, by `retry-after-ms` or `retry-after` (seconds or an HTTP date, RFC 9110
+ * section 10.2.3); undefined without either.
  */
 export function readRetryAfter(headers: unknown, now = Date.now()): number | undefined {
   const milliseconds = Number.parseFloat(headerOf(headers, 'retry-after-ms') ?? '')

@@ -4,11 +4,11 @@ import type { ModelFault } from './model-fault.ts'
 
 /** How transient failures of a model are retried. Times are milliseconds. */
 export interface Retry {
-  /** Calls in all, the first included. */
+  /** Total calls, including the first. */
   readonly attempts: number
-  /** The longest wait before the second attempt; it doubles from one to the next. */
+  /** The maximum wait before the second attempt; doubles with each attempt. */
   readonly baseDelay: number
-  /** No wait is longer; a provider that asks for a longer one ends the run. */
+  /** The maximum wait; if the provider requests a longer one, the run fails. */
   readonly maxDelay: number
 }
 
@@ -24,8 +24,8 @@ export const RetrySchema = Type.Object(
 export const RETRY_DEFAULTS: Retry = { attempts: 3, baseDelay: 500, maxDelay: 30_000 }
 
 /**
- * Milliseconds until the attempt after this one: what the provider asked for, else exponential backoff with full
- * jitter. Undefined when there is to be none.
+ * Milliseconds until the next attempt: the provider's request, else exponential backoff with full jitter; undefined if
+ * there is no next attempt.
  */
 export function retryDelay(
   fault: ModelFault,

@@ -130,6 +130,16 @@ export abstract class BaseRunnable<out Output = unknown, out Structured = Output
   protected abstract details(): Partial<RunnableMetadata>
 }
 
+/** The structured answer a runnable declares by a schema; `unknown` where it declares none. */
+export type DeclaredOutput<R> = R extends BaseRunnable<infer Output, unknown> ? Output : unknown
+
+/** The structured answer in the results of a runnable; `unknown` where its type does not say. */
+export type StructuredOf<R> = R extends {
+  run(...args: never[]): PromiseLike<{ structured: infer Structured }>
+}
+  ? Exclude<Structured, null>
+  : unknown
+
 // oxlint-disable-next-line require-yield -- a stream reports every failure to its reader
 async function* failing(err: unknown): AsyncGenerator<never, void> {
   throw err

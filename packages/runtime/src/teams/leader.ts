@@ -5,7 +5,7 @@ import type { ModelLoop } from '../loop/model-loop.ts'
 import { createToolSet, type ToolSet } from '../tools/tool-set.ts'
 import type { TeamRun } from './team-run.ts'
 
-/** The leader's part in a run: its turn of the team's conversation. */
+/** The leader's turn in a run. */
 export interface Leading {
   readonly begin: () => Promise<ModelLoop>
   /** Ends the turn; discards it unless it is saved. */

@@ -6,7 +6,7 @@ import { TIMEOUT_DEFAULTS, type Timeouts } from '../guards/run-guard.ts'
 import { planLoop, type LoopPlan } from '../loop/loop-plan.ts'
 import { TeamOptionsSchema, type Merge, type TeamMode, type TeamOptions } from './team-options.ts'
 
-/** What the runs of a team have in common, made once from its options. */
+/** The plan that all runs of a team share. */
 export interface TeamPlan {
   readonly name: string
   readonly mode: TeamMode
@@ -17,7 +17,7 @@ export interface TeamPlan {
   readonly timeout: Timeouts
 }
 
-/** Checks the options of a team. @throws RUN_ERR_BAD_TEAM, RUN_ERR_BAD_MODEL, REG_ERR_BAD_…, which name the team */
+/** Checks the options of a team and plans its runs. @throws RUN_ERR_BAD_TEAM, RUN_ERR_BAD_MODEL, REG_ERR_BAD_…, which name the team */
 export function planTeam(options: TeamOptions): TeamPlan {
   return prefixErrors(nameOf('team', options), () => toPlan(options))
 }
@@ -25,13 +25,16 @@ export function planTeam(options: TeamOptions): TeamPlan {
 function toPlan(options: TeamOptions): TeamPlan {
   requireOptions(TeamOptionsSchema, options, RUN_ERR_BAD_TEAM)
   const { mode, merge, model } = options
-  requireThat(merge === undefined || mode === 'parallel', `merge: a team that is in ${mode} merges nothing`)
-  requireThat(model === undefined || merge === undefined, 'merge: there is a model to merge already')
-  requireThat(model === undefined || mode !== 'sequence', 'model: a team that is in sequence has no leader')
+  requireThat(
+    merge === undefined || mode === 'parallel',
+    `merge: only a parallel team merges, this one has the mode ${mode}`
+  )
+  requireThat(model === undefined || merge === undefined, 'merge: the `model` merges already')
+  requireThat(model === undefined || mode !== 'sequence', 'model: a team in sequence has no leader')
   if (mode === 'parallel')
-    requireThat(model !== undefined || merge !== undefined, 'merge: needs a function, or a `model` to merge')
+    requireThat(model !== undefined || merge !== undefined, 'merge: required, unless a `model` merges')
   if (mode === 'coordinate' || mode === 'route')
-    requireThat(model !== undefined, `model: to ${mode} needs a leader`)
+    requireThat(model !== undefined, `model: required, the mode ${mode} needs a leader`)
   requireThat(
     options.provider === undefined || model !== undefined,
     'provider: only a model function gets the key of a provider'
@@ -51,7 +54,7 @@ function toMembers(given: TeamOptions['members']): Runnable[] {
   const members = given.map((member, index) => prefixErrors(`members/${index}`, () => defineRunnable(member)))
   const names = new Set<string>()
   for (const [index, { name }] of members.entries()) {
-    requireThat(!names.has(name), `members/${index}: there are two members "${name}"`)
+    requireThat(!names.has(name), `members/${index}: duplicate member "${name}"`)
     names.add(name)
   }
   return members

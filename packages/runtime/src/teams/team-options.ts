@@ -7,13 +7,13 @@ import type {
   RunnableDefinition,
   RunnableKind
 } from '@svc/registry'
-import { functionSchema, LOOP_OPTIONS, optional, strict, type LoopOptions } from '../loop/loop-options.ts'
+import { functionSchema, MODEL_OPTIONS, optional, strict, type ModelOptions } from '../loop/model-options.ts'
 import { BASE_OPTIONS, type BaseOptions } from '../runnables/base-runnable.ts'
 
 /** How the members of a team work together. */
 export type TeamMode = 'coordinate' | 'route' | 'parallel' | 'sequence'
 
-/** What a member of a parallel team answered; `error` is there when it failed. */
+/** The answer of a member of a parallel team; `error` is set if it failed. */
 export interface MemberAnswer {
   readonly kind: RunnableKind
   readonly member: string
@@ -37,22 +37,22 @@ export interface TeamOptions<
   Mode extends TeamMode = TeamMode,
   Merged = unknown
 >
-  extends BaseOptions, Omit<LoopOptions, 'model'> {
+  extends BaseOptions, Omit<ModelOptions, 'model'> {
   /** At least one; their names differ. */
   members: Members
   mode: Mode
-  /** The leader's: needed to coordinate and to route, and in parallel unless there is a `merge`. */
-  model?: LoopOptions['model']
-  /** In parallel: merges the answers instead of a leader. */
+  /** The leader's model: required for `coordinate` and `route`, and for `parallel` without `merge`. */
+  model?: ModelOptions['model']
+  /** In `parallel`, merges the answers instead of a leader. */
   merge?: Merge<Merged>
-  /** True if whoever may run the team may run its members through it; default true. */
+  /** If true, the permission to run the team covers its members; default true. */
   delegates?: boolean
 }
 
 export const TeamOptionsSchema = Type.Object(
   {
     ...BASE_OPTIONS,
-    ...LOOP_OPTIONS,
+    ...MODEL_OPTIONS,
     members: Type.Array(Type.Any(), { minItems: 1 }),
     mode: Type.Union([
       Type.Literal('coordinate'),
@@ -60,7 +60,7 @@ export const TeamOptionsSchema = Type.Object(
       Type.Literal('parallel'),
       Type.Literal('sequence')
     ]),
-    model: optional(LOOP_OPTIONS.model),
+    model: optional(MODEL_OPTIONS.model),
     merge: optional(functionSchema),
     delegates: optional(Type.Boolean())
   } satisfies Record<keyof TeamOptions, TSchema>,

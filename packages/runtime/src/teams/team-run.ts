@@ -14,13 +14,13 @@ import { RUN_ERR_MEMBER_FORBIDDEN } from '../errors.ts'
 import { RunEvents } from '../events/run-events.ts'
 import type { TeamPlan } from './plan-team.ts'
 
-/** One run of a team: what its mode works with. */
+/** One run of a team. */
 export class TeamRun {
   readonly plan: TeamPlan
   readonly context: RunContext
   readonly guard: RunGuard
   readonly events: RunEvents
-  /** What the members say. */
+  /** The parts of the members. */
   readonly channel = new PartChannel()
   readonly #calls = new Map<string, number>()
 
@@ -40,8 +40,8 @@ export class TeamRun {
   }
 
   /**
-   * Runs a member; what it says goes to the channel.
-   * @throws RUN_ERR_MEMBER_FORBIDDEN, RUN_ERR_BAD_INPUT, what the member throws, or why the run has to end
+   * Runs a member and sends its parts to the channel.
+   * @throws RUN_ERR_MEMBER_FORBIDDEN, RUN_ERR_BAD_INPUT, the member's error, or the reason why the run must end
    */
   async runMember(runnable: Runnable, input: RunInput, unsourced = false): Promise<RunResult> {
     const { name } = runnable
@@ -57,7 +57,7 @@ export class TeamRun {
     }
   }
 
-  /** The run is over, or its stream was left: so are its members. */
+  /** Ends the run and its members. */
   close(): void {
     this.guard.close()
     this.channel.close(new RUN_ERR_CANCELED())
@@ -69,8 +69,8 @@ export class TeamRun {
     if (!decision.allowed) throw new RUN_ERR_MEMBER_FORBIDDEN(kind, name)
   }
 
-  // A leader asks a member as often as it likes, and after a restart perhaps for something else: what the member has in
-  // its journal must not pass for the answer to another question.
+  // A leader may ask a member several times, and after a restart something else: the journal of one question must not
+  // answer another.
   #keyOf(name: string, input: RunInput): string {
     const hash = createHash('sha256')
       .update(JSON.stringify(input) ?? '')

@@ -1,7 +1,11 @@
 import type { TSchema } from '@sinclair/typebox'
 import type { RunContext, RunInput, RunnableMetadata, YieldedPart } from '@svc/registry'
-import { BaseRunnable, type OutputSchema } from '../runnables/base-runnable.ts'
-import type { DeclaredOutput, StructuredOf } from '../runnables/output-of.ts'
+import {
+  BaseRunnable,
+  type DeclaredOutput,
+  type OutputSchema,
+  type StructuredOf
+} from '../runnables/base-runnable.ts'
 import { coordinate } from './modes/coordinate.ts'
 import { parallel } from './modes/parallel.ts'
 import { route } from './modes/route.ts'

@@ -19,21 +19,21 @@ import { messageOf, toToolOutput } from '../json/tool-output.ts'
 import { toCallPart, toOutcomePart, type ToolCall, type ToolOutcome } from './tool-outcome.ts'
 import { createToolSet, type ToolSet } from '../tools/tool-set.ts'
 
-/** What every tool call of a run has in common. */
+/** What all tool calls of a step share. */
 export interface ToolCalls extends ApprovalRules {
   readonly tools: ToolSet
   readonly sandbox: SandboxChoice | undefined
   readonly context: RunContext
   readonly guard: RunGuard
-  /** Emits the parts of calls that a tool makes. */
+  /** Emits the parts of nested calls. */
   readonly emit: (part: YieldedPart) => void
-  /** Ends the calls that a tool made, when it has ended itself. */
+  /** Ends nested calls together with the call that made them. */
   readonly signal?: AbortSignal
 }
 
 /**
- * Serves one tool call: validate → approve → execute. Whatever the tool does comes back as an outcome.
- * @throws why the run has to end, and nothing else
+ * Serves one tool call: validate → approve → execute. Every failure of the tool becomes an outcome.
+ * @throws only the reason why the run must end
  */
 export async function callTool<C extends ToolCall>(call: C, calls: ToolCalls): Promise<ToolOutcome<C>> {
   const { toolCallId, toolName, args } = call
@@ -60,7 +60,7 @@ class ToolAttempt {
   readonly #call: ToolCall
   readonly #calls: ToolCalls
   readonly #controller = new AbortController()
-  // Ends the calls that this one made.
+  // Ends nested calls.
   readonly #over = new AbortController()
   readonly #callsMade: Promise<ToolOutcome>[] = []
   #startedAt: number | undefined
@@ -80,9 +80,9 @@ class ToolAttempt {
     return signal === undefined ? this.#serve() : unlessAborted(signal, () => this.#serve())
   }
 
-  /** No call is part of this one any longer; resolves when what came of them is told. */
+  /** Ends the nested calls; resolves once their outcomes are emitted. */
   async endCalls(): Promise<void> {
-    this.#over.abort(new RUN_ERR_TOOL_FAILED('The call that it was part of has ended'))
+    this.#over.abort(new RUN_ERR_TOOL_FAILED('The enclosing call has ended'))
     await Promise.allSettled(this.#callsMade)
   }
 
@@ -105,7 +105,8 @@ class ToolAttempt {
     const { tools } = this.#calls
     const tool = tools.get(toolName)
     if (tool === undefined) {
-      const known = tools.names.length === 0 ? 'there are none' : `there are ${tools.names.join(', ')}`
+      const known =
+        tools.names.length === 0 ? 'the agent has no tools' : `known tools: ${tools.names.join(', ')}`
       throw new RUN_ERR_TOOL_UNKNOWN(`"${toolName.slice(0, 64)}"; ${known}`)
     }
     if (fault !== undefined) throw new RUN_ERR_TOOL_BAD_ARGS(fault)
@@ -167,7 +168,7 @@ class ToolAttempt {
     return outcome
   }
 
-  // A tool that goes on after its time is left to itself: its signal is aborted, and what it gives is dropped.
+  // After a time-out the tool's signal aborts, and its result is dropped.
   async #execute(tool: Tool, args: unknown, context: ToolContext): Promise<unknown> {
     const { signal } = this.#calls
     signal?.throwIfAborted()
@@ -197,7 +198,7 @@ class ToolAttempt {
   }
 }
 
-// The tool did what it should; or it is the model's own program that failed.
+// True for a deliberate refusal by the tool, and for a failure of the model's own program.
 function isRefusal(err: unknown): boolean {
   return isTellable(err) && ((err.statusCode ?? 500) < 500 || isProgramCode(err.code))
 }

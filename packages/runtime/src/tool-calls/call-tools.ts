@@ -4,9 +4,9 @@ import { callTool, type ToolCalls } from './call-tool.ts'
 import { toOutcomePart, type ToolOutcome } from './tool-outcome.ts'
 
 /**
- * Serves the tool calls of one step in parallel: yields each outcome when it is there, and the parts of calls that tools
- * make; gives the outcomes in the order of the calls.
- * @throws why the run has to end
+ * Serves the tool calls of one step in parallel: yields each outcome as it arrives, and the parts of nested calls; returns
+ * the outcomes in the order of the calls.
+ * @throws the reason why the run must end
  */
 export async function* callTools(
   toolCalls: readonly ModelToolCall[],

@@ -5,33 +5,33 @@ import type { ToolContentPart } from '../tools/tool-content.ts'
 export interface ToolCall {
   readonly toolCallId: string
   readonly toolName: string
-  /** The call of the tool that made this one. */
+  /** The call that made this one. */
   readonly parentToolCallId?: string
-  /** The text itself when it is no JSON. */
+  /** The raw text if it is not JSON. */
   readonly args: unknown
-  /** Why they are no JSON. */
+  /** Why the arguments are not JSON. */
   readonly fault?: string
 }
 
-/** What came of a tool call: a result, or an error that the model can mend. */
+/** The outcome of a tool call: a result, or an error that the model may correct. */
 export interface ToolOutcome<C extends ToolCall = ToolCall> {
   readonly call: C
-  /** What the tool was called with, when an approval edited the arguments. */
+  /** The arguments, if an approval edited them. */
   readonly editedArgs?: unknown
   readonly result?: unknown
-  /** What the model sees instead of the result, when it has more than text. */
+  /** Shown to the model instead of the result, if that has more than text. */
   readonly content?: readonly ToolContentPart[]
   readonly error?: ToolError
-  /** Milliseconds that the tool itself took; 0 when it was not called. */
+  /** Milliseconds of the tool itself; 0 if it was not called. */
   readonly durationMs: number
 }
 
-/** The part that tells of a call that a tool made; the model's own calls are told while the model speaks. */
+/** The part of a nested call; the parts of the model's own calls come from its stream. */
 export function toCallPart({ args, ...call }: ToolCall): YieldedPart {
   return { type: 'tool.call', ...namesOf(call), args }
 }
 
-/** The part that tells what came of a call. */
+/** The part of an outcome. */
 export function toOutcomePart({ call, result, error, durationMs }: ToolOutcome): YieldedPart {
   if (error) return { type: 'tool.error', ...namesOf(call), error }
   return { type: 'tool.result', ...namesOf(call), result, durationMs }

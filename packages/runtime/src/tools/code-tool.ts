@@ -7,34 +7,34 @@ import type { HostTool, SandboxLimits, SandboxOutcome } from '../sandbox/sandbox
 import { defineTool, type Tool, type ToolContext } from './define-tool.ts'
 import { createToolSet } from './tool-set.ts'
 
-/** What a code tool is made from. */
+/** The options of a code tool. */
 export interface CodeToolOptions {
   /** 1–64 letters, digits, `_` and `-`. */
   name: string
-  /** What the model is told it is for; how programs are written is told besides. */
+  /** Shown to the model, before the rules for programs. */
   description?: string
-  /** What its programs may call. */
+  /** The tools its programs may call. */
   tools?: readonly Tool[]
   limits?: Partial<SandboxLimits>
-  /** Default: the agent's, else the shared one of QuickJS. */
+  /** Default: the agent's, else the shared QuickJS sandbox. */
   sandbox?: SandboxChoice
-  /** Whether a program waits for an approval before it runs; the calls that it makes wait for their own. */
+  /** Whether a program waits for an approval before it runs; its tool calls wait for their own. */
   approval?: boolean | ((args: { code: string }, context: ToolContext) => Awaitable<boolean>)
-  /** Milliseconds until an approval that nobody answers counts as denied; default: the agent's `approvalTimeout`. */
+  /** Milliseconds until an unanswered approval counts as denied; default: the agent's `approvalTimeout`. */
   approvalTimeout?: number
-  /** Milliseconds that a call may take with all its waits, those for approvals included; default 600,000. */
+  /** Milliseconds for a call, including its waits for approvals; default 600,000. */
   timeout?: number
 }
 
 const MAX_CODE = 65_536
 const MAX_CONSOLE_IN_ERROR = 2_000
-const HOW_TO = `Runs a JavaScript program in a sandbox and gives what it returns. The code is the body of an async function: \
-use "return" to give a result, which must be JSON. There is no network, file system, timer or module; what is written \
-with console is shown to you.`
+const HOW_TO = `Runs a JavaScript program in a sandbox and returns its result. The code is the body of an async function: \
+use "return" for the result, which must be JSON. There is no network, file system, timer or module; you see the output \
+of console.`
 
 /**
- * A tool whose programs the model writes: JavaScript that runs in a sandbox, with no access to anything but the tools given
- * here. What they call is checked, approved and told like the model's own calls.
+ * Makes a tool that runs JavaScript programs of the model in a sandbox, which can reach the given tools and nothing else. Their
+ * calls are validated, approved and reported like the model's own.
  * @throws RUN_ERR_BAD_TOOL, RUN_ERR_BAD_AGENT, RUN_ERR_BAD_SANDBOX
  */
 export function codeTool(options: CodeToolOptions): Tool {
@@ -44,7 +44,7 @@ export function codeTool(options: CodeToolOptions): Tool {
   requireLimits(limits)
   for (const tool of tools)
     if (tool.sandbox !== undefined)
-      throw new RUN_ERR_BAD_TOOL(`"${tool.name}" has a sandbox, and cannot be called from another`)
+      throw new RUN_ERR_BAD_TOOL(`"${tool.name}" has a sandbox of its own; programs cannot call it`)
   return defineTool({
     name,
     description: [description, HOW_TO, ...tools.map(describeTool)].filter(Boolean).join('\n\n'),
@@ -58,7 +58,7 @@ export function codeTool(options: CodeToolOptions): Tool {
     sandbox,
     ...(approval !== undefined && { approval }),
     ...(approvalTimeout !== undefined && { approvalTimeout }),
-    // What comes out is bounded by the sandbox.
+    // The sandbox bounds the result.
     maxOutputBytes: 2 ** 31
   })
 }

@@ -2,7 +2,7 @@ import type { ContentPart, ContentReference } from '@svc/registry'
 import { RUN_ERR_TOOL_BAD_OUTPUT, RUN_ERR_TOOL_OUTPUT_TOO_LARGE } from '../errors.ts'
 import { toReference } from '../files/content-reference.ts'
 
-/** What a tool can show a model: texts, and binary content as base64. */
+/** A piece of a tool's result: text, or binary content as base64. */
 export type ToolContentPart = Exclude<ContentPart, { url: string }>
 
 const brand: unique symbol = Symbol.for('svc.tool-content') as never
@@ -15,21 +15,21 @@ export interface ToolContent {
 const MAX_BYTES = 10 * 1024 * 1024
 
 /**
- * Makes the result of a tool that has more than text. The model sees all of it in this turn; the run's log and the
- * session have references instead of the bytes. At most 10 MiB.
+ * Makes a result with more than text, at most 10 MiB. The model sees all of it in this turn; the log of the run and the
+ * session keep references instead of the bytes.
  */
 export function toolContent(parts: readonly ToolContentPart[]): ToolContent {
   return { [brand]: [...parts] }
 }
 
-/** The parts of a result that `toolContent` made; undefined for any other. */
+/** The parts of a result of `toolContent`; undefined for any other result. */
 export function contentOf(result: unknown): readonly ToolContentPart[] | undefined {
   if (typeof result !== 'object' || result === null) return undefined
-  // Its own property only: a Proxy or an accessor of a tool's making is asked for nothing else.
+  // Reads an own property only, so that no accessor of the tool runs.
   return Object.getOwnPropertyDescriptor(result, brand)?.value as readonly ToolContentPart[] | undefined
 }
 
-/** Content as logs and sessions have it. @throws RUN_ERR_TOOL_BAD_OUTPUT, RUN_ERR_TOOL_OUTPUT_TOO_LARGE */
+/** Content for logs and sessions. @throws RUN_ERR_TOOL_BAD_OUTPUT, RUN_ERR_TOOL_OUTPUT_TOO_LARGE */
 export async function toReferences(
   parts: readonly ToolContentPart[]
 ): Promise<{ content: (ToolContentPart | ContentReference)[] }> {
@@ -43,5 +43,5 @@ function sizeOf(part: ToolContentPart): number {
   if (part.type === 'text' && typeof part.text === 'string') return Buffer.byteLength(part.text)
   if (part.type !== 'text' && typeof part.data === 'string' && typeof part.mimeType === 'string')
     return Buffer.byteLength(part.data, 'base64')
-  throw new RUN_ERR_TOOL_BAD_OUTPUT('a part of its content is neither a text nor data with a mimeType')
+  throw new RUN_ERR_TOOL_BAD_OUTPUT('a part of its content is neither text nor data with a mimeType')
 }

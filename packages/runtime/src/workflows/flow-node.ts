@@ -13,13 +13,13 @@ import type {
   StepOptions
 } from './step-options.ts'
 
-/** A view of which nothing is known. */
+/** A view of any types. */
 export type AnyView = FlowView<unknown, Record<string, unknown>, unknown>
-/** A flow of which nothing is known. */
-// oxlint-disable-next-line typescript/no-explicit-any -- its types are the builder's; it runs without them
+/** A flow of any types. */
+// oxlint-disable-next-line typescript/no-explicit-any -- only the builder needs the types
 export type AnyFlow = Flow<any, any, any>
 
-/** One step of a workflow, as it is run. */
+/** One step of a workflow, ready to run. */
 export type FlowNode = { readonly name: string } & (
   | {
       readonly type: 'function'

@@ -22,14 +22,14 @@ import type {
   StepOptions
 } from './step-options.ts'
 
-/** A name no earlier step has; for any other, the message of the type error. */
+/** A name that no earlier step has; resolves to the message of the type error for a duplicate. */
 type NewName<N extends string, Steps> = N extends keyof Steps ? `There is a step "${N}" already` : N
 type With<Steps, N extends string, Output> = Steps & Readonly<Record<N, Output>>
-/** What the last steps of several flows give, by the names of the flows. */
+/** The outputs of several flows by their names. */
 type Outputs<Flows extends Record<string, AnyFlow>> = { [K in keyof Flows]: Flows[K]['previous'] }
 
 /**
- * The steps of a workflow, in their order. Each method gives a new flow with one step more; `Steps` are the outputs by name,
+ * The steps of a workflow in order. Each method returns a new flow with one more step. `Steps` are the outputs by name,
  * `Previous` is the last one.
  */
 export class Flow<in out Input, in out Steps, out Previous> {
@@ -40,13 +40,13 @@ export class Flow<in out Input, in out Steps, out Previous> {
     this.nodes = nodes
   }
 
-  /** A function. */
+  /** Adds a function. */
   step<N extends string, Output>(
     name: NewName<N, Steps>,
     work: StepFunction<Input, Steps, Previous, Output>,
     options?: StepOptions
   ): Flow<Input, With<Steps, N, Output>, Output>
-  /** A runnable: an agent, a team, another workflow, a remote agent. */
+  /** Adds a runnable: an agent, a team, another workflow, a remote agent. */
   step<N extends string, R extends Runnable | RunnableDefinition, Output extends Schema = Schema>(
     name: NewName<N, Steps>,
     runnable: R,
@@ -59,7 +59,7 @@ export class Flow<in out Input, in out Steps, out Previous> {
     return this.#with({ type: 'runnable', name, runnable, validate, options })
   }
 
-  /** Several flows at once; the output has that of each. One that fails ends the others. */
+  /** Runs several flows in parallel; the output has theirs by name. The first failure ends the others. */
   parallel<N extends string, Flows extends Record<string, AnyFlow>>(
     name: NewName<N, Steps>,
     build: (flow: Flow<Input, Steps, Previous>) => Flows
@@ -67,7 +67,7 @@ export class Flow<in out Input, in out Steps, out Previous> {
     return this.#with({ type: 'parallel', name, flows: build(new Flow()) })
   }
 
-  /** One of several flows; what it gives is the output. */
+  /** Runs one of several flows, whose output is the output. */
   branch<N extends string, Flows extends Record<string, AnyFlow>>(
     name: NewName<N, Steps>,
     choose: (view: FlowView<Input, Steps, Previous>) => Awaitable<NoInfer<keyof Flows>>,
@@ -76,7 +76,7 @@ export class Flow<in out Input, in out Steps, out Previous> {
     return this.#with({ type: 'branch', name, choose, flows: build(new Flow()) } as FlowNode)
   }
 
-  /** A flow again and again, each round on what the one before gave; the last round's output is the output. */
+  /** Repeats a flow, each round on the output of the previous one; the last round's output is the output. */
   loop<N extends string, Inner, Output extends Previous>(
     name: NewName<N, Steps>,
     build: (flow: Flow<Input, Steps, Previous>) => Flow<Input, Inner, Output>,
@@ -85,7 +85,7 @@ export class Flow<in out Input, in out Steps, out Previous> {
     return this.#with({ type: 'loop', name, flow: build(new Flow()), options } as FlowNode)
   }
 
-  /** A flow for each item, several at once; the output has theirs in the order of the items. */
+  /** Runs a flow per item, several in parallel; the output has theirs in the order of the items. */
   map<N extends string, Item, Inner, Output>(
     name: NewName<N, Steps>,
     items: (view: FlowView<Input, Steps, Previous>) => Awaitable<readonly Item[]>,
@@ -95,12 +95,12 @@ export class Flow<in out Input, in out Steps, out Previous> {
     return this.#with({ type: 'map', name, items, flow: build(new Flow()), options } as FlowNode)
   }
 
-  /** Waits for an approval, whose answer is the output under its name; `previous` stays what it was. */
+  /** Waits for an approval, whose answer is the output under its name; `previous` is unchanged. */
   wait<N extends string>(
     name: NewName<N, Steps>,
     options: ApprovalWaitOptions<Input, Steps, Previous>
   ): Flow<Input, With<Steps, N, ApprovalOutcome>, Previous>
-  /** Waits some time; `previous` stays what it was. */
+  /** Waits for some time; `previous` is unchanged. */
   wait<N extends string>(
     name: NewName<N, Steps>,
     options: SleepOptions<Input, Steps, Previous>

@@ -2,7 +2,7 @@ import { Type, type TSchema } from '@sinclair/typebox'
 import { millisecondsSchema, requireName, requireOptions } from '@svc/registry/kit'
 import { RUN_ERR_BAD_WORKFLOW } from '../errors.ts'
 import { prefixedError, nameOf, prefixErrors } from '../checks/option-errors.ts'
-import { functionSchema, optional, strict } from '../loop/loop-options.ts'
+import { functionSchema, optional, strict } from '../loop/model-options.ts'
 import { RetrySchema } from '../models/retry-model.ts'
 import { compileSchema, toInputSchema, type Validate } from '../schemas/compile-schema.ts'
 import { isStandard, toOutputSchema, type PlainSchema } from '../schemas/plain-schema.ts'
@@ -63,10 +63,10 @@ const NODE_SCHEMAS: Readonly<Record<FlowNode['type'], TSchema>> = {
   })
 }
 
-/** The input of a workflow that takes no message. */
+/** The declared input of a workflow. */
 export interface WorkflowInput {
   readonly schema: TSchema
-  /** Of a Standard Schema, which may transform. */
+  /** Set for a Standard Schema, which may transform. */
   readonly validate: Validate | undefined
 }
 
@@ -76,13 +76,13 @@ export interface WorkflowOutput {
   readonly validate: Validate
 }
 
-/** What the runs of a workflow have in common. */
+/** The plan that all runs of a workflow share. */
 export interface WorkflowPlan {
   readonly name: string
   readonly input: WorkflowInput | undefined
   readonly output: WorkflowOutput | undefined
   readonly flow: AnyFlow
-  /** The names of all steps, those within others included. */
+  /** The names of all steps, nested ones included. */
   readonly steps: readonly string[]
 }
 
@@ -93,7 +93,7 @@ interface GivenOptions extends BaseOptions {
   readonly steps: (flow: never) => unknown
 }
 
-/** Checks a workflow. @throws RUN_ERR_BAD_WORKFLOW, REG_ERR_BAD_…, which name the workflow; what `steps` throws */
+/** Checks a workflow. @throws RUN_ERR_BAD_WORKFLOW, REG_ERR_BAD_…, which name the workflow; errors of `steps` */
 export function planWorkflow(options: GivenOptions): WorkflowPlan {
   return prefixErrors(nameOf('workflow', options), () => toPlan(options))
 }
@@ -105,12 +105,12 @@ function toPlan(options: GivenOptions): WorkflowPlan {
   const output = planOutput(options.output, 'output')
   const flow: unknown = options.steps(new Flow() as never)
   requireFlow(flow, 'steps')
-  requireThat(flow.nodes.length > 0, 'steps: there are none')
+  requireThat(flow.nodes.length > 0, 'steps: at least one is required')
   const nodes = [...walk(flow)]
   const steps = nodes.map((node) => requireName(node.name))
   const names = new Set<string>()
   for (const each of steps) {
-    requireThat(!names.has(each), `there are two steps "${each}"`)
+    requireThat(!names.has(each), `duplicate step "${each}"`)
     names.add(each)
   }
   for (const node of nodes) requireNode(node)
@@ -131,24 +131,28 @@ function* walk(flow: AnyFlow): Generator<FlowNode> {
 function innerFlows(node: FlowNode): [label: string, flow: AnyFlow][] {
   if ('flow' in node) return [[node.type, node.flow]]
   if (!('flows' in node)) return []
-  requireThat(typeof node.flows === 'object' && node.flows !== null, `${node.name}: gives no flows`)
+  requireThat(typeof node.flows === 'object' && node.flows !== null, `${node.name}: returns no flows`)
   return Object.entries(node.flows)
 }
 
 function requireNode(node: FlowNode): void {
   requireOptions(NODE_SCHEMAS[node.type], node, prefixedError(node.name, RUN_ERR_BAD_WORKFLOW))
-  if ('flows' in node) requireThat(Object.keys(node.flows).length > 0, `${node.name}: there are no flows`)
+  if ('flows' in node)
+    requireThat(Object.keys(node.flows).length > 0, `${node.name}: at least one flow is required`)
 }
 
-// A step may take the output of those before it, also of those around it, and of no other.
+// The source of a step must come before it, in its own flow or an enclosing one.
 function requireSources(flow: AnyFlow, all: ReadonlySet<string>, before: ReadonlySet<string>): void {
   const known = new Set(before)
   for (const node of flow.nodes) {
     const from = node.type === 'runnable' ? node.options.from : undefined
     if (from !== undefined && !known.has(from)) {
-      requireThat(all.has(from), `${node.name}/from: there is no step "${from}"`)
-      requireThat(from !== node.name, `${node.name}/from: a cycle, it would wait for itself`)
-      requireThat(false, `${node.name}/from: a cycle or another branch, "${from}" does not come before it`)
+      requireThat(all.has(from), `${node.name}/from: unknown step "${from}"`)
+      requireThat(from !== node.name, `${node.name}/from: a cycle, the step would wait for itself`)
+      requireThat(
+        false,
+        `${node.name}/from: a cycle or another branch, "${from}" does not come before the step`
+      )
     }
     for (const [, inner] of innerFlows(node)) requireSources(inner, all, known)
     known.add(node.name)
@@ -157,7 +161,7 @@ function requireSources(flow: AnyFlow, all: ReadonlySet<string>, before: Readonl
 
 function requireFlow(value: unknown, where: string): asserts value is AnyFlow {
   const { nodes } = (value ?? {}) as Partial<AnyFlow>
-  requireThat(Array.isArray(nodes), `${where}: gives no flow; return what the last method gave`)
+  requireThat(Array.isArray(nodes), `${where}: returns no flow; return the result of the last method`)
 }
 
 const badInput = (fault: string) => new RUN_ERR_BAD_WORKFLOW(`input ${fault}`)

@@ -1,44 +1,44 @@
 import type { Awaitable, RunContext } from '@svc/registry'
 import type { Retry } from '../models/retry-model.ts'
-import type { DeclaredOutput } from '../runnables/output-of.ts'
+import type { DeclaredOutput } from '../runnables/base-runnable.ts'
 import type { Schema, SchemaOutput } from '../schemas/schema.ts'
 
-/** What there is of a run of a workflow at one of its steps. */
+/** The state of a workflow's run, as one of its steps sees it. */
 export interface FlowView<Input, Steps, Previous> {
   readonly input: Input
-  /** The outputs of the steps so far, by their names. */
+  /** The outputs of the earlier steps by name. */
   readonly steps: Readonly<Steps>
-  /** The output of the step before; at the beginning the input, in a map its item. */
+  /** The output of the previous step; the input in the first one, the item in a map. */
   readonly previous: Previous
-  /** The round of the loop or the place in the map that the step is in, from 0. */
+  /** The round of the enclosing loop, or the index in the enclosing map; from 0. */
   readonly index: number
 }
 
-/** What the function of a step is given. */
+/** The argument of a step's function. */
 export interface StepScope<Input, Steps, Previous> extends FlowView<Input, Steps, Previous> {
-  /** Aborts when the run ends, or the step's time is over. */
+  /** Aborts when the run ends or the step times out. */
   readonly signal: AbortSignal
-  /** 1, and more when it is tried again. */
+  /** 1, and higher for retries. */
   readonly attempt: number
-  /** The same over every attempt, also after a restart: hand it to what must not happen twice. */
+  /** Equal for every attempt, even after a restart: pass it on where an effect must not happen twice. */
   readonly idempotencyKey: string
   readonly context: RunContext
 }
 
-/** The function of a step. What it gives is kept as JSON. */
+/** The function of a step; its output is stored as JSON. */
 export type StepFunction<Input, Steps, Previous, Output> = (
   scope: StepScope<Input, Steps, Previous>
 ) => Awaitable<Output>
 
-/** How a step is tried. Times are milliseconds. */
+/** Retries and the time-out of a step, in milliseconds. */
 export interface StepOptions {
-  /** Default: one attempt; then 500 as the longest first wait, which doubles, and 30,000 at most. */
+  /** Default: one attempt. The first wait is at most 500; it doubles up to 30,000. */
   retry?: Partial<Retry>
-  /** Of one attempt; default: none. */
+  /** Per attempt; default: none. */
   timeout?: number
 }
 
-/** How a runnable is used as a step. */
+/** The options of a step that is a runnable. */
 export interface RunnableStepOptions<Input, Steps, Previous, Output extends Schema> extends StepOptions {
   /** The earlier step whose output is its input; default: the step before. */
   from?: keyof Steps & string
@@ -55,36 +55,36 @@ export type RunnableOutput<Output extends Schema, R = unknown> = Schema extends 
     : DeclaredOutput<R>
   : SchemaOutput<Output>
 
-/** How a loop ends. */
+/** The end of a loop. */
 export interface LoopOptions<Input, Steps, Output> {
-  /** Asked after every round, where `previous` is what the round gave; true ends the loop. */
+  /** Called after each round with its output as `previous`; true ends the loop. */
   until: (view: FlowView<Input, Steps, Output>) => Awaitable<boolean>
-  /** Default 100; one more fails the run. */
+  /** Default 100; the run fails beyond it. */
   maxRounds?: number
 }
 
-/** How a map goes on. */
+/** The options of a map. */
 export interface MapOptions {
-  /** Items at once; default 4. */
+  /** Items in parallel; default 4. */
   concurrency?: number
 }
 
-/** A wait for some time. */
+/** A timed wait. */
 export interface SleepOptions<Input, Steps, Previous> {
-  /** Milliseconds. They count from when the step is first reached, also over a restart. */
+  /** Milliseconds since the step was first reached, even across a restart. */
   sleep: number | ((view: FlowView<Input, Steps, Previous>) => Awaitable<number>)
 }
 
-/** A wait for a human. */
+/** A wait for a human's approval. */
 export interface ApprovalWaitOptions<Input, Steps, Previous> {
   approval: {
-    /** What is to be approved, for whoever answers: the `args` of the approval. */
+    /** Returns the `args` that the approver sees. */
     args?: (view: FlowView<Input, Steps, Previous>) => unknown
     /** The `toolName` of the approval; default: the name of the step. */
     toolName?: string
-    /** Milliseconds until it counts as denied; default 300,000. */
+    /** Milliseconds until an unanswered approval counts as denied; default 300,000. */
     timeout?: number
-    /** What a denial does: `fail` the run (the default), or `continue` with `approved: false` as the step's output. */
+    /** The effect of a denial: `fail` the run (the default), or `continue` with `approved: false` as the step's output. */
     denied?: 'fail' | 'continue'
   }
 }

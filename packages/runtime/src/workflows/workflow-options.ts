@@ -1,6 +1,6 @@
 import { Type, type TSchema } from '@sinclair/typebox'
 import type { MessageInput, RunInput } from '@svc/registry'
-import { functionSchema, optional, strict } from '../loop/loop-options.ts'
+import { functionSchema, optional, strict } from '../loop/model-options.ts'
 import { BASE_OPTIONS, type BaseOptions } from '../runnables/base-runnable.ts'
 import type { Schema, SchemaInput, SchemaOutput } from '../schemas/schema.ts'
 import type { Flow } from './flow.ts'

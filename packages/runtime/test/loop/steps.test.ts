@@ -183,7 +183,7 @@ t.test('tools may be a function of the run', async (t) => {
   t.match((await agent.run('Go', { principal: see })).toolCalls, [{ toolName: 'look', result: 'look done' }])
   t.equal((await agent.run('Go')).text, 'None.')
   t.equal(model.calls.length, 2)
-  t.equal(agent.describe().tools, undefined, 'nobody can tell before the run')
+  t.equal(agent.describe().tools, undefined, 'unknown before the run')
   const twice = makeAgent('x', { tools: () => [tools[0]!, tools[0]!] })
   await t.rejects(twice.agent.run('Go'), { code: 'RUN_ERR_BAD_AGENT', message: /two tools "look"/ })
 })

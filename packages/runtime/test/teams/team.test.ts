@@ -223,7 +223,7 @@ t.test('a bad option is an error that names it', async (t) => {
   const good = { name: 'crew', mode: 'sequence', members: [echo('a')], register: false } as const
   const bad: [object, string, RegExp][] = [
     [{ members: [] }, 'RUN_ERR_BAD_TEAM', /members/],
-    [{ members: [echo('a'), echo('a')] }, 'RUN_ERR_BAD_TEAM', /members\/1: there are two members "a"/],
+    [{ members: [echo('a'), echo('a')] }, 'RUN_ERR_BAD_TEAM', /members\/1: duplicate member "a"/],
     [{ members: [{ kind: 'agent', name: 'x' }] }, 'REG_ERR_BAD_RUNNABLE', /"x"/],
     [
       { members: [echo('a'), 'b'] },
@@ -241,9 +241,9 @@ t.test('a bad option is an error that names it', async (t) => {
       'RUN_ERR_BAD_TEAM',
       /instructions: expected a string or a function, got an integer$/
     ],
-    [{ mode: 'coordinate' }, 'RUN_ERR_BAD_TEAM', /model: to coordinate needs a leader/],
+    [{ mode: 'coordinate' }, 'RUN_ERR_BAD_TEAM', /model: required, the mode coordinate needs a leader/],
     [{ mode: 'route' }, 'RUN_ERR_BAD_TEAM', /model/],
-    [{ mode: 'parallel' }, 'RUN_ERR_BAD_TEAM', /merge: needs/],
+    [{ mode: 'parallel' }, 'RUN_ERR_BAD_TEAM', /merge: required/],
     [{ mode: 'parallel', merge: () => '', model: scriptedModel('x') }, 'RUN_ERR_BAD_TEAM', /merge/],
     [{ merge: () => '' }, 'RUN_ERR_BAD_TEAM', /merge/],
     [{ model: scriptedModel('x') }, 'RUN_ERR_BAD_TEAM', /model/],

@@ -54,7 +54,7 @@ t.test('the context of a tool', async (t) => {
 t.test('a call that the model can correct', async (t) => {
   const strict = define(() => 1, { input: Type.Object({ city: Type.String() }) })
   const cases: [call: object, code: string, message: RegExp][] = [
-    [{ toolName: 'rest' }, 'RUN_ERR_TOOL_UNKNOWN', /"rest"; there are work/],
+    [{ toolName: 'rest' }, 'RUN_ERR_TOOL_UNKNOWN', /"rest"; known tools: work/],
     [{ args: { city: 5 } }, 'RUN_ERR_TOOL_BAD_ARGS', /city: must be string/],
     [{ args: 'Rome' }, 'RUN_ERR_TOOL_BAD_ARGS', /must be object/],
     [{ input: '{"city":' }, 'RUN_ERR_TOOL_BAD_ARGS', /not JSON/],
@@ -67,7 +67,7 @@ t.test('a call that the model can correct', async (t) => {
     t.equal(text, 'Done.', 'the loop continues')
   }
   const { errors } = await runWith([], { toolName: 'rest' })
-  t.match(errors, [{ error: { message: 'There is no tool "rest"; there are none' } }])
+  t.match(errors, [{ error: { message: 'There is no tool "rest"; the agent has no tools' } }])
 })
 
 t.test('a run survives any behaviour of a tool', async (t) => {

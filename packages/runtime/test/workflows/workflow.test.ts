@@ -200,21 +200,21 @@ type Untyped = Record<'step' | 'parallel' | 'loop' | 'map' | 'wait', (...args: r
 t.test('a mistake is an error at construction that names it', async (t) => {
   const agent = { kind: 'agent', name: 'a', run: () => '' } as unknown as Runnable
   const bad: [(flow: Untyped) => unknown, string, RegExp][] = [
-    [(flow) => flow.step('a', () => 1).step('a', () => 1), 'RUN_ERR_BAD_WORKFLOW', /two steps "a"/],
+    [(flow) => flow.step('a', () => 1).step('a', () => 1), 'RUN_ERR_BAD_WORKFLOW', /duplicate step "a"/],
     [
       (flow) =>
         flow
           .step('a', () => 1)
           .loop('b', (inner: Untyped) => inner.step('a', () => 1), { until: () => true }),
       'RUN_ERR_BAD_WORKFLOW',
-      /two steps "a"/
+      /duplicate step "a"/
     ],
     [
       (flow) => flow.loop('b', () => flow.step('b', () => 1), { until: () => true }),
       'RUN_ERR_BAD_WORKFLOW',
-      /two steps "b"/
+      /duplicate step "b"/
     ],
-    [(flow) => flow.step('a', agent, { from: 'x' }), 'RUN_ERR_BAD_WORKFLOW', /a\/from: there is no step "x"/],
+    [(flow) => flow.step('a', agent, { from: 'x' }), 'RUN_ERR_BAD_WORKFLOW', /a\/from: unknown step "x"/],
     [(flow) => flow.step('a', agent, { from: 'a' }), 'RUN_ERR_BAD_WORKFLOW', /a\/from: a cycle/],
     [
       (flow) => flow.step('a', agent, { from: 'b' }).step('b', agent, { from: 'a' }),
@@ -230,10 +230,10 @@ t.test('a mistake is an error at construction that names it', async (t) => {
       'RUN_ERR_BAD_WORKFLOW',
       /b\/from/
     ],
-    [(flow) => flow, 'RUN_ERR_BAD_WORKFLOW', /there are none/],
-    [() => undefined, 'RUN_ERR_BAD_WORKFLOW', /gives no flow/],
-    [(flow) => flow.parallel('p', () => ({})), 'RUN_ERR_BAD_WORKFLOW', /no flows/],
-    [(flow) => flow.parallel('p', () => ({ a: 1 })), 'RUN_ERR_BAD_WORKFLOW', /p\/a: gives no flow/],
+    [(flow) => flow, 'RUN_ERR_BAD_WORKFLOW', /steps: at least one is required/],
+    [() => undefined, 'RUN_ERR_BAD_WORKFLOW', /returns no flow/],
+    [(flow) => flow.parallel('p', () => ({})), 'RUN_ERR_BAD_WORKFLOW', /at least one flow is required/],
+    [(flow) => flow.parallel('p', () => ({ a: 1 })), 'RUN_ERR_BAD_WORKFLOW', /p\/a: returns no flow/],
     [
       (flow) => flow.step('a', () => 1, { retry: { attempts: 0 } }),
       'RUN_ERR_BAD_WORKFLOW',

@@ -6,36 +6,37 @@ import { createToolSet } from '../../tools/tool-set.ts'
 import type { LoopPlan } from '../../loop/loop-plan.ts'
 import { converse } from '../../loop/model-loop.ts'
 import { leadRun } from '../leader.ts'
-import { contentOf } from '../member-answer.ts'
+import { contentOf, listMembers, toToolNames } from '../members.ts'
 import type { TeamRun } from '../team-run.ts'
-import { listMembers, toToolNames } from '../tell-members.ts'
 
-/** The leader delegates to the members as its tools, as often as it likes, and answers. */
+/** The leader calls the members as its tools, and answers. */
 export function coordinate(run: TeamRun, plan: LoopPlan, input: RunInput): AsyncGenerator<YieldedPart, void> {
   const { members } = run.plan
   const names = toToolNames(members)
   const task = `You lead a team. Its members are tools that you can call, several at once where that helps:
 ${listMembers(members, names)}
-Delegate what they do better than you. They do not see the conversation: tell each of them everything that it needs. Then
+Delegate what they do better than you. They do not see the conversation: give each of them everything it needs. Then
 answer yourself, in one piece.`
   const tools = createToolSet(members.map((member, index) => toTool(run, member, names[index]!)))
   return converse({ ...leadRun(plan, run, input, task, tools), channel: run.channel })
 }
 
 const MessageSchema = Type.Object(
-  { message: Type.String({ minLength: 1, description: 'What it is to do, with all that it needs to know' }) },
+  {
+    message: Type.String({ minLength: 1, description: 'The task, with everything the member needs to know' })
+  },
   { additionalProperties: false }
 )
 
 function toTool(run: TeamRun, member: Runnable, name: string): Tool {
   const { inputSchema } = member
-  // A workflow with an input of its own is called with it.
+  // A workflow with an input schema is called with its own input.
   const takesObject = inputSchema !== undefined && inputSchema['type'] === 'object'
   return defineTool({
     name,
     description: member.description ?? `The ${member.kind} "${member.name}"`,
     input: takesObject ? inputSchema : MessageSchema,
-    // A member's time is that of the run.
+    // The time-out of the run bounds the member.
     timeout: MAX_TIMER,
     async execute(args: unknown) {
       const input = takesObject ? args : (args as { message: string }).message

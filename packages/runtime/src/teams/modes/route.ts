@@ -11,13 +11,12 @@ import { createToolSet, type ToolSet } from '../../tools/tool-set.ts'
 import type { LoopPlan } from '../../loop/loop-plan.ts'
 import type { ModelLoop, OpenStep } from '../../loop/model-loop.ts'
 import { leadRun } from '../leader.ts'
-import { contentOf } from '../member-answer.ts'
+import { contentOf, listMembers } from '../members.ts'
 import type { TeamRun } from '../team-run.ts'
-import { listMembers } from '../tell-members.ts'
 
 const ATTEMPTS = 2
 
-/** The leader picks one member, whose answer is the team's: its parts are told as the team's own. */
+/** The leader picks one member, whose answer and parts become the team's own. */
 export async function* route(
   run: TeamRun,
   plan: LoopPlan,
@@ -34,7 +33,7 @@ ${listMembers(members)}`
       const opened = yield* ask(loop, tools)
       const { answer } = opened.step
       const member = pick(members, answer)
-      yield* tellChoice(run.events, answer, member)
+      yield* reportChoice(run.events, answer, member)
       if (member === undefined) {
         loop.record(
           opened,
@@ -55,12 +54,12 @@ ${listMembers(members)}`
   throw new RUN_ERR_NO_ROUTE()
 }
 
-const NOT_PICKED = toToolError(new RUN_ERR_TOOL_BAD_ARGS('it names no member, or several: name one'))
+const NOT_PICKED = toToolError(new RUN_ERR_TOOL_BAD_ARGS('name exactly one member'))
 
 function toChoice(members: readonly Runnable[]): ToolSet {
   const tool = defineTool({
     name: 'route',
-    description: 'Picks the member that is to answer',
+    description: 'Picks the member that answers',
     input: Type.Object(
       { member: Type.Unsafe<string>({ type: 'string', enum: members.map(({ name }) => name) }) },
       { additionalProperties: false }
@@ -70,7 +69,7 @@ function toChoice(members: readonly Runnable[]): ToolSet {
   return createToolSet([tool])
 }
 
-// A weak model says the name instead of calling the tool. Who names several has picked none.
+// A weak model writes the name instead of calling the tool; several names are no choice.
 function pick(members: readonly Runnable[], { toolCalls, text }: ModelAnswer): Runnable | undefined {
   const named =
     toolCalls.length > 0
@@ -80,7 +79,7 @@ function pick(members: readonly Runnable[], { toolCalls, text }: ModelAnswer): R
   return another === undefined ? members.find(({ name }) => name === wanted) : undefined
 }
 
-function* tellChoice(
+function* reportChoice(
   events: RunEvents,
   { toolCalls }: ModelAnswer,
   member: Runnable | undefined
@@ -100,7 +99,7 @@ function* tellChoice(
   }
 }
 
-// What the member said stands in the conversation as what the choice gave.
+// In the conversation, the member's answer is the result of the choice.
 function toOutcomes({ toolCalls }: ModelAnswer, result: RunResult): ToolOutcome<ModelToolCall>[] {
   return toolCalls.map((call, index) =>
     index === 0
@@ -109,7 +108,7 @@ function toOutcomes({ toolCalls }: ModelAnswer, result: RunResult): ToolOutcome<
   )
 }
 
-// Anything the leader says beside its choice is dropped.
+// Drops any text beside the choice.
 async function* ask(loop: ModelLoop, tools: ToolSet): AsyncGenerator<YieldedPart, OpenStep, void> {
   const opened = await loop.open({ tools, toolChoice: { toolName: 'route' } })
   for (let part; (part = await opened.step.next()) !== undefined;) if (part.type !== 'text') yield part

@@ -4,7 +4,7 @@ import { awaiting, interleave } from '../../children/part-channel.ts'
 import { answerParts } from '../../children/child-parts.ts'
 import type { TeamRun } from '../team-run.ts'
 
-/** Each member gets what the one before answered; the last one's answer is the team's. One that fails fails the run. */
+/** Each member receives the previous one's answer; the last answer is the team's. A failed member fails the run. */
 export async function* sequence(run: TeamRun, input: RunInput): AsyncGenerator<YieldedPart, void> {
   let last: RunResult | undefined
   for (const member of run.plan.members) {

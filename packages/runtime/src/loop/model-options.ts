@@ -25,8 +25,8 @@ export type ModelSettings = Pick<
   | 'providerOptions'
 >
 
-/** The options of a model in a conversation: an agent's, or the leader's of a team. Times are milliseconds. */
-export interface LoopOptions {
+/** The options of a model in a conversation: an agent's, or those of a team's leader. Times are milliseconds. */
+export interface ModelOptions {
   /** A model of the AI SDK, or a function that returns one for each run, e.g. with the caller's own key. */
   model: Model | ModelFunction
   /** The provider whose key a model function gets as `apiKey`, e.g. `openai`; default: the caller's generic key. */
@@ -68,8 +68,8 @@ const ModelSettingsSchema = Type.Object(
   strict
 )
 
-/** The schemas of `LoopOptions`. */
-export const LOOP_OPTIONS = {
+/** The schemas of `ModelOptions`. */
+export const MODEL_OPTIONS = {
   // Models have an error of their own.
   model: Type.Any(),
   provider: optional(Type.String({ minLength: 1 })),
@@ -81,7 +81,7 @@ export const LOOP_OPTIONS = {
   retry: optional(RetrySchema),
   timeout: optional(TimeoutsSchema),
   maxSteps: optional(Type.Integer({ minimum: 1, description: 'Model calls of one run; default 10' }))
-} satisfies Record<keyof LoopOptions, TSchema>
+} satisfies Record<keyof ModelOptions, TSchema>
 
 /** The default of `maxSteps`. */
 export const MAX_STEPS = 10

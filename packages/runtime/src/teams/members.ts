@@ -1,0 +1,37 @@
+import type { Runnable, RunResult } from '@svc/registry'
+import { toPartError, toStoredError } from '@svc/registry/kit'
+import type { MemberAnswer } from './team-options.ts'
+
+/** The answer of a member. */
+export function toAnswer({ kind, name }: Runnable, { text, structured }: RunResult): MemberAnswer {
+  return { kind, member: name, text, structured }
+}
+
+/** The answer of a member that failed; its error is public. */
+export function toFailedAnswer({ kind, name }: Runnable, err: unknown): MemberAnswer {
+  return { kind, member: name, text: '', structured: null, error: toPartError(toStoredError(err)) }
+}
+
+/** The part of an answer that a model or the next member receives. */
+export function contentOf({ text, structured }: Pick<RunResult, 'text' | 'structured'>): unknown {
+  return structured ?? text
+}
+
+/** Lists the members for the leader's prompt. */
+export function listMembers(members: readonly Runnable[], names = members.map(({ name }) => name)): string {
+  return members
+    .map(({ kind, description }, index) => `- ${names[index]}: ${description ?? `a ${kind}`}`)
+    .join('\n')
+}
+
+/** A unique tool name for each member; providers allow letters, digits, `_` and `-` only. */
+export function toToolNames(members: readonly Runnable[]): string[] {
+  const taken = new Set<string>()
+  return members.map(({ name }) => {
+    const safe = name.replace(/[^\w-]/g, '_').slice(0, 60)
+    let free = safe
+    for (let count = 2; taken.has(free); count++) free = `${safe}_${count}`
+    taken.add(free)
+    return free
+  })
+}
