@@ -29,8 +29,8 @@ export interface CodeToolOptions {
 const MAX_CODE = 65_536
 const MAX_CONSOLE_IN_ERROR = 2_000
 const HOW_TO = `Runs a JavaScript program in a sandbox and returns its result. The code is the body of an async function: \
-use "return" for the result, which must be JSON. There is no network, file system, timer or module; you see the output \
-of console.`
+use "return" for the result, which must be JSON. There is no network, file system, timer or module; console output is \
+shown to you.`
 
 /**
  * Makes a tool that runs JavaScript programs of the model in a sandbox, which can reach the given tools and nothing else. Their
