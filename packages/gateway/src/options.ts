@@ -1,11 +1,17 @@
-import { Type, type Static } from '@sinclair/typebox'
-import type { Authenticate, Credentials, OnDisconnect } from '@svc/registry'
+import { Type } from '@sinclair/typebox'
+import type { Authenticate, Credentials, OnDisconnect, Registry } from '@svc/registry'
 import {
   EXPOSED_OPTIONS,
-  millisecondsSchema,
+  functionSchema,
+  givenOf,
+  MAX_TIMER,
+  objectSchema,
   OnDisconnectSchema,
+  optionsSchema,
   POLICY_OPTIONS,
-  requireOptions
+  requireOptions,
+  type ExposedOptions,
+  type PolicyOptions
 } from '@svc/registry/kit'
 import type { RegisterOptions } from 'fastify'
 import type { ExtendedError, Server, Socket } from 'socket.io'
@@ -25,88 +31,92 @@ export type GatewayAuthenticate = Authenticate<HandshakeCredentials>
 /** A middleware of a Socket.IO namespace; it runs after authentication, with the caller in `socket.data.principal`. */
 export type GatewayMiddleware = (socket: Socket, next: (err?: ExtendedError) => void) => unknown
 
-const fn = Type.Function([], Type.Unknown())
-const bound = (description: string) =>
-  Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647, description }))
+/** Bounds of connections. */
+export interface GatewayLimits {
+  /** Bytes of a message; default 1,000,000. */
+  payload?: number
+  /** Levels of objects and lists in a payload; default 64. */
+  jsonDepth?: number
+  /** Packets of one connection, of every type; default 50. */
+  eventsPerSecond?: number
+  /** Runs that one socket follows at once; default 16. */
+  runs?: number
+  /** Bytes of a connection before a namespace admits it; default 65,536. */
+  handshake?: number
+  /** Concurrent connections that no namespace has admitted; default 1,000. */
+  waiting?: number
+}
 
 /** Options of the plugin. */
-export const GatewayOptionsSchema = Type.Object(
-  {
-    ...EXPOSED_OPTIONS,
-    io: Type.Optional(
-      Type.Unsafe<Server>(
-        Type.Object({}, { description: 'An existing server; default `fastify.io`, created if absent' })
-      )
-    ),
-    namespace: Type.Optional(
-      Type.String({ pattern: '^/[^,?#]*$', description: 'The Socket.IO namespace; default `/`' })
-    ),
-    path: Type.Optional(
-      Type.String({
-        pattern: '^/.*[^/]$',
-        description: 'Path of the created server; default `/socket.io`'
-      })
-    ),
-    ...POLICY_OPTIONS,
-    cookieName: Type.Optional(
-      Type.String({ minLength: 1, description: 'The cookie that may carry the token; default `token`' })
-    ),
-    middleware: Type.Optional(
-      Type.Unsafe<GatewayMiddleware | readonly GatewayMiddleware[]>(
-        Type.Union([fn, Type.Array(fn)], { description: 'Middleware of the namespace, one or a list' })
-      )
-    ),
-    cors: Type.Optional(
-      Type.Unsafe<boolean | GatewayCors>(
-        Type.Union([Type.Boolean(), CorsOptionsSchema], {
-          description: '`true`: pages of every origin, without cookies; or the `cors` of Socket.IO'
-        })
-      )
-    ),
-    limits: Type.Optional(
-      Type.Object(
-        {
-          payload: bound('Bytes of a message; default 1,000,000'),
-          jsonDepth: Type.Optional(
-            Type.Integer({
-              minimum: 1,
-              maximum: 1000,
-              description: 'Levels of objects and lists in a payload; default 64'
-            })
-          ),
-          eventsPerSecond: bound('Packets of one connection, of every type; default 50'),
-          runs: bound('Runs that one socket follows at once; default 16'),
-          handshake: bound('Bytes of a connection before a namespace admits it; default 65,536'),
-          waiting: bound('Concurrent connections that no namespace has admitted; default 1,000')
-        },
-        { additionalProperties: false }
-      )
-    ),
-    onDisconnect: Type.Optional(
-      Type.Unsafe<OnDisconnect>({
-        ...OnDisconnectSchema,
-        description: '`cancel` or `continue`, for runs whose payload does not choose; default `cancel`'
-      })
-    ),
-    reconnectGrace: Type.Optional(
-      millisecondsSchema('Milliseconds after a disconnect until its runs are canceled; default 10,000', 0)
-    ),
-    exposeToolArgs: Type.Optional(
-      Type.Boolean({ description: 'Whether `tool.call` events include the arguments; default `false`' })
-    ),
-    asyncApi: Type.Optional(
-      Type.Unsafe<boolean | AsyncApiOptions>(
-        Type.Union([Type.Boolean(), AsyncApiOptionsSchema], {
-          description: 'Serves the AsyncAPI document: `true` or AsyncApiOptions; default `false`'
-        })
-      )
-    )
-  },
-  { additionalProperties: false }
-)
-export type GatewayOptions = Omit<Static<typeof GatewayOptionsSchema>, 'authenticate'> & {
-  authenticate?: GatewayAuthenticate | false
+export interface GatewayOptions extends ExposedOptions, PolicyOptions<HandshakeCredentials> {
+  /** Where else to look up runnables; `false`: nowhere; default `fastify.registry`. */
+  registry?: Registry | false
+  /** An existing server; default `fastify.io`, created if absent. */
+  io?: Server
+  /** The Socket.IO namespace; default `/`. */
+  namespace?: string
+  /** Path of the created server; default `/socket.io`. */
+  path?: string
+  /** The cookie that may carry the token; default `token`. */
+  cookieName?: string
+  /** Middleware of the namespace, one or a list. */
+  middleware?: GatewayMiddleware | readonly GatewayMiddleware[]
+  /** `true`: pages of every origin, without cookies; or the `cors` of Socket.IO. */
+  cors?: boolean | GatewayCors
+  limits?: GatewayLimits
+  /** For runs whose payload does not choose; default `cancel`. */
+  onDisconnect?: OnDisconnect
+  /** Milliseconds after a disconnect until its runs are canceled; default 10,000. */
+  reconnectGrace?: number
+  /** Whether `tool.call` events include the arguments; default `false`. */
+  exposeToolArgs?: boolean
+  /** Serves the AsyncAPI document: `true` or its options; default `false`. */
+  asyncApi?: boolean | AsyncApiOptions
 }
+
+const fn = functionSchema<GatewayMiddleware>()
+const bound = Type.Integer({ minimum: 1, maximum: MAX_TIMER })
+
+export const GatewayOptionsSchema = optionsSchema<GatewayOptions>({
+  ...EXPOSED_OPTIONS,
+  ...POLICY_OPTIONS,
+  io: objectSchema<Server>(),
+  namespace: Type.String({ pattern: '^/[^,?#]*$' }),
+  path: Type.String({ pattern: '^/.*[^/]$' }),
+  cookieName: Type.String({ minLength: 1 }),
+  middleware: Type.Unsafe<GatewayMiddleware | GatewayMiddleware[]>(Type.Union([fn, Type.Array(fn)])),
+  cors: Type.Unsafe<boolean | GatewayCors>(Type.Union([Type.Boolean(), CorsOptionsSchema])),
+  limits: optionsSchema<GatewayLimits>({
+    payload: bound,
+    jsonDepth: Type.Integer({ minimum: 1, maximum: 1000 }),
+    eventsPerSecond: bound,
+    runs: bound,
+    handshake: bound,
+    waiting: bound
+  }),
+  onDisconnect: OnDisconnectSchema,
+  reconnectGrace: Type.Integer({ minimum: 0, maximum: MAX_TIMER }),
+  exposeToolArgs: Type.Boolean(),
+  asyncApi: Type.Unsafe<boolean | AsyncApiOptions>(Type.Union([Type.Boolean(), AsyncApiOptionsSchema]))
+})
+
+const DEFAULTS = Object.freeze({
+  namespace: '/',
+  path: '/socket.io',
+  cookieName: 'token',
+  onDisconnect: 'cancel',
+  reconnectGrace: 10_000,
+  exposeToolArgs: false
+})
+
+const DEFAULT_LIMITS: Readonly<Required<GatewayLimits>> = Object.freeze({
+  payload: 1_000_000,
+  jsonDepth: 64,
+  eventsPerSecond: 50,
+  runs: 16,
+  handshake: 65_536,
+  waiting: 1_000
+})
 
 /** Validates the options and fills in the defaults. @throws GTW_ERR_BAD_OPTION */
 export function resolveOptions(given: GatewayOptions & RegisterOptions) {
@@ -122,29 +132,17 @@ export function resolveOptions(given: GatewayOptions & RegisterOptions) {
       throw new GTW_ERR_BAD_OPTION(`${key}: set it on the server that is passed as io`)
   }
   return {
-    ...options,
-    namespace: options.namespace ?? '/',
-    path: options.path ?? '/socket.io',
-    cookieName: options.cookieName ?? 'token',
+    ...DEFAULTS,
+    ...givenOf(options),
     middleware: (Array.isArray(middleware) ? middleware : [middleware]) as readonly GatewayMiddleware[],
     cors: cors === true ? { origin: '*' } : cors === false ? undefined : cors,
     limits: resolveLimits(options.limits),
-    onDisconnect: options.onDisconnect ?? 'cancel',
-    reconnectGrace: options.reconnectGrace ?? 10_000,
-    exposeToolArgs: options.exposeToolArgs ?? false,
     asyncApi: resolveAsyncApi(options.asyncApi)
   }
 }
 export type GatewaySettings = ReturnType<typeof resolveOptions>
 
 /** Fills in the default limits. */
-export function resolveLimits(limits: GatewayOptions['limits'] = {}) {
-  return {
-    payload: limits.payload ?? 1_000_000,
-    jsonDepth: limits.jsonDepth ?? 64,
-    eventsPerSecond: limits.eventsPerSecond ?? 50,
-    runs: limits.runs ?? 16,
-    handshake: limits.handshake ?? 65_536,
-    waiting: limits.waiting ?? 1_000
-  }
+export function resolveLimits(limits: GatewayLimits = {}): Required<GatewayLimits> {
+  return { ...DEFAULT_LIMITS, ...givenOf(limits) }
 }

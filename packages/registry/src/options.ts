@@ -1,114 +1,104 @@
-import { Type, type Static, type TSchema } from '@sinclair/typebox'
+import { Type, type TSchema, type TUnsafe } from '@sinclair/typebox'
+import type { EventBus } from './contract/event-bus.ts'
+import type { Stores } from './contract/ports/stores.ts'
 import type { Authenticate, Authorize } from './contract/principal.ts'
 import type { RunLog } from './contract/run-log.ts'
 import { REG_ERR_BAD_OPTION } from './errors.ts'
-import type { EventBus } from './contract/event-bus.ts'
-import type { Stores } from './contract/ports/stores.ts'
 import { findFaults } from './schemas/find-faults.ts'
 import { formatFaults } from './schemas/format-faults.ts'
-import { millisecondsSchema } from './timers.ts'
+import { MAX_TIMER } from './timers.ts'
+
+/** A schema for every field of an interface of options, by the same name and of the same type. */
+export type OptionFields<Options> = {
+  readonly [Name in keyof Options]-?: TSchema & { static: NonNullable<Options[Name]> }
+}
+
+/** The schema of an interface of options. */
+export interface OptionsSchema<Options> extends TUnsafe<Options> {
+  readonly properties: Readonly<Record<string, TSchema>>
+}
+
+/** Makes the schema of an interface whose fields are all optional; the interface has their documentation. */
+export function optionsSchema<Options>(fields: OptionFields<Options>): OptionsSchema<Options> {
+  const optional = Object.entries<TSchema>(fields).map(([name, schema]) => [name, Type.Optional(schema)])
+  const properties = Object.fromEntries(optional) as Record<string, TSchema>
+  return Type.Object(properties, { additionalProperties: false }) as unknown as OptionsSchema<Options>
+}
+
+/** The schema of a function, of which only that it is one is checked. */
+export function functionSchema<Fn>() {
+  return Type.Unsafe<Fn>(Type.Function([], Type.Unknown()))
+}
+
+/** The schema of an object of code, of which only that it is one is checked. */
+export function objectSchema<T>() {
+  return Type.Unsafe<T>(Type.Object({}))
+}
 
 /** Options of a registry. */
-export const RegistryOptionsSchema = Type.Object(
-  {
-    id: Type.Optional(
-      Type.String({
-        pattern: '^[\\w.~-]{1,64}$',
-        description:
-          'Separates its runs, sessions and memories from those of other registries; default `global`'
-      })
-    )
-  },
-  { additionalProperties: false }
-)
-export type RegistryOptions = Static<typeof RegistryOptionsSchema>
+export interface RegistryOptions {
+  /** Separates its runs, sessions and memories from those of other registries; default `global`. */
+  id?: string
+}
 
-/** Limits of a run engine. */
-export const EngineLimitsSchema = Type.Object(
-  {
-    maxRuns: Type.Optional(Type.Integer({ minimum: 1, description: 'Concurrent runs; default 1,000' })),
-    maxRunsPerOwner: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'Concurrent runs per owner, except anonymous; default 100' })
-    ),
-    maxLogBytes: Type.Optional(
-      Type.Integer({ minimum: 1024, description: 'Bytes of one run’s log, as JSON; default 67,108,864' })
-    )
-  },
-  { additionalProperties: false }
-)
-
-/** Retention of the in-process stores. */
-export const RetentionSchema = Type.Object(
-  {
-    maxAge: Type.Optional(Type.Integer({ minimum: 0, description: 'Milliseconds; default 600,000' })),
-    maxRuns: Type.Optional(Type.Integer({ minimum: 0, description: 'Default 10,000' })),
-    maxBytes: Type.Optional(
-      Type.Integer({ minimum: 0, description: 'Bytes of all logs; default 268,435,456' })
-    ),
-    taskMaxBytes: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        description: 'Characters of A2A messages and push configurations; default 67,108,864'
-      })
-    ),
-    memoryMaxItems: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'Memories of one owner and agent; default 1,000' })
-    ),
-    memoryMaxAge: Type.Optional(
-      Type.Integer({ minimum: 0, description: 'Milliseconds; default 365 days, 0: without limit' })
-    )
-  },
-  { additionalProperties: false }
-)
-
-const port = Type.Object({})
-const fn = Type.Function([], Type.Unknown())
-const StoresSchema = Type.Object({
-  runs: port,
-  log: port,
-  sessions: port,
-  memory: port,
-  tasks: port,
-  checkpoints: port,
-  control: port
+export const RegistryOptionsSchema = optionsSchema<RegistryOptions>({
+  id: Type.String({ pattern: '^[\\w.~-]{1,64}$' })
 })
 
-/** Options of a run engine. */
-const EngineOptionsSchema = Type.Object(
-  {
-    stores: Type.Optional(StoresSchema),
-    events: Type.Optional(Type.Object({})),
-    log: Type.Optional(Type.Object({})),
-    limits: Type.Optional(EngineLimitsSchema),
-    retention: Type.Optional(RetentionSchema),
-    drainTimeout: Type.Optional(
-      millisecondsSchema('Milliseconds that close() waits for runs; default 10,000', 0)
-    ),
-    resumeTimeout: Type.Optional(
-      millisecondsSchema(
-        'Milliseconds that a run which a restart left waits for its runnable; default 300,000',
-        0
-      )
-    ),
-    authenticate: Type.Optional(fn),
-    authorize: Type.Optional(fn)
-  },
-  { additionalProperties: false }
-)
+/** Limits of a run engine. */
+export interface EngineLimits {
+  /** Concurrent runs; default 1,000. */
+  maxRuns?: number
+  /** Concurrent runs per owner, except anonymous; default 100. */
+  maxRunsPerOwner?: number
+  /** Bytes of one run's log, as JSON; default 67,108,864. */
+  maxLogBytes?: number
+}
+
+const EngineLimitsSchema = optionsSchema<EngineLimits>({
+  maxRuns: Type.Integer({ minimum: 1 }),
+  maxRunsPerOwner: Type.Integer({ minimum: 1 }),
+  maxLogBytes: Type.Integer({ minimum: 1024 })
+})
+
+/** Retention of the in-process stores. */
+export interface RetentionOptions {
+  /** Milliseconds that finished runs are kept; default 600,000. */
+  maxAge?: number
+  /** Finished runs; default 10,000. */
+  maxRuns?: number
+  /** Bytes of all logs; default 268,435,456. */
+  maxBytes?: number
+  /** Characters of A2A messages and push configurations; default 67,108,864. */
+  taskMaxBytes?: number
+  /** Memories of one owner and agent; default 1,000. */
+  memoryMaxItems?: number
+  /** Milliseconds that a memory is kept; default 365 days, 0: without limit. */
+  memoryMaxAge?: number
+}
+
+const RetentionSchema = optionsSchema<RetentionOptions>({
+  maxAge: Type.Integer({ minimum: 0 }),
+  maxRuns: Type.Integer({ minimum: 0 }),
+  maxBytes: Type.Integer({ minimum: 0 }),
+  taskMaxBytes: Type.Integer({ minimum: 0 }),
+  memoryMaxItems: Type.Integer({ minimum: 1 }),
+  memoryMaxAge: Type.Integer({ minimum: 0 })
+})
 
 /** Options of a run engine; every one has a default. */
 export interface RunEngineOptions {
   /** Default: in memory. */
   stores?: Stores | undefined
   events?: EventBus | undefined
-  /** Where faults go that belong to no request. */
+  /** Gets the faults that belong to no request. */
   log?: RunLog | undefined
   limits?: EngineLimits | undefined
   /** Of the stores in memory; other stores have their own. */
   retention?: RetentionOptions | undefined
-  /** Milliseconds that `close` waits for the runs under way; default 10,000. */
+  /** Milliseconds that closing waits for the runs under way; default 10,000. */
   drainTimeout?: number | undefined
-  /** Milliseconds that a run which a restart left waits for its runnable; default 300,000. */
+  /** Milliseconds that an interrupted run waits for its runnable to be registered; default 300,000. */
   resumeTimeout?: number | undefined
   /** Credentials → principal, for every surface without an `authenticate` of its own; default: everyone is anonymous. */
   authenticate?: Authenticate | undefined
@@ -119,7 +109,7 @@ export interface RunEngineOptions {
   authorize?: Authorize | undefined
 }
 
-/** What an engine does when its options do not say otherwise. Times are milliseconds. */
+/** The defaults of an engine; times are milliseconds. */
 export const ENGINE_DEFAULTS = Object.freeze({
   maxRuns: 1_000,
   maxRunsPerOwner: 100,
@@ -128,28 +118,38 @@ export const ENGINE_DEFAULTS = Object.freeze({
   resumeTimeout: 300_000
 })
 
-/** Options of the plugin. */
-export const PluginOptionsSchema = Type.Composite(
-  [
-    Type.Object({ registry: Type.Optional(port) }),
-    Type.Pick(EngineOptionsSchema, [
-      'stores',
-      'limits',
-      'retention',
-      'drainTimeout',
-      'resumeTimeout',
-      'authenticate',
-      'authorize'
-    ])
-  ],
-  { additionalProperties: false }
-)
-export type EngineLimits = Static<typeof EngineLimitsSchema>
-export type RetentionOptions = Static<typeof RetentionSchema>
+const port = Type.Object({})
+const PLUGIN_FIELDS = {
+  stores: Type.Unsafe<Stores>(
+    Type.Object({
+      ...{ runs: port, log: port, sessions: port, memory: port },
+      ...{ tasks: port, checkpoints: port, control: port }
+    })
+  ),
+  limits: EngineLimitsSchema,
+  retention: RetentionSchema,
+  drainTimeout: Type.Integer({ minimum: 0, maximum: MAX_TIMER }),
+  resumeTimeout: Type.Integer({ minimum: 0, maximum: MAX_TIMER }),
+  authenticate: functionSchema<Authenticate>(),
+  authorize: functionSchema<Authorize>()
+}
+
+const EngineOptionsSchema = optionsSchema<RunEngineOptions>({
+  ...PLUGIN_FIELDS,
+  events: objectSchema<EventBus>(),
+  log: objectSchema<RunLog>()
+})
+
+/** The options of the plugin: those of an engine but for its events and log, and a registry. */
+export interface EnginePluginOptions<Registry = object> extends Omit<RunEngineOptions, 'events' | 'log'> {
+  /** Default: the global one. */
+  registry?: Registry | undefined
+}
+
+export const PluginOptionsSchema = optionsSchema<EnginePluginOptions>({ registry: port, ...PLUGIN_FIELDS })
 
 /**
- * Makes sure that options fit their schema: what is unknown or bad is an error that names it, with what was expected and the
- * type of what was given.
+ * Checks options against their schema; an error names what is unknown or bad, what was expected, and the type of the value.
  * @throws the given error, whose message gets the faults, 5 at most; default REG_ERR_BAD_OPTION
  */
 export function requireOptions(
@@ -161,8 +161,12 @@ export function requireOptions(
   if (faults.length > 0) throw new BadOption(formatFaults(faults))
 }
 
-/** The same for those of an engine, where an undefined one counts as not given. @throws REG_ERR_BAD_OPTION */
+/** The options that are given; an undefined one counts as not given, so that it takes no default's place. */
+export function givenOf<Options extends object>(options: Options): Options {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options
+}
+
+/** Checks options of an engine, where an undefined one counts as not given. @throws REG_ERR_BAD_OPTION */
 export function requireEngineOptions(options: RunEngineOptions): void {
-  const given = Object.entries(options).filter(([, value]) => value !== undefined)
-  requireOptions(EngineOptionsSchema, Object.fromEntries(given))
+  requireOptions(EngineOptionsSchema, givenOf(options))
 }

@@ -3,15 +3,8 @@ import fp from 'fastify-plugin'
 import { areInUse, bringerOf, noteEngine, requireNoEngine } from './app/engine-order.ts'
 import { REG_ERR_PLUGIN_ORDER, REG_ERR_REGISTERED_TWICE, REG_ERR_STORE_IN_USE } from './errors.ts'
 import type { EventBus } from './contract/event-bus.ts'
-import {
-  ENGINE_DEFAULTS,
-  PluginOptionsSchema,
-  requireOptions,
-  type EngineLimits,
-  type RetentionOptions
-} from './options.ts'
+import { ENGINE_DEFAULTS, PluginOptionsSchema, requireOptions, type EnginePluginOptions } from './options.ts'
 import type { ExposedRunnable } from './access/exposures.ts'
-import type { Authenticate, Authorize } from './contract/principal.ts'
 import { globalRegistry, type Registry } from './registry.ts'
 import { createRunEngine } from './runs/create-run-engine.ts'
 import { recoverInBackground } from './runs/recovery/recover-in-background.ts'
@@ -21,23 +14,8 @@ import { whileServing } from './app/while-serving.ts'
 
 const NAME = '@svc/registry'
 
-/** Options of the plugin. */
-export interface RegistryPluginOptions {
-  /** Default: the global one. */
-  registry?: Registry
-  /** Default: those of `@svc/store` when its plugin is registered before, else in memory. */
-  stores?: Stores
-  limits?: EngineLimits
-  retention?: RetentionOptions
-  /** Milliseconds that closing waits for the runs under way; default 10,000. */
-  drainTimeout?: number
-  /** Milliseconds that a run which a restart left waits for its runnable to be registered; default 300,000. */
-  resumeTimeout?: number
-  /** Credentials → principal, for every surface without an `authenticate` of its own; default: everyone is anonymous. */
-  authenticate?: Authenticate
-  /** Who may do what to which runnable, for every surface without an `authorize` of its own, and for runs that resume. */
-  authorize?: Authorize
-}
+/** Options of the plugin; the default of `stores` is that of `@svc/store` if its plugin is registered before. */
+export type RegistryPluginOptions = EnginePluginOptions<Registry>
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -1,65 +1,44 @@
-import { Type, type Static } from '@sinclair/typebox'
-import { requireOptions } from '@svc/registry/kit'
+import { Type } from '@sinclair/typebox'
+import { givenOf, optionsSchema, requireOptions } from '@svc/registry/kit'
 import { STO_ERR_BAD_OPTION } from './errors.ts'
 
 /** Options of a store. */
-export const StoreOptionsSchema = Type.Object(
-  {
-    url: Type.Optional(
-      Type.String({
-        description: '`sqlite:` and a path, or `sqlite::memory:`; default `sqlite:./data/app.db`'
-      })
-    ),
-    durability: Type.Optional(
-      Type.Union([Type.Literal('normal'), Type.Literal('full')], {
-        description: '`normal` (default) survives every crash of the process, `full` also a power failure'
-      })
-    ),
-    retention: Type.Optional(
-      Type.Object(
-        {
-          maxAge: Type.Optional(
-            Type.Integer({
-              minimum: 0,
-              description: 'Retention of finished runs in milliseconds; default 7 days'
-            })
-          ),
-          maxRuns: Type.Optional(
-            Type.Integer({ minimum: 0, description: 'Maximum number of finished runs; default 100,000' })
-          ),
-          maxBytes: Type.Optional(
-            Type.Integer({
-              minimum: 0,
-              description: 'Maximum bytes of their logs, results and steps; default 1 GiB'
-            })
-          ),
-          sessionMaxAge: Type.Optional(
-            Type.Integer({
-              minimum: 0,
-              description:
-                'Retention of a session after its last message in milliseconds; default 30 days, 0 keeps it forever'
-            })
-          ),
-          memoryMaxItems: Type.Optional(
-            Type.Integer({
-              minimum: 1,
-              description: 'Maximum number of memories per owner and agent; default 10,000'
-            })
-          ),
-          memoryMaxAge: Type.Optional(
-            Type.Integer({
-              minimum: 0,
-              description: 'Retention of a memory in milliseconds; default 365 days, 0 keeps it forever'
-            })
-          )
-        },
-        { additionalProperties: false }
-      )
-    )
-  },
-  { additionalProperties: false }
-)
-export type StoreOptions = Static<typeof StoreOptionsSchema>
+export interface StoreOptions {
+  /** `sqlite:` and a path, or `sqlite::memory:`; default `sqlite:./data/app.db`. */
+  url?: string
+  /** `normal` (default) survives every crash of the process, `full` also a power failure. */
+  durability?: 'normal' | 'full'
+  retention?: Partial<Retention>
+}
+
+/** What a store keeps, and for how long. */
+export interface Retention {
+  /** Retention of finished runs in milliseconds; default 7 days. */
+  maxAge: number
+  /** Maximum number of finished runs; default 100,000. */
+  maxRuns: number
+  /** Maximum bytes of their logs, results and steps; default 1 GiB. */
+  maxBytes: number
+  /** Retention of a session after its last message in milliseconds; default 30 days, 0 keeps it forever. */
+  sessionMaxAge: number
+  /** Maximum number of memories per owner and agent; default 10,000. */
+  memoryMaxItems: number
+  /** Retention of a memory in milliseconds; default 365 days, 0 keeps it forever. */
+  memoryMaxAge: number
+}
+
+export const StoreOptionsSchema = optionsSchema<StoreOptions>({
+  url: Type.String(),
+  durability: Type.Union([Type.Literal('normal'), Type.Literal('full')]),
+  retention: optionsSchema<Partial<Retention>>({
+    maxAge: Type.Integer({ minimum: 0 }),
+    maxRuns: Type.Integer({ minimum: 0 }),
+    maxBytes: Type.Integer({ minimum: 0 }),
+    sessionMaxAge: Type.Integer({ minimum: 0 }),
+    memoryMaxItems: Type.Integer({ minimum: 1 }),
+    memoryMaxAge: Type.Integer({ minimum: 0 })
+  })
+})
 
 /** Options with their defaults. */
 export interface ResolvedOptions {
@@ -68,9 +47,6 @@ export interface ResolvedOptions {
   durability: 'normal' | 'full'
   retention: Retention
 }
-
-/** The retention options, resolved. */
-export type Retention = Required<NonNullable<StoreOptions['retention']>>
 
 const DAY = 86_400_000
 const DEFAULT_RETENTION: Retention = {
@@ -85,8 +61,8 @@ const DEFAULT_RETENTION: Retention = {
 /** Validates options and fills in the defaults. @throws STO_ERR_BAD_OPTION */
 export function resolveOptions(options: StoreOptions): ResolvedOptions {
   requireOptions(StoreOptionsSchema, options, STO_ERR_BAD_OPTION)
-  const { url = 'sqlite:./data/app.db', durability = 'normal', retention } = options
-  return { path: pathOf(url), durability, retention: { ...DEFAULT_RETENTION, ...retention } }
+  const { url = 'sqlite:./data/app.db', durability = 'normal', retention = {} } = options
+  return { path: pathOf(url), durability, retention: { ...DEFAULT_RETENTION, ...givenOf(retention) } }
 }
 
 function pathOf(url: string): string {

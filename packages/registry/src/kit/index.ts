@@ -51,7 +51,15 @@ export { RunnableMetadataSchema } from '../contract/runnable.ts'
 export { emitEvent, type EventFields, type EventOrigin } from '../events/emit-event.ts'
 export { hasReport, RunReport } from '../events/run-report.ts'
 export { toLoggable } from '../logging/to-loggable.ts'
-export { requireOptions } from '../options.ts'
+export {
+  functionSchema,
+  givenOf,
+  objectSchema,
+  optionsSchema,
+  requireOptions,
+  type OptionFields,
+  type OptionsSchema
+} from '../options.ts'
 export { completeFinish } from '../runs/complete-finish.ts'
 export { findFaults, type FaultOptions } from '../schemas/find-faults.ts'
 export {
