@@ -40,7 +40,11 @@ export function liftModel(model: Model): LanguageModelV4 {
 }
 
 async function streamV2(model: LanguageModelV2, options: LanguageModelV4CallOptions) {
-  const { stream } = await model.doStream(lowerOptions(options, 'media') as LanguageModelV2CallOptions)
+  const lowered = {
+    ...lowerOptions(options, 'media'),
+    ...(options.tools && { tools: options.tools.map(lowerTool) })
+  }
+  const { stream } = await model.doStream(lowered as LanguageModelV2CallOptions)
   return { stream: liftFinish(stream, liftFinishV2) }
 }
 
@@ -131,6 +135,11 @@ function lowerMessage(message: LanguageModelV4Message, resultType: 'media' | 'fi
     if (part.type !== 'file' || part.data.type !== 'data') return part
     return { type: resultType, mediaType: part.mediaType, data: part.data.data }
   }
+}
+
+// V2 has another type for the tools of providers.
+function lowerTool(tool: NonNullable<LanguageModelV4CallOptions['tools']>[number]) {
+  return tool.type === 'provider' ? { ...tool, type: 'provider-defined' } : tool
 }
 
 function lowerFile(part: LanguageModelV4FilePart) {

@@ -84,6 +84,15 @@ t.test('a model of V2', async (t) => {
   t.equal(agent.describe().model, 'old-2')
 })
 
+t.test('the tools of providers, for a model of V2', async (t) => {
+  const { model, calls } = modelV2({ type: 'finish', finishReason: 'stop', usage: usageV2 })
+  const search = { type: 'provider', id: 'old.search', args: { maxUses: 1 } } as const
+  await new Agent({ name: 'old', model, register: false, tools: [search] }).run('Hello')
+  t.match(calls[0]?.tools, [
+    { type: 'provider-defined', id: 'old.search', name: 'search', args: { maxUses: 1 } }
+  ])
+})
+
 t.test('a model of V3', async (t) => {
   const { model, calls } = modelV3({
     type: 'finish',

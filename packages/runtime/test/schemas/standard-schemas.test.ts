@@ -236,6 +236,26 @@ t.test('a team declares the output of the member that answers', async (t) => {
   t.strictSame((await route.run('x')).structured, { word: 4 })
 })
 
+t.test('a leader calls a workflow with its input as given; the workflow transforms it once', async (t) => {
+  const schemas: Readonly<Record<string, Schema>> = {
+    zod: z.object({ word: z.string().transform((word) => word.length) }),
+    'json schema': { type: 'object', properties: { word: { type: 'string' } } },
+    typebox: Type.Object({ word: Type.String() })
+  }
+  for (const [library, input] of Object.entries(schemas)) {
+    const measure = new Workflow<Schema>({
+      name: 'measure',
+      register: false,
+      input,
+      steps: (flow) => flow.step('end', ({ input: given }) => JSON.stringify(given))
+    })
+    const { model } = makeAgent([{ toolCalls: [{ toolName: 'measure', args: { word: 'four' } }] }, 'Done.'])
+    const team = new Team({ name: 'team', register: false, mode: 'coordinate', model, members: [measure] })
+    const { toolCalls } = await team.run('Measure')
+    t.match(toolCalls, [{ result: JSON.stringify({ word: library === 'zod' ? 4 : 'four' }) }], library)
+  }
+})
+
 t.test('a restart finds the transformed output of a step again', async (t) => {
   let dies = true
   const seen: unknown[] = []

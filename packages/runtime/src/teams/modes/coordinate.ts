@@ -35,7 +35,8 @@ function toTool(run: TeamRun, member: Runnable, name: string): Tool {
   return defineTool({
     name,
     description: member.description ?? `The ${member.kind} "${member.name}"`,
-    input: takesObject ? inputSchema : MessageSchema,
+    // As plain data: a Standard Schema would transform the input twice.
+    input: takesObject ? { ...inputSchema } : MessageSchema,
     // The time-out of the run bounds the member.
     timeout: MAX_TIMER,
     async execute(args: unknown) {
