@@ -1,20 +1,27 @@
-import { Type, type Static } from '@sinclair/typebox'
-import { requireOptions } from '@svc/registry/kit'
+import { Type } from '@sinclair/typebox'
+import { givenOf, optionsSchema, requireOptions } from '@svc/registry/kit'
 import { GTW_ERR_BAD_OPTION } from '../errors.ts'
 
 /** Options of the AsyncAPI document. */
-export const AsyncApiOptionsSchema = Type.Object(
-  {
-    title: Type.Optional(Type.String({ description: 'Default `Event gateway`' })),
-    version: Type.Optional(Type.String({ description: 'Version of the API; default `1.0.0`' })),
-    description: Type.Optional(Type.String({ description: 'Markdown' })),
-    path: Type.Optional(
-      Type.String({ pattern: '^/', description: 'Path of the document; default `/docs/asyncapi.json`' })
-    )
-  },
-  { additionalProperties: false }
-)
-export type AsyncApiOptions = Static<typeof AsyncApiOptionsSchema>
+export interface AsyncApiOptions {
+  /** Title of the API; default `Event gateway`. */
+  title?: string
+  /** Version of the API; default `1.0.0`. */
+  version?: string
+  /** Markdown. */
+  description?: string
+  /** Path of the document; default `/docs/asyncapi.json`. */
+  path?: string
+}
+
+export const AsyncApiOptionsSchema = optionsSchema<AsyncApiOptions>({
+  title: Type.String(),
+  version: Type.String(),
+  description: Type.String(),
+  path: Type.String({ pattern: '^/' })
+})
+
+const DEFAULTS = Object.freeze({ title: 'Event gateway', version: '1.0.0', path: '/docs/asyncapi.json' })
 
 /** Options with their defaults. */
 export interface ResolvedAsyncApi {
@@ -29,10 +36,5 @@ export function resolveAsyncApi(given: boolean | AsyncApiOptions = false): Resol
   if (given === false) return undefined
   const options = given === true ? {} : given
   requireOptions(AsyncApiOptionsSchema, options, GTW_ERR_BAD_OPTION)
-  return {
-    title: options.title ?? 'Event gateway',
-    version: options.version ?? '1.0.0',
-    description: options.description,
-    path: options.path ?? '/docs/asyncapi.json'
-  }
+  return { ...DEFAULTS, description: undefined, ...givenOf(options) }
 }
