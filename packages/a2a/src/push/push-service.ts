@@ -103,7 +103,7 @@ export class PushService implements Pushes {
   async #resume(): Promise<void> {
     const { readers } = this.#source
     const { signal } = this.#closing
-    for await (const { taskId, owner, config, told: sent } of listOpenPushes(this.#source, signal)) {
+    for await (const { taskId, owner, config, pushed: sent } of listOpenPushes(this.#source, signal)) {
       if (config.endpoint !== this.#endpoint) continue
       // Starts no more readers than can run at once.
       const release = await readers.take(1, signal)

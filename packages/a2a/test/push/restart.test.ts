@@ -76,7 +76,7 @@ t.test('the receiver of a resumed task gets the rest, and nothing twice', async 
   await lasting.reached()
   await current.until(1)
   // Progress is recorded after the delivery.
-  while ((await openPushes(first.runs.stores)).some(({ told }) => told === 0)) await turn()
+  while ((await openPushes(first.runs.stores)).some(({ pushed }) => pushed === 0)) await turn()
   await close(first)
 
   lasting.letGo()

@@ -123,27 +123,27 @@ export function taskStoreContract(t: ContractTest, make: MakeStore<TaskStore>): 
     await store.setPushConfig('a', q, null)
     await store.setPushConfig('b', q, 7)
     t.same(await open(), [
-      { taskId: 'a', owner: 'ada', config: p, told: 0 },
-      { taskId: 'b', owner: 'bob', config: q, told: 7 }
+      { taskId: 'a', owner: 'ada', config: p, pushed: 0 },
+      { taskId: 'b', owner: 'bob', config: q, pushed: 7 }
     ])
     t.equal(await store.recordPush('a', 'p', 3), true)
     t.equal(await store.recordPush('b', 'q', null), true)
-    t.same(await open(), [{ taskId: 'a', owner: 'ada', config: p, told: 3 }])
+    t.same(await open(), [{ taskId: 'a', owner: 'ada', config: p, pushed: 3 }])
     t.same(await store.listPushConfigs('b'), [q], 'one that was told everything stays')
     await store.setPushConfig('b', q, 9)
     t.equal(await store.recordPush('b', 'p', 1), false)
     t.equal(await store.recordPush('nothing', 'p', 1), false)
     await store.removePushConfig('a', 'p')
     t.equal(await store.recordPush('a', 'p', 4), false, 'what is removed stays so')
-    t.same(await open(), [{ taskId: 'b', owner: 'bob', config: q, told: 9 }])
+    t.same(await open(), [{ taskId: 'b', owner: 'bob', config: q, pushed: 9 }])
     await store.remove('b')
     t.same(await open(), [])
   })
 
   withStore(t, make, 'lists open pushes in pages, whatever changes between two of them', async (t, store) => {
     const ids = ['p', 'q', 'a b', '["x"]', HOSTILE_TEXT]
-    const set = async (taskId: string, id: string, told: number | null) =>
-      store.setPushConfig(taskId, { id, url: 'https://example.org' }, told)
+    const set = async (taskId: string, id: string, pushed: number | null) =>
+      store.setPushConfig(taskId, { id, url: 'https://example.org' }, pushed)
     for (let index = 0; index < 10; index++) {
       await store.create(task(`t${index}`), `m${index}`)
       for (const id of ids) await set(`t${index}`, id, index === 4 ? null : index)
@@ -152,7 +152,7 @@ export function taskStoreContract(t: ContractTest, make: MakeStore<TaskStore>): 
     for (let cursor: string | null | undefined; cursor !== null;) {
       const page = await store.listOpenPushes({ limit: 7, ...(cursor !== undefined && { cursor }) })
       t.ok(page.pushes.length <= 7)
-      seen.push(...page.pushes.map(({ taskId, config, told }) => `${taskId} ${told} ${config.id}`))
+      seen.push(...page.pushes.map(({ taskId, config, pushed }) => `${taskId} ${pushed} ${config.id}`))
       if (cursor === undefined) {
         // Before the cursor nothing is looked at any more, after it as it is then.
         await store.setPushConfig('t0', { id: 'p', url: 'https://example.org' }, 99)

@@ -122,7 +122,7 @@ export function createTaskStore(
       return {
         pushes: page.flatMap(({ task_id: taskId, owner, config_id, config: json, pushed }) => {
           const config = toConfig(taskId, config_id, json)
-          return config === undefined ? [] : { taskId, owner, config, told: pushed }
+          return config === undefined ? [] : { taskId, owner, config, pushed }
         }),
         nextCursor: last && rows.length > limit ? formatPushCursor(last.task_id, last.config_id) : null
       }

@@ -32,7 +32,7 @@ export interface OpenPush {
   owner: string
   config: PushConfig
   /** The `seq` of the last part of the run's log that was delivered. */
-  told: number
+  pushed: number
 }
 
 /** Lists open pushes in the order of task id and config id. */
@@ -84,12 +84,12 @@ export interface TaskStore {
   ): Awaitable<StoredTask | undefined>
   list(query: TaskQuery): Awaitable<TaskPage>
   /**
-   * Adds or replaces a configuration; false if there is no such task. `told` is as in `OpenPush`; null if nothing is left to
+   * Adds or replaces a configuration; false if there is no such task. `pushed` is as in `OpenPush`; null if nothing is left to
    * deliver.
    */
-  setPushConfig(taskId: string, config: PushConfig, told: number | null): Awaitable<boolean>
+  setPushConfig(taskId: string, config: PushConfig, pushed: number | null): Awaitable<boolean>
   /** Records what was delivered; false if the configuration no longer exists. */
-  recordPush(taskId: string, configId: string, told: number | null): Awaitable<boolean>
+  recordPush(taskId: string, configId: string, pushed: number | null): Awaitable<boolean>
   /** Lists the pushes of all tasks that a restart interrupted. @throws REG_ERR_BAD_CURSOR */
   listOpenPushes(query: OpenPushQuery): Awaitable<OpenPushPage>
   listPushConfigs(taskId: string): Awaitable<PushConfig[]>

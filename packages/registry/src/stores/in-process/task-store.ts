@@ -13,7 +13,7 @@ export interface TaskRetention {
   isLive(taskId: string): boolean
 }
 
-type Push = Pick<OpenPush, 'config'> & { size: number; told: number | null }
+type Push = Pick<OpenPush, 'config'> & { size: number; pushed: number | null }
 
 // Messages are kept as JSON, so that callers cannot mutate them and copies are made on demand only.
 interface Entry {
@@ -116,29 +116,29 @@ export function createInProcessTaskStore({ maxTasks, taskMaxBytes, isLive }: Tas
         nextCursor: more ? formatRunCursor({ at: last.createdAt, runId: last.taskId }) : null
       }
     },
-    setPushConfig(taskId, config, told) {
+    setPushConfig(taskId, config, pushed) {
       return change(taskId, (entry) => {
         entry.configs = new Map(entry.configs).set(config.id, {
           config: structuredClone(config),
           size: JSON.stringify(config).length,
-          told
+          pushed
         })
         return true
       })
     },
-    recordPush(taskId, configId, told) {
+    recordPush(taskId, configId, pushed) {
       const push = entries.get(taskId)?.configs.get(configId)
       if (push === undefined) return false
-      push.told = told
+      push.pushed = pushed
       return true
     },
     listOpenPushes({ limit, cursor }) {
       const after = cursor === undefined ? undefined : parsePushCursor(cursor)
       const open: OpenPush[] = []
       for (const { task, configs } of entries.values())
-        for (const { config, told } of configs.values())
-          if (told !== null && (after === undefined || comparePush(task.taskId, config.id, after) > 0))
-            open.push({ taskId: task.taskId, owner: task.owner, config, told })
+        for (const { config, pushed } of configs.values())
+          if (pushed !== null && (after === undefined || comparePush(task.taskId, config.id, after) > 0))
+            open.push({ taskId: task.taskId, owner: task.owner, config, pushed })
       open.sort((one, { taskId, config }) =>
         comparePush(one.taskId, one.config.id, { taskId, configId: config.id })
       )
