@@ -16,11 +16,12 @@ t.setTimeout(180_000)
 const app = t.testdir({ packed: {}, documents: {}, common: {} })
 for (const name of PACKAGES) await install(await pack(name, join(app, 'packed')), name, app)
 const others = join(ROOT, 'apps/demo/node_modules')
-for (const name of globSync(['[!.@]*', '@*/*'], { cwd: others })) {
+const paths = globSync(['[!.@]*', '@*/*'], { cwd: others }).map((name) => [name, join(others, name)] as const)
+for (const [name, path] of [...paths, ['zod', join(ROOT, 'packages/runtime/node_modules/zod')] as const]) {
   const link = join(app, 'node_modules', name)
   if (existsSync(link)) continue
   mkdirSync(dirname(link), { recursive: true })
-  symlinkSync(realpathSync(join(others, name)), link)
+  symlinkSync(realpathSync(path), link)
 }
 
 t.test('the programs of the documents compile', async (t) => {

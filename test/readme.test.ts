@@ -18,7 +18,7 @@ const PRINTED: Readonly<Record<string, RegExp>> = {
   'docs/agents.md#9': /^You are Ada\.$/,
   'docs/from-other-frameworks.md#1': /^Take a hat\.\n$/,
   'docs/from-other-frameworks.md#2': /^Once upon a time\.$/,
-  'docs/from-other-frameworks.md#3': /^80 for 17\n$/,
+  'docs/from-other-frameworks.md#3': /^Bees, for the world\n$/,
   'docs/from-other-frameworks.md#4': /^Ada\.\n$/,
   'docs/http.md#2': /^401 200\n$/,
   'packages/registry/README.md#1': /"type":"start"[^]*"type":"finish"[^]*\none run, every wire \n$/,

@@ -3,7 +3,7 @@ import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 import { BaseRunnable, type OutputSchema } from '../runnables/base-runnable.ts'
 import type { Schema, SchemaOutput } from '../schemas/schema.ts'
 import type { Skill } from '../skills/skill.ts'
-import { runAgent } from './agent-loop.ts'
+import { runAgent } from './run-agent.ts'
 import type { AgentOptions } from './agent-options.ts'
 import { planAgent, type AgentPlan } from './plan-agent.ts'
 
