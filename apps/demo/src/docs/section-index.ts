@@ -20,6 +20,7 @@ export interface SectionIndex {
 const FUZZY = 0.2
 const MAX_CANDIDATES = 40
 const MAX_QUERY_TERMS = 40
+const PROGRAM = /^```[jt]s$[^]*?^```$/gm
 /** Extra score of a heading that has only words of the query. */
 const HEADING_BONUS = 0.1
 
@@ -38,7 +39,8 @@ export function createSectionIndex(sections: readonly Section[]): SectionIndex {
     fields: ['heading', 'parents', 'document', 'text'],
     tokenize: stemsOf,
     processTerm: (term) => term,
-    extractField: (section, field) => String(section[field as keyof Section]),
+    extractField: (section, field) =>
+      field === 'text' ? proseOf(section) : String(section[field as keyof Section]),
     searchOptions: {
       tokenize: (query) => query.split(' '),
       boost: { heading: 4, parents: 1.5, document: 1.5 },
@@ -104,6 +106,11 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0)
 }
 
-function textOf({ heading, parents, document, text }: Section): string {
-  return [heading, ...parents, document, text].join('\n')
+function textOf(section: Section): string {
+  return [section.heading, ...section.parents, section.document, proseOf(section)].join('\n')
+}
+
+/** A section is about its prose, not about the names in its programs ("refund"). */
+function proseOf({ text }: Section): string {
+  return text.replace(PROGRAM, '')
 }

@@ -33,6 +33,13 @@ t.test('coverage tells an answer from a chance hit, and unknown words are named'
   t.ok((found[0]?.coverage ?? 0) < 0.5)
 })
 
+t.test('names in a program are not what a section is about', async (t) => {
+  const [section] = parseSections('docs/x.md', '# Approval\n\nA human decides.\n\n```ts\nrefund()\n```\n')
+  const index = createSectionIndex([section!])
+  t.match(index.search('refund', 3), { found: [], unknown: ['refund'] })
+  t.match(index.get('docs/x.md#approval')?.text, /refund/, 'but it is quoted with them')
+})
+
 t.test('what has no words finds nothing', async (t) => {
   t.strictSame(index.search('what is it', 3), { found: [], unknown: [] })
   t.strictSame(createSectionIndex([]).search('cancel', 3), { found: [], unknown: ['cancel'] })
