@@ -37,7 +37,10 @@ export interface Runnable {
   readonly kind: RunnableKind
   readonly name: string
   readonly description?: string | undefined
-  /** A JSON Schema for the input, unless it is a message (`string | ContentPart[]`). */
+  /**
+   * A JSON Schema for the input, unless it is a message (`string | ContentPart[]`): TypeBox, or any with a `~standard` to
+   * validate by (standardschema.dev).
+   */
   readonly inputSchema?: TSchema | undefined
   /** True if another process can resume a run after a crash. */
   readonly resumable?: boolean | undefined

@@ -211,7 +211,8 @@ export class ModelLoop {
   #promptFor(changes: StepChanges | undefined): LanguageModelV4Prompt {
     const { instructions, messages } = changes ?? {}
     const { prompt } = this.turn
-    if (instructions === undefined && messages === undefined) return [...prompt, ...this.tail]
+    if (instructions === undefined && messages === undefined)
+      return this.tail.length === 0 ? prompt : [...prompt, ...this.tail]
     const [system, rest] = splitSystem(prompt)
     const content = [instructions, ...this.#sections].filter(Boolean).join('\n\n')
     const own = instructions === undefined ? system : [{ role: 'system' as const, content }]
