@@ -43,7 +43,7 @@ const PRINTED: Readonly<Record<string, RegExp>> = {
 }
 const ANSWERED: readonly (readonly [command: RegExp, answer: RegExp])[] = [
   [/What is 2 \+ 3\?/, /"text":"It is 5\."/],
-  [/Tell me a story/, /"type":"text","text":"Once [^]*"type":"finish"/],
+  [/(?:Tell me|Write) a story/, /"type":"text","text":"Once [^]*"type":"finish"/],
   [/echo\/run/, /"text":"You said: Hello"/],
   [
     /echo\/stream/,
