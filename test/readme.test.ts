@@ -32,7 +32,7 @@ const PRINTED: Readonly<Record<string, RegExp>> = {
   'packages/runtime/README.md#9': /^It is 42\. 1\n$/,
   'docs/memory.md#1': /^true\n$/,
   'docs/multi-modal.md#1': /^A dot\.\n$/,
-  'docs/observability.md#1': /^heard stop\n$/,
+  'docs/observability.md#1': /^greeter stop\n$/,
   'docs/runs.md#1': /^sales 200\nsupport 404\n$/,
   'docs/sandbox.md#3': /^true\n$/,
   'docs/skills.md#2': /^\[ \{ name: 'greet', description: 'Greets someone\.' \} \]\n$/,
