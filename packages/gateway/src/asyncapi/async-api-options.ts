@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { givenOf, optionsSchema, requireOptions } from '@svc/registry/kit'
+import { optionsSchema, requireOptions } from '@svc/registry/kit'
 import { GTW_ERR_BAD_OPTION } from '../errors.ts'
 
 /** Options of the AsyncAPI document. */
@@ -36,5 +36,6 @@ export function resolveAsyncApi(given: boolean | AsyncApiOptions = false): Resol
   if (given === false) return undefined
   const options = given === true ? {} : given
   requireOptions(AsyncApiOptionsSchema, options, GTW_ERR_BAD_OPTION)
-  return { ...DEFAULTS, description: undefined, ...givenOf(options) }
+  const { title = DEFAULTS.title, version = DEFAULTS.version, description, path = DEFAULTS.path } = options
+  return { title, version, description, path }
 }
