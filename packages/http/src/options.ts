@@ -1,118 +1,144 @@
 import type { FastifyCorsOptions } from '@fastify/cors'
 import type { RateLimitPluginOptions } from '@fastify/rate-limit'
-import { Type, type Static } from '@sinclair/typebox'
-import type { OnDisconnect } from '@svc/registry'
+import { Type, type TSchema } from '@sinclair/typebox'
+import type { Authenticate, Authorize, NamedRunnables, OnDisconnect, Registry } from '@svc/registry'
 import {
   DEFAULT_PROVIDER_KEY_HEADERS,
   EXPOSED_OPTIONS,
+  functionSchema,
+  givenOf,
   millisecondsSchema,
   OnDisconnectSchema,
+  optionsSchema,
   POLICY_OPTIONS,
   requireOptions
 } from '@svc/registry/kit'
 import type { onRequestHookHandler, preHandlerHookHandler, RegisterOptions } from 'fastify'
-import { JwtOptionsSchema } from './auth/jwt-options.ts'
-import { RbacOptionsSchema } from './auth/rbac-options.ts'
+import { JwtOptionsSchema, type JwtOptions } from './auth/jwt-options.ts'
+import { RbacOptionsSchema, type RbacOptions } from './auth/rbac-options.ts'
 import { HTTP_ERR_BAD_OPTION } from './errors.ts'
 import { CorsOptionsSchema, requireOrigin } from './limits/cors-options.ts'
 import { RateLimitOptionsSchema } from './limits/rate-limit.ts'
 import { resolveSwagger, SwaggerOptionsSchema, type SwaggerOptions } from './openapi/swagger-options.ts'
-import { FileUploadOptionsSchema, resolveUploadLimits } from './uploads/file-upload-options.ts'
+import {
+  FileUploadOptionsSchema,
+  resolveUploadLimits,
+  type FileUploadOptions
+} from './uploads/file-upload-options.ts'
+
+/** Hooks by the point of a request at which they run. */
+interface HttpHooks {
+  onRequest?: onRequestHookHandler
+  preHandler?: preHandlerHookHandler
+}
 
 /** Hooks that run before every route of the plugin. */
-export type HttpMiddleware =
-  | onRequestHookHandler
-  | { onRequest?: onRequestHookHandler; preHandler?: preHandlerHookHandler }
+export type HttpMiddleware = onRequestHookHandler | HttpHooks
 
-const fn = Type.Function([], Type.Unknown())
-const middleware = Type.Union([
-  fn,
-  Type.Object(
-    { onRequest: Type.Optional(fn), preHandler: Type.Optional(fn) },
-    { additionalProperties: false }
-  )
-])
+/** Limits of request bodies. */
+export interface HttpLimits {
+  /** Bytes of a request body; default 1,048,576. */
+  bodyLimit?: number
+  /** Levels of objects and lists in a request body; default 64. */
+  jsonDepth?: number
+}
 
 /** Options of the plugin. */
-export const HttpOptionsSchema = Type.Object(
-  {
-    ...EXPOSED_OPTIONS,
-    jwt: Type.Optional(JwtOptionsSchema),
-    rbac: Type.Optional(RbacOptionsSchema),
-    ...POLICY_OPTIONS,
-    admin: Type.Optional(
-      Type.Boolean({
-        description: 'Whether to add the `/admin` routes; default: with authentication'
-      })
-    ),
-    cors: Type.Optional(
-      Type.Unsafe<boolean | FastifyCorsOptions>(
-        Type.Union([Type.Boolean(), CorsOptionsSchema], {
-          description: '`true`: pages of every origin, without credentials; or options of `@fastify/cors`'
-        })
-      )
-    ),
-    rateLimit: Type.Optional(
-      Type.Unsafe<RateLimitPluginOptions>({
-        ...RateLimitOptionsSchema,
-        description: 'Options of `@fastify/rate-limit`; default: no limit'
-      })
-    ),
-    providerKeyHeaders: Type.Optional(
-      Type.Record(Type.String({ pattern: '^[a-z0-9-]+$' }), Type.String({ minLength: 1 }), {
-        additionalProperties: false,
-        description: 'Header, in lower case → the provider of the key in it; `x-api-key` always works'
-      })
-    ),
-    middleware: Type.Optional(
-      Type.Unsafe<HttpMiddleware | readonly HttpMiddleware[]>(
-        Type.Union([middleware, Type.Array(middleware)], {
-          description: '`onRequest` functions, or `{ onRequest?, preHandler? }`, for all routes of the plugin'
-        })
-      )
-    ),
-    fileUpload: Type.Optional(
-      Type.Union([Type.Literal(true), FileUploadOptionsSchema], {
-        description: '`true` or FileUploadOptions: accept `multipart/form-data` for runs; default: not'
-      })
-    ),
-    limits: Type.Optional(
-      Type.Object(
-        {
-          bodyLimit: Type.Optional(
-            Type.Integer({ minimum: 1, description: 'Bytes of a request body; default 1,048,576' })
-          ),
-          jsonDepth: Type.Optional(
-            Type.Integer({
-              minimum: 1,
-              maximum: 1000,
-              description: 'Levels of objects and lists in a request body; default 64'
-            })
-          )
-        },
-        { additionalProperties: false, description: '`{ bodyLimit?, jsonDepth? }`' }
-      )
-    ),
-    onDisconnect: Type.Optional(
-      Type.Unsafe<OnDisconnect>({
-        ...OnDisconnectSchema,
-        description: '`cancel` or `continue`, for runs whose body does not choose; default `cancel`'
-      })
-    ),
-    swagger: Type.Optional(
-      Type.Unsafe<boolean | SwaggerOptions>(
-        Type.Union([Type.Boolean(), SwaggerOptionsSchema], {
-          description: 'The OpenAPI document and its page: `true` or SwaggerOptions; default `false`'
-        })
-      )
-    ),
-    heartbeat: Type.Optional(
-      millisecondsSchema('Milliseconds between comments on a silent event stream; default 15,000')
-    )
-  },
-  { additionalProperties: false }
-)
-export type HttpOptions = Static<typeof HttpOptionsSchema>
+export interface HttpOptions {
+  /** Agents to expose, as a list or by name; looked up before the registry. */
+  agents?: NamedRunnables
+  /** Teams to expose, as a list or by name; looked up before the registry. */
+  teams?: NamedRunnables
+  /** Workflows to expose, as a list or by name; looked up before the registry. */
+  workflows?: NamedRunnables
+  /** The registry to look up other runnables in; `false`: none; default `fastify.registry`. */
+  registry?: Registry | false
+  /** Authentication by JSON Web Tokens. */
+  jwt?: JwtOptions
+  /** Access control by the scopes of a token. */
+  rbac?: RbacOptions
+  /** Credentials → principal; `false`: everyone is anonymous; default that of `@svc/registry`. */
+  authenticate?: Authenticate | false
+  /** Who may do what to which runnable; `false`: everyone may do everything except administration; default that of `@svc/registry`. */
+  authorize?: Authorize | false
+  /** Whether to add the `/admin` routes; default: with authentication. */
+  admin?: boolean
+  /** `true`: pages of every origin, without credentials; or options of `@fastify/cors`. */
+  cors?: boolean | FastifyCorsOptions
+  /** Options of `@fastify/rate-limit`; default: no limit. */
+  rateLimit?: RateLimitPluginOptions
+  /** Header, in lower case → the provider of the key in it; `x-api-key` always works. */
+  providerKeyHeaders?: Record<string, string>
+  /** `onRequest` functions, or `{ onRequest?, preHandler? }`, for all routes of the plugin. */
+  middleware?: HttpMiddleware | readonly HttpMiddleware[]
+  /** `true` or FileUploadOptions: accept `multipart/form-data` for runs; default: not. */
+  fileUpload?: true | FileUploadOptions
+  /** Limits of request bodies. */
+  limits?: HttpLimits
+  /** `cancel` or `continue`, for runs whose body does not choose; default `cancel`. */
+  onDisconnect?: OnDisconnect
+  /** The OpenAPI document and its page: `true` or SwaggerOptions; default `false`. */
+  swagger?: boolean | SwaggerOptions
+  /** Milliseconds between comments on a silent event stream; default 15,000. */
+  heartbeat?: number
+}
+
+/** The same schema with the description that readers of the published schema get. */
+function described<Schema extends TSchema>(description: string, schema: Schema): Schema {
+  return { ...schema, description }
+}
+
+const middleware = Type.Union([
+  functionSchema<onRequestHookHandler>(),
+  optionsSchema<HttpHooks>({
+    onRequest: functionSchema<onRequestHookHandler>(),
+    preHandler: functionSchema<preHandlerHookHandler>()
+  })
+])
+
+export const HttpOptionsSchema = optionsSchema<HttpOptions>({
+  ...EXPOSED_OPTIONS,
+  jwt: described('Authentication by JSON Web Tokens', JwtOptionsSchema),
+  rbac: described('Access control by the scopes of a token', RbacOptionsSchema),
+  ...POLICY_OPTIONS,
+  admin: Type.Boolean({ description: 'Whether to add the `/admin` routes; default: with authentication' }),
+  cors: Type.Union([Type.Boolean(), CorsOptionsSchema], {
+    description: '`true`: pages of every origin, without credentials; or options of `@fastify/cors`'
+  }),
+  rateLimit: described('Options of `@fastify/rate-limit`; default: no limit', RateLimitOptionsSchema),
+  providerKeyHeaders: Type.Record(Type.String({ pattern: '^[a-z0-9-]+$' }), Type.String({ minLength: 1 }), {
+    additionalProperties: false,
+    description: 'Header, in lower case → the provider of the key in it; `x-api-key` always works'
+  }),
+  middleware: Type.Union([middleware, Type.Array(middleware)], {
+    description: '`onRequest` functions, or `{ onRequest?, preHandler? }`, for all routes of the plugin'
+  }),
+  fileUpload: Type.Union([Type.Literal(true), FileUploadOptionsSchema], {
+    description: '`true` or FileUploadOptions: accept `multipart/form-data` for runs; default: not'
+  }),
+  limits: described(
+    '`{ bodyLimit?, jsonDepth? }`',
+    optionsSchema<HttpLimits>({
+      bodyLimit: Type.Integer({ minimum: 1 }),
+      jsonDepth: Type.Integer({ minimum: 1, maximum: 1000 })
+    })
+  ),
+  onDisconnect: described(
+    '`cancel` or `continue`, for runs whose body does not choose; default `cancel`',
+    OnDisconnectSchema
+  ),
+  swagger: Type.Union([Type.Boolean(), SwaggerOptionsSchema], {
+    description: 'The OpenAPI document and its page: `true` or SwaggerOptions; default `false`'
+  }),
+  heartbeat: millisecondsSchema('Milliseconds between comments on a silent event stream; default 15,000')
+})
+
+const DEFAULTS = Object.freeze({
+  onDisconnect: 'cancel',
+  heartbeat: 15_000,
+  providerKeyHeaders: DEFAULT_PROVIDER_KEY_HEADERS
+})
+const DEFAULT_LIMITS: Readonly<Required<HttpLimits>> = Object.freeze({ bodyLimit: 1_048_576, jsonDepth: 64 })
 
 /** Validates the options and fills in the defaults. @throws HTTP_ERR_BAD_OPTION */
 export function resolveOptions(given: HttpOptions & RegisterOptions) {
@@ -127,15 +153,13 @@ export function resolveOptions(given: HttpOptions & RegisterOptions) {
     ...(logSerializers !== undefined && { logSerializers })
   }
   return {
-    ...options,
+    ...DEFAULTS,
+    ...givenOf(options),
+    bodyLimit: limits?.bodyLimit ?? DEFAULT_LIMITS.bodyLimit,
+    jsonDepth: limits?.jsonDepth ?? DEFAULT_LIMITS.jsonDepth,
     uploadLimits: fileUpload && resolveUploadLimits(fileUpload),
     middleware: (Array.isArray(hooks) ? hooks : [hooks]) as readonly HttpMiddleware[],
-    bodyLimit: limits?.bodyLimit ?? 1_048_576,
-    jsonDepth: limits?.jsonDepth ?? 64,
-    onDisconnect: options.onDisconnect ?? 'cancel',
-    heartbeat: options.heartbeat ?? 15_000,
     swagger: resolveSwagger(options.swagger),
-    providerKeyHeaders: options.providerKeyHeaders ?? DEFAULT_PROVIDER_KEY_HEADERS,
     registerOptions
   }
 }

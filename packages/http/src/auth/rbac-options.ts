@@ -1,6 +1,6 @@
-import { Type, type Static } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import { RUNNABLE_KINDS, type RunnableKind } from '@svc/registry'
-import { requireOptions } from '@svc/registry/kit'
+import { optionsSchema, requireOptions } from '@svc/registry/kit'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 
 /** Required scopes by route; an empty list accepts any valid token. HEAD requests follow the GET entry. */
@@ -32,38 +32,35 @@ export const ROUTE_SCOPES: Readonly<Record<string, readonly string[]>> = Object.
   'DELETE /admin/workflows/:name': ['admin:*']
 })
 
-const scopes = Type.Array(Type.String({ pattern: String.raw`^\S+$` }))
-const byName = (kind: RunnableKind) =>
-  Type.Optional(
-    Type.Record(Type.String(), scopes, {
-      description: `Name of a ${kind} → scopes required on top of the route's`
-    })
-  )
+/** Options of access control by the scopes of a token. */
+export interface RbacOptions {
+  /** The claim with the scopes, a list or a space-separated string; default `scopes`. */
+  scopeField?: string
+  /**
+   * Route, like `POST /agents/:name/run` → all scopes that it requires, instead of the built-in ones. An entry for `…/run` also
+   * covers `…/stream`, `GET /agents` covers `GET /agents/:name`, and `/admin/*`, `GET /admin/*` or `GET, POST, DELETE /admin/*`
+   * cover their routes, unless these have entries of their own.
+   */
+  defaultScopes?: Record<string, string[]>
+  /** Name of an agent → scopes required on top of the route's. */
+  agentScopes?: Record<string, string[]>
+  /** Name of a team → scopes required on top of the route's. */
+  teamScopes?: Record<string, string[]>
+  /** Name of a workflow → scopes required on top of the route's. */
+  workflowScopes?: Record<string, string[]>
+}
 
-/** Options of access control by scopes. */
-export const RbacOptionsSchema = Type.Object(
-  {
-    scopeField: Type.Optional(
-      Type.String({
-        minLength: 1,
-        description: 'The claim with the scopes, a list or a space-separated string; default `scopes`'
-      })
-    ),
-    defaultScopes: Type.Optional(
-      Type.Record(Type.String(), scopes, {
-        description:
-          'Route, like `POST /agents/:name/run` → all scopes that it requires, instead of the built-in ones. ' +
-          'An entry for `…/run` also covers `…/stream`, `GET /agents` covers `GET /agents/:name`, and `/admin/*`, ' +
-          '`GET /admin/*` or `GET, POST, DELETE /admin/*` cover their routes, unless these have entries of their own'
-      })
-    ),
-    agentScopes: byName('agent'),
-    teamScopes: byName('team'),
-    workflowScopes: byName('workflow')
-  },
-  { additionalProperties: false, description: 'Access control by the scopes of a token' }
-)
-export type RbacOptions = Static<typeof RbacOptionsSchema>
+const scopesByKey = Type.Record(Type.String(), Type.Array(Type.String({ pattern: String.raw`^\S+$` })))
+
+export const RbacOptionsSchema = optionsSchema<RbacOptions>({
+  scopeField: Type.String({ minLength: 1 }),
+  defaultScopes: scopesByKey,
+  agentScopes: scopesByKey,
+  teamScopes: scopesByKey,
+  workflowScopes: scopesByKey
+})
+
+const DEFAULTS = Object.freeze({ scopeField: 'scopes' })
 
 type ScopeMap = ReadonlyMap<string, readonly string[]>
 
@@ -79,7 +76,8 @@ export interface RbacRules {
 /** Validates the options and merges them into the built-in map. @throws HTTP_ERR_BAD_OPTION */
 export function resolveRbacOptions(options: RbacOptions = {}): RbacRules {
   requireOptions(RbacOptionsSchema, options, HTTP_ERR_BAD_OPTION)
-  const { scopeField = 'scopes', defaultScopes, agentScopes, teamScopes, workflowScopes } = options
+  // Destructured, not spread: a value may be inherited, and lost scopes would allow more.
+  const { scopeField = DEFAULTS.scopeField, defaultScopes, agentScopes, teamScopes, workflowScopes } = options
   return {
     scopeField,
     routes: resolveRoutes(toMap(defaultScopes)),

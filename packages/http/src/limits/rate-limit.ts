@@ -1,6 +1,7 @@
 import rateLimit, { type RateLimitPluginOptions } from '@fastify/rate-limit'
-import { Type, type TSchema } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import { ANONYMOUS } from '@svc/registry'
+import { functionSchema, objectSchema, optionsSchema } from '@svc/registry/kit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { HTTP_ERR_RATE_LIMITED } from '../errors.ts'
 
@@ -21,39 +22,34 @@ function callerOf({ principal, ip }: FastifyRequest): string {
   return principal === ANONYMOUS ? `ip ${ip}` : `sub ${principal.sub}`
 }
 
-const fn = Type.Function([], Type.Unknown())
-const hook = Type.Optional(fn)
-const flag = Type.Optional(Type.Boolean())
+type Typed<Name extends keyof RateLimitPluginOptions> = NonNullable<RateLimitPluginOptions[Name]>
+const fn = functionSchema<never>()
 const count = Type.Number({ minimum: 0 })
-const headers = Type.Optional(Type.Object({}))
 
 /** All options of `@fastify/rate-limit`; strict, since that silently replaces invalid ones by its defaults. */
-export const RateLimitOptionsSchema = Type.Object(
-  {
-    global: flag,
-    max: Type.Optional(Type.Union([count, fn])),
-    timeWindow: Type.Optional(Type.Union([count, Type.String(), fn])),
-    hook: Type.Optional(Type.String()),
-    cache: Type.Optional(count),
-    allowList: Type.Optional(Type.Union([Type.Array(Type.String()), fn])),
-    keyGenerator: hook,
-    ipv6Subnet: Type.Optional(Type.Number({ minimum: 0, maximum: 128 })),
-    // -1 disables bans.
-    ban: Type.Optional(Type.Number({ minimum: -1 })),
-    groupId: Type.Optional(Type.String()),
-    continueExceeding: flag,
-    exponentialBackoff: flag,
-    enableDraftSpec: flag,
-    skipOnError: flag,
-    store: hook,
-    redis: Type.Optional(Type.Unknown()),
-    nameSpace: Type.Optional(Type.String()),
-    addHeaders: headers,
-    addHeadersOnExceeding: headers,
-    errorResponseBuilder: hook,
-    onBanReach: hook,
-    onExceeding: hook,
-    onExceeded: hook
-  } satisfies Record<keyof RateLimitPluginOptions, TSchema>,
-  { additionalProperties: false }
-)
+export const RateLimitOptionsSchema = optionsSchema<RateLimitPluginOptions>({
+  global: Type.Boolean(),
+  max: Type.Union([count, fn]),
+  timeWindow: Type.Union([count, Type.String(), fn]),
+  hook: Type.Unsafe<Typed<'hook'>>(Type.String()),
+  cache: count,
+  allowList: Type.Union([Type.Array(Type.String()), fn]),
+  keyGenerator: functionSchema<Typed<'keyGenerator'>>(),
+  ipv6Subnet: Type.Number({ minimum: 0, maximum: 128 }),
+  // -1 disables bans.
+  ban: Type.Number({ minimum: -1 }),
+  groupId: Type.String(),
+  continueExceeding: Type.Boolean(),
+  exponentialBackoff: Type.Boolean(),
+  enableDraftSpec: Type.Boolean(),
+  skipOnError: Type.Boolean(),
+  store: functionSchema<Typed<'store'>>(),
+  redis: Type.Unknown(),
+  nameSpace: Type.String(),
+  addHeaders: objectSchema<Typed<'addHeaders'>>(),
+  addHeadersOnExceeding: objectSchema<Typed<'addHeadersOnExceeding'>>(),
+  errorResponseBuilder: functionSchema<Typed<'errorResponseBuilder'>>(),
+  onBanReach: functionSchema<Typed<'onBanReach'>>(),
+  onExceeding: functionSchema<Typed<'onExceeding'>>(),
+  onExceeded: functionSchema<Typed<'onExceeded'>>()
+})

@@ -1,38 +1,59 @@
-import { Type, type Static } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
+import { givenOf, optionsSchema } from '@svc/registry/kit'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 
-// A path of plain segments: no parameters, no wildcard, no slash at the end.
-const path = (description: string) => Type.Optional(Type.String({ pattern: '^(/[\\w.~-]+)+$', description }))
-
 /** Options of the OpenAPI document and its page. */
-export const SwaggerOptionsSchema = Type.Object(
+export interface SwaggerOptions {
+  /** Whether both are served; default `true`. */
+  enabled?: boolean
+  /** Title of the API; default `Service API`. */
+  title?: string
+  /** Markdown. */
+  description?: string
+  /** Version of the API; default `1.0.0`. */
+  version?: string
+  /** Prepended to the documented paths, for a proxy that rewrites. */
+  routePrefix?: string
+  /** Base URLs of the paths; default `[{ url: '/' }]`. */
+  servers?: { url: string; description?: string }[]
+  /** Path of the page; default `/docs`. */
+  docsPath?: string
+  /** Path of the document; default `/docs/spec.json`. */
+  specPath?: string
+  /** Whether page and document require a valid token; default `false`. */
+  protect?: boolean
+}
+
+// Plain segments: no parameters, no wildcard, no slash at the end.
+const path = Type.String({ pattern: '^(/[\\w.~-]+)+$' })
+const server = Type.Object(
   {
-    enabled: Type.Optional(Type.Boolean({ description: 'Whether both are served; default true' })),
-    title: Type.Optional(Type.String({ minLength: 1, description: 'Default `Service API`' })),
-    description: Type.Optional(Type.String({ description: 'Markdown' })),
-    version: Type.Optional(Type.String({ minLength: 1, description: 'Version of the API; default `1.0.0`' })),
-    routePrefix: path('Prepended to the documented paths, for a proxy that rewrites'),
-    servers: Type.Optional(
-      Type.Array(
-        Type.Object(
-          {
-            url: Type.String({ minLength: 1, pattern: '^[^\\s{}]+$' }),
-            description: Type.Optional(Type.String())
-          },
-          { additionalProperties: false }
-        ),
-        { minItems: 1, description: 'Base URLs of the paths; default `[{ url: "/" }]`' }
-      )
-    ),
-    docsPath: path('Path of the page; default `/docs`'),
-    specPath: path('Path of the document; default `/docs/spec.json`'),
-    protect: Type.Optional(
-      Type.Boolean({ description: 'Whether page and document require a valid token; default false' })
-    )
+    url: Type.String({ minLength: 1, pattern: '^[^\\s{}]+$' }),
+    description: Type.Optional(Type.String())
   },
   { additionalProperties: false }
 )
-export type SwaggerOptions = Static<typeof SwaggerOptionsSchema>
+
+export const SwaggerOptionsSchema = optionsSchema<SwaggerOptions>({
+  enabled: Type.Boolean(),
+  title: Type.String({ minLength: 1 }),
+  description: Type.String(),
+  version: Type.String({ minLength: 1 }),
+  routePrefix: path,
+  servers: Type.Array(server, { minItems: 1 }),
+  docsPath: path,
+  specPath: path,
+  protect: Type.Boolean()
+})
+
+const DEFAULTS = Object.freeze({
+  title: 'Service API',
+  version: '1.0.0',
+  routePrefix: '',
+  docsPath: '/docs',
+  specPath: '/docs/spec.json',
+  protect: false
+})
 
 /** Options with their defaults. */
 export type ResolvedSwagger = ReturnType<typeof withDefaults>
@@ -44,20 +65,11 @@ export function resolveSwagger(given: boolean | SwaggerOptions | undefined): Res
   return enabled ? withDefaults(options) : undefined
 }
 
-function withDefaults(options: SwaggerOptions) {
-  const docsPath = options.docsPath ?? '/docs'
-  const specPath = options.specPath ?? '/docs/spec.json'
+function withDefaults(options: Omit<SwaggerOptions, 'enabled'>) {
+  const settings = { ...DEFAULTS, servers: [{ url: '/' }], description: undefined, ...givenOf(options) }
+  const { docsPath, specPath } = settings
   // The page serves its own files under its path.
   if (specPath === docsPath || specPath === `${docsPath}/yaml` || specPath.startsWith(`${docsPath}/static/`))
     throw new HTTP_ERR_BAD_OPTION(`swagger/specPath: "${specPath}" is taken by the page at "${docsPath}"`)
-  return {
-    title: options.title ?? 'Service API',
-    description: options.description,
-    version: options.version ?? '1.0.0',
-    routePrefix: options.routePrefix ?? '',
-    servers: options.servers ?? [{ url: '/' }],
-    docsPath,
-    specPath,
-    protect: options.protect ?? false
-  }
+  return settings
 }

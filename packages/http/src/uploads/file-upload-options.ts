@@ -1,32 +1,29 @@
-import { Type, type Static } from '@sinclair/typebox'
-import { requireOptions } from '@svc/registry/kit'
+import { Type } from '@sinclair/typebox'
+import { optionsSchema, requireOptions } from '@svc/registry/kit'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
+
+/** Limits of the uploads of one request. */
+export interface FileUploadOptions {
+  /** Bytes of one file; default 52,428,800. */
+  maxFileSize?: number
+  /** Files; default 10. */
+  maxFiles?: number
+  /** Types like `image/png` or `image/*`; default all. */
+  allowedMimeTypes?: string[]
+  /** Bytes of all files together; default `maxFiles` × `maxFileSize`. */
+  maxTotalSize?: number
+}
 
 const MIME_PATTERN = '^[\\w!#$&^.+-]+/([\\w!#$&^.+-]+|\\*)$'
 
-/** Limits of the uploads of one request. */
-export const FileUploadOptionsSchema = Type.Object(
-  {
-    maxFileSize: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'Bytes of one file; default 52,428,800' })
-    ),
-    maxFiles: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'Files; default 10' })),
-    allowedMimeTypes: Type.Optional(
-      Type.Array(Type.String({ pattern: MIME_PATTERN, maxLength: 255 }), {
-        minItems: 1,
-        description: 'Types like `image/png` or `image/*`; default all'
-      })
-    ),
-    maxTotalSize: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        description: 'Bytes of all files together; default `maxFiles` × `maxFileSize`'
-      })
-    )
-  },
-  { title: 'FileUploadOptions', additionalProperties: false }
-)
-export type FileUploadOptions = Static<typeof FileUploadOptionsSchema>
+export const FileUploadOptionsSchema = optionsSchema<FileUploadOptions>({
+  maxFileSize: Type.Integer({ minimum: 1 }),
+  maxFiles: Type.Integer({ minimum: 1, maximum: 1000 }),
+  allowedMimeTypes: Type.Array(Type.String({ pattern: MIME_PATTERN, maxLength: 255 }), { minItems: 1 }),
+  maxTotalSize: Type.Integer({ minimum: 1 })
+})
+
+const DEFAULTS = Object.freeze({ maxFileSize: 52_428_800, maxFiles: 10 })
 
 /** The options with their defaults. */
 export interface UploadLimits {
@@ -43,7 +40,7 @@ export interface UploadLimits {
 export function resolveUploadLimits(given: true | FileUploadOptions = true): UploadLimits {
   const options = given === true ? {} : given
   requireOptions(FileUploadOptionsSchema, options, HTTP_ERR_BAD_OPTION)
-  const { maxFileSize = 52_428_800, maxFiles = 10, allowedMimeTypes } = options
+  const { maxFileSize = DEFAULTS.maxFileSize, maxFiles = DEFAULTS.maxFiles, allowedMimeTypes } = options
   return {
     maxFileSize,
     maxFiles,

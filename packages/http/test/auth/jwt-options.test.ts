@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import t from 'tap'
 import { createJwtAuthenticate } from '../../src/auth/jwt-authenticate.ts'
 import { JWT_ALGORITHMS } from '../../src/auth/jwt-algorithms.ts'
-import type { JwtOptions } from '../../src/auth/jwt-options.ts'
+import { resolveJwtOptions, type JwtOptions } from '../../src/auth/jwt-options.ts'
 import { buildAuthenticate, createTokenMaker } from './token-maker.ts'
 
 const rsa = createTokenMaker('RS256')
@@ -44,7 +44,7 @@ t.test('an unknown or invalid option is named', async (t) => {
     [{ secret: toDer('spki'), algorithm: 'RS256' }, /RS256 needs a public key in PEM/],
     [
       { secret: '-----BEGIN PUBLIC KEY-----\nx\n-----END PUBLIC KEY-----', algorithm: 'RS256' },
-      /can be read/
+      /no readable public key/
     ],
     [{ secret: ec.secret, algorithm: 'RS256' }, /not for RS256/],
     [{ secret: ec.secret, algorithm: 'ES384' }, /not for ES384/],
@@ -90,6 +90,20 @@ t.test('options are not mutated', async (t) => {
   const options: JwtOptions = Object.freeze({ secret: 'x', audience: Object.freeze(['us']) as string[] })
   await buildAuthenticate(options)
   t.strictSame(options, { secret: 'x', audience: ['us'] })
+})
+
+t.test('options may be inherited: a getter of a class counts', (t) => {
+  class Config {
+    secret = 'x'
+    get issuer() {
+      return 'us'
+    }
+    get audience() {
+      return 'api'
+    }
+  }
+  t.match(resolveJwtOptions(new Config()), { issuer: 'us', audience: 'api', algorithm: 'HS256' })
+  t.end()
 })
 
 function pemOf(namedCurve: string): string {

@@ -4,6 +4,16 @@ import { resolveRbacOptions, ROUTE_SCOPES, type RbacOptions } from '../../src/au
 const routesOf = (defaultScopes: RbacOptions['defaultScopes']) =>
   Object.fromEntries(resolveRbacOptions({ ...(defaultScopes && { defaultScopes }) }).routes)
 
+t.test('options may be inherited: a getter of a class counts', (t) => {
+  class Config {
+    get agentScopes() {
+      return { echo: ['echo:run'] }
+    }
+  }
+  t.strictSame(resolveRbacOptions(new Config()).named.agent.get('echo'), ['echo:run'])
+  t.end()
+})
+
 t.test('an unknown or invalid option is named', (t) => {
   const bad: [options: unknown, says: RegExp][] = [
     [true, /object/i],
