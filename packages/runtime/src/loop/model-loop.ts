@@ -19,7 +19,7 @@ import { interleave, type PartChannel } from '../children/part-channel.ts'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 import type { RunEvents } from '../events/run-events.ts'
 import type { RunGuard } from '../guards/run-guard.ts'
-import type { ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
+import type { ModelAnswer, ModelToolCall, ProviderCalls } from '../models/model-answer.ts'
 import { ModelStep } from '../models/model-step.ts'
 import { prepareModel } from '../models/model.ts'
 import { OutputCheck } from '../output/output-format.ts'
@@ -93,6 +93,7 @@ export class ModelLoop {
   readonly #output: OutputCheck | undefined
   readonly #steps: StepResult[] = []
   readonly #callIds = new Set<string>()
+  readonly #providerCalls: ProviderCalls = new Map()
   #opened = 0
   #maxSteps: number
   #usage: Usage = ZERO_USAGE
@@ -134,7 +135,15 @@ export class ModelLoop {
       prompt: this.#promptFor(changes),
       abortSignal: guard.signal
     }
-    const calls = { model, context, guard, events, retry, callIds: this.#callIds }
+    const calls = {
+      model,
+      context,
+      guard,
+      events,
+      retry,
+      callIds: this.#callIds,
+      providerCalls: this.#providerCalls
+    }
     return {
       index,
       step: new ModelStep(calls, options, index),

@@ -3,7 +3,7 @@ import { isTellable, RUN_ERR_CANCELED, type RunContext, type YieldedPart } from 
 import type { RunEvents } from '../events/run-events.ts'
 import type { RunGuard } from '../guards/run-guard.ts'
 import { RUN_ERR_MODEL_FAILED, toToolError } from '../errors.ts'
-import type { ModelAnswer } from './model-answer.ts'
+import type { ModelAnswer, ProviderCalls } from './model-answer.ts'
 import type { Retry } from './retry-model.ts'
 
 /** What the model calls of a run share. */
@@ -15,6 +15,7 @@ export interface ModelCalls {
   readonly retry: Retry
   /** Ids of the tool calls so far. */
   readonly callIds: Set<string>
+  readonly providerCalls: ProviderCalls
 }
 
 /** Emits the events of one model call: its start, and once its end. */

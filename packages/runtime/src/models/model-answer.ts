@@ -32,6 +32,9 @@ export interface ModelToolCall {
   readonly promptPart: LanguageModelV4ToolCallPart
 }
 
+/** The calls that providers execute, by their ids; a result may arrive in a later step than its call. */
+export type ProviderCalls = Map<string, ProviderOutcome['call'] & { readonly startedAt: number }>
+
 /** A tool call the provider executed, with its outcome. */
 export interface ProviderOutcome {
   readonly call: { readonly toolCallId: string; readonly toolName: string; readonly args: unknown }
@@ -49,14 +52,15 @@ export class ModelAnswer {
   readonly toolCalls: ModelToolCall[] = []
   /** Finished calls of tools the provider executes. */
   readonly providerOutcomes: ProviderOutcome[] = []
-  readonly #providerCalls = new Map<string, ProviderOutcome['call'] & { startedAt: number }>()
+  readonly #providerCalls: ProviderCalls
   readonly #content: AssistantContent = []
   readonly #open = new Map<string, Block>()
   readonly #callIds: Set<string>
 
   /** `callIds` are the ids of the run's tool calls so far; models may repeat or omit ids. */
-  constructor(callIds: Set<string>) {
+  constructor(callIds: Set<string>, providerCalls: ProviderCalls = new Map()) {
     this.#callIds = callIds
+    this.#providerCalls = providerCalls
   }
 
   /** Takes the next part of the stream; returns the part of the run for it, if any. @throws the error of an `error` part */

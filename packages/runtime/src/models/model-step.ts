@@ -28,7 +28,7 @@ export class ModelStep {
     this.#calls = calls
     this.#options = options
     this.#index = index
-    this.answer = new ModelAnswer(calls.callIds)
+    this.answer = new ModelAnswer(calls.callIds, calls.providerCalls)
   }
 
   /**
@@ -62,7 +62,7 @@ export class ModelStep {
   #begin(): YieldedPart {
     this.#retries = false
     this.#attempt++
-    this.answer = new ModelAnswer(this.#calls.callIds)
+    this.answer = new ModelAnswer(this.#calls.callIds, this.#calls.providerCalls)
     return { type: 'step.start', index: this.#index, attempt: this.#attempt }
   }
 

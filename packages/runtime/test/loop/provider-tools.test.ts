@@ -110,6 +110,36 @@ t.test('within a turn they go back to the provider as it gave them, beside calls
   ])
 })
 
+t.test('a result may arrive in a later step than its call', async (t) => {
+  const look = defineTool({ name: 'look', description: 'L', input: Type.Object({}), execute: () => 'seen' })
+  const own: LanguageModelV4StreamPart = {
+    type: 'tool-call',
+    toolCallId: 'own',
+    toolName: 'look',
+    input: '{}'
+  }
+  const { agent, model } = makeAgent(
+    [
+      { parts: [call('ws_1'), own, finish('tool-calls')] },
+      { parts: [result('ws_1'), ...text('Bees dance.'), finish('stop')] },
+      'As I said.'
+    ],
+    { tools: [search, look] }
+  )
+  const { context } = makeContext()
+  const { toolCalls } = await agent.run('Bees?', context)
+  t.match(toolCalls, [
+    { toolName: 'web_search', result: { hits: 3 } },
+    { toolName: 'look', result: 'seen' }
+  ])
+  const { sessionId, stores } = context
+  await agent.run('Again?', makeContext({ sessionId, stores }).context)
+  const pairs = model.calls[2]?.prompt.flatMap(({ role, content }) =>
+    role === 'assistant' ? content.filter(({ type }) => type === 'tool-call') : []
+  )
+  t.match(pairs, [{ toolCallId: 'own' }, { toolCallId: 'ws_1', input: { query: 'bees' } }])
+})
+
 t.test('the tools of provider packages are taken, and described', async (t) => {
   const { agent } = makeAgent('x', {
     tools: [openai.tools.webSearch({}), anthropic.tools.codeExecution_20250522()]
