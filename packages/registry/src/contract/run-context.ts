@@ -33,7 +33,7 @@ export interface RunContext {
   /** The id of the run's registry; part of the key of its sessions and memories. */
   readonly registry: string
   readonly sessionId: string
-  /** True if the session begins with this run, so that there is no history to load. Always false for members and steps. */
+  /** True if the session begins with this run, so it has no history to load. Always false for members and steps. */
   readonly newSession: boolean
   readonly userId: string | undefined
   readonly principal: Principal

@@ -17,9 +17,9 @@ const MOST_SCHEMAS = 5_000
 const MOST_PATTERNS = 8_000
 const MOST_TOLD = 20
 
-/** Reads a schema of a stranger, for its checks: what it cannot read is left out. */
+/** Reads an untrusted schema; leaves out keywords that it cannot read. */
 export class SchemaReader implements SchemaSource {
-  /** What is left out, and why; 20 at most. */
+  /** The keywords left out, with reasons; at most 20. */
   readonly leftOut: string[] = []
   readonly #document: unknown
   readonly #nodes = new Map<object, SchemaNode>()

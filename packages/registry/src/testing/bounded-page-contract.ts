@@ -58,7 +58,7 @@ async function readAll(runs: RunStore, query: Omit<ApprovalQuery, 'cursor'>): Pr
   const found: FoundApproval[] = []
   for (let cursor: string | null | undefined; cursor !== null;) {
     const page = await runs.listApprovals({ ...query, ...(cursor !== undefined && { cursor }) })
-    if (page.approvals.length > query.limit) throw new Error('more than was asked for')
+    if (page.approvals.length > query.limit) throw new Error('the page exceeds its limit')
     found.push(...page.approvals)
     cursor = page.nextCursor
   }
@@ -69,7 +69,7 @@ const idsOf = (found: readonly FoundApproval[]) => found.map(({ approval }) => a
 
 /** The part of a `RunStore`'s contract that bounds the data read by lists. */
 export function boundedPageContract(test: TestStores): void {
-  test('lists no results: of each how it begins', async (t, { runs, log }) => {
+  test('lists a preview of each result, not the result', async (t, { runs, log }) => {
     const text = textOf(MEGABYTE)
     const result = { ...completed.result, text }
     const plain = { ...completed.result, text: 'x'.repeat(MEGABYTE) }
@@ -77,7 +77,7 @@ export function boundedPageContract(test: TestStores): void {
     for (let index = 1; index <= 100; index++) {
       const run = storedRun({ createdAt: 1_000 + index })
       await runs.create(run)
-      const change = { ...completed, result: index === 100 ? result : plain, preview: `begins ${index}` }
+      const change = { ...completed, result: index === 100 ? result : plain, preview: `preview ${index}` }
       await log.append(run.runId, 1, [textEntry(1)], change)
       ids.unshift(run.runId)
     }
@@ -91,15 +91,15 @@ export function boundedPageContract(test: TestStores): void {
     const changed = await runs.listChanged({ owner: 'ada', scope: { runnables: listed }, limit: 100 })
     t.same(changed.runs.length, 100)
     t.ok(bytesOf(changed) < 100_000, `${bytesOf(changed)} bytes`)
-    t.equal(listed[0]!.preview, 'begins 100')
+    t.equal(listed[0]!.preview, 'preview 100')
     t.same(await runs.find(ids[0]!), listed[0])
-    t.same((await runs.get(ids[0]!))?.result, result, 'all of it is there')
+    t.same((await runs.get(ids[0]!))?.result, result, 'the record has the whole result')
     const { json, longest } = await join(runs.readResult(ids[0]!))
     t.same(JSON.parse(json), result)
-    t.ok(longest < MEGABYTE, 'and comes in pieces')
+    t.ok(longest < MEGABYTE, 'it arrives in pieces')
   })
 
-  test('a run without a result has nothing of it', async (t, { runs, log }) => {
+  test('a run without a result has no preview, and reads as empty', async (t, { runs, log }) => {
     const { runId } = storedRun()
     await runs.create(storedRun({ runId }))
     for (const status of ['working', 'failed'] as const) {
@@ -108,11 +108,11 @@ export function boundedPageContract(test: TestStores): void {
       await log.append(runId, 1, [], { status, at: 5 })
     }
     t.equal((await runs.get(runId))?.result, null)
-    t.equal(await runs.find('nobody'), undefined)
-    t.equal((await join(runs.readResult('nobody'))).json, '')
+    t.equal(await runs.find('missing'), undefined)
+    t.equal((await join(runs.readResult('missing'))).json, '')
   })
 
-  test('continues after any run of a page', async (t, { runs }) => {
+  test('a cursor may point at any run of a page', async (t, { runs }) => {
     const made = [0, 1, 2, 3, 4, 5].map((index) =>
       storedRun({ createdAt: 1_000 + (index >> 1), updatedAt: 2_000 })
     )
@@ -130,7 +130,7 @@ export function boundedPageContract(test: TestStores): void {
     }
   })
 
-  test('lists the approvals of a scope alone', async (t, store) => {
+  test('lists only approvals within the scope', async (t, store) => {
     const { runs } = store
     const createdAt = 1_000
     const mine = { registry: 'mine', kind: 'workflow', name: 'asks' } as const
@@ -150,7 +150,7 @@ export function boundedPageContract(test: TestStores): void {
     t.same(await readAll(runs, { scope: { runnables: [] }, limit: 9 }), [])
   })
 
-  test('lists the approvals that wait, those of the newest run first, in pages without a gap', async (t, store) => {
+  test('lists pending approvals, newest run first, in pages without gaps', async (t, store) => {
     const { runs } = store
     const old = await createWaiting(store, { approvals: 15, createdAt: 1_000 })
     const same = [1, 2].map(() => createWaiting(store, { approvals: 3, createdAt: 2_000 }))
@@ -161,11 +161,12 @@ export function boundedPageContract(test: TestStores): void {
       ...[second, first].flatMap((runId) => [`${runId}.2`, `${runId}.3`, `${runId}.1`]),
       ...[14, 15, 12, 13, 10, 11, 8, 9, 6, 7, 4, 5, 2, 3, 1].map((index) => `${old}.${index}`)
     ]
-    for (const limit of [1, 4, 100]) t.same(idsOf(await readAll(runs, { limit })), wanted, `${limit} a page`)
+    for (const limit of [1, 4, 100])
+      t.same(idsOf(await readAll(runs, { limit })), wanted, `${limit} per page`)
     t.equal(
       (await runs.listApprovals({ limit: wanted.length })).nextCursor,
       null,
-      'nothing is after a full page'
+      'no cursor after a full last page'
     )
     t.same(idsOf(await readAll(runs, { limit: 2, owner: 'ada' })), wanted.slice(1))
     t.same(idsOf(await readAll(runs, { limit: 2, runId: old })), wanted.slice(-15))
@@ -194,11 +195,11 @@ export function boundedPageContract(test: TestStores): void {
     })
     for (const [index, found] of all.entries()) {
       const { approvals } = await runs.listApprovals({ limit: 100, cursor: formatApprovalCursor(found) })
-      t.same(idsOf(approvals), wanted.slice(index + 1), 'after any of them')
+      t.same(idsOf(approvals), wanted.slice(index + 1), 'after each approval')
     }
   })
 
-  test('what is asked and answered between two pages moves no other approval', async (t, store) => {
+  test('approvals requested or answered between two pages do not shift the others', async (t, store) => {
     const { runs, log } = store
     const [a, b, c] = [
       await createWaiting(store, { approvals: 4, createdAt: 3_000 }),
@@ -208,19 +209,19 @@ export function boundedPageContract(test: TestStores): void {
     const { approvals, nextCursor } = await runs.listApprovals({ limit: 2 })
     t.same(idsOf(approvals), [`${a}.4`, `${a}.2`])
     await createWaiting(store, { approvals: 2, createdAt: 4_000 })
-    // The last one of the page, one that was to come, and a run that ends.
+    // The last approval of the page, one of the next page, and a run that ends.
     for (const approvalId of [`${a}.2`, `${a}.3`])
       t.equal(await runs.answerApproval(a, approvalId, { approved: true }), true)
     await log.append(b, 1, [textEntry(3)], { status: 'canceled', at: 6 })
     const { approvals: rest } = await runs.listApprovals({ limit: 9, cursor: nextCursor! })
     t.same(idsOf(rest), [`${a}.1`, `${c}.2`, `${c}.3`, `${c}.1`])
     await log.append(a, 1, [textEntry(5)], { status: 'working', at: 7 })
-    t.equal((await readAll(runs, { limit: 9 })).length, 5, 'a run that goes on waits for nothing')
+    t.equal((await readAll(runs, { limit: 9 })).length, 5, 'a working run has no pending approvals')
     await runs.remove(c)
     t.equal((await readAll(runs, { limit: 9 })).length, 2)
   })
 
-  test('lists no large arguments: of each how they begin', async (t, store) => {
+  test('lists a preview of large arguments, not the arguments', async (t, store) => {
     const { runs } = store
     const runId = await createWaiting(store, { approvals: 12, characters: LONG, createdAt: 1_000 })
     const { approvals } = await runs.listApprovals({ limit: 100 })
@@ -233,8 +234,8 @@ export function boundedPageContract(test: TestStores): void {
     t.equal(approval.argsBytes, bytesOf(args))
     t.ok(JSON.stringify(args).startsWith(approval.argsPreview!) && approval.argsPreview!.length > 100)
     const { json, longest } = await join(runs.readArgs(`${runId}.1`))
-    t.same(JSON.parse(json), args, 'all of them are there')
-    t.ok(longest < LONG, 'and come in pieces')
+    t.same(JSON.parse(json), args, 'the arguments are complete')
+    t.ok(longest < LONG, 'they arrive in pieces')
     t.same(
       (await runs.get(runId))?.approvals.find(({ approvalId }) => approvalId === `${runId}.1`)?.args,
       args
@@ -245,7 +246,7 @@ export function boundedPageContract(test: TestStores): void {
     t.same(
       run.waiting.approvals,
       approvals.slice(0, 10).map((found) => found.approval),
-      'a run has the first ten'
+      'a run lists its first ten'
     )
     t.same((await runs.list({ limit: 1 })).runs, [run])
     await runs.answerApproval(runId, `${runId}.1`, { approved: true, args: { to: 'ada' } })
@@ -253,10 +254,10 @@ export function boundedPageContract(test: TestStores): void {
     t.equal((await runs.find(runId))?.waiting.count, 11)
   })
 
-  test('finds no approval that is not there', async (t, store) => {
+  test('finds no approval by an unknown id, and refuses invalid cursors', async (t, store) => {
     const { runs } = store
     const runId = await createWaiting(store, { approvals: 1, createdAt: 1_000 })
-    for (const approvalId of ['', 'nobody', runId, `${runId}.`, `${runId}.2`, `${runId}.01`, '__proto__']) {
+    for (const approvalId of ['', 'missing', runId, `${runId}.`, `${runId}.2`, `${runId}.01`, '__proto__']) {
       t.equal(await runs.findApproval(approvalId), undefined, approvalId)
       t.equal((await join(runs.readArgs(approvalId))).json, '', approvalId)
     }

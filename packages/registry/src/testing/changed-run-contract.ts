@@ -19,10 +19,10 @@ async function createAll(runs: RunStore, all: readonly StoredRun[]): Promise<voi
   for (const run of all) await runs.create(run)
 }
 
-/** The part of a `RunStore`'s contract about the runs of an owner by their last change. */
+/** The part of a `RunStore`'s contract about an owner's runs in the order of their last change. */
 export function changedRunContract(test: TestStores): void {
-  test('lists what changed last first, in pages without a gap', async (t, { runs }) => {
-    // Three at a time changed in the same millisecond; who came first does not count.
+  test('lists the last changed run first, in pages without gaps', async (t, { runs }) => {
+    // Three at a time changed in the same millisecond, regardless of creation order.
     const made = Array.from({ length: 25 }, (_, index) =>
       storedRun({ createdAt: 5_000 - index, updatedAt: 6_000 + Math.floor(((index * 7) % 25) / 3) })
     )
@@ -30,16 +30,20 @@ export function changedRunContract(test: TestStores): void {
     const found: string[] = []
     for (let cursor: string | null | undefined; cursor !== null;) {
       const page = await runs.listChanged({ ...adas, limit: 7, ...(cursor !== undefined && { cursor }) })
-      t.equal(page.total, 25, 'each page says how many there are in all')
+      t.equal(page.total, 25, 'each page has the total')
       found.push(...idsOf(page.runs))
       cursor = page.nextCursor
     }
     t.same(found, idsOf(lastChangedFirst(made)))
-    t.equal((await runs.listChanged({ ...adas, limit: 25 })).nextCursor, null, 'nothing is after a full page')
+    t.equal(
+      (await runs.listChanged({ ...adas, limit: 25 })).nextCursor,
+      null,
+      'no cursor after a full last page'
+    )
     t.same(await runs.listChanged({ ...adas, owner: 'bob' }), { runs: [], nextCursor: null, total: 0 })
   })
 
-  test('a change puts a run in front', async (t, { runs, log }) => {
+  test('a change moves a run to the front', async (t, { runs, log }) => {
     const [first, second, third] = [1_000, 1_001, 1_002].map((updatedAt) => storedRun({ updatedAt }))
     await createAll(runs, [first!, second!, third!])
     t.same(await find(runs), idsOf([third!, second!, first!]))
@@ -48,29 +52,33 @@ export function changedRunContract(test: TestStores): void {
     await log.append(second!.runId, 1, [textEntry(1)], completed)
     const { runs: found } = await runs.listChanged(adas)
     t.same(idsOf(found), idsOf([second!, first!, third!]))
-    t.same(found[0], await runs.find(second!.runId), 'as it stands')
+    t.same(found[0], await runs.find(second!.runId), 'with its current state')
     await runs.remove(first!.runId)
     t.same(await find(runs), idsOf([second!, third!]))
   })
 
-  test('what changes between two pages comes on no later one, and takes nothing else away', async (t, store) => {
+  test('a run that changes between two pages is on no later page, and others are not lost', async (t, store) => {
     const { runs, log } = store
     const made = [0, 1, 2, 3, 4, 5].map((index) => storedRun({ updatedAt: 1_000 - index }))
     await createAll(runs, made)
     const first = await runs.listChanged({ ...adas, limit: 2 })
     t.same(idsOf(first.runs), idsOf(made.slice(0, 2)))
     const change = { status: 'working', at: 2_000 } as const
-    // The last one of the page, one that was to come, and one that is new.
+    // The last run of the page, one of the next page, and a new one.
     for (const index of [1, 3]) await log.append(made[index]!.runId, 1, [textEntry(1)], change)
     await runs.create(storedRun({ updatedAt: 2_001 }))
     const second = await runs.listChanged({ ...adas, limit: 2, cursor: first.nextCursor! })
     t.same(idsOf(second.runs), idsOf([made[2]!, made[4]!]))
     t.equal(second.total, 7)
     await runs.remove(made[4]!.runId)
-    t.same(await find(runs, { cursor: second.nextCursor! }), [made[5]!.runId], 'though its last one is gone')
+    t.same(
+      await find(runs, { cursor: second.nextCursor! }),
+      [made[5]!.runId],
+      'even if the run of the cursor is removed'
+    )
   })
 
-  test('lists by session, status, age and runnable, one by one and together', async (t, { runs, log }) => {
+  test('filters by session, status, age and runnable, separately and combined', async (t, { runs, log }) => {
     const made = Array.from({ length: 32 }, (_, index) =>
       storedRun({
         sessionId: index & 1 ? 'one' : 'other',
@@ -106,7 +114,7 @@ export function changedRunContract(test: TestStores): void {
     }
   })
 
-  test('shows an owner nothing of others', async (t, { runs }) => {
+  test('shows owners only their own runs', async (t, { runs }) => {
     const owners = ['ada', 'bob', 'Ada', 'ad', '']
     const made = Array.from({ length: 15 }, (_, index) =>
       storedRun({ owner: owners[index % 5]!, updatedAt: 1_000 + index })
@@ -123,11 +131,11 @@ export function changedRunContract(test: TestStores): void {
     const foreign = await find(runs, { owner: 'bob', cursor: nextCursor! })
     t.ok(
       foreign.every((id) => made.find(({ runId }) => runId === id)?.owner === 'bob'),
-      'nor by their cursor'
+      'even with the cursor of another owner'
     )
   })
 
-  test('gives changed runs as snapshots', async (t, { runs, log }) => {
+  test('returns changed runs as snapshots', async (t, { runs, log }) => {
     const { runId } = storedRun()
     await runs.create(storedRun({ runId }))
     const { runs: before } = await runs.listChanged(adas)
@@ -135,7 +143,7 @@ export function changedRunContract(test: TestStores): void {
     t.equal(before[0]?.status, 'submitted')
   })
 
-  test('refuses a cursor of changed runs that no page gave', async (t, { runs }) => {
+  test('refuses an invalid cursor of changed runs', async (t, { runs }) => {
     for (const cursor of ['', 'x', '1', '1.', '.a', "1.' or 1=1", `${'9'.repeat(30)}.a`])
       t.equal(await codeOf(() => runs.listChanged({ ...adas, cursor })), 'REG_ERR_BAD_CURSOR', cursor)
   })

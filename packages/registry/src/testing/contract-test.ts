@@ -12,7 +12,7 @@ export const HOSTILE_TEXT = 'a\u0000b \u001a0\u001a1\u001a \u0001 \\0 \\u0000 \u
 /** Creates a fresh store for one test; `close` is called when the test is over. */
 export type MakeStore<S> = () => Promise<S & { close?(): Promise<void> }>
 
-/** Runs a test with a store of its own. */
+/** Runs a test with a fresh store. */
 export function withStore<S>(
   t: ContractTest,
   make: MakeStore<S>,

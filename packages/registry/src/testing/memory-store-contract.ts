@@ -11,7 +11,7 @@ const item = (id: string, text: string, createdAt: number): MemoryItem => ({
 
 /** The contract of every `MemoryStore`. */
 export function memoryStoreContract(t: ContractTest, make: MakeStore<MemoryStore>): void {
-  withStore(t, make, 'finds by words, best first', async (t, store) => {
+  withStore(t, make, 'searches by words, best match first', async (t, store) => {
     await store.put(item('1', 'The blue fox', 1))
     await store.put(item('2', 'A BLUE fox in the snow', 2))
     await store.put(item('3', 'Nothing of it: foxes, bluer', 3))
@@ -25,7 +25,7 @@ export function memoryStoreContract(t: ContractTest, make: MakeStore<MemoryStore
     t.same(await ids('wolf'), [])
   })
 
-  withStore(t, make, 'replaces, lists newest first, and forgets', async (t, store) => {
+  withStore(t, make, 'replaces items, lists the newest first, and removes them', async (t, store) => {
     const full = { ...item('1', 'new', 7), metadata: { constructor: 'x' }, embedding: [0.5, -1] }
     await store.put(item('1', 'old', 1))
     await store.put(full)
@@ -41,7 +41,7 @@ export function memoryStoreContract(t: ContractTest, make: MakeStore<MemoryStore
   withStore(
     t,
     make,
-    'keeps every text as it is, and finds what is behind a null character',
+    'keeps every text unchanged, and finds words after a null character',
     async (t, store) => {
       const [owner, namespace, id] = [HOSTILE_TEXT, `n${HOSTILE_TEXT}`, `i${HOSTILE_TEXT}`]
       const text = `before\u0000after ${HOSTILE_TEXT} last`
@@ -61,7 +61,7 @@ export function memoryStoreContract(t: ContractTest, make: MakeStore<MemoryStore
     }
   )
 
-  withStore(t, make, 'a word that few have counts more than one that many have', async (t, store) => {
+  withStore(t, make, 'rare words count more than frequent ones', async (t, store) => {
     await store.put(item('old', 'the hamster of Ada', 0))
     for (let n = 0; n < 300; n++) await store.put(item(`${n}`, `the cage of person${n} is clean`, n + 1))
     const found = await store.search('ada', 'echo', 'which clean cage has the hamster', 3)
@@ -73,7 +73,7 @@ export function memoryStoreContract(t: ContractTest, make: MakeStore<MemoryStore
     t.equal((await store.search('ada', 'echo', 'x'.repeat(100), 3)).length, 0)
   })
 
-  withStore(t, make, 'a text of many words, and a query of many', async (t, store) => {
+  withStore(t, make, 'finds texts of many words, also with long queries', async (t, store) => {
     const words = Array.from({ length: 200 }, (_, n) => `word${n}`)
     await store.put(item('1', words.join(' '), 1))
     for (const word of ['word0', 'word64', 'word136', 'word199'])
@@ -84,29 +84,35 @@ export function memoryStoreContract(t: ContractTest, make: MakeStore<MemoryStore
   })
 }
 
-/** The contract of every `MemoryStore`'s retention. */
+/** The contract of the retention of every `MemoryStore`. */
 export function memoryRetentionContract(
   t: ContractTest,
   make: (retention: Partial<MemoryItemRetention>) => ReturnType<MakeStore<MemoryStore>>
 ): void {
   const limited = () => make({ memoryMaxItems: 3, memoryMaxAge: 1_000 })
 
-  withStore(t, limited, 'keeps so many items of each owner and namespace, the newest', async (t, store) => {
-    const ids = async (owner: string, namespace: string) =>
-      (await store.list(owner, namespace, 9)).map(({ id }) => id)
-    for (const [n, createdAt] of [5, 1, 7, 6].entries()) await store.put(item(`${n}`, `text ${n}`, createdAt))
-    t.same(await ids('ada', 'echo'), ['2', '3', '0'])
-    await store.put(item('0', 'text again', 8))
-    t.same(await ids('ada', 'echo'), ['0', '2', '3'], 'what is written again is not one more')
-    for (let n = 0; n < 4; n++) await store.put({ ...item(`${n}`, 'x', n), namespace: 'other' })
-    await store.put({ ...item('4', 'text', 4), owner: 'bob' })
-    t.same(await ids('ada', 'other'), ['3', '2', '1'])
-    t.same(await ids('ada', 'echo'), ['0', '2', '3'], 'what others keep does not count')
-    t.same(await ids('bob', 'echo'), ['4'])
-    t.equal((await store.search('ada', 'other', 'x', 9)).length, 3)
-  })
+  withStore(
+    t,
+    limited,
+    'keeps the newest items of each owner and namespace, up to the limit',
+    async (t, store) => {
+      const ids = async (owner: string, namespace: string) =>
+        (await store.list(owner, namespace, 9)).map(({ id }) => id)
+      for (const [n, createdAt] of [5, 1, 7, 6].entries())
+        await store.put(item(`${n}`, `text ${n}`, createdAt))
+      t.same(await ids('ada', 'echo'), ['2', '3', '0'])
+      await store.put(item('0', 'text again', 8))
+      t.same(await ids('ada', 'echo'), ['0', '2', '3'], 'a replaced item does not count twice')
+      for (let n = 0; n < 4; n++) await store.put({ ...item(`${n}`, 'x', n), namespace: 'other' })
+      await store.put({ ...item('4', 'text', 4), owner: 'bob' })
+      t.same(await ids('ada', 'other'), ['3', '2', '1'])
+      t.same(await ids('ada', 'echo'), ['0', '2', '3'], 'other namespaces do not count')
+      t.same(await ids('bob', 'echo'), ['4'])
+      t.equal((await store.search('ada', 'other', 'x', 9)).length, 3)
+    }
+  )
 
-  withStore(t, limited, 'forgets what is too old', async (t, store) => {
+  withStore(t, limited, 'sweeps items past their maximum age', async (t, store) => {
     await store.put(item('1', 'old text', 1_000))
     await store.put(item('2', 'new text', 2_000))
     await store.put({ ...item('3', 'old text', 1_000), owner: 'bob' })
@@ -117,13 +123,17 @@ export function memoryRetentionContract(
     t.same(await store.list('bob', 'echo', 9), [])
     t.equal((await store.list('ada', 'echo', 9)).length, 1)
     await store.put({ ...item('4', 'text', 2_000), owner: 'bob' })
-    t.equal((await store.search('bob', 'echo', 'text', 9)).length, 1, 'a space that was empty is used again')
+    t.equal(
+      (await store.search('bob', 'echo', 'text', 9)).length,
+      1,
+      'an emptied namespace can be used again'
+    )
   })
 
   withStore(
     t,
     () => make({ memoryMaxAge: 0 }),
-    'or keeps it for ever',
+    'keeps items without limit if the maximum age is 0',
     async (t, store) => {
       await store.put(item('1', 'text', 0))
       t.equal(await store.sweep(Number.MAX_SAFE_INTEGER), 0)

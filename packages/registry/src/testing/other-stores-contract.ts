@@ -16,16 +16,16 @@ const task = (taskId: string, fields: Partial<StoredTask> = {}): StoredTask => (
 
 /** The contract of every `TaskStore`. */
 export function taskStoreContract(t: ContractTest, make: MakeStore<TaskStore>): void {
-  withStore(t, make, 'executes a message once', async (t, store) => {
+  withStore(t, make, 'accepts each message once', async (t, store) => {
     t.equal(await store.create(task('a'), 'm1'), 'a')
     t.equal(await store.create(task('b'), 'm1'), 'a')
     t.equal(await store.get('b'), undefined)
-    t.equal(await store.create(task('b', { owner: 'bob' }), 'm1'), 'b', 'another owner is another message')
-    t.equal(await store.create(task('c', { registry: 'b' }), 'm1'), 'c', 'and so is another registry')
+    t.equal(await store.create(task('b', { owner: 'bob' }), 'm1'), 'b', 'owners do not share message ids')
+    t.equal(await store.create(task('c', { registry: 'b' }), 'm1'), 'c', 'neither do registries')
     t.equal(await store.addMessage('a', 'm2', { text: 'more' }), true)
     t.equal(await store.addMessage('a', 'm2', { text: 'more' }), false)
     t.equal(await store.addMessage('c', 'm2', { text: 'more' }), true)
-    t.equal(await store.addMessage('nothing', 'm3', {}), false)
+    t.equal(await store.addMessage('missing', 'm3', {}), false)
     t.equal(await store.taskOfMessage('global', 'ada', 'm1'), 'a')
     t.equal(await store.taskOfMessage('b', 'ada', 'm1'), 'c')
     t.equal(await store.taskOfMessage('global', 'ada', 'm2'), 'a')
@@ -37,7 +37,7 @@ export function taskStoreContract(t: ContractTest, make: MakeStore<TaskStore>): 
   withStore(
     t,
     make,
-    'keeps every text as it is, and tells messages apart by each character',
+    'keeps every text unchanged, and distinguishes messages by each character',
     async (t, store) => {
       const [owner, contextId, agentName] = [HOSTILE_TEXT, `c${HOSTILE_TEXT}`, `n${HOSTILE_TEXT}`]
       const kept = task('a', { owner, contextId, agentName, messages: [{ [HOSTILE_TEXT]: HOSTILE_TEXT }] })
@@ -93,7 +93,7 @@ export function taskStoreContract(t: ContractTest, make: MakeStore<TaskStore>): 
       token: 'x',
       authentication: { schemes: ['Bearer'] }
     }
-    t.equal(await store.setPushConfig('nothing', config, 0), false)
+    t.equal(await store.setPushConfig('missing', config, 0), false)
     t.equal(await store.setPushConfig('a', { id: 'p', url: 'https://old.example.org' }, 0), true)
     t.equal(await store.setPushConfig('a', config, 0), true)
     t.same(await store.listPushConfigs('a'), [config])
@@ -103,10 +103,10 @@ export function taskStoreContract(t: ContractTest, make: MakeStore<TaskStore>): 
     await store.remove('a')
     t.equal(await store.get('a'), undefined)
     t.same(await store.listPushConfigs('a'), [])
-    t.equal(await store.create(task('a'), 'm1'), 'a', 'its messages are forgotten too')
+    t.equal(await store.create(task('a'), 'm1'), 'a', 'the ids of its messages are free again')
   })
 
-  withStore(t, make, 'knows which receivers are still to be told something', async (t, store) => {
+  withStore(t, make, 'lists push configurations with undelivered updates', async (t, store) => {
     await store.create(task('a'), 'm1')
     await store.create(task('b', { owner: 'bob' }), 'm2')
     const [p, q] = [
@@ -129,18 +129,18 @@ export function taskStoreContract(t: ContractTest, make: MakeStore<TaskStore>): 
     t.equal(await store.recordPush('a', 'p', 3), true)
     t.equal(await store.recordPush('b', 'q', null), true)
     t.same(await open(), [{ taskId: 'a', owner: 'ada', config: p, pushed: 3 }])
-    t.same(await store.listPushConfigs('b'), [q], 'one that was told everything stays')
+    t.same(await store.listPushConfigs('b'), [q], 'a completed one stays configured')
     await store.setPushConfig('b', q, 9)
     t.equal(await store.recordPush('b', 'p', 1), false)
-    t.equal(await store.recordPush('nothing', 'p', 1), false)
+    t.equal(await store.recordPush('missing', 'p', 1), false)
     await store.removePushConfig('a', 'p')
-    t.equal(await store.recordPush('a', 'p', 4), false, 'what is removed stays so')
+    t.equal(await store.recordPush('a', 'p', 4), false, 'a removed one is not restored')
     t.same(await open(), [{ taskId: 'b', owner: 'bob', config: q, pushed: 9 }])
     await store.remove('b')
     t.same(await open(), [])
   })
 
-  withStore(t, make, 'lists open pushes in pages, whatever changes between two of them', async (t, store) => {
+  withStore(t, make, 'lists open pushes in pages, despite changes between two pages', async (t, store) => {
     const ids = ['p', 'q', 'a b', '["x"]', HOSTILE_TEXT]
     const set = async (taskId: string, id: string, pushed: number | null) =>
       store.setPushConfig(taskId, { id, url: 'https://example.org' }, pushed)
@@ -154,7 +154,7 @@ export function taskStoreContract(t: ContractTest, make: MakeStore<TaskStore>): 
       t.ok(page.pushes.length <= 7)
       seen.push(...page.pushes.map(({ taskId, config, pushed }) => `${taskId} ${pushed} ${config.id}`))
       if (cursor === undefined) {
-        // Before the cursor nothing is looked at any more, after it as it is then.
+        // Changes before the cursor are not seen; changes after it are.
         await store.setPushConfig('t0', { id: 'p', url: 'https://example.org' }, 99)
         await store.recordPush('t9', 'q', null)
         await store.remove('t8')
@@ -166,7 +166,7 @@ export function taskStoreContract(t: ContractTest, make: MakeStore<TaskStore>): 
     t.same(
       seen.toSorted(),
       [...expected.filter((each) => each !== 't9 9 q'), 't4 4 late'].toSorted(),
-      'each comes once'
+      'each is listed once'
     )
     t.same(await store.listOpenPushes({ limit: 1, cursor: JSON.stringify(['z', '']) }), {
       pushes: [],
@@ -197,20 +197,20 @@ export function checkpointStoreContract(t: ContractTest, make: MakeStore<Checkpo
 /** The contract of every `ControlBus`. */
 export function controlBusContract(t: ContractTest, make: MakeStore<ControlBus>): void {
   withStore(t, make, 'reaches every listener, the sender included', async (t, bus) => {
-    const heard: ControlMessage[] = []
+    const received: ControlMessage[] = []
     const both = Promise.withResolvers<void>()
-    const hear = (message: ControlMessage) => {
-      if (heard.push(message) === 2) both.resolve()
+    const receive = (message: ControlMessage) => {
+      if (received.push(message) === 2) both.resolve()
     }
-    const off = bus.subscribe(hear)
-    const offToo = bus.subscribe((message) => hear(message))
+    const unsubscribe = bus.subscribe(receive)
+    const unsubscribeSecond = bus.subscribe((message) => receive(message))
     const message = { type: 'cancel', runId: 'r' } as const
     await bus.publish(message)
     await both.promise
-    t.same(heard, [message, message])
-    off()
-    offToo()
+    t.same(received, [message, message])
+    unsubscribe()
+    unsubscribeSecond()
     await bus.publish(message)
-    t.equal(heard.length, 2)
+    t.equal(received.length, 2)
   })
 }

@@ -6,10 +6,10 @@ import { completed, storedRun, textEntry, type TestStores } from './stored-run.t
 
 /** The part of a `RunStore`'s contract about lists. */
 export function runListContract(test: TestStores): void {
-  test('lists newest first, in pages without a gap', async (t, { runs }) => {
+  test('lists the newest run first, in pages without gaps', async (t, { runs }) => {
     const made: StoredRun[] = []
     for (let index = 0; index < 25; index++) {
-      // Three at a time were made in the same millisecond.
+      // Three at a time were created in the same millisecond.
       const run = storedRun({
         createdAt: 1_000 + Math.floor(index / 3),
         owner: index % 5 === 0 ? 'bob' : 'ada'
@@ -32,7 +32,7 @@ export function runListContract(test: TestStores): void {
     )
   })
 
-  test('lists by status, kind and name', async (t, { runs, log }) => {
+  test('filters by status, kind and name', async (t, { runs, log }) => {
     const team = storedRun({ kind: 'team', name: 'crew' })
     await runs.create(team)
     await runs.create(storedRun())
@@ -46,7 +46,7 @@ export function runListContract(test: TestStores): void {
     t.equal((await ids({})).length, 2)
   })
 
-  test('lists what is in a scope, with its pages and its count', async (t, { runs }) => {
+  test('lists the runs of a scope, with pages and a total', async (t, { runs }) => {
     const made: StoredRun[] = []
     for (const registry of ['global', 'b'])
       for (const kind of RUNNABLE_KINDS)
@@ -92,12 +92,12 @@ export function runListContract(test: TestStores): void {
     }
   })
 
-  test('refuses a cursor that no page gave', async (t, { runs }) => {
+  test('refuses an invalid cursor', async (t, { runs }) => {
     for (const cursor of ['', 'x', '1', '1.', '.a', "1.' or 1=1", `${'9'.repeat(30)}.a`])
       t.equal(await codeOf(() => runs.list({ limit: 1, cursor })), 'REG_ERR_BAD_CURSOR', cursor)
   })
 
-  test('lists what is unfinished, oldest first', async (t, { runs, log }) => {
+  test('lists unfinished runs, oldest first', async (t, { runs, log }) => {
     const [first, second, third] = [3, 1, 2].map((createdAt) => storedRun({ createdAt }))
     for (const run of [first, second, third]) await runs.create(run!)
     await log.append(third!.runId, 1, [textEntry(1)], completed)
@@ -107,14 +107,14 @@ export function runListContract(test: TestStores): void {
     )
   })
 
-  test('lists what is unfinished in pages, without what it holds', async (t, { runs, log }) => {
+  test('lists unfinished runs in pages, with their keys only', async (t, { runs, log }) => {
     const all = Array.from({ length: 7 }, (_, index) => storedRun({ createdAt: 1 + (index >> 1) }))
     for (const run of all) await runs.create(run)
     const seen: string[] = []
     for (let cursor: string | null | undefined; cursor !== null;) {
       const page = await runs.listUnfinished({ limit: 3, ...(cursor !== undefined && { cursor }) })
       t.ok(page.runs.length <= 3)
-      // What ends meanwhile moves none of the others.
+      // A run that ends in between does not shift the others.
       if (cursor === undefined) await log.append(page.runs[0]!.runId, 1, [textEntry(1)], completed)
       seen.push(...page.runs.map(({ runId }) => runId))
       for (const run of page.runs)

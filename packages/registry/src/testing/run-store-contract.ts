@@ -35,16 +35,16 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     const run = storedRun()
     await runs.create(run)
     t.same(await runs.get(run.runId), run)
-    t.equal(await runs.get('nobody'), undefined)
-    t.ok((await codeOf(() => runs.create(run))) !== 'none', 'an id is taken once')
+    t.equal(await runs.get('missing'), undefined)
+    t.ok((await codeOf(() => runs.create(run))) !== 'none', 'an id can be used only once')
   })
 
-  test('starts once for a key', async (t, { runs, log }) => {
+  test('creates one run per start key', async (t, { runs, log }) => {
     const first = storedRun({ startKey: { key: 'k', hash: 'one' } })
     t.equal(await runs.create(first), undefined)
     const again = storedRun({ startKey: { key: 'k', hash: 'two' } })
-    t.same(await runs.create(again), await runs.find(first.runId), 'gives the first')
-    t.equal(await runs.get(again.runId), undefined, 'and adds nothing')
+    t.same(await runs.create(again), await runs.find(first.runId), 'returns the first run')
+    t.equal(await runs.get(again.runId), undefined, 'the second run is not created')
 
     const others = [
       storedRun({ startKey: { key: 'other', hash: 'one' } }),
@@ -55,13 +55,13 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     ]
     for (const other of others) t.equal(await runs.create(other), undefined)
     await log.append(first.runId, 1, [textEntry(1)], completed)
-    t.same(await runs.create(again), await runs.find(first.runId), 'also when it ended')
+    t.same(await runs.create(again), await runs.find(first.runId), 'also after the first run has ended')
     t.same(await runs.get(first.runId), { ...first, updatedAt: 3_000, ...pick(completed) })
     await runs.remove(first.runId)
-    t.equal(await runs.create(again), undefined, 'a key is free when its run is gone')
+    t.equal(await runs.create(again), undefined, 'removing the run frees its key')
   })
 
-  test('one of many at once starts', async (t, { runs }) => {
+  test('concurrent starts with one key create one run', async (t, { runs }) => {
     const all = Array.from({ length: 20 }, () => storedRun({ startKey: { key: 'k', hash: 'h' } }))
     const earlier = await Promise.all(all.map(async (run) => runs.create(run)))
     const winners = all.filter((_, index) => earlier[index] === undefined)
@@ -69,17 +69,17 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     t.ok(earlier.every((run) => run === undefined || run.runId === winners[0]!.runId))
   })
 
-  test('gives snapshots', async (t, { runs, log }) => {
+  test('returns snapshots', async (t, { runs, log }) => {
     const run = storedRun()
     await runs.create(run)
     const before = await runs.get(run.runId)
     await log.append(run.runId, 1, [textEntry(1)], working)
     t.equal(before?.status, 'submitted')
-    t.equal(run.status, 'submitted', 'nor is what was given changed')
+    t.equal(run.status, 'submitted', 'the stored argument is not modified')
     t.equal((await runs.get(run.runId))?.status, 'working')
   })
 
-  test('writes parts and the change of the record together', async (t, { runs, log }) => {
+  test('writes parts and the change of the record atomically', async (t, { runs, log }) => {
     const { runId } = storedRun()
     await runs.create(storedRun({ runId }))
     await log.append(runId, 1, [textEntry(1)], working)
@@ -103,7 +103,7 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     t.same((await runs.get(runId))?.error, error)
   })
 
-  test('reads from any place, as much as asked for', async (t, { runs, log }) => {
+  test('reads from any position, up to the given limits', async (t, { runs, log }) => {
     const { runId } = storedRun()
     await runs.create(storedRun({ runId }))
     for (let seq = 1; seq <= 20; seq++) await log.append(runId, 1, [textEntry(seq)])
@@ -113,13 +113,13 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     t.same(await seqs(18, 9, 1e6), [19, 20])
     t.same(await seqs(20, 9, 1e6), [])
     t.same(await seqs(99, 9, 1e6), [])
-    t.same(await seqs(4, 9, 1), [5], 'one entry comes, however large')
+    t.same(await seqs(4, 9, 1), [5], 'at least one entry, however large')
     const { length } = textEntry(1).json
     t.same(await seqs(0, 9, length * 2), [1, 2])
-    t.same(await log.read('nobody', 0, all), [])
+    t.same(await log.read('missing', 0, all), [])
   })
 
-  test('reads large parts among small ones, as much as asked for', async (t, { runs, log }) => {
+  test('reads large parts among small ones, up to the given limits', async (t, { runs, log }) => {
     const { runId } = storedRun()
     await runs.create(storedRun({ runId }))
     const entries = [1, 200_000, 1, 70_000, 1].map((size, index) => textEntry(index + 1, 'x'.repeat(size)))
@@ -129,12 +129,12 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     const wanted = entries.map(({ seq, json }) => [seq, json])
     t.same(await read(0, 1e6), wanted)
     t.same(await read(0, 100_000), wanted.slice(0, 1))
-    t.same(await read(1, 100_000), wanted.slice(1, 2), 'one entry comes, however large')
+    t.same(await read(1, 100_000), wanted.slice(1, 2), 'at least one entry, however large')
     t.same(await read(2, 100_000), wanted.slice(2))
     t.same(await read(2, 70_040), wanted.slice(2, 3))
   })
 
-  test('keeps every text as it is', async (t, { runs, log }) => {
+  test('keeps every text unchanged', async (t, { runs, log }) => {
     const { runId } = storedRun()
     await runs.create(storedRun({ runId }))
     const texts = ['', 'a\nb\r\n', '\u2028 ✓ 𝄞', '"quoted" \\', 'x'.repeat(300_000), "'; drop table run; --"]
@@ -147,7 +147,7 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     t.same(read, texts)
   })
 
-  test('refuses who has no lease, and who comes after the end', async (t, { runs, log }) => {
+  test('refuses writes without the lease, and after the end', async (t, { runs, log }) => {
     const { runId } = storedRun()
     await runs.create(storedRun({ runId }))
     t.equal(await runs.lease(runId), 2)
@@ -158,25 +158,22 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     t.equal(await codeOf(() => log.append(runId, 2, [textEntry(2)])), 'RUN_ERR_FENCED')
     t.equal(await codeOf(() => runs.recordStep(runId, 2, 'step', 1)), 'RUN_ERR_FENCED')
     t.equal(await runs.lease(runId), undefined)
-    t.equal(await runs.lease('nobody'), undefined)
-    t.equal(await codeOf(() => log.append('nobody', 1, [textEntry(1)])), 'RUN_ERR_FENCED')
+    t.equal(await runs.lease('missing'), undefined)
+    t.equal(await codeOf(() => log.append('missing', 1, [textEntry(1)])), 'RUN_ERR_FENCED')
   })
 
-  test('a refused append does not take others with it', async (t, { runs, log }) => {
+  test('a refused append does not affect others', async (t, { runs, log }) => {
     const good = storedRun()
     await runs.create(good)
     const [refused] = await Promise.allSettled([
-      (async () => log.append('nobody', 1, [textEntry(1)]))(),
+      (async () => log.append('missing', 1, [textEntry(1)]))(),
       (async () => log.append(good.runId, 1, [textEntry(1)]))()
     ])
     t.equal(refused?.status, 'rejected')
     t.equal((await log.read(good.runId, 0, all)).length, 1)
   })
 
-  test('a write that fails does not take others with it, nor changes their order', async (t, {
-    runs,
-    log
-  }) => {
+  test('a failed write does not affect others or their order', async (t, { runs, log }) => {
     const [known, good, fresh] = [storedRun(), storedRun(), storedRun()]
     await runs.create(known)
     await runs.create(good)
@@ -198,15 +195,15 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
   test('notifies followers', async (t, { runs, log }) => {
     const { runId } = storedRun()
     await runs.create(storedRun({ runId }))
-    let news = 0
-    const unfollow = log.follow(runId, () => news++)
+    let notified = 0
+    const unfollow = log.follow(runId, () => notified++)
     await log.append(runId, 1, [textEntry(1)])
     await log.append(runId, 1, [textEntry(2)])
-    t.ok(news >= 2)
+    t.ok(notified >= 2)
     unfollow()
-    const before = news
+    const before = notified
     await log.append(runId, 1, [textEntry(3)])
-    t.equal(news, before)
+    t.equal(notified, before)
   })
 
   test('notifies followers of a removed or missing log', async (t, { runs, log }) => {
@@ -217,7 +214,7 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     await runs.remove(runId)
     await gone.promise
     const unknown = Promise.withResolvers<void>()
-    log.follow('nobody', (isGone) => void (isGone && unknown.resolve()))
+    log.follow('missing', (isGone) => void (isGone && unknown.resolve()))
     await unknown.promise
     t.equal(await runs.get(runId), undefined)
     t.same(await log.read(runId, 0, all), [])
@@ -227,18 +224,18 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     const { runId } = storedRun()
     await runs.create(storedRun({ runId }))
     await log.append(runId, 1, [textEntry(1)])
-    let told = 0
-    const unfollow = log.follow(runId, (isGone) => void (isGone && told++))
+    let notified = 0
+    const unfollow = log.follow(runId, (isGone) => void (isGone && notified++))
     log.abandon(runId)
-    t.equal(told, 1)
+    t.equal(notified, 1)
     unfollow()
     log.abandon(runId)
-    log.abandon('nobody')
-    t.equal(told, 1)
+    log.abandon('missing')
+    t.equal(notified, 1)
     t.equal((await log.read(runId, 0, all)).length, 1)
   })
 
-  test('takes the first answer of an approval and no other', async (t, { runs, log }) => {
+  test('accepts only the first answer to an approval', async (t, { runs, log }) => {
     const { runId } = storedRun()
     await runs.create(storedRun({ runId }))
     const approval = approvalOf(`${runId}.1`)
@@ -250,11 +247,11 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     ])
     t.same(answers, [true, false])
     t.same((await runs.get(runId))?.approvals, [{ ...approval, answer: { approved: true, args: { a: 1 } } }])
-    t.equal(await runs.answerApproval(runId, 'nothing', { approved: true }), false)
-    t.equal(await runs.answerApproval('nobody', approval.approvalId, { approved: true }), false)
+    t.equal(await runs.answerApproval(runId, 'missing', { approved: true }), false)
+    t.equal(await runs.answerApproval('missing', approval.approvalId, { approved: true }), false)
   })
 
-  test('takes no answer after the end of the run', async (t, { runs, log }) => {
+  test('accepts no answer after the end of the run', async (t, { runs, log }) => {
     const { runId } = storedRun()
     await runs.create(storedRun({ runId }))
     const approval = approvalOf(`${runId}.1`)
@@ -275,7 +272,7 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     t.equal(await runs.readStep(runId, 'constructor'), undefined)
   })
 
-  test('sweeps nothing that is under way', async (t, { runs, log }) => {
+  test('sweeps ended runs only', async (t, { runs, log }) => {
     const [open, ended] = [storedRun(), storedRun()]
     await runs.create(open)
     await runs.create(ended)

@@ -2,9 +2,9 @@ import type { StoredApproval } from '../contract/ports/run-store.ts'
 import { HOSTILE_TEXT } from './contract-test.ts'
 import { completed, storedRun, textEntry, type TestStores } from './stored-run.ts'
 
-/** The part of a `RunStore`'s contract about texts that clients, models and tools choose: stores must not cut, change or confuse them. */
+/** The part of a `RunStore`'s contract about texts from clients, models and tools, which must stay unchanged and distinct. */
 export function runTextContract(test: TestStores): void {
-  test('keeps the texts of a record as they are', async (t, { runs, log }) => {
+  test('keeps the texts of a record unchanged', async (t, { runs, log }) => {
     const run = storedRun({
       owner: HOSTILE_TEXT,
       sessionId: HOSTILE_TEXT,
@@ -43,7 +43,7 @@ export function runTextContract(test: TestStores): void {
     t.same(entry?.part, { seq: 1, type: 'text', text: HOSTILE_TEXT })
   })
 
-  test('distinguishes texts that differ in a null character only', async (t, { runs }) => {
+  test('distinguishes texts that differ only in a null character', async (t, { runs }) => {
     const owners = ['ada', 'ada\u0000', 'ada\u0000eve', '\u0000', '']
     const ids = new Map<string, string>()
     for (const owner of owners) {

@@ -25,7 +25,7 @@ export interface RunnableContractOptions {
   guard?: number
 }
 
-/** The contract of every runnable: agents, teams, workflows, those of other servers, and your own. */
+/** The contract of every runnable: agents, teams, workflows, remote agents, and your own. */
 export function runnableContract(
   t: ContractTest,
   make: MakeRunnable,
@@ -35,7 +35,7 @@ export function runnableContract(
   const [input] = inputs
   const check = (name: string, run: (t: ContractTest) => Promise<void>) => void t.test(name, {}, run)
 
-  check('has a kind and a name, which stay', async (t) => {
+  check('has a constant kind and name', async (t) => {
     const runnable = await make()
     const { kind, name } = runnable
     t.equal(requireKind(kind), kind)
@@ -44,14 +44,14 @@ export function runnableContract(
     t.same([runnable.kind, runnable.name], [kind, name])
   })
 
-  check('describes itself, and tells no secret', async (t) => {
+  check('describes itself without secrets', async (t) => {
     const runnable = await make()
     const metadata = runnable.describe()
     t.same([metadata.kind, metadata.name], [runnable.kind, runnable.name])
-    t.same([...Value.Errors(RunnableMetadataSchema, metadata)], [], 'metadata fits its schema')
-    const told = JSON.stringify(metadata)
-    t.same(JSON.parse(told), metadata, 'metadata is JSON')
-    for (const [index, secret] of secrets.entries()) t.ok(!told.includes(secret), `secret ${index}`)
+    t.same([...Value.Errors(RunnableMetadataSchema, metadata)], [], 'metadata matches its schema')
+    const json = JSON.stringify(metadata)
+    t.same(JSON.parse(json), metadata, 'metadata is JSON')
+    for (const [index, secret] of secrets.entries()) t.ok(!json.includes(secret), `secret ${index}`)
   })
 
   check('yields parts, and nothing after its end', async (t) => {
@@ -66,16 +66,16 @@ export function runnableContract(
     }
   })
 
-  check('run gives what stream tells', async (t) => {
+  check('run returns what stream yields', async (t) => {
     const context = { runId: 'run', sessionId: 'session' }
     const alone = await (await make()).run(input, createContext(context))
     t.equal(alone.runId, 'run')
     t.equal(alone.sessionId, 'session')
-    const [told] = await runTogether(await make(), [input])
-    t.same(comparable(alone), comparable(told!))
+    const [streamed] = await runTogether(await make(), [input])
+    t.same(comparable(alone), comparable(streamed!))
   })
 
-  check('two runs at once do not mix', async (t) => {
+  check('parallel runs do not mix', async (t) => {
     const alone = [
       ...(await runTogether(await make(), [inputs[0]])),
       ...(await runTogether(await make(), [inputs[1]]))
@@ -85,7 +85,7 @@ export function runnableContract(
     t.ok(together[0]!.runId !== together[1]!.runId)
   })
 
-  check('ends when its signal aborts: before it begins, at once, or later', async (t) => {
+  check('ends when its signal aborts: before the start, at once, or later', async (t) => {
     for (const wait of [undefined, 0, 20]) {
       const controller = new AbortController()
       if (wait === undefined) controller.abort()
@@ -97,7 +97,7 @@ export function runnableContract(
   })
 }
 
-/** Runs a runnable several times in parallel, in one engine, with a session each. */
+/** Runs a runnable once per input, in parallel, in one engine with separate sessions. */
 async function runTogether(runnable: Runnable, inputs: readonly RunInput[]): Promise<RunResult[]> {
   const engine = createRunEngine()
   try {
@@ -115,7 +115,7 @@ async function runTogether(runnable: Runnable, inputs: readonly RunInput[]): Pro
   }
 }
 
-// The parts of a result that are the same in every run of the same input.
+// The fields of a result that are equal in all runs of the same input.
 function comparable({ text, toolCalls, usage, structured, finishReason }: RunResult): object {
   const calls = toolCalls.map(({ durationMs: _, ...call }) => call)
   return { text, toolCalls: calls, usage, structured, finishReason }

@@ -13,7 +13,7 @@ export function sessionStoreContract(t: ContractTest, make: MakeStore<SessionSto
   const test = (name: string, run: (t: ContractTest, store: SessionStore) => Promise<void>) =>
     withStore(t, make, name, run)
 
-  test('gives the newest messages, oldest first', async (t, store) => {
+  test('returns the newest messages, oldest first', async (t, store) => {
     t.same(await store.load(key, 10), [])
     for (let index = 0; index < 10; index++) await store.append(key, `turn ${index}`, turn(`${index}`))
     t.same(await store.load(key, 4), [...turn('8'), ...turn('9')])
@@ -87,7 +87,7 @@ export function sessionStoreContract(t: ContractTest, make: MakeStore<SessionSto
     t.equal((await store.load({ ...key, owner: HOSTILE_TEXT }, 9)).length, 2, 'a turn is saved once')
   })
 
-  test('sweeps nothing that was just used', async (t, store) => {
+  test('does not sweep sessions just used', async (t, store) => {
     await store.append(key, 'one', turn('a'))
     t.equal(await store.sweep(Date.now()), 0)
     t.equal((await store.load(key, 10)).length, 2)
@@ -101,7 +101,7 @@ export function sessionStoreContract(t: ContractTest, make: MakeStore<SessionSto
     t.same(await store.load(key, 10), [...turn('b'), ...turn('c')])
   })
 
-  test('orders the turns of a session', async (t, store) => {
+  test('locks a session in the order of the requests', async (t, store) => {
     const order: string[] = []
     const first = await store.lock(key, never)
     const others = ['second', 'third'].map(async (name) => {
@@ -120,12 +120,12 @@ export function sessionStoreContract(t: ContractTest, make: MakeStore<SessionSto
     again()
   })
 
-  test('lets go of who waits when his signal aborts', async (t, store) => {
+  test('stops waiting for a lock when the signal aborts', async (t, store) => {
     const first = await store.lock(key, never)
     const controller = new AbortController()
     const waiting = (async () => store.lock(key, controller.signal))()
     const third = (async () => store.lock(key, never))()
-    const reason = new Error('no more')
+    const reason = new Error('aborted')
     controller.abort(reason)
     t.equal(await waiting.catch((err: unknown) => err), reason)
     first()

@@ -5,13 +5,13 @@ import type { LogEntry, StreamLog } from '../contract/ports/stream-log.ts'
 import { entryFromJson } from '../stores/log-entry.ts'
 import type { ContractTest } from './contract-test.ts'
 
-/** A run store and the stream log that belongs to it. */
+/** A run store and its stream log. */
 export interface RunStores {
   runs: RunStore
   log: StreamLog
 }
 
-/** Adds one test of a contract, with stores of its own. */
+/** Adds one test of a contract, with fresh stores. */
 export type TestStores = (name: string, run: (t: ContractTest, store: RunStores) => Promise<void>) => void
 
 /** Creates the record of a new run. */
@@ -40,7 +40,7 @@ export function textEntry(seq: number, text = `part ${seq}`): LogEntry {
   return entryFromJson(seq, JSON.stringify({ seq, type: 'text', text }))
 }
 
-/** The change that ends a run. */
+/** The change that completes a run. */
 export const completed = {
   status: 'completed',
   at: 3_000,

@@ -19,7 +19,7 @@ t.test('a scripted runnable', async (t) =>
   )
 )
 
-t.test('one made of a run alone', async (t) =>
+t.test('a runnable with only `run`', async (t) =>
   runnableContract(t, () =>
     defineRunnable({ kind: 'team', name: 'echo', run: async (input) => `You said ${String(input)}` })
   )
@@ -49,16 +49,16 @@ async function brokenRules(make: () => Runnable, secrets: string[] = []): Promis
 const streaming = (more: object, ...parts: unknown[]): Runnable =>
   Object.assign(scriptedRunnable(parts as YieldedPart[]), more)
 
-t.test('it finds who does not hold to it', async (t) => {
+t.test('the contract names the rules a runnable breaks', async (t) => {
   const shared: string[] = []
   const cases: Record<string, [() => Runnable, RegExp]> = {
-    'a bad name': [() => streaming({ name: 'a/b' }), /kind and a name/],
+    'a bad name': [() => streaming({ name: 'a/b' }), /constant kind and name/],
     'a name that changes': [
       () => {
         const runnable = scriptedRunnable([() => Object.assign(runnable, { name: 'other' })])
         return runnable
       },
-      /which stay/
+      /constant kind and name/
     ],
     'another kind in its description': [
       () => streaming({ describe: () => ({ kind: 'team', name: 'scripted' }) }),
@@ -74,7 +74,7 @@ t.test('it finds who does not hold to it', async (t) => {
       () => streaming({}, { type: 'finish', finishReason: 'stop' }, { type: 'text', text: 'a' }),
       /nothing after its end/
     ],
-    'a run that says something else': [
+    'a run with another answer than its stream': [
       () => ({
         kind: 'agent',
         name: 'two-faced',
@@ -82,7 +82,7 @@ t.test('it finds who does not hold to it', async (t) => {
         stream: (...args) => scriptedRunnable([{ type: 'text', text: 'a' }]).stream(...args),
         run: (...args) => scriptedRunnable([{ type: 'text', text: 'b' }]).run(...args)
       }),
-      /run gives/
+      /run returns/
     ],
     'runs that mix': [
       () =>
@@ -97,11 +97,11 @@ t.test('it finds who does not hold to it', async (t) => {
         }),
       /do not mix/
     ],
-    'a deaf one': [
+    'a runnable that ignores its signal': [
       () =>
         defineRunnable({
           kind: 'agent',
-          name: 'deaf',
+          name: 'stubborn',
           run: () => new Promise((resolve) => setTimeout(resolve, 300, ''))
         }),
       /signal aborts/
