@@ -1,141 +1,137 @@
-import { Type, type Static } from '@sinclair/typebox'
-import type { Registry, TaskStore } from '@svc/registry'
+import { Type } from '@sinclair/typebox'
+import type { Authenticate, Authorize, NamedRunnables, Registry, TaskStore } from '@svc/registry'
 import {
-  millisecondsSchema,
+  functionSchema,
+  givenOf,
+  MAX_TIMER,
   namedRunnablesSchema,
+  optionsSchema,
   POLICY_OPTIONS,
   requireOptions,
   type Policy
 } from '@svc/registry/kit'
 import type { RegisterOptions } from 'fastify'
 import { A2A_ERR_BAD_OPTION } from './errors.ts'
-import type { AgentExtension } from './model/agent-card.ts'
+import type { AgentExtension, AgentProvider } from './model/agent-card.ts'
 import { requireHttpUrl, requireJson } from './option-checks.ts'
 import type { DeliveryRules } from './push/deliver.ts'
+import type { Lookup } from './push/safe-target.ts'
 import type { ExtendCard } from './service/surface.ts'
 import { PROTOCOL_VERSIONS, ProtocolVersionSchema, type ProtocolVersion } from './wire/versions.ts'
 
-const fn = Type.Function([], Type.Unknown())
-const text = (description: string) => Type.Optional(Type.String({ minLength: 1, description }))
-const ms = (description: string) => Type.Optional(millisecondsSchema(description))
+/** Limits of request bodies. */
+export interface A2aLimits {
+  /** Bytes of a request body; default 1,048,576. */
+  bodyLimit?: number
+  /** Levels of nesting of a request body; default 64. */
+  jsonDepth?: number
+}
 
-const PushSchema = Type.Object(
-  {
-    attempts: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'Requests for one event at most; default 5' })
-    ),
-    backoff: ms('Milliseconds before the second attempt; doubles up to 30 s; default 1,000'),
-    timeout: ms('Milliseconds for a receiver to answer; default 10,000'),
-    allowPrivate: Type.Optional(
-      Type.Boolean({ description: 'Allow private and loopback addresses; default false' })
-    ),
-    lookup: Type.Optional(fn)
-  },
-  { additionalProperties: false }
-)
+/** Options of the plugin. */
+export interface A2aOptions {
+  /** Runnables to expose, as a list or by name; default: the agents of the registry. */
+  agents?: NamedRunnables
+  /** Registry whose agents are exposed; default `fastify.registry`. */
+  registry?: Registry
+  /** Path of the JSON-RPC endpoint; HTTP+JSON is below it; default `/`. */
+  basePath?: string
+  /** Public URL of the endpoint, for the card, behind a proxy. */
+  url?: string
+  /** Name on the card; default: that of the only agent, or `Agent service`. */
+  name?: string
+  /** Description on the card; default: the count and the names of the agents. */
+  description?: string
+  /** Version on the card; default `1.0.0`. */
+  version?: string
+  /** Organization on the card. */
+  provider?: AgentProvider
+  /** Versions of the protocol to serve, `0.3` with 0.2.x; default both. */
+  versions?: readonly ProtocolVersion[]
+  /** Credentials → principal; `false`: everyone is anonymous; default that of `@svc/registry`. */
+  authenticate?: Authenticate | false
+  /** Who may do what to which runnable; `false`: everyone may do everything; default that of `@svc/registry`. */
+  authorize?: Authorize | false
+  /** A task store; default: that of the run engine. */
+  tasks?: TaskStore
+  /** Sends push notifications: `true` or the rules of their delivery; default `false`. */
+  pushNotifications?: boolean | DeliveryRules
+  /** `(card, principal) => card`: the card for authenticated callers. */
+  extendedCard?: ExtendCard
+  /** Extensions of the protocol, on the card; messages must name required ones. */
+  extensions?: readonly AgentExtension[]
+  /** Limits of request bodies. */
+  limits?: A2aLimits
+  /** Milliseconds between comments on a silent event stream; default 15,000. */
+  heartbeat?: number
+}
+
+const fn = Type.Function([], Type.Unknown())
+const text = Type.String({ minLength: 1 })
+const milliseconds = Type.Integer({ minimum: 1, maximum: MAX_TIMER })
+
+const PushSchema = optionsSchema<DeliveryRules>({
+  attempts: Type.Integer({ minimum: 1 }),
+  backoff: milliseconds,
+  timeout: milliseconds,
+  allowPrivate: Type.Boolean(),
+  lookup: functionSchema<Lookup>()
+})
 
 /** The URI of an extension; headers list them with commas. */
 export const ExtensionUriSchema = Type.String({ pattern: '^[!-+\\--~]+$', maxLength: 2048 })
 
-const ExtensionSchema = Type.Object(
-  {
-    uri: ExtensionUriSchema,
-    description: Type.Optional(Type.String()),
-    required: Type.Optional(Type.Boolean()),
-    params: Type.Optional(Type.Record(Type.String(), Type.Unknown()))
-  },
-  { additionalProperties: false }
+export const ExtensionsSchema = Type.Array(
+  Type.Object(
+    {
+      uri: ExtensionUriSchema,
+      description: Type.Optional(Type.String()),
+      required: Type.Optional(Type.Boolean()),
+      params: Type.Optional(Type.Record(Type.String(), Type.Unknown()))
+    },
+    { additionalProperties: false }
+  )
 )
 
-/** Options of the plugin. */
-export const A2aOptionsSchema = Type.Object(
-  {
-    agents: Type.Optional(
-      namedRunnablesSchema('Runnables to expose, as a list or by name; default: the agents of the registry')
-    ),
-    registry: Type.Optional(
-      Type.Unsafe<Registry>(
-        Type.Object(
-          { get: fn, list: fn },
-          { description: 'Registry whose agents are exposed; default `fastify.registry`' }
-        )
-      )
-    ),
-    basePath: Type.Optional(
-      Type.String({
-        pattern: '^/([\\w.~-]+(/[\\w.~-]+)*/?)?$',
-        description: 'Path of the JSON-RPC endpoint; HTTP+JSON is below it; default `/`'
-      })
-    ),
-    url: text('Public URL of the endpoint, for the card, behind a proxy'),
-    name: text('Name on the card; default: that of the only agent, or `Agent service`'),
-    description: text('On the card; default: the count and the names of the agents'),
-    version: text('Version on the card; default `1.0.0`'),
-    provider: Type.Optional(
-      Type.Object(
-        { organization: Type.String(), url: Type.Optional(Type.String()) },
-        { additionalProperties: false, description: '`{ organization, url? }`, on the card' }
-      )
-    ),
-    versions: Type.Optional(
-      Type.Unsafe<readonly ProtocolVersion[]>(
-        Type.Array(ProtocolVersionSchema, {
-          minItems: 1,
-          uniqueItems: true,
-          description: 'Versions of the protocol to serve, `0.3` with 0.2.x; default both'
-        })
-      )
-    ),
-    ...POLICY_OPTIONS,
-    tasks: Type.Optional(
-      Type.Unsafe<TaskStore>(
-        Type.Object({ create: fn, get: fn }, { description: 'A task store; default: that of the run engine' })
-      )
-    ),
-    pushNotifications: Type.Optional(
-      Type.Unsafe<boolean | DeliveryRules>(
-        Type.Union([Type.Boolean(), PushSchema], {
-          description:
-            '`true`, or `{ attempts?, backoff?, timeout?, allowPrivate?, lookup? }`; default `false`'
-        })
-      )
-    ),
-    extendedCard: Type.Optional(
-      Type.Unsafe<ExtendCard>({
-        ...fn,
-        description: '`(card, principal) => card`: the card for authenticated callers'
-      })
-    ),
-    extensions: Type.Optional(
-      Type.Unsafe<readonly AgentExtension[]>(
-        Type.Array(ExtensionSchema, {
-          description:
-            'Extensions of the protocol, on the card: `{ uri, description?, required?, params? }`; messages must name required ones'
-        })
-      )
-    ),
-    limits: Type.Optional(
-      Type.Object(
-        {
-          bodyLimit: Type.Optional(
-            Type.Integer({ minimum: 1, description: 'Bytes of a request body; default 1,048,576' })
-          ),
-          jsonDepth: Type.Optional(
-            Type.Integer({
-              minimum: 1,
-              maximum: 1000,
-              description: 'Levels of nesting of a request body; default 64'
-            })
-          )
-        },
-        { additionalProperties: false, description: '`{ bodyLimit?, jsonDepth? }`' }
-      )
-    ),
-    heartbeat: ms('Milliseconds between comments on a silent event stream; default 15,000')
-  },
-  { additionalProperties: false }
-)
-export type A2aOptions = Static<typeof A2aOptionsSchema>
+/** The options that a card shows as they are. */
+export const CARD_FIELDS = {
+  name: text,
+  description: text,
+  version: text,
+  provider: Type.Object(
+    { organization: Type.String(), url: Type.Optional(Type.String()) },
+    { additionalProperties: false }
+  ),
+  versions: Type.Array(ProtocolVersionSchema, { minItems: 1, uniqueItems: true })
+}
+
+export const A2aOptionsSchema = optionsSchema<A2aOptions>({
+  agents: namedRunnablesSchema(
+    'Runnables to expose, as a list or by name; default: the agents of the registry'
+  ),
+  registry: Type.Unsafe<Registry>(Type.Object({ get: fn, list: fn })),
+  basePath: Type.String({ pattern: '^/([\\w.~-]+(/[\\w.~-]+)*/?)?$' }),
+  url: text,
+  ...CARD_FIELDS,
+  ...POLICY_OPTIONS,
+  tasks: Type.Unsafe<TaskStore>(Type.Object({ create: fn, get: fn })),
+  pushNotifications: Type.Union([Type.Boolean(), PushSchema]),
+  extendedCard: functionSchema<ExtendCard>(),
+  extensions: ExtensionsSchema,
+  limits: optionsSchema<A2aLimits>({
+    bodyLimit: Type.Integer({ minimum: 1 }),
+    jsonDepth: Type.Integer({ minimum: 1, maximum: 1000 })
+  }),
+  heartbeat: milliseconds
+})
+
+const NO_EXTENSIONS: readonly AgentExtension[] = Object.freeze([])
+const DEFAULTS = Object.freeze({
+  basePath: '/',
+  versions: PROTOCOL_VERSIONS,
+  extensions: NO_EXTENSIONS,
+  heartbeat: 15_000
+})
+const DEFAULT_LIMITS: Readonly<Required<A2aLimits>> = Object.freeze({ bodyLimit: 1_048_576, jsonDepth: 64 })
 
 /** Validates the options and fills in the defaults. @throws A2A_ERR_BAD_OPTION */
 export function resolveOptions(given: A2aOptions & RegisterOptions) {
@@ -143,20 +139,18 @@ export function resolveOptions(given: A2aOptions & RegisterOptions) {
   requireOptions(A2aOptionsSchema, options, A2A_ERR_BAD_OPTION)
   if (options.url !== undefined) requireHttpUrl('url', options.url)
   requireJson('extensions', options.extensions)
-  const { pushNotifications: push = false, basePath = '/', limits } = options
+  const { pushNotifications: push = false, basePath = DEFAULTS.basePath, limits } = options
   const registerOptions: RegisterOptions = {
     ...(logLevel !== undefined && { logLevel }),
     ...(logSerializers !== undefined && { logSerializers })
   }
   return {
-    ...options,
+    ...DEFAULTS,
+    ...givenOf(options),
     basePath: `${prefix}${basePath}`.replace(/\/+$/, ''),
-    versions: options.versions ?? PROTOCOL_VERSIONS,
     push: push === true ? {} : push,
-    bodyLimit: limits?.bodyLimit ?? 1_048_576,
-    jsonDepth: limits?.jsonDepth ?? 64,
-    extensions: options.extensions ?? [],
-    heartbeat: options.heartbeat ?? 15_000,
+    bodyLimit: limits?.bodyLimit ?? DEFAULT_LIMITS.bodyLimit,
+    jsonDepth: limits?.jsonDepth ?? DEFAULT_LIMITS.jsonDepth,
     registerOptions
   }
 }

@@ -4,15 +4,23 @@ import { PROTOCOL_VERSIONS, type ProtocolVersion } from '../wire/versions.ts'
 
 /** The contents of a card, besides its agents. */
 export interface CardFacts {
+  /** Default: the name of the only agent, or `Agent service`. */
   name?: string | undefined
+  /** Default: the count and the names of the agents. */
   description?: string | undefined
+  /** Version of the service; default `1.0.0`. */
   version?: string | undefined
+  /** The organization that offers the service. */
   provider?: AgentProvider | undefined
-  /** Default: all. */
+  /** Versions of the protocol; default all. */
   versions?: readonly ProtocolVersion[] | undefined
+  /** Whether the service sends push notifications; default `false`. */
   pushNotifications?: boolean | undefined
+  /** Whether authenticated callers get another card; default `false`. */
   extendedCard?: boolean | undefined
+  /** Extensions of the protocol. */
   extensions?: readonly AgentExtension[] | undefined
+  /** The accepted credentials, in the form of OpenAPI. */
   securitySchemes?: SecuritySchemes | undefined
   /** The tenant that requests have to name. */
   tenant?: string | undefined

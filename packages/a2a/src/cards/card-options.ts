@@ -1,21 +1,19 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import { RunnableKindSchema } from '@svc/registry/kit'
-import { A2aOptionsSchema } from '../options.ts'
+import { optionsSchema, RunnableKindSchema } from '@svc/registry/kit'
+import { CARD_FIELDS, ExtensionsSchema } from '../options.ts'
+import type { CardFacts } from './build-card.ts'
 import { SecuritySchemesSchema } from './security-schemes.ts'
 
-const { name, description, version, versions, provider, extensions } = A2aOptionsSchema.properties
-const flag = Type.Optional(Type.Boolean())
+const { provider, ...shown } = CARD_FIELDS
 
-const FactsSchema = Type.Object(
-  {
-    ...{ name, description, version, versions, extensions },
-    pushNotifications: flag,
-    extendedCard: flag,
-    securitySchemes: Type.Optional(SecuritySchemesSchema),
-    tenant: Type.Optional(Type.String({ minLength: 1 }))
-  },
-  { additionalProperties: false }
-)
+const FactsSchema = optionsSchema<Omit<CardFacts, 'provider'>>({
+  ...shown,
+  extensions: ExtensionsSchema,
+  pushNotifications: Type.Boolean(),
+  extendedCard: Type.Boolean(),
+  securitySchemes: SecuritySchemesSchema,
+  tenant: Type.String({ minLength: 1 })
+})
 
 const AgentSchema = Type.Object({
   kind: RunnableKindSchema,
@@ -24,7 +22,7 @@ const AgentSchema = Type.Object({
 })
 
 const withAgents = (agents: TSchema) =>
-  Type.Object({ agents, baseUrl: Type.String(), provider, facts: FactsSchema })
+  Type.Object({ agents, baseUrl: Type.String(), provider: Type.Optional(provider), facts: FactsSchema })
 
 /** The arguments for a card of one agent. */
 export const OneAgentCardSchema = withAgents(AgentSchema)

@@ -6,7 +6,7 @@ import { OPERATIONS } from '../../operations.ts'
 import { clientCodecFor } from '../../wire/codec-for.ts'
 import type { ClientCodec } from '../../wire/codec.ts'
 import { fields } from '../../wire/read-answer.ts'
-import type { RemoteAgentOptions } from '../remote-options.ts'
+import { REMOTE_DEFAULTS, type RemoteAgentOptions } from '../remote-options.ts'
 import { Credentials } from './credentials.ts'
 import { fetchAnswer, requireStatus, type Wait } from './fetch-answer.ts'
 import { findEndpoint, type Endpoint, type Fetched } from './find-endpoint.ts'
@@ -30,8 +30,8 @@ export class RemoteConnection {
   constructor(options: RemoteAgentOptions) {
     this.#options = options
     this.#credentials = new Credentials(options)
-    this.#timeout = options.timeout ?? 30_000
-    this.#maxBytes = options.maxBytes ?? 16_777_216
+    this.#timeout = options.timeout ?? REMOTE_DEFAULTS.timeout
+    this.#maxBytes = options.maxBytes ?? REMOTE_DEFAULTS.maxBytes
   }
 
   /** The events of a message's task, or the single answer of a service that does not stream. */
@@ -54,7 +54,7 @@ export class RemoteConnection {
   }
 
   limit(signal: AbortSignal): TaskLimits {
-    return new TaskLimits(this.#maxBytes, this.#options.taskTimeout ?? 86_400_000, signal)
+    return new TaskLimits(this.#maxBytes, this.#options.taskTimeout ?? REMOTE_DEFAULTS.taskTimeout, signal)
   }
 
   /** Redacts our credentials from a text of the service. */
@@ -145,7 +145,7 @@ export class RemoteConnection {
   }
 
   async *#chunksOf(response: Response, limits: Limits): AsyncGenerator<Uint8Array, void> {
-    for await (const chunk of readBody(response, this.#options.idleTimeout ?? 120_000)) {
+    for await (const chunk of readBody(response, this.#options.idleTimeout ?? REMOTE_DEFAULTS.idleTimeout)) {
       limits.take(chunk.byteLength)
       yield chunk
     }
