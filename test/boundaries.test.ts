@@ -46,6 +46,8 @@ const good = {
   'pnpm-lock.yaml': 'resolution: {integrity: sha512-x}\n'
 }
 
+const entryPoints = { 'tools/boundaries/entry-points.json': '{ "packages/registry/src/runs": ["run.ts"] }' }
+
 /** What breaks each rule: files laid over the good ones, and what the rule must say. */
 const planted: Record<keyof typeof rules, [files: Record<string, string>, says: string][]> = {
   layers: [
@@ -72,6 +74,33 @@ const planted: Record<keyof typeof rules, [files: Record<string, string>, says: 
       'leaves apps/demo/src/ by path'
     ],
     [{ 'test/a.test.ts': "import '../packages/http/src/index.ts'\n" }, 'imports the inside of a package']
+  ],
+  cycles: [
+    [
+      {
+        'packages/http/src/a.ts': "import './b.ts'\n",
+        'packages/http/src/b.ts': "import type { A } from './a.ts'\n"
+      },
+      'a.ts → packages/http/src/b.ts: files that import each other'
+    ],
+    [
+      {
+        'packages/http/src/a.ts': "export * from './b.ts'\n",
+        'packages/http/src/b.ts': "import './c/c.ts'\n",
+        'packages/http/src/c/c.ts': "const a = await import('../a.ts')\n"
+      },
+      'a.ts → packages/http/src/b.ts → packages/http/src/c/c.ts: files'
+    ]
+  ],
+  entryPoints: [
+    [
+      { ...entryPoints, 'packages/registry/src/a.ts': "import type { R } from './runs/log/reader.ts'\n" },
+      'a.ts: imports log/reader.ts, which is private to packages/registry/src/runs'
+    ],
+    [
+      { ...entryPoints, 'packages/registry/src/index.ts': '' },
+      'no file outside packages/registry/src/runs imports run.ts'
+    ]
   ],
   dependencies: [
     [
@@ -107,6 +136,14 @@ const planted: Record<keyof typeof rules, [files: Record<string, string>, says: 
     [{ 'tools/a.ts': lines(301) }, '301 lines, at most 300'],
     [{ 'packages/http/test/a.test.ts': lines(501) }, '501 lines, at most 500']
   ],
+  slivers: [
+    [
+      Object.fromEntries(
+        Array.from({ length: 28 }, (_, at) => [`packages/http/src/sliver-${at}.ts`, lines(20)])
+      ),
+      ' files of at most 20 lines, at most 29: packages'
+    ]
+  ],
   names: [
     [{ 'packages/http/src/utils.ts': '' }, '"utils" says nothing'],
     [{ 'packages/http/src/helpers/a.ts': '' }, '"helpers" says nothing'],
@@ -140,6 +177,16 @@ const planted: Record<keyof typeof rules, [files: Record<string, string>, says: 
       'a.ts:2: names a version'
     ],
     [{ 'packages/a2a/src/a.ts': 'const versions = ["1.0"]\n' }, 'a.ts:1: names a version']
+  ],
+  style: [
+    [{ 'packages/http/src/a.ts': '/** What it tells. */\n' }, 'a.ts:1: "tells", better: report'],
+    [{ 'packages/http/src/a.ts': 'const x = 1\nlet isTold = x\n' }, 'a.ts:2: "Told"'],
+    [{ 'packages/http/src/own-entrance.ts': '' }, 'own-entrance.ts: "entrance"'],
+    [{ 'docs/a.md': 'It goes on\n' }, 'docs/a.md:1: "goes on", better: continue'],
+    [
+      { 'CONTRIBUTING.md': '## English\n\n| whoever | them |\n\n## Next\n\nWhoever\n' },
+      'CONTRIBUTING.md:3: "Whoever"'
+    ]
   ],
   markdownPaths: [
     [{ 'a.md': 'See `packages/http/src/gone.ts`.' }, 'names packages/http/src/gone.ts'],

@@ -1,4 +1,6 @@
+import { checkCycles } from './boundaries/cycles.ts'
 import { checkDependencies, checkNodePrefix } from './boundaries/dependencies.ts'
+import { checkEntryPoints } from './boundaries/entry-points.ts'
 import { checkConsole, checkNames, checkSizes } from './boundaries/files.ts'
 import { checkLayers } from './boundaries/layers.ts'
 import { checkLeaks, type Machine } from './boundaries/leaks.ts'
@@ -6,9 +8,11 @@ import { checkLogs } from './boundaries/logs.ts'
 import { checkMap } from './boundaries/map.ts'
 import { checkMarkdownPaths } from './boundaries/markdown-paths.ts'
 import { checkSealedWire } from './boundaries/sealed-wire.ts'
+import { checkSlivers } from './boundaries/slivers.ts'
 import type { SourceTree } from './boundaries/source-tree.ts'
+import { checkStyle } from './boundaries/style.ts'
 
-/** A rule of the house: what it says, and where a tree breaks it. */
+/** A rule of this repository: its sentence, and a check that returns the places that break it. */
 export interface Rule {
   says: string
   check: (tree: SourceTree, machine: Machine) => string[]
@@ -17,14 +21,18 @@ export interface Rule {
 /** The rules that hold for the whole repository, by name. */
 export const rules = {
   layers: { says: 'packages form a star around the contract', check: checkLayers },
+  cycles: { says: 'no file imports itself by way of others', check: checkCycles },
+  entryPoints: { says: 'folders are imported through their entry points', check: checkEntryPoints },
   dependencies: { says: 'declared and imported dependencies are the same', check: checkDependencies },
   nodePrefix: { says: 'modules of Node have their node: prefix', check: checkNodePrefix },
   sizes: { says: 'files are small', check: checkSizes },
+  slivers: { says: 'few files are slivers', check: checkSlivers },
   names: { says: 'files say what they hold', check: checkNames },
   console: { says: 'libraries do not write to the console', check: checkConsole },
   logs: { says: 'errors are logged without what they carry', check: checkLogs },
   sealedWire: { says: 'versions of A2A stay in its wire', check: checkSealedWire },
+  style: { says: 'texts and names use the words of the field', check: checkStyle },
   markdownPaths: { says: 'paths in the documentation exist', check: checkMarkdownPaths },
   map: { says: 'the map in ARCHITECTURE.md is whole', check: checkMap },
-  leaks: { says: 'nothing tells of the machine or its registry', check: checkLeaks }
+  leaks: { says: 'no file names this machine or its registry', check: checkLeaks }
 } satisfies Record<string, Rule>

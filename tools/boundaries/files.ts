@@ -7,7 +7,8 @@ const maxTestLines = 500
 const emptyNames = new Set(['common', 'helper', 'helpers', 'misc', 'types', 'util', 'utils'])
 const kebabCase = /^[a-z0-9]+(?:[-.][a-z0-9]+)*$/
 
-const countLines = (text: string) => text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
+/** The lines of a text, without an empty one at its end. */
+export const countLines = (text: string) => text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
 
 /** A source has at most 300 lines, a test at most 500. */
 export function checkSizes(tree: SourceTree): string[] {

@@ -6,7 +6,7 @@ import { findSourceFiles, findWorkspaces, type SourceFile, type Workspace } from
 const scope = '@svc/'
 const center = '@svc/registry'
 
-/** The star: a package imports only the contract, the contract imports nobody, and none reaches into another. */
+/** The star: a package imports only the contract, the contract imports none, and none reaches into another. */
 export function checkLayers(tree: SourceTree): string[] {
   const workspaces = findWorkspaces(tree)
   return findSourceFiles(tree, workspaces).flatMap((file) =>

@@ -53,10 +53,11 @@ t.test('an approval is answered once, in time, and before its run ends', async (
   )
   await requireError(t, await app.post(`/approvals/${approvalId}`, { approved: true }), 409, answered)
 
-  const hasty = await startAsking(asker(app), {}, 'hasty')
-  const parts = await partsOf(app, hasty.runId)
-  t.match(parts[2], { type: 'tool.approval.response', approved: false })
-  await requireError(t, await app.post(`/approvals/${hasty.approvalId}`, { approved: true }), 409, answered)
+  const hasty = await app.post('/agents/hasty/run', { input: 'x' }, { prefer: 'respond-async' })
+  const [, request, response] = await partsOf(app, ((await hasty.json()) as { runId: string }).runId)
+  t.match(response, { type: 'tool.approval.response', approved: false })
+  const { approvalId: expired } = request as { approvalId: string }
+  await requireError(t, await app.post(`/approvals/${expired}`, { approved: true }), 409, answered)
 
   const canceled = await startAsking(asker(app))
   await app.post(`/runs/${canceled.runId}/cancel`)

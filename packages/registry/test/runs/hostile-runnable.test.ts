@@ -156,7 +156,7 @@ for (const part of [
 t.test('the message names what is wrong with a finish', async (t) => {
   const engine = buildEngine(t)
   const run = await engine.start(yielding({ type: 'finish', finishReason: 'because' }), 'x')
-  await t.rejects(run.result(), { message: /finish\.finishReason/ })
+  await t.rejects(run.result(), { message: /bad part: finish\/finishReason: expected/ })
 })
 
 t.test('what has no JSON of its own is null where a value must be', async (t) => {
