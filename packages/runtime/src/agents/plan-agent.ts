@@ -44,6 +44,7 @@ function toPlan(options: AgentOptions): AgentPlan {
     (fault) => new RUN_ERR_BAD_AGENT(fault)
   )
   const toSet = (list: readonly AgentTool[]): ToolSet => {
+    if (!Array.isArray(list)) throw new RUN_ERR_BAD_AGENT('tools: the function returned no list')
     const set = createToolSet([...list, ...(skills ? [skills.tool] : [])])
     for (const tool of list) if (!('type' in tool)) resolveSandbox(tool.sandbox, sandbox)
     if (typeof toolChoice === 'object') set.only([toolChoice.toolName])

@@ -127,6 +127,7 @@ export class ModelLoop {
     const index = this.#opened++
     const tools = overrides.tools ?? this.#toolsFor(changes)
     const toolChoice = overrides.toolChoice ?? changes?.toolChoice ?? plan.toolChoice
+    if (changes !== undefined && typeof toolChoice === 'object') requireTool(tools, toolChoice.toolName)
     const model = changes?.model === undefined ? this.#model : prepareModel(changes.model)
     const options: LanguageModelV4CallOptions = {
       ...settings,
@@ -275,6 +276,10 @@ export async function* converse(conversation: Conversation): AsyncGenerator<Yiel
   } finally {
     close()
   }
+}
+
+function requireTool(tools: ToolSet, name: string): void {
+  if (!tools.names.includes(name)) throw new BadStep(`toolChoice: the step has no tool "${name}"`)
 }
 
 function splitSystem(

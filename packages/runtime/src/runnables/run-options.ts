@@ -41,21 +41,32 @@ export interface RunOptions {
 
 const object = Type.Optional(Type.Object({}))
 const text = Type.Optional(Type.String({ minLength: 1 }))
-const functionSchema = Type.Optional(Type.Function([], Type.Unknown()))
+const anyFunction = Type.Function([], Type.Unknown())
+const functionSchema = Type.Optional(anyFunction)
+const withMethods = (...names: string[]) =>
+  Type.Optional(Type.Object(Object.fromEntries(names.map((name) => [name, anyFunction]))))
+const port = Type.Object({})
 
 const RunOptionsSchema = Type.Object(
   {
     sessionId: text,
     userId: text,
-    principal: object,
-    signal: object,
+    principal: Type.Optional(
+      Type.Object({ sub: Type.String({ minLength: 1 }), scopes: Type.Array(Type.String()) })
+    ),
+    signal: Type.Optional(Type.Object({ aborted: Type.Boolean(), addEventListener: anyFunction })),
     runId: text,
     apiKey: functionSchema,
     authorize: functionSchema,
     envelope: object,
-    log: object,
-    stores: object,
-    events: object
+    log: withMethods('debug', 'info', 'warn', 'error'),
+    stores: Type.Optional(
+      Type.Object({
+        ...{ runs: port, log: port, sessions: port, memory: port },
+        ...{ tasks: port, checkpoints: port, control: port }
+      })
+    ),
+    events: withMethods('on', 'has', 'emit')
   } satisfies Record<keyof RunOptions, unknown>,
   { additionalProperties: false }
 )

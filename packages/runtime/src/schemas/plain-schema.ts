@@ -31,12 +31,16 @@ export function toPlainSchema(schema: unknown, toError: (fault: string) => Error
     try {
       return copyOf(jsonSchema.input(TARGET))
     } catch (err) {
-      throw toError(`has no JSON Schema: ${(err as Error).message}`)
+      throw toError(`has no JSON Schema: ${err instanceof Error ? err.message : String(err)}`)
     }
   }
   const fault = findFault(schema)
   if (fault !== undefined) throw toError(fault)
-  return copyOf(schema)
+  try {
+    return copyOf(schema)
+  } catch (err) {
+    throw toError(`is not JSON: ${(err as Error).message}`)
+  }
 }
 
 /** The JSON Schema of the values a valid schema yields; any value where its transforms have none. */
@@ -67,6 +71,8 @@ function findFault(schema: unknown): string | undefined {
     return `is not a schema; ${EXPECTED}`
   if (isTypeBox(schema)) return undefined
   if ('_zod' in schema || '_def' in schema) return NO_JSON_SCHEMA
+  // Ajv would validate by a promise, which counts as valid.
+  if ('$async' in schema) return 'has the keyword $async; only a Standard Schema may be asynchronous'
   const keys = Object.keys(schema)
   if (keys.length === 0 || keys.some((key) => KEYWORDS.has(key))) return undefined
   return `has no keyword of JSON Schema; ${EXPECTED}`

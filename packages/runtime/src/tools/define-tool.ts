@@ -137,7 +137,10 @@ export function createTool<Input extends Schema, Output extends Schema = Schema>
     description,
     inputSchema: input.plain,
     validateInput: input.validate,
-    validateOutput: output && compileSchema(output, 'the result', schemaError('output', name)).validate,
+    validateOutput:
+      output === undefined
+        ? undefined
+        : compileSchema(output, 'the result', schemaError('output', name)).validate,
     execute,
     approval,
     approvalTimeout,

@@ -5,7 +5,7 @@ import {
   type RunInput,
   type YieldedPart
 } from '@svc/registry'
-import { requireInput } from '@svc/registry/kit'
+import { formatFaults, requireInput } from '@svc/registry/kit'
 import { ChildGuard } from '../guards/child-guard.ts'
 import { awaiting, interleave, PartChannel } from '../children/part-channel.ts'
 import { answerParts } from '../children/child-parts.ts'
@@ -26,7 +26,7 @@ export async function* runWorkflow(
   const events = new RunEvents(context, plan.name, 'workflow')
   try {
     guard.signal.throwIfAborted()
-    const input = await readInput(plan, given)
+    const input = await readInput(plan, given, guard)
     const start = {
       context,
       signal: guard.signal,
@@ -38,7 +38,7 @@ export async function* runWorkflow(
     const work = () => guard.wait(runFlow(plan.flow, start))
     const output = yield* interleave(awaiting(work), channel)
     if (await wasStartedBefore(context, '#answer')) yield { type: 'step.start', index: 0, attempt: 2 }
-    yield* answerParts(toAnswer(await checkOutput(plan, output)))
+    yield* answerParts(toAnswer(await checkOutput(plan, output, guard)))
     yield { type: 'finish', finishReason: 'stop' }
   } finally {
     // The run has ended, or its reader left: end all steps.
@@ -48,17 +48,21 @@ export async function* runWorkflow(
   }
 }
 
-async function readInput({ input }: WorkflowPlan, given: RunInput): Promise<RunInput> {
+async function readInput({ input }: WorkflowPlan, given: RunInput, guard: ChildGuard): Promise<RunInput> {
   requireInput({ inputSchema: input?.schema }, given)
-  const validated = await input?.validate?.(given)
-  if (validated === undefined) return given
+  if (input?.validate === undefined) return given
+  const validated = await guard.wait(Promise.resolve(input.validate(given)))
   if (validated.fault === undefined) return validated.value
-  throw new RUN_ERR_BAD_INPUT(validated.fault)
+  const errors = (validated.faults ?? []).map(({ path, message }) => ({
+    path: path === '' ? 'input' : `input/${path}`,
+    message
+  }))
+  throw Object.assign(new RUN_ERR_BAD_INPUT(formatFaults(errors)), { errors })
 }
 
-async function checkOutput({ output }: WorkflowPlan, last: unknown): Promise<unknown> {
+async function checkOutput({ output }: WorkflowPlan, last: unknown, guard: ChildGuard): Promise<unknown> {
   if (output === undefined) return last
-  const validated = await output.validate(last)
+  const validated = await guard.wait(Promise.resolve(output.validate(last)))
   if (validated.fault === undefined) return validated.value
   throw new RUN_ERR_WORKFLOW_BAD_OUTPUT(validated.fault)
 }

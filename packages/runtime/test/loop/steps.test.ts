@@ -166,6 +166,16 @@ t.test('what prepareStep returns is checked', async (t) => {
     [{ model: 'gpt' }, 'RUN_ERR_BAD_MODEL', /a string/],
     [{ activeTools: ['other'] }, 'RUN_ERR_BAD_AGENT', /there is no tool "other"/],
     [{ messages: [] }, 'RUN_ERR_BAD_AGENT', /prepareStep: messages/],
+    [
+      { toolChoice: { toolName: 'other' } },
+      'RUN_ERR_BAD_AGENT',
+      /prepareStep: toolChoice: .* no tool "other"/
+    ],
+    [
+      { activeTools: ['done'], toolChoice: { toolName: 'look' } },
+      'RUN_ERR_BAD_AGENT',
+      /prepareStep: toolChoice: .* no tool "look"/
+    ],
     [{ tools: [{ name: 'plain' }] }, 'RUN_ERR_BAD_AGENT', /tools\/0: use defineTool/]
   ]
   for (const [changes, code, message] of bad) {
@@ -186,6 +196,11 @@ t.test('tools may be a function of the run', async (t) => {
   t.equal(agent.describe().tools, undefined, 'unknown before the run')
   const twice = makeAgent('x', { tools: () => [tools[0]!, tools[0]!] })
   await t.rejects(twice.agent.run('Go'), { code: 'RUN_ERR_BAD_AGENT', message: /two tools "look"/ })
+  for (const returned of [undefined, null, {}, 'look', new Set(tools)])
+    await t.rejects(makeAgent('x', { tools: () => returned as never }).agent.run('Go'), {
+      code: 'RUN_ERR_BAD_AGENT',
+      message: /tools: the function returned no list/
+    })
 })
 
 t.test('a session store may be an object of a class', async (t) => {

@@ -17,6 +17,13 @@ t.test('an unknown or bad option of a run is refused, and leaves nothing behind'
     [{ session: 'me' }, /session: no such option/],
     [{ sessionId: 5 }, /sessionId: expected a string/],
     [{ signal: 'abort' }, /signal: expected an object/],
+    [{ signal: {} }, /signal\/aborted: expected a boolean/],
+    [{ signal: { aborted: false } }, /signal\/addEventListener: expected a function/],
+    [{ principal: {} }, /principal\/sub: expected a string/],
+    [{ principal: { sub: 'ada' } }, /principal\/scopes: expected a list/],
+    [{ log: {} }, /log\/debug: expected a function/],
+    [{ stores: {} }, /stores\/runs: expected an object/],
+    [{ events: {} }, /events\/on: expected a function/],
     ['me', /expected an object/],
     [{ ...createContext() }, /source: no such option/]
   ]

@@ -178,8 +178,58 @@ t.test('a schema may be asynchronous', async (t) => {
   t.equal((await runIn(flow, { city: 'Rome' })).result?.text, 'Rome')
   t.match((await runIn(flow, { city: 'Oslo' })).error, {
     code: 'RUN_ERR_BAD_INPUT',
-    message: /city: is unknown/
+    message: 'input/city: is unknown'
   })
+  await t.rejects(flow.run({ city: 'Oslo' }), { errors: [{ path: 'input/city', message: 'is unknown' }] })
+})
+
+t.test('a schema that never settles ends with the run', async (t) => {
+  const endless = z.string().refine(() => new Promise<boolean>(() => {}))
+  const flowOf = (schemas: { input?: Schema; output?: Schema }) =>
+    new Workflow({ name: 'flow', register: false, ...schemas, steps: (flow) => flow.step('a', () => 'a') })
+  for (const schemas of [{ input: endless }, { output: endless }]) {
+    const controller = new AbortController()
+    setTimeout(() => controller.abort(new Error('gone')), 20)
+    await t.rejects(flowOf(schemas).run('x', { signal: controller.signal }), { message: 'gone' })
+  }
+})
+
+t.test('a schema that cannot be used is refused at construction', async (t) => {
+  const cycle: Record<string, unknown> = { type: 'object' }
+  cycle['properties'] = { self: cycle }
+  const throwing = {
+    '~standard': {
+      version: 1,
+      vendor: 'x',
+      validate: () => ({ value: 1 }),
+      jsonSchema: {
+        input() {
+          // oxlint-disable-next-line no-throw-literal, typescript/only-throw-error -- a library may throw anything
+          throw null
+        }
+      }
+    }
+  }
+  const bad: [input: unknown, output: unknown, says: RegExp][] = [
+    [cycle, undefined, /the input of "x" is not JSON/],
+    [{ type: 'object', default: 5n }, undefined, /the input of "x" is not JSON/],
+    [{ type: 'object', $async: true }, undefined, /the input of "x" has the keyword \$async/],
+    [throwing, undefined, /the input of "x" has no JSON Schema/],
+    [plain, null, /the output of "x" is not a schema/],
+    [plain, false, /the output of "x" is not a schema/]
+  ]
+  for (const [input, output, message] of bad)
+    t.throws(
+      () =>
+        defineTool({
+          name: 'x',
+          description: 'X',
+          input: input as never,
+          output: output as never,
+          execute: () => 1 as never
+        }),
+      { code: 'RUN_ERR_BAD_TOOL', message }
+    )
 })
 
 t.test('a structured answer has to be JSON after its transforms too', async (t) => {
