@@ -1,7 +1,7 @@
 import * as errors from '../src/errors.ts'
 import t from 'tap'
 
-t.test('every error is named as its code', async (t) => {
+t.test('every error is exported under its code', async (t) => {
   for (const [name, Fault] of Object.entries(errors)) {
     const fault = new (Fault as new (...args: unknown[]) => Error & { code: string; statusCode: number })(
       'x',

@@ -5,7 +5,7 @@ import t from 'tap'
 
 const example = new URL('../examples/engine.ts', import.meta.url)
 
-t.test('the example says what it should', async (t) => {
+t.test('the example prints the expected output', async (t) => {
   const { stdout } = await promisify(execFile)(process.execPath, [
     '--conditions=@svc/source',
     example.pathname
@@ -15,7 +15,7 @@ t.test('the example says what it should', async (t) => {
   t.equal(lines.at(-1)?.trim(), 'one run, every wire')
 })
 
-t.test('the README has the example as it is', async (t) => {
+t.test('the README contains the example unchanged', async (t) => {
   const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8')
   t.ok(readme.includes(await readFile(example, 'utf8')))
 })

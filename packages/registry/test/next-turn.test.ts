@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { createPause, nextTurn } from '@svc/registry/kit'
 import t from 'tap'
 
-t.test('of all who wait one goes on a turn, in their order', async (t) => {
+t.test('one waiter resumes per turn, in order', async (t) => {
   const order: string[] = []
   let turns = 0
   let isOver = false
@@ -26,7 +26,7 @@ t.test('of all who wait one goes on a turn, in their order', async (t) => {
   t.ok(turns >= 8, `${turns} turns`)
 })
 
-t.test('a pause costs no turn until its time is over', async (t) => {
+t.test('a pause uses no turn until it ends', async (t) => {
   let turned = false
   const other = setImmediate().then(() => (turned = true))
   const pause = createPause()

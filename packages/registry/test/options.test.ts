@@ -7,7 +7,7 @@ import t from 'tap'
 const fn = Type.Function([], Type.Unknown())
 const strict = { additionalProperties: false }
 
-/** What is said of an option `it` that does not fit. */
+/** The error message for an invalid option `it`. */
 function faultOf(it: TSchema, value: unknown): string {
   try {
     requireOptions(Type.Object({ it }, strict), value === undefined ? {} : { it: value })
@@ -17,32 +17,35 @@ function faultOf(it: TSchema, value: unknown): string {
   return 'none'
 }
 
-t.test('the plugin and the engine say which option, what it may be and what it is', async (t) => {
-  const bad: [options: object, message: string][] = [
-    [{ store: {} }, 'Bad option: store: no such option'],
-    [{ limits: { runs: 1 } }, 'Bad option: limits/runs: no such option'],
-    [
-      { limits: { maxRuns: 0, maxLogBytes: '1mb' } },
-      'Bad option: limits/maxRuns: expected an integer of at least 1, got another integer; ' +
-        'limits/maxLogBytes: expected an integer of at least 1024, got a string'
-    ],
-    [
-      { stores: null },
-      'Bad option: stores: expected an object with runs, log, sessions, memory, tasks, checkpoints and control, got null'
-    ],
-    [{ authorize: Promise.resolve() }, 'Bad option: authorize: expected a function, got a promise']
-  ]
-  for (const [options, message] of bad) {
-    const registering = async () => Fastify().register(registry, options)
-    await t.rejects(registering, { code: 'REG_ERR_BAD_OPTION', message })
+t.test(
+  'errors of the plugin and the engine name the option, the expected values and the actual type',
+  async (t) => {
+    const bad: [options: object, message: string][] = [
+      [{ store: {} }, 'Bad option: store: no such option'],
+      [{ limits: { runs: 1 } }, 'Bad option: limits/runs: no such option'],
+      [
+        { limits: { maxRuns: 0, maxLogBytes: '1mb' } },
+        'Bad option: limits/maxRuns: expected an integer of at least 1, got another integer; ' +
+          'limits/maxLogBytes: expected an integer of at least 1024, got a string'
+      ],
+      [
+        { stores: null },
+        'Bad option: stores: expected an object with runs, log, sessions, memory, tasks, checkpoints and control, got null'
+      ],
+      [{ authorize: Promise.resolve() }, 'Bad option: authorize: expected a function, got a promise']
+    ]
+    for (const [options, message] of bad) {
+      const registering = async () => Fastify().register(registry, options)
+      await t.rejects(registering, { code: 'REG_ERR_BAD_OPTION', message })
+    }
+    t.throws(() => createRunEngine({ drainTimeout: 2 ** 31 }), {
+      code: 'REG_ERR_BAD_OPTION',
+      message: 'Bad option: drainTimeout: expected an integer from 0 to 2147483647, got another integer'
+    })
   }
-  t.throws(() => createRunEngine({ drainTimeout: 2 ** 31 }), {
-    code: 'REG_ERR_BAD_OPTION',
-    message: 'Bad option: drainTimeout: expected an integer from 0 to 2147483647, got another integer'
-  })
-})
+)
 
-t.test('each type in plain words', async (t) => {
+t.test('each type is described in plain words', async (t) => {
   const cases: [schema: TSchema, value: unknown, says: string][] = [
     [Type.String(), 5, 'a string, got an integer'],
     [Type.String(), undefined, 'a string, got nothing'],
@@ -79,7 +82,7 @@ t.test('each type in plain words', async (t) => {
   for (const [schema, value, says] of cases) t.equal(faultOf(schema, value), `it: expected ${says}`)
 })
 
-t.test('a choice: all that is allowed, or what is wrong with what was meant', async (t) => {
+t.test('a union: all alternatives, or the error of the one that was meant', async (t) => {
   const word = Type.Union([Type.Literal('a'), Type.Literal('b'), Type.Literal('c')])
   t.equal(faultOf(word, 'd'), "it: expected 'a', 'b' or 'c', got another string")
   t.equal(faultOf(Type.Union([word, fn]), 5), "it: expected 'a', 'b', 'c' or a function, got an integer")
@@ -107,7 +110,7 @@ t.test('a choice: all that is allowed, or what is wrong with what was meant', as
   )
 })
 
-t.test('objects that a field tells apart', async (t) => {
+t.test('objects distinguished by a field', async (t) => {
   const shape = Type.Union([
     Type.Object({ type: Type.Literal('circle'), radius: Type.Number() }, strict),
     Type.Object({ type: Type.Literal('box'), width: Type.Number(), height: Type.Number() }, strict)
@@ -123,7 +126,7 @@ t.test('objects that a field tells apart', async (t) => {
   t.equal(faultOf(shape, {}), "it/type: expected 'circle' or 'box', got nothing")
 })
 
-t.test('paths are JSON pointers, and the worst is not the whole list', async (t) => {
+t.test('paths are JSON pointers, and long lists of errors are cut', async (t) => {
   t.equal(
     faultOf(Type.Record(Type.String(), fn), { 'GET /a~b': 1 }),
     'it/GET ~1a~0b: expected a function, got an integer'
@@ -138,7 +141,7 @@ t.test('paths are JSON pointers, and the worst is not the whole list', async (t)
   t.match(said, /; and more$/)
 })
 
-t.test('methods may be of a class', async (t) => {
+t.test('methods may be those of a class', async (t) => {
   class Store {
     get() {}
     put() {}
@@ -153,7 +156,7 @@ t.test('methods may be of a class', async (t) => {
   t.equal(faultOf(stores, { store: new Store(), ttl: 'x' }), 'it/ttl: expected an integer, got a string')
 })
 
-t.test('what was given is never told', async (t) => {
+t.test('values never appear in errors', async (t) => {
   const schemas = [
     fn,
     Type.String({ pattern: '^x$' }),
@@ -171,7 +174,7 @@ t.test('what was given is never told', async (t) => {
       t.notMatch(faultOf(schema, value), /hush/)
 })
 
-t.test('a value that cannot be looked into is told too', async (t) => {
+t.test('a value that cannot be inspected is reported too', async (t) => {
   const fail = () => {
     throw new Error('hush')
   }

@@ -13,7 +13,7 @@ t.test('decorates the app', async (t) => {
   await app.close()
 })
 
-t.test('takes a registry and stores, or the stores that the app has', async (t) => {
+t.test('uses the given registry and stores, or the stores of the app', async (t) => {
   const own = createRegistry()
   const stores = createInProcessStores()
   const app = Fastify()
@@ -26,7 +26,7 @@ t.test('takes a registry and stores, or the stores that the app has', async (t) 
   await app.close()
 })
 
-t.test('refuses an option that it does not know, or a bad one', async (t) => {
+t.test('refuses unknown and invalid options', async (t) => {
   const refused = async (options: object) => codeOf(async () => Fastify().register(registry, options))
   t.equal(await refused({ store: {} }), 'REG_ERR_BAD_OPTION')
   t.equal(await refused({ drainTimeout: -1 }), 'REG_ERR_BAD_OPTION')
@@ -34,7 +34,7 @@ t.test('refuses an option that it does not know, or a bad one', async (t) => {
   t.equal(await refused({ limits: { runs: 1 } }), 'REG_ERR_BAD_OPTION')
 })
 
-t.test('ends what a crash left', async (t) => {
+t.test('ends runs interrupted by a crash', async (t) => {
   const stores = createInProcessStores()
   const left = storedRun()
   await stores.runs.create(left)
@@ -55,7 +55,7 @@ t.test('ends what a crash left', async (t) => {
   await app.close()
 })
 
-t.test('closing waits for runs, and ends those that take too long', async (t) => {
+t.test('closing waits for runs, and ends those that exceed the time-out', async (t) => {
   const quick = scriptedRunnable([50, { type: 'text', text: 'done' }], { name: 'quick' })
   const slow = scriptedRunnable([60_000], { name: 'slow' })
   const app = Fastify({ pluginTimeout: 2_000 })
@@ -69,7 +69,7 @@ t.test('closing waits for runs, and ends those that take too long', async (t) =>
   t.match(await app.runs.get(cut.runId), { status: 'failed' })
 })
 
-t.test('the decorator carries the public interface of the engine only', async (t) => {
+t.test('the decorator has only the public interface of the engine', async (t) => {
   const app = Fastify()
   await app.register(registry)
   const names = [...Object.keys(app.runs), ...Object.getOwnPropertyNames(Object.getPrototypeOf(app.runs))]

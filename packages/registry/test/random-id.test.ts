@@ -3,7 +3,7 @@ import t from 'tap'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-t.test('ids are UUIDs of version 4, each another one, and every free bit of them is random', async (t) => {
+t.test('ids are unique UUIDs of version 4, with every free bit random', async (t) => {
   const count = 20_000
   const ids = Array.from({ length: count }, randomId)
   t.same(
@@ -16,7 +16,7 @@ t.test('ids are UUIDs of version 4, each another one, and every free bit of them
     const bits = BigInt(`0x${id.replaceAll('-', '')}`)
     for (let bit = 0; bit < 128; bit++) ones[bit]! += Number((bits >> BigInt(bit)) & 1n)
   }
-  // Six standard deviations around the half.
+  // Six standard deviations around one half.
   const isRandom = (found: number) => Math.abs(found - count / 2) < 6 * Math.sqrt(count / 4)
   const fixed = ones.filter((found) => !isRandom(found))
   t.same(

@@ -7,7 +7,7 @@ const echo = (name: string, kind: RunnableDefinition['kind'] = 'agent'): Runnabl
   run: async (input) => String(input)
 })
 
-t.test('lists by kind and finds by exact name', async (t) => {
+t.test('lists by kind, and finds by exact name', async (t) => {
   const registry = createRegistry()
   const agent = registry.add(echo('a'))
   const team = registry.add(echo('a', 'team'))
@@ -22,7 +22,7 @@ t.test('lists by kind and finds by exact name', async (t) => {
   t.equal(registry.get('agent', 'a'), undefined)
 })
 
-t.test('a name is taken once, and replaced on purpose only', async (t) => {
+t.test('a name is unique, unless it is replaced explicitly', async (t) => {
   const registry = createRegistry()
   registry.add(echo('a'))
   t.throws(() => registry.add(echo('a')), { code: 'REG_ERR_NAME_TAKEN' })
@@ -61,7 +61,7 @@ for (const [index, name] of bad.entries()) {
 }
 
 for (const name of ['__proto__', 'constructor', 'a b', 'ü✓𝄞', '...', 'x'.repeat(128), "a'b", 'a:b@c&d=e+f']) {
-  t.test(`takes the name ${JSON.stringify(name).slice(0, 20)}`, async (t) => {
+  t.test(`accepts the name ${JSON.stringify(name).slice(0, 20)}`, async (t) => {
     const registry = createRegistry()
     t.equal(registry.get('agent', name), undefined)
     const runnable = registry.add(echo(name))
@@ -69,7 +69,7 @@ for (const name of ['__proto__', 'constructor', 'a b', 'ü✓𝄞', '...', 'x'.r
   })
 }
 
-t.test('refuses what is no runnable', async (t) => {
+t.test('refuses values that are not runnables', async (t) => {
   const registry = createRegistry()
   t.throws(() => registry.add({ kind: 'robot' as 'agent', name: 'a', run: () => '' }), {
     code: 'REG_ERR_BAD_KIND'
@@ -82,7 +82,7 @@ t.test('refuses what is no runnable', async (t) => {
   })
 })
 
-t.test('tells of every change, whatever a listener does', async (t) => {
+t.test('emits every change, even if a listener throws', async (t) => {
   const registry = createRegistry()
   const warned = new Promise((resolve) => process.once('warning', resolve))
   const changes: RegistryChange['type'][] = []
@@ -99,7 +99,7 @@ t.test('tells of every change, whatever a listener does', async (t) => {
   t.match(await warned, { message: 'listener' })
 })
 
-t.test('a listener that throws or rejects with anything does no harm', async (t) => {
+t.test('a listener may throw or reject with any value', async (t) => {
   const registry = createRegistry()
   const warnings: string[] = []
   const listen = (warning: Error) => warnings.push(warning.message)
@@ -119,7 +119,7 @@ t.test('a listener that throws or rejects with anything does no harm', async (t)
   t.equal(warnings.length, 10)
 })
 
-t.test('a check refuses what is to be added, until it is taken away', async (t) => {
+t.test('a guard refuses additions until it is removed', async (t) => {
   const registry = createRegistry()
   const changes: string[] = []
   registry.on('change', ({ type }) => changes.push(type))
@@ -136,23 +136,26 @@ t.test('a check refuses what is to be added, until it is taken away', async (t) 
   t.equal(registry.add(echo('bad')).name, 'bad')
 })
 
-t.test('one function listens as often as it was asked to, and stops one by one', async (t) => {
-  const registry = createRegistry()
-  let heard = 0
-  const listener = () => void heard++
-  const [first, second] = [registry.on('change', listener), registry.on('change', listener)]
-  registry.add(echo('a'))
-  t.equal(heard, 2)
-  first()
-  first()
-  registry.remove('agent', 'a')
-  t.equal(heard, 3)
-  second()
-  registry.add(echo('a'))
-  t.equal(heard, 3)
-})
+t.test(
+  'a function can be registered several times, and each registration is removed separately',
+  async (t) => {
+    const registry = createRegistry()
+    let heard = 0
+    const listener = () => void heard++
+    const [first, second] = [registry.on('change', listener), registry.on('change', listener)]
+    registry.add(echo('a'))
+    t.equal(heard, 2)
+    first()
+    first()
+    registry.remove('agent', 'a')
+    t.equal(heard, 3)
+    second()
+    registry.add(echo('a'))
+    t.equal(heard, 3)
+  }
+)
 
-t.test('a listener may stop others and change the registry meanwhile', async (t) => {
+t.test('a listener may remove others and change the registry', async (t) => {
   const registry = createRegistry()
   const heard: string[] = []
   registry.on('change', ({ type, runnable }) => {
@@ -166,7 +169,7 @@ t.test('a listener may stop others and change the registry meanwhile', async (t)
   t.same(registry.list(), [])
 })
 
-t.test('what a list gives is a copy, of an unknown kind nothing', async (t) => {
+t.test('a list is a copy, and empty for an unknown kind', async (t) => {
   const registry = createRegistry()
   registry.add(echo('a'))
   registry.list().length = 0
@@ -178,7 +181,7 @@ t.test('what a list gives is a copy, of an unknown kind nothing', async (t) => {
   }
 })
 
-t.test('the global registry is one a process, however many copies there are', async (t) => {
+t.test('the global registry is shared by all copies in a process', async (t) => {
   const copy = (await import(`../src/registry.ts?copy=${process.pid}`)) as { globalRegistry: unknown }
   t.equal(copy.globalRegistry, globalRegistry)
 })

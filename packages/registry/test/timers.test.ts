@@ -3,12 +3,12 @@ import t from 'tap'
 
 const backoff = { baseDelay: 100, maxDelay: 1_000 }
 
-t.test('a pause doubles with each failure, up to the longest', async (t) => {
+t.test('a pause doubles with each failure, up to the maximum', async (t) => {
   const longest = (failures: number) => backoffDelay(failures, backoff, () => 1)
   t.strictSame([1, 2, 3, 4, 5, 2_000].map(longest), [100, 200, 400, 800, 1_000, 1_000])
 })
 
-t.test('jitter is the whole pause, or what steadiness leaves of it', async (t) => {
+t.test('jitter covers the whole pause, or the part that steadiness leaves', async (t) => {
   t.equal(
     backoffDelay(1, backoff, () => 0),
     0

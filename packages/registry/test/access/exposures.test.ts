@@ -6,7 +6,7 @@ import t from 'tap'
 const agent = (name: string) => defineRunnable({ kind: 'agent', name, run: () => name })
 const key = (registry: string, name: string) => ({ registry, kind: 'agent', name }) as const
 
-t.test('a run that the app starts belongs to the registry that has its runnable, else to none', async (t) => {
+t.test('a run started by the app belongs to the registry that has its runnable, else to none', async (t) => {
   const runs = createRunEngine()
   t.teardown(() => runs.close())
   const registryOf = async (name: string, all = made) => {
@@ -25,7 +25,7 @@ t.test('a run that the app starts belongs to the registry that has its runnable,
   t.same(await Promise.all([...made.keys()].map((name) => registryOf(name))), ['app', 'shop', 'app', ''])
 })
 
-t.test('a surface shows what its registry has no more, but nothing of others', async (t) => {
+t.test('a surface shows runs of removed runnables of its registry, but not of others', async (t) => {
   const exposures = new Exposures()
   const [one, other] = [createRegistry(), createRegistry()]
   const [moved, named] = [agent('moved'), agent('named')]
@@ -63,7 +63,7 @@ t.test('a surface shows what its registry has no more, but nothing of others', a
   t.equal(names.get('agent', 'named'), undefined)
 })
 
-t.test('a registry that the app wrote itself need not have more than `get` and `list`', async (t) => {
+t.test('a custom registry needs only `get` and `list`', async (t) => {
   const echo = agent('echo')
   const own = { get: () => echo, list: () => [echo] } as unknown as Registry
   const exposures = new Exposures()
@@ -78,7 +78,7 @@ t.test('a registry that the app wrote itself need not have more than `get` and `
   t.same(exposures.list(), [{ registry: 'global', runnable: echo }])
 })
 
-t.test('two surfaces of one name have a policy each', async (t) => {
+t.test('two surfaces of the same name have separate policies', async (t) => {
   const exposures = new Exposures()
   const policies = [true, false].map((isOwn) => ({ authorize: () => ({ allowed: true }) as const, isOwn }))
   const names = policies.map((policy) => exposures.add({ surface: 'twice', registry: false, policy }).surface)

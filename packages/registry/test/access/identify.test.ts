@@ -7,7 +7,7 @@ const InvalidToken = createError('X_ERR_INVALID_TOKEN', 'bad', 401)
 const ada = { sub: 'ada', scopes: ['agents:run'] }
 const failure = (props: object) => Object.assign(new Error('inside'), props)
 
-/** What comes of an `authenticate` that does this, at once and as a promise. */
+/** The outcomes of an `authenticate`, synchronous and asynchronous. */
 async function outcomes(work: () => unknown) {
   const ask = async (authenticate: unknown) => {
     try {
@@ -25,7 +25,7 @@ const fail = (props: object) => () => {
 }
 const twice = (value: unknown) => [value, value]
 
-t.test('a principal is the caller, and null is no token', async (t) => {
+t.test('a principal is the caller, and null means no token', async (t) => {
   t.strictSame(await outcomes(() => ada), twice(ada))
   t.match(await outcomes(() => null), twice({ code: 'X_ERR_NO_TOKEN' }))
   const NoTokenElsewhere = createError('Y_ERR_NO_TOKEN', 'No token', 401)
@@ -40,12 +40,12 @@ t.test('a principal is the caller, and null is no token', async (t) => {
   )
 })
 
-t.test('what is neither is a fault of ours', async (t) => {
+t.test('any other value is a server error', async (t) => {
   for (const value of [undefined, true, 'ada', {}, { sub: '' }, { sub: 'ada' }, { sub: 'ada', scopes: [1] }])
     t.match(await outcomes(() => value), twice({ statusCode: 500 }), JSON.stringify(value))
 })
 
-t.test('what is thrown is a bad token, unless it says that something of ours is away', async (t) => {
+t.test('a thrown error means an invalid token, unless it reports an outage', async (t) => {
   const bad = { code: 'X_ERR_INVALID_TOKEN', statusCode: 401 }
   t.match(await outcomes(fail({})), twice({ ...bad, cause: 'inside' }))
   t.match(await outcomes(fail({ statusCode: 404 })), twice({ ...bad, cause: 'inside' }))

@@ -5,7 +5,7 @@ import t from 'tap'
 const target = { kind: 'agent', name: 'a' } as const
 const ada = { sub: 'ada', scopes: [] }
 
-t.test('only `true` allows, at once or later', async (t) => {
+t.test('only `true` allows, synchronously or not', async (t) => {
   const cases: [given: unknown, decision: object][] = [
     [{ allowed: true }, { allowed: true }],
     [{ allowed: 'true' }, { allowed: false }],

@@ -57,7 +57,7 @@ const PUBLIC = [
   '2606:4700::1'
 ]
 
-t.test('what is of the public internet, and what is not', async (t) => {
+t.test('public and non-public hosts', async (t) => {
   for (const address of PRIVATE) t.equal(isPublicAddress(address), false, address)
   for (const address of PUBLIC) t.equal(isPublicAddress(address), true, address)
 })

@@ -51,7 +51,7 @@ t.test('a token in a cookie', (t) => {
   t.end()
 })
 
-t.test('the place is the one that was said', (t) => {
+t.test('only the configured place is read', (t) => {
   const headers = { authorization: 'Bearer a', cookie: 'token=b; session=c' }
   t.equal(readCredentials(headers).token, 'a')
   t.equal(readCredentials(headers, { extractFrom: 'cookie' }).token, 'b')

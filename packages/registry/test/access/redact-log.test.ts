@@ -11,7 +11,7 @@ function collect() {
   return { lines, log }
 }
 
-t.test('a key is found nowhere, and the rest is as it was', (t) => {
+t.test('keys are redacted everywhere, the rest is unchanged', (t) => {
   const { lines, log } = collect()
   const redacted = redactLog(log, [key, 'another-key'])
   redacted.info({ a: 1, b: [null, true, `x ${key}`], [key]: { c: key } }, `${key} and another-key`)
@@ -26,7 +26,7 @@ t.test('a key is found nowhere, and the rest is as it was', (t) => {
   t.end()
 })
 
-t.test('errors, their causes and circles', (t) => {
+t.test('errors, their causes, and cycles', (t) => {
   const { lines, log } = collect()
   const cause = Object.assign(new Error(`cause ${key}`), { headers: { key } })
   const circle: Record<string, unknown> = { key }
@@ -38,7 +38,7 @@ t.test('errors, their causes and circles', (t) => {
   t.end()
 })
 
-t.test('without a key the log is the same', (t) => {
+t.test('without a key, the same log is returned', (t) => {
   const { log } = collect()
   t.equal(redactLog(log, []), log)
   t.equal(redactLog(log, ['a']), log)

@@ -17,7 +17,7 @@ const key = 'sk-caller-0123'
 const withKey: StartOptions = { redact: createRedact([key]) }
 const principal = { sub: `me ${key}`, scopes: [] }
 
-t.test('an answer is stored without the key, and given as it is', async (t) => {
+t.test('an answer is stored without the key, but returned unchanged', async (t) => {
   const engine = buildEngine(t)
   const outcomes: ApprovalOutcome[] = []
   const request = { toolCallId: `call of ${key}`, toolName: 'use', args: { key, list: [key] } }
@@ -40,7 +40,7 @@ t.test('an answer is stored without the key, and given as it is', async (t) => {
   t.notMatch(JSON.stringify([await engine.get(run.runId), await partsOf(run)]), key)
 })
 
-t.test('a run with a key goes on after a restart without it, as who it was', async (t) => {
+t.test('after a restart, a run resumes without its key, for the same principal', async (t) => {
   const stores = createInProcessStores()
   const seen: unknown[] = []
   let hold = true
@@ -77,7 +77,7 @@ t.test('a run with a key goes on after a restart without it, as who it was', asy
   t.strictSame(seen, [[told, [told], principal.sub, { of: told }], { approved: true }])
 })
 
-/** A store of a class, which is to be asked as itself. */
+/** A store with private fields, whose methods need the right `this`. */
 class OwnMemory implements Pick<MemoryStore, 'put' | 'list'> {
   readonly #items: Parameters<MemoryStore['put']>[0][] = []
 
@@ -100,7 +100,7 @@ const keepKey = async ({ runId, stores }: RunContext) => {
   await stores.checkpoints.save(runId, 1, { text })
 }
 
-t.test('what a runnable stores itself is redacted, whose it is stays', async (t) => {
+t.test('values stored by a runnable are redacted, their keys are not', async (t) => {
   const [text, redacted] = [`Note: ${key}`, 'Note: [redacted]']
   for (const inEngine of [true, false]) {
     for (const [options, wanted] of [
@@ -131,14 +131,14 @@ t.test('what a runnable stores itself is redacted, whose it is stays', async (t)
       const session = { registry: 'global', owner: 'ada', kind: 'agent', name: 'x', sessionId: 's' } as const
       t.strictSame(await stores.sessions.load(session, 9), [{ role: 'user', content: wanted }])
       t.strictSame((await stores.checkpoints.load(runId))?.state, { text: wanted })
-      // In an engine they are guarded.
+      // Inside an engine, the stores redact.
       if (options !== withKey && !inEngine)
         t.equal(own, stores, 'without a key they are the stores themselves')
     }
   }
 })
 
-t.test('a key that is a word of ours is no secret', async (t) => {
+t.test('a key equal to a word of the protocol is not redacted', async (t) => {
   const engine = buildEngine(t)
   const script = scriptedRunnable([
     { type: 'tool.call', toolCallId: '1', toolName: 'use', args: {} },

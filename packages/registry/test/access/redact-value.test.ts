@@ -3,7 +3,7 @@ import { createRedact } from '../../src/access/redact-value.ts'
 
 const key = 'sk-"quoted"-\\-ü'
 
-t.test('a key is found nowhere, and the rest is as it was', (t) => {
+t.test('keys are redacted everywhere, the rest is unchanged', (t) => {
   const redact = createRedact([key, 'another-key'])!
   const value = {
     a: 1,
@@ -24,7 +24,7 @@ t.test('a key is found nowhere, and the rest is as it was', (t) => {
   t.end()
 })
 
-t.test('without a key in it, a value is given back', (t) => {
+t.test('a value without keys is returned itself', (t) => {
   const redact = createRedact([key])!
   const circle: Record<string, unknown> = {}
   circle['self'] = circle
@@ -33,7 +33,7 @@ t.test('without a key in it, a value is given back', (t) => {
   t.end()
 })
 
-t.test('what is too short is no secret', (t) => {
+t.test('short keys are not redacted', (t) => {
   t.equal(createRedact([]), undefined)
   t.equal(createRedact(['', 'short']), undefined)
   t.end()

@@ -7,7 +7,7 @@ import { alikeKeys, textLike } from '../helpers/secret-texts.ts'
 
 const key = 'sk-caller-0123'
 
-t.test('a key over increments is held back until it is known what it is', (t) => {
+t.test('a possible key across increments is held back until it is decided', (t) => {
   const text = new RedactedText(secretsAmong([key]))
   t.equal(text.add('it is sk-call'), 'it is ')
   t.ok(text.open)
@@ -20,7 +20,7 @@ t.test('a key over increments is held back until it is known what it is', (t) =>
   t.end()
 })
 
-t.test('of a key that was interrupted the rest is not told', (t) => {
+t.test('the rest of an interrupted key is not emitted', (t) => {
   const text = new RedactedText(secretsAmong([key]))
   t.equal(text.add('it is sk-call') + text.flush(), 'it is sk-call')
   t.equal(text.add('er-0'), '')
@@ -29,7 +29,7 @@ t.test('of a key that was interrupted the rest is not told', (t) => {
   t.end()
 })
 
-t.test('keys that are in one another, or overlap, are one', (t) => {
+t.test('nested and overlapping keys are redacted as one', (t) => {
   const cases: [keys: string[], text: string, told: string][] = [
     [['abcdefgh', 'abcdefghij'], 'xabcdefghij abcdefghi', 'x[redacted] [redacted]i'],
     [['abcdefgh', 'xabcdefghx'], 'xabcdefghx xabcdefgh', '[redacted] x[redacted]'],
@@ -59,7 +59,7 @@ const alike = alikeKeys(4).chain((own) => {
   return fc.tuple(fc.constant(own), fc.array(act, { maxLength: 20 }))
 })
 
-t.test('however it is cut and interrupted, what is told joins to the same, and no key is in it', async () => {
+t.test('the emitted text is the same for any split or interruption, and contains no key', async () => {
   fc.assert(
     fc.property(alike, ([own, acts]) => {
       const text = new RedactedText(secretsAmong(own))
@@ -92,7 +92,7 @@ t.test('however it is cut and interrupted, what is told joins to the same, and n
   )
 })
 
-t.test('the time is linear in the text, whatever the key', (t) => {
+t.test('the time is linear in the text, for any key', (t) => {
   const worst = `${'a'.repeat(4_000)}b`
   const secrets = secretsAmong([worst])
   const text = 'a'.repeat(2_000_000)

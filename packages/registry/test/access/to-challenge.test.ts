@@ -3,7 +3,7 @@ import t from 'tap'
 
 const codes = { noToken: 'X_ERR_NO_TOKEN', invalidToken: 'X_ERR_BAD_TOKEN', missingScope: 'X_ERR_FORBIDDEN' }
 
-t.test('each refusal has its challenge, and nothing else has one', async (t) => {
+t.test('only refusals have a challenge', async (t) => {
   const cases: [err: unknown, challenge: string | undefined][] = [
     [{ code: 'X_ERR_NO_TOKEN' }, 'Bearer'],
     [{ code: 'X_ERR_BAD_TOKEN', scope: 'x' }, 'Bearer error="invalid_token"'],

@@ -5,7 +5,7 @@ import Fastify from 'fastify'
 import t from 'tap'
 import { requireNode } from '../../src/app/start-checks.ts'
 
-t.test('a Node that is too old is told at once, with the one that is needed', async (t) => {
+t.test('an old Node is refused at once, with the required version', async (t) => {
   for (const version of ['18.20.8', '20.19.0', '22.15.1'])
     t.equal(await codeOf(async () => requireNode(version)), 'REG_ERR_OLD_NODE', version)
   t.throws(() => requireNode('20.1.0'), { message: 'Node 22.16 or newer is needed, this is 20.1.0' })
@@ -14,13 +14,13 @@ t.test('a Node that is too old is told at once, with the one that is needed', as
   t.doesNotThrow(() => requireNode())
 })
 
-t.test('it is the one of the manifest', async (t) => {
+t.test('the required version is that of package.json', async (t) => {
   const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
   t.match(manifest, '"node": ">=22.16"')
   t.throws(() => requireNode('22.15.0'), { message: /22\.16/ })
 })
 
-t.test('no engine is made on an older one, in an app or without', async (t) => {
+t.test('no engine is created on an older Node, in an app or without', async (t) => {
   const { versions } = process
   const node = Object.getOwnPropertyDescriptor(versions, 'node')!
   t.teardown(() => Object.defineProperty(versions, 'node', node))

@@ -5,7 +5,7 @@ import { scriptedRunnable } from '@svc/registry/testing'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import t, { type Test } from 'tap'
 
-/** A plain app with a route, whose closing is held until it is let go. */
+/** A plain app with a route, whose clean-up waits until it is released. */
 async function createHeld(options: FastifyServerOptions = {}) {
   const app = Fastify(options)
   const gate = Promise.withResolvers<void>()
@@ -29,7 +29,7 @@ const WAYS: Record<string, (app: FastifyInstance) => Promise<void>> = {
   'its disposal': (app) => app[Symbol.asyncDispose]()
 }
 for (const [way, close] of Object.entries(WAYS)) {
-  t.test(`an app that is closed by ${way} serves until all of it is done`, async (t) => {
+  t.test(`an app that is closed by ${way} serves until the clean-up is done`, async (t) => {
     const { app, order, begun, letGo } = await createHeld()
     const origin = await app.listen({ port: 0, host: '127.0.0.1' })
     const closed = close(app)
@@ -42,7 +42,7 @@ for (const [way, close] of Object.entries(WAYS)) {
   })
 }
 
-t.test('so does one that takes requests by inject alone', async (t) => {
+t.test('so does one that only receives requests by inject', async (t) => {
   const { app, order, begun, letGo } = await createHeld()
   t.equal((await app.inject('/')).statusCode, 200)
   const closed = app.close()
@@ -53,7 +53,7 @@ t.test('so does one that takes requests by inject alone', async (t) => {
   t.same(order, ['whileServing', 'preClose'])
 })
 
-t.test('it may take longer than hooks may', async (t) => {
+t.test('the clean-up may take longer than hooks may', async (t) => {
   const { app, begun, letGo } = await createHeld({ pluginTimeout: 20 })
   await app.ready()
   const closed = app.close()
@@ -63,7 +63,7 @@ t.test('it may take longer than hooks may', async (t) => {
   await t.resolves(closed)
 })
 
-t.test('an app that closes before it is ready, or while it becomes so, closes', async (t) => {
+t.test('an app can be closed before it is ready, or while it starts', async (t) => {
   const early = await createHeld()
   await early.app.close()
   t.same(early.order, ['preClose'])
@@ -89,7 +89,7 @@ t.test('an app that closes before it is ready, or while it becomes so, closes', 
   t.same(slow.order, ['whileServing', 'preClose'])
 })
 
-t.test('what fails keeps nothing else from closing', async (t) => {
+t.test('a clean-up that fails does not keep others from closing', async (t) => {
   const lines: string[] = []
   const stream = { write: (line: string) => void lines.push(line) }
   const { app, order, letGo } = await createHeld({ logger: { stream } })
@@ -104,7 +104,7 @@ t.test('what fails keeps nothing else from closing', async (t) => {
   )
 })
 
-t.test('a connection whose request is under way does not keep the server', async (t) => {
+t.test('a connection with a request in progress does not keep the server open', async (t) => {
   const app = Fastify()
   await app.register(registry)
   const gate = Promise.withResolvers<void>()
@@ -153,7 +153,7 @@ t.test('all engines of an app drain at the same time', async (t) => {
   for (const { run } of held) t.match(await run.result(), { finishReason: 'stop' })
 })
 
-t.test('runs have the whole drain time, though Fastify gives hooks less', async (t) => {
+t.test('runs have the whole drain time, even if Fastify’s limit for hooks is shorter', async (t) => {
   const app = Fastify({ pluginTimeout: 50 })
   await app.register(registry, { drainTimeout: 60_000 })
   await app.ready()
@@ -164,7 +164,7 @@ t.test('runs have the whole drain time, though Fastify gives hooks less', async 
   t.match(await run.result(), { finishReason: 'stop' })
 })
 
-t.test('in an app that was never ready they have as long as hooks may take', async (t) => {
+t.test('in an app that was never ready, they have the time-out of hooks', async (t) => {
   const app = Fastify({ pluginTimeout: 1_100 })
   await app.register(registry, { drainTimeout: 60_000 })
   const { run } = await startHeld(app, t)

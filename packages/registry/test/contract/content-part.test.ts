@@ -5,7 +5,7 @@ import t from 'tap'
 
 const image = { type: 'image', mimeType: 'image/png' }
 
-t.test('a content part is text, data or a place', async (t) => {
+t.test('a content part is text, data or a URL', async (t) => {
   for (const part of [
     { type: 'text', text: '' },
     { ...image, data: 'AAAA', filename: '../../etc/passwd' },
@@ -49,7 +49,7 @@ t.test('the text of an input', async (t) => {
   t.equal(textOfInput(undefined), '')
 })
 
-t.test('an uploaded file is accepted, and never as JSON', async (t) => {
+t.test('an uploaded file is accepted, but not from JSON', async (t) => {
   const file = { size: 3, stream: () => [] }
   const part = { ...image, file }
   t.ok(Value.Check(AcceptedMessageSchema, [part, { type: 'text', text: 'a' }]))

@@ -3,11 +3,11 @@ import { PART_SCHEMAS } from '@svc/registry/kit'
 import { Value } from '@sinclair/typebox/value'
 import t from 'tap'
 
-t.test('every part has the type that it is listed under', async (t) => {
+t.test('every part schema is listed under its type', async (t) => {
   for (const [type, schema] of Object.entries(PART_SCHEMAS)) t.equal(schema.properties.type.const, type)
 })
 
-t.test('a path of names is a list of texts', async (t) => {
+t.test('a source is a list of strings', async (t) => {
   const text = { type: 'text', text: 'a' }
   t.ok(Value.Check(PART_SCHEMAS.text, text))
   t.ok(Value.Check(PART_SCHEMAS.text, { ...text, source: ['a', 'b'], seq: 1 }))
@@ -15,7 +15,7 @@ t.test('a path of names is a list of texts', async (t) => {
     t.notOk(Value.Check(PART_SCHEMAS.text, { ...text, source }))
 })
 
-t.test('only the end of the run itself is an end', async (t) => {
+t.test('only the run’s own last part is terminal', async (t) => {
   for (const type of Object.keys(PART_SCHEMAS)) {
     const ends = type === 'finish' || type === 'error'
     t.equal(isTerminalPart({ type }), ends, type)

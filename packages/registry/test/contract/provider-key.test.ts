@@ -5,9 +5,9 @@ import t from 'tap'
 
 const KEY = 'sk-0123456789'
 
-/** Everything that could show a key by accident. */
+/** All ways in which a key could be shown by accident. */
 function shown(key: ProviderKey): string {
-  // As code without types does it.
+  // As untyped code would.
   const text = key as unknown as string
   const told = [
     String(key),
@@ -26,7 +26,7 @@ function shown(key: ProviderKey): string {
   return told.join('\n')
 }
 
-t.test('a key shows itself to nobody who does not ask for it', (t) => {
+t.test('a key is shown only by `reveal`', (t) => {
   const key = new ProviderKey(KEY)
   t.equal(key.reveal(), KEY)
   t.notMatch(shown(key), KEY)
@@ -34,7 +34,7 @@ t.test('a key shows itself to nobody who does not ask for it', (t) => {
   t.end()
 })
 
-t.test('a context has it in this form, from wherever it came', async (t) => {
+t.test('a context wraps keys from every source', async (t) => {
   const seen: (ProviderKey | undefined)[] = []
   const runnable = scriptedRunnable([(context) => void seen.push(context.child('a').apiKey('openai'))])
   const engine = createRunEngine({ drainTimeout: 0 })

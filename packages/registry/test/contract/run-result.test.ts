@@ -5,7 +5,7 @@ import t from 'tap'
 
 const usage = (n: number) => ({ promptTokens: n, completionTokens: n, totalTokens: 2 * n })
 
-t.test('puts a result together', async (t) => {
+t.test('collects a result from parts', async (t) => {
   const parts: Part[] = [
     { type: 'start', runId: 'r', sessionId: 's', kind: 'agent', name: 'a' },
     { type: 'step.start', index: 0, attempt: 1 },
@@ -49,7 +49,7 @@ t.test('puts a result together', async (t) => {
   t.equal(cut.finishReason, 'other')
 })
 
-t.test('calls that share an id are all there, each with its own result', async (t) => {
+t.test('calls with the same id are all kept, each with its own result', async (t) => {
   const call = (args: number): Part => ({ type: 'tool.call', toolCallId: '1', toolName: 't', args })
   const result = (value: number): Part => ({
     type: 'tool.result',
@@ -65,7 +65,7 @@ t.test('calls that share an id are all there, each with its own result', async (
   ])
 })
 
-t.test('what belongs to no call is passed over', async (t) => {
+t.test('results without a call are ignored', async (t) => {
   const { toolCalls } = await collectRun([
     { type: 'tool.result', toolCallId: '1', toolName: 't', result: 1, durationMs: 1 },
     { type: 'tool.call', toolCallId: '1', toolName: 't', args: {}, source: ['m'] },
@@ -75,12 +75,12 @@ t.test('what belongs to no call is passed over', async (t) => {
   t.strictSame(toolCalls, [{ toolCallId: '1', toolName: 't', args: {}, durationMs: 0, source: ['m'] }])
 })
 
-t.test('a structured value that is nothing is null', async (t) => {
+t.test('an undefined structured value is null', async (t) => {
   const { structured } = await collectRun([{ type: 'structured', value: undefined }])
   t.equal(structured, null)
 })
 
-t.test('however a text is cut into increments, the result is the same', async (t) => {
+t.test('the result does not depend on how the text is split', async (t) => {
   const increment = fc.record({
     type: fc.constant('text' as const),
     text: fc.string({ unit: 'binary' }),
@@ -106,7 +106,7 @@ t.test('however a text is cut into increments, the result is the same', async (t
   )
 })
 
-t.test('a preview is how the result begins', async (t) => {
+t.test('a preview is the beginning of the result', async (t) => {
   const previewOf = (...parts: Part[]) => {
     const builder = new RunResultBuilder()
     for (const part of parts) builder.add(part)

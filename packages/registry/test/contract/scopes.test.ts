@@ -39,7 +39,7 @@ t.test('a scope grants itself, a segment or everything', (t) => {
   t.end()
 })
 
-t.test('all the scopes are needed, and the first that is missing is told', (t) => {
+t.test('all scopes are required, and the first missing one is reported', (t) => {
   t.equal(findMissingScope([], []), undefined)
   t.equal(findMissingScope(['a:*', 'b:x'], ['a:x', 'b:x']), undefined)
   t.equal(findMissingScope(['a:*'], ['a:x', 'b:x', 'c:x']), 'b:x')
@@ -52,7 +52,7 @@ t.test('two scopes grant everything', (t) => {
   t.end()
 })
 
-t.test('a scope grantsScope exactly what the rule says', (t) => {
+t.test('grantsScope agrees with the rule for any scope', (t) => {
   const segment = fc.constantFrom('agents', 'teams', 'admin', 'agent', '*', 'a*', '')
   const action = fc.constantFrom('run', 'read', 'r*', '*', 'run:x', '')
   const scope = fc.oneof(

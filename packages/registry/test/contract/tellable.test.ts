@@ -4,7 +4,7 @@ import t from 'tap'
 
 const FAILED = { code: 'RUN_ERR_FAILED', message: 'The run failed', retryable: false, statusCode: 500 }
 
-t.test('an object becomes an error that is told as it is', (t) => {
+t.test('an object becomes an error that clients see unchanged', (t) => {
   const error = tellable({ code: 'ORDER_NOT_FOUND', message: 'There is no order 7', statusCode: 404 })
   t.ok(error instanceof Error)
   t.match(error.stack, /tellable\.test/, 'with the stack of its maker')
@@ -24,7 +24,7 @@ t.test('an object becomes an error that is told as it is', (t) => {
   t.end()
 })
 
-t.test('an error stays what it is', (t) => {
+t.test('an error keeps its identity', (t) => {
   class OrderNotFound extends Error {
     readonly code = 'ORDER_NOT_FOUND'
     readonly statusCode = 404
@@ -45,7 +45,7 @@ t.test('an error stays what it is', (t) => {
   t.end()
 })
 
-t.test('a code makes no error tellable, nor does a copy or anything that is read from JSON', (t) => {
+t.test('neither a code, a copy nor parsed JSON makes an error tellable', (t) => {
   const fault = { code: 'RUN_ERR_NOT_FOUND', message: 'secret', statusCode: 404 }
   const own = tellable(fault)
   const others: unknown[] = [
@@ -70,7 +70,7 @@ t.test('a code makes no error tellable, nor does a copy or anything that is read
   t.end()
 })
 
-t.test('errors of a catalogue are tellable, those of every installed copy', async (t) => {
+t.test('errors of a catalogue are tellable, from every installed copy', async (t) => {
   type Copy = { createError: typeof createError }
   const copy = (await import(
     new URL('../../src/contract/create-error.ts?copy', import.meta.url).href
@@ -86,7 +86,7 @@ t.test('errors of a catalogue are tellable, those of every installed copy', asyn
   }
 })
 
-t.test('what cannot be told is refused, with what it was as the cause', (t) => {
+t.test('invalid errors are refused, with the original as the cause', (t) => {
   const bad: [unknown, RegExp][] = [
     [undefined, /expected an object/],
     ['text', /expected an object/],

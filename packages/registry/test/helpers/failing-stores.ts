@@ -5,7 +5,7 @@ type Method = (...args: unknown[]) => unknown
 /** Which calls of a store fail. */
 export type Fails = (port: string, method: string, args: readonly unknown[]) => boolean
 
-/** Stores in memory that answer later, like those of a database, and fail while they are told to. */
+/** Asynchronous stores in memory that can be made to fail. */
 export function failingStores() {
   const stores = createInProcessStores()
   let fault: { err: Error; fails: Fails } | undefined
@@ -27,7 +27,7 @@ export function failingStores() {
     Object.entries(stores).map(([port, store]) => [port, wrap(port, store as object)])
   ) as unknown as Stores
   return {
-    /** Without faults. */
+    /** The stores without faults. */
     inner: stores,
     stores: {
       ...failing,
@@ -36,7 +36,7 @@ export function failingStores() {
         if (fault?.fails('', 'check', [])) throw fault.err
       }
     } satisfies Stores,
-    /** Everything fails, or what is said, until `mend`. */
+    /** Makes all calls fail, or those that `fails` selects, until `mend`. */
     fail(message = 'disk full', fails: Fails = () => true) {
       fault = { err: new Error(message), fails }
     },

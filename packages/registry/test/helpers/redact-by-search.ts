@@ -1,4 +1,4 @@
-/** Where in a text the keys are, found in the simplest way: every one, overlapping ones too. */
+/** Finds all keys in a text by plain search, including overlapping ones. */
 function spansOf(text: string, keys: readonly string[]): [start: number, end: number][] {
   const spans: [number, number][] = []
   for (const key of keys)
@@ -8,8 +8,8 @@ function spansOf(text: string, keys: readonly string[]): [start: number, end: nu
 }
 
 /**
- * What is to be told of a text whose pieces were interrupted: keys that overlap are one, and of a key that goes over an
- * interruption the piece in which it ends is redacted.
+ * The expected redaction of a text in pieces: overlapping keys count as one, and a key that spans several pieces is
+ * redacted in the piece in which it ends.
  */
 export function redactBySearch(pieces: readonly string[], keys: readonly string[]): string[] {
   const spans = spansOf(pieces.join(''), keys)
@@ -21,12 +21,12 @@ export function redactBySearch(pieces: readonly string[], keys: readonly string[
       .filter(([, end]) => end > start && end <= from)
       .map(([begin, end]) => [Math.max(0, begin - start), end - start] as const)
       .sort(([a], [b]) => a - b)
-    let told = ''
+    let redacted = ''
     let at = 0
     for (const [begin, end] of here) {
-      if (begin >= at) told += `${piece.slice(at, begin)}[redacted]`
+      if (begin >= at) redacted += `${piece.slice(at, begin)}[redacted]`
       at = Math.max(at, end)
     }
-    return told + piece.slice(at)
+    return redacted + piece.slice(at)
   })
 }

@@ -2,7 +2,7 @@ import { runInNewContext } from 'node:vm'
 import { toLoggable } from '@svc/registry/kit'
 import t from 'tap'
 
-t.test('an error is its type, stack and causes', (t) => {
+t.test('an error is logged with its type, stack and causes', (t) => {
   const cause = Object.assign(new TypeError('inner'), { headers: { authorization: 'SECRET' } })
   const err = Object.assign(new Error('outer', { cause }), { config: { token: 'SECRET' } })
   t.strictSame(toLoggable(err), {
@@ -15,7 +15,7 @@ t.test('an error is its type, stack and causes', (t) => {
   t.end()
 })
 
-t.test('what is no error, or throws when it is looked at', (t) => {
+t.test('values that are not errors, or throw when inspected', (t) => {
   t.strictSame(toLoggable('a text'), { type: 'string', stack: 'a text' })
   t.strictSame(toLoggable({ token: 'SECRET' }), { type: 'object' })
   t.strictSame(toLoggable(undefined), { type: 'undefined' })
@@ -28,7 +28,7 @@ t.test('what is no error, or throws when it is looked at', (t) => {
   t.end()
 })
 
-t.test('texts are bounded, and nothing but a text is taken for one', (t) => {
+t.test('texts are bounded, and only strings count as texts', (t) => {
   const huge = toLoggable(new Error('x'.repeat(1e6))) as { stack: string }
   t.equal(huge.stack.length, 16_384)
   const odd = Object.assign(new Error('x'), { name: { token: 'SECRET' }, stack: { token: 'SECRET' } })

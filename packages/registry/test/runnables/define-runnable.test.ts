@@ -11,7 +11,7 @@ async function yielded(stream: AsyncIterable<YieldedPart>): Promise<YieldedPart[
   return parts
 }
 
-t.test('makes stream from run', async (t) => {
+t.test('derives `stream` from `run`', async (t) => {
   const text = defineRunnable({ kind: 'agent', name: 'a', run: (input) => `re: ${String(input)}` })
   t.same(await yielded(text.stream('x', context)), [
     { type: 'text', text: 're: x' },
@@ -31,7 +31,7 @@ t.test('makes stream from run', async (t) => {
   })
 })
 
-t.test('makes run from stream', async (t) => {
+t.test('derives `run` from `stream`', async (t) => {
   const runnable = defineRunnable({
     kind: 'team',
     name: 'a',
@@ -49,7 +49,7 @@ t.test('makes run from stream', async (t) => {
   t.same(runnable.describe(), { kind: 'team', name: 'a' })
 })
 
-t.test('run throws what an error part says', async (t) => {
+t.test('run throws the error of an error part', async (t) => {
   const runnable = defineRunnable({
     kind: 'agent',
     name: 'a',
@@ -60,14 +60,14 @@ t.test('run throws what an error part says', async (t) => {
   await t.rejects(runnable.run('x', context), { code: 'RUN_ERR_X', message: 'no' })
 })
 
-t.test('a run that returns nothing of use is a fault of the runnable', async (t) => {
+t.test('an invalid return value of run is an error of the runnable', async (t) => {
   for (const output of [5, null, undefined, {}, { text: 5 }, ['x']]) {
     const runnable = defineRunnable({ kind: 'agent', name: 'a', run: (() => output) as never })
     await t.rejects(runnable.run('x', context), { code: 'RUN_ERR_BAD_RESULT', statusCode: 500 })
   }
 })
 
-t.test('describes itself as what it is, whatever it says of itself', async (t) => {
+t.test('describe always returns the actual kind and name', async (t) => {
   const inputSchema = Type.Object({ a: Type.Number() })
   const runnable = defineRunnable({
     kind: 'workflow',
@@ -86,7 +86,7 @@ t.test('describes itself as what it is, whatever it says of itself', async (t) =
   })
 })
 
-t.test('refuses what is no runnable', async (t) => {
+t.test('refuses values that are not runnables', async (t) => {
   for (const bad of [
     { run: () => '', describe: 'me' },
     { run: null },
@@ -117,7 +117,7 @@ t.test('a method sees its own object, a getter is read', async (t) => {
   t.equal(runnable.name, 'counter')
 })
 
-t.test('who collects a stream leaves it when it has finished', async (t) => {
+t.test('collecting a stream closes it after its finish', async (t) => {
   let left = 0
   const stream = (end: YieldedPart) =>
     defineRunnable({
@@ -141,7 +141,7 @@ t.test('who collects a stream leaves it when it has finished', async (t) => {
   t.equal(left, 3)
 })
 
-t.test('what is complete stays what it is', async (t) => {
+t.test('a complete runnable is returned unchanged', async (t) => {
   const complete = defineRunnable({ kind: 'agent', name: 'a', run: () => '' })
   t.equal(defineRunnable(complete), complete)
   class Fixed {
@@ -176,7 +176,7 @@ const whole = {
   describe: () => ({ kind: 'agent' as const, name: 'whole', steps: ['a'] })
 }
 
-t.test('nobody gives it another kind or name, and the object that it is made of stays free', async (t) => {
+t.test('its kind and name are constant, and the source object stays unfrozen', async (t) => {
   const own = { ...whole }
   for (const runnable of [
     defineRunnable(own),

@@ -7,7 +7,7 @@ const find = (names: string[], text: string) => [...new NameFinder(names).find(t
 
 const IN_WORD = /[\p{L}\p{N}\p{M}_]/u
 
-/** The same by trying every name at every place. */
+/** Reference implementation: tries every name at every position. */
 function findSlowly(names: readonly string[], text: string): string[] {
   const lower = text.toLowerCase()
   const found: string[] = []
@@ -28,7 +28,7 @@ function findSlowly(names: readonly string[], text: string): string[] {
   return found
 }
 
-t.test('names as whole words, in any case, in the order of the text', async (t) => {
+t.test('finds names as whole words, case-insensitively, in the order of the text', async (t) => {
   const cases: [names: string[], text: string, found: string[]][] = [
     [['ada', 'bob'], 'Hey BOB, and ada', ['bob', 'ada']],
     [['ada', 'ada-two'], 'ada-two? ada!', ['ada-two', 'ada']],
@@ -55,7 +55,7 @@ t.test('names as whole words, in any case, in the order of the text', async (t) 
   }
 })
 
-t.test('it finds what is found by trying every name at every place', async (t) => {
+t.test('it agrees with trying every name at every position', async (t) => {
   const unit = fc.constantFrom('a', 'b', 'A', '-', '_', ' ', '!', 'é', '\u0301', '𝒳', '\ud835')
   const word = fc.string({ unit, minLength: 1, maxLength: 5 })
   fc.assert(
@@ -67,7 +67,7 @@ t.test('it finds what is found by trying every name at every place', async (t) =
   t.pass()
 })
 
-t.test('whatever the names and the text are, it ends', async (t) => {
+t.test('it terminates for any names and text', async (t) => {
   fc.assert(
     fc.property(
       fc.array(fc.string({ unit: 'binary' }), { maxLength: 10 }),
@@ -81,7 +81,7 @@ t.test('whatever the names and the text are, it ends', async (t) => {
 })
 
 t.test(
-  'the first name is found in so many steps for each character, however names and text are made',
+  'finding the first name takes a bounded number of steps per character, for any names and text',
   async (t) => {
     const long = (text: string) => text.repeat(Math.ceil(1_000_000 / text.length))
     const numbers = Array.from({ length: 500 }, (_, index) => index)
@@ -107,7 +107,7 @@ t.test(
   }
 )
 
-/** How often something is looked up in a map meanwhile. */
+/** Counts the map look-ups during a call. */
 function countLookUps(work: () => unknown): number {
   const { get, has } = Map.prototype
   let count = 0

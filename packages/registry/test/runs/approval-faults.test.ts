@@ -13,7 +13,7 @@ import { buildEngine, partsOf } from '../helpers/collect.ts'
 const request = { toolCallId: 'c', toolName: 'send', args: {} }
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-/** Starts a run that does as told with its context, and gives the outcome. */
+/** Starts a run of a function of its context, and returns the outcome. */
 async function start(engine: ReturnType<typeof buildEngine>, act: (context: RunContext) => Promise<unknown>) {
   const outcome = Promise.withResolvers<unknown>()
   const run = await engine.start(
@@ -27,7 +27,7 @@ async function start(engine: ReturnType<typeof buildEngine>, act: (context: RunC
 const pendingOf = async (engine: ReturnType<typeof buildEngine>, runId: string) =>
   toRunRecord((await engine.find(runId))!).pendingApprovals
 
-t.test('a request that cannot be told is refused, and nobody waits for it', async (t) => {
+t.test('a request that cannot be encoded is refused, and does not stay pending', async (t) => {
   const engine = buildEngine(t)
   const { run, outcome } = await start(engine, async ({ approvals }) => {
     await t.rejects(approvals.request({ ...request, args: 1n }), { code: 'RUN_ERR_BAD_PART' })
@@ -39,7 +39,7 @@ t.test('a request that cannot be told is refused, and nobody waits for it', asyn
   t.same(await outcome, { approved: true })
 })
 
-t.test('an answer that cannot be told is refused, and another one is taken', async (t) => {
+t.test('an answer that cannot be encoded is refused, and a later one accepted', async (t) => {
   const engine = buildEngine(t)
   const { run, outcome } = await start(engine, ({ approvals }) => approvals.request(request))
   await turn()
@@ -55,28 +55,21 @@ t.test('an answer that cannot be told is refused, and another one is taken', asy
   t.match(await engine.get(run.runId), { approvals: [{ answer: { args: { to: 'ada' } } }] })
 })
 
-t.test(
-  'an answer that does not say true or false is refused: a text would count as an approval',
-  async (t) => {
-    const engine = buildEngine(t)
-    const { run, outcome } = await start(engine, ({ approvals }) => approvals.request(request))
-    await turn()
-    const [approval] = await pendingOf(engine, run.runId)
-    const answer = (given: unknown) => engine.answer(approval!.approvalId, given as ApprovalAnswer)
-    const bad = [undefined, null, {}, { approved: 'false' }, { approved: 1 }, { approved: null }]
-    for (const given of [
-      ...bad,
-      { approved: true, reason: 5 },
-      { approved: true, reason: 'x'.repeat(5_000) }
-    ])
-      t.equal(await codeOf(() => answer(given)), 'RUN_ERR_BAD_INPUT', inspect(given).slice(0, 60))
-    t.match(await engine.get(run.runId), { approvals: [{ answer: null }] })
-    await answer({ approved: false })
-    t.same(await outcome, { approved: false })
-  }
-)
+t.test('an answer without a boolean is refused: a string would count as an approval', async (t) => {
+  const engine = buildEngine(t)
+  const { run, outcome } = await start(engine, ({ approvals }) => approvals.request(request))
+  await turn()
+  const [approval] = await pendingOf(engine, run.runId)
+  const answer = (given: unknown) => engine.answer(approval!.approvalId, given as ApprovalAnswer)
+  const bad = [undefined, null, {}, { approved: 'false' }, { approved: 1 }, { approved: null }]
+  for (const given of [...bad, { approved: true, reason: 5 }, { approved: true, reason: 'x'.repeat(5_000) }])
+    t.equal(await codeOf(() => answer(given)), 'RUN_ERR_BAD_INPUT', inspect(given).slice(0, 60))
+  t.match(await engine.get(run.runId), { approvals: [{ answer: null }] })
+  await answer({ approved: false })
+  t.same(await outcome, { approved: false })
+})
 
-t.test('an answer that does not fit into the log fails the run instead of hanging it', async (t) => {
+t.test('an answer too large for the log fails the run instead of blocking it', async (t) => {
   const engine = buildEngine(t, { limits: { maxLogBytes: 2_000 } })
   const { run, outcome } = await start(engine, ({ approvals }) => approvals.request(request))
   await turn()
@@ -91,7 +84,7 @@ t.test('an answer that does not fit into the log fails the run instead of hangin
 })
 
 for (const timeout of [2 ** 31, 1e15, Infinity]) {
-  t.test(`a timeout of ${timeout} ms is long, not short`, async (t) => {
+  t.test(`a timeout of ${timeout} ms does not overflow the timer`, async (t) => {
     const engine = buildEngine(t)
     const { run } = await start(engine, ({ approvals }) => approvals.request({ ...request, timeout }))
     await new Promise((resolve) => setTimeout(resolve, 20))
@@ -99,7 +92,7 @@ for (const timeout of [2 ** 31, 1e15, Infinity]) {
   })
 }
 
-t.test('a request after the end of its run is refused', async (t) => {
+t.test('a request after the end of the run is refused', async (t) => {
   const engine = buildEngine(t)
   const go = Promise.withResolvers<void>()
   const { run, outcome } = await start(engine, async ({ approvals }) => {
@@ -111,7 +104,7 @@ t.test('a request after the end of its run is refused', async (t) => {
   await t.rejects(outcome, { code: 'RUN_ERR_CANCELED' })
 })
 
-/** Stores in memory whose log takes its time. */
+/** Stores in memory with a slow log. */
 function slowLog(ms: number) {
   const stores = createInProcessStores()
   let last: Promise<unknown> = Promise.resolve()
@@ -126,13 +119,13 @@ function slowLog(ms: number) {
   return { ...stores, log: { ...stores.log, append } }
 }
 
-t.test('a request expires even when its time is shorter than the store is quick', async (t) => {
+t.test('a request expires even if its timeout is shorter than a write', async (t) => {
   const engine = buildEngine(t, { stores: slowLog(15) })
   const { outcome } = await start(engine, ({ approvals }) => approvals.request({ ...request, timeout: 1 }))
   t.match(await outcome, { approved: false, expired: true } satisfies ApprovalOutcome)
 })
 
-t.test('who has answered sees the run as it is then', async (t) => {
+t.test('the run is up to date for the client that answered', async (t) => {
   const engine = buildEngine(t, { stores: slowLog(2) })
   const { run } = await start(engine, async ({ approvals }) => {
     await approvals.request(request)

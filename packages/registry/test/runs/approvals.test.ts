@@ -6,7 +6,7 @@ import { buildEngine, partsOf } from '../helpers/collect.ts'
 
 const request = { toolCallId: 'c', toolName: 'send', args: { to: 'ada' } }
 
-/** A run that asks once, and what it was answered. */
+/** A run that requests one approval, and the answer it received. */
 function asking(
   ask: (context: RunContext) => Promise<ApprovalOutcome> = ({ approvals }) => approvals.request(request)
 ) {
@@ -27,7 +27,7 @@ async function approvalIdOf(run: { parts(): AsyncIterable<object> }): Promise<st
   throw new Error('no approval')
 }
 
-t.test('a run waits for its approval and goes on', async (t) => {
+t.test('a run waits for its approval and continues', async (t) => {
   const engine = buildEngine(t)
   const { runnable, outcome } = asking()
   const run = await engine.start(runnable, 'x')
@@ -51,7 +51,7 @@ t.test('a run waits for its approval and goes on', async (t) => {
   t.same(toRunRecord((await engine.find(run.runId))!).pendingApprovals, [])
 })
 
-t.test('it is answered once', async (t) => {
+t.test('an approval is answered once', async (t) => {
   const engine = buildEngine(t)
   const { runnable, outcome } = asking()
   const run = await engine.start(runnable, 'x')
@@ -68,7 +68,7 @@ t.test('it is answered once', async (t) => {
     t.equal(await codeOf(() => engine.answer(id, { approved: true })), 'RUN_ERR_APPROVAL_NOT_FOUND', id)
 })
 
-t.test('it expires', async (t) => {
+t.test('an approval expires', async (t) => {
   const engine = buildEngine(t)
   const { runnable, outcome } = asking(({ approvals }) => approvals.request({ ...request, timeout: 20 }))
   const run = await engine.start(runnable, 'x')
@@ -78,7 +78,7 @@ t.test('it expires', async (t) => {
   t.match(await run.result(), { text: 'on it goes' })
 })
 
-t.test('several wait at once, and members say who they are', async (t) => {
+t.test('several approvals can be pending, with the source of each member', async (t) => {
   const engine = buildEngine(t)
   const { runnable, outcome } = asking(async (context) => {
     const both = [
@@ -100,7 +100,7 @@ t.test('several wait at once, and members say who they are', async (t) => {
   t.same(await outcome, { approved: true })
 })
 
-t.test('a run that ends takes its approvals along', async (t) => {
+t.test('approvals end with their run', async (t) => {
   const engine = buildEngine(t)
   const { runnable, outcome } = asking()
   const run = await engine.start(runnable, 'x')

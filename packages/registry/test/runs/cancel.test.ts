@@ -5,7 +5,7 @@ import * as fc from 'fast-check'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'
 
-t.test('canceling aborts, tells so once, and is final', async (t) => {
+t.test('canceling aborts, emits one finish, and is final', async (t) => {
   const engine = buildEngine(t)
   const aborted = Promise.withResolvers<unknown>()
   const run = await engine.start(
@@ -30,7 +30,7 @@ t.test('canceling aborts, tells so once, and is final', async (t) => {
   t.equal(await codeOf(() => engine.cancel('nobody')), 'RUN_ERR_NOT_FOUND')
 })
 
-t.test('canceling does not wait for a runnable that hears nothing', async (t) => {
+t.test('canceling does not wait for a runnable that ignores its signal', async (t) => {
   const engine = buildEngine(t)
   const deaf = defineRunnable({ kind: 'agent', name: 'deaf', run: () => new Promise<string>(() => {}) })
   const run = await engine.start(deaf, 'x')
@@ -39,7 +39,7 @@ t.test('canceling does not wait for a runnable that hears nothing', async (t) =>
   t.equal(engine.active, 0)
 })
 
-t.test('a signal asked for after the end is aborted', async (t) => {
+t.test('a signal requested after the end is aborted', async (t) => {
   const engine = buildEngine(t)
   const late = Promise.withResolvers<AbortSignal>()
   const go = Promise.withResolvers<void>()
@@ -58,7 +58,7 @@ t.test('a signal asked for after the end is aborted', async (t) => {
   t.equal((await late.promise).aborted, true)
 })
 
-t.test('whoever ends a run first ends it alone', async (t) => {
+t.test('only the first end of a run counts', async (t) => {
   const engine = buildEngine(t)
   const turns = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 5 })
   await fc.assert(
@@ -107,7 +107,7 @@ t.test('a reader that stops leaves nothing behind', async (t) => {
   t.equal((await engine.get(run.runId))?.status, 'working')
 })
 
-t.test('readers go their own pace', async (t) => {
+t.test('readers read at their own pace', async (t) => {
   const engine = buildEngine(t)
   const run = await engine.start(
     scriptedRunnable(

@@ -8,13 +8,13 @@ import { buildEngine, partsOf } from '../helpers/collect.ts'
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-/** An agent that goes on when it is let. */
+/** An agent that waits until it is released. */
 function held() {
   const gate = Promise.withResolvers<void>()
   return { runnable: scriptedRunnable([() => gate.promise]), letGo: gate.resolve }
 }
 
-/** A workflow that can go on in another process. */
+/** A workflow that another process can resume. */
 function lasting(act: (context: RunContext) => unknown): Runnable {
   return defineRunnable({
     kind: 'workflow',
@@ -32,7 +32,7 @@ const ask = async ({ approvals }: RunContext) =>
 const codeOf = (promise: Promise<unknown>) => promise.then(String, (err: { code: string }) => err.code)
 
 t.test(
-  'draining refuses new runs at once and waits for those under way; closing does not wait again',
+  'draining refuses new runs at once and waits for those in progress; closing does not wait again',
   async (t) => {
     const { runnable, letGo } = held()
     const engine = buildEngine(t, { drainTimeout: 600_000 })
@@ -51,7 +51,7 @@ t.test(
   }
 )
 
-t.test('it gives up on runs after its time, and closing ends them', async (t) => {
+t.test('it stops waiting after the time-out, and closing ends the runs', async (t) => {
   const { runnable, letGo } = held()
   t.teardown(letGo)
   const engine = buildEngine(t, { drainTimeout: 600_000 })
@@ -65,50 +65,53 @@ t.test('it gives up on runs after its time, and closing ends them', async (t) =>
   t.equal(await code, 'RUN_ERR_INTERRUPTED')
 })
 
-t.test('a bad time is refused', async (t) => {
+t.test('an invalid time-out is refused', async (t) => {
   const engine = buildEngine(t)
   for (const time of [-1, 1.5, Infinity, '5' as never])
     t.throws(() => engine.drain(time), { code: 'REG_ERR_BAD_OPTION' })
   t.notOk(engine.draining)
 })
 
-t.test('a run that can go on is not waited for, but is canceled and answered until the end', async (t) => {
-  const stores = createInProcessStores()
-  const { runnable, letGo } = held()
-  const engine = buildEngine(t, { stores, drainTimeout: 600_000 })
-  const [canceled, answered, left] = [
-    await engine.start(lasting(ask), 'x'),
-    await engine.start(lasting(ask), 'x'),
-    await engine.start(lasting(ask), 'x')
-  ]
-  const agent = await engine.start(runnable, 'x')
-  const results = [canceled, answered, left].map((run) => codeOf(run.result()))
-  await turn()
-  let drained = false
-  const draining = engine.drain().then(() => (drained = true))
-  t.match(await engine.cancel(canceled.runId), { status: 'canceled' })
-  await engine.answer(`${answered.runId}.1`, { approved: true })
-  await turn()
-  t.match(await engine.get(answered.runId), { status: 'completed', result: { text: 'begun yes' } })
-  t.notOk(drained, 'the agent is waited for')
-  letGo()
-  await draining
-  t.match(await agent.result(), { finishReason: 'stop' })
-  t.match(await engine.get(left.runId), { status: 'input-required' })
-  await engine.close()
-  t.same(await Promise.all(results), ['[object Object]', '[object Object]', 'RUN_ERR_SUSPENDED'])
-  t.match(await engine.get(left.runId), { status: 'input-required', approvals: [{ answer: null }] })
-  t.equal(await codeOf(engine.cancel(left.runId)), 'RUN_ERR_DRAINING', 'nobody is left to end it')
+t.test(
+  'it does not wait for a resumable run, which can be canceled and answered until the end',
+  async (t) => {
+    const stores = createInProcessStores()
+    const { runnable, letGo } = held()
+    const engine = buildEngine(t, { stores, drainTimeout: 600_000 })
+    const [canceled, answered, left] = [
+      await engine.start(lasting(ask), 'x'),
+      await engine.start(lasting(ask), 'x'),
+      await engine.start(lasting(ask), 'x')
+    ]
+    const agent = await engine.start(runnable, 'x')
+    const results = [canceled, answered, left].map((run) => codeOf(run.result()))
+    await turn()
+    let drained = false
+    const draining = engine.drain().then(() => (drained = true))
+    t.match(await engine.cancel(canceled.runId), { status: 'canceled' })
+    await engine.answer(`${answered.runId}.1`, { approved: true })
+    await turn()
+    t.match(await engine.get(answered.runId), { status: 'completed', result: { text: 'begun yes' } })
+    t.notOk(drained, 'the agent is waited for')
+    letGo()
+    await draining
+    t.match(await agent.result(), { finishReason: 'stop' })
+    t.match(await engine.get(left.runId), { status: 'input-required' })
+    await engine.close()
+    t.same(await Promise.all(results), ['[object Object]', '[object Object]', 'RUN_ERR_SUSPENDED'])
+    t.match(await engine.get(left.runId), { status: 'input-required', approvals: [{ answer: null }] })
+    t.equal(await codeOf(engine.cancel(left.runId)), 'RUN_ERR_DRAINING', 'nobody is left to end it')
 
-  const next = buildEngine(t, { stores })
-  await next.recover()
-  t.equal(await next.resume(lasting(ask)), 1)
-  await next.answer(`${left.runId}.1`, { approved: true })
-  const parts = await partsOf({ parts: (after?: number) => next.parts(left.runId, after) })
-  t.match(parts.at(-1), { type: 'finish', finishReason: 'stop' })
-})
+    const next = buildEngine(t, { stores })
+    await next.recover()
+    t.equal(await next.resume(lasting(ask)), 1)
+    await next.answer(`${left.runId}.1`, { approved: true })
+    const parts = await partsOf({ parts: (after?: number) => next.parts(left.runId, after) })
+    t.match(parts.at(-1), { type: 'finish', finishReason: 'stop' })
+  }
+)
 
-t.test('its step under way is recorded, and the next one is not begun', async (t) => {
+t.test('the current step is recorded, and the next one is not started', async (t) => {
   const { promise: step, resolve: endStep } = Promise.withResolvers<string>()
   const done: string[] = []
   const flow = lasting(async (context) => {
@@ -131,7 +134,7 @@ t.test('its step under way is recorded, and the next one is not begun', async (t
   t.same(await stores.runs.readStep(run.runId, '["first"]'), { output: 'value' })
 })
 
-t.test('one that is only being started when draining begins is not waited for either', async (t) => {
+t.test('it does not wait for a resumable run that is just being started either', async (t) => {
   const stores = createInProcessStores()
   const created = Promise.withResolvers<void>()
   const create = stores.runs.create.bind(stores.runs)
@@ -140,7 +143,7 @@ t.test('one that is only being started when draining begins is not waited for ei
     return create(run)
   }
   const engine = buildEngine(t, { stores, drainTimeout: 600_000 })
-  // Only a start with a key waits for its record before it begins.
+  // Only a start with a key waits for its record.
   const starting = engine.start(lasting(ask), 'x', { startKey: { key: 'k', hash: 'h' } })
   await turn()
   const draining = engine.drain()
@@ -152,7 +155,7 @@ t.test('one that is only being started when draining begins is not waited for ei
   t.equal(await code, 'RUN_ERR_SUSPENDED')
 })
 
-t.test('readers of a run that goes on elsewhere are told so, and only they', async (t) => {
+t.test('only readers of a suspended run are notified of it', async (t) => {
   const stores = createInProcessStores()
   const engine = buildEngine(t, { stores })
   const left = await engine.start(lasting(ask), 'x')
@@ -168,7 +171,7 @@ t.test('readers of a run that goes on elsewhere are told so, and only they', asy
   while (!reader.ended) await reader.read()
   t.same([reader.suspended, reader.after], [true, 3])
 
-  // Those that come after the engine has closed too.
+  // Including readers that arrive after the engine has closed.
   t.match(await textOf(createSseStream(engine, left.runId, { after: 3 })), /^: suspended[^\n]*\n\n$/)
   t.equal(await textOf(createSseStream(engine, ended.runId, { after: 2 })), '')
   const unknown = new LogReader(engine, 'unknown')
@@ -176,7 +179,7 @@ t.test('readers of a run that goes on elsewhere are told so, and only they', asy
   t.same([unknown.ended, unknown.suspended], [true, false])
 })
 
-t.test('who waits for a run by its start key is told the same', async (t) => {
+t.test('waiting for a suspended run by its start key rejects the same way', async (t) => {
   const startKey = { key: 'k', hash: 'h' }
   const engine = buildEngine(t)
   const first = await engine.start(lasting(ask), 'x', { startKey })
@@ -188,7 +191,7 @@ t.test('who waits for a run by its start key is told the same', async (t) => {
   t.same(await Promise.all(codes), ['RUN_ERR_SUSPENDED', 'RUN_ERR_SUSPENDED'])
 })
 
-t.test('a reader that reads while the engine closes misses no last part', async (t) => {
+t.test('a reader gets the last part while the engine closes', async (t) => {
   const stores = createInProcessStores()
   const read = Promise.withResolvers<void>()
   let isHeld = false

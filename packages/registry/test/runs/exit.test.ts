@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import t from 'tap'
 
-/** Runs a module in a process of its own, which must end by itself. */
+/** Runs a module in a separate process, which must exit by itself. */
 async function exitOf(code: string): Promise<string> {
   const imports = `
     import { createRunEngine } from '@svc/registry'
@@ -16,7 +16,7 @@ async function exitOf(code: string): Promise<string> {
   return stdout.trim()
 }
 
-t.test('an engine that nobody closed keeps no process alive', async (t) => {
+t.test('an engine that is not closed does not keep the process alive', async (t) => {
   const said = await exitOf(`
     const engine = createRunEngine()
     const run = await engine.start(scriptedRunnable([{ type: 'text', text: 'a' }]), 'x')
@@ -28,7 +28,7 @@ t.test('an engine that nobody closed keeps no process alive', async (t) => {
   t.equal(said, 'a')
 })
 
-t.test('one that is closed with runs under way leaves nothing behind', async (t) => {
+t.test('closing an engine with runs in progress leaves nothing behind', async (t) => {
   const said = await exitOf(`
     const engine = createRunEngine({ drainTimeout: 60_000 })
     const quick = await engine.start(scriptedRunnable([20]), 'x')
@@ -42,7 +42,7 @@ t.test('one that is closed with runs under way leaves nothing behind', async (t)
   t.same(JSON.parse(said), ['stop', 0, []])
 })
 
-t.test('an approval that nobody looks at does not end the process with its run', async (t) => {
+t.test('an unhandled approval does not crash the process when its run ends', async (t) => {
   const said = await exitOf(`
     const engine = createRunEngine()
     const run = await engine.start(scriptedRunnable([

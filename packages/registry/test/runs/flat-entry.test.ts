@@ -46,14 +46,14 @@ const part = oneof(
   })
 )
 
-t.test('an entry says what its part said, whenever it is asked', async () => {
+t.test('an entry keeps its part as it was when yielded', async () => {
   assert(
     property(part, integer({ min: 1 }), (given, seq) => {
       const json = JSON.stringify({ seq, ...given })
         .replaceAll('\u2028', String.raw`\u2028`)
         .replaceAll('\u2029', String.raw`\u2029`)
       const entry = encodePart(seq, given as Part)
-      // What a runnable does to it later is nothing to the log.
+      // Later changes by the runnable do not affect the log.
       const before = structuredClone(given)
       Object.assign(given, { text: 'changed', index: -1 })
       if ('usage' in given) given.usage.totalTokens = -1

@@ -56,7 +56,7 @@ for (const [what, make] of Object.entries(evilErrors)) {
   })
 }
 
-t.test('a log that throws does not keep a run from its end', async (t) => {
+t.test('a logger that throws does not keep a run from ending', async (t) => {
   const refuse = () => {
     throw new Error('the log is full')
   }
@@ -74,7 +74,7 @@ t.test('a log that throws does not keep a run from its end', async (t) => {
   t.equal(engine.active, 0)
 })
 
-/** A stream whose only part comes at once, and which is left in its own way. */
+/** A stream with one part and a custom `return`. */
 const streamLeftBy = (leave: () => unknown) =>
   defineRunnable({
     kind: 'agent',
@@ -96,7 +96,7 @@ const streamLeftBy = (leave: () => unknown) =>
 
 const leavings: Record<string, () => unknown> = {
   'no promise': () => ({ done: true, value: undefined }),
-  nothing: () => undefined,
+  undefined: () => undefined,
   'a throw': () => {
     throw new Error('leave me')
   },
@@ -104,7 +104,7 @@ const leavings: Record<string, () => unknown> = {
   'a promise that never settles': () => new Promise(() => {})
 }
 for (const [what, leave] of Object.entries(leavings)) {
-  t.test(`an iterator whose return gives ${what} can be canceled`, async (t) => {
+  t.test(`a run whose iterator's return is ${what} can be canceled`, async (t) => {
     const engine = buildEngine(t)
     const run = await engine.start(streamLeftBy(leave), 'x')
     const result = run.result()
@@ -116,7 +116,7 @@ for (const [what, leave] of Object.entries(leavings)) {
 }
 
 for (const [what, stream] of Object.entries<() => unknown>({
-  nothing: () => undefined,
+  undefined: () => undefined,
   'a promise': async () => scriptedRunnable([]),
   'a list': () => [{ type: 'text', text: 'a' }],
   'an iterator of nothing': () => ({ [Symbol.asyncIterator]: () => ({ next: () => undefined }) }),
@@ -124,7 +124,7 @@ for (const [what, stream] of Object.entries<() => unknown>({
     throw new Error('secret')
   }
 })) {
-  t.test(`a stream that gives ${what} fails the run`, async (t) => {
+  t.test(`a stream that yields ${what} fails the run`, async (t) => {
     const engine = buildEngine(t)
     const run = await engine.start(defineRunnable({ kind: 'agent', name: 'a', stream: stream as never }), 'x')
     await t.rejects(run.result(), { code: 'RUN_ERR_FAILED' })
@@ -142,7 +142,7 @@ for (const part of [
   { type: 'structured', value: 1, toJSON: () => ({ type: 'finish', finishReason: 'stop' }) },
   { type: 'finish', finishReason: 'stop', usage: { promptTokens: NaN, completionTokens: 0, totalTokens: 0 } }
 ]) {
-  t.test(`${JSON.stringify({ ...part, toJSON: undefined })} is no part`, async (t) => {
+  t.test(`${JSON.stringify({ ...part, toJSON: undefined })} is not a part`, async (t) => {
     const engine = buildEngine(t)
     const run = await engine.start(yielding(part), 'x')
     await t.rejects(run.result(), { code: 'RUN_ERR_BAD_PART' })
@@ -153,13 +153,13 @@ for (const part of [
   })
 }
 
-t.test('the message names what is wrong with a finish', async (t) => {
+t.test('the message names the invalid field of a finish', async (t) => {
   const engine = buildEngine(t)
   const run = await engine.start(yielding({ type: 'finish', finishReason: 'because' }), 'x')
   await t.rejects(run.result(), { message: /bad part: finish\/finishReason: expected/ })
 })
 
-t.test('what has no JSON of its own is null where a value must be', async (t) => {
+t.test('a required value without JSON becomes null', async (t) => {
   const engine = buildEngine(t)
   const call = { toolCallId: 'c', toolName: 't' }
   const run = await engine.start(
@@ -175,7 +175,7 @@ t.test('what has no JSON of its own is null where a value must be', async (t) =>
   for (const part of await partsOf(run)) t.ok(Value.Check(PartSchema, part), part.type)
 })
 
-t.test('the result is made of what the log says, not of what the runnable still holds', async (t) => {
+t.test('the result is built from the log, not from objects the runnable can change', async (t) => {
   const engine = buildEngine(t)
   const structured = { at: new Date(0), list: [1], gone: undefined }
   const run = await engine.start(yielding({ type: 'finish', finishReason: 'stop', structured }), 'x')
@@ -186,7 +186,7 @@ t.test('the result is made of what the log says, not of what the runnable still 
   t.strictSame((await engine.get(run.runId))?.result, result)
 })
 
-t.test('a member that finishes does not end the run, and its finish is whole', async (t) => {
+t.test('the finish of a member does not end the run, and is kept whole', async (t) => {
   const engine = buildEngine(t)
   const run = await engine.start(
     yielding(
@@ -206,7 +206,7 @@ t.test('a member that finishes does not end the run, and its finish is whole', a
   for (const part of parts) t.ok(Value.Check(PartSchema, part), part.type)
 })
 
-t.test('whatever is yielded, the log holds parts only and has one end', async (t) => {
+t.test('the log has only valid parts and one end, whatever is yielded', async (t) => {
   const engine = createRunEngine()
   t.teardown(() => engine.close())
   const type = fc.constantFrom(...Object.keys(PART_SCHEMAS), 'nothing')

@@ -7,7 +7,7 @@ const ada = { sub: 'ada', scopes: [] }
 const bob = { sub: 'bob', scopes: [] }
 const hanging = scriptedRunnable([60_000])
 
-t.test('so many runs at once, in all and for one owner', async (t) => {
+t.test('limits concurrent runs, in total and per owner', async (t) => {
   const engine = buildEngine(t, { limits: { maxRuns: 4, maxRunsPerOwner: 2 } })
   const first = await engine.start(hanging, 'x', { principal: ada })
   await engine.start(hanging, 'x', { principal: ada })
@@ -27,7 +27,7 @@ t.test('no owner limit without credentials', async (t) => {
   t.equal(engine.active, 2)
 })
 
-t.test('an engine that closes takes no runs', async (t) => {
+t.test('a closing engine accepts no runs', async (t) => {
   const engine = createRunEngine({ drainTimeout: 60_000 })
   const run = await engine.start(scriptedRunnable([20, { type: 'text', text: 'a' }]), 'x')
   const closing = engine.close()
@@ -38,7 +38,7 @@ t.test('an engine that closes takes no runs', async (t) => {
   t.match(await run.result(), { finishReason: 'stop' })
 })
 
-t.test('refuses bad options', async (t) => {
+t.test('refuses invalid options', async (t) => {
   for (const options of [
     { x: 1 },
     { drainTimeout: 'long' },
@@ -54,7 +54,7 @@ t.test('refuses bad options', async (t) => {
     t.throws(() => createRunEngine(options as never), { code: 'REG_ERR_BAD_OPTION' })
 })
 
-t.test('finished runs are kept by count, time and size', async (t) => {
+t.test('finished runs are kept up to a count, an age and a size', async (t) => {
   const quick = (text: string) => scriptedRunnable([{ type: 'text', text }])
   const counted = buildEngine(t, { retention: { maxRuns: 3 } })
   const ids: string[] = []
@@ -79,7 +79,7 @@ t.test('finished runs are kept by count, time and size', async (t) => {
   t.equal((await sized.list({ limit: 9 })).runs.length, 1)
 })
 
-t.test('a reader of a run that is no longer kept comes to an end', async (t) => {
+t.test('a reader of a dropped run ends', async (t) => {
   const engine = buildEngine(t, { retention: { maxRuns: 1 } })
   const run = await engine.start(scriptedRunnable([{ type: 'text', text: 'a' }]), 'x')
   await run.result()
@@ -90,7 +90,7 @@ t.test('a reader of a run that is no longer kept comes to an end', async (t) => 
   t.same(await partsOf(run), [])
 })
 
-t.test('thousands of runs leave nothing under way', async (t) => {
+t.test('thousands of runs leave none active', async (t) => {
   const stores = createInProcessStores({ maxRuns: 10 })
   const engine = buildEngine(t, { stores })
   const quick = scriptedRunnable([{ type: 'text', text: 'a' }])

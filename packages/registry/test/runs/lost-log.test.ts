@@ -13,7 +13,7 @@ const failed = {
 } as const
 const last = entryFromJson(2, '{"seq":2,"type":"error","error":{}}')
 
-/** What readers of either kind saw in the end. */
+/** Starts a reader of each kind; returns a function that resolves with what they read. */
 async function readersOf(engine: RunEngine, run: Run) {
   const heartbeat = 60_000
   const [sse, parts] = [createSseStream(engine, run.runId, { heartbeat }).toArray(), partsOf(run)]
@@ -21,7 +21,7 @@ async function readersOf(engine: RunEngine, run: Run) {
   return async () => [Buffer.concat((await sse) as Buffer[]).toString(), (await parts).length] as const
 }
 
-t.test('readers of a run that another took and left see the end of the log as it stands', async (t) => {
+t.test('readers of a run whose lease was lost end at the end of the log', async (t) => {
   const stores = createInProcessStores()
   const engine = buildEngine(t, { stores })
   const go = Promise.withResolvers<void>()
@@ -36,7 +36,7 @@ t.test('readers of a run that another took and left see the end of the log as it
   t.equal(parts, 1)
 })
 
-t.test('readers of a run that another ended see how, though nobody woke them', async (t) => {
+t.test('readers of a run ended elsewhere see its end even without a notification', async (t) => {
   const stores = createInProcessStores()
   const silent = { ...stores, log: { ...stores.log, follow: () => () => {} } }
   const engine = buildEngine(t, { stores: silent })
@@ -50,7 +50,7 @@ t.test('readers of a run that another ended see how, though nobody woke them', a
   clearInterval(keepAlive)
 })
 
-t.test('a record that is over ends the stream, with a last part or without', async (t) => {
+t.test('a terminal record ends the stream, with or without a last part', async (t) => {
   const stores = createInProcessStores()
   const engine = buildEngine(t, { stores })
   const run = await engine.start(scriptedRunnable([60_000]), 'x')

@@ -7,7 +7,7 @@ import { buildEngine, partsOf } from '../helpers/collect.ts'
 
 const texts = (...all: string[]): ScriptedAct[] => all.map((text) => ({ type: 'text', text }))
 
-/** Stores in memory that tell how many follow a log. */
+/** Stores in memory that count the followers of a log. */
 function countingStores(): { stores: Stores; following: () => number } {
   const stores = createInProcessStores()
   let following = 0
@@ -22,7 +22,7 @@ function countingStores(): { stores: Stores; following: () => number } {
   return { stores: { ...stores, log: { ...stores.log, follow } }, following: () => following }
 }
 
-t.test('a reader at or past the end of a run that has ended reads nothing and ends', async (t) => {
+t.test('a reader at or past the end of an ended run reads nothing and ends', async (t) => {
   const engine = buildEngine(t)
   const run = await engine.start(scriptedRunnable(texts('a')), 'x')
   await run.result()
@@ -32,7 +32,7 @@ t.test('a reader at or past the end of a run that has ended reads nothing and en
   t.same(await Array.fromAsync(engine.parts('nobody')), [])
 })
 
-t.test('a reader that is ahead of a run that goes on waits for it', async (t) => {
+t.test('a reader ahead of a run in progress waits for it', async (t) => {
   const engine = buildEngine(t)
   const go = Promise.withResolvers<void>()
   const run = await engine.start(scriptedRunnable([() => go.promise, ...texts('a', 'b', 'c')]), 'x')
@@ -47,7 +47,7 @@ t.test('a reader that is ahead of a run that goes on waits for it', async (t) =>
   t.same(await beyond, [])
 })
 
-t.test('refuses a place that is no number of a part', async (t) => {
+t.test('refuses a position that is not a part number', async (t) => {
   const engine = buildEngine(t)
   const run = await engine.start(scriptedRunnable([]), 'x')
   await run.result()
@@ -55,7 +55,7 @@ t.test('refuses a place that is no number of a part', async (t) => {
     t.equal(await codeOf(() => partsOf(run, after)), 'REG_ERR_BAD_OPTION', String(after))
 })
 
-t.test('who asks for parts and never reads them is no follower', async (t) => {
+t.test('a reader that never reads does not follow the log', async (t) => {
   const { stores, following } = countingStores()
   const engine = buildEngine(t, { stores })
   const run = await engine.start(scriptedRunnable([60_000]), 'x')
@@ -65,7 +65,7 @@ t.test('who asks for parts and never reads them is no follower', async (t) => {
   t.equal(following(), 0)
 })
 
-t.test('who stops in the midst is no follower any more', async (t) => {
+t.test('a reader that stops halfway no longer follows the log', async (t) => {
   const { stores, following } = countingStores()
   const engine = buildEngine(t, { stores })
   const run = await engine.start(scriptedRunnable([...texts('a', 'b'), 60_000]), 'x')
@@ -76,7 +76,7 @@ t.test('who stops in the midst is no follower any more', async (t) => {
   t.equal(following(), 0)
 })
 
-t.test('no part comes after the abort, not even one that was being read', async (t) => {
+t.test('no part arrives after the abort, not even one being read', async (t) => {
   const { log, ...stores } = createInProcessStores()
   const asked = Promise.withResolvers<void>()
   const go = Promise.withResolvers<void>()
@@ -96,7 +96,7 @@ t.test('no part comes after the abort, not even one that was being read', async 
   t.equal(getEventListeners(controller.signal, 'abort').length, 0)
 })
 
-t.test('a reader of a run that is not kept at all ends', async (t) => {
+t.test('a reader of a run that is not retained ends', async (t) => {
   const engine = buildEngine(t, { retention: { maxRuns: 0 } })
   const run = await engine.start(scriptedRunnable([0, ...texts('a')]), 'x')
   const reading = partsOf(run)
@@ -107,7 +107,7 @@ t.test('a reader of a run that is not kept at all ends', async (t) => {
   t.match(await hanging.result(), { finishReason: 'canceled' })
 })
 
-t.test('read in pieces from anywhere, a run is the same', async (t) => {
+t.test('a run reads the same in pieces from any position', async (t) => {
   const engine = buildEngine(t)
   const script = fc.array(
     fc.oneof(

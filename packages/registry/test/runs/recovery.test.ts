@@ -13,7 +13,7 @@ import t from 'tap'
 import { codeOf } from '@svc/registry/testing'
 import { buildEngine, partsOf } from '../helpers/collect.ts'
 
-/** A resumable runnable that does something and then says so. */
+/** A resumable runnable that runs a function and then reports its outcome. */
 function flow(act: (context: RunContext, input: unknown) => unknown, name = 'flow'): Runnable {
   return defineRunnable({
     kind: 'workflow',
@@ -30,7 +30,7 @@ function flow(act: (context: RunContext, input: unknown) => unknown, name = 'flo
 const request = { toolCallId: 'c', toolName: 'send', args: {} }
 const gate = flow(({ approvals }) => approvals.request({ ...request, durable: true }))
 
-/** What a process leaves that is gone: runs of a runnable that wait. */
+/** The stores of a dead process, with waiting runs of a runnable. */
 async function crash(runnable: Runnable, count: number, options: StartOptions = {}, input: unknown = 'x') {
   const stores = createInProcessStores()
   const limits = { maxRuns: count, maxRunsPerOwner: count }
@@ -56,7 +56,7 @@ function endOf(engine: RunEngine, runId: string) {
   return partsOf({ parts: (after?: number) => engine.parts(runId, after) })
 }
 
-/** The same stores, with the number of checkpoints that are in use at once. */
+/** The same stores, counting the checkpoints loaded at the same time. */
 function counting(stores: Stores) {
   let now = 0
   const seen = { most: 0, loads: 0 }
@@ -71,7 +71,7 @@ function counting(stores: Stores) {
   return { seen, stores: { ...stores, checkpoints: { ...checkpoints, load } } }
 }
 
-t.test('runs that only wait are loaded a few at a time, and leave memory again', async (t) => {
+t.test('waiting runs are loaded a few at a time, and unloaded again', async (t) => {
   const { stores, runIds } = await crash(gate, 100)
   const counted = counting(stores)
   const engine = buildEngine(t, { stores: counted.stores })
@@ -104,7 +104,7 @@ t.test('large checkpoints are loaded one at a time', async (t) => {
   t.equal(counted.seen.loads, 12)
 })
 
-t.test('a run that rests can be canceled', async (t) => {
+t.test('an unloaded run can be canceled', async (t) => {
   const { stores, runIds } = await crash(gate, 2)
   const engine = buildEngine(t, { stores })
   await engine.resume(gate)
@@ -118,7 +118,7 @@ t.test('a run that rests can be canceled', async (t) => {
   )
 })
 
-t.test('it goes on when its approval expires, or its sleep is over', async (t) => {
+t.test('it resumes when its approval expires, or its sleep ends', async (t) => {
   const outcomes: unknown[] = []
   const asker = flow(async ({ approvals }) => {
     outcomes.push(await approvals.request({ ...request, durable: true, timeout: 1_500 }))
@@ -145,7 +145,7 @@ t.test('it goes on when its approval expires, or its sleep is over', async (t) =
   t.match(new Set(outcomes), new Set([{ approved: false, expired: true }, 'slept']))
 })
 
-t.test('one that has something else under way stays in memory', async (t) => {
+t.test('a run with other work in progress stays in memory', async (t) => {
   for (const busy of [
     flow(({ approvals }) => approvals.request(request)),
     flow(({ approvals }) =>
@@ -165,13 +165,13 @@ t.test('one that has something else under way stays in memory', async (t) => {
     const engine = buildEngine(t, { stores, drainTimeout: 0 })
     await engine.resume(busy)
     await engine.recover()
-    // Far more than it takes to come to rest.
+    // Much longer than unloading takes.
     await new Promise((resolve) => setTimeout(resolve, 150))
     t.equal(engine.active, 1)
   }
 })
 
-t.test('runs that rest count for their owner, not for the service', async (t) => {
+t.test('unloaded runs count towards the owner’s limit, not the service’s', async (t) => {
   const ada = { principal: { sub: 'ada', scopes: [] } }
   const { stores, runIds } = await crash(gate, 2, ada)
   const engine = buildEngine(t, { stores, limits: { maxRuns: 1, maxRunsPerOwner: 2 }, drainTimeout: 0 })
@@ -184,7 +184,7 @@ t.test('runs that rest count for their owner, not for the service', async (t) =>
   t.equal(engine.active, 1)
 })
 
-t.test('what recovery has not come to yet is canceled and answered all the same', async (t) => {
+t.test('runs not yet recovered can be canceled and answered', async (t) => {
   const { stores, runIds } = await crash(gate, 3)
   const list = Promise.withResolvers<void>()
   const runs = {
@@ -208,7 +208,7 @@ t.test('what recovery has not come to yet is canceled and answered all the same'
   t.match(await engine.get(runIds[2]!), { status: 'input-required' })
 })
 
-t.test('a runnable that is gone while its runs rest is waited for', async (t) => {
+t.test('an unloaded run waits for a runnable that was removed', async (t) => {
   const { stores, runIds } = await crash(gate, 1)
   const engine = buildEngine(t, { stores, resumeTimeout: 60_000 })
   await engine.resume(gate)
@@ -221,7 +221,7 @@ t.test('a runnable that is gone while its runs rest is waited for', async (t) =>
   t.match((await endOf(engine, runIds[0]!)).at(-1), { type: 'finish' })
 })
 
-t.test('a run that cannot be loaded is tried again', async (t) => {
+t.test('loading a run is retried', async (t) => {
   const { stores, runIds } = await crash(gate, 1)
   let faults = 1
   const checkpoints = {

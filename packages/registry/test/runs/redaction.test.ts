@@ -27,7 +27,7 @@ const textOf = (part: YieldedPart | NumberedPart) =>
   part.type === 'text' || part.type === 'reasoning' ? part.text : `<${part.type}>`
 const told = (parts: readonly NumberedPart[]) => parts.slice(1).map(textOf)
 
-t.test('what is held back comes before anything of another type, and before the end', async (t) => {
+t.test('held-back text is emitted before a part of another type, and before the end', async (t) => {
   const engine = buildEngine(t)
   const cases: [script: ScriptedAct[], told: string[]][] = [
     [
@@ -65,7 +65,7 @@ t.test('what is held back comes before anything of another type, and before the 
   }
 })
 
-t.test('members that think and speak by turns draw no key out', async (t) => {
+t.test('parallel members with alternating text and reasoning cannot leak a key', async (t) => {
   const engine = buildEngine(t)
   const script: ScriptedAct[] = []
   for (const letters of ['a sk-', 'cal', 'ler-01', '23 b'])
@@ -90,7 +90,7 @@ t.test('members that think and speak by turns draw no key out', async (t) => {
   t.strictSame(told(await partsOf(last)), ['<tool.call>', 'sk-', '<finish>'])
 })
 
-t.test('a run that is canceled has told all that was said', async (t) => {
+t.test('a canceled run has emitted all text', async (t) => {
   const engine = buildEngine(t)
   const run = await engine.start(scriptedRunnable([say('a sk-'), say('caller'), 60_000]), 'x', withKey)
   const result = run.result()
@@ -102,7 +102,7 @@ t.test('a run that is canceled has told all that was said', async (t) => {
   t.match((await engine.get(run.runId))?.result, { text: 'a sk-caller' })
 })
 
-t.test('a request for an approval comes after it, with the state of the run', async (t) => {
+t.test('an approval request follows the held-back text, with the run’s state', async (t) => {
   const engine = buildEngine(t)
   const request = { toolCallId: '1', toolName: 't', args: {} }
   const asking = scriptedRunnable([say('sk-'), ({ approvals }) => approvals.request(request)])
@@ -119,7 +119,7 @@ t.test('a request for an approval comes after it, with the state of the run', as
   ])
 })
 
-t.test('what a step said is in the log when its output is recorded, or its run is left', async (t) => {
+t.test('the text of a step is in the log when its output is recorded, or the run is suspended', async (t) => {
   const stores = createInProcessStores()
   let logged: string[] = []
   const runs = {
@@ -152,7 +152,7 @@ t.test('what a step said is in the log when its output is recorded, or its run i
   t.strictSame(told(entries.map(({ part }) => part)), ['a ', 'sk-', 'b ', 'sk-c'])
 })
 
-t.test('what does not fit into the log is not told in part', async (t) => {
+t.test('text that exceeds the log limit is not emitted in part', async (t) => {
   const engine = buildEngine(t, { limits: { maxLogBytes: 1_024 } })
   const run = await engine.start(scriptedRunnable([say(`${'a'.repeat(1_024)} sk-`)]), 'x', withKey)
   t.equal(await codeOf(() => run.result()), 'RUN_ERR_LOG_LIMIT')
@@ -170,7 +170,7 @@ t.test('what does not fit into the log is not told in part', async (t) => {
   t.equal(
     await codeOf(async () => (await engine.start(endless, 'x', withKey)).result()),
     'RUN_ERR_LOG_LIMIT',
-    'what is held back counts'
+    'held-back text counts'
   )
   const outcomes = new Set<string>()
   for (let length = 500; length < 1_000; length += 9) {
@@ -185,11 +185,11 @@ t.test('what does not fit into the log is not told in part', async (t) => {
   t.strictSame(
     [...outcomes],
     ['sk-<finish> none', '<error> RUN_ERR_LOG_LIMIT'],
-    'what is left at the end always fits'
+    'the rest at the end always fits'
   )
 })
 
-t.test('a function of the app’s own redacts each increment by itself', async (t) => {
+t.test('a custom redact function redacts each increment separately', async (t) => {
   const engine = buildEngine(t)
   const redact = <T>(value: T) => JSON.parse(JSON.stringify(value).replaceAll('secret', '*')) as T
   const run = await engine.start(scriptedRunnable([say('a secret'), say('sec'), say('ret')]), 'x', { redact })
@@ -217,7 +217,7 @@ type Told = YieldedPart | NumberedPart
 const isIncrement = ({ type }: Told) => type === 'text' || type === 'reasoning'
 const speechOf = ({ type, source = [] }: Told) => [type, ...source].join()
 
-/** The texts of one speech: between parts that are no increments, and within that between increments of another type. */
+/** The texts that are redacted together: between other parts, and within those by type. */
 function piecesOf(parts: readonly Told[], speech: string): string[][] {
   const pieces = [['']]
   for (const part of parts) {
@@ -229,13 +229,13 @@ function piecesOf(parts: readonly Told[], speech: string): string[][] {
   return pieces
 }
 
-/** The same without the keys. */
+/** The same texts, redacted. */
 function redactPieces(pieces: readonly string[][], own: readonly string[]): string[] {
   const redacted = redactBySearch(pieces.flat(), own)
   return pieces.map(({ length }) => redacted.splice(0, length).join(''))
 }
 
-t.test('whatever is said, what is told joins to it without the keys, in its order', async (t) => {
+t.test('the emitted text is the original without keys, in order, for any script', async (t) => {
   const engine = buildEngine(t)
   await fc.assert(
     fc.asyncProperty(scripts, async ([own, script]) => {

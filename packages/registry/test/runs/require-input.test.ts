@@ -4,7 +4,7 @@ import { requireInput } from '../../src/runs/require-input.ts'
 
 const image = { type: 'image', mimeType: 'image/png' }
 
-/** The faults of a message. */
+/** The errors of an invalid message. */
 function faultsOf(input: unknown): { path: string; message: string }[] {
   try {
     requireInput({ inputSchema: undefined }, input)
@@ -17,7 +17,7 @@ function faultsOf(input: unknown): { path: string; message: string }[] {
 }
 const pathsOf = (input: unknown) => faultsOf(input).map(({ path }) => path)
 
-t.test('good messages', async (t) => {
+t.test('valid messages', async (t) => {
   const good = [
     'a',
     ' a\n',
@@ -35,7 +35,7 @@ t.test('good messages', async (t) => {
   for (const input of good) t.strictSame(faultsOf(input), [], JSON.stringify(input).slice(0, 60))
 })
 
-t.test('a blank message is none', async (t) => {
+t.test('a blank message is refused', async (t) => {
   const blank = [
     '',
     ' ',
@@ -50,7 +50,7 @@ t.test('a blank message is none', async (t) => {
   for (const [index, input] of blank.entries()) t.strictSame(pathsOf(input), ['input'], String(index))
 })
 
-t.test('the part and the field are named', async (t) => {
+t.test('errors name the part and the field', async (t) => {
   const text = { type: 'text', text: 'a' }
   const bad: [part: unknown, path: string][] = [
     [{ ...image, data: 'a b' }, '/data'],
@@ -84,7 +84,7 @@ t.test('the part and the field are named', async (t) => {
   ])
 })
 
-t.test('what is told is bounded', async (t) => {
+t.test('errors are bounded', async (t) => {
   t.equal(faultsOf(Array.from({ length: 1_000 }, () => 'a')).length, 20)
   const [fault] = faultsOf([{ type: 'text', text: 'a', ['k'.repeat(5_000)]: 1 }])
   t.ok((fault?.path.length ?? 999) < 300)

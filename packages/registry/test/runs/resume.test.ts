@@ -15,7 +15,7 @@ import { buildEngine, partsOf } from '../helpers/collect.ts'
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-/** A runnable that can go on: a step, then whatever is given. */
+/** A resumable runnable: a step, then the given function. */
 function resumable(act: (context: RunContext, input: unknown) => unknown): {
   runnable: Runnable
   done: string[]
@@ -39,7 +39,7 @@ function record(done: string[]) {
   return { promptTokens: 1, completionTokens: 2, totalTokens: 3 }
 }
 
-/** A run whose process is gone, and the stores that it left. */
+/** A run of a dead process, and its stores. */
 async function crash(
   runnable: Runnable,
   input: unknown = { topic: 'x' },
@@ -47,7 +47,7 @@ async function crash(
   prepare: (engine: RunEngine) => void = () => {}
 ) {
   const stores = createInProcessStores()
-  // A dead process tells nobody of what it can no longer write.
+  // A dead process does not report failed writes.
   const own = { ...stores, log: { ...stores.log, abandon: () => {} } }
   const engine = createRunEngine({ stores: own, drainTimeout: 2_000 })
   prepare(engine)
@@ -58,7 +58,7 @@ async function crash(
   return { stores, run, engine }
 }
 
-t.test('a run goes on where it was, once its runnable is there', async (t) => {
+t.test('a run resumes where it stopped, once its runnable is registered', async (t) => {
   const envelope = { extensions: ['urn:x'], metadata: { a: [1] } }
   const inputs: unknown[] = []
   let hold = true
@@ -106,7 +106,7 @@ t.test('a run goes on where it was, once its runnable is there', async (t) => {
   t.equal(await stores.checkpoints.load(run.runId), undefined)
 })
 
-t.test('it fails when its runnable does not come in time', async (t) => {
+t.test('it fails if its runnable is not registered in time', async (t) => {
   const { runnable } = resumable(() => new Promise(() => {}))
   const { stores, run } = await crash(wide(runnable))
   const engine = buildEngine(t, { stores, resumeTimeout: 10 })
@@ -119,7 +119,7 @@ t.test('it fails when its runnable does not come in time', async (t) => {
   t.equal(await stores.checkpoints.load(run.runId), undefined)
 })
 
-t.test('one that waits for its runnable can be canceled', async (t) => {
+t.test('a run that waits for its runnable can be canceled', async (t) => {
   const { runnable } = resumable(() => new Promise(() => {}))
   const { stores, run } = await crash(wide(runnable))
   const engine = buildEngine(t, { stores })
@@ -129,7 +129,7 @@ t.test('one that waits for its runnable can be canceled', async (t) => {
   t.equal(await engine.resume(wide(runnable)), 0)
 })
 
-t.test('an approval lasts, whenever it is answered', async (t) => {
+t.test('an approval survives a restart, whenever it is answered', async (t) => {
   const request = { toolCallId: 'c', toolName: 'send', args: { to: 'ada' } }
   for (const when of ['before the restart is noticed', 'while it waits', 'after it goes on', 'never']) {
     let hold = true
@@ -166,7 +166,7 @@ t.test('an approval lasts, whenever it is answered', async (t) => {
   }
 })
 
-t.test('an approval that is answered just while a run is taken up', async (t) => {
+t.test('an approval can be answered while its run is being resumed', async (t) => {
   const { runnable } = resumable(async ({ approvals }) => {
     await approvals.request({ toolCallId: 'c', toolName: 'send', args: {} })
   })
@@ -177,7 +177,7 @@ t.test('an approval that is answered just while a run is taken up', async (t) =>
     follow: log.follow.bind(log),
     append: log.append.bind(log),
     abandon: () => {},
-    // The log is what is read last before it goes on.
+    // The log is read last before the run resumes.
     async read(...where: Parameters<typeof log.read>) {
       await engine.answer(`${run.runId}.1`, { approved: true }).catch(() => {})
       return log.read(...where)
@@ -191,7 +191,7 @@ t.test('an approval that is answered just while a run is taken up', async (t) =>
   t.match(parts.at(-1), { type: 'finish' })
 })
 
-t.test('closing leaves a run for the next process, and its readers end', async (t) => {
+t.test('closing suspends a run for the next process, and ends its readers', async (t) => {
   let hold = true
   const { runnable, done } = resumable(async (context) => {
     await context.step('slow', async () => {
@@ -216,7 +216,7 @@ t.test('closing leaves a run for the next process, and its readers end', async (
   t.same(done, ['first', 'slow', 'last'])
 })
 
-t.test('what a policy forbade is not allowed by a restart', async (t) => {
+t.test('a restart does not lift the policy', async (t) => {
   const decisions: unknown[] = []
   let hold = true
   const { runnable } = resumable(async (context) => {
@@ -244,7 +244,7 @@ t.test('what a policy forbade is not allowed by a restart', async (t) => {
 })
 
 t.test(
-  'a run goes on with the policy of its surface, or with the given one where that is gone',
+  'a run resumes under the policy of its surface, or under the given one if the surface is gone',
   async (t) => {
     const registry = createRegistry()
     const policyOf = (allowed: boolean, isOwn: boolean) => ({
@@ -290,7 +290,7 @@ t.test(
   }
 )
 
-t.test('a run goes on with the runnable of its registry alone', async (t) => {
+t.test('a run resumes only with the runnable of its own registry', async (t) => {
   let hold = true
   const { runnable } = resumable(() => hold && new Promise(() => {}))
   const { stores, run } = await crash(wide(runnable), 'x', { registry: 'b' })
@@ -303,7 +303,7 @@ t.test('a run goes on with the runnable of its registry alone', async (t) => {
   t.equal(await engine.resume(wide(runnable), 'b'), 1)
 })
 
-t.test('an uploaded file cannot be gone on with', async (t) => {
+t.test('a run with an uploaded file cannot be resumed', async (t) => {
   const { runnable } = resumable(() => new Promise(() => {}))
   const file = { size: 1, stream: async function* () {} }
   const { stores, run } = await crash(runnable, [{ type: 'file', mimeType: 'a/b', file }])
@@ -315,7 +315,7 @@ function named({ kind, name, stream }: Runnable) {
   return { kind, name, stream, resumable: true }
 }
 
-/** The same, for any input. */
+/** The same runnable, for any input. */
 function wide(runnable: Runnable): Runnable {
   return defineRunnable({
     ...named(runnable),

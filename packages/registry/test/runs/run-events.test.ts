@@ -18,7 +18,7 @@ import { buildEngine, partsOf } from '../helpers/collect.ts'
 const NAMES = Object.keys(RUN_EVENT_SCHEMAS) as (keyof RunEventMap)[]
 const usage = { promptTokens: 1, completionTokens: 2, totalTokens: 3 }
 
-/** Everything that is emitted on a bus, each checked against its schema. */
+/** Collects all events of a bus, each checked against its schema. */
 function listen({ strictSame }: Pick<typeof t, 'strictSame'>, bus: EventBus) {
   const seen: [event: string, fields: Record<string, unknown>][] = []
   for (const name of NAMES)
@@ -29,7 +29,7 @@ function listen({ strictSame }: Pick<typeof t, 'strictSame'>, bus: EventBus) {
   return seen
 }
 
-t.test('the engine emits start, pieces and end of every run, once', async (t) => {
+t.test('the engine emits start, chunks and end of every run once', async (t) => {
   const events = createEventBus()
   const seen = listen(t, events)
   const engine = buildEngine(t, { events })
@@ -56,7 +56,7 @@ t.test('the engine emits start, pieces and end of every run, once', async (t) =>
   t.notOk(seen.some(([, fields]) => 'source' in fields))
 })
 
-t.test('a run() of its own, and one that fails', async (t) => {
+t.test('a runnable with its own run(), and one that fails', async (t) => {
   const events = createEventBus()
   const seen = listen(t, events)
   const engine = buildEngine(t, { events })
@@ -85,7 +85,7 @@ t.test('a run() of its own, and one that fails', async (t) => {
   t.match(await ends(() => 5 as never), [['run.start'], ['run.error', { code: 'RUN_ERR_BAD_RESULT' }]])
 })
 
-t.test('the end is that of the record: canceled, left, or with a log that cannot be written', async (t) => {
+t.test('the last event agrees with the record: canceled, suspended, or with a failed log', async (t) => {
   const events = createEventBus()
   const seen = listen(t, events)
   const endsOf = () =>
@@ -117,7 +117,7 @@ t.test('the end is that of the record: canceled, left, or with a log that cannot
   t.match(endsOf(), [['run.start'], ['run.error', { code: 'RUN_ERR_INTERRUPTED' }]])
 })
 
-t.test('pieces of a key are no events', async (t) => {
+t.test('chunks never contain pieces of a key', async (t) => {
   const key = 'sk-caller-0123456789'
   const events = createEventBus()
   const seen = listen(t, events)
@@ -136,7 +136,7 @@ t.test('pieces of a key are no events', async (t) => {
   )
 })
 
-t.test('they are on the diagnostics channels too; whoever comes late hears the rest', async (t) => {
+t.test('diagnostics channels have them too; late subscribers receive the rest', async (t) => {
   const engine = buildEngine(t)
   const heard: string[] = []
   const hear = (_: unknown, name: string | symbol) => void heard.push(String(name))
@@ -154,7 +154,7 @@ t.test('they are on the diagnostics channels too; whoever comes late hears the r
   t.equal((await partsOf(run)).length, 4)
 })
 
-t.test('nothing is built for nobody', async (t) => {
+t.test('no event is built without listeners', async (t) => {
   const events = createEventBus()
   t.intercept(events, 'emit', { value: () => t.fail('something is emitted') })
   const engine = buildEngine(t, { events })

@@ -41,7 +41,7 @@ t.test('numbers the parts between start and finish', async (t) => {
   t.equal(engine.active, 0)
 })
 
-t.test('what comes after the finish is not heard, and the runnable is left', async (t) => {
+t.test('parts after the finish are ignored, and the stream is closed', async (t) => {
   const engine = buildEngine(t)
   let left = false
   const runnable = defineRunnable({
@@ -62,7 +62,7 @@ t.test('what comes after the finish is not heard, and the runnable is left', asy
   t.ok(left)
 })
 
-t.test('a foreign error is told without its text, a tellable one as it is', async (t) => {
+t.test('the message of an unmarked error is hidden, a tellable one is shown', async (t) => {
   const engine = buildEngine(t)
   const failing = (err: unknown) =>
     scriptedRunnable([
@@ -128,7 +128,7 @@ for (const [index, part] of badParts.entries()) {
   })
 }
 
-t.test('a part cannot choose its number, nor be changed afterwards', async (t) => {
+t.test('a part cannot set its number, or be changed afterwards', async (t) => {
   const engine = buildEngine(t)
   const args = { a: 1 }
   const run = await engine.start(
@@ -143,7 +143,7 @@ t.test('a part cannot choose its number, nor be changed afterwards', async (t) =
   t.match(await partsOf(run), [{ seq: 1 }, { seq: 2 }, { seq: 3, args: { a: 1 } }, { seq: 4 }])
 })
 
-t.test('a log has a limit', async (t) => {
+t.test('a log has a size limit', async (t) => {
   const engine = buildEngine(t, { limits: { maxLogBytes: 2_000 } })
   const run = await engine.start(
     scriptedRunnable(Array.from({ length: 99 }, () => ({ type: 'text', text: 'x'.repeat(100) }))),
@@ -153,7 +153,7 @@ t.test('a log has a limit', async (t) => {
   t.equal((await partsOf(run)).at(-1)?.type, 'error')
 })
 
-t.test('refuses an input that does not fit', async (t) => {
+t.test('refuses an invalid input', async (t) => {
   const engine = buildEngine(t)
   const runnable = scriptedRunnable([])
   for (const input of [
@@ -179,7 +179,7 @@ t.test('refuses an input that does not fit', async (t) => {
   t.equal((await engine.list({ limit: 9 })).runs.length, 1)
 })
 
-t.test('a step is done once for its key', async (t) => {
+t.test('a step runs once per key', async (t) => {
   const engine = buildEngine(t)
   const results: unknown[] = []
   let calls = 0
@@ -197,7 +197,7 @@ t.test('a step is done once for its key', async (t) => {
   t.same(results, [{ call: 1 }, { call: 1 }, { call: 2 }, undefined])
 })
 
-t.test('the context tells who calls', async (t) => {
+t.test('the context has the caller', async (t) => {
   const engine = buildEngine(t)
   const seen: unknown[] = []
   const runnable = scriptedRunnable([

@@ -3,7 +3,7 @@ import { codeOf, scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'
 
-/** The stores in memory, but each write takes a turn of the event loop, and may be made to fail. */
+/** Stores in memory whose writes take a turn of the event loop, and can be made to fail. */
 function slowStores(
   failing: (what: 'create' | 'append', entries: readonly LogEntry[]) => Error | undefined = () => undefined
 ): Stores {
@@ -30,7 +30,7 @@ function slowStores(
   }
 }
 
-t.test('a store that takes its time changes nothing', async (t) => {
+t.test('a slow store gives the same result', async (t) => {
   const engine = buildEngine(t, { stores: slowStores() })
   const texts = Array.from({ length: 40 }, (_, index) => ({ type: 'text' as const, text: `${index} ` }))
   const run = await engine.start(scriptedRunnable([...texts, 5, ...texts]), 'x')
@@ -47,7 +47,7 @@ t.test('a store that takes its time changes nothing', async (t) => {
   )
 })
 
-t.test('a run does not run away from its store', async (t) => {
+t.test('a run does not outpace its store', async (t) => {
   let most = 0
   let yielded = 0
   let written = 0
@@ -73,7 +73,7 @@ t.test('a run that cannot be stored is not started', async (t) => {
   t.equal(engine.active, 0)
 })
 
-t.test('a log that cannot be written ends the run', async (t) => {
+t.test('a failed log write ends the run', async (t) => {
   const broken = (entries: readonly LogEntry[]) => entries.some(({ json }) => json.includes('break'))
   const engine = buildEngine(t, {
     stores: slowStores((_what, entries) => (broken(entries) ? new Error('disk full') : undefined))
@@ -92,7 +92,7 @@ t.test('a log that cannot be written ends the run', async (t) => {
   t.equal(engine.active, 0)
 })
 
-t.test('an end that cannot be written is no success', async (t) => {
+t.test('a run whose end cannot be written does not succeed', async (t) => {
   const broken = (entries: readonly LogEntry[]) => entries.some(({ json }) => json.includes('finish'))
   const engine = buildEngine(t, {
     stores: slowStores((_what, entries) => (broken(entries) ? new Error('disk full') : undefined))
@@ -101,7 +101,7 @@ t.test('an end that cannot be written is no success', async (t) => {
   await t.rejects(run.result(), { code: 'RUN_ERR_STORE' })
 })
 
-t.test('another lease silences the run', async (t) => {
+t.test('a run that lost its lease writes nothing', async (t) => {
   const stores = createInProcessStores()
   const engine = buildEngine(t, { stores })
   const go = Promise.withResolvers<void>()

@@ -22,7 +22,7 @@ function counting(): { times: () => number; go: () => void; definition: Runnable
 
 const startKey = { key: 'k', hash: 'h' }
 
-t.test('a second start with the same key gives the same run', async (t) => {
+t.test('a second start with the same key returns the same run', async (t) => {
   const { times, go, definition } = counting()
   const runnable = defineRunnable(definition)
   const engine = createRunEngine()
@@ -49,7 +49,7 @@ t.test('a second start with the same key gives the same run', async (t) => {
   t.equal(times(), 1)
 })
 
-t.test('another request with the key is refused, another owner has another run', async (t) => {
+t.test('another request with the key is refused, another owner gets another run', async (t) => {
   const { times, go, definition } = counting()
   go()
   const runnable = defineRunnable(definition)
@@ -68,7 +68,7 @@ t.test('another request with the key is refused, another owner has another run',
   t.equal(engine.active, 0)
 })
 
-t.test('a run that failed is not run again', async (t) => {
+t.test('a failed run is not started again', async (t) => {
   const { times, go, definition } = counting()
   go()
   const runnable = defineRunnable(definition)
@@ -81,7 +81,7 @@ t.test('a run that failed is not run again', async (t) => {
   t.equal(times(), 1)
 })
 
-t.test('a replayed run can be canceled by who wants it', async (t) => {
+t.test('a replayed run can be canceled', async (t) => {
   const { definition } = counting()
   const runnable = defineRunnable(definition)
   const engine = createRunEngine()

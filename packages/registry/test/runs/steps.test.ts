@@ -9,7 +9,7 @@ const ask = async (engine: ReturnType<typeof buildEngine>, act: (context: RunCon
   return run
 }
 
-t.test('a step asked for twice at once is done once', async (t) => {
+t.test('a step requested twice at the same time runs once', async (t) => {
   let calls = 0
   const count = async () => {
     await new Promise((resolve) => setImmediate(resolve))
@@ -21,7 +21,7 @@ t.test('a step asked for twice at once is done once', async (t) => {
   t.equal(calls, 1)
 })
 
-t.test('a step that failed is tried again', async (t) => {
+t.test('a failed step can be retried', async (t) => {
   let calls = 0
   const flaky = () => {
     if (++calls === 1) throw new Error('once')
@@ -33,7 +33,7 @@ t.test('a step that failed is tried again', async (t) => {
   })
 })
 
-t.test('steps of members never meet, whatever their keys', async (t) => {
+t.test('steps of different members never collide, for any keys', async (t) => {
   await ask(buildEngine(t), async (context) => {
     const paths: [RunContext, string][] = [
       [context, 'a/b/c'],
@@ -46,7 +46,7 @@ t.test('steps of members never meet, whatever their keys', async (t) => {
   })
 })
 
-t.test('what is recorded is the JSON of what the step gave', async (t) => {
+t.test('the JSON of the step’s return value is recorded', async (t) => {
   await ask(buildEngine(t), async (context) => {
     const given = { at: new Date(0), list: [1], gone: undefined }
     const first = await context.step<unknown>('a', () => given)
@@ -56,7 +56,7 @@ t.test('what is recorded is the JSON of what the step gave', async (t) => {
   })
 })
 
-t.test('a run that has ended begins no step', async (t) => {
+t.test('an ended run starts no step', async (t) => {
   const engine = buildEngine(t)
   const go = Promise.withResolvers<void>()
   const refused = Promise.withResolvers<unknown>()
@@ -76,7 +76,7 @@ t.test('a run that has ended begins no step', async (t) => {
   t.equal(called, false)
 })
 
-t.test('another process that has the run now records, this one does not', async (t) => {
+t.test('only the process that leases the run records steps', async (t) => {
   const stores = createInProcessStores()
   const engine = buildEngine(t, { stores })
   const go = Promise.withResolvers<void>()

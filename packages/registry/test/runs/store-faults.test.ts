@@ -6,7 +6,7 @@ import { buildEngine, partsOf } from '../helpers/collect.ts'
 const hanging = scriptedRunnable([60_000])
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-/** Stores in memory whose writes to the log wait until they are let go, and fail where they are told to. */
+/** Stores in memory whose log writes can be held back and made to fail. */
 function heldStores() {
   const stores = createInProcessStores()
   let gate: Promise<unknown> | undefined
@@ -48,7 +48,7 @@ t.test('closing waits until the last part of every run is written', async (t) =>
   t.match(await held.stores.runs.get(run.runId), { status: 'completed' })
 })
 
-t.test('whoever cancels while the end is being written is told that it is over', async (t) => {
+t.test('canceling while the end is being written is refused as terminal', async (t) => {
   const held = heldStores()
   const engine = buildEngine(t, { stores: held.stores })
   const run = await engine.start(hanging, 'x')
@@ -61,7 +61,7 @@ t.test('whoever cancels while the end is being written is told that it is over',
   t.match(await engine.get(run.runId), { status: 'canceled' })
 })
 
-t.test('a cancel that cannot be written is no success', async (t) => {
+t.test('a cancel that cannot be stored fails', async (t) => {
   const held = heldStores()
   const engine = buildEngine(t, { stores: held.stores })
   const run = await engine.start(hanging, 'x')
@@ -72,7 +72,7 @@ t.test('a cancel that cannot be written is no success', async (t) => {
   t.equal(engine.active, 0)
 })
 
-t.test('a cancel from another node that cannot be written harms nobody', async (t) => {
+t.test('a cancel from another node that cannot be stored does no harm', async (t) => {
   const held = heldStores()
   const engine = buildEngine(t, { stores: held.stores })
   const run = await engine.start(hanging, 'x')
@@ -82,7 +82,7 @@ t.test('a cancel from another node that cannot be written harms nobody', async (
   await t.rejects(run.result(), { code: 'RUN_ERR_STORE' })
 })
 
-t.test('two nodes: either cancels and answers what the other runs', async (t) => {
+t.test('two nodes: each cancels and answers the runs of the other', async (t) => {
   const stores = createInProcessStores()
   const [here, there] = [buildEngine(t, { stores }), buildEngine(t, { stores })]
   const run = await here.start(hanging, 'x')
@@ -116,18 +116,21 @@ for (const [what, fail] of Object.entries<(stores: Stores) => Stores>({
     runs: { ...stores.runs, create: () => turn().then(() => Promise.reject(new Error('secret'))) }
   })
 })) {
-  t.test(`a create that ${what} is RUN_ERR_STORE without its text, and frees the slot`, async (t) => {
-    const engine = buildEngine(t, { stores: fail(createInProcessStores()), limits: { maxRuns: 1 } })
-    for (let count = 0; count < 3; count++) {
-      const err = await engine.start(hanging, 'x').then(String, (reason: Error) => reason)
-      t.match(err, { code: 'RUN_ERR_STORE' })
-      t.notMatch((err as Error).message, /secret/)
+  t.test(
+    `a create that ${what} fails with RUN_ERR_STORE without the original message, and frees the slot`,
+    async (t) => {
+      const engine = buildEngine(t, { stores: fail(createInProcessStores()), limits: { maxRuns: 1 } })
+      for (let count = 0; count < 3; count++) {
+        const err = await engine.start(hanging, 'x').then(String, (reason: Error) => reason)
+        t.match(err, { code: 'RUN_ERR_STORE' })
+        t.notMatch((err as Error).message, /secret/)
+      }
+      t.equal(engine.active, 0)
     }
-    t.equal(engine.active, 0)
-  })
+  )
 }
 
-t.test('a failure of a store is RUN_ERR_STORE whatever its code, a refusal stays as it is', async (t) => {
+t.test('a store’s 5xx error becomes RUN_ERR_STORE, a 4xx error stays unchanged', async (t) => {
   const failing = (statusCode: number) => {
     const stores = createInProcessStores()
     const refused = tellable({ code: 'DISK_QUOTA', message: 'The disk is full', statusCode })
@@ -139,7 +142,7 @@ t.test('a failure of a store is RUN_ERR_STORE whatever its code, a refusal stays
   await t.rejects(failing(409).find('x'), { code: 'DISK_QUOTA' })
 })
 
-t.test('a log that throws at once ends the run, first part or later', async (t) => {
+t.test('a log that throws synchronously ends the run, at the first part or later', async (t) => {
   for (const failsAt of [1, 2, 3]) {
     const stores = createInProcessStores()
     const append: typeof stores.log.append = (runId, epoch, entries, change) => {
@@ -153,7 +156,7 @@ t.test('a log that throws at once ends the run, first part or later', async (t) 
   }
 })
 
-t.test('every way to end gives its slot back', async (t) => {
+t.test('every way to end frees the slot', async (t) => {
   const ada = { principal: { sub: 'ada', scopes: [] } }
   const engine = buildEngine(t, { limits: { maxRunsPerOwner: 1, maxLogBytes: 2_000 } })
   const fail = () => {
@@ -178,14 +181,14 @@ t.test('every way to end gives its slot back', async (t) => {
   }
 })
 
-t.test('a session id that does not fit into the log fails that run alone', async (t) => {
+t.test('a session id too large for the log fails only that run', async (t) => {
   const engine = buildEngine(t, { limits: { maxLogBytes: 1_024 } })
   const run = await engine.start(hanging, 'x', { sessionId: 'x'.repeat(2_000) })
   await t.rejects(run.result(), { code: 'RUN_ERR_LOG_LIMIT' })
   t.equal(engine.active, 0)
 })
 
-t.test('recovers what a crash left, and nothing that lives', async (t) => {
+t.test('recovers interrupted runs, but not those in progress', async (t) => {
   const stores = createInProcessStores()
   const crashed = createRunEngine({ stores })
   const left = await crashed.start(scriptedRunnable([{ type: 'text', text: 'a' }, 60_000]), 'x')

@@ -16,7 +16,7 @@ import { failingStores } from '../helpers/failing-stores.ts'
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 const asked = { toolCallId: 'c', toolName: 't', args: {}, timeout: 600_000 }
 
-/** An engine on stores that can fail, and the time in which it looks after them. */
+/** An engine on stores that can fail, with a mocked clock for its checks. */
 function build(t: Test) {
   mock.timers.reset()
   mock.timers.enable({ apis: ['setTimeout', 'Date'], now: Date.now() })
@@ -36,7 +36,7 @@ function build(t: Test) {
     ...failing,
     engine,
     lines,
-    /** The engine’s next look at its stores, and all that follows from it. */
+    /** Lets the engine check its stores once, and waits for the consequences. */
     async look() {
       mock.timers.tick(1_000)
       for (let turns = 0; turns < 50; turns++) await turn()
@@ -44,7 +44,7 @@ function build(t: Test) {
   }
 }
 
-/** An agent, or a workflow that can go on, which does this. */
+/** An agent, or a resumable workflow, with the given stream. */
 function runnable(kind: 'agent' | 'workflow', act: (context: RunContext) => AsyncGenerator<YieldedPart>) {
   return defineRunnable({
     kind,
@@ -59,7 +59,7 @@ async function* asking({ approvals }: RunContext): AsyncGenerator<YieldedPart> {
   yield { type: 'text', text: `approved: ${approved}` }
 }
 
-/** Starts a run and waits until it asks. */
+/** Starts a run and waits until it requests an approval. */
 async function startAsking(engine: RunEngine, kind: 'agent' | 'workflow'): Promise<Run> {
   const run = await engine.start(runnable(kind, asking), 'x')
   run.result().catch(() => {})
@@ -70,46 +70,43 @@ async function startAsking(engine: RunEngine, kind: 'agent' | 'workflow'): Promi
 const bytesOf = async (stream: AsyncIterable<unknown>) =>
   Buffer.concat((await Array.fromAsync(stream)) as Buffer[]).toString()
 
-t.test(
-  'a run whose store fails ends with that, and so do its streams; its log when there is room again',
-  async (t) => {
-    const { engine, fail, mend, look, inner } = build(t)
-    const go = Promise.withResolvers<void>()
-    const run = await engine.start(
-      runnable('agent', async function* () {
-        yield { type: 'text', text: 'a' }
-        await go.promise
-        yield { type: 'text', text: 'lost' }
-        await turn()
-        await turn()
-        yield { type: 'text', text: 'never' }
-      }),
-      'x'
-    )
-    const seen = bytesOf(createSseStream(engine, run.runId, { heartbeat: 60_000 }))
-    for (let turns = 0; turns < 9; turns++) await turn()
-    fail()
-    go.resolve()
-    await t.rejects(run.result(), { code: 'RUN_ERR_STORE' })
-    const messages = (await seen).split('\n\n')
-    t.match(messages.slice(1), [
-      /^data: \{"seq":2,.*\nid: 2$/,
-      /^data: \{"type":"error","error":\{"code":"RUN_ERR_STORE","message":"A store is not available","retryable":true\}\}$/,
-      /^$/
-    ])
-    t.match(inner.runs.get(run.runId), { status: 'working' })
-    await look()
-    t.match(inner.runs.get(run.runId), { status: 'working' }, 'it is full still')
-    mend()
-    await look()
-    t.match(inner.runs.get(run.runId), { status: 'failed', error: { code: 'RUN_ERR_STORE' } })
-    t.match((await partsOf(run)).at(-1), { type: 'error', seq: 3, error: { code: 'RUN_ERR_STORE' } })
-    t.notMatch(await seen, /lost|never/)
-  }
-)
+t.test('a store failure ends a run and its streams; its log ends when the store recovers', async (t) => {
+  const { engine, fail, mend, look, inner } = build(t)
+  const go = Promise.withResolvers<void>()
+  const run = await engine.start(
+    runnable('agent', async function* () {
+      yield { type: 'text', text: 'a' }
+      await go.promise
+      yield { type: 'text', text: 'lost' }
+      await turn()
+      await turn()
+      yield { type: 'text', text: 'never' }
+    }),
+    'x'
+  )
+  const seen = bytesOf(createSseStream(engine, run.runId, { heartbeat: 60_000 }))
+  for (let turns = 0; turns < 9; turns++) await turn()
+  fail()
+  go.resolve()
+  await t.rejects(run.result(), { code: 'RUN_ERR_STORE' })
+  const messages = (await seen).split('\n\n')
+  t.match(messages.slice(1), [
+    /^data: \{"seq":2,.*\nid: 2$/,
+    /^data: \{"type":"error","error":\{"code":"RUN_ERR_STORE","message":"A store is not available","retryable":true\}\}$/,
+    /^$/
+  ])
+  t.match(inner.runs.get(run.runId), { status: 'working' })
+  await look()
+  t.match(inner.runs.get(run.runId), { status: 'working' }, 'the disk is still full')
+  mend()
+  await look()
+  t.match(inner.runs.get(run.runId), { status: 'failed', error: { code: 'RUN_ERR_STORE' } })
+  t.match((await partsOf(run)).at(-1), { type: 'error', seq: 3, error: { code: 'RUN_ERR_STORE' } })
+  t.notMatch(await seen, /lost|never/)
+})
 
 t.test(
-  'a workflow whose step cannot be recorded goes on when the store works again, and its streams with it',
+  'a workflow whose step cannot be recorded resumes with its streams when the store recovers',
   async (t) => {
     const reads = new Set(['read', 'get', 'readStep', 'load'])
     for (const failing of ['every write', 'recordStep', 'append']) {
@@ -144,7 +141,7 @@ t.test(
       t.match(inner.runs.get(run.runId), { status: 'completed', result: { text: 'ab' } }, failing)
       t.match(await seen, /"text":"b".*"type":"finish"/s, failing)
       t.notMatch(await seen, /"type":"error"/, failing)
-      // The second is done anew where it could not be recorded.
+      // The second step runs again if it could not be recorded.
       t.match(done.join(), failing === 'append' ? /^first,second$/ : /^first(,second){2,}$/, failing)
       t.equal(inner.checkpoints.load(run.runId), undefined)
       mock.timers.reset()
@@ -153,7 +150,7 @@ t.test(
 )
 
 t.test(
-  'a workflow that could not be canceled still waits for its approval when the store works again',
+  'a workflow that could not be canceled still waits for its approval when the store recovers',
   async (t) => {
     for (const when of ['before the next look', 'after it']) {
       const { engine, fail, mend, look, inner } = build(t)
@@ -171,43 +168,37 @@ t.test(
   }
 )
 
-t.test(
-  'an agent that could not be canceled has ended: nobody is told that its approval is answered',
-  async (t) => {
-    const { engine, fail, mend, inner } = build(t)
-    const run = await startAsking(engine, 'agent')
-    fail()
-    t.equal(await codeOf(() => engine.cancel(run.runId)), 'RUN_ERR_STORE')
-    t.equal(await codeOf(() => engine.answer(`${run.runId}.1`, { approved: true })), 'RUN_ERR_STORE')
+t.test('an agent that could not be canceled has ended: answers to its approval are refused', async (t) => {
+  const { engine, fail, mend, inner } = build(t)
+  const run = await startAsking(engine, 'agent')
+  fail()
+  t.equal(await codeOf(() => engine.cancel(run.runId)), 'RUN_ERR_STORE')
+  t.equal(await codeOf(() => engine.answer(`${run.runId}.1`, { approved: true })), 'RUN_ERR_STORE')
+  mend()
+  t.equal(
+    await codeOf(() => engine.answer(`${run.runId}.1`, { approved: true })),
+    'RUN_ERR_APPROVAL_ANSWERED'
+  )
+  t.match(inner.runs.get(run.runId), { status: 'failed', error: { code: 'RUN_ERR_STORE' } })
+})
+
+t.test('an answer that is stored but cannot be logged succeeds only for a resumable run', async (t) => {
+  for (const [kind, code, status] of [
+    ['workflow', 'none', 'completed'],
+    ['agent', 'RUN_ERR_STORE', 'failed']
+  ] as const) {
+    const { engine, fail, mend, look, inner } = build(t)
+    const run = await startAsking(engine, kind)
+    fail('disk full', (_port, method) => method === 'append')
+    t.equal(await codeOf(() => engine.answer(`${run.runId}.1`, { approved: true })), code, kind)
     mend()
-    t.equal(
-      await codeOf(() => engine.answer(`${run.runId}.1`, { approved: true })),
-      'RUN_ERR_APPROVAL_ANSWERED'
-    )
-    t.match(inner.runs.get(run.runId), { status: 'failed', error: { code: 'RUN_ERR_STORE' } })
+    await look()
+    t.match(inner.runs.get(run.runId), { status }, kind)
+    mock.timers.reset()
   }
-)
+})
 
-t.test(
-  'an answer that is stored and cannot be told is a success where the run goes on, else none',
-  async (t) => {
-    for (const [kind, code, status] of [
-      ['workflow', 'none', 'completed'],
-      ['agent', 'RUN_ERR_STORE', 'failed']
-    ] as const) {
-      const { engine, fail, mend, look, inner } = build(t)
-      const run = await startAsking(engine, kind)
-      fail('disk full', (_port, method) => method === 'append')
-      t.equal(await codeOf(() => engine.answer(`${run.runId}.1`, { approved: true })), code, kind)
-      mend()
-      await look()
-      t.match(inner.runs.get(run.runId), { status }, kind)
-      mock.timers.reset()
-    }
-  }
-)
-
-t.test('an answer that the store does not take changes nothing', async (t) => {
+t.test('an answer that cannot be stored changes nothing', async (t) => {
   const { engine, fail, mend } = build(t)
   const run = await startAsking(engine, 'agent')
   fail('disk full', (_port, method) => method === 'answerApproval')
@@ -217,7 +208,7 @@ t.test('an answer that the store does not take changes nothing', async (t) => {
   t.match(await run.result(), { text: 'approved: true' })
 })
 
-t.test('an approval whose time is over meanwhile has ended when the store works again', async (t) => {
+t.test('an approval that expires during an outage has ended when the store recovers', async (t) => {
   const { engine, fail, mend, look } = build(t)
   const run = await startAsking(engine, 'agent')
   fail('disk full', (_port, method) => method === 'answerApproval')
@@ -228,7 +219,7 @@ t.test('an approval whose time is over meanwhile has ended when the store works 
   t.match(await run.result(), { text: 'approved: false' })
 })
 
-t.test('a run that could not be written is canceled by who asks again', async (t) => {
+t.test('canceling can be repeated for a run that could not be written', async (t) => {
   for (const kind of ['agent', 'workflow'] as const) {
     const { engine, fail, mend, look, inner } = build(t)
     const run = await startAsking(engine, kind)
@@ -242,7 +233,7 @@ t.test('a run that could not be written is canceled by who asks again', async (t
   }
 })
 
-t.test('a start that was refused goes on never', async (t) => {
+t.test('a refused start never executes', async (t) => {
   for (const method of ['save', 'create']) {
     const { engine, fail, mend, look } = build(t)
     let executed = 0
@@ -263,7 +254,7 @@ t.test('a start that was refused goes on never', async (t) => {
   }
 })
 
-t.test('a run that a store can never take fails in the end', async (t) => {
+t.test('a run whose data the store always refuses fails eventually', async (t) => {
   const { engine, fail, look, inner } = build(t)
   let executed = 0
   const run = await engine.start(
@@ -280,7 +271,7 @@ t.test('a run that a store can never take fails in the end', async (t) => {
   t.ok(executed > 1 && executed < 10, `${executed} times`)
 })
 
-t.test('a run goes on only when what was executed of it is over', async (t) => {
+t.test('a run resumes only after its earlier execution has ended', async (t) => {
   const { engine, fail, mend, look, inner } = build(t)
   const [store, stubborn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let atOnce = 0
@@ -291,7 +282,7 @@ t.test('a run goes on only when what was executed of it is over', async (t) => {
       yield { type: 'text', text: 'a' }
       await store.promise
       yield { type: 'text', text: 'b' }
-      // It does not listen to its signal.
+      // It ignores its signal.
       await stubborn.promise
       atOnce--
     }),
@@ -312,51 +303,57 @@ t.test('a run goes on only when what was executed of it is over', async (t) => {
   t.equal(most, 1)
 })
 
-t.test('what a restart left goes on, ends or is canceled as soon as the store works', async (t) => {
-  for (const what of ['goes on', 'ends', 'is canceled'] as const) {
-    const { engine, fail, mend, look, inner, stores } = build(t)
-    const run = await startAsking(engine, 'workflow')
-    await engine.close()
-    const next = buildEngine(t, { stores, resumeTimeout: 60_000 })
-    await next.recover()
-    fail()
-    if (what === 'goes on') t.equal(await next.resume(runnable('workflow', asking)), 0)
-    if (what === 'ends') mock.timers.tick(60_000)
-    if (what === 'is canceled') t.equal(await codeOf(() => next.cancel(run.runId)), 'RUN_ERR_STORE')
-    for (let turns = 0; turns < 9; turns++) await turn()
+t.test(
+  'runs interrupted by a restart resume, end or are canceled as soon as the store recovers',
+  async (t) => {
+    for (const what of ['goes on', 'ends', 'is canceled'] as const) {
+      const { engine, fail, mend, look, inner, stores } = build(t)
+      const run = await startAsking(engine, 'workflow')
+      await engine.close()
+      const next = buildEngine(t, { stores, resumeTimeout: 60_000 })
+      await next.recover()
+      fail()
+      if (what === 'goes on') t.equal(await next.resume(runnable('workflow', asking)), 0)
+      if (what === 'ends') mock.timers.tick(60_000)
+      if (what === 'is canceled') t.equal(await codeOf(() => next.cancel(run.runId)), 'RUN_ERR_STORE')
+      for (let turns = 0; turns < 9; turns++) await turn()
+      mend()
+      await look()
+      if (what === 'goes on') await next.answer(`${run.runId}.1`, { approved: true })
+      if (what === 'is canceled') await next.cancel(run.runId)
+      for (let looks = 0; looks < 6; looks++) await look()
+      const status = { 'goes on': 'completed', ends: 'failed', 'is canceled': 'canceled' }[what]
+      t.match(inner.runs.get(run.runId), { status }, what)
+    }
+  }
+)
+
+t.test(
+  'the log names each cause once a minute, for all runs together, and reports the recovery',
+  async (t) => {
+    const { engine, fail, mend, look, lines } = build(t)
+    const loud = () => lines.filter(({ level }) => level === 'warn' || level === 'error')
+    const quiet = runnable('agent', async function* () {})
+    fail('database or disk is full')
+    for (let count = 0; count < 5; count++) await codeOf(() => engine.start(quiet, 'x'))
+    await look()
+    fail('database is locked')
+    for (let count = 0; count < 5; count++) await codeOf(() => engine.start(quiet, 'x'))
+    await look()
+    t.match(loud(), [
+      { level: 'error', message: 'a store fails: database or disk is full', err: { type: 'Error' } },
+      { level: 'error', message: 'a store fails: database is locked' }
+    ])
     mend()
     await look()
-    if (what === 'goes on') await next.answer(`${run.runId}.1`, { approved: true })
-    if (what === 'is canceled') await next.cancel(run.runId)
-    for (let looks = 0; looks < 6; looks++) await look()
-    const status = { 'goes on': 'completed', ends: 'failed', 'is canceled': 'canceled' }[what]
-    t.match(inner.runs.get(run.runId), { status }, what)
+    t.match(loud().slice(2), [{ level: 'warn', message: 'the stores work again', seconds: Number }])
+    await (await engine.start(quiet, 'x')).result()
+    await look()
+    t.equal(loud().length, 3)
   }
-})
+)
 
-t.test('the log names each cause once a minute, whoever it hits, and says when it is over', async (t) => {
-  const { engine, fail, mend, look, lines } = build(t)
-  const loud = () => lines.filter(({ level }) => level === 'warn' || level === 'error')
-  const quiet = runnable('agent', async function* () {})
-  fail('database or disk is full')
-  for (let count = 0; count < 5; count++) await codeOf(() => engine.start(quiet, 'x'))
-  await look()
-  fail('database is locked')
-  for (let count = 0; count < 5; count++) await codeOf(() => engine.start(quiet, 'x'))
-  await look()
-  t.match(loud(), [
-    { level: 'error', message: 'a store fails: database or disk is full', err: { type: 'Error' } },
-    { level: 'error', message: 'a store fails: database is locked' }
-  ])
-  mend()
-  await look()
-  t.match(loud().slice(2), [{ level: 'warn', message: 'the stores work again', seconds: Number }])
-  await (await engine.start(quiet, 'x')).result()
-  await look()
-  t.equal(loud().length, 3)
-})
-
-t.test('whoever asks whether the stores work, they are looked at once a second', async (t) => {
+t.test('the stores are checked at most once a second', async (t) => {
   const { engine, fail, looks } = build(t)
   const check = () => codeOf(() => engine.stores.check?.())
   t.same(await Promise.all(Array.from({ length: 50 }, check)), Array(50).fill('none'))
@@ -366,7 +363,7 @@ t.test('whoever asks whether the stores work, they are looked at once a second',
   t.equal(looks(), 1)
 })
 
-t.test('stores that do not answer do not work', async (t) => {
+t.test('stores that do not respond count as failed', async (t) => {
   const { stores } = build(t)
   const engine = buildEngine(t, { stores: { ...stores, check: () => new Promise(() => {}) } })
   const checking = codeOf(() => engine.stores.check?.())
@@ -374,7 +371,7 @@ t.test('stores that do not answer do not work', async (t) => {
   t.equal(await checking, 'RUN_ERR_STORE')
 })
 
-t.test('who waits for a session is told why he stopped, and that is no fault of the store', async (t) => {
+t.test('an aborted wait for a session rejects with the abort’s reason, not a store error', async (t) => {
   const { engine, lines } = build(t)
   const key = { registry: 'global', owner: 'a', kind: 'agent', name: 'n', sessionId: 's' } as const
   const controller = new AbortController()

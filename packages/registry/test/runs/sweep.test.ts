@@ -10,13 +10,13 @@ const turn = () => new Promise((resolve) => setImmediate(resolve))
 t.beforeEach(() => mock.timers.enable({ apis: ['setInterval', 'Date'], now: Date.now() }))
 t.afterEach(() => mock.timers.reset())
 
-/** Another minute of the clock, and what the engine does in it. */
+/** Advances the clock by a minute, and waits for the engine. */
 async function minute(): Promise<void> {
   mock.timers.tick(MINUTE)
   await turn()
 }
 
-/** Stores that note what is swept, and when. */
+/** Stores that record each sweep and its time. */
 function watchedStores() {
   const swept: [store: string, now: number][] = []
   const stores = createInProcessStores()
@@ -33,35 +33,32 @@ function watchedStores() {
   return { stores: watched, swept }
 }
 
-/** A log that notes what went wrong. */
+/** A logger that records errors. */
 function watchedLog() {
   const logged: object[] = []
   const error = (details: object) => void logged.push(details)
   return { log: { debug() {}, info() {}, warn() {}, error }, logged }
 }
 
-t.test(
-  'each minute every store that keeps things for a time is swept, until the engine closes',
-  async (t) => {
-    const { stores, swept } = watchedStores()
-    const engine = buildEngine(t, { stores })
-    t.strictSame(swept, [])
-    for (let round = 0; round < 2; round++) {
-      await minute()
-      const now = Date.now()
-      t.strictSame(swept.splice(0), [
-        ['runs', now],
-        ['sessions', now],
-        ['memory', now]
-      ])
-    }
-    await engine.close()
+t.test('every store with a retention is swept each minute, until the engine closes', async (t) => {
+  const { stores, swept } = watchedStores()
+  const engine = buildEngine(t, { stores })
+  t.strictSame(swept, [])
+  for (let round = 0; round < 2; round++) {
     await minute()
-    t.strictSame(swept, [])
+    const now = Date.now()
+    t.strictSame(swept.splice(0), [
+      ['runs', now],
+      ['sessions', now],
+      ['memory', now]
+    ])
   }
-)
+  await engine.close()
+  await minute()
+  t.strictSame(swept, [])
+})
 
-t.test('what is too old goes, what is not stays', async (t) => {
+t.test('old items are removed, others stay', async (t) => {
   const stores = createInProcessStores({ maxAge: 1.5 * MINUTE, memoryMaxAge: 1.5 * MINUTE })
   const engine = buildEngine(t, { stores })
   const remember = (id: string) =>
@@ -79,7 +76,7 @@ t.test('what is too old goes, what is not stays', async (t) => {
   t.strictSame(await kept(), { runs: 0, memories: ['second'] })
 })
 
-t.test('a store that fails is told of in the log, and swept again a minute later', async (t) => {
+t.test('a failed sweep is logged, and retried a minute later', async (t) => {
   const { stores, swept } = watchedStores()
   const { log, logged } = watchedLog()
   let works = false
@@ -108,7 +105,7 @@ const FAULTS = {
 }
 
 for (const [fault, sweep] of Object.entries(FAULTS)) {
-  t.test(`a store whose sweep ${fault} keeps no other from its own`, async (t) => {
+  t.test(`a store whose sweep ${fault} does not keep others from being swept`, async (t) => {
     const { log, logged } = watchedLog()
     const names = ['runs', 'sessions', 'memory'] as const
     for (const works of names) {
@@ -120,10 +117,10 @@ for (const [fault, sweep] of Object.entries(FAULTS)) {
       for (let round = 0; round < 2; round++) {
         await minute()
         t.strictSame(swept.splice(0), [[works, Date.now()]])
-        // One cause, told once.
+        // Each cause is logged once.
         const [store] = Object.keys(broken)
-        const told = { store, method: 'sweep', err: { stack: /the disk is full/ } }
-        if (round === 0) t.match(logged.splice(0), [told])
+        const warning = { store, method: 'sweep', err: { stack: /the disk is full/ } }
+        if (round === 0) t.match(logged.splice(0), [warning])
         t.strictSame(logged, [])
       }
       await engine.close()

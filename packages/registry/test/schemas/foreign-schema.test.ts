@@ -3,7 +3,7 @@ import t from 'tap'
 
 const faultOf = (schema: unknown, value: unknown) => compileForeignSchema(schema).check(value)
 
-/** Schemas, with values that fit them and values that do not, and what is said of those. */
+/** Schemas, with valid values, and invalid values with their errors. */
 const CASES: [schema: unknown, good: unknown[], bad: [value: unknown, fault: string | RegExp][]][] = [
   [true, [1, null, {}], []],
   [false, [], [[1, 'it: must NOT be there']]],
@@ -188,7 +188,7 @@ t.test('formats', async (t) => {
   t.equal(faultOf({ format: 'regex' }, '('), undefined, 'any other is a hint')
 })
 
-t.test('what is malformed or not supported is left out, and the rest stays', async (t) => {
+t.test('malformed and unsupported keywords are left out, the rest applies', async (t) => {
   const schema = {
     type: 'any',
     minimum: '1',
@@ -215,7 +215,7 @@ t.test('what is malformed or not supported is left out, and the rest stays', asy
   ])
 })
 
-t.test('what is left out refuses nothing that is right', async (t) => {
+t.test('left-out keywords never refuse a valid value', async (t) => {
   const pattern = '(?=x)'
   for (const schema of [
     { not: { pattern } },
@@ -232,7 +232,7 @@ t.test('what is left out refuses nothing that is right', async (t) => {
   t.equal(faultOf({ properties: [], additionalProperties: false }, { x: 1 }), undefined)
 })
 
-t.test('patterns are those of JavaScript, as far as RE2 knows them', async (t) => {
+t.test('patterns behave as in JavaScript, as far as RE2 supports them', async (t) => {
   const known: [pattern: string, text: string][] = [
     [String.raw`^\@\_\/$`, '@_/'],
     [String.raw`^\u0041\x42\cA$`, 'AB\u0001'],
@@ -262,7 +262,7 @@ t.test('patterns are those of JavaScript, as far as RE2 knows them', async (t) =
     t.equal(compileForeignSchema({ pattern }).leftOut.length, 1, pattern.slice(0, 20))
 })
 
-t.test('a check ends, whatever schema and value are', async (t) => {
+t.test('a check terminates for any schema and value', async (t) => {
   const deep = (depth: number): object => (depth === 0 ? {} : { x: deep(depth - 1) })
   const again = { properties: { x: { $ref: '#/$defs/a' } }, required: ['q'] }
   const many = <T>(count: number, make: (index: number) => T) =>

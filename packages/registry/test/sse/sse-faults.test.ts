@@ -7,7 +7,7 @@ import { buildEngine, partsOf } from '../helpers/collect.ts'
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-/** Stores in memory whose log can be broken: from then on every read throws at once. */
+/** Stores in memory whose log can be broken: every later read throws synchronously. */
 function breakableStores() {
   const stores = createInProcessStores()
   let fault: Error | undefined
@@ -21,7 +21,7 @@ function breakableStores() {
   }
 }
 
-t.test('a log that breaks while the stream waits for news ends the stream alone, and says so', async (t) => {
+t.test('a log that fails while the stream waits ends only the stream, with an error message', async (t) => {
   const breakable = breakableStores()
   const engine = buildEngine(t, { stores: breakable.stores })
   const go = Promise.withResolvers<void>()
@@ -39,7 +39,7 @@ t.test('a log that breaks while the stream waits for news ends the stream alone,
   t.match(await run.result(), { text: 'a' })
 })
 
-t.test('a log that holds no JSON destroys the stream', async (t) => {
+t.test('a log with invalid JSON destroys the stream', async (t) => {
   const { log, ...stores } = createInProcessStores()
   const read: typeof log.read = async () => [
     {
@@ -56,13 +56,13 @@ t.test('a log that holds no JSON destroys the stream', async (t) => {
   t.equal(err.message, 'no JSON')
 })
 
-t.test('refuses a place that is no number of a part', async (t) => {
+t.test('refuses a position that is not a part number', async (t) => {
   const engine = buildEngine(t)
   for (const after of [-1, 0.5, NaN])
     t.equal(await codeOf(() => createSseStream(engine, 'x', { after })), 'REG_ERR_BAD_OPTION')
 })
 
-t.test('from the end of a run that is over there is nothing, and the stream ends', async (t) => {
+t.test('a stream from the end of an ended run is empty and ends', async (t) => {
   const engine = buildEngine(t)
   const run = await engine.start(scriptedRunnable([]), 'x')
   await run.result()
@@ -71,7 +71,7 @@ t.test('from the end of a run that is over there is nothing, and the stream ends
   t.same(await createSseStream(engine, 'nobody').toArray(), [])
 })
 
-t.test('however it is read, the bytes are those of the messages', async (t) => {
+t.test('the bytes are the same however the stream is read', async (t) => {
   const engine = buildEngine(t)
   const acts: ScriptedAct[] = ['é', '𝄞'.repeat(40_000), '\ud800', 'x'.repeat(70_000), '𝄞'].flatMap((text) => [
     0,
@@ -94,7 +94,7 @@ t.test('however it is read, the bytes are those of the messages', async (t) => {
   }
 })
 
-t.test('a slow reader of long texts in any script has little waiting', async (t) => {
+t.test('a slow reader of long texts has little buffered, in any script', async (t) => {
   const engine = buildEngine(t)
   for (const [text, most] of [
     ['x', 65_536],
@@ -115,7 +115,7 @@ t.test('a slow reader of long texts in any script has little waiting', async (t)
   }
 })
 
-t.test('there is no comment while there is something to say', async (t) => {
+t.test('no heartbeat is sent while parts arrive', async (t) => {
   const engine = buildEngine(t)
   const acts = Array.from({ length: 30 }, (): ScriptedAct[] => [1, { type: 'text', text: 'a' }]).flat()
   const run = await engine.start(scriptedRunnable(acts), 'x')
@@ -127,7 +127,7 @@ t.test('there is no comment while there is something to say', async (t) => {
   silent.destroy()
 })
 
-t.test('who leaves while the log is being read is let go', async (t) => {
+t.test('a client that disconnects during a read is released', async (t) => {
   const { log, ...stores } = createInProcessStores()
   const go = Promise.withResolvers<void>()
   let following = 0

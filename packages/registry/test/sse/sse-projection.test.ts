@@ -17,7 +17,7 @@ async function speak(t: { teardown(fn: () => unknown): unknown }, projection: Ss
   return (await createSseStream(runs, run.runId, { projection }).toArray()).join('')
 }
 
-t.test('a projection says something else, or nothing, of each entry', async (t) => {
+t.test('a projection replaces or drops entries', async (t) => {
   const text = await speak(t, {
     head: 'head ',
     encode: ({ part }) => (part.type === 'text' ? `${part.text} ` : '')
@@ -48,7 +48,7 @@ t.test('a projection that only has a head, and one that throws', async (t) => {
   )
 })
 
-t.test('large messages come in pieces, each made when it is read, between small ones', async (t) => {
+t.test('large messages arrive in pieces, encoded as they are read, between small ones', async (t) => {
   const runs = createRunEngine()
   t.teardown(() => runs.close())
   const run = await runs.start(talker, 'hi')

@@ -7,7 +7,7 @@ import * as fc from 'fast-check'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'
 
-/** What a client that follows the specification makes of a stream. */
+/** Parses a stream as a client that follows the specification. */
 function parse(stream: string): { id: string | undefined; data: string }[] {
   const events: { id: string | undefined; data: string }[] = []
   const parser = createParser({ onEvent: ({ id, data }) => events.push({ id, data }) })
@@ -15,7 +15,7 @@ function parse(stream: string): { id: string | undefined; data: string }[] {
   return events
 }
 
-t.test('whatever a part holds is one message, and comes back as it was', async (t) => {
+t.test('any part becomes one message, and is parsed back unchanged', async (t) => {
   const evil = fc.string({
     unit: fc.constantFrom(
       '\n',
@@ -40,7 +40,7 @@ t.test('whatever a part holds is one message, and comes back as it was', async (
   )
 })
 
-t.test('no line separator is sent as it is', async (t) => {
+t.test('line separators are escaped', async (t) => {
   const engine = buildEngine(t)
   const text = 'a\u2028data: b\u2029\u2028\\u2028'
   const run = await engine.start(scriptedRunnable([{ type: 'text', text }]), 'x')
@@ -50,7 +50,7 @@ t.test('no line separator is sent as it is', async (t) => {
   t.match(JSON.parse(parse(stream)[1]?.data ?? ''), { text })
 })
 
-t.test('a stream has every part once, small or large, from any place on', async (t) => {
+t.test('a stream has every part once, small or large, from any position', async (t) => {
   const engine = buildEngine(t)
   const sizes = [1, 10, 32_768, 32_700, 100_000, 0, 5, 40_000, 7]
   const run = await engine.start(
@@ -76,7 +76,7 @@ t.test('a stream has every part once, small or large, from any place on', async 
   }
 })
 
-t.test('it follows a run that is under way', async (t) => {
+t.test('it follows a run in progress', async (t) => {
   const engine = buildEngine(t)
   const run = await engine.start(
     scriptedRunnable(['a', 'b', 'c'].flatMap((text) => [2, { type: 'text' as const, text }])),
@@ -89,7 +89,7 @@ t.test('it follows a run that is under way', async (t) => {
   )
 })
 
-t.test('a client that does not read costs little, whatever the parts', async (t) => {
+t.test('a client that does not read costs little memory', async (t) => {
   const engine = buildEngine(t)
   for (const size of [50, 5_000, 2_000_000]) {
     const count = Math.ceil(6_000_000 / size)
@@ -108,7 +108,7 @@ t.test('a client that does not read costs little, whatever the parts', async (t)
   }
 })
 
-t.test('it shows life while there is nothing to say', async (t) => {
+t.test('it sends heartbeats while the log is idle', async (t) => {
   const engine = buildEngine(t)
   const run = await engine.start(scriptedRunnable([60_000]), 'x')
   const stream = createSseStream(engine, run.runId, { heartbeat: 5 })
@@ -123,7 +123,7 @@ t.test('it shows life while there is nothing to say', async (t) => {
   t.equal((await engine.get(run.runId))?.status, 'working', 'who leaves does not disturb the run')
 })
 
-t.test('who leaves is forgotten', async (t) => {
+t.test('a client that disconnects is released', async (t) => {
   const stores = createInProcessStores()
   let following = 0
   const { log } = stores

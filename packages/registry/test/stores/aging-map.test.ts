@@ -14,7 +14,7 @@ const change = record({
   weight: constantFrom(0, 1, 1, 1, 5, 40)
 })
 
-t.test('keeps the newest, within its limits, and tells what it drops', async () => {
+t.test('keeps the newest entries within its limits, and reports those it drops', async () => {
   const limits = { maxSize: integer({ min: 0, max: 60 }), maxWeight: integer({ min: 0, max: 120 }) }
   assert(
     property(record(limits), array(change, { maxLength: 400 }), ({ maxSize, maxWeight }, changes) => {
@@ -35,7 +35,7 @@ t.test('keeps the newest, within its limits, and tells what it drops', async () 
           model.set(key, thing)
           map.add(key, thing)
         }
-        // What goes is the oldest, and no more of it than there was too much and a tenth of the limits.
+        // Drops the oldest entries only: the excess, and at most a tenth of the limits more.
         for (const gone of dropped.splice(0)) {
           if (gone !== model.keys().next().value) return false
           model.delete(gone)
@@ -53,7 +53,7 @@ t.test('keeps the newest, within its limits, and tells what it drops', async () 
   )
 })
 
-t.test('drops a tenth at a time', async (t) => {
+t.test('drops a tenth of the entries at a time', async (t) => {
   const map = new AgingMap<Thing>({ maxSize: 1_000, maxWeight: 1e9, weigh })
   let least = Number.POSITIVE_INFINITY
   for (let n = 0; n < 5_000; n++) {
@@ -65,7 +65,7 @@ t.test('drops a tenth at a time', async (t) => {
   t.equal(map.get('3999'), undefined)
 })
 
-t.test('what is heavy stands alone: it goes, and nothing with it', async (t) => {
+t.test('a heavy entry is dropped without the others', async (t) => {
   const map = new AgingMap<Thing>({ maxSize: 1_000, maxWeight: 100, weigh })
   const add = (key: string, weight: number) => map.add(key, { key, weight })
   add('heavy', 90)
@@ -81,7 +81,7 @@ t.test('what is heavy stands alone: it goes, and nothing with it', async (t) => 
   )
 })
 
-t.test('what is to stay does, however old, unless it is too heavy', async (t) => {
+t.test('kept entries stay, however old, unless one exceeds the weight limit', async (t) => {
   const keeps = ({ key }: Thing) => key.startsWith('stay')
   const map = new AgingMap<Thing>({ maxSize: 20, maxWeight: 100, weigh, keeps })
   const add = (key: string, weight = 1) => map.add(key, { key, weight })
@@ -93,7 +93,7 @@ t.test('what is to stay does, however old, unless it is too heavy', async (t) =>
   )
   t.ok(map.size <= 20)
   for (let n = 5; n < 30; n++) add(`stay ${n}`)
-  t.equal(map.size, 30, 'more than there may be, and none of them goes')
+  t.equal(map.size, 30, 'kept entries may exceed the maximum size')
   add('too heavy', 1_000)
   t.same(
     [...map.values()].map(({ key }) => key),

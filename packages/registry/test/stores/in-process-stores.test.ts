@@ -18,32 +18,35 @@ const fresh =
 t.test('runs and their logs', async (t) => runStoreContract(t, async () => createInProcessStores()))
 t.test('sessions', async (t) => sessionStoreContract(t, fresh('sessions')))
 t.test('memory', async (t) => memoryStoreContract(t, fresh('memory')))
-t.test('what is kept of memory', async (t) =>
+t.test('retention of memories', async (t) =>
   memoryRetentionContract(t, async (retention) => createInProcessStores(retention).memory)
 )
 t.test('tasks', async (t) => taskStoreContract(t, fresh('tasks')))
 t.test('checkpoints', async (t) => checkpointStoreContract(t, fresh('checkpoints')))
 t.test('control', async (t) => controlBusContract(t, fresh('control')))
 
-t.test('memories in memory have a bound in all: what was not written to for longest goes', async (t) => {
-  const { memory } = createInProcessStores({ memoryMaxItems: 2 })
-  const put = async (owner: string, id: string) =>
-    memory.put({ owner, id, namespace: 'n', text: 'x', createdAt: 1 })
-  await put('first', 'a')
-  for (let n = 0; n < 9; n++) for (const id of ['a', 'b']) await put(`owner${n}`, id)
-  await put('first', 'b')
-  await put('owner0', 'b')
-  t.equal((await memory.list('owner1', 'n', 9)).length, 2)
-  await put('new', 'a')
-  t.same(await memory.list('owner1', 'n', 9), [])
-  await put('new', 'b')
-  await put('newer', 'a')
-  t.same(await memory.list('owner2', 'n', 9), [], 'one more than ten full ones goes again')
-  t.equal((await memory.list('owner3', 'n', 9)).length, 2)
-  for (const owner of ['first', 'owner0']) t.equal((await memory.list(owner, 'n', 9)).length, 2, owner)
-})
+t.test(
+  'memories in memory have a total limit: the least recently written namespace is dropped',
+  async (t) => {
+    const { memory } = createInProcessStores({ memoryMaxItems: 2 })
+    const put = async (owner: string, id: string) =>
+      memory.put({ owner, id, namespace: 'n', text: 'x', createdAt: 1 })
+    await put('first', 'a')
+    for (let n = 0; n < 9; n++) for (const id of ['a', 'b']) await put(`owner${n}`, id)
+    await put('first', 'b')
+    await put('owner0', 'b')
+    t.equal((await memory.list('owner1', 'n', 9)).length, 2)
+    await put('new', 'a')
+    t.same(await memory.list('owner1', 'n', 9), [])
+    await put('new', 'b')
+    await put('newer', 'a')
+    t.same(await memory.list('owner2', 'n', 9), [], 'one more than ten full ones goes again')
+    t.equal((await memory.list('owner3', 'n', 9)).length, 2)
+    for (const owner of ['first', 'owner0']) t.equal((await memory.list(owner, 'n', 9)).length, 2, owner)
+  }
+)
 
-t.test('push configurations count among what tasks weigh', async (t) => {
+t.test('push configurations count towards the size of tasks', async (t) => {
   const { tasks } = createInProcessStores({ taskMaxBytes: 100_000 })
   const config = { id: 'p', url: 'https://example.org/', token: 'x'.repeat(4_000) }
   for (let n = 0; n < 50; n++) {

@@ -5,7 +5,7 @@ import { PassingMap, type Slot } from '../../src/stores/passing-map.ts'
 const key = integer({ min: 0, max: 2_000 })
 const change = record({ kind: constantFrom('set', 'delete', 'leave'), key })
 
-t.test('is a map, however much comes and goes', async () => {
+t.test('behaves like a Map under any sequence of changes', async () => {
   assert(
     property(array(change, { minLength: 2_000, maxLength: 8_000 }), (changes) => {
       const map = new PassingMap<number, { key: number }>()
@@ -31,7 +31,7 @@ t.test('is a map, however much comes and goes', async () => {
   )
 })
 
-t.test('what stays is there when thousands came and went', async (t) => {
+t.test('an entry survives thousands of additions and removals', async (t) => {
   const map = new PassingMap<number, { key: number }>()
   map.set(-1, { key: -1 })
   for (let key = 0; key < 10_000; key++) {

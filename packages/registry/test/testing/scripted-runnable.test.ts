@@ -3,7 +3,7 @@ import { createContext } from '@svc/registry'
 import { pause, scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
 
-t.test('plays its script: parts, waits, and what is to be done', async (t) => {
+t.test('plays its script: parts, waits and functions', async (t) => {
   const done: unknown[] = []
   const runnable = scriptedRunnable(
     [
@@ -21,7 +21,7 @@ t.test('plays its script: parts, waits, and what is to be done', async (t) => {
   t.same(scriptedRunnable([]).describe(), { kind: 'agent', name: 'scripted' })
 })
 
-t.test('what an act throws fails the run', async (t) => {
+t.test('an act that throws fails the run', async (t) => {
   const fault = new Error('act')
   const runnable = scriptedRunnable([() => Promise.reject(fault)])
   t.equal(await runnable.run('x', createContext()).catch((err: unknown) => err), fault)
@@ -41,7 +41,7 @@ t.test('a pause ends in time, or with its signal, and leaves no listener', async
   t.ok(left.length <= 1, 'no timer is left but that of the test')
 })
 
-t.test('nobody can answer outside of an engine', async (t) => {
+t.test('approvals are denied without an engine', async (t) => {
   const context = createContext()
   const request = { toolCallId: 'c', toolName: 't', args: {} }
   t.match(await context.approvals.request(request), { approved: false, reason: String })

@@ -7,7 +7,7 @@ const BadJson = createError<[string]>('TEST_ERR_BAD_JSON', '%s', 400)
 const decode = (text: string | Uint8Array, depth = 64) =>
   decodeJson(Buffer.from(text as string), depth, BadJson)
 
-t.test('what JSON.parse gives, for any JSON', async (t) => {
+t.test('agrees with JSON.parse for any JSON', async (t) => {
   const harmless = fc
     .jsonValue({ stringUnit: 'binary' })
     .filter((value) => !/__proto__|constructor/.test(JSON.stringify(value)))
@@ -38,7 +38,7 @@ t.test('depth counts objects and lists', async (t) => {
   t.strictSame(decode('[[],[],[]]', 2), [[], [], []])
 })
 
-t.test('keys that only look dangerous pass', async (t) => {
+t.test('harmless keys that look dangerous pass', async (t) => {
   const value = { constructor: 'x', prototype: {}, proto: 1, nested: { constructor: { name: 'x' } } }
   t.equal(JSON.stringify(decode(JSON.stringify(value))), JSON.stringify(value))
   t.throws(() => decode('{"a":[{"constructor":{"prototype":1}}]}'), { code: 'TEST_ERR_BAD_JSON' })

@@ -4,7 +4,7 @@ import t from 'tap'
 
 const join = (value: unknown) => [...encodePieces(value)].join('')
 
-t.test('pieces are the JSON of a value', async () => {
+t.test('the pieces join to the JSON of the value', async () => {
   const text = '“a\\"\n𝄞'.repeat(5_000)
   const long = fc.constantFrom(text, `${text}${text}`, text.slice(0, 32_767), text.slice(0, 32_768))
   const { value } = fc.letrec((tie) => ({
@@ -22,7 +22,7 @@ t.test('pieces are the JSON of a value', async () => {
   )
 })
 
-t.test('pieces are short, whatever is long', async (t) => {
+t.test('pieces are short for any long value', async (t) => {
   const values = {
     text: 'x'.repeat(1e6),
     escaped: '\u0000'.repeat(1e6),
@@ -44,7 +44,7 @@ t.test('pieces are short, whatever is long', async (t) => {
   }
 })
 
-t.test('a length is estimated no further than asked for', async (t) => {
+t.test('a length is estimated up to the given limit only', async (t) => {
   let seen = 0
   const list = Array.from({ length: 1e5 }, (_, index) => ({
     get index() {

@@ -1,7 +1,7 @@
 import { quoteName } from '@svc/registry/kit'
 import t from 'tap'
 
-t.test('a name is cut, and what cannot be printed is not', async (t) => {
+t.test('a long name is cut, and unprintable characters are replaced', async (t) => {
   t.equal(quoteName('message/send'), '"message/send"')
   t.equal(quoteName('x'.repeat(1_000_000)), `"${'x'.repeat(64)}"`)
   t.equal(quoteName('a\u0000\u001b[2J\n\u2028\u202e\u200bb'), '"a??[2J????b"')
