@@ -5,7 +5,13 @@ import type { Surface } from '../surface.ts'
 import { readStartKey } from './start-key.ts'
 
 /** A validated request for a run. */
-export type RunRequest = FastifyRequest<{ Params: { name: string }; Body: RunBody }>
+export interface RunRequest extends Pick<
+  FastifyRequest,
+  'principal' | 'log' | 'headers' | 'routeOptions' | 'uploads'
+> {
+  readonly params: { name: string }
+  readonly body: RunBody
+}
 
 /** The two halves of a route that starts runs. */
 export interface Starter {
