@@ -137,6 +137,22 @@ t.test(
   }
 )
 
+t.test('an open surface reaches no session of a user whom another surface authenticates', async (t) => {
+  const policies: Options[] = [
+    { registry: { authenticate }, gateway: { authenticate: false } },
+    { http: { authenticate } }
+  ]
+  for (const options of policies) {
+    const served = await serveAll(t, options)
+    const { ask } = await served.connect()
+    const run = { name: 'open', input: 'x', sessionId: 's' }
+    t.match(await ask('agent.run', { ...run, userId: 'ann' }), { code: 'GTW_ERR_FOREIGN_USER' })
+    t.equal(codeIn(await ask('agent.run', run)), undefined)
+  }
+  const open = await serveAll(t, {})
+  t.match(await open.ask('POST', '/api/agents/open/run', { input: 'x', userId: 'ann' }), { status: 200 })
+})
+
 t.test('what follows from authentication follows from the policy of the registry', async (t) => {
   const served = await serveAll(t, { registry: { authenticate }, http: { rbac: {} } })
   const asRoot = bearer('root')

@@ -24,8 +24,8 @@ export interface AdmissionErrors extends AccessErrors {
 
 /** The part of a surface that admits runs. */
 export interface AdmittingSurface {
-  readonly exposed: Pick<Exposed, 'get' | 'startOptions'>
-  readonly policy: Pick<Policy<never>, 'authenticate' | 'authorize'>
+  readonly exposed: Pick<Exposed, 'get' | 'startOptions' | 'hasUsers'>
+  readonly policy: Pick<Policy, 'authorize'>
   /** Header, in lower case → the provider whose key it holds. */
   readonly providerKeyHeaders: Readonly<Record<string, string>>
   readonly errors: AdmissionErrors
@@ -102,17 +102,18 @@ export function requireExposed(
 }
 
 /**
- * Last step: the start options of the run, with the caller's provider keys. Only administrators may name another user;
- * without authentication anyone may name any.
+ * Last step: the start options of the run, with the caller's provider keys. Only administrators may name another user; in an
+ * app without authentication anyone may name any. An open surface beside one with authentication would else reach the
+ * sessions and memories of its users.
  * @throws ForeignUser
  */
 export function toStartOptions(
-  { exposed, policy, providerKeyHeaders, errors }: AdmittingSurface,
+  { exposed, providerKeyHeaders, errors }: AdmittingSurface,
   runnable: Runnable,
   { principal, sessionId, userId, apiKey, headers, log }: AskedRun
 ): StartOptions {
   const isOwnUser = userId === undefined || userId === principal.sub || isAdmin(principal.scopes)
-  if (policy.authenticate !== undefined && !isOwnUser) throw new errors.ForeignUser()
+  if (exposed.hasUsers && !isOwnUser) throw new errors.ForeignUser()
   const keys = new ProviderKeys(headers, apiKey, providerKeyHeaders)
   return { ...exposed.startOptions(runnable), sessionId, userId, principal, ...keys.forRun(log) }
 }

@@ -14,6 +14,8 @@ export interface AllSurfaces {
   isForeign(key: RunnableKey, registry: Registry): boolean
   /** The keys of all foreign runnables with the registry's id. */
   foreignKeys(registry: Registry): RunnableKey[]
+  /** True if any surface authenticates its callers. */
+  readonly hasUsers: boolean
 }
 
 /** The registry id of a named runnable's runs, and the registry that has the runnable, if any. */
@@ -62,6 +64,11 @@ export class Exposed {
 
   get(kind: RunnableKind, name: string): Runnable | undefined {
     return this.#named.get(kind, name) ?? this.#getRegistered(kind, name)
+  }
+
+  /** True if users of the app are authenticated, by this surface or another one. */
+  get hasUsers(): boolean {
+    return this.#all.hasUsers
   }
 
   /** Lists one kind, or all: the named ones in the given order, then those of the registry. */

@@ -66,6 +66,10 @@ export class Exposures implements AllSurfaces {
     return { id: this.#idOfHome(registry ?? this.#namerOf(runnable)!.registry), registry }
   }
 
+  get hasUsers(): boolean {
+    return this.#surfaces.some(({ policy }) => policy?.authenticate !== undefined)
+  }
+
   isForeign(key: RunnableKey, registry: Registry): boolean {
     return this.foreignKeys(registry).some(({ kind, name }) => kind === key.kind && name === key.name)
   }

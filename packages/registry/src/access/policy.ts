@@ -38,6 +38,8 @@ export interface SurfacePolicy {
   readonly authorize: Authorize
   /** True if the app gave it; false for the default of surfaces. */
   readonly isOwn: boolean
+  /** Undefined if every caller is anonymous. */
+  readonly authenticate?: unknown
 }
 
 /** Decides who calls a surface, and what callers may do. */
