@@ -142,7 +142,10 @@ export function resolveOptions(given: GatewayOptions & RegisterOptions) {
 }
 export type GatewaySettings = ReturnType<typeof resolveOptions>
 
-/** Fills in the default limits. */
+/** Fills in the default limits; given ones may be inherited, as in a class of settings. */
 export function resolveLimits(limits: GatewayLimits = {}): Required<GatewayLimits> {
-  return { ...DEFAULT_LIMITS, ...givenOf(limits) }
+  const names = Object.keys(DEFAULT_LIMITS) as (keyof GatewayLimits)[]
+  return Object.fromEntries(
+    names.map((name) => [name, limits[name] ?? DEFAULT_LIMITS[name]])
+  ) as Required<GatewayLimits>
 }

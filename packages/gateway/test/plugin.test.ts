@@ -12,6 +12,7 @@ import gateway, {
 import registry, { createRegistry } from '@svc/registry'
 import { scriptedRunnable } from '@svc/registry/testing'
 import Fastify, { type FastifyInstance } from 'fastify'
+import { resolveLimits } from '../src/options.ts'
 import { Server } from 'socket.io'
 import { io, type Socket } from 'socket.io-client'
 import t from 'tap'
@@ -281,4 +282,15 @@ t.test('closing does not wait for unresponsive or unadmitted clients', async (t)
   t.ok(took < 4_000, `${Math.round(took)} ms`)
   deaf.end()
   outside.end()
+})
+
+t.test('limits may be inherited: a getter of a class counts', (t) => {
+  class Limits {
+    runs = 4
+    get payload() {
+      return 2000
+    }
+  }
+  t.match(resolveLimits(new Limits()), { runs: 4, payload: 2000, jsonDepth: 64 })
+  t.end()
 })
