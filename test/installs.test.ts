@@ -8,10 +8,10 @@ import { bin, pack } from './helpers/tarballs.ts'
 
 /** A package that a user installs. */
 interface Sample {
-  /** Folders of what its README has installed, itself first. */
+  /** Folders of the packages its README installs, itself first. */
   packages: readonly string[]
   wanted: readonly string[]
-  /** Makes sure that the first program of its README, which runs on this port, does what it should. */
+  /** Checks the first program of its README, which runs on this port. */
   check(t: Test, running: Running, port: number, home: string): Promise<void>
 }
 
@@ -35,7 +35,7 @@ const SAMPLES: readonly Sample[] = [
   {
     packages: ['gateway', 'http', 'registry'],
     wanted: ['@svc/gateway', '@svc/http', '@svc/registry', 'fastify', 'socket.io-client'],
-    // Its program is a client too.
+    // Its program is also a client.
     check: async (t, running) =>
       void t.match(await untilSaid(running, 'stop'), /^You said: Hello\nstop\n$/, running.output.stderr)
   }
@@ -43,7 +43,7 @@ const SAMPLES: readonly Sample[] = [
 
 t.setTimeout(180_000)
 
-/** The commands that install from a registry into the folder where they run, by their programs. */
+/** The install commands of each package manager, for the current folder and a given registry. */
 function installers(home: string, registry: string): Record<string, string[]> {
   const from = `--registry=${registry}`
   return {
@@ -55,7 +55,7 @@ function installers(home: string, registry: string): Record<string, string[]> {
 for (const { packages, wanted, check } of SAMPLES) {
   const readme = `packages/${packages[0]}/README.md`
 
-  t.test(`@svc/${packages[0]}, as its README has it installed`, async (t) => {
+  t.test(`@svc/${packages[0]}, installed as in its README`, async (t) => {
     const home = t.testdir({
       packed: {},
       npm: {},

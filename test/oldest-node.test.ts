@@ -14,23 +14,23 @@ const read = (path: string) => JSON.parse(readFileSync(join(ROOT, path), 'utf8')
 
 t.setTimeout(180_000)
 
-t.test('every package names the same oldest Node, the one that is tested here', async (t) => {
+t.test('every package requires the same minimum Node, which is tested here', async (t) => {
   const { version } = read('node_modules/node-oldest/package.json')
   const [major, minor] = String(version).split('.')
   for (const path of globSync(['packages/*/package.json', 'apps/*/package.json'], { cwd: ROOT }))
     t.equal(read(path)['engines']?.['node'], `>=${major}.${minor}`, path)
 })
 
-t.test('the store keeps its contract on it', async (t) => {
+t.test('the store passes its contract on it', async (t) => {
   const suite = 'packages/store/test/contracts.test.ts'
   const running = start(t, [...OLDEST, '--conditions=@svc/source', suite], { cwd: ROOT })
   t.equal(await running.ended, 0)
   t.notMatch(running.output.stdout, /^ *not ok/m)
 })
 
-t.test('a service with everything runs on it, and goes on after a restart', async (t) => {
+t.test('a service with all packages runs on it, and resumes after a restart', async (t) => {
   const env = { DATA_DIR: t.testdir(), PORT: '0' }
-  // The packages as they are published: a sandbox strips no types.
+  // The packages as published: a sandbox does not strip types.
   const packages = globSync('packages/*', { cwd: ROOT })
   const building = start(t, [join(ROOT, 'node_modules/.bin/tsc'), '-b', ...packages], { cwd: ROOT })
   t.equal(await building.ended, 0, building.output.stdout)

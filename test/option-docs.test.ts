@@ -3,7 +3,7 @@ import type { TSchema } from '@sinclair/typebox'
 import t from 'tap'
 
 const ROOT = new URL('../', import.meta.url)
-/** Where the schemas of options are, in each package. */
+/** The modules with the option schemas of each package. */
 const MODULES: Readonly<Record<string, readonly string[]>> = {
   a2a: ['options.ts', 'client/remote-options.ts', 'cards/card-options.ts'],
   gateway: ['options.ts'],
@@ -26,10 +26,10 @@ async function schemasOf(name: string): Promise<TSchema[]> {
   )
 }
 
-/** What is inside of them is of other packages, and documented there. */
+/** Options whose contents belong to other packages, and are documented there. */
 const FOREIGN = new Set(['cors', 'rateLimit'])
 
-/** The names of all options, those within others included. */
+/** The names of all options, including nested ones. */
 function* namesOf({ properties, anyOf, allOf }: TSchema): Iterable<string> {
   for (const [name, schema] of Object.entries((properties as Record<string, TSchema> | undefined) ?? {})) {
     yield name

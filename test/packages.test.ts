@@ -10,7 +10,7 @@ const root = resolve(import.meta.dirname, '..')
 
 t.setTimeout(180_000)
 
-/** What the profile esm-only of attw leaves out: tools that cannot load ES modules. */
+/** The resolutions that attw's profile `esm-only` ignores: tools that cannot load ES modules. */
 const withoutEsm = new Set(['node10', 'node16-cjs'])
 
 interface Manifest {
@@ -28,11 +28,11 @@ const isPublic = (name: string) =>
 for (const name of readdirSync(join(root, 'packages')).filter(isPublic)) {
   const folder = join(root, 'packages', name)
 
-  t.test(`@svc/${name} as it would be published`, async (t) => {
+  t.test(`@svc/${name} as published`, async (t) => {
     const tarballPath = await pack(name, t.testdir())
     const tarball = Uint8Array.from(readFileSync(tarballPath))
 
-    await t.test('publint finds nothing', async (t) => {
+    await t.test('publint finds no problems', async (t) => {
       const { messages } = await publint({
         pack: { tarball: tarball.slice().buffer },
         strict: true
@@ -43,7 +43,7 @@ for (const name of readdirSync(join(root, 'packages')).filter(isPublic)) {
     const pkg = createPackageFromTarballData(tarball)
     const manifest = readManifest(pkg)
 
-    await t.test('its types are right for every entry', async (t) => {
+    await t.test('its types are correct for every entry', async (t) => {
       const analysis = await checkPackage(pkg)
       if (!analysis.types) throw new Error('no types in the tarball')
       t.strictSame(
@@ -54,7 +54,7 @@ for (const name of readdirSync(join(root, 'packages')).filter(isPublic)) {
       )
     })
 
-    await t.test('its error classes are typed where a bundler resolves', async (t) => {
+    await t.test('its error classes have types under the resolution of bundlers', async (t) => {
       const found = run(
         bin('tsc'),
         [
@@ -75,7 +75,7 @@ for (const name of readdirSync(join(root, 'packages')).filter(isPublic)) {
       )
     })
 
-    await t.test('its types need no optional peer, and say what it adds to an app', async (t) => {
+    await t.test('its types need no optional peer, and declare what it adds to an app', async (t) => {
       const program = [
         ...Object.keys(manifest.exports).map((entry) => `import '${join(manifest.name, entry)}'`),
         "import Fastify, { type FastifyRequest } from 'fastify'",
@@ -94,7 +94,7 @@ for (const name of readdirSync(join(root, 'packages')).filter(isPublic)) {
       t.strictSame(await compileAsUser(app, ...options, ...files), [])
     })
 
-    await t.test('it holds what a user needs, and nothing of the workspace', async (t) => {
+    await t.test('it contains what users need, and nothing else of the workspace', async (t) => {
       const own = `/node_modules/@svc/${name}/`
       const files = pkg.listFiles(own).map((path) => path.slice(own.length))
       for (const path of ['LICENSE', 'README.md', 'dist/index.js', 'src/index.ts'])
@@ -107,7 +107,7 @@ for (const name of readdirSync(join(root, 'packages')).filter(isPublic)) {
       t.notMatch(JSON.stringify(manifest), /workspace:|catalog:|@svc\/source/)
     })
 
-    await t.test('every entry loads from what was built', async (t) => {
+    await t.test('every entry loads from the build', async (t) => {
       for (const entry of Object.keys(manifest.exports)) {
         const specifier = join(manifest.name, entry)
         const code = `console.log(typeof (await import(${JSON.stringify(specifier)})).default)`
@@ -117,7 +117,7 @@ for (const name of readdirSync(join(root, 'packages')).filter(isPublic)) {
     })
 
     if (name === 'runtime')
-      await t.test('its sandbox finds its child where only the tarball is installed', async (t) => {
+      await t.test('its sandbox finds its child script if only the tarball is installed', async (t) => {
         const app = t.testdir()
         await install(tarballPath, name, app)
         const code = `import { quickJsSandbox } from '@svc/runtime'

@@ -17,14 +17,14 @@ const BRINGERS: Record<string, FastifyPluginAsync> = {
 const WITH_ENGINE = { ...BRINGERS, '@svc/registry': registry as FastifyPluginAsync }
 const memory = { url: 'sqlite::memory:' }
 
-/** An app that ends with its test. */
+/** Creates an app that closes after the test. */
 function createApp({ teardown }: Pick<typeof t, 'teardown'>): FastifyInstance {
   const app = Fastify()
   teardown(() => app.close().catch(() => {}))
   return app
 }
 
-t.test('a store that comes after the run engine is refused', async (t) => {
+t.test('a store registered after the run engine is refused', async (t) => {
   for (const [name, plugin] of Object.entries(WITH_ENGINE)) {
     const app = createApp(t)
     await app.register(plugin)
@@ -34,7 +34,7 @@ t.test('a store that comes after the run engine is refused', async (t) => {
   }
 })
 
-t.test('so is one in a scope of an app that has an engine', async (t) => {
+t.test('so is a store in a scope of an app that has an engine', async (t) => {
   const app = createApp(t)
   await app.register(http)
   await app.register(async (scope) => {
@@ -51,7 +51,7 @@ t.test('so is one in a scope of an app that has an engine', async (t) => {
   )
 })
 
-t.test('a registry that comes after a plugin which brought one along is refused', async (t) => {
+t.test('a registry registered after a plugin that created one is refused', async (t) => {
   for (const [name, plugin] of Object.entries(BRINGERS)) {
     const app = createApp(t)
     await app.register(plugin)
@@ -60,23 +60,26 @@ t.test('a registry that comes after a plugin which brought one along is refused'
   }
 })
 
-t.test('options of the engine that come after it are refused; without them the order is free', async (t) => {
-  for (const [name, plugin] of Object.entries(WITH_ENGINE)) {
-    if (plugin === runtime) continue
-    const app = createApp(t)
-    await app.register(plugin)
-    const registering = Promise.resolve(app.register(runtime, { limits: { maxRuns: 1 } }))
-    const message = new RegExp(`register @svc/runtime before ${name}\\b`)
-    await t.rejects(registering, { code: 'RUN_ERR_PLUGIN_ORDER', message }, name)
+t.test(
+  'engine options given after the engine was created are refused; without them any order works',
+  async (t) => {
+    for (const [name, plugin] of Object.entries(WITH_ENGINE)) {
+      if (plugin === runtime) continue
+      const app = createApp(t)
+      await app.register(plugin)
+      const registering = Promise.resolve(app.register(runtime, { limits: { maxRuns: 1 } }))
+      const message = new RegExp(`register @svc/runtime before ${name}\\b`)
+      await t.rejects(registering, { code: 'RUN_ERR_PLUGIN_ORDER', message }, name)
 
-    const other = createApp(t)
-    await other.register(plugin)
-    await other.register(runtime, { telemetry: false, prefix: '/x', limits: undefined } as object)
-    t.type(other.eventSchemas, 'object', name)
+      const other = createApp(t)
+      await other.register(plugin)
+      await other.register(runtime, { telemetry: false, prefix: '/x', limits: undefined } as object)
+      t.type(other.eventSchemas, 'object', name)
+    }
   }
-})
+)
 
-t.test('in the right order all work together, and the runs are stored', async (t) => {
+t.test('in the right order all plugins work together, and runs are stored', async (t) => {
   const app = createApp(t)
   await app.register(store, memory)
   await app.register(runtime, { limits: { maxRuns: 1 } })

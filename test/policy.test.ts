@@ -39,7 +39,7 @@ const agents = ['open', 'payroll', 'closed'].map((name) =>
   defineRunnable({ kind: 'agent', name, run: (_input, { principal }) => principal.sub })
 )
 
-/** The options of each surface; those of the registry are the app's policy. */
+/** The options of each surface and of the registry, whose policy is the app's. */
 interface Options {
   registry?: RegistryPluginOptions
   http?: HttpOptions
@@ -60,7 +60,7 @@ function serveAll(t: Parameters<typeof serve>[0], options: Options): Promise<Ser
 
 const bearer = (token?: string) => (token === undefined ? {} : { authorization: `Bearer ${token}` })
 
-/** What each surface answers to a run: who the run was for, or the code without the prefix of the surface. */
+/** Starts a run on each surface; returns its owner, or the error code without the surface's prefix. */
 async function runEverywhere(served: Served, token: string | undefined, name: string): Promise<string[]> {
   const { body } = await served.ask('POST', `/api/agents/${name}/run`, { input: 'x' }, bearer(token))
   return [
@@ -104,7 +104,7 @@ function codeIn({ code }: { code?: string }): string | undefined {
   return code?.replace(/^[A-Z]+_ERR_/, '')
 }
 
-t.test('the policy of the registry holds on every surface', async (t) => {
+t.test('the policy of the registry applies to every surface', async (t) => {
   const served = await serveAll(t, { registry: { authenticate, authorize } })
   const cases: [token: string | undefined, name: string, wanted: string][] = [
     ['ann', 'open', 'ann'],
@@ -119,41 +119,41 @@ t.test('the policy of the registry holds on every surface', async (t) => {
     t.same(await runEverywhere(served, token, name), [wanted, wanted, wanted], `${token} runs ${name}`)
 })
 
+t.test('with the policy of the registry only administrators may set another `userId`', async (t) => {
+  const served = await serveAll(t, { registry: { authenticate, authorize } })
+  for (const [token, userId, wanted] of [
+    ['ann', 'ann', undefined],
+    ['ann', 'bob', 'FOREIGN_USER'],
+    ['root', 'bob', undefined]
+  ] as const) {
+    const body = { input: 'x', userId }
+    const answer = await served.ask('POST', '/api/agents/open/run', body, bearer(token))
+    t.equal(codeIn(answer.body), wanted, 'HTTP')
+    const { ask } = await served.connect('/', { token })
+    t.equal(codeIn(await ask('agent.run', { name: 'open', ...body })), wanted, 'sockets')
+  }
+})
+
 t.test(
-  'with the policy of the registry a caller names no other user, unless it is an administrator',
+  'a surface without authentication cannot use sessions of users that another surface authenticates',
   async (t) => {
-    const served = await serveAll(t, { registry: { authenticate, authorize } })
-    for (const [token, userId, wanted] of [
-      ['ann', 'ann', undefined],
-      ['ann', 'bob', 'FOREIGN_USER'],
-      ['root', 'bob', undefined]
-    ] as const) {
-      const body = { input: 'x', userId }
-      const answer = await served.ask('POST', '/api/agents/open/run', body, bearer(token))
-      t.equal(codeIn(answer.body), wanted, 'HTTP')
-      const { ask } = await served.connect('/', { token })
-      t.equal(codeIn(await ask('agent.run', { name: 'open', ...body })), wanted, 'sockets')
+    const policies: Options[] = [
+      { registry: { authenticate }, gateway: { authenticate: false } },
+      { http: { authenticate } }
+    ]
+    for (const options of policies) {
+      const served = await serveAll(t, options)
+      const { ask } = await served.connect()
+      const run = { name: 'open', input: 'x', sessionId: 's' }
+      t.match(await ask('agent.run', { ...run, userId: 'ann' }), { code: 'GTW_ERR_FOREIGN_USER' })
+      t.equal(codeIn(await ask('agent.run', run)), undefined)
     }
+    const open = await serveAll(t, {})
+    t.match(await open.ask('POST', '/api/agents/open/run', { input: 'x', userId: 'ann' }), { status: 200 })
   }
 )
 
-t.test('an open surface reaches no session of a user whom another surface authenticates', async (t) => {
-  const policies: Options[] = [
-    { registry: { authenticate }, gateway: { authenticate: false } },
-    { http: { authenticate } }
-  ]
-  for (const options of policies) {
-    const served = await serveAll(t, options)
-    const { ask } = await served.connect()
-    const run = { name: 'open', input: 'x', sessionId: 's' }
-    t.match(await ask('agent.run', { ...run, userId: 'ann' }), { code: 'GTW_ERR_FOREIGN_USER' })
-    t.equal(codeIn(await ask('agent.run', run)), undefined)
-  }
-  const open = await serveAll(t, {})
-  t.match(await open.ask('POST', '/api/agents/open/run', { input: 'x', userId: 'ann' }), { status: 200 })
-})
-
-t.test('what follows from authentication follows from the policy of the registry', async (t) => {
+t.test('the policy of the registry counts as authentication', async (t) => {
   const served = await serveAll(t, { registry: { authenticate }, http: { rbac: {} } })
   const asRoot = bearer('root')
   t.match(await served.ask('GET', '/api/admin/runs', undefined, asRoot), { status: 200 })
@@ -196,7 +196,7 @@ t.test('an own option of a surface overrides the policy of the registry', async 
   )
 })
 
-t.test('an option that needs authentication does without where the registry has it', async (t) => {
+t.test('an option that requires authentication accepts that of the registry', async (t) => {
   for (const own of [{ rbac: {} }, { admin: true }] as const) {
     await t.rejects(serveAll(t, { http: own }), { code: 'HTTP_ERR_BAD_OPTION' })
     await t.rejects(serveAll(t, { registry: { authenticate }, http: { ...own, authenticate: false } }), {

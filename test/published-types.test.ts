@@ -7,12 +7,12 @@ import { compileAsUser, install, pack, run } from './helpers/tarballs.ts'
 const ROOT = resolve(import.meta.dirname, '..')
 const DOCUMENTS = globSync(['README.md', 'docs/*.md', 'packages/*/README.md'], { cwd: ROOT }).toSorted()
 const PACKAGES = ['registry', 'runtime', 'store', 'http', 'gateway', 'a2a']
-// A specifier that is not there, or a name that it does not export.
+// A missing module, or a name that it does not export.
 const BAD_IMPORT = /error TS(?:2305|2307|2613|2614|2724):/
 
 t.setTimeout(180_000)
 
-/** A project of a user's, with every package as it would be published, and all else that the documents have one install. */
+/** A user's project with all packages as published, and the other packages that the documents install. */
 const app = t.testdir({ packed: {}, documents: {}, common: {} })
 for (const name of PACKAGES) await install(await pack(name, join(app, 'packed')), name, app)
 const others = join(ROOT, 'apps/demo/node_modules')
@@ -24,7 +24,7 @@ for (const [name, path] of [...paths, ['zod', join(ROOT, 'packages/runtime/node_
   symlinkSync(realpathSync(path), link)
 }
 
-t.test('the programs of the documents compile', async (t) => {
+t.test('programs in the documents compile', async (t) => {
   const blocks = codeBlocks(DOCUMENTS)
   for (const { file, code } of blocks) writeFileSync(join(app, 'documents', file), code)
   writeFileSync(join(app, 'documents/package.json'), '{ "type": "module" }')
@@ -33,7 +33,7 @@ t.test('the programs of the documents compile', async (t) => {
   t.strictSame(
     errors.filter((line) => line.startsWith('node_modules/')),
     [],
-    'what the packages say'
+    'errors in the packages'
   )
   for (const block of blocks) {
     const own = errors.filter((line) => line.startsWith(`documents/${block.file}(`))
@@ -42,7 +42,7 @@ t.test('the programs of the documents compile', async (t) => {
   }
 })
 
-t.test('what they import is there when they run', async (t) => {
+t.test('their imports exist at run time', async (t) => {
   const imports = codeBlocks(DOCUMENTS).flatMap(({ code }) => importsOf(code))
   const own = imports.filter(({ specifier }) => specifier.startsWith('@svc/'))
   t.ok(own.length > 40)

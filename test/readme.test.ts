@@ -10,7 +10,7 @@ const ROOT = resolve(import.meta.dirname, '..')
 const DOCUMENTS = globSync(['README.md', 'docs/*.md', 'packages/*/README.md'], { cwd: ROOT }).toSorted(
   (a, b) => a.localeCompare(b)
 )
-// What a document says that its program writes, or that a command of it is answered with.
+// The documented output of programs, and responses to commands.
 const PRINTED: Readonly<Record<string, RegExp>> = {
   'docs/agents.md#5': /^search, hand_over stop\n$/,
   'docs/agents.md#7': /^\{ city: 'Rome', days: 3 \}\n$/,
@@ -68,10 +68,10 @@ const ANSWERED: readonly (readonly [command: RegExp, answer: RegExp])[] = [
   [/\/a2a\/tasks/, /"nextPageToken":/]
 ]
 
-// It starts a process for each program; they wait for one another on a busy machine.
+// Starts a process for each program, which takes long on a busy machine.
 t.setTimeout(180_000)
 
-// The documents install the dependencies of the demo, and Zod.
+// The documents install the dependencies of the demo and Zod.
 const installed = ['apps/demo', 'packages/runtime'].map((name) => resolve(ROOT, name, 'node_modules'))
 const linked = [
   ...readdirSync(installed[0]!).map((name) => resolve(installed[0]!, name)),
@@ -85,7 +85,7 @@ const programs = [...compiled].filter(([block, errors]) => isWhole(block, errors
 const { baseUrl } = await startResponsesServer(t)
 const env = { OPENAI_API_KEY: 'sk-none', OPENAI_BASE_URL: baseUrl }
 
-t.test('what is a whole program compiles', async (t) => {
+t.test('complete programs compile', async (t) => {
   for (const program of programs) t.strictSame(compiled.get(program), [], program.id)
   t.strictSame(
     programs.map(({ id }) => id),
@@ -144,7 +144,7 @@ t.test('what is a whole program compiles', async (t) => {
   )
 })
 
-t.test('what a program imports is installed by its document', async (t) => {
+t.test('a document installs the imports of its programs', async (t) => {
   for (const { id, document, code } of programs) {
     const installed = installsOf(document)
     if (installed.length === 0) continue
@@ -162,7 +162,7 @@ for (const program of programs.filter(({ code }) => !code.includes('.listen(')))
   })
 
 for (const program of programs.filter(({ code }) => code.includes('.listen(')))
-  t.test(`${program.id} serves, and its document's commands work`, async (t) => {
+  t.test(`${program.id} serves, and the commands of its document work`, async (t) => {
     const port = await freePort()
     const running = run(t, program.code.replace('port: 3000', `port: ${port}`))
     await untilUp(`http://localhost:${port}/api`, running)
@@ -172,9 +172,9 @@ for (const program of programs.filter(({ code }) => code.includes('.listen(')))
     t.equal(running.output.stderr, '')
   })
 
-t.test('the commands of docs work on the demo', async (t) => {
+t.test('the commands in docs work on the demo', async (t) => {
   const port = await freePort()
-  // The directory of the test is made anew for each document.
+  // The directory of the test is recreated for each document.
   const data = mkdtempSync(join(tmpdir(), 'readme-demo-'))
   t.teardown(() => rmSync(data, { recursive: true, force: true }))
   const demo = start(t, [process.execPath, '--conditions=@svc/source', 'apps/demo/src/main.ts'], {
@@ -189,14 +189,14 @@ t.test('the commands of docs work on the demo', async (t) => {
 function run(t: Test, code: string) {
   const cwd = t.testdir({
     'program.ts': code,
-    // As the documents have it made.
+    // As the documents create it.
     'package.json': '{"type":"module"}',
     node_modules: modulesOf(t)
   })
   return start(t, [process.execPath, '--conditions=@svc/source', '--no-warnings', 'program.ts'], { cwd, env })
 }
 
-// As a user would: line by line into a shell, with the id of a run that has just begun where one is needed.
+// Runs commands as a user would, line by line in a shell, with the id of a new run if one is needed.
 async function pasteAll(t: Test, document: string, port: number): Promise<void> {
   const home = t.testdir({ '.curlrc': 'silent\nfail-with-body\nmax-time = 20\n' })
   for (const curl of curlsOf(document)) {

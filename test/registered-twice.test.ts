@@ -9,7 +9,7 @@ import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
 import { Server } from 'socket.io'
 import t from 'tap'
 
-/** An app that ends with its test. */
+/** Creates an app that closes after the test. */
 function createApp({ teardown }: Pick<typeof t, 'teardown'>): FastifyInstance {
   const app = Fastify()
   teardown(() => app.close().catch(() => {}))
@@ -25,7 +25,7 @@ const ENTRANCES: [prefix: string, plugin: FastifyPluginAsync, one: object, other
   ['A2A', a2a, { basePath: '/a/b' }, { basePath: '/b/', prefix: '/a' }, '@svc/a2a .*base path "/a/b"']
 ]
 
-t.test('an entrance that is registered twice in one place is refused, by name and place', async (t) => {
+t.test('a surface registered twice in one place is refused, with its name and place', async (t) => {
   for (const [prefix, plugin, one, other, place] of ENTRANCES) {
     const app = createApp(t)
     await app.register(plugin, one)
@@ -34,7 +34,7 @@ t.test('an entrance that is registered twice in one place is refused, by name an
   }
 })
 
-t.test('so is one of another scope', async (t) => {
+t.test('so is one in another scope', async (t) => {
   const app = createApp(t)
   const inScope = async (plugin: FastifyPluginAsync, options: object, prefix: string) => {
     const within: FastifyPluginAsync = async (scope) => {
@@ -47,7 +47,7 @@ t.test('so is one of another scope', async (t) => {
   await t.rejects(again, { code: 'HTTP_ERR_REGISTERED_TWICE', message: /prefix "\/a\/b"/ })
 })
 
-t.test('in other places, of other apps and of other servers it goes on', async (t) => {
+t.test('other places, other apps and other servers are accepted', async (t) => {
   const app = createApp(t)
   for (const prefix of ['/a', '/b']) await app.register(http, { prefix })
   for (const namespace of ['/a', '/b']) await app.register(gateway, { namespace })
@@ -64,7 +64,7 @@ t.test('in other places, of other apps and of other servers it goes on', async (
   await other.ready()
 })
 
-t.test('what an app has once is refused a second time, by name', async (t) => {
+t.test('plugins that an app may have once are refused the second time, by name', async (t) => {
   const once = [
     ['STO', '@svc/store', store, { url: 'sqlite::memory:' }],
     ['REG', '@svc/registry', registry, {}],
@@ -78,14 +78,14 @@ t.test('what an app has once is refused a second time, by name', async (t) => {
   }
 })
 
-t.test('a registry that was there before the entrances is told as the second, not as too late', async (t) => {
+t.test('a second registry is reported as a duplicate, even after the surfaces', async (t) => {
   const app = createApp(t)
   await app.register(registry)
   await app.register(http)
   await t.rejects(Promise.resolve(app.register(registry)), { code: 'REG_ERR_REGISTERED_TWICE' })
 })
 
-t.test('scopes beside one another have a store each, but not on one file', async (t) => {
+t.test('sibling scopes may each have a store, but not on the same file', async (t) => {
   const url = `sqlite:${join(t.testdir(), 'app.db')}`
   const app = createApp(t)
   const inScope = async (options: object) => {
@@ -99,7 +99,7 @@ t.test('scopes beside one another have a store each, but not on one file', async
 })
 
 t.test(
-  'a scope may have a registry and an engine of its own, but no second engine on the stores of the app',
+  'a scope may have its own registry and engine, but no second engine on the stores of the app',
   async (t) => {
     const echo = { kind: 'agent' as const, name: 'echo', run: async () => 'hello' }
     const app = createApp(t)

@@ -17,7 +17,7 @@ import { serve, until, type Served } from './helpers/serve.ts'
 
 type Test = { teardown(fn: () => unknown): unknown }
 
-/** An agent that says where it is from; it asks first, or waits, when it is told to. */
+/** An agent that answers with its place; the inputs `ask` and `wait` make it request an approval or wait first. */
 const assistantOf = (place: string): RunnableDefinition => ({
   kind: 'agent',
   name: 'assistant',
@@ -28,7 +28,7 @@ const assistantOf = (place: string): RunnableDefinition => ({
   }
 })
 
-/** Two sets of surfaces in one app, each with a registry of its own, and one name in both. */
+/** Two sets of surfaces in one app, each with its own registry; both have an agent of the same name. */
 async function serveTwo(t: Test): Promise<Served> {
   const authenticate: Authenticate = ({ token }) =>
     token === 'root' ? { sub: 'root', scopes: ['*'] } : ANONYMOUS
@@ -51,7 +51,7 @@ const say = (text: string, fields: object = {}) => ({
   message: { role: 'user', messageId: 'm', parts: [{ kind: 'text', text }], ...fields }
 })
 
-t.test('a router shows, lists, follows and cancels no run of another registry', async (t) => {
+t.test('an HTTP prefix does not show, list, stream or cancel runs of another registry', async (t) => {
   const served = await serveTwo(t)
   const { ask } = served
   const admin = { authorization: 'Bearer root' }
@@ -75,7 +75,7 @@ t.test('a router shows, lists, follows and cancels no run of another registry', 
   t.match((await ask('DELETE', '/b/admin/runs', undefined, admin)).body, { removed: 1 })
 })
 
-t.test('nor its approvals', async (t) => {
+t.test('nor does it show their approvals', async (t) => {
   const served = await serveTwo(t)
   const { ask, rpc, connect } = served
   const runId = await start(served, '/b/agents/assistant/run', 'ask')
@@ -96,7 +96,7 @@ t.test('nor its approvals', async (t) => {
   t.match(await ask('POST', `/b/approvals/${approvalId}`, answer), { status: 200 })
 })
 
-t.test('nor do sockets and A2A, whatever surface it was started on', async (t) => {
+t.test('nor do sockets and A2A, whichever surface started the run', async (t) => {
   const served = await serveTwo(t)
   const { rpc, connect } = served
   const other = await connect('/a')
@@ -124,7 +124,7 @@ t.test('nor do sockets and A2A, whatever surface it was started on', async (t) =
   }
 })
 
-t.test('one message id, and one context, are two in two registries', async (t) => {
+t.test('message ids and contexts are separate per registry', async (t) => {
   const { rpc } = await serve(t, async (app) => {
     for (const id of ['a', 'b']) {
       const registry = createRegistry({ id })
@@ -160,7 +160,7 @@ t.test('one message id, and one context, are two in two registries', async (t) =
 })
 
 t.test(
-  'what one said to an agent of one registry is unknown to its namesake, as a member and a step too',
+  'agents of the same name in two registries have separate sessions, as members and steps too',
   async (t) => {
     const models = { a: scriptedModel(() => 'noted'), b: scriptedModel(() => 'noted') }
     const remembered = { extract: 0, stored: 0 }
@@ -199,7 +199,7 @@ t.test(
   }
 )
 
-t.test('an idempotency key of one registry is another one in the next', async (t) => {
+t.test('idempotency keys are separate per registry', async (t) => {
   const [a, b] = [createRegistry({ id: 'a' }), createRegistry({ id: 'b' })]
   for (const [id, registry] of Object.entries({ a, b })) registry.add(assistantOf(id))
   const { app } = await serve(t, async (app) => {
@@ -216,7 +216,7 @@ t.test('an idempotency key of one registry is another one in the next', async (t
 })
 
 t.test(
-  'one runnable on several surfaces is one, whoever names it and whatever registry it is in',
+  'a runnable is the same on all surfaces, however it is passed and whichever registry has it',
   async (t) => {
     const shop = createRegistry({ id: 'shop' })
     const echo = assistantOf('shop')
@@ -264,7 +264,7 @@ t.test(
   }
 )
 
-t.test('two runnables of one kind and name need two ids, at start and later', async (t) => {
+t.test('two runnables of the same kind and name need different ids, at start and later', async (t) => {
   const build = async (register: (app: FastifyInstance) => Promise<unknown>) => {
     const app = Fastify()
     t.teardown(() => app.close().catch(() => {}))
@@ -329,7 +329,7 @@ t.test('two runnables of one kind and name need two ids, at start and later', as
   t.pass('a closed app holds up nobody')
 })
 
-t.test('what a surface names takes the place of its namesake in the registry of the surface', async (t) => {
+t.test('a runnable passed to a surface replaces the one of the same name in its registry', async (t) => {
   const registry = createRegistry()
   registry.add(flowOf('registered'))
   const { app, ask } = await serve(t, async (app) => {
@@ -358,7 +358,7 @@ const flowOf = (place: string) =>
     steps: (flow) => flow.step('a', () => place)
   })
 
-t.test('an id is a plain name', async (t) => {
+t.test('an id must be a plain name', async (t) => {
   for (const id of ['a', 'shop-2.eu_~', 'x'.repeat(64)]) t.equal(createRegistry({ id }).id, id)
   t.equal(createRegistry().id, 'global')
   for (const id of ['', 'a/b', 'a b', 'x'.repeat(65), 5, null])

@@ -19,7 +19,7 @@ import { serve, until, type Served } from './helpers/serve.ts'
 type Test = { teardown(fn: () => unknown): unknown; testdir(): string }
 type Register = (app: FastifyInstance) => Promise<unknown>
 
-/** Serves one app after another on one file; a run that waits for its runnable does so for two seconds. */
+/** Serves one app after another on the same file; runs wait two seconds for their runnable. */
 function createService(t: Test) {
   const url = `sqlite:${join(t.testdir(), 'app.db')}`
   return (register: Register, options: object = {}) =>
@@ -30,7 +30,7 @@ function createService(t: Test) {
     })
 }
 
-/** A workflow that waits for an approval before its last step, which says where it is from. */
+/** A workflow that waits for an approval before its last step, which returns its place. */
 const flowOf = (place: string, name = 'flow') =>
   new Workflow({
     name,
@@ -42,7 +42,7 @@ const flowOf = (place: string, name = 'flow') =>
         .step('last', ({ steps }) => `${steps.first}, last of ${place}`)
   })
 
-/** Starts a workflow on HTTP, and gives its run once it waits. */
+/** Starts a workflow over HTTP, and returns its run once it waits. */
 async function begin({ ask }: Served, prefix = '', name = 'flow', headers = {}): Promise<string> {
   const path = `${prefix}/workflows/${name}/run`
   const { body } = await ask('POST', path, { input: 'x' }, { prefer: 'respond-async', ...headers })
@@ -54,7 +54,7 @@ async function begin({ ask }: Served, prefix = '', name = 'flow', headers = {}):
 const waiting = (look: () => Promise<{ body: { status: string } }>) =>
   until(look, ({ body }) => body.status === 'input-required')
 
-/** Answers the approval that a run waits for, and gives its record when it has ended. */
+/** Answers a run's pending approval, and returns its record once it has ended. */
 async function finish({ ask }: Served, runId: string, prefix = '', headers = {}) {
   const answer = await ask('POST', `${prefix}/approvals/${runId}.1`, { approved: true }, headers)
   if (answer.status !== 200) return answer.body
@@ -62,7 +62,7 @@ async function finish({ ask }: Served, runId: string, prefix = '', headers = {})
   return (await ask('GET', `${prefix}/runs/${runId}`, undefined, headers)).body
 }
 
-t.test('after a restart a workflow goes on with the steps of its own registry', async (t) => {
+t.test('after a restart a workflow resumes with the steps of its own registry', async (t) => {
   const next = createService(t)
   const register: Register = async (app) => {
     for (const id of ['a', 'b']) {
@@ -81,7 +81,7 @@ t.test('after a restart a workflow goes on with the steps of its own registry', 
   })
 })
 
-t.test('a workflow goes on that only a surface knows, however it is exposed', async (t) => {
+t.test('a workflow known only to a surface resumes, however it is exposed', async (t) => {
   const own = () => {
     const registry = createRegistry()
     registry.add(flowOf('x'))
@@ -126,7 +126,7 @@ async function beginElsewhere({ app, rpc, connect }: Served, way: string): Promi
   return runId as string
 }
 
-t.test('and one that comes late into a registry of a surface alone', async (t) => {
+t.test('so does one added late to a surface’s own registry', async (t) => {
   const next = createService(t)
   const register =
     (own: ReturnType<typeof createRegistry>): Register =>
@@ -151,7 +151,7 @@ const byToken: Authenticate = ({ token }) => {
 }
 const as = (sub: string) => ({ authorization: `Bearer ${sub}` })
 
-t.test('a run whose runnable is not there is its owner’s and the admin’s as before', async (t) => {
+t.test('the owner and admins can still access a run whose runnable is missing', async (t) => {
   const next = createService(t)
   const register =
     (registry = createRegistry({ id: 'own' })): Register =>
@@ -212,7 +212,7 @@ t.test('a run whose runnable is not there is its owner’s and the admin’s as 
   t.match(await rpc('/a2a', 'tasks/cancel', { id: task }, ada), { status: { state: 'canceled' } })
 })
 
-/** An agent that can go on, and waits for an approval. */
+/** A resumable agent that waits for an approval. */
 function flowAsAgent() {
   const flow = flowOf('x')
   return {
@@ -222,7 +222,7 @@ function flowAsAgent() {
   }
 }
 
-t.test('so is one whose runnable is unregistered', async (t) => {
+t.test('they can also access one whose runnable was removed', async (t) => {
   const { ask, connect } = await serve(t, async (app) => {
     const named = { workflows: [flowOf('x', 'named')] }
     const registry = createRegistry()
@@ -256,7 +256,7 @@ t.test('so is one whose runnable is unregistered', async (t) => {
   }
 })
 
-/** A workflow whose last step is a team that asks whether its caller may run its member. */
+/** A workflow whose last step is a team with `delegates: false`. */
 function guardedFlow(): Workflow {
   const member = defineRunnable({ kind: 'agent', name: 'member', run: () => 'of the member' })
   const crew = new Team({
@@ -273,47 +273,44 @@ function guardedFlow(): Workflow {
   })
 }
 
-t.test(
-  'what a run may reach is the same before and after a restart, with a policy and without',
-  async (t) => {
-    const allowing: Authorize = () => ({ allowed: true })
-    const forbidding: Authorize = (_principal, _action, { name }) => ({ allowed: name !== 'member' })
-    const policies = [
-      [{}, 'completed'],
-      [{ authenticate: () => ANONYMOUS }, 'completed'],
-      [{ authenticate: () => ANONYMOUS, authorize: allowing }, 'completed'],
-      [{ authenticate: () => ANONYMOUS, authorize: forbidding }, 'failed']
-    ] as const
-    for (const [index, [policy, status]] of policies.entries()) {
-      const label = `policy ${index}`
-      const register: Register = async (app) => {
-        const flow = app.registry.add(guardedFlow())
-        await app.register(http, { prefix: '/api', ...policy })
-        await app.register(gateway, policy)
-        await app.register(a2a, { agents: [flow], ...policy })
-        // The run is not of this one.
-        await app.register(http, { prefix: '/more', authorize: index === 3 ? allowing : forbidding })
-      }
-      const starts: ((served: Served) => Promise<string>)[] = [
-        (served) => begin(served, '/api'),
-        (served) => beginElsewhere(served, 'sockets'),
-        (served) => beginElsewhere(served, 'a2a')
-      ]
-      for (const start of starts) {
-        const next = createService({ testdir: () => t.testdir({}), teardown: (fn) => t.teardown(fn) })
-        const first = await next(register)
-        t.match(await finish(first, await start(first), '/api'), { status }, `${label}, in one process`)
-        const runId = await start(first)
-        await first.app.close()
-        const second = await next(register)
-        const record = await finish(second, runId, '/api')
-        t.match(
-          record,
-          { status, ...(status === 'failed' && { error: { code: 'RUN_ERR_MEMBER_FORBIDDEN' } }) },
-          label
-        )
-        await second.app.close()
-      }
+t.test('a run has the same permissions before and after a restart, with a policy and without', async (t) => {
+  const allowing: Authorize = () => ({ allowed: true })
+  const forbidding: Authorize = (_principal, _action, { name }) => ({ allowed: name !== 'member' })
+  const policies = [
+    [{}, 'completed'],
+    [{ authenticate: () => ANONYMOUS }, 'completed'],
+    [{ authenticate: () => ANONYMOUS, authorize: allowing }, 'completed'],
+    [{ authenticate: () => ANONYMOUS, authorize: forbidding }, 'failed']
+  ] as const
+  for (const [index, [policy, status]] of policies.entries()) {
+    const label = `policy ${index}`
+    const register: Register = async (app) => {
+      const flow = app.registry.add(guardedFlow())
+      await app.register(http, { prefix: '/api', ...policy })
+      await app.register(gateway, policy)
+      await app.register(a2a, { agents: [flow], ...policy })
+      // The run belongs to the other registry.
+      await app.register(http, { prefix: '/more', authorize: index === 3 ? allowing : forbidding })
+    }
+    const starts: ((served: Served) => Promise<string>)[] = [
+      (served) => begin(served, '/api'),
+      (served) => beginElsewhere(served, 'sockets'),
+      (served) => beginElsewhere(served, 'a2a')
+    ]
+    for (const start of starts) {
+      const next = createService({ testdir: () => t.testdir({}), teardown: (fn) => t.teardown(fn) })
+      const first = await next(register)
+      t.match(await finish(first, await start(first), '/api'), { status }, `${label}, in one process`)
+      const runId = await start(first)
+      await first.app.close()
+      const second = await next(register)
+      const record = await finish(second, runId, '/api')
+      t.match(
+        record,
+        { status, ...(status === 'failed' && { error: { code: 'RUN_ERR_MEMBER_FORBIDDEN' } }) },
+        label
+      )
+      await second.app.close()
     }
   }
-)
+})

@@ -43,28 +43,25 @@ for (const [prefix, register] of Object.entries(ENTRANCES)) {
     return new Error('taken')
   }
 
-  t.test(
-    `${prefix}: a name that no registry takes fails the registration, in a list and in a map`,
-    async (t) => {
-      for (const [index, name] of BAD_NAMES.entries())
-        for (const agents of [
-          [echo(name)],
-          { [name]: echo('good') },
-          { good: echo('good'), [name]: echo('good') }
-        ])
-          t.match(
-            await refuses(agents),
-            { code: `${prefix}_ERR_BAD_OPTION`, message: /^Bad option: agents: Bad name: / },
-            `bad name ${index}`
-          )
-      t.match(await refuses([echo('ada'), echo('ada')]), {
-        code: `${prefix}_ERR_BAD_OPTION`,
-        message: /"ada"/
-      })
-    }
-  )
+  t.test(`${prefix}: an invalid name fails the registration, in a list and in a map`, async (t) => {
+    for (const [index, name] of BAD_NAMES.entries())
+      for (const agents of [
+        [echo(name)],
+        { [name]: echo('good') },
+        { good: echo('good'), [name]: echo('good') }
+      ])
+        t.match(
+          await refuses(agents),
+          { code: `${prefix}_ERR_BAD_OPTION`, message: /^Bad option: agents: Bad name: / },
+          `bad name ${index}`
+        )
+    t.match(await refuses([echo('ada'), echo('ada')]), {
+      code: `${prefix}_ERR_BAD_OPTION`,
+      message: /"ada"/
+    })
+  })
 
-  t.test(`${prefix}: a map that hides runnables fails the registration`, async (t) => {
+  t.test(`${prefix}: a map with hidden runnables fails the registration`, async (t) => {
     const ada = echo('ada')
     const hiding: Record<string, unknown> = {
       'in a literal `__proto__` is the prototype': { ada, __proto__: echo('bob') },
@@ -84,32 +81,29 @@ for (const [prefix, register] of Object.entries(ENTRANCES)) {
   })
 }
 
-t.test(
-  'the key of a map is the name, whatever the runnable calls itself, also one that objects inherit',
-  async (t) => {
-    const names = ['constructor', '__proto__', 'toString', 'other']
-    const maps = [
-      Object.fromEntries(names.map((name) => [name, echo('ada')])),
-      Object.assign(Object.create(null), { other: echo('ada'), constructor: echo('ada') }) as object
-    ]
-    for (const agents of maps) {
-      const app = Fastify()
-      t.teardown(() => app.close())
-      await app.register(http, { agents: agents as [], registry: false })
-      await app.register(a2a, { agents: agents as [], basePath: '/a2a' })
-      for (const name of Object.keys(agents)) {
-        const payload = { input: 'x' }
-        const run = await app.inject({ method: 'POST', url: `/agents/${name}/run`, payload })
-        t.match(run.json(), { text: 'I am ada' }, name)
-        const message = { role: 'user', parts: [{ kind: 'text', text: 'x' }], metadata: { agentName: name } }
-        const body = { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message } }
-        const sent = await app.inject({ method: 'POST', url: '/a2a', payload: body })
-        t.match(sent.json(), { result: { metadata: { agentName: name } } })
-      }
-      t.equal(
-        (await app.inject({ method: 'POST', url: '/agents/ada/run', payload: { input: 'x' } })).statusCode,
-        404
-      )
+t.test('the key of a map overrides the runnable’s name, even if objects inherit that key', async (t) => {
+  const names = ['constructor', '__proto__', 'toString', 'other']
+  const maps = [
+    Object.fromEntries(names.map((name) => [name, echo('ada')])),
+    Object.assign(Object.create(null), { other: echo('ada'), constructor: echo('ada') }) as object
+  ]
+  for (const agents of maps) {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    await app.register(http, { agents: agents as [], registry: false })
+    await app.register(a2a, { agents: agents as [], basePath: '/a2a' })
+    for (const name of Object.keys(agents)) {
+      const payload = { input: 'x' }
+      const run = await app.inject({ method: 'POST', url: `/agents/${name}/run`, payload })
+      t.match(run.json(), { text: 'I am ada' }, name)
+      const message = { role: 'user', parts: [{ kind: 'text', text: 'x' }], metadata: { agentName: name } }
+      const body = { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message } }
+      const sent = await app.inject({ method: 'POST', url: '/a2a', payload: body })
+      t.match(sent.json(), { result: { metadata: { agentName: name } } })
     }
+    t.equal(
+      (await app.inject({ method: 'POST', url: '/agents/ada/run', payload: { input: 'x' } })).statusCode,
+      404
+    )
   }
-)
+})

@@ -19,7 +19,7 @@ type ServerOptions = FastifyServerOptions & { http?: object }
 const SURFACES: Record<string, FastifyPluginAsync> = { http, gateway, a2a }
 const WARN = 40
 
-/** What an app with these surfaces logs of time-outs until it is ready. */
+/** The warnings about time-outs that an app with these surfaces logs until it is ready. */
 async function warningsOf(t: Test, options: ServerOptions, ...surfaces: FastifyPluginAsync[]) {
   const lines: Line[] = []
   const stream = new Writable({
@@ -37,7 +37,7 @@ async function warningsOf(t: Test, options: ServerOptions, ...surfaces: FastifyP
 }
 
 for (const [name, surface] of Object.entries(SURFACES))
-  t.test(`@svc/${name} warns of a server without time-outs, and names them`, async (t) => {
+  t.test(`@svc/${name} warns about a server without time-outs, and names them`, async (t) => {
     const [warning, ...more] = await warningsOf(t, {}, surface)
     t.match(warning, {
       level: WARN,
@@ -48,12 +48,12 @@ for (const [name, surface] of Object.entries(SURFACES))
     t.strictSame(more, [])
   })
 
-t.test('once for an app, however many surfaces it has', async (t) => {
+t.test('it warns once per app, however many surfaces it has', async (t) => {
   t.equal((await warningsOf(t, {}, http, http, a2a, gateway)).length, 1)
   t.equal((await warningsOf(t, {}, gateway, http)).length, 1, 'and for each app')
 })
 
-t.test('of a server that ends slow requests it says nothing', async (t) => {
+t.test('it does not warn about a server that ends slow requests', async (t) => {
   const bounded: ServerOptions[] = [
     { requestTimeout: 30_000 },
     { requestTimeout: 30_000, http: { headersTimeout: 10_000, connectionsCheckingInterval: 2_000 } },
@@ -62,7 +62,7 @@ t.test('of a server that ends slow requests it says nothing', async (t) => {
   for (const options of bounded) t.strictSame(await warningsOf(t, options, http, gateway, a2a), [])
 })
 
-t.test('headers that may take for ever are warned of too', async (t) => {
+t.test('it also warns about headers without a time-out', async (t) => {
   const [warning] = await warningsOf(t, { http: { headersTimeout: 0 }, requestTimeout: 0 }, http)
   t.match(warning, { requestTimeout: 0, headersTimeout: 0 })
 })

@@ -23,7 +23,7 @@ const STORE: [plugin: FastifyPluginAsync, options: object] = [
   { url: 'sqlite::memory:' }
 ]
 
-/** An app that ends with its test. */
+/** Creates an app that closes after the test. */
 function createApp({ teardown }: Pick<Test, 'teardown'>): FastifyInstance {
   const app = Fastify()
   teardown(() => app.close().catch(() => {}))
@@ -34,7 +34,7 @@ const ready = async (app: FastifyInstance) => {
   await app.ready()
 }
 
-/** Registers plugins in a scope of their own. */
+/** Registers plugins in their own scope. */
 function inScope(
   app: FastifyInstance,
   ...plugins: (readonly [plugin: FastifyPluginAsync, options: object])[]
@@ -45,7 +45,7 @@ function inScope(
   return Promise.resolve(app.register(scoped))
 }
 
-/** Whether the runs of an engine are kept in a store. */
+/** True if a store keeps the runs of an engine. */
 async function isStored(runs: RunEngine, { runs: records }: Store): Promise<boolean> {
   const { runId } = await runs.start(scriptedRunnable([]), 'x')
   return (await records.get(runId)) !== undefined
@@ -57,7 +57,7 @@ function* ordersOf<T>(all: readonly T[]): Iterable<T[]> {
     for (const rest of ordersOf(all.toSpliced(index, 1))) yield [first, ...rest]
 }
 
-/** Makes sure that a run of HTTP can be watched on a socket and canceled over A2A. */
+/** Checks that a run started over HTTP can be watched on a socket and canceled over A2A. */
 async function requireOneEngine(t: Test, app: FastifyInstance, says: string): Promise<void> {
   const origin = await app.listen({ port: 0, host: '127.0.0.1' })
   const post = async (path: string, body: object) =>
@@ -81,7 +81,7 @@ async function requireOneEngine(t: Test, app: FastifyInstance, says: string): Pr
   await app.close()
 }
 
-t.test('entrances in scopes beside one another share the engine of the app, in every order', async (t) => {
+t.test('surfaces in sibling scopes share the engine of the app, in any order', async (t) => {
   for (const order of ordersOf(Object.keys(ENTRANCES))) {
     const app = createApp(t)
     for (const name of order) await inScope(app, ENTRANCES[name]!)
@@ -89,7 +89,7 @@ t.test('entrances in scopes beside one another share the engine of the app, in e
   }
 })
 
-t.test('so they do as @fastify/autoload loads them', async (t) => {
+t.test('so do surfaces loaded by @fastify/autoload', async (t) => {
   for (const order of ordersOf(Object.keys(ENTRANCES))) {
     const files = order.map((name, index) => {
       const options = name === 'http' ? "{ prefix: '/api', agents }" : "{ basePath: '/a2a', agents }"
@@ -112,7 +112,7 @@ t.test('so they do as @fastify/autoload loads them', async (t) => {
   }
 })
 
-t.test('with the store of the app the runs are stored', async (t) => {
+t.test('runs are stored in the store of the app', async (t) => {
   for (const order of ordersOf(Object.keys(ENTRANCES))) {
     const app = createApp(t)
     await app.register(...STORE)
@@ -122,7 +122,7 @@ t.test('with the store of the app the runs are stored', async (t) => {
   }
 })
 
-t.test('a store in a scope where no engine looks is refused, in every order', async (t) => {
+t.test('a store in a scope that no engine sees is refused, in any order', async (t) => {
   for (const order of ordersOf([...Object.keys(ENTRANCES), 'store'])) {
     const app = createApp(t)
     for (const name of order) await inScope(app, ENTRANCES[name] ?? STORE)
@@ -131,7 +131,7 @@ t.test('a store in a scope where no engine looks is refused, in every order', as
   }
 })
 
-t.test('a scope with a store and an entrance brings the store for all', async (t) => {
+t.test('a scope with a store and a surface provides the store for all', async (t) => {
   const app = createApp(t)
   const stores: Store[] = []
   await app.register(async (scope) => {
@@ -146,13 +146,13 @@ t.test('a scope with a store and an entrance brings the store for all', async (t
   t.ok(await isStored(app.runs, stores[0]!))
 })
 
-t.test('a store alone is used by whoever wants it', async (t) => {
+t.test('a store without an engine is accepted', async (t) => {
   const app = createApp(t)
   await inScope(app, STORE)
   await t.resolves(ready(app))
 })
 
-t.test('a scope that registers an engine has it for its own, with a store of its own', async (t) => {
+t.test('a scope can have its own engine and store', async (t) => {
   for (const order of ordersOf(['own', 'http', 'gateway'])) {
     const app = createApp(t)
     const own: FastifyInstance[] = []
@@ -172,14 +172,14 @@ t.test('a scope that registers an engine has it for its own, with a store of its
   }
 })
 
-t.test('two engines of an app on one store are refused, wherever they are', async (t) => {
+t.test('two engines of an app on one store are refused, in any scopes', async (t) => {
   const app = createApp(t)
   await app.register(...STORE)
   await inScope(app, [registry as FastifyPluginAsync, { registry: createRegistry() }])
   await t.rejects(inScope(app, ENTRANCES['http']!), { code: 'REG_ERR_STORE_IN_USE' })
 })
 
-t.test('an engine in a scope where nothing uses it is warned of', async (t) => {
+t.test('it warns about an engine in a scope without users', async (t) => {
   const own = [registry as FastifyPluginAsync, { registry: createRegistry(), drainTimeout: 5 }] as const
   const warningsOf = async (...scopes: Parameters<typeof inScope>[1][][]) => {
     const lines: string[] = []

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { attackSockets, floodNamespaces } from '../bench/soak/sockets.ts'
 
-// A short form of `npm run soak -- --only sockets`, which looks at the resident memory too.
+// A short form of `npm run soak -- --only sockets`, which also checks the resident memory.
 t.setTimeout(120_000)
 
 const SOCKETS = 100
@@ -14,7 +14,7 @@ t.test(`${SOCKETS} sockets without a token cost at most 20 MB`, async (t) => {
   }
 })
 
-t.test('sockets that enter namespaces without end are ended by the limit', async (t) => {
+t.test('sockets that keep entering namespaces are disconnected by the limit', async (t) => {
   const { answers, left } = await floodNamespaces(20)
   t.ok(answers > 0 && answers <= 52, `${answers} answers`)
   t.equal(left, 0)

@@ -11,9 +11,9 @@ const STORE = { statusCode: 503, code: 'RUN_ERR_STORE' }
 
 interface Service extends Running {
   file: string
-  /** What it answers to a request. */
+  /** Sends a request. */
   ask(method: string, path: string, body?: object, headers?: Record<string, string>): Promise<Answer>
-  /** Its log. */
+  /** The lines of its log. */
   lines(): { level: number; msg: string; err?: unknown; code?: string }[]
 }
 
@@ -22,7 +22,7 @@ interface Answer {
   body: Record<string, unknown> & { runId: string; status: string }
 }
 
-/** Starts the service on a database in a folder, by a command. */
+/** Starts the service on a database in a folder, with a command. */
 async function serve(t: Test, folder: string, by: (node: string[]) => string[]): Promise<Service> {
   const file = join(folder, 'app.db')
   const node = [
@@ -55,7 +55,7 @@ async function serve(t: Test, folder: string, by: (node: string[]) => string[]):
   }
 }
 
-/** Asks until an answer is as it should be. */
+/** Repeats a request until the response matches. */
 async function until(ask: () => Promise<Answer>, is: (answer: Answer) => boolean): Promise<Answer> {
   for (;;) {
     const answer = await ask()
@@ -64,13 +64,13 @@ async function until(ask: () => Promise<Answer>, is: (answer: Answer) => boolean
   }
 }
 
-/** Starts a run that goes on by itself, and gives its id. */
+/** Starts a run in the background, and returns its id. */
 async function startRun({ ask }: Service, path: string, input: string): Promise<string> {
   const { body } = await ask('POST', `/api/${path}/run`, { input }, { prefer: 'respond-async' })
   return body.runId
 }
 
-/** Runs something and follows it: its id, and all that its stream says in the end. */
+/** Starts a run and follows it: its id, and its whole stream. */
 async function follow({ ask }: Service, path: string, input: string) {
   const streaming = ask('POST', `/api/${path}/stream`, { input, onDisconnect: 'continue' })
   const { body } = await until(
@@ -203,7 +203,7 @@ for (const [name, make] of Object.entries(DISKS)) {
   )
 }
 
-t.test('another program’s lock keeps a service from writing, and from nothing else', async (t) => {
+t.test('a lock by another program only keeps the service from writing', async (t) => {
   const service = await serve(t, t.testdir(), (command) => command)
   const { ask } = service
   t.equal((await ask('POST', '/api/agents/quick/run', { input: 'x' })).status, 200)

@@ -22,7 +22,7 @@ const passing = file(
   'ok 1 - a.test.ts # time=12ms'
 )
 
-t.test('one line for a file that passes, and the count last', async (t) => {
+t.test('prints one line per passing file, and the totals last', async (t) => {
   const { printed } = await report(...passing, '1..1')
   t.strictSame(printed, [
     'ok     a.test.ts  1 passed, 0 failed, 1 skipped (12 ms)',
@@ -30,7 +30,7 @@ t.test('one line for a file that passes, and the count last', async (t) => {
   ])
 })
 
-t.test('a failure is named by its path, with its place and its difference', async (t) => {
+t.test('a failure has its path, location and difference', async (t) => {
   const group = file(
     'group',
     [
@@ -65,7 +65,7 @@ t.test('a failure is named by its path, with its place and its difference', asyn
   ])
 })
 
-t.test('a crash after tests that passed is a failure', async (t) => {
+t.test('a crash after passing tests is a failure', async (t) => {
   const end = [
     'not ok 1 - c.test.ts',
     '  ---',
@@ -88,7 +88,7 @@ t.test('a time-out is a failure', async (t) => {
   t.equal((await report(...hung, '1..1')).last, '0 passed, 1 failed')
 })
 
-t.test('a run that is cut off, or bails out, is a failure', async (t) => {
+t.test('a truncated run, or one that bails out, is a failure', async (t) => {
   t.equal((await report(...passing, '1..2')).last, '1 passed, 1 failed, 1 skipped')
   t.equal((await report(...passing, 'Bail out! no disk')).last, '1 passed, 1 failed, 1 skipped')
   t.equal((await report()).last, '0 passed, 1 failed')

@@ -12,7 +12,7 @@ import t from 'tap'
 
 type Test = Pick<typeof t, 'teardown'>
 
-/** How the runnables of an app fail, and what a tool of its agent throws. */
+/** The error of an app's runnables, and of its agent's tool. */
 interface Failing {
   fail: () => Error
 }
@@ -68,7 +68,7 @@ function addRunnables(to: Registry, { fail }: Failing): void {
   to.add(new Agent({ name: 'tooled', model, tools: [tool], register: false }))
 }
 
-/** An app with every surface, and what its clients see of a run that fails. */
+/** Serves an app with every surface; the methods return what clients see of a failed run. */
 async function serve({ teardown }: Test, failing: Failing) {
   const app = Fastify({ forceCloseConnections: true })
   teardown(() => app.close())
@@ -126,7 +126,7 @@ async function serve({ teardown }: Test, failing: Failing) {
   }
 }
 
-t.test('an error of the app that is tellable is the same on every surface', async (t) => {
+t.test('a tellable error is the same on every surface', async (t) => {
   const { origin, ...app } = await serve(t, TELLABLE)
   for (const path of ['agents/thrower', 'agents/teller', 'workflows/steps', 'teams/team']) {
     const [status, body] = await app.run(path)
@@ -142,11 +142,11 @@ t.test('an error of the app that is tellable is the same on every surface', asyn
   const [, { toolCalls }] = (await app.run('agents/tooled')) as never as [0, { toolCalls: object[] }]
   t.match(toolCalls, [{ error: ORDER }], 'the model sees it too')
   const remote = remoteAgent({ url: `${origin}/a2a`, agentName: 'thrower' })
-  await t.rejects(remote.run('x'), { code: 'A2A_ERR_REMOTE' }, 'but of another service it is a text only')
+  await t.rejects(remote.run('x'), { code: 'A2A_ERR_REMOTE' }, 'a remote agent passes on the message only')
 })
 
 for (const [what, forger] of Object.entries(FORGERS)) {
-  t.test(`any other is told nowhere: ${what}`, async (t) => {
+  t.test(`any other error is hidden: ${what}`, async (t) => {
     const app = await serve(t, forger)
     const failed = { code: 'RUN_ERR_FAILED', message: 'The run failed' }
     const seen: unknown[] = []
@@ -167,12 +167,12 @@ for (const [what, forger] of Object.entries(FORGERS)) {
     t.match(
       toolCalls,
       [{ error: { code: 'RUN_ERR_TOOL_FAILED', message: 'secret' } }],
-      'a tool has its message'
+      'the model sees the message of a tool error'
     )
   })
 }
 
-t.test('who refuses a caller may say why', async (t) => {
+t.test('authenticate may refuse a caller with its own error', async (t) => {
   const authenticate = () => {
     throw tellable({ code: 'ACCOUNT_LOCKED', message: 'Your account is locked', statusCode: 403 })
   }

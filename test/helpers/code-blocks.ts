@@ -5,13 +5,13 @@ import { promisify } from 'node:util'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 
-/** A block of TypeScript of a document. */
+/** A TypeScript block of a document. */
 export interface CodeBlock {
-  /** Such as `docs/agents.md#2`, the second block of that document. */
+  /** E.g. `docs/agents.md#2`, the second block of that document. */
   id: string
   document: string
   code: string
-  /** Name of its file. */
+  /** The name of its file. */
   file: string
 }
 
@@ -30,12 +30,12 @@ export function curlsOf(document: string): string[] {
   )
 }
 
-/** The packages that a document has one install; nothing where it does not say. */
+/** The packages that a document installs; empty if it has no install command. */
 export function installsOf(document: string): string[] {
   return blocksOf(document, 'sh').flatMap((code) => /^npm install (.+)$/m.exec(code)?.[1]?.split(' ') ?? [])
 }
 
-/** What a document names of an app and of requests: `app.runs`, whatever it calls the app. Not names of files. */
+/** The properties of an app and of requests that a document mentions, such as `app.runs`; no file names. */
 export function membersOf(document: string): string[] {
   const text = readFileSync(join(ROOT, document), 'utf8')
   const named = [...text.matchAll(/\b(fastify|app|request)\.(?!ts\b|js\b|db\b)([a-z]\w*)/g)]
@@ -44,7 +44,7 @@ export function membersOf(document: string): string[] {
   ]
 }
 
-/** What a piece of code imports from packages by name, `default` included; without what is only a type. */
+/** The names that code imports from packages, including `default`, without types. */
 export function importsOf(code: string): { specifier: string; names: string[] }[] {
   const statements = code.matchAll(/^import (?!type )(?:(\w+)(?:, )?)?(?:\{([^}]*)\})? from '([^'.][^']*)'/gm)
   return [...statements].map(([, whole, parts = '', specifier = '']) => ({
@@ -56,7 +56,7 @@ export function importsOf(code: string): { specifier: string; names: string[] }[
   }))
 }
 
-/** The TypeScript of documents. */
+/** The TypeScript blocks of documents. */
 export function codeBlocks(documents: readonly string[]): CodeBlock[] {
   return documents.flatMap((document) =>
     blocksOf(document, 'ts').map((code, index) => {
@@ -66,7 +66,7 @@ export function codeBlocks(documents: readonly string[]): CodeBlock[] {
   )
 }
 
-/** What the compiler says of each block, written to a folder; nothing for one that is right. */
+/** The compiler errors of each block, written to a folder. */
 export async function compile(
   blocks: readonly CodeBlock[],
   folder: string
@@ -74,7 +74,7 @@ export async function compile(
   for (const { file, code } of blocks) writeFileSync(join(folder, file), code)
   const config = {
     extends: join(ROOT, 'tsconfig.check.json'),
-    // Unused names are all right in an example.
+    // Examples may have unused names.
     compilerOptions: {
       noUnusedLocals: false,
       typeRoots: [join(ROOT, 'node_modules/@types')]
@@ -83,7 +83,7 @@ export async function compile(
   }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
   const tsc = join(ROOT, 'node_modules/.bin/tsc')
-  // What tap loads into every child does not get along with the compiler.
+  // The hooks that tap loads into every child break the compiler.
   const said = await promisify(execFile)(
     'env',
     ['-u', 'NODE_OPTIONS', tsc, '-p', folder, '--pretty', 'false'],
@@ -101,10 +101,10 @@ export async function compile(
   )
 }
 
-// Cannot find a name, not even one that a shorthand or a spelling mistake could mean.
+// Cannot find a name, a shorthand property, or a similar name.
 const MISSING_NAME = /error TS(?:2304|2552|18004):/
 
-/** Whether a block is a program of its own: it has all the names that it uses. */
+/** True if a block is a complete program: it declares or imports all names it uses. */
 export function isWhole({ code }: CodeBlock, errors: readonly string[]): boolean {
   return /^import /m.test(code) && !errors.some((line) => MISSING_NAME.test(line))
 }

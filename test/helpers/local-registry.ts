@@ -13,9 +13,9 @@ type Test = { teardown(what: () => unknown): unknown }
 type Manifest = { name: string; version: string }
 
 /**
- * A package registry on a free port, until the test ends: it has the given tarballs, and every package that is installed here.
- * So what a user does can be done without a network.
- * @param folder where it may write
+ * Serves a package registry on a free port until the test ends, with the given tarballs and every package installed here,
+ * so that a user's commands work without a network.
+ * @param folder for temporary files
  */
 export async function startRegistry(t: Test, tarballs: readonly string[], folder: string): Promise<string> {
   const published = new Map<string, { manifest: Manifest; tarball: string }>()
@@ -70,11 +70,11 @@ function installedOf(name: string): Manifest[] {
     .toSorted((a, b) => a.version.localeCompare(b.version, 'en', { numeric: true }))
 }
 
-// As npm packs: everything is in one folder, of this name.
+// As npm packs: everything is in a folder of this name.
 async function pack(name: string, version: string, folder: string): Promise<string> {
   const [from = ''] = globSync(`${name.replace('/', '+')}@${version}*/node_modules/${name}`, { cwd: STORE })
   const own = mkdtempSync(join(folder, 'pack-'))
-  // Copies: files that are one on the disk of a pnpm store would be one in the tarball.
+  // Copies, since hard links of the pnpm store would become links in the tarball.
   cpSync(join(STORE, from), join(own, 'package'), { recursive: true })
   const tarball = join(own, 'package.tgz')
   await execute('tar', ['-czf', tarball, '-C', own, 'package'])

@@ -14,7 +14,7 @@ interface ResponsesRequest {
   tools?: unknown[]
 }
 
-/** A server with the protocol of OpenAI's responses: it has sums added by the tool `add`, and tells what came of it. */
+/** A server with the protocol of OpenAI's responses, which calls the tool `add` for sums and answers with its result. */
 export async function startResponsesServer(t: {
   teardown(what: () => unknown): unknown
 }): Promise<{ baseUrl: string }> {

@@ -1,7 +1,7 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import { io, type Socket } from 'socket.io-client'
 
-/** An answer, with its JSON where it has one. */
+/** A response; `body` is parsed if it is JSON. */
 export interface Answer {
   status: number
   headers: Headers
@@ -13,16 +13,16 @@ export interface Answer {
 export interface Served {
   app: FastifyInstance
   origin: string
-  /** Sends a request; a body goes as JSON. */
+  /** Sends a request; a body is sent as JSON. */
   ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
-  /** Calls a method of JSON-RPC, and gives its result or error. */
+  /** Calls a JSON-RPC method, and returns its result or error. */
   rpc(
     path: string,
     method: string,
     params: unknown,
     headers?: Record<string, string>
   ): Promise<Answer['body']>
-  /** A connected client of a namespace; `ask` sends an event and gives the acknowledgement. */
+  /** Connects a client to a namespace; `ask` sends an event and returns the acknowledgement. */
   connect(namespace?: string, auth?: object): Promise<Client>
 }
 
@@ -34,7 +34,7 @@ export interface Client {
 
 type Test = { teardown(fn: () => unknown): unknown }
 
-/** Serves what is registered on a free port, until the test ends or the app is closed. */
+/** Serves an app on a free port until the test ends or the app is closed. */
 export async function serve(t: Test, register: (app: FastifyInstance) => Promise<unknown>): Promise<Served> {
   const app = Fastify({ forceCloseConnections: true })
   t.teardown(() => app.close())
@@ -75,7 +75,7 @@ export async function serve(t: Test, register: (app: FastifyInstance) => Promise
   }
 }
 
-/** Asks again until the answer is as wanted. */
+/** Repeats a request until the response matches. */
 export async function until<T>(ask: () => Promise<T>, isWanted: (answer: T) => boolean): Promise<T> {
   for (;;) {
     const answer = await ask()

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from 'node:net'
 
 type Test = { teardown(what: () => unknown): unknown }
 
-/** A program that runs, and what it wrote so far. */
+/** A running program, and its output so far. */
 export interface Running {
   child: ChildProcess
   output: { stdout: string; stderr: string }
@@ -12,14 +12,14 @@ export interface Running {
   ended: Promise<number | string | null>
 }
 
-/** Starts a program; the test kills it at its end. */
+/** Starts a program, which is killed when the test ends. */
 export function start(
   t: Test,
   command: readonly string[],
   options: { cwd: string; env?: Record<string, string> }
 ): Running {
   const env = { PATH: process.env['PATH'], ...options.env }
-  // As a user's shell would: without what tap loads into every child.
+  // Like a user's shell: without the hooks that tap loads into every child.
   const child = spawn('env', ['-u', 'NODE_OPTIONS', ...command], {
     cwd: options.cwd,
     env,
@@ -37,7 +37,7 @@ export function start(
   return { child, output, ended }
 }
 
-/** What a program wrote, once it has written this; fails when it ends before. */
+/** Resolves with a program's output once it contains `text`; rejects if the program ends before. */
 export async function untilSaid({ child, ended, output }: Running, text: string): Promise<string> {
   let over = false
   void ended.then(() => (over = true))
@@ -48,7 +48,7 @@ export async function untilSaid({ child, ended, output }: Running, text: string)
   return output.stdout
 }
 
-/** A port that nobody listens on. */
+/** A free port. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -58,7 +58,7 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** Waits until a service answers, whatever it is; fails when its program ends before. */
+/** Waits until a service responds with any status; rejects if its program ends before. */
 export async function untilUp(base: string, { ended, output }: Running): Promise<void> {
   let over = false
   void ended.then(() => (over = true))

@@ -6,7 +6,7 @@ import { Workflow } from '@svc/runtime'
 import store from '@svc/store'
 import Fastify from 'fastify'
 
-// A service on a database, which says where it listens and then logs. `filler` is a file that takes what is left of its disk.
+// A service on a database, which logs its address. `filler` is the path of files that fill up its disk.
 const [, , url = '', filler = ''] = process.argv
 const gates = new Map<string, PromiseWithResolvers<void>>()
 const pass = (name: string) => {
@@ -42,7 +42,7 @@ new Workflow({
   steps: (flow) =>
     flow
       .step('first', () => `first ${++steps}`)
-      // Its input says what it waits for.
+      // The input names the gate to wait for.
       .step('second', async ({ input }) => {
         await pass(input as string)
         return 'second'
@@ -60,7 +60,7 @@ app.post<{ Params: { name: string } }>('/open/:name', async ({ params }) => {
   return 'open'
 })
 app.post('/fill', async () => {
-  // As much as there is room for.
+  // Fill the rest of the disk.
   for (let size = 1_048_576, at = 0; size >= 1; size >>= 1)
     for (let isFull = false; !isFull; at++) isFull = !write(`${filler}-${at}`, size)
   return 'full'

@@ -6,14 +6,14 @@ import { promisify } from 'node:util'
 const ROOT = resolve(import.meta.dirname, '../..')
 const execute = promisify(execFile)
 
-/** Path of a program that is installed in the root. */
+/** The path of a program installed in the root. */
 export const bin = (name: string) => join(ROOT, 'node_modules/.bin', name)
 
-/** Runs a program without the hooks that tap puts in the options of every Node below it: tsc 7 does not start with them. */
+/** Runs a program without the Node options that tap sets for child processes: tsc 7 does not start with them. */
 export const run = (program: string, args: string[], cwd: string) =>
   execute('env', ['-u', 'NODE_OPTIONS', program, ...args], { cwd })
 
-/** What the compiler says of a project of a user's, as lines; without what is wrong with the types of others. */
+/** The compiler errors of a user's project, one per line, without those in third-party types. */
 export async function compileAsUser(cwd: string, ...args: string[]): Promise<string[]> {
   const options = ['--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', 'false', '--pretty', 'false']
   const { stdout } = await run(bin('tsc'), [...options, ...args], cwd).catch(
@@ -22,7 +22,7 @@ export async function compileAsUser(cwd: string, ...args: string[]): Promise<str
   return stdout.split('\n').filter((line) => /^[^ ]/.test(line) && !/^node_modules\/(?!@svc\/)/.test(line))
 }
 
-/** Builds a package and packs it as it would be published; gives the path of the tarball. */
+/** Builds and packs a package as for publishing; returns the path of the tarball. */
 export async function pack(name: string, folder: string): Promise<string> {
   const cwd = join(ROOT, 'packages', name)
   await run(bin('tsc'), ['-b'], cwd)
@@ -45,7 +45,7 @@ interface Dependencies {
   peerDependenciesMeta?: Record<string, { optional?: boolean }>
 }
 
-/** Puts what a package needs beside it, as npm does: copies of what its child reads, links to the rest. No optional peers. */
+/** Installs a package's dependencies beside it, like npm, without optional peers: copies those its child process reads, links the rest. */
 function placeDependencies(from: string, to: string): void {
   const { dependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(
     readFileSync(join(from, 'package.json'), 'utf8')
