@@ -69,9 +69,24 @@ export class OutputCheck {
 
 // A transform may yield anything; logs and sessions take JSON.
 function requireJson(validated: Validated): Validated {
-  if (validated.fault === undefined)
-    toJson(validated.value, (fault, cause) => Object.assign(new RUN_ERR_BAD_OUTPUT(fault), { cause }))
+  if (validated.fault !== undefined) return validated
+  toJson(validated.value, (fault, cause) => Object.assign(new RUN_ERR_BAD_OUTPUT(fault), { cause }))
+  const name = findChanged(validated.value)
+  if (name !== undefined)
+    throw new RUN_ERR_BAD_OUTPUT(`the schema transforms to a ${name}, which JSON cannot carry`)
   return validated
+}
+
+// The first object that JSON would turn into something else than its type says.
+function findChanged(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const isChanged = value instanceof Map || value instanceof Set || 'toJSON' in value
+  if (isChanged) return value.constructor.name
+  for (const member of Object.values(value)) {
+    const name = findChanged(member)
+    if (name !== undefined) return name
+  }
+  return undefined
 }
 
 // Strict JSON modes require objects to exclude other properties.

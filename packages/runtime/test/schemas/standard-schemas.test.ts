@@ -237,6 +237,18 @@ t.test('a structured answer has to be JSON after its transforms too', async (t) 
   const { agent } = makeAgent('{"count":5}', { output })
   t.strictSame(agent.describe().output, {}, 'a transform has no JSON Schema')
   await t.rejects(agent.run('x'), { code: 'RUN_ERR_BAD_OUTPUT' })
+  const changed = {
+    Date: () => new Date(0),
+    Map: () => new Map([['a', 1]]),
+    URL: () => new URL('http://a.example')
+  }
+  for (const [name, make] of Object.entries<() => object>(changed)) {
+    const schema = z.object({ list: z.array(z.string().transform(make)) })
+    await t.rejects(makeAgent('{"list":["x"]}', { output: schema }).agent.run('x'), {
+      code: 'RUN_ERR_BAD_OUTPUT',
+      message: new RegExp(`transforms to a ${name}, which JSON cannot carry`)
+    })
+  }
 })
 
 t.test('a step infers the output an agent or a workflow declares', async (t) => {
