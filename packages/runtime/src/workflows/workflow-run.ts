@@ -11,6 +11,7 @@ import { awaiting, interleave, PartChannel } from '../children/part-channel.ts'
 import { answerParts } from '../children/child-parts.ts'
 import { RUN_ERR_WORKFLOW_BAD_OUTPUT } from '../errors.ts'
 import { RunEvents } from '../events/run-events.ts'
+import { toJson } from '../json/to-json.ts'
 import type { WorkflowPlan } from './plan-workflow.ts'
 import { wasStartedBefore } from './place.ts'
 import { runFlow } from './run-flow.ts'
@@ -63,8 +64,12 @@ async function readInput({ input }: WorkflowPlan, given: RunInput, guard: ChildG
 async function checkOutput({ output }: WorkflowPlan, last: unknown, guard: ChildGuard): Promise<unknown> {
   if (output === undefined) return last
   const validated = await guard.wait(Promise.resolve(output.validate(last)))
-  if (validated.fault === undefined) return validated.value
-  throw new RUN_ERR_WORKFLOW_BAD_OUTPUT(validated.fault)
+  if (validated.fault !== undefined) throw new RUN_ERR_WORKFLOW_BAD_OUTPUT(validated.fault)
+  const { value } = validated
+  // A transform may yield anything; logs take JSON.
+  if (value !== undefined)
+    toJson(value, (why, cause) => Object.assign(new RUN_ERR_WORKFLOW_BAD_OUTPUT(why), { cause }))
+  return value
 }
 
 /** Converts an output to an answer: a text, or a value with its JSON as the text. */

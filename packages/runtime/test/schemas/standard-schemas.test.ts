@@ -251,6 +251,19 @@ t.test('a structured answer has to be JSON after its transforms too', async (t) 
   }
 })
 
+t.test('the output of a workflow has to be JSON after its transforms too', async (t) => {
+  const transforms: (() => unknown)[] = [() => 5n, () => () => 1, () => new Map()]
+  for (const make of transforms) {
+    const flow = new Workflow({
+      name: 'flow',
+      register: false,
+      output: z.string().transform(make),
+      steps: (steps) => steps.step('a', () => 'a')
+    })
+    await t.rejects(flow.run('x'), { code: 'RUN_ERR_WORKFLOW_BAD_OUTPUT' })
+  }
+})
+
 t.test('a step infers the output an agent or a workflow declares', async (t) => {
   const { agent } = makeAgent('{"word":"four"}', { output: Length })
   const inner = new Workflow({
