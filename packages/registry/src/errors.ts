@@ -71,6 +71,12 @@ export const RUN_ERR_KEY_REUSED = createError(
 )
 /** The input does not fit the runnable's schema, or an answer to an approval is invalid. */
 export const RUN_ERR_BAD_INPUT = createError<[string]>('RUN_ERR_BAD_INPUT', '%s', 400)
+/** A Standard Schema returned no result: neither a value nor a list of issues. */
+export const RUN_ERR_BAD_SCHEMA = createError<[string]>(
+  'RUN_ERR_BAD_SCHEMA',
+  'The Standard Schema is faulty: %s',
+  500
+)
 /** There is no such approval, or it has another owner. */
 export const RUN_ERR_APPROVAL_NOT_FOUND = createError<[string]>(
   'RUN_ERR_APPROVAL_NOT_FOUND',

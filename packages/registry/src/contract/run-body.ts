@@ -3,8 +3,10 @@ import { Type, type Static } from '@sinclair/typebox'
 // No control characters.
 // oxlint-disable-next-line no-control-regex -- control characters are what it excludes
 const ID_PATTERN = '^[^\\u0000-\\u001f\\u007f-\\u009f]+$'
-const id = (description: string) =>
-  Type.Optional(Type.String({ minLength: 1, maxLength: 256, pattern: ID_PATTERN, description }))
+const ID = { minLength: 1, maxLength: 256, pattern: ID_PATTERN }
+/** An id that a caller chooses: of a session, a user or a run. */
+export const IdSchema = Type.String(ID)
+const id = (description: string) => Type.Optional(Type.String({ ...ID, description }))
 
 /** What happens to a run when its client disconnects. */
 export const OnDisconnectSchema = Type.Union([Type.Literal('cancel'), Type.Literal('continue')], {

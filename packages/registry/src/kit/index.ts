@@ -37,7 +37,7 @@ export { findJsonFault } from '../contract/json-fault.ts'
 export { MAX_NAME_LENGTH, requireName, RunnableKindSchema } from '../contract/names.ts'
 export { FinishReasonSchema, PART_SCHEMAS, ToolErrorSchema, UsageSchema } from '../contract/part.ts'
 export { isPromise } from '../contract/ports/awaitable.ts'
-export { OnDisconnectSchema, RunBodySchema } from '../contract/run-body.ts'
+export { IdSchema, OnDisconnectSchema, RunBodySchema } from '../contract/run-body.ts'
 export { eventSchema, RUN_EVENT_SCHEMAS } from '../contract/run-events.ts'
 export {
   ApprovalAnswerSchema,
@@ -71,6 +71,7 @@ export {
   type Fault,
   type StandardIssue
 } from '../schemas/format-faults.ts'
+export { validateStandard, type StandardResult } from '../schemas/standard-schema.ts'
 export { collectStream, leaveStream } from '../runnables/collect-stream.ts'
 export { NameFinder } from '../runnables/name-finder.ts'
 export { namedEntries, toRunnables } from '../runnables/named-runnables.ts'

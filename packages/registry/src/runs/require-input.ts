@@ -4,16 +4,15 @@ import { AcceptedMessageSchema, MessageInputSchema } from '../contract/content-p
 import type { Runnable } from '../contract/runnable.ts'
 import { RUN_ERR_BAD_INPUT } from '../errors.ts'
 import { findFaults } from '../schemas/find-faults.ts'
-import { faultsOfIssues, formatFaults, type Fault, type StandardIssue } from '../schemas/format-faults.ts'
+import { faultsOfIssues, formatFaults, type Fault } from '../schemas/format-faults.ts'
+import { validateStandard, type StandardSchema } from '../schemas/standard-schema.ts'
 import { faultsOfMessage, isBlank } from './faults-of-message.ts'
-import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
-
-type StandardResult = Awaitable<{ readonly issues?: readonly StandardIssue[] | undefined }>
+import { isPromise } from '../contract/ports/awaitable.ts'
 
 const checks = new WeakMap<TSchema, TypeCheck<TSchema>>()
 const MAX_FAULTS = 20
 
-/** Makes sure that an input is what the runnable takes: a message, or what its own schema says. @throws RUN_ERR_BAD_INPUT */
+/** Makes sure that an input is what the runnable takes: a message, or what its own schema says. @throws RUN_ERR_BAD_INPUT, RUN_ERR_BAD_SCHEMA */
 export function requireInput(runnable: Pick<Runnable, 'inputSchema'>, input: unknown): void {
   const { inputSchema: schema = MessageInputSchema } = runnable
   const takesMessage = schema === MessageInputSchema
@@ -26,10 +25,8 @@ export function requireInput(runnable: Pick<Runnable, 'inputSchema'>, input: unk
 
 // By a Standard Schema (standardschema.dev), where the schema is one. The runnable awaits an asynchronous one itself.
 function faultsByStandard(schema: object, input: unknown): Fault[] | undefined {
-  const { '~standard': standard } = schema as { '~standard'?: { validate(value: unknown): StandardResult } }
-  if (standard === undefined) return undefined
-  const result = standard.validate(input)
-  if (isPromise(result)) result.catch(() => {})
+  if ((schema as Partial<StandardSchema>)['~standard'] === undefined) return undefined
+  const result = validateStandard(schema as StandardSchema, input)
   return isPromise(result) ? [] : faultsOfIssues(result.issues ?? [], 'input', MAX_FAULTS)
 }
 

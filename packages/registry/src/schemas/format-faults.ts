@@ -9,6 +9,8 @@ export const MAX_FAULTS = 5
 /** The most characters of a path, and of a name in it, which may come from a client. */
 const MAX_PATH_LENGTH = 256
 const MAX_NAME_LENGTH = 100
+/** The most characters of a message, which may quote a value. */
+const MAX_MESSAGE_LENGTH = 1_000
 
 /** Formats faults as one text, `limits/maxRuns: expected …; colour: …`; `subject` names the value as a whole. */
 export function formatFaults(faults: readonly Fault[], subject = ''): string {
@@ -43,12 +45,19 @@ export interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** The faults of a Standard Schema's issues, in its own words. */
+/** The faults of a Standard Schema's issues, in its own words; a long message is cut. */
 export function faultsOfIssues(issues: readonly StandardIssue[], root = '', limit = MAX_FAULTS + 1): Fault[] {
   return issues.slice(0, limit).map(({ message, path = [] }) => {
     const keys = path.map((each) => (typeof each === 'object' ? each.key : each))
-    return { path: keys.reduce<string>((at, key) => memberPath(at, String(key)), root), message }
+    return {
+      path: keys.reduce<string>((at, key) => memberPath(at, String(key)), root),
+      message: cut(message)
+    }
   })
+}
+
+function cut(message: string): string {
+  return message.length > MAX_MESSAGE_LENGTH ? `${message.slice(0, MAX_MESSAGE_LENGTH)}…` : message
 }
 
 /** An error of Ajv, as far as its faults need it. */

@@ -7,6 +7,7 @@ import { toJson } from '../json/to-json.ts'
 import { compileSchema, type Validated } from '../schemas/compile-schema.ts'
 import { isStandard, toOutputSchema, type PlainSchema } from '../schemas/plain-schema.ts'
 import type { Schema } from '../schemas/schema.ts'
+import { closeObjects } from './close-objects.ts'
 
 /** The form of an agent's answers. */
 export interface OutputFormat {
@@ -87,22 +88,4 @@ function findChanged(value: unknown): string | undefined {
     if (name !== undefined) return name
   }
   return undefined
-}
-
-// Strict JSON modes require objects to exclude other properties.
-function closeObjects(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(closeObjects)
-  if (typeof schema !== 'object' || schema === null) return schema
-  const {
-    const: constant,
-    enum: values,
-    default: initial,
-    examples,
-    ...rest
-  } = schema as Record<string, unknown>
-  const closed = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, closeObjects(value)]))
-  if (closed['type'] === 'object' && closed['properties'] !== undefined)
-    closed['additionalProperties'] ??= false
-  const kept = Object.entries({ const: constant, enum: values, default: initial, examples })
-  return { ...closed, ...Object.fromEntries(kept.filter(([, value]) => value !== undefined)) }
 }

@@ -1,7 +1,16 @@
 import type { TSchema } from '@sinclair/typebox'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Awaitable } from '@svc/registry'
-import { faultsOfIssues, formatFaults, isPromise, keysOf, toFaults, type Fault } from '@svc/registry/kit'
+import {
+  faultsOfIssues,
+  formatFaults,
+  isPromise,
+  keysOf,
+  toFaults,
+  validateStandard,
+  type Fault,
+  type StandardResult
+} from '@svc/registry/kit'
 import { Ajv } from 'ajv'
 import formats from 'ajv-formats'
 import { isStandard, isTypeBox, toPlainSchema, type PlainSchema } from './plain-schema.ts'
@@ -25,6 +34,8 @@ export interface CompiledSchema {
 const AJV_OPTIONS = {
   strict: false,
   allErrors: true,
+  // Else `toString` and other inherited names would count as given.
+  ownProperties: true,
   logger: false,
   meta: false,
   validateSchema: false
@@ -37,9 +48,7 @@ export function compileSchema(
   toError: (fault: string) => Error
 ): CompiledSchema {
   const plain = toPlainSchema(schema, toError)
-  const validate = isStandard(schema)
-    ? validateStandard(schema, subject)
-    : validatePlain(plain, subject, toError)
+  const validate = isStandard(schema) ? validatorOf(schema, subject) : validatePlain(plain, subject, toError)
   return { plain, validate }
 }
 
@@ -51,17 +60,18 @@ export function compileSchema(
 export function toInputSchema(schema: Schema, toError: (fault: string) => Error): TSchema {
   const { plain, validate } = compileSchema(schema, 'the input', toError)
   if (isTypeBox(schema)) return schema
-  const standard = isStandard(schema)
-    ? schema['~standard']
-    : {
-        version: 1,
-        vendor: '@svc/runtime',
-        validate: (value: unknown) => toResult(validate(value) as Validated)
-      }
+  const standard = {
+    version: 1,
+    vendor: '@svc/runtime',
+    validate: (value: unknown) =>
+      isStandard(schema) ? validateStandard(schema, value) : toResult(validate(value) as Validated)
+  }
   return Object.defineProperty(plain, '~standard', { value: standard }) as unknown as TSchema
 }
 
 function validatePlain(plain: PlainSchema, subject: string, toError: (fault: string) => Error): Validate {
+  // Ajv would validate by a promise, which counts as valid.
+  if ('$async' in plain) throw toError('has the keyword $async; only a Standard Schema may be asynchronous')
   try {
     // A shared instance would confuse schemas with one `$id`, and keep those of short-lived tools forever.
     const check = formats.default(new Ajv(AJV_OPTIONS)).compile(plain)
@@ -71,11 +81,11 @@ function validatePlain(plain: PlainSchema, subject: string, toError: (fault: str
   }
 }
 
-function validateStandard({ '~standard': standard }: StandardSchemaV1, subject: string): Validate {
-  const settle = (result: StandardSchemaV1.Result<unknown>): Validated =>
+function validatorOf(schema: StandardSchemaV1, subject: string): Validate {
+  const settle = (result: StandardResult): Validated =>
     result.issues === undefined ? { value: result.value } : toInvalid(faultsOfIssues(result.issues), subject)
   return (value) => {
-    const result = standard.validate(value)
+    const result = validateStandard(schema, value)
     return isPromise(result) ? result.then(settle) : settle(result)
   }
 }
@@ -84,7 +94,7 @@ function toInvalid(faults: readonly Fault[], subject: string): Validated {
   return { fault: formatFaults(faults, subject), faults }
 }
 
-function toResult(validated: Validated): StandardSchemaV1.Result<unknown> {
+function toResult(validated: Validated): StandardResult {
   if (validated.fault === undefined) return { value: validated.value }
   return { issues: (validated.faults ?? []).map(({ path, message }) => ({ message, path: keysOf(path) })) }
 }

@@ -19,6 +19,18 @@ const EXPECTED = 'expected TypeBox, JSON Schema, or a Standard Schema such as Zo
 const NO_JSON_SCHEMA =
   'has no JSON Schema: Zod has one from 4.2 and ArkType from 2.1.28; wrap Valibot in toStandardJsonSchema of @valibot/to-json-schema'
 const TARGET = { target: 'draft-07' } as const
+/** Keywords beside a reference that do not restrict the value. */
+const BESIDE_REF = new Set([
+  '$schema',
+  '$id',
+  '$comment',
+  '$defs',
+  'definitions',
+  'title',
+  'description',
+  'default',
+  'examples'
+])
 
 /**
  * The JSON Schema, draft 7, of the values a schema accepts.
@@ -29,7 +41,7 @@ export function toPlainSchema(schema: unknown, toError: (fault: string) => Error
     const { jsonSchema } = schema['~standard'] as Partial<StandardJSONSchemaV1.Props>
     if (jsonSchema === undefined) throw toError(NO_JSON_SCHEMA)
     try {
-      return copyOf(jsonSchema.input(TARGET))
+      return inlineRoot(copyOf(jsonSchema.input(TARGET)))
     } catch (err) {
       throw toError(`has no JSON Schema: ${err instanceof Error ? err.message : String(err)}`)
     }
@@ -37,7 +49,7 @@ export function toPlainSchema(schema: unknown, toError: (fault: string) => Error
   const fault = findFault(schema)
   if (fault !== undefined) throw toError(fault)
   try {
-    return copyOf(schema)
+    return inlineRoot(copyOf(schema))
   } catch (err) {
     throw toError(`is not JSON: ${(err as Error).message}`)
   }
@@ -48,7 +60,7 @@ export function toOutputSchema(schema: unknown, accepted: PlainSchema): PlainSch
   if (!isStandard(schema)) return accepted
   try {
     const { jsonSchema } = schema['~standard'] as Partial<StandardJSONSchemaV1.Props>
-    return copyOf(jsonSchema?.output(TARGET))
+    return inlineRoot(copyOf(jsonSchema?.output(TARGET)))
   } catch {
     return {}
   }
@@ -71,8 +83,6 @@ function findFault(schema: unknown): string | undefined {
     return `is not a schema; ${EXPECTED}`
   if (isTypeBox(schema)) return undefined
   if ('_zod' in schema || '_def' in schema) return NO_JSON_SCHEMA
-  // Ajv would validate by a promise, which counts as valid.
-  if ('$async' in schema) return 'has the keyword $async; only a Standard Schema may be asynchronous'
   const keys = Object.keys(schema)
   if (keys.length === 0 || keys.some((key) => KEYWORDS.has(key))) return undefined
   return `has no keyword of JSON Schema; ${EXPECTED}`
@@ -80,4 +90,51 @@ function findFault(schema: unknown): string | undefined {
 
 function copyOf(schema: unknown): PlainSchema {
   return JSON.parse(JSON.stringify(schema)) as PlainSchema
+}
+
+// Recursive schemas may be a mere reference to a definition; providers and tools need the type at the root.
+function inlineRoot(schema: PlainSchema): PlainSchema {
+  const { $ref: first, ...beside } = schema
+  if (typeof first !== 'string' || !Object.keys(beside).every((key) => BESIDE_REF.has(key))) return schema
+  const seen = new Set<unknown>()
+  let target: unknown = schema
+  while (isRecord(target) && typeof target['$ref'] === 'string') {
+    if (seen.has(target)) return schema
+    seen.add(target)
+    target = resolveRef(schema, target['$ref'])
+  }
+  if (!isRecord(target)) return schema
+  // The definition keeps its id.
+  const { $id: _$id, id: _id, ...inlined } = target
+  return { ...inlined, ...beside }
+}
+
+/** The schema that a reference within a schema refers to, by a JSON pointer or by the `$id` of a definition. */
+export function resolveRef(root: PlainSchema, ref: string): unknown {
+  if (!ref.startsWith('#')) {
+    const definitions = [root['$defs'], root['definitions']]
+      .filter(isRecord)
+      .flatMap((each) => Object.values(each))
+    return definitions.find((each) => isRecord(each) && each['$id'] === ref)
+  }
+  let target: unknown = root
+  for (const name of ref.split('/').slice(1)) {
+    const key = decode(name).replaceAll('~1', '/').replaceAll('~0', '~')
+    if (typeof target !== 'object' || target === null || !Object.hasOwn(target, key)) return undefined
+    target = (target as Record<string, unknown>)[key]
+  }
+  return target
+}
+
+/** True for an object that is not a list. */
+export function isRecord(value: unknown): value is PlainSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function decode(name: string): string {
+  try {
+    return decodeURIComponent(name)
+  } catch {
+    return name
+  }
 }

@@ -135,6 +135,43 @@ t.test('the types take every valid schema', async (t) => {
   }
 })
 
+t.test('the members of an intersection stay open, or no answer could match all of them', async (t) => {
+  const member = (name: string) => ({ type: 'object', properties: { [name]: { type: 'string' } } })
+  const closed = (name: string) => ({ ...member(name), additionalProperties: false })
+  const nested = (name: string) => ({ type: 'object', properties: { in: member(name) } })
+  const cases: [given: object, shown: object][] = [
+    [{ allOf: [member('a'), member('b')] }, { allOf: [member('a'), member('b')] }],
+    [{ allOf: [nested('a'), nested('b')] }, { allOf: [nested('a'), nested('b')] }],
+    [
+      { ...member('a'), allOf: [member('b')] },
+      { ...member('a'), allOf: [member('b')] }
+    ],
+    [
+      { ...member('a'), anyOf: [member('b')] },
+      { ...member('a'), anyOf: [member('b')] }
+    ],
+    [{ not: member('a') }, { not: member('a') }],
+    [{ anyOf: [member('a'), member('b')] }, { anyOf: [closed('a'), closed('b')] }],
+    [
+      { allOf: [{ $ref: '#/$defs/a' }], $defs: { a: member('a'), b: member('b') } },
+      { allOf: [{ $ref: '#/$defs/a' }], $defs: { a: member('a'), b: closed('b') } }
+    ],
+    [
+      { type: 'object', properties: { default: member('a'), allOf: member('b') } },
+      {
+        type: 'object',
+        properties: { default: closed('a'), allOf: closed('b') },
+        additionalProperties: false
+      }
+    ]
+  ]
+  for (const [output, shown] of cases) {
+    const { agent, model } = makeAgent('{}', { output })
+    await agent.run('x').catch(() => {})
+    t.strictSame(model.calls[0]?.responseFormat, { type: 'json', name: 'answer', schema: shown })
+  }
+})
+
 t.test('what the model is told is closed; what is checked is what was given', async (t) => {
   const open = Type.Object({
     place: Type.Object({ x: Type.Number() }),
