@@ -1,6 +1,6 @@
 import type { Awaitable, RunContext } from '@svc/registry'
 import { requireName, requireOptions } from '@svc/registry/kit'
-import { nameOf, prefixErrors } from '../checks/option-errors.ts'
+import { nameOf, prefixBadOptions, prefixErrors } from '../checks/option-errors.ts'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 import { TIMEOUT_DEFAULTS, type Timeouts } from '../guards/run-guard.ts'
 import { planLoop, type LoopPlan } from '../loop/loop-plan.ts'
@@ -37,15 +37,16 @@ function toPlan(options: AgentOptions): AgentPlan {
   requireSandbox(sandbox)
   const name = requireName(options.name)
   const skills = options.skills && createSkillSet(options.skills, name)
+  const fixedTools = skills ? [skills.tool] : []
   const output = options.output === undefined ? undefined : createOutputFormat(options.output)
   const loop = planLoop(
     options,
-    { ...options, output, stopWhen: typeof stopWhen === 'function' ? [stopWhen] : stopWhen },
+    { ...options, output, fixedTools, stopWhen: typeof stopWhen === 'function' ? [stopWhen] : stopWhen },
     (fault) => new RUN_ERR_BAD_AGENT(fault)
   )
   const toSet = (list: readonly AgentTool[]): ToolSet => {
     if (!Array.isArray(list)) throw new RUN_ERR_BAD_AGENT('tools: the function returned no list')
-    const set = createToolSet([...list, ...(skills ? [skills.tool] : [])])
+    const set = createToolSet([...list, ...fixedTools])
     for (const tool of list) if (!('type' in tool)) resolveSandbox(tool.sandbox, sandbox)
     if (typeof toolChoice === 'object') set.only([toolChoice.toolName])
     return set
@@ -55,8 +56,11 @@ function toPlan(options: AgentOptions): AgentPlan {
     ...loop,
     name,
     tools: set,
-    toolsOf: async (context) =>
-      set ?? toSet(await (tools as (run: RunContext) => Awaitable<AgentTool[]>)(context)),
+    toolsOf: (context) =>
+      set ??
+      prefixBadOptions(nameOf('agent', options), async () =>
+        toSet(await (tools as (run: RunContext) => Awaitable<AgentTool[]>)(context))
+      ),
     memory: options.memory,
     skills,
     timeout: { ...TIMEOUT_DEFAULTS, ...options.timeout }

@@ -1,17 +1,31 @@
-import { isTellable, type ErrorClass } from '@svc/registry'
+import { isTellable, type Awaitable, type ErrorClass } from '@svc/registry'
 
 /** Calls `make`. @throws its error, with `subject` before the message and in the stack if clients may see it */
 export function prefixErrors<T>(subject: string, make: () => T): T {
   try {
     return make()
   } catch (err) {
-    if (isTellable(err)) {
-      const { message, stack } = err
-      err.message = `${subject}: ${message}`
-      if (stack !== undefined) err.stack = stack.replace(message, () => err.message)
-    }
+    if (isTellable(err)) prefix(subject, err)
     throw err
   }
+}
+
+const BAD_OPTION = /^RUN_ERR_BAD_(AGENT|MODEL|SANDBOX|SKILL|TOOL)$/
+
+/** `prefixErrors` for functions of the app during a run: of their errors, only those of bad options get the prefix. */
+export async function prefixBadOptions<T>(subject: string, make: () => Awaitable<T>): Promise<T> {
+  try {
+    return await make()
+  } catch (err) {
+    if (isTellable(err) && BAD_OPTION.test(err.code) && !err.message.startsWith(subject)) prefix(subject, err)
+    throw err
+  }
+}
+
+function prefix(subject: string, err: Error): void {
+  const { message, stack } = err
+  err.message = `${subject}: ${message}`
+  if (stack !== undefined) err.stack = stack.replace(message, () => err.message)
 }
 
 /** The subject of an error text, by the name in the options: `agent "writer"`. */

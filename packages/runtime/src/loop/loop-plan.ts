@@ -7,6 +7,7 @@ import { RETRY_DEFAULTS, type Retry } from '../models/retry-model.ts'
 import type { OutputFormat } from '../output/output-format.ts'
 import type { SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import { HISTORY_DEFAULTS, type HistoryLimits } from '../sessions/history.ts'
+import type { AgentTool } from '../tools/tool-set.ts'
 import { MAX_STEPS, type Instructions, type ModelOptions } from './model-options.ts'
 import type { PrepareStep, StopCondition, ToolChoice } from './steps.ts'
 
@@ -23,6 +24,8 @@ export interface LoopPlan {
   readonly maxSteps: number
   readonly stopWhen: readonly StopCondition[]
   readonly prepareStep: PrepareStep | undefined
+  /** Tools that every step has, whatever `tools` of `prepareStep` replaces. */
+  readonly fixedTools: readonly AgentTool[]
   readonly toolChoice: ToolChoice | undefined
   readonly output: OutputFormat | undefined
   readonly approval: ApprovalPolicy
@@ -33,14 +36,30 @@ export interface LoopPlan {
 type Control = Partial<
   Pick<
     LoopPlan,
-    'stopWhen' | 'prepareStep' | 'toolChoice' | 'output' | 'approval' | 'approvalTimeout' | 'sandbox'
+    | 'stopWhen'
+    | 'prepareStep'
+    | 'fixedTools'
+    | 'toolChoice'
+    | 'output'
+    | 'approval'
+    | 'approvalTimeout'
+    | 'sandbox'
   >
 >
 
 /** Plans a loop from checked options. @throws RUN_ERR_BAD_MODEL, or the error `toError` makes for `provider` */
 export function planLoop(
   options: ModelOptions,
-  { stopWhen = [], prepareStep, toolChoice, output, approval = 'never', approvalTimeout, sandbox }: Control,
+  {
+    stopWhen = [],
+    prepareStep,
+    fixedTools = [],
+    toolChoice,
+    output,
+    approval = 'never',
+    approvalTimeout,
+    sandbox
+  }: Control,
   toError: (fault: string) => Error
 ): LoopPlan {
   if (options.provider !== undefined && typeof options.model !== 'function')
@@ -56,6 +75,7 @@ export function planLoop(
     maxSteps: options.maxSteps ?? MAX_STEPS,
     stopWhen,
     prepareStep,
+    fixedTools,
     toolChoice,
     output,
     approval,

@@ -4,7 +4,6 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4Prompt
 } from '@ai-sdk/provider'
-import { Type } from '@sinclair/typebox'
 import {
   addUsage,
   ZERO_USAGE,
@@ -13,10 +12,8 @@ import {
   type Usage,
   type YieldedPart
 } from '@svc/registry'
-import { requireOptions } from '@svc/registry/kit'
-import { prefixedError } from '../checks/option-errors.ts'
+import { nameOf, prefixErrors } from '../checks/option-errors.ts'
 import { interleave, type PartChannel } from '../children/part-channel.ts'
-import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 import type { RunEvents } from '../events/run-events.ts'
 import type { RunGuard } from '../guards/run-guard.ts'
 import type { ModelAnswer, ModelToolCall, ProviderCalls } from '../models/model-answer.ts'
@@ -28,11 +25,11 @@ import type { ToolCalls } from '../tool-calls/call-tool.ts'
 import { callTools } from '../tool-calls/call-tools.ts'
 import type { ToolOutcome } from '../tool-calls/tool-outcome.ts'
 import { createToolSet, type ToolSet } from '../tools/tool-set.ts'
-import { optional, strict } from './model-options.ts'
 import type { LoopPlan } from './loop-plan.ts'
+import { copyPlain, prepareChanges, requireBoolean, requireTool, splitSystem } from './step-changes.ts'
 import {
   toModelChoice,
-  ToolChoiceSchema,
+  type PrepareStep,
   type StepChanges,
   type StepResult,
   type ToolChoice
@@ -40,6 +37,8 @@ import {
 
 /** The run of a loop. */
 interface LoopHost {
+  readonly kind: 'agent' | 'team'
+  readonly name: string
   readonly context: RunContext
   readonly guard: RunGuard
   readonly events: RunEvents
@@ -67,19 +66,6 @@ export interface OpenStep {
   readonly toolCalls: Omit<ToolCalls, 'emit'>
 }
 
-const StepChangesSchema = Type.Object(
-  {
-    model: optional(Type.Any()),
-    instructions: optional(Type.String()),
-    messages: optional(Type.Array(Type.Object({ role: Type.String() }), { minItems: 1 })),
-    tools: optional(Type.Array(Type.Any())),
-    activeTools: optional(Type.Array(Type.String())),
-    toolChoice: optional(ToolChoiceSchema)
-  } satisfies Record<keyof StepChanges, unknown>,
-  strict
-)
-const BadStep = prefixedError('prepareStep', RUN_ERR_BAD_AGENT)
-
 /** The steps of one run: opens model calls, and records their answers and outcomes in the turn. */
 export class ModelLoop {
   readonly turn: Turn
@@ -91,7 +77,8 @@ export class ModelLoop {
   readonly #tools: ToolSet
   readonly #sections: LoopState['sections']
   readonly #output: OutputCheck | undefined
-  readonly #steps: StepResult[] = []
+  // Frozen, for the functions of the app.
+  #steps: readonly StepResult[] = Object.freeze([])
   readonly #callIds = new Set<string>()
   readonly #providerCalls: ProviderCalls = new Map()
   #opened = 0
@@ -123,12 +110,12 @@ export class ModelLoop {
   async open(overrides: StepOverrides = {}): Promise<OpenStep> {
     const { context, guard, events } = this.#host
     const { settings, retry, approval, approvalTimeout, sandbox, ...plan } = this.#plan
-    const changes = plan.prepareStep && (await this.#prepare())
+    const changes = plan.prepareStep && (await this.#prepare(plan.prepareStep))
     const index = this.#opened++
-    const tools = overrides.tools ?? this.#toolsFor(changes)
     const toolChoice = overrides.toolChoice ?? changes?.toolChoice ?? plan.toolChoice
-    if (changes !== undefined && typeof toolChoice === 'object') requireTool(tools, toolChoice.toolName)
-    const model = changes?.model === undefined ? this.#model : prepareModel(changes.model)
+    const [tools, model] = prefixErrors(this.#subject, () =>
+      this.#apply(changes, overrides.tools, toolChoice)
+    )
     const options: LanguageModelV4CallOptions = {
       ...settings,
       ...(tools.forModel && { tools: tools.forModel }),
@@ -161,20 +148,26 @@ export class ModelLoop {
   /** Records a step with its outcomes: in the turn, and for the conditions of the next one. */
   record({ index, step: { answer } }: OpenStep, outcomes: readonly ToolOutcome<ModelToolCall>[]): void {
     this.turn.add(answer, outcomes)
+    const { prepareStep, stopWhen } = this.#plan
+    if (prepareStep === undefined && stopWhen.length === 0) return
     const { text, usage, finishReason } = answer
-    this.#steps.push({
+    const step: StepResult = {
       stepNumber: index,
       text,
       toolCalls: [...answer.providerOutcomes, ...outcomes].map(toStepCall),
       finishReason: outcomes.length > 0 ? 'tool-calls' : finishReason,
       usage
-    })
+    }
+    this.#steps = Object.freeze([...this.#steps, copyPlain(step, Object.freeze)])
   }
 
-  /** True if a condition of `stopWhen` holds. */
+  /** True if a condition of `stopWhen` holds. @throws RUN_ERR_BAD_AGENT unless it returns a boolean */
   async isStopped(): Promise<boolean> {
-    for (const condition of this.#plan.stopWhen)
-      if (await this.#host.guard.wait(Promise.resolve(condition({ steps: this.#steps })))) return true
+    for (const condition of this.#plan.stopWhen) {
+      const result = await this.#host.guard.wait(Promise.resolve(condition({ steps: this.#steps })))
+      requireBoolean(this.#subject, result)
+      if (result) return true
+    }
     return false
   }
 
@@ -197,24 +190,36 @@ export class ModelLoop {
     await this.turn.save(this.#host.context)
   }
 
-  async #prepare(): Promise<StepChanges | undefined> {
+  /** The name of the agent or team in errors. */
+  get #subject(): string {
+    return nameOf(this.#host.kind, this.#host)
+  }
+
+  #prepare(prepareStep: PrepareStep): Promise<StepChanges | undefined> {
     const { context, guard } = this.#host
     const state = {
       stepNumber: this.#opened,
       steps: this.#steps,
       model: this.#model,
-      messages: splitSystem(this.turn.prompt)[1],
+      messages: copyPlain(splitSystem(this.turn.prompt)[1]),
       context
     }
-    const changes = await guard.wait(Promise.resolve(this.#plan.prepareStep!(state)))
-    if (changes === undefined) return undefined
-    requireOptions(StepChangesSchema, changes, BadStep)
-    return changes
+    return guard.wait(prepareChanges(this.#subject, prepareStep, state))
+  }
+
+  #apply(
+    changes: StepChanges | undefined,
+    given: ToolSet | undefined,
+    toolChoice: ToolChoice | undefined
+  ): [tools: ToolSet, model: LanguageModelV4] {
+    const tools = given ?? this.#toolsFor(changes)
+    if (changes !== undefined && typeof toolChoice === 'object') requireTool(tools, toolChoice.toolName)
+    return [tools, changes?.model === undefined ? this.#model : prepareModel(changes.model)]
   }
 
   #toolsFor(changes: StepChanges | undefined): ToolSet {
     const { tools, activeTools } = changes ?? {}
-    const all = tools === undefined ? this.#tools : createToolSet(tools)
+    const all = tools === undefined ? this.#tools : createToolSet([...tools, ...this.#plan.fixedTools])
     return activeTools === undefined ? all : all.only(activeTools)
   }
 
@@ -276,17 +281,6 @@ export async function* converse(conversation: Conversation): AsyncGenerator<Yiel
   } finally {
     close()
   }
-}
-
-function requireTool(tools: ToolSet, name: string): void {
-  if (!tools.names.includes(name)) throw new BadStep(`toolChoice: the step has no tool "${name}"`)
-}
-
-function splitSystem(
-  prompt: LanguageModelV4Prompt
-): [system: LanguageModelV4Message[], rest: LanguageModelV4Message[]] {
-  const count = prompt[0]?.role === 'system' ? 1 : 0
-  return [prompt.slice(0, count), prompt.slice(count)]
 }
 
 function toStepCall({

@@ -1,6 +1,9 @@
 import type { LanguageModelV4, LanguageModelV4Message, LanguageModelV4ToolChoice } from '@ai-sdk/provider'
 import { Type } from '@sinclair/typebox'
 import type { Awaitable, FinishReason, RunContext, ToolError, Usage } from '@svc/registry'
+import { requireOptions } from '@svc/registry/kit'
+import { prefixedError } from '../checks/option-errors.ts'
+import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 import type { Model } from '../models/model.ts'
 import type { AgentTool } from '../tools/tool-set.ts'
 
@@ -22,16 +25,18 @@ export interface StepToolCall {
   readonly error?: ToolError
 }
 
-/** Decides after a step with tool calls whether the run stops there. */
+/** Decides after a step with tool calls whether the run stops there. The steps are frozen copies. */
 export type StopCondition = (state: { readonly steps: readonly StepResult[] }) => Awaitable<boolean>
 
-/** Stops after so many steps. */
+/** Stops after so many steps. @throws RUN_ERR_BAD_AGENT unless `count` is an integer of at least 1 */
 export function stepCountIs(count: number): StopCondition {
+  requireOptions(Type.Integer({ minimum: 1 }), count, prefixedError('stepCountIs', RUN_ERR_BAD_AGENT))
   return ({ steps }) => steps.length >= count
 }
 
-/** Stops after a step that called the tool. */
+/** Stops after a step that called the tool. @throws RUN_ERR_BAD_AGENT for an empty name */
 export function hasToolCall(toolName: string): StopCondition {
+  requireOptions(Type.String({ minLength: 1 }), toolName, prefixedError('hasToolCall', RUN_ERR_BAD_AGENT))
   return ({ steps }) => steps.at(-1)?.toolCalls.some((call) => call.toolName === toolName) ?? false
 }
 
@@ -54,9 +59,10 @@ export type PromptMessage = LanguageModelV4Message
 /** The step that is about to begin. */
 export interface StepState {
   readonly stepNumber: number
+  /** Frozen copies. */
   readonly steps: readonly StepResult[]
   readonly model: LanguageModelV4
-  /** The prompt without its instructions. */
+  /** A copy of the prompt without its instructions. */
   readonly messages: readonly PromptMessage[]
   readonly context: RunContext
 }
@@ -67,6 +73,7 @@ export interface StepChanges {
   instructions?: string
   /** Replaces the messages of the prompt. */
   messages?: readonly PromptMessage[]
+  /** Replaces the agent's own tools; the model can still load skills. */
   tools?: readonly AgentTool[]
   /** The names of the tools the model sees. */
   activeTools?: readonly string[]

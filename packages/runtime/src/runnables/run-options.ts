@@ -10,7 +10,8 @@ import {
   type RunLog,
   type Stores
 } from '@svc/registry'
-import { requireOptions } from '@svc/registry/kit'
+import { codeOf, IdSchema, requireOptions } from '@svc/registry/kit'
+import { hasMethods } from '../checks/option-errors.ts'
 import { RUN_ERR_BAD_CONTEXT } from '../errors.ts'
 
 /** The options of a run in a script or a test, without a run engine. */
@@ -40,7 +41,7 @@ export interface RunOptions {
 }
 
 const object = Type.Optional(Type.Object({}))
-const text = Type.Optional(Type.String({ minLength: 1 }))
+const id = Type.Optional(IdSchema)
 const anyFunction = Type.Function([], Type.Unknown())
 const functionSchema = Type.Optional(anyFunction)
 const withMethods = (...names: string[]) =>
@@ -49,13 +50,13 @@ const port = Type.Object({})
 
 const RunOptionsSchema = Type.Object(
   {
-    sessionId: text,
-    userId: text,
+    sessionId: id,
+    userId: id,
     principal: Type.Optional(
       Type.Object({ sub: Type.String({ minLength: 1 }), scopes: Type.Array(Type.String()) })
     ),
     signal: Type.Optional(Type.Object({ aborted: Type.Boolean(), addEventListener: anyFunction })),
-    runId: text,
+    runId: id,
     apiKey: functionSchema,
     authorize: functionSchema,
     envelope: object,
@@ -74,11 +75,19 @@ const RunOptionsSchema = Type.Object(
 /** The context of a run: the one of an engine or a parent, or a new one from options. @throws RUN_ERR_BAD_CONTEXT */
 export function toContext(given: RunContext | RunOptions | undefined): RunContext {
   if (given === undefined) return createContext()
-  if (isContext(given)) return given
-  requireOptions(RunOptionsSchema, given, RUN_ERR_BAD_CONTEXT)
-  return createContext(given)
+  try {
+    if (isContext(given)) return given
+    requireOptions(RunOptionsSchema, given, RUN_ERR_BAD_CONTEXT)
+    return createContext(given)
+  } catch (err) {
+    if (codeOf(err) !== undefined) throw err
+    // A getter or a Proxy that throws.
+    throw Object.assign(new RUN_ERR_BAD_CONTEXT('an option cannot be read'), { cause: err })
+  }
 }
 
 function isContext(given: RunContext | RunOptions): given is RunContext {
-  return typeof (given as Partial<RunContext> | null)?.child === 'function'
+  if (!hasMethods(given, ['child', 'step', 'sleep', 'authorize'])) return false
+  const { runId, sessionId, signal, stores } = given as Partial<RunContext>
+  return [runId, sessionId].every((each) => typeof each === 'string') && !!signal && !!stores
 }

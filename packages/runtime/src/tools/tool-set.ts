@@ -56,14 +56,19 @@ export function createToolSet(tools: readonly AgentTool[]): ToolSet {
   }
 }
 
+const PROVIDER_TOOL_ID = /^[\w-]+(\.[\w-]+)+$/
+
 function requireTool(tool: AgentTool, where: string): string {
   if (typeof tool !== 'object' || tool === null) throw new RUN_ERR_BAD_AGENT(`${where}: use defineTool`)
   if (!isProviderTool(tool)) {
     if (typeof tool.validateInput !== 'function') throw new RUN_ERR_BAD_AGENT(`${where}: use defineTool`)
     return tool.name
   }
-  if (typeof tool.id !== 'string' || !tool.id.includes('.'))
+  if (typeof tool.id !== 'string' || !PROVIDER_TOOL_ID.test(tool.id))
     throw new RUN_ERR_BAD_AGENT(`${where}: a tool of a provider has an id such as "openai.web_search"`)
+  const { args } = tool as { args: unknown }
+  if (typeof args !== 'object' || args === null || Array.isArray(args))
+    throw new RUN_ERR_BAD_AGENT(`${where}: the args of "${tool.id}" are no object`)
   if (tool.isProviderExecuted === false)
     throw new RUN_ERR_BAD_AGENT(`${where}: the provider does not execute "${tool.id}"; use defineTool`)
   return tool.id.slice(tool.id.indexOf('.') + 1)

@@ -150,7 +150,23 @@ t.test('the tools of provider packages are taken, and described', async (t) => {
   ])
   const bad: [tool: unknown, says: RegExp][] = [
     [anthropic.tools.bash_20250124({}), /the provider does not execute "anthropic\.bash_20250124"/],
-    [{ type: 'provider', id: 'search', args: {} }, /has an id such as "openai\.web_search"/]
+    ...[
+      'search',
+      '',
+      '.',
+      'openai.',
+      '.search',
+      'openai.web search',
+      'openai.web/search',
+      'open ai.search'
+    ].map((id): [unknown, RegExp] => [
+      { type: 'provider', id, args: {} },
+      /tools\/0: a tool of a provider has an id such as "openai\.web_search"/
+    ]),
+    ...[undefined, null, 'many', 5, []].map((args): [unknown, RegExp] => [
+      { type: 'provider', id: 'openai.web_search', args },
+      /tools\/0: the args of "openai\.web_search" are no object/
+    ])
   ]
   for (const [tool, message] of bad)
     t.throws(() => makeAgent('x', { tools: [tool as never] }), { code: 'RUN_ERR_BAD_AGENT', message })

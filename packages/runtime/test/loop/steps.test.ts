@@ -50,6 +50,61 @@ t.test('maxSteps holds beside stopWhen, and a condition that throws fails the ru
   await t.rejects(failing.agent.run('Go'), { message: 'of the condition' })
 })
 
+t.test('a condition that could never hold is refused at construction', async (t) => {
+  for (const count of [NaN, undefined, null, 0, -1, 1.5, Infinity, '2'])
+    t.throws(() => stepCountIs(count as never), {
+      code: 'RUN_ERR_BAD_AGENT',
+      message: /stepCountIs: expected an integer of at least 1, got/
+    })
+  for (const name of ['', undefined, 5])
+    t.throws(() => hasToolCall(name as never), {
+      code: 'RUN_ERR_BAD_AGENT',
+      message: /hasToolCall: expected a string/
+    })
+})
+
+t.test('a condition must return a boolean', async (t) => {
+  for (const result of [undefined, null, 1, 'yes', {}]) {
+    const { agent } = makeAgent([look, 'End.'], { tools, stopWhen: async () => result as never })
+    await t.rejects(agent.run('Go'), {
+      code: 'RUN_ERR_BAD_AGENT',
+      message: /agent "tester": stopWhen: expected a boolean, got/
+    })
+  }
+})
+
+t.test('conditions and prepareStep cannot change the steps and the prompt of the run', async (t) => {
+  type Mutable = { steps: unknown[]; messages: { content: unknown[] }[] }
+  const attempt = (change: () => unknown) => {
+    try {
+      change()
+    } catch {
+      // Frozen.
+    }
+  }
+  const counts: number[] = []
+  const { agent, model } = makeAgent([look, look, 'End.'], {
+    tools,
+    stopWhen: ({ steps }) => {
+      counts.push(steps.length)
+      attempt(() => ((steps[0]!.toolCalls[0] as { result: unknown }).result = 'forged'))
+      attempt(() => ((steps as unknown[]).length = 0))
+      return false
+    },
+    prepareStep(state) {
+      const { steps, messages } = state as unknown as Mutable
+      attempt(() => steps.push('another'))
+      attempt(() => messages[0]!.content.push({ type: 'text', text: 'Injected' }))
+      attempt(() => messages.pop())
+    }
+  })
+  t.equal((await agent.run('Go')).text, 'End.')
+  t.strictSame(counts, [1, 2])
+  const prompt = JSON.stringify(model.calls[2]?.prompt)
+  t.notMatch(prompt, /Injected|forged/)
+  t.equal(model.calls[2]?.prompt.length, 5)
+})
+
 t.test('a condition sees what the steps did', async (t) => {
   const seen: unknown[] = []
   const fail = defineTool({
@@ -182,6 +237,43 @@ t.test('what prepareStep returns is checked', async (t) => {
     const { agent } = makeAgent('End.', { tools, prepareStep: () => changes as never })
     await t.rejects(agent.run('Go'), { code, message })
   }
+})
+
+t.test('tools of a step keep the tool that loads skills', async (t) => {
+  const { agent, model } = makeAgent(
+    [{ toolCalls: [{ toolName: 'load_skill', args: { name: 'haiku' } }] }, 'End.'],
+    {
+      tools,
+      skills: [{ name: 'haiku', description: 'Writes a haiku', instructions: 'Count to 17.' }],
+      prepareStep: () => ({ tools: [tools[0]!] })
+    }
+  )
+  t.match((await agent.run('Go')).toolCalls, [{ result: { instructions: 'Count to 17.' } }])
+  t.match(model.calls[0]?.tools, [{ name: 'look' }, { name: 'load_skill' }])
+})
+
+t.test('errors of options during a run name the agent', async (t) => {
+  const badTool = () => [defineTool({ name: 'no spaces', description: '', input: {}, execute: () => 1 })]
+  const bad: [options: Partial<AgentOptions>, code: string, says: RegExp][] = [
+    [{ tools: () => undefined as never }, 'RUN_ERR_BAD_AGENT', /returned no list/],
+    [{ tools: badTool }, 'RUN_ERR_BAD_TOOL', /name/],
+    [{ prepareStep: () => ({ tools: badTool() }) }, 'RUN_ERR_BAD_TOOL', /name/],
+    [{ prepareStep: () => ({ tools: [{} as never] }) }, 'RUN_ERR_BAD_AGENT', /use defineTool/],
+    [{ prepareStep: () => ({ activeTools: ['other'] }) }, 'RUN_ERR_BAD_AGENT', /no tool "other"/],
+    [{ prepareStep: () => ({ model: 'gpt' as never }) }, 'RUN_ERR_BAD_MODEL', /a string/],
+    [{ prepareStep: () => ({ colour: 'red' }) as never }, 'RUN_ERR_BAD_AGENT', /prepareStep: colour/]
+  ]
+  for (const [options, code, says] of bad) {
+    const error = await makeAgent('End.', options)
+      .agent.run('Go')
+      .catch((err: unknown) => err as Error & { code: string })
+    t.match(error, { code, message: says })
+    t.match(error, { message: /^agent "tester": / })
+  }
+  const own = new Error('of the function')
+  await t.rejects(makeAgent('End.', { prepareStep: () => Promise.reject(own) }).agent.run('Go'), {
+    message: 'of the function'
+  })
 })
 
 t.test('tools may be a function of the run', async (t) => {

@@ -25,7 +25,22 @@ t.test('an unknown or bad option of a run is refused, and leaves nothing behind'
     [{ stores: {} }, /stores\/runs: expected an object/],
     [{ events: {} }, /events\/on: expected a function/],
     ['me', /expected an object/],
-    [{ ...createContext() }, /source: no such option/]
+    [{ ...createContext() }, /source: no such option/],
+    [{ child: () => {} }, /child: no such option/],
+    [
+      {
+        get sessionId() {
+          throw new TypeError('of the getter')
+        }
+      },
+      /an option cannot be read/
+    ],
+    ...['sessionId', 'userId', 'runId'].flatMap((name): [unknown, RegExp][] =>
+      ['', 'x'.repeat(257), 'a\0b', 'a\nb'].map((id) => [
+        { [name]: id },
+        new RegExp(`${name}: expected a string`)
+      ])
+    )
   ]
   for (const runnable of runnables)
     for (const [options, says] of bad) {

@@ -1,0 +1,64 @@
+import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
+import { Type } from '@sinclair/typebox'
+import { requireOptions } from '@svc/registry/kit'
+import { prefixBadOptions, prefixedError } from '../checks/option-errors.ts'
+import { RUN_ERR_BAD_AGENT } from '../errors.ts'
+import type { ToolSet } from '../tools/tool-set.ts'
+import { optional, strict } from './model-options.ts'
+import { ToolChoiceSchema, type PrepareStep, type StepChanges, type StepState } from './steps.ts'
+
+const StepChangesSchema = Type.Object(
+  {
+    model: optional(Type.Any()),
+    instructions: optional(Type.String()),
+    messages: optional(Type.Array(Type.Object({ role: Type.String() }), { minItems: 1 })),
+    tools: optional(Type.Array(Type.Any())),
+    activeTools: optional(Type.Array(Type.String())),
+    toolChoice: optional(ToolChoiceSchema)
+  } satisfies Record<keyof StepChanges, unknown>,
+  strict
+)
+const BadStep = prefixedError('prepareStep', RUN_ERR_BAD_AGENT)
+
+/** Prepares a step and checks the changes; errors name the `subject`. @throws RUN_ERR_BAD_AGENT, the error of `prepareStep` */
+export async function prepareChanges(
+  subject: string,
+  prepareStep: PrepareStep,
+  state: StepState
+): Promise<StepChanges | undefined> {
+  return prefixBadOptions(subject, async () => {
+    const changes = await prepareStep(state)
+    if (changes === undefined) return undefined
+    requireOptions(StepChangesSchema, changes, BadStep)
+    return changes
+  })
+}
+
+/** Makes sure that a step has the tool of its tool choice. @throws RUN_ERR_BAD_AGENT */
+export function requireTool(tools: ToolSet, name: string): void {
+  if (!tools.names.includes(name)) throw new BadStep(`toolChoice: the step has no tool "${name}"`)
+}
+
+/** Makes sure that a condition returned a boolean. @throws RUN_ERR_BAD_AGENT */
+export function requireBoolean(subject: string, result: unknown): asserts result is boolean {
+  requireOptions(Type.Boolean(), result, prefixedError(`${subject}: stopWhen`, RUN_ERR_BAD_AGENT))
+}
+
+/** Splits a prompt into its instructions, if any, and its other messages. */
+export function splitSystem(
+  prompt: LanguageModelV4Prompt
+): [system: LanguageModelV4Message[], rest: LanguageModelV4Message[]] {
+  const count = prompt[0]?.role === 'system' ? 1 : 0
+  return [prompt.slice(0, count), prompt.slice(count)]
+}
+
+/** Copies lists and plain objects at any depth; other objects, such as URLs and bytes, are shared. */
+export function copyPlain<T>(value: T, finish: <Copy>(copy: Copy) => Copy = (copy) => copy): T {
+  if (Array.isArray(value)) return finish(value.map((each: unknown) => copyPlain(each, finish))) as T
+  if (typeof value !== 'object' || value === null) return value
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null) return value
+  return finish(
+    Object.fromEntries(Object.entries(value).map(([key, each]) => [key, copyPlain(each, finish)]))
+  ) as T
+}
