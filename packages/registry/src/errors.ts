@@ -71,7 +71,7 @@ export const RUN_ERR_KEY_REUSED = createError(
 )
 /** The input does not fit the runnable's schema, or an answer to an approval is invalid. */
 export const RUN_ERR_BAD_INPUT = createError<[string]>('RUN_ERR_BAD_INPUT', '%s', 400)
-/** A Standard Schema returned no result: neither a value nor a list of issues. */
+/** A Standard Schema returned neither a value nor a list of issues, or threw while it validated an input. */
 export const RUN_ERR_BAD_SCHEMA = createError<[string]>(
   'RUN_ERR_BAD_SCHEMA',
   'The Standard Schema is faulty: %s',

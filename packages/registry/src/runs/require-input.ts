@@ -1,13 +1,14 @@
 import type { TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
 import { AcceptedMessageSchema, MessageInputSchema } from '../contract/content-part.ts'
+import { isTellable } from '../contract/create-error.ts'
 import type { Runnable } from '../contract/runnable.ts'
-import { RUN_ERR_BAD_INPUT } from '../errors.ts'
+import { RUN_ERR_BAD_INPUT, RUN_ERR_BAD_SCHEMA } from '../errors.ts'
 import { findFaults } from '../schemas/find-faults.ts'
 import { faultsOfIssues, formatFaults, type Fault } from '../schemas/format-faults.ts'
-import { validateStandard, type StandardSchema } from '../schemas/standard-schema.ts'
+import { validateStandard, type StandardResult, type StandardSchema } from '../schemas/standard-schema.ts'
 import { faultsOfMessage, isBlank } from './faults-of-message.ts'
-import { isPromise } from '../contract/ports/awaitable.ts'
+import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
 
 const checks = new WeakMap<TSchema, TypeCheck<TSchema>>()
 const MAX_FAULTS = 20
@@ -26,8 +27,17 @@ export function requireInput(runnable: Pick<Runnable, 'inputSchema'>, input: unk
 // By a Standard Schema (standardschema.dev), where the schema is one. The runnable awaits an asynchronous one itself.
 function faultsByStandard(schema: object, input: unknown): Fault[] | undefined {
   if ((schema as Partial<StandardSchema>)['~standard'] === undefined) return undefined
-  const result = validateStandard(schema as StandardSchema, input)
+  const result = validate(schema as StandardSchema, input)
   return isPromise(result) ? [] : faultsOfIssues(result.issues ?? [], 'input', MAX_FAULTS)
+}
+
+function validate(schema: StandardSchema, input: unknown): Awaitable<StandardResult> {
+  try {
+    return validateStandard(schema, input)
+  } catch (err) {
+    if (isTellable(err)) throw err
+    throw Object.assign(new RUN_ERR_BAD_SCHEMA('its validate threw'), { cause: err })
+  }
 }
 
 function faultsByTypeBox(schema: TSchema, input: unknown): Fault[] {

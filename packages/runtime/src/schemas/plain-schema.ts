@@ -92,8 +92,8 @@ function copyOf(schema: unknown): PlainSchema {
   return JSON.parse(JSON.stringify(schema)) as PlainSchema
 }
 
-// Recursive schemas may be a mere reference to a definition; providers and tools need the type at the root.
-function inlineRoot(schema: PlainSchema): PlainSchema {
+/** Replaces a reference at the root, as recursive schemas have it, by its definition: providers need the type at the root. */
+export function inlineRoot(schema: PlainSchema): PlainSchema {
   const { $ref: first, ...beside } = schema
   if (typeof first !== 'string' || !Object.keys(beside).every((key) => BESIDE_REF.has(key))) return schema
   const seen = new Set<unknown>()

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { createRunEngine } from '@svc/registry'
-import { defineTool, Workflow, type Schema } from '@svc/runtime'
+import { createRunEngine, tellable } from '@svc/registry'
+import { defineTool, Team, Workflow, type Schema } from '@svc/runtime'
 import { type } from 'arktype'
 import t from 'tap'
 import * as z from 'zod'
@@ -153,6 +153,49 @@ t.test('a tool takes a recursive input, whose JSON Schema is a reference', async
     t.throws(() => defineTool({ name: 'x', description: 'X', input, execute: () => 1 }), {
       code: 'RUN_ERR_BAD_TOOL'
     })
+})
+
+t.test('a leader calls a workflow whose input schema is a reference with its own input', async (t) => {
+  const tree = Type.Object({ name: Type.String(), children: Type.Optional(Type.Array(Type.Ref('Tree'))) })
+  const measure = new Workflow<Schema>({
+    name: 'measure',
+    register: false,
+    input: Type.Module({ Tree: tree }).Import('Tree'),
+    steps: (flow) => flow.step('end', ({ input }) => JSON.stringify(input))
+  })
+  const { model } = makeAgent([{ toolCalls: [{ toolName: 'measure', args: { name: 'a' } }] }, 'Done.'])
+  const team = new Team({ name: 'team', register: false, mode: 'coordinate', model, members: [measure] })
+  t.match((await team.run('x')).toolCalls, [{ result: '{"name":"a"}' }])
+})
+
+t.test('a start whose schema throws fails with a code, and keeps errors that clients see', async (t) => {
+  const engine = createRunEngine()
+  t.teardown(() => engine.close())
+  const thrown = new TypeError('cannot read')
+  const refusal = tellable({ code: 'NOT_NOW', message: 'Not now', statusCode: 409 })
+  for (const [err, expected] of [
+    [thrown, { code: 'RUN_ERR_BAD_SCHEMA', statusCode: 500, cause: thrown }],
+    [refusal, { code: 'NOT_NOW' }]
+  ] as const) {
+    const input = {
+      '~standard': {
+        version: 1,
+        vendor: 'x',
+        validate() {
+          throw err
+        },
+        jsonSchema: { input: () => plain, output: () => plain }
+      }
+    } as unknown as Schema
+    const flow = new Workflow<Schema>({
+      name: 'flow',
+      register: false,
+      input,
+      steps: (steps) => steps.step('a', () => 'a')
+    })
+    await t.rejects(engine.start(flow, {}), expected)
+    await t.rejects(flow.run({}), expected)
+  }
 })
 
 t.test('inherited names do not count as given', async (t) => {

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { RunInput, Runnable, YieldedPart } from '@svc/registry'
 import { MAX_TIMER, toStoredError } from '@svc/registry/kit'
+import { inlineRoot } from '../../schemas/plain-schema.ts'
 import { defineTool, type Tool } from '../../tools/define-tool.ts'
 import { createToolSet } from '../../tools/tool-set.ts'
 import type { LoopPlan } from '../../loop/loop-plan.ts'
@@ -31,18 +32,19 @@ const MessageSchema = Type.Object(
 function toTool(run: TeamRun, member: Runnable, name: string): Tool {
   const { inputSchema } = member
   // A workflow with an input schema is called with its own input.
-  const takesObject = inputSchema !== undefined && inputSchema['type'] === 'object'
+  // As plain data: a Standard Schema would transform the input twice.
+  const input = inputSchema && inlineRoot({ ...inputSchema })
+  const takesObject = input?.['type'] === 'object'
   return defineTool({
     name,
     description: member.description ?? `The ${member.kind} "${member.name}"`,
-    // As plain data: a Standard Schema would transform the input twice.
-    input: takesObject ? { ...inputSchema } : MessageSchema,
+    input: takesObject ? input : MessageSchema,
     // The time-out of the run bounds the member.
     timeout: MAX_TIMER,
     async execute(args: unknown) {
-      const input = takesObject ? args : (args as { message: string }).message
+      const given = takesObject ? args : (args as { message: string }).message
       try {
-        return contentOf(await run.runMember(member, input))
+        return contentOf(await run.runMember(member, given))
       } catch (err) {
         run.guard.check()
         const { code, message } = toStoredError(err)
