@@ -96,7 +96,14 @@ async function passes(test: string, signal: AbortSignal): Promise<boolean> {
   const flags = ['--conditions=@svc/source', '--disable-warning=ExperimentalWarning']
   const child = spawn(process.execPath, [...flags, test], { stdio: 'ignore', detached: true })
   // Its children go with it.
-  const kill = () => process.kill(-child.pid!, 'SIGKILL')
+  const kill = () => {
+    try {
+      process.kill(-child.pid!, 'SIGKILL')
+    } catch (err) {
+      // It has just ended.
+      if ((err as NodeJS.ErrnoException).code !== 'ESRCH') throw err
+    }
+  }
   const timer = setTimeout(kill, TIMEOUT)
   signal.addEventListener('abort', kill)
   const [code] = (await once(child, 'exit')) as [number | null]

@@ -21,7 +21,8 @@ t.test('search, then read', async (t) => {
   t.match(call('read_section', { section: 'docs/x.md#gone' }), { error: /no such section/ })
 })
 
-t.test('calculate tells what is wrong', async (t) => {
+t.test('calculate reports what is wrong', async (t) => {
+  t.match(call('calculate', { expression: '7' }), { value: '7' }, 'one digit is an expression')
   t.match(call('calculate', { expression: '6 * 7' }), { value: '42', exact: true })
   t.match(call('calculate', { expression: '1/0' }), { error: /division by zero/ })
 })
