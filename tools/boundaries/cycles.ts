@@ -1,5 +1,4 @@
-import { posix } from 'node:path'
-import { findImports } from './imports.ts'
+import { findImportedFiles } from './imports.ts'
 import type { SourceTree } from './source-tree.ts'
 
 /** One recursive type, written in two files: a flow has nodes, a node holds flows. */
@@ -27,10 +26,7 @@ function importGraph(tree: SourceTree): Map<string, string[]> {
   const graph = new Map<string, string[]>()
   for (const [path, text] of tree) {
     if (!/\/src\/.*\.ts$/.test(path)) continue
-    const targets = findImports(text)
-      .filter((specifier) => specifier.startsWith('.'))
-      .map((specifier) => posix.join(posix.dirname(path), specifier))
-    graph.set(path, targets)
+    graph.set(path, findImportedFiles(path, text))
   }
   return graph
 }

@@ -1,5 +1,4 @@
-import { posix } from 'node:path'
-import { findImports } from './imports.ts'
+import { findImportedFiles } from './imports.ts'
 import type { SourceTree } from './source-tree.ts'
 
 /** Folders with an inside, each with the files that the rest of its package may import; all others are private to the folder. */
@@ -27,9 +26,7 @@ function importsFromOutside(tree: SourceTree, folder: string): { path: string; f
   return [...tree]
     .filter(([path]) => path.startsWith(sources) && path.endsWith('.ts') && !path.startsWith(home))
     .flatMap(([path, text]) =>
-      findImports(text)
-        .filter((specifier) => specifier.startsWith('.'))
-        .map((specifier) => posix.join(posix.dirname(path), specifier))
+      findImportedFiles(path, text)
         .filter((target) => target.startsWith(home))
         .map((target) => ({ path, file: target.slice(home.length) }))
     )

@@ -1,3 +1,4 @@
+import { posix } from 'node:path'
 import { init, parse } from 'es-module-lexer'
 
 await init()
@@ -13,6 +14,12 @@ export function findImports(text: string): string[] {
   }
   return [...found]
 }
+
+/** The files that a file imports by path, from the root of the repository. */
+export const findImportedFiles = (path: string, text: string): string[] =>
+  findImports(text)
+    .filter((specifier) => specifier.startsWith('.'))
+    .map((specifier) => posix.join(posix.dirname(path), specifier))
 
 /** The package of a module specifier: `@scope/name/sub` is `@scope/name`. */
 export const packageOf = (specifier: string): string =>

@@ -1,5 +1,4 @@
-import { posix } from 'node:path'
-import { findImports } from './imports.ts'
+import { findImportedFiles } from './imports.ts'
 import type { SourceTree } from './source-tree.ts'
 
 const sources = 'packages/a2a/src/'
@@ -14,9 +13,8 @@ const versionLiteral = /(['"])[01]\.\d+\1/
 export function checkSealedWire(tree: SourceTree): string[] {
   return [...tree].flatMap(([path, text]) => {
     if (!path.startsWith(sources) || !path.endsWith('.ts')) return []
-    const problems = findImports(text)
-      .filter((specifier) => specifier.startsWith('.'))
-      .map((specifier) => checkImport(path, posix.join(posix.dirname(path), specifier)))
+    const problems = findImportedFiles(path, text)
+      .map((target) => checkImport(path, target))
       .filter((problem) => problem !== null)
     if (path.startsWith(wire) || path === table) return problems
     return [...problems, ...checkLiterals(path, text)]
