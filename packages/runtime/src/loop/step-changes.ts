@@ -41,6 +41,7 @@ export function requireTool(tools: ToolSet, name: string): void {
 
 /** Makes sure that a condition returned a boolean. @throws RUN_ERR_BAD_AGENT */
 export function requireBoolean(subject: string, result: unknown): asserts result is boolean {
+  if (typeof result === 'boolean') return
   requireOptions(Type.Boolean(), result, prefixedError(`${subject}: stopWhen`, RUN_ERR_BAD_AGENT))
 }
 
