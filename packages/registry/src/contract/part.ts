@@ -1,9 +1,19 @@
 import { Type, type Static, type TProperties } from '@sinclair/typebox'
 import { RunnableKindSchema } from './names.ts'
 
-/** Tokens used, summed over every model call of a run, those of members and steps included. */
+/**
+ * Tokens used, summed over every model call of a run, those of members and steps included. The optional ones are absent, not 0,
+ * where no provider reported them.
+ */
 export const UsageSchema = Type.Object(
-  { promptTokens: Type.Number(), completionTokens: Type.Number(), totalTokens: Type.Number() },
+  {
+    promptTokens: Type.Number(),
+    completionTokens: Type.Number(),
+    totalTokens: Type.Number(),
+    cachedPromptTokens: Type.Optional(Type.Number({ description: 'Prompt tokens read from a cache' })),
+    cacheWriteTokens: Type.Optional(Type.Number({ description: 'Prompt tokens written to a cache' })),
+    reasoningTokens: Type.Optional(Type.Number({ description: 'Completion tokens spent on reasoning' }))
+  },
   { title: 'Usage' }
 )
 export type Usage = Static<typeof UsageSchema>
@@ -22,6 +32,26 @@ export const FinishReasonSchema = Type.Union(
 )
 export type FinishReason = Static<typeof FinishReasonSchema>
 
+/** Why a model call ended. */
+const StepFinishReasonSchema = Type.Union(
+  [
+    Type.Literal('stop'),
+    Type.Literal('length'),
+    Type.Literal('content-filter'),
+    Type.Literal('tool-calls'),
+    Type.Literal('other')
+  ],
+  { title: 'StepFinishReason' }
+)
+export type StepFinishReason = Static<typeof StepFinishReasonSchema>
+
+/** The model of a step. */
+const StepModelSchema = Type.Object(
+  { provider: Type.String(), modelId: Type.String() },
+  { title: 'StepModel' }
+)
+export type StepModel = Static<typeof StepModelSchema>
+
 /** An error as clients see it. `code` is stable; `retryable` means that the same call may succeed later. */
 export const PartErrorSchema = Type.Object(
   { code: Type.String(), message: Type.String(), retryable: Type.Boolean() },
@@ -36,16 +66,29 @@ export const ToolErrorSchema = Type.Object(
 )
 export type ToolError = Static<typeof ToolErrorSchema>
 
-const source = {
-  source: Type.Optional(Type.Array(Type.String(), { description: 'Path of member or step names' }))
+/** How an input was answered: `cancel` also if no answer came in time. */
+const InputActionSchema = Type.Union(
+  [Type.Literal('accept'), Type.Literal('decline'), Type.Literal('cancel')],
+  { title: 'InputAction' }
+)
+export type InputAction = Static<typeof InputActionSchema>
+
+const common = {
+  source: Type.Optional(Type.Array(Type.String(), { description: 'Path of member or step names' })),
+  at: Type.Optional(
+    Type.Integer({ description: 'Milliseconds since the epoch; never smaller than the part’s before it' })
+  )
 }
 const call = {
   toolCallId: Type.String(),
   toolName: Type.String(),
   parentToolCallId: Type.Optional(Type.String({ description: 'The tool call that made this one' }))
 }
+const providerExecuted = {
+  providerExecuted: Type.Optional(Type.Literal(true, { description: 'The model provider executed it' }))
+}
 const definePart = <const T extends string, P extends TProperties>(type: T, fields: P) =>
-  Type.Object({ type: Type.Literal(type), ...fields, ...source }, { title: `Part ${type}` })
+  Type.Object({ type: Type.Literal(type), ...fields, ...common }, { title: `Part ${type}` })
 
 /** The parts by their `type`: the whole vocabulary of a run's log. */
 export const PART_SCHEMAS = {
@@ -53,11 +96,30 @@ export const PART_SCHEMAS = {
     runId: Type.String(),
     sessionId: Type.String(),
     kind: RunnableKindSchema,
-    name: Type.String()
+    name: Type.String(),
+    input: Type.Optional(
+      Type.Unknown({ description: 'What the run was asked; binary content by reference' })
+    ),
+    metadata: Type.Optional(Type.Record(Type.String(), Type.String())),
+    parent: Type.Optional(
+      Type.Object(
+        { runId: Type.String(), seq: Type.Integer() },
+        { description: 'The place in another run’s log where this run forks off' }
+      )
+    )
   }),
   text: definePart('text', { text: Type.String({ description: 'An increment' }) }),
   reasoning: definePart('reasoning', { text: Type.String({ description: 'An increment' }) }),
-  'tool.call': definePart('tool.call', { ...call, args: Type.Unknown() }),
+  'tool.call.delta': definePart('tool.call.delta', {
+    ...call,
+    delta: Type.String({ description: 'An increment of the JSON of the arguments' })
+  }),
+  'tool.call': definePart('tool.call', {
+    ...call,
+    args: Type.Unknown(),
+    runsAt: Type.Optional(Type.Literal('client', { description: 'The caller of the run serves this tool' })),
+    ...providerExecuted
+  }),
   'tool.approval.request': definePart('tool.approval.request', {
     approvalId: Type.String(),
     ...call,
@@ -74,14 +136,99 @@ export const PART_SCHEMAS = {
   'tool.result': definePart('tool.result', {
     ...call,
     result: Type.Unknown(),
-    durationMs: Type.Number({ description: 'Milliseconds' })
+    durationMs: Type.Number({ description: 'Milliseconds' }),
+    ...providerExecuted
   }),
-  'tool.error': definePart('tool.error', { ...call, error: ToolErrorSchema }),
+  'tool.error': definePart('tool.error', { ...call, error: ToolErrorSchema, ...providerExecuted }),
+  'input.request': definePart('input.request', {
+    inputId: Type.String(),
+    kind: Type.Union([Type.Literal('question'), Type.Literal('tool'), Type.Literal('auth')]),
+    message: Type.Optional(Type.String()),
+    schema: Type.Optional(Type.Unknown({ description: 'JSON Schema of the content of the answer' })),
+    toolCallId: Type.Optional(Type.String()),
+    toolName: Type.Optional(Type.String()),
+    args: Type.Optional(Type.Unknown()),
+    expiresAt: Type.String({ format: 'date-time' })
+  }),
+  'input.response': definePart('input.response', {
+    inputId: Type.String(),
+    action: InputActionSchema,
+    content: Type.Optional(Type.Unknown())
+  }),
   'step.start': definePart('step.start', {
     index: Type.Integer(),
-    attempt: Type.Integer({ description: 'Over 1: discard the output of the earlier attempt of this step' })
+    attempt: Type.Integer({ description: 'Over 1: discard the output of the earlier attempt of this step' }),
+    model: Type.Optional(StepModelSchema)
   }),
-  step: definePart('step', { index: Type.Integer(), usage: UsageSchema }),
+  step: definePart('step', {
+    index: Type.Integer(),
+    usage: UsageSchema,
+    finishReason: Type.Optional(StepFinishReasonSchema),
+    durationMs: Type.Optional(Type.Number({ description: 'Milliseconds of the model call' })),
+    firstTokenMs: Type.Optional(Type.Number({ description: 'Milliseconds until its first token' })),
+    model: Type.Optional(StepModelSchema)
+  }),
+  file: definePart('file', {
+    fileId: Type.Optional(Type.String({ description: 'In the file store of the run' })),
+    url: Type.Optional(Type.String()),
+    mimeType: Type.String(),
+    filename: Type.Optional(Type.String()),
+    size: Type.Optional(Type.Integer({ description: 'Bytes' })),
+    sha256: Type.Optional(Type.String()),
+    purpose: Type.Optional(Type.String({ description: 'Such as `screenshot` or `download`' })),
+    toolCallId: Type.Optional(Type.String())
+  }),
+  citation: definePart('citation', {
+    url: Type.Optional(Type.String()),
+    title: Type.Optional(Type.String()),
+    documentId: Type.Optional(Type.String()),
+    quote: Type.Optional(Type.String())
+  }),
+  data: definePart('data', {
+    name: Type.String(),
+    value: Type.Unknown(),
+    transient: Type.Optional(
+      Type.Literal(true, { description: 'For readers of the moment: it has no `seq`, and no log keeps it' })
+    )
+  }),
+  'voice.transcript': definePart('voice.transcript', {
+    itemId: Type.String(),
+    text: Type.String({ description: 'The words of the user' }),
+    final: Type.Boolean(),
+    startMs: Type.Number({ description: 'Milliseconds since the call began' }),
+    endMs: Type.Number({ description: 'Milliseconds since the call began' }),
+    language: Type.Optional(Type.String({ description: 'BCP 47' }))
+  }),
+  'voice.turn': definePart('voice.turn', {
+    index: Type.Integer(),
+    itemId: Type.String(),
+    status: Type.Union([Type.Literal('completed'), Type.Literal('interrupted'), Type.Literal('failed')]),
+    heardMs: Type.Number({ description: 'Milliseconds of the answer that were played' }),
+    text: Type.String({ description: 'The spoken part of the answer; voids its increments' }),
+    latency: Type.Object(
+      {
+        endpointMs: Type.Optional(Type.Number()),
+        transcriptMs: Type.Optional(Type.Number()),
+        firstTokenMs: Type.Optional(Type.Number()),
+        firstAudioMs: Type.Optional(Type.Number())
+      },
+      { description: 'Milliseconds since the user stopped speaking' }
+    )
+  }),
+  'voice.audio': definePart('voice.audio', {
+    itemId: Type.String(),
+    role: Type.Union([Type.Literal('user'), Type.Literal('assistant')]),
+    fileId: Type.String({ description: 'In the file store of the run' }),
+    mimeType: Type.String(),
+    durationMs: Type.Number({ description: 'Milliseconds' }),
+    size: Type.Integer({ description: 'Bytes' }),
+    sha256: Type.String()
+  }),
+  'browser.page': definePart('browser.page', {
+    index: Type.Integer({ description: 'The step of the agent' }),
+    url: Type.String(),
+    title: Type.String()
+  }),
   structured: definePart('structured', { value: Type.Unknown() }),
   error: definePart('error', { error: PartErrorSchema }),
   finish: definePart('finish', {
@@ -116,13 +263,26 @@ export const ZERO_USAGE: Readonly<Usage> = Object.freeze({
   totalTokens: 0
 })
 
-/** Adds up two usages. */
+/** Adds up two usages; what neither has is left out. */
 export function addUsage(a: Usage, b: Usage): Usage {
-  return {
+  const sum: Usage = {
     promptTokens: a.promptTokens + b.promptTokens,
     completionTokens: a.completionTokens + b.completionTokens,
     totalTokens: a.totalTokens + b.totalTokens
   }
+  addOptional(sum, 'cachedPromptTokens', a, b)
+  addOptional(sum, 'cacheWriteTokens', a, b)
+  addOptional(sum, 'reasoningTokens', a, b)
+  return sum
+}
+
+function addOptional(
+  sum: Usage,
+  field: 'cachedPromptTokens' | 'cacheWriteTokens' | 'reasoningTokens',
+  a: Usage,
+  b: Usage
+): void {
+  if (a[field] !== undefined || b[field] !== undefined) sum[field] = (a[field] ?? 0) + (b[field] ?? 0)
 }
 
 /** True if a part ends its run: a `finish` or `error` of the run itself, not of a member. */
