@@ -19,7 +19,7 @@ export interface LoadRequest {
   headers?: Record<string, string>
 }
 
-const CONNECTIONS = 10
+const CONNECTIONS = 50
 /** In a body, what is another text in every request. */
 export const UNIQUE = '[<id>]'
 

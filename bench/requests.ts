@@ -44,12 +44,13 @@ function print(
   measured: ReadonlyMap<string, readonly Round[]>
 ): void {
   console.log(
-    'CPU in µs a request: at full speed, and at the same rate for all; × is against the baseline, a bare route for most\n'
+    'CPU in µs a request: at full speed, and at the same rate for all; × is against the baseline, a bare route for most;' +
+      ' the target is of CPU at full speed\n'
   )
   console.log(
-    row(['variant', 'req/s', 'p50 ms', 'p99 ms', 'CPU full', '×', 'CPU paced', '×', 'promised', 'RSS MB'])
+    row(['variant', 'req/s', '×', 'p50 ms', 'p99 ms', 'CPU paced', '×', 'CPU full', '×', 'target', 'RSS MB'])
   )
-  for (const { name, baseline, promise } of variants) {
+  for (const { name, baseline, target } of variants) {
     const all = measured.get(name)!
     const bare = measured.get(baseline)
     const middle = (of: keyof Round) => median(all.map((each) => each[of]))
@@ -60,19 +61,25 @@ function print(
       row([
         name,
         middle('perSecond').toFixed(0),
+        ratio('perSecond'),
         middle('p50').toFixed(1),
         middle('p99').toFixed(1),
-        middle('cpuFull').toFixed(1),
-        ratio('cpuFull'),
         middle('cpuPaced').toFixed(1),
         ratio('cpuPaced'),
-        promise === undefined ? '' : `≤ ${promise}`,
+        middle('cpuFull').toFixed(1),
+        ratio('cpuFull'),
+        toVerdict(Number(ratio('cpuFull')), target),
         (servers.get(name)!.peakRss() / 1e6).toFixed(0)
       ])
     )
   }
 }
 
+function toVerdict(ratio: number, target: number | undefined): string {
+  if (target === undefined) return ''
+  return `${ratio > target ? 'over ' : ''}≤ ${target}`
+}
+
 function row(cells: readonly string[]): string {
-  return cells.map((cell, index) => (index === 0 ? cell.padEnd(16) : cell.padStart(11))).join('')
+  return cells.map((cell, index) => (index === 0 ? cell.padEnd(15) : cell.padStart(11))).join('')
 }

@@ -2,8 +2,6 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
-import { setTimeout as wait } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
 import a2a from '@svc/a2a'
 import http from '@svc/http'
@@ -13,6 +11,7 @@ import { scriptedModel } from '@svc/runtime/testing'
 import store from '@svc/store'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { quick } from './quick.ts'
+import { serveBare } from './serve-bare.ts'
 import { serveSdk } from './serve-sdk.ts'
 import { ANSWER, CHUNKS, SECRET } from './variants.ts'
 
@@ -23,37 +22,9 @@ await once(process, 'disconnect').catch(() => {})
 async function serve(): Promise<string> {
   if (variant.startsWith('sdk-')) return serveSdk()
   const app = Fastify()
-  if (variant.startsWith('bare-')) serveBare(app)
+  if (variant.startsWith('bare-')) serveBare(app, variant.endsWith('-paced'))
   else await serveAgent(app)
   return app.listen({ port: 0, host: '127.0.0.1' })
-}
-
-function serveBare(bare: FastifyInstance): void {
-  const paced = variant.endsWith('-paced')
-  // As many bytes as the result of a run.
-  const result = {
-    text: ANSWER,
-    toolCalls: [],
-    usage: { promptTokens: 10, completionTokens: 20, totalTokens: 30 },
-    structured: null,
-    durationMs: 0.123,
-    runId: 'f47ac10b-58cc-4372-a567-0e02b2c3d479',
-    sessionId: '9b2e8f6a-3c5d-4e7f-8a9b-0c1d2e3f4a5b',
-    finishReason: 'stop'
-  }
-  bare.post('/run', async () => result)
-
-  async function* messages() {
-    let seq = 0
-    for (const text of CHUNKS) {
-      if (paced) await wait(1)
-      yield `data: ${JSON.stringify({ seq: ++seq, type: 'text', text })}\nid: ${seq}\n\n`
-    }
-    yield `data: ${JSON.stringify({ type: 'finish', finishReason: 'stop' })}\n\n`
-  }
-  bare.post('/stream', (_request, reply) => {
-    void reply.headers({ 'content-type': 'text/event-stream' }).send(Readable.from(messages()))
-  })
 }
 
 async function serveAgent(served: FastifyInstance): Promise<void> {
@@ -65,8 +36,8 @@ async function serveAgent(served: FastifyInstance): Promise<void> {
   }
   await served.register(registry, { registry: agents })
   const auth = variant.endsWith('-auth') ? { jwt: { secret: SECRET }, rbac: {} } : {}
-  if (variant === 'a2a-send') await served.register(a2a, { basePath: '/a2a', registry: agents })
-  else if (variant.startsWith('a2a-')) await served.register(a2a, { basePath: '/a2a', agents: [quick] })
+  if (variant.startsWith('quick-')) await served.register(a2a, { basePath: '/a2a', agents: [quick] })
+  else if (variant.startsWith('a2a-')) await served.register(a2a, { basePath: '/a2a', registry: agents })
   else await served.register(http, { prefix: '/api', ...auth })
   makeAgent(agents)
 }
@@ -79,9 +50,11 @@ function makeAgent(agents: Registry): void {
     execute: ({ a, b }) => a + b
   })
   const usage = { promptTokens: 10, completionTokens: 20 }
-  const answer = variant.includes('stream')
-    ? { text: CHUNKS, usage, ...(variant.endsWith('-paced') && { delay: 1 }) }
-    : { text: ANSWER, usage }
+  const answer = {
+    text: variant === 'run-one' ? ANSWER : CHUNKS,
+    usage,
+    ...(variant.endsWith('-paced') && { delay: 1 })
+  }
   const call = { toolCalls: [{ toolName: 'add', args: { a: 1, b: 2 } }], usage }
   // The tool's result is the last thing that the model is shown before it answers.
   const script = ({ prompt }: { prompt: readonly { role: string }[] }) =>

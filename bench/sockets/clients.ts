@@ -1,6 +1,6 @@
 import type { ClientToServerEvents, ServerToClientEvents } from '@svc/gateway'
 import { io, type Socket } from 'socket.io-client'
-import { CHUNKS, signToken } from '../variants.ts'
+import { ANSWER, signToken } from '../variants.ts'
 
 export type Client = Socket<ServerToClientEvents, ClientToServerEvents>
 
@@ -41,7 +41,7 @@ export async function follow(socket: Client, name: string, runs: number): Promis
     const answer = await socket.emitWithAck('agent.run', { name, input: 'What does the fox do?' })
     if ('error' in answer) throw new Error(answer.error)
     const said = await ended
-    if (text !== CHUNKS.join('') || said !== text) throw new Error(`a socket received: ${text}`)
+    if (text !== ANSWER || said !== text) throw new Error(`a socket received: ${text}`)
   }
   socket.off('agent.chunk', takeChunk)
   socket.off('agent.done', takeEnd)

@@ -7,7 +7,7 @@ import { Agent } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { Server } from 'socket.io'
-import { CHUNKS, SECRET } from '../variants.ts'
+import { ANSWER, CHUNKS, SECRET } from '../variants.ts'
 import type { Memory } from './memory.ts'
 
 // A Socket.IO server to measure: ours, or a bare one that sends the same.
@@ -40,7 +40,7 @@ function serveBare({ server }: FastifyInstance): void {
         socket.emit('agent.chunk', { chunk, runId, seq: ++seq })
       }
       const output = {
-        text: CHUNKS.join(''),
+        text: ANSWER,
         structured: null,
         usage,
         durationMs: 0.123,
