@@ -1,8 +1,9 @@
 import type { RunResult } from '../contract/run-result.ts'
 import type { RunReport } from '../events/run-report.ts'
+import { callNextTurn } from '../next-turn.ts'
 import type { Outcome } from './final-state.ts'
 
-/** Delivers the outcome of a run to its callers, once the last part is in the log or cannot be written. */
+/** Delivers the outcome of a run to its callers in the turn after the last part is in the log or cannot be written. */
 export class Settlement {
   outcome: Outcome | undefined
   /** Emits the end of the run; undefined if it never began. */
@@ -12,8 +13,10 @@ export class Settlement {
 
   /** Resolves with the result, or rejects with the error, once it is due. */
   get result(): Promise<RunResult> {
-    this.#waiter ??= Promise.withResolvers()
-    if (this.#isDue) this.#settle()
+    if (this.#waiter === undefined) {
+      this.#waiter = Promise.withResolvers()
+      if (this.#isDue) this.#settle(this.#waiter)
+    }
     return this.#waiter.promise
   }
 
@@ -21,14 +24,12 @@ export class Settlement {
   due(): void {
     this.#isDue = true
     this.report?.end(this.outcome!)
-    this.#settle()
+    if (this.#waiter !== undefined) this.#settle(this.#waiter)
   }
 
-  #settle(): void {
-    if (this.#waiter === undefined) return
+  #settle({ resolve, reject }: PromiseWithResolvers<RunResult>): void {
     const outcome = this.outcome!
-    if ('result' in outcome) this.#waiter.resolve(outcome.result)
-    else this.#waiter.reject(outcome.error)
+    callNextTurn(() => ('result' in outcome ? resolve(outcome.result) : reject(outcome.error)))
   }
 }
 

@@ -41,6 +41,16 @@ t.test('numbers the parts between start and finish', async (t) => {
   t.equal(engine.active, 0)
 })
 
+t.test('results are delivered together, after the work of their turn', async (t) => {
+  const engine = buildEngine(t)
+  const texts = [1, 2, 3].map((count) =>
+    scriptedRunnable(Array.from({ length: count }, () => ({ type: 'text', text: 'a' }) as const))
+  )
+  const runs = await Promise.all(texts.map((runnable) => engine.start(runnable, 'x')))
+  const active = await Promise.all(runs.map((run) => run.result().then(() => engine.active)))
+  t.same(active, [0, 0, 0])
+})
+
 t.test('parts after the finish are ignored, and the stream is closed', async (t) => {
   const engine = buildEngine(t)
   let left = false
