@@ -1,19 +1,24 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import { RUNNABLE_KINDS } from '@svc/registry'
 import { codeOf, RunBodySchema, RunRecordSchema, RunResultSchema, toRunRecord } from '@svc/registry/kit'
 import { replyRunError } from '../errors/error-handler.ts'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply, RUN_ERRORS, RUN_ID } from '../openapi/describe-replies.ts'
+import { endsWithin } from '../replies/await-run.ts'
 import { sendJson } from '../replies/send-json.ts'
 import { tieToClient } from '../replies/watch-client.ts'
 import { NameParamsSchema, RunHeadersSchema } from '../schemas/parameters.ts'
+import { readPatience } from '../starting/preferences.ts'
 import { createStarter } from '../starting/start-run.ts'
 import type { HttpScope, Surface } from '../surface.ts'
 
-const headers = { 'x-run-id': RUN_ID, 'idempotency-replayed': '`true` if an earlier request started the run' }
+const headers = {
+  'x-run-id': RUN_ID,
+  'idempotency-replayed': '`true` if an earlier request started the run',
+  'preference-applied': 'The preferences that the reply follows: `respond-async`, `wait=N`'
+}
 const location = 'The URL of the run'
 
-/** `POST /agents/:name/run` and the other kinds: starts a run and replies with its result, or at once with its record. */
+/** `POST /agents/:name/run` and the other kinds: starts a run and replies with its result, or earlier with its record. */
 export function runRoutes(scope: HttpScope, surface: Surface): void {
   for (const kind of RUNNABLE_KINDS) {
     const config = { access: { action: 'run', kind } } as const
@@ -27,7 +32,10 @@ export function runRoutes(scope: HttpScope, surface: Surface): void {
       body: RunBodySchema,
       response: {
         200: jsonReply('The result', RunResultSchema, headers),
-        202: jsonReply('The run, with `Prefer: respond-async`', RunRecordSchema, { ...headers, location }),
+        202: jsonReply('The run, with `Prefer: respond-async` or `wait=N`', RunRecordSchema, {
+          ...headers,
+          location
+        }),
         ...errorReplies(...RUN_ERRORS, 499)
       }
     }
@@ -35,11 +43,16 @@ export function runRoutes(scope: HttpScope, surface: Surface): void {
     scope.post(`/${kind}s/:name/run`, { schema, config, preParsing }, async (request, reply) => {
       const run = await start(request, reply)
       const url = `${scope.prefix}/runs/${run.runId}`
-      if (prefersAsync(request.headers)) {
-        reply.code(202).header('preference-applied', 'respond-async').header('location', url)
-        return toRunRecord((await surface.runs.find(run.runId))!)
+      const patience = readPatience(request.headers.prefer)
+      if (patience === undefined) tieToClient(surface, run, request.body, reply)
+      else {
+        const inTime = await endsWithin(surface, run, reply, patience.ms)
+        patience.apply(reply, inTime)
+        if (!inTime) {
+          reply.code(202).header('location', url)
+          return toRunRecord((await surface.runs.find(run.runId))!)
+        }
       }
-      tieToClient(surface, run, request.body, reply)
       try {
         return await sendJson(surface.replies, reply, await run.result())
       } catch (err) {
@@ -49,15 +62,4 @@ export function runRoutes(scope: HttpScope, surface: Surface): void {
       }
     })
   }
-}
-
-/**
- * Whether the client prefers an immediate reply over waiting for the result.
- * @see https://www.rfc-editor.org/rfc/rfc7240#section-4.1
- */
-function prefersAsync({ prefer }: IncomingHttpHeaders): boolean {
-  if (prefer === undefined) return false
-  return String(prefer)
-    .split(',')
-    .some((each) => each.split(';', 1)[0]!.trim().toLowerCase() === 'respond-async')
 }

@@ -11,7 +11,10 @@ export const RunHeadersSchema = Type.Object({
     })
   ),
   Prefer: Type.Optional(
-    Type.String({ description: '`respond-async` on a run: 202 with the run record at once' })
+    Type.String({
+      description:
+        '`respond-async` on a run: 202 with the run record at once; `wait=N`: after N seconds, unless the run ends before'
+    })
   )
 })
 

@@ -45,12 +45,23 @@ t.test('forms of the Prefer header', async (t) => {
   for (const prefer of [
     'respond-async',
     'Respond-Async',
-    'wait=10, respond-async',
+    'return="a, wait=10"; respond-async, respond-async',
+    'wait=-1, respond-async',
     'respond-async; x=1',
-    ' respond-async '
+    ' respond-async ',
+    'wait=0'
   ])
     t.equal(await status(prefer), 202, prefer)
-  for (const prefer of ['wait=10', 'respond-asynchronous', 'x=respond-async', 'return=minimal', ','])
+  for (const prefer of [
+    'wait=10',
+    'wait=10, respond-async',
+    'respond-async, wait=10',
+    'respond-asynchronous',
+    'x=respond-async',
+    'return=minimal',
+    'return="a, respond-async',
+    ','
+  ])
     t.equal(await status(prefer), 200, prefer)
 })
 
