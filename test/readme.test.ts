@@ -55,6 +55,7 @@ const ANSWERED: readonly (readonly [command: RegExp, answer: RegExp])[] = [
   [/order-17/, /"text":"/],
   [/teams\/desk/, /"text":"[^"]*42/],
   [/respond-async/, /"status":"(?:submitted|working)"/],
+  [/wait=5/, /"text":"2 \+ 2 = 4"/],
   [/What did I ask you before/, /"text":"/],
   [/Last-Event-ID/, /^data: /],
   [/\/cancel/, /"status":"canceled"/],
