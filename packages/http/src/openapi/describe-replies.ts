@@ -1,6 +1,6 @@
 import { Type, type TSchema } from '@sinclair/typebox'
 import type { NumberedPart, PartType } from '@svc/registry'
-import { PART_SCHEMAS } from '@svc/registry/kit'
+import { PART_SCHEMAS, PlaceSchema } from '@svc/registry/kit'
 import { ErrorBodySchema, ProblemSchema } from '../schemas/error-body.ts'
 
 /** Descriptions of the error statuses, for all operations. */
@@ -74,15 +74,13 @@ function describeHeaders(headers: Headers) {
   )
 }
 
-const seq = Type.Integer({ minimum: 1, description: 'Counts from 1 in each run; also the id of the message' })
-
-/** A part on the wire: discriminated by `type`, numbered by `seq`. */
+/** A part on the wire: discriminated by `type`, numbered by `seq`, which is also the id of its message. */
 const EventPartSchema = Type.Unsafe<NumberedPart>({
   title: 'Part',
   description: 'One item of a run’s log',
   discriminator: { propertyName: 'type' },
   oneOf: Object.entries(PART_SCHEMAS).map(([type, schema]) =>
-    Type.Composite([Type.Object({ seq }), schema], { title: titleOf(type as PartType) })
+    Type.Composite([PlaceSchema, schema], { title: titleOf(type as PartType) })
   )
 })
 

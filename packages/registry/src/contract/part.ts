@@ -74,10 +74,7 @@ const InputActionSchema = Type.Union(
 export type InputAction = Static<typeof InputActionSchema>
 
 const common = {
-  source: Type.Optional(Type.Array(Type.String(), { description: 'Path of member or step names' })),
-  at: Type.Optional(
-    Type.Integer({ description: 'Milliseconds since the epoch; never smaller than the part’s before it' })
-  )
+  source: Type.Optional(Type.Array(Type.String(), { description: 'Path of member or step names' }))
 }
 const call = {
   toolCallId: Type.String(),
@@ -248,8 +245,13 @@ export type PartType = keyof typeof PART_SCHEMAS
 export type PartOf<T extends PartType> = Static<(typeof PART_SCHEMAS)[T]>
 /** Any part, discriminated by `type`. */
 export type Part = { [T in PartType]: PartOf<T> }[PartType]
-/** A part in a log; `seq` counts from 1 in each run. */
-export type NumberedPart = Part & { seq: number }
+/** What the engine adds to a part: its place in the log. */
+export const PlaceSchema = Type.Object({
+  seq: Type.Integer({ minimum: 1, description: 'Counts from 1 in each run' }),
+  at: Type.Integer({ description: 'Milliseconds since the epoch; never less than in the part before' })
+})
+/** A part in a log. */
+export type NumberedPart = Part & Static<typeof PlaceSchema>
 
 /** A part that a runnable may yield; a `finish` may omit what the engine knows. */
 export type YieldedPart =

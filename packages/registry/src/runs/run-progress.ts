@@ -3,7 +3,7 @@ import { RunResultBuilder, type RunResult } from '../contract/run-result.ts'
 import { RUN_ERR_LOG_LIMIT } from '../errors.ts'
 import type { LogEntry } from '../contract/ports/stream-log.ts'
 import { completeFinish } from './complete-finish.ts'
-import { encodePart } from './log/encode-part.ts'
+import { encodePart, timeAfter } from './log/encode-part.ts'
 import { sizeOfEntry } from '../stores/log-entry.ts'
 
 /** The progress of a run: the number and size of its parts, and the result so far. */
@@ -12,6 +12,7 @@ export class RunProgress {
   readonly #startedAt: number
   readonly #result = new RunResultBuilder()
   #seq = 0
+  #at = 0
   #bytes = 0
 
   /** `elapsed`: milliseconds since the run began, in another process. */
@@ -27,14 +28,16 @@ export class RunProgress {
 
   /** Adds a part that is already in the log. */
   recall(entry: LogEntry): void {
+    const { part } = entry
     this.#seq = entry.seq
+    this.#at = part.at
     this.#bytes += sizeOfEntry(entry)
-    this.#result.add(entry.part)
+    this.#result.add(part)
   }
 
   /** Numbers the next part. @throws RUN_ERR_LOG_LIMIT, RUN_ERR_BAD_PART */
   next(part: Part): LogEntry {
-    const entry = encodePart(this.#seq + 1, part)
+    const entry = this.#encode(part)
     this.#bytes += sizeOfEntry(entry)
     if (this.#bytes > this.#maxBytes) throw new RUN_ERR_LOG_LIMIT(this.#maxBytes)
     return this.#add(entry, part)
@@ -42,7 +45,7 @@ export class RunProgress {
 
   /** Numbers a short part regardless of the log's limit. @throws RUN_ERR_BAD_PART */
   rest(part: Part): LogEntry {
-    return this.#add(encodePart(this.#seq + 1, part), part)
+    return this.#add(this.#encode(part), part)
   }
 
   #add(entry: LogEntry, part: Part): LogEntry {
@@ -60,13 +63,18 @@ export class RunProgress {
     preview: string
   } {
     const finish = completeFinish(how, this.#result, this.#startedAt)
-    const entry = encodePart(this.#seq + 1, finish)
+    const entry = this.#encode(finish)
     this.#result.add(how.structured ? entry.part : finish)
     return { entry, finish, result: this.#result.build(), preview: this.#result.preview }
   }
 
   /** The last part of a run that failed. */
   fail(error: PartError): LogEntry {
-    return encodePart(this.#seq + 1, { type: 'error', error })
+    return this.#encode({ type: 'error', error })
+  }
+
+  #encode(part: Part): LogEntry {
+    this.#at = timeAfter(this.#at)
+    return encodePart(this.#seq + 1, this.#at, part)
   }
 }

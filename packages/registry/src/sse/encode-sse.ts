@@ -1,4 +1,4 @@
-import type { Part } from '../contract/part.ts'
+import type { NumberedPart, Part } from '../contract/part.ts'
 import { toPartError, toStoredError } from '../runs/run-error.ts'
 
 /** Headers of an event stream; `X-Accel-Buffering` keeps nginx from buffering it. */
@@ -27,7 +27,8 @@ export function encodeSseFault(err: unknown): string {
 
 /** The JSON of an unnumbered `error` part. */
 export function encodeFault(err: unknown): string {
-  return JSON.stringify({ type: 'error', error: toPartError(toStoredError(err)) } satisfies Part)
+  const error = toPartError(toStoredError(err))
+  return JSON.stringify({ type: 'error', at: Date.now(), error } satisfies Part & Pick<NumberedPart, 'at'>)
 }
 
 /** A comment, which clients ignore and which keeps proxies from timing out. */

@@ -40,7 +40,7 @@ export function runTextContract(test: TestStores): void {
       approvals: [{ ...approval, answer }]
     })
     const [entry] = await log.read(runId, 0, { entries: 1, bytes: 1 })
-    t.same(entry?.part, { seq: 1, type: 'text', text: HOSTILE_TEXT })
+    t.same(entry?.part, { seq: 1, type: 'text', at: 2_000, text: HOSTILE_TEXT })
   })
 
   test('distinguishes texts that differ only in a null character', async (t, { runs }) => {

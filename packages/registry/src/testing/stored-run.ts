@@ -37,7 +37,7 @@ export function storedRun(fields: Partial<StoredRun> = {}): StoredRun {
 
 /** A text part of a log. */
 export function textEntry(seq: number, text = `part ${seq}`): LogEntry {
-  return entryFromJson(seq, JSON.stringify({ seq, type: 'text', text }))
+  return entryFromJson(seq, JSON.stringify({ seq, type: 'text', at: 2_000, text }))
 }
 
 /** The change that completes a run. */

@@ -13,7 +13,7 @@ import {
 import type { Part } from '@svc/registry'
 import t from 'tap'
 import { encodePart } from '../../src/runs/log/encode-part.ts'
-import { typeOfEntry } from '../../src/runs/log/flat-entry.ts'
+import { timeOfEntry, typeOfEntry } from '../../src/runs/log/flat-entry.ts'
 import { sizeOfEntry } from '../../src/stores/log-entry.ts'
 
 const text = oneof(
@@ -23,6 +23,7 @@ const text = oneof(
 )
 const usage = record({ promptTokens: integer(), completionTokens: double(), totalTokens: integer() })
 const index = integer({ min: 0, max: 99 })
+const time = integer({ min: 0, max: Number.MAX_SAFE_INTEGER })
 const part = oneof(
   record({ type: constantFrom('text'), text }),
   record({ type: constantFrom('text'), text, source: constantFrom(['member']) }),
@@ -48,11 +49,11 @@ const part = oneof(
 
 t.test('an entry keeps its part as it was when yielded', async () => {
   assert(
-    property(part, integer({ min: 1 }), (given, seq) => {
-      const json = JSON.stringify({ seq, ...given })
+    property(part, integer({ min: 1 }), time, (given, seq, at) => {
+      const json = JSON.stringify({ seq, type: given.type, at, ...(given as object) })
         .replaceAll('\u2028', String.raw`\u2028`)
         .replaceAll('\u2029', String.raw`\u2029`)
-      const entry = encodePart(seq, given as Part)
+      const entry = encodePart(seq, at, given as Part)
       // Later changes by the runnable do not affect the log.
       const before = structuredClone(given)
       Object.assign(given, { text: 'changed', index: -1 })
@@ -63,6 +64,7 @@ t.test('an entry keeps its part as it was when yielded', async () => {
         entry.json === json &&
         JSON.stringify(entry.part) === JSON.stringify(JSON.parse(json)) &&
         typeOfEntry(entry) === before.type &&
+        timeOfEntry(entry) === at &&
         isSized
       )
     }),

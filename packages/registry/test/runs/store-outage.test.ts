@@ -92,7 +92,7 @@ t.test('a store failure ends a run and its streams; its log ends when the store 
   const messages = (await seen).split('\n\n')
   t.match(messages.slice(1), [
     /^data: \{"seq":2,.*\nid: 2$/,
-    /^data: \{"type":"error","error":\{"code":"RUN_ERR_STORE","message":"A store is not available","retryable":true\}\}$/,
+    /^data: \{"type":"error","at":\d+,"error":\{"code":"RUN_ERR_STORE","message":"A store is not available","retryable":true\}\}$/,
     /^$/
   ])
   t.match(inner.runs.get(run.runId), { status: 'working' })

@@ -34,7 +34,10 @@ t.test('a log that fails while the stream waits ends only the stream, with an er
     .toString()
     .split(/(?<=\n\n)/)
   t.match(start, /"type":"start".*\nid: 1\n/)
-  t.match(fault, /^data: \{"type":"error","error":\{"code":"RUN_ERR_STORE",.*"retryable":true\}\}\n\n$/)
+  t.match(
+    fault,
+    /^data: \{"type":"error","at":\d+,"error":\{"code":"RUN_ERR_STORE",.*"retryable":true\}\}\n\n$/
+  )
   t.same(rest, [])
   t.match(await run.result(), { text: 'a' })
 })

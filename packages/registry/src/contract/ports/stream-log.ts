@@ -5,7 +5,7 @@ import type { RunChange } from './run-store.ts'
 /** One part of a log: its JSON, encoded once for all readers, and the part, parsed on first access. */
 export interface LogEntry {
   readonly seq: number
-  /** `{"seq":…,…}`; in parts that the engine itself writes, `type` comes second. */
+  /** `{"seq":…,"type":…,"at":…,…}`, in this order. */
   readonly json: string
   readonly part: NumberedPart
   /** The approximate length of the JSON, if it is not encoded yet. */

@@ -1,14 +1,15 @@
 import type { Part } from '../../contract/part.ts'
 import { RUN_ERR_BAD_PART } from '../../errors.ts'
 
-/** Encodes a numbered part. @throws RUN_ERR_BAD_PART if it has no JSON (a cycle, a BigInt) */
-export function encodeJson(seq: number, part: Part): string {
+/** Encodes a part at its place in the log. @throws RUN_ERR_BAD_PART if it has no JSON (a cycle, a BigInt) */
+export function encodeJson(seq: number, at: number, part: Part): string {
   let json: string | undefined
   try {
-    // The engine's number comes first, and replaces a number that the part may carry.
-    const numbered = { seq, ...part }
-    numbered.seq = seq
-    json = JSON.stringify(numbered)
+    // These fields come first, and the engine's replace those that the part may carry.
+    const placed = { seq, type: part.type, at, ...(part as object) }
+    placed.seq = seq
+    placed.at = at
+    json = JSON.stringify(placed)
   } catch (err) {
     throw new RUN_ERR_BAD_PART(`its ${part.type} has no JSON`, { cause: err })
   }

@@ -9,9 +9,19 @@ import { toFlatEntry } from './flat-entry.ts'
 import type { LogEntry } from '../../contract/ports/stream-log.ts'
 import { entryFromJson } from '../../stores/log-entry.ts'
 
-/** Numbers and encodes a part. @throws RUN_ERR_BAD_PART if it has no JSON (a cycle, a BigInt) */
-export function encodePart(seq: number, part: Part): LogEntry {
-  return toFlatEntry(seq, part) ?? entryFromJson(seq, encodeJson(seq, part))
+/**
+ * Encodes a part at its place in the log.
+ * @param at milliseconds since the epoch
+ * @throws RUN_ERR_BAD_PART if it has no JSON (a cycle, a BigInt)
+ */
+export function encodePart(seq: number, at: number, part: Part): LogEntry {
+  return toFlatEntry(seq, at, part) ?? entryFromJson(seq, encodeJson(seq, at, part))
+}
+
+/** The time of a part that follows one of `at`, in milliseconds since the epoch: now, unless the clock was set back. */
+export function timeAfter(at: number): number {
+  const now = Date.now()
+  return now < at ? at : now
 }
 
 // Parts that only the engine may write.

@@ -8,12 +8,14 @@ import { encodeJson } from './encode-json.ts'
  */
 class FlatEntry implements LogEntry {
   readonly seq: number
+  readonly at: number
   readonly size: number
   readonly #part: Part
   #json: string | undefined
 
-  constructor(seq: number, part: Part, size: number) {
+  constructor(seq: number, at: number, part: Part, size: number) {
     this.seq = seq
+    this.at = at
     this.size = size
     this.#part = part
   }
@@ -28,32 +30,37 @@ class FlatEntry implements LogEntry {
 
   // Returns a fresh copy, so callers cannot mutate the log.
   get part(): NumberedPart {
-    const { seq } = this
     const part = this.#part
-    return 'usage' in part ? { seq, ...part, usage: { ...part.usage } } : { seq, ...part }
+    const placed = { seq: this.seq, type: part.type, at: this.at, ...(part as object) } as NumberedPart
+    if ('usage' in placed) placed.usage = { ...placed.usage }
+    return placed
   }
 
   #encode(): string {
     const part = this.#part
     // Plain text needs no escaping.
     return part.type === 'text'
-      ? `{"seq":${this.seq},"type":"text","text":"${part.text}"}`
-      : encodeJson(this.seq, part)
+      ? `{"seq":${this.seq},"type":"text","at":${this.at},"text":"${part.text}"}`
+      : encodeJson(this.seq, this.at, part)
   }
 }
 
 /** Returns a flat entry for the part; undefined if it has fields that must be encoded at once. */
-export function toFlatEntry(seq: number, part: Part): LogEntry | undefined {
+export function toFlatEntry(seq: number, at: number, part: Part): LogEntry | undefined {
   const flat = flatten(part)
-  return flat && new FlatEntry(seq, flat, sizeOf(flat))
+  return flat && new FlatEntry(seq, at, flat, sizeOf(flat))
 }
 
-// The engine writes `type` second in what it writes itself.
-const TYPE = /^\{"seq":\d+,"type":"([\w.]+)"/
+const PLACE = /^\{"seq":\d+,"type":"([\w.]+)"(?:,"at":(\d+))?/
 
-/** The type of an entry's part, if known without parsing; always known for parts that only the engine writes. */
+/** The type of an entry's part, without parsing it; undefined if the entry is damaged. */
 export function typeOfEntry(entry: LogEntry): string | undefined {
-  return entry instanceof FlatEntry ? entry.type : TYPE.exec(entry.json)?.[1]
+  return entry instanceof FlatEntry ? entry.type : PLACE.exec(entry.json)?.[1]
+}
+
+/** When an entry's part was written, in milliseconds since the epoch, without parsing it; 0 if the entry is damaged. */
+export function timeOfEntry(entry: LogEntry): number {
+  return entry instanceof FlatEntry ? entry.at : Number(PLACE.exec(entry.json)?.[2] ?? 0)
 }
 
 // A copy: a runnable may change its part later.
@@ -116,7 +123,7 @@ function isPlain(text: unknown): boolean {
 
 // Approximate length of the JSON.
 function sizeOf(part: Part): number {
-  if (part.type === 'text') return part.text.length + 36
-  if (part.type === 'start') return part.sessionId.length + part.name.length + 120
-  return 'usage' in part ? 160 : 64
+  if (part.type === 'text') return part.text.length + 56
+  if (part.type === 'start') return part.sessionId.length + part.name.length + 140
+  return 'usage' in part ? 180 : 84
 }

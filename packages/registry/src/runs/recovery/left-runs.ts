@@ -5,7 +5,8 @@ import { RUN_ERR_INTERRUPTED } from '../../errors.ts'
 import type { UnfinishedRun } from '../../contract/ports/run-store.ts'
 import type { Stores } from '../../contract/ports/stores.ts'
 import type { LogEntry } from '../../contract/ports/stream-log.ts'
-import { encodePart } from '../log/encode-part.ts'
+import { encodePart, timeAfter } from '../log/encode-part.ts'
+import { timeOfEntry } from '../log/flat-entry.ts'
 import { toPartError, toStoredError } from '../run-error.ts'
 import { RunProgress } from '../run-progress.ts'
 
@@ -55,9 +56,13 @@ export async function endAsFailed(
 ): Promise<void> {
   const error = toStoredError(reason)
   let seq = 0
-  for (let page: readonly LogEntry[]; (page = await log.read(runId, seq, PAGE)).length > 0;)
+  let at = 0
+  for (let page: readonly LogEntry[]; (page = await log.read(runId, seq, PAGE)).length > 0;) {
     seq = page.at(-1)!.seq
-  const entry = encodePart(seq + 1, { type: 'error', error: toPartError(error) })
+    // Not only the last one, which may be damaged.
+    for (const entry of page) at = Math.max(at, timeOfEntry(entry))
+  }
+  const entry = encodePart(seq + 1, timeAfter(at), { type: 'error', error: toPartError(error) })
   await log.append(runId, epoch, [entry], { status: 'failed', at: Date.now(), error })
 }
 
