@@ -40,6 +40,7 @@ export {
 export * from './contract/principal.ts'
 export { ProviderKey, type Redact, type TextInIncrements } from './contract/provider-key.ts'
 export type { OnDisconnect, RunBody } from './contract/run-body.ts'
+export type { EarlierStep, EarlierWait, Journal, RecordedPart } from './contract/journal.ts'
 export type { ChildOptions, Envelope, RunContext } from './contract/run-context.ts'
 export type { RunEventMap } from './contract/run-events.ts'
 export { SILENT_LOG, type RunLog } from './contract/run-log.ts'

@@ -18,8 +18,14 @@ export function redactStores(stores: Stores, redact: Redact | undefined): Stores
         runs.answerApproval(runId, approvalId, redactFields(answer, ['reason', 'args'], redact))
     }),
     log: override(log, {
-      append: (runId, epoch, entries, change) =>
-        log.append(runId, epoch, entries, change && redactApproval(change, redact))
+      append: (runId, epoch, entries, change, steps) =>
+        log.append(
+          runId,
+          epoch,
+          entries,
+          change && redactApproval(change, redact),
+          steps?.map((step) => redactFields(step, ['output'], redact))
+        )
     }),
     sessions: override(sessions, {
       append: (key, turnId, messages) => sessions.append(key, turnId, redact(messages))

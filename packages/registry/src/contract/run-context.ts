@@ -1,5 +1,6 @@
 import type { Approvals } from './approval.ts'
 import type { EventBus } from './event-bus.ts'
+import type { Journal } from './journal.ts'
 import type { Stores } from './ports/stores.ts'
 import type { ProviderKey, Redact } from './provider-key.ts'
 import type { RunLog } from './run-log.ts'
@@ -17,6 +18,8 @@ export interface Envelope {
 export interface ChildOptions {
   /** Distinguishes several calls of one member, in the journal and in `idempotencyKey`; default: its name. */
   key?: string | undefined
+  /** Counts the attempts at one call from 1: each has a journal of its own, all have one `idempotencyKey`. Default 1. */
+  attempt?: number | undefined
   /** Aborts the child; must abort when the parent's signal does. Default: the parent's signal. */
   signal?: AbortSignal | undefined
   /** A separate conversation, for children that run in parallel; default: the parent's. */
@@ -53,6 +56,8 @@ export interface RunContext {
   readonly source: readonly string[]
   /** The same in every attempt of this run, member or step; pass it to services that must not act twice. */
   readonly idempotencyKey: string
+  /** The journal of a resumable run; undefined if no other process could resume it. */
+  readonly journal?: Journal | undefined
   /**
    * The caller's own key for a model provider, if the request carried one; call `reveal()` only where the provider is called.
    * Never persisted.

@@ -12,7 +12,9 @@ import type { EventBus } from '../contract/event-bus.ts'
 import type { StoredRun } from '../contract/ports/run-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import type { StartOptions } from './start-options.ts'
+import type { Journal } from '../contract/journal.ts'
 import type { RunLog } from '../contract/run-log.ts'
+import { ContextJournal, keyOf, type RunJournal } from './journal/context-journal.ts'
 import type { ApprovalOutcome, ApprovalRequest, Approvals } from '../contract/approval.ts'
 
 /** The parts of a run that its contexts need. */
@@ -36,6 +38,8 @@ export interface ContextHost {
   ): Promise<ApprovalOutcome>
   step<T>(key: string, fn: () => Promise<T> | T): Promise<T>
   sleep(until: number, signal: AbortSignal): Promise<void>
+  /** Undefined if no other process can resume the run. */
+  readonly journal?: RunJournal | undefined
 }
 
 const NOWHERE: readonly string[] = Object.freeze([])
@@ -48,6 +52,8 @@ export class HostedContext implements RunContext {
   readonly source: readonly string[]
   // Unlike `source`, unique per member call.
   readonly #path: readonly string[]
+  // As `path`, but unique per attempt at a call.
+  readonly #journalPath: readonly string[]
   readonly #signal: AbortSignal | undefined
   readonly sessionId: string
   readonly reported: object | undefined
@@ -58,11 +64,13 @@ export class HostedContext implements RunContext {
     path = NOWHERE,
     signal?: AbortSignal,
     sessionId = host.sessionId,
-    reported: object | undefined = path === NOWHERE ? host.runnable : undefined
+    reported: object | undefined = path === NOWHERE ? host.runnable : undefined,
+    journalPath = path
   ) {
     this.#host = host
     this.source = source
     this.#path = path
+    this.#journalPath = journalPath
     this.#signal = signal
     this.sessionId = sessionId
     this.reported = reported
@@ -117,6 +125,11 @@ export class HostedContext implements RunContext {
     return [this.#host.runId, ...this.#path].join('/')
   }
 
+  get journal(): Journal | undefined {
+    const { journal } = this.#host
+    return journal && new ContextJournal(journal, this.#journalPath, this.source)
+  }
+
   get approvals(): Approvals {
     return { request: (request) => this.#host.requestApproval(request, this.source, this.#signal) }
   }
@@ -136,8 +149,7 @@ export class HostedContext implements RunContext {
   }
 
   step<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
-    // As JSON, so that no name or key can imitate another path.
-    return this.#host.step(JSON.stringify([...this.#path, key]), fn)
+    return this.#host.step(keyOf(this.#path, key), fn)
   }
 
   sleep(until: number, signal = this.signal): Promise<void> {
@@ -145,8 +157,10 @@ export class HostedContext implements RunContext {
   }
 
   child(name: string, options: ChildOptions = {}): RunContext {
-    const { key = name, signal = this.#signal, sessionId = this.sessionId, unsourced } = options
+    const { key = name, attempt = 1, signal = this.#signal, sessionId = this.sessionId, unsourced } = options
     const source = unsourced ? this.source : [...this.source, name]
-    return new HostedContext(this.#host, source, [...this.#path, key], signal, sessionId, options.reported)
+    const path = [...this.#path, key]
+    const journalPath = [...this.#journalPath, attempt === 1 ? key : `${key}@${attempt}`]
+    return new HostedContext(this.#host, source, path, signal, sessionId, options.reported, journalPath)
   }
 }

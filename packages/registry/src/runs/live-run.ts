@@ -12,6 +12,8 @@ import type { Stores } from '../contract/ports/stores.ts'
 import { requirePart, wholePart } from './log/encode-part.ts'
 import { HostedContext, type ContextHost } from './hosted-context.ts'
 import { leaveStream } from '../runnables/collect-stream.ts'
+import type { RunJournal } from './journal/context-journal.ts'
+import { takeRecord, type PartRecord } from './journal/part-record.ts'
 import { LogWriter } from './log/log-writer.ts'
 import { readParts } from './log/log-reader.ts'
 import { newRun } from './new-run.ts'
@@ -66,7 +68,12 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     this.#earlier = earlier
     this.losses = earlier?.losses ?? 0
     this.#progress = earlier?.progress ?? new RunProgress(host.maxLogBytes)
-    this.#writer = new LogWriter(this.stores.log, this.record, (err) => this.#storeFailed(err))
+    this.#writer = new LogWriter(
+      this.stores.log,
+      this.record,
+      (err) => this.#storeFailed(err),
+      () => this.stepSettled()
+    )
     if (options.redact) this.#redacted = new RedactedWriter(options.redact, this.#progress, this.#writer)
   }
 
@@ -99,7 +106,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
       if (this.#progress.seq === 0)
         this.#write({ type: 'start', runId, sessionId, kind, name }, { status: 'working', at: Date.now() })
       if (this.#earlier !== undefined) {
-        this.#waitsOfRun.resume(this.#earlier.answered)
+        this.#waitsOfRun.resume(this.#earlier.log.answered)
         this.#waitsOfRun.onDormant((until) => this.#host.dormant(this, until))
       }
     } catch (err) {
@@ -144,9 +151,9 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     await this.#writer.idle()
   }
 
-  /** Starts no more steps; calls back once the current ones are recorded. */
+  /** Starts no more steps; calls back once the current ones are recorded and nothing but waits is in progress. */
   stopSteps(onIdle: () => void): void {
-    this.#waitsOfRun.stopSteps(onIdle)
+    this.#waitsOfRun.journal.stop(onIdle)
   }
 
   requestApproval(
@@ -169,7 +176,11 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   }
 
   step<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
-    return this.#waitsOfRun.step(key, this.#redacted?.flushingAfter(fn) ?? fn)
+    return this.#waitsOfRun.journal.step(key, this.#redacted?.flushingAfter(fn) ?? fn)
+  }
+
+  get journal(): RunJournal | undefined {
+    return this.resumable ? this.#waitsOfRun.journal : undefined
   }
 
   sleep(until: number, signal: AbortSignal): Promise<void> {
@@ -243,14 +254,15 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   #take(part: YieldedPart): void {
     requirePart(part)
     if (part.type === 'start') return
-    if (!isTerminalPart(part)) this.#write(wholePart(part))
+    if (!isTerminalPart(part))
+      this.#write(wholePart(part), undefined, this.resumable ? takeRecord(part) : undefined)
     else if (part.type === 'finish') this.end(part)
     else if (part.type === 'error') this.end({ error: errorFromPart(part.error) })
   }
 
-  #write(part: Part, change?: RunChange): void {
-    if (this.#redacted === undefined) this.#writer.write(this.#progress.next(part), change)
-    else this.#redacted.write(part, change)
+  #write(part: Part, change?: RunChange, record?: PartRecord): void {
+    if (this.#redacted === undefined) this.#writer.write(this.#progress.next(part), change, record)
+    else this.#redacted.write(part, change, record)
   }
 
   // After a store failure a run is left to be resumed instead of ending with the error.

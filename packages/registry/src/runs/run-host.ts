@@ -4,6 +4,7 @@ import type { EventBus } from '../contract/event-bus.ts'
 import type { StoredRun } from '../contract/ports/run-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import type { Runnable } from '../contract/runnable.ts'
+import type { RecalledLog } from './recovery/recalled-log.ts'
 import type { RunProgress } from './run-progress.ts'
 import type { StartOptions } from './start-options.ts'
 
@@ -51,8 +52,7 @@ export const MAX_LOSSES = 5
 export interface Earlier {
   readonly record: StoredRun
   readonly progress: RunProgress
-  /** Ids of the approvals whose answer is in the log. */
-  readonly answered: ReadonlySet<string>
+  readonly log: RecalledLog
   /** How often its store failed since it last made progress; default 0. */
   readonly losses?: number | undefined
 }

@@ -3,7 +3,7 @@ import type { RunStore } from '../contract/ports/run-store.ts'
 import { sleepUntil } from '../timers.ts'
 import { RunApprovals, type ApprovalHost } from './approvals/run-approvals.ts'
 import type { Earlier } from './run-host.ts'
-import { StepJournal, type JournalHost } from './step-journal.ts'
+import { StepJournal, type JournalHost } from './journal/step-journal.ts'
 
 // Milliseconds without activity before a run counts as dormant.
 const GRACE = 25
@@ -22,12 +22,14 @@ export class RunWaits {
   readonly #host: WaitsHost
   readonly #approvals: RunApprovals
   readonly #sleeps = new Set<{ until: number }>()
+  readonly #earlier: Earlier | undefined
   #journal: StepJournal | undefined
   #onDormant: ((until: number) => void) | undefined
   #grace: NodeJS.Timeout | undefined
 
   constructor(host: WaitsHost, earlier?: Earlier) {
     this.#host = host
+    this.#earlier = earlier
     this.#approvals = new RunApprovals(host, earlier?.record.approvals)
   }
 
@@ -60,12 +62,12 @@ export class RunWaits {
     this.#approvals.answered(approvalId, outcome)
   }
 
-  async step<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
-    try {
-      return await this.#steps.step(key, fn)
-    } finally {
+  /** The journal of the run's steps. */
+  get journal(): StepJournal {
+    this.#journal ??= new StepJournal(this.#host, this.#host.stores.runs, this.#earlier?.log, () =>
       this.#look()
-    }
+    )
+    return this.#journal
   }
 
   async sleep(until: number, signal: AbortSignal): Promise<void> {
@@ -80,20 +82,11 @@ export class RunWaits {
     }
   }
 
-  /** Starts no more steps, and calls back once the current ones are recorded. */
-  stopSteps(onIdle: () => void): void {
-    this.#steps.stop(onIdle)
-  }
-
   /** Rejects all waits, since the run has ended. */
   abandon(reason: unknown): void {
     this.#onDormant = undefined
     clearTimeout(this.#grace)
     this.#approvals.abandon(reason)
-  }
-
-  get #steps(): StepJournal {
-    return (this.#journal ??= new StepJournal(this.#host, this.#host.stores.runs))
   }
 
   // Whatever a step or an answer triggers starts within the grace period.

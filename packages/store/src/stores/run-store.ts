@@ -6,6 +6,7 @@ import { findApproval, listApprovals } from '../rows/approval-lists.ts'
 import { readLarge, RESULT } from '../encoding/large-values.ts'
 import { findRun, listChangedRuns, listRuns, listUnfinishedRuns } from '../rows/run-lists.ts'
 import { changeRun, TERMINAL, toRunRow, toRuns } from '../rows/run-rows.ts'
+import { bytesOfSteps, insertSteps, toStepRow } from '../rows/step-rows.ts'
 import { parseStored } from '../encoding/stored-values.ts'
 import type { Tables } from '../tables.ts'
 
@@ -106,13 +107,9 @@ export function createRunStore(
     },
     recordStep: (runId, epoch, key, output) =>
       commit.write(async (trx) => {
-        const json = JSON.stringify(output) ?? null
-        await changeRun(trx, runId, epoch, Buffer.byteLength(json ?? ''))
-        await trx
-          .insertInto('run_step')
-          .values({ run_id: runId, key, output: json })
-          .onConflict((conflict) => conflict.doNothing())
-          .execute()
+        const row = toStepRow(runId, { key, output })
+        await changeRun(trx, runId, epoch, bytesOfSteps([row]))
+        await insertSteps(trx, [row])
       }),
     remove: (runId) =>
       commit.write(async (trx) => {

@@ -4,6 +4,7 @@ import { sql, type Kysely } from 'kysely'
 import { FollowedLog, type Wake } from './followed-log.ts'
 import type { GroupCommit } from '../group-commit.ts'
 import { changeRun, PART_BYTES } from '../rows/run-rows.ts'
+import { bytesOfSteps, insertSteps, toStepRow } from '../rows/step-rows.ts'
 import type { Tables } from '../tables.ts'
 
 // Rows per read: the size of a page is known only after reading it.
@@ -49,14 +50,18 @@ export function createStreamLog(db: Kysely<Tables>, commit: GroupCommit): Stream
       log?.outdate()
       log?.wake(true)
     },
-    async append(runId, epoch, entries, change) {
+    async append(runId, epoch, entries, change, steps = []) {
       await commit.write(async (trx) => {
         // There is one connection: later reads wait for the commit.
         followed.get(runId)?.outdate()
-        await changeRun(trx, runId, epoch, bytesOf(entries), change)
-        if (entries.length === 0) return
-        const rows = entries.map(({ seq, json }) => ({ run_id: runId, seq, json }))
-        await trx.insertInto('run_part').values(rows).execute()
+        const rows = steps.map((step) => toStepRow(runId, step))
+        await changeRun(trx, runId, epoch, bytesOf(entries) + bytesOfSteps(rows), change)
+        if (entries.length > 0)
+          await trx
+            .insertInto('run_part')
+            .values(entries.map(({ seq, json }) => ({ run_id: runId, seq, json })))
+            .execute()
+        if (rows.length > 0) await insertSteps(trx, rows)
       })
       followed.get(runId)?.wake(false)
     },

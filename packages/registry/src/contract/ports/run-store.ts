@@ -87,6 +87,12 @@ export interface RunChange {
   approval?: StoredApproval
 }
 
+/** A recorded step of a run: any JSON under its key. */
+export interface StepRecord {
+  readonly key: string
+  readonly output: unknown
+}
+
 /** Selects runs; they are listed newest first. */
 export interface RunQuery {
   scope?: RunScope

@@ -1,6 +1,6 @@
 import type { NumberedPart } from '../part.ts'
 import type { Awaitable } from './awaitable.ts'
-import type { RunChange } from './run-store.ts'
+import type { RunChange, StepRecord } from './run-store.ts'
 
 /** One part of a log: its JSON, encoded once for all readers, and the part, parsed on first access. */
 export interface LogEntry {
@@ -22,10 +22,17 @@ export interface ReadLimit {
 /** The append-only logs of runs. */
 export interface StreamLog {
   /**
-   * Appends entries, whose `seq` continues the log's, and changes the run's record in the same transaction.
+   * Appends entries, whose `seq` continues the log's. In the same transaction it changes the run's record, and records steps as
+   * `RunStore.recordStep` does.
    * @throws RUN_ERR_FENCED if the epoch is outdated or the run is terminal
    */
-  append(runId: string, epoch: number, entries: readonly LogEntry[], change?: RunChange): Awaitable<void>
+  append(
+    runId: string,
+    epoch: number,
+    entries: readonly LogEntry[],
+    change?: RunChange,
+    steps?: readonly StepRecord[]
+  ): Awaitable<void>
   /** The entries with a `seq` over `after`, in order; empty if there are none yet, or no such run. */
   read(runId: string, after: number, limit: ReadLimit): Awaitable<readonly LogEntry[]>
   /**

@@ -1,9 +1,18 @@
-import type { RunChange, StoredRun } from '../../contract/ports/run-store.ts'
-import { isPromise } from '../../contract/ports/awaitable.ts'
+import type { RunChange, StepRecord, StoredRun } from '../../contract/ports/run-store.ts'
+import { isPromise, type Awaitable } from '../../contract/ports/awaitable.ts'
 import type { LogEntry, StreamLog } from '../../contract/ports/stream-log.ts'
+import type { PartRecord } from '../journal/part-record.ts'
 
 // Characters of queued JSON at which a run that writes faster than its store is held back.
 const CONGESTED_AT = 262_144
+
+interface Queued {
+  readonly entry: LogEntry
+  readonly change: RunChange | undefined
+  readonly record: PartRecord | undefined
+}
+
+const NO_RECORDS: readonly PartRecord[] = []
 
 /**
  * Appends one run's parts in order, with one append in progress at a time; parts that arrive meanwhile are appended together.
@@ -14,7 +23,8 @@ export class LogWriter {
   readonly #runId: string
   readonly #epoch: number
   readonly #onFault: (err: unknown) => void
-  #queue: { entry: LogEntry; change: RunChange | undefined }[] = []
+  readonly #onRecorded: () => void
+  #queue: Queued[] = []
   #queued = 0
   #working: Promise<void> | undefined
   #broken = false
@@ -22,12 +32,14 @@ export class LogWriter {
   constructor(
     log: StreamLog,
     { runId, epoch }: Pick<StoredRun, 'runId' | 'epoch'>,
-    onFault: (err: unknown) => void
+    onFault: (err: unknown) => void,
+    onRecorded: () => void
   ) {
     this.#log = log
     this.#runId = runId
     this.#epoch = epoch
     this.#onFault = onFault
+    this.#onRecorded = onRecorded
   }
 
   /** True if the run should wait for `idle()` before it writes more. */
@@ -35,16 +47,16 @@ export class LogWriter {
     return this.#queued > CONGESTED_AT
   }
 
-  /** Writes a part and the change of the record in one transaction. */
-  write(entry: LogEntry, change?: RunChange): void {
+  /** Writes a part, the change of the run's record and the record of the part in one transaction. */
+  write(entry: LogEntry, change?: RunChange, record?: PartRecord): void {
     if (this.#broken) return
     if (this.#working !== undefined) {
-      this.#queue.push({ entry, change })
+      this.#queue.push({ entry, change, record })
       this.#queued += entry.json.length
       return
     }
     try {
-      const appended = this.#log.append(this.#runId, this.#epoch, [entry], change)
+      const appended = this.#append([entry], change, record && [record])
       if (isPromise(appended)) this.#working = this.#drain(appended)
     } catch (err) {
       this.#break(err)
@@ -66,8 +78,8 @@ export class LogWriter {
     try {
       await first
       while (this.#queue.length > 0) {
-        const { entries, change } = this.#nextBatch()
-        await this.#log.append(this.#runId, this.#epoch, entries, change)
+        const { entries, change, records } = this.#nextBatch()
+        await this.#append(entries, change, records)
       }
     } catch (err) {
       this.#break(err)
@@ -76,12 +88,32 @@ export class LogWriter {
     }
   }
 
+  #append(
+    entries: readonly LogEntry[],
+    change: RunChange | undefined,
+    records: readonly PartRecord[] = NO_RECORDS
+  ): Awaitable<void> {
+    if (records.length === 0) return this.#log.append(this.#runId, this.#epoch, entries, change)
+    const steps = records.map(({ key, output }): StepRecord => ({ key, output }))
+    const settle = () => {
+      for (const record of records) record.settle()
+      this.#onRecorded()
+    }
+    const appended = this.#log.append(this.#runId, this.#epoch, entries, change, steps)
+    if (isPromise(appended)) return appended.then(settle)
+    settle()
+  }
+
   // Ends with the first part that changes the record, so that both are written together.
-  #nextBatch(): { entries: LogEntry[]; change: RunChange | undefined } {
+  #nextBatch(): { entries: LogEntry[]; change: RunChange | undefined; records: PartRecord[] } {
     const changing = this.#queue.findIndex(({ change }) => change !== undefined)
     const batch = this.#queue.splice(0, changing === -1 ? this.#queue.length : changing + 1)
     for (const { entry } of batch) this.#queued -= entry.json.length
-    return { entries: batch.map(({ entry }) => entry), change: batch.at(-1)!.change }
+    return {
+      entries: batch.map(({ entry }) => entry),
+      change: batch.at(-1)!.change,
+      records: batch.flatMap(({ record }) => record ?? [])
+    }
   }
 
   #break(err: unknown): void {

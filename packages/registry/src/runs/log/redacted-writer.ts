@@ -2,6 +2,7 @@ import type { Redact, TextInIncrements } from '../../contract/provider-key.ts'
 import type { Part, PartOf } from '../../contract/part.ts'
 import type { RunChange } from '../../contract/ports/run-store.ts'
 import type { LogWriter } from './log-writer.ts'
+import type { PartRecord } from '../journal/part-record.ts'
 import type { RunProgress } from '../run-progress.ts'
 
 type Chunk = PartOf<'text'> | PartOf<'reasoning'>
@@ -33,11 +34,11 @@ export class RedactedWriter {
   }
 
   /** As `LogWriter.write`; a chunk may be written later, or joined with others. @throws RUN_ERR_LOG_LIMIT, RUN_ERR_BAD_PART */
-  write(part: Part, change?: RunChange): void {
+  write(part: Part, change?: RunChange, record?: PartRecord): void {
     for (const rest of this.#takeHeld(part)) this.#writer.write(this.#progress.next(rest))
     const begin = this.#redact.text
     if ((part.type !== 'text' && part.type !== 'reasoning') || begin === undefined)
-      this.#writer.write(this.#progress.next(this.#redact(part)), change)
+      this.#writer.write(this.#progress.next(this.#redact(part)), change, record)
     else this.#writeChunk(part, begin)
   }
 

@@ -1,5 +1,4 @@
 import { setImmediate } from 'node:timers/promises'
-import type { NumberedPart } from '../../contract/part.ts'
 import { codeOf } from '../../contract/create-error.ts'
 import { RUN_ERR_INTERRUPTED } from '../../errors.ts'
 import type { UnfinishedRun } from '../../contract/ports/run-store.ts'
@@ -9,6 +8,7 @@ import { encodePart, timeAfter } from '../log/encode-part.ts'
 import { timeOfEntry } from '../log/flat-entry.ts'
 import { toPartError, toStoredError } from '../run-error.ts'
 import { RunProgress } from '../run-progress.ts'
+import { RecalledLog } from './recalled-log.ts'
 
 // Records per page.
 const RECORDS = 100
@@ -83,24 +83,23 @@ export function isDamaged(err: unknown): err is Error {
 }
 
 /**
- * Restores a run's progress from its log, and the ids of the approvals whose answer is in the log.
+ * Restores a run's progress from its log, and what else the log says.
  * @throws RUN_ERR_DAMAGED
  */
 export async function recallProgress(
-  { log }: Stores,
+  stores: Stores,
   runId: string,
   maxBytes: number,
   elapsed?: number
-): Promise<{ progress: RunProgress; answered: Set<string> }> {
+): Promise<{ progress: RunProgress; log: RecalledLog }> {
   const progress = new RunProgress(maxBytes, elapsed)
-  const answered = new Set<string>()
+  const log = new RecalledLog()
   for (;;) {
-    const entries = await log.read(runId, progress.seq, PAGE)
-    if (entries.length === 0) return { progress, answered }
+    const entries = await stores.log.read(runId, progress.seq, PAGE)
+    if (entries.length === 0) return { progress, log }
     for (const entry of entries) {
       progress.recall(entry)
-      const part: NumberedPart = entry.part
-      if (part.type === 'tool.approval.response') answered.add(part.approvalId)
+      log.add(entry.part)
     }
   }
 }

@@ -3,7 +3,7 @@ import { encodePieces } from '../../wire/encode-pieces.ts'
 import { runIdOf } from '../run-cursor.ts'
 import type { RunStore } from '../../contract/ports/run-store.ts'
 import { findApproval, listApprovals, summaryOf } from './approval-lists.ts'
-import type { RunTable } from './run-table.ts'
+import { recordStep, type RunTable } from './run-table.ts'
 import { listChangedRuns, listRuns, listUnfinishedRuns } from './run-lists.ts'
 
 /** The records of runs and the journal of their steps, in process memory. */
@@ -53,8 +53,7 @@ export function createInProcessRunStore(runs: RunTable): RunStore {
     recordStep(runId, epoch, key, output) {
       const run = runs.findLive(runId)
       if (run === undefined || run.record.epoch !== epoch) throw new RUN_ERR_FENCED(runId)
-      run.steps ??= new Map()
-      if (!run.steps.has(key)) run.steps.set(key, structuredClone(output))
+      recordStep(run, key, output)
     },
     remove: (runId) => runs.remove(runId),
     sweep: (now) => runs.sweep(now)

@@ -139,6 +139,12 @@ function startKeyOf({ registry, owner, startKey }: StoredRun): string | undefine
   return startKey === null ? undefined : `${registry}/${owner.length}:${owner}${startKey.key}`
 }
 
+/** Records a step once. */
+export function recordStep(run: RunEntry, key: string, output: unknown): void {
+  run.steps ??= new Map()
+  if (!run.steps.has(key)) run.steps.set(key, structuredClone(output))
+}
+
 /** Notifies the followers of a run's log that it has grown, or is gone. */
 export function wake(run: RunEntry, gone = false): void {
   if (run.followers === undefined) return

@@ -3,19 +3,20 @@ import { RUN_ERR_FENCED } from '../../errors.ts'
 import type { RunChange, StoredRun } from '../../contract/ports/run-store.ts'
 import type { LogEntry, ReadLimit, StreamLog } from '../../contract/ports/stream-log.ts'
 import { summarize } from './approval-lists.ts'
-import { wake, type RunTable } from './run-table.ts'
+import { recordStep, wake, type RunTable } from './run-table.ts'
 import { sizeOfEntry } from '../log-entry.ts'
 
 /** The logs of runs, in process memory. */
 export function createInProcessStreamLog(runs: RunTable): StreamLog {
   return {
-    append(runId, epoch, entries, change) {
+    append(runId, epoch, entries, change, steps = []) {
       const run = runs.findLive(runId)
       if (run === undefined || run.record.epoch !== epoch) throw new RUN_ERR_FENCED(runId)
       for (const entry of entries) {
         run.entries.push(entry)
         run.bytes += sizeOfEntry(entry)
       }
+      for (const { key, output } of steps) recordStep(run, key, output)
       if (change !== undefined) {
         applyChange(run.record, change)
         if (change.preview !== undefined) run.preview = change.preview

@@ -1,0 +1,125 @@
+import { isPromise, type Awaitable } from '../../contract/ports/awaitable.ts'
+import type { RunStore } from '../../contract/ports/run-store.ts'
+import type { RecalledLog } from '../recovery/recalled-log.ts'
+import type { RunJournal } from './context-journal.ts'
+import type { PartRecord } from './part-record.ts'
+
+/** The parts of a run that its journal needs. */
+export interface JournalHost {
+  readonly runId: string
+  readonly record: { readonly epoch: number }
+  /** @throws the reason of the end if the run has ended */
+  requireOpen(): void
+  /** A step was recorded, or the store failed to read or record it. */
+  stepSettled(err?: unknown): void
+}
+
+/** The journal of one run: a step that is recorded or in progress is not executed again. */
+export class StepJournal implements RunJournal {
+  readonly recalled: RecalledLog | undefined
+  readonly #host: JournalHost
+  readonly #store: RunStore
+  readonly #onActivity: () => void
+  readonly #inProgress = new Map<string, Promise<unknown>>()
+  #executing = 0
+  #working = 0
+  #onIdle: (() => void) | undefined
+
+  /** @param onActivity called when work or a step ends */
+  constructor(host: JournalHost, store: RunStore, recalled: RecalledLog | undefined, onActivity: () => void) {
+    this.#host = host
+    this.#store = store
+    this.recalled = recalled
+    this.#onActivity = onActivity
+  }
+
+  async step<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
+    const inProgress = this.#inProgress.get(key)
+    if (inProgress !== undefined) return inProgress as Promise<T>
+    const step = this.#execute(key, fn)
+    this.#inProgress.set(key, step)
+    try {
+      return await step
+    } finally {
+      this.#inProgress.delete(key)
+      this.#onActivity()
+    }
+  }
+
+  /** True if no step or work is in progress. */
+  get idle(): boolean {
+    return this.#inProgress.size === 0 && this.#working === 0
+  }
+
+  /** Starts no more steps, and calls back once the current ones are recorded and no work is in progress. */
+  stop(onIdle: () => void): void {
+    this.#onIdle = onIdle
+    this.#reportIdle()
+  }
+
+  recall(key: string): Awaitable<{ readonly output: unknown } | undefined> {
+    return this.#ask(() => this.#store.readStep(this.#host.runId, key))
+  }
+
+  async recordAlone(record: PartRecord): Promise<void> {
+    const { runId, record: run } = this.#host
+    await this.#ask(() => this.#store.recordStep(runId, run.epoch, record.key, record.output))
+    record.settle()
+    this.#host.stepSettled()
+  }
+
+  work(): () => void {
+    this.#working++
+    let ended = false
+    return () => {
+      if (ended) return
+      ended = true
+      this.#working--
+      this.#reportIdle()
+      this.#onActivity()
+    }
+  }
+
+  mayContinue(): Awaitable<void> {
+    // The run's signal ends the wait.
+    return this.#onIdle === undefined ? undefined : new Promise(() => {})
+  }
+
+  #reportIdle(): void {
+    if (this.#executing === 0 && this.#working === 0) this.#onIdle?.()
+  }
+
+  async #execute<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
+    const { runId, record } = this.#host
+    this.#host.requireOpen()
+    const recorded = await this.recall(key)
+    if (recorded !== undefined) return recorded.output as T
+    this.#host.requireOpen()
+    await this.mayContinue()
+    this.#executing++
+    try {
+      const json = JSON.stringify(await fn())
+      const output = json === undefined ? undefined : (JSON.parse(json) as T)
+      await this.#ask(() => this.#store.recordStep(runId, record.epoch, key, output))
+      this.#host.stepSettled()
+      return output as T
+    } finally {
+      this.#executing--
+      this.#reportIdle()
+    }
+  }
+
+  #ask<T>(question: () => Awaitable<T>): Awaitable<T> {
+    try {
+      const answer = question()
+      return isPromise(answer) ? answer.catch((err: unknown) => this.#fail(err)) : answer
+    } catch (err) {
+      return this.#fail(err)
+    }
+  }
+
+  #fail(err: unknown): never {
+    this.#host.stepSettled(err)
+    throw err
+  }
+}
