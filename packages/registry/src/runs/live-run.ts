@@ -13,17 +13,16 @@ import { requirePart, wholePart } from './log/encode-part.ts'
 import { HostedContext, type ContextHost } from './hosted-context.ts'
 import { leaveStream } from '../runnables/collect-stream.ts'
 import type { RunJournal } from './journal/context-journal.ts'
-import { takeRecord, type PartRecord } from './journal/part-record.ts'
-import { LogWriter } from './log/log-writer.ts'
+import { takeRecord } from './journal/part-record.ts'
+import { PartWriter } from './log/part-writer.ts'
 import { readParts } from './log/log-reader.ts'
 import { newRun } from './new-run.ts'
-import { toFinalState, type Ending } from './final-state.ts'
+import type { Ending } from './final-state.ts'
 import type { Run } from './run-engine.ts'
 import { MAX_LOSSES, type Earlier, type HostedRun, type RunHost } from './run-host.ts'
 import { RunProgress } from './run-progress.ts'
 import { RunWaits, type WaitsHost } from './run-waits.ts'
 import { logFault, logLate, logLost } from './run-logging.ts'
-import { RedactedWriter } from './log/redacted-writer.ts'
 import { errorFromPart } from './run-error.ts'
 import { Settlement, LateSignal } from './settlement.ts'
 import { isReported } from '../stores/upkeep/store-watch.ts'
@@ -47,11 +46,8 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   losses: number
   executed: Promise<void> | undefined
   readonly #host: RunHost
-  readonly #writer: LogWriter
-  readonly #progress: RunProgress
+  readonly #writer: PartWriter
   readonly #earlier: Earlier | undefined
-  // Only for runs with a caller's keys.
-  readonly #redacted: RedactedWriter | undefined
   #iterator: AsyncIterator<YieldedPart> | undefined
   readonly #signal = new LateSignal()
   #waits: RunWaits | undefined
@@ -67,14 +63,11 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     this.stores = redactStores(host.stores, options.redact)
     this.#earlier = earlier
     this.losses = earlier?.losses ?? 0
-    this.#progress = earlier?.progress ?? new RunProgress(host.maxLogBytes)
-    this.#writer = new LogWriter(
-      this.stores.log,
-      this.record,
-      (err) => this.#storeFailed(err),
-      () => this.stepSettled()
-    )
-    if (options.redact) this.#redacted = new RedactedWriter(options.redact, this.#progress, this.#writer)
+    const progress = earlier?.progress ?? new RunProgress(host.maxLogBytes)
+    this.#writer = new PartWriter(this.stores.log, this.record, progress, options.redact, {
+      onFault: (err) => this.#storeFailed(err),
+      onRecorded: () => this.stepSettled()
+    })
   }
 
   get mayResume(): boolean {
@@ -103,8 +96,8 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     const { runId, sessionId } = this
     const { kind, name } = this.runnable
     try {
-      if (this.#progress.seq === 0)
-        this.#write({ type: 'start', runId, sessionId, kind, name }, { status: 'working', at: Date.now() })
+      if (!this.#writer.begun)
+        this.write({ type: 'start', runId, sessionId, kind, name }, { status: 'working', at: Date.now() })
       if (this.#earlier !== undefined) {
         this.#waitsOfRun.resume(this.#earlier.log.answered)
         this.#waitsOfRun.onDormant((until) => this.#host.dormant(this, until))
@@ -145,7 +138,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   async suspend(): Promise<void> {
     const reason = new RUN_ERR_SUSPENDED()
     this.suspended = !this.#ended
-    this.#redacted?.flush()
+    this.#writer.flush()
     if (this.suspended) this.#settlement.outcome = { error: reason }
     this.#leave(reason)
     await this.#writer.idle()
@@ -176,7 +169,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   }
 
   step<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
-    return this.#waitsOfRun.journal.step(key, this.#redacted?.flushingAfter(fn) ?? fn)
+    return this.#waitsOfRun.journal.step(key, this.#writer.flushingAfter(fn))
   }
 
   get journal(): RunJournal | undefined {
@@ -192,7 +185,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   }
 
   write(part: Part, change: RunChange): void {
-    this.#write(part, change)
+    this.#writer.write(part, change)
     if (part.type === 'tool.approval.request') this.options.onApprovalRequest?.()
   }
 
@@ -219,12 +212,12 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     if (this.#ended) return false
     if ('error' in how && this.#isLostTo(how.error)) return true
     this.#ended = true
-    this.#redacted?.flush()
-    const { entry, change, outcome, reason, fault } = toFinalState(this.#progress, how, this.options.redact)
+    const final = this.#writer.finish(how)
+    const { outcome, reason, fault } = final
     if (fault !== undefined) logFault(this, fault.err, fault.error)
     this.#settlement.outcome = outcome
     this.#signal.reason = reason
-    this.#writer.write(entry, change)
+    this.#writer.end(final)
     this.#release()
     return true
   }
@@ -255,14 +248,9 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     requirePart(part)
     if (part.type === 'start') return
     if (!isTerminalPart(part))
-      this.#write(wholePart(part), undefined, this.resumable ? takeRecord(part) : undefined)
+      this.#writer.write(wholePart(part), undefined, this.resumable ? takeRecord(part) : undefined)
     else if (part.type === 'finish') this.end(part)
     else if (part.type === 'error') this.end({ error: errorFromPart(part.error) })
-  }
-
-  #write(part: Part, change?: RunChange, record?: PartRecord): void {
-    if (this.#redacted === undefined) this.#writer.write(this.#progress.next(part), change, record)
-    else this.#redacted.write(part, change, record)
   }
 
   // After a store failure a run is left to be resumed instead of ending with the error.

@@ -3,6 +3,7 @@ import { boundedPageContract } from './bounded-page-contract.ts'
 import { changedRunContract } from './changed-run-contract.ts'
 import { codeOf, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
 import { runListContract } from './run-list-contract.ts'
+import { recordedStepContract } from './recorded-step-contract.ts'
 import { runTextContract } from './run-text-contract.ts'
 import { completed, storedRun, textEntry, type RunStores } from './stored-run.ts'
 
@@ -260,18 +261,6 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     t.equal(await runs.answerApproval(runId, approval.approvalId, { approved: true }), false)
   })
 
-  test('records a step once', async (t, { runs }) => {
-    const { runId } = storedRun()
-    await runs.create(storedRun({ runId }))
-    t.equal(await runs.readStep(runId, 'a'), undefined)
-    await runs.recordStep(runId, 1, 'a', { value: [1, null, '✓'] })
-    await runs.recordStep(runId, 1, 'a', 'again')
-    await runs.recordStep(runId, 1, '__proto__', undefined)
-    t.same(await runs.readStep(runId, 'a'), { output: { value: [1, null, '✓'] } })
-    t.same(await runs.readStep(runId, '__proto__'), { output: undefined })
-    t.equal(await runs.readStep(runId, 'constructor'), undefined)
-  })
-
   test('sweeps ended runs only', async (t, { runs, log }) => {
     const [open, ended] = [storedRun(), storedRun()]
     await runs.create(open)
@@ -284,6 +273,7 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
   })
 
   runTextContract(test)
+  recordedStepContract(test)
   runListContract(test)
   boundedPageContract(test)
   changedRunContract(test)

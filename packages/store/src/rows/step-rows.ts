@@ -22,3 +22,8 @@ export async function insertSteps(db: Kysely<Tables>, rows: readonly StepRow[]):
     .onConflict((conflict) => conflict.doNothing())
     .execute()
 }
+
+/** Removes the steps of a run that has ended: they may have more than its log shows. */
+export async function removeSteps(db: Kysely<Tables>, runId: string): Promise<void> {
+  await db.deleteFrom('run_step').where('run_id', '=', runId).execute()
+}

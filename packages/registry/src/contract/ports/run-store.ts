@@ -208,7 +208,7 @@ export interface RunStore {
   lease(runId: string): Awaitable<number | undefined>
   /** Records the answer to a pending approval: true for the first answer, false for every later one. */
   answerApproval(runId: string, approvalId: string, answer: ApprovalOutcome): Awaitable<boolean>
-  /** The recorded value of a step; undefined if it is not recorded. */
+  /** The recorded value of a step; undefined if it is not recorded. The steps of a run are removed when it ends. */
   readStep(runId: string, key: string): Awaitable<{ output: unknown } | undefined>
   /** Records a step once. @throws RUN_ERR_FENCED if the epoch is outdated or the run is terminal */
   recordStep(runId: string, epoch: number, key: string, output: unknown): Awaitable<void>

@@ -47,7 +47,7 @@ export function withRecord<P extends object>(part: P, record: PartRecord): P {
   return { ...part, [RECORD]: record }
 }
 
-/** Takes the record of a part, if it has one that nobody has taken. */
+/** Takes the record of a part; undefined if it has none, or if that is taken. */
 export function takeRecord(part: object): PartRecord | undefined {
   const record = (part as { [RECORD]?: PartRecord })[RECORD]
   return record?.take() ? record : undefined

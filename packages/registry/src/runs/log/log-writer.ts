@@ -6,6 +6,14 @@ import type { PartRecord } from '../journal/part-record.ts'
 // Characters of queued JSON at which a run that writes faster than its store is held back.
 const CONGESTED_AT = 262_144
 
+/** What a writer reports. */
+export interface WriterEvents {
+  /** A write failed; nothing more will be written. */
+  readonly onFault: (err: unknown) => void
+  /** The record of a part is in the store. */
+  readonly onRecorded: () => void
+}
+
 interface Queued {
   readonly entry: LogEntry
   readonly change: RunChange | undefined
@@ -22,24 +30,17 @@ export class LogWriter {
   readonly #log: StreamLog
   readonly #runId: string
   readonly #epoch: number
-  readonly #onFault: (err: unknown) => void
-  readonly #onRecorded: () => void
+  readonly #events: WriterEvents
   #queue: Queued[] = []
   #queued = 0
   #working: Promise<void> | undefined
   #broken = false
 
-  constructor(
-    log: StreamLog,
-    { runId, epoch }: Pick<StoredRun, 'runId' | 'epoch'>,
-    onFault: (err: unknown) => void,
-    onRecorded: () => void
-  ) {
+  constructor(log: StreamLog, { runId, epoch }: Pick<StoredRun, 'runId' | 'epoch'>, events: WriterEvents) {
     this.#log = log
     this.#runId = runId
     this.#epoch = epoch
-    this.#onFault = onFault
-    this.#onRecorded = onRecorded
+    this.#events = events
   }
 
   /** True if the run should wait for `idle()` before it writes more. */
@@ -97,7 +98,7 @@ export class LogWriter {
     const steps = records.map(({ key, output }): StepRecord => ({ key, output }))
     const settle = () => {
       for (const record of records) record.settle()
-      this.#onRecorded()
+      this.#events.onRecorded()
     }
     const appended = this.#log.append(this.#runId, this.#epoch, entries, change, steps)
     if (isPromise(appended)) return appended.then(settle)
@@ -120,6 +121,6 @@ export class LogWriter {
     this.#broken = true
     this.#queue = []
     this.#queued = 0
-    this.#onFault(err)
+    this.#events.onFault(err)
   }
 }

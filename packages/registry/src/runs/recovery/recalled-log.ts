@@ -43,6 +43,8 @@ export class RecalledLog {
       }
       case 'input.response':
         this.#answer(part.inputId)
+        break
+      default:
     }
   }
 

@@ -1,0 +1,81 @@
+import type { Redact } from '../../contract/provider-key.ts'
+import type { Part } from '../../contract/part.ts'
+import type { RunChange, StoredRun } from '../../contract/ports/run-store.ts'
+import type { StreamLog } from '../../contract/ports/stream-log.ts'
+import { toFinalState, type Ending, type FinalState } from '../final-state.ts'
+import type { PartRecord } from '../journal/part-record.ts'
+import type { RunProgress } from '../run-progress.ts'
+import { LogWriter, type WriterEvents } from './log-writer.ts'
+import { RedactedWriter } from './redacted-writer.ts'
+
+/** Numbers the parts of a run and writes them to its log, without its caller's keys. */
+export class PartWriter {
+  readonly #progress: RunProgress
+  readonly #redact: Redact | undefined
+  readonly #writer: LogWriter
+  // Only for runs with a caller's keys.
+  readonly #redacted: RedactedWriter | undefined
+
+  constructor(
+    log: StreamLog,
+    record: StoredRun,
+    progress: RunProgress,
+    redact: Redact | undefined,
+    events: WriterEvents
+  ) {
+    this.#progress = progress
+    this.#redact = redact
+    this.#writer = new LogWriter(log, record, events)
+    if (redact) this.#redacted = new RedactedWriter(redact, progress, this.#writer)
+  }
+
+  /** True if the log has a part. */
+  get begun(): boolean {
+    return this.#progress.seq > 0
+  }
+
+  /** True if the run should wait for `idle()` before it writes more. */
+  get congested(): boolean {
+    return this.#writer.congested
+  }
+
+  /**
+   * Writes a part, the change of the run's record and the record of the part in one transaction.
+   * @throws RUN_ERR_LOG_LIMIT, RUN_ERR_BAD_PART
+   */
+  write(part: Part, change?: RunChange, record?: PartRecord): void {
+    if (this.#redacted === undefined) this.#writer.write(this.#progress.next(part), change, record)
+    else this.#redacted.write(part, change, record)
+  }
+
+  /** Numbers the last part of the run. */
+  finish(how: Ending): FinalState {
+    this.flush()
+    return toFinalState(this.#progress, how, this.#redact)
+  }
+
+  /** Writes the last part of the run. */
+  end({ entry, change }: FinalState): void {
+    this.#writer.write(entry, change)
+  }
+
+  /** Writes the text held back. */
+  flush(): void {
+    this.#redacted?.flush()
+  }
+
+  /** Wraps a step so that its text is in the log before its output is recorded. */
+  flushingAfter<T>(step: () => Promise<T> | T): () => Promise<T> | T {
+    return this.#redacted?.flushingAfter(step) ?? step
+  }
+
+  /** As `LogWriter.idle`. */
+  idle(): Promise<void> | undefined {
+    return this.#writer.idle()
+  }
+
+  /** As `LogWriter.whenIdle`. */
+  whenIdle(act: () => void): void {
+    this.#writer.whenIdle(act)
+  }
+}
