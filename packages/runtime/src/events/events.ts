@@ -23,7 +23,12 @@ export const EVENT_SCHEMAS = {
   ...RUN_EVENT_SCHEMAS,
   'model.call': event(modelCall),
   'model.result': event({ ...modelCall, finishReason: ModelFinishSchema, usage: UsageSchema, durationMs }),
-  'model.error': event({ ...modelCall, error: ToolErrorSchema, durationMs }),
+  'model.error': event({
+    ...modelCall,
+    error: ToolErrorSchema,
+    usage: Type.Optional(UsageSchema),
+    durationMs
+  }),
   'tool.call': event({ ...call, args: Type.Unknown() }),
   'tool.result': event({ ...call, result: Type.Unknown(), durationMs }),
   'tool.error': event({ ...call, error: ToolErrorSchema, durationMs }),

@@ -140,9 +140,9 @@ export class ModelLoop {
   }
 
   /** Records the usage of a step. */
-  end({ index, step: { answer } }: OpenStep): YieldedPart {
-    this.#usage = addUsage(this.#usage, answer.usage)
-    return { type: 'step', index, usage: answer.usage }
+  end({ step }: OpenStep): YieldedPart {
+    this.#usage = addUsage(this.#usage, step.answer.usage)
+    return step.toPart()
   }
 
   /** Records a step with its outcomes: in the turn, and for the conditions of the next one. */

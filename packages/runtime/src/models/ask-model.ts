@@ -33,7 +33,7 @@ async function ask(
     abortSignal: signal,
     ...(responseFormat && { responseFormat })
   })
-  const answer = new ModelAnswer(new Set())
+  const answer = new ModelAnswer()
   for await (const part of stream) answer.take(part)
   if (answer.ended?.unified !== 'stop') throw new Error('the model did not end its answer')
   return answer.text

@@ -1,21 +1,18 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
-import { isTellable, RUN_ERR_CANCELED, type RunContext, type YieldedPart } from '@svc/registry'
+import { isTellable, RUN_ERR_CANCELED, type RunContext, type Usage, type YieldedPart } from '@svc/registry'
 import type { RunEvents } from '../events/run-events.ts'
 import type { RunGuard } from '../guards/run-guard.ts'
 import { RUN_ERR_MODEL_FAILED, toToolError } from '../errors.ts'
-import type { ModelAnswer, ProviderCalls } from './model-answer.ts'
+import type { AnswerScope, ModelAnswer } from './model-answer.ts'
 import type { Retry } from './retry-model.ts'
 
 /** What the model calls of a run share. */
-export interface ModelCalls {
+export interface ModelCalls extends AnswerScope {
   readonly model: LanguageModelV4
   readonly context: RunContext
   readonly guard: RunGuard
   readonly events: RunEvents
   readonly retry: Retry
-  /** Ids of the tool calls so far. */
-  readonly callIds: Set<string>
-  readonly providerCalls: ProviderCalls
 }
 
 /** Emits the events of one model call: its start, and once its end. */
@@ -24,6 +21,7 @@ export class CallReport {
   readonly #step: number
   readonly #attempt: number
   readonly #startedAt = performance.now()
+  #durationMs = 0
   #ended = false
 
   constructor(calls: ModelCalls, step: number, attempt: number) {
@@ -33,31 +31,38 @@ export class CallReport {
     calls.events.emit('model.call', () => this.#call())
   }
 
-  end({ finishReason, usage, toolCalls }: ModelAnswer): void {
-    this.#ended = true
+  /** Milliseconds since the start of the call, until its end. */
+  get durationMs(): number {
+    return this.#ended ? this.#durationMs : Math.round((performance.now() - this.#startedAt) * 1000) / 1000
+  }
+
+  end({ stepFinishReason, usage }: ModelAnswer): void {
+    this.#end()
     this.#calls.events.emit('model.result', () => ({
       ...this.#call(),
-      finishReason: toolCalls.length > 0 ? ('tool-calls' as const) : finishReason,
+      finishReason: stepFinishReason,
       usage,
-      durationMs: performance.now() - this.#startedAt
+      durationMs: this.#durationMs
     }))
   }
 
-  fail(err: unknown): void {
+  /** @param usage the tokens that the failed call reported */
+  fail(err: unknown, usage?: Usage): void {
     if (this.#ended) return
-    this.#ended = true
+    this.#end()
     this.#calls.events.emit('model.error', () => ({
       ...this.#call(),
       error: toToolError(err, new RUN_ERR_MODEL_FAILED()),
-      durationMs: performance.now() - this.#startedAt
+      ...(usage !== undefined && { usage }),
+      durationMs: this.#durationMs
     }))
   }
 
   /** Reports calls of tools the provider executes, and their outcomes. */
-  take(part: YieldedPart, answer: ModelAnswer): void {
-    if (!('toolCallId' in part) || !answer.isProviderCall(part.toolCallId)) return
+  take(part: YieldedPart): void {
+    if (!('providerExecuted' in part)) return
     const { events } = this.#calls
-    const { toolCallId, toolName } = part as Extract<YieldedPart, { type: 'tool.call' }>
+    const { toolCallId, toolName } = part
     if (part.type === 'tool.call') events.emit('tool.call', () => ({ toolCallId, toolName, args: part.args }))
     else if (part.type === 'tool.result')
       events.emit('tool.result', () => ({
@@ -66,13 +71,17 @@ export class CallReport {
         result: part.result,
         durationMs: part.durationMs
       }))
-    else if (part.type === 'tool.error')
-      events.emit('tool.error', () => ({ toolCallId, toolName, error: part.error, durationMs: 0 }))
+    else events.emit('tool.error', () => ({ toolCallId, toolName, error: part.error, durationMs: 0 }))
   }
 
   /** The call was left early: the run ended, or its reader went away. */
   leave(reason: unknown): void {
     this.fail(isTellable(reason) ? reason : new RUN_ERR_CANCELED())
+  }
+
+  #end(): void {
+    this.#durationMs = this.durationMs
+    this.#ended = true
   }
 
   #call() {

@@ -1,19 +1,23 @@
 import type {
   LanguageModelV2,
   LanguageModelV2CallOptions,
+  LanguageModelV2File,
   LanguageModelV2StreamPart,
   LanguageModelV2Usage,
   LanguageModelV3,
   LanguageModelV3CallOptions,
+  LanguageModelV3File,
   LanguageModelV3StreamPart,
   LanguageModelV4,
   LanguageModelV4CallOptions,
+  LanguageModelV4File,
   LanguageModelV4FilePart,
   LanguageModelV4Message,
   LanguageModelV4StreamPart,
   LanguageModelV4ToolResultOutput,
   LanguageModelV4Usage
 } from '@ai-sdk/provider'
+import type { AnswerContent } from './prompt-content.ts'
 
 /** A language model of the AI SDK: `@ai-sdk/openai`, `@ai-sdk/anthropic`, Ollama, vLLM and all others. */
 export type Model = LanguageModelV4 | LanguageModelV3 | LanguageModelV2
@@ -45,29 +49,35 @@ async function streamV2(model: LanguageModelV2, options: LanguageModelV4CallOpti
     ...(options.tools && { tools: options.tools.map(lowerTool) })
   }
   const { stream } = await model.doStream(lowered as LanguageModelV2CallOptions)
-  return { stream: liftFinish(stream, liftFinishV2) }
+  return { stream: liftStream(stream, liftFinishV2) }
 }
 
 async function streamV3(model: LanguageModelV3, options: LanguageModelV4CallOptions) {
   const { stream } = await model.doStream(lowerOptions(options, 'file-data') as LanguageModelV3CallOptions)
-  return { stream: liftFinish(stream, liftFinishV3) }
+  return { stream: liftStream(stream, liftFinishV3) }
 }
 
-// Of the parts that the loop reads, only `finish` differs.
-function liftFinish<F extends { type: 'finish' }>(
+// Of the parts that the loop reads, only `finish` and `file` differ.
+function liftStream<F extends { type: 'finish' }>(
   stream: ReadableStream<F | { type: string }>,
-  lift: (finish: F) => FinishV4
+  liftFinish: (finish: F) => FinishV4
 ) {
   return stream.pipeThrough(
     new TransformStream<F | { type: string }, LanguageModelV4StreamPart>({
       transform(part, controller) {
-        controller.enqueue(part.type === 'finish' ? lift(part as F) : (part as LanguageModelV4StreamPart))
+        if (part.type === 'finish') controller.enqueue(liftFinish(part as F))
+        else if (part.type === 'file') controller.enqueue(liftFile(part as LanguageModelV3File))
+        else controller.enqueue(part as LanguageModelV4StreamPart)
       }
     })
   )
 }
 
-function liftFinishV2({ finishReason, usage }: FinishV2): FinishV4 {
+function liftFile({ data, ...file }: LanguageModelV3File | LanguageModelV2File): LanguageModelV4File {
+  return { ...file, data: { type: 'data', data } }
+}
+
+function liftFinishV2({ finishReason, usage, providerMetadata }: FinishV2): FinishV4 {
   const truncated =
     finishReason === 'unknown' && usage.inputTokens === undefined && usage.outputTokens === undefined
   return {
@@ -76,7 +86,7 @@ function liftFinishV2({ finishReason, usage }: FinishV2): FinishV4 {
       unified: truncated ? 'interrupted' : finishReason === 'unknown' ? 'other' : finishReason,
       raw: undefined
     },
-    usage: liftUsage(usage)
+    usage: liftUsage(usage, providerMetadata)
   }
 }
 
@@ -90,18 +100,18 @@ function liftFinishV3({ finishReason: { unified, raw }, usage }: FinishV3): Fini
   return { type: 'finish', finishReason: { unified: truncated ? 'interrupted' : unified, raw }, usage }
 }
 
-function liftUsage({
-  inputTokens,
-  outputTokens,
-  cachedInputTokens,
-  reasoningTokens
-}: LanguageModelV2Usage): LanguageModelV4Usage {
+// V2 has no count of tokens written to a cache; Anthropic's adapter reports it beside the usage.
+function liftUsage(
+  { inputTokens, outputTokens, cachedInputTokens, reasoningTokens }: LanguageModelV2Usage,
+  metadata: FinishV2['providerMetadata']
+): LanguageModelV4Usage {
+  const written = metadata?.['anthropic']?.['cacheCreationInputTokens']
   return {
     inputTokens: {
       total: inputTokens,
       noCache: undefined,
       cacheRead: cachedInputTokens,
-      cacheWrite: undefined
+      cacheWrite: typeof written === 'number' ? written : undefined
     },
     outputTokens: { total: outputTokens, text: undefined, reasoning: reasoningTokens }
   }
@@ -121,6 +131,7 @@ function lowerMessage(message: LanguageModelV4Message, resultType: 'media' | 'fi
       ...message,
       content: message.content.map((part) => (part.type === 'file' ? lowerFile(part) : part))
     }
+  if (message.role === 'assistant') return { ...message, content: message.content.flatMap(lowerAnswerPart) }
   if (message.role !== 'tool') return message
   return {
     ...message,
@@ -135,6 +146,12 @@ function lowerMessage(message: LanguageModelV4Message, resultType: 'media' | 'fi
     if (part.type !== 'file' || part.data.type !== 'data') return part
     return { type: resultType, mediaType: part.mediaType, data: part.data.data }
   }
+}
+
+// Earlier versions have neither files of a reasoning nor custom content.
+function lowerAnswerPart(part: AnswerContent[number]) {
+  if (part.type === 'reasoning-file' || part.type === 'custom') return []
+  return [part.type === 'file' ? lowerFile(part) : part]
 }
 
 // V2 has another type for the tools of providers.

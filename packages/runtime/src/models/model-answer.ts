@@ -8,14 +8,21 @@ import type {
   LanguageModelV4ToolCall,
   LanguageModelV4ToolCallPart,
   LanguageModelV4ToolResult,
-  LanguageModelV4Usage,
   SharedV4ProviderMetadata
 } from '@ai-sdk/provider'
-import { ZERO_USAGE, type FinishReason, type ToolError, type Usage, type YieldedPart } from '@svc/registry'
+import {
+  ZERO_USAGE,
+  type StepFinishReason,
+  type ToolError,
+  type Usage,
+  type YieldedPart
+} from '@svc/registry'
 import { RUN_ERR_TOOL_FAILED, toToolError } from '../errors.ts'
 import { parseArgs } from '../json/parse-json.ts'
+import { isEmpty, toObject, toPromptFile, toSafeName, type AnswerContent } from './prompt-content.ts'
+import { toUsage } from './to-usage.ts'
+import { ToolInputs } from './tool-inputs.ts'
 
-type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content']
 const MAX_ERROR = 1_000
 
 type Block = LanguageModelV4TextPart | LanguageModelV4ReasoningPart
@@ -42,6 +49,15 @@ export interface ProviderOutcome {
   readonly error?: ToolError
 }
 
+/** What the answers of a run share. */
+export interface AnswerScope {
+  /** Ids of the tool calls so far; models may repeat or omit ids. */
+  readonly callIds: Set<string>
+  readonly providerCalls: ProviderCalls
+  /** If true, the increments of tool calls' arguments are parts; default false. */
+  readonly toolCallDeltas?: boolean
+}
+
 /** The answer of one model call, assembled from the parts of its stream. */
 export class ModelAnswer {
   /** True once a token has arrived; a failure is not retried then. */
@@ -49,18 +65,21 @@ export class ModelAnswer {
   /** Set by the stream's `finish`. */
   ended: LanguageModelV4FinishReason | undefined
   usage: Usage = ZERO_USAGE
+  /** The model that answered, if the provider reported it. */
+  modelId: string | undefined
+  readonly content: AnswerContent = []
   readonly toolCalls: ModelToolCall[] = []
-  /** Finished calls of tools the provider executes. */
+  /** Calls of tools the provider executes, finished or not. */
+  readonly providerCalls: ProviderOutcome['call'][] = []
+  /** Finished calls of tools the provider executes; a call may be of an earlier answer. */
   readonly providerOutcomes: ProviderOutcome[] = []
-  readonly #providerCalls: ProviderCalls
-  readonly #content: AssistantContent = []
+  readonly #scope: AnswerScope
   readonly #open = new Map<string, Block>()
-  readonly #callIds: Set<string>
+  readonly #inputs: ToolInputs | undefined
 
-  /** `callIds` are the ids of the run's tool calls so far; models may repeat or omit ids. */
-  constructor(callIds: Set<string>, providerCalls: ProviderCalls = new Map()) {
-    this.#callIds = callIds
-    this.#providerCalls = providerCalls
+  constructor(scope: AnswerScope = { callIds: new Set(), providerCalls: new Map() }) {
+    this.#scope = scope
+    if (scope.toolCallDeltas) this.#inputs = new ToolInputs((givenId) => this.#assignId(givenId))
   }
 
   /** Takes the next part of the stream; returns the part of the run for it, if any. @throws the error of an `error` part */
@@ -80,12 +99,25 @@ export class ModelAnswer {
         return undefined
       case 'tool-input-start':
       case 'tool-input-delta':
+      case 'tool-input-end':
         this.begun = true
-        return undefined
+        return this.#inputs?.take(part)
       case 'tool-call':
         return part.providerExecuted ? this.#callByProvider(part) : this.#call(part)
       case 'tool-result':
         return this.#resultOfProvider(part)
+      case 'file':
+      case 'reasoning-file':
+        this.begun = true
+        this.content.push(toPromptFile(part))
+        return undefined
+      case 'custom':
+        this.begun = true
+        this.content.push(withOptions({ type: 'custom', kind: part.kind }, part.providerMetadata))
+        return undefined
+      case 'response-metadata':
+        this.modelId = part.modelId ?? this.modelId
+        return undefined
       case 'finish':
         this.ended = part.finishReason
         this.usage = toUsage(part.usage)
@@ -100,18 +132,23 @@ export class ModelAnswer {
   /** The text without the reasoning. */
   get text(): string {
     let text = ''
-    for (const part of this.#content) if (part.type === 'text') text += part.text
+    for (const part of this.content) if (part.type === 'text') text += part.text
     return text
   }
 
-  get finishReason(): FinishReason {
+  get finishReason(): Exclude<StepFinishReason, 'tool-calls'> {
     const reason = this.ended?.unified
     return reason === 'stop' || reason === 'length' || reason === 'content-filter' ? reason : 'other'
   }
 
+  /** As `finishReason`, and `tool-calls` if the model called tools of ours. */
+  get stepFinishReason(): StepFinishReason {
+    return this.toolCalls.length > 0 ? 'tool-calls' : this.finishReason
+  }
+
   /** The answer as a message for the next model call; undefined when it is empty. */
   toMessage(): LanguageModelV4Message | undefined {
-    const content = this.#content.filter((part) => !isEmpty(part))
+    const content = this.content.filter((part) => !isEmpty(part))
     return content.length === 0 ? undefined : { role: 'assistant', content }
   }
 
@@ -119,7 +156,7 @@ export class ModelAnswer {
     const block: Block = { type, text: '' }
     setMetadata(block, metadata)
     this.#open.set(id, block)
-    this.#content.push(block)
+    this.content.push(block)
     return block
   }
 
@@ -135,94 +172,76 @@ export class ModelAnswer {
     return { type, text } as const
   }
 
-  /** True for a call of a tool the provider executes. */
-  isProviderCall(toolCallId: string): boolean {
-    return this.#providerCalls.has(toolCallId)
+  /** Records a call of a tool the provider executes, whose result may be in a later answer. */
+  addProviderCall(call: ProviderOutcome['call']): void {
+    this.#scope.callIds.add(call.toolCallId)
+    this.#scope.providerCalls.set(call.toolCallId, { ...call, startedAt: performance.now() })
+    this.providerCalls.push(call)
   }
 
   // Its id is the provider's own, which pairs it with its result in later prompts.
-  #callByProvider({ toolCallId, toolName, input, providerMetadata }: LanguageModelV4ToolCall) {
+  #callByProvider({ toolCallId, toolName, input, providerMetadata }: LanguageModelV4ToolCall): YieldedPart {
     this.begun = true
+    this.#inputs?.takeId(toolCallId)
     const { args } = parseArgs(input)
-    this.#callIds.add(toolCallId)
-    this.#providerCalls.set(toolCallId, { toolCallId, toolName, args, startedAt: performance.now() })
-    this.#content.push({
+    this.addProviderCall({ toolCallId, toolName, args })
+    const call = {
       type: 'tool-call',
       toolCallId,
       toolName,
       input: toObject(args),
-      providerExecuted: true,
-      ...(providerMetadata && { providerOptions: providerMetadata })
-    })
-    return { type: 'tool.call', toolCallId, toolName, args } as const
+      providerExecuted: true
+    } as const
+    this.content.push(withOptions(call, providerMetadata))
+    return { type: 'tool.call', toolCallId, toolName, args, providerExecuted: true }
   }
 
   #resultOfProvider(part: LanguageModelV4ToolResult): YieldedPart | undefined {
     const { toolCallId, toolName, result, isError = false, preliminary, providerMetadata } = part
     this.begun = true
     if (preliminary) return undefined
-    const { startedAt = performance.now(), ...call } = this.#providerCalls.get(toolCallId) ?? {
+    const { startedAt = performance.now(), ...call } = this.#scope.providerCalls.get(toolCallId) ?? {
       toolCallId,
       toolName,
       args: {}
     }
-    this.#content.push({
-      type: 'tool-result',
-      toolCallId,
-      toolName,
-      output: { type: isError ? 'error-json' : 'json', value: result },
-      ...(providerMetadata && { providerOptions: providerMetadata })
-    })
+    const output = { type: isError ? 'error-json' : 'json', value: result } as const
+    this.content.push(withOptions({ type: 'tool-result', toolCallId, toolName, output }, providerMetadata))
     if (isError) {
       const error = toToolError(new RUN_ERR_TOOL_FAILED(JSON.stringify(result).slice(0, MAX_ERROR)))
       this.providerOutcomes.push({ call, error })
-      return { type: 'tool.error', toolCallId, toolName, error }
+      return { type: 'tool.error', toolCallId, toolName, error, providerExecuted: true }
     }
     this.providerOutcomes.push({ call, result })
     const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000
-    return { type: 'tool.result', toolCallId, toolName, result, durationMs }
+    return { type: 'tool.result', toolCallId, toolName, result, durationMs, providerExecuted: true }
   }
 
   #call({ toolCallId: givenId, toolName, input, providerMetadata }: LanguageModelV4ToolCall) {
     this.begun = true
-    const toolCallId = givenId && !this.#callIds.has(givenId) ? givenId : `call_${randomUUID()}`
-    this.#callIds.add(toolCallId)
+    const toolCallId = this.#inputs?.takeId(givenId) ?? this.#assignId(givenId)
     const { args, fault } = parseArgs(input)
-    const promptPart: LanguageModelV4ToolCallPart = {
-      type: 'tool-call',
-      toolCallId,
-      toolName: toSafeName(toolName),
-      input: toObject(args)
-    }
-    if (providerMetadata) promptPart.providerOptions = providerMetadata
-    this.#content.push(promptPart)
+    const promptPart: LanguageModelV4ToolCallPart = withOptions(
+      { type: 'tool-call', toolCallId, toolName: toSafeName(toolName), input: toObject(args) },
+      providerMetadata
+    )
+    this.content.push(promptPart)
     this.toolCalls.push({ toolCallId, toolName, args, promptPart, ...(fault !== undefined && { fault }) })
     return { type: 'tool.call', toolCallId, toolName, args } as const
   }
+
+  #assignId(givenId: string): string {
+    const { callIds } = this.#scope
+    const toolCallId = givenId && !callIds.has(givenId) ? givenId : `call_${randomUUID()}`
+    callIds.add(toolCallId)
+    return toolCallId
+  }
 }
 
-/** Arguments for a prompt, where providers require an object. */
-export function toObject(args: unknown): object {
-  return typeof args === 'object' && args !== null && !Array.isArray(args) ? args : {}
-}
-
-// Providers refuse a prompt with other characters in a tool name, even one the model invented.
-function toSafeName(toolName: string): string {
-  return /^[\w-]{1,64}$/.test(toolName) ? toolName : toolName.replace(/[^\w-]/g, '_').slice(0, 64) || '_'
+function withOptions<P extends object>(part: P, metadata: SharedV4ProviderMetadata | undefined) {
+  return metadata === undefined ? part : { ...part, providerOptions: metadata }
 }
 
 function setMetadata(block: Block | undefined, metadata: SharedV4ProviderMetadata | undefined): void {
   if (block !== undefined && metadata !== undefined) block.providerOptions = metadata
-}
-
-// Providers refuse empty texts; a reasoning without text may still hold a signature.
-function isEmpty(part: AssistantContent[number]): boolean {
-  if (part.type === 'text') return part.text === ''
-  return part.type === 'reasoning' && part.text === '' && part.providerOptions === undefined
-}
-
-function toUsage({ inputTokens, outputTokens }: LanguageModelV4Usage): Usage {
-  const promptTokens = inputTokens.total || 0
-  const completionTokens = outputTokens.total || 0
-  return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens }
 }

@@ -1,5 +1,5 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider'
-import type { YieldedPart } from '@svc/registry'
+import { addUsage, ZERO_USAGE, type PartOf, type YieldedPart } from '@svc/registry'
 import { RUN_ERR_MODEL_STREAM_BROKEN } from '../errors.ts'
 import { ModelAnswer } from './model-answer.ts'
 import { toModelFault, type ModelFault } from './model-fault.ts'
@@ -19,6 +19,9 @@ export class ModelStep {
   readonly #options: LanguageModelV4CallOptions
   readonly #index: number
   #attempt = 0
+  // The usage of failed attempts.
+  #lost = ZERO_USAGE
+  #firstTokenMs: number | undefined
   #report: CallReport | undefined
   #reader: Reader | undefined
   #off: (() => void) | undefined
@@ -28,7 +31,7 @@ export class ModelStep {
     this.#calls = calls
     this.#options = options
     this.#index = index
-    this.answer = new ModelAnswer(calls.callIds, calls.providerCalls)
+    this.answer = new ModelAnswer(calls)
   }
 
   /**
@@ -47,6 +50,7 @@ export class ModelStep {
         guard.check()
         requireEnd(this.answer)
         this.#report?.end(this.answer)
+        if (this.#lost !== ZERO_USAGE) this.answer.usage = addUsage(this.#lost, this.answer.usage)
         this.#leave()
         return undefined
       } catch (err) {
@@ -62,8 +66,20 @@ export class ModelStep {
   #begin(): YieldedPart {
     this.#retries = false
     this.#attempt++
-    this.answer = new ModelAnswer(this.#calls.callIds, this.#calls.providerCalls)
-    return { type: 'step.start', index: this.#index, attempt: this.#attempt }
+    this.answer = new ModelAnswer(this.#calls)
+    this.#firstTokenMs = undefined
+    const { provider, modelId } = this.#calls.model
+    return { type: 'step.start', index: this.#index, attempt: this.#attempt, model: { provider, modelId } }
+  }
+
+  /** The part that ends a complete step; its usage includes that of failed attempts. */
+  toPart(): PartOf<'step'> {
+    const { usage, stepFinishReason: finishReason, modelId } = this.answer
+    const part: PartOf<'step'> = { type: 'step', index: this.#index, usage, finishReason }
+    if (this.#report !== undefined) part.durationMs = this.#report.durationMs
+    if (this.#firstTokenMs !== undefined) part.firstTokenMs = this.#firstTokenMs
+    if (modelId !== undefined) part.model = { provider: this.#calls.model.provider, modelId }
+    return part
   }
 
   async #open(): Promise<Reader> {
@@ -95,8 +111,9 @@ export class ModelStep {
       if (done) return undefined
       const part = answer.take(value)
       isSign = answer.begun && value.type !== 'ping'
+      if (isSign) this.#firstTokenMs ??= this.#report?.durationMs
       if (part === undefined) continue
-      if (part.type !== 'text') this.#report?.take(part, answer)
+      if (part.type !== 'text') this.#report?.take(part)
       guard.expectNothing()
       return part
     }
@@ -113,11 +130,13 @@ export class ModelStep {
   // The wait before the next attempt. @throws the failure after the last attempt
   #delayAfter(err: unknown): number {
     const { context, retry } = this.#calls
+    const { usage } = this.answer
+    if (usage !== ZERO_USAGE) this.#lost = addUsage(this.#lost, usage)
     const fault = toFault(err, this.answer)
     const delay = retryDelay(fault, this.#attempt, retry)
     const { error, details } = fault
     const { code } = error as Error & { code?: string }
-    this.#report?.fail(error)
+    this.#report?.fail(error, usage === ZERO_USAGE ? undefined : usage)
     context.log.warn(
       { runId: context.runId, step: this.#index, attempt: this.#attempt, delay, code, ...details },
       'model call failed'

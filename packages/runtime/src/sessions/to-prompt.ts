@@ -8,7 +8,7 @@ import type {
 import type { ContentPart, ContentReference, MessageInput, SessionMessage, ToolError } from '@svc/registry'
 import type { UrlSupport } from '../files/url-support.ts'
 import type { ToolContentPart } from '../tools/tool-content.ts'
-import { toObject } from '../models/model-answer.ts'
+import { toObject } from '../models/prompt-content.ts'
 
 type ResultPart = Extract<LanguageModelV4ToolResultOutput, { type: 'content' }>['value'][number]
 type AssistantPart = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'][number]

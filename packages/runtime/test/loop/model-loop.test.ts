@@ -17,14 +17,16 @@ t.test('an answer without tools', async (t) => {
     { text: ['Hel', 'lo'], reasoning: 'Greet.' },
     { instructions: 'Be brief.' }
   )
-  const { parts } = await collect(agent.stream('Hi'))
+  const { parts, ofType } = await collect(agent.stream('Hi'))
   const usage = { promptTokens: 10, completionTokens: 2, totalTokens: 12 }
+  const [{ durationMs, firstTokenMs } = {}] = ofType('step')
+  t.ok(durationMs! >= firstTokenMs! && firstTokenMs! >= 0)
   t.strictSame(parts, [
-    { type: 'step.start', index: 0, attempt: 1 },
+    { type: 'step.start', index: 0, attempt: 1, model: { provider: 'scripted', modelId: 'scripted' } },
     { type: 'reasoning', text: 'Greet.' },
     { type: 'text', text: 'Hel' },
     { type: 'text', text: 'lo' },
-    { type: 'step', index: 0, usage },
+    { type: 'step', index: 0, usage, finishReason: 'stop', durationMs, firstTokenMs },
     { type: 'finish', finishReason: 'stop', usage }
   ])
   t.strictSame(model.calls[0]?.prompt, [

@@ -1,0 +1,60 @@
+import type { LanguageModelV4FinishReason, LanguageModelV4ToolCallPart } from '@ai-sdk/provider'
+import type { Usage } from '@svc/registry'
+import { ModelAnswer, type AnswerScope, type ModelToolCall, type ProviderOutcome } from './model-answer.ts'
+import type { AnswerContent } from './prompt-content.ts'
+
+/** A complete answer as JSON: everything that the provider expects back, and what the session and the result need. */
+export interface AnswerRecord {
+  readonly content: AnswerContent
+  readonly finishReason: LanguageModelV4FinishReason | null
+  readonly usage: Usage
+  readonly modelId?: string
+  /** Without their prompt parts, which are in the content. */
+  readonly toolCalls?: readonly Omit<ModelToolCall, 'promptPart'>[]
+  readonly providerCalls?: readonly ProviderOutcome['call'][]
+  readonly providerOutcomes?: readonly ProviderOutcome[]
+}
+
+/** Converts a complete answer to a record. Its values are shared with the answer: encode it before the answer changes. */
+export function toRecord(answer: ModelAnswer): AnswerRecord {
+  const { content, ended = null, usage, modelId, toolCalls, providerCalls, providerOutcomes } = answer
+  return {
+    content,
+    finishReason: ended,
+    usage,
+    ...(modelId !== undefined && { modelId }),
+    ...(toolCalls.length > 0 && { toolCalls: toolCalls.map(({ promptPart: _, ...call }) => call) }),
+    ...(providerCalls.length > 0 && { providerCalls }),
+    ...(providerOutcomes.length > 0 && { providerOutcomes })
+  }
+}
+
+/** Rebuilds an answer from the JSON of its record, and adds its calls to those of the run. */
+export function fromRecord(record: AnswerRecord, scope?: AnswerScope): ModelAnswer {
+  const answer = new ModelAnswer(scope)
+  answer.begun = true
+  answer.ended = record.finishReason ?? undefined
+  answer.usage = record.usage
+  answer.modelId = record.modelId
+  const calls = new Map<string, LanguageModelV4ToolCallPart>()
+  for (const part of record.content) {
+    const restored = restoreUrl(part)
+    if (restored.type === 'tool-call' && restored.providerExecuted !== true)
+      calls.set(restored.toolCallId, restored)
+    answer.content.push(restored)
+  }
+  for (const call of record.toolCalls ?? []) {
+    const promptPart = calls.get(call.toolCallId)
+    if (promptPart !== undefined) answer.toolCalls.push({ ...call, promptPart })
+  }
+  answer.providerOutcomes.push(...(record.providerOutcomes ?? []))
+  for (const call of record.providerCalls ?? []) answer.addProviderCall(call)
+  for (const { toolCallId } of answer.toolCalls) scope?.callIds.add(toolCallId)
+  return answer
+}
+
+// JSON has the text of a URL only.
+function restoreUrl(part: AnswerContent[number]): AnswerContent[number] {
+  if (!('data' in part) || part.data.type !== 'url') return part
+  return { ...part, data: { ...part.data, url: new URL(part.data.url) } }
+}
