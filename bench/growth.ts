@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text as textOf } from 'node:stream/consumers'
 import a2a from '@svc/a2a'
 import registryPlugin, { createRegistry, createRunEngine, type RunEngine, type Stores } from '@svc/registry'
 import { createSseStream } from '@svc/registry/sse'
@@ -105,7 +106,7 @@ async function finish(engine: RunEngine, agent: Agent, sessionId?: string): Prom
 
 async function read(engine: RunEngine, agent: Agent): Promise<void> {
   const run = await engine.start(agent, 'Say it all.')
-  await createSseStream(engine, run.runId).toArray()
+  await textOf(createSseStream(engine, run.runId))
 }
 
 async function times(count: number, what: () => Promise<void>): Promise<void> {

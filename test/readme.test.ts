@@ -43,11 +43,11 @@ const PRINTED: Readonly<Record<string, RegExp>> = {
 }
 const ANSWERED: readonly (readonly [command: RegExp, answer: RegExp])[] = [
   [/What is 2 \+ 3\?/, /"text":"It is 5\."/],
-  [/(?:Tell me|Write) a story/, /"type":"text","text":"Once [^]*"type":"finish"/],
+  [/(?:Tell me|Write) a story/, /"type":"text","at":\d+,"text":"Once [^]*"type":"finish"/],
   [/echo\/run/, /"text":"You said: Hello"/],
   [
     /echo\/stream/,
-    /^data: \{"seq":1,"type":"start"[^]*"type":"text","text":"You said: Hello"[^]*"type":"finish"/
+    /^data: \{"seq":1,"type":"start"[^]*"type":"text","at":\d+,"text":"You said: Hello"[^]*"type":"finish"/
   ],
   [/run .*What is a run\?/, /"text":"A run is one execution[^]*"toolCalls":\[\{/],
   [/stream .*What is a run\?/, /"type":"finish"/],

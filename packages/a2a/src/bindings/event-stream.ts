@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream'
 import type { LogEntry } from '@svc/registry'
 import { encodePieces, isShort } from '@svc/registry/kit'
 import { createSseStream, type SseProjection } from '@svc/registry/sse'
@@ -18,7 +17,11 @@ export interface Frame {
 }
 
 /** Encodes the stream of a task as server-sent events. */
-export function createEventStream({ runs, heartbeat }: Surface, stream: TaskStream, frame: Frame): Readable {
+export function createEventStream(
+  { runs, heartbeat }: Surface,
+  stream: TaskStream,
+  frame: Frame
+): ReadableStream<string> {
   return createSseStream(runs, stream.runId, {
     after: stream.after,
     heartbeat,

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import compress from '@fastify/compress'
 import { scriptedRunnable } from '@svc/registry/testing'
 import * as fc from 'fast-check'
 import t from 'tap'
@@ -49,6 +50,33 @@ t.test('hooks and headers of the app apply to streams', async (t) => {
   const response = await post('/agents/echo/stream', { input: 'hi' })
   t.equal(response.headers.get('access-control-allow-origin'), '*')
   await response.text()
+})
+
+t.test('hooks that wrap streams get one that they know', async (t) => {
+  const { post } = await buildApp(t, {
+    runnables: [echo],
+    before: (app) => app.register(compress, { threshold: 0, customTypes: /event-stream/ })
+  })
+  const input = 'hi '.repeat(1_000)
+  const response = await post('/agents/echo/stream', { input }, { 'accept-encoding': 'gzip' })
+  t.equal(response.headers.get('content-encoding'), 'gzip')
+  t.match(parseMessages(await response.text())[1]?.part, { type: 'text', text: input })
+})
+
+t.test('what a run logs in one turn of the event loop is one write', async (t) => {
+  const texts = Array.from({ length: 20 }, (_, index) => ({ type: 'text' as const, text: `${index}` }))
+  let writes = 0
+  const { post } = await buildApp(t, {
+    runnables: [scriptedRunnable(texts)],
+    before: (app) =>
+      app.addHook('onRequest', async (_request, { raw }) => {
+        const write = raw.write.bind(raw) as (chunk: unknown) => boolean
+        raw.write = (chunk: unknown) => (writes++, write(chunk))
+      })
+  })
+  const response = await post('/agents/scripted/stream', { input: 'x' })
+  t.equal(parseMessages(await response.text()).length, 22)
+  t.equal(writes, 1)
 })
 
 t.test('a silent stream sends heartbeats', async (t) => {

@@ -24,7 +24,7 @@ t.test('an engine that is not closed does not keep the process alive', async (t)
     const asking = await engine.start(scriptedRunnable([
       ({ approvals }) => approvals.request({ toolCallId: 'c', toolName: 't', args: {} })
     ]), 'x')
-    createSseStream(engine, asking.runId).resume()`)
+    void createSseStream(engine, asking.runId).pipeTo(new WritableStream())`)
   t.equal(said, 'a')
 })
 

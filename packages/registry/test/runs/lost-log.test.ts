@@ -1,3 +1,4 @@
+import { text as textOf } from 'node:stream/consumers'
 import { createInProcessStores, type Run, type RunEngine } from '@svc/registry'
 import { entryFromJson } from '@svc/registry/store-kit'
 import { createSseStream } from '@svc/registry/sse'
@@ -16,9 +17,9 @@ const last = entryFromJson(2, '{"seq":2,"type":"error","error":{}}')
 /** Starts a reader of each kind; returns a function that resolves with what they read. */
 async function readersOf(engine: RunEngine, run: Run) {
   const heartbeat = 60_000
-  const [sse, parts] = [createSseStream(engine, run.runId, { heartbeat }).toArray(), partsOf(run)]
+  const [sse, parts] = [textOf(createSseStream(engine, run.runId, { heartbeat })), partsOf(run)]
   await turn()
-  return async () => [Buffer.concat((await sse) as Buffer[]).toString(), (await parts).length] as const
+  return async () => [await sse, (await parts).length] as const
 }
 
 t.test('readers of a run whose lease was lost end at the end of the log', async (t) => {
@@ -43,10 +44,10 @@ t.test('readers of a run ended elsewhere see its end even without a notification
   const run = await engine.start(scriptedRunnable([60_000]), 'x')
   const stream = createSseStream(engine, run.runId, { heartbeat: 20 })
   const keepAlive = setInterval(() => {}, 1_000)
-  const all = stream.toArray()
+  const all = textOf(stream)
   await turn()
   await stores.log.append(run.runId, (await stores.runs.lease(run.runId))!, [last], failed)
-  t.match(Buffer.concat((await all) as Buffer[]).toString(), /"type":"error"/)
+  t.match(await all, /"type":"error"/)
   clearInterval(keepAlive)
 })
 
@@ -60,7 +61,7 @@ t.test('a terminal record ends the stream, with or without a last part', async (
   }
   const others = { stores: { ...stores, runs: { ...stores.runs, find } } }
   const keepAlive = setInterval(() => {}, 1_000)
-  const all = (await createSseStream(others, run.runId, { heartbeat: 20 }).toArray()) as Buffer[]
-  t.match(Buffer.concat(all).toString(), /"type":"start"/)
+  const all = await textOf(createSseStream(others, run.runId, { heartbeat: 20 }))
+  t.match(all, /"type":"start"/)
   clearInterval(keepAlive)
 })

@@ -1,3 +1,4 @@
+import { text as textOf } from 'node:stream/consumers'
 import { mock } from 'node:test'
 import {
   defineRunnable,
@@ -67,9 +68,6 @@ async function startAsking(engine: RunEngine, kind: 'agent' | 'workflow'): Promi
   return run
 }
 
-const bytesOf = async (stream: AsyncIterable<unknown>) =>
-  Buffer.concat((await Array.fromAsync(stream)) as Buffer[]).toString()
-
 t.test('a store failure ends a run and its streams; its log ends when the store recovers', async (t) => {
   const { engine, fail, mend, look, inner } = build(t)
   const go = Promise.withResolvers<void>()
@@ -84,7 +82,7 @@ t.test('a store failure ends a run and its streams; its log ends when the store 
     }),
     'x'
   )
-  const seen = bytesOf(createSseStream(engine, run.runId, { heartbeat: 60_000 }))
+  const seen = textOf(createSseStream(engine, run.runId, { heartbeat: 60_000 }))
   for (let turns = 0; turns < 9; turns++) await turn()
   fail()
   go.resolve()
@@ -126,7 +124,7 @@ t.test(
         'x'
       )
       run.result().catch(() => {})
-      const seen = bytesOf(createSseStream(engine, run.runId, { heartbeat: 60_000 }))
+      const seen = textOf(createSseStream(engine, run.runId, { heartbeat: 60_000 }))
       while ((await inner.log.read(run.runId, 0, { entries: 9, bytes: 999 })).length < 2) await turn()
       fail('disk full', (_port, method) =>
         failing === 'every write' ? !reads.has(method) : method === failing

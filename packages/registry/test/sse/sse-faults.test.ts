@@ -1,4 +1,6 @@
 import { once } from 'node:events'
+import { Readable } from 'node:stream'
+import { text as textOf } from 'node:stream/consumers'
 import { createInProcessStores } from '@svc/registry'
 import { createSseStream, encodeSse } from '@svc/registry/sse'
 import { codeOf, scriptedRunnable, type ScriptedAct } from '@svc/registry/testing'
@@ -26,13 +28,11 @@ t.test('a log that fails while the stream waits ends only the stream, with an er
   const engine = buildEngine(t, { stores: breakable.stores })
   const go = Promise.withResolvers<void>()
   const run = await engine.start(scriptedRunnable([() => go.promise, { type: 'text', text: 'a' }]), 'x')
-  const seen = createSseStream(engine, run.runId).toArray()
-  await turn()
+  const seen = textOf(createSseStream(engine, run.runId))
+  for (let turns = 0; turns < 3; turns++) await turn()
   breakable.break(new Error('gone'))
   go.resolve()
-  const [start, fault, ...rest] = Buffer.concat((await seen) as Buffer[])
-    .toString()
-    .split(/(?<=\n\n)/)
+  const [start, fault, ...rest] = (await seen).split(/(?<=\n\n)/)
   t.match(start, /"type":"start".*\nid: 1\n/)
   t.match(
     fault,
@@ -55,8 +55,7 @@ t.test('a log with invalid JSON destroys the stream', async (t) => {
   ]
   const engine = buildEngine(t, { stores: { ...stores, log: { ...log, read } } })
   const run = await engine.start(scriptedRunnable([]), 'x')
-  const [err] = (await once(createSseStream(engine, run.runId).resume(), 'error')) as [Error]
-  t.equal(err.message, 'no JSON')
+  await t.rejects(textOf(createSseStream(engine, run.runId)), { message: 'no JSON' })
 })
 
 t.test('refuses a position that is not a part number', async (t) => {
@@ -70,8 +69,8 @@ t.test('a stream from the end of an ended run is empty and ends', async (t) => {
   const run = await engine.start(scriptedRunnable([]), 'x')
   await run.result()
   for (const after of [2, 99])
-    t.same(await createSseStream(engine, run.runId, { after }).toArray(), [], String(after))
-  t.same(await createSseStream(engine, 'nobody').toArray(), [])
+    t.equal(await textOf(createSseStream(engine, run.runId, { after })), '', String(after))
+  t.equal(await textOf(createSseStream(engine, 'nobody')), '')
 })
 
 t.test('the bytes are the same however the stream is read', async (t) => {
@@ -81,12 +80,12 @@ t.test('the bytes are the same however the stream is read', async (t) => {
     { type: 'text' as const, text }
   ])
   const run = await engine.start(scriptedRunnable(acts), 'x')
-  const live = createSseStream(engine, run.runId).toArray()
+  const live = textOf(createSseStream(engine, run.runId))
   await run.result()
   const expected = (await partsOf(run)).map((part) => encodeSse(part.seq, JSON.stringify(part))).join('')
-  t.equal(Buffer.concat((await live) as Buffer[]).toString(), expected)
+  t.equal(await live, expected)
   for (const size of [1_000, 32_768, 100_000]) {
-    const stream = createSseStream(engine, run.runId)
+    const stream = Readable.fromWeb(createSseStream(engine, run.runId))
     const chunks: Buffer[] = []
     stream.on('readable', () => {
       for (let chunk: unknown; (chunk = stream.read(Math.min(size, stream.readableLength || size))) !== null;)
@@ -97,37 +96,31 @@ t.test('the bytes are the same however the stream is read', async (t) => {
   }
 })
 
-t.test('a slow reader of long texts has little buffered, in any script', async (t) => {
+t.test('a slow reader of long texts gets short chunks, in any script', async (t) => {
   const engine = buildEngine(t)
-  for (const [text, most] of [
-    ['x', 65_536],
-    ['漢', 131_072]
-  ] as const) {
-    const part = { type: 'text' as const, text: text.repeat(2_000) }
+  for (const letter of ['x', '漢']) {
+    const part = { type: 'text' as const, text: letter.repeat(2_000) }
     const run = await engine.start(scriptedRunnable(Array.from({ length: 2_000 }, () => part)), 'x')
     await run.result()
-    const stream = createSseStream(engine, run.runId)
-    let longest = 0
+    const reader = createSseStream(engine, run.runId).getReader()
     for (let reads = 0; reads < 20; reads++) {
-      stream.read(7)
-      await turn()
-      longest = Math.max(longest, stream.readableLength)
+      const { value = '' } = await reader.read()
+      t.ok(value.length > 0 && value.length < 36_000, `${value.length} characters`)
     }
-    t.ok(longest > 0 && longest < most, `${longest} bytes`)
-    stream.destroy()
+    await reader.cancel()
   }
 })
 
-t.test('no heartbeat is sent while parts arrive', async (t) => {
+t.test('no heartbeat is sent while parts arrive, nor to a client that does not read', async (t) => {
   const engine = buildEngine(t)
   const acts = Array.from({ length: 30 }, (): ScriptedAct[] => [1, { type: 'text', text: 'a' }]).flat()
   const run = await engine.start(scriptedRunnable(acts), 'x')
-  const silent = createSseStream(engine, run.runId, { heartbeat: 1 })
-  silent.read(0)
-  const chunks = (await createSseStream(engine, run.runId, { heartbeat: 60_000 }).toArray()) as Buffer[]
-  t.notMatch(Buffer.concat(chunks).toString(), /^:/m)
-  t.ok(silent.readableLength < 65_536, 'who does not read gets no heap of comments')
-  silent.destroy()
+  const silent = createSseStream(engine, run.runId, { heartbeat: 1 }).getReader()
+  await silent.read()
+  t.notMatch(await textOf(createSseStream(engine, run.runId, { heartbeat: 60_000 })), /^:/m)
+  const { value } = await silent.read()
+  t.match(value, /"type":"finish"/, 'the next chunk is the log, not a queue of comments')
+  t.notMatch(value, /^:/m)
 })
 
 t.test('a client that disconnects during a read is released', async (t) => {
@@ -148,11 +141,12 @@ t.test('a client that disconnects during a read is released', async (t) => {
   }
   const engine = buildEngine(t, { stores: { ...stores, log: { ...log, read, follow } } })
   const run = await engine.start(scriptedRunnable([60_000]), 'x')
-  const stream = createSseStream(engine, run.runId).resume()
+  const reader = createSseStream(engine, run.runId).getReader()
+  const reading = reader.read()
   await turn()
-  stream.destroy()
+  await reader.cancel()
   go.resolve()
-  await once(stream, 'close')
+  t.same(await reading, { done: true, value: undefined })
   await turn()
   t.equal(following, 0)
   t.equal((await engine.get(run.runId))?.status, 'working')

@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { text as textOf } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
 import { createRunEngine } from '@svc/registry'
 import { createSseStream, type SseProjection } from '@svc/registry/sse'
@@ -14,7 +14,7 @@ async function speak(t: { teardown(fn: () => unknown): unknown }, projection: Ss
   t.teardown(() => runs.close())
   const run = await runs.start(talker, 'hi')
   await run.result()
-  return (await createSseStream(runs, run.runId, { projection }).toArray()).join('')
+  return textOf(createSseStream(runs, run.runId, { projection }))
 }
 
 t.test('a projection replaces or drops entries', async (t) => {
@@ -65,11 +65,12 @@ t.test('large messages arrive in pieces, encoded as they are read, between small
     encode: ({ seq, part }) => (part.type !== 'text' ? '' : seq % 10 === 5 ? large(`${seq % 7}`) : `<${seq}>`)
   }
   const stream = createSseStream(runs, run.runId, { projection })
-  await once(stream, 'readable')
-  const first = String(stream.read())
+  const reader = stream.getReader()
+  const { value: first = '' } = await reader.read()
   for (let turn = 0; turn < 50; turn++) await setImmediate()
   t.ok(made < 5, `${made} pieces for who reads one`)
-  const rest = (await stream.toArray()).join('')
+  reader.releaseLock()
+  const rest = await textOf(stream)
   const wanted = Array.from({ length: 30 }, (_, index) => index + 2)
     .map((seq) => (seq % 10 === 5 ? `${seq % 7}`.repeat(1_000_000) : `<${seq}>`))
     .join('')

@@ -64,7 +64,7 @@ t.test('a stream has every part once, small or large, from any position', async 
   for (let after = 0; after <= parts.length; after++) {
     const stream = createSseStream(engine, run.runId, { after })
     const events = parse(await (after === parts.length ? '' : textOf(stream)))
-    if (after === parts.length) stream.destroy()
+    if (after === parts.length) await stream.cancel()
     t.same(
       events.map(({ data }) => JSON.parse(data) as unknown),
       parts.slice(after)
@@ -100,11 +100,14 @@ t.test('a client that does not read costs little memory', async (t) => {
       'x'
     )
     await run.result()
-    const stream = createSseStream(engine, run.runId)
-    stream.read(0)
-    await new Promise((resolve) => setImmediate(resolve))
-    t.ok(stream.readableLength > 0 && stream.readableLength <= 131_072, `${stream.readableLength} bytes wait`)
-    stream.destroy()
+    const reads = t.captureFn(engine.stores.log.read)
+    const log = { ...engine.stores.log, read: reads }
+    const reader = createSseStream({ stores: { ...engine.stores, log } }, run.runId).getReader()
+    const { value = '' } = await reader.read()
+    for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve))
+    t.ok(value.length > 0 && value.length <= 131_072, `${value.length} characters are sent`)
+    t.equal(reads.calls.length, 1, 'nothing is read ahead')
+    await reader.cancel()
   }
 })
 
@@ -115,7 +118,7 @@ t.test('it sends heartbeats while the log is idle', async (t) => {
   let seen = ''
   const keepAlive = setInterval(() => {}, 1_000)
   for await (const chunk of stream) {
-    seen += String(chunk)
+    seen += chunk
     if (seen.endsWith(':\n\n:\n\n')) break
   }
   clearInterval(keepAlive)
@@ -143,10 +146,10 @@ t.test('a client that disconnects is released', async (t) => {
   }
   const engine = buildEngine(t, { stores: counting })
   const run = await engine.start(scriptedRunnable([60_000]), 'x')
-  const streams = [1, 2, 3].map(() => createSseStream(engine, run.runId).resume())
+  const readers = [1, 2, 3].map(() => createSseStream(engine, run.runId).getReader())
+  for (const reader of readers) void reader.read()
   t.equal(following, 3)
-  for (const stream of streams) stream.destroy()
-  await new Promise((resolve) => setImmediate(resolve))
+  for (const reader of readers) await reader.cancel()
   t.equal(following, 0)
 })
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { text as textOf } from 'node:stream/consumers'
 import { createRunEngine } from '@svc/registry'
 import { createSseStream } from '@svc/registry/sse'
 import { scriptedRunnable } from '@svc/registry/testing'
@@ -44,12 +45,10 @@ async function runIn(t: TestOfFile) {
   }
 }
 
-const textOf = async (chunks: Promise<unknown[]>) => Buffer.concat((await chunks) as Buffer[]).toString()
-
 for (const [what, sql] of Object.entries({ 'with a last part': FENCE + END, 'without one': FENCE })) {
   t.test(`who reads a run that another ended ${what} is woken when the run writes`, async (t) => {
     const { run, other, go, stream } = await runIn(t)
-    const seen = textOf(stream(60_000).toArray())
+    const seen = textOf(stream(60_000))
     other.exec(sql)
     go()
     await t.rejects(run.result(), { code: 'RUN_ERR_STORE' })
@@ -59,7 +58,7 @@ for (const [what, sql] of Object.entries({ 'with a last part': FENCE + END, 'wit
 
   t.test(`and when it is silent, sees the end ${what} within a heartbeat`, async (t) => {
     const { other, stream } = await runIn(t)
-    const seen = textOf(stream(20).toArray())
+    const seen = textOf(stream(20))
     other.exec(sql)
     t.equal(/"type":"error"/.test(await seen), sql !== FENCE)
   })

@@ -1,0 +1,139 @@
+import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
+import type { LogEntry } from '../contract/ports/stream-log.ts'
+import type { LogReader } from '../runs/log/log-reader.ts'
+import { entryFromJson } from '../stores/log-entry.ts'
+import { encodeFault, encodeSse, encodeSseFault, SSE_SUSPENDED } from './encode-sse.ts'
+
+/** Maps the log to other messages. */
+export interface SseProjection {
+  /** Messages before all others; large texts in pieces, each created when it is read. */
+  head?: string | Iterable<string>
+  /** The messages of a log entry; '' for none. */
+  encode(entry: LogEntry): string | Iterable<string>
+  /** True if the stream ends here, even if the log continues. */
+  readonly ended?: boolean
+}
+
+/** Characters per piece: many small messages, or a part of a large one. */
+const PIECE = 32_768
+
+/** Encodes the messages of one event stream, piece by piece. */
+export class SseMessages {
+  readonly #reader: LogReader
+  readonly #projection: SseProjection | undefined
+  // Output that precedes the entries: a text, or the rest of a large one.
+  #head = ''
+  #pieces: Iterator<string> | undefined
+  // Entries read but not encoded yet, and how much of the first one has been returned.
+  #entries: readonly LogEntry[] = []
+  #next = 0
+  #offset = 0
+  #isOver = false
+
+  constructor(reader: LogReader, projection: SseProjection | undefined) {
+    this.#reader = reader
+    this.#projection = projection
+    this.#say(projection?.head ?? '')
+  }
+
+  /** True if the next piece is a part of a large message, which takes long to encode. */
+  get isLarge(): boolean {
+    return this.#pieces !== undefined
+  }
+
+  /** True if the last piece has been returned. */
+  get ended(): boolean {
+    if (this.#isOver) return true
+    if (this.#head !== '' || this.#pieces !== undefined) return false
+    if (this.#projection?.ended) return true
+    const { ended, suspended, fault } = this.#reader
+    return this.#next === this.#entries.length && ended && !suspended && fault === undefined
+  }
+
+  /** The next piece: '' if there is none yet, undefined after the last one. @throws the errors of the log */
+  next(): Awaitable<string | undefined> {
+    while (!this.ended) {
+      if (this.#pieces !== undefined) {
+        const piece = this.#pieces.next()
+        if (piece.done === true) this.#pieces = undefined
+        else if (piece.value !== '') return piece.value
+        continue
+      }
+      if (this.#next === this.#entries.length && this.#head === '') {
+        if (this.#reader.ended) return this.#end()
+        const entries = this.#reader.read()
+        if (isPromise(entries)) return entries.then((all) => (this.#take(all) ? this.next() : ''))
+        if (!this.#take(entries)) return ''
+        continue
+      }
+      const piece = this.#projection === undefined ? this.#encode() : this.#project(this.#projection)
+      if (piece !== '') return piece
+    }
+    return undefined
+  }
+
+  // True unless the log has nothing new.
+  #take(entries: readonly LogEntry[]): boolean {
+    this.#entries = entries
+    this.#next = 0
+    return entries.length > 0 || this.#reader.ended
+  }
+
+  #end(): string | undefined {
+    this.#isOver = true
+    const { suspended, fault } = this.#reader
+    const end = (suspended ? SSE_SUSPENDED : '') + (fault === undefined ? '' : this.#encodeFault(fault))
+    return end === '' ? undefined : end
+  }
+
+  // The run will end with this error once its store works again.
+  #encodeFault(fault: Error): string {
+    if (this.#projection === undefined) return encodeSseFault(fault)
+    return Array.from(this.#projection.encode(entryFromJson(0, encodeFault(fault)))).join('')
+  }
+
+  #project(projection: SseProjection): string {
+    let text = this.#head
+    this.#head = ''
+    while (this.#next < this.#entries.length && text.length < PIECE && !projection.ended) {
+      this.#say(projection.encode(this.#entries[this.#next++]!))
+      text += this.#head
+      this.#head = ''
+      if (this.#pieces !== undefined) break
+    }
+    return text
+  }
+
+  #say(what: string | Iterable<string>): void {
+    if (typeof what === 'string') this.#head = what
+    else this.#pieces = what[Symbol.iterator]()
+  }
+
+  #encode(): string {
+    let text = ''
+    while (this.#next < this.#entries.length && text.length < PIECE) {
+      const { seq, json } = this.#entries[this.#next]!
+      if (json.length > PIECE) return text === '' ? this.#pieceOfLarge(seq, json) : text
+      text += encodeSse(seq, json)
+      this.#next++
+    }
+    return text
+  }
+
+  // Sliced from the log's own string, so that no reader copies a large message.
+  #pieceOfLarge(seq: number, json: string): string {
+    const start = this.#offset
+    let end = Math.min(start + PIECE, json.length)
+    // Never splits a surrogate pair.
+    if (end < json.length && isHighSurrogate(json.charCodeAt(end - 1))) end--
+    const [before, after] = encodeSse(seq, '\u0000').split('\u0000') as [string, string]
+    const isLast = end === json.length
+    this.#offset = isLast ? 0 : end
+    if (isLast) this.#next++
+    return `${start === 0 ? before : ''}${json.slice(start, end)}${isLast ? after : ''}`
+  }
+}
+
+function isHighSurrogate(code: number): boolean {
+  return code >= 0xd800 && code <= 0xdbff
+}
