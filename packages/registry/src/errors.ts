@@ -103,6 +103,12 @@ export const RUN_ERR_LOG_LIMIT = createError<[number]>(
   'The log of the run exceeds %d bytes',
   500
 )
+/** A file exceeds what the file store takes. */
+export const RUN_ERR_FILE_LIMIT = createError<[number]>(
+  'RUN_ERR_FILE_LIMIT',
+  'The file does not fit into the %d bytes of the file store',
+  413
+)
 /** A runnable yielded an invalid part, or one without JSON. */
 export const RUN_ERR_BAD_PART = createError<[string, ErrorOptions?]>(
   'RUN_ERR_BAD_PART',

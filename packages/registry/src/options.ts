@@ -71,6 +71,8 @@ export interface RetentionOptions {
   maxBytes?: number
   /** Characters of A2A messages and push configurations; default 67,108,864. */
   taskMaxBytes?: number
+  /** Bytes of the files that runs made; default 67,108,864. */
+  fileMaxBytes?: number
   /** Memories of one owner and agent; default 1,000. */
   memoryMaxItems?: number
   /** Milliseconds that a memory is kept; default 365 days, 0: without limit. */
@@ -82,6 +84,7 @@ const RetentionSchema = optionsSchema<RetentionOptions>({
   maxRuns: Type.Integer({ minimum: 0 }),
   maxBytes: Type.Integer({ minimum: 0 }),
   taskMaxBytes: Type.Integer({ minimum: 0 }),
+  fileMaxBytes: Type.Integer({ minimum: 0 }),
   memoryMaxItems: Type.Integer({ minimum: 1 }),
   memoryMaxAge: Type.Integer({ minimum: 0 })
 })
@@ -123,7 +126,8 @@ const PLUGIN_FIELDS = {
   stores: Type.Unsafe<Stores>(
     Type.Object({
       ...{ runs: port, log: port, sessions: port, memory: port },
-      ...{ tasks: port, checkpoints: port, control: port }
+      ...{ tasks: port, checkpoints: port, control: port },
+      files: Type.Optional(port)
     })
   ),
   limits: EngineLimitsSchema,

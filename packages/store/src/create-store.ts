@@ -14,6 +14,7 @@ import { createNodeSqliteDialect } from './sqlite/node-sqlite-dialect.ts'
 import { openDatabase } from './sqlite/open-database.ts'
 import { createStreamLog } from './stores/stream-log.ts'
 import { createSweep, freePages } from './maintenance/create-sweep.ts'
+import { Removals } from './maintenance/removals.ts'
 import { sweepMemories } from './maintenance/sweep-memories.ts'
 import { sweepRuns } from './maintenance/sweep-runs.ts'
 import { sweepSessions } from './maintenance/sweep-sessions.ts'
@@ -53,7 +54,8 @@ export async function createStore(
   const shrink = async () => {
     while (await commit.write(async () => freePages(opened.database)));
   }
-  const sweepOfRuns = createSweep((now) => sweepRuns(db, commit, retention, now, log.abandon), shrink)
+  const removals = new Removals(log.abandon)
+  const sweepOfRuns = createSweep((now) => sweepRuns(db, commit, retention, now, removals), shrink)
   const sweepOfSessions = createSweep((now) => sweepSessions(db, commit, retention, now), shrink)
   const sweepOfMemories = createSweep((now) => sweepMemories(db, commit, retention, now), shrink)
   const skipDamaged = createSkipDamaged(logger)
@@ -61,7 +63,7 @@ export async function createStore(
 
   return {
     log,
-    runs: createRunStore(db, commit, sweepOfRuns, log.abandon),
+    runs: createRunStore(db, commit, sweepOfRuns, removals),
     sessions: createSessionStore(db, commit, skipDamaged, sweepOfSessions),
     memory: createMemoryStore(db, commit, retention, skipDamaged, sweepOfMemories),
     tasks: createTaskStore(db, commit, skipDamaged),

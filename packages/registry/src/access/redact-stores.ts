@@ -4,11 +4,11 @@ import type { Redact } from '../contract/provider-key.ts'
 
 /**
  * Wraps the stores of a run so that contents are stored without the caller's keys. Owners and names are stored unchanged, and so are
- * the parts of a log, which are redacted before.
+ * the parts of a log, which are redacted before. The bytes of files are stored as they are.
  */
 export function redactStores(stores: Stores, redact: Redact | undefined): Stores {
   if (redact === undefined) return stores
-  const { runs, log, sessions, memory, checkpoints, tasks, control } = stores
+  const { runs, log, sessions, memory, checkpoints, tasks, control, files } = stores
   return {
     tasks,
     control,
@@ -35,6 +35,11 @@ export function redactStores(stores: Stores, redact: Redact | undefined): Stores
     }),
     checkpoints: override(checkpoints, {
       save: (runId, epoch, state) => checkpoints.save(runId, epoch, redact(state))
+    }),
+    ...(files && {
+      files: override(files, {
+        put: (runId, file) => files.put(runId, redactFields(file, ['mimeType', 'filename'], redact))
+      })
     })
   }
 }

@@ -37,6 +37,7 @@ export class EngineHost implements ResumeHost, AnswerHost {
   readonly #watch: StoreWatch
   readonly #stopSweeps: () => void
   readonly #unsubscribe: () => void
+  readonly #stopRemovals: (() => void) | undefined
 
   constructor(options: RunEngineOptions) {
     const { stores, authenticate, authorize, limits, resumeTimeout = ENGINE_DEFAULTS.resumeTimeout } = options
@@ -58,6 +59,8 @@ export class EngineHost implements ResumeHost, AnswerHost {
     this.interrupted = new InterruptedRuns(this, resumeTimeout)
     this.#stopSweeps = sweepRegularly(this.stores, this.log)
     this.#unsubscribe = this.stores.control.subscribe((message) => this.#obey(message))
+    const { runs, files } = this.stores
+    if (files !== undefined) this.#stopRemovals = runs.onRemove?.((runIds) => files.remove(runIds))
   }
 
   ended(run: HostedRun): void {
@@ -107,6 +110,7 @@ export class EngineHost implements ResumeHost, AnswerHost {
     await this.interrupted.close()
     this.#closed.abort()
     this.#unsubscribe()
+    this.#stopRemovals?.()
   }
 
   #obey(message: ControlMessage): void {

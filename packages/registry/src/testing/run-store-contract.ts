@@ -4,6 +4,7 @@ import { changedRunContract } from './changed-run-contract.ts'
 import { codeOf, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
 import { runListContract } from './run-list-contract.ts'
 import { recordedStepContract } from './recorded-step-contract.ts'
+import { removedRunContract } from './removed-run-contract.ts'
 import { runTextContract } from './run-text-contract.ts'
 import { completed, storedRun, textEntry, type RunStores } from './stored-run.ts'
 
@@ -277,4 +278,5 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
   runListContract(test)
   boundedPageContract(test)
   changedRunContract(test)
+  removedRunContract(test)
 }

@@ -14,7 +14,7 @@ export function failingStores() {
     Object.fromEntries(
       Object.entries(store).map(([name, method]: [string, Method]) => [
         name,
-        name === 'follow' || name === 'abandon' || name === 'subscribe'
+        ['follow', 'abandon', 'subscribe', 'onRemove'].includes(name)
           ? method
           : async (...args: unknown[]) => {
               await new Promise((resolve) => setImmediate(resolve))

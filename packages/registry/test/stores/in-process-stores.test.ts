@@ -2,11 +2,14 @@ import { createInProcessStores, type Stores } from '@svc/registry'
 import {
   checkpointStoreContract,
   controlBusContract,
+  fileStoreContract,
   memoryRetentionContract,
   memoryStoreContract,
   runStoreContract,
   sessionStoreContract,
-  taskStoreContract
+  storedRun,
+  taskStoreContract,
+  textEntry
 } from '@svc/registry/testing'
 import t from 'tap'
 
@@ -23,6 +26,13 @@ t.test('retention of memories', async (t) =>
 )
 t.test('tasks', async (t) => taskStoreContract(t, fresh('tasks')))
 t.test('checkpoints', async (t) => checkpointStoreContract(t, fresh('checkpoints')))
+t.test('files', async (t) =>
+  fileStoreContract(
+    t,
+    async () => createInProcessStores().files!,
+    (fileMaxBytes) => async () => createInProcessStores({ fileMaxBytes }).files!
+  )
+)
 t.test('control', async (t) => controlBusContract(t, fresh('control')))
 
 t.test(
@@ -45,6 +55,25 @@ t.test(
     for (const owner of ['first', 'owner0']) t.equal((await memory.list(owner, 'n', 9)).length, 2, owner)
   }
 )
+
+t.test('files of ended runs go for newer ones, those of active runs stay', async (t) => {
+  const { runs, log, files } = createInProcessStores({ fileMaxBytes: 100 })
+  const [active, first, second] = [storedRun(), storedRun(), storedRun()]
+  for (const run of [active, first, second]) await runs.create(run)
+  const put = async (runId: string, size: number) =>
+    (await files!.put(runId, { mimeType: 'a/b', content: new Uint8Array(size) })).fileId
+  const kept = [active, first, second]
+  const ids = await Promise.all(kept.map(({ runId }) => put(runId, 30)))
+  const left = async () =>
+    Promise.all(kept.map(async ({ runId }, index) => (await files!.get(runId, ids[index]!)) !== undefined))
+  await t.rejects(async () => put(active.runId, 20), { code: 'RUN_ERR_FILE_LIMIT' }, 'all are active')
+  for (const { runId } of [first, second])
+    await log.append(runId, 1, [textEntry(1)], { status: 'completed', at: 1 })
+  await t.rejects(async () => put(active.runId, 71), { code: 'RUN_ERR_FILE_LIMIT' })
+  t.same(await left(), [true, true, true], 'nothing goes for a file that does not fit')
+  await put(active.runId, 40)
+  t.same(await left(), [true, false, true], 'the oldest goes first')
+})
 
 t.test('push configurations count towards the size of tasks', async (t) => {
   const { tasks } = createInProcessStores({ taskMaxBytes: 100_000 })

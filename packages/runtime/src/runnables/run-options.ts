@@ -64,7 +64,8 @@ const RunOptionsSchema = Type.Object(
     stores: Type.Optional(
       Type.Object({
         ...{ runs: port, log: port, sessions: port, memory: port },
-        ...{ tasks: port, checkpoints: port, control: port }
+        ...{ tasks: port, checkpoints: port, control: port },
+        files: Type.Optional(port)
       })
     ),
     events: withMethods('on', 'has', 'emit')

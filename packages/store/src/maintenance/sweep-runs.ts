@@ -2,6 +2,7 @@ import type { Kysely, NotNull } from 'kysely'
 import type { GroupCommit } from '../group-commit.ts'
 import type { Retention } from '../options.ts'
 import type { Tables } from '../tables.ts'
+import type { Removals } from './removals.ts'
 
 // Runs and bytes per transaction, so that other work runs between two.
 const BATCH = 100
@@ -13,7 +14,7 @@ export async function sweepRuns(
   commit: GroupCommit,
   { maxAge, maxRuns, maxBytes }: Retention,
   now: number,
-  onRemove: (runId: string) => void
+  removals: Removals
 ): Promise<number> {
   const kept = await db
     .selectFrom('run')
@@ -35,12 +36,13 @@ export async function sweepRuns(
       if ((bytes += run.bytes) >= BATCH_BYTES) break
     }
     if (ids.length === 0) return removed
+    await removals.announce(ids)
     await commit.write(async (trx) => {
       await trx.deleteFrom('run').where('run_id', 'in', ids).execute()
       await trx.deleteFrom('checkpoint').where('run_id', 'in', ids).execute()
       await trx.deleteFrom('task').where('task_id', 'in', ids).execute()
     })
-    for (const runId of ids) onRemove(runId)
+    removals.done(ids)
     removed += ids.length
   }
 }

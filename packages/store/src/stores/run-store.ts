@@ -8,6 +8,7 @@ import { findRun, listChangedRuns, listRuns, listUnfinishedRuns } from '../rows/
 import { changeRun, TERMINAL, toRunRow, toRuns } from '../rows/run-rows.ts'
 import { bytesOfSteps, insertSteps, toStepRow } from '../rows/step-rows.ts'
 import { parseStored } from '../encoding/stored-values.ts'
+import type { Removals } from '../maintenance/removals.ts'
 import type { Tables } from '../tables.ts'
 
 /** Runs and the journal of their steps, in SQL. */
@@ -15,7 +16,7 @@ export function createRunStore(
   db: Kysely<Tables>,
   commit: GroupCommit,
   sweep: RunStore['sweep'],
-  onRemove: (runId: string) => void
+  removals: Removals
 ): RunStore {
   return {
     create: (run) =>
@@ -111,13 +112,16 @@ export function createRunStore(
         await changeRun(trx, runId, epoch, bytesOfSteps([row]))
         await insertSteps(trx, [row])
       }),
-    remove: (runId) =>
-      commit.write(async (trx) => {
+    async remove(runId) {
+      await removals.announce([runId])
+      await commit.write(async (trx) => {
         await trx.deleteFrom('run').where('run_id', '=', runId).execute()
         await trx.deleteFrom('checkpoint').where('run_id', '=', runId).execute()
         await trx.deleteFrom('task').where('task_id', '=', runId).execute()
-        onRemove(runId)
-      }),
-    sweep
+      })
+      removals.done([runId])
+    },
+    sweep,
+    onRemove: (listener) => removals.listen(listener)
   }
 }

@@ -216,4 +216,10 @@ export interface RunStore {
   remove(runId: string): Awaitable<void>
   /** Removes the finished runs that exceed the store's retention; returns their number. */
   sweep(now: number): Awaitable<number>
+  /**
+   * Calls the listener with the ids of runs before this process removes them, for whatever reason, until the returned function is
+   * called. A store that outlives its process waits for the listener, and keeps the runs if it rejects. Optional: without it, the
+   * files of removed runs stay.
+   */
+  onRemove?(listener: (runIds: readonly string[]) => Awaitable<void>): () => void
 }

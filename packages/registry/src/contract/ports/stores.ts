@@ -1,6 +1,7 @@
 import type { Awaitable } from './awaitable.ts'
 import type { CheckpointStore } from './checkpoint-store.ts'
 import type { ControlBus } from './control-bus.ts'
+import type { FileStore } from './file-store.ts'
 import type { MemoryStore } from './memory-store.ts'
 import type { RunStore } from './run-store.ts'
 import type { SessionStore } from './session-store.ts'
@@ -16,6 +17,8 @@ export interface Stores {
   readonly tasks: TaskStore
   readonly checkpoints: CheckpointStore
   readonly control: ControlBus
+  /** Optional: without it, logs have the size and hash of files, and no store has their bytes. */
+  readonly files?: FileStore
   /** Rejects if the stores cannot read and write; an engine calls it at most once a second. Optional. */
   check?(): Awaitable<void>
 }

@@ -2,6 +2,7 @@ import type { MemoryItemRetention } from '../../contract/ports/memory-store.ts'
 import type { Stores } from '../../contract/ports/stores.ts'
 import { createInProcessCheckpointStore } from './checkpoint-store.ts'
 import { createInProcessControlBus } from './control-bus.ts'
+import { createInProcessFileStore } from './file-store.ts'
 import { createInProcessMemoryStore } from './memory-store.ts'
 import { createInProcessRunStore } from './run-store.ts'
 import { RunTable, type RunRetention } from './run-table.ts'
@@ -11,7 +12,10 @@ import { createInProcessTaskStore, type TaskRetention } from './task-store.ts'
 
 /** How much the stores keep; see the option `retention`. */
 export interface InProcessRetention
-  extends RunRetention, MemoryItemRetention, Pick<TaskRetention, 'taskMaxBytes'> {}
+  extends RunRetention, MemoryItemRetention, Pick<TaskRetention, 'taskMaxBytes'> {
+  /** Bytes of all files. */
+  fileMaxBytes: number
+}
 
 const DAY = 86_400_000
 const DEFAULTS: InProcessRetention = {
@@ -19,6 +23,7 @@ const DEFAULTS: InProcessRetention = {
   maxRuns: 10_000,
   maxBytes: 268_435_456,
   taskMaxBytes: 67_108_864,
+  fileMaxBytes: 67_108_864,
   memoryMaxItems: 1_000,
   memoryMaxAge: 365 * DAY
 }
@@ -26,11 +31,15 @@ const DEFAULTS: InProcessRetention = {
 /** Every store in process memory: bounded, and lost with the process. */
 export function createInProcessStores(retention: Partial<InProcessRetention> = {}): Stores {
   const kept = { ...DEFAULTS, ...retention }
-  const runs = new RunTable(kept, (runId) => void tasks.remove(runId))
+  const runs = new RunTable(kept)
+  const isLive = (runId: string) => runs.findLive(runId) !== undefined
   const tasks = createInProcessTaskStore({
     maxTasks: kept.maxRuns,
     taskMaxBytes: kept.taskMaxBytes,
-    isLive: (taskId) => runs.findLive(taskId) !== undefined
+    isLive
+  })
+  runs.onRemove((runIds) => {
+    for (const runId of runIds) void tasks.remove(runId)
   })
   return {
     runs: createInProcessRunStore(runs),
@@ -39,6 +48,7 @@ export function createInProcessStores(retention: Partial<InProcessRetention> = {
     memory: createInProcessMemoryStore(kept),
     tasks,
     checkpoints: createInProcessCheckpointStore(),
-    control: createInProcessControlBus()
+    control: createInProcessControlBus(),
+    files: createInProcessFileStore({ maxBytes: kept.fileMaxBytes, isLive })
   }
 }

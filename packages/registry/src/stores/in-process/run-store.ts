@@ -56,6 +56,7 @@ export function createInProcessRunStore(runs: RunTable): RunStore {
       recordStep(run, key, output)
     },
     remove: (runId) => runs.remove(runId),
-    sweep: (now) => runs.sweep(now)
+    sweep: (now) => runs.sweep(now),
+    onRemove: (listener) => runs.onRemove(listener)
   }
 }

@@ -1,3 +1,4 @@
+import { isPromise, type Awaitable } from '../../contract/ports/awaitable.ts'
 import type { ApprovalSummary, StoredRun } from '../../contract/ports/run-store.ts'
 import { PassingMap, type Slot } from '../passing-map.ts'
 import type { LogEntry } from '../../contract/ports/stream-log.ts'
@@ -11,6 +12,9 @@ export interface RunRetention {
   /** Bytes of their logs in all, estimated. */
   maxBytes: number
 }
+
+/** Gets the ids of removed runs, so that other data of theirs can be removed. */
+type RemovalListener = (runIds: readonly string[]) => Awaitable<void>
 
 /** A run in process memory: its record, its log, and its followers. */
 export interface RunEntry {
@@ -42,19 +46,15 @@ export class RunTable {
   // In the order of their ends.
   readonly #ended: AgingMap<RunEntry>
   readonly #byStartKey = new PassingMap<string, RunEntry>()
-  readonly #onRemove: ((runId: string) => void) | undefined
+  readonly #listeners = new Set<RemovalListener>()
 
-  /** @param onRemove called so that other data of the run can be removed */
-  constructor({ maxAge, maxRuns, maxBytes }: RunRetention, onRemove?: (runId: string) => void) {
+  constructor({ maxAge, maxRuns, maxBytes }: RunRetention) {
     this.#maxAge = maxAge
-    this.#onRemove = onRemove
     this.#ended = new AgingMap({
       maxSize: maxRuns,
       maxWeight: maxBytes,
       weigh: bytesOfRun,
-      onDrop: (runs) => {
-        for (const run of runs) this.#gone(run)
-      }
+      onDrop: (runs) => this.#gone(runs)
     })
   }
 
@@ -114,7 +114,13 @@ export class RunTable {
     const run = this.#ended.remove(runId) ?? this.#live.get(runId)
     if (run === undefined) return
     this.#live.leave(run.slot)
-    this.#gone(run)
+    this.#gone([run])
+  }
+
+  /** Calls the listener with the ids of runs that are removed, until the returned function is called. */
+  onRemove(listener: RemovalListener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 
   /** Drops the expired runs; returns their number. */
@@ -128,10 +134,18 @@ export class RunTable {
     return over.length
   }
 
-  #gone(run: RunEntry): void {
-    this.#byStartKey.leave(run.claim)
-    wake(run, true)
-    this.#onRemove?.(run.record.runId)
+  #gone(runs: Iterable<RunEntry>): void {
+    const runIds: string[] = []
+    for (const run of runs) {
+      this.#byStartKey.leave(run.claim)
+      wake(run, true)
+      runIds.push(run.record.runId)
+    }
+    for (const listener of this.#listeners) {
+      const done = listener(runIds)
+      // Runs in memory are not worth keeping for data that could not be removed.
+      if (isPromise(done)) done.catch(() => {})
+    }
   }
 }
 

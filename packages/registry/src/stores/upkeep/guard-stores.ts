@@ -11,7 +11,8 @@ type Method = (...args: unknown[]) => unknown
  * What a port says that it throws stays as it is.
  */
 export function guardStores(stores: Stores, watch: StoreWatch): Stores {
-  const guarded = <P extends Exclude<keyof Stores, 'check'>>(port: P) => guard(stores[port], port, watch)
+  const guarded = <P extends Exclude<keyof Stores, 'check' | 'files'>>(port: P) =>
+    guard(stores[port], port, watch)
   return {
     runs: guarded('runs'),
     log: guarded('log'),
@@ -20,6 +21,7 @@ export function guardStores(stores: Stores, watch: StoreWatch): Stores {
     tasks: guarded('tasks'),
     checkpoints: guarded('checkpoints'),
     control: guarded('control'),
+    ...(stores.files && { files: guard(stores.files, 'files', watch) }),
     check: () => watch.check()
   }
 }
