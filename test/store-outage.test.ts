@@ -162,7 +162,10 @@ for (const [name, make] of Object.entries(DISKS)) {
       }
       await ask('POST', '/open/later')
       await ask('POST', '/open/slow')
-      t.match(await slow.all, /\n\ndata: \{"type":"error","at":\d+,"error":\{"code":"RUN_ERR_STORE"[^\n]*\}\n\n$/)
+      t.match(
+        await slow.all,
+        /\n\ndata: \{"type":"error","at":\d+,"error":\{"code":"RUN_ERR_STORE"[^\n]*\}\n\n$/
+      )
       for (const { runId } of [slow, inStep]) t.match(await record(runId), { body: { status: 'working' } })
 
       await free()

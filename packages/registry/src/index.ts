@@ -21,9 +21,7 @@ export { createError, isTellable, type ErrorClass, type TellableError } from './
 export type { EventBus, EventListener, EventMap, EventName } from './contract/event-bus.ts'
 export { GLOBAL_REGISTRY, RUNNABLE_KINDS, type RunnableKey, type RunnableKind } from './contract/names.ts'
 export {
-  addUsage,
   isTerminalPart,
-  ZERO_USAGE,
   type FinishReason,
   type InputAction,
   type NumberedPart,
@@ -34,7 +32,6 @@ export {
   type StepFinishReason,
   type StepModel,
   type ToolError,
-  type Usage,
   type YieldedPart
 } from './contract/part.ts'
 export * from './contract/principal.ts'
@@ -55,6 +52,7 @@ export { collectRun, type RunResult, type ToolCall } from './contract/run-result
 export type { Runnable, RunnableDefinition, RunnableMetadata, RunOutput } from './contract/runnable.ts'
 export * from './contract/scopes.ts'
 export { tellable, type TellableFault } from './contract/tellable.ts'
+export { addUsage, ZERO_USAGE, type Usage } from './contract/usage.ts'
 export * from './errors.ts'
 
 export { channelName } from './events/emit-event.ts'

@@ -1,22 +1,6 @@
 import { Type, type Static, type TProperties } from '@sinclair/typebox'
 import { RunnableKindSchema } from './names.ts'
-
-/**
- * Tokens used, summed over every model call of a run, those of members and steps included. The optional ones are absent, not 0,
- * where no provider reported them.
- */
-export const UsageSchema = Type.Object(
-  {
-    promptTokens: Type.Number(),
-    completionTokens: Type.Number(),
-    totalTokens: Type.Number(),
-    cachedPromptTokens: Type.Optional(Type.Number({ description: 'Prompt tokens read from a cache' })),
-    cacheWriteTokens: Type.Optional(Type.Number({ description: 'Prompt tokens written to a cache' })),
-    reasoningTokens: Type.Optional(Type.Number({ description: 'Completion tokens spent on reasoning' }))
-  },
-  { title: 'Usage' }
-)
-export type Usage = Static<typeof UsageSchema>
+import { UsageSchema } from './usage.ts'
 
 /** Why a run ended without failing. */
 export const FinishReasonSchema = Type.Union(
@@ -257,35 +241,6 @@ export type NumberedPart = Part & Static<typeof PlaceSchema>
 export type YieldedPart =
   | Exclude<Part, PartOf<'finish'>>
   | (Pick<PartOf<'finish'>, 'type' | 'finishReason' | 'source'> & Partial<PartOf<'finish'>>)
-
-/** Zero tokens. */
-export const ZERO_USAGE: Readonly<Usage> = Object.freeze({
-  promptTokens: 0,
-  completionTokens: 0,
-  totalTokens: 0
-})
-
-/** Adds up two usages; what neither has is left out. */
-export function addUsage(a: Usage, b: Usage): Usage {
-  const sum: Usage = {
-    promptTokens: a.promptTokens + b.promptTokens,
-    completionTokens: a.completionTokens + b.completionTokens,
-    totalTokens: a.totalTokens + b.totalTokens
-  }
-  addOptional(sum, 'cachedPromptTokens', a, b)
-  addOptional(sum, 'cacheWriteTokens', a, b)
-  addOptional(sum, 'reasoningTokens', a, b)
-  return sum
-}
-
-function addOptional(
-  sum: Usage,
-  field: 'cachedPromptTokens' | 'cacheWriteTokens' | 'reasoningTokens',
-  a: Usage,
-  b: Usage
-): void {
-  if (a[field] !== undefined || b[field] !== undefined) sum[field] = (a[field] ?? 0) + (b[field] ?? 0)
-}
 
 /** True if a part ends its run: a `finish` or `error` of the run itself, not of a member. */
 export function isTerminalPart(part: { type: string; source?: string[] }): boolean {

@@ -1,6 +1,7 @@
 import { Type, type Static, type TProperties } from '@sinclair/typebox'
 import { RunnableKindSchema } from './names.ts'
-import { FinishReasonSchema, PartErrorSchema, UsageSchema } from './part.ts'
+import { FinishReasonSchema, PartErrorSchema } from './part.ts'
+import { UsageSchema } from './usage.ts'
 
 /** The schema of an event's payload: the fields of every event, and these. */
 export const eventSchema = <const P extends TProperties>(fields: P) =>

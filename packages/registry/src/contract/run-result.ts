@@ -1,15 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
-import {
-  addUsage,
-  FinishReasonSchema,
-  ToolErrorSchema,
-  UsageSchema,
-  ZERO_USAGE,
-  type FinishReason,
-  type Part,
-  type PartOf,
-  type Usage
-} from './part.ts'
+import { FinishReasonSchema, ToolErrorSchema, type FinishReason, type Part, type PartOf } from './part.ts'
+import { addUsage, UsageSchema, ZERO_USAGE, type Usage } from './usage.ts'
 import { beginningOf, encodePieces } from '../wire/encode-pieces.ts'
 
 /** The length of a preview in characters. */

@@ -35,13 +35,8 @@ export { AcceptedMessageSchema, ContentPartSchema, MessageInputSchema } from '..
 export { codeOf } from '../contract/create-error.ts'
 export { findJsonFault } from '../contract/json-fault.ts'
 export { MAX_NAME_LENGTH, requireName, RunnableKindSchema } from '../contract/names.ts'
-export {
-  FinishReasonSchema,
-  PART_SCHEMAS,
-  PlaceSchema,
-  ToolErrorSchema,
-  UsageSchema
-} from '../contract/part.ts'
+export { FinishReasonSchema, PART_SCHEMAS, PlaceSchema, ToolErrorSchema } from '../contract/part.ts'
+export { UsageSchema } from '../contract/usage.ts'
 export { isPromise } from '../contract/ports/awaitable.ts'
 export { IdSchema, OnDisconnectSchema, RunBodySchema } from '../contract/run-body.ts'
 export { eventSchema, RUN_EVENT_SCHEMAS } from '../contract/run-events.ts'

@@ -1,5 +1,6 @@
-import type { PartOf, Usage, YieldedPart } from '../contract/part.ts'
+import type { PartOf, YieldedPart } from '../contract/part.ts'
 import type { RunResultBuilder } from '../contract/run-result.ts'
+import { copyUsage } from '../contract/usage.ts'
 
 /** Completes a `finish`: omitted fields follow from the earlier parts and the clock. */
 export function completeFinish(
@@ -11,12 +12,8 @@ export function completeFinish(
     type: 'finish',
     finishReason: part.finishReason,
     // A copy, so that the runnable cannot change the result later.
-    usage: part.usage === undefined ? soFar.usage : copyOf(part.usage),
+    usage: part.usage === undefined ? soFar.usage : copyUsage(part.usage),
     durationMs: Math.round((performance.now() - startedAt) * 1000) / 1000,
     structured: part.structured ?? soFar.structured
   }
-}
-
-function copyOf({ promptTokens, completionTokens, totalTokens }: Usage): Usage {
-  return { promptTokens, completionTokens, totalTokens }
 }

@@ -1,6 +1,7 @@
 import type { TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
-import { PART_SCHEMAS, ZERO_USAGE, type Part, type PartType, type YieldedPart } from '../../contract/part.ts'
+import { PART_SCHEMAS, type Part, type PartType, type YieldedPart } from '../../contract/part.ts'
+import { ZERO_USAGE } from '../../contract/usage.ts'
 import { RUN_ERR_BAD_PART } from '../../errors.ts'
 import { findFaults } from '../../schemas/find-faults.ts'
 import { formatFaults } from '../../schemas/format-faults.ts'

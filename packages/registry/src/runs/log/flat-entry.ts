@@ -1,4 +1,5 @@
-import type { NumberedPart, Part, PartType, Usage } from '../../contract/part.ts'
+import type { NumberedPart, Part, PartType } from '../../contract/part.ts'
+import type { Usage } from '../../contract/usage.ts'
 import type { LogEntry } from '../../contract/ports/stream-log.ts'
 import { encodeJson } from './encode-json.ts'
 
