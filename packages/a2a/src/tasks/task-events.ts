@@ -1,5 +1,5 @@
 import type { Part, PartOf, RunStatus } from '@svc/registry'
-import { toolCallKey } from '@svc/registry/kit'
+import { ToolCallList } from '@svc/registry/kit'
 import type { Artifact, MessagePart } from '../model/message.ts'
 import { toTimestamp, type TaskEvent, type TaskStatus } from '../model/task.ts'
 import { approvalMessage, errorMessage } from './agent-messages.ts'
@@ -21,9 +21,8 @@ export class TaskEvents {
   // Whether the next text begins the answer, continues it, or replaces it after a new step has made it void.
   #answer: 'none' | 'open' | 'void' = 'none'
   #structured: unknown = null
-  #calls = 0
-  // The number of the last call with each id, as in `RunResultBuilder`.
-  readonly #lastCalls = new Map<string, number>()
+  // The calls by their place in the result of the run.
+  readonly #calls = new ToolCallList<number>()
   readonly #waiting = new Map<string, PartOf<'tool.approval.request'>>()
   #last: TaskStatus | undefined
 
@@ -49,13 +48,14 @@ export class TaskEvents {
       case 'start':
         return own ? [this.#status({ state: 'working' }, 0)] : NONE
       case 'step.start':
+        this.#calls.begin(part)
         if (own && this.#answer === 'open') this.#answer = 'void'
         return NONE
       case 'structured':
         if (own) this.#structured = part.value ?? null
         return NONE
       case 'tool.call':
-        this.#lastCalls.set(toolCallKey(part), this.#calls++)
+        this.#calls.add(part, this.#calls.size)
         return NONE
       case 'tool.result':
         return this.#toolResult(part)
@@ -67,6 +67,7 @@ export class TaskEvents {
       case 'error':
         return own ? [this.#status({ state: 'failed', message: errorMessage(this.#task, part.error) })] : NONE
       case 'finish':
+        this.#calls.finish(part)
         return own ? this.#finish(part) : NONE
       default:
         return NONE
@@ -91,7 +92,7 @@ export class TaskEvents {
   }
 
   #toolResult(part: PartOf<'tool.result'>): readonly TaskEvent[] {
-    const index = this.#lastCalls.get(toolCallKey(part))
+    const index = this.#calls.find(part)
     if (index === undefined) return NONE
     const { toolName, toolCallId, result } = part
     return [this.#artifact(toolArtifact(index, toolName, toolCallId, result), false, true)]

@@ -1,4 +1,4 @@
-import type { RunSummary } from '@svc/registry'
+import type { RunnableDefinition, RunSummary } from '@svc/registry'
 import t from 'tap'
 import { chunks, createWaiting, worker } from '../helpers/agents.ts'
 import { buildApp, echo, eventsOf, say, sayV1, type RpcReply } from '../helpers/build-app.ts'
@@ -44,6 +44,34 @@ t.test('a stream adds up to its task', async (t) => {
   t.notMatch(JSON.stringify(events), /not mine/)
   const states = events.map(({ result: each }) => each.status?.state).filter(Boolean)
   t.same(states, ['submitted', 'working', 'completed'])
+})
+
+/** An agent whose first attempt of a step is void, with the call that it made. */
+const repeating: RunnableDefinition = {
+  kind: 'agent',
+  name: 'repeating',
+  async *stream() {
+    const add = (toolCallId: string) => ({ toolCallId, toolName: 'add' })
+    yield { type: 'step.start', index: 0, attempt: 1 }
+    yield { type: 'tool.call', ...add('a'), args: {} }
+    yield { type: 'tool.result', ...add('a'), result: 1, durationMs: 1 }
+    yield { type: 'step.start', index: 1, attempt: 1 }
+    yield { type: 'tool.call', ...add('b'), args: {} }
+    yield { type: 'step.start', index: 1, attempt: 2 }
+    yield { type: 'tool.call', ...add('c'), args: {} }
+    yield { type: 'tool.result', ...add('c'), result: 2, durationMs: 1 }
+  }
+}
+
+t.test('a call of a void attempt has no place among the artifacts, of a stream or a task', async (t) => {
+  const { stream, rpc } = await buildApp(t, { runnables: [repeating] })
+  const events = await stream('message/stream', say('x'))
+  const { result } = await rpc('tasks/get', { id: events[0]!.result.id })
+  t.match(result.artifacts, [
+    { artifactId: 'tool-1', metadata: { toolCallId: 'a' } },
+    { artifactId: 'tool-2', metadata: { toolCallId: 'c' } }
+  ])
+  t.same(Object.fromEntries(gather(events)), Object.fromEntries(gather([{ ...events[0]!, result }])))
 })
 
 t.test('two subscribers get the same events in order, a late one after the task', async (t) => {

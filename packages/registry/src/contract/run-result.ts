@@ -1,5 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { FinishReasonSchema, ToolErrorSchema, type FinishReason, type Part, type PartOf } from './part.ts'
+import { ToolCallList } from './tool-call-list.ts'
 import { addUsage, UsageSchema, ZERO_USAGE, type Usage } from './usage.ts'
 import { beginningOf, encodePieces } from '../wire/encode-pieces.ts'
 
@@ -41,7 +42,8 @@ export type RunResult = Static<typeof RunResultSchema>
 /**
  * Folds parts, in order, into a result. Every result is built here.
  *
- * `text` joins the text parts without `source` after the last `step.start`, or all of them if there is none.
+ * `text` joins the text parts without `source` after the last `step.start`, or all of them if there is none. Tool calls and the
+ * structured value of a void attempt are dropped; its tokens were used and count.
  */
 export class RunResultBuilder {
   #runId = ''
@@ -52,9 +54,9 @@ export class RunResultBuilder {
   #structured: unknown = null
   #usage: Usage = ZERO_USAGE
   #finish: PartOf<'finish'> | undefined
-  #toolCalls: ToolCall[] = []
-  // A result belongs to the last call with its id: some providers reuse ids in every step.
-  #lastCalls: Map<string, ToolCall> | undefined
+  // The value before the step under way.
+  #structuredBefore: unknown = null
+  #toolCalls: ToolCallList<ToolCall> | undefined
 
   add(part: Part): void {
     switch (part.type) {
@@ -64,9 +66,8 @@ export class RunResultBuilder {
         if (this.#beginning.length < PREVIEW) this.#beginning += part.text.slice(0, PREVIEW)
         break
       case 'step.start':
-        if (part.source?.length) break
-        this.#text = ''
-        this.#beginning = ''
+        this.#toolCalls?.begin(part)
+        if (!part.source?.length) this.#beginStep(part)
         break
       case 'step':
         this.#usage = addUsage(this.#usage, part.usage)
@@ -77,6 +78,7 @@ export class RunResultBuilder {
         this.#sessionId = part.sessionId
         break
       case 'finish':
+        this.#toolCalls?.finish(part)
         if (!part.source?.length) this.#finish = part
         break
       case 'structured':
@@ -87,25 +89,30 @@ export class RunResultBuilder {
     }
   }
 
+  #beginStep({ attempt }: PartOf<'step.start'>): void {
+    this.#text = ''
+    this.#beginning = ''
+    if (attempt > 1) this.#structured = this.#structuredBefore
+    else this.#structuredBefore = this.#structured
+  }
+
   #addToolPart(part: Part): void {
     if (part.type === 'tool.call') {
       const { toolCallId, toolName, parentToolCallId, args, source } = part
-      const call = {
+      this.#toolCalls ??= new ToolCallList()
+      this.#toolCalls.add(part, {
         toolCallId,
         toolName,
         ...(parentToolCallId !== undefined && { parentToolCallId }),
         args,
         durationMs: 0,
         ...(source && { source })
-      }
-      this.#toolCalls.push(call)
-      this.#lastCalls ??= new Map()
-      this.#lastCalls.set(toolCallKey(part), call)
+      })
       return
     }
     if (part.type !== 'tool.result' && part.type !== 'tool.error' && part.type !== 'tool.approval.response')
       return
-    const call = this.#lastCalls?.get(toolCallKey(part))
+    const call = this.#toolCalls?.find(part)
     if (call === undefined) return
     if (part.type === 'tool.error') call.error = part.error
     else if (part.type === 'tool.approval.response') {
@@ -139,7 +146,7 @@ export class RunResultBuilder {
     const finish = this.#finish
     return {
       text: this.#text,
-      toolCalls: [...this.#toolCalls],
+      toolCalls: this.#toolCalls?.values ?? [],
       usage: finish?.usage ?? this.#usage,
       structured: finish?.structured ?? this.#structured,
       durationMs: finish?.durationMs ?? 0,
@@ -155,9 +162,4 @@ export async function collectRun(parts: Iterable<Part> | AsyncIterable<Part>): P
   const builder = new RunResultBuilder()
   for await (const part of parts) builder.add(part)
   return builder.build()
-}
-
-/** Identifies a tool call in a run: members may use the same call id, so their path of names is part of the key. */
-export function toolCallKey(part: { toolCallId: string; source?: string[] }): string {
-  return part.source?.length ? `${part.source.join('\u0000')}\u0000${part.toolCallId}` : part.toolCallId
 }

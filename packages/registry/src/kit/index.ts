@@ -46,7 +46,8 @@ export {
   RunRecordSchema,
   RunStatusSchema
 } from '../contract/run-record.ts'
-export { RunResultBuilder, RunResultSchema, toolCallKey } from '../contract/run-result.ts'
+export { RunResultBuilder, RunResultSchema } from '../contract/run-result.ts'
+export { ToolCallList } from '../contract/tool-call-list.ts'
 export { RunnableMetadataSchema } from '../contract/runnable.ts'
 
 export { emitEvent, type EventFields, type EventOrigin } from '../events/emit-event.ts'

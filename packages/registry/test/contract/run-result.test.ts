@@ -130,3 +130,81 @@ t.test('a preview is the beginning of the result', async (t) => {
   const list = Array.from({ length: 1e5 }, (_, index) => ({ index }))
   t.equal(previewOf({ type: 'structured', value: list }), JSON.stringify(list).slice(0, 256))
 })
+
+const begin = (index: number, attempt: number, ...source: string[]): Part => ({
+  type: 'step.start',
+  index,
+  attempt,
+  ...(source.length > 0 && { source })
+})
+const call = (toolCallId: string, ...source: string[]): Part => ({
+  type: 'tool.call',
+  toolCallId,
+  toolName: 't',
+  args: {},
+  ...(source.length > 0 && { source })
+})
+const finished = (...source: string[]): Part => ({
+  type: 'finish',
+  finishReason: 'stop',
+  usage: usage(0),
+  durationMs: 0,
+  structured: null,
+  source
+})
+const callsOf = async (...parts: Part[]) =>
+  (await collectRun(parts)).toolCalls.map(({ toolCallId }) => toolCallId)
+
+t.test('a void attempt leaves no tool calls', async (t) => {
+  t.same(
+    await callsOf(begin(0, 1), call('a'), begin(1, 1), call('b'), begin(1, 2), call('c')),
+    ['a', 'c'],
+    'only those since the step began'
+  )
+  t.same(
+    await callsOf(begin(0, 1, 'm'), call('a', 'm'), call('b', 'n'), call('c', 'm', 'o'), begin(0, 2, 'm')),
+    ['b'],
+    'only those of the member, and of what runs within it'
+  )
+  t.same(
+    await callsOf(begin(0, 1, 's'), call('a', 's'), begin(1, 1, 's'), call('b', 's'), begin(0, 2, 's')),
+    [],
+    'a workflow’s step is repeated as a whole'
+  )
+  t.same(
+    await callsOf(begin(0, 1, 's'), call('a', 's'), finished('s'), begin(0, 2, 's'), call('b', 's')),
+    ['a', 'b'],
+    'an execution that finished before stays'
+  )
+  t.same(await callsOf(call('a', 's'), begin(0, 2), call('b')), ['a', 'b'], 'its steps are not its answer')
+})
+
+t.test('the result of a void call is ignored', async (t) => {
+  const result: Part = { type: 'tool.result', toolCallId: 'a', toolName: 't', result: 1, durationMs: 1 }
+  const { toolCalls } = await collectRun([begin(0, 1), call('a'), begin(0, 2), result])
+  t.same(toolCalls, [])
+})
+
+t.test('a void attempt leaves no structured value, and its tokens count', async (t) => {
+  const step: Part = { type: 'step', index: 1, usage: { ...usage(1), reasoningTokens: 1 } }
+  const structured = (value: unknown): Part => ({ type: 'structured', value })
+  const parts = [begin(0, 1), structured('a'), begin(1, 1), structured('b'), step, begin(1, 2)]
+  const voided = await collectRun(parts)
+  t.equal(voided.structured, 'a')
+  t.same(voided.usage, { ...usage(1), reasoningTokens: 1 })
+  t.equal((await collectRun([...parts, structured('c')])).structured, 'c')
+})
+
+t.test('parts that are no answer leave no trace in the result', async (t) => {
+  const others: Part[] = [
+    { type: 'reasoning', text: 'hm' },
+    { type: 'tool.call.delta', toolCallId: 'a', toolName: 't', delta: '{' },
+    { type: 'file', mimeType: 'image/png', url: 'https://files.example/a' },
+    { type: 'citation', url: 'https://pages.example' },
+    { type: 'data', name: 'progress', value: 1 },
+    { type: 'input.request', inputId: 'i', kind: 'question', expiresAt: '2026-01-01T00:00:00Z' },
+    { type: 'input.response', inputId: 'i', action: 'accept', content: 'secret' }
+  ]
+  const text: Part = { type: 'text', text: 'a' }
+  t.strictSame(await collectRun([text, ...others]), await collectRun([text]))
+})

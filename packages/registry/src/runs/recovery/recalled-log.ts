@@ -1,6 +1,6 @@
 import type { EarlierStep, EarlierWait } from '../../contract/journal.ts'
 import type { NumberedPart } from '../../contract/part.ts'
-import { toolCallKey } from '../../contract/run-result.ts'
+import { toolCallKey } from '../../contract/tool-call-list.ts'
 
 interface Wait {
   /** As in `toolCallKey`. */
