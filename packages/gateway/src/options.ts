@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { Authenticate, Credentials, OnDisconnect, Registry } from '@svc/registry'
 import {
+  CLIENT_OPTIONS,
   EXPOSED_OPTIONS,
   functionSchema,
   givenOf,
@@ -66,6 +67,10 @@ export interface GatewayOptions extends ExposedOptions, PolicyOptions<HandshakeC
   limits?: GatewayLimits
   /** For runs whose payload does not choose; default `cancel`. */
   onDisconnect?: OnDisconnect
+  /** Whether runs take `instructions` of their callers; default `false`. */
+  clientInstructions?: boolean
+  /** Whether runs take `tools` that their callers serve; default `false`. */
+  clientTools?: boolean
   /** Milliseconds after a disconnect until its runs are canceled; default 10,000. */
   reconnectGrace?: number
   /** Whether `tool.call` events include the arguments; default `false`. */
@@ -95,6 +100,7 @@ export const GatewayOptionsSchema = optionsSchema<GatewayOptions>({
     waiting: bound
   }),
   onDisconnect: OnDisconnectSchema,
+  ...CLIENT_OPTIONS,
   reconnectGrace: Type.Integer({ minimum: 0, maximum: MAX_TIMER }),
   exposeToolArgs: Type.Boolean(),
   asyncApi: Type.Unsafe<boolean | AsyncApiOptions>(Type.Union([Type.Boolean(), AsyncApiOptionsSchema]))
@@ -105,6 +111,8 @@ const DEFAULTS = Object.freeze({
   path: '/socket.io',
   cookieName: 'token',
   onDisconnect: 'cancel',
+  clientInstructions: false,
+  clientTools: false,
   reconnectGrace: 10_000,
   exposeToolArgs: false
 })

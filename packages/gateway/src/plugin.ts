@@ -65,6 +65,7 @@ async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterO
   const keeper = new RunKeeper(reconnectGrace, log)
   const surface = {
     ...{ runs, exposed, policy, keeper, settings, log },
+    ...{ clientInstructions: settings.clientInstructions, clientTools: settings.clientTools },
     providerKeyHeaders: DEFAULT_PROVIDER_KEY_HEADERS,
     errors: ADMISSION_ERRORS
   }

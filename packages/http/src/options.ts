@@ -3,6 +3,7 @@ import type { RateLimitPluginOptions } from '@fastify/rate-limit'
 import { Type, type TSchema } from '@sinclair/typebox'
 import type { Authenticate, Authorize, NamedRunnables, OnDisconnect, Registry } from '@svc/registry'
 import {
+  CLIENT_OPTIONS,
   DEFAULT_PROVIDER_KEY_HEADERS,
   EXPOSED_OPTIONS,
   functionSchema,
@@ -77,6 +78,10 @@ export interface HttpOptions {
   limits?: HttpLimits
   /** `cancel` or `continue`, for runs whose body does not choose; default `cancel`. */
   onDisconnect?: OnDisconnect
+  /** Whether runs take `instructions` of their callers; default `false`. */
+  clientInstructions?: boolean
+  /** Whether runs take `tools` that their callers serve; default `false`. */
+  clientTools?: boolean
   /** The OpenAPI document and its page: `true` or SwaggerOptions; default `false`. */
   swagger?: boolean | SwaggerOptions
   /** Milliseconds between comments on a silent event stream; default 15,000. */
@@ -127,6 +132,7 @@ export const HttpOptionsSchema = optionsSchema<HttpOptions>({
     '`cancel` or `continue`, for runs whose body does not choose; default `cancel`',
     OnDisconnectSchema
   ),
+  ...CLIENT_OPTIONS,
   swagger: Type.Union([Type.Boolean(), SwaggerOptionsSchema], {
     description: 'The OpenAPI document and its page: `true` or SwaggerOptions; default `false`'
   }),
@@ -135,6 +141,8 @@ export const HttpOptionsSchema = optionsSchema<HttpOptions>({
 
 const DEFAULTS = Object.freeze({
   onDisconnect: 'cancel',
+  clientInstructions: false,
+  clientTools: false,
   heartbeat: 15_000,
   providerKeyHeaders: DEFAULT_PROVIDER_KEY_HEADERS
 })

@@ -44,6 +44,7 @@ export async function serve(
   const settings = resolveOptions(options)
   const { registerOptions, bodyLimit, jsonDepth, middleware, onDisconnect, heartbeat } = settings
   const { cors, rateLimit, providerKeyHeaders, swagger, uploadLimits } = settings
+  const { clientInstructions, clientTools } = settings
   await ensureEngine(app, '@svc/http', engine)
   warnOfTimeouts(app)
 
@@ -68,8 +69,8 @@ export async function serve(
       named,
       policy
     })
-    const errors = ADMISSION_ERRORS
-    const surface = { runs, exposed, policy, errors, replies, onDisconnect, heartbeat, providerKeyHeaders }
+    const accepted = { providerKeyHeaders, clientInstructions, clientTools, onDisconnect }
+    const surface = { runs, exposed, policy, errors: ADMISSION_ERRORS, replies, heartbeat, ...accepted }
     const scope = plain.withTypeProvider<TypeBoxTypeProvider>()
     scope.setErrorHandler(handleError)
     scope.removeAllContentTypeParsers()
@@ -93,7 +94,7 @@ export async function serve(
     if (swagger) openApi = await createOpenApi(plain, { ...documented, exposed, settings: swagger })
     // A scope of their own: no other route accepts forms.
     await scope.register(async (starting: HttpScope) => {
-      if (uploadLimits !== undefined) await takeRunForms(starting, uploadLimits, bodyLimit)
+      if (uploadLimits !== undefined) await takeRunForms(starting, uploadLimits, bodyLimit, jsonDepth)
       runRoutes(starting, surface)
       streamRoutes(starting, surface)
     })

@@ -71,6 +71,30 @@ export const RUN_ERR_KEY_REUSED = createError(
 )
 /** The input does not fit the runnable's schema, or an answer to an approval is invalid. */
 export const RUN_ERR_BAD_INPUT = createError<[string]>('RUN_ERR_BAD_INPUT', '%s', 400)
+/** A workflow was started with messages, instructions or tools. */
+export const RUN_ERR_NO_CONVERSATION = createError<[string]>(
+  'RUN_ERR_NO_CONVERSATION',
+  'A workflow takes an input only: leave out %s',
+  400
+)
+/** A tool of the caller has the name of one of the agent's own tools. */
+export const RUN_ERR_TOOL_NAME_TAKEN = createError<[string]>(
+  'RUN_ERR_TOOL_NAME_TAKEN',
+  'The agent has a tool "%s": give yours another name',
+  400
+)
+/** The surface accepts no instructions of callers. */
+export const RUN_ERR_CLIENT_INSTRUCTIONS = createError(
+  'RUN_ERR_CLIENT_INSTRUCTIONS',
+  'Instructions of callers are not accepted here',
+  403
+)
+/** The surface accepts no tools of callers. */
+export const RUN_ERR_CLIENT_TOOLS = createError(
+  'RUN_ERR_CLIENT_TOOLS',
+  'Tools of callers are not accepted here',
+  403
+)
 /** A Standard Schema returned neither a value nor a list of issues, or threw while it validated an input. */
 export const RUN_ERR_BAD_SCHEMA = createError<[string]>(
   'RUN_ERR_BAD_SCHEMA',

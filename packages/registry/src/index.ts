@@ -8,6 +8,7 @@ export { whileServing } from './app/while-serving.ts'
 export type { AppPolicy } from './access/policy.ts'
 export type { Exposures } from './access/exposures.ts'
 export type { ApprovalOutcome, ApprovalRequest, Approvals } from './contract/approval.ts'
+export type { ClientTool } from './contract/client-tool.ts'
 export {
   textOfInput,
   type AcceptedMessage,
@@ -40,6 +41,7 @@ export type { OnDisconnect, RunBody } from './contract/run-body.ts'
 export type { EarlierStep, EarlierWait, Journal, RecordedPart } from './contract/journal.ts'
 export type { ChildOptions, Envelope, RunContext } from './contract/run-context.ts'
 export type { RunEventMap } from './contract/run-events.ts'
+export type { MetadataFilter, RunMetadata } from './contract/run-metadata.ts'
 export { SILENT_LOG, type RunLog } from './contract/run-log.ts'
 export {
   isTerminalStatus,
@@ -60,7 +62,7 @@ export { createEventBus } from './events/create-event-bus.ts'
 export { createContext, type ContextOptions } from './runs/create-context.ts'
 export { createRunEngine } from './runs/create-run-engine.ts'
 export type { Run, RunEngine } from './runs/run-engine.ts'
-export type { StartOptions } from './runs/start-options.ts'
+export type { CallerOptions, StartOptions } from './runs/start-options.ts'
 
 export type { Awaitable } from './contract/ports/awaitable.ts'
 export type { CheckpointStore } from './contract/ports/checkpoint-store.ts'

@@ -5,16 +5,16 @@ import type { Handler } from './handler.ts'
 
 /**
  * `agent.run`, `team.run`, `workflow.run`: starts a run and follows it from its start.
- * @throws GTW_ERR_MISSING_SCOPE, GTW_ERR_FORBIDDEN, GTW_ERR_UNKNOWN_RUNNABLE, GTW_ERR_FOREIGN_USER, GTW_ERR_TOO_MANY_RUNS, and
- * the errors of `RunEngine.start`
+ * @throws GTW_ERR_MISSING_SCOPE, GTW_ERR_FORBIDDEN, GTW_ERR_UNKNOWN_RUNNABLE, GTW_ERR_FOREIGN_USER, GTW_ERR_TOO_MANY_RUNS,
+ * RUN_ERR_CLIENT_INSTRUCTIONS, RUN_ERR_CLIENT_TOOLS, and the errors of `RunEngine.start`
  */
 export function createRunHandler(kind: RunnableKind): Handler<RunEvent> {
   return async (surface, connection, payload) => {
     const { runs, keeper, settings, log } = surface
     const { principal, headers } = connection
-    const { name, input, sessionId, userId, apiKey, onDisconnect = settings.onDisconnect } = payload
-    const asked = { principal, sessionId, userId, apiKey, headers, log }
-    const { runnable, options } = await admitRun(surface, kind, name, asked)
+    const { name, ...body } = payload
+    const { input, onDisconnect = settings.onDisconnect } = body
+    const { runnable, options } = await admitRun(surface, kind, name, { body, principal, headers, log })
     const run = await connection.reserve(() => runs.start(runnable, input, options))
     if (onDisconnect === 'cancel') keeper.keep(run, principal.sub, connection)
     // The socket may have left while the run started.

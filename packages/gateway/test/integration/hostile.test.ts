@@ -40,7 +40,7 @@ t.test('an invalid payload is refused, and the socket stays connected', async (t
     ['agent.run', [run, run]],
     ['agent.run', [[run]]],
     ['agent.run', [{ input: 'Hi' }]],
-    ['agent.run', [{ name: 'echo' }]],
+    ['agent.run', [{ name: 'echo' }], 'RUN_ERR_BAD_INPUT'],
     ['agent.run', [{ ...run, name: 5 }]],
     ['agent.run', [{ ...run, name: '' }]],
     ['agent.run', [{ ...run, other: 1 }]],

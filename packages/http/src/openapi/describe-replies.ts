@@ -7,7 +7,7 @@ import { ErrorBodySchema, ProblemSchema } from '../schemas/error-body.ts'
 export const REASONS = {
   400: 'The body or a parameter is not valid',
   401: 'No valid credentials',
-  403: 'The credentials do not allow it',
+  403: 'The credentials or the service do not allow it',
   404: 'Nothing with this name or id exists for the caller',
   409: 'Its state no longer allows this',
   413: 'The body is too large',
@@ -25,7 +25,7 @@ const ANY_OTHER = 'Any other refusal or failure'
 export type ErrorStatus = keyof typeof REASONS
 
 /** The error statuses of starting a run. */
-export const RUN_ERRORS = [400, 404, 413, 414, 415, 422, 429, 500, 503] as const
+export const RUN_ERRORS = [400, 403, 404, 413, 414, 415, 422, 429, 500, 503] as const
 
 /** Descriptions of reply headers, by name. */
 type Headers = Readonly<Record<string, string>>

@@ -1,3 +1,4 @@
+import { JSON_FIELDS } from '../uploads/take-run-forms.ts'
 import { refTo } from './hoist-schemas.ts'
 import type { OpenApiDocument, Schema } from './open-api-document.ts'
 
@@ -7,7 +8,10 @@ const files: Schema = {
   description: 'Added to the message in this order'
 }
 
-/** Adds `multipart/form-data` to the body of every run: its fields as text, its files in `files`. */
+// Else a list would be one field per item.
+const encoding = Object.fromEntries(JSON_FIELDS.map((name) => [name, { contentType: 'application/json' }]))
+
+/** Adds `multipart/form-data` to the body of every run: its fields as text or JSON, its files in `files`. */
 export function describeUploads(document: OpenApiDocument): void {
   const { schemas } = document.components
   const { RunBody } = schemas
@@ -22,7 +26,7 @@ export function describeUploads(document: OpenApiDocument): void {
   for (const path of Object.values(document.paths)) {
     for (const { requestBody } of Object.values(path)) {
       if (requestBody?.content['application/json']?.schema.$ref !== refTo('RunBody')) continue
-      requestBody.content['multipart/form-data'] ??= { schema: { $ref: refTo('RunForm') } }
+      requestBody.content['multipart/form-data'] ??= { schema: { $ref: refTo('RunForm') }, encoding }
     }
   }
 }

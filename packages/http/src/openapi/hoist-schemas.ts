@@ -65,6 +65,11 @@ export function refTo(name: string): string {
   return `#/components/schemas/${name}`
 }
 
+/** The component that a schema refers to, if it is a reference. */
+export function componentOf({ $ref }: Schema, components: Components): Schema | undefined {
+  return $ref === undefined ? undefined : components.get(nameIn($ref))
+}
+
 function nameIn(ref: string): string {
   return ref.slice(ref.lastIndexOf('/') + 1)
 }

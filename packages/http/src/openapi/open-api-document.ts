@@ -31,11 +31,15 @@ export interface Parameter {
   name: string
   in: 'path' | 'query' | 'header' | 'cookie'
   required?: boolean
+  style?: 'deepObject'
+  explode?: boolean
   schema: Schema
 }
 
 export interface Media {
   schema: Schema
+  /** Of the properties of a form. */
+  encoding?: Record<string, { contentType: string }>
   example?: unknown
 }
 

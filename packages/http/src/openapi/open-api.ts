@@ -7,7 +7,7 @@ import { addMessageInput, describeNames } from './describe-names.ts'
 import { TAGS } from './describe-operation.ts'
 import { describeUploads } from './describe-uploads.ts'
 import { hoistReplies } from './hoist-replies.ts'
-import { hoistSchemas, type Components } from './hoist-schemas.ts'
+import { componentOf, hoistSchemas, type Components } from './hoist-schemas.ts'
 import type { OpenApiDocument, Operation, Schema } from './open-api-document.ts'
 import type { ResolvedSwagger } from './swagger-options.ts'
 
@@ -71,7 +71,7 @@ function finish(raw: OpenApiDocument, source: OpenApiSource): OpenApiDocument {
   const found: Components = new Map()
   hoistSchemas(components.schemas['MessageInput'], found)
   const hoisted = hoistSchemas(paths, found)
-  for (const operation of operationsOf(hoisted)) relaxDefaults(operation)
+  for (const operation of operationsOf(hoisted)) describeParameters(operation, found)
   const document: OpenApiDocument = {
     openapi,
     info,
@@ -92,10 +92,13 @@ function operationsOf(paths: OpenApiDocument['paths']): Operation[] {
   return Object.values(paths).flatMap((path) => Object.values(path))
 }
 
-// TypeBox marks properties with a default as required; such parameters are optional.
-function relaxDefaults({ parameters = [] }: Operation): void {
+function describeParameters({ parameters = [] }: Operation, components: Components): void {
   for (const parameter of parameters) {
+    // TypeBox marks properties with a default as required; such parameters are optional.
     if (parameter.schema['default'] !== undefined) parameter.required = false
+    const schema = componentOf(parameter.schema, components) ?? parameter.schema
+    if (parameter.in === 'query' && schema['type'] === 'object')
+      Object.assign(parameter, { style: 'deepObject', explode: true })
   }
 }
 

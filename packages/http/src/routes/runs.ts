@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import type { RunQuery } from '@svc/registry'
 import { isEnd, requireRun, RunRecordSchema } from '@svc/registry/kit'
 import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
 import { HTTP_ERR_BAD_LAST_EVENT_ID } from '../errors.ts'
@@ -8,6 +9,7 @@ import { sendPage } from '../replies/collect-page.ts'
 import { listRuns, toRunItem } from '../replies/list-runs.ts'
 import { sendRecord } from '../replies/send-json.ts'
 import { watchClient } from '../replies/watch-client.ts'
+import { foldQuery } from '../requests/fold-query.ts'
 import { RunParamsSchema, StreamHeadersSchema } from '../schemas/parameters.ts'
 import { RunListSchema, RunQuerySchema } from '../schemas/run-list.ts'
 import type { HttpScope, Surface } from '../surface.ts'
@@ -48,8 +50,10 @@ const watch = {
 export function runsRoutes(scope: HttpScope, surface: Surface): void {
   const { runs, exposed, replies, heartbeat } = surface
 
-  scope.get('/runs', { schema: list, config }, async ({ principal, query }, reply) => {
-    const own = { ...query, scope: exposed.scope(), owner: principal.sub }
+  const preValidation = foldQuery('metadata')
+  scope.get('/runs', { schema: list, config, preValidation }, async ({ principal, query }, reply) => {
+    const { metadata, ...filter } = query
+    const own = { ...filter, ...toMetadataFilter(metadata), scope: exposed.scope(), owner: principal.sub }
     const page = await listRuns(runs, own, (run) => toRunItem(run, scope.prefix))
     return sendPage(reply, 'runs', page)
   })
@@ -75,6 +79,11 @@ export function runsRoutes(scope: HttpScope, surface: Surface): void {
     watchClient(replies, reply)
     return reply.send(createSseStream(runs, runId, { after, heartbeat }))
   })
+}
+
+function toMetadataFilter(metadata: Record<string, string> = {}): Pick<RunQuery, 'metadata'> {
+  const [entry] = Object.entries(metadata)
+  return entry === undefined ? {} : { metadata: { key: entry[0], value: entry[1] } }
 }
 
 function requireSeq(id: string | string[]): number {

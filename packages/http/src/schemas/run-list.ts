@@ -1,12 +1,22 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { MAX_NAME_LENGTH, RunRecordSchema, RunStatusSchema } from '@svc/registry/kit'
+import { MAX_NAME_LENGTH, MetadataValueSchema, RunRecordSchema, RunStatusSchema } from '@svc/registry/kit'
 import { nextCursor, pageQuery } from './parameters.ts'
+
+/** Selects runs by one text of their metadata. */
+const MetadataQuerySchema = Type.Record(Type.String({ pattern: '^[^]{1,64}$' }), MetadataValueSchema, {
+  minProperties: 1,
+  title: 'MetadataFilter',
+  maxProperties: 1,
+  additionalProperties: false,
+  description: 'Only runs whose metadata has this value: `metadata[customer]=c-17`'
+})
 
 /** Selects one page of the caller's runs. */
 export const RunQuerySchema = Type.Object(
   {
     status: Type.Optional(RunStatusSchema),
     name: Type.Optional(Type.String({ minLength: 1, maxLength: MAX_NAME_LENGTH })),
+    metadata: Type.Optional(MetadataQuerySchema),
     ...pageQuery
   },
   { title: 'RunQuery', additionalProperties: false }

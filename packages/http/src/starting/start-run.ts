@@ -20,7 +20,7 @@ export interface Starter {
   /**
    * Starts the requested run and sets `x-run-id`. A repeated `Idempotency-Key` gives the run of the first request, with
    * `idempotency-replayed: true`.
-   * @throws HTTP_ERR_FOREIGN_USER, HTTP_ERR_BAD_IDEMPOTENCY_KEY, and the errors of `RunEngine.start`
+   * @throws HTTP_ERR_FOREIGN_USER, HTTP_ERR_BAD_IDEMPOTENCY_KEY, RUN_ERR_CLIENT_INSTRUCTIONS, RUN_ERR_CLIENT_TOOLS, and the errors of `RunEngine.start`
    */
   start(request: RunRequest, reply: FastifyReply): Promise<Run>
 }
@@ -48,13 +48,11 @@ async function startRun(
   { params, body, principal, log, headers, routeOptions, uploads }: RunRequest,
   reply: FastifyReply
 ): Promise<Run> {
-  const { input, sessionId, userId, apiKey } = body
-  const asked = { principal, sessionId, userId, apiKey, headers, log }
-  const options = toStartOptions(surface, runnable, asked)
+  const options = toStartOptions(surface, runnable, { body, principal, headers, log })
   // Not the URL: one resource has many spellings.
   const route = `${routeOptions.url} ${params.name}`
   const startKey = readStartKey(headers['idempotency-key'], route, body, uploads?.files)
-  const run = await surface.runs.start(runnable, input, {
+  const run = await surface.runs.start(runnable, body.input, {
     ...options,
     startKey: isPromise(startKey) ? await startKey : startKey
   })

@@ -1,5 +1,7 @@
-import { RunBodySchema } from '@svc/registry/kit'
+import type { RunBody } from '@svc/registry'
+import { decodeJson, RunBodySchema } from '@svc/registry/kit'
 import type { FastifyInstance } from 'fastify'
+import { HTTP_ERR_BAD_JSON } from '../errors.ts'
 import { validationError } from '../errors/to-field-errors.ts'
 import { buildInput } from './build-input.ts'
 import type { UploadLimits } from './file-upload-options.ts'
@@ -7,24 +9,41 @@ import { receiveUploads } from './receive-uploads.ts'
 
 const FILES = 'files'
 
+/** The fields of a form whose text is JSON. */
+export const JSON_FIELDS = ['metadata', 'messages', 'tools'] as const satisfies (keyof RunBody)[]
+
 /**
  * Makes the routes of a scope that start runs accept forms: text in `input`, files in `files`, the other properties as
- * text. The body is then validated like JSON.
+ * text, lists and objects as JSON. The body is then validated like JSON.
  */
 export async function takeRunForms(
   scope: FastifyInstance,
   limits: UploadLimits,
-  maxTextSize: number
+  maxTextSize: number,
+  jsonDepth: number
 ): Promise<void> {
   await receiveUploads(scope, { limits, maxTextSize, requireField })
 
   scope.addHook('preValidation', async (request) => {
     if (request.uploads === undefined) return
     const { fields, files } = request.uploads
-    // Without both, validation reports the missing input.
+    // Without both, the start of the run reports the missing input.
     const hasInput = fields['input'] !== undefined || files.length > 0
-    request.body = { ...fields, ...(hasInput && { input: buildInput(fields, files) }) }
+    request.body = {
+      ...fields,
+      ...parseJsonFields(fields, jsonDepth),
+      ...(hasInput && { input: buildInput(fields, files) })
+    }
   })
+}
+
+function parseJsonFields(fields: Readonly<Record<string, string>>, depth: number): Record<string, unknown> {
+  const parsed: Record<string, unknown> = {}
+  for (const name of JSON_FIELDS) {
+    const json = fields[name]
+    if (json !== undefined) parsed[name] = decodeJson(Buffer.from(json), depth, HTTP_ERR_BAD_JSON)
+  }
+  return parsed
 }
 
 function requireField(name: string, kind: 'text' | 'file'): void {

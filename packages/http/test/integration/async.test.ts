@@ -69,7 +69,7 @@ t.test('refusals are sent at once as usual', async (t) => {
   const { post } = await buildApp(t, { runnables: [echo] })
   const send = (path: string, body: object) => post(path, body, wanted)
   await requireError(t, await send('/agents/none/run', { input: 'x' }), 404, 'HTTP_ERR_UNKNOWN_RUNNABLE')
-  await requireError(t, await send('/agents/echo/run', {}), 400, 'HTTP_ERR_VALIDATION')
+  await requireError(t, await send('/agents/echo/run', {}), 400, 'RUN_ERR_BAD_INPUT')
   await requireError(t, await send('/agents/echo/run', { input: '' }), 400, 'RUN_ERR_BAD_INPUT')
 })
 

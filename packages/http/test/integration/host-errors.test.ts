@@ -154,7 +154,7 @@ t.test('the order: authentication, middleware, limit of the route, validation', 
   t.strictSame(order, ['host nobody'], 'without credentials nothing of it runs')
   t.equal((await run(app.as('ann'))).status, 403)
   t.strictSame(order, ['host nobody'])
-  t.equal((await run(app.as('ann', 'agents:run'), {})).status, 400)
+  t.equal((await run(app.as('ann', 'agents:run'), { input: 'hi', more: 1 })).status, 400)
   t.strictSame(order, ['host nobody', 'first ann undefined', 'second'])
   order.length = 0
   await app.ask('GET', '/livez')

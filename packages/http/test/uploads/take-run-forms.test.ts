@@ -30,6 +30,47 @@ t.test('a form starts a run as JSON does', async (t) => {
   t.equal(seen.length, 4)
 })
 
+t.test('metadata, messages and tools of a form are JSON', async (t) => {
+  const seen: unknown[] = []
+  const spy = scriptedRunnable([
+    ({ metadata, messages, instructions, clientTools }, input) =>
+      seen.push({ input, metadata, messages, instructions, clientTools })
+  ])
+  const accepts = { options: { clientInstructions: true, clientTools: true } }
+  const { upload } = await buildUploadApp(t, {}, { runnables: [spy], ...accepts })
+  const given = {
+    metadata: { customer: 'c-17' },
+    messages: [{ role: 'user', content: 'Hello' }],
+    tools: [{ name: 'a', description: 'b', input: { type: 'object' } }]
+  }
+  const fields = Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [name, JSON.stringify(value)])
+  )
+  const path = '/api/agents/scripted/run'
+  t.equal((await upload(formOf({ ...fields, instructions: 'Be brief' }, image), path)).status, 200)
+  t.equal((await upload(formOf({ messages: fields['messages'] ?? '' }), path)).status, 200)
+  t.match(seen, [
+    {
+      input: [{ type: 'image' }],
+      metadata: given.metadata,
+      messages: given.messages,
+      instructions: 'Be brief',
+      clientTools: given.tools
+    },
+    { input: 'Hello', messages: [] }
+  ])
+  const bad = [
+    [{ messages: 'Hello' }, 'HTTP_ERR_BAD_JSON'],
+    [{ metadata: '' }, 'HTTP_ERR_BAD_JSON'],
+    [{ metadata: '{"__proto__":"a"}' }, 'HTTP_ERR_BAD_JSON'],
+    [{ tools: `${'['.repeat(10_000)}${']'.repeat(10_000)}` }, 'HTTP_ERR_BAD_JSON'],
+    [{ metadata: '"a"' }, 'HTTP_ERR_VALIDATION'],
+    [{ tools: '[{}]' }, 'HTTP_ERR_VALIDATION']
+  ] as const
+  for (const [form, code] of bad)
+    await requireError(t, await upload(formOf({ input: 'x', ...form }), path), 400, code)
+})
+
 t.test('files follow the text and are read during the run', async (t) => {
   const { upload, folder } = await buildUploadApp(t)
   const path = '/api/agents/reader/run'

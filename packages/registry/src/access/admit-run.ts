@@ -1,9 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { Type } from '@sinclair/typebox'
 import type { RunnableKind } from '../contract/names.ts'
 import type { AccessDecision, AccessTarget, Action, Principal } from '../contract/principal.ts'
 import type { RunLog } from '../contract/run-log.ts'
 import type { Runnable } from '../contract/runnable.ts'
+import type { RunBody } from '../contract/run-body.ts'
 import { isAdmin } from '../contract/scopes.ts'
+import { RUN_ERR_CLIENT_INSTRUCTIONS, RUN_ERR_CLIENT_TOOLS } from '../errors.ts'
+import { badInput } from '../runs/require-input.ts'
 import type { StartOptions } from '../runs/start-options.ts'
 import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
 import type { Exposed } from './exposed.ts'
@@ -29,18 +33,29 @@ export interface AdmittingSurface {
   /** Header, in lower case → the provider whose key it holds. */
   readonly providerKeyHeaders: Readonly<Record<string, string>>
   readonly errors: AdmissionErrors
+  /** True if it accepts `instructions` of callers. */
+  readonly clientInstructions: boolean
+  /** True if it accepts `tools` of callers. */
+  readonly clientTools: boolean
 }
 
 /** A request for a run. */
 export interface AskedRun {
+  readonly body: RunBody
   readonly principal: Principal
-  readonly sessionId?: string | undefined
-  readonly userId?: string | undefined
-  /** The caller's own key for a model provider. */
-  readonly apiKey?: string | undefined
   /** May contain such keys, too. */
   readonly headers: IncomingHttpHeaders
   readonly log: RunLog
+}
+
+/** The schemas of the options by which a surface accepts more from its callers than an input. */
+export const CLIENT_OPTIONS = {
+  clientInstructions: Type.Optional(
+    Type.Boolean({ description: 'Whether runs take `instructions` of their callers; default `false`' })
+  ),
+  clientTools: Type.Optional(
+    Type.Boolean({ description: 'Whether runs take `tools` that their callers serve; default `false`' })
+  )
 }
 
 /** A runnable, and the options that its run starts with. */
@@ -105,15 +120,21 @@ export function requireExposed(
  * Last step: the start options of the run, with the caller's provider keys. Only administrators may name another user; in an
  * app without authentication anyone may name any. An open surface beside one with authentication would else reach the
  * sessions and memories of its users.
- * @throws ForeignUser
+ * @throws ForeignUser, RUN_ERR_CLIENT_INSTRUCTIONS, RUN_ERR_CLIENT_TOOLS, RUN_ERR_BAD_INPUT if the body has nothing to answer
  */
 export function toStartOptions(
-  { exposed, providerKeyHeaders, errors }: AdmittingSurface,
+  { exposed, providerKeyHeaders, errors, clientInstructions, clientTools }: AdmittingSurface,
   runnable: Runnable,
-  { principal, sessionId, userId, apiKey, headers, log }: AskedRun
+  { body, principal, headers, log }: AskedRun
 ): StartOptions {
+  const { input, apiKey, onDisconnect: _, ...asked } = body
+  const { userId, messages, instructions, tools } = asked
   const isOwnUser = userId === undefined || userId === principal.sub || isAdmin(principal.scopes)
   if (exposed.hasUsers && !isOwnUser) throw new errors.ForeignUser()
+  if (instructions !== undefined && !clientInstructions) throw new RUN_ERR_CLIENT_INSTRUCTIONS()
+  if (tools !== undefined && !clientTools) throw new RUN_ERR_CLIENT_TOOLS()
+  if (input === undefined && messages === undefined)
+    throw badInput([{ path: 'input', message: 'is required' }])
   const keys = new ProviderKeys(headers, apiKey, providerKeyHeaders)
-  return { ...exposed.startOptions(runnable), sessionId, userId, principal, ...keys.forRun(log) }
+  return { ...exposed.startOptions(runnable), ...asked, principal, ...keys.forRun(log) }
 }

@@ -1,5 +1,6 @@
 import { Type, type Static, type TProperties } from '@sinclair/typebox'
 import { RunnableKindSchema } from './names.ts'
+import { RunMetadataSchema } from './run-metadata.ts'
 import { UsageSchema } from './usage.ts'
 
 /** Why a run ended without failing. */
@@ -81,7 +82,7 @@ export const PART_SCHEMAS = {
     input: Type.Optional(
       Type.Unknown({ description: 'What the run was asked; binary content by reference' })
     ),
-    metadata: Type.Optional(Type.Record(Type.String(), Type.String())),
+    metadata: Type.Optional(RunMetadataSchema),
     parent: Type.Optional(
       Type.Object(
         { runId: Type.String(), seq: Type.Integer() },

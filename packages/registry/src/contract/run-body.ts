@@ -1,4 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
+import { ClientToolsSchema } from './client-tool.ts'
+import { ConversationSchema } from './ports/session-store.ts'
+import { RunMetadataSchema } from './run-metadata.ts'
 
 // No control characters.
 // oxlint-disable-next-line no-control-regex -- control characters are what it excludes
@@ -14,13 +17,22 @@ export const OnDisconnectSchema = Type.Union([Type.Literal('cancel'), Type.Liter
 })
 export type OnDisconnect = Static<typeof OnDisconnectSchema>
 
+/** A caller's own instructions for one run. */
+export const InstructionsSchema = Type.String({
+  minLength: 1,
+  maxLength: 65_536,
+  description: 'Follow the agent’s own instructions, for this run. Only where the service accepts them'
+})
+
 /** The request that starts a run. */
 export const RunBodySchema = Type.Object(
   {
-    input: Type.Unknown({
-      description:
-        'A message (a string, or a list of content parts), or JSON that fits the runnable’s input schema'
-    }),
+    input: Type.Optional(
+      Type.Unknown({
+        description:
+          'A message (a string, or a list of content parts), or JSON that fits the runnable’s input schema. May be omitted if `messages` ends with a user message or with the results of tool calls'
+      })
+    ),
     sessionId: id('The conversation to continue; default a new one'),
     userId: id('Separates the sessions of callers without credentials'),
     apiKey: Type.Optional(
@@ -31,7 +43,11 @@ export const RunBodySchema = Type.Object(
         description: 'Your own key for the model provider'
       })
     ),
-    onDisconnect: Type.Optional(OnDisconnectSchema)
+    onDisconnect: Type.Optional(OnDisconnectSchema),
+    metadata: Type.Optional(RunMetadataSchema),
+    messages: Type.Optional(ConversationSchema),
+    instructions: Type.Optional(InstructionsSchema),
+    tools: Type.Optional(ClientToolsSchema)
   },
   { title: 'RunBody', additionalProperties: false, examples: [{ input: 'Hello' }] }
 )

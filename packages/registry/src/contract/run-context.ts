@@ -1,9 +1,12 @@
 import type { Approvals } from './approval.ts'
+import type { ClientTool } from './client-tool.ts'
 import type { EventBus } from './event-bus.ts'
 import type { Journal } from './journal.ts'
+import type { SessionMessage } from './ports/session-store.ts'
 import type { Stores } from './ports/stores.ts'
 import type { ProviderKey, Redact } from './provider-key.ts'
 import type { RunLog } from './run-log.ts'
+import type { RunMetadata } from './run-metadata.ts'
 import type { Action, AccessDecision, AccessTarget, Principal } from './principal.ts'
 
 /** Data that accompanied an input, as plain JSON. */
@@ -28,6 +31,11 @@ export interface ChildOptions {
   unsourced?: boolean | undefined
   /** The runnable whose `run.*` events the caller emits; default: what runs with the context emits its own. */
   reported?: object | undefined
+  /**
+   * True if the child answers the caller of the run: it gets `messages`, `instructions` and `clientTools` of its parent. Default
+   * false: it gets none, and of a conversation that the caller keeps an empty one.
+   */
+  answersCaller?: boolean | undefined
 }
 
 /** The run that a runnable executes in. */
@@ -44,6 +52,17 @@ export interface RunContext {
   readonly sessionOwner: string
   /** Data that accompanied the run's input; empty if its surface passes nothing on. */
   readonly envelope: Envelope
+  /** Texts that the caller attached to the run, without the caller's keys; empty if there are none. */
+  readonly metadata: RunMetadata
+  /**
+   * The conversation before the input, oldest message first, if the caller keeps it; then no session is loaded or saved. It is
+   * complete: each tool call is followed by its result. If it ends with a result, `input` may be undefined.
+   */
+  readonly messages: readonly SessionMessage[] | undefined
+  /** The caller's instructions for this run; they follow the agent's own. */
+  readonly instructions: string | undefined
+  /** The tools that the caller serves. */
+  readonly clientTools: readonly ClientTool[]
   /** Aborts when the run is canceled or ends for any other reason. */
   readonly signal: AbortSignal
   readonly log: RunLog

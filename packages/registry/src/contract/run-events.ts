@@ -1,5 +1,6 @@
 import { Type, type Static, type TProperties } from '@sinclair/typebox'
 import { RunnableKindSchema } from './names.ts'
+import { RunMetadataSchema } from './run-metadata.ts'
 import { FinishReasonSchema, PartErrorSchema } from './part.ts'
 import { UsageSchema } from './usage.ts'
 
@@ -15,6 +16,7 @@ export const eventSchema = <const P extends TProperties>(fields: P) =>
       description:
         'Distinguishes several calls of one member or step: the id of the run, and the path of calls below it'
     }),
+    metadata: Type.Optional(RunMetadataSchema),
     ...fields
   })
 

@@ -1,6 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { RunnableKindSchema } from './names.ts'
 import { PartErrorSchema } from './part.ts'
+import { RunMetadataSchema } from './run-metadata.ts'
 import { RunResultSchema } from './run-result.ts'
 
 /** States of a run, named as in A2A. The last three are terminal: no transition leaves them. */
@@ -64,6 +65,7 @@ export const RunRecordSchema = Type.Object(
     status: RunStatusSchema,
     createdAt: Type.String({ format: 'date-time' }),
     updatedAt: Type.String({ format: 'date-time' }),
+    metadata: Type.Optional(RunMetadataSchema),
     result: Type.Optional(RunResultSchema),
     error: Type.Optional(PartErrorSchema),
     pendingApprovals: Type.Array(PendingApprovalSchema, { description: 'The first pending ones' }),

@@ -44,6 +44,8 @@ export interface Runnable {
   readonly inputSchema?: TSchema | undefined
   /** True if another process can resume a run after a crash. */
   readonly resumable?: boolean | undefined
+  /** Names of its own tools, as far as they are known before a run; tools of a caller must have others. */
+  readonly toolNames?: readonly string[] | undefined
   /** The parts of one execution, in order. The engine adds `start`, `seq` and, if omitted, `finish`. */
   stream(input: RunInput, context: RunContext): AsyncIterable<YieldedPart>
   /** Executes to the end and returns the collected result. */
@@ -58,6 +60,7 @@ export interface RunnableDefinition {
   description?: string | undefined
   inputSchema?: TSchema | undefined
   resumable?: boolean | undefined
+  toolNames?: readonly string[] | undefined
   stream?(input: RunInput, context: RunContext): AsyncIterable<YieldedPart>
   run?(input: RunInput, context: RunContext): Promise<RunOutput | RunResult> | RunOutput
   describe?(): Partial<RunnableMetadata>

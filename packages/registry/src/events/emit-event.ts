@@ -1,13 +1,14 @@
 import { channel, type Channel } from 'node:diagnostics_channel'
 import type { RunContext } from '../contract/run-context.ts'
+import { NO_METADATA } from '../contract/run-metadata.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import type { EventBus, EventMap, EventName } from '../contract/event-bus.ts'
 
 /** The run that an event belongs to. */
 export type EventOrigin = Pick<RunContext, 'events' | 'runId'> &
-  Partial<Pick<RunContext, 'source' | 'idempotencyKey' | 'redact'>>
+  Partial<Pick<RunContext, 'source' | 'idempotencyKey' | 'metadata' | 'redact'>>
 
-type Common = 'runId' | 'name' | 'kind' | 'at' | 'source' | 'idempotencyKey'
+type Common = 'runId' | 'name' | 'kind' | 'at' | 'source' | 'idempotencyKey' | 'metadata'
 
 /** The fields of an event that not every event has. */
 export type EventFields<N extends EventName> = Omit<EventMap[N], Common>
@@ -32,7 +33,14 @@ export function isHeard(bus: EventBus, event: EventName): boolean {
 
 /** Emits an event of a run, on the bus and on its channel, without the caller's keys; built only if there is a listener. */
 export function emitEvent<N extends EventName>(
-  { events, runId, source = [], idempotencyKey = runId, redact = asItIs }: EventOrigin,
+  {
+    events,
+    runId,
+    source = [],
+    idempotencyKey = runId,
+    metadata = NO_METADATA,
+    redact = asItIs
+  }: EventOrigin,
   { kind, name }: Pick<Runnable, 'kind' | 'name'>,
   event: N,
   fields: () => EventFields<N>
@@ -45,6 +53,7 @@ export function emitEvent<N extends EventName>(
     at: Date.now(),
     ...(source.length > 0 && { source: [...source] }),
     idempotencyKey,
+    ...(metadata !== NO_METADATA && { metadata }),
     ...redact(fields())
   } as unknown as EventMap[N]
   events.emit(event, payload)

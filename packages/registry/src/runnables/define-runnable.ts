@@ -65,6 +65,10 @@ class DefinedRunnable implements Runnable {
     return this.#definition.resumable
   }
 
+  get toolNames(): readonly string[] | undefined {
+    return this.#definition.toolNames
+  }
+
   stream(input: RunInput, context: RunContext): AsyncIterable<YieldedPart> {
     const definition = this.#definition
     return definition.stream ? definition.stream(input, context) : streamOfRun(definition, input, context)

@@ -32,7 +32,7 @@ let defaultStores: Stores | undefined
 export function createContext(options: ContextOptions = {}): RunContext {
   return new HostedContext({
     runId: options.runId ?? randomId(),
-    record: { registry: options.registry ?? GLOBAL_REGISTRY },
+    record: { registry: options.registry ?? GLOBAL_REGISTRY, metadata: options.metadata ?? null },
     sessionId: options.sessionId ?? randomId(),
     options,
     resumed: false,

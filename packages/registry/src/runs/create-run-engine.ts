@@ -22,7 +22,7 @@ import { LiveRun } from './live-run.ts'
 import { readParts } from './log/log-reader.ts'
 import { Recovery } from './recovery/recovery.ts'
 import { ReplayedRun } from './replayed-run.ts'
-import { requireInput } from './require-input.ts'
+import { prepareStart } from './prepare-start.ts'
 import type { Run, RunEngine } from './run-engine.ts'
 import type { StartOptions } from './start-options.ts'
 
@@ -69,9 +69,9 @@ class Engine implements RunEngine {
     return this.#host.live.draining
   }
 
-  async start(runnable: Runnable, input: RunInput, options: StartOptions = {}): Promise<Run> {
+  async start(runnable: Runnable, given: RunInput, asked: StartOptions = {}): Promise<Run> {
     const { live, interrupted } = this.#host
-    requireInput(runnable, input)
+    const { input, options } = prepareStart(runnable, given, asked)
     live.requireVacancy((options.principal ?? ANONYMOUS).sub)
     const run = new LiveRun(this.#host, runnable, options)
     live.enter(run)

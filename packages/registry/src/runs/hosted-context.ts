@@ -7,9 +7,12 @@ import {
   type Action,
   type Principal
 } from '../contract/principal.ts'
+import type { ClientTool } from '../contract/client-tool.ts'
 import type { ChildOptions, Envelope, RunContext } from '../contract/run-context.ts'
 import type { EventBus } from '../contract/event-bus.ts'
+import { NO_METADATA, type RunMetadata } from '../contract/run-metadata.ts'
 import type { StoredRun } from '../contract/ports/run-store.ts'
+import type { SessionMessage } from '../contract/ports/session-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import type { StartOptions } from './start-options.ts'
 import type { Journal } from '../contract/journal.ts'
@@ -20,7 +23,7 @@ import type { ApprovalOutcome, ApprovalRequest, Approvals } from '../contract/ap
 /** The parts of a run that its contexts need. */
 export interface ContextHost {
   readonly runId: string
-  readonly record: Pick<StoredRun, 'registry'>
+  readonly record: Pick<StoredRun, 'registry' | 'metadata'>
   readonly sessionId: string
   readonly options: StartOptions
   readonly log: RunLog
@@ -44,6 +47,8 @@ export interface ContextHost {
 
 const NOWHERE: readonly string[] = Object.freeze([])
 const NOTHING: Envelope = Object.freeze({})
+const NO_MESSAGES: readonly SessionMessage[] = Object.freeze([])
+const NO_TOOLS: readonly ClientTool[] = Object.freeze([])
 const asItIs: Redact = (value) => value
 
 /** The context of a run and, with a source, of its members and steps. */
@@ -57,6 +62,7 @@ export class HostedContext implements RunContext {
   readonly #signal: AbortSignal | undefined
   readonly sessionId: string
   readonly reported: object | undefined
+  readonly #answersCaller: boolean
 
   constructor(
     host: ContextHost,
@@ -65,7 +71,8 @@ export class HostedContext implements RunContext {
     signal?: AbortSignal,
     sessionId = host.sessionId,
     reported: object | undefined = path === NOWHERE ? host.runnable : undefined,
-    journalPath = path
+    journalPath = path,
+    answersCaller = true
   ) {
     this.#host = host
     this.source = source
@@ -74,6 +81,7 @@ export class HostedContext implements RunContext {
     this.#signal = signal
     this.sessionId = sessionId
     this.reported = reported
+    this.#answersCaller = answersCaller
   }
 
   get runId(): string {
@@ -103,6 +111,23 @@ export class HostedContext implements RunContext {
 
   get envelope(): Envelope {
     return this.#host.options.envelope ?? NOTHING
+  }
+
+  get metadata(): RunMetadata {
+    return this.#host.record.metadata ?? NO_METADATA
+  }
+
+  get messages(): readonly SessionMessage[] | undefined {
+    const { messages } = this.#host.options
+    return messages === undefined || this.#answersCaller ? messages : NO_MESSAGES
+  }
+
+  get instructions(): string | undefined {
+    return this.#answersCaller ? this.#host.options.instructions : undefined
+  }
+
+  get clientTools(): readonly ClientTool[] {
+    return (this.#answersCaller ? this.#host.options.tools : undefined) ?? NO_TOOLS
   }
 
   get signal(): AbortSignal {
@@ -161,6 +186,16 @@ export class HostedContext implements RunContext {
     const source = unsourced ? this.source : [...this.source, name]
     const path = [...this.#path, key]
     const journalPath = [...this.#journalPath, attempt === 1 ? key : `${key}@${attempt}`]
-    return new HostedContext(this.#host, source, path, signal, sessionId, options.reported, journalPath)
+    const answersCaller = this.#answersCaller && options.answersCaller === true
+    return new HostedContext(
+      this.#host,
+      source,
+      path,
+      signal,
+      sessionId,
+      options.reported,
+      journalPath,
+      answersCaller
+    )
   }
 }

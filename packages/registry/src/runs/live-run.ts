@@ -16,7 +16,7 @@ import type { RunJournal } from './journal/context-journal.ts'
 import { takeRecord } from './journal/part-record.ts'
 import { PartWriter } from './log/part-writer.ts'
 import { readParts } from './log/log-reader.ts'
-import { newRun } from './new-run.ts'
+import { newRun, toStartPart } from './new-run.ts'
 import type { Ending } from './final-state.ts'
 import type { Run } from './run-engine.ts'
 import { MAX_LOSSES, type Earlier, type HostedRun, type RunHost } from './run-host.ts'
@@ -93,11 +93,8 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   /** Starts or resumes execution; the first part is written before this returns. */
   begin(input: RunInput, resumable: boolean): void {
     this.resumable = resumable
-    const { runId, sessionId } = this
-    const { kind, name } = this.runnable
     try {
-      if (!this.#writer.begun)
-        this.write({ type: 'start', runId, sessionId, kind, name }, { status: 'working', at: Date.now() })
+      if (!this.#writer.begun) this.write(toStartPart(this.record), { status: 'working', at: Date.now() })
       if (this.#earlier !== undefined) {
         this.#waitsOfRun.resume(this.#earlier.log.answered)
         this.#waitsOfRun.onDormant((until) => this.#host.dormant(this, until))

@@ -1,4 +1,5 @@
 import type { Exposures } from '../access/exposures.ts'
+import type { PartOf } from '../contract/part.ts'
 import { ANONYMOUS } from '../contract/principal.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import type { StoredRun } from '../contract/ports/run-store.ts'
@@ -8,7 +9,7 @@ import type { StartOptions } from './start-options.ts'
 /** Creates the record of a new run; its id has 122 random bits. */
 export function newRun(
   runnable: Runnable,
-  { registry, principal = ANONYMOUS, sessionId = randomId(), startKey }: StartOptions,
+  { registry, principal = ANONYMOUS, sessionId = randomId(), startKey, metadata }: StartOptions,
   exposures: Pick<Exposures, 'registryOf'>
 ): StoredRun {
   const { kind, name } = runnable
@@ -21,6 +22,7 @@ export function newRun(
     sessionId,
     owner: principal.sub,
     startKey: startKey ?? null,
+    metadata: metadata ?? null,
     createdAt: now,
     updatedAt: now,
     status: 'submitted',
@@ -29,4 +31,9 @@ export function newRun(
     error: null,
     approvals: []
   }
+}
+
+/** The first part of a run. */
+export function toStartPart({ runId, sessionId, kind, name, metadata }: StoredRun): PartOf<'start'> {
+  return { type: 'start', runId, sessionId, kind, name, ...(metadata !== null && { metadata }) }
 }

@@ -44,7 +44,8 @@ function faultsByTypeBox(schema: TSchema, input: unknown): Fault[] {
   return checkFor(schema).Check(input) ? [] : findFaults(schema, input, { root: 'input', limit: MAX_FAULTS })
 }
 
-function badInput(errors: Fault[]): Error {
+/** The error for a bad field of a start, with the faults in its `errors`. */
+export function badInput(errors: Fault[]): Error {
   return Object.assign(new RUN_ERR_BAD_INPUT(formatFaults(errors)), { errors })
 }
 

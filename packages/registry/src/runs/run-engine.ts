@@ -48,8 +48,8 @@ export interface RunEngine {
   /** Aborts when the engine has closed; runs left for another process produce no more parts here. */
   readonly closed: AbortSignal
   /**
-   * Starts a run; resolves once its record is stored.
-   * @throws RUN_ERR_BAD_INPUT, RUN_ERR_DRAINING, RUN_ERR_OVERLOADED, RUN_ERR_TOO_MANY_RUNS, RUN_ERR_KEY_REUSED,
+   * Starts a run; resolves once its record is stored. Without an input, `messages` must end with what is to be answered.
+   * @throws RUN_ERR_BAD_INPUT, RUN_ERR_NO_CONVERSATION, RUN_ERR_TOOL_NAME_TAKEN, RUN_ERR_DRAINING, RUN_ERR_OVERLOADED, RUN_ERR_TOO_MANY_RUNS, RUN_ERR_KEY_REUSED,
    * RUN_ERR_STORE
    */
   start(runnable: Runnable, input: RunInput, options?: StartOptions): Promise<Run>

@@ -1,11 +1,29 @@
+import type { ClientTool } from '../contract/client-tool.ts'
 import type { ProviderKey, Redact } from '../contract/provider-key.ts'
 import type { Authorize, Principal } from '../contract/principal.ts'
 import type { Envelope } from '../contract/run-context.ts'
 import type { RunLog } from '../contract/run-log.ts'
+import type { RunMetadata } from '../contract/run-metadata.ts'
 import type { StartKey } from '../contract/ports/run-store.ts'
+import type { SessionMessage } from '../contract/ports/session-store.ts'
+
+/** What a caller may give with an input. */
+export interface CallerOptions {
+  /** Texts on the run's record, in its `start` part, events and spans: at most 16, keys of 1–64 and values of at most 512 characters. */
+  metadata?: RunMetadata | undefined
+  /**
+   * A conversation that the caller keeps, oldest first, at most 1,000 messages. Then no session is loaded or saved. If it ends with
+   * a user message or with the results of tool calls, the input may be undefined. Not with `sessionId`, and not for workflows.
+   */
+  messages?: readonly SessionMessage[] | undefined
+  /** Instructions after the agent's own, at most 65,536 characters. Not for workflows. */
+  instructions?: string | undefined
+  /** Tools that the caller serves, at most 64; `answerInput` gives the results. Not for workflows. */
+  tools?: readonly ClientTool[] | undefined
+}
 
 /** Options of the start of a run. */
-export interface StartOptions {
+export interface StartOptions extends CallerOptions {
   /** The id of the run's registry; default: that of the registry which has the runnable. */
   registry?: string | undefined
   /** The surface that starts the run; its policy applies again when the run is resumed after a restart. */

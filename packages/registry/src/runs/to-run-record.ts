@@ -4,7 +4,7 @@ import { toPartError } from './run-error.ts'
 
 /** A run as clients see it, without its result; times in ISO 8601, pending approvals only. */
 export function toRunRecord(run: RunSummary): Omit<RunRecord, 'result'> {
-  const { runId, kind, name, sessionId, status, error, waiting } = run
+  const { runId, kind, name, sessionId, status, metadata, error, waiting } = run
   return {
     runId,
     kind,
@@ -13,6 +13,7 @@ export function toRunRecord(run: RunSummary): Omit<RunRecord, 'result'> {
     status,
     createdAt: new Date(run.createdAt).toISOString(),
     updatedAt: new Date(run.updatedAt).toISOString(),
+    ...(metadata !== null && { metadata }),
     ...(error !== null && { error: toPartError(error) }),
     pendingApprovals: waiting.approvals.map((approval) => toPendingApproval(runId, approval)),
     pendingApprovalCount: waiting.count

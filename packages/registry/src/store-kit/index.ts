@@ -1,4 +1,5 @@
 export { createScopeFilter, runnableKeyText } from '../contract/ports/run-scope.ts'
+export { hasMetadata } from '../contract/run-metadata.ts'
 export { sessionKeyText } from '../contract/ports/session-store.ts'
 export { createInProcessControlBus } from '../stores/in-process/control-bus.ts'
 export { KeyedLock, type Release } from '../stores/keyed-lock.ts'

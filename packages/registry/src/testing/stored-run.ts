@@ -24,6 +24,7 @@ export function storedRun(fields: Partial<StoredRun> = {}): StoredRun {
     sessionId: 'session',
     owner: 'ada',
     startKey: null,
+    metadata: null,
     createdAt: 1_000,
     updatedAt: 1_000,
     status: 'submitted',

@@ -3,6 +3,7 @@ import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 import { BaseRunnable, type OutputSchema } from '../runnables/base-runnable.ts'
 import type { Schema, SchemaOutput } from '../schemas/schema.ts'
 import type { Skill } from '../skills/skill.ts'
+import { createToolSet } from '../tools/tool-set.ts'
 import { runAgent } from './run-agent.ts'
 import type { AgentOptions } from './agent-options.ts'
 import { planAgent, type AgentPlan } from './plan-agent.ts'
@@ -30,6 +31,11 @@ export class Agent<out Output extends Schema = Schema> extends BaseRunnable<Sche
 
   override get outputSchema(): OutputSchema<SchemaOutput<Output>> | undefined {
     return this.#plan.output?.schema
+  }
+
+  override get toolNames(): readonly string[] {
+    const { tools, fixedTools } = this.#plan
+    return (tools ?? createToolSet(fixedTools)).names
   }
 
   /**

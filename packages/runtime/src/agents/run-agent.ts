@@ -1,9 +1,10 @@
-import { textOfInput, type RunContext, type RunInput, type YieldedPart } from '@svc/registry'
+import type { RunContext, RunInput, YieldedPart } from '@svc/registry'
 import { RunEvents } from '../events/run-events.ts'
 import { RunGuard } from '../guards/run-guard.ts'
 import { beginLoop, createTurn } from '../loop/begin-loop.ts'
 import { converse } from '../loop/model-loop.ts'
 import { RunMemory } from '../memory/run-memory.ts'
+import { questionOf } from '../sessions/take-message.ts'
 import type { AgentPlan } from './plan-agent.ts'
 
 /** One run of an agent: the turn begins with skills and memories, and the memory stores what was said. */
@@ -24,7 +25,7 @@ export function runAgent(
   ]
   return converse({
     begin: () => beginLoop(plan, run, turn, { input, sections, tools: () => plan.toolsOf(context) }),
-    onAnswer: (text) => memory?.store({ input: textOfInput(input), text }),
+    onAnswer: (text) => memory?.store({ input: questionOf(input, context), text }),
     close() {
       guard.close()
       turn.end()

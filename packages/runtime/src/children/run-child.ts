@@ -14,6 +14,7 @@ import {
   RunReport,
   RunResultBuilder
 } from '@svc/registry/kit'
+import { isContinued } from '../sessions/take-message.ts'
 import { ChildGuard } from '../guards/child-guard.ts'
 import type { Emit } from './part-channel.ts'
 import { withSource } from './child-parts.ts'
@@ -32,6 +33,8 @@ export interface ChildCall {
   readonly key?: string
   /** If true, its parts appear as the parent's own. */
   readonly unsourced?: boolean
+  /** If true, it gets the conversation, instructions and tools of the caller of the run. */
+  readonly answersCaller?: boolean
   readonly emit: Emit
 }
 
@@ -40,9 +43,10 @@ export interface ChildCall {
  * @throws the child's error, thrown or in its `error` part; the reason why the parent ended, if it did
  */
 export async function runChild(call: ChildCall): Promise<RunResult> {
-  const { runnable, input, name, key, unsourced, emit } = call
+  const { runnable, input, name, key, unsourced, answersCaller, emit } = call
   const guard = new ChildGuard(call.signal)
-  const context = call.context.child(name, { key, unsourced, signal: guard.signal, reported: runnable })
+  const { signal } = guard
+  const context = call.context.child(name, { key, unsourced, answersCaller, signal, reported: runnable })
   const startedAt = performance.now()
   const result = new RunResultBuilder()
   let iterator: AsyncIterator<YieldedPart> | undefined
@@ -50,7 +54,7 @@ export async function runChild(call: ChildCall): Promise<RunResult> {
   const forward = (part: YieldedPart) => guard.wait(emit(unsourced ? part : withSource(name, part)))
   try {
     guard.signal.throwIfAborted()
-    requireInput(runnable, input)
+    if (!isContinued(input, context)) requireInput(runnable, input)
     const { runId, sessionId } = context
     result.add({ type: 'start', runId, sessionId, kind: runnable.kind, name: runnable.name })
     report = new RunReport(context, runnable)

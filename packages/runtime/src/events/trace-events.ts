@@ -30,7 +30,8 @@ export async function traceEvents(
         'gen_ai.operation.name': operation,
         [event.kind === 'agent' ? 'gen_ai.agent.name' : 'gen_ai.workflow.name']: event.name,
         'gen_ai.conversation.id': event.sessionId,
-        'svc.run.id': event.runId
+        'svc.run.id': event.runId,
+        ...metadataOf(event)
       })
     }),
     bus.on('run.complete', (event) =>
@@ -69,6 +70,12 @@ export async function traceEvents(
   return () => {
     for (const stop of stops) stop()
   }
+}
+
+function metadataOf({ metadata = {} }: Pick<RuntimeEvents['run.start'], 'metadata'>): Attributes {
+  return Object.fromEntries(
+    Object.entries(metadata).map(([key, value]) => [`svc.run.metadata.${key}`, value])
+  )
 }
 
 const modelCallId = ({ step, attempt }: Pick<ModelCall, 'step' | 'attempt'>) => `model ${step} ${attempt}`

@@ -1,14 +1,8 @@
-import {
-  textOfInput,
-  type AcceptedMessage,
-  type Awaitable,
-  type RunContext,
-  type RunInput
-} from '@svc/registry'
+import { type AcceptedMessage, type Awaitable, type RunContext, type RunInput } from '@svc/registry'
 import { isPromise, requireInput } from '@svc/registry/kit'
 import type { RunEvents } from '../events/run-events.ts'
 import type { RunGuard } from '../guards/run-guard.ts'
-import { takeMessage } from '../sessions/take-message.ts'
+import { isContinued, questionOf, takeMessage } from '../sessions/take-message.ts'
 import { Turn } from '../sessions/turn.ts'
 import type { ToolSet } from '../tools/tool-set.ts'
 import type { LoopPlan } from './loop-plan.ts'
@@ -23,10 +17,11 @@ export interface LoopRun {
   readonly events: RunEvents
 }
 
-/** The turn of a run, before it begins. */
+/** The turn of a run, before it begins; without a store if the caller keeps the conversation. */
 export function createTurn({ sessions }: LoopPlan, { kind, name, context, guard }: LoopRun): Turn {
-  const { registry, sessionOwner: owner, sessionId, stores } = context
-  return new Turn(sessions ?? stores.sessions, { registry, owner, kind, name, sessionId }, guard)
+  const { registry, sessionOwner: owner, sessionId, stores, messages } = context
+  const store = messages === undefined ? (sessions ?? stores.sessions) : undefined
+  return new Turn(store, { registry, owner, kind, name, sessionId }, guard)
 }
 
 /** The start of a loop. */
@@ -40,7 +35,7 @@ export interface LoopStart {
 
 /**
  * Begins the turn of a run: instructions, history and input become the first prompt.
- * @throws RUN_ERR_BAD_INPUT, RUN_ERR_URL_…, RUN_ERR_STORE, RUN_ERR_BAD_MODEL, RUN_ERR_BAD_AGENT
+ * @throws RUN_ERR_BAD_INPUT, RUN_ERR_TOOL_NAME_TAKEN, RUN_ERR_URL_…, RUN_ERR_STORE, RUN_ERR_BAD_MODEL, RUN_ERR_BAD_AGENT
  */
 export async function beginLoop(
   plan: LoopPlan,
@@ -50,17 +45,22 @@ export async function beginLoop(
 ): Promise<ModelLoop> {
   const { context, guard } = run
   guard.check()
-  requireInput({}, input)
+  if (!isContinued(input, context)) requireInput({}, input)
   const settle = <T>(work: Awaitable<T>): Awaitable<T> => (isPromise(work) ? guard.wait(work) : work)
   const model = await settle(plan.resolveModel(context))
-  const message = await takeMessage(input as AcceptedMessage, { model, guard, urls: plan.urls })
+  const message =
+    input === undefined
+      ? undefined
+      : await takeMessage(input as AcceptedMessage, { model, guard, urls: plan.urls })
   await turn.lock()
   const { instructions } = plan
   const text = await settle(typeof instructions === 'function' ? instructions(context) : instructions)
-  const rest = (await settle(sections(textOfInput(message.input)))).filter((section) => !!section)
+  const own = await settle(sections(questionOf(message?.input, context)))
+  const rest = [context.instructions, ...own].filter((section) => !!section)
   const system = [text, ...rest].filter(Boolean).join('\n\n')
   await turn.begin({
-    ...message,
+    message,
+    kept: context.messages,
     system: system === '' ? undefined : system,
     isNew: context.newSession,
     limits: plan.history,

@@ -1,4 +1,4 @@
-import type { ForeignCheck } from './foreign-check.ts'
+import type { ForeignCheck } from '../schemas/foreign-check.ts'
 import { toolContent, type ToolContentPart } from '../tools/tool-content.ts'
 
 interface McpContent {

@@ -11,7 +11,7 @@ import {
   type ToolContext,
   type ToolDefinition
 } from '../tools/define-tool.ts'
-import { ForeignCheck } from './foreign-check.ts'
+import { ForeignCheck } from '../schemas/foreign-check.ts'
 import { stderrTailOf } from './stderr-tail.ts'
 import { listTools } from './list-tools.ts'
 import type { McpClient, McpTool } from './mcp-client.ts'

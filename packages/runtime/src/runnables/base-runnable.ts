@@ -13,7 +13,7 @@ import {
 import { collectStream } from '@svc/registry/kit'
 import type { PlainSchema } from '../schemas/plain-schema.ts'
 import { reportRun } from '../children/report-run.ts'
-import { toContext, type RunOptions } from './run-options.ts'
+import { toExecution, type RunOptions } from './run-options.ts'
 
 /** Options that agents, teams and workflows share. */
 export interface BaseOptions {
@@ -79,6 +79,11 @@ export abstract class BaseRunnable<out Output = unknown, out Structured = Output
     return undefined
   }
 
+  /** Names of its tools, as far as they are known before a run. */
+  get toolNames(): readonly string[] | undefined {
+    return undefined
+  }
+
   /** The schema of the structured answer; undefined where none is declared. */
   get outputSchema(): OutputSchema<Output> | undefined {
     return undefined
@@ -91,8 +96,8 @@ export abstract class BaseRunnable<out Output = unknown, out Structured = Output
    */
   stream(input: RunInput, options?: RunOptions | RunContext): AsyncGenerator<YieldedPart, void> {
     try {
-      const context = toContext(options)
-      return reportRun(this, context, this.execute(input, context))
+      const { input: taken, context } = toExecution(this, input, options)
+      return reportRun(this, context, this.execute(taken, context))
     } catch (err) {
       return failing(err)
     }
@@ -100,8 +105,8 @@ export abstract class BaseRunnable<out Output = unknown, out Structured = Output
 
   /** Runs it and collects the parts. @throws the errors of `stream` */
   async run(input: RunInput, options?: RunOptions | RunContext): Promise<TypedRunResult<Structured>> {
-    const context = toContext(options)
-    const result = await collectStream(this, this.stream(input, context), context)
+    const { input: taken, context } = toExecution(this, input, options)
+    const result = await collectStream(this, this.stream(taken, context), context)
     return result as TypedRunResult<Structured>
   }
 

@@ -2,20 +2,23 @@ import { Type } from '@sinclair/typebox'
 import {
   createContext,
   type Authorize,
+  type CallerOptions,
   type ContextOptions,
   type Envelope,
   type EventBus,
   type Principal,
   type RunContext,
+  type RunInput,
   type RunLog,
+  type Runnable,
   type Stores
 } from '@svc/registry'
-import { codeOf, IdSchema, requireOptions } from '@svc/registry/kit'
+import { codeOf, IdSchema, prepareStart, requireOptions } from '@svc/registry/kit'
 import { hasMethods } from '../checks/option-errors.ts'
 import { RUN_ERR_BAD_CONTEXT } from '../errors.ts'
 
-/** The options of a run in a script or a test, without a run engine. */
-export interface RunOptions {
+/** The options of a run in a script or a test, without a run engine. Tools of the caller need an engine: without one a call is canceled. */
+export interface RunOptions extends CallerOptions {
   /** The conversation it continues; default: a new one. Without `stores`, sessions are kept in memory. */
   sessionId?: string
   /** Separates the sessions and memories of users where there is no `principal`. */
@@ -41,6 +44,7 @@ export interface RunOptions {
 }
 
 const object = Type.Optional(Type.Object({}))
+const anything = Type.Optional(Type.Any())
 const id = Type.Optional(IdSchema)
 const anyFunction = Type.Function([], Type.Unknown())
 const functionSchema = Type.Optional(anyFunction)
@@ -68,23 +72,46 @@ const RunOptionsSchema = Type.Object(
         files: Type.Optional(port)
       })
     ),
-    events: withMethods('on', 'has', 'emit')
+    events: withMethods('on', 'has', 'emit'),
+    // Checked with the input.
+    ...{ metadata: anything, messages: anything, instructions: anything, tools: anything }
   } satisfies Record<keyof RunOptions, unknown>,
   { additionalProperties: false }
 )
 
-/** The context of a run: the one of an engine or a parent, or a new one from options. @throws RUN_ERR_BAD_CONTEXT */
-export function toContext(given: RunContext | RunOptions | undefined): RunContext {
-  if (given === undefined) return createContext()
+/** What a runnable executes. */
+export interface Execution {
+  readonly input: RunInput
+  readonly context: RunContext
+}
+
+/**
+ * The input and context of a run: those of an engine or a parent, or new ones from options.
+ * @throws RUN_ERR_BAD_CONTEXT, RUN_ERR_BAD_INPUT, RUN_ERR_NO_CONVERSATION, RUN_ERR_TOOL_NAME_TAKEN
+ */
+export function toExecution(
+  runnable: Runnable,
+  input: RunInput,
+  given: RunContext | RunOptions | undefined
+): Execution {
+  if (given === undefined) return { input, context: createContext() }
   try {
-    if (isContext(given)) return given
+    if (isContext(given)) return { input, context: given }
     requireOptions(RunOptionsSchema, given, RUN_ERR_BAD_CONTEXT)
-    return createContext(given)
+    const prepared = hasCallerOptions(given)
+      ? prepareStart(runnable, input, given)
+      : { input, options: given }
+    return { input: prepared.input, context: createContext(prepared.options) }
   } catch (err) {
     if (codeOf(err) !== undefined) throw err
     // A getter or a Proxy that throws.
     throw Object.assign(new RUN_ERR_BAD_CONTEXT('an option cannot be read'), { cause: err })
   }
+}
+
+// The runnable checks an input alone itself.
+function hasCallerOptions({ metadata, messages, instructions, tools }: RunOptions): boolean {
+  return [metadata, messages, instructions, tools].some((each) => each !== undefined)
 }
 
 function isContext(given: RunContext | RunOptions): given is RunContext {

@@ -1,5 +1,11 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
-import type { AcceptedMessage, MessageInput } from '@svc/registry'
+import {
+  textOfInput,
+  type AcceptedMessage,
+  type MessageInput,
+  type RunContext,
+  type RunInput
+} from '@svc/registry'
 import { isPromise } from '@svc/registry/kit'
 import type { RunGuard } from '../guards/run-guard.ts'
 import type { UrlOptions } from '../files/allowed-url.ts'
@@ -25,4 +31,18 @@ export async function takeMessage(input: AcceptedMessage, { model, guard, urls }
   if (!hasUrls(message)) return { input: message, shown: message }
   const supports = await guard.wait(urlSupportOf(model))
   return { input: message, shown: await resolveUrls(message, supports, urls, guard.signal) }
+}
+
+type Kept = Pick<RunContext, 'messages'>
+
+/** True if a run without an input continues a conversation that ends with the results of tool calls. */
+export function isContinued(input: RunInput, { messages }: Kept): boolean {
+  return input === undefined && messages?.at(-1)?.role === 'tool'
+}
+
+/** The text of the user's message that a run answers: its input, or else the last one of the conversation. */
+export function questionOf(input: RunInput, { messages = [] }: Kept): string {
+  if (input !== undefined) return textOfInput(input)
+  const last = messages.findLast(({ role }) => role === 'user')
+  return last?.role === 'user' ? textOfInput(last.content) : ''
 }

@@ -17,12 +17,20 @@ import { cutHistory, type HistoryLimits } from './history.ts'
 import { pushHistory, toResultOutput, toUserMessage } from './to-prompt.ts'
 import { toSessionInput, toSessionStep } from './to-session.ts'
 
+/** A user's message. */
+export interface TakenMessage {
+  /** As the session stores it. */
+  readonly input: MessageInput
+  /** As the model receives it. */
+  readonly shown: MessageInput
+}
+
 /** The start of a turn. */
 export interface TurnStart {
-  /** The user's message, as the session stores it. */
-  readonly input: MessageInput
-  /** The same message, as the model receives it. */
-  readonly shown: MessageInput
+  /** The user's message; undefined if the kept conversation ends with the results of tool calls. */
+  readonly message: TakenMessage | undefined
+  /** The conversation so far, if the caller keeps it; the limits do not cut it. */
+  readonly kept: readonly SessionMessage[] | undefined
   readonly system: string | undefined
   /** True if the session has no history to load. */
   readonly isNew: boolean
@@ -32,14 +40,15 @@ export interface TurnStart {
 
 /** One turn of a conversation: locks the session until it ends, and collects its messages until it is saved. */
 export class Turn {
-  readonly #store: SessionStore
+  readonly #store: SessionStore | undefined
   readonly #key: SessionKey
   readonly #guard: RunGuard
   readonly #messages: SessionMessage[] = []
   #prompt: LanguageModelV4Message[] = []
   #unlock: (() => void) | undefined
 
-  constructor(store: SessionStore, key: SessionKey, guard: RunGuard) {
+  /** @param store undefined if the caller keeps the conversation: then nothing is locked, loaded or saved */
+  constructor(store: SessionStore | undefined, key: SessionKey, guard: RunGuard) {
     this.#store = store
     this.#key = key
     this.#guard = guard
@@ -52,24 +61,25 @@ export class Turn {
 
   /** Locks the session. @throws RUN_ERR_STORE */
   async lock(): Promise<void> {
-    const unlocking = this.#call(() => this.#store.lock(this.#key, this.#guard.signal))
+    const store = this.#store
+    if (store === undefined) return
+    const unlocking = this.#call(() => store.lock(this.#key, this.#guard.signal))
     this.#unlock = isPromise(unlocking) ? await unlocking : unlocking
   }
 
   /** Loads the history of the locked session, and adds the user's message. @throws RUN_ERR_STORE */
-  async begin({ input, shown, system, isNew, limits, model }: TurnStart): Promise<void> {
+  async begin({ message, kept, system, isNew, limits, model }: TurnStart): Promise<void> {
     if (system !== undefined) this.#prompt.push({ role: 'system', content: system })
-    if (!isNew) {
-      const history = cutHistory(
-        await this.#call(() => this.#store.load(this.#key, limits.maxMessages)),
-        limits
-      )
+    const history = kept ?? (isNew ? [] : await this.#load(limits))
+    if (history.length > 0) {
       const supports = history.some(showsUrls) ? await this.#guard.wait(urlSupportOf(model)) : () => false
       pushHistory(this.#prompt, history, supports)
     }
-    this.#prompt.push(toUserMessage(shown))
-    const message = toSessionInput(input)
-    this.#messages.push(isPromise(message) ? await message : message)
+    if (message === undefined) return
+    this.#prompt.push(toUserMessage(message.shown))
+    if (this.#store === undefined) return
+    const stored = toSessionInput(message.input)
+    this.#messages.push(isPromise(stored) ? await stored : stored)
   }
 
   /** Asks the model to correct an answer; neither the answer nor the request is stored. */
@@ -99,9 +109,9 @@ export class Turn {
    */
   save(context: Pick<RunContext, 'idempotencyKey' | 'redact'>): Awaitable<void> {
     const { idempotencyKey } = context
-    const saving = this.#call(() =>
-      this.#store.append(this.#key, idempotencyKey, context.redact(this.#messages))
-    )
+    const store = this.#store
+    if (store === undefined) return this.end()
+    const saving = this.#call(() => store.append(this.#key, idempotencyKey, context.redact(this.#messages)))
     if (isPromise(saving)) return saving.then(() => this.end())
     this.end()
   }
@@ -110,6 +120,11 @@ export class Turn {
   end(): void {
     this.#unlock?.()
     this.#unlock = undefined
+  }
+
+  async #load(limits: HistoryLimits): Promise<SessionMessage[]> {
+    const messages = await this.#call(() => this.#store?.load(this.#key, limits.maxMessages) ?? [])
+    return cutHistory(messages, limits)
   }
 
   #call<T>(operation: () => Awaitable<T>): Awaitable<T> {

@@ -8,11 +8,14 @@ import {
 } from '@svc/registry'
 import { RunGuard } from '../guards/run-guard.ts'
 import { PartChannel } from '../children/part-channel.ts'
-import { runChild } from '../children/run-child.ts'
+import { runChild, type ChildCall } from '../children/run-child.ts'
 import { failureOf } from '../children/child-parts.ts'
 import { RUN_ERR_MEMBER_FORBIDDEN } from '../errors.ts'
 import { RunEvents } from '../events/run-events.ts'
 import type { TeamPlan } from './plan-team.ts'
+
+/** How a member is called. */
+type MemberCall = Pick<ChildCall, 'unsourced' | 'answersCaller'>
 
 /** One run of a team. */
 export class TeamRun {
@@ -43,14 +46,19 @@ export class TeamRun {
    * Runs a member and sends its parts to the channel.
    * @throws RUN_ERR_MEMBER_FORBIDDEN, RUN_ERR_BAD_INPUT, the member's error, or the reason why the run must end
    */
-  async runMember(runnable: Runnable, input: RunInput, unsourced = false): Promise<RunResult> {
+  async runMember(
+    runnable: Runnable,
+    input: RunInput,
+    { unsourced = false, answersCaller = false }: MemberCall = {}
+  ): Promise<RunResult> {
     const { name } = runnable
     const { context, channel } = this
     const { signal } = this.guard
     try {
       await this.#authorize(runnable)
       const key = this.#keyOf(name, input)
-      return await runChild({ runnable, input, context, signal, name, key, unsourced, emit: channel.put })
+      const call = { runnable, input, context, signal, name, key, unsourced, answersCaller }
+      return await runChild({ ...call, emit: channel.put })
     } catch (err) {
       if (!unsourced && !signal.aborted) await channel.put(failureOf(name, err))
       throw err

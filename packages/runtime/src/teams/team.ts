@@ -7,6 +7,7 @@ import {
   type StructuredOf
 } from '../runnables/base-runnable.ts'
 import { coordinate } from './modes/coordinate.ts'
+import { toToolNames } from './members.ts'
 import { parallel } from './modes/parallel.ts'
 import { route } from './modes/route.ts'
 import { sequence } from './modes/sequence.ts'
@@ -64,6 +65,14 @@ export class Team<
   /** In sequence, the first member's. */
   override get inputSchema(): TSchema | undefined {
     return this.#plan.mode === 'sequence' ? this.#plan.members[0]!.inputSchema : undefined
+  }
+
+  /** The names under which its leader calls the members, or those of the members that answer the caller. */
+  override get toolNames(): readonly string[] {
+    const { mode, members } = this.#plan
+    if (mode === 'coordinate') return toToolNames(members)
+    const answering = mode === 'sequence' ? members.slice(0, 1) : members
+    return answering.flatMap((member) => member.toolNames ?? [])
   }
 
   override get outputSchema(): OutputSchema<TeamOutput<Members, Mode>> | undefined {

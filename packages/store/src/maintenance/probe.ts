@@ -36,6 +36,7 @@ function probedRun(): StoredRun {
     sessionId: randomId(),
     owner: 'probe',
     startKey: null,
+    metadata: null,
     createdAt: now,
     updatedAt: now,
     status: 'submitted',

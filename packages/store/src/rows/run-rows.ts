@@ -94,6 +94,7 @@ export function toRunHead(
     sessionId: row.session_id,
     owner: row.owner,
     startKey: row.start_key === null ? null : { key: row.start_key, hash: row.start_hash ?? '' },
+    metadata: null,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     status: error === undefined ? 'failed' : row.status,

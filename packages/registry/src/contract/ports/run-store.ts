@@ -1,6 +1,7 @@
 import type { RunnableKey, RunnableKind } from '../names.ts'
 import type { ApprovalOutcome } from '../approval.ts'
 import type { PartError } from '../part.ts'
+import type { MetadataFilter, RunMetadata } from '../run-metadata.ts'
 import type { RunStatus } from '../run-record.ts'
 import type { RunResult } from '../run-result.ts'
 import type { JsonPieces } from '../../wire/encode-pieces.ts'
@@ -39,6 +40,8 @@ export interface StoredRun extends RunnableKey {
   readonly owner: string
   /** Identifies repeated requests for the same run; null if none was given. */
   readonly startKey: StartKey | null
+  /** Null if the caller attached none. */
+  readonly metadata: RunMetadata | null
   readonly createdAt: number
   updatedAt: number
   status: RunStatus
@@ -100,6 +103,8 @@ export interface RunQuery {
   status?: RunStatus
   kind?: RunnableKind
   name?: string
+  /** One text of its metadata. */
+  metadata?: MetadataFilter
   /** At most this many; 1–1,000. */
   limit: number
   /** The `nextCursor` of the previous page, or `formatRunCursor` of a run on it, by its `createdAt`. */

@@ -59,6 +59,13 @@ export const SessionMessageSchema = Type.Union(
 )
 export type SessionMessage = Static<typeof SessionMessageSchema>
 
+/** A conversation that the caller keeps. */
+export const ConversationSchema = Type.Array(SessionMessageSchema, {
+  maxItems: 1_000,
+  description:
+    'A conversation that you keep, oldest message first; then no session is loaded or saved. Not together with `sessionId`'
+})
+
 /** Identifies a conversation: a runnable, an owner and a session. */
 export interface SessionKey extends RunnableKey {
   readonly owner: string

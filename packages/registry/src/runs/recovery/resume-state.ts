@@ -3,20 +3,25 @@ import { Value } from '@sinclair/typebox/value'
 import type { Exposures } from '../../access/exposures.ts'
 import { resolveAuthorize } from '../../access/policy.ts'
 import { redactFields } from '../../access/redact-stores.ts'
+import { ClientToolsSchema } from '../../contract/client-tool.ts'
 import type { RunInput } from '../../contract/content-part.ts'
 import { ANONYMOUS, type Authorize, type Principal } from '../../contract/principal.ts'
 import type { Envelope } from '../../contract/run-context.ts'
 import type { StoredRun } from '../../contract/ports/run-store.ts'
+import { ConversationSchema } from '../../contract/ports/session-store.ts'
 import type { Stores } from '../../contract/ports/stores.ts'
 import type { StartOptions } from '../start-options.ts'
 
 const ResumeStateSchema = Type.Object({
-  input: Type.Unknown(),
+  input: Type.Optional(Type.Unknown()),
   principal: Type.Unsafe<Principal>(
     Type.Object({ sub: Type.String(), scopes: Type.Array(Type.String()) }, { additionalProperties: true })
   ),
   userId: Type.Optional(Type.String()),
   envelope: Type.Optional(Type.Unsafe<Envelope>(Type.Object({}))),
+  messages: Type.Optional(ConversationSchema),
+  instructions: Type.Optional(Type.String()),
+  tools: Type.Optional(ClientToolsSchema),
   surface: Type.Optional(
     Type.String({ description: 'The surface whose policy decided what the run may reach' })
   ),
@@ -24,6 +29,8 @@ const ResumeStateSchema = Type.Object({
 })
 /** The data that another process needs to resume a run, besides its record. Never contains keys of model providers. */
 export type ResumeState = Static<typeof ResumeStateSchema>
+
+const FROM_CALLER = ['input', 'envelope', 'messages', 'instructions', 'tools'] as const
 
 /**
  * Builds the state, without the caller's keys; undefined if the input is not plain JSON, such as an uploaded file. The principal
@@ -36,16 +43,20 @@ export function toResumeState(
 ): ResumeState | undefined {
   if (Array.isArray(input) && input.some((part) => typeof part?.file?.stream === 'function')) return undefined
   const { principal = ANONYMOUS, userId, envelope, surface, authorize, redact } = options
+  const { messages, instructions, tools } = options
   const policy = surface === undefined ? undefined : exposures.policyOf(surface)
   const state = {
-    input: input ?? null,
+    ...(input !== undefined && { input }),
     principal,
     ...(userId !== undefined && { userId }),
     ...(envelope !== undefined && { envelope }),
+    ...(messages !== undefined && { messages: [...messages] }),
+    ...(instructions !== undefined && { instructions }),
+    ...(tools !== undefined && { tools: [...tools] }),
     ...(surface !== undefined && { surface }),
     guarded: policy?.isOwn ?? authorize !== undefined
   }
-  return redact === undefined ? state : redactFields(state, ['input', 'envelope'], redact)
+  return redact === undefined ? state : redactFields(state, FROM_CALLER, redact)
 }
 
 /** Loads the state of a run; undefined if the run cannot be resumed. */
@@ -65,11 +76,11 @@ const refuse: Authorize = () => ({ allowed: false })
  */
 export function toStartOptions(
   { sessionId, registry }: Pick<StoredRun, 'sessionId' | 'registry'>,
-  { principal, userId, envelope, surface, guarded }: ResumeState,
+  { input: _, guarded, ...asked }: ResumeState,
   exposures: Pick<Exposures, 'policyOf' | 'policy'>
 ): StartOptions {
-  const policy = surface === undefined ? undefined : exposures.policyOf(surface)
+  const policy = asked.surface === undefined ? undefined : exposures.policyOf(asked.surface)
   const { authorize: fallback = refuse } = exposures.policy
   const authorize = policy?.authorize ?? (guarded ? resolveAuthorize(fallback) : undefined)
-  return { registry, surface, sessionId, principal, userId, envelope, authorize }
+  return { ...asked, registry, sessionId, authorize }
 }

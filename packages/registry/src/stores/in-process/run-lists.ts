@@ -1,5 +1,6 @@
 import { formatRunCursor, parseRunCursor, type RunPosition } from '../run-cursor.ts'
 import { createScopeFilter } from '../../contract/ports/run-scope.ts'
+import { hasMetadata } from '../../contract/run-metadata.ts'
 import type {
   ChangedRunPage,
   ChangedRunQuery,
@@ -13,7 +14,7 @@ import type { RunEntry } from './run-table.ts'
 
 /** Lists a page of runs, newest first; summarizes only those on the page. @throws REG_ERR_BAD_CURSOR */
 export function listRuns(kept: Iterable<RunEntry>, query: RunQuery): RunPage {
-  const { scope, owner, status, kind, name, limit, cursor } = query
+  const { scope, owner, status, kind, name, metadata, limit, cursor } = query
   const after = cursor === undefined ? undefined : parseRunCursor(cursor)
   const isInScope = scope === undefined ? () => true : createScopeFilter(scope)
   const found: RunEntry[] = []
@@ -23,6 +24,7 @@ export function listRuns(kept: Iterable<RunEntry>, query: RunQuery): RunPage {
     if (status !== undefined && record.status !== status) continue
     if (kind !== undefined && record.kind !== kind) continue
     if (name !== undefined && record.name !== name) continue
+    if (metadata !== undefined && !hasMetadata(record.metadata, metadata)) continue
     if (isInScope(record)) found.push(run)
   }
   return toPage(found, 'createdAt', limit, after)

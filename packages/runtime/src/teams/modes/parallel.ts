@@ -53,7 +53,7 @@ async function* askAll(run: TeamRun, input: RunInput): AsyncGenerator<YieldedPar
   const asked = () =>
     run.plan.members.map(async (member) => {
       try {
-        return toAnswer(member, await run.runMember(member, input))
+        return toAnswer(member, await run.runMember(member, input, { answersCaller: true }))
       } catch (err) {
         run.guard.check()
         return toFailedAnswer(member, err)

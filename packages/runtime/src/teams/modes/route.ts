@@ -41,7 +41,8 @@ ${listMembers(members)}`
         )
         continue
       }
-      const work = () => run.guard.wait(run.runMember(member, input, true))
+      const work = () =>
+        run.guard.wait(run.runMember(member, input, { unsourced: true, answersCaller: true }))
       const result = yield* interleave(awaiting(work), run.channel)
       loop.record(opened, toOutcomes(answer, result))
       await loop.save()

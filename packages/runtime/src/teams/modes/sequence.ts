@@ -8,8 +8,9 @@ import type { TeamRun } from '../team-run.ts'
 export async function* sequence(run: TeamRun, input: RunInput): AsyncGenerator<YieldedPart, void> {
   let last: RunResult | undefined
   for (const member of run.plan.members) {
-    const work = () =>
-      run.guard.wait(run.runMember(member, last === undefined ? input : toInput(member, last)))
+    const first = last === undefined
+    const given = last === undefined ? input : toInput(member, last)
+    const work = () => run.guard.wait(run.runMember(member, given, { answersCaller: first }))
     last = yield* interleave(awaiting(work), run.channel)
   }
   const { text, structured, finishReason } = last!

@@ -1,0 +1,103 @@
+import { Type } from '@sinclair/typebox'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { ClientToolsSchema } from '../contract/client-tool.ts'
+import type { RunInput } from '../contract/content-part.ts'
+import { findJsonFault } from '../contract/json-fault.ts'
+import { ConversationSchema } from '../contract/ports/session-store.ts'
+import { InstructionsSchema } from '../contract/run-body.ts'
+import { NO_METADATA, RunMetadataSchema, type RunMetadata } from '../contract/run-metadata.ts'
+import type { Runnable } from '../contract/runnable.ts'
+import { RUN_ERR_NO_CONVERSATION, RUN_ERR_TOOL_NAME_TAKEN } from '../errors.ts'
+import { findFaults } from '../schemas/find-faults.ts'
+import { badInput, requireInput } from './require-input.ts'
+import { takeInput } from './take-input.ts'
+import type { CallerOptions, StartOptions } from './start-options.ts'
+
+const FieldsSchema = Type.Partial(
+  Type.Object({
+    metadata: RunMetadataSchema,
+    messages: ConversationSchema,
+    instructions: InstructionsSchema,
+    tools: ClientToolsSchema
+  } satisfies Record<keyof CallerOptions, unknown>)
+)
+const fieldsCheck = TypeCompiler.Compile(FieldsSchema)
+
+const MAX_LEVELS = 64
+/** Characters of the JSON Schema of one tool's arguments. */
+const MAX_SCHEMA = 65_536
+
+/** A checked start: `input` is undefined only if the conversation ends with the results of tool calls. */
+export interface PreparedStart<O> {
+  readonly input: RunInput
+  readonly options: O
+}
+
+/**
+ * Checks what a caller gave, and takes the input from the end of `messages` if there is none. Metadata loses the caller's keys.
+ * @throws RUN_ERR_BAD_INPUT, RUN_ERR_BAD_SCHEMA, RUN_ERR_NO_CONVERSATION, RUN_ERR_TOOL_NAME_TAKEN
+ */
+export function prepareStart<O extends StartOptions>(
+  runnable: Pick<Runnable, 'kind' | 'inputSchema' | 'toolNames'>,
+  input: RunInput,
+  options: O
+): PreparedStart<O> {
+  const { metadata, messages, instructions, tools, sessionId, redact } = options
+  const asked = { metadata, messages, instructions, tools }
+  if (Object.values(asked).every((each) => each === undefined)) {
+    requireInput(runnable, input)
+    return { input, options }
+  }
+  requireFields(asked)
+  requireConverses(runnable, asked)
+  if (messages !== undefined && sessionId !== undefined)
+    throw badInput([{ path: 'sessionId', message: 'must be left out where messages are given' }])
+  if (tools !== undefined) requireTools(runnable, tools)
+  const taken = messages === undefined ? { input, messages } : takeInput(messages, input)
+  const isContinued =
+    messages !== undefined && taken.input === undefined && runnable.inputSchema === undefined
+  if (!isContinued) requireInput(runnable, taken.input)
+  return {
+    input: taken.input,
+    options: { ...options, messages: taken.messages, metadata: toMetadata(metadata, redact) }
+  }
+}
+
+function requireFields(asked: CallerOptions): void {
+  for (const [name, value] of Object.entries(asked)) {
+    const fault = findJsonFault(value, MAX_LEVELS)
+    if (fault !== undefined) throw badInput([{ path: name, message: fault }])
+  }
+  const given = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined))
+  if (!fieldsCheck.Check(given)) throw badInput(findFaults(FieldsSchema, given))
+}
+
+function requireConverses({ kind }: Pick<Runnable, 'kind'>, asked: CallerOptions): void {
+  if (kind !== 'workflow') return
+  for (const name of ['messages', 'instructions', 'tools'] as const)
+    if (asked[name] !== undefined) throw new RUN_ERR_NO_CONVERSATION(name)
+}
+
+function requireTools(
+  { toolNames = [] }: Pick<Runnable, 'toolNames'>,
+  tools: NonNullable<CallerOptions['tools']>
+): void {
+  const names = new Set<string>()
+  for (const [index, { name, input }] of tools.entries()) {
+    const path = `tools/${index}`
+    if (names.has(name)) throw badInput([{ path, message: `is another tool named "${name}"` }])
+    names.add(name)
+    if (toolNames.includes(name)) throw new RUN_ERR_TOOL_NAME_TAKEN(name)
+    if (JSON.stringify(input).length > MAX_SCHEMA)
+      throw badInput([{ path: `${path}/input`, message: `must have at most ${MAX_SCHEMA} characters` }])
+  }
+}
+
+function toMetadata(
+  metadata: RunMetadata | undefined,
+  redact: StartOptions['redact']
+): RunMetadata | undefined {
+  if (metadata === undefined || Object.keys(metadata).length === 0) return undefined
+  const copy = Object.freeze({ ...NO_METADATA, ...metadata })
+  return redact === undefined ? copy : redact(copy)
+}
