@@ -69,7 +69,7 @@ export const RUN_ERR_KEY_REUSED = createError(
   'The idempotency key was used for another request',
   422
 )
-/** The input does not fit the runnable's schema, or an answer to an approval is invalid. */
+/** The input does not fit the runnable's schema, or an answer to an approval or another input is invalid. */
 export const RUN_ERR_BAD_INPUT = createError<[string]>('RUN_ERR_BAD_INPUT', '%s', 400)
 /** A workflow was started with messages, instructions or tools. */
 export const RUN_ERR_NO_CONVERSATION = createError<[string]>(
@@ -112,6 +112,26 @@ export const RUN_ERR_APPROVAL_ANSWERED = createError(
   'RUN_ERR_APPROVAL_ANSWERED',
   'The approval is already answered or expired',
   409
+)
+/** There is no such question or client tool, or the caller may not answer it. */
+export const RUN_ERR_INPUT_NOT_FOUND = createError<[string]>('RUN_ERR_INPUT_NOT_FOUND', 'No input "%s"', 404)
+/** The question or client tool is already answered or expired. */
+export const RUN_ERR_INPUT_ANSWERED = createError(
+  'RUN_ERR_INPUT_ANSWERED',
+  'The input is already answered or expired',
+  409
+)
+/** The tool error that a model sees if a client did not answer the call of its tool in time. */
+export const RUN_ERR_INPUT_EXPIRED = createError(
+  'RUN_ERR_INPUT_EXPIRED',
+  'The client did not answer the call in time',
+  504
+)
+/** A runnable asked a question without a message, or with an unusable schema or time-out. */
+export const RUN_ERR_BAD_QUESTION = createError<[string]>(
+  'RUN_ERR_BAD_QUESTION',
+  'The run cannot ask this: %s',
+  500
 )
 /** The tool error that a model sees if a call was denied or not answered in time. */
 export const RUN_ERR_APPROVAL_DENIED = createError<[string]>('RUN_ERR_APPROVAL_DENIED', '%s', 403)

@@ -7,8 +7,23 @@ export { whileServing } from './app/while-serving.ts'
 
 export type { AppPolicy } from './access/policy.ts'
 export type { Exposures } from './access/exposures.ts'
-export type { ApprovalOutcome, ApprovalRequest, Approvals } from './contract/approval.ts'
+export type {
+  ApprovalAnswer,
+  ApprovalOutcome,
+  ApprovalRequest,
+  Approvals,
+  PendingApproval
+} from './contract/approval.ts'
 export type { ClientTool } from './contract/client-tool.ts'
+export type {
+  Answer,
+  ClientCall,
+  InputAnswer,
+  InputKind,
+  InputOutcome,
+  PendingInput,
+  Question
+} from './contract/input.ts'
 export {
   textOfInput,
   type AcceptedMessage,
@@ -43,13 +58,7 @@ export type { ChildOptions, Envelope, RunContext } from './contract/run-context.
 export type { RunEventMap } from './contract/run-events.ts'
 export type { MetadataFilter, RunMetadata } from './contract/run-metadata.ts'
 export { SILENT_LOG, type RunLog } from './contract/run-log.ts'
-export {
-  isTerminalStatus,
-  type ApprovalAnswer,
-  type PendingApproval,
-  type RunRecord,
-  type RunStatus
-} from './contract/run-record.ts'
+export { isTerminalStatus, type RunRecord, type RunStatus } from './contract/run-record.ts'
 export { collectRun, type RunResult, type ToolCall } from './contract/run-result.ts'
 export type { Runnable, RunnableDefinition, RunnableMetadata, RunOutput } from './contract/runnable.ts'
 export * from './contract/scopes.ts'
@@ -71,6 +80,7 @@ export type { ControlBus, ControlMessage } from './contract/ports/control-bus.ts
 export type { MemoryItem, MemoryStore, ScoredMemoryItem } from './contract/ports/memory-store.ts'
 export type { RegistryScope, RunScope } from './contract/ports/run-scope.ts'
 export type * from './contract/ports/run-store.ts'
+export type * from './contract/ports/stored-input.ts'
 export type {
   ContentReference,
   SessionKey,

@@ -33,7 +33,7 @@ export interface Store extends Stores {
 /**
  * Opens a database and applies pending migrations.
  * @param logger receives the names of damaged rows
- * @throws REG_ERR_OLD_NODE, STO_ERR_BAD_OPTION, STO_ERR_OPEN, STO_ERR_IN_USE, STO_ERR_HARD_LINKS, STO_ERR_HALF_MIGRATED
+ * @throws REG_ERR_OLD_NODE, STO_ERR_BAD_OPTION, STO_ERR_OPEN, STO_ERR_IN_USE, STO_ERR_HARD_LINKS
  */
 export async function createStore(
   options: StoreOptions = {},

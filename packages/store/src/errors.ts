@@ -8,12 +8,6 @@ export const STO_ERR_OPEN = createError<[string, ErrorOptions?]>(
   'The database cannot be opened: %s',
   500
 )
-/** An early version was interrupted during an upgrade that can be neither finished nor undone. */
-export const STO_ERR_HALF_MIGRATED = createError<[string, ErrorOptions?]>(
-  'STO_ERR_HALF_MIGRATED',
-  'Half of an upgrade is in the database, left by an earlier version that was stopped in the middle: restore a backup of before it (%s)',
-  500
-)
 /** The database is already open, in this process or another. */
 export const STO_ERR_IN_USE = createError<[string]>(
   'STO_ERR_IN_USE',

@@ -1,4 +1,4 @@
-import type { RunnableKind, RunStatus } from '@svc/registry'
+import type { InputKind, RunnableKind, RunStatus } from '@svc/registry'
 import type { Generated } from 'kysely'
 
 /** The tables. JSON is text, times are milliseconds since the epoch. */
@@ -25,20 +25,26 @@ export interface Tables {
     ended_at: number | null
     /** The beginning of the result. */
     preview: string | null
+    /** Strings of the caller, as JSON. */
+    metadata: string | null
   }
-  /** Long values in pieces: results, and arguments by the id of their approval. */
+  /** Long values in pieces: results, and arguments by the id of their input. */
   run_value: { run_id: string; name: string; seq: number; json: string }
   run_part: { run_id: string; seq: number; json: string }
   run_step: { run_id: string; key: string; output: string | null }
-  run_approval: {
-    approval_id: string
+  run_input: {
+    input_id: string
     run_id: string
-    tool_call_id: string
-    tool_name: string
+    kind: InputKind
+    message: string | null
+    schema: string | null
+    tool_call_id: string | null
+    tool_name: string | null
     /** Only their beginning if they exceed `MAX_LISTED_ARGS` bytes: then `run_value` has them in full. */
     args: string | null
     args_bytes: number
     source: string
+    path: string
     expires_at: number
     answer: string | null
   }

@@ -62,11 +62,11 @@ const queries = record(
 )
 
 type Position = Pick<StoredRun, 'updatedAt' | 'runId'>
-type Head = Omit<StoredRun, 'result' | 'approvals'>
+type Head = Omit<StoredRun, 'result' | 'inputs'>
 
 // What the record and what is listed of it both say.
 const headOf = (run: Head) => ({ ...storedRun(run as StoredRun), ...DIFFERENT })
-const DIFFERENT = { result: null, approvals: [], bytes: 0, preview: null, waiting: null }
+const DIFFERENT = { result: null, inputs: [], bytes: 0, preview: null, waiting: null }
 
 /** The same the plain way. */
 class Model {

@@ -117,16 +117,18 @@ t.test('a run whose log is damaged ends when its client cancels it', async (t) =
 })
 
 t.test('a damaged approval counts as denied', async (t) => {
-  for (const column of ['args', 'source', 'answer']) {
+  for (const column of ['args', 'source', 'path', 'answer']) {
     const { open, damage } = fileOf(t)
     const runId = await leaveAsking(open)
-    damage(`update run_approval set ${column} = '{'`)
+    damage(`update run_input set ${column} = '{'`)
     const engine = createRunEngine({ stores: await open(), drainTimeout: 0 })
     t.teardown(() => engine.close())
     await engine.recover()
-    t.match((await engine.list({ limit: 9 })).runs, [{ waiting: { approvals: [], count: 0 } }])
-    t.same((await engine.listApprovals({ limit: 9 })).approvals, [])
-    t.match(await engine.get(runId), { approvals: [{ answer: { approved: false } }] })
+    t.match((await engine.list({ limit: 9 })).runs, [
+      { waiting: { approvals: { first: [], count: 0 }, inputs: { count: 0 } } }
+    ])
+    t.same((await engine.listInputs({ kinds: ['approval'], limit: 9 })).inputs, [])
+    t.match(await engine.get(runId), { inputs: [{ answer: { action: 'cancel' } }] })
     await engine.resume(asking('a'))
     // Nobody can say any more what the first approval was for: the run asks again.
     const approved = column === 'args'
@@ -210,7 +212,7 @@ async function leaveAsking(open: ReturnType<typeof fileOf>['open']): Promise<str
 async function asksFor(store: Pick<Stores, 'runs'>, runId: string, count = 1): Promise<void> {
   for (;;) {
     const run = await store.runs.get(runId)
-    if (run?.approvals.length === count && run.status === 'input-required') return
+    if (run?.inputs.length === count && run.status === 'input-required') return
     await new Promise((resolve) => setImmediate(resolve))
   }
 }

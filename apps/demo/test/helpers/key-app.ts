@@ -85,7 +85,7 @@ export async function buildKeyApp(t: Test, where: 'memory' | 'sqlite') {
     const runId = String(started['runId'])
     for await (const part of app.runs.parts(runId)) {
       if (part.type !== 'tool.approval.request') continue
-      const { args } = (await app.runs.get(runId))!.approvals.at(-1)!
+      const { args } = (await app.runs.get(runId))!.inputs.at(-1)!
       await post(`approvals/${part.approvalId}`, { approved: true, reason: 'why not', args })
     }
     return (await app.runs.get(runId))!

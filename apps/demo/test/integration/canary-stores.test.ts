@@ -12,8 +12,8 @@ for (const where of ['memory', 'sqlite'] as const) {
       const input = `My key is ${key}.`
       const record = await run(path, key, input)
       t.equal(record.status, 'completed', path)
-      t.match(record.approvals, [{ answer: { approved: true } }])
-      t.match(JSON.stringify(record.approvals), /My key is \[redacted\]\./)
+      t.match(record.inputs, [{ answer: { action: 'accept' } }])
+      t.match(JSON.stringify(record.inputs), /My key is \[redacted\]\./)
       t.ok(executed.includes(input), 'what was approved is what is done')
       executed.length = 0
       const again = await run(path, key, input)

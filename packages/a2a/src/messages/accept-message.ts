@@ -9,7 +9,7 @@ import {
   type StartKey
 } from '@svc/registry'
 import { isPromise, randomId, requireAllowed, type AccessErrors } from '@svc/registry/kit'
-import type { KeyedLock } from '@svc/registry/store-kit'
+import { NOTHING_PENDING, type KeyedLock } from '@svc/registry/store-kit'
 import { A2A_ERR_FORBIDDEN, A2A_ERR_TASK_NOT_FOUND } from '../errors.ts'
 import type { Message } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
@@ -97,7 +97,7 @@ async function startTask(
     log,
     envelope: toEnvelope(call, request),
     startKey: toStartKey(message, surface),
-    onApprovalRequest() {
+    onInputRequest() {
       isAsked = true
       onAsked?.()
     }
@@ -120,7 +120,7 @@ async function startTask(
   const { owner } = task
   if (push !== undefined)
     await surface.pushes!.add({ runId, owner, status: 'working' }, push, call.version, 0)
-  // The end is known without reading the log; an approval request has to be read there.
+  // The end is known without reading the log; a request for an input has to be read there.
   const settled = () => {
     if (isAsked) return fromLog()
     return new Promise<RunResult | undefined>((resolve) => {
@@ -133,7 +133,7 @@ async function startTask(
 
 // The record that the engine has just stored: the run has started.
 function toNewRecord({ runId, sessionId, createdAt }: Run, { name }: Runnable): TaskRun {
-  const waiting = { count: 0, approvals: [] }
+  const waiting = { approvals: NOTHING_PENDING, inputs: NOTHING_PENDING }
   const status = 'working'
   return { runId, sessionId, name, status, createdAt, updatedAt: createdAt, error: null, waiting, bytes: 0 }
 }

@@ -100,16 +100,18 @@ async function findApproval(
   { runId, waiting }: RunSummary,
   { approvalId }: TaskAnswer
 ): Promise<string | undefined> {
-  if (approvalId === undefined) return waiting.count === 1 ? waiting.approvals[0]?.approvalId : undefined
-  const found = await runs.findApproval(approvalId)
-  if (found === undefined || found.run.runId !== runId || found.approval.answer !== null)
+  if (approvalId === undefined)
+    return waiting.approvals.count === 1 ? waiting.approvals.first[0]?.inputId : undefined
+  const found = await runs.findInput(approvalId)
+  if (found === undefined || found.run.runId !== runId || found.input.answer !== null)
     throw badParams('message.parts', 'No such approval is pending')
   return approvalId
 }
 
 async function requireAnswerable(surface: Surface, { principal }: Call, taskId: string): Promise<RunSummary> {
   const run = await surface.runs.find(taskId)
-  if (run === undefined || !(await mayAnswer(surface, run, principal))) throw new A2A_ERR_TASK_NOT_FOUND()
+  if (run === undefined || !(await mayAnswer(surface, run, 'approval', principal)))
+    throw new A2A_ERR_TASK_NOT_FOUND()
   // Permission to answer every approval gives access to tasks of others only while they wait.
   if (!reachesOwner(principal, run.owner) && run.status !== 'input-required')
     throw new A2A_ERR_TASK_NOT_FOUND()

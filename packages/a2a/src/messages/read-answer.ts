@@ -1,5 +1,5 @@
 import type { ApprovalAnswer } from '@svc/registry'
-import { requireAnswer } from '@svc/registry/kit'
+import { requireApprovalAnswer } from '@svc/registry/kit'
 import type { MessagePart } from '../model/message.ts'
 import { badParams } from '../wire/decode-params.ts'
 
@@ -36,5 +36,5 @@ function fromData(data: unknown): TaskAnswer | undefined {
   const { approvalId, approved, reason, args } = data as Record<string, unknown>
   if (approvalId === undefined || typeof approved !== 'boolean') return undefined
   if (typeof approvalId !== 'string') throw badParams('message.parts', 'Expected string as approvalId')
-  return { approvalId, ...requireAnswer({ approved, reason, args }) }
+  return { approvalId, ...requireApprovalAnswer({ approved, reason, args }) }
 }

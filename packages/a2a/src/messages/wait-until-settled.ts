@@ -28,5 +28,5 @@ function isRequest(entry: LogEntry): boolean {
 }
 
 function isSettled(run: RunSummary | undefined): boolean {
-  return run === undefined || isTerminalStatus(run.status) || run.waiting.count > 0
+  return run === undefined || isTerminalStatus(run.status) || run.waiting.approvals.count > 0
 }

@@ -1,4 +1,4 @@
-import type { ApprovalSummary, PartError, RunEngine } from '@svc/registry'
+import type { InputSummary, PartError, RunEngine } from '@svc/registry'
 import type { Message, MessagePart } from '../model/message.ts'
 import { toTimestamp } from '../model/task.ts'
 
@@ -53,10 +53,10 @@ const MAX_ARGS = 2_097_152
 /** Reads the request of an approval, with long arguments if the whole task is wanted. */
 export async function readPrompt(
   { stores }: Pick<RunEngine, 'stores'>,
-  approval: ApprovalSummary,
+  approval: InputSummary,
   isWhole: boolean
 ): Promise<ApprovalPrompt> {
-  const { approvalId, toolName, argsPreview, argsBytes } = approval
+  const { inputId: approvalId, toolName = '', argsPreview, argsBytes } = approval
   const prompt = { approvalId, toolName, expiresAt: toTimestamp(approval.expiresAt) }
   if (argsPreview === undefined) return { ...prompt, args: approval.args }
   if (!isWhole || argsBytes > MAX_ARGS) return { ...prompt, argsPreview, argsBytes }

@@ -28,9 +28,8 @@ export async function readHistory(
   for (let index = messages.length - 1; index >= 0 && newest.length < limit; index--) {
     newest.push({ ...messages[index]!, ...task })
     if (index < first || newest.length >= limit) continue
-    const found = await runs.findApproval(`${taskId}.${index - first + 1}`)
-    if (found !== undefined)
-      newest.push(approvalMessage(task, await readPrompt(runs, found.approval, isWhole)))
+    const found = await runs.findInput(`${taskId}.${index - first + 1}`)
+    if (found !== undefined) newest.push(approvalMessage(task, await readPrompt(runs, found.input, isWhole)))
   }
   return newest.slice(0, limit).toReversed()
 }

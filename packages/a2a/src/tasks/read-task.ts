@@ -126,8 +126,8 @@ async function readStatus(runs: RunEngine, run: TaskRun, isWhole: boolean): Prom
   const task = { taskId: run.runId, contextId: run.sessionId }
   if (state === 'failed' && error !== null) return { state, timestamp, message: errorMessage(task, error) }
   if (state !== 'input-required') return { state, timestamp }
-  const { approvals, count } = run.waiting
-  if (approvals[0] === undefined) return { state: 'working', timestamp }
-  const prompt = await readPrompt(runs, approvals[0], isWhole)
+  const { first, count } = run.waiting.approvals
+  if (first[0] === undefined) return { state: 'working', timestamp }
+  const prompt = await readPrompt(runs, first[0], isWhole)
   return { state, timestamp, message: approvalMessage(task, prompt, count === 1) }
 }

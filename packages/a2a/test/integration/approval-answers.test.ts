@@ -73,14 +73,14 @@ async function begin(app: Pick<TestApp, 'rpc' | 'runs'>, agentName = 'asker') {
 }
 
 async function waitingFor(runs: RunEngine, runId: string): Promise<string[]> {
-  const { status, approvals } = (await runs.get(runId))!
+  const { status, inputs } = (await runs.get(runId))!
   return status === 'input-required'
-    ? approvals.filter(({ answer }) => answer === null).map(({ approvalId }) => approvalId)
+    ? inputs.filter(({ answer }) => answer === null).map(({ inputId }) => inputId)
     : []
 }
 
 async function answersOf(runs: RunEngine, runId: string) {
-  return (await runs.get(runId))!.approvals.map(({ answer }) => answer)
+  return (await runs.get(runId))!.inputs.map(({ answer }) => answer)
 }
 
 t.test(
@@ -111,15 +111,17 @@ t.test(
         const edited = { approvalId, approved: true, reason: 'as agreed', args: { path: 'y' } }
         t.equal((await client.send([{ data: edited }], { taskId, metadata: { trace: 'x' } })).id, taskId)
         const { approvalId: _, ...answer } = edited
-        t.same(await answersOf(app.runs, taskId), [answer])
+        t.same(await answersOf(app.runs, taskId), [
+          { action: 'accept', reason: answer.reason, content: answer.args }
+        ])
 
-        for (const [text, approved] of [
-          ['approve', true],
-          ['deny', false]
+        for (const [text, action] of [
+          ['approve', 'accept'],
+          ['deny', 'decline']
         ] as const) {
           const other = await begin(app)
           await client.send([{ text }], { taskId: other.taskId })
-          t.same(await answersOf(app.runs, other.taskId), [{ approved }], text)
+          t.same(await answersOf(app.runs, other.taskId), [{ action }], text)
         }
       })
   }
@@ -139,7 +141,7 @@ t.test('a bare word answers none of several approvals; each is answered by its i
       await client.send([{ data: { approvalId: remove, approved: false } }], { taskId })
       t.same(await waitingFor(app.runs, taskId), [keep])
       await client.send([{ text: 'approve' }], { taskId })
-      t.same(await answersOf(app.runs, taskId), [{ approved: true }, { approved: false }])
+      t.same(await answersOf(app.runs, taskId), [{ action: 'accept' }, { action: 'decline' }])
     })
 })
 
@@ -167,7 +169,7 @@ t.test('a task with several approvals says how to answer them', async (t) => {
   const [seen] = await app.stream('message/stream', say('hm', { taskId: two.id }))
   t.same(seen!.result.status.message, last.status.message, 'and so for who comes later')
   await app.rpc('message/send', say('deny', { taskId: two.id }))
-  t.same(await answersOf(app.runs, two.id), [{ approved: false }, { approved: true }])
+  t.same(await answersOf(app.runs, two.id), [{ action: 'decline' }, { action: 'accept' }])
 })
 
 t.test('a part of two kinds is refused, in any order of its fields', async (t) => {

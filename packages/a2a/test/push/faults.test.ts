@@ -164,8 +164,8 @@ t.test('a task that waits with large arguments is resumed where it was', async (
     await receivers.legacy.until(came - 2)
     // Until the readers have caught up.
     await turn(20)
-    const { approvals } = (await runs.get(taskId))!
-    await runs.answer(approvals.at(-1)!.approvalId, { approved: true })
+    const { inputs } = (await runs.get(taskId))!
+    await runs.answer(inputs.at(-1)!.inputId, { approved: true })
   }
   const [working, asked, done] = ['TASK_STATE_WORKING', 'TASK_STATE_INPUT_REQUIRED', 'TASK_STATE_COMPLETED']
   t.same(eventsOf(await receivers.current.until(7)), [

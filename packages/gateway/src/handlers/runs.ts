@@ -1,4 +1,4 @@
-import { isEnd, requireApproval, requireRun } from '@svc/registry/kit'
+import { isEnd, requireAnswerable, requireRun } from '@svc/registry/kit'
 import { GTW_ERR_BAD_AFTER } from '../errors.ts'
 import type { AnswerEvent, CancelEvent, WatchEvent } from '../events/client-events.ts'
 import type { Handler } from './handler.ts'
@@ -30,7 +30,7 @@ export const cancelRun: Handler<CancelEvent> = async (surface, { principal }, { 
 /** `approval.answer`: approves or denies a tool call. @throws RUN_ERR_APPROVAL_NOT_FOUND, RUN_ERR_APPROVAL_ANSWERED */
 export const answerApproval: Handler<AnswerEvent> = async (surface, { principal }, payload) => {
   const { approvalId, ...answer } = payload
-  await requireApproval(surface, approvalId, principal)
+  await requireAnswerable(surface, 'approvals', approvalId, principal)
   await surface.runs.answer(approvalId, answer)
   return { ack: { ok: true } }
 }

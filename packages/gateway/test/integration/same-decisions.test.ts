@@ -129,8 +129,8 @@ async function prepare(
   if (runnable === undefined) return undefined
   const { runId } = await runs.start(runnable, 'Go', { principal: owner })
   for (;;) {
-    const [approval] = (await runs.get(runId))!.approvals
-    if (approval !== undefined) return { runId, approvalId: approval.approvalId }
+    const [approval] = (await runs.get(runId))!.inputs
+    if (approval !== undefined) return { runId, approvalId: approval.inputId }
     await wait(1)
   }
 }

@@ -25,7 +25,9 @@ const record: RunRecord = {
   createdAt: '2025-01-31T09:30:00.000Z',
   updatedAt: '2025-01-31T09:30:00.250Z',
   pendingApprovals: [],
-  pendingApprovalCount: 0
+  pendingApprovalCount: 0,
+  pendingInputs: [],
+  pendingInputCount: 0
 }
 const metadata: RunnableMetadata = {
   kind: 'agent',

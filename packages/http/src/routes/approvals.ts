@@ -1,13 +1,14 @@
-import { RUN_ERR_APPROVAL_ANSWERED, type FoundApproval } from '@svc/registry'
+import { RUN_ERR_APPROVAL_ANSWERED, type FoundInput } from '@svc/registry'
 import {
   ApprovalAnswerSchema,
+  LISTED_KINDS,
   mayAnswer,
-  requireApproval,
+  requireAnswerable,
   RunRecordSchema,
-  seesAllApprovals,
+  seesAllOf,
   toPendingApproval
 } from '@svc/registry/kit'
-import { formatApprovalCursor } from '@svc/registry/store-kit'
+import { formatInputCursor } from '@svc/registry/store-kit'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
 import { collectPage, sendPage } from '../replies/collect-page.ts'
@@ -43,31 +44,33 @@ const answer = {
 /** `/approvals`: list the pending approvals that the caller may answer, read one, answer it. */
 export function approvalsRoutes(scope: HttpScope, surface: Surface): void {
   const { runs, replies } = surface
-  const toItem = ({ run, approval }: FoundApproval) => ({
-    ...toPendingApproval(run.runId, approval),
-    href: `${scope.prefix}/approvals/${approval.approvalId}`
+  const toItem = ({ run, input }: FoundInput) => ({
+    ...toPendingApproval(run.runId, input),
+    href: `${scope.prefix}/approvals/${input.inputId}`
   })
 
   scope.get('/approvals', { schema: list, config }, async ({ principal, query }, reply) => {
     const { limit, cursor, ...filter } = query
-    const owner = seesAllApprovals(principal) ? {} : { owner: principal.sub }
+    const owner = seesAllOf('approvals', principal) ? {} : { owner: principal.sub }
     // Approvals of one run are adjacent: decide once per run.
     let known: { runId: string; may: Promise<boolean> } | undefined
-    const may = ({ run }: FoundApproval) => {
-      if (known?.runId !== run.runId) known = { runId: run.runId, may: mayAnswer(surface, run, principal) }
+    const may = ({ run }: FoundInput) => {
+      if (known?.runId !== run.runId)
+        known = { runId: run.runId, may: mayAnswer(surface, run, 'approval', principal) }
       return known.may
     }
-    const page = await collectPage<FoundApproval>(
+    const page = await collectPage<FoundInput>(
       {
         async read(some, after) {
-          const found = await runs.listApprovals({
-            ...{ ...filter, ...owner, scope: surface.exposed.scope(), limit: some },
+          const found = await runs.listInputs({
+            ...{ ...filter, ...owner, kinds: LISTED_KINDS.approvals },
+            ...{ scope: surface.exposed.scope(), limit: some },
             ...(after !== undefined && { cursor: after })
           })
-          return { items: found.approvals, nextCursor: found.nextCursor }
+          return { items: found.inputs, nextCursor: found.nextCursor }
         },
         encode: async (found) => ((await may(found)) ? JSON.stringify(toItem(found)) : undefined),
-        cursorOf: formatApprovalCursor
+        cursorOf: formatInputCursor
       },
       { limit, ...(cursor !== undefined && { cursor }) }
     )
@@ -75,9 +78,9 @@ export function approvalsRoutes(scope: HttpScope, surface: Surface): void {
   })
 
   scope.get('/approvals/:approvalId', { schema: look, config }, async ({ params, principal }, reply) => {
-    const found = await requireApproval(surface, params.approvalId, principal)
+    const found = await requireAnswerable(surface, 'approvals', params.approvalId, principal)
     const { status } = found.run
-    if (status !== 'input-required' || found.approval.answer !== null) throw new RUN_ERR_APPROVAL_ANSWERED()
+    if (status !== 'input-required' || found.input.answer !== null) throw new RUN_ERR_APPROVAL_ANSWERED()
     const { args: _, argsPreview: __, ...item } = toItem(found)
     const args = runs.stores.runs.readArgs(params.approvalId)
     return sendPieces(replies, reply, withMember(item, 'args', args))
@@ -87,7 +90,7 @@ export function approvalsRoutes(scope: HttpScope, surface: Surface): void {
     '/approvals/:approvalId',
     { schema: answer, config },
     async ({ params, body, principal }, reply) => {
-      await requireApproval(surface, params.approvalId, principal)
+      await requireAnswerable(surface, 'approvals', params.approvalId, principal)
       return sendRecord(surface, reply, await runs.answer(params.approvalId, body))
     }
   )

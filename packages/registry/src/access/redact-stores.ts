@@ -14,8 +14,8 @@ export function redactStores(stores: Stores, redact: Redact | undefined): Stores
     control,
     runs: override(runs, {
       recordStep: (runId, epoch, key, output) => runs.recordStep(runId, epoch, key, redact(output)),
-      answerApproval: (runId, approvalId, answer) =>
-        runs.answerApproval(runId, approvalId, redactFields(answer, ['reason', 'args'], redact))
+      answerInput: (runId, inputId, answer) =>
+        runs.answerInput(runId, inputId, redactFields(answer, ['reason', 'content'], redact))
     }),
     log: override(log, {
       append: (runId, epoch, entries, change, steps) =>
@@ -23,7 +23,7 @@ export function redactStores(stores: Stores, redact: Redact | undefined): Stores
           runId,
           epoch,
           entries,
-          change && redactApproval(change, redact),
+          change && redactInput(change, redact),
           steps?.map((step) => redactFields(step, ['output'], redact))
         )
     }),
@@ -52,11 +52,11 @@ export function redactFields<T extends object>(value: T, names: readonly (keyof 
 }
 
 // The result and the error of a change are already redacted.
-function redactApproval(change: RunChange, redact: Redact): RunChange {
-  const { approval } = change
-  return approval === undefined
+function redactInput(change: RunChange, redact: Redact): RunChange {
+  const { input } = change
+  return input === undefined
     ? change
-    : { ...change, approval: redactFields(approval, ['toolCallId', 'args'], redact) }
+    : { ...change, input: redactFields(input, ['message', 'schema', 'toolCallId', 'args'], redact) }
 }
 
 // Methods are called on the store itself, which may be a class with private fields.

@@ -7,7 +7,7 @@ import type { Exposed } from './exposed.ts'
 
 /** The parts of a surface that decide who reaches a run. */
 export interface RunAccess {
-  readonly runs: Pick<RunEngine, 'find' | 'findApproval'>
+  readonly runs: Pick<RunEngine, 'find' | 'findInput'>
   readonly exposed: Pick<Exposed, 'shows'>
   readonly policy: { readonly authorize: Authorize }
 }

@@ -1,4 +1,37 @@
-import type { ApprovalAnswer } from './run-record.ts'
+import { Type, type Static } from '@sinclair/typebox'
+import type { InputOutcome } from './input.ts'
+
+/** A pending approval; large arguments are cut to a preview. */
+export const PendingApprovalSchema = Type.Object(
+  {
+    approvalId: Type.String(),
+    runId: Type.String(),
+    toolCallId: Type.String(),
+    toolName: Type.String(),
+    args: Type.Optional(Type.Unknown({ description: 'Omitted if their JSON exceeds 4 KiB' })),
+    argsPreview: Type.Optional(Type.String({ description: 'The beginning of the JSON of larger ones' })),
+    argsBytes: Type.Integer({ description: 'Size of their JSON in bytes' }),
+    expiresAt: Type.String({ format: 'date-time' }),
+    source: Type.Optional(Type.Array(Type.String()))
+  },
+  { title: 'PendingApproval' }
+)
+export type PendingApproval = Static<typeof PendingApprovalSchema>
+
+/** An answer to an approval: approve, deny with a reason, or approve with edited arguments. */
+export const ApprovalAnswerSchema = Type.Object(
+  {
+    approved: Type.Boolean(),
+    reason: Type.Optional(Type.String({ maxLength: 4096 })),
+    args: Type.Optional(
+      Type.Unsafe<Record<string, unknown>>(
+        Type.Object({}, { description: 'The edited arguments, complete; default: unchanged' })
+      )
+    )
+  },
+  { title: 'ApprovalAnswer', additionalProperties: false }
+)
+export type ApprovalAnswer = Static<typeof ApprovalAnswerSchema>
 
 /** What an approval is asked for. */
 export interface ApprovalRequest {
@@ -23,4 +56,23 @@ export interface ApprovalOutcome extends ApprovalAnswer {
 export interface Approvals {
   /** Resolves with the answer. @throws the reason of the run's signal if the run ends first */
   request(request: ApprovalRequest): Promise<ApprovalOutcome>
+}
+
+/** The outcome of an input that is an approval. */
+export function toApprovalOutcome({ action, content, reason, expired }: InputOutcome): ApprovalOutcome {
+  return {
+    approved: action === 'accept',
+    ...(reason !== undefined && { reason }),
+    ...(content !== undefined && { args: content as Record<string, unknown> }),
+    ...(expired && { expired })
+  }
+}
+
+/** The answer to an approval as that of an input. */
+export function fromApprovalAnswer({ approved, reason, args }: ApprovalAnswer): InputOutcome {
+  return {
+    action: approved ? 'accept' : 'decline',
+    ...(args !== undefined && { content: args }),
+    ...(reason !== undefined && { reason })
+  }
 }

@@ -52,7 +52,7 @@ export const ToolErrorSchema = Type.Object(
 export type ToolError = Static<typeof ToolErrorSchema>
 
 /** How an input was answered: `cancel` also if no answer came in time. */
-const InputActionSchema = Type.Union(
+export const InputActionSchema = Type.Union(
   [Type.Literal('accept'), Type.Literal('decline'), Type.Literal('cancel')],
   { title: 'InputAction' }
 )

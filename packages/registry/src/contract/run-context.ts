@@ -1,6 +1,8 @@
+import type { Static, TSchema } from '@sinclair/typebox'
 import type { Approvals } from './approval.ts'
 import type { ClientTool } from './client-tool.ts'
 import type { EventBus } from './event-bus.ts'
+import type { Answer, ClientCall, Question } from './input.ts'
 import type { Journal } from './journal.ts'
 import type { SessionMessage } from './ports/session-store.ts'
 import type { Stores } from './ports/stores.ts'
@@ -101,6 +103,19 @@ export interface RunContext {
    * @throws the signal's reason if it aborts first
    */
   sleep(until: number, signal?: AbortSignal): Promise<void>
+  /**
+   * Asks the caller of the run, who answers over any surface, and waits; the run is `input-required` meanwhile. An answer whose
+   * content does not fit the schema is refused. Without an answer in time the action is `cancel`. A resumed run that asks the same
+   * again gets the earlier answer.
+   * @throws RUN_ERR_BAD_QUESTION, or the reason of the run's signal if the run ends first
+   */
+  ask<S extends TSchema = TSchema>(question: Question<S>): Promise<Answer<Static<S>>>
+  /**
+   * Has a tool executed that the caller of the run serves, and waits, as `ask` does. The content is the tool's result; it is in no
+   * part, so that the `tool.result` is the only one that has it.
+   * @throws RUN_ERR_BAD_QUESTION, or the reason of the run's signal if the run ends first
+   */
+  callClient(call: ClientCall): Promise<Answer>
   /** The context of a member or step: same run, same session by default, a longer `source`. */
   child(name: string, options?: ChildOptions): RunContext
 }

@@ -1,4 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
+import { PendingApprovalSchema } from './approval.ts'
+import { PendingInputSchema } from './input.ts'
 import { RunnableKindSchema } from './names.ts'
 import { PartErrorSchema } from './part.ts'
 import { RunMetadataSchema } from './run-metadata.ts'
@@ -23,38 +25,6 @@ export function isTerminalStatus(status: RunStatus): boolean {
   return status === 'completed' || status === 'failed' || status === 'canceled'
 }
 
-/** A pending approval; large arguments are cut to a preview. */
-export const PendingApprovalSchema = Type.Object(
-  {
-    approvalId: Type.String(),
-    runId: Type.String(),
-    toolCallId: Type.String(),
-    toolName: Type.String(),
-    args: Type.Optional(Type.Unknown({ description: 'Omitted if their JSON exceeds 4 KiB' })),
-    argsPreview: Type.Optional(Type.String({ description: 'The beginning of the JSON of larger ones' })),
-    argsBytes: Type.Integer({ description: 'Size of their JSON in bytes' }),
-    expiresAt: Type.String({ format: 'date-time' }),
-    source: Type.Optional(Type.Array(Type.String()))
-  },
-  { title: 'PendingApproval' }
-)
-export type PendingApproval = Static<typeof PendingApprovalSchema>
-
-/** An answer to an approval: approve, deny with a reason, or approve with edited arguments. */
-export const ApprovalAnswerSchema = Type.Object(
-  {
-    approved: Type.Boolean(),
-    reason: Type.Optional(Type.String({ maxLength: 4096 })),
-    args: Type.Optional(
-      Type.Unsafe<Record<string, unknown>>(
-        Type.Object({}, { description: 'The edited arguments, complete; default: unchanged' })
-      )
-    )
-  },
-  { title: 'ApprovalAnswer', additionalProperties: false }
-)
-export type ApprovalAnswer = Static<typeof ApprovalAnswerSchema>
-
 /** A run as clients see it. Times are ISO 8601 in UTC. */
 export const RunRecordSchema = Type.Object(
   {
@@ -69,7 +39,9 @@ export const RunRecordSchema = Type.Object(
     result: Type.Optional(RunResultSchema),
     error: Type.Optional(PartErrorSchema),
     pendingApprovals: Type.Array(PendingApprovalSchema, { description: 'The first pending ones' }),
-    pendingApprovalCount: Type.Integer({ description: 'The number of pending ones in all' })
+    pendingApprovalCount: Type.Integer({ description: 'The number of pending ones in all' }),
+    pendingInputs: Type.Array(PendingInputSchema, { description: 'The first pending ones' }),
+    pendingInputCount: Type.Integer({ description: 'The number of pending ones in all' })
   },
   { title: 'RunRecord' }
 )

@@ -21,7 +21,13 @@ export { DEFAULT_PROVIDER_KEY_HEADERS, ProviderKeys } from '../access/provider-k
 export { createPublicLookup, isPublicHost } from '../access/public-hosts.ts'
 export { isForeignOrigin, readCredentials, type TokenPlace } from '../access/read-credentials.ts'
 export { createRedact } from '../access/redact-value.ts'
-export { mayAnswer, requireApproval, seesAllApprovals } from '../access/require-approval.ts'
+export {
+  LISTED_KINDS,
+  mayAnswer,
+  requireAnswerable,
+  seesAllOf,
+  type InputList
+} from '../access/require-answerable.ts'
 export { requireRun, type RunAccess } from '../access/require-run.ts'
 export type { SurfaceOptions, SurfaceStartOptions } from '../access/surface-options.ts'
 export { toChallenge, type ChallengeCodes } from '../access/to-challenge.ts'
@@ -43,12 +49,9 @@ export { ConversationSchema } from '../contract/ports/session-store.ts'
 export { IdSchema, InstructionsSchema, OnDisconnectSchema, RunBodySchema } from '../contract/run-body.ts'
 export { MetadataValueSchema, RunMetadataSchema } from '../contract/run-metadata.ts'
 export { eventSchema, RUN_EVENT_SCHEMAS } from '../contract/run-events.ts'
-export {
-  ApprovalAnswerSchema,
-  PendingApprovalSchema,
-  RunRecordSchema,
-  RunStatusSchema
-} from '../contract/run-record.ts'
+export { ApprovalAnswerSchema, PendingApprovalSchema } from '../contract/approval.ts'
+export { InputAnswerSchema, PendingInputSchema } from '../contract/input.ts'
+export { RunRecordSchema, RunStatusSchema } from '../contract/run-record.ts'
 export { RunResultBuilder, RunResultSchema } from '../contract/run-result.ts'
 export { ToolCallList } from '../contract/tool-call-list.ts'
 export { RunnableMetadataSchema } from '../contract/runnable.ts'
@@ -81,7 +84,7 @@ export { collectStream, leaveStream } from '../runnables/collect-stream.ts'
 export { NameFinder } from '../runnables/name-finder.ts'
 export { namedEntries, toRunnables } from '../runnables/named-runnables.ts'
 
-export { requireAnswer } from '../runs/approvals/require-answer.ts'
+export { requireApprovalAnswer } from '../runs/inputs/require-answer.ts'
 export { defaultEvents } from '../runs/create-context.ts'
 export { loadResult } from '../runs/load-result.ts'
 export { typeOfEntry } from '../runs/log/flat-entry.ts'
@@ -89,7 +92,7 @@ export { isEnd, LogReader, readEntries, type LogHost } from '../runs/log/log-rea
 export { prepareStart } from '../runs/prepare-start.ts'
 export { requireInput } from '../runs/require-input.ts'
 export { errorFromPart, errorFromStored, toPartError, toStoredError } from '../runs/run-error.ts'
-export { toPendingApproval, toRunRecord } from '../runs/to-run-record.ts'
+export { toPendingApproval, toPendingInput, toRunRecord } from '../runs/to-run-record.ts'
 
 export { createPause, nextTurn } from '../next-turn.ts'
 export { randomId } from '../random-id.ts'

@@ -27,7 +27,7 @@ let defaultStores: Stores | undefined
 
 /**
  * Creates a context for running a runnable without an engine, in a script or a test: sessions stay in process memory, approvals
- * are denied because they cannot be answered, and steps are not journaled.
+ * are denied and questions canceled because they cannot be answered, and steps are not journaled.
  */
 export function createContext(options: ContextOptions = {}): RunContext {
   return new HostedContext({
@@ -40,7 +40,10 @@ export function createContext(options: ContextOptions = {}): RunContext {
     signal: options.signal ?? new AbortController().signal,
     stores: redactStores(options.stores ?? (defaultStores ??= createInProcessStores()), options.redact),
     events: options.events ?? defaultEvents,
-    requestApproval: async () => ({ approved: false, reason: 'no one can answer: the run has no engine' }),
+    ask: async ({ kind }) =>
+      kind === 'approval'
+        ? { action: 'decline', reason: 'no one can answer: the run has no engine' }
+        : { action: 'cancel' },
     step: async (_key, fn) => fn(),
     sleep: sleepUntil
   })

@@ -4,7 +4,9 @@ import type { EventBus } from '../contract/event-bus.ts'
 import { isPromise } from '../contract/ports/awaitable.ts'
 import type { RunSummary, StoredRun } from '../contract/ports/run-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
-import { isTerminalStatus, type ApprovalAnswer } from '../contract/run-record.ts'
+import type { ApprovalAnswer } from '../contract/approval.ts'
+import type { InputAnswer } from '../contract/input.ts'
+import { isTerminalStatus } from '../contract/run-record.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import {
   RUN_ERR_DRAINING,
@@ -132,18 +134,18 @@ class Engine implements RunEngine {
     return stored
   }
 
-  listApprovals(query: Parameters<RunEngine['listApprovals']>[0]): ReturnType<RunEngine['listApprovals']> {
-    return this.#host.approvals.list(query)
+  listInputs(query: Parameters<RunEngine['listInputs']>[0]): ReturnType<RunEngine['listInputs']> {
+    return this.#host.inputs.list(query)
   }
 
-  findApproval(approvalId: string): ReturnType<RunEngine['findApproval']> {
-    return this.#host.approvals.find(approvalId)
+  findInput(inputId: string): ReturnType<RunEngine['findInput']> {
+    return this.#host.inputs.find(inputId)
   }
 
-  async answer(approvalId: string, answer: ApprovalAnswer): Promise<RunSummary> {
-    await this.#recoverFirst(runIdOf(approvalId))
-    await this.#host.approvals.answer(approvalId, answer)
-    return this.#require(runIdOf(approvalId))
+  async answer(inputId: string, answer: ApprovalAnswer | InputAnswer): Promise<RunSummary> {
+    await this.#recoverFirst(runIdOf(inputId))
+    await this.#host.inputs.answer(inputId, answer)
+    return this.#require(runIdOf(inputId))
   }
 
   recover(): Promise<number> {

@@ -11,7 +11,7 @@ import { createInProcessStores } from '../stores/in-process/in-process-stores.ts
 import { guardStores } from '../stores/upkeep/guard-stores.ts'
 import { StoreWatch } from '../stores/upkeep/store-watch.ts'
 import { sweepRegularly } from '../stores/upkeep/sweep-stores.ts'
-import { ApprovalAnswers, type AnswerHost } from './approvals/approval-answers.ts'
+import { InputAnswers, type AnswerHost } from './inputs/input-answers.ts'
 import type { LiveRun } from './live-run.ts'
 import { LiveRuns } from './live-runs.ts'
 import { InterruptedRuns, type ResumeHost } from './recovery/interrupted-runs.ts'
@@ -29,7 +29,7 @@ export class EngineHost implements ResumeHost, AnswerHost {
   readonly live: LiveRuns
   readonly interrupted: InterruptedRuns
   readonly lostRuns: LostRuns
-  readonly approvals = new ApprovalAnswers(this)
+  readonly inputs = new InputAnswers(this)
   readonly #closed = new AbortController()
   readonly closed: AbortSignal = this.#closed.signal
   readonly #closing = new AbortController()
@@ -42,7 +42,7 @@ export class EngineHost implements ResumeHost, AnswerHost {
   constructor(options: RunEngineOptions) {
     const { stores, authenticate, authorize, limits, resumeTimeout = ENGINE_DEFAULTS.resumeTimeout } = options
     this.log = options.log ?? SILENT_LOG
-    const catchUp = () => this.lostRuns.catchUp().then(() => this.approvals.catchUp())
+    const catchUp = () => this.lostRuns.catchUp().then(() => this.inputs.catchUp())
     this.#watch = new StoreWatch(this.log, () => stores?.check?.(), catchUp)
     // In-process stores do not fail.
     this.stores = stores ? guardStores(stores, this.#watch) : createInProcessStores(options.retention)
@@ -80,8 +80,8 @@ export class EngineHost implements ResumeHost, AnswerHost {
     return this.lostRuns.faultOf(runId)
   }
 
-  expireApproval(approvalId: string): void {
-    void this.approvals.expire(approvalId)
+  expireInput(inputId: string): void {
+    void this.inputs.expire(inputId)
   }
 
   answerable(runId: string): LiveRun | undefined {
@@ -117,6 +117,6 @@ export class EngineHost implements ResumeHost, AnswerHost {
     // Failures are in the service's log already.
     if (message.type === 'cancel')
       (this.live.get(message.runId) ?? this.interrupted).cancel(message.runId).catch(() => {})
-    else this.approvals.deliver(message.approvalId, message.answer).catch(() => {})
+    else this.inputs.deliver(message.inputId, message.answer).catch(() => {})
   }
 }

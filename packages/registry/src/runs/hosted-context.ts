@@ -1,3 +1,4 @@
+import type { Static, TSchema } from '@sinclair/typebox'
 import type { Redact } from '../contract/provider-key.ts'
 import { ProviderKey } from '../contract/provider-key.ts'
 import {
@@ -18,7 +19,16 @@ import type { StartOptions } from './start-options.ts'
 import type { Journal } from '../contract/journal.ts'
 import type { RunLog } from '../contract/run-log.ts'
 import { ContextJournal, keyOf, type RunJournal } from './journal/context-journal.ts'
-import type { ApprovalOutcome, ApprovalRequest, Approvals } from '../contract/approval.ts'
+import { toApprovalOutcome, type Approvals } from '../contract/approval.ts'
+import type { Answer, ClientCall, InputOutcome, Question } from '../contract/input.ts'
+import {
+  fromApproval,
+  fromClientCall,
+  fromQuestion,
+  toAnswer,
+  type AskedInput,
+  type Asker
+} from './inputs/asked-input.ts'
 
 /** The parts of a run that its contexts need. */
 export interface ContextHost {
@@ -34,11 +44,8 @@ export interface ContextHost {
   readonly resumed: boolean
   /** The executed runnable, if an engine executes it and emits its `run.*` events. */
   readonly runnable?: object
-  requestApproval(
-    request: ApprovalRequest,
-    source: readonly string[],
-    signal: AbortSignal | undefined
-  ): Promise<ApprovalOutcome>
+  /** Waits for an input. */
+  ask(asked: AskedInput, asker: Asker): Promise<InputOutcome>
   step<T>(key: string, fn: () => Promise<T> | T): Promise<T>
   sleep(until: number, signal: AbortSignal): Promise<void>
   /** Undefined if no other process can resume the run. */
@@ -156,7 +163,25 @@ export class HostedContext implements RunContext {
   }
 
   get approvals(): Approvals {
-    return { request: (request) => this.#host.requestApproval(request, this.source, this.#signal) }
+    return { request: (request) => this.#wait(() => fromApproval(request), toApprovalOutcome) }
+  }
+
+  ask<S extends TSchema>(question: Question<S>): Promise<Answer<Static<S>>> {
+    return this.#wait(() => fromQuestion(question), toAnswer) as Promise<Answer<Static<S>>>
+  }
+
+  callClient(call: ClientCall): Promise<Answer> {
+    return this.#wait(() => fromClientCall(call), toAnswer)
+  }
+
+  #wait<T>(asked: () => AskedInput, read: (outcome: InputOutcome) => T): Promise<T> {
+    const { source } = this
+    const asking = async () =>
+      read(await this.#host.ask(asked(), { source, path: this.#path, signal: this.#signal }))
+    const answer = asking()
+    // It may be awaited later, or not at all; until then a rejection is not unhandled.
+    answer.catch(() => {})
+    return answer
   }
 
   apiKey(provider?: string): ProviderKey | undefined {

@@ -1,7 +1,7 @@
 import { redactStores } from '../access/redact-stores.ts'
 import type { RunInput } from '../contract/content-part.ts'
 import { isTerminalPart, type NumberedPart, type Part, type YieldedPart } from '../contract/part.ts'
-import type { ApprovalOutcome, ApprovalRequest } from '../contract/approval.ts'
+import type { InputOutcome } from '../contract/input.ts'
 import type { RunResult } from '../contract/run-result.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import { RUN_ERR_CANCELED, RUN_ERR_STORE, RUN_ERR_SUSPENDED } from '../errors.ts'
@@ -11,6 +11,7 @@ import type { RunChange, StoredRun } from '../contract/ports/run-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import { requirePart, wholePart } from './log/encode-part.ts'
 import { HostedContext, type ContextHost } from './hosted-context.ts'
+import type { AskedInput, Asker } from './inputs/asked-input.ts'
 import { leaveStream } from '../runnables/collect-stream.ts'
 import type { RunJournal } from './journal/context-journal.ts'
 import { takeRecord } from './journal/part-record.ts'
@@ -146,19 +147,15 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     this.#waitsOfRun.journal.stop(onIdle)
   }
 
-  requestApproval(
-    request: ApprovalRequest,
-    source: readonly string[],
-    signal?: AbortSignal
-  ): Promise<ApprovalOutcome> {
+  ask(asked: AskedInput, asker: Asker): Promise<InputOutcome> {
     if (this.#ended) return Promise.reject(this.#why())
-    return this.#waitsOfRun.request(request, source, signal)
+    return this.#waitsOfRun.ask(asked, asker)
   }
 
   /** Takes an answer; resolves when it is in the log. */
-  approvalAnswered(approvalId: string, outcome: ApprovalOutcome): Promise<void> | undefined {
+  inputAnswered(inputId: string, outcome: InputOutcome): Promise<void> | undefined {
     try {
-      this.#waits?.answered(approvalId, outcome)
+      this.#waits?.answered(inputId, outcome)
     } catch (err) {
       this.end({ error: err })
     }
@@ -183,16 +180,16 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
 
   write(part: Part, change: RunChange): void {
     this.#writer.write(part, change)
-    if (part.type === 'tool.approval.request') this.options.onApprovalRequest?.()
+    if (change.input !== undefined) this.options.onInputRequest?.()
   }
 
   writing(): Promise<void> | undefined {
     return this.#writer.idle()
   }
 
-  // The store must know the approval first.
-  expire(approvalId: string): void {
-    this.#writer.whenIdle(() => this.#host.expireApproval(approvalId))
+  // The store must know the input first.
+  expire(inputId: string): void {
+    this.#writer.whenIdle(() => this.#host.expireInput(inputId))
   }
 
   requireOpen(): void {
@@ -277,7 +274,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   }
 
   #release(): void {
-    // First, so that the abort signal does not withdraw pending approvals.
+    // First, so that the abort signal does not withdraw pending inputs.
     this.#waits?.abandon(this.#why())
     this.#signal.abort()
     void leaveStream(this.#iterator, (err) => logLate(this, err))

@@ -29,7 +29,7 @@ export function newRun(
     epoch: 1,
     result: null,
     error: null,
-    approvals: []
+    inputs: []
   }
 }
 

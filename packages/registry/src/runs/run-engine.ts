@@ -2,17 +2,11 @@ import type { Exposures } from '../access/exposures.ts'
 import type { RunInput } from '../contract/content-part.ts'
 import type { EventBus } from '../contract/event-bus.ts'
 import type { NumberedPart } from '../contract/part.ts'
-import type {
-  ApprovalPage,
-  ApprovalQuery,
-  FoundApproval,
-  RunPage,
-  RunQuery,
-  RunSummary,
-  StoredRun
-} from '../contract/ports/run-store.ts'
+import type { RunPage, RunQuery, RunSummary, StoredRun } from '../contract/ports/run-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
-import type { ApprovalAnswer } from '../contract/run-record.ts'
+import type { FoundInput, InputPage, InputQuery } from '../contract/ports/stored-input.ts'
+import type { ApprovalAnswer } from '../contract/approval.ts'
+import type { InputAnswer } from '../contract/input.ts'
 import type { RunResult } from '../contract/run-result.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import type { StartOptions } from './start-options.ts'
@@ -64,19 +58,19 @@ export interface RunEngine {
   parts(runId: string, after?: number, signal?: AbortSignal): AsyncIterable<NumberedPart>
   /** Ends a run as canceled. @throws RUN_ERR_NOT_FOUND, RUN_ERR_TERMINAL, RUN_ERR_STORE */
   cancel(runId: string): Promise<RunSummary>
-  /** Lists pending approvals. */
-  listApprovals(query: ApprovalQuery): Promise<ApprovalPage>
-  /** An approval, answered or not, and its run. */
-  findApproval(approvalId: string): Promise<FoundApproval | undefined>
+  /** Lists pending approvals, questions and client tools. */
+  listInputs(query: InputQuery): Promise<InputPage>
+  /** An input, answered or not, and its run; the id of an approval is its `approvalId`. */
+  findInput(inputId: string): Promise<FoundInput | undefined>
   /**
-   * Answers an approval, once.
-   * @throws RUN_ERR_BAD_INPUT, RUN_ERR_APPROVAL_NOT_FOUND, RUN_ERR_APPROVAL_ANSWERED, RUN_ERR_STORE
+   * Answers an approval, a question or a client tool; the first answer counts.
+   * @throws RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_BAD_INPUT, RUN_ERR_APPROVAL_ANSWERED, RUN_ERR_INPUT_ANSWERED, RUN_ERR_STORE
    */
-  answer(approvalId: string, answer: ApprovalAnswer): Promise<RunSummary>
+  answer(inputId: string, answer: ApprovalAnswer | InputAnswer): Promise<RunSummary>
   /**
    * Recovers the runs that a crash left in the store, a page at a time. Ends them as `failed` with RUN_ERR_INTERRUPTED and returns
    * their number. Resumable runs are resumed instead, a few at a time, once their runnable is known, and end like the others after
-   * `resumeTimeout`. A resumed run that only waits for durable approvals and times leaves memory until it is woken. New runs may
+   * `resumeTimeout`. A resumed run that only waits for durable inputs and times leaves memory until it is woken. New runs may
    * start in the meantime. @throws what the store throws; call it again
    */
   recover(): Promise<number>

@@ -40,7 +40,7 @@ export interface RunHost {
   ended(run: HostedRun): void
   /** The run's log can no longer be written. */
   lost(run: HostedRun, reason: unknown): void
-  expireApproval(approvalId: string): void
+  expireInput(inputId: string): void
   /** A resumed run only waits, until this time at the earliest; it may leave memory. */
   dormant(run: HostedRun, until: number): void
 }

@@ -1,7 +1,8 @@
-import type { ApprovalOutcome, ApprovalRequest } from '../contract/approval.ts'
+import type { InputOutcome } from '../contract/input.ts'
 import type { RunStore } from '../contract/ports/run-store.ts'
 import { sleepUntil } from '../timers.ts'
-import { RunApprovals, type ApprovalHost } from './approvals/run-approvals.ts'
+import type { AskedInput, Asker } from './inputs/asked-input.ts'
+import { RunInputs, type InputHost } from './inputs/run-inputs.ts'
 import type { Earlier } from './run-host.ts'
 import { StepJournal, type JournalHost } from './journal/step-journal.ts'
 
@@ -11,16 +12,16 @@ const GRACE = 25
 const MIN_DORMANCY = 1_000
 
 /** The parts of a run that its waits need. */
-export interface WaitsHost extends ApprovalHost, JournalHost {
+export interface WaitsHost extends InputHost, JournalHost {
   readonly stores: { readonly runs: RunStore }
   /** Resolves when the current writes are done; undefined if there are none. */
   writing(): Promise<void> | undefined
 }
 
-/** The waits of a run: for approvals, times and steps in progress. */
+/** The waits of a run: for inputs, times and steps in progress. */
 export class RunWaits {
   readonly #host: WaitsHost
-  readonly #approvals: RunApprovals
+  readonly #inputs: RunInputs
   readonly #sleeps = new Set<{ until: number }>()
   readonly #earlier: Earlier | undefined
   #journal: StepJournal | undefined
@@ -30,16 +31,16 @@ export class RunWaits {
   constructor(host: WaitsHost, earlier?: Earlier) {
     this.#host = host
     this.#earlier = earlier
-    this.#approvals = new RunApprovals(host, earlier?.record.approvals)
+    this.#inputs = new RunInputs(host, earlier?.record.inputs)
   }
 
-  /** Restores the approvals of an earlier process; `answered` are those whose answer is in the log. */
+  /** Restores the inputs of an earlier process; `answered` are those whose answer is in the log. */
   resume(answered: ReadonlySet<string>): void {
-    this.#approvals.resume(answered)
+    this.#inputs.resume(answered)
   }
 
   /**
-   * Calls back when the run only waits for durable approvals and times, none of them within a second, with the time at which the
+   * Calls back when the run only waits for durable inputs and times, none of them within a second, with the time at which the
    * first wait ends.
    */
   onDormant(callback: (until: number) => void): void {
@@ -47,19 +48,15 @@ export class RunWaits {
     this.#look()
   }
 
-  request(
-    request: ApprovalRequest,
-    source: readonly string[],
-    signal?: AbortSignal
-  ): Promise<ApprovalOutcome> {
-    const outcome = this.#approvals.request(request, source, signal)
+  ask(asked: AskedInput, asker: Asker): Promise<InputOutcome> {
+    const outcome = this.#inputs.ask(asked, asker)
     this.#look()
     return outcome
   }
 
   /** @throws RUN_ERR_LOG_LIMIT if the answer does not fit into the log */
-  answered(approvalId: string, outcome: ApprovalOutcome): void {
-    this.#approvals.answered(approvalId, outcome)
+  answered(inputId: string, outcome: InputOutcome): void {
+    this.#inputs.answered(inputId, outcome)
   }
 
   /** The journal of the run's steps. */
@@ -86,7 +83,7 @@ export class RunWaits {
   abandon(reason: unknown): void {
     this.#onDormant = undefined
     clearTimeout(this.#grace)
-    this.#approvals.abandon(reason)
+    this.#inputs.abandon(reason)
   }
 
   // Whatever a step or an answer triggers starts within the grace period.
@@ -104,9 +101,9 @@ export class RunWaits {
 
   // Undefined while the run is active, or will be soon.
   get #dormantUntil(): number | undefined {
-    const approvals = this.#approvals.dormantUntil
-    if (approvals === undefined || this.#journal?.idle === false) return undefined
-    const until = Math.min(approvals, ...Array.from(this.#sleeps, (sleep) => sleep.until))
+    const inputs = this.#inputs.dormantUntil
+    if (inputs === undefined || this.#journal?.idle === false) return undefined
+    const until = Math.min(inputs, ...Array.from(this.#sleeps, (sleep) => sleep.until))
     return until === Infinity || until < Date.now() + MIN_DORMANCY ? undefined : until
   }
 }

@@ -45,6 +45,6 @@ export interface StartOptions extends CallerOptions {
   redact?: Redact | undefined
   /** The app's policy, for runnables that call other runnables. */
   authorize?: Authorize | undefined
-  /** Called each time the run requests an approval; the store may record it a moment later. */
-  onApprovalRequest?: (() => void) | undefined
+  /** Called each time the run asks for an input, such as an approval; the store may record it a moment later. */
+  onInputRequest?: (() => void) | undefined
 }

@@ -1,10 +1,14 @@
-import type { PendingApproval, RunRecord } from '../contract/run-record.ts'
-import type { ApprovalSummary, RunSummary } from '../contract/ports/run-store.ts'
+import type { PendingApproval } from '../contract/approval.ts'
+import type { PendingInput } from '../contract/input.ts'
+import type { RunRecord } from '../contract/run-record.ts'
+import type { RunSummary } from '../contract/ports/run-store.ts'
+import type { InputSummary } from '../contract/ports/stored-input.ts'
 import { toPartError } from './run-error.ts'
 
-/** A run as clients see it, without its result; times in ISO 8601, pending approvals only. */
+/** A run as clients see it, without its result; times in ISO 8601, pending approvals and inputs only. */
 export function toRunRecord(run: RunSummary): Omit<RunRecord, 'result'> {
   const { runId, kind, name, sessionId, status, metadata, error, waiting } = run
+  const { approvals, inputs } = waiting
   return {
     runId,
     kind,
@@ -15,19 +19,36 @@ export function toRunRecord(run: RunSummary): Omit<RunRecord, 'result'> {
     updatedAt: new Date(run.updatedAt).toISOString(),
     ...(metadata !== null && { metadata }),
     ...(error !== null && { error: toPartError(error) }),
-    pendingApprovals: waiting.approvals.map((approval) => toPendingApproval(runId, approval)),
-    pendingApprovalCount: waiting.count
+    pendingApprovals: approvals.first.map((approval) => toPendingApproval(runId, approval)),
+    pendingApprovalCount: approvals.count,
+    pendingInputs: inputs.first.map((input) => toPendingInput(runId, input)),
+    pendingInputCount: inputs.count
   }
 }
 
 /** A pending approval as clients see it. */
-export function toPendingApproval(runId: string, approval: ApprovalSummary): PendingApproval {
-  const { approvalId, toolCallId, toolName, args, argsPreview, argsBytes, expiresAt, source } = approval
+export function toPendingApproval(runId: string, approval: InputSummary): PendingApproval {
+  const { inputId: approvalId, toolCallId = '', toolName = '' } = approval
+  return { approvalId, runId, toolCallId, toolName, ...argsAndTime(approval) }
+}
+
+/** A pending question or client tool as clients see it. */
+export function toPendingInput(runId: string, input: InputSummary): PendingInput {
+  const { inputId, kind, message, schema, toolCallId, toolName } = input
   return {
-    approvalId,
+    inputId,
     runId,
-    toolCallId,
-    toolName,
+    kind: kind as PendingInput['kind'],
+    ...(message !== undefined && { message }),
+    ...(schema !== undefined && { schema }),
+    ...(toolCallId !== undefined && { toolCallId }),
+    ...(toolName !== undefined && { toolName }),
+    ...argsAndTime(input)
+  }
+}
+
+function argsAndTime({ args, argsPreview, argsBytes, expiresAt, source }: InputSummary) {
+  return {
     ...(args !== undefined && { args }),
     ...(argsPreview !== undefined && { argsPreview }),
     argsBytes,

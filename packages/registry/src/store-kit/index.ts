@@ -6,13 +6,18 @@ export { KeyedLock, type Release } from '../stores/keyed-lock.ts'
 export { entryFromJson, sizeOfEntry } from '../stores/log-entry.ts'
 export { formatPushCursor, parsePushCursor } from '../stores/push-cursor.ts'
 export {
-  formatApprovalCursor,
+  formatInputCursor,
   formatRunCursor,
-  parseApprovalCursor,
+  parseInputCursor,
   parseRunCursor,
   runIdOf,
-  type ApprovalPosition,
+  type InputPosition,
   type RunPosition
 } from '../stores/run-cursor.ts'
-export { MAX_LISTED_APPROVALS, MAX_LISTED_ARGS, previewOfJson } from '../stores/summarize-run.ts'
+export {
+  MAX_LISTED_INPUTS,
+  MAX_LISTED_ARGS,
+  NOTHING_PENDING,
+  previewOfJson
+} from '../stores/summarize-run.ts'
 export { weighWord, wordsOf } from '../stores/words.ts'

@@ -1,5 +1,5 @@
 import { REG_ERR_BAD_CURSOR } from '../errors.ts'
-import type { FoundApproval } from '../contract/ports/run-store.ts'
+import type { FoundInput } from '../contract/ports/stored-input.ts'
 
 /** A position in a list of runs: the id of a page's last run, and the time that the list is sorted by. */
 export interface RunPosition {
@@ -7,11 +7,11 @@ export interface RunPosition {
   runId: string
 }
 
-/** A position in a list of approvals: when the run of a page's last approval began, and when that approval expires. */
-export interface ApprovalPosition {
+/** A position in a list of inputs: when the run of a page's last input began, and when that input expires. */
+export interface InputPosition {
   createdAt: number
   expiresAt: number
-  approvalId: string
+  inputId: string
 }
 
 /** The cursor of the page after this item. */
@@ -26,20 +26,20 @@ export function parseRunCursor(cursor: string): RunPosition {
   return { at: Number(at), runId }
 }
 
-/** The cursor of the page after this approval. */
-export function formatApprovalCursor({ run, approval }: FoundApproval): string {
-  return `${run.createdAt}.${approval.expiresAt}.${approval.approvalId}`
+/** The cursor of the page after this input. */
+export function formatInputCursor({ run, input }: FoundInput): string {
+  return `${run.createdAt}.${input.expiresAt}.${input.inputId}`
 }
 
-/** Parses a cursor of a page of approvals. @throws REG_ERR_BAD_CURSOR */
-export function parseApprovalCursor(cursor: string): ApprovalPosition {
-  const [, createdAt, expiresAt, approvalId] =
+/** Parses a cursor of a page of inputs. @throws REG_ERR_BAD_CURSOR */
+export function parseInputCursor(cursor: string): InputPosition {
+  const [, createdAt, expiresAt, inputId] =
     /^(\d{1,15})\.(\d{1,15})\.([\w-]{1,64}\.\d{1,15})$/.exec(cursor) ?? []
-  if (approvalId === undefined) throw new REG_ERR_BAD_CURSOR()
-  return { createdAt: Number(createdAt), expiresAt: Number(expiresAt), approvalId }
+  if (inputId === undefined) throw new REG_ERR_BAD_CURSOR()
+  return { createdAt: Number(createdAt), expiresAt: Number(expiresAt), inputId }
 }
 
-/** The id of an approval's run, with which the approval's id begins. */
-export function runIdOf(approvalId: string): string {
-  return approvalId.slice(0, Math.max(0, approvalId.lastIndexOf('.')))
+/** The id of an input's run, with which the input's id begins. */
+export function runIdOf(inputId: string): string {
+  return inputId.slice(0, Math.max(0, inputId.lastIndexOf('.')))
 }

@@ -1,54 +1,64 @@
 import { PREVIEW } from '../contract/run-result.ts'
 import { beginningOf } from '../wire/encode-pieces.ts'
-import type { ApprovalSummary, RunSummary, StoredApproval, StoredRun } from '../contract/ports/run-store.ts'
+import type { RunSummary, StoredRun } from '../contract/ports/run-store.ts'
+import type { InputSummary, PendingSummary, StoredInput } from '../contract/ports/stored-input.ts'
 
-/** The maximum size, in bytes of JSON, of the arguments in a listed approval. */
+/** The maximum size, in bytes of JSON, of the arguments of a listed input. */
 export const MAX_LISTED_ARGS = 4_096
 
-/** The maximum number of approvals in a listed run. */
-export const MAX_LISTED_APPROVALS = 10
+/** The maximum number of approvals, and of other inputs, in a listed run. */
+export const MAX_LISTED_INPUTS = 10
 
 /** The beginning of a long JSON text. */
 export function previewOfJson(json: string): string {
   return beginningOf(json, PREVIEW)
 }
 
-/** Summarizes an approval for a list. */
-export function summarizeApproval({ args, ...approval }: StoredApproval): ApprovalSummary {
+/** Summarizes an input for a list. */
+export function summarizeInput({ args, path: _, ...input }: StoredInput): InputSummary {
   const json = JSON.stringify(args) ?? ''
   const argsBytes = Buffer.byteLength(json)
-  if (argsBytes > MAX_LISTED_ARGS) return { ...approval, argsPreview: previewOfJson(json), argsBytes }
-  return args === undefined ? { ...approval, argsBytes } : { ...approval, args, argsBytes }
+  if (argsBytes > MAX_LISTED_ARGS) return { ...input, argsPreview: previewOfJson(json), argsBytes }
+  return args === undefined ? { ...input, argsBytes } : { ...input, args, argsBytes }
 }
 
-/** Summarizes a run for a list; `summarize` may cache the summaries of approvals. */
+/** No pending inputs. */
+export const NOTHING_PENDING: PendingSummary = Object.freeze({ first: [], count: 0 })
+
+/** Summarizes a run for a list; `summarize` may cache the summaries of inputs. */
 export function summarizeRun(
   run: StoredRun,
   { preview, bytes }: Pick<RunSummary, 'preview' | 'bytes'>,
-  summarize: (approval: StoredApproval) => ApprovalSummary
+  summarize: (input: StoredInput) => InputSummary
 ): RunSummary {
-  const { result: _, approvals: __, ...rest } = run
-  const waiting = waitingOf(run)
+  const { result: _, inputs: __, ...rest } = run
+  return { ...rest, bytes, preview, waiting: summarizeWaiting(pendingOf(run), summarize) }
+}
+
+function summarizeWaiting(
+  pending: readonly StoredInput[],
+  summarize: (input: StoredInput) => InputSummary
+): RunSummary['waiting'] {
+  if (pending.length === 0) return { approvals: NOTHING_PENDING, inputs: NOTHING_PENDING }
+  const summaryOf = (inputs: readonly StoredInput[]) => ({
+    first: inputs.slice(0, MAX_LISTED_INPUTS).map(summarize),
+    count: inputs.length
+  })
   return {
-    ...rest,
-    bytes,
-    preview,
-    waiting: {
-      approvals: waiting.slice(0, MAX_LISTED_APPROVALS).map(summarize),
-      count: waiting.length
-    }
+    approvals: summaryOf(pending.filter(({ kind }) => kind === 'approval')),
+    inputs: summaryOf(pending.filter(({ kind }) => kind !== 'approval'))
   }
 }
 
-/** The pending approvals of a run, the first to expire first. */
-export function waitingOf({ status, approvals }: StoredRun): StoredApproval[] {
+/** The pending inputs of a run, the first to expire first. */
+export function pendingOf({ status, inputs }: StoredRun): StoredInput[] {
   if (status !== 'input-required') return []
-  return approvals.filter(({ answer }) => answer === null).sort(firstToExpire)
+  return inputs.filter(({ answer }) => answer === null).sort(firstToExpire)
 }
 
-type Expiring = Pick<StoredApproval, 'expiresAt' | 'approvalId'>
+type Expiring = Pick<StoredInput, 'expiresAt' | 'inputId'>
 
-/** Compares approvals: the first to expire comes first. */
+/** Compares inputs: the first to expire comes first. */
 export function firstToExpire(a: Expiring, b: Expiring): number {
-  return a.expiresAt - b.expiresAt || (a.approvalId < b.approvalId ? -1 : a.approvalId > b.approvalId ? 1 : 0)
+  return a.expiresAt - b.expiresAt || (a.inputId < b.inputId ? -1 : a.inputId > b.inputId ? 1 : 0)
 }

@@ -1,16 +1,13 @@
-import { formatApprovalCursor, formatRunCursor } from '../stores/run-cursor.ts'
-import type {
-  ApprovalQuery,
-  FoundApproval,
-  RunStore,
-  StoredApproval,
-  StoredRun
-} from '../contract/ports/run-store.ts'
+import { formatInputCursor, formatRunCursor } from '../stores/run-cursor.ts'
+import type { RunStore, StoredRun } from '../contract/ports/run-store.ts'
+import type { FoundInput, InputQuery, StoredInput } from '../contract/ports/stored-input.ts'
+import type { InputKind } from '../contract/input.ts'
 import type { JsonPieces } from '../wire/encode-pieces.ts'
 import { codeOf } from './contract-test.ts'
 import { completed, storedRun, textEntry, type RunStores, type TestStores } from './stored-run.ts'
 
 const MEGABYTE = 1_000_000
+const kinds: readonly InputKind[] = ['approval']
 const LONG = 400_000
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value))
 
@@ -27,45 +24,52 @@ async function join(pieces: JsonPieces): Promise<{ json: string; longest: number
   return { json, longest }
 }
 
-/** Creates a run with pending approvals, whose arguments have the given length; later ones expire first. */
+/** Creates a run with pending inputs, whose arguments have the given length; later ones expire first. */
 async function createWaiting(
   { runs, log }: RunStores,
   {
     approvals,
     characters = 0,
+    kinds: [...each] = kinds,
     ...fields
-  }: { approvals: number; characters?: number } & Partial<Omit<StoredRun, 'approvals'>>
+  }: { approvals: number; characters?: number; kinds?: readonly InputKind[] } & Partial<
+    Omit<StoredRun, 'inputs'>
+  >
 ): Promise<string> {
   const run = storedRun(fields)
   await runs.create(run)
   for (let index = 1; index <= approvals; index++) {
-    const approval: StoredApproval = {
-      approvalId: `${run.runId}.${index}`,
+    const input: StoredInput = {
+      inputId: `${run.runId}.${index}`,
+      kind: each[index % each.length]!,
       toolCallId: `c${index}`,
       toolName: 'send',
       args: { index, text: textOf(characters) },
       source: ['a'],
+      path: ['a'],
       // Two at a time expire in the same millisecond.
       expiresAt: 9_000 - Math.floor(index / 2),
       answer: null
     }
-    await log.append(run.runId, 1, [textEntry(index)], { status: 'input-required', at: 5, approval })
+    await log.append(run.runId, 1, [textEntry(index)], { status: 'input-required', at: 5, input })
   }
   return run.runId
 }
 
-async function readAll(runs: RunStore, query: Omit<ApprovalQuery, 'cursor'>): Promise<FoundApproval[]> {
-  const found: FoundApproval[] = []
+type Query = Omit<InputQuery, 'cursor' | 'kinds'> & Partial<Pick<InputQuery, 'kinds'>>
+
+async function readAll(runs: RunStore, query: Query): Promise<FoundInput[]> {
+  const found: FoundInput[] = []
   for (let cursor: string | null | undefined; cursor !== null;) {
-    const page = await runs.listApprovals({ ...query, ...(cursor !== undefined && { cursor }) })
-    if (page.approvals.length > query.limit) throw new Error('the page exceeds its limit')
-    found.push(...page.approvals)
+    const page = await runs.listInputs({ kinds, ...query, ...(cursor !== undefined && { cursor }) })
+    if (page.inputs.length > query.limit) throw new Error('the page exceeds its limit')
+    found.push(...page.inputs)
     cursor = page.nextCursor
   }
   return found
 }
 
-const idsOf = (found: readonly FoundApproval[]) => found.map(({ approval }) => approval.approvalId)
+const idsOf = (found: readonly FoundInput[]) => found.map(({ input }) => input.inputId)
 
 /** The part of a `RunStore`'s contract that bounds the data read by lists. */
 export function boundedPageContract(test: TestStores): void {
@@ -145,7 +149,7 @@ export function boundedPageContract(test: TestStores): void {
     ]
     for (const scope of scopes) {
       t.same(idsOf(await readAll(runs, { scope, limit: 1 })), wanted)
-      t.same((await runs.listApprovals({ scope, limit: 2 })).nextCursor, null)
+      t.same((await runs.listInputs({ kinds, scope, limit: 2 })).nextCursor, null)
     }
     t.same(await readAll(runs, { scope: { runnables: [] }, limit: 9 }), [])
   })
@@ -164,7 +168,7 @@ export function boundedPageContract(test: TestStores): void {
     for (const limit of [1, 4, 100])
       t.same(idsOf(await readAll(runs, { limit })), wanted, `${limit} per page`)
     t.equal(
-      (await runs.listApprovals({ limit: wanted.length })).nextCursor,
+      (await runs.listInputs({ kinds, limit: wanted.length })).nextCursor,
       null,
       'no cursor after a full last page'
     )
@@ -182,8 +186,9 @@ export function boundedPageContract(test: TestStores): void {
         createdAt: 3_000,
         status: 'input-required'
       },
-      approval: {
-        approvalId: `${bobs}.1`,
+      input: {
+        inputId: `${bobs}.1`,
+        kind: 'approval',
         toolCallId: 'c1',
         toolName: 'send',
         args: { index: 1, text: '' },
@@ -194,8 +199,30 @@ export function boundedPageContract(test: TestStores): void {
       }
     })
     for (const [index, found] of all.entries()) {
-      const { approvals } = await runs.listApprovals({ limit: 100, cursor: formatApprovalCursor(found) })
-      t.same(idsOf(approvals), wanted.slice(index + 1), 'after each approval')
+      const { inputs } = await runs.listInputs({ kinds, limit: 100, cursor: formatInputCursor(found) })
+      t.same(idsOf(inputs), wanted.slice(index + 1), 'after each approval')
+    }
+  })
+
+  test('lists the kinds that are asked for, in pages without gaps', async (t, store) => {
+    const { runs } = store
+    const all = ['approval', 'question', 'tool', 'auth'] as const
+    const ids: Record<string, string[]> = { approval: [], question: [], tool: [], auth: [] }
+    for (let index = 0; index < 5; index++) {
+      const runId = await createWaiting(store, { approvals: 12, createdAt: 9_000 - index, kinds: all })
+      const byExpiry = [12, 10, 11, 8, 9, 6, 7, 4, 5, 2, 3, 1]
+      for (const number of byExpiry) ids[all[number % 4]!]!.push(`${runId}.${number}`)
+    }
+    for (const kind of all)
+      for (const limit of [1, 4, 100])
+        t.same(idsOf(await readAll(runs, { kinds: [kind], limit })), ids[kind], `${kind}, ${limit} per page`)
+    t.equal((await readAll(runs, { kinds: ['question', 'tool', 'auth'], limit: 7 })).length, 45)
+    t.same(await readAll(runs, { kinds: [], limit: 7 }), [])
+    const { runs: listed } = await runs.list({ limit: 9 })
+    for (const { waiting } of listed) {
+      t.equal(waiting.approvals.count, 3)
+      t.equal(waiting.inputs.count, 9)
+      t.same(new Set(waiting.approvals.first.map(({ kind }) => kind)), new Set(['approval']))
     }
   })
 
@@ -206,14 +233,14 @@ export function boundedPageContract(test: TestStores): void {
       await createWaiting(store, { approvals: 2, createdAt: 2_000 }),
       await createWaiting(store, { approvals: 3, createdAt: 1_000 })
     ]
-    const { approvals, nextCursor } = await runs.listApprovals({ limit: 2 })
-    t.same(idsOf(approvals), [`${a}.4`, `${a}.2`])
+    const { inputs, nextCursor } = await runs.listInputs({ kinds, limit: 2 })
+    t.same(idsOf(inputs), [`${a}.4`, `${a}.2`])
     await createWaiting(store, { approvals: 2, createdAt: 4_000 })
     // The last approval of the page, one of the next page, and a run that ends.
-    for (const approvalId of [`${a}.2`, `${a}.3`])
-      t.equal(await runs.answerApproval(a, approvalId, { approved: true }), true)
+    for (const inputId of [`${a}.2`, `${a}.3`])
+      t.equal(await runs.answerInput(a, inputId, { action: 'accept' }), true)
     await log.append(b, 1, [textEntry(3)], { status: 'canceled', at: 6 })
-    const { approvals: rest } = await runs.listApprovals({ limit: 9, cursor: nextCursor! })
+    const { inputs: rest } = await runs.listInputs({ kinds, limit: 9, cursor: nextCursor! })
     t.same(idsOf(rest), [`${a}.1`, `${c}.2`, `${c}.3`, `${c}.1`])
     await log.append(a, 1, [textEntry(5)], { status: 'working', at: 7 })
     t.equal((await readAll(runs, { limit: 9 })).length, 5, 'a working run has no pending approvals')
@@ -224,45 +251,43 @@ export function boundedPageContract(test: TestStores): void {
   test('lists a preview of large arguments, not the arguments', async (t, store) => {
     const { runs } = store
     const runId = await createWaiting(store, { approvals: 12, characters: LONG, createdAt: 1_000 })
-    const { approvals } = await runs.listApprovals({ limit: 100 })
-    t.equal(approvals.length, 12)
-    t.ok(bytesOf(approvals) < 12_000, `${bytesOf(approvals)} bytes`)
+    const { inputs } = await runs.listInputs({ kinds, limit: 100 })
+    t.equal(inputs.length, 12)
+    t.ok(bytesOf(inputs) < 12_000, `${bytesOf(inputs)} bytes`)
     const args = { index: 1, text: textOf(LONG) }
-    const { approval } = (await runs.findApproval(`${runId}.1`))!
-    t.same(approval, approvals.at(-1)!.approval)
-    t.equal(approval.args, undefined)
-    t.equal(approval.argsBytes, bytesOf(args))
-    t.ok(JSON.stringify(args).startsWith(approval.argsPreview!) && approval.argsPreview!.length > 100)
+    const { input } = (await runs.findInput(`${runId}.1`))!
+    t.same(input, inputs.at(-1)!.input)
+    t.equal(input.args, undefined)
+    t.equal(input.argsBytes, bytesOf(args))
+    t.ok(JSON.stringify(args).startsWith(input.argsPreview!) && input.argsPreview!.length > 100)
     const { json, longest } = await join(runs.readArgs(`${runId}.1`))
     t.same(JSON.parse(json), args, 'the arguments are complete')
     t.ok(longest < LONG, 'they arrive in pieces')
-    t.same(
-      (await runs.get(runId))?.approvals.find(({ approvalId }) => approvalId === `${runId}.1`)?.args,
-      args
-    )
+    t.same((await runs.get(runId))?.inputs.find(({ inputId }) => inputId === `${runId}.1`)?.args, args)
 
     const run = (await runs.find(runId))!
-    t.equal(run.waiting.count, 12)
+    t.equal(run.waiting.approvals.count, 12)
     t.same(
-      run.waiting.approvals,
-      approvals.slice(0, 10).map((found) => found.approval),
+      run.waiting.approvals.first,
+      inputs.slice(0, 10).map((found) => found.input),
       'a run lists its first ten'
     )
     t.same((await runs.list({ limit: 1 })).runs, [run])
-    await runs.answerApproval(runId, `${runId}.1`, { approved: true, args: { to: 'ada' } })
-    t.same((await runs.findApproval(`${runId}.1`))?.approval.answer, { approved: true, args: { to: 'ada' } })
-    t.equal((await runs.find(runId))?.waiting.count, 11)
+    const answer = { action: 'accept', content: { to: 'ada' } } as const
+    await runs.answerInput(runId, `${runId}.1`, answer)
+    t.same((await runs.findInput(`${runId}.1`))?.input.answer, answer)
+    t.equal((await runs.find(runId))?.waiting.approvals.count, 11)
   })
 
-  test('finds no approval by an unknown id, and refuses invalid cursors', async (t, store) => {
+  test('finds no input by an unknown id, and refuses invalid cursors', async (t, store) => {
     const { runs } = store
     const runId = await createWaiting(store, { approvals: 1, createdAt: 1_000 })
-    for (const approvalId of ['', 'missing', runId, `${runId}.`, `${runId}.2`, `${runId}.01`, '__proto__']) {
-      t.equal(await runs.findApproval(approvalId), undefined, approvalId)
-      t.equal((await join(runs.readArgs(approvalId))).json, '', approvalId)
+    for (const inputId of ['', 'missing', runId, `${runId}.`, `${runId}.2`, `${runId}.01`, '__proto__']) {
+      t.equal(await runs.findInput(inputId), undefined, inputId)
+      t.equal((await join(runs.readArgs(inputId))).json, '', inputId)
     }
     const cursors = ['', 'x', '1', '1.a', '1.1.a', '1.1.a.', "1.1.a.1' or 1=1", `${'9'.repeat(30)}.1.a.1`]
     for (const cursor of cursors)
-      t.equal(await codeOf(() => runs.listApprovals({ limit: 1, cursor })), 'REG_ERR_BAD_CURSOR', cursor)
+      t.equal(await codeOf(() => runs.listInputs({ kinds, limit: 1, cursor })), 'REG_ERR_BAD_CURSOR', cursor)
   })
 }

@@ -1,7 +1,7 @@
-import type { StoredApproval } from '../contract/ports/run-store.ts'
 import { boundedPageContract } from './bounded-page-contract.ts'
 import { changedRunContract } from './changed-run-contract.ts'
 import { codeOf, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
+import { inputContract } from './input-contract.ts'
 import { runListContract } from './run-list-contract.ts'
 import { recordedStepContract } from './recorded-step-contract.ts'
 import { removedRunContract } from './removed-run-contract.ts'
@@ -13,19 +13,6 @@ const working = { status: 'working', at: 2_000 } as const
 
 function pick({ status, result }: typeof completed) {
   return { status, result }
-}
-
-function approvalOf(approvalId: string): StoredApproval {
-  const args = { __proto__x: 1, text: 'ünïcode \u0000 ✓' }
-  return {
-    approvalId,
-    toolCallId: 'c1',
-    toolName: 'send',
-    args,
-    source: ['a', 'b'],
-    expiresAt: 9_000,
-    answer: null
-  }
 }
 
 /** The contract of every `RunStore` with its `StreamLog`. */
@@ -237,31 +224,6 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     t.equal((await log.read(runId, 0, all)).length, 1)
   })
 
-  test('accepts only the first answer to an approval', async (t, { runs, log }) => {
-    const { runId } = storedRun()
-    await runs.create(storedRun({ runId }))
-    const approval = approvalOf(`${runId}.1`)
-    await log.append(runId, 1, [textEntry(1)], { status: 'input-required', at: 5, approval })
-    t.same((await runs.get(runId))?.approvals, [approval])
-    const answers = await Promise.all([
-      runs.answerApproval(runId, approval.approvalId, { approved: true, args: { a: 1 } }),
-      runs.answerApproval(runId, approval.approvalId, { approved: false, reason: 'no' })
-    ])
-    t.same(answers, [true, false])
-    t.same((await runs.get(runId))?.approvals, [{ ...approval, answer: { approved: true, args: { a: 1 } } }])
-    t.equal(await runs.answerApproval(runId, 'missing', { approved: true }), false)
-    t.equal(await runs.answerApproval('missing', approval.approvalId, { approved: true }), false)
-  })
-
-  test('accepts no answer after the end of the run', async (t, { runs, log }) => {
-    const { runId } = storedRun()
-    await runs.create(storedRun({ runId }))
-    const approval = approvalOf(`${runId}.1`)
-    await log.append(runId, 1, [textEntry(1)], { status: 'input-required', at: 5, approval })
-    await log.append(runId, 1, [textEntry(2)], { status: 'canceled', at: 6 })
-    t.equal(await runs.answerApproval(runId, approval.approvalId, { approved: true }), false)
-  })
-
   test('sweeps ended runs only', async (t, { runs, log }) => {
     const [open, ended] = [storedRun(), storedRun()]
     await runs.create(open)
@@ -273,6 +235,7 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     t.ok(await runs.get(open.runId))
   })
 
+  inputContract(test)
   runTextContract(test)
   recordedStepContract(test)
   runListContract(test)

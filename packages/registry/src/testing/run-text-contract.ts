@@ -1,4 +1,5 @@
-import type { StoredApproval } from '../contract/ports/run-store.ts'
+import type { StoredInput } from '../contract/ports/stored-input.ts'
+import type { InputOutcome } from '../contract/input.ts'
 import { HOSTILE_TEXT } from './contract-test.ts'
 import { completed, storedRun, textEntry, type TestStores } from './stored-run.ts'
 
@@ -14,18 +15,22 @@ export function runTextContract(test: TestStores): void {
     await runs.create(run)
     t.same(await runs.get(runId), run)
     t.same((await runs.create(storedRun({ owner: run.owner, startKey: run.startKey })))?.runId, runId)
-    const approval: StoredApproval = {
-      approvalId: `${runId}.1`,
+    const input: StoredInput = {
+      inputId: `${runId}.1`,
+      kind: 'question',
+      message: HOSTILE_TEXT,
+      schema: { const: HOSTILE_TEXT },
       toolCallId: HOSTILE_TEXT,
       toolName: HOSTILE_TEXT,
       args: { [HOSTILE_TEXT]: HOSTILE_TEXT },
       source: [HOSTILE_TEXT],
+      path: [HOSTILE_TEXT],
       expiresAt: 9_000,
       answer: null
     }
-    await log.append(runId, 1, [textEntry(1, HOSTILE_TEXT)], { status: 'input-required', at: 2, approval })
-    const answer = { approved: false, reason: HOSTILE_TEXT, args: { a: HOSTILE_TEXT } }
-    t.equal(await runs.answerApproval(runId, approval.approvalId, answer), true)
+    await log.append(runId, 1, [textEntry(1, HOSTILE_TEXT)], { status: 'input-required', at: 2, input })
+    const answer: InputOutcome = { action: 'decline', reason: HOSTILE_TEXT, content: { a: HOSTILE_TEXT } }
+    t.equal(await runs.answerInput(runId, input.inputId, answer), true)
     await runs.recordStep(runId, 1, HOSTILE_TEXT, HOSTILE_TEXT)
     t.same(await runs.readStep(runId, HOSTILE_TEXT), { output: HOSTILE_TEXT })
     const result = { ...completed.result, text: HOSTILE_TEXT }
@@ -37,7 +42,7 @@ export function runTextContract(test: TestStores): void {
       updatedAt: 3,
       result,
       error,
-      approvals: [{ ...approval, answer }]
+      inputs: [{ ...input, answer }]
     })
     const [entry] = await log.read(runId, 0, { entries: 1, bytes: 1 })
     t.same(entry?.part, { seq: 1, type: 'text', at: 2_000, text: HOSTILE_TEXT })

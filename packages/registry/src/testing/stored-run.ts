@@ -31,7 +31,7 @@ export function storedRun(fields: Partial<StoredRun> = {}): StoredRun {
     epoch: 1,
     result: null,
     error: null,
-    approvals: [],
+    inputs: [],
     ...fields
   }
 }

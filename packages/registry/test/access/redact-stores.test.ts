@@ -25,15 +25,15 @@ t.test('an answer is stored without the key, but returned unchanged', async (t) 
     async ({ approvals }) => void outcomes.push(await approvals.request(request))
   ])
   const run = await engine.start(asking, 'x', withKey)
-  const [asked] = (await engine.get(run.runId))!.approvals
+  const [asked] = (await engine.get(run.runId))!.inputs
   t.strictSame(asked?.args, { key: '[redacted]', list: ['[redacted]'] })
   t.equal(asked?.toolCallId, 'call of [redacted]', 'as in the part')
   const answer = { approved: true, reason: `since ${key}`, args: { key } }
-  await engine.answer(asked!.approvalId, answer)
-  t.strictSame((await engine.findApproval(asked!.approvalId))?.approval.answer, {
-    approved: true,
+  await engine.answer(asked!.inputId, answer)
+  t.strictSame((await engine.findInput(asked!.inputId))?.input.answer, {
+    action: 'accept',
     reason: 'since [redacted]',
-    args: { key: '[redacted]' }
+    content: { key: '[redacted]' }
   })
   t.strictSame(outcomes, [answer])
   await run.result()
@@ -69,10 +69,10 @@ t.test('after a restart, a run resumes without its key, for the same principal',
   await engine.recover()
   t.equal(await engine.resume(runnable), 1)
   const { runId } = started
-  t.equal((await engine.get(runId))?.approvals.length, 1)
+  t.equal((await engine.get(runId))?.inputs.length, 1)
   await engine.answer(`${runId}.1`, { approved: true })
   t.match((await partsOf({ parts: (after) => engine.parts(runId, after) })).at(-1), { type: 'finish' })
-  t.equal((await engine.get(runId))?.approvals.length, 1, 'it is not asked for again')
+  t.equal((await engine.get(runId))?.inputs.length, 1, 'it is not asked for again')
   const told = '[redacted]'
   t.strictSame(seen, [[told, [told], principal.sub, { of: told }], { approved: true }])
 })
@@ -149,12 +149,12 @@ t.test('a key equal to a word of the protocol is not redacted', async (t) => {
   for (const word of words) {
     const run = await engine.start(script, 'x', { redact: createRedact([word, 'workflow-key-1']) })
     await turn()
-    const { approvals, status } = (await engine.get(run.runId))!
+    const { inputs, status } = (await engine.get(run.runId))!
     t.equal(status, 'input-required', word)
-    await engine.answer(approvals[0]!.approvalId, { approved: true })
+    await engine.answer(inputs[0]!.inputId, { approved: true })
     const parts = await partsOf(run)
     t.match(parts[1], { type: 'tool.call', toolCallId: '1', toolName: 'use' }, word)
     t.match(parts[4], { text: 'It is [redacted].' })
-    t.match(await engine.get(run.runId), { status: 'completed', approvals: [{ answer: { approved: true } }] })
+    t.match(await engine.get(run.runId), { status: 'completed', inputs: [{ answer: { action: 'accept' } }] })
   }
 })

@@ -52,7 +52,7 @@ t.test('an answer that cannot be encoded is refused, and a later one accepted', 
   await answer(args)
   args.to = 'eve'
   t.same(await outcome, { approved: true, args: { to: 'ada' } })
-  t.match(await engine.get(run.runId), { approvals: [{ answer: { args: { to: 'ada' } } }] })
+  t.match(await engine.get(run.runId), { inputs: [{ answer: { content: { to: 'ada' } } }] })
 })
 
 t.test('an answer without a boolean is refused: a string would count as an approval', async (t) => {
@@ -64,7 +64,7 @@ t.test('an answer without a boolean is refused: a string would count as an appro
   const bad = [undefined, null, {}, { approved: 'false' }, { approved: 1 }, { approved: null }]
   for (const given of [...bad, { approved: true, reason: 5 }, { approved: true, reason: 'x'.repeat(5_000) }])
     t.equal(await codeOf(() => answer(given)), 'RUN_ERR_BAD_INPUT', inspect(given).slice(0, 60))
-  t.match(await engine.get(run.runId), { approvals: [{ answer: null }] })
+  t.match(await engine.get(run.runId), { inputs: [{ answer: null }] })
   await answer({ approved: false })
   t.same(await outcome, { approved: false })
 })

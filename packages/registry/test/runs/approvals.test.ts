@@ -37,7 +37,10 @@ t.test('a run waits for its approval and continues', async (t) => {
     status: 'input-required',
     pendingApprovals: [{ approvalId, toolName: 'send', args: { to: 'ada' } }]
   })
-  t.match(await engine.findApproval(approvalId), { run: { runId: run.runId }, approval: { approvalId } })
+  t.match(await engine.findInput(approvalId), {
+    run: { runId: run.runId },
+    input: { inputId: approvalId, kind: 'approval' }
+  })
   t.match(await engine.answer(approvalId, { approved: true, args: { to: 'bob' } }), { status: 'working' })
   t.same(await outcome, { approved: true, args: { to: 'bob' } })
   await run.result()
@@ -65,7 +68,7 @@ t.test('an approval is answered once', async (t) => {
   await run.result()
   t.equal(await codeOf(() => engine.answer(approvalId, { approved: true })), 'RUN_ERR_APPROVAL_ANSWERED')
   for (const id of ['', 'x', `${run.runId}.9`, 'nobody.1'])
-    t.equal(await codeOf(() => engine.answer(id, { approved: true })), 'RUN_ERR_APPROVAL_NOT_FOUND', id)
+    t.equal(await codeOf(() => engine.answer(id, { approved: true })), 'RUN_ERR_INPUT_NOT_FOUND', id)
 })
 
 t.test('an approval expires', async (t) => {

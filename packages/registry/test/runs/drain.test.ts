@@ -99,7 +99,7 @@ t.test(
     t.match(await engine.get(left.runId), { status: 'input-required' })
     await engine.close()
     t.same(await Promise.all(results), ['[object Object]', '[object Object]', 'RUN_ERR_SUSPENDED'])
-    t.match(await engine.get(left.runId), { status: 'input-required', approvals: [{ answer: null }] })
+    t.match(await engine.get(left.runId), { status: 'input-required', inputs: [{ answer: null }] })
     t.equal(await codeOf(engine.cancel(left.runId)), 'RUN_ERR_DRAINING', 'nobody is left to end it')
 
     const next = buildEngine(t, { stores })

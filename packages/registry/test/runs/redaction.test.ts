@@ -108,9 +108,9 @@ t.test('an approval request follows the held-back text, with the run’s state',
   const asking = scriptedRunnable([say('sk-'), ({ approvals }) => approvals.request(request)])
   const run = await engine.start(asking, 'x', withKey)
   await turn()
-  const { status, approvals } = (await engine.get(run.runId))!
+  const { status, inputs } = (await engine.get(run.runId))!
   t.equal(status, 'input-required')
-  await engine.answer(approvals[0]!.approvalId, { approved: true })
+  await engine.answer(inputs[0]!.inputId, { approved: true })
   t.strictSame(told(await partsOf(run)), [
     'sk-',
     '<tool.approval.request>',

@@ -144,7 +144,10 @@ t.test('an approval survives a restart, whenever it is answered', async (t) => {
     const engine = buildEngine(t, { stores })
     const answer = () => engine.answer(`${run.runId}.1`, { approved: true, args: { to: 'bob' } })
     if (when.startsWith('before'))
-      await stores.runs.answerApproval(run.runId, `${run.runId}.1`, { approved: true, args: { to: 'bob' } })
+      await stores.runs.answerInput(run.runId, `${run.runId}.1`, {
+        action: 'accept',
+        content: { to: 'bob' }
+      })
     await engine.recover()
     t.match(await engine.get(run.runId), { status: 'input-required' })
     if (when.startsWith('while')) await answer()

@@ -199,7 +199,7 @@ t.test('an answer that is stored but cannot be logged succeeds only for a resuma
 t.test('an answer that cannot be stored changes nothing', async (t) => {
   const { engine, fail, mend } = build(t)
   const run = await startAsking(engine, 'agent')
-  fail('disk full', (_port, method) => method === 'answerApproval')
+  fail('disk full', (_port, method) => method === 'answerInput')
   t.equal(await codeOf(() => engine.answer(`${run.runId}.1`, { approved: true })), 'RUN_ERR_STORE')
   mend()
   await engine.answer(`${run.runId}.1`, { approved: true })
@@ -209,7 +209,7 @@ t.test('an answer that cannot be stored changes nothing', async (t) => {
 t.test('an approval that expires during an outage has ended when the store recovers', async (t) => {
   const { engine, fail, mend, look } = build(t)
   const run = await startAsking(engine, 'agent')
-  fail('disk full', (_port, method) => method === 'answerApproval')
+  fail('disk full', (_port, method) => method === 'answerInput')
   mock.timers.tick(asked.timeout)
   for (let turns = 0; turns < 9; turns++) await turn()
   mend()

@@ -21,7 +21,7 @@ const script = [call(5), 'Done.']
 
 async function untilAsked(engine: RunEngine, runId: string) {
   for (;;) {
-    const [pending] = (await engine.get(runId))?.approvals?.filter(({ answer }) => answer === null) ?? []
+    const [pending] = (await engine.get(runId))?.inputs.filter(({ answer }) => answer === null) ?? []
     if (pending !== undefined) return pending
     await wait(1)
   }
@@ -34,7 +34,7 @@ t.test('1,000 races between two answers: exactly one wins', async (t) => {
   const outcomes = await Promise.all(
     Array.from({ length: 1_000 }, async (_, n) => {
       const run = await engine.start(makeAgent(script, { tools: [pay] }).agent, 'Go')
-      const { approvalId } = await untilAsked(engine, run.runId)
+      const { inputId: approvalId } = await untilAsked(engine, run.runId)
       const answers = [
         { approved: true, args: { amount: n } },
         { approved: false, reason: 'no' }
@@ -69,14 +69,14 @@ t.test('a call runs with the approved arguments, even if they were mutated meanw
   const engine = createRunEngine()
   t.teardown(() => engine.close())
   payments.length = 0
-  const tamper = ({ args }: { args: unknown }) => void ((args as { amount: number }).amount = 1_000_000)
+  const tamper = ({ args }: { args?: unknown }) => void ((args as { amount: number }).amount = 1_000_000)
   for (const name of ['tool.call', 'tool.approval.request'] as const) engine.events.on(name, tamper as never)
   const { agent } = makeAgent(script, { tools: [pay] })
   const run = await engine.start(agent, 'Go')
   const pending = await untilAsked(engine, run.runId)
   const shown = (pending.args as { amount: number }).amount
   tamper(pending)
-  await engine.answer(pending.approvalId, { approved: true })
+  await engine.answer(pending.inputId, { approved: true })
   await run.result()
   t.strictSame(payments, [shown])
 })
@@ -91,12 +91,12 @@ t.test('an answer applies to its own call, not to the next one of the same tool'
   )
   const run = await engine.start(agent, 'Go')
   const first = await untilAsked(engine, run.runId)
-  await engine.answer(first.approvalId, { approved: true })
+  await engine.answer(first.inputId, { approved: true })
   const second = await untilAsked(engine, run.runId)
-  t.not(second.approvalId, first.approvalId)
-  await t.rejects(engine.answer(first.approvalId, { approved: true }), { code: 'RUN_ERR_APPROVAL_ANSWERED' })
+  t.not(second.inputId, first.inputId)
+  await t.rejects(engine.answer(first.inputId, { approved: true }), { code: 'RUN_ERR_APPROVAL_ANSWERED' })
   t.strictSame(payments, [5], 'the second call still waits')
-  await engine.answer(second.approvalId, { approved: false })
+  await engine.answer(second.inputId, { approved: false })
   await run.result()
   t.strictSame(payments, [5])
 })
@@ -108,7 +108,7 @@ t.test('edited arguments that do not match the schema fail the call', async (t) 
   for (const args of [{ amount: '6' }, {}]) {
     const { agent } = makeAgent(script, { tools: [pay] })
     const run = await engine.start(agent, 'Go')
-    const { approvalId } = await untilAsked(engine, run.runId)
+    const { inputId: approvalId } = await untilAsked(engine, run.runId)
     await engine.answer(approvalId, { approved: true, args })
     t.match(
       (await run.result()).toolCalls,

@@ -4,7 +4,7 @@ import type { Kysely } from 'kysely'
 import { parseStored } from './stored-values.ts'
 import type { Tables } from '../tables.ts'
 
-/** The name of a run's result among its values; the others are arguments, named by the id of their approval. */
+/** The name of a run's result among its values; the others are arguments, named by the id of their input. */
 export const RESULT = 'result'
 
 /** Pieces per read. */

@@ -43,6 +43,6 @@ function probedRun(): StoredRun {
     epoch: 1,
     result: null,
     error: null,
-    approvals: []
+    inputs: []
   }
 }

@@ -1,26 +1,17 @@
 import type { Kysely } from 'kysely'
 import { Migrator } from 'kysely/migration'
-import { STO_ERR_HALF_MIGRATED, STO_ERR_OPEN } from '../errors.ts'
+import { STO_ERR_OPEN } from '../errors.ts'
 import { retryBusy } from '../sqlite/retry-busy.ts'
-import { listTables, removeHalfMigrated } from './half-migrated.ts'
 import { MIGRATIONS } from './migrations.ts'
 
 // Milliseconds to wait for another program's lock.
 const PATIENCE = 5_000
 
-/**
- * Applies pending migrations, each in its own transaction.
- * @throws STO_ERR_OPEN, STO_ERR_HALF_MIGRATED
- */
+/** Applies pending migrations, each in its own transaction. @throws STO_ERR_OPEN */
 export async function migrate(db: Kysely<never>, migrations = MIGRATIONS): Promise<void> {
   try {
-    const before = await listTables(db)
-    await upgrade(db, migrations).catch(async (err: unknown) => {
-      if (!(await removeHalfMigrated(db, before, err))) throw err
-      await upgrade(db, migrations)
-    })
+    await upgrade(db, migrations)
   } catch (err) {
-    if (err instanceof STO_ERR_HALF_MIGRATED) throw err
     throw new STO_ERR_OPEN((err as Error).message, { cause: err })
   }
 }

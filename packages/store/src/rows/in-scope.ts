@@ -14,7 +14,7 @@ export function isIn({ runnables, registry }: RunScope) {
     if (registry === undefined) return run.or(named)
     const { id, kinds, except } = registry
     const ofRegistry = [run('registry', '=', id)]
-    if (RUNNABLE_KINDS.some((kind) => !kinds.includes(kind))) ofRegistry.push(run('kind', 'in', kinds))
+    if (RUNNABLE_KINDS.some((kind) => !kinds.includes(kind))) ofRegistry.push(run('run.kind', 'in', kinds))
     if (except.length > 0) ofRegistry.push(run.not(isOneOf(run, except)))
     return run.or([...named, run.and(ofRegistry)])
   }
@@ -24,7 +24,7 @@ function isOneOf(run: Expressions, runnables: readonly Pick<RunnableKey, 'kind' 
   const byKind = Map.groupBy(runnables, ({ kind }) => kind)
   const each = Array.from(byKind, ([kind, all]) => {
     const names = all.map(({ name }) => name)
-    return run.and([run('kind', '=', kind), run('name', 'in', names)])
+    return run.and([run('run.kind', '=', kind), run('name', 'in', names)])
   })
   return run.or(each)
 }

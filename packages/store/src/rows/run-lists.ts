@@ -9,7 +9,7 @@ import type {
 } from '@svc/registry'
 import { formatRunCursor, parseRunCursor } from '@svc/registry/store-kit'
 import { sql, type ExpressionBuilder, type Kysely, type Selectable, type SelectQueryBuilder } from 'kysely'
-import { readWaiting } from './approval-lists.ts'
+import { NOTHING_WAITING, readWaiting } from './input-lists.ts'
 import { isIn } from './in-scope.ts'
 import { toRunHead, UNFINISHED } from './run-rows.ts'
 import type { Tables } from '../tables.ts'
@@ -19,9 +19,7 @@ type Expressions = ExpressionBuilder<Tables, 'run'>
 // Worded like the condition of a partial index, so that SQLite uses it.
 const isNotCompleted = sql<boolean>`status <> 'completed'`
 
-const NOTHING = Object.freeze({ approvals: [], count: 0 })
-
-type ListedRow = Omit<Selectable<Tables['run']>, 'result' | 'ended_at'>
+type ListedRow = Omit<Selectable<Tables['run']>, 'result' | 'ended_at' | 'metadata'>
 
 // All columns but the large ones.
 const LISTED = [
@@ -149,6 +147,6 @@ async function toSummary(db: Kysely<Tables>, row: ListedRow): Promise<RunSummary
     ...toRunHead(row),
     preview,
     bytes,
-    waiting: status === 'input-required' ? await readWaiting(db, run_id) : NOTHING
+    waiting: status === 'input-required' ? await readWaiting(db, run_id) : NOTHING_WAITING
   }
 }

@@ -10,7 +10,7 @@ import {
 } from '@svc/registry'
 import { toStoredError } from '@svc/registry/kit'
 import type { Kysely, Selectable } from 'kysely'
-import { insertApproval, readApprovals } from './approval-rows.ts'
+import { insertInput, readInputs } from './input-rows.ts'
 import { Refused } from '../group-commit.ts'
 import { insertLarge, parseLarge, RESULT, toShortJson } from '../encoding/large-values.ts'
 import { parseStored } from '../encoding/stored-values.ts'
@@ -47,7 +47,8 @@ export function toRunRow(run: StoredRun): Tables['run'] {
     error: run.error && JSON.stringify(run.error),
     bytes: 0,
     ended_at: endOf(run.status, run.updatedAt),
-    preview: null
+    preview: null,
+    metadata: null
   }
 }
 
@@ -55,7 +56,7 @@ function endOf(status: RunStatus, at: number): number | null {
   return isTerminalStatus(status) ? at : null
 }
 
-/** Reads runs from their rows, with results and approvals. */
+/** Reads runs from their rows, with results and inputs. */
 export async function toRuns(
   db: Kysely<Tables>,
   rows: readonly Selectable<Tables['run']>[]
@@ -64,11 +65,11 @@ export async function toRuns(
   for (const row of rows) {
     const head = toRunHead(row)
     const result = row.result === null ? await readLongResult(db, row) : parseStored<RunResult>(row.result)
-    const approvals = await readApprovals(db, row.run_id)
+    const inputs = await readInputs(db, row.run_id)
     runs.push(
       result === undefined
-        ? { ...head, status: 'failed', error: damaged(), result: null, approvals }
-        : { ...head, result, approvals }
+        ? { ...head, status: 'failed', error: damaged(), result: null, inputs }
+        : { ...head, result, inputs }
     )
   }
   return runs
@@ -83,8 +84,8 @@ const damaged = () => toStoredError(new RUN_ERR_DAMAGED('how it ended'))
 
 /** The fields of a run that are in its row, without the result. */
 export function toRunHead(
-  row: Omit<Tables['run'], 'result' | 'ended_at'>
-): Omit<StoredRun, 'result' | 'approvals'> {
+  row: Omit<Tables['run'], 'result' | 'ended_at' | 'metadata'>
+): Omit<StoredRun, 'result' | 'inputs'> {
   const error = row.error === null ? null : parseStored<StoredError>(row.error)
   return {
     runId: row.run_id,
@@ -114,7 +115,7 @@ export async function changeRun(
   bytes: number,
   change?: RunChange
 ): Promise<void> {
-  const { result, preview, approval, error } = change ?? {}
+  const { result, preview, input, error } = change ?? {}
   const json = result && toShortJson(result, MAX_IN_ROW)
   const { numUpdatedRows } = await db
     .updateTable('run')
@@ -142,5 +143,5 @@ export async function changeRun(
       .where('run_id', '=', runId)
       .execute()
   }
-  if (approval !== undefined) await insertApproval(db, runId, approval)
+  if (input !== undefined) await insertInput(db, runId, input)
 }

@@ -2,7 +2,7 @@ import { RUN_ERR_DAMAGED, type RunStore } from '@svc/registry'
 import { MAX_LISTED_ARGS } from '@svc/registry/store-kit'
 import type { Kysely } from 'kysely'
 import type { GroupCommit } from '../group-commit.ts'
-import { findApproval, listApprovals } from '../rows/approval-lists.ts'
+import { findInput, listInputs } from '../rows/input-lists.ts'
 import { readLarge, RESULT } from '../encoding/large-values.ts'
 import { findRun, listChangedRuns, listRuns, listUnfinishedRuns } from '../rows/run-lists.ts'
 import { changeRun, TERMINAL, toRunRow, toRuns } from '../rows/run-rows.ts'
@@ -56,15 +56,15 @@ export function createRunStore(
     list: (query) => listRuns(db, query),
     listChanged: (query) => listChangedRuns(db, query),
     listUnfinished: (query) => listUnfinishedRuns(db, query),
-    listApprovals: (query) => listApprovals(db, query),
-    findApproval: (approvalId) => findApproval(db, approvalId),
-    async *readArgs(approvalId) {
-      const row = db.selectFrom('run_approval').select(['run_id', 'args', 'args_bytes'])
+    listInputs: (query) => listInputs(db, query),
+    findInput: (inputId) => findInput(db, inputId),
+    async *readArgs(inputId) {
+      const row = db.selectFrom('run_input').select(['run_id', 'args', 'args_bytes'])
       const { run_id, args, args_bytes } =
-        (await row.where('approval_id', '=', approvalId).executeTakeFirst()) ?? {}
+        (await row.where('input_id', '=', inputId).executeTakeFirst()) ?? {}
       if (run_id === undefined || typeof args !== 'string') return
       if (args_bytes! <= MAX_LISTED_ARGS) yield args
-      else yield* readLarge(db, run_id, approvalId)
+      else yield* readLarge(db, run_id, inputId)
     },
     lease: (runId) =>
       commit.write(async (trx) => {
@@ -77,12 +77,12 @@ export function createRunStore(
           .executeTakeFirst()
         return leased?.epoch
       }),
-    answerApproval: (runId, approvalId, answer) =>
+    answerInput: (runId, inputId, answer) =>
       commit.write(async (trx) => {
         const { numUpdatedRows } = await trx
-          .updateTable('run_approval')
+          .updateTable('run_input')
           .set({ answer: JSON.stringify(answer) })
-          .where('approval_id', '=', approvalId)
+          .where('input_id', '=', inputId)
           .where('answer', 'is', null)
           .where('run_id', 'in', (select) =>
             select

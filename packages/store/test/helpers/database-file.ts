@@ -12,16 +12,20 @@ export type Migrations = typeof MIGRATIONS
 
 /** What is in a database of the first version. */
 const DATA = `
-  insert into run values ('r', 'agent', 'a', 's', 'o', 'r', 1, 1, 'completed', 1, '{"text":"é"}', null);
-  insert into run values ('w', 'workflow', 'a', 's', 'o', 'w', 2, 2, 'input-required', 1, null, null);
+  insert into run values
+    ('r', 'g', 'agent', 'a', 's', 'o', null, null, 1, 1, 'completed', 1, '{"text":"é"}', null, 9, 1, 'é', null),
+    ('w', 'g', 'workflow', 'a', 's', 'o', 'k', 'h', 2, 2, 'input-required', 1, null, null, 9, null, null, '{}');
   insert into run_part values ('r', 1, '{"seq":1}'), ('w', 1, '{"seq":1}');
   insert into run_step values ('w', '["a"]', '1');
-  insert into run_approval values ('w.1', 'w', 'c', 't', '{}', '[]', 9, null);
+  insert into run_input values ('w.1', 'w', 'approval', null, null, 'c', 't', '{}', 2, '[]', '[]', 9, null);
   insert into session_message values ('agent/a/1/so', 1, 'a', '{"role":"user","content":"old"}');
-  insert into memory_item values ('o', 'a', 'm', 'Likes tea', ' likes  tea ', '{"a":1}', '[1,-0.5]', 5);
-  insert into task values ('r', 'c', 'o', 'a', 1);
-  insert into task_message values ('o', 'm', 'r', 1, '{}');
-  insert into push_config values ('r', 'p', '{"id":"p"}');
+  insert into session values ('agent/a/1/so', 1, 5);
+  insert into memory_space values (1, 'o', 'a');
+  insert into memory_item values (1, 1, 'm', 'Likes tea', '{"a":1}', x'0000803f', 5);
+  insert into memory_word values (1, 'tea', 1);
+  insert into task values ('r', 'c', 'g', 'o', 'a', 1);
+  insert into task_message values ('g', 'o', 'm', 'r', 1, '{}');
+  insert into push_config values ('r', 'p', '{"id":"p"}', 3);
   insert into checkpoint values ('w', 1, '{"input":1}');
 `
 

@@ -4,12 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { SessionKey } from '@svc/registry'
 import { codeOf, storedRun, textEntry } from '@svc/registry/testing'
 import { createStore, type Store, type StoreOptions } from '@svc/store'
-import { Kysely } from 'kysely'
-import { Migrator } from 'kysely/migration'
 import t from 'tap'
-import { createFirstTables } from '../../src/migrations/0001-first-tables.ts'
-import { createNodeSqliteDialect } from '../../src/sqlite/node-sqlite-dialect.ts'
-import { openDatabase } from '../../src/sqlite/open-database.ts'
 
 const KIB = 1_024
 const MIB = 1_048_576
@@ -125,36 +120,6 @@ t.test('bad options are refused', async (t) => {
     { maxSize: 1 }
   ])
     t.equal(await codeOf(() => keep(retention as object)), 'STO_ERR_BAD_OPTION', JSON.stringify(retention))
-})
-
-t.test('a file of an early version keeps its rows, and they count', async (t) => {
-  const file = join(t.testdir(), 'app.db')
-  const db = new Kysely<unknown>({
-    dialect: createNodeSqliteDialect(openDatabase({ path: file, durability: 'normal' }))
-  })
-  const migrations = { '0001-first-tables': { up: createFirstTables } }
-  const provider = { getMigrations: async () => migrations }
-  await new Migrator({ db: db as unknown as Kysely<never>, provider }).migrateToLatest()
-  await db.destroy()
-  const old = new DatabaseSync(file)
-  old.exec(`
-    insert into run values ('r', 'agent', 'a', 's', 'o', 'r', 1, 1, 'completed', 1, null, null);
-    insert into run_part values ('r', 1, '"${'x'.repeat(2_000)}"');
-    insert into session_message values ('agent/echo/1/sada', 1, 'a', '{"role":"user","content":"old"}');
-    insert into memory_item values ('ada', 'echo', 'm', 'Likes tea', ' likes  tea ', '{"a":1}', '[1,-0.5]', 5),
-      ('ada', 'echo', 'd', 'Damaged', ' damaged ', null, '[1,', 5)
-  `)
-  old.close()
-  const store = await createStore({ url: `sqlite:${file}`, retention: { maxBytes: 2_000 } })
-  await store.sessions.append(key, 'b', [{ role: 'user', content: 'new' }])
-  t.match(await store.sessions.load(key, 9), [{ content: 'old' }, { content: 'new' }])
-  t.equal(await store.sessions.sweep(Date.now()), 0)
-  t.equal(await store.runs.sweep(1), 1)
-  const remembered = { id: 'm', text: 'Likes tea', metadata: { a: 1 }, embedding: [1, -0.5], createdAt: 5 }
-  t.match(await store.memory.search('ada', 'echo', 'tea', 9), [remembered])
-  const [damaged] = await store.memory.search('ada', 'echo', 'damaged', 9)
-  t.equal(damaged?.embedding, undefined)
-  await store.close()
 })
 
 t.test('sweeps read an index', async (t) => {

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { codeOf } from '@svc/registry/testing'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
@@ -64,3 +65,19 @@ for (let count = 0; count < Object.keys(ALL).length; count++) {
     }
   })
 }
+
+t.test('tables of another program stay', async (t) => {
+  const own = 'create table run (a)'
+  const bookkeeping =
+    'create table kysely_migration (name text, timestamp text); create table kysely_migration_lock (id, is_locked)'
+  for (const made of [own, `${own}; ${bookkeeping}; create table other (a)`]) {
+    const file = join(t.testdir(), 'app.db')
+    const database = new DatabaseSync(file)
+    database.exec(made)
+    database.close()
+    t.equal(await codeOf(() => upgradeFile(file, ALL)), 'STO_ERR_OPEN')
+    const after = new DatabaseSync(file)
+    t.same(after.prepare('select a from run').all(), [])
+    after.close()
+  }
+})

@@ -3,7 +3,7 @@ import { Kysely } from 'kysely'
 import t from 'tap'
 import { GroupCommit } from '../../src/group-commit.ts'
 import { migrate } from '../../src/migrations/migrate.ts'
-import { listApprovals, readWaiting } from '../../src/rows/approval-lists.ts'
+import { listInputs, readWaiting } from '../../src/rows/input-lists.ts'
 import { listChangedRuns, listRuns } from '../../src/rows/run-lists.ts'
 import { createNodeSqliteDialect } from '../../src/sqlite/node-sqlite-dialect.ts'
 import { openDatabase } from '../../src/sqlite/open-database.ts'
@@ -106,7 +106,7 @@ t.test('the last task of a context is found by an index', async (t) => {
   t.same(plans, ['SEARCH task USING INDEX task_context (owner=? AND context_id=?)'])
 })
 
-t.test('a page of approvals starts in an index, where the previous page ended', async (t) => {
+t.test('a page of inputs starts in an index, where the previous page ended', async (t) => {
   const place = { cursor: '1000.9000.a.1' }
   const queries = [
     [{}, 'INDEX run_not_completed (status=?)'],
@@ -116,15 +116,17 @@ t.test('a page of approvals starts in an index, where the previous page ended', 
     [{ runId: 'a' }, 'INDEX sqlite_autoindex_run_1 (run_id=?)']
   ] as const
   for (const [query, from] of queries) {
-    const [runs, approvals] = await plansOf(() => listApprovals(db, { limit: 50, ...query }))
+    const kinds = ['question', 'tool'] as const
+    const [runs, inputs] = await plansOf(() => listInputs(db, { kinds, limit: 50, ...query }))
     t.equal(runs, `SEARCH run USING ${from}`, JSON.stringify(query))
-    t.equal(approvals, 'SEARCH run_approval USING INDEX run_approval_waiting (run_id=?)')
+    t.equal(inputs, 'SEARCH run_input USING INDEX run_input_waiting (run_id=?)')
   }
 })
 
-t.test('the approvals of a waiting run are read from their index', async (t) => {
+t.test('the inputs of a waiting run are read from their index', async (t) => {
   const plans = await plansOf(() => readWaiting(db, 'a'))
-  t.same(plans, ['SEARCH run_approval USING INDEX run_approval_waiting (run_id=?)'])
+  const search = 'SEARCH run_input USING INDEX run_input_waiting (run_id=?)'
+  t.same(plans, [search, search])
 })
 t.test('a page of open pushes is read from a partial index', async (t) => {
   const tasks = createTaskStore(db, new GroupCommit(db), () => undefined)

@@ -1,10 +1,10 @@
-import type { ApprovalOutcome } from '../approval.ts'
+import type { InputOutcome } from '../input.ts'
 import type { Awaitable } from './awaitable.ts'
 
 /** A message between the nodes of a service. */
 export type ControlMessage =
   | { type: 'cancel'; runId: string }
-  | { type: 'approval'; runId: string; approvalId: string; answer: ApprovalOutcome }
+  | { type: 'input'; runId: string; inputId: string; answer: InputOutcome }
 
 /** Delivers control messages to every node, including the sender. */
 export interface ControlBus {

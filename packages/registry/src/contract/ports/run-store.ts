@@ -1,5 +1,5 @@
 import type { RunnableKey, RunnableKind } from '../names.ts'
-import type { ApprovalOutcome } from '../approval.ts'
+import type { InputOutcome } from '../input.ts'
 import type { PartError } from '../part.ts'
 import type { MetadataFilter, RunMetadata } from '../run-metadata.ts'
 import type { RunStatus } from '../run-record.ts'
@@ -7,23 +7,13 @@ import type { RunResult } from '../run-result.ts'
 import type { JsonPieces } from '../../wire/encode-pieces.ts'
 import type { Awaitable } from './awaitable.ts'
 import type { RunScope } from './run-scope.ts'
+import type { FoundInput, InputPage, InputQuery, PendingSummary, StoredInput } from './stored-input.ts'
 
 /** Why a run failed: the error that clients see, and its HTTP status. */
 export interface StoredError extends PartError {
   statusCode: number
   /** Seconds to wait before a new attempt, if the provider gave them. */
   retryAfter?: number
-}
-
-/** An approval as a store keeps it; `answer` is null while it is pending. Times are milliseconds since the epoch. */
-export interface StoredApproval {
-  approvalId: string
-  toolCallId: string
-  toolName: string
-  args: unknown
-  source: readonly string[]
-  expiresAt: number
-  answer: ApprovalOutcome | null
 }
 
 /** An idempotency key for the start of a run; the same key with another `hash` is a different request. */
@@ -49,33 +39,17 @@ export interface StoredRun extends RunnableKey {
   epoch: number
   result: RunResult | null
   error: StoredError | null
-  approvals: readonly StoredApproval[]
-}
-
-/** An approval in a list: with its arguments if they are short, else with a preview of them. */
-export interface ApprovalSummary extends Omit<StoredApproval, 'args'> {
-  /** Undefined if their JSON is longer than `MAX_LISTED_ARGS`. */
-  args?: unknown
-  /** The beginning of the JSON of longer ones. */
-  argsPreview?: string
-  /** Size of their JSON in bytes. */
-  argsBytes: number
+  inputs: readonly StoredInput[]
 }
 
 /** A run in a list: its record without fields that may be large. */
-export interface RunSummary extends Readonly<Omit<StoredRun, 'result' | 'approvals'>> {
+export interface RunSummary extends Readonly<Omit<StoredRun, 'result' | 'inputs'>> {
   /** The approximate size of its stored data: the log and, if stored separately, the result and steps. */
   readonly bytes: number
   /** The beginning of its result; null while there is none. */
   readonly preview: string | null
-  /** The pending approvals: the first ones to expire, and their total number. */
-  readonly waiting: { readonly approvals: readonly ApprovalSummary[]; readonly count: number }
-}
-
-/** An approval and its run. */
-export interface FoundApproval {
-  run: Pick<StoredRun, 'runId' | 'registry' | 'kind' | 'name' | 'owner' | 'createdAt' | 'status'>
-  approval: ApprovalSummary
+  /** The pending approvals, and the other pending inputs. */
+  readonly waiting: { readonly approvals: PendingSummary; readonly inputs: PendingSummary }
 }
 
 /** A change of a run's record, written in one transaction with the parts that cause it. */
@@ -86,8 +60,8 @@ export interface RunChange {
   /** The beginning of the result. */
   preview?: string
   error?: StoredError
-  /** A new pending approval. */
-  approval?: StoredApproval
+  /** A new pending input. */
+  input?: StoredInput
 }
 
 /** A recorded step of a run: any JSON under its key. */
@@ -114,23 +88,6 @@ export interface RunQuery {
 /** One page of runs; `nextCursor` is null on the last page. */
 export interface RunPage {
   runs: RunSummary[]
-  nextCursor: string | null
-}
-
-/** Selects pending approvals; those of the newest run come first, within a run those that expire first. */
-export interface ApprovalQuery {
-  scope?: RunScope
-  owner?: string
-  runId?: string
-  /** At most this many; 1–1,000. */
-  limit: number
-  /** The `nextCursor` of the previous page, or `formatApprovalCursor` of an approval on it. */
-  cursor?: string
-}
-
-/** One page of pending approvals; `nextCursor` is null on the last page. */
-export interface ApprovalPage {
-  approvals: FoundApproval[]
   nextCursor: string | null
 }
 
@@ -198,26 +155,26 @@ export interface RunStore {
    * pages freely, so no record outside the page should be read. @throws REG_ERR_BAD_CURSOR
    */
   listChanged(query: ChangedRunQuery): Awaitable<ChangedRunPage>
-  /** Pending approvals; new and answered ones do not move others to another page. */
-  listApprovals(query: ApprovalQuery): Awaitable<ApprovalPage>
-  /** An approval, answered or not. */
-  findApproval(approvalId: string): Awaitable<FoundApproval | undefined>
-  /** The JSON of an approval's arguments; no pieces if there are none. */
-  readArgs(approvalId: string): JsonPieces
+  /** Pending inputs; new and answered ones do not move others to another page. */
+  listInputs(query: InputQuery): Awaitable<InputPage>
+  /** An input, answered or not. */
+  findInput(inputId: string): Awaitable<FoundInput | undefined>
+  /** The JSON of an input's arguments; no pieces if there are none. */
+  readArgs(inputId: string): JsonPieces
   /**
-   * Runs in no terminal state, oldest first, for recovery after a crash. Reads neither results nor arguments of approvals.
+   * Runs in no terminal state, oldest first, for recovery after a crash. Reads neither results nor arguments of inputs.
    * @throws REG_ERR_BAD_CURSOR
    */
   listUnfinished(query: UnfinishedQuery): Awaitable<UnfinishedPage>
   /** Leases a run: increments and returns its epoch; undefined if the run is terminal or unknown. */
   lease(runId: string): Awaitable<number | undefined>
-  /** Records the answer to a pending approval: true for the first answer, false for every later one. */
-  answerApproval(runId: string, approvalId: string, answer: ApprovalOutcome): Awaitable<boolean>
+  /** Records the answer to a pending input: true for the first answer, false for every later one. */
+  answerInput(runId: string, inputId: string, answer: InputOutcome): Awaitable<boolean>
   /** The recorded value of a step; undefined if it is not recorded. The steps of a run are removed when it ends. */
   readStep(runId: string, key: string): Awaitable<{ output: unknown } | undefined>
   /** Records a step once. @throws RUN_ERR_FENCED if the epoch is outdated or the run is terminal */
   recordStep(runId: string, epoch: number, key: string, output: unknown): Awaitable<void>
-  /** Removes a run with its log, steps and approvals. */
+  /** Removes a run with its log, steps and inputs. */
   remove(runId: string): Awaitable<void>
   /** Removes the finished runs that exceed the store's retention; returns their number. */
   sweep(now: number): Awaitable<number>

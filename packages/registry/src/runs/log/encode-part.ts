@@ -26,7 +26,12 @@ export function timeAfter(at: number): number {
 }
 
 // Parts that only the engine may write.
-const WRITTEN_BY_ENGINE = new Set(['tool.approval.request', 'tool.approval.response'])
+const WRITTEN_BY_ENGINE = new Set([
+  'tool.approval.request',
+  'tool.approval.response',
+  'input.request',
+  'input.response'
+])
 const checks = new Map<string, TypeCheck<TSchema>>()
 
 /**

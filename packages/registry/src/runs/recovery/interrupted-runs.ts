@@ -275,8 +275,8 @@ export class InterruptedRuns {
     this.#host.live.enter(run)
     run.begin(state.input, true)
     // Answers since the record was read found no run to deliver to.
-    for (const { approvalId, answer } of (await stores.runs.get(runId))?.approvals ?? [])
-      if (answer !== null) await run.approvalAnswered(approvalId, answer)
+    for (const { inputId, answer } of (await stores.runs.get(runId))?.inputs ?? [])
+      if (answer !== null) await run.inputAnswered(inputId, answer)
     return true
   }
 

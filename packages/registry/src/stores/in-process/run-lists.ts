@@ -9,7 +9,7 @@ import type {
   UnfinishedPage,
   UnfinishedQuery
 } from '../../contract/ports/run-store.ts'
-import { summaryOf } from './approval-lists.ts'
+import { summaryOf } from './input-lists.ts'
 import type { RunEntry } from './run-table.ts'
 
 /** Lists a page of runs, newest first; summarizes only those on the page. @throws REG_ERR_BAD_CURSOR */

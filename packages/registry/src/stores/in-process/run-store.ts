@@ -2,7 +2,7 @@ import { RUN_ERR_FENCED } from '../../errors.ts'
 import { encodePieces } from '../../wire/encode-pieces.ts'
 import { runIdOf } from '../run-cursor.ts'
 import type { RunStore } from '../../contract/ports/run-store.ts'
-import { findApproval, listApprovals, summaryOf } from './approval-lists.ts'
+import { findInput, listInputs, summaryOf } from './input-lists.ts'
 import { recordStep, type RunTable } from './run-table.ts'
 import { listChangedRuns, listRuns, listUnfinishedRuns } from './run-lists.ts'
 
@@ -28,22 +28,22 @@ export function createInProcessRunStore(runs: RunTable): RunStore {
     list: (query) => listRuns(runs.all(), query),
     listChanged: (query) => listChangedRuns(runs.all(), query),
     listUnfinished: (query) => listUnfinishedRuns(runs.live(), query),
-    listApprovals: (query) => listApprovals(runs.live(), query),
-    findApproval: (approvalId) => findApproval(runs.find(runIdOf(approvalId)), approvalId),
-    *readArgs(approvalId) {
-      const { approvals } = runs.find(runIdOf(approvalId))?.record ?? {}
-      const args = approvals?.find((each) => each.approvalId === approvalId)?.args
+    listInputs: (query) => listInputs(runs.live(), query),
+    findInput: (inputId) => findInput(runs.find(runIdOf(inputId)), inputId),
+    *readArgs(inputId) {
+      const { inputs } = runs.find(runIdOf(inputId))?.record ?? {}
+      const args = inputs?.find((each) => each.inputId === inputId)?.args
       if (args !== undefined) yield* encodePieces(args)
     },
     lease(runId) {
       const record = runs.findLive(runId)?.record
       return record && ++record.epoch
     },
-    answerApproval(runId, approvalId, answer) {
+    answerInput(runId, inputId, answer) {
       const record = runs.findLive(runId)?.record
-      const approval = record?.approvals.find((each) => each.approvalId === approvalId)
-      if (record === undefined || approval === undefined || approval.answer !== null) return false
-      record.approvals = record.approvals.map((each) => (each === approval ? { ...each, answer } : each))
+      const input = record?.inputs.find((each) => each.inputId === inputId)
+      if (record === undefined || input === undefined || input.answer !== null) return false
+      record.inputs = record.inputs.map((each) => (each === input ? { ...each, answer } : each))
       return true
     },
     readStep(runId, key) {

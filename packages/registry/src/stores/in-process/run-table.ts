@@ -1,5 +1,6 @@
 import { isPromise, type Awaitable } from '../../contract/ports/awaitable.ts'
-import type { ApprovalSummary, StoredRun } from '../../contract/ports/run-store.ts'
+import type { StoredRun } from '../../contract/ports/run-store.ts'
+import type { InputSummary } from '../../contract/ports/stored-input.ts'
 import { PassingMap, type Slot } from '../passing-map.ts'
 import type { LogEntry } from '../../contract/ports/stream-log.ts'
 import { AgingMap } from './aging-map.ts'
@@ -24,8 +25,8 @@ export interface RunEntry {
   /** The beginning of its result; null while there is none. */
   preview: string | null
   steps: Map<string, unknown> | undefined
-  /** Summaries of its approvals, by their ids. */
-  summaries: Map<string, ApprovalSummary> | undefined
+  /** Summaries of its inputs, by their ids. */
+  summaries: Map<string, InputSummary> | undefined
   followers: Set<(gone?: boolean) => void> | undefined
   /** Its slot while it is unfinished. */
   slot: Slot<RunEntry> | undefined

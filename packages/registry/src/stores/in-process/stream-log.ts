@@ -2,7 +2,7 @@ import { isTerminalStatus } from '../../contract/run-record.ts'
 import { RUN_ERR_FENCED } from '../../errors.ts'
 import type { RunChange, StoredRun } from '../../contract/ports/run-store.ts'
 import type { LogEntry, ReadLimit, StreamLog } from '../../contract/ports/stream-log.ts'
-import { summarize } from './approval-lists.ts'
+import { summarize } from './input-lists.ts'
 import { recordStep, wake, type RunTable } from './run-table.ts'
 import { sizeOfEntry } from '../log-entry.ts'
 
@@ -21,7 +21,7 @@ export function createInProcessStreamLog(runs: RunTable): StreamLog {
         applyChange(run.record, change)
         if (change.preview !== undefined) run.preview = change.preview
         // Summarized now, since a list may have to show thousands at once.
-        if (change.approval !== undefined) summarize(run, change.approval)
+        if (change.input !== undefined) summarize(run, change.input)
         if (isTerminalStatus(change.status)) runs.end(run)
       }
       wake(run)
@@ -61,5 +61,5 @@ function applyChange(record: StoredRun, change: RunChange): void {
   record.updatedAt = change.at
   if (change.result !== undefined) record.result = change.result
   if (change.error !== undefined) record.error = change.error
-  if (change.approval !== undefined) record.approvals = [...record.approvals, change.approval]
+  if (change.input !== undefined) record.inputs = [...record.inputs, change.input]
 }

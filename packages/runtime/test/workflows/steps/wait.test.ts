@@ -71,7 +71,7 @@ t.test('the wait for a human lasts over a restart, and drafts are not written ag
         .step('publish', ({ steps: given }) => given.review)
     )
     const { stores, runId } = await crashIn(flow, 'x', () => drafts === 1)
-    if (answered === 'before') await stores.runs.answerApproval(runId, `${runId}.1`, { approved: true })
+    if (answered === 'before') await stores.runs.answerInput(runId, `${runId}.1`, { action: 'accept' })
     const answer = async () => {
       const engine = createRunEngine({ stores })
       await engine.answer(`${runId}.1`, { approved: true })

@@ -1,0 +1,79 @@
+import { Type, type Static, type TSchema } from '@sinclair/typebox'
+import { InputActionSchema, type PartOf } from './part.ts'
+
+/** What a run waits for: an approval, or what an `input.request` asks for. */
+export type InputKind = 'approval' | PartOf<'input.request'>['kind']
+
+/** A pending question or client tool; large arguments are cut to a preview. Approvals are listed apart. */
+export const PendingInputSchema = Type.Object(
+  {
+    inputId: Type.String(),
+    runId: Type.String(),
+    kind: Type.Union([Type.Literal('question'), Type.Literal('tool'), Type.Literal('auth')]),
+    message: Type.Optional(Type.String({ description: 'The question' })),
+    schema: Type.Optional(Type.Unknown({ description: 'JSON Schema of the content of the answer' })),
+    toolCallId: Type.Optional(Type.String()),
+    toolName: Type.Optional(Type.String()),
+    args: Type.Optional(Type.Unknown({ description: 'Omitted if their JSON exceeds 4 KiB' })),
+    argsPreview: Type.Optional(Type.String({ description: 'The beginning of the JSON of larger ones' })),
+    argsBytes: Type.Integer({ description: 'Size of their JSON in bytes' }),
+    expiresAt: Type.String({ format: 'date-time' }),
+    source: Type.Optional(Type.Array(Type.String()))
+  },
+  { title: 'PendingInput' }
+)
+export type PendingInput = Static<typeof PendingInputSchema>
+
+/** An answer to a question, or the outcome of a client tool. */
+export const InputAnswerSchema = Type.Object(
+  {
+    action: InputActionSchema,
+    content: Type.Optional(
+      Type.Unknown({
+        description: 'With `accept` only: fits the schema of the question, or is the result of the tool'
+      })
+    )
+  },
+  { title: 'InputAnswer', additionalProperties: false }
+)
+export type InputAnswer = Static<typeof InputAnswerSchema>
+
+/** What became of an input. */
+export interface InputOutcome extends InputAnswer {
+  /** Why an approval was denied. */
+  reason?: string
+  /** True if no answer came in time; `action` is then `cancel`. */
+  expired?: boolean
+}
+
+interface Waiting {
+  /** Milliseconds, at most 2,147,483,647. */
+  timeout?: number
+  /** As in `ApprovalRequest`. */
+  durable?: boolean
+}
+
+/** A question to the caller of the run; `timeout` is 24 hours by default. */
+export interface Question<S extends TSchema = TSchema> extends Waiting {
+  /** At most 4,096 characters. */
+  message: string
+  /**
+   * JSON Schema of the answer's content, at most 16,384 characters. An answer that does not fit is refused, and the run waits
+   * on. Keywords that cannot be checked in bounded time are not checked. Default: any content.
+   */
+  schema?: S
+  /** The tool call that asks. */
+  toolCallId?: string
+}
+
+/** The answer to a question; `content` with `accept` only. */
+export interface Answer<T = unknown> extends Omit<InputOutcome, 'reason' | 'content'> {
+  content?: T
+}
+
+/** A call of a tool that the caller of the run serves; `timeout` is 10 minutes by default. */
+export interface ClientCall extends Waiting {
+  toolCallId: string
+  toolName: string
+  args: unknown
+}

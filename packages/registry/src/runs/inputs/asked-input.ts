@@ -1,0 +1,98 @@
+import type { ApprovalRequest } from '../../contract/approval.ts'
+import type { Answer, ClientCall, InputOutcome, Question } from '../../contract/input.ts'
+import { findJsonFault } from '../../contract/json-fault.ts'
+import type { StoredInput } from '../../contract/ports/stored-input.ts'
+import { RUN_ERR_BAD_QUESTION } from '../../errors.ts'
+
+const MAX_MESSAGE = 4_096
+const MAX_SCHEMA = 16_384
+const MAX_DEPTH = 64
+
+/** An input as it is asked for. */
+export interface AskedInput extends Pick<
+  StoredInput,
+  'kind' | 'message' | 'schema' | 'toolCallId' | 'toolName' | 'args'
+> {
+  /** Milliseconds; the default depends on the kind. */
+  timeout?: number
+  /** As in `ApprovalRequest`. */
+  durable?: boolean
+}
+
+/** Who asks. */
+export interface Asker {
+  readonly source: readonly string[]
+  readonly path: readonly string[]
+  /** Withdraws what was asked for when it aborts. */
+  readonly signal: AbortSignal | undefined
+}
+
+export function fromApproval({ toolCallId, toolName, args, ...rest }: ApprovalRequest): AskedInput {
+  return { kind: 'approval', toolCallId, toolName, args, ...waitOf(rest) }
+}
+
+/** @throws RUN_ERR_BAD_QUESTION */
+export function fromQuestion(question: Question): AskedInput {
+  const { message, schema, toolCallId, ...rest } = question ?? {}
+  if (typeof message !== 'string' || message.length === 0 || message.length > MAX_MESSAGE)
+    throw new RUN_ERR_BAD_QUESTION(`message must be a text of 1 to ${MAX_MESSAGE} characters`)
+  return {
+    kind: 'question',
+    message,
+    ...(schema !== undefined && { schema: requireSchema(schema) }),
+    ...(toolCallId !== undefined && { toolCallId }),
+    ...requireWait(rest)
+  }
+}
+
+/** @throws RUN_ERR_BAD_QUESTION */
+export function fromClientCall({ toolCallId, toolName, args, ...rest }: ClientCall): AskedInput {
+  const copy = jsonOf(args)
+  return {
+    kind: 'tool',
+    toolCallId,
+    toolName,
+    ...(copy !== undefined && { args: copy }),
+    ...requireWait(rest)
+  }
+}
+
+/** The outcome of an input as its asker gets it. */
+export function toAnswer({ action, content, expired }: InputOutcome): Answer {
+  return { action, ...(content !== undefined && { content }), ...(expired && { expired }) }
+}
+
+// A copy, since the schema may be built of objects that change, and TypeBox marks its own with symbols.
+function requireSchema(schema: unknown): unknown {
+  const fault = findJsonFault(schema, MAX_DEPTH)
+  if (fault !== undefined) throw new RUN_ERR_BAD_QUESTION(`schema: ${fault}`)
+  const json = JSON.stringify(schema) ?? ''
+  if (json.length > MAX_SCHEMA)
+    throw new RUN_ERR_BAD_QUESTION(`schema has more than ${MAX_SCHEMA} characters`)
+  const copy: unknown = json === '' ? undefined : JSON.parse(json)
+  if (typeof copy !== 'boolean' && (typeof copy !== 'object' || copy === null || Array.isArray(copy)))
+    throw new RUN_ERR_BAD_QUESTION('schema must be a JSON Schema')
+  return copy
+}
+
+type Wait = Pick<AskedInput, 'timeout' | 'durable'>
+
+function requireWait(wait: Wait): Wait {
+  const { timeout } = wait
+  if (timeout !== undefined && !(typeof timeout === 'number' && timeout > 0))
+    throw new RUN_ERR_BAD_QUESTION('timeout must be a number of milliseconds over 0')
+  return waitOf(wait)
+}
+
+function waitOf({ timeout, durable }: Wait): Wait {
+  return { ...(timeout !== undefined && { timeout }), ...(durable !== undefined && { durable }) }
+}
+
+function jsonOf(args: unknown): unknown {
+  try {
+    const json = JSON.stringify(args)
+    return json === undefined ? undefined : JSON.parse(json)
+  } catch {
+    throw new RUN_ERR_BAD_QUESTION('args must be JSON')
+  }
+}

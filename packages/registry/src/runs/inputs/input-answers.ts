@@ -1,0 +1,108 @@
+import type { ApprovalAnswer } from '../../contract/approval.ts'
+import type { InputAnswer, InputOutcome } from '../../contract/input.ts'
+import {
+  RUN_ERR_APPROVAL_ANSWERED,
+  RUN_ERR_INPUT_ANSWERED,
+  RUN_ERR_INPUT_NOT_FOUND,
+  RUN_ERR_STORE
+} from '../../errors.ts'
+import { runIdOf } from '../../stores/run-cursor.ts'
+import type { FoundInput, InputPage, InputQuery } from '../../contract/ports/stored-input.ts'
+import type { Stores } from '../../contract/ports/stores.ts'
+import type { LiveRun } from '../live-run.ts'
+import type { LostRuns } from '../recovery/lost-runs.ts'
+import { requireAnswer } from './require-answer.ts'
+import { toLoggable } from '../../logging/to-loggable.ts'
+import { isReported } from '../../stores/upkeep/store-watch.ts'
+import type { RunLog } from '../../contract/run-log.ts'
+
+/** The parts of the engine that answering inputs needs. */
+export interface AnswerHost {
+  readonly stores: Stores
+  readonly log: RunLog
+  /** The run if it is in memory and not about to leave it. */
+  answerable(runId: string): LiveRun | undefined
+  /** Loads a dormant run; false if it is not one of this process. */
+  wake(runId: string): Promise<boolean>
+  readonly lostRuns: Pick<LostRuns, 'isToEnd' | 'end'>
+}
+
+/** Answers the inputs of every run, wherever it is executed; the store accepts only the first answer. */
+export class InputAnswers {
+  readonly #host: AnswerHost
+  // Expired inputs that the store could not record.
+  readonly #overdue = new Set<string>()
+
+  constructor(host: AnswerHost) {
+    this.#host = host
+  }
+
+  async find(inputId: string): Promise<FoundInput | undefined> {
+    return this.#host.stores.runs.findInput(inputId)
+  }
+
+  async list(query: InputQuery): Promise<InputPage> {
+    return this.#host.stores.runs.listInputs(query)
+  }
+
+  /**
+   * @throws RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_BAD_INPUT, RUN_ERR_APPROVAL_ANSWERED, RUN_ERR_INPUT_ANSWERED, RUN_ERR_STORE
+   */
+  async answer(inputId: string, answer: ApprovalAnswer | InputAnswer): Promise<void> {
+    const found = await this.find(inputId)
+    if (found === undefined) throw new RUN_ERR_INPUT_NOT_FOUND(inputId)
+    const { input } = found
+    const outcome = requireAnswer(input, answer)
+    // The timer of a run that is not loaded may be late.
+    if (Date.now() < input.expiresAt && (await this.#accept(inputId, outcome))) return
+    throw input.kind === 'approval' ? new RUN_ERR_APPROVAL_ANSWERED() : new RUN_ERR_INPUT_ANSWERED()
+  }
+
+  /** Cancels an input whose time is over, unless it was answered in the meantime. */
+  async expire(inputId: string): Promise<void> {
+    try {
+      await this.#expire(inputId)
+    } catch (err) {
+      if (isReported(err)) this.#overdue.add(inputId)
+      else this.#host.log.error({ err: toLoggable(err), inputId }, 'an input could not be expired')
+    }
+  }
+
+  /** Repeats what the store refused. */
+  async catchUp(): Promise<void> {
+    for (const inputId of this.#overdue) {
+      await this.#expire(inputId)
+      this.#overdue.delete(inputId)
+    }
+  }
+
+  async #expire(inputId: string): Promise<void> {
+    const outcome: InputOutcome = { action: 'cancel', expired: true, reason: 'not answered in time' }
+    if (await this.#accept(inputId, outcome)) return
+    // The process that stored an answer may have died before it delivered it.
+    const answer = (await this.find(inputId))?.input.answer
+    if (answer) await this.deliver(inputId, answer)
+  }
+
+  /** Delivers a stored answer to its run; false if the run is not one of this process. */
+  async deliver(inputId: string, answer: InputOutcome): Promise<boolean> {
+    const runId = runIdOf(inputId)
+    const run = this.#host.answerable(runId)
+    if (run === undefined) return this.#host.wake(runId)
+    await run.inputAnswered(inputId, answer)
+    if (run.loss && !run.mayResume) throw new RUN_ERR_STORE({ cause: run.loss })
+    return true
+  }
+
+  async #accept(inputId: string, answer: InputOutcome): Promise<boolean> {
+    const runId = runIdOf(inputId)
+    // The run is lost and only to be ended: the store must know that first.
+    const { lostRuns } = this.#host
+    if (lostRuns.isToEnd(runId)) await lostRuns.end(runId)
+    const { stores } = this.#host.answerable(runId) ?? this.#host
+    if (!(await stores.runs.answerInput(runId, inputId, answer))) return false
+    if (!(await this.deliver(inputId, answer)))
+      await stores.control.publish({ type: 'input', runId, inputId, answer })
+    return true
+  }
+}

@@ -1,0 +1,87 @@
+import { ApprovalAnswerSchema, fromApprovalAnswer, type ApprovalAnswer } from '../../contract/approval.ts'
+import type { InputAnswer, InputOutcome } from '../../contract/input.ts'
+import { findJsonFault } from '../../contract/json-fault.ts'
+import type { InputSummary } from '../../contract/ports/stored-input.ts'
+import { RUN_ERR_BAD_INPUT } from '../../errors.ts'
+import { compileForeignSchema } from '../../schemas/foreign-schema.ts'
+
+const MAX_REASON = ApprovalAnswerSchema.properties.reason.maxLength!
+const MAX_CONTENT = 1_048_576
+const MAX_DEPTH = 128
+
+/**
+ * Validates the answer to an input, and returns a copy for the store.
+ * @throws RUN_ERR_BAD_INPUT
+ */
+export function requireAnswer(
+  { kind, schema }: Pick<InputSummary, 'kind' | 'schema'>,
+  given: object
+): InputOutcome {
+  return kind === 'approval'
+    ? fromApprovalAnswer(requireApprovalAnswer(given))
+    : requireInputAnswer(given, schema)
+}
+
+/**
+ * Validates the answer to an approval, without undefined fields.
+ * @throws RUN_ERR_BAD_INPUT if `approved` is not a boolean, `reason` not a text of at most 4,096 characters, or `args` are given
+ * and are not a JSON object; null is refused too, since it could be read as "unchanged"
+ */
+export function requireApprovalAnswer(given: Partial<Record<keyof ApprovalAnswer, unknown>>): ApprovalAnswer {
+  const { approved, reason, args } = given ?? {}
+  // The requester may test for truthiness only, and the string "false" is truthy.
+  if (typeof approved !== 'boolean') throw new RUN_ERR_BAD_INPUT('approved must be true or false')
+  if (reason !== undefined && (typeof reason !== 'string' || reason.length > MAX_REASON))
+    throw new RUN_ERR_BAD_INPUT(`reason must be a text of at most ${MAX_REASON} characters`)
+  return {
+    approved,
+    ...(reason !== undefined && { reason }),
+    ...(args !== undefined && { args: objectOf(args) })
+  }
+}
+
+function requireInputAnswer(
+  given: Partial<Record<keyof InputAnswer, unknown>>,
+  schema: unknown
+): InputOutcome {
+  const { action, content } = given ?? {}
+  if (action !== 'accept' && action !== 'decline' && action !== 'cancel')
+    throw new RUN_ERR_BAD_INPUT('action must be accept, decline or cancel')
+  if (action === 'accept') {
+    const copy = content === undefined ? undefined : contentOf(content)
+    if (schema !== undefined) requireFit(schema, copy)
+    return copy === undefined ? { action } : { action, content: copy }
+  }
+  if (content !== undefined) throw new RUN_ERR_BAD_INPUT('content goes with the action accept only')
+  return { action }
+}
+
+function requireFit(schema: unknown, content: unknown): void {
+  if (content === undefined) throw new RUN_ERR_BAD_INPUT('content is missing')
+  const fault = compileForeignSchema(schema, { subject: 'content' }).check(content)
+  if (fault !== undefined) throw new RUN_ERR_BAD_INPUT(fault)
+}
+
+function contentOf(content: unknown): unknown {
+  const fault = findJsonFault(content, MAX_DEPTH)
+  if (fault !== undefined) throw new RUN_ERR_BAD_INPUT(`content: ${fault}`)
+  const json = jsonOf('content', content)
+  if (Buffer.byteLength(json) > MAX_CONTENT)
+    throw new RUN_ERR_BAD_INPUT(`content has more than ${MAX_CONTENT} bytes of JSON`)
+  return JSON.parse(json)
+}
+
+function objectOf(args: unknown): Record<string, unknown> {
+  const copy: unknown = JSON.parse(jsonOf('args', args))
+  if (typeof copy !== 'object' || copy === null || Array.isArray(copy))
+    throw new RUN_ERR_BAD_INPUT('args must be an object')
+  return copy as Record<string, unknown>
+}
+
+function jsonOf(name: string, value: unknown): string {
+  try {
+    const json: string | undefined = JSON.stringify(value)
+    if (json !== undefined) return json
+  } catch {}
+  throw new RUN_ERR_BAD_INPUT(`${name} must be JSON`)
+}

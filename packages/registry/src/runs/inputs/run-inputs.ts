@@ -1,0 +1,163 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { InputKind, InputOutcome } from '../../contract/input.ts'
+import type { Part } from '../../contract/part.ts'
+import type { Redact } from '../../contract/provider-key.ts'
+import type { RunStatus } from '../../contract/run-record.ts'
+import type { RunChange } from '../../contract/ports/run-store.ts'
+import type { StoredInput } from '../../contract/ports/stored-input.ts'
+import { MAX_TIMER } from '../../timers.ts'
+import type { AskedInput, Asker } from './asked-input.ts'
+import { toRequestPart, toResponsePart } from './input-parts.ts'
+
+/** Milliseconds that an input waits for its answer by default. */
+const DEFAULT_TIMEOUTS: Readonly<Record<InputKind, number>> = {
+  approval: 300_000,
+  question: 86_400_000,
+  tool: 600_000,
+  auth: 600_000
+}
+
+interface Waiting extends PromiseWithResolvers<InputOutcome> {
+  input: StoredInput
+  timer: NodeJS.Timeout
+  /** As in `ApprovalRequest`. */
+  durable: boolean
+}
+
+/** The parts of a run that its inputs need. */
+export interface InputHost {
+  readonly runId: string
+  readonly options: { readonly redact?: Redact | undefined }
+  write(part: Part, change: RunChange): void
+  /** Cancels an input whose time is over, unless it was answered in the meantime. */
+  expire(inputId: string): unknown
+}
+
+/** The pending inputs of one run; the run is `input-required` while there is one. */
+export class RunInputs {
+  readonly #host: InputHost
+  readonly #waiting = new Map<string, Waiting>()
+  // Asked for before a restart, and not again since.
+  readonly #earlier = new Map<string, Promise<InputOutcome>>()
+  readonly #stored: readonly StoredInput[]
+  #count: number
+
+  constructor(host: InputHost, stored: readonly StoredInput[] = []) {
+    this.#host = host
+    this.#stored = stored
+    this.#count = stored.length
+  }
+
+  /** Restores the inputs of an earlier process; `answered` are those whose answer is in the log. */
+  resume(answered: ReadonlySet<string>): void {
+    for (const input of this.#stored) {
+      const { inputId, answer } = input
+      const { promise } = this.#wait(input)
+      this.#earlier.set(inputId, promise)
+      if (answer === null) continue
+      if (answered.has(inputId)) this.#settle(inputId)?.resolve(answer)
+    }
+    for (const { inputId, answer } of this.#stored)
+      if (answer !== null && !answered.has(inputId)) this.answered(inputId, answer)
+  }
+
+  /** Writes the request and waits for its answer. A request that a restart interrupted is not written again. */
+  ask(asked: AskedInput, asker: Asker): Promise<InputOutcome> {
+    const earlier = this.#takeEarlier(asked, asker)
+    if (earlier !== undefined) return earlier
+    const { timeout, durable = false, ...what } = asked
+    const { source, path, signal } = asker
+    const inputId = `${this.#host.runId}.${++this.#count}`
+    const expiresAt = Date.now() + Math.min(timeout ?? DEFAULT_TIMEOUTS[what.kind], MAX_TIMER)
+    const input: StoredInput = { inputId, ...what, source, path, expiresAt, answer: null }
+    const { promise } = this.#wait(input, durable)
+    // The asker ended before the run did, so the answer is not needed.
+    const withdraw = () => this.#waiting.has(inputId) && this.#host.expire(inputId)
+    signal?.addEventListener('abort', withdraw, { once: true })
+    void promise.then(
+      () => signal?.removeEventListener('abort', withdraw),
+      () => {}
+    )
+    try {
+      this.#host.write(toRequestPart(input), { status: 'input-required', at: Date.now(), input })
+    } catch (err) {
+      this.#settle(inputId)?.reject(err)
+    }
+    return promise
+  }
+
+  /**
+   * Delivers an answer that the store has accepted to its asker.
+   * @throws RUN_ERR_LOG_LIMIT if it does not fit into the log
+   */
+  answered(inputId: string, outcome: InputOutcome): void {
+    const waiting = this.#waiting.get(inputId)
+    if (waiting === undefined) return
+    const status: RunStatus = this.#waiting.size === 1 ? 'working' : 'input-required'
+    this.#host.write(toResponsePart(waiting.input, outcome), { status, at: Date.now() })
+    this.#settle(inputId)?.resolve(outcome)
+  }
+
+  /** When the first wait ends, or Infinity; undefined while one of them keeps the run in memory. */
+  get dormantUntil(): number | undefined {
+    const waiting = [...this.#waiting.values()]
+    if (!waiting.every(({ durable }) => durable)) return undefined
+    return Math.min(...waiting.map(({ input }) => input.expiresAt))
+  }
+
+  /** Rejects all waits, since the run has ended. */
+  abandon(reason: unknown): void {
+    for (const inputId of [...this.#waiting.keys()]) this.#settle(inputId)?.reject(reason)
+  }
+
+  #wait(input: StoredInput, durable = false): Waiting {
+    const { inputId, expiresAt } = input
+    const deferred = Promise.withResolvers<InputOutcome>()
+    // After a restart it may be asked for later; until then a rejection is not unhandled.
+    deferred.promise.catch(() => {})
+    const left = Math.min(Math.max(0, expiresAt - Date.now()), MAX_TIMER)
+    const timer = setTimeout(() => this.#host.expire(inputId), left).unref()
+    const waiting = { ...deferred, input, timer, durable }
+    this.#waiting.set(inputId, waiting)
+    return waiting
+  }
+
+  #settle(inputId: string): Waiting | undefined {
+    const waiting = this.#waiting.get(inputId)
+    this.#waiting.delete(inputId)
+    clearTimeout(waiting?.timer)
+    return waiting
+  }
+
+  // An earlier input matches only the very same request; what is stored of it is redacted.
+  #takeEarlier(asked: AskedInput, asker: Asker): Promise<InputOutcome> | undefined {
+    if (this.#earlier.size === 0) return undefined
+    const { redact = asItIs } = this.#host.options
+    const wanted = matterOf({
+      ...redact(jsonOf(asked) as AskedInput),
+      source: asker.source,
+      path: asker.path
+    })
+    const found = this.#stored.find(
+      (input) => this.#earlier.has(input.inputId) && isDeepStrictEqual(matterOf(input), wanted)
+    )
+    if (found === undefined) return undefined
+    const outcome = this.#earlier.get(found.inputId)
+    this.#earlier.delete(found.inputId)
+    const waiting = this.#waiting.get(found.inputId)
+    if (waiting !== undefined) waiting.durable = asked.durable ?? false
+    return outcome
+  }
+}
+
+// What an input is about, and who asks.
+function matterOf(input: Omit<AskedInput, 'durable'> & Pick<Asker, 'source' | 'path'>): unknown[] {
+  const { kind, message, schema, toolCallId, toolName, args, source, path } = input
+  return [kind, message, schema, toolCallId, toolName, args, source, path]
+}
+
+const asItIs: Redact = (value) => value
+
+function jsonOf(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value))
+}

@@ -1,0 +1,80 @@
+import type { InputKind } from '../contract/input.ts'
+import type { StoredInput } from '../contract/ports/stored-input.ts'
+import { storedRun, textEntry, type TestStores } from './stored-run.ts'
+
+function inputOf(inputId: string): StoredInput {
+  const args = { __proto__x: 1, text: 'ünïcode \u0000 ✓' }
+  return {
+    inputId,
+    kind: 'approval',
+    toolCallId: 'c1',
+    toolName: 'send',
+    args,
+    source: ['a', 'b'],
+    path: ['a', 'b#1'],
+    expiresAt: 9_000,
+    answer: null
+  }
+}
+
+/** The part of a `RunStore`'s contract about approvals, questions and client tools. */
+export function inputContract(test: TestStores): void {
+  test('accepts only the first answer to an input', async (t, { runs, log }) => {
+    const { runId } = storedRun()
+    await runs.create(storedRun({ runId }))
+    const input = inputOf(`${runId}.1`)
+    await log.append(runId, 1, [textEntry(1)], { status: 'input-required', at: 5, input })
+    t.same((await runs.get(runId))?.inputs, [input])
+    const answers = await Promise.all([
+      runs.answerInput(runId, input.inputId, { action: 'accept', content: { a: 1 } }),
+      runs.answerInput(runId, input.inputId, { action: 'decline', reason: 'no' })
+    ])
+    t.same(answers, [true, false])
+    const answer = { action: 'accept', content: { a: 1 } }
+    t.same((await runs.get(runId))?.inputs, [{ ...input, answer }])
+    t.equal(await runs.answerInput(runId, 'missing', { action: 'accept' }), false)
+    t.equal(await runs.answerInput('missing', input.inputId, { action: 'accept' }), false)
+  })
+
+  test('keeps inputs of every kind, with what each has', async (t, { runs, log }) => {
+    const { runId } = storedRun()
+    await runs.create(storedRun({ runId }))
+    const common = { source: ['a'], path: ['a', 'b#1'], expiresAt: 9_000, answer: null }
+    const inputs: StoredInput[] = [
+      { ...common, inputId: `${runId}.1`, kind: 'question', message: 'Which?' },
+      { ...common, inputId: `${runId}.2`, kind: 'question', message: 'How?', schema: false },
+      {
+        ...common,
+        inputId: `${runId}.3`,
+        kind: 'question',
+        message: 'Who?',
+        schema: { type: 'string' },
+        toolCallId: 'c'
+      },
+      { ...common, inputId: `${runId}.4`, kind: 'tool', toolCallId: 'c', toolName: 'locate' },
+      { ...common, inputId: `${runId}.5`, kind: 'tool', toolCallId: 'c', toolName: 'locate', args: null },
+      { ...common, inputId: `${runId}.6`, kind: 'auth', message: 'Sign in' }
+    ]
+    for (const [index, input] of inputs.entries())
+      await log.append(runId, 1, [textEntry(index + 1)], { status: 'input-required', at: 5, input })
+    t.same((await runs.get(runId))?.inputs, inputs)
+    const { waiting } = (await runs.find(runId))!
+    t.same([waiting.approvals.count, waiting.inputs.count], [0, 6])
+    const { path: _, ...listed } = inputs[2]!
+    t.same((await runs.findInput(`${runId}.3`))?.input, { ...listed, argsBytes: 0 })
+    const kindsOf = async (...kinds: InputKind[]) =>
+      (await runs.listInputs({ kinds, limit: 9 })).inputs.map(({ input }) => input.kind)
+    t.same(await kindsOf('approval'), [])
+    t.same(await kindsOf('tool'), ['tool', 'tool'])
+    t.same(await kindsOf('approval', 'auth', 'tool'), ['tool', 'tool', 'auth'])
+  })
+
+  test('accepts no answer after the end of the run', async (t, { runs, log }) => {
+    const { runId } = storedRun()
+    await runs.create(storedRun({ runId }))
+    const input = inputOf(`${runId}.1`)
+    await log.append(runId, 1, [textEntry(1)], { status: 'input-required', at: 5, input })
+    await log.append(runId, 1, [textEntry(2)], { status: 'canceled', at: 6 })
+    t.equal(await runs.answerInput(runId, input.inputId, { action: 'accept' }), false)
+  })
+}

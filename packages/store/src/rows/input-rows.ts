@@ -1,0 +1,89 @@
+import type { InputOutcome, InputSummary, StoredInput } from '@svc/registry'
+import { MAX_LISTED_ARGS, previewOfJson } from '@svc/registry/store-kit'
+import type { Kysely, Selectable } from 'kysely'
+import { insertLarge, parseLarge, toShortJson } from '../encoding/large-values.ts'
+import { parseStored } from '../encoding/stored-values.ts'
+import type { Tables } from '../tables.ts'
+
+// Accepting a damaged request would accept something unknown.
+const DAMAGED: InputOutcome = { action: 'cancel', reason: 'the stored request is damaged' }
+
+type InputRow = Selectable<Tables['run_input']>
+
+/** Adds a pending input. */
+export async function insertInput(db: Kysely<Tables>, runId: string, input: StoredInput): Promise<void> {
+  const { inputId, args } = input
+  const json = toShortJson(args, MAX_LISTED_ARGS)
+  const short = json === undefined || Buffer.byteLength(json) > MAX_LISTED_ARGS ? undefined : json
+  const kept =
+    short === undefined
+      ? await insertLarge(db, runId, inputId, args)
+      : { bytes: Buffer.byteLength(short), first: short }
+  await db
+    .insertInto('run_input')
+    .values({
+      input_id: inputId,
+      run_id: runId,
+      kind: input.kind,
+      message: input.message ?? null,
+      schema: input.schema === undefined ? null : JSON.stringify(input.schema),
+      tool_call_id: input.toolCallId ?? null,
+      tool_name: input.toolName ?? null,
+      args: short === undefined ? previewOfJson(kept.first) : short || null,
+      args_bytes: kept.bytes,
+      source: JSON.stringify(input.source),
+      path: JSON.stringify(input.path),
+      expires_at: input.expiresAt,
+      answer: input.answer && JSON.stringify(input.answer)
+    })
+    .execute()
+}
+
+/** Every input of a run, with full arguments. */
+export async function readInputs(db: Kysely<Tables>, runId: string): Promise<StoredInput[]> {
+  const rows = await db
+    .selectFrom('run_input')
+    .selectAll()
+    .where('run_id', '=', runId)
+    .orderBy('expires_at')
+    .orderBy('input_id')
+    .execute()
+  const inputs: StoredInput[] = []
+  for (const row of rows) {
+    const { argsPreview, argsBytes: _, args, ...rest } = toInputSummary(row)
+    const all = argsPreview === undefined ? args : await parseLarge<unknown>(db, runId, row.input_id)
+    const isDamaged = argsPreview !== undefined && all === undefined
+    inputs.push({
+      ...rest,
+      ...(all !== undefined && { args: all }),
+      path: parseStored<string[]>(row.path) ?? [],
+      ...(isDamaged && { answer: DAMAGED })
+    })
+  }
+  return inputs
+}
+
+/** The summary of an input in lists. */
+export function toInputSummary(row: InputRow): InputSummary {
+  const { args: json, args_bytes: argsBytes, message, tool_call_id: toolCallId, tool_name: toolName } = row
+  const isLong = argsBytes > MAX_LISTED_ARGS
+  const args = json === null || isLong ? null : parseStored<unknown>(json)
+  const source = parseStored<string[]>(row.source)
+  const schema = row.schema === null ? null : parseStored<unknown>(row.schema)
+  const answer = row.answer === null ? null : parseStored<InputOutcome>(row.answer)
+  const path = parseStored<string[]>(row.path)
+  const isDamaged = [args, source, path, schema, answer].includes(undefined)
+  return {
+    inputId: row.input_id,
+    kind: row.kind,
+    ...(message !== null && { message }),
+    ...(row.schema !== null && { schema }),
+    ...(toolCallId !== null && { toolCallId }),
+    ...(toolName !== null && { toolName }),
+    ...(json !== null && (isLong ? { argsPreview: json } : { args })),
+    argsBytes,
+    source: source ?? [],
+    expiresAt: row.expires_at,
+    answer: isDamaged ? DAMAGED : (answer ?? null)
+  }
+}
