@@ -65,6 +65,33 @@ t.test('held-back text is emitted before a part of another type, and before the 
   }
 })
 
+t.test('a key in the increments of a tool call’s arguments', async (t) => {
+  const engine = buildEngine(t)
+  const delta = (toolCallId: string, text: string) =>
+    ({ type: 'tool.call.delta', toolCallId, toolName: 'send', delta: text }) as const
+  const run = await engine.start(
+    scriptedRunnable([
+      delta('a', '{"to":"sk-cal'),
+      delta('b', '{"to":"sk-'),
+      delta('a', 'ler-0123"}'),
+      delta('b', 'other"'),
+      delta('b', ',"key":"sk-'),
+      { type: 'tool.call', toolCallId: 'b', toolName: 'send', args: { to: key } }
+    ]),
+    'x',
+    withKey
+  )
+  const parts = await partsOf(run)
+  const ofCall = (toolCallId: string) =>
+    parts.flatMap((part) =>
+      part.type === 'tool.call.delta' && part.toolCallId === toolCallId ? [part.delta] : []
+    )
+  t.equal(ofCall('a').join(''), '{"to":"[redacted]"}')
+  t.strictSame(ofCall('b'), ['{"to":"', 'sk-other"', ',"key":"', 'sk-'])
+  t.match(parts.at(-3), { type: 'tool.call.delta', toolCallId: 'b', toolName: 'send' }, 'before the call')
+  t.match(parts.at(-2), { type: 'tool.call', args: { to: '[redacted]' } })
+})
+
 t.test('parallel members with alternating text and reasoning cannot leak a key', async (t) => {
   const engine = buildEngine(t)
   const script: ScriptedAct[] = []

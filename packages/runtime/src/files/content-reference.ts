@@ -5,7 +5,12 @@ export async function toReference(part: ContentPart) {
   if (part.type === 'text' || 'url' in part) return part
   const { type, mimeType, filename, data } = part
   const bytes = Buffer.from(data, 'base64')
-  const sha256 = Buffer.from(await crypto.subtle.digest('SHA-256', bytes)).toString('hex')
+  const sha256 = await sha256Of(bytes)
   const reference: ContentReference = { type, mimeType, sha256, size: bytes.length }
   return filename === undefined ? reference : { ...reference, filename }
+}
+
+/** The SHA-256 of bytes, in hexadecimal digits. */
+export async function sha256Of(bytes: Uint8Array): Promise<string> {
+  return Buffer.from(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)).toString('hex')
 }

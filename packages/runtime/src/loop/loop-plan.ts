@@ -22,6 +22,7 @@ export interface LoopPlan {
   readonly urls: UrlOptions
   readonly retry: Retry
   readonly maxSteps: number
+  readonly toolCallDeltas: boolean
   readonly stopWhen: readonly StopCondition[]
   readonly prepareStep: PrepareStep | undefined
   /** Tools that every step has, whatever `tools` of `prepareStep` replaces. */
@@ -73,6 +74,7 @@ export function planLoop(
     urls: { ...URL_DEFAULTS, ...options.urls },
     retry: { ...RETRY_DEFAULTS, ...options.retry },
     maxSteps: options.maxSteps ?? MAX_STEPS,
+    toolCallDeltas: options.toolCallDeltas ?? false,
     stopWhen,
     prepareStep,
     fixedTools,

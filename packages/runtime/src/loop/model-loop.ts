@@ -130,7 +130,8 @@ export class ModelLoop {
       events,
       retry,
       callIds: this.#callIds,
-      providerCalls: this.#providerCalls
+      providerCalls: this.#providerCalls,
+      toolCallDeltas: plan.toolCallDeltas
     }
     return {
       index,

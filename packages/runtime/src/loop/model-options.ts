@@ -46,6 +46,8 @@ export interface ModelOptions {
   timeout?: Partial<Timeouts>
   /** Model calls of one run; default 10. The run then finishes with `max-steps`. */
   maxSteps?: number
+  /** If true, `tool.call.delta` parts show the arguments of tool calls while the model writes them; default false. */
+  toolCallDeltas?: boolean
 }
 
 export const optional = <S extends TSchema>(schema: S) => Type.Optional(schema)
@@ -80,7 +82,8 @@ export const MODEL_OPTIONS = {
   urls: optional(UrlOptionsSchema),
   retry: optional(RetrySchema),
   timeout: optional(TimeoutsSchema),
-  maxSteps: optional(Type.Integer({ minimum: 1, description: 'Model calls of one run; default 10' }))
+  maxSteps: optional(Type.Integer({ minimum: 1, description: 'Model calls of one run; default 10' })),
+  toolCallDeltas: optional(Type.Boolean())
 } satisfies Record<keyof ModelOptions, TSchema>
 
 /** The default of `maxSteps`. */

@@ -36,9 +36,12 @@ export class CallReport {
     return this.#ended ? this.#durationMs : Math.round((performance.now() - this.#startedAt) * 1000) / 1000
   }
 
-  end({ stepFinishReason, usage }: ModelAnswer): void {
+  end({ stepFinishReason, usage, warnings }: ModelAnswer): void {
     this.#end()
-    this.#calls.events.emit('model.result', () => ({
+    const { context, events } = this.#calls
+    if (warnings.length > 0)
+      context.log.debug({ runId: context.runId, step: this.#step, warnings }, 'the model call had warnings')
+    events.emit('model.result', () => ({
       ...this.#call(),
       finishReason: stepFinishReason,
       usage,

@@ -5,10 +5,12 @@ import type {
   LanguageModelV4ReasoningPart,
   LanguageModelV4StreamPart,
   LanguageModelV4TextPart,
+  LanguageModelV4ToolApprovalRequest,
   LanguageModelV4ToolCall,
   LanguageModelV4ToolCallPart,
   LanguageModelV4ToolResult,
-  SharedV4ProviderMetadata
+  SharedV4ProviderMetadata,
+  SharedV4Warning
 } from '@ai-sdk/provider'
 import {
   ZERO_USAGE,
@@ -19,11 +21,15 @@ import {
 } from '@svc/registry'
 import { RUN_ERR_TOOL_FAILED, toToolError } from '../errors.ts'
 import { parseArgs } from '../json/parse-json.ts'
+import { MadeParts } from './made-parts.ts'
 import { isEmpty, toObject, toPromptFile, toSafeName, type AnswerContent } from './prompt-content.ts'
+import { separateImage } from './provider-result.ts'
 import { toUsage } from './to-usage.ts'
 import { ToolInputs } from './tool-inputs.ts'
 
 const MAX_ERROR = 1_000
+const NO_APPROVALS =
+  'The provider asks for an approval of its own tool, which is not supported: configure the tool without approvals'
 
 type Block = LanguageModelV4TextPart | LanguageModelV4ReasoningPart
 
@@ -67,7 +73,11 @@ export class ModelAnswer {
   usage: Usage = ZERO_USAGE
   /** The model that answered, if the provider reported it. */
   modelId: string | undefined
+  /** What the provider did not support of the call. */
+  warnings: readonly SharedV4Warning[] = []
   readonly content: AnswerContent = []
+  /** Files and citations; in the log they come before the part that `take` returned last. */
+  readonly made = new MadeParts()
   readonly toolCalls: ModelToolCall[] = []
   /** Calls of tools the provider executes, finished or not. */
   readonly providerCalls: ProviderOutcome['call'][] = []
@@ -93,9 +103,11 @@ export class ModelAnswer {
         this.#begin(part.type === 'text-start' ? 'text' : 'reasoning', part.id, part.providerMetadata)
         return undefined
       case 'text-end':
+        this.made.endText(part.citations)
+        this.#end(part.id, part.providerMetadata)
+        return undefined
       case 'reasoning-end':
-        setMetadata(this.#open.get(part.id), part.providerMetadata)
-        this.#open.delete(part.id)
+        this.#end(part.id, part.providerMetadata)
         return undefined
       case 'tool-input-start':
       case 'tool-input-delta':
@@ -110,6 +122,11 @@ export class ModelAnswer {
       case 'reasoning-file':
         this.begun = true
         this.content.push(toPromptFile(part))
+        this.made.addFile(part)
+        return undefined
+      case 'source':
+        this.begun = true
+        this.made.addSource(part)
         return undefined
       case 'custom':
         this.begun = true
@@ -121,7 +138,13 @@ export class ModelAnswer {
       case 'finish':
         this.ended = part.finishReason
         this.usage = toUsage(part.usage)
+        this.made.endText()
         return undefined
+      case 'stream-start':
+        this.warnings = part.warnings
+        return undefined
+      case 'tool-approval-request':
+        return this.#refuseApproval(part)
       case 'error':
         throw part.error
       default:
@@ -158,6 +181,11 @@ export class ModelAnswer {
     this.#open.set(id, block)
     this.content.push(block)
     return block
+  }
+
+  #end(id: string, metadata: SharedV4ProviderMetadata | undefined): void {
+    setMetadata(this.#open.get(id), metadata)
+    this.#open.delete(id)
   }
 
   #extend(part: Extract<LanguageModelV4StreamPart, { type: 'text-delta' | 'reasoning-delta' }>) {
@@ -212,9 +240,20 @@ export class ModelAnswer {
       this.providerOutcomes.push({ call, error })
       return { type: 'tool.error', toolCallId, toolName, error, providerExecuted: true }
     }
-    this.providerOutcomes.push({ call, result })
+    const { shown, image } = separateImage(result)
+    if (image !== undefined) this.made.addToolFile(image, toolCallId)
+    this.providerOutcomes.push({ call, result: shown })
     const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000
-    return { type: 'tool.result', toolCallId, toolName, result, durationMs, providerExecuted: true }
+    return { type: 'tool.result', toolCallId, toolName, result: shown, durationMs, providerExecuted: true }
+  }
+
+  // The run would end without a word on it.
+  #refuseApproval({ toolCallId }: LanguageModelV4ToolApprovalRequest): YieldedPart | undefined {
+    const { startedAt: _, ...call } = this.#scope.providerCalls.get(toolCallId) ?? {}
+    if (!('toolName' in call)) return undefined
+    const error = toToolError(new RUN_ERR_TOOL_FAILED(NO_APPROVALS))
+    this.providerOutcomes.push({ call, error })
+    return { type: 'tool.error', toolCallId, toolName: call.toolName, error, providerExecuted: true }
   }
 
   #call({ toolCallId: givenId, toolName, input, providerMetadata }: LanguageModelV4ToolCall) {

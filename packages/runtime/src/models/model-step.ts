@@ -1,6 +1,7 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider'
 import { addUsage, ZERO_USAGE, type PartOf, type YieldedPart } from '@svc/registry'
 import { RUN_ERR_MODEL_STREAM_BROKEN } from '../errors.ts'
+import { keepFile } from '../files/keep-file.ts'
 import { ModelAnswer } from './model-answer.ts'
 import { toModelFault, type ModelFault } from './model-fault.ts'
 import { CallReport, type ModelCalls } from './call-report.ts'
@@ -22,6 +23,8 @@ export class ModelStep {
   // The usage of failed attempts.
   #lost = ZERO_USAGE
   #firstTokenMs: number | undefined
+  // Parts to return before the next one is read.
+  #ready: YieldedPart[] = []
   #report: CallReport | undefined
   #reader: Reader | undefined
   #off: (() => void) | undefined
@@ -68,6 +71,7 @@ export class ModelStep {
     this.#attempt++
     this.answer = new ModelAnswer(this.#calls)
     this.#firstTokenMs = undefined
+    this.#ready = []
     const { provider, modelId } = this.#calls.model
     return { type: 'step.start', index: this.#index, attempt: this.#attempt, model: { provider, modelId } }
   }
@@ -103,6 +107,7 @@ export class ModelStep {
 
   // Reads until the next part of the run, or the end.
   async #read(reader: Reader): Promise<YieldedPart | undefined> {
+    if (this.#ready.length > 0) return this.#ready.shift()
     const { guard } = this.#calls
     const { answer } = this
     for (let isSign = answer.begun; answer.ended === undefined;) {
@@ -112,12 +117,21 @@ export class ModelStep {
       const part = answer.take(value)
       isSign = answer.begun && value.type !== 'ping'
       if (isSign) this.#firstTokenMs ??= this.#report?.durationMs
-      if (part === undefined) continue
-      if (part.type !== 'text') this.#report?.take(part)
+      if (part === undefined && answer.made.length === 0) continue
+      if (part !== undefined && part.type !== 'text') this.#report?.take(part)
       guard.expectNothing()
-      return part
+      return answer.made.length === 0 ? part : this.#withMade(part)
     }
     return undefined
+  }
+
+  // Keeps the files of the answer, whose parts come before this one.
+  async #withMade(last: YieldedPart | undefined): Promise<YieldedPart | undefined> {
+    const { context, guard } = this.#calls
+    for (const made of this.answer.made.take())
+      this.#ready.push('type' in made ? made : await guard.wait(keepFile(context, made)))
+    if (last !== undefined) this.#ready.push(last)
+    return this.#ready.shift()
   }
 
   #leave(): void {

@@ -5,9 +5,9 @@ import type { LogWriter } from './log-writer.ts'
 import type { PartRecord } from '../journal/part-record.ts'
 import type { RunProgress } from '../run-progress.ts'
 
-type Chunk = PartOf<'text'> | PartOf<'reasoning'>
+type Chunk = PartOf<'text'> | PartOf<'reasoning'> | PartOf<'tool.call.delta'>
 
-/** The text or reasoning of one source, while it may end with the beginning of a key. */
+/** The text, reasoning or arguments of one source, while they may end with the beginning of a key. */
 interface TextStream {
   /** Its part, without the text. */
   readonly part: Chunk
@@ -37,7 +37,7 @@ export class RedactedWriter {
   write(part: Part, change?: RunChange, record?: PartRecord): void {
     for (const rest of this.#takeHeld(part)) this.#writer.write(this.#progress.next(rest))
     const begin = this.#redact.text
-    if ((part.type !== 'text' && part.type !== 'reasoning') || begin === undefined)
+    if (!isChunk(part) || begin === undefined)
       this.#writer.write(this.#progress.next(this.#redact(part)), change, record)
     else this.#writeChunk(part, begin)
   }
@@ -59,9 +59,10 @@ export class RedactedWriter {
   #writeChunk(part: Chunk, begin: () => TextInIncrements): void {
     const key = keyOf(part)
     const text = this.#takeStream(key)?.text ?? begin()
-    const safe = text.add(part.text)
-    if (safe !== '' || part.text === '') {
-      const redacted = { ...this.#redact({ ...part, text: '' }), text: safe }
+    const given = textOf(part)
+    const safe = text.add(given)
+    if (safe !== '' || given === '') {
+      const redacted = withText(this.#redact(withText(part, '')), safe)
       this.#writer.write(this.#progress.next(redacted))
     }
     // Last, so that nothing is held back of a part that could not be written.
@@ -74,7 +75,7 @@ export class RedactedWriter {
       if (before !== undefined && !isInterrupted(stream.part, before)) continue
       this.#held.delete(stream)
       const text = stream.text.flush()
-      if (text !== '') yield { ...stream.part, text }
+      if (text !== '') yield withText(stream.part, text)
     }
   }
 
@@ -86,8 +87,8 @@ export class RedactedWriter {
     return stream
   }
 
-  #hold(key: string, { type, source }: Chunk, text: TextInIncrements): void {
-    const part = this.#redact<Chunk>({ type, text: '', ...(source && { source: [...source] }) })
+  #hold(key: string, chunk: Chunk, text: TextInIncrements): void {
+    const part = this.#redact(emptyOf(chunk))
     const stream = { part, text }
     this.#streams.set(key, stream)
     this.#held.add(stream)
@@ -101,6 +102,29 @@ function isInterrupted({ type, source = [] }: Chunk, by: Part): boolean {
   return by.type !== type && source.slice(0, depth).every((name, index) => name === place[index])
 }
 
-function keyOf({ type, source = [] }: Chunk): string {
-  return [type, ...source].join('\u0000')
+function isChunk(part: Part): part is Chunk {
+  return part.type === 'text' || part.type === 'reasoning' || part.type === 'tool.call.delta'
+}
+
+function textOf(chunk: Chunk): string {
+  return chunk.type === 'tool.call.delta' ? chunk.delta : chunk.text
+}
+
+function withText(chunk: Chunk, text: string): Chunk {
+  return chunk.type === 'tool.call.delta' ? { ...chunk, delta: text } : { ...chunk, text }
+}
+
+// A copy, since the runnable may reuse its part.
+function emptyOf(chunk: Chunk): Chunk {
+  const source = chunk.source && { source: [...chunk.source] }
+  if (chunk.type !== 'tool.call.delta') return { type: chunk.type, text: '', ...source }
+  const { type, toolCallId, toolName, parentToolCallId: parent } = chunk
+  const call = { toolCallId, toolName, ...(parent !== undefined && { parentToolCallId: parent }) }
+  return { type, ...call, delta: '', ...source }
+}
+
+function keyOf(chunk: Chunk): string {
+  const { type, source = [] } = chunk
+  const call = type === 'tool.call.delta' ? [chunk.toolCallId] : []
+  return [type, ...call, ...source].join('\u0000')
 }

@@ -1,0 +1,35 @@
+import type { PartOf, RunContext } from '@svc/registry'
+import { toLoggable } from '@svc/registry/kit'
+import { sha256Of } from './content-reference.ts'
+
+/** A file that a model or a tool made. */
+export interface MadeFile {
+  readonly mimeType: string
+  readonly filename?: string
+  /** Bytes, or base64. */
+  readonly data: Uint8Array | string
+  readonly purpose?: string
+  readonly toolCallId?: string
+}
+
+/**
+ * Keeps a file in the file store of a run, and returns its part. Without a file store, or if it does not take the file, the part has
+ * no `fileId`: the run continues.
+ */
+export async function keepFile(
+  { runId, stores, log }: Pick<RunContext, 'runId' | 'stores' | 'log'>,
+  { data, ...file }: MadeFile
+): Promise<PartOf<'file'>> {
+  const content = typeof data === 'string' ? Buffer.from(data, 'base64') : data
+  const { mimeType, filename } = file
+  try {
+    const kept = await stores.files?.put(runId, { mimeType, filename, content })
+    if (kept !== undefined) {
+      const { fileId, size, sha256 } = kept
+      return { type: 'file', fileId, ...file, size, sha256 }
+    }
+  } catch (err) {
+    log.warn({ runId, size: content.length, err: toLoggable(err) }, 'a file of the run is not kept')
+  }
+  return { type: 'file', ...file, size: content.length, sha256: await sha256Of(content) }
+}

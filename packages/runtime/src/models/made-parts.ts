@@ -1,0 +1,54 @@
+import type {
+  LanguageModelV4Citation,
+  LanguageModelV4File,
+  LanguageModelV4ReasoningFile,
+  LanguageModelV4Source
+} from '@ai-sdk/provider'
+import type { PartOf } from '@svc/registry'
+import type { MadeFile } from '../files/keep-file.ts'
+import { Citations } from './citations.ts'
+
+/** A part for the log, or a file whose part is known once it is kept. */
+export type Made = PartOf<'citation'> | PartOf<'file'> | MadeFile
+
+/** What an answer has beside text, reasoning and tool calls: files and citations. */
+export class MadeParts {
+  #parts: Made[] = []
+  #citations: Citations | undefined
+
+  get length(): number {
+    return this.#parts.length
+  }
+
+  /** Returns what was added since the last call. */
+  take(): Made[] {
+    const parts = this.#parts
+    this.#parts = []
+    return parts
+  }
+
+  addFile({ type, data, mediaType: mimeType }: LanguageModelV4File | LanguageModelV4ReasoningFile): void {
+    const purpose = type === 'reasoning-file' ? { purpose: 'reasoning' } : {}
+    this.#parts.push(
+      data.type === 'url'
+        ? { type: 'file', url: data.originalUrl ?? data.url.href, mimeType, ...purpose }
+        : { data: data.data, mimeType, ...purpose }
+    )
+  }
+
+  addToolFile(file: Pick<MadeFile, 'mimeType' | 'data'>, toolCallId: string): void {
+    this.#parts.push({ ...file, toolCallId })
+  }
+
+  addSource(source: LanguageModelV4Source): void {
+    this.#citations ??= new Citations()
+    this.#citations.add(source)
+  }
+
+  /** Ends a text or the answer, and adds the citations so far. */
+  endText(citations?: readonly LanguageModelV4Citation[]): void {
+    if (citations === undefined && this.#citations === undefined) return
+    this.#citations ??= new Citations()
+    this.#parts.push(...this.#citations.take(citations))
+  }
+}
