@@ -135,6 +135,10 @@ export const RUN_ERR_TOOL_UNKNOWN = createError<[string]>('RUN_ERR_TOOL_UNKNOWN'
 export const RUN_ERR_TOOL_BAD_ARGS = createError<[string]>('RUN_ERR_TOOL_BAD_ARGS', 'Bad arguments: %s', 400)
 /** The tool threw; the message is that of the thrown error. */
 export const RUN_ERR_TOOL_FAILED = createError<[string]>('RUN_ERR_TOOL_FAILED', '%s', 500)
+/** The caller of the run declined to serve a call of its tool. */
+export const RUN_ERR_TOOL_DECLINED = createError('RUN_ERR_TOOL_DECLINED', 'The client declined the call', 403)
+/** The caller of the run canceled a call of its tool. */
+export const RUN_ERR_TOOL_CANCELED = createError('RUN_ERR_TOOL_CANCELED', 'The client canceled the call', 499)
 /** The tool took longer than its `timeout`. */
 export const RUN_ERR_TOOL_TIMEOUT = createError<[number]>(
   'RUN_ERR_TOOL_TIMEOUT',

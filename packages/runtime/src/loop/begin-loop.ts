@@ -4,6 +4,7 @@ import type { RunEvents } from '../events/run-events.ts'
 import type { RunGuard } from '../guards/run-guard.ts'
 import { isContinued, questionOf, takeMessage } from '../sessions/take-message.ts'
 import { Turn } from '../sessions/turn.ts'
+import { addClientTools, createClientTools } from '../tools/client-tools.ts'
 import type { ToolSet } from '../tools/tool-set.ts'
 import type { LoopPlan } from './loop-plan.ts'
 import { ModelLoop } from './model-loop.ts'
@@ -66,5 +67,6 @@ export async function beginLoop(
     limits: plan.history,
     model
   })
-  return new ModelLoop(plan, run, { turn, model, sections: rest, tools: await settle(tools()) })
+  const all = addClientTools(await settle(tools()), await createClientTools(context))
+  return new ModelLoop(plan, run, { turn, model, sections: rest, tools: all })
 }

@@ -24,6 +24,7 @@ import type { Turn } from '../sessions/turn.ts'
 import type { ToolCalls } from '../tool-calls/call-tool.ts'
 import { callTools } from '../tool-calls/call-tools.ts'
 import type { ToolOutcome } from '../tool-calls/tool-outcome.ts'
+import { addClientTools } from '../tools/client-tools.ts'
 import { createToolSet, type ToolSet } from '../tools/tool-set.ts'
 import type { LoopPlan } from './loop-plan.ts'
 import { copyPlain, prepareChanges, requireBoolean, requireTool, splitSystem } from './step-changes.ts'
@@ -131,7 +132,8 @@ export class ModelLoop {
       retry,
       callIds: this.#callIds,
       providerCalls: this.#providerCalls,
-      toolCallDeltas: plan.toolCallDeltas
+      toolCallDeltas: plan.toolCallDeltas,
+      tools
     }
     return {
       index,
@@ -220,7 +222,10 @@ export class ModelLoop {
 
   #toolsFor(changes: StepChanges | undefined): ToolSet {
     const { tools, activeTools } = changes ?? {}
-    const all = tools === undefined ? this.#tools : createToolSet([...tools, ...this.#plan.fixedTools])
+    const all =
+      tools === undefined
+        ? this.#tools
+        : addClientTools(createToolSet([...tools, ...this.#plan.fixedTools]), this.#tools.clientTools)
     return activeTools === undefined ? all : all.only(activeTools)
   }
 

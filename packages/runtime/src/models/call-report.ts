@@ -2,6 +2,7 @@ import type { LanguageModelV4 } from '@ai-sdk/provider'
 import { isTellable, RUN_ERR_CANCELED, type RunContext, type Usage, type YieldedPart } from '@svc/registry'
 import type { RunEvents } from '../events/run-events.ts'
 import type { RunGuard } from '../guards/run-guard.ts'
+import type { ToolSet } from '../tools/tool-set.ts'
 import { RUN_ERR_MODEL_FAILED, toToolError } from '../errors.ts'
 import type { AnswerScope, ModelAnswer } from './model-answer.ts'
 import type { Retry } from './retry-model.ts'
@@ -13,6 +14,8 @@ export interface ModelCalls extends AnswerScope {
   readonly guard: RunGuard
   readonly events: RunEvents
   readonly retry: Retry
+  /** The tools of the step. */
+  readonly tools: Pick<ToolSet, 'get'>
 }
 
 /** Emits the events of one model call: its start, and once its end. */

@@ -114,7 +114,7 @@ export class ModelStep {
       if (isSign) guard.expectToken()
       const { done, value } = await reader.read()
       if (done) return undefined
-      const part = answer.take(value)
+      const part = this.#located(answer.take(value))
       isSign = answer.begun && value.type !== 'ping'
       if (isSign) this.#firstTokenMs ??= this.#report?.durationMs
       if (part === undefined && answer.made.length === 0) continue
@@ -132,6 +132,13 @@ export class ModelStep {
       this.#ready.push('type' in made ? made : await guard.wait(keepFile(context, made)))
     if (last !== undefined) this.#ready.push(last)
     return this.#ready.shift()
+  }
+
+  // Marks the calls that the caller of the run serves.
+  #located(part: YieldedPart | undefined): YieldedPart | undefined {
+    if (part?.type !== 'tool.call') return part
+    const { runsAt } = this.#calls.tools.get(part.toolName) ?? {}
+    return runsAt === undefined ? part : { ...part, runsAt }
   }
 
   #leave(): void {

@@ -95,6 +95,8 @@ export interface Tool {
   readonly timeout: number
   readonly maxOutputBytes: number
   readonly sandbox: SandboxChoice | undefined
+  /** `client` if the caller of the run serves it. */
+  readonly runsAt?: 'client' | undefined
 }
 
 /**

@@ -23,8 +23,12 @@ export interface ToolSet {
   /** A tool that is executed here. */
   get(name: string): Tool | undefined
   readonly names: readonly string[]
+  /** Those that the caller of the run serves. */
+  readonly clientTools: readonly Tool[]
   /** For the model; undefined without tools. */
   readonly forModel: ModelTool[] | undefined
+  /** These and more. @throws RUN_ERR_BAD_AGENT for a duplicate name */
+  with(more: readonly AgentTool[]): ToolSet
   /** Those with these names. @throws RUN_ERR_BAD_AGENT for an unknown name */
   only(names: readonly string[]): ToolSet
 }
@@ -43,7 +47,9 @@ export function createToolSet(tools: readonly AgentTool[]): ToolSet {
       return tool === undefined || isProviderTool(tool) ? undefined : tool
     },
     names: [...byName.keys()],
+    clientTools: tools.filter(isClientTool),
     forModel: byName.size === 0 ? undefined : [...byName].map(([name, tool]) => toModelTool(name, tool)),
+    with: (more) => createToolSet([...tools, ...more]),
     only: (names) =>
       createToolSet(
         [...new Set(names)].map((name) => {
@@ -72,6 +78,10 @@ function requireTool(tool: AgentTool, where: string): string {
   if (tool.isProviderExecuted === false)
     throw new RUN_ERR_BAD_AGENT(`${where}: the provider does not execute "${tool.id}"; use defineTool`)
   return tool.id.slice(tool.id.indexOf('.') + 1)
+}
+
+function isClientTool(tool: AgentTool): tool is Tool {
+  return !isProviderTool(tool) && tool.runsAt === 'client'
 }
 
 function isProviderTool(tool: AgentTool): tool is ProviderTool {

@@ -7,6 +7,8 @@ import { compileForeignSchema } from '../../schemas/foreign-schema.ts'
 
 const MAX_REASON = ApprovalAnswerSchema.properties.reason.maxLength!
 const MAX_CONTENT = 1_048_576
+/** As for the results of an agent's own tools. */
+const MAX_RESULT = 262_144
 const MAX_DEPTH = 128
 
 /**
@@ -19,7 +21,7 @@ export function requireAnswer(
 ): InputOutcome {
   return kind === 'approval'
     ? fromApprovalAnswer(requireApprovalAnswer(given))
-    : requireInputAnswer(given, schema)
+    : requireInputAnswer(given, schema, kind === 'tool' ? MAX_RESULT : MAX_CONTENT)
 }
 
 /**
@@ -42,13 +44,14 @@ export function requireApprovalAnswer(given: Partial<Record<keyof ApprovalAnswer
 
 function requireInputAnswer(
   given: Partial<Record<keyof InputAnswer, unknown>>,
-  schema: unknown
+  schema: unknown,
+  maxBytes: number
 ): InputOutcome {
   const { action, content } = given ?? {}
   if (action !== 'accept' && action !== 'decline' && action !== 'cancel')
     throw new RUN_ERR_BAD_INPUT('action must be accept, decline or cancel')
   if (action === 'accept') {
-    const copy = content === undefined ? undefined : contentOf(content)
+    const copy = content === undefined ? undefined : contentOf(content, maxBytes)
     if (schema !== undefined) requireFit(schema, copy)
     return copy === undefined ? { action } : { action, content: copy }
   }
@@ -62,12 +65,12 @@ function requireFit(schema: unknown, content: unknown): void {
   if (fault !== undefined) throw new RUN_ERR_BAD_INPUT(fault)
 }
 
-function contentOf(content: unknown): unknown {
+function contentOf(content: unknown, maxBytes: number): unknown {
   const fault = findJsonFault(content, MAX_DEPTH)
   if (fault !== undefined) throw new RUN_ERR_BAD_INPUT(`content: ${fault}`)
   const json = jsonOf('content', content)
-  if (Buffer.byteLength(json) > MAX_CONTENT)
-    throw new RUN_ERR_BAD_INPUT(`content has more than ${MAX_CONTENT} bytes of JSON`)
+  if (Buffer.byteLength(json) > maxBytes)
+    throw new RUN_ERR_BAD_INPUT(`content has more than ${maxBytes} bytes of JSON`)
   return JSON.parse(json)
 }
 
