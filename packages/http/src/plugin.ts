@@ -18,6 +18,7 @@ import { compileValidator, formatValidationErrors } from './requests/validator.t
 import { adminRoutes } from './routes/admin.ts'
 import { approvalsRoutes } from './routes/approvals.ts'
 import { healthRoutes } from './routes/health.ts'
+import { inputsRoutes } from './routes/inputs.ts'
 import { listRoutes } from './routes/list.ts'
 import { runRoutes } from './routes/run.ts'
 import { runsRoutes } from './routes/runs.ts'
@@ -101,6 +102,7 @@ export async function serve(
     listRoutes(scope, surface)
     runsRoutes(scope, surface)
     approvalsRoutes(scope, surface)
+    inputsRoutes(scope, surface)
     if (policy.hasAdmin) adminRoutes(scope, surface)
     healthRoutes(scope, surface)
     if (swagger && openApi) await docsRoutes(plain, openApi, swagger, documented.secured)

@@ -16,7 +16,8 @@ import { resolveRbacOptions, type RbacOptions, type RbacRules } from './rbac-opt
  * scope, `admin:*`.
  *
  * Access to another owner's run is refused without naming a scope, so that it looks like one that does not exist. `*` and
- * `admin:*` reach all owners, `approvals:answer` the approvals of all owners.
+ * `admin:*` reach all owners, `approvals:answer` the approvals of all owners, and `inputs:answer` their questions; the surface
+ * has checked which of the two an answer is for.
  * @throws HTTP_ERR_BAD_OPTION
  */
 export function createScopeAuthorize(rbac?: RbacOptions): Authorize {
@@ -30,9 +31,11 @@ export function createScopeAuthorize(rbac?: RbacOptions): Authorize {
   }
 }
 
+const ANSWERS = ['approvals:answer', 'inputs:answer']
+
 function reaches(principal: Principal, action: Action, { owner }: AccessTarget): boolean {
   if (action === 'admin' || owner === undefined || reachesOwner(principal, owner)) return true
-  return action === 'answer' && grantsScope(principal.scopes, 'approvals:answer')
+  return action === 'answer' && ANSWERS.some((scope) => grantsScope(principal.scopes, scope))
 }
 
 function scopesOf({ routes, named }: RbacRules, action: Action, { kind, name }: AccessTarget): string[] {

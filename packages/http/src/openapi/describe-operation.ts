@@ -4,7 +4,8 @@ const TAG_OF = {
   workflow: 'Workflows',
   registry: 'Registry',
   run: 'Runs',
-  approval: 'Approvals'
+  approval: 'Approvals',
+  input: 'Inputs'
 }
 
 /** The format of an event stream. */
@@ -38,6 +39,7 @@ export const TAGS = [
   { name: 'Registry', description: 'The names of all runnables' },
   { name: 'Runs', description: 'Follow, read and cancel your own runs' },
   { name: 'Approvals', description: 'Approve or deny pending tool calls' },
+  { name: 'Inputs', description: 'Answer questions, and give the results of client tools' },
   { name: 'Admin', description: 'The runs of all owners, and the registered runnables' },
   { name: 'Health', description: 'Liveness and readiness' }
 ]

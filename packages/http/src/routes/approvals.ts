@@ -1,21 +1,16 @@
-import { RUN_ERR_APPROVAL_ANSWERED, type FoundInput } from '@svc/registry'
 import {
   ApprovalAnswerSchema,
-  LISTED_KINDS,
-  mayAnswer,
   requireAnswerable,
   RunRecordSchema,
-  seesAllOf,
   toPendingApproval
 } from '@svc/registry/kit'
-import { formatInputCursor } from '@svc/registry/store-kit'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
-import { collectPage, sendPage } from '../replies/collect-page.ts'
-import { sendPieces, sendRecord, withMember } from '../replies/send-json.ts'
+import { sendRecord } from '../replies/send-json.ts'
 import { ApprovalListSchema, ApprovalQuerySchema, ApprovalSchema } from '../schemas/approval-list.ts'
 import { ApprovalParamsSchema } from '../schemas/parameters.ts'
 import type { HttpScope, Surface } from '../surface.ts'
+import { sendInput, sendInputPage, type ListedInputs } from './listed-inputs.ts'
 
 const config = { access: 'authenticated' } as const
 const list = {
@@ -43,55 +38,28 @@ const answer = {
 
 /** `/approvals`: list the pending approvals that the caller may answer, read one, answer it. */
 export function approvalsRoutes(scope: HttpScope, surface: Surface): void {
-  const { runs, replies } = surface
-  const toItem = ({ run, input }: FoundInput) => ({
-    ...toPendingApproval(run.runId, input),
-    href: `${scope.prefix}/approvals/${input.inputId}`
-  })
+  const approvals: ListedInputs = {
+    list: 'approvals',
+    toItem: ({ run, input }) => ({
+      ...toPendingApproval(run.runId, input),
+      href: `${scope.prefix}/approvals/${input.inputId}`
+    })
+  }
 
-  scope.get('/approvals', { schema: list, config }, async ({ principal, query }, reply) => {
-    const { limit, cursor, ...filter } = query
-    const owner = seesAllOf('approvals', principal) ? {} : { owner: principal.sub }
-    // Approvals of one run are adjacent: decide once per run.
-    let known: { runId: string; may: Promise<boolean> } | undefined
-    const may = ({ run }: FoundInput) => {
-      if (known?.runId !== run.runId)
-        known = { runId: run.runId, may: mayAnswer(surface, run, 'approval', principal) }
-      return known.may
-    }
-    const page = await collectPage<FoundInput>(
-      {
-        async read(some, after) {
-          const found = await runs.listInputs({
-            ...{ ...filter, ...owner, kinds: LISTED_KINDS.approvals },
-            ...{ scope: surface.exposed.scope(), limit: some },
-            ...(after !== undefined && { cursor: after })
-          })
-          return { items: found.inputs, nextCursor: found.nextCursor }
-        },
-        encode: async (found) => ((await may(found)) ? JSON.stringify(toItem(found)) : undefined),
-        cursorOf: formatInputCursor
-      },
-      { limit, ...(cursor !== undefined && { cursor }) }
-    )
-    return sendPage(reply, 'approvals', page)
-  })
+  scope.get('/approvals', { schema: list, config }, ({ principal, query }, reply) =>
+    sendInputPage(surface, reply, approvals, principal, query)
+  )
 
-  scope.get('/approvals/:approvalId', { schema: look, config }, async ({ params, principal }, reply) => {
-    const found = await requireAnswerable(surface, 'approvals', params.approvalId, principal)
-    const { status } = found.run
-    if (status !== 'input-required' || found.input.answer !== null) throw new RUN_ERR_APPROVAL_ANSWERED()
-    const { args: _, argsPreview: __, ...item } = toItem(found)
-    const args = runs.stores.runs.readArgs(params.approvalId)
-    return sendPieces(replies, reply, withMember(item, 'args', args))
-  })
+  scope.get('/approvals/:approvalId', { schema: look, config }, ({ params, principal }, reply) =>
+    sendInput(surface, reply, approvals, principal, params.approvalId)
+  )
 
   scope.post(
     '/approvals/:approvalId',
     { schema: answer, config },
     async ({ params, body, principal }, reply) => {
       await requireAnswerable(surface, 'approvals', params.approvalId, principal)
-      return sendRecord(surface, reply, await runs.answer(params.approvalId, body))
+      return sendRecord(surface, reply, await surface.runs.answer(params.approvalId, body))
     }
   )
 }

@@ -40,6 +40,11 @@ export const ApprovalParamsSchema = Type.Object({
   approvalId: Type.String({ description: 'From `GET /approvals` or a `tool.approval.request` part' })
 })
 
+/** Path parameters of a question or client tool. */
+export const InputParamsSchema = Type.Object({
+  inputId: Type.String({ description: 'From `GET /inputs` or an `input.request` part' })
+})
+
 /** Query parameters of paginated lists. */
 export const pageQuery = {
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),

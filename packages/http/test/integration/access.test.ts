@@ -20,6 +20,9 @@ const admitted: Record<string, number> = {
   'POST /runs/:runId/cancel': 404,
   'GET /approvals/:approvalId': 404,
   'POST /approvals/:approvalId': 404,
+  'GET /inputs': 200,
+  'GET /inputs/:inputId': 404,
+  'POST /inputs/:inputId': 404,
   'DELETE /admin/agents/:name': 404,
   'DELETE /admin/teams/:name': 404,
   'DELETE /admin/workflows/:name': 404
@@ -48,8 +51,9 @@ const routes: Route[] = Object.entries(ROUTE_SCOPES).map(([key, scopes]) => {
   const isAdmin = pattern.startsWith('/admin')
   const path = pattern
     .replace(':name', isAdmin ? 'none' : `my-${kind}`)
-    .replace(/:(runId|approvalId)/, 'none')
-  const body = pattern.includes(':approvalId') ? { approved: true } : { input: 'hi' }
+    .replace(/:(runId|approvalId|inputId)/, 'none')
+  const answer = pattern.includes(':inputId') ? { action: 'decline' } : { approved: true }
+  const body = /:(?:approval|input)Id/.test(pattern) ? answer : { input: 'hi' }
   return {
     key,
     method,

@@ -8,7 +8,7 @@ import type { OpenApiDocument } from '@svc/http'
 import { Type } from '@sinclair/typebox'
 import openapiTypescript, { astToString } from 'openapi-typescript'
 import t from 'tap'
-import { asking } from '../helpers/asking.ts'
+import { asking, waitingFor } from '../helpers/asking.ts'
 import { buildApp, echo } from '../helpers/build-app.ts'
 import { responseValidatorOf } from '../helpers/validate-response.ts'
 
@@ -84,6 +84,21 @@ await api.POST('/api/approvals/{approvalId}', answer)
 const twice = await api.POST('/api/approvals/{approvalId}', answer)
 if (twice.error?.code !== 'RUN_ERR_APPROVAL_ANSWERED') throw new Error('answered twice')
 
+const question = { params: { path: { name: 'question' as const }, header: { Prefer: 'respond-async' } } }
+await api.POST('/api/agents/{name}/run', { ...question, body })
+let inputId: string | undefined
+while (inputId === undefined) {
+  const { data: waiting } = await api.GET('/api/inputs')
+  inputId = waiting?.inputs[0]?.inputId
+}
+const open = await api.GET('/api/inputs/{inputId}', { params: { path: { inputId } } })
+const kind: 'question' | 'tool' | 'auth' | undefined = open.data?.kind
+if (kind !== 'question') throw new Error('not a question')
+const chosen = { params: { path: { inputId } }, body: { action: 'accept' as const, content: 3 } }
+await api.POST('/api/inputs/{inputId}', chosen)
+const late = await api.POST('/api/inputs/{inputId}', chosen)
+if (late.error?.code !== 'RUN_ERR_INPUT_ANSWERED') throw new Error('answered twice')
+
 const all = await api.GET('/api/admin/runs', { params: { query: { owner: 'root', kind: 'agent', limit: 1 } } })
 const owner: string | undefined = all.data?.runs[0]?.owner
 if (owner !== 'root') throw new Error('not of root')
@@ -119,12 +134,19 @@ export const refused = async () => {
   await api.GET('/api/runs', { params: { query: { status: 'done' } } })
   // @ts-expect-error -- an answer says yes or no
   await api.POST('/api/approvals/{approvalId}', { params: { path: { approvalId: 'a' } }, body: {} })
+  // @ts-expect-error -- no such action
+  await api.POST('/api/inputs/{inputId}', { params: { path: { inputId: 'a' } }, body: { action: 'yes' } })
 }
 `
 
+const question = waitingFor(
+  (context) => context.ask({ message: 'How many?', schema: Type.Integer() }),
+  'question'
+)
+
 t.test('a generated client type-checks, and runs every operation', async (t) => {
   const { url, origin } = await buildApp(t, {
-    runnables: [echo, asking(), { ...echo, kind: 'team', name: 'crew' }],
+    runnables: [echo, asking(), question, { ...echo, kind: 'team', name: 'crew' }],
     options: {
       // Else the names of the agents would not be told.
       swagger: { protect: true },

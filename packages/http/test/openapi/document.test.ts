@@ -74,7 +74,7 @@ t.test('components are well named and not duplicated', async (t) => {
   const { components, paths } = await generate(registryOf())
   const expected = (
     'ContentPart Error ErrorPart FinishPart FinishReason Health JsonRunBody MessageInput OnDisconnect Part PartError ' +
-    'PendingApproval Problem ReasoningPart Registry RunBody RunList RunRecord RunResult RunStatus RunnableKind ' +
+    'InputRequestPart InputResponsePart PendingApproval PendingInput Problem ReasoningPart Registry RunBody RunList RunRecord RunResult RunStatus RunnableKind ' +
     'RunnableMetadata StartPart StepPart StepStartPart StructuredPart TextPart ToolApprovalRequestPart ' +
     'ToolApprovalResponsePart ToolCall ToolCallPart ToolError ToolErrorPart ToolResultPart Usage'
   ).split(' ')

@@ -52,7 +52,7 @@ export class InputAnswers {
     const found = await this.find(inputId)
     if (found === undefined) throw new RUN_ERR_INPUT_NOT_FOUND(inputId)
     const { input } = found
-    const outcome = requireAnswer(input, answer)
+    const outcome = await requireAnswer(input, answer)
     // The timer of a run that is not loaded may be late.
     if (Date.now() < input.expiresAt && (await this.#accept(inputId, outcome))) return
     throw input.kind === 'approval' ? new RUN_ERR_APPROVAL_ANSWERED() : new RUN_ERR_INPUT_ANSWERED()

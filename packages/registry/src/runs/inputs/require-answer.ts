@@ -3,7 +3,6 @@ import type { InputAnswer, InputOutcome } from '../../contract/input.ts'
 import { findJsonFault } from '../../contract/json-fault.ts'
 import type { InputSummary } from '../../contract/ports/stored-input.ts'
 import { RUN_ERR_BAD_INPUT } from '../../errors.ts'
-import { compileForeignSchema } from '../../schemas/foreign-schema.ts'
 
 const MAX_REASON = ApprovalAnswerSchema.properties.reason.maxLength!
 const MAX_CONTENT = 1_048_576
@@ -15,10 +14,10 @@ const MAX_DEPTH = 128
  * Validates the answer to an input, and returns a copy for the store.
  * @throws RUN_ERR_BAD_INPUT
  */
-export function requireAnswer(
+export async function requireAnswer(
   { kind, schema }: Pick<InputSummary, 'kind' | 'schema'>,
   given: object
-): InputOutcome {
+): Promise<InputOutcome> {
   return kind === 'approval'
     ? fromApprovalAnswer(requireApprovalAnswer(given))
     : requireInputAnswer(given, schema, kind === 'tool' ? MAX_RESULT : MAX_CONTENT)
@@ -42,25 +41,27 @@ export function requireApprovalAnswer(given: Partial<Record<keyof ApprovalAnswer
   }
 }
 
-function requireInputAnswer(
+async function requireInputAnswer(
   given: Partial<Record<keyof InputAnswer, unknown>>,
   schema: unknown,
   maxBytes: number
-): InputOutcome {
+): Promise<InputOutcome> {
   const { action, content } = given ?? {}
   if (action !== 'accept' && action !== 'decline' && action !== 'cancel')
     throw new RUN_ERR_BAD_INPUT('action must be accept, decline or cancel')
   if (action === 'accept') {
     const copy = content === undefined ? undefined : contentOf(content, maxBytes)
-    if (schema !== undefined) requireFit(schema, copy)
+    if (schema !== undefined) await requireFit(schema, copy)
     return copy === undefined ? { action } : { action, content: copy }
   }
   if (content !== undefined) throw new RUN_ERR_BAD_INPUT('content goes with the action accept only')
   return { action }
 }
 
-function requireFit(schema: unknown, content: unknown): void {
+async function requireFit(schema: unknown, content: unknown): Promise<void> {
   if (content === undefined) throw new RUN_ERR_BAD_INPUT('content is missing')
+  // Loaded lazily: few services need its pattern engine.
+  const { compileForeignSchema } = await import('../../schemas/foreign-schema.ts')
   const fault = compileForeignSchema(schema, { subject: 'content' }).check(content)
   if (fault !== undefined) throw new RUN_ERR_BAD_INPUT(fault)
 }

@@ -1,0 +1,78 @@
+import {
+  RUN_ERR_APPROVAL_ANSWERED,
+  RUN_ERR_INPUT_ANSWERED,
+  type FoundInput,
+  type Principal
+} from '@svc/registry'
+import { LISTED_KINDS, mayAnswer, requireAnswerable, seesAllOf, type InputList } from '@svc/registry/kit'
+import { formatInputCursor } from '@svc/registry/store-kit'
+import type { FastifyReply } from 'fastify'
+import { collectPage, sendPage, type PageQuery } from '../replies/collect-page.ts'
+import { sendPieces, withMember } from '../replies/send-json.ts'
+import type { Surface } from '../surface.ts'
+
+/** How a list shows its items. */
+export interface ListedInputs {
+  readonly list: InputList
+  /** An item as clients see it. */
+  readonly toItem: (found: FoundInput) => object
+}
+
+/** Replies with a page of the pending inputs that the caller may answer. */
+export async function sendInputPage(
+  surface: Surface,
+  reply: FastifyReply,
+  { list, toItem }: ListedInputs,
+  principal: Principal,
+  { limit, cursor, runId }: PageQuery & { runId?: string }
+) {
+  const query = {
+    kinds: LISTED_KINDS[list],
+    scope: surface.exposed.scope(),
+    ...(!seesAllOf(list, principal) && { owner: principal.sub }),
+    ...(runId !== undefined && { runId })
+  }
+  // The inputs of one run are adjacent: decide once per run and kind.
+  let known: { key: string; may: Promise<boolean> } | undefined
+  const may = ({ run, input: { kind } }: FoundInput) => {
+    const key = `${kind} ${run.runId}`
+    if (known?.key !== key) known = { key, may: mayAnswer(surface, run, kind, principal) }
+    return known.may
+  }
+  const page = await collectPage<FoundInput>(
+    {
+      async read(some, after) {
+        const more = { ...query, limit: some, ...(after !== undefined && { cursor: after }) }
+        const { inputs, nextCursor } = await surface.runs.listInputs(more)
+        return { items: inputs, nextCursor }
+      },
+      encode: async (found) => ((await may(found)) ? JSON.stringify(toItem(found)) : undefined),
+      cursorOf: formatInputCursor
+    },
+    { limit, ...(cursor !== undefined && { cursor }) }
+  )
+  return sendPage(reply, list, page)
+}
+
+/**
+ * Replies with a pending input, with all its arguments.
+ * @throws RUN_ERR_APPROVAL_NOT_FOUND, RUN_ERR_APPROVAL_ANSWERED, RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_INPUT_ANSWERED
+ */
+export async function sendInput(
+  surface: Surface,
+  reply: FastifyReply,
+  { list, toItem }: ListedInputs,
+  principal: Principal,
+  inputId: string
+) {
+  const found = await requireAnswerable(surface, list, inputId, principal)
+  if (found.run.status !== 'input-required' || found.input.answer !== null)
+    throw list === 'approvals' ? new RUN_ERR_APPROVAL_ANSWERED() : new RUN_ERR_INPUT_ANSWERED()
+  const { args: _, argsPreview: __, ...input } = found.input
+  const item = toItem({ ...found, input })
+  return sendPieces(
+    surface.replies,
+    reply,
+    withMember(item, 'args', surface.runs.stores.runs.readArgs(inputId))
+  )
+}
