@@ -48,9 +48,8 @@ export type RunResult = Static<typeof RunResultSchema>
 export class RunResultBuilder {
   #runId = ''
   #sessionId = ''
-  #text = ''
-  // Kept apart: reading the beginning of a concatenated string flattens all of it.
-  #beginning = ''
+  // Joined when it is read: a string that grows by concatenation keeps every increment in memory.
+  #texts: string[] = []
   #structured: unknown = null
   #usage: Usage = ZERO_USAGE
   #finish: PartOf<'finish'> | undefined
@@ -62,8 +61,7 @@ export class RunResultBuilder {
     switch (part.type) {
       case 'text':
         if (part.source?.length) break
-        this.#text += part.text
-        if (this.#beginning.length < PREVIEW) this.#beginning += part.text.slice(0, PREVIEW)
+        this.#texts.push(part.text)
         break
       case 'step.start':
         this.#toolCalls?.begin(part)
@@ -90,10 +88,14 @@ export class RunResultBuilder {
   }
 
   #beginStep({ attempt }: PartOf<'step.start'>): void {
-    this.#text = ''
-    this.#beginning = ''
+    this.#texts = []
     if (attempt > 1) this.#structured = this.#structuredBefore
     else this.#structuredBefore = this.#structured
+  }
+
+  get #text(): string {
+    if (this.#texts.length > 1) this.#texts = [this.#texts.join('')]
+    return this.#texts[0] ?? ''
   }
 
   #addToolPart(part: Part): void {
@@ -136,7 +138,8 @@ export class RunResultBuilder {
   /** The beginning of the result so far: of its text, else of the JSON of `structured`. */
   get preview(): string {
     const structured = this.#finish?.structured ?? this.#structured
-    if (this.#beginning !== '' || structured === null) return beginningOf(this.#beginning, PREVIEW)
+    const text = this.#text
+    if (text !== '' || structured === null) return beginningOf(text, PREVIEW)
     const [json = ''] = encodePieces(structured)
     return beginningOf(json, PREVIEW)
   }

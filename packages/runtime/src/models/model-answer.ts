@@ -33,6 +33,12 @@ const NO_APPROVALS =
 
 type Block = LanguageModelV4TextPart | LanguageModelV4ReasoningPart
 
+/** A block whose text is still arriving. Its increments are joined once: a string that grows keeps all of them in memory. */
+interface OpenBlock {
+  readonly block: Block
+  readonly texts: string[]
+}
+
 /** A tool call of a model. */
 export interface ModelToolCall {
   readonly toolCallId: string
@@ -84,7 +90,7 @@ export class ModelAnswer {
   /** Finished calls of tools the provider executes; a call may be of an earlier answer. */
   readonly providerOutcomes: ProviderOutcome[] = []
   readonly #scope: AnswerScope
-  readonly #open = new Map<string, Block>()
+  readonly #open = new Map<string, OpenBlock>()
   readonly #inputs: ToolInputs | undefined
 
   constructor(scope: AnswerScope = { callIds: new Set(), providerCalls: new Map() }) {
@@ -104,10 +110,10 @@ export class ModelAnswer {
         return undefined
       case 'text-end':
         this.made.endText(part.citations)
-        this.#end(part.id, part.providerMetadata)
+        this.#close(part.id, part.providerMetadata)
         return undefined
       case 'reasoning-end':
-        this.#end(part.id, part.providerMetadata)
+        this.#close(part.id, part.providerMetadata)
         return undefined
       case 'tool-input-start':
       case 'tool-input-delta':
@@ -139,6 +145,7 @@ export class ModelAnswer {
         this.ended = part.finishReason
         this.usage = toUsage(part.usage)
         this.made.endText()
+        for (const id of this.#open.keys()) this.#close(id, undefined)
         return undefined
       case 'stream-start':
         this.warnings = part.warnings
@@ -175,29 +182,34 @@ export class ModelAnswer {
     return content.length === 0 ? undefined : { role: 'assistant', content }
   }
 
-  #begin(type: Block['type'], id: string, metadata: SharedV4ProviderMetadata | undefined): Block {
+  #begin(type: Block['type'], id: string, metadata: SharedV4ProviderMetadata | undefined): OpenBlock {
+    this.#close(id, undefined)
     const block: Block = { type, text: '' }
     setMetadata(block, metadata)
-    this.#open.set(id, block)
+    const open = { block, texts: [] }
+    this.#open.set(id, open)
     this.content.push(block)
-    return block
-  }
-
-  #end(id: string, metadata: SharedV4ProviderMetadata | undefined): void {
-    setMetadata(this.#open.get(id), metadata)
-    this.#open.delete(id)
+    return open
   }
 
   #extend(part: Extract<LanguageModelV4StreamPart, { type: 'text-delta' | 'reasoning-delta' }>) {
     const type = part.type === 'text-delta' ? 'text' : 'reasoning'
-    let block = this.#open.get(part.id)
-    if (block === undefined || block.type !== type) block = this.#begin(type, part.id, undefined)
-    if (part.providerMetadata !== undefined) setMetadata(block, part.providerMetadata)
+    let open = this.#open.get(part.id)
+    if (open === undefined || open.block.type !== type) open = this.#begin(type, part.id, undefined)
+    if (part.providerMetadata !== undefined) setMetadata(open.block, part.providerMetadata)
     const text = part.delta
     if (text === '') return undefined
     this.begun = true
-    block.text += text
+    open.texts.push(text)
     return { type, text } as const
+  }
+
+  #close(id: string, metadata: SharedV4ProviderMetadata | undefined): void {
+    const open = this.#open.get(id)
+    if (open === undefined) return
+    setMetadata(open.block, metadata)
+    open.block.text = open.texts.join('')
+    this.#open.delete(id)
   }
 
   /** Records a call of a tool the provider executes, whose result may be in a later answer. */

@@ -13,7 +13,8 @@ import type { RunEntry } from './run-table.ts'
 
 /** Summarizes a run for a list. */
 export function summaryOf(run: RunEntry): RunSummary {
-  return summarizeRun(run.record, run, (input) => summarize(run, input))
+  const { record, preview, log } = run
+  return summarizeRun(record, { preview, bytes: log.size }, (input) => summarize(run, input))
 }
 
 /** Summarizes an input; its arguments are encoded once, however often it is listed. */

@@ -2,8 +2,8 @@ import { isPromise, type Awaitable } from '../../contract/ports/awaitable.ts'
 import type { StoredRun } from '../../contract/ports/run-store.ts'
 import type { InputSummary } from '../../contract/ports/stored-input.ts'
 import { PassingMap, type Slot } from '../passing-map.ts'
-import type { LogEntry } from '../../contract/ports/stream-log.ts'
 import { AgingMap } from './aging-map.ts'
+import { CompactLog } from './compact-log.ts'
 
 /** How much is kept of finished runs; those in progress are always kept. */
 export interface RunRetention {
@@ -20,8 +20,7 @@ type RemovalListener = (runIds: readonly string[]) => Awaitable<void>
 /** A run in process memory: its record, its log, and its followers. */
 export interface RunEntry {
   record: StoredRun
-  entries: LogEntry[]
-  bytes: number
+  readonly log: CompactLog
   /** The beginning of its result; null while there is none. */
   preview: string | null
   steps: Map<string, unknown> | undefined
@@ -34,8 +33,15 @@ export interface RunEntry {
   claim: Slot<RunEntry> | undefined
 }
 
-// The log, its parsed parts and the result, and object overhead.
-const bytesOfRun = (run: RunEntry) => run.bytes * 2 + run.entries.length * 100 + 1_000
+/** Bytes of a finished run without its log and text: its record, its result, and their places in maps. */
+const RUN_OVERHEAD = 1_100
+// Characters beyond Latin-1 take two bytes.
+const WIDE = /[\u0100-\uffff]/
+
+function bytesOfRun({ log, record, preview }: RunEntry): number {
+  const width = WIDE.test(preview ?? '') ? 2 : 1
+  return (log.held + (record.result?.text.length ?? 0)) * width + RUN_OVERHEAD
+}
 
 /**
  * The data that the in-process run store and stream log share. Unfinished runs are few and looked up for every part, so they have a
@@ -69,8 +75,7 @@ export class RunTable {
     if (earlier !== undefined) return earlier
     const run: RunEntry = {
       record,
-      entries: [],
-      bytes: 0,
+      log: new CompactLog(),
       preview: null,
       steps: undefined,
       summaries: undefined,
@@ -106,6 +111,7 @@ export class RunTable {
   end(run: RunEntry): void {
     this.#live.leave(run.slot)
     run.slot = undefined
+    run.log.seal()
     // Only unfinished runs are resumed.
     run.steps = undefined
     this.#ended.add(run.record.runId, run)

@@ -24,7 +24,8 @@ export function createInProcessSessionStore(): SessionStore {
     },
     append(key, turnId, messages) {
       const text = sessionKeyText(key)
-      const session = sessions.get(text) ?? { messages: [], lastTurn: '' }
+      const session = sessions.get(text)
+      if (session === undefined) return sessions.set(text, { messages: [...messages], lastTurn: turnId })
       if (session.lastTurn === turnId) return
       session.lastTurn = turnId
       session.messages.push(...messages)

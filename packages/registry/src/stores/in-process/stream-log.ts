@@ -1,10 +1,9 @@
 import { isTerminalStatus } from '../../contract/run-record.ts'
 import { RUN_ERR_FENCED } from '../../errors.ts'
 import type { RunChange, StoredRun } from '../../contract/ports/run-store.ts'
-import type { LogEntry, ReadLimit, StreamLog } from '../../contract/ports/stream-log.ts'
+import type { StreamLog } from '../../contract/ports/stream-log.ts'
 import { summarize } from './input-lists.ts'
 import { recordStep, wake, type RunTable } from './run-table.ts'
-import { sizeOfEntry } from '../log-entry.ts'
 
 /** The logs of runs, in process memory. */
 export function createInProcessStreamLog(runs: RunTable): StreamLog {
@@ -12,10 +11,7 @@ export function createInProcessStreamLog(runs: RunTable): StreamLog {
     append(runId, epoch, entries, change, steps = []) {
       const run = runs.findLive(runId)
       if (run === undefined || run.record.epoch !== epoch) throw new RUN_ERR_FENCED(runId)
-      for (const entry of entries) {
-        run.entries.push(entry)
-        run.bytes += sizeOfEntry(entry)
-      }
+      for (const entry of entries) run.log.push(entry)
       for (const { key, output } of steps) recordStep(run, key, output)
       if (change !== undefined) {
         applyChange(run.record, change)
@@ -26,7 +22,7 @@ export function createInProcessStreamLog(runs: RunTable): StreamLog {
       }
       wake(run)
     },
-    read: (runId, after, limit) => take(runs.find(runId)?.entries ?? [], after, limit),
+    read: (runId, after, limit) => runs.find(runId)?.log.read(after, limit) ?? [],
     abandon(runId) {
       const run = runs.find(runId)
       if (run !== undefined) wake(run, true)
@@ -45,15 +41,6 @@ export function createInProcessStreamLog(runs: RunTable): StreamLog {
       }
     }
   }
-}
-
-// The entry numbered `seq` is at index `seq - 1`.
-function take(entries: readonly LogEntry[], after: number, limit: ReadLimit): readonly LogEntry[] {
-  const end = Math.min(entries.length, after + limit.entries)
-  let bytes = 0
-  let next = after
-  while (next < end && (bytes += sizeOfEntry(entries[next]!)) <= limit.bytes) next++
-  return entries.slice(after, Math.max(next, after + 1))
 }
 
 function applyChange(record: StoredRun, change: RunChange): void {
