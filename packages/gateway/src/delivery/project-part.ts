@@ -6,6 +6,7 @@ import type {
   ChunkEvent,
   DoneEvent,
   ErrorEvent,
+  InputEvent,
   ResetEvent,
   SuspendedEvent,
   ToolCallEvent,
@@ -21,6 +22,7 @@ export type ServerEvent =
   | [`${RunnableKind}.tool.call`, ToolCallEvent]
   | [`${RunnableKind}.tool.done`, ToolDoneEvent]
   | [`${RunnableKind}.approval`, ApprovalEvent]
+  | [`${RunnableKind}.input`, InputEvent]
   | [`${RunnableKind}.reset`, ResetEvent]
   | [`${RunnableKind}.done`, DoneEvent]
   | [`${RunnableKind}.error`, ErrorEvent]
@@ -57,6 +59,10 @@ export function projectPart(
     case 'tool.approval.request': {
       const { approvalId, toolName, args, expiresAt } = part
       return [`${kind}.approval`, { approvalId, toolName, ...toArgs(args), expiresAt, ...place }]
+    }
+    case 'input.request': {
+      const { type: _, seq: __, at: ___, source: ____, args, ...request } = part
+      return [`${kind}.input`, { ...request, ...(args !== undefined && toArgs(args)), ...place }]
     }
     case 'step.start':
       return part.attempt > 1 ? [`${kind}.reset`, { index: part.index, ...place }] : undefined

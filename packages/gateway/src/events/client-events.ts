@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import type { RunStatus } from '@svc/registry'
-import { ApprovalAnswerSchema, RunBodySchema, RunStatusSchema } from '@svc/registry/kit'
+import { ApprovalAnswerSchema, InputAnswerSchema, RunBodySchema, RunStatusSchema } from '@svc/registry/kit'
 
 const id = (description: string) => Type.String({ minLength: 1, maxLength: 512, description })
 const strict = { additionalProperties: false } as const
@@ -42,6 +42,13 @@ export const AnswerEventSchema = Type.Composite(
 )
 export type AnswerEvent = Static<typeof AnswerEventSchema>
 
+/** `input.answer`: answers a question, or gives the result of a client tool. */
+export const InputAnswerEventSchema = Type.Composite(
+  [Type.Object({ inputId: id('The question or client tool to answer') }), InputAnswerSchema],
+  { ...strict, title: 'InputAnswerEvent' }
+)
+export type InputAnswerEvent = Static<typeof InputAnswerEventSchema>
+
 /** The schemas of clients' events. */
 export const CLIENT_EVENTS = {
   'agent.run': RunEventSchema,
@@ -49,7 +56,8 @@ export const CLIENT_EVENTS = {
   'workflow.run': RunEventSchema,
   'run.cancel': CancelEventSchema,
   'run.watch': WatchEventSchema,
-  'approval.answer': AnswerEventSchema
+  'approval.answer': AnswerEventSchema,
+  'input.answer': InputAnswerEventSchema
 } as const
 export type ClientEvent = keyof typeof CLIENT_EVENTS
 
@@ -71,7 +79,8 @@ export const ACKNOWLEDGEMENTS = {
   'workflow.run': StartedSchema,
   'run.cancel': DoneSchema,
   'run.watch': WatchedSchema,
-  'approval.answer': DoneSchema
+  'approval.answer': DoneSchema,
+  'input.answer': DoneSchema
 } as const
 
 type Listener<Payload, Answer> = (payload: Payload, ack?: (answer: Answer | Refusal) => void) => void
@@ -84,4 +93,5 @@ export interface ClientToServerEvents {
   'run.cancel': Listener<CancelEvent, { ok: true }>
   'run.watch': Listener<WatchEvent, { status: RunStatus }>
   'approval.answer': Listener<AnswerEvent, { ok: true }>
+  'input.answer': Listener<InputAnswerEvent, { ok: true }>
 }

@@ -38,6 +38,20 @@ export const ApprovalEventSchema = defineEvent('Approval', {
 })
 export type ApprovalEvent = Static<typeof ApprovalEventSchema>
 
+/** A question or a client tool waits for `input.answer`. */
+export const InputEventSchema = defineEvent('Input', {
+  inputId: Type.String(),
+  kind: Type.Union([Type.Literal('question'), Type.Literal('tool'), Type.Literal('auth')]),
+  message: Type.Optional(Type.String({ description: 'The question' })),
+  schema: Type.Optional(Type.Unknown({ description: 'JSON Schema of the content of the answer' })),
+  toolCallId: Type.Optional(Type.String()),
+  toolName: Type.Optional(Type.String()),
+  args: Type.Optional(Type.Unknown({ description: 'null if their JSON has more than 1 MiB' })),
+  argsPreview: Type.Optional(Type.String({ description: 'The beginning of their JSON, if larger' })),
+  expiresAt: Type.String({ format: 'date-time' })
+})
+export type InputEvent = Static<typeof InputEventSchema>
+
 /** A step is retried: discard its output so far. */
 export const ResetEventSchema = defineEvent('Reset', { index: Type.Integer() })
 export type ResetEvent = Static<typeof ResetEventSchema>
@@ -82,6 +96,7 @@ export const RUN_EVENTS = {
   'tool.call': ToolCallEventSchema,
   'tool.done': ToolDoneEventSchema,
   approval: ApprovalEventSchema,
+  input: InputEventSchema,
   reset: ResetEventSchema,
   done: DoneEventSchema,
   error: ErrorEventSchema
@@ -92,6 +107,7 @@ interface RunEvents {
   'tool.call': ToolCallEvent
   'tool.done': ToolDoneEvent
   approval: ApprovalEvent
+  input: InputEvent
   reset: ResetEvent
   done: DoneEvent
   error: ErrorEvent

@@ -1,6 +1,6 @@
 import { isEnd, requireAnswerable, requireRun } from '@svc/registry/kit'
 import { GTW_ERR_BAD_AFTER } from '../errors.ts'
-import type { AnswerEvent, CancelEvent, WatchEvent } from '../events/client-events.ts'
+import type { AnswerEvent, CancelEvent, InputAnswerEvent, WatchEvent } from '../events/client-events.ts'
 import type { Handler } from './handler.ts'
 
 /**
@@ -32,5 +32,13 @@ export const answerApproval: Handler<AnswerEvent> = async (surface, { principal 
   const { approvalId, ...answer } = payload
   await requireAnswerable(surface, 'approvals', approvalId, principal)
   await surface.runs.answer(approvalId, answer)
+  return { ack: { ok: true } }
+}
+
+/** `input.answer`: answers a question or a client tool. @throws RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_INPUT_ANSWERED, RUN_ERR_BAD_INPUT */
+export const answerInput: Handler<InputAnswerEvent> = async (surface, { principal }, payload) => {
+  const { inputId, ...answer } = payload
+  await requireAnswerable(surface, 'inputs', inputId, principal)
+  await surface.runs.answer(inputId, answer)
   return { ack: { ok: true } }
 }

@@ -8,7 +8,7 @@ import type { Connection } from '../sockets/connection.ts'
 import type { Surface } from '../surface.ts'
 import type { Handler } from './handler.ts'
 import { createRunHandler } from './run.ts'
-import { answerApproval, cancelRun, watchRun } from './runs.ts'
+import { answerApproval, answerInput, cancelRun, watchRun } from './runs.ts'
 
 /** The handlers by event. */
 const HANDLERS: ReadonlyMap<string, Handler<never>> = new Map<ClientEvent, Handler<never>>([
@@ -17,7 +17,8 @@ const HANDLERS: ReadonlyMap<string, Handler<never>> = new Map<ClientEvent, Handl
   ['workflow.run', createRunHandler('workflow')],
   ['run.cancel', cancelRun],
   ['run.watch', watchRun],
-  ['approval.answer', answerApproval]
+  ['approval.answer', answerApproval],
+  ['input.answer', answerInput]
 ])
 
 type Ack = (answer: object) => void

@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { createJwtAuthenticate } from '@svc/http'
@@ -78,6 +79,7 @@ t.test('emitted events match the document', async (t) => {
       { type: 'text', text: 'a', source: ['member'] },
       { type: 'tool.call', ...call, args: {} },
       async ({ approvals }) => void (await approvals.request({ ...call, args: {} })),
+      async (context) => void (await context.ask({ message: 'Sure?', schema: Type.Boolean() })),
       { type: 'tool.result', ...call, result: 1, durationMs: 1 }
     ],
     { kind: 'workflow', name: 'worker' }
@@ -96,12 +98,14 @@ t.test('emitted events match the document', async (t) => {
   const { approvalId } = await inbox.first('workflow.approval')
   await send('run.watch' as never, { runId, after: 1 })
   await send('approval.answer' as never, { approvalId, approved: true })
+  const { inputId } = await inbox.first('workflow.input')
+  await send('input.answer' as never, { inputId, action: 'accept', content: true })
   await inbox.untilEnd(runId)
   await send('run.cancel' as never, { runId })
   await send('workflow.run', { name: 'none', input: 'Go' })
   client.emit('run.cancel', { runId: 'none' })
   await inbox.first('gateway.error')
-  t.ok(new Set(inbox.all.map(({ event }) => event)).size >= 8)
+  t.ok(new Set(inbox.all.map(({ event }) => event)).size >= 9)
   for (const { event, ...payload } of inbox.all)
     t.ok(check(event)(payload), `${event} ${JSON.stringify(payload)}`)
 })
