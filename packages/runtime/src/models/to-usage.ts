@@ -12,8 +12,8 @@ export function toUsage({ inputTokens, outputTokens, raw }: LanguageModelV4Usage
     // Some provider packages replace a missing count by 0.
     if (count === 0 ? raw === undefined || mentions(raw, word) : Number.isFinite(count)) usage[name] = count!
   }
-  add('cachedPromptTokens', inputTokens.cacheRead, /cache/i)
-  add('cacheWriteTokens', inputTokens.cacheWrite, /cache/i)
+  add('cachedPromptTokens', inputTokens.cacheRead, /cached|cache_?(?:read|hit)/i)
+  add('cacheWriteTokens', inputTokens.cacheWrite, /cache_?(?:creation|write)/i)
   add('reasoningTokens', outputTokens.reasoning, /reason|think|thought/i)
   return usage
 }
