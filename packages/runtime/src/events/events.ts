@@ -22,7 +22,16 @@ const modelCall = {
 export const EVENT_SCHEMAS = {
   ...RUN_EVENT_SCHEMAS,
   'model.call': event(modelCall),
-  'model.result': event({ ...modelCall, finishReason: ModelFinishSchema, usage: UsageSchema, durationMs }),
+  'model.result': event({
+    ...modelCall,
+    finishReason: ModelFinishSchema,
+    usage: UsageSchema,
+    durationMs,
+    firstTokenMs: Type.Optional(durationMs),
+    responseModel: Type.Optional(
+      Type.String({ description: 'The model that answered, as the provider reports it' })
+    )
+  }),
   'model.error': event({
     ...modelCall,
     error: ToolErrorSchema,

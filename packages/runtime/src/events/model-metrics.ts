@@ -1,5 +1,5 @@
 import type { Attributes, MeterProvider } from '@opentelemetry/api'
-import type { EventBus } from '@svc/registry'
+import type { EventBus, Usage } from '@svc/registry'
 import type { RuntimeEvents } from './events.ts'
 
 // Bucket boundaries of the GenAI semantic conventions.
@@ -23,17 +23,27 @@ export function recordModelCalls(
     unit: 's',
     advice: { explicitBucketBoundaries: SECOND_BUCKETS }
   })
+  const firstChunk = meter.createHistogram('gen_ai.client.operation.time_to_first_chunk', {
+    description: 'Time to receive the first chunk',
+    unit: 's',
+    advice: { explicitBucketBoundaries: SECOND_BUCKETS }
+  })
+  const recordTokens = ({ promptTokens, completionTokens }: Usage, attributes: Attributes) => {
+    tokens.record(promptTokens, { ...attributes, 'gen_ai.token.type': 'input' })
+    tokens.record(completionTokens, { ...attributes, 'gen_ai.token.type': 'output' })
+  }
   const stops = [
     bus.on('model.result', (event) => {
       const attributes = toAttributes(event)
-      const { promptTokens, completionTokens } = event.usage
-      tokens.record(promptTokens, { ...attributes, 'gen_ai.token.type': 'input' })
-      tokens.record(completionTokens, { ...attributes, 'gen_ai.token.type': 'output' })
+      recordTokens(event.usage, attributes)
       seconds.record(event.durationMs / 1000, attributes)
+      if (event.firstTokenMs !== undefined) firstChunk.record(event.firstTokenMs / 1000, attributes)
     }),
-    bus.on('model.error', (event) =>
-      seconds.record(event.durationMs / 1000, { ...toAttributes(event), 'error.type': event.error.code })
-    )
+    bus.on('model.error', (event) => {
+      const attributes = { ...toAttributes(event), 'error.type': event.error.code }
+      if (event.usage !== undefined) recordTokens(event.usage, attributes)
+      seconds.record(event.durationMs / 1000, attributes)
+    })
   ]
   return () => {
     for (const stop of stops) stop()

@@ -1,5 +1,5 @@
 import type { Attributes, MeterProvider, TracerProvider } from '@opentelemetry/api'
-import type { EventBus } from '@svc/registry'
+import type { EventBus, Usage } from '@svc/registry'
 import { defaultEvents } from '@svc/registry/kit'
 import type { RuntimeEvents } from './events.ts'
 import { recordModelCalls } from './model-metrics.ts'
@@ -47,10 +47,13 @@ export async function traceEvents(
     bus.on('model.result', (event) =>
       spans.endCall(event, modelCallId(event), {
         ...usageOf(event.usage),
+        ...responseOf(event),
         'gen_ai.response.finish_reasons': [event.finishReason]
       })
     ),
-    bus.on('model.error', (event) => spans.endCall(event, modelCallId(event), {}, event.error)),
+    bus.on('model.error', (event) =>
+      spans.endCall(event, modelCallId(event), event.usage ? usageOf(event.usage) : {}, event.error)
+    ),
     bus.on('tool.call', (event) =>
       spans.startCall(event, event.toolCallId, `execute_tool ${event.toolName}`, {
         kind: INTERNAL,
@@ -88,8 +91,22 @@ function chatAttributes({ provider, model }: Pick<ModelCall, 'provider' | 'model
   }
 }
 
-function usageOf({ promptTokens, completionTokens }: RuntimeEvents['run.complete']['usage']): Attributes {
-  return { 'gen_ai.usage.input_tokens': promptTokens, 'gen_ai.usage.output_tokens': completionTokens }
+function usageOf(usage: Usage): Attributes {
+  const { cachedPromptTokens, cacheWriteTokens, reasoningTokens } = usage
+  return {
+    'gen_ai.usage.input_tokens': usage.promptTokens,
+    'gen_ai.usage.output_tokens': usage.completionTokens,
+    ...(cachedPromptTokens !== undefined && { 'gen_ai.usage.cache_read.input_tokens': cachedPromptTokens }),
+    ...(cacheWriteTokens !== undefined && { 'gen_ai.usage.cache_creation.input_tokens': cacheWriteTokens }),
+    ...(reasoningTokens !== undefined && { 'gen_ai.usage.reasoning.output_tokens': reasoningTokens })
+  }
+}
+
+function responseOf({ responseModel, firstTokenMs }: RuntimeEvents['model.result']): Attributes {
+  return {
+    ...(responseModel !== undefined && { 'gen_ai.response.model': responseModel }),
+    ...(firstTokenMs !== undefined && { 'gen_ai.response.time_to_first_chunk': firstTokenMs / 1000 })
+  }
 }
 
 // Well-known values of `gen_ai.provider.name` that differ from the first word of the AI SDK's provider name.

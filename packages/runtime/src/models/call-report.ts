@@ -25,6 +25,7 @@ export class CallReport {
   readonly #attempt: number
   readonly #startedAt = performance.now()
   #durationMs = 0
+  #firstTokenMs: number | undefined
   #ended = false
 
   constructor(calls: ModelCalls, step: number, attempt: number) {
@@ -34,12 +35,22 @@ export class CallReport {
     calls.events.emit('model.call', () => this.#call())
   }
 
+  /** Milliseconds until the first token. */
+  get firstTokenMs(): number | undefined {
+    return this.#firstTokenMs
+  }
+
   /** Milliseconds since the start of the call, until its end. */
   get durationMs(): number {
     return this.#ended ? this.#durationMs : Math.round((performance.now() - this.#startedAt) * 1000) / 1000
   }
 
-  end({ stepFinishReason, usage, warnings }: ModelAnswer): void {
+  /** Takes the time of the first token; later calls do nothing. */
+  tokenArrived(): void {
+    this.#firstTokenMs ??= this.durationMs
+  }
+
+  end({ stepFinishReason, usage, warnings, modelId }: ModelAnswer): void {
     this.#end()
     const { context, events } = this.#calls
     if (warnings.length > 0)
@@ -48,7 +59,9 @@ export class CallReport {
       ...this.#call(),
       finishReason: stepFinishReason,
       usage,
-      durationMs: this.#durationMs
+      durationMs: this.#durationMs,
+      ...(this.#firstTokenMs !== undefined && { firstTokenMs: this.#firstTokenMs }),
+      ...(modelId !== undefined && { responseModel: modelId })
     }))
   }
 

@@ -22,7 +22,6 @@ export class ModelStep {
   #attempt = 0
   // The usage of failed attempts.
   #lost = ZERO_USAGE
-  #firstTokenMs: number | undefined
   // Parts to return before the next one is read.
   #ready: YieldedPart[] = []
   #report: CallReport | undefined
@@ -70,7 +69,6 @@ export class ModelStep {
     this.#retries = false
     this.#attempt++
     this.answer = new ModelAnswer(this.#calls)
-    this.#firstTokenMs = undefined
     this.#ready = []
     const { provider, modelId } = this.#calls.model
     return { type: 'step.start', index: this.#index, attempt: this.#attempt, model: { provider, modelId } }
@@ -80,8 +78,9 @@ export class ModelStep {
   toPart(): PartOf<'step'> {
     const { usage, stepFinishReason: finishReason, modelId } = this.answer
     const part: PartOf<'step'> = { type: 'step', index: this.#index, usage, finishReason }
-    if (this.#report !== undefined) part.durationMs = this.#report.durationMs
-    if (this.#firstTokenMs !== undefined) part.firstTokenMs = this.#firstTokenMs
+    const { durationMs, firstTokenMs } = this.#report ?? {}
+    if (durationMs !== undefined) part.durationMs = durationMs
+    if (firstTokenMs !== undefined) part.firstTokenMs = firstTokenMs
     if (modelId !== undefined) part.model = { provider: this.#calls.model.provider, modelId }
     return part
   }
@@ -116,7 +115,7 @@ export class ModelStep {
       if (done) return undefined
       const part = this.#located(answer.take(value))
       isSign = answer.begun && value.type !== 'ping'
-      if (isSign) this.#firstTokenMs ??= this.#report?.durationMs
+      if (isSign) this.#report?.tokenArrived()
       if (part === undefined && answer.made.length === 0) continue
       if (part !== undefined && part.type !== 'text') this.#report?.take(part)
       guard.expectNothing()

@@ -93,7 +93,9 @@ t.test('a run is a span, with child spans for model and tool calls', async (t) =
     'gen_ai.response.finish_reasons': ['stop']
   })
   t.equal(run?.kind, SpanKind.INTERNAL)
-  t.strictSame(first?.attributes, {
+  const { 'gen_ai.response.time_to_first_chunk': firstChunk, ...attributes } = first!.attributes
+  t.ok(Number(firstChunk) > 0)
+  t.strictSame(attributes, {
     'gen_ai.operation.name': 'chat',
     'gen_ai.provider.name': 'openai',
     'gen_ai.request.model': 'gpt-5-mini',
@@ -118,6 +120,33 @@ t.test('a run is a span, with child spans for model and tool calls', async (t) =
   )
 })
 
+t.test('cached and reasoning tokens, and the model that answered', async (t) => {
+  const { context, spans, metrics } = await traced(t)
+  const finish = (unified: 'interrupted' | 'stop') => ({
+    type: 'finish' as const,
+    finishReason: { unified, raw: undefined },
+    usage: {
+      inputTokens: { total: 10, noCache: 1, cacheRead: 7, cacheWrite: 2 },
+      outputTokens: { total: 4, text: 1, reasoning: 3 }
+    }
+  })
+  const metadata = { type: 'response-metadata' as const, modelId: 'gpt-5-mini-2025-08-07' }
+  const script = [{ parts: [finish('interrupted')] }, { parts: [metadata, finish('stop')] }]
+  await makeAgent(script, { retry: { baseDelay: 1 } }).agent.run('Hi', context)
+  const details = (times: number) => ({
+    'gen_ai.usage.input_tokens': 10 * times,
+    'gen_ai.usage.cache_read.input_tokens': 7 * times,
+    'gen_ai.usage.cache_creation.input_tokens': 2 * times,
+    'gen_ai.usage.output_tokens': 4 * times,
+    'gen_ai.usage.reasoning.output_tokens': 3 * times
+  })
+  const [failed, answered, run] = spans().map(({ attributes }) => attributes)
+  t.match(failed, { ...details(1), 'error.type': String })
+  t.match(answered, { ...details(1), 'gen_ai.response.model': 'gpt-5-mini-2025-08-07' })
+  t.match(run, details(2))
+  t.match((await metrics())[0]?.dataPoints, [{ value: { sum: 10 } }, {}, { value: { sum: 10 } }, {}])
+})
+
 t.test('metrics of model calls', async (t) => {
   const { context, metrics } = await traced(t)
   await makeAgent({ text: ['a', 'b'] }).agent.run('Hi', context)
@@ -139,6 +168,10 @@ t.test('metrics of model calls', async (t) => {
     {
       descriptor: { name: 'gen_ai.client.operation.duration', unit: 's' },
       dataPoints: [{ attributes }, { attributes: { ...attributes, 'error.type': 'RUN_ERR_MODEL_REFUSED' } }]
+    },
+    {
+      descriptor: { name: 'gen_ai.client.operation.time_to_first_chunk', unit: 's' },
+      dataPoints: [{ attributes, value: { count: 1 } }]
     }
   ])
 })
