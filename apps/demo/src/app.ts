@@ -10,6 +10,7 @@ import Fastify, { LogController, type FastifyInstance } from 'fastify'
 import { addressOf } from './address.ts'
 import { createAnalyst } from './agents/analyst.ts'
 import { createAssistant } from './agents/assistant.ts'
+import { createBooking } from './agents/booking.ts'
 import { createCompanion } from './agents/companion.ts'
 import { createNotes } from './agents/notes.ts'
 import type { DemoAuth } from './auth/demo-auth.ts'
@@ -46,10 +47,12 @@ export async function buildApp(
   const assistant = createAssistant(model, createTools(loadSections(ROOT), address))
   createDesk(model, [assistant, createAnalyst(model), createNotes(model)])
   await createCompanion(model)
+  createBooking(model)
   createMemo(assistant)
   await app.register(http, {
     prefix: '/api',
     fileUpload: true,
+    clientTools: true,
     swagger: { title: 'Agent transport service' },
     ...auth?.http
   })

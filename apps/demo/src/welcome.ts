@@ -13,6 +13,10 @@ export function welcome({ DATA_DIR, HOST, PORT }: Env, label: string, roles?: re
   const question = { input: 'How do I resume a stream?', sessionId: 'first-steps' }
   const memo = { input: 'What is a run?' }
   const next = { input: 'What did I ask you before? And what is 12 * (3+4)?', sessionId: 'first-steps' }
+  const withTool = {
+    input: 'What is on my shopping list?',
+    tools: [{ name: 'shopping_list', description: 'Reads my shopping list', input: { type: 'object' } }]
+  }
   const said = { role: 'user', parts: [{ kind: 'text', text: 'What is A2A?' }] }
   const message = { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message: said } }
   return `
@@ -41,6 +45,17 @@ Let an agent keep a note, and delete it, which waits for an approval:
   ${post(`${base}/agents/notes/run`, { input: 'delete note 1' }, "-s -H 'prefer: respond-async'")}${as}
   curl -s ${base}/approvals${as}
   ${post(`${base}/approvals/$(${firstApproval(base, as)})`, { approved: true })}${as}
+
+Let an agent book a table; it asks you with a form, which you fill in:
+
+  ${post(`${base}/agents/booking/run`, { input: 'Book a table at Luigi’s' }, "-s -H 'prefer: respond-async'")}${as}
+  curl -s ${base}/inputs${as}
+  ${post(`${base}/inputs/$(${firstInput(base, as)})`, { action: 'accept', content: { people: 4, time: '19:30' } })}${as}
+
+Give an agent a tool that you serve yourself: it waits until you send the result:
+
+  ${post(`${base}/agents/assistant/run`, withTool, "-s -H 'prefer: respond-async'")}${as}
+  ${post(`${base}/inputs/$(${firstInput(base, as)})`, { action: 'accept', content: 'milk, bread and tea' })}${as}
 
 Let an agent write a program and run it in the sandbox, or send one yourself:
 
@@ -87,7 +102,15 @@ export function post(url: string, body: object, flag = '-s'): string {
 }
 
 function firstApproval(base: string, as: string): string {
-  return `curl -s ${base}/approvals${as} | sed -n 's/.*"approvalId":"\\([^"]*\\)".*/\\1/p'`
+  return firstOf(`${base}/approvals${as}`, 'approvalId')
+}
+
+function firstInput(base: string, as: string): string {
+  return firstOf(`${base}/inputs${as}`, 'inputId')
+}
+
+function firstOf(list: string, id: string): string {
+  return `curl -s ${list} | sed -n 's/.*"${id}":"\\([^"]*\\)".*/\\1/p'`
 }
 
 function introduce(roles: readonly DemoRole[]): string {

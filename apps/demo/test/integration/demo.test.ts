@@ -12,8 +12,9 @@ t.setTimeout(180_000)
 
 /** Pastes a command, as people do: no answer before there is a question. */
 async function paste(command: string, exports = ''): Promise<string> {
-  const question = /\$\((curl [^|]*\/approvals[^|]*)\|/.exec(command)?.[1]
-  while (question !== undefined && !(await bash(`${exports}\n${question}`)).stdout.includes('approvalId'));
+  const question = /\$\((curl [^|]*\/(?:approvals|inputs)[^|]*)\|/.exec(command)?.[1]
+  const isAsked = async () => /"(?:approvalId|inputId)"/.test((await bash(`${exports}\n${question}`)).stdout)
+  while (question !== undefined && !(await isAsked()));
   return (await bash(`${exports}\n${command}`)).stdout
 }
 

@@ -1,6 +1,8 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import type { ScriptedModel } from '@svc/runtime/testing'
 import { answerMessage } from './assistant/answer-message.ts'
+import { answerBookingRequest } from './booking.ts'
+import { answerByClientTool } from './client-tools.ts'
 import type { Conversation } from './conversation.ts'
 import { pickMember } from './desk.ts'
 import { answerNoteRequest } from './notes.ts'
@@ -21,6 +23,9 @@ function decide(conversation: Conversation, { tools = [], toolChoice }: Language
   const usable = toolChoice?.type === 'none' ? [] : tools
   const member = pickMember(conversation.message, usable)
   if (member !== undefined) return { calls: [member] }
+  const ofClient = answerByClientTool(conversation, usable)
+  if (ofClient !== undefined) return ofClient
   const names = new Set(usable.map(({ name }) => name))
+  if (names.has('ask_guest')) return answerBookingRequest(conversation)
   return names.has('add_note') ? answerNoteRequest(conversation) : answerMessage(conversation, names)
 }

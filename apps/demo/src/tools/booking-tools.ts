@@ -1,0 +1,42 @@
+import { hash } from 'node:crypto'
+import { Type } from '@sinclair/typebox'
+import { defineTool } from '@svc/runtime'
+
+const place = Type.String({ minLength: 1, maxLength: 200 })
+const strict = { additionalProperties: false } as const
+const DAY = 86_400_000
+
+/** The form that the guest fills in. */
+const GuestFormSchema = Type.Object(
+  {
+    people: Type.Integer({ title: 'People', minimum: 1, maximum: 20 }),
+    time: Type.String({ title: 'Time', description: 'HH:MM', pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$' }),
+    outside: Type.Optional(Type.Boolean({ title: 'A table outside' }))
+  },
+  strict
+)
+
+/** Asks the guest by a form; the run waits for the answer, across restarts too. */
+export const askGuest = defineTool({
+  name: 'ask_guest',
+  description: 'Asks the guest how many people come and when. Declined: do not book.',
+  input: Type.Object({ place }, strict),
+  timeout: DAY,
+  execute: ({ place: at }, { context }) =>
+    context.ask({
+      message: `A table at ${at}: for how many people, and when?`,
+      schema: GuestFormSchema,
+      timeout: DAY
+    })
+})
+
+/** Books a table. The number of a booking follows from its idempotency key, so that a repeated call books nothing else. */
+export const bookTable = defineTool({
+  name: 'book_table',
+  description: 'Books a table and returns the number of the booking.',
+  input: Type.Object({ place, ...GuestFormSchema.properties }, strict),
+  execute: (booking, { idempotencyKey }) => ({
+    number: hash('sha256', idempotencyKey, 'hex').slice(0, 6).toUpperCase(),
+    ...booking
+  })
+})
