@@ -67,6 +67,11 @@ export interface RunContext {
   readonly clientTools: readonly ClientTool[]
   /** Aborts when the run is canceled or ends for any other reason. */
   readonly signal: AbortSignal
+  /**
+   * Calls back with the reason when `signal` aborts, at once if it has, unless the returned function is called before. Cheaper than
+   * a listener of the signal, which is only created for those who read it.
+   */
+  onAbort(listener: (reason: unknown) => void): () => void
   readonly log: RunLog
   readonly events: EventBus
   /** The runnable whose `run.*` events the engine, a team or a workflow emits. Any other runnable emits its own. */

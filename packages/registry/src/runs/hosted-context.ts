@@ -38,6 +38,8 @@ export interface ContextHost {
   readonly options: StartOptions
   readonly log: RunLog
   readonly signal: AbortSignal
+  /** As `RunContext.onAbort`, where listening is cheaper without the signal. */
+  onAbort?(listener: (reason: unknown) => void): () => void
   readonly stores: Stores
   readonly events: EventBus
   /** True if an earlier process has executed the run. */
@@ -141,6 +143,11 @@ export class HostedContext implements RunContext {
     return this.#signal ?? this.#host.signal
   }
 
+  onAbort(listener: (reason: unknown) => void): () => void {
+    if (this.#signal === undefined && this.#host.onAbort !== undefined) return this.#host.onAbort(listener)
+    return listenTo(this.signal, listener)
+  }
+
   get log(): RunLog {
     return this.#host.log
   }
@@ -223,4 +230,11 @@ export class HostedContext implements RunContext {
       answersCaller
     )
   }
+}
+
+function listenTo(signal: AbortSignal, listener: (reason: unknown) => void): () => void {
+  const onAbort = () => listener(signal.reason)
+  if (signal.aborted) onAbort()
+  else signal.addEventListener('abort', onAbort, { once: true })
+  return () => signal.removeEventListener('abort', onAbort)
 }

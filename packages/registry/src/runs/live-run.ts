@@ -91,6 +91,10 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     return this.#signal.signal
   }
 
+  onAbort(listener: (reason: unknown) => void): () => void {
+    return this.#signal.onAbort(listener)
+  }
+
   /** Starts or resumes execution; the first part is written before this returns. */
   begin(input: RunInput, resumable: boolean): void {
     this.resumable = resumable

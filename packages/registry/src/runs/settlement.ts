@@ -38,6 +38,7 @@ export class LateSignal {
   /** The reason to abort with; `abort` does nothing without one. */
   reason: unknown
   #controller: AbortController | undefined
+  #listeners: Set<(reason: unknown) => void> | undefined
 
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
@@ -47,7 +48,17 @@ export class LateSignal {
     return this.#controller.signal
   }
 
+  /** As an abort listener, but needs no signal; called at once if the reason is known. */
+  onAbort(listener: (reason: unknown) => void): () => void {
+    if (this.reason !== undefined) listener(this.reason)
+    else (this.#listeners ??= new Set()).add(listener)
+    return () => void this.#listeners?.delete(listener)
+  }
+
   abort(): void {
-    if (this.reason !== undefined) this.#controller?.abort(this.reason)
+    const { reason } = this
+    if (reason === undefined) return
+    for (const listener of this.#listeners ?? []) listener(reason)
+    this.#controller?.abort(reason)
   }
 }

@@ -14,7 +14,7 @@ export function runAgent(
   context: RunContext
 ): AsyncGenerator<YieldedPart, void> {
   const { name, skills } = plan
-  const guard = new RunGuard(context.signal, plan.timeout)
+  const guard = new RunGuard(context, plan.timeout)
   const events = new RunEvents(context, name, 'agent')
   const run = { kind: 'agent', name, context, guard, events } as const
   const turn = createTurn(plan, run)

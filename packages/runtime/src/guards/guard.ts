@@ -1,7 +1,9 @@
 /** Lets pending waits fail as soon as the work they belong to must end. */
 export class Guard {
   readonly #controller = new AbortController()
-  readonly #breakers = new Set<(reason: unknown) => void>()
+  // Most of the time one wait is pending, or none.
+  #breakers: Set<(reason: unknown) => void> | undefined
+  #isOver = false
 
   /** Aborts when the work must end. */
   get signal(): AbortSignal {
@@ -10,15 +12,19 @@ export class Guard {
 
   /** True while any wait is pending. */
   protected get isWaiting(): boolean {
-    return this.#breakers.size > 0
+    return this.#breakers !== undefined && this.#breakers.size > 0
+  }
+
+  /** @throws the reason why the work must end, if it must */
+  check(): void {
+    if (this.#isOver) this.signal.throwIfAborted()
   }
 
   /** Calls `breaker` with the reason when the work must end; the returned function unsubscribes it. */
   onEnd(breaker: (reason: unknown) => void): () => void {
-    const { signal } = this.#controller
-    if (signal.aborted) breaker(signal.reason)
-    else this.#breakers.add(breaker)
-    return () => void this.#breakers.delete(breaker)
+    if (this.#isOver) breaker(this.signal.reason)
+    else (this.#breakers ??= new Set()).add(breaker)
+    return () => void this.#breakers?.delete(breaker)
   }
 
   /** Settles like `promise`, or rejects first if the work must end. */
@@ -40,9 +46,10 @@ export class Guard {
 
   /** Ends the work, and every pending wait with `reason`. */
   end(reason: unknown): void {
+    this.#isOver = true
     this.#controller.abort(reason)
-    for (const breaker of [...this.#breakers]) breaker(reason)
-    this.#breakers.clear()
+    for (const breaker of [...(this.#breakers ?? [])]) breaker(reason)
+    this.#breakers?.clear()
   }
 }
 

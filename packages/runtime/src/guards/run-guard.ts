@@ -1,5 +1,5 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import { RUN_ERR_CANCELED } from '@svc/registry'
+import { RUN_ERR_CANCELED, type RunContext } from '@svc/registry'
 import { millisecondsSchema } from '@svc/registry/kit'
 import { Guard } from './guard.ts'
 import { RUN_ERR_FIRST_TOKEN_TIMEOUT, RUN_ERR_TIMEOUT, RUN_ERR_TOKEN_TIMEOUT } from '../errors.ts'
@@ -26,32 +26,23 @@ export const TimeoutsSchema = Type.Object(
 export const TIMEOUT_DEFAULTS: Timeouts = { firstToken: 60_000, betweenTokens: 60_000, run: 600_000 }
 
 /**
- * Ends the waits of one run when its caller aborts or a time-out fires. Owns the run's only abort listener, the
- * controller behind every model call, and the timers, each created once.
+ * Ends the waits of one run when its caller aborts or a time-out fires. Has the controller behind every model call, and one timer
+ * for all time-outs: when it fires and none is due, it is set again for the next one.
  */
 export class RunGuard extends Guard {
-  readonly #caller: AbortSignal
   readonly #timeout: Timeouts
-  readonly #runTimer: NodeJS.Timeout
-  #firstTimer: NodeJS.Timeout | undefined
-  #nextTimer: NodeJS.Timeout | undefined
-  // The timer of the awaited token; any other timer that fires is stale.
-  #awaited: NodeJS.Timeout | undefined
-  readonly #onAbort = () => this.end(this.#caller.reason)
+  readonly #off: () => void
+  readonly #startedAt = performance.now()
+  #awaited: 'firstToken' | 'betweenTokens' | undefined
+  #awaitedSince = 0
+  #timer: NodeJS.Timeout
 
-  constructor(caller: AbortSignal, timeout: Timeouts) {
+  constructor(context: Pick<RunContext, 'onAbort'>, timeout: Timeouts) {
     super()
-    this.#caller = caller
     this.#timeout = timeout
-    if (caller.aborted) this.#onAbort()
-    else caller.addEventListener('abort', this.#onAbort, { once: true })
+    this.#off = context.onAbort((reason) => this.end(reason))
     // Last, so that an error above cannot leak the timer.
-    this.#runTimer = setTimeout(() => this.end(new RUN_ERR_TIMEOUT(timeout.run)), timeout.run)
-  }
-
-  /** @throws the reason why the run must end, if it must */
-  check(): void {
-    this.signal.throwIfAborted()
+    this.#timer = this.#setTimer(Math.min(timeout.run, timeout.firstToken, timeout.betweenTokens))
   }
 
   /** Waits for `ms` milliseconds. @throws the reason why the run must end, if that comes first */
@@ -67,21 +58,14 @@ export class RunGuard extends Guard {
 
   /** Starts the time-out for the first token of a model call. */
   expectFirstToken(): void {
-    const { firstToken } = this.#timeout
-    this.#awaited = this.#firstTimer =
-      this.#firstTimer?.refresh() ??
-      setTimeout(
-        () => this.#expire(this.#firstTimer, new RUN_ERR_FIRST_TOKEN_TIMEOUT(firstToken)),
-        firstToken
-      )
+    this.#awaited = 'firstToken'
+    this.#awaitedSince = performance.now()
   }
 
   /** Starts the time-out for the next token. */
   expectToken(): void {
-    const { betweenTokens } = this.#timeout
-    this.#awaited = this.#nextTimer =
-      this.#nextTimer?.refresh() ??
-      setTimeout(() => this.#expire(this.#nextTimer, new RUN_ERR_TOKEN_TIMEOUT(betweenTokens)), betweenTokens)
+    this.#awaited = 'betweenTokens'
+    this.#awaitedSince = performance.now()
   }
 
   /** Stops waiting for a token: no model call is pending, or the run's reader is slow. */
@@ -89,16 +73,27 @@ export class RunGuard extends Guard {
     this.#awaited = undefined
   }
 
-  /** Ends pending waits, and removes the timers and the listener once the run has ended. */
+  /** Ends pending waits, and removes the timer and the listener once the run has ended. */
   close(): void {
     if (this.isWaiting) this.end(new RUN_ERR_CANCELED())
-    this.#caller.removeEventListener('abort', this.#onAbort)
-    clearTimeout(this.#runTimer)
-    clearTimeout(this.#firstTimer)
-    clearTimeout(this.#nextTimer)
+    this.#off()
+    clearTimeout(this.#timer)
   }
 
-  #expire(timer: NodeJS.Timeout | undefined, reason: Error): void {
-    if (timer === this.#awaited) this.end(reason)
+  #setTimer(ms: number): NodeJS.Timeout {
+    return setTimeout(() => this.#look(), ms)
+  }
+
+  #look(): void {
+    const { run, firstToken, betweenTokens } = this.#timeout
+    const now = performance.now()
+    const ofRun = this.#startedAt + run - now
+    const ofToken =
+      this.#awaited === undefined ? Infinity : this.#awaitedSince + this.#timeout[this.#awaited] - now
+    // Timers fire up to a millisecond early.
+    if (ofRun < 1) this.end(new RUN_ERR_TIMEOUT(run))
+    else if (ofToken >= 1) this.#timer = this.#setTimer(Math.min(ofRun, ofToken, firstToken, betweenTokens))
+    else if (this.#awaited === 'firstToken') this.end(new RUN_ERR_FIRST_TOKEN_TIMEOUT(firstToken))
+    else this.end(new RUN_ERR_TOKEN_TIMEOUT(betweenTokens))
   }
 }

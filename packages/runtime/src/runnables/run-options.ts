@@ -115,7 +115,7 @@ function hasCallerOptions({ metadata, messages, instructions, tools }: RunOption
 }
 
 function isContext(given: RunContext | RunOptions): given is RunContext {
-  if (!hasMethods(given, ['child', 'step', 'sleep', 'authorize'])) return false
-  const { runId, sessionId, signal, stores } = given as Partial<RunContext>
-  return [runId, sessionId].every((each) => typeof each === 'string') && !!signal && !!stores
+  if (!hasMethods(given, ['child', 'step', 'sleep', 'authorize', 'onAbort'])) return false
+  const { runId, sessionId, stores } = given as Partial<RunContext>
+  return typeof runId === 'string' && typeof sessionId === 'string' && !!stores
 }

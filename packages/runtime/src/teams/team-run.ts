@@ -30,7 +30,7 @@ export class TeamRun {
   constructor(plan: TeamPlan, context: RunContext) {
     this.plan = plan
     this.context = context
-    this.guard = new RunGuard(context.signal, plan.timeout)
+    this.guard = new RunGuard(context, plan.timeout)
     this.events = new RunEvents(context, plan.name, 'team')
   }
 
