@@ -141,6 +141,12 @@ export const RUN_ERR_INTERRUPTED = createError(
   'The run was interrupted by a restart of the service',
   500
 )
+/** The run began with its caller's key for a model provider, which a restart of the service has lost; start it again. */
+export const RUN_ERR_KEY_GONE = createError(
+  'RUN_ERR_KEY_GONE',
+  'A restart of the service has lost the key that the run began with',
+  503
+)
 /** The log of the run is larger than `maxLogBytes`. */
 export const RUN_ERR_LOG_LIMIT = createError<[number]>(
   'RUN_ERR_LOG_LIMIT',

@@ -103,6 +103,11 @@ export interface RunEngineOptions {
   drainTimeout?: number | undefined
   /** Milliseconds that an interrupted run waits for its runnable to be registered; default 300,000. */
   resumeTimeout?: number | undefined
+  /**
+   * Whether a run that began with its caller's key for a model provider is resumed after a restart with the service's own key. Keys
+   * are not stored, so that it fails with RUN_ERR_KEY_GONE otherwise. Default false.
+   */
+  resumeWithServerKey?: boolean | undefined
   /** Credentials → principal, for every surface without an `authenticate` of its own; default: everyone is anonymous. */
   authenticate?: Authenticate | undefined
   /**
@@ -134,6 +139,7 @@ const PLUGIN_FIELDS = {
   retention: RetentionSchema,
   drainTimeout: Type.Integer({ minimum: 0, maximum: MAX_TIMER }),
   resumeTimeout: Type.Integer({ minimum: 0, maximum: MAX_TIMER }),
+  resumeWithServerKey: Type.Boolean(),
   authenticate: functionSchema<Authenticate>(),
   authorize: functionSchema<Authorize>()
 }

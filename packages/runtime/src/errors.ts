@@ -145,6 +145,12 @@ export const RUN_ERR_TOOL_TIMEOUT = createError<[number]>(
   'The tool took longer than %d ms',
   504
 )
+/** The service restarted while a tool that is not `idempotent` was in progress; only the model sees it. */
+export const RUN_ERR_TOOL_INTERRUPTED = createError(
+  'RUN_ERR_TOOL_INTERRUPTED',
+  'The service restarted while the tool was in progress: what it does may have happened, or not',
+  500
+)
 /** The result of the tool is not plain JSON data, or does not match its `output` schema. */
 export const RUN_ERR_TOOL_BAD_OUTPUT = createError<[string]>(
   'RUN_ERR_TOOL_BAD_OUTPUT',

@@ -14,7 +14,8 @@ export function createRunHandler(kind: RunnableKind): Handler<RunEvent> {
     const { principal, headers } = connection
     const { name, ...body } = payload
     const { input, onDisconnect = settings.onDisconnect } = body
-    const { runnable, options } = await admitRun(surface, kind, name, { body, principal, headers, log })
+    const asked = { body, onDisconnect, principal, headers, log }
+    const { runnable, options } = await admitRun(surface, kind, name, asked)
     const run = await connection.reserve(() => runs.start(runnable, input, options))
     if (onDisconnect === 'cancel') keeper.keep(run, principal.sub, connection)
     // The socket may have left while the run started.

@@ -41,9 +41,9 @@ export function runRoutes(scope: HttpScope, surface: Surface): void {
     }
     const { preParsing, start } = createStarter(surface, kind)
     scope.post(`/${kind}s/:name/run`, { schema, config, preParsing }, async (request, reply) => {
-      const run = await start(request, reply)
-      const url = `${scope.prefix}/runs/${run.runId}`
       const patience = readPatience(request.headers.prefer)
+      const run = await start(request, reply, patience && 'continue')
+      const url = `${scope.prefix}/runs/${run.runId}`
       if (patience === undefined) tieToClient(surface, run, request.body, reply)
       else {
         const inTime = await endsWithin(surface, run, reply, patience.ms)

@@ -1,4 +1,4 @@
-import type { Run, RunBody, Runnable, RunnableKind } from '@svc/registry'
+import type { OnDisconnect, Run, RunBody, Runnable, RunnableKind } from '@svc/registry'
 import { isPromise, requireExposed, toStartOptions } from '@svc/registry/kit'
 import type { FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastify'
 import type { Surface } from '../surface.ts'
@@ -20,9 +20,10 @@ export interface Starter {
   /**
    * Starts the requested run and sets `x-run-id`. A repeated `Idempotency-Key` gives the run of the first request, with
    * `idempotency-replayed: true`.
+   * @param onDisconnect default: what the body says, else the surface's
    * @throws HTTP_ERR_FOREIGN_USER, HTTP_ERR_BAD_IDEMPOTENCY_KEY, RUN_ERR_CLIENT_INSTRUCTIONS, RUN_ERR_CLIENT_TOOLS, and the errors of `RunEngine.start`
    */
-  start(request: RunRequest, reply: FastifyReply): Promise<Run>
+  start(request: RunRequest, reply: FastifyReply, onDisconnect?: OnDisconnect): Promise<Run>
 }
 
 /** Creates the starter of one kind's runs for one route. */
@@ -38,7 +39,8 @@ export function createStarter(surface: Surface, kind: RunnableKind): Starter {
       }
       done()
     },
-    start: (request, reply) => startRun(surface, found.get(request)!, request, reply)
+    start: (request, reply, onDisconnect = request.body.onDisconnect ?? surface.onDisconnect) =>
+      startRun(surface, found.get(request)!, request, reply, onDisconnect)
   }
 }
 
@@ -46,9 +48,10 @@ async function startRun(
   surface: Surface,
   runnable: Runnable,
   { params, body, principal, log, headers, routeOptions, uploads }: RunRequest,
-  reply: FastifyReply
+  reply: FastifyReply,
+  onDisconnect: OnDisconnect
 ): Promise<Run> {
-  const options = toStartOptions(surface, runnable, { body, principal, headers, log })
+  const options = toStartOptions(surface, runnable, { body, onDisconnect, principal, headers, log })
   // Not the URL: one resource has many spellings.
   const route = `${routeOptions.url} ${params.name}`
   const startKey = readStartKey(headers['idempotency-key'], route, body, uploads?.files)

@@ -4,7 +4,7 @@ import type { RunnableKind } from '../contract/names.ts'
 import type { AccessDecision, AccessTarget, Action, Principal } from '../contract/principal.ts'
 import type { RunLog } from '../contract/run-log.ts'
 import type { Runnable } from '../contract/runnable.ts'
-import type { RunBody } from '../contract/run-body.ts'
+import type { OnDisconnect, RunBody } from '../contract/run-body.ts'
 import { isAdmin } from '../contract/scopes.ts'
 import { RUN_ERR_CLIENT_INSTRUCTIONS, RUN_ERR_CLIENT_TOOLS } from '../errors.ts'
 import { badInput } from '../runs/require-input.ts'
@@ -43,6 +43,8 @@ export interface AdmittingSurface {
 export interface AskedRun {
   readonly body: RunBody
   readonly principal: Principal
+  /** What happens to the run if its client disconnects: as its body says, else as the surface does. */
+  readonly onDisconnect: OnDisconnect
   /** May contain such keys, too. */
   readonly headers: IncomingHttpHeaders
   readonly log: RunLog
@@ -125,7 +127,7 @@ export function requireExposed(
 export function toStartOptions(
   { exposed, providerKeyHeaders, errors, clientInstructions, clientTools }: AdmittingSurface,
   runnable: Runnable,
-  { body, principal, headers, log }: AskedRun
+  { body, onDisconnect, principal, headers, log }: AskedRun
 ): StartOptions {
   const { input, apiKey, onDisconnect: _, ...asked } = body
   const { userId, messages, instructions, tools } = asked
@@ -136,5 +138,5 @@ export function toStartOptions(
   if (input === undefined && messages === undefined)
     throw badInput([{ path: 'input', message: 'is required' }])
   const keys = new ProviderKeys(headers, apiKey, providerKeyHeaders)
-  return { ...exposed.startOptions(runnable), ...asked, principal, ...keys.forRun(log) }
+  return { ...exposed.startOptions(runnable), ...asked, onDisconnect, principal, ...keys.forRun(log) }
 }

@@ -1,4 +1,5 @@
-import type { YieldedPart } from './part.ts'
+import type { StepFinishReason, YieldedPart } from './part.ts'
+import type { Usage } from './usage.ts'
 import type { Awaitable } from './ports/awaitable.ts'
 
 /** A part with a recorded value. */
@@ -12,12 +13,13 @@ export interface RecordedPart<P extends YieldedPart> {
   stored(): Awaitable<void>
 }
 
-/** A step of a loop in the log of an earlier process. */
-export interface EarlierStep {
-  /** Of its last `step.start`. */
-  readonly attempt: number
-  /** True if its `step` follows. */
-  readonly ended: boolean
+/** The last answer of a run's own model that its log has complete, if nothing but text and reasoning is in it. */
+export interface EarlierAnswer {
+  readonly text: string
+  readonly usage: Usage
+  readonly finishReason: StepFinishReason
+  /** True if the structured answer follows. */
+  readonly isStructured: boolean
 }
 
 /** What a call waited for, according to the log of an earlier process: for nothing, for an answer, or no longer. */
@@ -32,8 +34,18 @@ export interface Journal {
   recall(key: string): Awaitable<{ readonly output: unknown } | undefined>
   /** Records a value, as JSON, together with a part. The first value of a key counts. */
   record<P extends YieldedPart>(part: P, key: string, value: unknown): RecordedPart<P>
-  /** The last attempt at a step of this context, if an earlier process began one. */
-  earlierStep(index: number): EarlierStep | undefined
+  /**
+   * Marks a part that the log of an earlier process has. A collector of the runnable's parts takes it like any other, and the
+   * engine does not write it again.
+   */
+  replay<P extends YieldedPart>(part: P): P
+  /**
+   * The number of the last attempt at a step that an earlier process began and did not end; 0 if there is none. Each such attempt is
+   * returned once, so that it is replaced once: several calls of one member may have been in progress.
+   */
+  takeAttempt(index: number): number
+  /** The answer of a step that ended the run's own loop, but not yet the run; undefined for members and steps. */
+  earlierAnswer(index: number): EarlierAnswer | undefined
   /** What a tool call of this context waited for in an earlier process: for approvals and inputs, those of nested calls included. */
   earlierWait(toolCallId: string): EarlierWait
   /** True if the log of an earlier process has this tool call. */

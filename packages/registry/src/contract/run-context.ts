@@ -40,6 +40,15 @@ export interface ChildOptions {
   answersCaller?: boolean | undefined
 }
 
+/** Options of a recorded step. */
+export interface RecordedStepOptions {
+  /**
+   * True if what the step does is in the journal too, so that another process continues it: such a step does not keep the run in
+   * memory, and a shutdown does not wait for it. Default false.
+   */
+  journaled?: boolean
+}
+
 /** The run that a runnable executes in. */
 export interface RunContext {
   readonly runId: string
@@ -100,7 +109,7 @@ export interface RunContext {
    * The journal: runs `fn` once per run and key, and afterwards returns the recorded value, in which the caller's keys are
    * redacted.
    */
-  step<T>(key: string, fn: () => Promise<T> | T): Promise<T>
+  step<T>(key: string, fn: () => Promise<T> | T, options?: RecordedStepOptions): Promise<T>
   /**
    * Waits until a time, in milliseconds since the epoch. Like a durable approval, the wait survives a restart if the time was
    * recorded by a step.

@@ -42,7 +42,10 @@ export interface Runnable {
    * validate by (standardschema.dev).
    */
   readonly inputSchema?: TSchema | undefined
-  /** True if another process can resume a run after a crash. */
+  /**
+   * True if another process can resume a run after a crash; of agents and teams those runs that do not end when their client
+   * disconnects.
+   */
   readonly resumable?: boolean | undefined
   /** Names of its own tools, as far as they are known before a run; tools of a caller must have others. */
   readonly toolNames?: readonly string[] | undefined

@@ -86,6 +86,7 @@ export { namedEntries, toRunnables } from '../runnables/named-runnables.ts'
 
 export { requireApprovalAnswer } from '../runs/inputs/require-answer.ts'
 export { defaultEvents } from '../runs/create-context.ts'
+export { isReplayed } from '../runs/journal/replayed-part.ts'
 export { loadResult } from '../runs/load-result.ts'
 export { typeOfEntry } from '../runs/log/flat-entry.ts'
 export { isEnd, LogReader, readEntries, type LogHost } from '../runs/log/log-reader.ts'

@@ -26,6 +26,8 @@ export class EngineHost implements ResumeHost, AnswerHost {
   readonly log: RunLog
   readonly exposures: Exposures
   readonly maxLogBytes: number
+  readonly durable: boolean
+  readonly resumeWithServerKey: boolean
   readonly live: LiveRuns
   readonly interrupted: InterruptedRuns
   readonly lostRuns: LostRuns
@@ -42,6 +44,8 @@ export class EngineHost implements ResumeHost, AnswerHost {
   constructor(options: RunEngineOptions) {
     const { stores, authenticate, authorize, limits, resumeTimeout = ENGINE_DEFAULTS.resumeTimeout } = options
     this.log = options.log ?? SILENT_LOG
+    this.durable = stores !== undefined
+    this.resumeWithServerKey = options.resumeWithServerKey ?? false
     const catchUp = () => this.lostRuns.catchUp().then(() => this.inputs.catchUp())
     this.#watch = new StoreWatch(this.log, () => stores?.check?.(), catchUp)
     // In-process stores do not fail.

@@ -9,7 +9,7 @@ import {
   type Principal
 } from '../contract/principal.ts'
 import type { ClientTool } from '../contract/client-tool.ts'
-import type { ChildOptions, Envelope, RunContext } from '../contract/run-context.ts'
+import type { ChildOptions, Envelope, RecordedStepOptions, RunContext } from '../contract/run-context.ts'
 import type { EventBus } from '../contract/event-bus.ts'
 import { NO_METADATA, type RunMetadata } from '../contract/run-metadata.ts'
 import type { StoredRun } from '../contract/ports/run-store.ts'
@@ -48,7 +48,7 @@ export interface ContextHost {
   readonly runnable?: object
   /** Waits for an input. */
   ask(asked: AskedInput, asker: Asker): Promise<InputOutcome>
-  step<T>(key: string, fn: () => Promise<T> | T): Promise<T>
+  step<T>(key: string, fn: () => Promise<T> | T, options?: RecordedStepOptions): Promise<T>
   sleep(until: number, signal: AbortSignal): Promise<void>
   /** Undefined if no other process can resume the run. */
   readonly journal?: RunJournal | undefined
@@ -205,8 +205,8 @@ export class HostedContext implements RunContext {
     return authorize === undefined ? { allowed: true } : authorize(this.principal, action, target)
   }
 
-  step<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
-    return this.#host.step(keyOf(this.#path, key), fn)
+  step<T>(key: string, fn: () => Promise<T> | T, options?: RecordedStepOptions): Promise<T> {
+    return this.#host.step(keyOf(this.#path, key), fn, options)
   }
 
   sleep(until: number, signal = this.signal): Promise<void> {

@@ -2,6 +2,7 @@ import { redactStores } from '../access/redact-stores.ts'
 import type { RunInput } from '../contract/content-part.ts'
 import { isTerminalPart, type NumberedPart, type Part, type YieldedPart } from '../contract/part.ts'
 import type { InputOutcome } from '../contract/input.ts'
+import type { RecordedStepOptions } from '../contract/run-context.ts'
 import type { RunResult } from '../contract/run-result.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import { RUN_ERR_CANCELED, RUN_ERR_STORE, RUN_ERR_SUSPENDED } from '../errors.ts'
@@ -15,6 +16,7 @@ import type { AskedInput, Asker } from './inputs/asked-input.ts'
 import { leaveStream } from '../runnables/collect-stream.ts'
 import type { RunJournal } from './journal/context-journal.ts'
 import { takeRecord } from './journal/part-record.ts'
+import { isReplayed } from './journal/replayed-part.ts'
 import { PartWriter } from './log/part-writer.ts'
 import { readParts } from './log/log-reader.ts'
 import { newRun, toStartPart } from './new-run.ts'
@@ -166,8 +168,8 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     return this.#writer.idle()
   }
 
-  step<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
-    return this.#waitsOfRun.journal.step(key, this.#writer.flushingAfter(fn))
+  step<T>(key: string, fn: () => Promise<T> | T, options?: RecordedStepOptions): Promise<T> {
+    return this.#waitsOfRun.journal.step(key, this.#writer.flushingAfter(fn), options)
   }
 
   get journal(): RunJournal | undefined {
@@ -229,6 +231,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
         const next = await this.#iterator.next()
         if (this.#ended) return
         if (next.done) break
+        if (this.resumed && isReplayed(next.value)) continue
         this.#take(next.value)
         if (this.#ended) return
         report.take(next.value)
@@ -245,8 +248,8 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   #take(part: YieldedPart): void {
     requirePart(part)
     if (part.type === 'start') return
-    if (!isTerminalPart(part))
-      this.#writer.write(wholePart(part), undefined, this.resumable ? takeRecord(part) : undefined)
+    const record = this.resumable ? takeRecord(part) : undefined
+    if (!isTerminalPart(part)) this.#writer.write(wholePart(part), undefined, record)
     else if (part.type === 'finish') this.end(part)
     else if (part.type === 'error') this.end({ error: errorFromPart(part.error) })
   }

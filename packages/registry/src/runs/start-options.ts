@@ -2,6 +2,7 @@ import type { ClientTool } from '../contract/client-tool.ts'
 import type { ProviderKey, Redact } from '../contract/provider-key.ts'
 import type { Authorize, Principal } from '../contract/principal.ts'
 import type { Envelope } from '../contract/run-context.ts'
+import type { OnDisconnect } from '../contract/run-body.ts'
 import type { RunLog } from '../contract/run-log.ts'
 import type { RunMetadata } from '../contract/run-metadata.ts'
 import type { StartKey } from '../contract/ports/run-store.ts'
@@ -34,6 +35,11 @@ export interface StartOptions extends CallerOptions {
   userId?: string | undefined
   /** The caller; default anonymous. Its `sub` owns the run. */
   principal?: Principal | undefined
+  /**
+   * What happens to the run if its client disconnects; default `continue`. With `cancel` the surface cancels it, and a crash of the
+   * service ends the run of an agent or a team, as if its client had left.
+   */
+  onDisconnect?: OnDisconnect | undefined
   log?: RunLog | undefined
   /** Data that accompanied the input. */
   envelope?: Envelope | undefined

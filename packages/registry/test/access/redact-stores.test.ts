@@ -65,7 +65,7 @@ t.test('after a restart, a run resumes without its key, for the same principal',
   t.strictSame(seen.splice(0), [[key, [key], principal.sub, metadata]], 'in its process it is there')
   await first.close()
   hold = false
-  const engine = buildEngine(t, { stores })
+  const engine = buildEngine(t, { stores, resumeWithServerKey: true })
   await engine.recover()
   t.equal(await engine.resume(runnable), 1)
   const { runId } = started

@@ -37,6 +37,11 @@ export interface AgentOptions<Output extends Schema = Schema> extends BaseOption
   memory?: Memory
   /** Instructions the model loads by name; see `loadSkills`. */
   skills?: readonly Skill[]
+  /**
+   * Whether its runs survive a crash of the service, unless they end when their client disconnects; default true. It takes stores
+   * that survive.
+   */
+  durable?: boolean
   /** The schema of its answers. They are JSON then, and `structured` is the validated and transformed value. */
   output?: Output
 }
@@ -53,6 +58,7 @@ export const AgentOptionsSchema = Type.Object(
     approvalTimeout: optional(millisecondsSchema('Until an approval counts as denied; default 300,000')),
     memory: optional(Type.Object({ retrieve: functionSchema, store: functionSchema })),
     skills: optional(Type.Array(Type.Any())),
+    durable: optional(Type.Boolean()),
     // Sandboxes and schemas have errors of their own.
     sandbox: optional(Type.Any()),
     output: optional(Type.Any())

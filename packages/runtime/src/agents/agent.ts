@@ -29,6 +29,10 @@ export class Agent<out Output extends Schema = Schema> extends BaseRunnable<Sche
     return 'agent'
   }
 
+  get resumable(): boolean {
+    return this.#plan.durable
+  }
+
   override get outputSchema(): OutputSchema<SchemaOutput<Output>> | undefined {
     return this.#plan.output?.schema
   }

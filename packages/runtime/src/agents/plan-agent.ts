@@ -21,6 +21,8 @@ export interface AgentPlan extends LoopPlan {
   readonly memory: Memory | undefined
   readonly skills: SkillSet | undefined
   readonly timeout: Timeouts
+  /** True if its runs may be resumed by another process. */
+  readonly durable: boolean
 }
 
 /**
@@ -63,6 +65,7 @@ function toPlan(options: AgentOptions): AgentPlan {
       ),
     memory: options.memory,
     skills,
+    durable: options.durable ?? true,
     timeout: { ...TIMEOUT_DEFAULTS, ...options.timeout }
   }
 }

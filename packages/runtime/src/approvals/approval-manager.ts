@@ -16,11 +16,21 @@ export interface ApprovalRules {
   readonly signal?: AbortSignal
 }
 
+/** How one call waits for its approval. */
+export interface ApprovalWait {
+  /** As in `ApprovalRequest`. */
+  readonly durable: boolean
+  /** Settles like `wait()`, which waits for a human. */
+  readonly rest: <T>(wait: () => Promise<T>) => Promise<T>
+}
+
 /** The arguments that a call was approved with. */
 export interface ApprovedArgs {
   readonly args: unknown
   /** True if the approver changed them. */
   readonly edited: boolean
+  /** True if the call needed an approval. */
+  readonly asked: boolean
 }
 
 /**
@@ -32,11 +42,11 @@ export async function approve(
   tool: Tool,
   given: GivenArgs,
   context: ToolContext,
-  rules: ApprovalRules
+  rules: ApprovalRules & ApprovalWait
 ): Promise<ApprovedArgs> {
   const { args } = given
-  const { approval, events, signal } = rules
-  if (!(await requiresApproval(tool, given, context, approval))) return { args, edited: false }
+  const { approval, events, signal, durable, rest } = rules
+  if (!(await requiresApproval(tool, given, context, approval))) return { args, edited: false, asked: false }
   const bound = structuredClone(args)
   const { toolCallId } = context
   const { name: toolName, approvalTimeout: timeout = rules.approvalTimeout } = tool
@@ -45,13 +55,14 @@ export async function approve(
     toolCallId,
     toolName,
     args: structuredClone(bound),
+    ...(durable && { durable }),
     ...(timeout !== undefined && { timeout })
   }
-  const outcome = await askApproval(asker, request, events)
+  const outcome = await rest(() => askApproval(asker, request, events))
   const { approved, reason, expired = false } = outcome
   // The approver saw, and may send back, the arguments with the caller's keys redacted.
   const edited = outcome.args !== undefined && !isDeepStrictEqual(outcome.args, context.context.redact(bound))
-  if (approved) return { args: edited ? structuredClone(outcome.args) : bound, edited }
+  if (approved) return { args: edited ? structuredClone(outcome.args) : bound, edited, asked: true }
   const what = expired ? 'The approval request expired' : 'The call was denied'
   throw new RUN_ERR_APPROVAL_DENIED(reason === undefined || expired ? what : `${what}: ${reason}`)
 }

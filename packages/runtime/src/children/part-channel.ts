@@ -1,15 +1,16 @@
 import type { YieldedPart } from '@svc/registry'
 
-/** Emits a part; resolves when the reader takes it. */
+/** Emits a part; resolves when its reader asks for the next one. */
 export type Emit = (part: YieldedPart) => Promise<void>
 
 interface Offered extends PromiseWithResolvers<void> {
   part: YieldedPart
 }
 
-/** Merges the parts of parallel members and steps in order of arrival. A writer waits until its part is taken. */
+/** Merges the parts of parallel members and steps in order of arrival. A writer waits until its part is read. */
 export class PartChannel {
   #offered: Offered[] = []
+  #taken: Offered | undefined
   #news: PromiseWithResolvers<void> | undefined
   #closed: { reason: unknown } | undefined
 
@@ -23,9 +24,13 @@ export class PartChannel {
 
   /** The next part; undefined if none is ready. */
   take(): YieldedPart | undefined {
-    const offered = this.#offered.shift()
-    offered?.resolve()
-    return offered?.part
+    this.#taken = this.#offered.shift()
+    return this.#taken?.part
+  }
+
+  /** The part that was taken is read: its writer continues. */
+  done(): void {
+    this.#taken?.resolve()
   }
 
   /** Resolves on the next part or wake-up. */
@@ -42,7 +47,9 @@ export class PartChannel {
   /** Rejects pending and later writes with `reason`. */
   close(reason: unknown): void {
     this.#closed = { reason }
-    for (const { reject, promise } of this.#offered.splice(0)) {
+    const left = this.#offered.splice(0)
+    if (this.#taken !== undefined) left.push(this.#taken)
+    for (const { reject, promise } of left) {
       promise.catch(() => {})
       reject(reason)
     }
@@ -63,7 +70,10 @@ export async function* interleave<R>(
   try {
     void advance()
     for (;;) {
-      for (let part; (part = channel.take()) !== undefined;) yield part
+      for (let part; (part = channel.take()) !== undefined;) {
+        yield part
+        channel.done()
+      }
       if (next === undefined) {
         await channel.news()
         continue

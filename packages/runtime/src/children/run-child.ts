@@ -9,6 +9,7 @@ import {
 import {
   completeFinish,
   errorFromPart,
+  isReplayed,
   leaveStream,
   requireInput,
   RunReport,
@@ -18,6 +19,9 @@ import { isContinued } from '../sessions/take-message.ts'
 import { ChildGuard } from '../guards/child-guard.ts'
 import type { Emit } from './part-channel.ts'
 import { withSource } from './child-parts.ts'
+
+/** The key of a child's result in its journal. */
+const RESULT = '#result'
 
 /** One call of a member or a step. */
 export interface ChildCall {
@@ -31,6 +35,8 @@ export interface ChildCall {
   readonly name: string
   /** Distinguishes several calls of the same child; default: the name. */
   readonly key?: string
+  /** As in `ChildOptions`. */
+  readonly attempt?: number
   /** If true, its parts appear as the parent's own. */
   readonly unsourced?: boolean
   /** If true, it gets the conversation, instructions and tools of the caller of the run. */
@@ -43,17 +49,21 @@ export interface ChildCall {
  * @throws the child's error, thrown or in its `error` part; the reason why the parent ended, if it did
  */
 export async function runChild(call: ChildCall): Promise<RunResult> {
-  const { runnable, input, name, key, unsourced, answersCaller, emit } = call
+  const { runnable, input, name, key, attempt, unsourced, answersCaller, emit } = call
   const guard = new ChildGuard(call.signal)
   const { signal } = guard
-  const context = call.context.child(name, { key, unsourced, answersCaller, signal, reported: runnable })
+  const options = { key, attempt, unsourced, answersCaller, signal, reported: runnable }
+  const context = call.context.child(name, options)
+  const { journal } = context
   const startedAt = performance.now()
   const result = new RunResultBuilder()
   let iterator: AsyncIterator<YieldedPart> | undefined
   let report: RunReport | undefined
   const forward = (part: YieldedPart) => guard.wait(emit(unsourced ? part : withSource(name, part)))
   try {
-    guard.signal.throwIfAborted()
+    signal.throwIfAborted()
+    const ended = await journal?.recall(RESULT)
+    if (ended !== undefined) return ended.output as RunResult
     if (!isContinued(input, context)) requireInput(runnable, input)
     const { runId, sessionId } = context
     result.add({ type: 'start', runId, sessionId, kind: runnable.kind, name: runnable.name })
@@ -66,7 +76,7 @@ export async function runChild(call: ChildCall): Promise<RunResult> {
       if (part?.type === 'error' && !part.source?.length) throw errorFromPart(part.error)
       if (part?.type !== 'finish' || part.source?.length) {
         result.add(part as Exclude<YieldedPart, { type: 'finish' }>)
-        report.take(part)
+        if (!isReplayed(part)) report.take(part)
         await forward(part)
         continue
       }
@@ -75,10 +85,11 @@ export async function runChild(call: ChildCall): Promise<RunResult> {
       // If a child reports usage only in `finish`, emit a `step` for it.
       if (result.usage.totalTokens === 0 && finish.usage.totalTokens > 0)
         await forward({ type: 'step', index: 0, usage: finish.usage })
-      if (!unsourced) await forward(finish)
       result.add(finish)
+      const built = result.build()
+      if (!unsourced) await forward(journal?.record(finish, RESULT, built).part ?? finish)
       report.end({ result: finish })
-      return result.build()
+      return built
     }
   } catch (err) {
     const reason: unknown = call.signal.aborted ? call.signal.reason : err

@@ -6,6 +6,7 @@ import { isContinued, questionOf, takeMessage } from '../sessions/take-message.t
 import { Turn } from '../sessions/turn.ts'
 import { addClientTools, createClientTools } from '../tools/client-tools.ts'
 import type { ToolSet } from '../tools/tool-set.ts'
+import { LoopJournal } from './loop-journal.ts'
 import type { LoopPlan } from './loop-plan.ts'
 import { ModelLoop } from './model-loop.ts'
 
@@ -35,20 +36,30 @@ export interface LoopStart {
 }
 
 /**
- * Begins the turn of a run: instructions, history and input become the first prompt.
+ * Begins the turn of a run: instructions, history and input become the first prompt, unless an earlier process recorded it.
  * @throws RUN_ERR_BAD_INPUT, RUN_ERR_TOOL_NAME_TAKEN, RUN_ERR_URL_…, RUN_ERR_STORE, RUN_ERR_BAD_MODEL, RUN_ERR_BAD_AGENT
  */
 export async function beginLoop(
   plan: LoopPlan,
   run: LoopRun,
   turn: Turn,
-  { input, tools, sections }: LoopStart
+  start: LoopStart
 ): Promise<ModelLoop> {
   const { context, guard } = run
+  const { input } = start
   guard.check()
   if (!isContinued(input, context)) requireInput({}, input)
   const settle = <T>(work: Awaitable<T>): Awaitable<T> => (isPromise(work) ? guard.wait(work) : work)
+  const journal = LoopJournal.of(context, guard)
+  const recorded = await journal?.recallLoop()
   const model = await settle(plan.resolveModel(context))
+  const tools = async () => addClientTools(await settle(start.tools()), await createClientTools(context))
+  if (recorded !== undefined) {
+    await turn.lock()
+    turn.restore(recorded)
+    const { sections } = recorded
+    return new ModelLoop(plan, run, { turn, model, sections, journal, tools: await tools() })
+  }
   const message =
     input === undefined
       ? undefined
@@ -56,7 +67,7 @@ export async function beginLoop(
   await turn.lock()
   const { instructions } = plan
   const text = await settle(typeof instructions === 'function' ? instructions(context) : instructions)
-  const own = await settle(sections(questionOf(message?.input, context)))
+  const own = await settle(start.sections(questionOf(message?.input, context)))
   const rest = [context.instructions, ...own].filter((section) => !!section)
   const system = [text, ...rest].filter(Boolean).join('\n\n')
   await turn.begin({
@@ -67,6 +78,5 @@ export async function beginLoop(
     limits: plan.history,
     model
   })
-  const all = addClientTools(await settle(tools()), await createClientTools(context))
-  return new ModelLoop(plan, run, { turn, model, sections: rest, tools: all })
+  return new ModelLoop(plan, run, { turn, model, sections: rest, journal, tools: await tools() })
 }

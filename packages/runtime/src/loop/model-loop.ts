@@ -7,34 +7,30 @@ import type {
 import {
   addUsage,
   ZERO_USAGE,
-  type FinishReason,
+  type Awaitable,
   type RunContext,
   type Usage,
   type YieldedPart
 } from '@svc/registry'
 import { nameOf, prefixErrors } from '../checks/option-errors.ts'
-import { interleave, type PartChannel } from '../children/part-channel.ts'
 import type { RunEvents } from '../events/run-events.ts'
 import type { RunGuard } from '../guards/run-guard.ts'
-import type { ModelAnswer, ModelToolCall, ProviderCalls } from '../models/model-answer.ts'
+import type { AnswerRecord } from '../models/answer-record.ts'
+import type { AnswerScope, ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
 import { ModelStep } from '../models/model-step.ts'
 import { prepareModel } from '../models/model.ts'
 import { OutputCheck } from '../output/output-format.ts'
 import type { Turn } from '../sessions/turn.ts'
+import { CallJournal } from '../tool-calls/call-journal.ts'
 import type { ToolCalls } from '../tool-calls/call-tool.ts'
-import { callTools } from '../tool-calls/call-tools.ts'
 import type { ToolOutcome } from '../tool-calls/tool-outcome.ts'
 import { addClientTools } from '../tools/client-tools.ts'
 import { createToolSet, type ToolSet } from '../tools/tool-set.ts'
+import { toLoopRecord, type LoopJournal } from './loop-journal.ts'
 import type { LoopPlan } from './loop-plan.ts'
+import { ReplayedStep } from './replayed-step.ts'
 import { copyPlain, prepareChanges, requireBoolean, requireTool, splitSystem } from './step-changes.ts'
-import {
-  toModelChoice,
-  type PrepareStep,
-  type StepChanges,
-  type StepResult,
-  type ToolChoice
-} from './steps.ts'
+import { toModelChoice, type StepChanges, type StepResult, type ToolChoice } from './steps.ts'
 
 /** The run of a loop. */
 interface LoopHost {
@@ -52,6 +48,7 @@ interface LoopState {
   readonly tools: ToolSet
   /** The sections after the instructions in the system prompt. */
   readonly sections: readonly (string | undefined)[]
+  readonly journal: LoopJournal | undefined
 }
 
 /** Overrides for one step by the mode of a team. */
@@ -63,8 +60,17 @@ interface StepOverrides {
 /** An open step: its model call, and the rules for its tool calls. */
 export interface OpenStep {
   readonly index: number
-  readonly step: ModelStep
+  readonly step: ModelStep | ReplayedStep
   readonly toolCalls: Omit<ToolCalls, 'emit'>
+}
+
+/** What a check says about an answer: at most one of these. */
+export interface Checked {
+  readonly structured?: { readonly value: unknown }
+  /** The correction to ask for. */
+  readonly correction?: string
+  /** The error of an answer that cannot be corrected. */
+  readonly fault?: { readonly err: unknown }
 }
 
 /** The steps of one run: opens model calls, and records their answers and outcomes in the turn. */
@@ -78,21 +84,22 @@ export class ModelLoop {
   readonly #tools: ToolSet
   readonly #sections: LoopState['sections']
   readonly #output: OutputCheck | undefined
+  readonly journal: LoopJournal | undefined
   // Frozen, for the functions of the app.
   #steps: readonly StepResult[] = Object.freeze([])
-  readonly #callIds = new Set<string>()
-  readonly #providerCalls: ProviderCalls = new Map()
+  readonly #scope: AnswerScope = { callIds: new Set(), providerCalls: new Map() }
   #opened = 0
   #maxSteps: number
   #usage: Usage = ZERO_USAGE
 
-  constructor(plan: LoopPlan, host: LoopHost, { turn, model, tools, sections }: LoopState) {
+  constructor(plan: LoopPlan, host: LoopHost, { turn, model, tools, sections, journal }: LoopState) {
     this.#plan = plan
     this.#host = host
     this.turn = turn
     this.#model = model
     this.#tools = tools
     this.#sections = sections
+    this.journal = journal
     this.#output = plan.output && new OutputCheck(plan.output)
     this.#maxSteps = plan.maxSteps
   }
@@ -109,11 +116,21 @@ export class ModelLoop {
 
   /** Opens the next step. @throws RUN_ERR_BAD_AGENT, RUN_ERR_BAD_MODEL, the error of `prepareStep` */
   async open(overrides: StepOverrides = {}): Promise<OpenStep> {
-    const { context, guard, events } = this.#host
-    const { settings, retry, approval, approvalTimeout, sandbox, ...plan } = this.#plan
-    const changes = plan.prepareStep && (await this.#prepare(plan.prepareStep))
+    const { journal } = this
+    if (journal === undefined) return this.#open(overrides)
+    journal.work()
+    const recorded = await journal.recallAnswer(this.#opened)
+    if (recorded !== undefined) return this.#replay(journal, recorded, overrides)
+    await journal.mayContinue()
+    return this.#open(overrides, journal.journal.takeAttempt(this.#opened))
+  }
+
+  async #open(overrides: StepOverrides, earlier?: number): Promise<OpenStep> {
+    const { guard } = this.#host
+    const { settings, toolChoice: planned } = this.#plan
+    const changes = await this.#changes()
     const index = this.#opened++
-    const toolChoice = overrides.toolChoice ?? changes?.toolChoice ?? plan.toolChoice
+    const toolChoice = overrides.toolChoice ?? changes?.toolChoice ?? planned
     const [tools, model] = prefixErrors(this.#subject, () =>
       this.#apply(changes, overrides.tools, toolChoice)
     )
@@ -124,28 +141,40 @@ export class ModelLoop {
       prompt: this.#promptFor(changes),
       abortSignal: guard.signal
     }
-    const calls = {
-      model,
-      context,
-      guard,
-      events,
-      retry,
-      callIds: this.#callIds,
-      providerCalls: this.#providerCalls,
-      toolCallDeltas: plan.toolCallDeltas,
-      tools
-    }
-    return {
-      index,
-      step: new ModelStep(calls, options, index),
-      toolCalls: { tools, approval, approvalTimeout, sandbox, context, guard, events }
-    }
+    const { retry, toolCallDeltas } = this.#plan
+    const calls = { model, retry, toolCallDeltas, tools, ...this.#host, ...this.#scope }
+    return { index, step: new ModelStep(calls, options, index, earlier), toolCalls: this.#callsWith(tools) }
   }
 
-  /** Records the usage of a step. */
-  end({ step }: OpenStep): YieldedPart {
+  // Only a step with tool calls may have left some to be made, by the tools that it had.
+  async #replay(journal: LoopJournal, recorded: AnswerRecord, overrides: StepOverrides): Promise<OpenStep> {
+    const step = new ReplayedStep(journal.journal, recorded, this.#scope, this.#opened)
+    const changes = step.answer.toolCalls.length > 0 ? await this.#changes() : undefined
+    const index = this.#opened++
+    const [tools] = prefixErrors(this.#subject, () => this.#apply(changes, overrides.tools, undefined))
+    return { index, step, toolCalls: this.#callsWith(tools, true) }
+  }
+
+  #callsWith(tools: ToolSet, isReplayed = false): OpenStep['toolCalls'] {
+    const { context, guard, events } = this.#host
+    const { approval, approvalTimeout, sandbox } = this.#plan
+    const journal = this.journal && new CallJournal(this.journal.journal, isReplayed)
+    return { tools, approval, approvalTimeout, sandbox, context, guard, events, journal }
+  }
+
+  /**
+   * Records the usage of a step, and the step if more steps may follow; returns its part. Call `stored` before anything that
+   * depends on the record.
+   */
+  end({ index, step }: OpenStep, mayContinue: boolean): { part: YieldedPart; stored: () => Awaitable<void> } {
     this.#usage = addUsage(this.#usage, step.answer.usage)
-    return step.toPart()
+    const part = step.toPart()
+    const { journal } = this
+    if (journal === undefined || step instanceof ReplayedStep) return { part, stored: nothing }
+    const loop = () => toLoopRecord(this.turn, this.#sections)
+    const recorded = journal.record(part, index, step.answer, loop, mayContinue)
+    if (recorded === undefined) return { part, stored: nothing }
+    return { part: recorded.part, stored: () => journal.stored(recorded) }
   }
 
   /** Records a step with its outcomes: in the turn, and for the conditions of the next one. */
@@ -166,7 +195,10 @@ export class ModelLoop {
 
   /** True if a condition of `stopWhen` holds. @throws RUN_ERR_BAD_AGENT unless it returns a boolean */
   async isStopped(): Promise<boolean> {
-    for (const condition of this.#plan.stopWhen) {
+    const { stopWhen } = this.#plan
+    // An earlier process has asked the conditions, and continued.
+    if (stopWhen.length === 0 || (await this.journal?.hasStep(this.#opened))) return false
+    for (const condition of stopWhen) {
       const result = await this.#host.guard.wait(Promise.resolve(condition({ steps: this.#steps })))
       requireBoolean(this.#subject, result)
       if (result) return true
@@ -174,18 +206,22 @@ export class ModelLoop {
     return false
   }
 
-  /**
-   * Checks an answer against the output: its structured value, or `false` after asking for a correction.
-   * @throws RUN_ERR_BAD_OUTPUT the second time
-   */
-  async check(answer: ModelAnswer): Promise<{ value: unknown } | false | undefined> {
-    if (this.#output === undefined) return undefined
-    const correction = await this.#host.guard.wait(this.#output.check(answer.text))
-    if (correction === undefined) return { value: this.#output.value }
+  /** Checks an answer against the output. */
+  async check(answer: ModelAnswer): Promise<Checked> {
+    if (this.#output === undefined) return NOTHING
+    try {
+      const correction = await this.#host.guard.wait(this.#output.check(answer.text))
+      return correction === undefined ? { structured: { value: this.#output.value } } : { correction }
+    } catch (err) {
+      return { fault: { err } }
+    }
+  }
+
+  /** Asks the model to correct its answer. */
+  askToCorrect(answer: ModelAnswer, correction: string): void {
     this.turn.askToCorrect(answer, correction)
     // The correction takes one more model call, whatever `maxSteps` is.
     this.#maxSteps++
-    return false
   }
 
   /** Saves the turn. @throws RUN_ERR_STORE */
@@ -198,7 +234,9 @@ export class ModelLoop {
     return nameOf(this.#host.kind, this.#host)
   }
 
-  #prepare(prepareStep: PrepareStep): Promise<StepChanges | undefined> {
+  async #changes(): Promise<StepChanges | undefined> {
+    const { prepareStep } = this.#plan
+    if (prepareStep === undefined) return undefined
     const { context, guard } = this.#host
     const state = {
       stepNumber: this.#opened,
@@ -241,54 +279,6 @@ export class ModelLoop {
   }
 }
 
-/** A turn of a conversation, from its beginning to its end. */
-export interface Conversation {
-  readonly begin: () => Promise<ModelLoop>
-  /** The parts of members, whose usage then counts too. */
-  readonly channel?: PartChannel
-  /** Called with the text of the answer once the turn is saved. */
-  readonly onAnswer?: (text: string) => void
-  readonly close: () => void
-}
-
-/**
- * The only model-tool loop: model → tools → model … → answer → saved turn. A run that fails or is canceled saves nothing.
- * @throws RUN_ERR_MODEL_…, RUN_ERR_BAD_OUTPUT, RUN_ERR_STORE, the time-outs, the signal's reason
- */
-export async function* converse(conversation: Conversation): AsyncGenerator<YieldedPart, void> {
-  const { begin, channel, onAnswer, close } = conversation
-  try {
-    const loop = await begin()
-    let finishReason: FinishReason = 'max-steps'
-    let text = ''
-    while (loop.mayStep) {
-      const opened = await loop.open()
-      const { step, toolCalls } = opened
-      for (let part; (part = await step.next()) !== undefined;) yield part
-      yield loop.end(opened)
-      const { answer } = step
-      if (answer.toolCalls.length > 0) {
-        const calling = callTools(answer.toolCalls, toolCalls)
-        loop.record(opened, yield* channel === undefined ? calling : interleave(calling, channel))
-        if (!(await loop.isStopped())) continue
-        finishReason = 'stop'
-        break
-      }
-      const structured = await loop.check(answer)
-      if (structured === false) continue
-      if (structured !== undefined) yield { type: 'structured', value: structured.value }
-      loop.record(opened, [])
-      ;({ text, finishReason } = answer)
-      break
-    }
-    await loop.save()
-    if (text !== '') onAnswer?.(text)
-    yield { type: 'finish', finishReason, ...(channel === undefined && { usage: loop.usage }) }
-  } finally {
-    close()
-  }
-}
-
 function toStepCall({
   call,
   editedArgs,
@@ -298,3 +288,6 @@ function toStepCall({
   const { toolCallId, toolName, args } = call
   return { toolCallId, toolName, args: editedArgs ?? args, ...(error === undefined ? { result } : { error }) }
 }
+
+const NOTHING: Checked = {}
+const nothing = () => {}

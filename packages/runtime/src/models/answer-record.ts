@@ -1,7 +1,7 @@
 import type { LanguageModelV4FinishReason, LanguageModelV4ToolCallPart } from '@ai-sdk/provider'
 import type { Usage } from '@svc/registry'
 import { ModelAnswer, type AnswerScope, type ModelToolCall, type ProviderOutcome } from './model-answer.ts'
-import type { AnswerContent } from './prompt-content.ts'
+import { restoreUrl, type AnswerContent } from './prompt-content.ts'
 
 /** A complete answer as JSON: everything that the provider expects back, and what the session and the result need. */
 export interface AnswerRecord {
@@ -51,10 +51,4 @@ export function fromRecord(record: AnswerRecord, scope?: AnswerScope): ModelAnsw
   for (const call of record.providerCalls ?? []) answer.addProviderCall(call)
   for (const { toolCallId } of answer.toolCalls) scope?.callIds.add(toolCallId)
   return answer
-}
-
-// JSON has the text of a URL only.
-function restoreUrl(part: AnswerContent[number]): AnswerContent[number] {
-  if (!('data' in part) || part.data.type !== 'url') return part
-  return { ...part, data: { ...part.data, url: new URL(part.data.url) } }
 }

@@ -19,6 +19,8 @@ export class ModelStep {
   readonly #calls: ModelCalls
   readonly #options: LanguageModelV4CallOptions
   readonly #index: number
+  // Attempts of an earlier process.
+  readonly #earlier: number
   #attempt = 0
   // The usage of failed attempts.
   #lost = ZERO_USAGE
@@ -29,10 +31,11 @@ export class ModelStep {
   #off: (() => void) | undefined
   #retries = true
 
-  constructor(calls: ModelCalls, options: LanguageModelV4CallOptions, index: number) {
+  constructor(calls: ModelCalls, options: LanguageModelV4CallOptions, index: number, earlier = 0) {
     this.#calls = calls
     this.#options = options
     this.#index = index
+    this.#earlier = earlier
     this.answer = new ModelAnswer(calls)
   }
 
@@ -71,7 +74,8 @@ export class ModelStep {
     this.answer = new ModelAnswer(this.#calls)
     this.#ready = []
     const { provider, modelId } = this.#calls.model
-    return { type: 'step.start', index: this.#index, attempt: this.#attempt, model: { provider, modelId } }
+    const attempt = this.#earlier + this.#attempt
+    return { type: 'step.start', index: this.#index, attempt, model: { provider, modelId } }
   }
 
   /** The part that ends a complete step; its usage includes that of failed attempts. */
@@ -87,7 +91,7 @@ export class ModelStep {
 
   async #open(): Promise<Reader> {
     const { model, guard } = this.#calls
-    const report = (this.#report = new CallReport(this.#calls, this.#index, this.#attempt))
+    const report = (this.#report = new CallReport(this.#calls, this.#index, this.#earlier + this.#attempt))
     guard.expectFirstToken()
     const opening = model.doStream(this.#options)
     try {

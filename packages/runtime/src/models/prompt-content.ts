@@ -2,6 +2,7 @@ import type {
   LanguageModelV4File,
   LanguageModelV4FilePart,
   LanguageModelV4Message,
+  LanguageModelV4Prompt,
   LanguageModelV4ReasoningFile,
   LanguageModelV4ReasoningFilePart
 } from '@ai-sdk/provider'
@@ -34,6 +35,21 @@ export function toPromptFile({
     data: data.type === 'url' ? data : { type: 'data', data: toBase64(data.data) },
     ...(providerMetadata && { providerOptions: providerMetadata })
   }
+}
+
+/** A prompt that was recorded as JSON, which has the texts of URLs only. */
+export function restorePrompt(prompt: LanguageModelV4Prompt): LanguageModelV4Message[] {
+  return prompt.map((message) =>
+    message.role === 'user' || message.role === 'assistant'
+      ? ({ ...message, content: (message.content as AnswerContent).map(restoreUrl) } as typeof message)
+      : message
+  )
+}
+
+/** A part that was recorded as JSON, with its URL. */
+export function restoreUrl(part: AnswerContent[number]): AnswerContent[number] {
+  if (!('data' in part) || part.data.type !== 'url') return part
+  return { ...part, data: { ...part.data, url: new URL(part.data.url) } }
 }
 
 /** True for a part that providers refuse: an empty text. A reasoning without text may still hold a signature. */

@@ -12,6 +12,7 @@ import { isPromise } from '@svc/registry/kit'
 import type { RunGuard } from '../guards/run-guard.ts'
 import type { ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
 import { urlSupportOf } from '../files/url-support.ts'
+import { restorePrompt } from '../models/prompt-content.ts'
 import type { ToolOutcome } from '../tool-calls/tool-outcome.ts'
 import { cutHistory, type HistoryLimits } from './history.ts'
 import { pushHistory, toResultOutput, toUserMessage } from './to-prompt.ts'
@@ -36,6 +37,12 @@ export interface TurnStart {
   readonly isNew: boolean
   readonly limits: HistoryLimits
   readonly model: LanguageModelV4
+}
+
+/** The beginning of a turn as JSON. */
+export interface TurnRecord {
+  readonly prompt: LanguageModelV4Prompt
+  readonly messages: readonly SessionMessage[]
 }
 
 /** One turn of a conversation: locks the session until it ends, and collects its messages until it is saved. */
@@ -80,6 +87,17 @@ export class Turn {
     if (this.#store === undefined) return
     const stored = toSessionInput(message.input)
     this.#messages.push(isPromise(stored) ? await stored : stored)
+  }
+
+  /** The turn so far, to be restored by another process. */
+  toRecord(): TurnRecord {
+    return { prompt: this.#prompt, messages: [...this.#messages] }
+  }
+
+  /** Begins the locked turn as another process began it. */
+  restore({ prompt, messages }: TurnRecord): void {
+    this.#prompt = restorePrompt(prompt)
+    this.#messages.push(...messages)
   }
 
   /** Asks the model to correct an answer; neither the answer nor the request is stored. */

@@ -15,6 +15,8 @@ export interface TeamPlan {
   readonly merge: Merge | undefined
   readonly delegates: boolean
   readonly timeout: Timeouts
+  /** True if its runs may be resumed by another process. */
+  readonly durable: boolean
 }
 
 /** Checks the options of a team and plans its runs. @throws RUN_ERR_BAD_TEAM, RUN_ERR_BAD_MODEL, REG_ERR_BAD_…, which name the team */
@@ -46,6 +48,7 @@ function toPlan(options: TeamOptions): TeamPlan {
     leader: model === undefined ? undefined : planLoop({ ...options, model }, {}, badTeam),
     merge,
     delegates: options.delegates ?? true,
+    durable: options.durable ?? true,
     timeout: { ...TIMEOUT_DEFAULTS, ...options.timeout }
   }
 }

@@ -47,6 +47,11 @@ export interface TeamOptions<
   merge?: Merge<Merged>
   /** If true, the permission to run the team covers its members; default true. */
   delegates?: boolean
+  /**
+   * Whether its runs survive a crash of the service, unless they end when their client disconnects; default true. It takes stores
+   * that survive.
+   */
+  durable?: boolean
 }
 
 export const TeamOptionsSchema = Type.Object(
@@ -62,7 +67,8 @@ export const TeamOptionsSchema = Type.Object(
     ]),
     model: optional(MODEL_OPTIONS.model),
     merge: optional(functionSchema),
-    delegates: optional(Type.Boolean())
+    delegates: optional(Type.Boolean()),
+    durable: optional(Type.Boolean())
   } satisfies Record<keyof TeamOptions, TSchema>,
   strict
 )

@@ -1,21 +1,25 @@
-import { createHash } from 'node:crypto'
 import {
   RUN_ERR_CANCELED,
   type RunContext,
   type RunInput,
   type Runnable,
-  type RunResult
+  type RunResult,
+  type StoredError,
+  type YieldedPart
 } from '@svc/registry'
+import { errorFromStored, toStoredError } from '@svc/registry/kit'
 import { RunGuard } from '../guards/run-guard.ts'
 import { PartChannel } from '../children/part-channel.ts'
 import { runChild, type ChildCall } from '../children/run-child.ts'
-import { failureOf } from '../children/child-parts.ts'
+import { failureOf, withSource } from '../children/child-parts.ts'
 import { RUN_ERR_MEMBER_FORBIDDEN } from '../errors.ts'
 import { RunEvents } from '../events/run-events.ts'
 import type { TeamPlan } from './plan-team.ts'
 
-/** How a member is called. */
-type MemberCall = Pick<ChildCall, 'unsourced' | 'answersCaller'>
+/** How a member is called; the key distinguishes its calls, and is its name by default. */
+type MemberCall = Pick<ChildCall, 'key' | 'unsourced' | 'answersCaller'>
+
+const failureKey = (key: string) => `#failure ${key}`
 
 /** One run of a team. */
 export class TeamRun {
@@ -25,8 +29,6 @@ export class TeamRun {
   readonly events: RunEvents
   /** The parts of the members. */
   readonly channel = new PartChannel()
-  readonly #calls = new Map<string, number>()
-
   constructor(plan: TeamPlan, context: RunContext) {
     this.plan = plan
     this.context = context
@@ -49,18 +51,23 @@ export class TeamRun {
   async runMember(
     runnable: Runnable,
     input: RunInput,
-    { unsourced = false, answersCaller = false }: MemberCall = {}
+    { key = runnable.name, unsourced = false, answersCaller = false }: MemberCall = {}
   ): Promise<RunResult> {
     const { name } = runnable
     const { context, channel } = this
     const { signal } = this.guard
+    const { journal } = context
+    const failure = await journal?.recall(failureKey(key))
+    if (failure !== undefined) throw errorFromStored(failure.output as StoredError)
     try {
       await this.#authorize(runnable)
-      const key = this.#keyOf(name, input)
+      if (journal !== undefined && runnable.resumable !== true) await this.#voidEarlier(name, unsourced)
       const call = { runnable, input, context, signal, name, key, unsourced, answersCaller }
       return await runChild({ ...call, emit: channel.put })
     } catch (err) {
-      if (!unsourced && !signal.aborted) await channel.put(failureOf(name, err))
+      if (unsourced || signal.aborted) throw err
+      const part = failureOf(name, err)
+      await channel.put(journal?.record(part, failureKey(key), toStoredError(err)).part ?? part)
       throw err
     }
   }
@@ -77,16 +84,12 @@ export class TeamRun {
     if (!decision.allowed) throw new RUN_ERR_MEMBER_FORBIDDEN(kind, name)
   }
 
-  // A leader may ask a member several times, and after a restart something else: the journal of one question must not
-  // answer another.
-  #keyOf(name: string, input: RunInput): string {
-    const hash = createHash('sha256')
-      .update(JSON.stringify(input) ?? '')
-      .digest('base64url')
-      .slice(0, 16)
-    const key = `${name}#${hash}`
-    const count = (this.#calls.get(key) ?? 0) + 1
-    this.#calls.set(key, count)
-    return `${key}#${count}`
+  // A member without a journal begins again: what it said in an earlier process is void.
+  async #voidEarlier(name: string, unsourced: boolean): Promise<void> {
+    const { journal } = this.context.child(name, { unsourced })
+    if (!journal?.begun) return
+    const attempt = (journal.takeAttempt(0) || 1) + 1
+    const part: YieldedPart = { type: 'step.start', index: 0, attempt }
+    await this.channel.put(unsourced ? part : withSource(name, part))
   }
 }

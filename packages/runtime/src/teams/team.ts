@@ -62,6 +62,10 @@ export class Team<
     return 'team'
   }
 
+  get resumable(): boolean {
+    return this.#plan.durable
+  }
+
   /** In sequence, the first member's. */
   override get inputSchema(): TSchema | undefined {
     return this.#plan.mode === 'sequence' ? this.#plan.members[0]!.inputSchema : undefined

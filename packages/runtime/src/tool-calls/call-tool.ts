@@ -2,12 +2,14 @@ import { isTellable, tellable, type Awaitable, type RunContext, type YieldedPart
 import { isPromise, toLoggable } from '@svc/registry/kit'
 import type { RunGuard } from '../guards/run-guard.ts'
 import { unlessAborted } from '../guards/guard.ts'
-import { approve, type ApprovalRules } from '../approvals/approval-manager.ts'
+import { approve, type ApprovalRules, type ApprovedArgs } from '../approvals/approval-manager.ts'
+import type { GivenArgs } from '../approvals/approval-policy.ts'
 import {
   isProgramCode,
   RUN_ERR_TOOL_BAD_ARGS,
   RUN_ERR_TOOL_BAD_OUTPUT,
   RUN_ERR_TOOL_FAILED,
+  RUN_ERR_TOOL_INTERRUPTED,
   RUN_ERR_TOOL_TIMEOUT,
   RUN_ERR_TOOL_UNKNOWN,
   toToolError
@@ -16,6 +18,8 @@ import { resolveSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.t
 import type { Tool, ToolContext } from '../tools/define-tool.ts'
 import { contentOf, toReferences } from '../tools/tool-content.ts'
 import { messageOf, toToolOutput } from '../json/tool-output.ts'
+import type { CallJournal, EmitPart } from './call-journal.ts'
+import type { CallWork } from './call-work.ts'
 import { toCallPart, toOutcomePart, type ToolCall, type ToolOutcome } from './tool-outcome.ts'
 import { createToolSet, type ToolSet } from '../tools/tool-set.ts'
 
@@ -26,16 +30,37 @@ export interface ToolCalls extends ApprovalRules {
   readonly context: RunContext
   readonly guard: RunGuard
   /** Emits the parts of nested calls. */
-  readonly emit: (part: YieldedPart) => void
+  readonly emit: EmitPart
+  /** Only in a resumable run. */
+  readonly journal?: CallJournal | undefined
   /** Ends nested calls together with the call that made them. */
   readonly signal?: AbortSignal
+}
+
+/**
+ * Serves a call unless an earlier process has recorded its outcome; returns the outcome and its part.
+ * @throws only the reason why the run must end
+ */
+export async function serveCall<C extends ToolCall>(
+  call: C,
+  calls: ToolCalls
+): Promise<{ outcome: ToolOutcome<C>; part: YieldedPart }> {
+  const { journal } = calls
+  if (journal === undefined) {
+    const outcome = await callTool(call, calls)
+    return { outcome, part: toOutcomePart(outcome) }
+  }
+  const recalled = await journal.recall(call)
+  if (recalled !== undefined) return { outcome: recalled, part: journal.replay(recalled) }
+  const outcome = await callTool(call, calls)
+  return { outcome, part: journal.record(outcome) }
 }
 
 /**
  * Serves one tool call: validate → approve → execute. Every failure of the tool becomes an outcome.
  * @throws only the reason why the run must end
  */
-export async function callTool<C extends ToolCall>(call: C, calls: ToolCalls): Promise<ToolOutcome<C>> {
+async function callTool<C extends ToolCall>(call: C, calls: ToolCalls): Promise<ToolOutcome<C>> {
   const { toolCallId, toolName, args } = call
   const { context, events, guard } = calls
   events.emit('tool.call', () => ({ toolCallId, toolName, args }))
@@ -47,7 +72,7 @@ export async function callTool<C extends ToolCall>(call: C, calls: ToolCalls): P
     guard.check()
     outcome = { call, error: context.redact(toToolError(err)), durationMs: attempt.durationMs }
   }
-  await attempt.endCalls()
+  await attempt.end()
   const { result, error, durationMs } = outcome
   if (error) events.emit('tool.error', () => ({ toolCallId, toolName, error, durationMs }))
   else events.emit('tool.result', () => ({ toolCallId, toolName, result, durationMs }))
@@ -63,11 +88,13 @@ class ToolAttempt {
   // Ends nested calls.
   readonly #over = new AbortController()
   readonly #callsMade: Promise<ToolOutcome>[] = []
+  readonly #work: CallWork | undefined
   #startedAt: number | undefined
 
   constructor(call: ToolCall, calls: ToolCalls) {
     this.#call = call
     this.#calls = calls
+    this.#work = calls.journal?.work()
   }
 
   get durationMs(): number {
@@ -81,24 +108,35 @@ class ToolAttempt {
   }
 
   /** Ends the nested calls; resolves once their outcomes are emitted. */
-  async endCalls(): Promise<void> {
+  async end(): Promise<void> {
+    this.#work?.end()
     this.#over.abort(new RUN_ERR_TOOL_FAILED('The enclosing call has ended'))
     await Promise.allSettled(this.#callsMade)
   }
 
   async #serve(): Promise<Given> {
-    const { guard } = this.#calls
     const tool = this.#requireTool()
     const { args } = this.#call
     const value = await this.#validateArgs(tool, args)
     const context = this.#context(tool)
-    const { args: approved, edited } = await guard.wait(approve(tool, { args, value }, context, this.#calls))
+    const { args: approved, edited, asked } = await this.#approve(tool, { args, value }, context)
+    if (!tool.idempotent && this.#calls.journal?.mayHaveHappened(this.#call, asked))
+      throw new RUN_ERR_TOOL_INTERRUPTED()
     const input = approved === args ? value : await this.#validateArgs(tool, approved)
     const given = await this.#validateResult(tool, await this.#execute(tool, input, context))
     const content = contentOf(given)
     const result = toToolOutput(content ? await toReferences(content) : given, tool.maxOutputBytes)
     return { result, ...(content && { content }), ...(edited && { editedArgs: approved }) }
   }
+
+  #approve(tool: Tool, given: GivenArgs, context: ToolContext): Promise<ApprovedArgs> {
+    const { guard, journal } = this.#calls
+    const rules = { ...this.#calls, durable: journal !== undefined, rest: this.#rest }
+    return guard.wait(approve(tool, given, context, rules))
+  }
+
+  // While it waits for someone, a call is no work in progress.
+  readonly #rest = <T>(wait: () => Promise<T>): Promise<T> => this.#work?.rest(wait) ?? wait()
 
   #requireTool(): Tool {
     const { toolName, fault } = this.#call
@@ -156,15 +194,17 @@ class ToolAttempt {
     const call = { toolCallId, toolName: tool.name, parentToolCallId, args }
     const made = this.#emitCall(call, { ...this.#calls, tools: createToolSet([tool]), signal: ended })
     this.#callsMade.push(made)
-    const { result, error } = await made
+    const { result, error } = await this.#rest(() => made)
     if (error) throw tellable(error)
     return result
   }
 
   async #emitCall(call: ToolCall, calls: ToolCalls): Promise<ToolOutcome> {
-    calls.emit(toCallPart(call))
-    const outcome = await callTool(call, calls)
-    calls.emit(toOutcomePart(outcome))
+    const { journal, emit } = calls
+    if (journal === undefined) emit(toCallPart(call))
+    else await journal.begin(call, emit)
+    const { outcome, part } = await serveCall(call, calls)
+    emit(part)
     return outcome
   }
 

@@ -1,7 +1,8 @@
 import type { YieldedPart } from '@svc/registry'
 import type { ModelToolCall } from '../models/model-answer.ts'
-import { callTool, type ToolCalls } from './call-tool.ts'
-import { toOutcomePart, type ToolOutcome } from './tool-outcome.ts'
+import type { EmitPart } from './call-journal.ts'
+import { serveCall, type ToolCalls } from './call-tool.ts'
+import type { ToolOutcome } from './tool-outcome.ts'
 
 /**
  * Serves the tool calls of one step in parallel: yields each outcome as it arrives, and the parts of nested calls; returns
@@ -13,19 +14,19 @@ export async function* callTools(
   calls: Omit<ToolCalls, 'emit'>
 ): AsyncGenerator<YieldedPart, ToolOutcome<ModelToolCall>[]> {
   const outcomes: ToolOutcome<ModelToolCall>[] = []
-  const ready: YieldedPart[] = []
+  const ready: { readonly part: YieldedPart; readonly onRead: (() => void) | undefined }[] = []
   let left = toolCalls.length
   let wake: PromiseWithResolvers<void> | undefined
   let failure: { err: unknown } | undefined
-  const emit = (part: YieldedPart) => {
-    ready.push(part)
+  const emit: EmitPart = (part, onRead) => {
+    ready.push({ part, onRead })
     wake?.resolve()
   }
   const serve = async (call: ModelToolCall, index: number) => {
-    const outcome = await callTool(call, { ...calls, emit })
+    const { outcome, part } = await serveCall(call, { ...calls, emit })
     outcomes[index] = outcome
     left--
-    emit(toOutcomePart(outcome))
+    emit(part)
   }
   for (const [index, call] of toolCalls.entries())
     serve(call, index).catch((err: unknown) => {
@@ -39,7 +40,9 @@ export async function* callTools(
     }
     calls.guard.check()
     if (failure !== undefined) throw failure.err
-    yield ready[next]!
+    const { part, onRead } = ready[next]!
+    yield part
+    onRead?.()
   }
   return outcomes
 }

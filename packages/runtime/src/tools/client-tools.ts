@@ -35,6 +35,8 @@ function toTool({ name, description, input }: ClientTool, compile: typeof compil
       input,
       // The caller decides itself.
       approval: false,
+      // The answer that the caller gave once counts.
+      idempotent: true,
       // The deadline of the input bounds the wait.
       timeout: MAX_TIMER,
       execute: (args, context) => callClient(name, args, context)

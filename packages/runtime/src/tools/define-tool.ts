@@ -50,6 +50,11 @@ export interface ToolDefinition<Input extends Schema, Output extends Schema = Sc
   approval?: boolean | ((args: ArgsOf<Input>, context: ToolContext) => Awaitable<boolean>)
   /** Milliseconds until an unanswered approval counts as denied; default: the agent's `approvalTimeout`. */
   approvalTimeout?: number
+  /**
+   * True if a call may be repeated with the same `idempotencyKey`: after a crash of the service a call that was in progress is
+   * repeated then; otherwise the model gets RUN_ERR_TOOL_INTERRUPTED, and decides. Default false.
+   */
+  idempotent?: boolean
   /** Milliseconds; default 60,000. */
   timeout?: number
   /** The most bytes of JSON in a result; default 262,144. */
@@ -71,6 +76,7 @@ export const ToolOptionsSchema = Type.Object(
     execute: functionSchema,
     approval: optional(Type.Union([Type.Boolean(), functionSchema])),
     approvalTimeout: optional(millisecondsSchema("Default: the agent's")),
+    idempotent: optional(Type.Boolean()),
     timeout: optional(millisecondsSchema('Default 60,000')),
     maxOutputBytes: optional(Type.Integer({ minimum: 1, description: 'Of its JSON; default 262,144' })),
     // Schemas and sandboxes have errors of their own.
@@ -92,6 +98,7 @@ export interface Tool {
   readonly execute: (args: never, context: ToolContext) => unknown
   readonly approval: boolean | ((args: never, context: ToolContext) => Awaitable<boolean>) | undefined
   readonly approvalTimeout: number | undefined
+  readonly idempotent: boolean
   readonly timeout: number
   readonly maxOutputBytes: number
   readonly sandbox: SandboxChoice | undefined
@@ -126,6 +133,7 @@ export function createTool<Input extends Schema, Output extends Schema = Schema>
     execute,
     approval,
     approvalTimeout,
+    idempotent = false,
     timeout = 60_000,
     maxOutputBytes = 262_144,
     sandbox
@@ -146,6 +154,7 @@ export function createTool<Input extends Schema, Output extends Schema = Schema>
     execute,
     approval,
     approvalTimeout,
+    idempotent,
     timeout,
     maxOutputBytes,
     sandbox

@@ -8,12 +8,11 @@ import {
 import { formatFaults, requireInput } from '@svc/registry/kit'
 import { ChildGuard } from '../guards/child-guard.ts'
 import { awaiting, interleave, PartChannel } from '../children/part-channel.ts'
-import { answerParts } from '../children/child-parts.ts'
+import { recordedAnswer, type Answer } from '../children/child-parts.ts'
 import { RUN_ERR_WORKFLOW_BAD_OUTPUT } from '../errors.ts'
 import { RunEvents } from '../events/run-events.ts'
 import { toJson } from '../json/to-json.ts'
 import type { WorkflowPlan } from './plan-workflow.ts'
-import { wasStartedBefore } from './place.ts'
 import { runFlow } from './run-flow.ts'
 
 /** Runs a workflow: yields the parts of its steps as they run, then the output of the last step as the answer. */
@@ -38,8 +37,7 @@ export async function* runWorkflow(
     }
     const work = () => guard.wait(runFlow(plan.flow, start))
     const output = yield* interleave(awaiting(work), channel)
-    if (await wasStartedBefore(context, '#answer')) yield { type: 'step.start', index: 0, attempt: 2 }
-    yield* answerParts(toAnswer(await checkOutput(plan, output, guard)))
+    yield* recordedAnswer(context.journal, toAnswer(await checkOutput(plan, output, guard)))
     yield { type: 'finish', finishReason: 'stop' }
   } finally {
     // The run has ended, or its reader left: end all steps.
@@ -73,7 +71,7 @@ async function checkOutput({ output }: WorkflowPlan, last: unknown, guard: Child
 }
 
 /** Converts an output to an answer: a text, or a value with its JSON as the text. */
-function toAnswer(output: unknown): { text: string; structured: unknown } {
+function toAnswer(output: unknown): Answer {
   if (output === undefined || output === null) return { text: '', structured: null }
   if (typeof output === 'string') return { text: output, structured: null }
   return { text: JSON.stringify(output), structured: output }

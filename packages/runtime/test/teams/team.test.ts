@@ -79,13 +79,18 @@ for (const [mode, [options, hangingOptions]] of Object.entries(modes) as [
 t.test('a stream that is left, and a run whose time is over, end the members', async (t) => {
   for (const timeout of [20, 60_000]) {
     const ended = Promise.withResolvers<string>()
-    const a = scriptedRunnable(
-      [
-        { type: 'text', text: 'a' },
-        ({ signal }) => pause(60_000, signal).finally(() => ended.resolve('ended'))
-      ],
-      { name: 'a' }
-    )
+    const a = defineRunnable({
+      kind: 'agent',
+      name: 'a',
+      async *stream(_, { signal }) {
+        try {
+          yield { type: 'text', text: 'a' }
+          await pause(60_000, signal)
+        } finally {
+          ended.resolve('ended')
+        }
+      }
+    })
     const team = makeTeam({ mode: 'sequence', members: [a], timeout: { run: timeout } })
     if (timeout === 20) t.match((await collect(team.stream('Hi'))).error, { code: 'RUN_ERR_TIMEOUT' })
     else for await (const part of team.stream('Hi')) if (part.type === 'text') break

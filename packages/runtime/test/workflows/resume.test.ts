@@ -92,7 +92,7 @@ t.test('usage and calls of before count, what was half said is void', async (t) 
   )
 })
 
-t.test('an answer that was half told is told anew', async (t) => {
+t.test('an answer that is half written is continued', async (t) => {
   const flow = makeWorkflow((steps) => steps.step('a', () => ({ n: 1 })))
   const { stores, runId } = await crashIn(flow, 'x', () => true, { appends: 3 })
   t.match(await stores.runs.get(runId), { status: 'working' })
@@ -100,11 +100,11 @@ t.test('an answer that was half told is told anew', async (t) => {
   t.match(result, { text: '{"n":1}', structured: { n: 1 } })
   t.same(
     parts.map(({ type, source }) => (source ? `a: ${type}` : type)),
-    ['start', 'a: structured', 'text', 'step.start', 'text', 'structured', 'finish']
+    ['start', 'a: structured', 'text', 'structured', 'finish']
   )
 })
 
-t.test('a tool of an agent in a step that waited for an approval is asked for anew', async (t) => {
+t.test('a tool of an agent in a step still waits for its approval', async (t) => {
   let calls = 0
   const pay = defineTool({
     name: 'pay',
@@ -126,12 +126,13 @@ t.test('a tool of an agent in a step that waited for an approval is asked for an
   const answers: string[] = []
   const { result, parts } = await goOn(flow, stores, runId, async (engine) => {
     for await (const part of engine.parts(runId)) {
-      if (part.type !== 'tool.approval.request' || part.toolCallId !== 'call-2') continue
+      if (part.type !== 'tool.approval.request') continue
       answers.push(part.approvalId)
       await engine.answer(part.approvalId, { approved: true })
     }
   })
-  t.same(answers, [`${runId}.2`])
+  t.same(answers, [`${runId}.1`])
+  t.equal(calls, 1, 'the model is not called again')
   t.match(result, { text: 'done', finishReason: 'stop' })
   t.equal(parts.filter(({ type }) => type === 'tool.result').length, 1)
 })

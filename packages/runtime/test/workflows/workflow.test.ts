@@ -139,9 +139,10 @@ t.test('canceling reaches every step that goes on', async (t) => {
 t.test('a stream that is left ends its steps', async (t) => {
   const ended = Promise.withResolvers<string>()
   const flow = makeWorkflow((steps) =>
-    steps
-      .step('first', () => 'x')
-      .step('second', ({ signal }) => pause(60_000, signal).finally(() => ended.resolve('ended')))
+    steps.parallel('both', (inner) => ({
+      left: inner.step('first', () => 'x'),
+      right: inner.step('second', ({ signal }) => pause(60_000, signal).finally(() => ended.resolve('ended')))
+    }))
   )
   for await (const part of flow.stream('x')) if (part.type === 'text') break
   t.equal(await ended.promise, 'ended')

@@ -1,8 +1,9 @@
-import type { EarlierStep, EarlierWait, Journal, RecordedPart } from '../../contract/journal.ts'
+import type { EarlierAnswer, EarlierWait, Journal, RecordedPart } from '../../contract/journal.ts'
 import type { YieldedPart } from '../../contract/part.ts'
 import type { Awaitable } from '../../contract/ports/awaitable.ts'
 import type { RecalledLog } from '../recovery/recalled-log.ts'
 import { PartRecord, withRecord } from './part-record.ts'
+import { asReplayed } from './replayed-part.ts'
 
 /** The parts of a run that the journals of its contexts need. */
 export interface RunJournal {
@@ -43,8 +44,16 @@ export class ContextJournal implements Journal {
     }
   }
 
-  earlierStep(index: number): EarlierStep | undefined {
-    return this.#run.recalled?.step(this.#source, index)
+  replay<P extends YieldedPart>(part: P): P {
+    return asReplayed(part)
+  }
+
+  takeAttempt(index: number): number {
+    return this.#run.recalled?.takeAttempt(this.#source, index) ?? 0
+  }
+
+  earlierAnswer(index: number): EarlierAnswer | undefined {
+    return this.#path.length === 0 ? this.#run.recalled?.answer(index) : undefined
   }
 
   earlierWait(toolCallId: string): EarlierWait {

@@ -1,4 +1,5 @@
 import { isPromise, type Awaitable } from '../../contract/ports/awaitable.ts'
+import type { RecordedStepOptions } from '../../contract/run-context.ts'
 import type { RunStore } from '../../contract/ports/run-store.ts'
 import type { RecalledLog } from '../recovery/recalled-log.ts'
 import type { RunJournal } from './context-journal.ts'
@@ -21,7 +22,6 @@ export class StepJournal implements RunJournal {
   readonly #store: RunStore
   readonly #onActivity: () => void
   readonly #inProgress = new Map<string, Promise<unknown>>()
-  #executing = 0
   #working = 0
   #onIdle: (() => void) | undefined
 
@@ -33,22 +33,27 @@ export class StepJournal implements RunJournal {
     this.#onActivity = onActivity
   }
 
-  async step<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
+  async step<T>(
+    key: string,
+    fn: () => Promise<T> | T,
+    { journaled = false }: RecordedStepOptions = {}
+  ): Promise<T> {
     const inProgress = this.#inProgress.get(key)
     if (inProgress !== undefined) return inProgress as Promise<T>
-    const step = this.#execute(key, fn)
+    const endWork = journaled ? nothing : this.work()
+    const step = this.#execute(key, fn, endWork)
     this.#inProgress.set(key, step)
     try {
       return await step
     } finally {
       this.#inProgress.delete(key)
-      this.#onActivity()
+      endWork()
     }
   }
 
   /** True if no step or work is in progress. */
   get idle(): boolean {
-    return this.#inProgress.size === 0 && this.#working === 0
+    return this.#working === 0
   }
 
   /** Starts no more steps, and calls back once the current ones are recorded and no work is in progress. */
@@ -86,27 +91,25 @@ export class StepJournal implements RunJournal {
   }
 
   #reportIdle(): void {
-    if (this.#executing === 0 && this.#working === 0) this.#onIdle?.()
+    if (this.#working === 0) this.#onIdle?.()
   }
 
-  async #execute<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
+  async #execute<T>(key: string, fn: () => Promise<T> | T, endWork: () => void): Promise<T> {
     const { runId, record } = this.#host
     this.#host.requireOpen()
     const recorded = await this.recall(key)
     if (recorded !== undefined) return recorded.output as T
     this.#host.requireOpen()
-    await this.mayContinue()
-    this.#executing++
-    try {
-      const json = JSON.stringify(await fn())
-      const output = json === undefined ? undefined : (JSON.parse(json) as T)
-      await this.#ask(() => this.#store.recordStep(runId, record.epoch, key, output))
-      this.#host.stepSettled()
-      return output as T
-    } finally {
-      this.#executing--
-      this.#reportIdle()
+    const waiting = this.mayContinue()
+    if (isPromise(waiting)) {
+      endWork()
+      await waiting
     }
+    const json = JSON.stringify(await fn())
+    const output = json === undefined ? undefined : (JSON.parse(json) as T)
+    await this.#ask(() => this.#store.recordStep(runId, record.epoch, key, output))
+    this.#host.stepSettled()
+    return output as T
   }
 
   #ask<T>(question: () => Awaitable<T>): Awaitable<T> {
@@ -123,3 +126,5 @@ export class StepJournal implements RunJournal {
     throw err
   }
 }
+
+const nothing = () => {}

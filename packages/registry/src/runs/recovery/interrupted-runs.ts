@@ -6,11 +6,12 @@ import type { Runnable } from '../../contract/runnable.ts'
 import { isPromise, type Awaitable } from '../../contract/ports/awaitable.ts'
 import { runnableKeyText } from '../../contract/ports/run-scope.ts'
 import type { UnfinishedRun } from '../../contract/ports/run-store.ts'
+import { RUN_ERR_KEY_GONE } from '../../errors.ts'
 import { LiveRun } from '../live-run.ts'
 import type { LiveRuns } from '../live-runs.ts'
 import { ParkedRuns } from './parked-runs.ts'
 import { endLeftRun, isDamaged, recallProgress, unfinishedRuns } from './left-runs.ts'
-import { readResumeState, toResumeState, toStartOptions } from './resume-state.ts'
+import { isResumable, readResumeState, toResumeState, toStartOptions } from './resume-state.ts'
 import type { HostedRun, RunHost } from '../run-host.ts'
 import { within } from '../../timers.ts'
 import { toLoggable } from '../../logging/to-loggable.ts'
@@ -33,6 +34,10 @@ export interface ResumeHost extends RunHost {
   /** Aborts when the engine begins to close. */
   readonly closing: AbortSignal
   readonly live: LiveRuns
+  /** False if nothing outlasts the process. */
+  readonly durable: boolean
+  /** As in `RunEngineOptions`. */
+  readonly resumeWithServerKey: boolean
 }
 
 /** The first checkpoint of a run. */
@@ -63,7 +68,7 @@ export class InterruptedRuns {
 
   /** Saves the checkpoint from which another process can resume a new run; undefined if none can. */
   keep({ runId, record, runnable, options }: HostedRun, input: RunInput): Checkpoint | undefined {
-    if (runnable.resumable !== true) return undefined
+    if (!isResumable(runnable, options, this.#host.durable)) return undefined
     const state = toResumeState(input, options, this.#host.exposures)
     return state && { saved: this.#host.stores.checkpoints.save(runId, record.epoch, state) }
   }
@@ -263,6 +268,10 @@ export class InterruptedRuns {
     const state = await readResumeState(stores, runId)
     if (state === undefined) {
       await endLeftRun(stores, runId)
+      return false
+    }
+    if (own === undefined && state.keyed && !this.#host.resumeWithServerKey) {
+      await endLeftRun(stores, runId, new RUN_ERR_KEY_GONE())
       return false
     }
     const epoch = await stores.runs.lease(runId)

@@ -1,5 +1,5 @@
-import type { EarlierStep, EarlierWait } from '../../contract/journal.ts'
-import type { NumberedPart } from '../../contract/part.ts'
+import type { EarlierAnswer, EarlierWait } from '../../contract/journal.ts'
+import type { NumberedPart, PartOf } from '../../contract/part.ts'
 import { toolCallKey } from '../../contract/tool-call-list.ts'
 
 interface Wait {
@@ -8,22 +8,31 @@ interface Wait {
   answered: boolean
 }
 
+/** The steps of one place that have not ended: of several calls of one member. */
+interface OpenSteps {
+  /** The last one's. */
+  attempt: number
+  open: number
+}
+
 /** What the log of a resumed run says about its steps, tool calls and waits. */
 export class RecalledLog {
-  readonly #steps = new Map<string, { attempt: number; ended: boolean }>()
+  readonly #steps = new Map<string, OpenSteps>()
   readonly #calls = new Set<string>()
   readonly #waits = new Map<string, Wait>()
   readonly #sources = new Set<string>()
+  readonly #answer = new AnswerBuilder()
 
   add(part: NumberedPart): void {
-    if (part.source?.length) this.#sources.add(part.source.join('\u0000'))
+    if (part.type !== 'start') this.#sources.add((part.source ?? []).join('\u0000'))
+    if (!part.source?.length) this.#answer.add(part)
     switch (part.type) {
       case 'step.start':
-        this.#steps.set(stepKey(part.source, part.index), { attempt: part.attempt, ended: false })
+        this.#beginStep(part)
         break
       case 'step': {
-        const step = this.#steps.get(stepKey(part.source, part.index))
-        if (step !== undefined) step.ended = true
+        const steps = this.#steps.get(stepKey(part.source, part.index))
+        if (steps !== undefined) steps.open--
         break
       }
       case 'tool.call':
@@ -33,7 +42,7 @@ export class RecalledLog {
         this.#waits.set(part.approvalId, { call: toolCallKey(part), answered: false })
         break
       case 'tool.approval.response':
-        this.#answer(part.approvalId)
+        this.#answered(part.approvalId)
         break
       case 'input.request': {
         const { inputId, toolCallId, source } = part
@@ -42,7 +51,7 @@ export class RecalledLog {
         break
       }
       case 'input.response':
-        this.#answer(part.inputId)
+        this.#answered(part.inputId)
         break
       default:
     }
@@ -53,8 +62,17 @@ export class RecalledLog {
     return new Set([...this.#waits].filter(([, { answered }]) => answered).map(([id]) => id))
   }
 
-  step(source: readonly string[], index: number): EarlierStep | undefined {
-    return this.#steps.get(stepKey(source, index))
+  /** As in `Journal`. */
+  takeAttempt(source: readonly string[], index: number): number {
+    const steps = this.#steps.get(stepKey(source, index))
+    if (steps === undefined || steps.open <= 0) return 0
+    steps.open--
+    return steps.attempt
+  }
+
+  /** As in `Journal`. */
+  answer(index: number): EarlierAnswer | undefined {
+    return this.#answer.build(index)
   }
 
   hasCall(source: readonly string[], toolCallId: string): boolean {
@@ -75,14 +93,50 @@ export class RecalledLog {
 
   /** True if it has parts of this source, or of one within. */
   hasSource(source: readonly string[]): boolean {
+    if (source.length === 0) return this.#sources.size > 0
     const key = source.join('\u0000')
     for (const each of this.#sources) if (each === key || each.startsWith(`${key}\u0000`)) return true
     return false
   }
 
-  #answer(id: string): void {
+  #beginStep({ source, index, attempt }: PartOf<'step.start'>): void {
+    const key = stepKey(source, index)
+    const steps = this.#steps.get(key)
+    if (steps === undefined) this.#steps.set(key, { attempt, open: 1 })
+    else {
+      if (attempt === 1 || steps.open === 0) steps.open++
+      steps.attempt = attempt
+    }
+  }
+
+  #answered(id: string): void {
     const wait = this.#waits.get(id)
     if (wait !== undefined) wait.answered = true
+  }
+}
+
+/** Collects the last answer of a run's own model. */
+class AnswerBuilder {
+  #index: number | undefined
+  #text = ''
+  #end: PartOf<'step'> | undefined
+  #isStructured = false
+
+  add(part: NumberedPart): void {
+    if (part.type === 'step.start') {
+      this.#index = part.index
+      this.#text = ''
+      this.#end = undefined
+      this.#isStructured = false
+    } else if (part.type === 'text') this.#text += part.text
+    else if (part.type === 'step') this.#end = part
+    else if (part.type === 'structured') this.#isStructured = true
+  }
+
+  build(index: number): EarlierAnswer | undefined {
+    if (this.#end === undefined || this.#index !== index) return undefined
+    const { usage, finishReason = 'other' } = this.#end
+    return { text: this.#text, usage, finishReason, isStructured: this.#isStructured }
   }
 }
 

@@ -7,6 +7,7 @@ import { ClientToolsSchema } from '../../contract/client-tool.ts'
 import type { RunInput } from '../../contract/content-part.ts'
 import { ANONYMOUS, type Authorize, type Principal } from '../../contract/principal.ts'
 import type { Envelope } from '../../contract/run-context.ts'
+import type { Runnable } from '../../contract/runnable.ts'
 import type { StoredRun } from '../../contract/ports/run-store.ts'
 import { ConversationSchema } from '../../contract/ports/session-store.ts'
 import type { Stores } from '../../contract/ports/stores.ts'
@@ -25,12 +26,26 @@ const ResumeStateSchema = Type.Object({
   surface: Type.Optional(
     Type.String({ description: 'The surface whose policy decided what the run may reach' })
   ),
-  guarded: Type.Boolean({ description: 'Whether the app gave that policy' })
+  guarded: Type.Boolean({ description: 'Whether the app gave that policy' }),
+  keyed: Type.Boolean({ description: 'Whether the caller gave a key for a model provider' })
 })
 /** The data that another process needs to resume a run, besides its record. Never contains keys of model providers. */
 export type ResumeState = Static<typeof ResumeStateSchema>
 
 const FROM_CALLER = ['input', 'envelope', 'messages', 'instructions', 'tools'] as const
+
+/**
+ * True if another process may resume the runs of a runnable that start with these options. A workflow is resumed whatever its
+ * client does.
+ * @param durable false if nothing outlasts the process
+ */
+export function isResumable(
+  { kind, resumable }: Runnable,
+  { onDisconnect }: StartOptions,
+  durable: boolean
+): boolean {
+  return resumable === true && (kind === 'workflow' || (durable && onDisconnect !== 'cancel'))
+}
 
 /**
  * Builds the state, without the caller's keys; undefined if the input is not plain JSON, such as an uploaded file. The principal
@@ -54,7 +69,8 @@ export function toResumeState(
     ...(instructions !== undefined && { instructions }),
     ...(tools !== undefined && { tools: [...tools] }),
     ...(surface !== undefined && { surface }),
-    guarded: policy?.isOwn ?? authorize !== undefined
+    guarded: policy?.isOwn ?? authorize !== undefined,
+    keyed: redact !== undefined
   }
   return redact === undefined ? state : redactFields(state, FROM_CALLER, redact)
 }

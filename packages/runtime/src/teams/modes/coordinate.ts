@@ -5,7 +5,7 @@ import { inlineRoot } from '../../schemas/plain-schema.ts'
 import { defineTool, type Tool } from '../../tools/define-tool.ts'
 import { createToolSet } from '../../tools/tool-set.ts'
 import type { LoopPlan } from '../../loop/loop-plan.ts'
-import { converse } from '../../loop/model-loop.ts'
+import { converse } from '../../loop/converse.ts'
 import { leadRun } from '../leader.ts'
 import { contentOf, listMembers, toToolNames } from '../members.ts'
 import type { TeamRun } from '../team-run.ts'
@@ -41,10 +41,12 @@ function toTool(run: TeamRun, member: Runnable, name: string): Tool {
     input: takesObject ? input : MessageSchema,
     // The time-out of the run bounds the member.
     timeout: MAX_TIMER,
-    async execute(args: unknown) {
+    // It continues by its own journal.
+    idempotent: member.resumable === true,
+    async execute(args: unknown, { toolCallId }) {
       const given = takesObject ? args : (args as { message: string }).message
       try {
-        return contentOf(await run.runMember(member, given))
+        return contentOf(await run.runMember(member, given, { key: `${member.name}#${toolCallId}` }))
       } catch (err) {
         run.guard.check()
         const { code, message } = toStoredError(err)

@@ -1,9 +1,9 @@
 import { textOfInput, type RunInput, type RunOutput, type YieldedPart } from '@svc/registry'
 import { errorFromStored, toPartError } from '@svc/registry/kit'
 import { awaiting, interleave } from '../../children/part-channel.ts'
-import { answerParts } from '../../children/child-parts.ts'
+import { recallAnswer, recordedAnswer, type Answer } from '../../children/child-parts.ts'
 import type { LoopPlan } from '../../loop/loop-plan.ts'
-import { converse } from '../../loop/model-loop.ts'
+import { converse } from '../../loop/converse.ts'
 import { leadRun } from '../leader.ts'
 import { contentOf, toAnswer, toFailedAnswer } from '../members.ts'
 import type { TeamPlan } from '../plan-team.ts'
@@ -23,10 +23,17 @@ async function* mergeByFunction(
   input: RunInput
 ): AsyncGenerator<YieldedPart, void> {
   const answers = yield* askAll(run, input)
-  const output: RunOutput = await run.guard.wait(Promise.resolve(merge(answers, run.context)))
-  const { text, structured = null } = typeof output === 'string' ? { text: output } : output
-  yield* answerParts({ text, structured })
+  const { journal } = run.context
+  const answer =
+    (await recallAnswer(journal)) ??
+    toMerged(await run.guard.wait(Promise.resolve(merge(answers, run.context))))
+  yield* recordedAnswer(journal, answer)
   yield { type: 'finish', finishReason: 'stop' }
+}
+
+function toMerged(output: RunOutput): Answer {
+  const { text, structured = null } = typeof output === 'string' ? { text: output } : output
+  return { text, structured }
 }
 
 async function* mergeByLeader(

@@ -3,9 +3,9 @@ import type { RunInput, Runnable, RunResult, YieldedPart } from '@svc/registry'
 import { NameFinder } from '@svc/registry/kit'
 import { awaiting, interleave } from '../../children/part-channel.ts'
 import { RUN_ERR_NO_ROUTE, RUN_ERR_TOOL_BAD_ARGS, toToolError } from '../../errors.ts'
-import type { RunEvents } from '../../events/run-events.ts'
 import type { ModelAnswer, ModelToolCall } from '../../models/model-answer.ts'
-import type { ToolOutcome } from '../../tool-calls/tool-outcome.ts'
+import { CallJournal } from '../../tool-calls/call-journal.ts'
+import { toOutcomePart, type ToolOutcome } from '../../tool-calls/tool-outcome.ts'
 import { defineTool } from '../../tools/define-tool.ts'
 import { createToolSet, type ToolSet } from '../../tools/tool-set.ts'
 import type { LoopPlan } from '../../loop/loop-plan.ts'
@@ -26,14 +26,15 @@ export async function* route(
   const task = `You lead a team and answer nothing yourself. Pick the one member that is to answer, with the tool route:
 ${listMembers(members)}`
   const { begin, close } = leadRun(plan, run, input, task)
+  let loop: ModelLoop | undefined
   try {
-    const loop = await begin()
+    loop = await begin()
     const tools = toChoice(members)
     for (let attempt = 1; attempt <= ATTEMPTS && loop.mayStep; attempt++) {
       const opened = yield* ask(loop, tools)
       const { answer } = opened.step
       const member = pick(members, answer)
-      yield* reportChoice(run.events, answer, member)
+      yield* reportChoice(run, answer, member)
       if (member === undefined) {
         loop.record(
           opened,
@@ -41,6 +42,7 @@ ${listMembers(members)}`
         )
         continue
       }
+      loop.journal?.rest()
       const work = () =>
         run.guard.wait(run.runMember(member, input, { unsourced: true, answersCaller: true }))
       const result = yield* interleave(awaiting(work), run.channel)
@@ -50,6 +52,7 @@ ${listMembers(members)}`
       return
     }
   } finally {
+    loop?.journal?.rest()
     close()
   }
   throw new RUN_ERR_NO_ROUTE()
@@ -80,23 +83,27 @@ function pick(members: readonly Runnable[], { toolCalls, text }: ModelAnswer): R
   return another === undefined ? members.find(({ name }) => name === wanted) : undefined
 }
 
-function* reportChoice(
-  events: RunEvents,
+async function* reportChoice(
+  { events, context: { journal } }: TeamRun,
   { toolCalls }: ModelAnswer,
   member: Runnable | undefined
-): Generator<YieldedPart> {
-  const durationMs = 0
-  for (const [index, { toolCallId, toolName, args }] of toolCalls.entries()) {
-    events.emit('tool.call', () => ({ toolCallId, toolName, args }))
-    if (index > 0 || member === undefined) {
-      const error = NOT_PICKED
-      events.emit('tool.error', () => ({ toolCallId, toolName, error, durationMs }))
-      yield { type: 'tool.error', toolCallId, toolName, error }
-    } else {
-      const result = { member: member.name }
-      events.emit('tool.result', () => ({ toolCallId, toolName, result, durationMs }))
-      yield { type: 'tool.result', toolCallId, toolName, result, durationMs }
+): AsyncGenerator<YieldedPart, void> {
+  for (const [index, call] of toolCalls.entries()) {
+    const { toolCallId, toolName, args } = call
+    const outcome: ToolOutcome =
+      index > 0 || member === undefined
+        ? { call, error: NOT_PICKED, durationMs: 0 }
+        : { call, result: { member: member.name }, durationMs: 0 }
+    const calls = journal && new CallJournal(journal, true)
+    if ((await calls?.recall(call)) !== undefined) {
+      yield calls!.replay(outcome)
+      continue
     }
+    const { result, error, durationMs } = outcome
+    events.emit('tool.call', () => ({ toolCallId, toolName, args }))
+    if (error) events.emit('tool.error', () => ({ toolCallId, toolName, error, durationMs }))
+    else events.emit('tool.result', () => ({ toolCallId, toolName, result, durationMs }))
+    yield calls?.record(outcome) ?? toOutcomePart(outcome)
   }
 }
 
@@ -113,6 +120,7 @@ function toOutcomes({ toolCalls }: ModelAnswer, result: RunResult): ToolOutcome<
 async function* ask(loop: ModelLoop, tools: ToolSet): AsyncGenerator<YieldedPart, OpenStep, void> {
   const opened = await loop.open({ tools, toolChoice: { toolName: 'route' } })
   for (let part; (part = await opened.step.next()) !== undefined;) if (part.type !== 'text') yield part
-  yield loop.end(opened)
+  // It continues with a member, or with another choice.
+  yield loop.end(opened, true).part
   return opened
 }

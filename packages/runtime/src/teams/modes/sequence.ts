@@ -1,7 +1,7 @@
 import type { RunInput, Runnable, RunResult, YieldedPart } from '@svc/registry'
 import { MessageInputSchema } from '@svc/registry/kit'
 import { awaiting, interleave } from '../../children/part-channel.ts'
-import { answerParts } from '../../children/child-parts.ts'
+import { recordedAnswer } from '../../children/child-parts.ts'
 import type { TeamRun } from '../team-run.ts'
 
 /** Each member receives the previous one's answer; the last answer is the team's. A failed member fails the run. */
@@ -14,7 +14,7 @@ export async function* sequence(run: TeamRun, input: RunInput): AsyncGenerator<Y
     last = yield* interleave(awaiting(work), run.channel)
   }
   const { text, structured, finishReason } = last!
-  yield* answerParts({ text, structured })
+  yield* recordedAnswer(run.context.journal, { text, structured })
   yield { type: 'finish', finishReason }
 }
 

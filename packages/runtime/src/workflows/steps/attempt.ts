@@ -19,7 +19,12 @@ export async function attempt<T>(
 ): Promise<T> {
   const { attempts, baseDelay, maxDelay } = { ...DEFAULTS, ...retry }
   const limit = timeout && { ms: timeout, reason: new RUN_ERR_STEP_TIMEOUT(name, timeout) }
-  for (let count = 1; ; count++) {
+  const { journal } = place.context
+  const failed = (count: number) => `${name}#failed ${count}`
+  let first = 1
+  while ((await journal?.recall(failed(first))) !== undefined) first++
+  for (let count = first; ; count++) {
+    if (count > 1) await retrying(name, count, place)
     const guard = new ChildGuard(place.signal, limit || undefined)
     try {
       guard.signal.throwIfAborted()
@@ -27,14 +32,25 @@ export async function attempt<T>(
     } catch (err) {
       place.signal.throwIfAborted()
       guard.end(err)
-      await place.emit(failureOf(name, err))
-      if (count >= attempts) throw err
+      const part = failureOf(name, err)
+      if (count >= attempts) {
+        await place.emit(part)
+        throw err
+      }
+      await place.emit(journal?.record(part, failed(count), null).part ?? part)
     } finally {
       guard.close()
     }
     await sleep(backoffDelay(count, { baseDelay, maxDelay }), place.signal)
-    await place.emit(withSource(name, { type: 'step.start', index: 0, attempt: count + 1 }))
   }
+}
+
+// The parts of the failed attempt are void.
+async function retrying(name: string, count: number, { context: { journal }, emit }: Place): Promise<void> {
+  const part = withSource(name, { type: 'step.start', index: 0, attempt: count })
+  const key = `${name}#attempt ${count}`
+  if (journal === undefined) await emit(part)
+  else if ((await journal.recall(key)) === undefined) await emit(journal.record(part, key, null).part)
 }
 
 /** Waits for `ms` milliseconds, without the limit of a timer. @throws the signal's reason */

@@ -16,14 +16,19 @@ type RunnableNode = Extract<FlowNode, { type: 'runnable' }>
 export function runRunnable(node: RunnableNode, place: Place): Promise<unknown> {
   const { name, runnable, options } = node
   const { context, signal: _, emit } = place
-  return context.step(`${name}#output`, async () => {
-    if (await wasStartedBefore(context, `${name}#begun`))
+  // It continues by its own journal.
+  const journaled = context.journal !== undefined && runnable.resumable === true
+  const run = async () => {
+    if (!journaled && (await wasStartedBefore(context, `${name}#begun`)))
       await emit(withSource(name, { type: 'step.start', index: 0, attempt: 2 }))
-    return attempt(name, options, place, async ({ signal }) => {
+    return attempt(name, options, place, async ({ signal }, count) => {
       const input = toInput(runnable, options.input?.(place.view) ?? defaultInput(node, place))
-      return outputOf(node, await runChild({ runnable, input, context, signal, name, emit }))
+      // A workflow repeats only its failed step, anything else begins again.
+      const attempts = runnable.kind === 'workflow' ? {} : { attempt: count }
+      return outputOf(node, await runChild({ runnable, input, context, signal, name, emit, ...attempts }))
     })
-  })
+  }
+  return context.step(`${name}#output`, run, { journaled })
 }
 
 function defaultInput({ options: { from } }: RunnableNode, { view }: Place): unknown {

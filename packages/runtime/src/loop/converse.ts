@@ -1,0 +1,86 @@
+import { isPromise } from '@svc/registry/kit'
+import type { Awaitable, FinishReason, YieldedPart } from '@svc/registry'
+import { interleave, type PartChannel } from '../children/part-channel.ts'
+import { callTools } from '../tool-calls/call-tools.ts'
+import type { ModelAnswer } from '../models/model-answer.ts'
+import type { Checked, ModelLoop, OpenStep } from './model-loop.ts'
+
+/** A turn of a conversation, from its beginning to its end. */
+export interface Conversation {
+  readonly begin: () => Promise<ModelLoop>
+  /** The parts of members, whose usage then counts too. */
+  readonly channel?: PartChannel
+  /** Called with the text of the answer once the turn is saved. */
+  readonly onAnswer?: (text: string) => void
+  readonly close: () => void
+}
+
+/**
+ * The only model-tool loop: model → tools → model … → answer → saved turn. A run that fails or is canceled saves nothing.
+ * @throws RUN_ERR_MODEL_…, RUN_ERR_BAD_OUTPUT, RUN_ERR_STORE, the time-outs, the signal's reason
+ */
+export async function* converse(conversation: Conversation): AsyncGenerator<YieldedPart, void> {
+  const { begin, channel, onAnswer, close } = conversation
+  let loop: ModelLoop | undefined
+  try {
+    loop = await begin()
+    let finishReason: FinishReason = 'max-steps'
+    let text = ''
+    while (loop.mayStep) {
+      const opened = await loop.open()
+      const { step } = opened
+      for (let part; (part = await step.next()) !== undefined;) yield part
+      const { answer } = step
+      const calls = answer.toolCalls.length > 0
+      const { structured, correction, fault } = calls ? UNCHECKED : await loop.check(answer)
+      const { part, stored } = loop.end(opened, calls || correction !== undefined || !isText(answer))
+      yield part
+      if (fault !== undefined) throw fault.err
+      if (correction !== undefined) {
+        loop.askToCorrect(answer, correction)
+        continue
+      }
+      if (!calls) {
+        if (structured !== undefined) yield await toStructured(loop, structured.value)
+        loop.record(opened, [])
+        ;({ text, finishReason } = answer)
+        break
+      }
+      // A call that a crash interrupts is not repeated only if its step is recorded.
+      const storing = stored()
+      if (isPromise(storing)) await storing
+      yield* useTools(loop, opened, channel)
+      if (!(await loop.isStopped())) continue
+      finishReason = 'stop'
+      break
+    }
+    await loop.save()
+    if (text !== '') onAnswer?.(text)
+    yield { type: 'finish', finishReason, ...(channel === undefined && { usage: loop.usage }) }
+  } finally {
+    loop?.journal?.rest()
+    close()
+  }
+}
+
+const UNCHECKED: Checked = {}
+
+function isText({ content }: ModelAnswer): boolean {
+  return content.every(({ type }) => type === 'text' || type === 'reasoning')
+}
+
+async function* useTools(
+  loop: ModelLoop,
+  opened: OpenStep,
+  channel: PartChannel | undefined
+): AsyncGenerator<YieldedPart, void> {
+  const calling = callTools(opened.step.answer.toolCalls, opened.toolCalls)
+  loop.journal?.rest()
+  const outcomes = yield* channel === undefined ? calling : interleave(calling, channel)
+  loop.record(opened, outcomes)
+}
+
+function toStructured({ journal }: ModelLoop, value: unknown): Awaitable<YieldedPart> {
+  const part = { type: 'structured', value } as const
+  return journal?.structured(part) ?? part
+}

@@ -1,0 +1,143 @@
+import type { Awaitable, EarlierAnswer, Journal, RecordedPart, RunContext, YieldedPart } from '@svc/registry'
+import { isPromise } from '@svc/registry/kit'
+import type { RunGuard } from '../guards/run-guard.ts'
+import { toRecord, type AnswerRecord } from '../models/answer-record.ts'
+import type { ModelAnswer } from '../models/model-answer.ts'
+import type { Turn, TurnRecord } from '../sessions/turn.ts'
+
+/** The beginning of a loop, so that another process says the same to the model. */
+export interface LoopRecord extends TurnRecord {
+  /** The sections after the instructions in the system prompt. */
+  readonly sections: readonly string[]
+}
+
+/** A step of a loop: the answer, and with the first one the beginning of the loop. */
+interface StepRecord {
+  readonly answer: AnswerRecord
+  readonly loop?: LoopRecord
+}
+
+/**
+ * The journal of one loop. A loop of one step without tools records nothing: it is begun again from its input, unless its whole
+ * answer is in the log. Loops of members and of steps of workflows record every step.
+ */
+export class LoopJournal {
+  readonly #journal: Journal
+  readonly #guard: RunGuard
+  readonly #recordsAll: boolean
+  #isRecording: boolean
+  // The next step, if an earlier process recorded it.
+  #next: StepRecord | undefined
+  #isReplaying = true
+  // The last answer of a loop that has recorded nothing, from the log.
+  #logged: EarlierAnswer | undefined
+  #endWork: (() => void) | undefined
+
+  private constructor(journal: Journal, guard: RunGuard, isNested: boolean) {
+    this.#journal = journal
+    this.#guard = guard
+    this.#recordsAll = this.#isRecording = isNested
+  }
+
+  /** The journal of a loop; undefined if no other process could resume its run. */
+  static of({ journal, idempotencyKey, runId }: RunContext, guard: RunGuard): LoopJournal | undefined {
+    return journal && new LoopJournal(journal, guard, idempotencyKey !== runId)
+  }
+
+  /** The journal for the tool calls of the loop. */
+  get journal(): Journal {
+    return this.#journal
+  }
+
+  /** How an earlier process began the loop; undefined if it recorded no step. */
+  async recallLoop(): Promise<LoopRecord | undefined> {
+    await this.#recall(0)
+    return this.#next?.loop
+  }
+
+  /** The answer of a step that an earlier process recorded, or that its log has complete. */
+  async recallAnswer(index: number): Promise<AnswerRecord | undefined> {
+    if (index > 0) await this.#recall(index)
+    if (this.#next !== undefined || this.#recordsAll) return this.#next?.answer
+    this.#logged = this.#journal.earlierAnswer(index)
+    return this.#logged && answerFromLog(this.#logged)
+  }
+
+  /** True if an earlier process recorded the step. */
+  async hasStep(index: number): Promise<boolean> {
+    return this.#isReplaying && (await this.#journal.recall(stepKey(index))) !== undefined
+  }
+
+  /** The part of a step that has ended, recorded with its answer if more steps may follow. */
+  record(
+    part: YieldedPart,
+    index: number,
+    answer: ModelAnswer,
+    loop: () => LoopRecord,
+    mayContinue: boolean
+  ): RecordedPart<YieldedPart> | undefined {
+    if (!mayContinue && !this.#isRecording) return undefined
+    this.#isRecording = true
+    const record: StepRecord = { answer: toRecord(answer), ...(index === 0 && { loop: loop() }) }
+    return this.#journal.record(part, stepKey(index), record)
+  }
+
+  /** The part of a structured answer; a loop that records its last step writes it once. */
+  async structured(part: YieldedPart): Promise<YieldedPart> {
+    if (!this.#isRecording) return this.#logged?.isStructured ? this.#journal.replay(part) : part
+    if ((await this.#journal.recall(STRUCTURED)) !== undefined) return this.#journal.replay(part)
+    return this.#journal.record(part, STRUCTURED, null).part
+  }
+
+  /** Resolves when the record of a part that was yielded is in the store. */
+  stored({ stored }: RecordedPart<YieldedPart>): Awaitable<void> {
+    const storing = stored()
+    if (isPromise(storing)) return this.#guard.wait(storing)
+  }
+
+  /** Called before each model call. @throws the reason why the run must end */
+  mayContinue(): Awaitable<void> {
+    const waiting = this.#journal.mayContinue()
+    if (!isPromise(waiting)) return
+    this.rest()
+    return this.#guard.wait(waiting)
+  }
+
+  /** The loop ends, or waits for its tools, which mark their own work. */
+  rest(): void {
+    this.#endWork?.()
+    this.#endWork = undefined
+  }
+
+  /** The loop is at work, on its next step. */
+  work(): void {
+    this.#endWork ??= this.#journal.work()
+  }
+
+  async #recall(index: number): Promise<void> {
+    const found = this.#isReplaying ? await this.#journal.recall(stepKey(index)) : undefined
+    this.#next = found?.output as StepRecord | undefined
+    this.#isReplaying = found !== undefined
+    if (this.#isReplaying) this.#isRecording = true
+  }
+}
+
+const STRUCTURED = '#structured'
+
+// Nothing is said to the model after it, so that the text will do.
+function answerFromLog({ text, usage, finishReason }: EarlierAnswer): AnswerRecord {
+  return {
+    content: text === '' ? [] : [{ type: 'text', text }],
+    finishReason: { unified: finishReason, raw: undefined },
+    usage
+  }
+}
+
+function stepKey(index: number): string {
+  return `#step ${index}`
+}
+
+/** The beginning of a turn with its sections. */
+export function toLoopRecord(turn: Turn, sections: readonly (string | undefined)[]): LoopRecord {
+  return { ...turn.toRecord(), sections: sections.filter((section) => section !== undefined) }
+}

@@ -1,0 +1,69 @@
+import type { Awaitable, Journal, YieldedPart } from '@svc/registry'
+import { CallWork } from './call-work.ts'
+import { toCallPart, toOutcomePart, type ToolCall, type ToolOutcome } from './tool-outcome.ts'
+
+/** Emits a part; `onRead` is called when its reader asks for the next one. */
+export type EmitPart = (part: YieldedPart, onRead?: () => void) => void
+
+type OutcomeRecord = Omit<ToolOutcome, 'call'>
+
+/** The journal of the tool calls of one step. */
+export class CallJournal {
+  readonly #journal: Journal
+  readonly #resumed: boolean
+
+  /** @param resumed true if an earlier process recorded the step, and may have begun its calls */
+  constructor(journal: Journal, resumed: boolean) {
+    this.#journal = journal
+    this.#resumed = resumed
+  }
+
+  /** The outcome of a call that an earlier process recorded. */
+  async recall<C extends ToolCall>(call: C): Promise<ToolOutcome<C> | undefined> {
+    if (!this.#resumed) return undefined
+    const found = await this.#journal.recall(keyOf(call))
+    return found && { call, ...(found.output as OutcomeRecord) }
+  }
+
+  /** The part of a recalled outcome. */
+  replay(outcome: ToolOutcome): YieldedPart {
+    return this.#journal.replay(toOutcomePart(outcome))
+  }
+
+  /** The part of a new outcome, with its record. */
+  record({ call, ...outcome }: ToolOutcome): YieldedPart {
+    return this.#journal.record(toOutcomePart({ call, ...outcome }), keyOf(call), outcome).part
+  }
+
+  /** Emits the part of a nested call; resolves when the store has it, so that the call may begin. */
+  begin(call: ToolCall, emit: EmitPart): Awaitable<void> {
+    const part = toCallPart(call)
+    if (this.#begun(call)) return emit(this.#journal.replay(part))
+    const recorded = this.#journal.record(part, `#begun ${call.toolCallId}`, null)
+    return new Promise((resolve) => emit(recorded.part, () => resolve(recorded.stored())))
+  }
+
+  /**
+   * True if a call may have been executed already, or in part: an earlier process began it, and not only to wait.
+   * @param approved true if it has been approved, before the restart or since
+   */
+  mayHaveHappened(call: ToolCall, approved: boolean): boolean {
+    if (!this.#begun(call)) return false
+    const wait = this.#journal.earlierWait(call.toolCallId)
+    return wait === 'none' ? !approved : wait === 'answered'
+  }
+
+  /** Marks a call as work in progress. */
+  work(): CallWork {
+    return new CallWork(this.#journal)
+  }
+
+  // Calls of the model begin with the record of their step, nested ones with their own.
+  #begun({ toolCallId, parentToolCallId }: ToolCall): boolean {
+    return this.#resumed && (parentToolCallId === undefined || this.#journal.hasCall(toolCallId))
+  }
+}
+
+function keyOf({ toolCallId }: ToolCall): string {
+  return `#call ${toolCallId}`
+}
