@@ -23,7 +23,8 @@ export async function insertSteps(db: Kysely<Tables>, rows: readonly StepRow[]):
     .execute()
 }
 
-/** Removes the steps of a run that has ended: they may have more than its log shows. */
-export async function removeSteps(db: Kysely<Tables>, runId: string): Promise<void> {
-  await db.deleteFrom('run_step').where('run_id', '=', runId).execute()
+/** Removes what only a resumption needs, its steps and its checkpoint: they may have more than the log of the run shows. */
+export async function removeProgress(db: Kysely<Tables>, runId: string): Promise<void> {
+  for (const table of ['run_step', 'checkpoint'] as const)
+    await db.deleteFrom(table).where('run_id', '=', runId).execute()
 }

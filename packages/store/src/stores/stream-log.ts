@@ -4,7 +4,7 @@ import { sql, type Kysely } from 'kysely'
 import { FollowedLog, type Wake } from './followed-log.ts'
 import type { GroupCommit } from '../group-commit.ts'
 import { changeRun, PART_BYTES } from '../rows/run-rows.ts'
-import { bytesOfSteps, insertSteps, removeSteps, toStepRow } from '../rows/step-rows.ts'
+import { bytesOfSteps, insertSteps, removeProgress, toStepRow } from '../rows/step-rows.ts'
 import type { Tables } from '../tables.ts'
 
 // Rows per read: the size of a page is known only after reading it.
@@ -61,7 +61,7 @@ export function createStreamLog(db: Kysely<Tables>, commit: GroupCommit): Stream
             .insertInto('run_part')
             .values(entries.map(({ seq, json }) => ({ run_id: runId, seq, json })))
             .execute()
-        if (change !== undefined && isTerminalStatus(change.status)) await removeSteps(trx, runId)
+        if (change !== undefined && isTerminalStatus(change.status)) await removeProgress(trx, runId)
         else if (rows.length > 0) await insertSteps(trx, rows)
       })
       followed.get(runId)?.wake(false)

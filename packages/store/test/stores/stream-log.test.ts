@@ -141,3 +141,20 @@ t.test('readers joining at any time get each part once, and the end', async (t) 
       Array.from({ length: PARTS + 2 - after }, (_, index) => after + 1 + index)
     )
 })
+
+t.test('the transaction that ends a run removes what only its resumption needs', async (t) => {
+  const { db, log, runId } = await createLog(t)
+  const left = async () => {
+    const tables = ['run_step', 'checkpoint'] as const
+    const rows = await Promise.all(tables.map((table) => db.selectFrom(table).selectAll().execute()))
+    return rows.flat().length
+  }
+  await db
+    .insertInto('checkpoint')
+    .values({ run_id: runId, epoch: 1, state: '{"input":"private"}' })
+    .execute()
+  await log.append(runId, 1, [textEntry(1)], undefined, [{ key: 'a', output: 'private' }])
+  t.equal(await left(), 2)
+  await log.append(runId, 1, [textEntry(2)], { status: 'failed', at: 2_000 })
+  t.equal(await left(), 0, 'a crash right after it leaves nothing')
+})
