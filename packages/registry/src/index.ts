@@ -1,5 +1,11 @@
 export { default, type RegistryPluginOptions } from './plugin.ts'
-export type { EngineLimits, RegistryOptions, RetentionOptions, RunEngineOptions } from './options.ts'
+export type {
+  EngineLimits,
+  RecordOptions,
+  RegistryOptions,
+  RetentionOptions,
+  RunEngineOptions
+} from './options.ts'
 export { createRegistry, globalRegistry, type Registry, type RegistryChange } from './registry.ts'
 export { defineRunnable } from './runnables/define-runnable.ts'
 export type { NamedRunnables } from './runnables/named-runnables.ts'

@@ -89,6 +89,17 @@ const RetentionSchema = optionsSchema<RetentionOptions>({
   memoryMaxAge: Type.Integer({ minimum: 0 })
 })
 
+/** What is recorded of each run. */
+export interface RecordOptions {
+  /**
+   * What a run was asked, in its `start` part, in sessions, memories and A2A tasks, and in the checkpoint from which another process can
+   * resume it; default true. Without it no run is resumable.
+   */
+  input?: boolean
+}
+
+const RecordSchema = optionsSchema<RecordOptions>({ input: Type.Boolean() })
+
 /** Options of a run engine; every one has a default. */
 export interface RunEngineOptions {
   /** Default: in memory. */
@@ -99,6 +110,7 @@ export interface RunEngineOptions {
   limits?: EngineLimits | undefined
   /** Of the stores in memory; other stores have their own. */
   retention?: RetentionOptions | undefined
+  record?: RecordOptions | undefined
   /** Milliseconds that closing waits for the runs under way; default 10,000. */
   drainTimeout?: number | undefined
   /** Milliseconds that an interrupted run waits for its runnable to be registered; default 300,000. */
@@ -137,6 +149,7 @@ const PLUGIN_FIELDS = {
   ),
   limits: EngineLimitsSchema,
   retention: RetentionSchema,
+  record: RecordSchema,
   drainTimeout: Type.Integer({ minimum: 0, maximum: MAX_TIMER }),
   resumeTimeout: Type.Integer({ minimum: 0, maximum: MAX_TIMER }),
   resumeWithServerKey: Type.Boolean(),

@@ -42,12 +42,8 @@ export function installEngine(
   const { registry = globalRegistry, stores = storesOf(scope), ...rest } = options
   const { drainTimeout = ENGINE_DEFAULTS.drainTimeout } = options
   const runs = createRunEngine({
+    ...withoutPrefix(rest),
     stores,
-    limits: rest.limits,
-    retention: rest.retention,
-    resumeTimeout: rest.resumeTimeout,
-    authenticate: rest.authenticate,
-    authorize: rest.authorize,
     drainTimeout,
     log: app.log
   })
@@ -92,7 +88,7 @@ function requireOwnEngine(app: FastifyInstance, store: Stores | undefined): void
 }
 
 // Fastify itself adds `prefix` to a plugin's options.
-function withoutPrefix({ prefix: _prefix, ...options }: RegistryPluginOptions & { prefix?: string }): object {
+function withoutPrefix<T extends object>({ prefix: _, ...options }: T & { prefix?: string }) {
   return options
 }
 

@@ -91,6 +91,7 @@ t.test('the decorator has only the public interface of the engine', async (t) =>
     'list',
     'listInputs',
     'parts',
+    'record',
     'recover',
     'recovering',
     'release',

@@ -23,7 +23,7 @@ import type { Test } from 'tap'
 const NAMES = Object.keys(EVENT_SCHEMAS) as (keyof RuntimeEvents)[]
 
 /** The stores in memory; whatever they are given is kept as JSON. */
-function watchStores(given: string[]): Stores {
+export function watchStores(given: string[]): Stores {
   const watch = <T extends object>(port: string, target: T): T =>
     new Proxy(target, {
       get: (_, name) => {
@@ -42,6 +42,7 @@ function watchStores(given: string[]): Stores {
     log: watch('log', stores.log),
     sessions: watch('sessions', stores.sessions),
     memory: watch('memory', stores.memory),
+    tasks: watch('tasks', stores.tasks),
     checkpoints: watch('checkpoints', stores.checkpoints)
   }
 }

@@ -114,7 +114,7 @@ async function startTask(
     owner: principal.sub,
     agentName: agent.name,
     createdAt: run.createdAt,
-    messages: [first]
+    messages: [runs.record.input ? first : withoutContent(first)]
   }
   await tasks.create(task, first.messageId)
   const { owner } = task
@@ -129,6 +129,11 @@ async function startTask(
     })
   }
   return { run: toNewRecord(run, agent), messages: task.messages, settled }
+}
+
+// Its id stays, so that it is accepted once; histories leave it out.
+function withoutContent({ messageId, role }: Message): Message {
+  return { messageId, role, parts: [] }
 }
 
 // The record that the engine has just stored: the run has started.
@@ -171,13 +176,13 @@ function toEnvelope({ extensions }: Call, { message, metadata: around }: SendReq
 // A message without an id is always new; to another tenant it is another request.
 function toStartKey(
   { messageId, ...message }: SendRequest['message'],
-  { tenant }: Surface
+  { tenant, runs }: Surface
 ): StartKey | undefined {
   if (messageId === undefined) return undefined
   const json = JSON.stringify({ ...message, tenant })
   return {
     key: `a2a:${messageId}`,
-    hash: json.length > MAX_PLAIN ? hash('sha256', json, 'base64url') : json
+    hash: json.length > MAX_PLAIN || !runs.record.input ? hash('sha256', json, 'base64url') : json
   }
 }
 

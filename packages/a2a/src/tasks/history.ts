@@ -26,7 +26,9 @@ export async function readHistory(
   // The first message to a run of another surface is an answer already.
   const first = messages[0]?.taskId === undefined ? 1 : 0
   for (let index = messages.length - 1; index >= 0 && newest.length < limit; index--) {
-    newest.push({ ...messages[index]!, ...task })
+    const message = messages[index]!
+    // The content of a message is not stored if the engine records no inputs.
+    if (message.parts.length > 0) newest.push({ ...message, ...task })
     if (index < first || newest.length >= limit) continue
     const found = await runs.findInput(`${taskId}.${index - first + 1}`)
     if (found !== undefined) newest.push(promptMessage(task, await readPrompt(runs, found.input, isWhole)))

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Awaitable, RunBody, StartKey } from '@svc/registry'
+import type { RunBody, StartKey } from '@svc/registry'
 import { HTTP_ERR_BAD_IDEMPOTENCY_KEY } from '../errors.ts'
 import type { UploadedFile } from '../uploads/uploaded-file.ts'
 
@@ -14,17 +14,17 @@ export function readStartKey(
   route: string,
   body: RunBody,
   files: readonly UploadedFile[] = []
-): Awaitable<StartKey | undefined> {
+): StartKey | undefined {
   if (key === undefined) return undefined
   if (typeof key !== 'string' || !/^[!-~]{1,255}$/.test(key)) throw new HTTP_ERR_BAD_IDEMPOTENCY_KEY()
   const hashed = createHash('sha256')
     .update(JSON.stringify([route, key]))
     .digest('base64url')
-  return hashBody(body, files).then((hash) => ({ key: hashed, hash }))
+  return { key: hashed, hash: hashBody(body, files) }
 }
 
-async function hashBody({ apiKey: _, ...asked }: RunBody, files: readonly UploadedFile[]): Promise<string> {
+function hashBody({ apiKey: _, ...asked }: RunBody, files: readonly UploadedFile[]): string {
   const hash = createHash('sha256').update(JSON.stringify(asked))
-  for (const file of files) for await (const chunk of file.stream()) hash.update(chunk as Buffer)
+  for (const { sha256 } of files) hash.update(sha256)
   return hash.digest('base64url')
 }

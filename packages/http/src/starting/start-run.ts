@@ -1,5 +1,5 @@
 import type { OnDisconnect, Run, RunBody, Runnable, RunnableKind } from '@svc/registry'
-import { isPromise, requireExposed, toStartOptions } from '@svc/registry/kit'
+import { requireExposed, toStartOptions } from '@svc/registry/kit'
 import type { FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastify'
 import type { Surface } from '../surface.ts'
 import { readStartKey } from './start-key.ts'
@@ -55,10 +55,7 @@ async function startRun(
   // Not the URL: one resource has many spellings.
   const route = `${routeOptions.url} ${params.name}`
   const startKey = readStartKey(headers['idempotency-key'], route, body, uploads?.files)
-  const run = await surface.runs.start(runnable, body.input, {
-    ...options,
-    startKey: isPromise(startKey) ? await startKey : startKey
-  })
+  const run = await surface.runs.start(runnable, body.input, { ...options, startKey })
   // The run reads the files while it works.
   if (uploads !== undefined && uploads.files.length > 0) uploads.keepUntil(run.result())
   reply.header('x-run-id', run.runId)

@@ -48,12 +48,12 @@ function toTextParts(text: string): ContentPart[] {
 }
 
 function toPart(file: UploadedFile): FileContentPart {
-  const { mimeType, filename, size } = file
+  const { mimeType, filename, size, sha256 } = file
   const kind = /^(image|audio)\//.exec(mimeType)?.[1] as 'image' | 'audio' | undefined
   return {
     type: kind ?? 'file',
     mimeType,
     ...(filename !== undefined && { filename }),
-    file: { size, stream: () => file.stream() }
+    file: { size, sha256, stream: () => file.stream() }
   }
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import { HTTP_ERR_UPLOAD_TOO_LARGE } from '../errors.ts'
 import { resolveType, SAMPLE_SIZE } from './check-type.ts'
@@ -12,7 +13,7 @@ export interface IncomingFile {
 }
 
 /**
- * Streams a file to disk with back-pressure. Nothing is written before its type is accepted.
+ * Streams a file to disk with back-pressure, and hashes it on the way. Nothing is written before its type is accepted.
  * @param maxSize bytes left for all files of the request
  * @throws HTTP_ERR_UPLOAD_TOO_LARGE, HTTP_ERR_UPLOAD_TYPE
  */
@@ -21,11 +22,12 @@ export async function storeFile(
   limits: UploadLimits,
   maxSize: number,
   directory: TempDirectory
-): Promise<{ path: string; size: number; mimeType: string }> {
+): Promise<{ path: string; size: number; sha256: string; mimeType: string }> {
   let file: { path: string; handle: FileHandle } | undefined
   let mimeType: string | undefined
   let sample: Buffer = Buffer.alloc(0)
   let size = 0
+  const hash = createHash('sha256')
 
   const settleType = async () => {
     mimeType = await resolveType(declared, sample.subarray(0, SAMPLE_SIZE), limits.allowedMimeTypes)
@@ -39,11 +41,12 @@ export async function storeFile(
       size += chunk.length
       if (size > limits.maxFileSize) throw new HTTP_ERR_UPLOAD_TOO_LARGE('a file is too large')
       if (size > maxSize) throw new HTTP_ERR_UPLOAD_TOO_LARGE('the files are too large together')
+      hash.update(chunk)
       if (file !== undefined) await file.handle.writeFile(chunk)
       else if ((sample = Buffer.concat([sample, chunk])).length >= SAMPLE_SIZE) await settleType()
     }
     const { path } = file ?? (await settleType())
-    return { path, size, mimeType: mimeType ?? declared }
+    return { path, size, sha256: hash.digest('hex'), mimeType: mimeType ?? declared }
   } finally {
     await file?.handle.close()
   }

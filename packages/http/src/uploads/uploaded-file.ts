@@ -11,13 +11,19 @@ export class UploadedFile {
   readonly mimeType: string
   /** Bytes. */
   readonly size: number
+  /** The SHA-256 of the content in hexadecimal digits. */
+  readonly sha256: string
   readonly #path: string
 
-  constructor(file: Pick<UploadedFile, 'fieldName' | 'filename' | 'mimeType' | 'size'>, path: string) {
+  constructor(
+    file: Pick<UploadedFile, 'fieldName' | 'filename' | 'mimeType' | 'size' | 'sha256'>,
+    path: string
+  ) {
     this.fieldName = file.fieldName
     this.filename = file.filename
     this.mimeType = file.mimeType
     this.size = file.size
+    this.sha256 = file.sha256
     this.#path = path
   }
 

@@ -7,7 +7,7 @@ import { buildApp } from '../helpers/build-app.ts'
 import { describeInput, formOf, useTempFolder } from '../helpers/upload-app.ts'
 
 const fileOf = (mimeType: string, filename?: string) =>
-  new UploadedFile({ fieldName: 'files', filename, mimeType, size: 3 }, import.meta.filename)
+  new UploadedFile({ fieldName: 'files', filename, mimeType, size: 3, sha256: 'abc' }, import.meta.filename)
 
 t.test('without files the input is body.input', async (t) => {
   const list = [{ type: 'text', text: 'hello' }]

@@ -51,6 +51,8 @@ export type MessageInput = Static<typeof MessageInputSchema>
 export interface FileContent {
   /** Bytes. */
   readonly size: number
+  /** The SHA-256 of the content in hexadecimal digits, if it is known without reading it. */
+  readonly sha256?: string
   /** Reads the content from its start. */
   stream(): AsyncIterable<Uint8Array>
 }
@@ -61,7 +63,11 @@ export const FileContentPartSchema = Type.Object(
     type: mediaType,
     ...media,
     file: Type.Unsafe<FileContent>(
-      Type.Object({ size: Type.Integer({ minimum: 0 }), stream: Type.Function([], Type.Unknown()) })
+      Type.Object({
+        size: Type.Integer({ minimum: 0 }),
+        sha256: Type.Optional(Type.String()),
+        stream: Type.Function([], Type.Unknown())
+      })
     )
   },
   { additionalProperties: false }

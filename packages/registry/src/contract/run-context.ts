@@ -61,6 +61,8 @@ export interface RunContext {
   readonly principal: Principal
   /** The owner of the session: the principal's `sub`; without credentials `userId`, else `anonymous`. */
   readonly sessionOwner: string
+  /** False if what the run was asked must be stored nowhere: no session, memory or task. */
+  readonly recordsInput: boolean
   /** Data that accompanied the run's input; empty if its surface passes nothing on. */
   readonly envelope: Envelope
   /** Texts that the caller attached to the run, without the caller's keys; empty if there are none. */

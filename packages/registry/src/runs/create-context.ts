@@ -35,6 +35,7 @@ export function createContext(options: ContextOptions = {}): RunContext {
     record: { registry: options.registry ?? GLOBAL_REGISTRY, metadata: options.metadata ?? null },
     sessionId: options.sessionId ?? randomId(),
     options,
+    recordsInput: true,
     resumed: false,
     log: options.log ?? SILENT_LOG,
     signal: options.signal ?? new AbortController().signal,

@@ -16,7 +16,12 @@ import {
   RUN_ERR_TERMINAL
 } from '../errors.ts'
 import type { Exposures } from '../access/exposures.ts'
-import { ENGINE_DEFAULTS, requireEngineOptions, type RunEngineOptions } from '../options.ts'
+import {
+  ENGINE_DEFAULTS,
+  requireEngineOptions,
+  type RecordOptions,
+  type RunEngineOptions
+} from '../options.ts'
 import { requireNode } from '../app/start-checks.ts'
 import { runIdOf } from '../stores/run-cursor.ts'
 import { EngineHost } from './engine-host.ts'
@@ -25,6 +30,7 @@ import { readParts } from './log/log-reader.ts'
 import { Recovery } from './recovery/recovery.ts'
 import { ReplayedRun } from './replayed-run.ts'
 import { prepareStart } from './prepare-start.ts'
+import { toRecordedInput } from './recorded-input.ts'
 import type { Run, RunEngine } from './run-engine.ts'
 import type { StartOptions } from './start-options.ts'
 
@@ -43,6 +49,7 @@ class Engine implements RunEngine {
   readonly stores: Stores
   readonly events: EventBus
   readonly exposures: Exposures
+  readonly record: Readonly<Required<RecordOptions>>
   readonly closed: AbortSignal
   #drained: Promise<void> | undefined
   #closing: Promise<void> | undefined
@@ -55,6 +62,7 @@ class Engine implements RunEngine {
       stores: this.stores,
       events: this.events,
       exposures: this.exposures,
+      record: this.record,
       closed: this.closed
     } = this.#host)
   }
@@ -74,6 +82,7 @@ class Engine implements RunEngine {
   async start(runnable: Runnable, given: RunInput, asked: StartOptions = {}): Promise<Run> {
     const { live, interrupted } = this.#host
     const { input, options } = prepareStart(runnable, given, asked)
+    const recorded = this.record.input ? toRecordedInput(input) : undefined
     live.requireVacancy((options.principal ?? ANONYMOUS).sub)
     const run = new LiveRun(this.#host, runnable, options)
     live.enter(run)
@@ -86,7 +95,7 @@ class Engine implements RunEngine {
         return this.#replay(earlier, options)
       }
       const checkpoint = interrupted.keep(run, input)
-      run.begin(input, checkpoint !== undefined)
+      run.begin(input, checkpoint !== undefined, recorded)
       if (isPromise(created)) await created
       if (isPromise(checkpoint?.saved)) await checkpoint.saved
       live.begun(run)

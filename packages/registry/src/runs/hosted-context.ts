@@ -42,6 +42,8 @@ export interface ContextHost {
   onAbort?(listener: (reason: unknown) => void): () => void
   readonly stores: Stores
   readonly events: EventBus
+  /** As in `RunContext`. */
+  readonly recordsInput: boolean
   /** True if an earlier process has executed the run. */
   readonly resumed: boolean
   /** The executed runnable, if an engine executes it and emits its `run.*` events. */
@@ -116,6 +118,10 @@ export class HostedContext implements RunContext {
   get sessionOwner(): string {
     const { sub } = this.principal
     return sub === ANONYMOUS.sub ? (this.userId ?? sub) : sub
+  }
+
+  get recordsInput(): boolean {
+    return this.#host.recordsInput
   }
 
   get envelope(): Envelope {

@@ -42,6 +42,8 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   readonly options: StartOptions
   readonly record: StoredRun
   readonly stores: Stores
+  readonly recordsInput: boolean
+  readonly resumed: boolean
   resumable = false
   suspended = false
   /** Why its log could not be written, if so. */
@@ -64,6 +66,8 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     this.record = earlier?.record ?? newRun(runnable, options, host.exposures)
     ;({ runId: this.runId, sessionId: this.sessionId, createdAt: this.createdAt } = this.record)
     this.stores = redactStores(host.stores, options.redact)
+    this.recordsInput = host.record.input
+    this.resumed = earlier !== undefined
     this.#earlier = earlier
     this.losses = earlier?.losses ?? 0
     const progress = earlier?.progress ?? new RunProgress(host.maxLogBytes)
@@ -75,10 +79,6 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
 
   get mayResume(): boolean {
     return this.resumable && this.losses < MAX_LOSSES
-  }
-
-  get resumed(): boolean {
-    return this.#earlier !== undefined
   }
 
   get events(): EventBus {
@@ -97,11 +97,11 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     return this.#signal.onAbort(listener)
   }
 
-  /** Starts or resumes execution; the first part is written before this returns. */
-  begin(input: RunInput, resumable: boolean): void {
+  /** Starts or resumes execution; the first part, with the input as it is recorded, is written before this returns. */
+  begin(input: RunInput, resumable: boolean, recorded: unknown): void {
     this.resumable = resumable
     try {
-      if (!this.#writer.begun) this.write(toStartPart(this.record), { status: 'working', at: Date.now() })
+      if (!this.#writer.begun) this.#writer.start(toStartPart(this.record), recorded)
       if (this.#earlier !== undefined) {
         this.#waitsOfRun.resume(this.#earlier.log.answered)
         this.#waitsOfRun.onDormant((until) => this.#host.dormant(this, until))

@@ -9,6 +9,7 @@ import type { ApprovalAnswer } from '../contract/approval.ts'
 import type { InputAnswer } from '../contract/input.ts'
 import type { RunResult } from '../contract/run-result.ts'
 import type { Runnable } from '../contract/runnable.ts'
+import type { RecordOptions } from '../options.ts'
 import type { StartOptions } from './start-options.ts'
 
 /** One execution, from where it was started. */
@@ -33,6 +34,8 @@ export interface RunEngine {
   readonly events: EventBus
   /** The runnables that the surfaces of the engine expose. */
   readonly exposures: Exposures
+  /** What is recorded of each run. */
+  readonly record: Readonly<Required<RecordOptions>>
   /** The number of runs in progress in this process. */
   readonly active: number
   /** True if new runs are refused because the service is shutting down. */

@@ -4,6 +4,7 @@ import type { EventBus } from '../contract/event-bus.ts'
 import type { StoredRun } from '../contract/ports/run-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import type { Runnable } from '../contract/runnable.ts'
+import type { RecordOptions } from '../options.ts'
 import type { RecalledLog } from './recovery/recalled-log.ts'
 import type { RunProgress } from './run-progress.ts'
 import type { StartOptions } from './start-options.ts'
@@ -36,6 +37,7 @@ export interface RunHost {
   readonly log: RunLog
   readonly exposures: Exposures
   readonly maxLogBytes: number
+  readonly record: Readonly<Required<RecordOptions>>
   readonly closed: AbortSignal
   ended(run: HostedRun): void
   /** The run's log can no longer be written. */

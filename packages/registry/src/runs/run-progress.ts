@@ -38,8 +38,9 @@ export class RunProgress {
   /** Numbers the next part. @throws RUN_ERR_LOG_LIMIT, RUN_ERR_BAD_PART */
   next(part: Part): LogEntry {
     const entry = this.#encode(part)
-    this.#bytes += sizeOfEntry(entry)
-    if (this.#bytes > this.#maxBytes) throw new RUN_ERR_LOG_LIMIT(this.#maxBytes)
+    const bytes = this.#bytes + sizeOfEntry(entry)
+    if (bytes > this.#maxBytes) throw new RUN_ERR_LOG_LIMIT(this.#maxBytes)
+    this.#bytes = bytes
     return this.#add(entry, part)
   }
 

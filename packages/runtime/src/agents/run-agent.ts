@@ -25,7 +25,9 @@ export function runAgent(
   ]
   return converse({
     begin: () => beginLoop(plan, run, turn, { input, sections, tools: () => plan.toolsOf(context) }),
-    onAnswer: (text) => memory?.store({ input: questionOf(input, context), text }),
+    onAnswer(text) {
+      if (context.recordsInput) memory?.store({ input: questionOf(input, context), text })
+    },
     close() {
       guard.close()
       turn.end()

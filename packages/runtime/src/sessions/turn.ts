@@ -122,14 +122,16 @@ export class Turn {
   }
 
   /**
-   * Saves the turn without the caller's keys, and only once even if its run, member or step is retried.
+   * Saves the turn without the caller's keys, and only once even if its run, member or step is retried. Inputs that must not be
+   * recorded are left out.
    * @throws RUN_ERR_STORE
    */
-  save(context: Pick<RunContext, 'idempotencyKey' | 'redact'>): Awaitable<void> {
-    const { idempotencyKey } = context
+  save(context: Pick<RunContext, 'idempotencyKey' | 'redact' | 'recordsInput'>): Awaitable<void> {
+    const { idempotencyKey, recordsInput } = context
     const store = this.#store
     if (store === undefined) return this.end()
-    const saving = this.#call(() => store.append(this.#key, idempotencyKey, context.redact(this.#messages)))
+    const messages = recordsInput ? this.#messages : this.#messages.filter(({ role }) => role !== 'user')
+    const saving = this.#call(() => store.append(this.#key, idempotencyKey, context.redact(messages)))
     if (isPromise(saving)) return saving.then(() => this.end())
     this.end()
   }

@@ -1,5 +1,5 @@
 import type { Redact } from '../../contract/provider-key.ts'
-import type { Part } from '../../contract/part.ts'
+import type { Part, PartOf } from '../../contract/part.ts'
 import type { RunChange, StoredRun } from '../../contract/ports/run-store.ts'
 import type { StreamLog } from '../../contract/ports/stream-log.ts'
 import { toFinalState, type Ending, type FinalState } from '../final-state.ts'
@@ -37,6 +37,18 @@ export class PartWriter {
   /** True if the run should wait for `idle()` before it writes more. */
   get congested(): boolean {
     return this.#writer.congested
+  }
+
+  /** Writes the first part, with the input if the log keeps it. @throws RUN_ERR_LOG_LIMIT */
+  start(part: PartOf<'start'>, input: unknown): void {
+    const change: RunChange = { status: 'working', at: Date.now() }
+    try {
+      this.write(input === undefined ? part : { ...part, input }, change)
+    } catch (err) {
+      // Every log begins with a start, also if the input exceeds its limit.
+      this.write(part, change)
+      throw err
+    }
   }
 
   /**

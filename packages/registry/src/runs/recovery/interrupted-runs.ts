@@ -8,6 +8,7 @@ import { runnableKeyText } from '../../contract/ports/run-scope.ts'
 import type { UnfinishedRun } from '../../contract/ports/run-store.ts'
 import { RUN_ERR_KEY_GONE } from '../../errors.ts'
 import { LiveRun } from '../live-run.ts'
+import { toRecordedInput } from '../recorded-input.ts'
 import type { LiveRuns } from '../live-runs.ts'
 import { ParkedRuns } from './parked-runs.ts'
 import { endLeftRun, isDamaged, recallProgress, unfinishedRuns } from './left-runs.ts'
@@ -68,7 +69,7 @@ export class InterruptedRuns {
 
   /** Saves the checkpoint from which another process can resume a new run; undefined if none can. */
   keep({ runId, record, runnable, options }: HostedRun, input: RunInput): Checkpoint | undefined {
-    if (!isResumable(runnable, options, this.#host.durable)) return undefined
+    if (!this.#host.record.input || !isResumable(runnable, options, this.#host.durable)) return undefined
     const state = toResumeState(input, options, this.#host.exposures)
     return state && { saved: this.#host.stores.checkpoints.save(runId, record.epoch, state) }
   }
@@ -282,7 +283,7 @@ export class InterruptedRuns {
     const options = own ?? toStartOptions(record, state, exposures)
     const run = new LiveRun(this.#host, runnable, options, { record, ...recalled, losses })
     this.#host.live.enter(run)
-    run.begin(state.input, true)
+    run.begin(state.input, true, toRecordedInput(state.input))
     // Answers since the record was read found no run to deliver to.
     for (const { inputId, answer } of (await stores.runs.get(runId))?.inputs ?? [])
       if (answer !== null) await run.inputAnswered(inputId, answer)
