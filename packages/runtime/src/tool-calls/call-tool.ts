@@ -14,9 +14,10 @@ import {
   RUN_ERR_TOOL_UNKNOWN,
   toToolError
 } from '../errors.ts'
+import { keepFile } from '../files/keep-file.ts'
 import { resolveSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import type { Tool, ToolContext } from '../tools/define-tool.ts'
-import { contentOf, toReferences } from '../tools/tool-content.ts'
+import { contentOf, toReferences, type ToolContentPart } from '../tools/tool-content.ts'
 import { messageOf, toToolOutput } from '../json/tool-output.ts'
 import type { CallJournal, EmitPart } from './call-journal.ts'
 import type { CallWork } from './call-work.ts'
@@ -126,6 +127,7 @@ class ToolAttempt {
     const given = await this.#validateResult(tool, await this.#execute(tool, input, context))
     const content = contentOf(given)
     const result = toToolOutput(content ? await toReferences(content) : given, tool.maxOutputBytes)
+    if (content !== undefined) await this.#keepFiles(content)
     return { result, ...(content && { content }), ...(edited && { editedArgs: approved }) }
   }
 
@@ -137,6 +139,17 @@ class ToolAttempt {
 
   // While it waits for someone, a call is no work in progress.
   readonly #rest = <T>(wait: () => Promise<T>): Promise<T> => this.#work?.rest(wait) ?? wait()
+
+  // Their parts come before the result's, so that no crash leaves a result without them.
+  async #keepFiles(content: readonly ToolContentPart[]): Promise<void> {
+    const { context, guard, emit } = this.#calls
+    const { toolCallId } = this.#call
+    for (const part of content) {
+      if (part.type === 'text') continue
+      const { type: _, ...file } = part
+      emit(await guard.wait(keepFile(context, { ...file, toolCallId })))
+    }
+  }
 
   #requireTool(): Tool {
     const { toolName, fault } = this.#call

@@ -16,7 +16,7 @@ const MAX_BYTES = 10 * 1024 * 1024
 
 /**
  * Makes a result with more than text, at most 10 MiB. The model sees all of it in this turn; the log of the run and the
- * session keep references instead of the bytes.
+ * session keep references instead of the bytes, which the file store of the app keeps: see the `file` parts of the call.
  */
 export function toolContent(parts: readonly ToolContentPart[]): ToolContent {
   return { [brand]: [...parts] }
