@@ -66,7 +66,14 @@ export type { MetadataFilter, RunMetadata } from './contract/run-metadata.ts'
 export { SILENT_LOG, type RunLog } from './contract/run-log.ts'
 export { isTerminalStatus, type RunRecord, type RunStatus } from './contract/run-record.ts'
 export { collectRun, type RunResult, type ToolCall } from './contract/run-result.ts'
-export type { Runnable, RunnableDefinition, RunnableMetadata, RunOutput } from './contract/runnable.ts'
+export type {
+  PartSink,
+  PushedParts,
+  Runnable,
+  RunnableDefinition,
+  RunnableMetadata,
+  RunOutput
+} from './contract/runnable.ts'
 export * from './contract/scopes.ts'
 export { tellable, type TellableFault } from './contract/tellable.ts'
 export { addUsage, ZERO_USAGE, type Usage } from './contract/usage.ts'

@@ -23,17 +23,10 @@ export async function waitUntilSettled(runs: RunEngine, runId: string): Promise<
   }
 }
 
-const REQUESTS: ReadonlySet<string | undefined> = new Set<PartType>([
-  'tool.approval.request',
-  'input.request'
-])
-
 function isRequest(entry: LogEntry): boolean {
-  return REQUESTS.has(typeOfEntry(entry))
+  return typeOfEntry(entry) === ('tool.approval.request' satisfies PartType)
 }
 
 function isSettled(run: RunSummary | undefined): boolean {
-  if (run === undefined || isTerminalStatus(run.status)) return true
-  const { approvals, inputs } = run.waiting
-  return approvals.count + inputs.count > 0
+  return run === undefined || isTerminalStatus(run.status) || run.waiting.approvals.count > 0
 }

@@ -32,6 +32,19 @@ export type RunnableMetadata = Static<typeof RunnableMetadataSchema>
 /** The return value of a plain `run`. */
 export type RunOutput = string | { text: string; structured?: unknown }
 
+/**
+ * Takes a part of a run: it is numbered and in the log when this returns. A returned promise holds the next part back until the
+ * store has caught up.
+ * @throws what is wrong with the part, or why the run has ended
+ */
+export type PartSink = (part: YieldedPart) => Promise<void> | undefined
+
+/** A stream that can also push its parts, which costs less than asking for each. It is read once, in one of the two ways. */
+export interface PushedParts extends AsyncIterator<YieldedPart, void> {
+  /** Pushes every part; resolves after the last one. @throws the errors of the runnable and of the sink */
+  pushTo(sink: PartSink): Promise<void>
+}
+
 /** An agent, team or workflow. Every surface can serve any object with these members. */
 export interface Runnable {
   readonly kind: RunnableKind
@@ -49,7 +62,10 @@ export interface Runnable {
   readonly resumable?: boolean | undefined
   /** Names of its own tools, as far as they are known before a run; tools of a caller must have others. */
   readonly toolNames?: readonly string[] | undefined
-  /** The parts of one execution, in order. The engine adds `start`, `seq` and, if omitted, `finish`. */
+  /**
+   * The parts of one execution, in order. The engine adds `start`, `seq` and, if omitted, `finish`. If the stream has `pushTo`
+   * (`PushedParts`), the engine has the parts pushed.
+   */
   stream(input: RunInput, context: RunContext): AsyncIterable<YieldedPart>
   /** Executes to the end and returns the collected result. */
   run(input: RunInput, context: RunContext): Promise<RunResult>

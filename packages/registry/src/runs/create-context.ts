@@ -6,7 +6,7 @@ import { randomId } from '../random-id.ts'
 import { createInProcessStores } from '../stores/in-process/in-process-stores.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import { sleepUntil } from '../timers.ts'
-import { HostedContext } from './hosted-context.ts'
+import { HostedContext, listenTo } from './hosted-context.ts'
 import type { StartOptions } from './start-options.ts'
 import { SILENT_LOG } from '../contract/run-log.ts'
 import type { EventBus } from '../contract/event-bus.ts'
@@ -30,6 +30,7 @@ let defaultStores: Stores | undefined
  * are denied and questions canceled because they cannot be answered, and steps are not journaled.
  */
 export function createContext(options: ContextOptions = {}): RunContext {
+  const { signal = new AbortController().signal } = options
   return new HostedContext({
     runId: options.runId ?? randomId(),
     record: { registry: options.registry ?? GLOBAL_REGISTRY, metadata: options.metadata ?? null },
@@ -38,7 +39,7 @@ export function createContext(options: ContextOptions = {}): RunContext {
     recordsInput: true,
     resumed: false,
     log: options.log ?? SILENT_LOG,
-    signal: options.signal ?? new AbortController().signal,
+    lateSignal: { signal, onAbort: (listener) => listenTo(signal, listener) },
     stores: redactStores(options.stores ?? (defaultStores ??= createInProcessStores()), options.redact),
     events: options.events ?? defaultEvents,
     ask: async ({ kind }) =>

@@ -37,9 +37,7 @@ export interface ContextHost {
   readonly sessionId: string
   readonly options: StartOptions
   readonly log: RunLog
-  readonly signal: AbortSignal
-  /** As `RunContext.onAbort`, where listening is cheaper without the signal. */
-  onAbort?(listener: (reason: unknown) => void): () => void
+  readonly lateSignal: Pick<RunContext, 'signal' | 'onAbort'>
   readonly stores: Stores
   readonly events: EventBus
   /** As in `RunContext`. */
@@ -146,12 +144,12 @@ export class HostedContext implements RunContext {
   }
 
   get signal(): AbortSignal {
-    return this.#signal ?? this.#host.signal
+    return this.#signal ?? this.#host.lateSignal.signal
   }
 
   onAbort(listener: (reason: unknown) => void): () => void {
-    if (this.#signal === undefined && this.#host.onAbort !== undefined) return this.#host.onAbort(listener)
-    return listenTo(this.signal, listener)
+    if (this.#signal !== undefined) return listenTo(this.#signal, listener)
+    return this.#host.lateSignal.onAbort(listener)
   }
 
   get log(): RunLog {
@@ -238,7 +236,8 @@ export class HostedContext implements RunContext {
   }
 }
 
-function listenTo(signal: AbortSignal, listener: (reason: unknown) => void): () => void {
+/** Calls back when a signal aborts, as `RunContext.onAbort`. */
+export function listenTo(signal: AbortSignal, listener: (reason: unknown) => void): () => void {
   const onAbort = () => listener(signal.reason)
   if (signal.aborted) onAbort()
   else signal.addEventListener('abort', onAbort, { once: true })

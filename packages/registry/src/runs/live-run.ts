@@ -13,7 +13,7 @@ import type { Stores } from '../contract/ports/stores.ts'
 import { requirePart, wholePart } from './log/encode-part.ts'
 import { HostedContext, type ContextHost } from './hosted-context.ts'
 import type { AskedInput, Asker } from './inputs/asked-input.ts'
-import { leaveStream } from '../runnables/collect-stream.ts'
+import { PartSource } from './part-source.ts'
 import type { RunJournal } from './journal/context-journal.ts'
 import { takeRecord } from './journal/part-record.ts'
 import { isReplayed } from './journal/replayed-part.ts'
@@ -49,12 +49,12 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   /** Why its log could not be written, if so. */
   loss: unknown
   losses: number
+  readonly lateSignal = new LateSignal()
   executed: Promise<void> | undefined
   readonly #host: RunHost
   readonly #writer: PartWriter
   readonly #earlier: Earlier | undefined
-  #iterator: AsyncIterator<YieldedPart> | undefined
-  readonly #signal = new LateSignal()
+  #source: PartSource | undefined
   #waits: RunWaits | undefined
   #ended = false
   readonly #settlement = new Settlement()
@@ -87,14 +87,6 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
 
   get log(): RunLog {
     return this.options.log ?? this.#host.log
-  }
-
-  get signal(): AbortSignal {
-    return this.#signal.signal
-  }
-
-  onAbort(listener: (reason: unknown) => void): () => void {
-    return this.#signal.onAbort(listener)
   }
 
   /** Starts or resumes execution; the first part, with the input as it is recorded, is written before this returns. */
@@ -216,7 +208,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     const { outcome, reason, fault } = final
     if (fault !== undefined) logFault(this, fault.err, fault.error)
     this.#settlement.outcome = outcome
-    this.#signal.reason = reason
+    this.lateSignal.reason = reason
     this.#writer.end(final)
     this.#release()
     return true
@@ -225,24 +217,29 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   async #execute(input: RunInput): Promise<void> {
     try {
       const context = new HostedContext(this)
-      const report = (this.#settlement.report = new RunReport(context, this.runnable))
-      this.#iterator = this.runnable.stream(input, context)[Symbol.asyncIterator]()
-      for (;;) {
-        const next = await this.#iterator.next()
-        if (this.#ended) return
-        if (next.done) break
-        if (this.resumed && isReplayed(next.value)) continue
-        this.#take(next.value)
-        if (this.#ended) return
-        report.take(next.value)
-        if (this.#writer.congested) await this.#writer.idle()
-      }
-      this.#iterator = undefined
+      this.#settlement.report = new RunReport(context, this.runnable)
+      this.#source = new PartSource(this.runnable.stream(input, context))
+      await this.#source.deliverTo((part) => this.#accept(part))
       this.end({ type: 'finish', finishReason: 'stop' })
     } catch (err) {
-      if (this.#ended) logLate(this, err)
-      else this.end({ error: err })
+      if (!this.#ended) this.end({ error: err })
+      else if (err !== this.lateSignal.reason) logLate(this, err)
     }
+  }
+
+  #accept(part: YieldedPart): Promise<void> | undefined {
+    this.requireOpen()
+    if (this.resumed && isReplayed(part)) return undefined
+    try {
+      this.#take(part)
+    } catch (err) {
+      // Before the runnable sees the error, which it could take for one of its own.
+      this.end({ error: err })
+      throw err
+    }
+    if (this.#ended) return undefined
+    this.#settlement.report?.take(part)
+    return this.#writer.congested ? this.#writer.idle() : undefined
   }
 
   #take(part: YieldedPart): void {
@@ -276,25 +273,23 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   #leave(reason: unknown): void {
     if (this.#ended) return
     this.#ended = true
-    this.#signal.reason = reason
+    this.lateSignal.reason = reason
     this.#release()
   }
 
   #release(): void {
     // First, so that the abort signal does not withdraw pending inputs.
     this.#waits?.abandon(this.#why())
-    this.#signal.abort()
-    void leaveStream(this.#iterator, (err) => logLate(this, err))
-    this.#writer.whenIdle(() => this.#close())
-  }
-
-  // The run has ended only when its last part is in the log, or cannot be written.
-  #close(): void {
-    this.#host.ended(this)
-    this.#settlement.due()
+    this.lateSignal.abort()
+    this.#source?.leave((err) => logLate(this, err))
+    // The run has ended only when its last part is in the log, or cannot be written.
+    this.#writer.whenIdle(() => {
+      this.#host.ended(this)
+      this.#settlement.due()
+    })
   }
 
   #why(): unknown {
-    return this.#signal.reason ?? new RUN_ERR_CANCELED()
+    return this.lateSignal.reason ?? new RUN_ERR_CANCELED()
   }
 }

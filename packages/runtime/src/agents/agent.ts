@@ -1,6 +1,7 @@
 import type { RunContext, RunInput, RunnableMetadata, YieldedPart } from '@svc/registry'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 import { BaseRunnable, type OutputSchema } from '../runnables/base-runnable.ts'
+import { PartStream } from '../runnables/part-stream.ts'
 import type { Schema, SchemaOutput } from '../schemas/schema.ts'
 import type { Skill } from '../skills/skill.ts'
 import { createToolSet } from '../tools/tool-set.ts'
@@ -54,7 +55,7 @@ export class Agent<out Output extends Schema = Schema> extends BaseRunnable<Sche
   }
 
   protected override execute(input: RunInput, context: RunContext): AsyncGenerator<YieldedPart, void> {
-    return runAgent(this.#plan, input, context)
+    return new PartStream((sink) => runAgent(this.#plan, input, context, sink))
   }
 
   protected override details(): Partial<RunnableMetadata> {

@@ -1,4 +1,4 @@
-import type { RunContext, RunInput, YieldedPart } from '@svc/registry'
+import type { PartSink, RunContext, RunInput, YieldedPart } from '@svc/registry'
 import { RunEvents } from '../events/run-events.ts'
 import { RunGuard } from '../guards/run-guard.ts'
 import { beginLoop, createTurn } from '../loop/begin-loop.ts'
@@ -11,12 +11,13 @@ import type { AgentPlan } from './plan-agent.ts'
 export function runAgent(
   plan: AgentPlan,
   input: RunInput,
-  context: RunContext
+  context: RunContext,
+  sink?: PartSink
 ): AsyncGenerator<YieldedPart, void> {
   const { name, skills } = plan
   const guard = new RunGuard(context, plan.timeout)
   const events = new RunEvents(context, name, 'agent')
-  const run = { kind: 'agent', name, context, guard, events } as const
+  const run = { kind: 'agent', name, context, guard, events, sink } as const
   const turn = createTurn(plan, run)
   const memory = plan.memory && new RunMemory(plan.memory, context, events, name)
   const sections = async (text: string) => [

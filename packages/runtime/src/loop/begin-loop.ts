@@ -1,4 +1,10 @@
-import { type AcceptedMessage, type Awaitable, type RunContext, type RunInput } from '@svc/registry'
+import {
+  type AcceptedMessage,
+  type Awaitable,
+  type PartSink,
+  type RunContext,
+  type RunInput
+} from '@svc/registry'
 import { isPromise, requireInput } from '@svc/registry/kit'
 import type { RunEvents } from '../events/run-events.ts'
 import type { RunGuard } from '../guards/run-guard.ts'
@@ -17,6 +23,8 @@ export interface LoopRun {
   readonly context: RunContext
   readonly guard: RunGuard
   readonly events: RunEvents
+  /** Where the parts of models go, unless they are pulled. */
+  readonly sink?: PartSink | undefined
 }
 
 /** The turn of a run, before it begins; without a store if the caller keeps the conversation. */

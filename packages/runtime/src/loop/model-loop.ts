@@ -8,6 +8,7 @@ import {
   addUsage,
   ZERO_USAGE,
   type Awaitable,
+  type PartSink,
   type RunContext,
   type Usage,
   type YieldedPart
@@ -39,6 +40,7 @@ interface LoopHost {
   readonly context: RunContext
   readonly guard: RunGuard
   readonly events: RunEvents
+  readonly sink?: PartSink | undefined
 }
 
 /** The state at the start of a loop. */

@@ -1,5 +1,12 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
-import { isTellable, RUN_ERR_CANCELED, type RunContext, type Usage, type YieldedPart } from '@svc/registry'
+import {
+  isTellable,
+  RUN_ERR_CANCELED,
+  type PartSink,
+  type RunContext,
+  type Usage,
+  type YieldedPart
+} from '@svc/registry'
 import type { RunEvents } from '../events/run-events.ts'
 import type { RunGuard } from '../guards/run-guard.ts'
 import type { ToolSet } from '../tools/tool-set.ts'
@@ -13,6 +20,8 @@ export interface ModelCalls extends AnswerScope {
   readonly context: RunContext
   readonly guard: RunGuard
   readonly events: RunEvents
+  /** Takes the parts that models stream; default: they are returned. */
+  readonly sink?: PartSink | undefined
   readonly retry: Retry
   /** The tools of the step. */
   readonly tools: Pick<ToolSet, 'get'>

@@ -1,5 +1,5 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider'
-import { addUsage, ZERO_USAGE, type PartOf, type YieldedPart } from '@svc/registry'
+import { addUsage, ZERO_USAGE, type PartOf, type PartSink, type YieldedPart } from '@svc/registry'
 import { RUN_ERR_MODEL_STREAM_BROKEN } from '../errors.ts'
 import { keepFile } from '../files/keep-file.ts'
 import { ModelAnswer } from './model-answer.ts'
@@ -40,7 +40,8 @@ export class ModelStep {
   }
 
   /**
-   * The next part of the run, as the model streams it; undefined once the answer is complete.
+   * The next part of the run, as the model streams it; undefined once the answer is complete. With a sink, the parts that the model
+   * streams are pushed, and only what comes before them is returned.
    * @throws RUN_ERR_MODEL_…, the time-outs, or the reason why the run must end
    */
   async next(): Promise<YieldedPart | undefined> {
@@ -108,10 +109,10 @@ export class ModelStep {
     }
   }
 
-  // Reads until the next part of the run, or the end.
+  // Reads until the next part of the run that is not pushed, or the end.
   async #read(reader: Reader): Promise<YieldedPart | undefined> {
     if (this.#ready.length > 0) return this.#ready.shift()
-    const { guard } = this.#calls
+    const { guard, sink } = this.#calls
     const { answer } = this
     for (let isSign = answer.begun; answer.ended === undefined;) {
       if (isSign) guard.expectToken()
@@ -123,9 +124,23 @@ export class ModelStep {
       if (part === undefined && answer.made.length === 0) continue
       if (part !== undefined && part.type !== 'text') this.#report?.take(part)
       guard.expectNothing()
-      return answer.made.length === 0 ? part : this.#withMade(part)
+      if (part === undefined || answer.made.length > 0) return this.#withMade(part)
+      if (sink === undefined) return part
+      const waiting = this.#push(part, sink)
+      if (waiting !== undefined) await waiting
+      guard.check()
     }
     return undefined
+  }
+
+  // An error of the sink ends the run; it is no failure of the model, to be retried.
+  #push(part: YieldedPart, sink: PartSink): Promise<void> | undefined {
+    try {
+      return sink(part)
+    } catch (err) {
+      this.#calls.guard.end(err)
+      throw err
+    }
   }
 
   // Keeps the files of the answer, whose parts come before this one.
