@@ -1,4 +1,5 @@
 import { readNames, readOptions } from './read-options.ts'
+import { soakAgents } from './soak/agents.ts'
 import { soakDrain } from './soak/drain.ts'
 import { soakKills } from './soak/kills.ts'
 import { soakLists } from './soak/lists.ts'
@@ -8,16 +9,27 @@ import { soakSockets } from './soak/sockets.ts'
 import { soakWaiting } from './soak/waiting.ts'
 import { soakWorkflowKills } from './soak/workflow-kills.ts'
 
-const USAGE = `npm run soak -- [--only runs,readers,kills,workflows,waiting,drain,sockets,lists] [--kills 100]
+const USAGE = `npm run soak -- [--only runs,readers,kills,workflows,agents,waiting,drain,sockets,lists]
+                [--kills 100] [--count 1000] [--seed 1]
 
-Does the same again and again, many minutes long, and fails where memory grows or something is lost.`
-const values = readOptions(USAGE, { only: { type: 'string' }, kills: { type: 'string', default: '100' } })
+Does the same again and again, many minutes long, and fails where memory grows or something is lost.
+
+--kills   of the services that run and of those of workflows
+--count   runs of agents that a kill hits
+--seed    the same runs of agents and the same kills again`
+const values = readOptions(USAGE, {
+  only: { type: 'string' },
+  kills: { type: 'string', default: '100' },
+  count: { type: 'string', default: '1000' },
+  seed: { type: 'string', default: String(Date.now() % 1e9) }
+})
 const soaks = {
   runs: () => soakRuns(100_000),
   readers: () => soakReaders(200, 50_000_000),
   lists: soakLists,
   kills: () => soakKills(Number(values.kills)),
   workflows: () => soakWorkflowKills(Number(values.kills)),
+  agents: () => soakAgents(Number(values.count), Number(values.seed)),
   waiting: () => soakWaiting(1_000),
   drain: () => soakDrain(20),
   sockets: () => soakSockets(100)
