@@ -43,11 +43,11 @@ export function prepareStart<O extends StartOptions>(
   options: O
 ): PreparedStart<O> {
   const { metadata, messages, instructions, tools, sessionId, redact } = options
-  const asked = { metadata, messages, instructions, tools }
-  if (Object.values(asked).every((each) => each === undefined)) {
+  if (!hasCallerOptions(options)) {
     requireInput(runnable, input)
     return { input, options }
   }
+  const asked = { metadata, messages, instructions, tools }
   requireFields(asked)
   requireConverses(runnable, asked)
   if (messages !== undefined && sessionId !== undefined)
@@ -61,6 +61,11 @@ export function prepareStart<O extends StartOptions>(
     input: taken.input,
     options: { ...options, messages: taken.messages, metadata: toMetadata(metadata, redact) }
   }
+}
+
+/** True if a caller gave more than an input. */
+export function hasCallerOptions({ metadata, messages, instructions, tools }: CallerOptions): boolean {
+  return metadata !== undefined || messages !== undefined || instructions !== undefined || tools !== undefined
 }
 
 function requireFields(asked: CallerOptions): void {

@@ -61,7 +61,10 @@ export async function beginLoop(
   const journal = LoopJournal.of(context, guard)
   const recorded = await journal?.recallLoop()
   const model = await settle(plan.resolveModel(context))
-  const tools = async () => addClientTools(await settle(start.tools()), await createClientTools(context))
+  const tools = async () => {
+    const own = await settle(start.tools())
+    return context.clientTools.length === 0 ? own : addClientTools(own, await createClientTools(context))
+  }
   if (recorded !== undefined) {
     await turn.lock()
     turn.restore(recorded)

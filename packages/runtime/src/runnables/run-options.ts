@@ -13,7 +13,7 @@ import {
   type Runnable,
   type Stores
 } from '@svc/registry'
-import { codeOf, IdSchema, prepareStart, requireOptions } from '@svc/registry/kit'
+import { codeOf, hasCallerOptions, IdSchema, prepareStart, requireOptions } from '@svc/registry/kit'
 import { hasMethods } from '../checks/option-errors.ts'
 import { RUN_ERR_BAD_CONTEXT } from '../errors.ts'
 
@@ -98,6 +98,7 @@ export function toExecution(
   try {
     if (isContext(given)) return { input, context: given }
     requireOptions(RunOptionsSchema, given, RUN_ERR_BAD_CONTEXT)
+    // The runnable checks an input alone itself.
     const prepared = hasCallerOptions(given)
       ? prepareStart(runnable, input, given)
       : { input, options: given }
@@ -107,11 +108,6 @@ export function toExecution(
     // A getter or a Proxy that throws.
     throw Object.assign(new RUN_ERR_BAD_CONTEXT('an option cannot be read'), { cause: err })
   }
-}
-
-// The runnable checks an input alone itself.
-function hasCallerOptions({ metadata, messages, instructions, tools }: RunOptions): boolean {
-  return [metadata, messages, instructions, tools].some((each) => each !== undefined)
 }
 
 function isContext(given: RunContext | RunOptions): given is RunContext {

@@ -13,7 +13,6 @@ import type { ToolSet } from './tool-set.ts'
 
 /** Makes the tools that the caller of a run serves. */
 export async function createClientTools({ clientTools }: Pick<RunContext, 'clientTools'>): Promise<Tool[]> {
-  if (clientTools.length === 0) return []
   // Loaded lazily: few runs need its pattern engine.
   const { compileForeignSchema } = await import('@svc/registry/schemas')
   return clientTools.map((tool) => toTool(tool, compileForeignSchema))

@@ -70,6 +70,12 @@ t.test("the OpenTelemetry providers fit their types, and not each other's", asyn
   providers.meterProvider = trace.getTracerProvider()
 })
 
+t.test('the span of a run has its metadata', async (t) => {
+  const { context, spans } = await traced(t, { metadata: { customer: 'c-17' } })
+  await makeAgent('ANSWER').agent.run('PROMPT', context)
+  t.equal(spans().at(-1)?.attributes['svc.run.metadata.customer'], 'c-17')
+})
+
 t.test('a run is a span, with child spans for model and tool calls', async (t) => {
   const { context, spans } = await traced(t, { sessionId: 's' })
   const model = scriptedModel([{ toolCalls: [{ toolName: 'look', args: { what: 'ARGS' } }] }, 'ANSWER'], {

@@ -248,6 +248,47 @@ t.test('a member that answers the caller has the tools; the member of a leader h
   )
 })
 
+t.test('a call outlasts a restart; its answer continues the run in the next process', async (t) => {
+  const stores = createInProcessStores()
+  const silent = { publish: async () => {}, subscribe: () => () => {} }
+  // A dead process neither reports failed writes nor gets messages.
+  const log = { ...stores.log, abandon: () => {} } as never
+  const dead = createRunEngine({ stores: { ...stores, log, control: silent }, drainTimeout: 0 })
+  t.teardown(() => dead.close())
+  const model = scriptedModel([call('locate', { exact: true }), 'In Rome.'])
+  const agent = new Agent({ name: 'a', model, instructions: 'Be kind.', ...off })
+  const messages = [
+    { role: 'user' as const, content: 'Hi' },
+    { role: 'assistant' as const, text: 'Hello' }
+  ]
+  const start = { tools: [locate], instructions: 'Be brief.', messages, metadata: { customer: 'c-17' } }
+  const run = await dead.start(agent, 'Where am I?', start)
+  run.result().catch(() => {})
+  let inputId = ''
+  for await (const part of run.parts()) {
+    if (part.type !== 'input.request') continue
+    ;({ inputId } = part)
+    break
+  }
+  const engine = createRunEngine({ stores, drainTimeout: 0 })
+  t.teardown(() => engine.close())
+  await engine.recover()
+  t.equal(await engine.resume(agent), 1)
+  await engine.answer(inputId, { action: 'accept', content: 'Rome' })
+  const types: string[] = []
+  for await (const { type } of engine.parts(run.runId)) types.push(type)
+  t.equal(types.filter((type) => type === 'input.request').length, 1)
+  t.match(await engine.get(run.runId), {
+    status: 'completed',
+    metadata: { customer: 'c-17' },
+    result: { text: 'In Rome.', toolCalls: [{ toolName: 'locate', result: 'Rome' }] }
+  })
+  t.equal(model.calls.length, 2, 'the recorded step is not repeated')
+  const [before, after] = model.calls
+  t.strictSame(after?.prompt.slice(0, before?.prompt.length), before?.prompt)
+  t.match(after?.tools, [{ name: 'locate' }])
+})
+
 t.test('without an engine a call is canceled, since a client cannot answer', async (t) => {
   const agent = new Agent({ name: 'a', model: scriptedModel([call('locate'), 'Done.']), ...off })
   const { toolCalls } = await agent.run('Go', { tools: [locate] })
