@@ -7,6 +7,7 @@ import type {
   DoneEvent,
   ErrorEvent,
   InputEvent,
+  PartEvent,
   ResetEvent,
   SuspendedEvent,
   ToolCallEvent,
@@ -24,6 +25,7 @@ export type ServerEvent =
   | [`${RunnableKind}.approval`, ApprovalEvent]
   | [`${RunnableKind}.input`, InputEvent]
   | [`${RunnableKind}.reset`, ResetEvent]
+  | [`${RunnableKind}.part`, PartEvent]
   | [`${RunnableKind}.done`, DoneEvent]
   | [`${RunnableKind}.error`, ErrorEvent]
   | ['run.suspended', SuspendedEvent]
@@ -33,13 +35,40 @@ export interface Projection {
   readonly runId: string
   readonly kind: RunnableKind
   readonly exposeToolArgs: boolean
+  /** True to project parts without an event of their own, too. */
+  readonly parts: boolean
 }
 
 /**
- * Projects a part to its event; undefined for parts without one, like `start`.
+ * Projects a part to its event; undefined for parts without one.
  * @param text the full text of the run, for its last part
  */
 export function projectPart(
+  projection: Projection,
+  part: NumberedPart,
+  text?: string
+): ServerEvent | undefined {
+  return (
+    toNamedEvent(projection, part, text) ?? (projection.parts ? toPartEvent(projection, part) : undefined)
+  )
+}
+
+function toPartEvent(
+  { runId, kind, exposeToolArgs }: Projection,
+  part: NumberedPart
+): ServerEvent | undefined {
+  const shown = exposeToolArgs ? part : withoutToolArgs(part)
+  return shown && [`${kind}.part`, { runId, seq: part.seq, part: isShort(shown, MAX_LENGTH) ? shown : null }]
+}
+
+function withoutToolArgs(part: NumberedPart): NumberedPart | undefined {
+  if (part.type === 'tool.call.delta') return undefined
+  if (part.type !== 'tool.approval.response') return part
+  const { args: _, ...shown } = part
+  return shown
+}
+
+function toNamedEvent(
   { runId, kind, exposeToolArgs }: Projection,
   part: NumberedPart,
   text = ''

@@ -3,11 +3,18 @@ import type { RunStatus } from '@svc/registry'
 import { ApprovalAnswerSchema, InputAnswerSchema, RunBodySchema, RunStatusSchema } from '@svc/registry/kit'
 
 const id = (description: string) => Type.String({ minLength: 1, maxLength: 512, description })
+const parts = {
+  parts: Type.Optional(
+    Type.Boolean({
+      description: 'True to receive the parts without an event of their own, too; default false'
+    })
+  )
+}
 const strict = { additionalProperties: false } as const
 
 /** `agent.run`, `team.run`, `workflow.run`: starts a run and follows it. */
 export const RunEventSchema = Type.Composite(
-  [Type.Object({ name: id('The name of the runnable') }), RunBodySchema],
+  [Type.Object({ name: id('The name of the runnable'), ...parts }), RunBodySchema],
   { ...strict, title: 'RunEvent' }
 )
 export type RunEvent = Static<typeof RunEventSchema>
@@ -29,7 +36,8 @@ export const WatchEventSchema = Type.Object(
         maximum: Number.MAX_SAFE_INTEGER,
         description: 'The `seq` of the last received event; default 0, from the start'
       })
-    )
+    ),
+    ...parts
   },
   { ...strict, title: 'WatchEvent' }
 )

@@ -1,6 +1,6 @@
 import { Type, type Static, type TProperties } from '@sinclair/typebox'
-import type { RunnableKind } from '@svc/registry'
-import { FinishReasonSchema, UsageSchema } from '@svc/registry/kit'
+import type { NumberedPart, RunnableKind } from '@svc/registry'
+import { FinishReasonSchema, PART_SCHEMAS, UsageSchema } from '@svc/registry/kit'
 
 const place = {
   runId: Type.String({ description: 'Distinguishes the runs of one socket' }),
@@ -56,6 +56,22 @@ export type InputEvent = Static<typeof InputEventSchema>
 export const ResetEventSchema = defineEvent('Reset', { index: Type.Integer() })
 export type ResetEvent = Static<typeof ResetEventSchema>
 
+/** Any other part, for clients that asked for `parts`. */
+export const PartEventSchema = Type.Object(
+  {
+    ...place,
+    part: Type.Union([...Object.values(PART_SCHEMAS), Type.Null()], {
+      description: 'As in the log, with `at`; null if its JSON has more than 1 MiB'
+    })
+  },
+  { title: 'PartEvent' }
+)
+export interface PartEvent {
+  runId: string
+  seq: number
+  part: NumberedPart | null
+}
+
 /** The last event of a run that ended, or was canceled. */
 export const DoneEventSchema = defineEvent('Done', {
   output: Type.Object({
@@ -98,6 +114,7 @@ export const RUN_EVENTS = {
   approval: ApprovalEventSchema,
   input: InputEventSchema,
   reset: ResetEventSchema,
+  part: PartEventSchema,
   done: DoneEventSchema,
   error: ErrorEventSchema
 } as const
@@ -109,6 +126,7 @@ interface RunEvents {
   approval: ApprovalEvent
   input: InputEvent
   reset: ResetEvent
+  part: PartEvent
   done: DoneEvent
   error: ErrorEvent
 }

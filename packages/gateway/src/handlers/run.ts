@@ -12,7 +12,7 @@ export function createRunHandler(kind: RunnableKind): Handler<RunEvent> {
   return async (surface, connection, payload) => {
     const { runs, keeper, settings, log } = surface
     const { principal, headers } = connection
-    const { name, ...body } = payload
+    const { name, parts = false, ...body } = payload
     const { input, onDisconnect = settings.onDisconnect } = body
     const asked = { body, onDisconnect, principal, headers, log }
     const { runnable, options } = await admitRun(surface, kind, name, asked)
@@ -21,6 +21,6 @@ export function createRunHandler(kind: RunnableKind): Handler<RunEvent> {
     // The socket may have left while the run started.
     if (connection.closed) keeper.leave(connection)
     const { runId } = run
-    return { ack: { runId }, after: () => connection.follow(runId, kind, 0) }
+    return { ack: { runId }, after: () => connection.follow({ runId, kind, after: 0, parts }) }
   }
 }

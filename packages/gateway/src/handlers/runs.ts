@@ -7,7 +7,8 @@ import type { Handler } from './handler.ts'
  * `run.watch`: follows a run after a given part. Replaces an earlier watch of the same run by this socket.
  * @throws RUN_ERR_NOT_FOUND, GTW_ERR_BAD_AFTER, GTW_ERR_TOO_MANY_RUNS
  */
-export const watchRun: Handler<WatchEvent> = async (surface, connection, { runId, after = 0 }) => {
+export const watchRun: Handler<WatchEvent> = async (surface, connection, payload) => {
+  const { runId, after = 0, parts = false } = payload
   const { runs, keeper } = surface
   const { principal } = connection
   const { kind, status } = await requireRun(surface, runId, principal)
@@ -17,7 +18,7 @@ export const watchRun: Handler<WatchEvent> = async (surface, connection, { runId
   keeper.join(runId, principal.sub, connection)
   if (connection.closed) keeper.leave(connection)
   const answer = { ack: { status } }
-  return isOver ? answer : { ...answer, after: () => connection.follow(runId, kind, after) }
+  return isOver ? answer : { ...answer, after: () => connection.follow({ runId, kind, after, parts }) }
 }
 
 /** `run.cancel`: cancels a run. @throws RUN_ERR_NOT_FOUND, RUN_ERR_TERMINAL */

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Principal, RunnableKind } from '@svc/registry'
 import { toLoggable } from '@svc/registry/kit'
 import type { DefaultEventsMap, Socket } from 'socket.io'
-import { Feed } from '../delivery/feed.ts'
+import { Feed, type FeedOptions } from '../delivery/feed.ts'
 import { Outlet } from '../delivery/outlet.ts'
 import type { ServerEvent } from '../delivery/project-part.ts'
 import { GTW_ERR_TOKEN_EXPIRED, GTW_ERR_TOO_MANY_RUNS } from '../errors.ts'
@@ -23,6 +23,9 @@ export type GatewaySocket = Socket<
   DefaultEventsMap,
   GatewaySocketData
 >
+
+/** A run to follow, after which part, and whether all parts are wanted. */
+type Followed = Pick<FeedOptions, 'runId' | 'kind' | 'after' | 'parts'>
 
 /** One socket in the namespace: its caller, and the runs that it follows. */
 export class Connection {
@@ -84,16 +87,15 @@ export class Connection {
   }
 
   /** Emits the events of a run after a given part, until the run or the socket ends. */
-  follow(runId: string, kind: RunnableKind, after: number): void {
+  follow(followed: Followed): void {
     if (this.closed) return
+    const { runId, kind } = followed
     const { runs, settings, log } = this.#surface
     const feeds = (this.#feeds ??= new Map())
     feeds.get(runId)?.close()
     const feed = new Feed({
+      ...followed,
       runs,
-      runId,
-      kind,
-      after,
       exposeToolArgs: settings.exposeToolArgs,
       outlet: (this.#outlet ??= new Outlet(this.socket.conn)),
       emit: (event) => this.#emit(event),

@@ -55,8 +55,8 @@ t.test('the document is valid AsyncAPI 3.0, with every event in its direction', 
     Object.keys(CLIENT_EVENTS)
   )
   t.strictSame(Object.keys(ACKNOWLEDGEMENTS), Object.keys(CLIENT_EVENTS))
-  t.equal(Object.keys(operations).length, 7 + 3 * 8 + 2)
-  t.equal(Object.keys(channels['gateway']!.messages).length, 7 * 2 + 3 * 8 + 2)
+  t.equal(Object.keys(operations).length, 7 + 3 * 9 + 2)
+  t.equal(Object.keys(channels['gateway']!.messages).length, 7 * 2 + 3 * 9 + 2)
 })
 
 t.test('every reference resolves', async (t) => {
@@ -94,9 +94,9 @@ t.test('emitted events match the document', async (t) => {
     t.ok(isAck(ack), `${event}.ack`)
     return ack as { runId: string }
   }
-  const { runId } = await send('workflow.run', { name: 'worker', input: 'Go' })
+  const { runId } = await send('workflow.run', { name: 'worker', input: 'Go', parts: true })
   const { approvalId } = await inbox.first('workflow.approval')
-  await send('run.watch' as never, { runId, after: 1 })
+  await send('run.watch' as never, { runId, after: 1, parts: true })
   await send('approval.answer' as never, { approvalId, approved: true })
   const { inputId } = await inbox.first('workflow.input')
   await send('input.answer' as never, { inputId, action: 'accept', content: true })
