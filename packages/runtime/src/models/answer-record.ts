@@ -1,5 +1,5 @@
 import type { LanguageModelV4FinishReason, LanguageModelV4ToolCallPart } from '@ai-sdk/provider'
-import type { Usage } from '@svc/registry'
+import type { PartOf, Usage } from '@svc/registry'
 import { ModelAnswer, type AnswerScope, type ModelToolCall, type ProviderOutcome } from './model-answer.ts'
 import { restoreUrl, type AnswerContent } from './prompt-content.ts'
 
@@ -9,6 +9,7 @@ export interface AnswerRecord {
   readonly finishReason: LanguageModelV4FinishReason | null
   readonly usage: Usage
   readonly modelId?: string
+  readonly files?: readonly PartOf<'file'>[]
   /** Without their prompt parts, which are in the content. */
   readonly toolCalls?: readonly Omit<ModelToolCall, 'promptPart'>[]
   readonly providerCalls?: readonly ProviderOutcome['call'][]
@@ -17,12 +18,13 @@ export interface AnswerRecord {
 
 /** Converts a complete answer to a record. Its values are shared with the answer: encode it before the answer changes. */
 export function toRecord(answer: ModelAnswer): AnswerRecord {
-  const { content, ended = null, usage, modelId, toolCalls, providerCalls, providerOutcomes } = answer
+  const { content, ended = null, usage, modelId, files, toolCalls, providerCalls, providerOutcomes } = answer
   return {
     content,
     finishReason: ended,
     usage,
     ...(modelId !== undefined && { modelId }),
+    ...(files.length > 0 && { files }),
     ...(toolCalls.length > 0 && { toolCalls: toolCalls.map(({ promptPart: _, ...call }) => call) }),
     ...(providerCalls.length > 0 && { providerCalls }),
     ...(providerOutcomes.length > 0 && { providerOutcomes })
@@ -36,6 +38,7 @@ export function fromRecord(record: AnswerRecord, scope?: AnswerScope): ModelAnsw
   answer.ended = record.finishReason ?? undefined
   answer.usage = record.usage
   answer.modelId = record.modelId
+  answer.files.push(...(record.files ?? []))
   const calls = new Map<string, LanguageModelV4ToolCallPart>()
   for (const part of record.content) {
     const restored = restoreUrl(part)

@@ -14,6 +14,7 @@ import type {
 } from '@ai-sdk/provider'
 import {
   ZERO_USAGE,
+  type PartOf,
   type StepFinishReason,
   type ToolError,
   type Usage,
@@ -28,8 +29,7 @@ import { toUsage } from './to-usage.ts'
 import { ToolInputs } from './tool-inputs.ts'
 
 const MAX_ERROR = 1_000
-const NO_APPROVALS =
-  'The provider asks for an approval of its own tool, which is not supported: configure the tool without approvals'
+const NO_APPROVALS = 'Approvals that a provider asks for its own tools are not supported: turn them off'
 
 type Block = LanguageModelV4TextPart | LanguageModelV4ReasoningPart
 
@@ -84,6 +84,8 @@ export class ModelAnswer {
   readonly content: AnswerContent = []
   /** Files and citations; in the log they come before the part that `take` returned last. */
   readonly made = new MadeParts()
+  /** The parts of its own files, once they are kept; those of provider's tools are in their results. */
+  readonly files: PartOf<'file'>[] = []
   readonly toolCalls: ModelToolCall[] = []
   /** Calls of tools the provider executes, finished or not. */
   readonly providerCalls: ProviderOutcome['call'][] = []

@@ -146,8 +146,12 @@ export class ModelStep {
   // Keeps the files of the answer, whose parts come before this one.
   async #withMade(last: YieldedPart | undefined): Promise<YieldedPart | undefined> {
     const { context, guard } = this.#calls
-    for (const made of this.answer.made.take())
-      this.#ready.push('type' in made ? made : await guard.wait(keepFile(context, made)))
+    const { made, files } = this.answer
+    for (const each of made.take()) {
+      const part = 'type' in each ? each : await guard.wait(keepFile(context, each))
+      if (part.type === 'file' && part.toolCallId === undefined) files.push(part)
+      this.#ready.push(part)
+    }
     if (last !== undefined) this.#ready.push(last)
     return this.#ready.shift()
   }

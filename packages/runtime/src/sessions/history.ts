@@ -59,7 +59,8 @@ function firstWithin(
 
 function textOf(message: SessionMessage): string {
   if (message.role === 'user' && typeof message.content === 'string') return message.content
-  if (message.role === 'assistant' && message.toolCalls === undefined) return message.text
+  if (message.role === 'assistant' && message.toolCalls === undefined && message.files === undefined)
+    return message.text
   return JSON.stringify(message)
 }
 
@@ -92,5 +93,5 @@ function pairCalls(message: AssistantMessage, results: ToolMessage[]): SessionMe
   const { toolCalls: _, ...rest } = message
   const paired = [...called.values()].filter((call) => answered.has(call.toolCallId))
   if (paired.length > 0) return [{ ...rest, toolCalls: paired }, ...answered.values()]
-  return message.text === '' ? [] : [rest]
+  return message.text === '' && !message.files?.length ? [] : [rest]
 }

@@ -99,14 +99,16 @@ function toUserPart(
 
 function describe(
   { type, filename, mimeType }: Pick<ContentReference, 'type' | 'filename' | 'mimeType'>,
-  detail: string
+  detail: string,
+  origin: 'sent' | 'made' = 'sent'
 ): LanguageModelV4TextPart {
   const name = filename === undefined ? type : `${type} ${filename}`
-  return { type: 'text', text: `[${name}, ${mimeType}, ${detail}, sent earlier]` }
+  return { type: 'text', text: `[${name}, ${mimeType}, ${detail}, ${origin} earlier]` }
 }
 
 function toAssistantContent({
   text,
+  files = [],
   toolCalls = []
 }: Extract<SessionMessage, { role: 'assistant' }>): AssistantPart[] {
   const calls = toolCalls.map(({ toolCallId, toolName, args, providerExecuted }) => ({
@@ -116,5 +118,6 @@ function toAssistantContent({
     input: toObject(args),
     ...(providerExecuted === true && { providerExecuted })
   }))
-  return text === '' ? calls : [{ type: 'text', text }, ...calls]
+  const made = files.map((file) => describe(file, 'url' in file ? file.url : `${file.size} bytes`, 'made'))
+  return [...(text === '' ? [] : [{ type: 'text' as const, text }]), ...made, ...calls]
 }

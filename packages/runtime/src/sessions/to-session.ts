@@ -1,9 +1,10 @@
-import type { Awaitable, ContentPart, MessageInput, SessionMessage } from '@svc/registry'
+import type { Awaitable, ContentPart, MessageInput, PartOf, SessionMessage } from '@svc/registry'
 import { toReference } from '../files/content-reference.ts'
 import type { ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
 import type { ToolOutcome } from '../tool-calls/tool-outcome.ts'
 
 type UserMessage = Extract<SessionMessage, { role: 'user' }>
+type FileReference = NonNullable<Extract<SessionMessage, { role: 'assistant' }>['files']>[number]
 
 /** Converts an input for the session; binary content becomes a reference without the bytes. */
 export function toSessionInput(input: MessageInput): Awaitable<UserMessage> {
@@ -20,17 +21,26 @@ export function toSessionStep(
   outcomes: readonly ToolOutcome<ModelToolCall>[]
 ): SessionMessage[] {
   const { text, providerOutcomes } = answer
-  if (outcomes.length + providerOutcomes.length === 0) return text === '' ? [] : [{ role: 'assistant', text }]
+  const files = answer.files.length === 0 ? {} : { files: answer.files.map(toFileReference) }
+  if (outcomes.length + providerOutcomes.length === 0)
+    return text === '' && answer.files.length === 0 ? [] : [{ role: 'assistant', text, ...files }]
   const ofProvider = providerOutcomes.map(({ call }) => ({ ...call, providerExecuted: true }))
   const toolCalls = outcomes.map(({ call: { promptPart } }) => {
     const { toolCallId, toolName, input } = promptPart
     return { toolCallId, toolName, args: input }
   })
   return [
-    { role: 'assistant', text, toolCalls: [...ofProvider, ...toolCalls] },
+    { role: 'assistant', text, ...files, toolCalls: [...ofProvider, ...toolCalls] },
     ...providerOutcomes.map(({ call, ...outcome }) => toToolMessage(call, outcome)),
     ...outcomes.map(({ call: { promptPart }, ...outcome }) => toToolMessage(promptPart, outcome))
   ]
+}
+
+function toFileReference({ mimeType, filename, url, sha256 = '', size = 0 }: PartOf<'file'>): FileReference {
+  const [top] = mimeType.split('/')
+  const type = top === 'image' || top === 'audio' ? top : 'file'
+  const file = { type, mimeType, ...(filename !== undefined && { filename }) } as const
+  return url === undefined ? { ...file, sha256, size } : { ...file, url }
 }
 
 function toToolMessage(

@@ -160,6 +160,26 @@ for (const [name, { parts, content }] of Object.entries(cases))
     t.strictSame(viewOf(roundTrip(answer, later), later), viewOf(answer, scope))
   })
 
+t.test('files that were kept are in the session of a rebuilt answer', async (t) => {
+  const answer = assemble([finish])
+  const kept = { mimeType: 'audio/mpeg', filename: 'a.mp3', size: 3, sha256: 'abc' }
+  answer.files.push(
+    { type: 'file', fileId: 'f', ...kept },
+    { type: 'file', mimeType: 'text/csv', url: 'https://example.org/a' }
+  )
+  const session = [
+    {
+      role: 'assistant' as const,
+      text: '',
+      files: [
+        { type: 'audio', ...kept },
+        { type: 'file', mimeType: 'text/csv', url: 'https://example.org/a' }
+      ]
+    }
+  ]
+  t.strictSame(toSessionStep(roundTrip(answer, makeScope()), []), session)
+})
+
 t.test('edited arguments reach the prompt of a rebuilt answer', async (t) => {
   const answer = roundTrip(assemble([call('own'), finish]), makeScope())
   answer.toolCalls[0]!.promptPart.input = { at: 'ants' }

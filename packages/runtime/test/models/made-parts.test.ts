@@ -84,6 +84,19 @@ t.test('files of a model are kept, and go back to it as it gave them', async (t)
   })
 })
 
+t.test('later turns have a reference to a file that the model made', async (t) => {
+  const { agent, model } = makeAgent([{ parts: [image(PNG), finish] }, 'Thanks.'])
+  const { context } = makeContext()
+  await agent.run('Draw', context)
+  const { sessionId, stores } = context
+  await agent.run('Nice', makeContext({ sessionId, stores }).context)
+  t.match(model.calls[1]?.prompt, [
+    { role: 'user' },
+    { role: 'assistant', content: [{ type: 'text', text: '[image, image/png, 64 bytes, made earlier]' }] },
+    { role: 'user' }
+  ])
+})
+
 t.test('a file that no store takes has its size and hash, and the run continues', async (t) => {
   const parts = [image(PNG), finish]
   const { files: _, ...without } = createInProcessStores()

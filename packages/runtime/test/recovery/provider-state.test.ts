@@ -11,6 +11,9 @@ import { openAIResponses } from '../fixtures/recorded/openai-responses.ts'
 import { survive } from '../helpers/crashing.ts'
 import { startProviderServer, type Answer, type Asked } from '../helpers/provider-server.ts'
 
+// Six processes, and a run for each append.
+t.setTimeout(120_000)
+
 interface Provider {
   readonly answers: { callsTool(name: string, args: object): Answer; says(text: string): Answer }
   /** Where the next request has what the provider expects back. */

@@ -34,6 +34,11 @@ export const SessionMessageSchema = Type.Union(
     Type.Object({
       role: Type.Literal('assistant'),
       text: Type.String(),
+      files: Type.Optional(
+        Type.Array(Type.Union([UrlContentPartSchema, ContentReferenceSchema]), {
+          description: 'What the model made beside the text'
+        })
+      ),
       toolCalls: Type.Optional(
         Type.Array(
           Type.Object({
