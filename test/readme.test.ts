@@ -13,9 +13,9 @@ const DOCUMENTS = globSync(['README.md', 'docs/*.md', 'packages/*/README.md'], {
 // The documented output of programs, and responses to commands.
 const PRINTED: Readonly<Record<string, RegExp>> = {
   'docs/agents.md#5': /^search, hand_over stop\n$/,
-  'docs/agents.md#7': /^\{ city: 'Rome', days: 3 \}\n$/,
-  'docs/agents.md#8': /^4\.0\n$/,
-  'docs/agents.md#9': /^You are Ada\.$/,
+  'docs/agents.md#8': /^\{ city: 'Rome', days: 3 \}\n$/,
+  'docs/agents.md#9': /^4\.0\n$/,
+  'docs/agents.md#10': /^You are Ada\.$/,
   'docs/from-other-frameworks.md#1': /^Take a hat\.\n$/,
   'docs/from-other-frameworks.md#2': /^Once upon a time\.$/,
   'docs/from-other-frameworks.md#3': /^Bees, for the world\n$/,
@@ -106,6 +106,7 @@ t.test('complete programs compile', async (t) => {
       'docs/agents.md#8',
       'docs/agents.md#9',
       'docs/agents.md#10',
+      'docs/agents.md#11',
       'docs/errors.md#1',
       'docs/from-other-frameworks.md#1',
       'docs/from-other-frameworks.md#2',

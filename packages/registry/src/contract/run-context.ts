@@ -132,6 +132,8 @@ export interface RunContext {
    * @throws RUN_ERR_BAD_QUESTION, or the reason of the run's signal if the run ends first
    */
   callClient(call: ClientCall): Promise<Answer>
+  /** Milliseconds that the run has waited for answers in this process, with pending waits so far: time-outs do not count them. */
+  readonly waitedMs: number
   /** The context of a member or step: same run, same session by default, a longer `source`. */
   child(name: string, options?: ChildOptions): RunContext
 }

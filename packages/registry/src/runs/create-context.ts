@@ -42,6 +42,7 @@ export function createContext(options: ContextOptions = {}): RunContext {
     lateSignal: { signal, onAbort: (listener) => listenTo(signal, listener) },
     stores: redactStores(options.stores ?? (defaultStores ??= createInProcessStores()), options.redact),
     events: options.events ?? defaultEvents,
+    waitedMs: 0,
     ask: async ({ kind }) =>
       kind === 'approval'
         ? { action: 'decline', reason: 'no one can answer: the run has no engine' }

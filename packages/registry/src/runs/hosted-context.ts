@@ -46,6 +46,8 @@ export interface ContextHost {
   readonly resumed: boolean
   /** The executed runnable, if an engine executes it and emits its `run.*` events. */
   readonly runnable?: object
+  /** As in `RunContext`. */
+  readonly waitedMs: number
   /** Waits for an input. */
   ask(asked: AskedInput, asker: Asker): Promise<InputOutcome>
   step<T>(key: string, fn: () => Promise<T> | T, options?: RecordedStepOptions): Promise<T>
@@ -171,6 +173,10 @@ export class HostedContext implements RunContext {
   get journal(): Journal | undefined {
     const { journal } = this.#host
     return journal && new ContextJournal(journal, this.#journalPath, this.source)
+  }
+
+  get waitedMs(): number {
+    return this.#host.waitedMs
   }
 
   get approvals(): Approvals {

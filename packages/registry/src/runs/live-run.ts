@@ -145,6 +145,10 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     this.#waitsOfRun.journal.stop(onIdle)
   }
 
+  get waitedMs(): number {
+    return this.#waits?.waitedMs ?? 0
+  }
+
   ask(asked: AskedInput, asker: Asker): Promise<InputOutcome> {
     if (this.#ended) return Promise.reject(this.#why())
     return this.#waitsOfRun.ask(asked, asker)

@@ -54,6 +54,10 @@ export class RunWaits {
     return outcome
   }
 
+  get waitedMs(): number {
+    return this.#inputs.waitedMs
+  }
+
   /** @throws RUN_ERR_LOG_LIMIT if the answer does not fit into the log */
   answered(inputId: string, outcome: InputOutcome): void {
     this.#inputs.answered(inputId, outcome)

@@ -10,7 +10,7 @@ export interface Timeouts {
   readonly firstToken: number
   /** From one token to the next. */
   readonly betweenTokens: number
-  /** The whole run, waits for approvals included. */
+  /** The whole run, without the time in which it waits for approvals, answers or client tools. */
   readonly run: number
 }
 
@@ -18,10 +18,13 @@ export const TimeoutsSchema = Type.Object(
   {
     firstToken: Type.Optional(millisecondsSchema('Until the first token of a model call; default 60,000')),
     betweenTokens: Type.Optional(millisecondsSchema('From one token to the next; default 60,000')),
-    run: Type.Optional(millisecondsSchema('The whole run; default 600,000'))
+    run: Type.Optional(millisecondsSchema('The whole run, without waits for its client; default 600,000'))
   } satisfies Record<keyof Timeouts, TSchema>,
   { additionalProperties: false }
 )
+
+// Milliseconds between two looks at a run that waits.
+const WAIT_PAUSE = 250
 
 export const TIMEOUT_DEFAULTS: Timeouts = { firstToken: 60_000, betweenTokens: 60_000, run: 600_000 }
 
@@ -32,13 +35,18 @@ export const TIMEOUT_DEFAULTS: Timeouts = { firstToken: 60_000, betweenTokens: 6
 export class RunGuard extends Guard {
   readonly #timeout: Timeouts
   readonly #off: () => void
+  readonly #context: Pick<RunContext, 'waitedMs'>
   readonly #startedAt = performance.now()
+  readonly #waitedBefore: number
+  #waited: number
   #awaited: 'firstToken' | 'betweenTokens' | undefined
   #awaitedSince = 0
   #timer: NodeJS.Timeout
 
-  constructor(context: Pick<RunContext, 'onAbort'>, timeout: Timeouts) {
+  constructor(context: Pick<RunContext, 'onAbort' | 'waitedMs'>, timeout: Timeouts) {
     super()
+    this.#context = context
+    this.#waitedBefore = this.#waited = context.waitedMs
     this.#timeout = timeout
     this.#off = context.onAbort((reason) => this.end(reason))
     // Last, so that an error above cannot leak the timer.
@@ -87,13 +95,18 @@ export class RunGuard extends Guard {
   #look(): void {
     const { run, firstToken, betweenTokens } = this.#timeout
     const now = performance.now()
-    const ofRun = this.#startedAt + run - now
+    const waited = this.#context.waitedMs
+    const ofRun = this.#startedAt + run + waited - this.#waitedBefore - now
     const ofToken =
       this.#awaited === undefined ? Infinity : this.#awaitedSince + this.#timeout[this.#awaited] - now
     // Timers fire up to a millisecond early.
     if (ofRun < 1) this.end(new RUN_ERR_TIMEOUT(run))
-    else if (ofToken >= 1) this.#timer = this.#setTimer(Math.min(ofRun, ofToken, firstToken, betweenTokens))
-    else if (this.#awaited === 'firstToken') this.end(new RUN_ERR_FIRST_TOKEN_TIMEOUT(firstToken))
+    else if (ofToken >= 1) {
+      // While the run waits, what is left of its time stays the same.
+      const pause = waited > this.#waited ? WAIT_PAUSE : 0
+      this.#waited = waited
+      this.#timer = this.#setTimer(Math.max(pause, Math.min(ofRun, ofToken, firstToken, betweenTokens)))
+    } else if (this.#awaited === 'firstToken') this.end(new RUN_ERR_FIRST_TOKEN_TIMEOUT(firstToken))
     else this.end(new RUN_ERR_TOKEN_TIMEOUT(betweenTokens))
   }
 }

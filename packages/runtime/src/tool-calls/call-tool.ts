@@ -23,6 +23,7 @@ import type { CallJournal, EmitPart } from './call-journal.ts'
 import type { CallWork } from './call-work.ts'
 import { toCallPart, toOutcomePart, type ToolCall, type ToolOutcome } from './tool-outcome.ts'
 import { createToolSet, type ToolSet } from '../tools/tool-set.ts'
+import { PausableTimeout } from './pausable-timeout.ts'
 
 /** What all tool calls of a step share. */
 export interface ToolCalls extends ApprovalRules {
@@ -91,6 +92,7 @@ class ToolAttempt {
   readonly #callsMade: Promise<ToolOutcome>[] = []
   readonly #work: CallWork | undefined
   #startedAt: number | undefined
+  #timeout: PausableTimeout | undefined
 
   constructor(call: ToolCall, calls: ToolCalls) {
     this.#call = call
@@ -135,6 +137,15 @@ class ToolAttempt {
     const { guard, journal } = this.#calls
     const rules = { ...this.#calls, durable: journal !== undefined, rest: this.#rest }
     return guard.wait(approve(tool, given, context, rules))
+  }
+
+  // Ends with the call, and does not count as its time.
+  #askClient<T>(ask: (asker: RunContext, durable: boolean) => Promise<T>): Promise<T> {
+    const { context, journal } = this.#calls
+    const signal = this.#over.signal
+    const asker = context.child(this.#call.toolCallId, { signal, unsourced: true })
+    const wait = () => this.#rest(() => ask(asker, journal !== undefined))
+    return this.#timeout?.pause(wait) ?? wait()
   }
 
   // While it waits for someone, a call is no work in progress.
@@ -194,6 +205,9 @@ class ToolAttempt {
       idempotencyKey: `${context.idempotencyKey}:${toolCallId}`,
       context,
       sandbox: resolveSandbox(tool.sandbox, sandbox),
+      ask: (question) => this.#askClient((asker, durable) => asker.ask({ ...question, toolCallId, durable })),
+      callClient: (call) =>
+        this.#askClient((asker, durable) => asker.callClient({ ...call, toolCallId, durable })),
       callTool: (other, args, signal) => this.#callOther(other, args, signal)
     }
   }
@@ -231,7 +245,8 @@ class ToolAttempt {
       stop(reason)
       this.#controller.abort(reason)
     }
-    const timer = setTimeout(() => end(new RUN_ERR_TOOL_TIMEOUT(tool.timeout)), tool.timeout)
+    const timeout = new PausableTimeout(tool.timeout, () => end(new RUN_ERR_TOOL_TIMEOUT(tool.timeout)))
+    this.#timeout = timeout
     const off = this.#calls.guard.onEnd(end)
     const onAbort = () => end(signal?.reason)
     signal?.addEventListener('abort', onAbort)
@@ -246,7 +261,7 @@ class ToolAttempt {
     } finally {
       off()
       signal?.removeEventListener('abort', onAbort)
-      clearTimeout(timer)
+      timeout.clear()
     }
   }
 }

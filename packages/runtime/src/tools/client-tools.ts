@@ -4,7 +4,6 @@ import {
   type ClientTool,
   type RunContext
 } from '@svc/registry'
-import { MAX_TIMER } from '@svc/registry/kit'
 import type { compileForeignSchema } from '@svc/registry/schemas'
 import { RUN_ERR_TOOL_CANCELED, RUN_ERR_TOOL_DECLINED } from '../errors.ts'
 import { ForeignCheck } from '../schemas/foreign-check.ts'
@@ -36,8 +35,6 @@ function toTool({ name, description, input }: ClientTool, compile: typeof compil
       approval: false,
       // The answer that the caller gave once counts.
       idempotent: true,
-      // The deadline of the input bounds the wait.
-      timeout: MAX_TIMER,
       execute: (args, context) => callClient(name, args, context)
     },
     () => ({
@@ -52,8 +49,7 @@ function toTool({ name, description, input }: ClientTool, compile: typeof compil
 }
 
 async function callClient(toolName: string, args: unknown, call: ToolContext): Promise<unknown> {
-  const { context, toolCallId } = call
-  const { action, content, expired } = await context.callClient({ toolCallId, toolName, args, durable: true })
+  const { action, content, expired } = await call.callClient({ toolName, args })
   if (action === 'accept') return content
   if (expired === true) throw new RUN_ERR_INPUT_EXPIRED()
   throw action === 'decline' ? new RUN_ERR_TOOL_DECLINED() : new RUN_ERR_TOOL_CANCELED()

@@ -1,5 +1,5 @@
-import { Type, type TSchema } from '@sinclair/typebox'
-import type { Awaitable, Principal, RunContext, RunLog } from '@svc/registry'
+import { Type, type Static, type TSchema } from '@sinclair/typebox'
+import type { Answer, Awaitable, ClientCall, Principal, Question, RunContext, RunLog } from '@svc/registry'
 import { millisecondsSchema, requireOptions } from '@svc/registry/kit'
 import { RUN_ERR_BAD_TOOL } from '../errors.ts'
 import { requireSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.ts'
@@ -23,6 +23,20 @@ export interface ToolContext {
   readonly context: RunContext
   /** Runs untrusted code; undefined unless the tool asks for it with `sandbox`. */
   readonly sandbox: Sandbox | undefined
+  /**
+   * Asks the caller of the run a question, and waits for the answer, as `RunContext.ask` does. The wait does not count as time of
+   * the call, and ends with it.
+   * @throws RUN_ERR_BAD_QUESTION, or the reason why the run ended
+   */
+  ask<S extends TSchema = TSchema>(
+    question: Omit<Question<S>, 'toolCallId' | 'durable'>
+  ): Promise<Answer<Static<S>>>
+  /**
+   * Has a tool executed that the caller of the run serves, as `RunContext.callClient` does. The wait does not count as time of the
+   * call, and ends with it.
+   * @throws RUN_ERR_BAD_QUESTION, or the reason why the run ended
+   */
+  callClient(call: Omit<ClientCall, 'toolCallId' | 'durable'>): Promise<Answer>
   /**
    * Calls another tool as a part of this call: validated, approved, reported and limited in time like a call of the model.
    * It ends with the signal; default: with this call.

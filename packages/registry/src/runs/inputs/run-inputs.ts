@@ -41,6 +41,8 @@ export class RunInputs {
   readonly #earlier = new Map<string, Promise<InputOutcome>>()
   readonly #stored: readonly StoredInput[]
   #count: number
+  #waitedMs = 0
+  #waitsSince = 0
 
   constructor(host: InputHost, stored: readonly StoredInput[] = []) {
     this.#host = host
@@ -98,6 +100,11 @@ export class RunInputs {
     this.#settle(inputId)?.resolve(outcome)
   }
 
+  /** Milliseconds in which an input was pending, in this process. */
+  get waitedMs(): number {
+    return this.#waiting.size === 0 ? this.#waitedMs : this.#waitedMs + performance.now() - this.#waitsSince
+  }
+
   /** When the first wait ends, or Infinity; undefined while one of them keeps the run in memory. */
   get dormantUntil(): number | undefined {
     const waiting = [...this.#waiting.values()]
@@ -118,14 +125,17 @@ export class RunInputs {
     const left = Math.min(Math.max(0, expiresAt - Date.now()), MAX_TIMER)
     const timer = setTimeout(() => this.#host.expire(inputId), left).unref()
     const waiting = { ...deferred, input, timer, durable }
+    if (this.#waiting.size === 0) this.#waitsSince = performance.now()
     this.#waiting.set(inputId, waiting)
     return waiting
   }
 
   #settle(inputId: string): Waiting | undefined {
     const waiting = this.#waiting.get(inputId)
+    if (waiting === undefined) return undefined
+    if (this.#waiting.size === 1) this.#waitedMs = this.waitedMs
     this.#waiting.delete(inputId)
-    clearTimeout(waiting?.timer)
+    clearTimeout(waiting.timer)
     return waiting
   }
 
