@@ -12,6 +12,7 @@ import { createAnalyst } from './agents/analyst.ts'
 import { createAssistant } from './agents/assistant.ts'
 import { createBooking } from './agents/booking.ts'
 import { createCompanion } from './agents/companion.ts'
+import { createCourier } from './agents/courier.ts'
 import { createNotes } from './agents/notes.ts'
 import type { DemoAuth } from './auth/demo-auth.ts'
 import { loadSections } from './docs/load-sections.ts'
@@ -48,6 +49,7 @@ export async function buildApp(
   createDesk(model, [assistant, createAnalyst(model), createNotes(model)])
   await createCompanion(model)
   createBooking(model)
+  createCourier(model)
   createMemo(assistant)
   await app.register(http, {
     prefix: '/api',

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
+import type { RunEngine, RunSummary } from '@svc/registry'
 import { buildApp } from './app.ts'
 import { createDemoAuth } from './auth/demo-auth.ts'
 import { claimPort } from './claim-port.ts'
@@ -27,7 +28,16 @@ async function start(env: Env): Promise<void> {
   await release()
   await app.listen({ host: env.HOST, port: env.PORT })
   const { port } = app.server.address() as AddressInfo
-  console.log(welcome({ ...env, PORT: port }, label, auth?.roles))
+  const resumed = await resumedRuns(app.runs)
+  console.log(welcome({ ...env, PORT: port }, { label, roles: auth?.roles, resumed }))
+}
+
+// Those that an earlier process left in progress, once the others have ended; at most 5.
+async function resumedRuns(runs: RunEngine): Promise<RunSummary[]> {
+  await runs.recover()
+  const states = ['working', 'input-required'] as const
+  const pages = await Promise.all(states.map((status) => runs.list({ status, limit: 5 })))
+  return pages.flatMap((page) => page.runs).slice(0, 5)
 }
 
 function stop(app: { close(): Promise<void> }): void {

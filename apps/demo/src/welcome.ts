@@ -1,10 +1,20 @@
 import { join, resolve } from 'node:path'
+import type { RunSummary } from '@svc/registry'
 import { addressOf } from './address.ts'
 import type { DemoRole } from './auth/demo-auth.ts'
 import type { Env } from './env.ts'
 
+/** What the output of the demo depends on, besides its environment. */
+export interface Welcome {
+  /** The model's id and where it runs. */
+  label: string
+  roles: readonly DemoRole[] | undefined
+  /** The runs of an earlier process that continue. */
+  resumed: readonly RunSummary[]
+}
+
 /** The demo's output once it listens: addresses, and commands to paste into a shell. */
-export function welcome({ DATA_DIR, HOST, PORT }: Env, label: string, roles?: readonly DemoRole[]): string {
+export function welcome({ DATA_DIR, HOST, PORT }: Env, { label, roles, resumed }: Welcome): string {
   const origin = `http://${addressOf(HOST, PORT)}`
   const base = `${origin}/api`
   const as = roles === undefined ? '' : ` -H "authorization: Bearer $USER_TOKEN"`
@@ -26,7 +36,7 @@ The agent transport service is up.
   data    ${join(resolve(DATA_DIR), 'app.db')}
   base    ${base}
   docs    ${base}/docs/
-${roles === undefined ? '' : introduce(roles)}
+${roles === undefined ? '' : introduce(roles)}${resumed.length === 0 ? '' : listResumed(resumed, base, as)}
 Ask something about this service:
 
   ${post(`${base}/agents/assistant/run`, question)}${as}
@@ -56,6 +66,12 @@ Give an agent a tool that you serve yourself: it waits until you send the result
 
   ${post(`${base}/agents/assistant/run`, withTool, "-s -H 'prefer: respond-async'")}${as}
   ${post(`${base}/inputs/$(${firstInput(base, as)})`, { action: 'accept', content: 'milk, bread and tea' })}${as}
+
+Let an agent deliver parcels, one a second; kill the demo meanwhile, start it again, and it continues:
+
+  ${post(`${base}/agents/courier/run`, { input: 'Deliver 8 parcels' }, "-s -H 'prefer: respond-async'")}${as}
+  kill -9 ${process.pid}
+  npm run demo
 
 Let an agent write a program and run it in the sandbox, or send one yourself:
 
@@ -111,6 +127,17 @@ function firstInput(base: string, as: string): string {
 
 function firstOf(list: string, id: string): string {
   return `curl -s ${list} | sed -n 's/.*"${id}":"\\([^"]*\\)".*/\\1/p'`
+}
+
+function listResumed(runs: readonly RunSummary[], base: string, as: string): string {
+  const lines = runs.map(
+    ({ runId, kind, name }) => `  curl -sN ${base}/runs/${runId}/stream${as} # ${kind} ${name}`
+  )
+  return `
+Runs that were in progress when the last demo ended continue:
+
+${lines.join('\n')}
+`
 }
 
 function introduce(roles: readonly DemoRole[]): string {

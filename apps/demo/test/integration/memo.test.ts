@@ -44,7 +44,7 @@ const start = (base: string, path: string, input: string) =>
   json<RunRecord>(`${base}/${path}/run`, { input, onDisconnect: 'continue' }, { prefer: 'respond-async' })
 
 t.test(
-  'a workflow that waits for an approval lasts over kill -9, an agent that works does not',
+  'a workflow and an agent that wait for an approval last over kill -9, a run of a client does not',
   async (t) => {
     const env = { DATA_DIR: t.testdir(), LOG_LEVEL: 'silent', OFFLINE_DELAY: '2' }
     const first = spawnDemo(t, env)
@@ -53,20 +53,38 @@ t.test(
     await until(base, memo.runId, 'tool.approval.request')
     const agent = await start(base, 'agents/notes', 'delete note 1')
     await until(base, agent.runId, 'tool.approval.request')
+    const ofClient = await fetch(`${base}/agents/notes/stream`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ input: 'delete note 2' })
+    })
+    const clientsRun = ofClient.headers.get('x-run-id')!
+    await until(base, clientsRun, 'tool.approval.request')
     await first.kill()
 
     const second = spawnDemo(t, env)
     base = await second.base()
     while ((await fetch(`${base}/readyz`)).status !== 200)
       await new Promise((resolve) => setTimeout(resolve, 50))
-    t.match(await json(`${base}/runs/${agent.runId}`), {
+    t.match(await json(`${base}/runs/${clientsRun}`), {
       status: 'failed',
       error: { code: 'RUN_ERR_INTERRUPTED' }
     })
-    t.match(await json(`${base}/runs/${memo.runId}`), { status: 'input-required' })
+    for (const { runId } of [memo, agent])
+      t.match(await json(`${base}/runs/${runId}`), { status: 'input-required' })
     const { approvals } = await json<Pending>(`${base}/approvals`)
-    t.match(approvals, [{ runId: memo.runId, toolName: 'keep_memo' }])
-    const { approvalId } = approvals[0]!
+    t.match(approvals, [
+      { runId: agent.runId, toolName: 'delete_note' },
+      { runId: memo.runId, toolName: 'keep_memo' }
+    ])
+    t.equal(approvals.length, 2)
+    const [{ approvalId: deletion }, { approvalId }] = approvals as [
+      Pending['approvals'][0],
+      Pending['approvals'][0]
+    ]
+    t.match(await json(`${base}/approvals/${deletion}`, { approved: true }), { runId: agent.runId })
+    await until(base, agent.runId, 'finish')
+    t.match(await json(`${base}/runs/${agent.runId}`), { result: { text: 'There is no note 1.' } })
     t.match(await json(`${base}/approvals/${approvalId}`, { approved: true }), { runId: memo.runId })
     const types = await until(base, memo.runId, 'finish')
     t.equal(types.filter((type) => type === 'tool.approval.request').length, 1, 'asked once')

@@ -5,7 +5,7 @@ import type { Move } from './rule-model.ts'
 /** The tools of the demo; any other is served by the client. */
 const OWN_TOOLS = new Set([
   ...['search_docs', 'read_section', 'calculate', 'current_time', 'add_note', 'list_notes', 'delete_note'],
-  ...['ask_guest', 'book_table', 'compute', 'load_skill', 'route']
+  ...['ask_guest', 'book_table', 'deliver', 'compute', 'load_skill', 'route']
 ])
 
 /**

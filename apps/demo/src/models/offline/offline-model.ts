@@ -4,6 +4,7 @@ import { answerMessage } from './assistant/answer-message.ts'
 import { answerBookingRequest } from './booking.ts'
 import { answerByClientTool } from './client-tools.ts'
 import type { Conversation } from './conversation.ts'
+import { answerDelivery } from './courier.ts'
 import { pickMember } from './desk.ts'
 import { answerNoteRequest } from './notes.ts'
 import { ruleModel, type Move } from './rule-model.ts'
@@ -27,5 +28,6 @@ function decide(conversation: Conversation, { tools = [], toolChoice }: Language
   if (ofClient !== undefined) return ofClient
   const names = new Set(usable.map(({ name }) => name))
   if (names.has('ask_guest')) return answerBookingRequest(conversation)
+  if (names.has('deliver')) return answerDelivery(conversation)
   return names.has('add_note') ? answerNoteRequest(conversation) : answerMessage(conversation, names)
 }
