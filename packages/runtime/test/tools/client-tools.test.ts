@@ -1,3 +1,4 @@
+import { mock } from 'node:test'
 import {
   createInProcessStores,
   createRunEngine,
@@ -107,6 +108,25 @@ t.test('a client that declines or cancels gives the model an error', async (t) =
     t.match(await run.result(), { text: 'Never mind.', finishReason: 'stop' })
     t.match(ofType('tool.error'), [{ toolName: 'locate', error: { code } }])
   }
+})
+
+t.test('a call that is not answered within 10 minutes gives the model an error', async (t) => {
+  mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+  t.teardown(() => mock.timers.reset())
+  const { run, states, ofType } = await runWith(t, [call('locate'), 'Silence.'], {
+    options: { timeout: { run: 3_600_000 } },
+    async answer({ inputId, expiresAt }, engine) {
+      t.equal(Date.parse(expiresAt) - Date.now(), 600_000)
+      mock.timers.tick(600_000)
+      while ((await engine.findInput(inputId))?.input.answer === null);
+      await t.rejects(engine.answer(inputId, { action: 'accept' }), { code: 'RUN_ERR_INPUT_ANSWERED' })
+      return undefined
+    }
+  })
+  t.strictSame(states, ['input-required'])
+  t.match(await run.result(), { text: 'Silence.' })
+  t.match(ofType('input.response'), [{ action: 'cancel' }])
+  t.match(ofType('tool.error'), [{ error: { code: 'RUN_ERR_INPUT_EXPIRED' } }])
 })
 
 t.test('bad arguments never reach the client', async (t) => {
