@@ -87,6 +87,7 @@ t.test('the decorator has only the public interface of the engine', async (t) =>
     'faultOf',
     'find',
     'findInput',
+    'followTransients',
     'get',
     'list',
     'listInputs',

@@ -26,6 +26,7 @@ export class Feed {
   constructor(options: FeedOptions) {
     this.#options = options
     this.#reader = new LogReader(options.runs, options.runId, options.after)
+    if (options.parts) this.#reader.followTransients()
   }
 
   /** Emits until the connection is full or the log has no news, then waits for either. */
@@ -65,8 +66,15 @@ export class Feed {
       this.#endWithoutLast()
       return false
     }
-    if (entries.length === 0) this.#reader.onNews(() => setImmediate(this.pump))
-    return entries.length > 0
+    if (entries.length > 0) return true
+    this.#emitTransients()
+    this.#reader.onNews(() => setImmediate(this.pump))
+    return false
+  }
+
+  #emitTransients(): void {
+    const { kind, runId, emit } = this.#options
+    for (const { part } of this.#reader.takeTransients()) emit([`${kind}.part`, { runId, part }])
   }
 
   // The log has no last part: the run is suspended, its store fails, or it was removed.

@@ -59,7 +59,8 @@ export type ResetEvent = Static<typeof ResetEventSchema>
 /** Any other part, for clients that asked for `parts`. */
 export const PartEventSchema = Type.Object(
   {
-    ...place,
+    runId: place.runId,
+    seq: Type.Optional(place.seq),
     part: Type.Union([...Object.values(PART_SCHEMAS), Type.Null()], {
       description: 'As in the log, with `at`; null if its JSON has more than 1 MiB'
     })
@@ -68,8 +69,9 @@ export const PartEventSchema = Type.Object(
 )
 export interface PartEvent {
   runId: string
-  seq: number
-  part: NumberedPart | null
+  /** Undefined for a transient part. */
+  seq?: number
+  part: (Omit<NumberedPart, 'seq'> & { seq?: number }) | null
 }
 
 /** The last event of a run that ended, or was canceled. */

@@ -113,3 +113,27 @@ t.test('`parts` is checked', async (t) => {
     ] as const)
       t.match(await send(event, payload), { code: 'GTW_ERR_BAD_PAYLOAD' })
 })
+
+t.test('transient parts come without a number, to those who asked for parts', async (t) => {
+  const go = Promise.withResolvers<void>()
+  const seen = Promise.withResolvers<void>()
+  const progress = { type: 'data', name: 'progress', value: 1, transient: true } as const
+  const runnable = scriptedRunnable([() => go.promise, progress, () => seen.promise])
+  const { connect } = await buildGateway(t, { runnables: [runnable] })
+  const [client, other] = [await connect(), await connect()]
+  const [inbox, without] = [new Inbox(client), new Inbox(other)]
+  const asked = { name: 'scripted', input: 'Go', parts: true }
+  const { runId } = (await client.emitWithAck('agent.run', asked)) as { runId: string }
+  await other.emitWithAck('run.watch', { runId })
+  await inbox.first('agent.part')
+  go.resolve()
+  await inbox.until(() => inbox.of(runId).length > 1)
+  seen.resolve()
+  const [, { part, ...rest }] = (await inbox.untilEnd(runId)) as [unknown, Record<string, unknown>]
+  t.strictSame(rest, { event: 'agent.part', runId })
+  t.match(part, { ...progress, at: Number, seq: undefined })
+  t.same(
+    (await without.untilEnd(runId)).map(({ event }) => event),
+    ['agent.done']
+  )
+})

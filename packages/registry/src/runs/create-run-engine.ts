@@ -27,6 +27,7 @@ import { runIdOf } from '../stores/run-cursor.ts'
 import { EngineHost } from './engine-host.ts'
 import { LiveRun } from './live-run.ts'
 import { readParts } from './log/log-reader.ts'
+import type { TransientPart } from './log/transient-parts.ts'
 import { Recovery } from './recovery/recovery.ts'
 import { ReplayedRun } from './replayed-run.ts'
 import { prepareStart } from './prepare-start.ts'
@@ -125,6 +126,10 @@ class Engine implements RunEngine {
 
   parts(runId: string, after = 0, signal?: AbortSignal): ReturnType<RunEngine['parts']> {
     return readParts(this, runId, after, signal)
+  }
+
+  followTransients(runId: string, listener: (part: TransientPart) => void): () => void {
+    return this.#host.transients.follow(runId, listener)
   }
 
   async cancel(runId: string): Promise<RunSummary> {

@@ -16,6 +16,7 @@ import type { LiveRun } from './live-run.ts'
 import { LiveRuns } from './live-runs.ts'
 import { InterruptedRuns, type ResumeHost } from './recovery/interrupted-runs.ts'
 import { LostRuns } from './recovery/lost-runs.ts'
+import { TransientParts } from './log/transient-parts.ts'
 import type { HostedRun } from './run-host.ts'
 import { RunLimits } from './run-limits.ts'
 
@@ -29,6 +30,7 @@ export class EngineHost implements ResumeHost, AnswerHost {
   readonly durable: boolean
   readonly resumeWithServerKey: boolean
   readonly record: Readonly<Required<RecordOptions>>
+  readonly transients = new TransientParts()
   readonly live: LiveRuns
   readonly interrupted: InterruptedRuns
   readonly lostRuns: LostRuns

@@ -73,7 +73,8 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     const progress = earlier?.progress ?? new RunProgress(host.maxLogBytes)
     this.#writer = new PartWriter(this.stores.log, this.record, progress, options.redact, {
       onFault: (err) => this.#storeFailed(err),
-      onRecorded: () => this.stepSettled()
+      onRecorded: () => this.stepSettled(),
+      onTransient: (part) => host.transients.publish(this.runId, part)
     })
   }
 

@@ -9,6 +9,7 @@ import type { ApprovalAnswer } from '../contract/approval.ts'
 import type { InputAnswer } from '../contract/input.ts'
 import type { RunResult } from '../contract/run-result.ts'
 import type { Runnable } from '../contract/runnable.ts'
+import type { TransientPart } from './log/transient-parts.ts'
 import type { RecordOptions } from '../options.ts'
 import type { StartOptions } from './start-options.ts'
 
@@ -59,6 +60,11 @@ export interface RunEngine {
   faultOf(runId: string): Error | undefined
   /** The parts of any run, as in `Run.parts`. */
   parts(runId: string, after?: number, signal?: AbortSignal): AsyncIterable<NumberedPart>
+  /**
+   * Calls `listener` with each `data` part of a run in this process that is `transient`, until the returned function is called. Such
+   * parts are in no log.
+   */
+  followTransients(runId: string, listener: (part: TransientPart) => void): () => void
   /** Ends a run as canceled. @throws RUN_ERR_NOT_FOUND, RUN_ERR_TERMINAL, RUN_ERR_STORE */
   cancel(runId: string): Promise<RunSummary>
   /** Lists pending approvals, questions and client tools. */

@@ -5,6 +5,7 @@ import type { StoredRun } from '../contract/ports/run-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import type { RecordOptions } from '../options.ts'
+import type { TransientParts } from './log/transient-parts.ts'
 import type { RecalledLog } from './recovery/recalled-log.ts'
 import type { RunProgress } from './run-progress.ts'
 import type { StartOptions } from './start-options.ts'
@@ -39,6 +40,7 @@ export interface RunHost {
   readonly maxLogBytes: number
   readonly record: Readonly<Required<RecordOptions>>
   readonly closed: AbortSignal
+  readonly transients: TransientParts
   ended(run: HostedRun): void
   /** The run's log can no longer be written. */
   lost(run: HostedRun, reason: unknown): void

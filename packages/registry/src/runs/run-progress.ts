@@ -3,7 +3,9 @@ import { RunResultBuilder, type RunResult } from '../contract/run-result.ts'
 import { RUN_ERR_LOG_LIMIT } from '../errors.ts'
 import type { LogEntry } from '../contract/ports/stream-log.ts'
 import { completeFinish } from './complete-finish.ts'
+import { encodeJson } from './log/encode-json.ts'
 import { encodePart, timeAfter } from './log/encode-part.ts'
+import type { TransientPart } from './log/transient-parts.ts'
 import { sizeOfEntry } from '../stores/log-entry.ts'
 
 /** The progress of a run: the number and size of its parts, and the result so far. */
@@ -47,6 +49,13 @@ export class RunProgress {
   /** Numbers a short part regardless of the log's limit. @throws RUN_ERR_BAD_PART */
   rest(part: Part): LogEntry {
     return this.#add(this.#encode(part), part)
+  }
+
+  /** Encodes a part that gets no number. @throws RUN_ERR_BAD_PART */
+  passing(part: Part): TransientPart {
+    this.#at = timeAfter(this.#at)
+    const json = encodeJson(undefined, this.#at, part)
+    return { json, part: JSON.parse(json) as TransientPart['part'] }
   }
 
   #add(entry: LogEntry, part: Part): LogEntry {

@@ -22,7 +22,12 @@ export function encodeSse(seq: number, json: string): string {
  * log. A client that reconnects continues after the last numbered part.
  */
 export function encodeSseFault(err: unknown): string {
-  return `data: ${encodeFault(err)}\n\n`
+  return encodeUnnumbered(encodeFault(err))
+}
+
+/** Encodes a message that is not in the log, and after which no client can continue. */
+export function encodeUnnumbered(json: string): string {
+  return `data: ${json}\n\n`
 }
 
 /** The JSON of an unnumbered `error` part. */

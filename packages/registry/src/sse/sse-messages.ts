@@ -2,7 +2,7 @@ import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
 import type { LogEntry } from '../contract/ports/stream-log.ts'
 import type { LogReader } from '../runs/log/log-reader.ts'
 import { entryFromJson } from '../stores/log-entry.ts'
-import { encodeFault, encodeSse, encodeSseFault, SSE_SUSPENDED } from './encode-sse.ts'
+import { encodeFault, encodeSse, encodeSseFault, encodeUnnumbered, SSE_SUSPENDED } from './encode-sse.ts'
 
 /** Maps the log to other messages. */
 export interface SseProjection {
@@ -33,6 +33,8 @@ export class SseMessages {
   constructor(reader: LogReader, projection: SseProjection | undefined) {
     this.#reader = reader
     this.#projection = projection
+    // A projection has no place for them.
+    if (projection === undefined) reader.followTransients()
     this.#say(projection?.head ?? '')
   }
 
@@ -62,8 +64,9 @@ export class SseMessages {
       if (this.#next === this.#entries.length && this.#head === '') {
         if (this.#reader.ended) return this.#end()
         const entries = this.#reader.read()
-        if (isPromise(entries)) return entries.then((all) => (this.#take(all) ? this.next() : ''))
-        if (!this.#take(entries)) return ''
+        if (isPromise(entries))
+          return entries.then((all) => (this.#take(all) ? this.next() : this.#encodeTransients()))
+        if (!this.#take(entries)) return this.#encodeTransients()
         continue
       }
       const piece = this.#projection === undefined ? this.#encode() : this.#project(this.#projection)
@@ -77,6 +80,14 @@ export class SseMessages {
     this.#entries = entries
     this.#next = 0
     return entries.length > 0 || this.#reader.ended
+  }
+
+  // After the log, since they are of the moment.
+  #encodeTransients(): string {
+    return this.#reader
+      .takeTransients()
+      .map(({ json }) => encodeUnnumbered(json))
+      .join('')
   }
 
   #end(): string | undefined {

@@ -1,8 +1,11 @@
 import type { Part } from '../../contract/part.ts'
 import { RUN_ERR_BAD_PART } from '../../errors.ts'
 
-/** Encodes a part at its place in the log. @throws RUN_ERR_BAD_PART if it has no JSON (a cycle, a BigInt) */
-export function encodeJson(seq: number, at: number, part: Part): string {
+/**
+ * Encodes a part at its place in the log, or one that has none: a transient part.
+ * @throws RUN_ERR_BAD_PART if it has no JSON (a cycle, a BigInt)
+ */
+export function encodeJson(seq: number | undefined, at: number, part: Part): string {
   let json: string | undefined
   try {
     // These fields come first, and the engine's replace those that the part may carry.

@@ -62,6 +62,7 @@ export function wholePart(part: YieldedPart): Part {
       return hasJson(part.args) ? part : { ...part, args: null }
     case 'tool.result':
       return hasJson(part.result) ? part : { ...part, result: null }
+    case 'data':
     case 'structured':
       return hasJson(part.value) ? part : { ...part, value: null }
     case 'finish': {

@@ -5,6 +5,7 @@ import { isPromise, type Awaitable } from '../../contract/ports/awaitable.ts'
 import type { RunSummary } from '../../contract/ports/run-store.ts'
 import type { Stores } from '../../contract/ports/stores.ts'
 import { typeOfEntry } from './flat-entry.ts'
+import { TransientInbox, type TransientPart } from './transient-parts.ts'
 import type { LogEntry, ReadLimit } from '../../contract/ports/stream-log.ts'
 
 /** The source of a reader; reading ends when `closed` aborts. */
@@ -13,6 +14,8 @@ export interface LogHost {
   readonly closed?: AbortSignal
   /** As `RunEngine.faultOf`. */
   faultOf?(runId: string): Error | undefined
+  /** As `RunEngine.followTransients`. */
+  followTransients?(runId: string, listener: (part: TransientPart) => void): () => void
 }
 
 /** The limit of one read from the log. */
@@ -25,6 +28,8 @@ export class LogReader {
   readonly #closed: AbortSignal | undefined
   readonly #runId: string
   readonly #unfollow: () => void
+  #transients: TransientInbox | undefined
+  #unfollowTransients: (() => void) | undefined
   #after: number
   // True if the log is ahead of the record, which then need not be read.
   #isCurrent = false
@@ -49,6 +54,20 @@ export class LogReader {
     this.#after = after
     this.#unfollow = stores.log.follow(runId, (gone) => this.#wake(gone))
     closed?.addEventListener('abort', this.#leave, { once: true })
+  }
+
+  /** From now on, collects the transient parts of the run for `takeTransients`. */
+  followTransients(): void {
+    const inbox = (this.#transients ??= new TransientInbox())
+    this.#unfollowTransients ??= this.#host.followTransients?.(this.#runId, (part) => {
+      inbox.add(part)
+      this.#wake()
+    })
+  }
+
+  /** The transient parts since the last call. */
+  takeTransients(): readonly TransientPart[] {
+    return this.#transients?.take() ?? []
   }
 
   /** True if nothing more comes: the run's last part was read, its log is gone, or the run is suspended. */
@@ -99,6 +118,7 @@ export class LogReader {
   close(): void {
     this.#onNews = undefined
     this.#unfollow()
+    this.#unfollowTransients?.()
     this.#closed?.removeEventListener('abort', this.#leave)
   }
 

@@ -1,6 +1,7 @@
 import type { RunChange, StepRecord, StoredRun } from '../../contract/ports/run-store.ts'
 import { isPromise, type Awaitable } from '../../contract/ports/awaitable.ts'
 import type { LogEntry, StreamLog } from '../../contract/ports/stream-log.ts'
+import type { TransientPart } from './transient-parts.ts'
 import type { PartRecord } from '../journal/part-record.ts'
 
 // Characters of queued JSON at which a run that writes faster than its store is held back.
@@ -12,6 +13,8 @@ export interface WriterEvents {
   readonly onFault: (err: unknown) => void
   /** The record of a part is in the store. */
   readonly onRecorded: () => void
+  /** A part is for the readers of the moment. */
+  readonly onTransient: (part: TransientPart) => void
 }
 
 interface Queued {

@@ -13,6 +13,7 @@ export class PartWriter {
   readonly #progress: RunProgress
   readonly #redact: Redact | undefined
   readonly #writer: LogWriter
+  readonly #events: WriterEvents
   // Only for runs with a caller's keys.
   readonly #redacted: RedactedWriter | undefined
 
@@ -25,6 +26,7 @@ export class PartWriter {
   ) {
     this.#progress = progress
     this.#redact = redact
+    this.#events = events
     this.#writer = new LogWriter(log, record, events)
     if (redact) this.#redacted = new RedactedWriter(redact, progress, this.#writer)
   }
@@ -52,12 +54,17 @@ export class PartWriter {
   }
 
   /**
-   * Writes a part, the change of the run's record and the record of the part in one transaction.
+   * Writes a part, the change of the run's record and the record of the part in one transaction. A transient part is not written.
    * @throws RUN_ERR_LOG_LIMIT, RUN_ERR_BAD_PART
    */
   write(part: Part, change?: RunChange, record?: PartRecord): void {
+    if (part.type === 'data' && part.transient) return this.#pass(part)
     if (this.#redacted === undefined) this.#writer.write(this.#progress.next(part), change, record)
     else this.#redacted.write(part, change, record)
+  }
+
+  #pass(part: PartOf<'data'>): void {
+    this.#events.onTransient(this.#progress.passing(this.#redact?.(part) ?? part))
   }
 
   /** Numbers the last part of the run. */
