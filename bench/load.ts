@@ -39,7 +39,8 @@ export async function load(
   return { ...full, cpuFull: full.cpu, cpuPaced: paced.cpu }
 }
 
-async function send(server: ServerProcess, request: LoadRequest, amount: number, rate?: number) {
+/** Sends so many requests, at a rate a second or as fast as the server answers. @throws when one is not answered with 200 */
+export async function send(server: ServerProcess, request: LoadRequest, amount: number, rate?: number) {
   const body = JSON.stringify(request.body)
   const before = server.cpu()
   const startedAt = performance.now()

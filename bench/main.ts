@@ -1,5 +1,6 @@
 import { reportAgentLoop } from './agent-loop.ts'
 import { reportGrowth } from './growth.ts'
+import { reportMemory } from './memory.ts'
 import { readNames, readOptions } from './read-options.ts'
 import { reportRecall } from './recall.ts'
 import { reportRequests } from './requests.ts'
@@ -11,6 +12,7 @@ import { VARIANTS } from './variants.ts'
 const SECTIONS: Record<string, (rounds: number) => Promise<void>> = {
   growth: reportGrowth,
   'agent-loop': reportAgentLoop,
+  memory: reportMemory,
   recall: reportRecall,
   sandbox: reportSandbox,
   sockets: reportSockets

@@ -24,6 +24,11 @@ async function serve(): Promise<string> {
   const app = Fastify()
   if (variant.startsWith('bare-')) serveBare(app, variant.endsWith('-paced'))
   else await serveAgent(app)
+  app.get('/heap', async ({ query }) => {
+    const { collect } = query as { collect?: string }
+    if (collect) await globalThis.gc?.({ type: collect as 'major' | 'minor', execution: 'async' })
+    return String(process.memoryUsage().heapUsed)
+  })
   return app.listen({ port: 0, host: '127.0.0.1' })
 }
 

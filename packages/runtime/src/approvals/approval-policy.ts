@@ -14,6 +14,11 @@ export interface GivenArgs {
   readonly value: unknown
 }
 
+/** True if no call of the tool needs an approval, whatever its arguments are. */
+export function needsNone({ approval }: Tool, policy: ApprovalPolicy): boolean {
+  return approval === false || (approval === undefined && policy === 'never')
+}
+
 /** True unless the tool or the policy returns exactly `false`. @throws the error of either function */
 export async function needsApproval(
   tool: Tool,

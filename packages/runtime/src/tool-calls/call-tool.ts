@@ -3,7 +3,7 @@ import { isPromise, toLoggable } from '@svc/registry/kit'
 import type { RunGuard } from '../guards/run-guard.ts'
 import { unlessAborted } from '../guards/guard.ts'
 import { approve, type ApprovalRules, type ApprovedArgs } from '../approvals/approval-manager.ts'
-import type { GivenArgs } from '../approvals/approval-policy.ts'
+import { needsNone, type GivenArgs } from '../approvals/approval-policy.ts'
 import {
   isProgramCode,
   RUN_ERR_TOOL_BAD_ARGS,
@@ -74,7 +74,8 @@ async function callTool<C extends ToolCall>(call: C, calls: ToolCalls): Promise<
     guard.check()
     outcome = { call, error: context.redact(toToolError(err)), durationMs: attempt.durationMs }
   }
-  await attempt.end()
+  const ending = attempt.end()
+  if (ending !== undefined) await ending
   const { result, error, durationMs } = outcome
   if (error) events.emit('tool.error', () => ({ toolCallId, toolName, error, durationMs }))
   else events.emit('tool.result', () => ({ toolCallId, toolName, result, durationMs }))
@@ -87,8 +88,9 @@ class ToolAttempt {
   readonly #call: ToolCall
   readonly #calls: ToolCalls
   readonly #controller = new AbortController()
-  // Ends nested calls.
-  readonly #over = new AbortController()
+  // Ends nested calls; most calls make none.
+  #over: AbortController | undefined
+  #ended = false
   readonly #callsMade: Promise<ToolOutcome>[] = []
   readonly #work: CallWork | undefined
   #startedAt: number | undefined
@@ -111,10 +113,18 @@ class ToolAttempt {
   }
 
   /** Ends the nested calls; resolves once their outcomes are emitted. */
-  async end(): Promise<void> {
+  end(): Promise<unknown> | undefined {
     this.#work?.end()
+    this.#ended = true
+    if (this.#over === undefined) return undefined
     this.#over.abort(new RUN_ERR_TOOL_FAILED('The enclosing call has ended'))
-    await Promise.allSettled(this.#callsMade)
+    return Promise.allSettled(this.#callsMade)
+  }
+
+  get #overSignal(): AbortSignal {
+    this.#over ??= new AbortController()
+    if (this.#ended) void this.end()
+    return this.#over.signal
   }
 
   async #serve(): Promise<Given> {
@@ -133,8 +143,9 @@ class ToolAttempt {
     return { result, ...(content && { content }), ...(edited && { editedArgs: approved }) }
   }
 
-  #approve(tool: Tool, given: GivenArgs, context: ToolContext): Promise<ApprovedArgs> {
-    const { guard, journal } = this.#calls
+  #approve(tool: Tool, given: GivenArgs, context: ToolContext): Awaitable<ApprovedArgs> {
+    const { guard, journal, approval } = this.#calls
+    if (needsNone(tool, approval)) return { args: given.args, edited: false, asked: false }
     const rules = { ...this.#calls, durable: journal !== undefined, rest: this.#rest }
     return guard.wait(approve(tool, given, context, rules))
   }
@@ -142,7 +153,7 @@ class ToolAttempt {
   // Ends with the call, and does not count as its time.
   #askClient<T>(ask: (asker: RunContext, durable: boolean) => Promise<T>): Promise<T> {
     const { context, journal } = this.#calls
-    const signal = this.#over.signal
+    const signal = this.#overSignal
     const asker = context.child(this.#call.toolCallId, { signal, unsourced: true })
     const wait = () => this.#rest(() => ask(asker, journal !== undefined))
     return this.#timeout?.pause(wait) ?? wait()
@@ -213,7 +224,7 @@ class ToolAttempt {
   }
 
   async #callOther(tool: Tool, args: unknown, signal?: AbortSignal): Promise<unknown> {
-    const over = this.#over.signal
+    const over = this.#overSignal
     const ended = signal === undefined ? over : AbortSignal.any([over, signal])
     ended.throwIfAborted()
     const { toolCallId: parentToolCallId } = this.#call
@@ -240,7 +251,7 @@ class ToolAttempt {
     const { signal } = this.#calls
     signal?.throwIfAborted()
     this.#startedAt = performance.now()
-    const { promise: stopped, reject: stop } = Promise.withResolvers<never>()
+    const { promise: done, resolve, reject: stop } = Promise.withResolvers<unknown>()
     const end = (reason: unknown) => {
       stop(reason)
       this.#controller.abort(reason)
@@ -251,8 +262,10 @@ class ToolAttempt {
     const onAbort = () => end(signal?.reason)
     signal?.addEventListener('abort', onAbort)
     try {
-      const work = Promise.resolve(tool.execute(args as never, context))
-      return await Promise.race([work, stopped])
+      const work = tool.execute(args as never, context)
+      if (isPromise(work)) work.then(resolve, stop)
+      else resolve(work)
+      return await done
     } catch (err) {
       if (this.#controller.signal.aborted && err === this.#controller.signal.reason) throw err
       const { toolCallId, log } = context
