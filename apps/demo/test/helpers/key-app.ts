@@ -60,7 +60,7 @@ export async function buildKeyApp(t: Test, where: 'memory' | 'sqlite') {
     ...(where === 'memory' && { stores: watchStores(given) })
   })
   await app.register(runtime)
-  await app.register(http, { prefix: '/api' })
+  await app.register(http, { prefix: '/api', clientInstructions: true, clientTools: true })
   const hear = (event: unknown, name: string | symbol) =>
     void events.push(`${String(name)} ${JSON.stringify(event)}`)
   for (const name of NAMES) {
@@ -80,9 +80,10 @@ export async function buildKeyApp(t: Test, where: 'memory' | 'sqlite') {
     return (await response.json()) as Record<string, unknown>
   }
   /** Runs with a caller's key, and approves what waits as it is shown; gives the record at the end. */
-  const run = async (path: string, key: string, input: unknown) => {
+  const run = async (path: string, key: string, input: string, more: object = { sessionId: 's' }) => {
     const headers = { prefer: 'respond-async', 'x-api-key': key }
-    const started = await post(`${path}/run`, { input, sessionId: 's', userId: 'u' }, headers)
+    const metadata = { note: input }
+    const started = await post(`${path}/run`, { input, userId: 'u', metadata, ...more }, headers)
     const runId = String(started['runId'])
     for await (const part of app.runs.parts(runId)) {
       if (part.type !== 'tool.approval.request') continue

@@ -18,6 +18,13 @@ for (const where of ['memory', 'sqlite'] as const) {
       executed.length = 0
       const again = await run(path, key, input)
       t.equal(again.status, 'completed', `${path}, in a session that has begun`)
+      t.strictSame(again.metadata, { note: 'My key is [redacted].' })
+      executed.length = 0
+      if (path.startsWith('workflows')) continue
+      const messages = [{ role: 'user', content: input }]
+      const tools = [{ name: 'more', description: input, input: { type: 'object', title: input } }]
+      const kept = await run(path, key, input, { messages, instructions: input, tools })
+      t.equal(kept.status, 'completed', `${path}, in a conversation that the caller keeps`)
     }
     for (const name of [
       'run.stream.chunk',
