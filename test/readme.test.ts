@@ -60,6 +60,7 @@ const ANSWERED: readonly (readonly [command: RegExp, answer: RegExp])[] = [
   [/respond-async/, /"status":"(?:submitted|working)"/],
   [/"customer":"c-17"/, /"text":"3 \+ 3 = 6"/],
   [/What is 4 \+ 4/, /"text":"4 \+ 4 = 8"/],
+  [/metadata\[customer\]/, /"metadata":\{"customer":"c-17"\}/],
   [/wait=5/, /"text":"2 \+ 2 = 4"/],
   [/What did I ask you before/, /"text":"/],
   [/Last-Event-ID/, /^data: /],

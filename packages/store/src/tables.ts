@@ -12,6 +12,8 @@ export interface Tables {
     owner: string
     start_key: string | null
     start_hash: string | null
+    /** JSON of the caller's texts; null if there are none. */
+    metadata: string | null
     created_at: number
     updated_at: number
     status: RunStatus
@@ -25,8 +27,6 @@ export interface Tables {
     ended_at: number | null
     /** The beginning of the result. */
     preview: string | null
-    /** Strings of the caller, as JSON. */
-    metadata: string | null
   }
   /** Long values in pieces: results, and arguments by the id of their input. */
   run_value: { run_id: string; name: string; seq: number; json: string }

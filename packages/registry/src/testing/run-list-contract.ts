@@ -46,6 +46,41 @@ export function runListContract(test: TestStores): void {
     t.equal((await ids({})).length, 2)
   })
 
+  test('keeps metadata, and filters by one of its texts', async (t, { runs }) => {
+    const odd = { customer: 'c-17', 'odd "[key]$.a\\': "it's", ключ: '' }
+    const made = [odd, { customer: 'c-18' }, null, { customer: 'c-17' }, { other: 'c-17' }, odd].map(
+      (metadata, index) => storedRun({ metadata, createdAt: index })
+    )
+    made.push(storedRun({ metadata: odd, owner: 'bob' }))
+    for (const run of made) await runs.create(run)
+    t.same((await runs.get(made[0]!.runId))?.metadata, odd)
+    t.same((await runs.find(made[0]!.runId))?.metadata, odd)
+    t.equal((await runs.get(made[2]!.runId))?.metadata, null)
+    const places = async (key: string, value: string, limit: number) => {
+      const found: number[] = []
+      for (let cursor: string | null | undefined; cursor !== null;) {
+        const query = { owner: 'ada', metadata: { key, value }, limit }
+        const page = await runs.list({ ...query, ...(cursor !== undefined && { cursor }) })
+        t.ok(page.runs.length <= limit)
+        for (const { runId, metadata } of page.runs) {
+          t.equal(metadata?.[key], value)
+          found.push(made.findIndex((run) => run.runId === runId))
+        }
+        cursor = page.nextCursor
+      }
+      return found
+    }
+    for (const limit of [1, 2, 100]) {
+      t.same(await places('customer', 'c-17', limit), [5, 3, 0])
+      t.same(await places('odd "[key]$.a\\', "it's", limit), [5, 0])
+      t.same(await places('ключ', '', limit), [5, 0])
+      t.same(await places('customer', 'c-1', limit), [])
+      t.same(await places('toString', 'c-17', limit), [])
+    }
+    const everyone = await runs.list({ metadata: { key: 'customer', value: 'c-17' }, limit: 9 })
+    t.equal(everyone.runs.length, 4)
+  })
+
   test('lists the runs of a scope, with pages and a total', async (t, { runs }) => {
     const made: StoredRun[] = []
     for (const registry of ['global', 'b'])

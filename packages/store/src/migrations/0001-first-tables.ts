@@ -26,6 +26,7 @@ async function createRuns(db: Kysely<unknown>): Promise<void> {
     .addColumn('owner', 'text', required)
     .addColumn('start_key', 'text')
     .addColumn('start_hash', 'text')
+    .addColumn('metadata', 'text')
     .addColumn('created_at', 'bigint', required)
     .addColumn('updated_at', 'bigint', required)
     .addColumn('status', 'text', required)
@@ -35,7 +36,6 @@ async function createRuns(db: Kysely<unknown>): Promise<void> {
     .addColumn('bytes', 'bigint', required)
     .addColumn('ended_at', 'bigint')
     .addColumn('preview', 'text')
-    .addColumn('metadata', 'text')
     .execute()
   await createRunIndexes(db)
   await db.schema
@@ -87,6 +87,12 @@ async function createRunIndexes(db: Kysely<unknown>): Promise<void> {
     .createIndex('run_changed')
     .on('run')
     .columns(['owner', 'updated_at', 'run_id', 'status', 'session_id', 'registry', 'kind', 'name'])
+    .execute()
+  await db.schema
+    .createIndex('run_with_metadata')
+    .on('run')
+    .columns(['owner', 'created_at', 'run_id'])
+    .where(sql.ref('metadata'), 'is not', null)
     .execute()
   await db.schema
     .createIndex('run_ended')

@@ -11,6 +11,7 @@ import { formatRunCursor, parseRunCursor } from '@svc/registry/store-kit'
 import { sql, type ExpressionBuilder, type Kysely, type Selectable, type SelectQueryBuilder } from 'kysely'
 import { NOTHING_WAITING, readWaiting } from './input-lists.ts'
 import { isIn } from './in-scope.ts'
+import { scanMetadata } from './metadata-scan.ts'
 import { toRunHead, UNFINISHED } from './run-rows.ts'
 import type { Tables } from '../tables.ts'
 
@@ -19,7 +20,7 @@ type Expressions = ExpressionBuilder<Tables, 'run'>
 // Worded like the condition of a partial index, so that SQLite uses it.
 const isNotCompleted = sql<boolean>`status <> 'completed'`
 
-type ListedRow = Omit<Selectable<Tables['run']>, 'result' | 'ended_at' | 'metadata'>
+type ListedRow = Omit<Selectable<Tables['run']>, 'result' | 'ended_at'>
 
 // All columns but the large ones.
 const LISTED = [
@@ -31,6 +32,7 @@ const LISTED = [
   'owner',
   'start_key',
   'start_hash',
+  'metadata',
   'created_at',
   'updated_at',
   'status',
@@ -49,7 +51,7 @@ export async function findRun(db: Kysely<Tables>, runId: string): Promise<RunSum
 /** A page of runs, newest first. @throws REG_ERR_BAD_CURSOR */
 export async function listRuns(
   db: Kysely<Tables>,
-  { scope, owner, status, kind, name, limit, cursor }: RunQuery
+  { scope, owner, status, kind, name, metadata, limit, cursor }: RunQuery
 ): Promise<RunPage> {
   let query = db.selectFrom('run')
   if (scope !== undefined) query = query.where(isIn(scope))
@@ -60,7 +62,9 @@ export async function listRuns(
   if (kind !== undefined) query = query.where('kind', '=', kind)
   if (name !== undefined) query = query.where('name', '=', name)
   if (cursor !== undefined) query = query.where(isAfter('created_at', cursor))
-  return readPage(db, query, 'created_at', limit)
+  if (metadata === undefined) return readPage(db, query, 'created_at', limit)
+  const { ids, nextCursor } = await scanMetadata(query, metadata, limit)
+  return { runs: await readSummaries(db, ids, 'created_at'), nextCursor }
 }
 
 /** A page of runs by their last change, with the total. @throws REG_ERR_BAD_CURSOR */
@@ -124,20 +128,35 @@ async function readPage(
     .orderBy(time, 'desc')
     .orderBy('run_id', 'desc')
     .limit(limit + 1)
-  const rows = await db
+  const found = await readRows(db, ids, time)
+  const runs: RunSummary[] = []
+  for (const row of found.slice(0, limit)) runs.push(await toSummary(db, row))
+  const last = found[limit - 1]
+  return {
+    runs,
+    nextCursor: last && found.length > limit ? formatRunCursor({ at: last[time], runId: last.run_id }) : null
+  }
+}
+
+async function readSummaries(db: Kysely<Tables>, ids: readonly string[], time: Time): Promise<RunSummary[]> {
+  if (ids.length === 0) return []
+  const runs: RunSummary[] = []
+  for (const row of await readRows(db, ids, time)) runs.push(await toSummary(db, row))
+  return runs
+}
+
+function readRows(
+  db: Kysely<Tables>,
+  ids: readonly string[] | SelectQueryBuilder<Tables, 'run', { run_id: string }>,
+  time: Time
+): Promise<ListedRow[]> {
+  return db
     .selectFrom('run')
     .select(LISTED)
     .where('run_id', 'in', ids)
     .orderBy(time, 'desc')
     .orderBy('run_id', 'desc')
     .execute()
-  const runs: RunSummary[] = []
-  for (const row of rows.slice(0, limit)) runs.push(await toSummary(db, row))
-  const last = rows[limit - 1]
-  return {
-    runs,
-    nextCursor: last && rows.length > limit ? formatRunCursor({ at: last[time], runId: last.run_id }) : null
-  }
 }
 
 /** The summary of a run in lists. */

@@ -3,6 +3,7 @@ import {
   RUN_ERR_DAMAGED,
   RUN_ERR_FENCED,
   type RunChange,
+  type RunMetadata,
   type RunResult,
   type RunStatus,
   type StoredError,
@@ -39,6 +40,7 @@ export function toRunRow(run: StoredRun): Tables['run'] {
     owner: run.owner,
     start_key: run.startKey?.key ?? null,
     start_hash: run.startKey?.hash ?? null,
+    metadata: run.metadata && JSON.stringify(run.metadata),
     created_at: run.createdAt,
     updated_at: run.updatedAt,
     status: run.status,
@@ -47,8 +49,7 @@ export function toRunRow(run: StoredRun): Tables['run'] {
     error: run.error && JSON.stringify(run.error),
     bytes: 0,
     ended_at: endOf(run.status, run.updatedAt),
-    preview: null,
-    metadata: null
+    preview: null
   }
 }
 
@@ -82,9 +83,14 @@ function readLongResult(db: Kysely<Tables>, { run_id, status }: Tables['run']) {
 
 const damaged = () => toStoredError(new RUN_ERR_DAMAGED('how it ended'))
 
+/** Parses the metadata of a row; null if it is damaged. */
+export function parseMetadata(metadata: string | null): RunMetadata | null {
+  return metadata === null ? null : (parseStored<RunMetadata>(metadata) ?? null)
+}
+
 /** The fields of a run that are in its row, without the result. */
 export function toRunHead(
-  row: Omit<Tables['run'], 'result' | 'ended_at' | 'metadata'>
+  row: Omit<Tables['run'], 'result' | 'ended_at'>
 ): Omit<StoredRun, 'result' | 'inputs'> {
   const error = row.error === null ? null : parseStored<StoredError>(row.error)
   return {
@@ -95,7 +101,7 @@ export function toRunHead(
     sessionId: row.session_id,
     owner: row.owner,
     startKey: row.start_key === null ? null : { key: row.start_key, hash: row.start_hash ?? '' },
-    metadata: null,
+    metadata: parseMetadata(row.metadata),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     status: error === undefined ? 'failed' : row.status,

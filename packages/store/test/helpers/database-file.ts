@@ -13,8 +13,8 @@ export type Migrations = typeof MIGRATIONS
 /** What is in a database of the first version. */
 const DATA = `
   insert into run values
-    ('r', 'g', 'agent', 'a', 's', 'o', null, null, 1, 1, 'completed', 1, '{"text":"é"}', null, 9, 1, 'é', null),
-    ('w', 'g', 'workflow', 'a', 's', 'o', 'k', 'h', 2, 2, 'input-required', 1, null, null, 9, null, null, '{}');
+    ('r', 'g', 'agent', 'a', 's', 'o', null, null, null, 1, 1, 'completed', 1, '{"text":"é"}', null, 9, 1, 'é'),
+    ('w', 'g', 'workflow', 'a', 's', 'o', 'k', 'h', '{}', 2, 2, 'input-required', 1, null, null, 9, null, null);
   insert into run_part values ('r', 1, '{"seq":1}'), ('w', 1, '{"seq":1}');
   insert into run_step values ('w', '["a"]', '1');
   insert into run_input values ('w.1', 'w', 'approval', null, null, 'c', 't', '{}', 2, '[]', '[]', 9, null);

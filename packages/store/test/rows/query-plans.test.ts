@@ -85,6 +85,11 @@ t.test('a page of runs reads only an index, from where the previous page ended',
     [{ owner: 'ada' }, 'SEARCH run USING COVERING INDEX run_newest (owner=?', after],
     [{ owner: 'ada', status: 'failed' }, 'SEARCH run USING COVERING INDEX run_newest (owner=?', after],
     [{ owner: 'ada', kind: 'team', name: 'x' }, 'SEARCH run USING COVERING INDEX run_newest (owner=?', after],
+    [
+      { owner: 'ada', status: 'failed', metadata: { key: 'a', value: 'b' } },
+      'SEARCH run USING INDEX run_with_metadata (owner=?',
+      after
+    ],
     [{ status: 'failed' }, 'SEARCH run USING COVERING INDEX run_not_completed (status=?', after],
     [{ name: 'x' }, 'SCAN run USING COVERING INDEX run_created', ' ((created_at,run_id)<(?,?))'],
     [{}, 'SCAN run USING COVERING INDEX run_created', ' ((created_at,run_id)<(?,?))']

@@ -77,7 +77,7 @@ export interface RunQuery {
   status?: RunStatus
   kind?: RunnableKind
   name?: string
-  /** One text of its metadata. */
+  /** One text of its metadata. Pages may then be short, even empty, before the last one. Fast with an `owner` only. */
   metadata?: MetadataFilter
   /** At most this many; 1–1,000. */
   limit: number
