@@ -40,6 +40,20 @@ t.test('an answer is stored without the key, but returned unchanged', async (t) 
   t.notMatch(JSON.stringify([await engine.get(run.runId), await partsOf(run)]), key)
 })
 
+t.test('the name of a file is stored without the key, its bytes are not changed', async (t) => {
+  const engine = buildEngine(t)
+  const maker = scriptedRunnable([
+    async ({ runId, stores }) => {
+      const content = Buffer.from(key)
+      const file = await stores.files!.put(runId, { mimeType: 'a/b', filename: `of ${key}.txt`, content })
+      t.equal(file.filename, 'of [redacted].txt')
+      const found = (await stores.files!.get(runId, file.fileId))!
+      t.equal(String(Buffer.concat(await Array.fromAsync(found.content))), key)
+    }
+  ])
+  await (await engine.start(maker, 'x', withKey)).result()
+})
+
 t.test('after a restart, a run resumes without its key, for the same principal', async (t) => {
   const stores = createInProcessStores()
   const seen: unknown[] = []

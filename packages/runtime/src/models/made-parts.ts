@@ -28,12 +28,11 @@ export class MadeParts {
   }
 
   addFile({ type, data, mediaType: mimeType }: LanguageModelV4File | LanguageModelV4ReasoningFile): void {
-    const purpose = type === 'reasoning-file' ? { purpose: 'reasoning' } : {}
-    this.#parts.push(
-      data.type === 'url'
-        ? { type: 'file', url: data.originalUrl ?? data.url.href, mimeType, ...purpose }
-        : { data: data.data, mimeType, ...purpose }
-    )
+    const file = { mimeType, ...(type === 'reasoning-file' && { purpose: 'reasoning' }) }
+    const bytes = data.type === 'url' ? readDataUrl(data.url) : data.data
+    if (bytes !== undefined) this.#parts.push({ data: bytes, ...file })
+    else if (data.type === 'url')
+      this.#parts.push({ type: 'file', url: data.originalUrl ?? data.url.href, ...file })
   }
 
   addToolFile(file: Pick<MadeFile, 'mimeType' | 'data'>, toolCallId: string): void {
@@ -51,4 +50,18 @@ export class MadeParts {
     this.#citations ??= new Citations()
     this.#parts.push(...this.#citations.take(citations))
   }
+}
+
+// The bytes of a `data:` URL (RFC 2397), or their base64; undefined for any other URL.
+function readDataUrl({ protocol, pathname, search }: URL): Uint8Array | string | undefined {
+  if (protocol !== 'data:') return undefined
+  const [, head = '', data = ''] = /^([^,]*),(.*)$/s.exec(pathname + search) ?? []
+  const bytes = Buffer.from(unescapePercents(data), 'latin1')
+  return /;\s*base64\s*$/i.test(head) ? bytes.toString('latin1') : bytes
+}
+
+function unescapePercents(text: string): string {
+  return text.replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16))
+  )
 }

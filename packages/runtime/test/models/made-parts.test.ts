@@ -84,6 +84,28 @@ t.test('files of a model are kept, and go back to it as it gave them', async (t)
   })
 })
 
+t.test('a data: URL of a model is a file with bytes', async (t) => {
+  const text = 'a,b?c=%25'
+  const urls = [
+    `data:image/png;base64,${PNG.toString('base64')}`,
+    `data:image/png;base64,${encodeURIComponent(PNG.toString('base64'))}`,
+    `data:text/plain,${encodeURIComponent(text)}`,
+    'data:text/plain,a?b',
+    'data:,',
+    'data:broken'
+  ]
+  const parts = urls.map(
+    (url) => ({ type: 'file', mediaType: 'a/b', data: { type: 'url', url: new URL(url) } }) as const
+  )
+  const { context } = makeContext()
+  const run = await collect(makeAgent({ parts: [...parts, finish] }).agent.stream('Draw', context))
+  const contents = await Promise.all(
+    run.ofType('file').map(({ fileId }) => readAll(context.stores.files!, context.runId, fileId!))
+  )
+  t.strictSame(contents.map(String), [String(PNG), String(PNG), text, 'a?b', '', ''])
+  t.notMatch(JSON.stringify(run.parts), 'data:')
+})
+
 t.test('later turns have a reference to a file that the model made', async (t) => {
   const { agent, model } = makeAgent([{ parts: [image(PNG), finish] }, 'Thanks.'])
   const { context } = makeContext()
@@ -205,7 +227,7 @@ t.test('a provider’s request for an approval of its own tool fails the call', 
   ]
   const run = await collect(makeAgent({ parts }, { tools: [draw] }).agent.stream('Search'))
   t.match(run.ofType('tool.error'), [
-    { toolCallId: 'm', providerExecuted: true, error: { code: 'RUN_ERR_TOOL_FAILED', message: /approval/ } }
+    { toolCallId: 'm', providerExecuted: true, error: { code: 'RUN_ERR_TOOL_FAILED', message: /^Approvals/ } }
   ])
 })
 
