@@ -57,6 +57,8 @@ export interface Journal {
    * while it waits, and is left for another process when the service shuts down.
    */
   work(): () => void
+  /** Resolves when the parts that were yielded so far are in the store; never if they cannot be stored, which ends the run. */
+  written(): Awaitable<void>
   /** Resolves at once, or never if the run is about to be left for another process; then its signal ends the wait. */
   mayContinue(): Awaitable<void>
 }

@@ -62,37 +62,37 @@ const NO_MESSAGES: readonly SessionMessage[] = Object.freeze([])
 const NO_TOOLS: readonly ClientTool[] = Object.freeze([])
 const asItIs: Redact = (value) => value
 
-/** The context of a run and, with a source, of its members and steps. */
+/** How the context of a member or a step differs from that of its run. */
+interface Place {
+  readonly source: readonly string[]
+  /** Unlike `source`, unique per member call. */
+  readonly path: readonly string[]
+  /** As `path`, but unique per attempt at a call. */
+  readonly journalPath: readonly string[]
+  readonly signal?: AbortSignal | undefined
+  readonly sessionId?: string | undefined
+  readonly reported?: object | undefined
+  readonly answersCaller: boolean
+}
+
+const ROOT: Place = { source: NOWHERE, path: NOWHERE, journalPath: NOWHERE, answersCaller: true }
+
+/** The context of a run and, at another place, of its members and steps. */
 export class HostedContext implements RunContext {
   readonly #host: ContextHost
-  readonly source: readonly string[]
-  // Unlike `source`, unique per member call.
-  readonly #path: readonly string[]
-  // As `path`, but unique per attempt at a call.
-  readonly #journalPath: readonly string[]
-  readonly #signal: AbortSignal | undefined
+  readonly #place: Place
   readonly sessionId: string
   readonly reported: object | undefined
-  readonly #answersCaller: boolean
 
-  constructor(
-    host: ContextHost,
-    source = NOWHERE,
-    path = NOWHERE,
-    signal?: AbortSignal,
-    sessionId = host.sessionId,
-    reported: object | undefined = path === NOWHERE ? host.runnable : undefined,
-    journalPath = path,
-    answersCaller = true
-  ) {
+  constructor(host: ContextHost, place: Place = ROOT) {
     this.#host = host
-    this.source = source
-    this.#path = path
-    this.#journalPath = journalPath
-    this.#signal = signal
-    this.sessionId = sessionId
-    this.reported = reported
-    this.#answersCaller = answersCaller
+    this.#place = place
+    this.sessionId = place.sessionId ?? host.sessionId
+    this.reported = place === ROOT ? host.runnable : place.reported
+  }
+
+  get source(): readonly string[] {
+    return this.#place.source
   }
 
   get runId(): string {
@@ -104,7 +104,7 @@ export class HostedContext implements RunContext {
   }
 
   get newSession(): boolean {
-    return this.#host.options.sessionId === undefined && this.#path.length === 0 && !this.#host.resumed
+    return this.#host.options.sessionId === undefined && this.#place.path.length === 0 && !this.#host.resumed
   }
 
   get userId(): string | undefined {
@@ -134,23 +134,24 @@ export class HostedContext implements RunContext {
 
   get messages(): readonly SessionMessage[] | undefined {
     const { messages } = this.#host.options
-    return messages === undefined || this.#answersCaller ? messages : NO_MESSAGES
+    return messages === undefined || this.#place.answersCaller ? messages : NO_MESSAGES
   }
 
   get instructions(): string | undefined {
-    return this.#answersCaller ? this.#host.options.instructions : undefined
+    return this.#place.answersCaller ? this.#host.options.instructions : undefined
   }
 
   get clientTools(): readonly ClientTool[] {
-    return (this.#answersCaller ? this.#host.options.tools : undefined) ?? NO_TOOLS
+    return (this.#place.answersCaller ? this.#host.options.tools : undefined) ?? NO_TOOLS
   }
 
   get signal(): AbortSignal {
-    return this.#signal ?? this.#host.lateSignal.signal
+    return this.#place.signal ?? this.#host.lateSignal.signal
   }
 
   onAbort(listener: (reason: unknown) => void): () => void {
-    if (this.#signal !== undefined) return listenTo(this.#signal, listener)
+    const { signal } = this.#place
+    if (signal !== undefined) return listenTo(signal, listener)
     return this.#host.lateSignal.onAbort(listener)
   }
 
@@ -167,12 +168,12 @@ export class HostedContext implements RunContext {
   }
 
   get idempotencyKey(): string {
-    return [this.#host.runId, ...this.#path].join('/')
+    return [this.#host.runId, ...this.#place.path].join('/')
   }
 
   get journal(): Journal | undefined {
     const { journal } = this.#host
-    return journal && new ContextJournal(journal, this.#journalPath, this.source)
+    return journal && new ContextJournal(journal, this.#place.journalPath, this.source)
   }
 
   get waitedMs(): number {
@@ -192,9 +193,8 @@ export class HostedContext implements RunContext {
   }
 
   #wait<T>(asked: () => AskedInput, read: (outcome: InputOutcome) => T): Promise<T> {
-    const { source } = this
-    const asking = async () =>
-      read(await this.#host.ask(asked(), { source, path: this.#path, signal: this.#signal }))
+    const { source, path, signal } = this.#place
+    const asking = async () => read(await this.#host.ask(asked(), { source, path, signal }))
     const answer = asking()
     // It may be awaited later, or not at all; until then a rejection is not unhandled.
     answer.catch(() => {})
@@ -216,7 +216,7 @@ export class HostedContext implements RunContext {
   }
 
   step<T>(key: string, fn: () => Promise<T> | T, options?: RecordedStepOptions): Promise<T> {
-    return this.#host.step(keyOf(this.#path, key), fn, options)
+    return this.#host.step(keyOf(this.#place.path, key), fn, options)
   }
 
   sleep(until: number, signal = this.signal): Promise<void> {
@@ -224,21 +224,17 @@ export class HostedContext implements RunContext {
   }
 
   child(name: string, options: ChildOptions = {}): RunContext {
-    const { key = name, attempt = 1, signal = this.#signal, sessionId = this.sessionId, unsourced } = options
-    const source = unsourced ? this.source : [...this.source, name]
-    const path = [...this.#path, key]
-    const journalPath = [...this.#journalPath, attempt === 1 ? key : `${key}@${attempt}`]
-    const answersCaller = this.#answersCaller && options.answersCaller === true
-    return new HostedContext(
-      this.#host,
-      source,
-      path,
+    const place = this.#place
+    const { key = name, attempt = 1, signal = place.signal, sessionId = this.sessionId } = options
+    return new HostedContext(this.#host, {
+      source: options.unsourced ? place.source : [...place.source, name],
+      path: [...place.path, key],
+      journalPath: [...place.journalPath, attempt === 1 ? key : `${key}@${attempt}`],
       signal,
       sessionId,
-      options.reported,
-      journalPath,
-      answersCaller
-    )
+      reported: options.reported,
+      answersCaller: place.answersCaller && options.answersCaller === true
+    })
   }
 }
 

@@ -51,8 +51,8 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   losses: number
   readonly lateSignal = new LateSignal()
   executed: Promise<void> | undefined
+  readonly writer: PartWriter
   readonly #host: RunHost
-  readonly #writer: PartWriter
   readonly #earlier: Earlier | undefined
   #source: PartSource | undefined
   #waits: RunWaits | undefined
@@ -71,7 +71,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     this.#earlier = earlier
     this.losses = earlier?.losses ?? 0
     const progress = earlier?.progress ?? new RunProgress(host.maxLogBytes)
-    this.#writer = new PartWriter(this.stores.log, this.record, progress, options.redact, {
+    this.writer = new PartWriter(this.stores.log, this.record, progress, options.redact, {
       onFault: (err) => this.#storeFailed(err),
       onRecorded: () => this.stepSettled(),
       onTransient: (part) => host.transients.publish(this.runId, part)
@@ -94,7 +94,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   begin(input: RunInput, resumable: boolean, recorded: unknown): void {
     this.resumable = resumable
     try {
-      if (!this.#writer.begun) this.#writer.start(toStartPart(this.record), recorded)
+      if (!this.writer.begun) this.writer.start(toStartPart(this.record), recorded)
       if (this.#earlier !== undefined) {
         this.#waitsOfRun.resume(this.#earlier.log.answered)
         this.#waitsOfRun.onDormant((until) => this.#host.dormant(this, until))
@@ -115,7 +115,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
 
   async cancel(): Promise<boolean> {
     const canceled = this.end({ type: 'finish', finishReason: 'canceled' })
-    await this.#writer.idle()
+    await this.writer.idle()
     if (canceled && this.loss) throw new RUN_ERR_STORE({ cause: this.loss })
     return canceled
   }
@@ -123,7 +123,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   /** Ends the run as failed from outside. */
   async interrupt(error: unknown): Promise<void> {
     this.end({ error })
-    await this.#writer.idle()
+    await this.writer.idle()
   }
 
   /** Ends the run as failed because it could not be stored; it is never resumed. */
@@ -135,10 +135,10 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   async suspend(): Promise<void> {
     const reason = new RUN_ERR_SUSPENDED()
     this.suspended = !this.#ended
-    this.#writer.flush()
+    this.writer.flush()
     if (this.suspended) this.#settlement.outcome = { error: reason }
     this.#leave(reason)
-    await this.#writer.idle()
+    await this.writer.idle()
   }
 
   /** Starts no more steps; calls back once the current ones are recorded and nothing but waits is in progress. */
@@ -162,11 +162,11 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     } catch (err) {
       this.end({ error: err })
     }
-    return this.#writer.idle()
+    return this.writer.idle()
   }
 
   step<T>(key: string, fn: () => Promise<T> | T, options?: RecordedStepOptions): Promise<T> {
-    return this.#waitsOfRun.journal.step(key, this.#writer.flushingAfter(fn), options)
+    return this.#waitsOfRun.journal.step(key, this.writer.flushingAfter(fn), options)
   }
 
   get journal(): RunJournal | undefined {
@@ -182,17 +182,13 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   }
 
   write(part: Part, change: RunChange): void {
-    this.#writer.write(part, change)
+    this.writer.write(part, change)
     if (change.input !== undefined) this.options.onInputRequest?.()
-  }
-
-  writing(): Promise<void> | undefined {
-    return this.#writer.idle()
   }
 
   // The store must know the input first.
   expire(inputId: string): void {
-    this.#writer.whenIdle(() => this.#host.expireInput(inputId))
+    this.writer.whenIdle(() => this.#host.expireInput(inputId))
   }
 
   requireOpen(): void {
@@ -209,12 +205,12 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     if (this.#ended) return false
     if ('error' in how && this.#isLostTo(how.error)) return true
     this.#ended = true
-    const final = this.#writer.finish(how)
+    const final = this.writer.finish(how)
     const { outcome, reason, fault } = final
     if (fault !== undefined) logFault(this, fault.err, fault.error)
     this.#settlement.outcome = outcome
     this.lateSignal.reason = reason
-    this.#writer.end(final)
+    this.writer.end(final)
     this.#release()
     return true
   }
@@ -244,14 +240,14 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     }
     if (this.#ended) return undefined
     this.#settlement.report?.take(part)
-    return this.#writer.congested ? this.#writer.idle() : undefined
+    return this.writer.congested ? this.writer.idle() : undefined
   }
 
   #take(part: YieldedPart): void {
     requirePart(part)
     if (part.type === 'start') return
     const record = this.resumable ? takeRecord(part) : undefined
-    if (!isTerminalPart(part)) this.#writer.write(wholePart(part), undefined, record)
+    if (!isTerminalPart(part)) this.writer.write(wholePart(part), undefined, record)
     else if (part.type === 'finish') this.end(part)
     else if (part.type === 'error') this.end({ error: errorFromPart(part.error) })
   }
@@ -288,7 +284,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     this.lateSignal.abort()
     this.#source?.leave((err) => logLate(this, err))
     // The run has ended only when its last part is in the log, or cannot be written.
-    this.#writer.whenIdle(() => {
+    this.writer.whenIdle(() => {
       this.#host.ended(this)
       this.#settlement.due()
     })

@@ -14,8 +14,6 @@ const MIN_DORMANCY = 1_000
 /** The parts of a run that its waits need. */
 export interface WaitsHost extends InputHost, JournalHost {
   readonly stores: { readonly runs: RunStore }
-  /** Resolves when the current writes are done; undefined if there are none. */
-  writing(): Promise<void> | undefined
 }
 
 /** The waits of a run: for inputs, times and steps in progress. */
@@ -98,7 +96,7 @@ export class RunWaits {
     this.#grace = setTimeout(() => {
       const until = this.#dormantUntil
       if (until === undefined) return
-      if (this.#host.writing() !== undefined) this.#look()
+      if (this.#host.writer.idle() !== undefined) this.#look()
       else this.#onDormant?.(until)
     }, GRACE).unref()
   }

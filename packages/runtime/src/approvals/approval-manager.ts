@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { RUN_ERR_APPROVAL_DENIED } from '@svc/registry'
+import { RUN_ERR_APPROVAL_DENIED, type RunContext } from '@svc/registry'
 import { toLoggable } from '@svc/registry/kit'
 import type { RunEvents } from '../events/run-events.ts'
 import type { Tool, ToolContext } from '../tools/define-tool.ts'
@@ -18,6 +18,8 @@ export interface ApprovalRules {
 
 /** How one call waits for its approval. */
 export interface ApprovalWait {
+  /** Of the run. */
+  readonly context: RunContext
   /** As in `ApprovalRequest`. */
   readonly durable: boolean
   /** Settles like `wait()`, which waits for a human. */
@@ -50,7 +52,7 @@ export async function approve(
   const bound = structuredClone(args)
   const { toolCallId } = context
   const { name: toolName, approvalTimeout: timeout = rules.approvalTimeout } = tool
-  const asker = signal ? context.context.child(toolCallId, { signal, unsourced: true }) : context.context
+  const asker = signal ? rules.context.child(toolCallId, { signal, unsourced: true }) : rules.context
   const request = {
     toolCallId,
     toolName,

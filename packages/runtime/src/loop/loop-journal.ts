@@ -95,6 +95,12 @@ export class LoopJournal {
     if (isPromise(storing)) return this.#guard.wait(storing)
   }
 
+  /** Resolves when the answer is in the log: a turn that is saved before would be part of its own history after a crash. */
+  written(): Awaitable<void> {
+    const writing = this.#journal.written()
+    if (isPromise(writing)) return this.#guard.wait(writing)
+  }
+
   /** Called before each model call. @throws the reason why the run must end */
   mayContinue(): Awaitable<void> {
     const waiting = this.#journal.mayContinue()

@@ -13,6 +13,7 @@ import {
   type Usage,
   type YieldedPart
 } from '@svc/registry'
+import { isPromise } from '@svc/registry/kit'
 import { nameOf, prefixErrors } from '../checks/option-errors.ts'
 import type { RunEvents } from '../events/run-events.ts'
 import type { RunGuard } from '../guards/run-guard.ts'
@@ -228,6 +229,8 @@ export class ModelLoop {
 
   /** Saves the turn. @throws RUN_ERR_STORE */
   async save(): Promise<void> {
+    const writing = this.journal?.written()
+    if (isPromise(writing)) await writing
     await this.turn.save(this.#host.context)
   }
 

@@ -232,7 +232,7 @@ class ToolAttempt {
     const call = { toolCallId, toolName: tool.name, parentToolCallId, args }
     const made = this.#emitCall(call, { ...this.#calls, tools: createToolSet([tool]), signal: ended })
     this.#callsMade.push(made)
-    const { result, error } = await this.#rest(() => made)
+    const { result, error } = await (this.#work?.rest(() => made) ?? made)
     if (error) throw tellable(error)
     return result
   }

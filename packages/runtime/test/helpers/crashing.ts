@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import {
   createInProcessStores,
   createRunEngine,
@@ -27,7 +27,7 @@ export interface Survived {
 }
 
 /** Stores of a process that dies at one of its writes to the log: nothing it does from then on has an effect. */
-function mortal(stores: Stores, lifetime: number) {
+function mortal(stores: Stores, lifetime: number, isSlow: boolean) {
   const { log, control, sessions, runs, checkpoints } = stores
   let appends = 0
   const died = Promise.withResolvers<void>()
@@ -40,7 +40,8 @@ function mortal(stores: Stores, lifetime: number) {
       abandon: () => {},
       append(...entry) {
         if (++appends > lifetime) died.resolve()
-        return isDead() ? never() : log.append(...entry)
+        if (isDead()) return never()
+        return isSlow ? setImmediate().then(() => log.append(...entry)) : log.append(...entry)
       }
     },
     runs: { ...runs, recordStep: (...step) => (isDead() ? never() : runs.recordStep(...step)) },
@@ -53,12 +54,12 @@ function mortal(stores: Stores, lifetime: number) {
       lock: () => () => {}
     }
   }
-  return { stores: own, died: died.promise, appends: () => appends }
+  return { stores: own, died: died.promise, isDead, appends: () => appends }
 }
 
 /**
  * Runs something in a process that dies at its n-th append to the log, and in the next one to the end; each element of `lifetimes`
- * is one process, the last one lives. `make` makes the runnable of one process.
+ * is one process, the last one lives. `make` makes the runnable of one process. With `isSlow`, writes take a turn of the event loop.
  */
 export async function survive(
   make: () => Runnable,
@@ -66,8 +67,9 @@ export async function survive(
   {
     input = 'Hi',
     options = {},
-    onPart = () => {}
-  }: { input?: RunInput; options?: StartOptions; onPart?: OnPart } = {}
+    onPart = () => {},
+    isSlow = false
+  }: { input?: RunInput; options?: StartOptions; onPart?: OnPart; isSlow?: boolean | undefined } = {}
 ): Promise<Survived> {
   const stores = createInProcessStores()
   const engines: RunEngine[] = []
@@ -75,7 +77,7 @@ export async function survive(
   let sessionId = ''
   let appends = 0
   for (const [index, lifetime] of [...lifetimes, Infinity].entries()) {
-    const process = mortal(stores, lifetime)
+    const process = mortal(stores, lifetime, isSlow)
     const engine = createRunEngine({ stores: process.stores, drainTimeout: 0 })
     engines.push(engine)
     const runnable = make()
@@ -90,7 +92,7 @@ export async function survive(
       await engine.recover()
       await engine.resume(runnable)
     }
-    const over = follow(engine, runId, onPart)
+    const over = follow(engine, runId, (part) => process.isDead() || onPart(engine, part))
     await Promise.race([over, process.died, tooLong(runId, engine)])
     if (index === 0) appends = process.appends()
     if ((await engine.get(runId))?.result || (await engine.get(runId))?.error) break
@@ -109,8 +111,12 @@ async function tooLong(runId: string, engine: RunEngine): Promise<never> {
   throw new Error(`a run hangs: ${JSON.stringify(await engine.find(runId))}`)
 }
 
-async function follow(engine: RunEngine, runId: string, onPart: OnPart): Promise<void> {
-  for await (const part of engine.parts(runId)) await onPart(engine, part)
+async function follow(
+  engine: RunEngine,
+  runId: string,
+  onPart: (part: NumberedPart) => unknown
+): Promise<void> {
+  for await (const part of engine.parts(runId)) void onPart(part)
 }
 
 /** The parts that count: without those of attempts that a later one replaces. */

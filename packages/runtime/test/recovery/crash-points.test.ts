@@ -17,6 +17,7 @@ interface Seen {
 interface Case {
   name: string
   make: (seen: Seen) => Runnable
+  isSlow?: boolean
 }
 
 const count = (prompt: LanguageModelV4Prompt) => prompt.filter(({ role }) => role === 'tool').length
@@ -149,15 +150,15 @@ const cases: Case[] = [
   }
 ]
 
-for (const { name, make } of cases)
-  t.test(`${name} survives a crash at every write`, async (t) => {
+for (const { name, make, isSlow } of cases.flatMap((each) => [each, { ...each, isSlow: true }]))
+  t.test(`${name} survives a crash at every ${isSlow ? 'slow ' : ''}write`, async (t) => {
     const unbroken: Seen = { prompts: [], tools: [] }
-    const whole = await survive(() => make(unbroken), [], { options: { sessionId: 's' } })
+    const whole = await survive(() => make(unbroken), [], { options: { sessionId: 's' }, isSlow })
     t.equal(whole.status, 'completed')
     t.comment(`${whole.appends} appends, ${whole.parts.length} parts`)
     for (let lifetime = 1; lifetime < whole.appends; lifetime++) {
       const seen: Seen = { prompts: [], tools: [] }
-      const broken = await survive(() => make(seen), [lifetime], { options: { sessionId: 's' } })
+      const broken = await survive(() => make(seen), [lifetime], { options: { sessionId: 's' }, isSlow })
       const after = `after ${lifetime} appends`
       t.equal(broken.status, 'completed', after)
       t.same(answerOf(broken.result), answerOf(whole.result), after)

@@ -6,6 +6,7 @@ import type { RunStatus } from '../../contract/run-record.ts'
 import type { RunChange } from '../../contract/ports/run-store.ts'
 import type { StoredInput } from '../../contract/ports/stored-input.ts'
 import { MAX_TIMER } from '../../timers.ts'
+import type { PartWriter } from '../log/part-writer.ts'
 import type { AskedInput, Asker } from './asked-input.ts'
 import { toRequestPart, toResponsePart } from './input-parts.ts'
 
@@ -29,6 +30,7 @@ export interface InputHost {
   readonly runId: string
   readonly options: { readonly redact?: Redact | undefined }
   write(part: Part, change: RunChange): void
+  readonly writer: Pick<PartWriter, 'idle' | 'whenStored'>
   /** Cancels an input whose time is over, unless it was answered in the meantime. */
   expire(inputId: string): unknown
 }
@@ -37,6 +39,8 @@ export interface InputHost {
 export class RunInputs {
   readonly #host: InputHost
   readonly #waiting = new Map<string, Waiting>()
+  // Answered, until the answer is in the log.
+  readonly #delivering = new Set<Waiting>()
   // Asked for before a restart, and not again since.
   readonly #earlier = new Map<string, Promise<InputOutcome>>()
   readonly #stored: readonly StoredInput[]
@@ -97,7 +101,12 @@ export class RunInputs {
     if (waiting === undefined) return
     const status: RunStatus = this.#waiting.size === 1 ? 'working' : 'input-required'
     this.#host.write(toResponsePart(waiting.input, outcome), { status, at: Date.now() })
-    this.#settle(inputId)?.resolve(outcome)
+    this.#settle(inputId)
+    this.#delivering.add(waiting)
+    // What the asker does next may not be repeated: a crash before that must not deliver the answer again.
+    this.#host.writer.whenStored(() => {
+      if (this.#delivering.delete(waiting)) waiting.resolve(outcome)
+    })
   }
 
   /** Milliseconds in which an input was pending, in this process. */
@@ -115,6 +124,8 @@ export class RunInputs {
   /** Rejects all waits, since the run has ended. */
   abandon(reason: unknown): void {
     for (const inputId of [...this.#waiting.keys()]) this.#settle(inputId)?.reject(reason)
+    for (const { reject } of this.#delivering) reject(reason)
+    this.#delivering.clear()
   }
 
   #wait(input: StoredInput, durable = false): Waiting {

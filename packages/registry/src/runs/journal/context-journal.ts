@@ -13,6 +13,7 @@ export interface RunJournal {
   /** Stores a record whose part was dropped. */
   recordAlone(record: PartRecord): Promise<void>
   work(): () => void
+  written(): Awaitable<void>
   mayContinue(): Awaitable<void>
 }
 
@@ -66,6 +67,10 @@ export class ContextJournal implements Journal {
 
   work(): () => void {
     return this.#run.work()
+  }
+
+  written(): Awaitable<void> {
+    return this.#run.written()
   }
 
   mayContinue(): Awaitable<void> {

@@ -1,6 +1,7 @@
 import { isPromise, type Awaitable } from '../../contract/ports/awaitable.ts'
 import type { RecordedStepOptions } from '../../contract/run-context.ts'
 import type { RunStore } from '../../contract/ports/run-store.ts'
+import type { PartWriter } from '../log/part-writer.ts'
 import type { RecalledLog } from '../recovery/recalled-log.ts'
 import type { RunJournal } from './context-journal.ts'
 import type { PartRecord } from './part-record.ts'
@@ -9,6 +10,7 @@ import type { PartRecord } from './part-record.ts'
 export interface JournalHost {
   readonly runId: string
   readonly record: { readonly epoch: number }
+  readonly writer: Pick<PartWriter, 'idle' | 'whenStored'>
   /** @throws the reason of the end if the run has ended */
   requireOpen(): void
   /** A step was recorded, or the store failed to read or record it. */
@@ -85,6 +87,16 @@ export class StepJournal implements RunJournal {
     }
   }
 
+  written(): Awaitable<void> {
+    let isStored = false
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#host.writer.whenStored(() => {
+      isStored = true
+      resolve()
+    })
+    return isStored ? undefined : promise
+  }
+
   mayContinue(): Awaitable<void> {
     // The run's signal ends the wait.
     return this.#onIdle === undefined ? undefined : new Promise(() => {})
@@ -107,6 +119,9 @@ export class StepJournal implements RunJournal {
     }
     const json = JSON.stringify(await fn())
     const output = json === undefined ? undefined : (JSON.parse(json) as T)
+    // An output whose parts are lost would leave a gap in the log.
+    const writing = this.written()
+    if (isPromise(writing)) await writing
     await this.#ask(() => this.#store.recordStep(runId, record.epoch, key, output))
     this.#host.stepSettled()
     return output as T

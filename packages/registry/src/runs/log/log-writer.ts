@@ -21,6 +21,8 @@ interface Queued {
   readonly entry: LogEntry
   readonly change: RunChange | undefined
   readonly record: PartRecord | undefined
+  /** Called once it is stored. */
+  after?: () => void
 }
 
 const NO_RECORDS: readonly PartRecord[] = []
@@ -37,6 +39,8 @@ export class LogWriter {
   #queue: Queued[] = []
   #queued = 0
   #working: Promise<void> | undefined
+  // Called once the append in progress has succeeded.
+  #after: (() => void)[] = []
   #broken = false
 
   constructor(log: StreamLog, { runId, epoch }: Pick<StoredRun, 'runId' | 'epoch'>, events: WriterEvents) {
@@ -78,12 +82,30 @@ export class LogWriter {
     else void this.#working.then(act)
   }
 
+  /** Calls `act` when all writes so far have succeeded; immediately if none are in progress, never if one has failed. */
+  whenStored(act: () => void): void {
+    const last = this.#queue.at(-1)
+    if (this.#broken) return
+    if (this.#working === undefined) act()
+    else if (last === undefined) this.#after.push(act)
+    else {
+      const { after } = last
+      last.after = () => {
+        after?.()
+        act()
+      }
+    }
+  }
+
   async #drain(first: Promise<void>): Promise<void> {
     try {
       await first
+      this.#stored()
       while (this.#queue.length > 0) {
-        const { entries, change, records } = this.#nextBatch()
+        const { entries, change, records, after } = this.#nextBatch()
+        this.#after = after
         await this.#append(entries, change, records)
+        this.#stored()
       }
     } catch (err) {
       this.#break(err)
@@ -109,15 +131,27 @@ export class LogWriter {
   }
 
   // Ends with the first part that changes the record, so that both are written together.
-  #nextBatch(): { entries: LogEntry[]; change: RunChange | undefined; records: PartRecord[] } {
+  #nextBatch(): {
+    entries: LogEntry[]
+    change: RunChange | undefined
+    records: PartRecord[]
+    after: (() => void)[]
+  } {
     const changing = this.#queue.findIndex(({ change }) => change !== undefined)
     const batch = this.#queue.splice(0, changing === -1 ? this.#queue.length : changing + 1)
     for (const { entry } of batch) this.#queued -= entry.json.length
     return {
       entries: batch.map(({ entry }) => entry),
       change: batch.at(-1)!.change,
-      records: batch.flatMap(({ record }) => record ?? [])
+      records: batch.flatMap(({ record }) => record ?? []),
+      after: batch.flatMap(({ after }) => after ?? [])
     }
+  }
+
+  #stored(): void {
+    const after = this.#after
+    this.#after = []
+    for (const act of after) act()
   }
 
   #break(err: unknown): void {

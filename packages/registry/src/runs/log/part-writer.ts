@@ -93,6 +93,11 @@ export class PartWriter {
     return this.#writer.idle()
   }
 
+  /** As `LogWriter.whenStored`. */
+  whenStored(act: () => void): void {
+    this.#writer.whenStored(act)
+  }
+
   /** As `LogWriter.whenIdle`. */
   whenIdle(act: () => void): void {
     this.#writer.whenIdle(act)
