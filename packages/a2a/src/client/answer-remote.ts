@@ -1,45 +1,53 @@
 import { randomUUID } from 'node:crypto'
+import type { TSchema } from '@sinclair/typebox'
 import type { RunContext } from '@svc/registry'
 import type { Message } from '../model/message.ts'
 import type { RemoteParts } from './remote-parts.ts'
 import { toMessage } from './to-message.ts'
 
-/** Requests the approval that the remote task waits for, and returns the message that answers it; undefined if there is none. */
+/**
+ * Requests the approval that the remote task waits for, or asks its question, and returns the message that answers it; undefined if
+ * there is none.
+ */
 export async function answerRemote(parts: RemoteParts, context: RunContext): Promise<Message | undefined> {
   const { taskId, contextId, status } = parts
   if (status.state !== 'input-required' || taskId === undefined) return undefined
-  const request = readRequest(status.message)
-  if (request === undefined) return undefined
-  const { approvalId, toolName, args, timeout } = request
-  const {
-    approved,
-    reason,
-    args: edited
-  } = await context.approvals.request({
-    toolCallId: approvalId,
-    toolName,
-    args,
-    ...(timeout !== undefined && { timeout })
-  })
-  const data = {
+  for (const part of status.message?.parts ?? []) {
+    if (!('data' in part)) continue
+    const asked = (part.data ?? {}) as Record<string, unknown>
+    const data = (await requestApproval(asked, context)) ?? (await askQuestion(asked, context))
+    if (data === undefined) continue
+    return toMessage(randomUUID(), [{ data }], {
+      taskId,
+      ...(contextId !== undefined && contextId !== '' && { contextId })
+    })
+  }
+  return undefined
+}
+
+async function requestApproval(asked: Record<string, unknown>, { approvals }: RunContext) {
+  const { approvalId, toolName, args } = asked
+  if (typeof approvalId !== 'string' || typeof toolName !== 'string') return undefined
+  const request = { toolCallId: approvalId, toolName, args, ...timeLeft(asked) }
+  const { approved, reason, args: edited } = await approvals.request(request)
+  return {
     approvalId,
     approved,
     ...(reason !== undefined && { reason }),
     ...(edited !== undefined && { args: edited })
   }
-  return toMessage(randomUUID(), [{ data }], {
-    taskId,
-    ...(contextId !== undefined && contextId !== '' && { contextId })
-  })
 }
 
-function readRequest(message: Message | undefined) {
-  for (const part of message?.parts ?? []) {
-    if (!('data' in part)) continue
-    const { approvalId, toolName, args, expiresAt } = (part.data ?? {}) as Record<string, unknown>
-    if (typeof approvalId !== 'string' || typeof toolName !== 'string') continue
-    const left = typeof expiresAt === 'string' ? Date.parse(expiresAt) - Date.now() : Number.NaN
-    return { approvalId, toolName, args, timeout: left > 0 ? left : undefined }
-  }
-  return undefined
+async function askQuestion(asked: Record<string, unknown>, context: RunContext) {
+  const { inputId, message, schema } = asked
+  if (typeof inputId !== 'string' || typeof message !== 'string') return undefined
+  const hasSchema = typeof schema === 'object' && schema !== null
+  const question = { message, ...(hasSchema && { schema: schema as TSchema }), ...timeLeft(asked) }
+  const { action, content } = await context.ask(question)
+  return { inputId, action, ...(content !== undefined && { content }) }
+}
+
+function timeLeft({ expiresAt }: Record<string, unknown>): { timeout?: number } {
+  const left = typeof expiresAt === 'string' ? Date.parse(expiresAt) - Date.now() : Number.NaN
+  return left > 0 ? { timeout: left } : {}
 }

@@ -2,8 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import {
   isTerminalStatus,
   RUN_ERR_KEY_REUSED,
-  reachesOwner,
-  type ApprovalAnswer,
+  type InputKind,
   type RunSummary,
   type StoredTask
 } from '@svc/registry'
@@ -15,7 +14,8 @@ import type { Surface } from '../service/surface.ts'
 import { readMessages } from '../tasks/read-task.ts'
 import { badParams } from '../wire/decode-params.ts'
 import { readAgentName } from './choose-agent.ts'
-import { readAnswer, type TaskAnswer } from './read-answer.ts'
+import { findAnswered, type Answered } from './find-answered.ts'
+import { readAnswer } from './read-answer.ts'
 
 /** Messages of a task, and characters of their JSON, after which it accepts answers only. */
 const MAX_MESSAGES = 100
@@ -43,16 +43,14 @@ export async function answerTask(surface: Surface, call: Call, request: SendRequ
   if (isTerminalStatus(run.status)) throw new A2A_ERR_UNSUPPORTED(`the task is ${run.status}`)
   if (run.status !== 'input-required') throw new A2A_ERR_UNSUPPORTED('the task is not waiting for a message')
   const given = readAnswer(message.parts)
-  const approvalId = given && (await findApproval(surface, run, given))
-  if (approvalId === undefined) requireCapacity(messages)
+  const answered = given && (await findAnswered(surface, call, run, given))
+  if (answered === undefined) requireCapacity(messages)
   if (!(await keep(surface, run, known, stored))) {
     // The id was used meanwhile, or for another task.
     if (hasMessage(await readMessages(surface, run.runId), stored)) return run
     throw new RUN_ERR_KEY_REUSED()
   }
-  if (given === undefined || approvalId === undefined) return run
-  const { approvalId: _approvalId, ...outcome } = given
-  return answer(surface, approvalId, outcome)
+  return answered === undefined ? run : answerRun(surface, answered)
 }
 
 // A run of another surface becomes a task with its first message.
@@ -69,12 +67,12 @@ async function keep(
 }
 
 // It may have been answered elsewhere meanwhile, or have expired.
-async function answer({ runs }: Surface, approvalId: string, outcome: ApprovalAnswer): Promise<RunSummary> {
+async function answerRun({ runs }: Surface, { inputId, answer }: Answered): Promise<RunSummary> {
   try {
-    return await runs.answer(approvalId, outcome)
+    return await runs.answer(inputId, answer)
   } catch (err) {
     const { code, message } = err as { code?: string; message: string }
-    if (code !== 'RUN_ERR_APPROVAL_ANSWERED') throw err
+    if (code !== 'RUN_ERR_APPROVAL_ANSWERED' && code !== 'RUN_ERR_INPUT_ANSWERED') throw err
     throw new A2A_ERR_UNSUPPORTED(message)
   }
 }
@@ -94,26 +92,14 @@ function requireCapacity(messages: readonly Message[]): void {
     throw new A2A_ERR_UNSUPPORTED('the task has too many messages: it accepts only an answer')
 }
 
-/** The approval that is answered; undefined for a bare word while several wait. @throws A2A_ERR_BAD_PARAMS */
-async function findApproval(
-  { runs }: Surface,
-  { runId, waiting }: RunSummary,
-  { approvalId }: TaskAnswer
-): Promise<string | undefined> {
-  if (approvalId === undefined)
-    return waiting.approvals.count === 1 ? waiting.approvals.first[0]?.inputId : undefined
-  const found = await runs.findInput(approvalId)
-  if (found === undefined || found.run.runId !== runId || found.input.answer !== null)
-    throw badParams('message.parts', 'No such approval is pending')
-  return approvalId
-}
-
 async function requireAnswerable(surface: Surface, { principal }: Call, taskId: string): Promise<RunSummary> {
   const run = await surface.runs.find(taskId)
-  if (run === undefined || !(await mayAnswer(surface, run, 'approval', principal)))
-    throw new A2A_ERR_TASK_NOT_FOUND()
-  // Permission to answer every approval gives access to tasks of others only while they wait.
-  if (!reachesOwner(principal, run.owner) && run.status !== 'input-required')
-    throw new A2A_ERR_TASK_NOT_FOUND()
-  return run
+  if (run !== undefined)
+    for (const kind of kindsOf(run)) if (await mayAnswer(surface, run, kind, principal)) return run
+  throw new A2A_ERR_TASK_NOT_FOUND()
+}
+
+// Permission to answer every approval or question gives access to tasks of others only while one waits; else only the owner has it.
+function kindsOf({ waiting: { approvals, inputs } }: RunSummary): ReadonlySet<InputKind> {
+  return new Set([...approvals.first, ...inputs.first].map(({ kind }) => kind)).add('tool')
 }

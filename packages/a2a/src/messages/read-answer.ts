@@ -1,22 +1,29 @@
-import type { ApprovalAnswer } from '@svc/registry'
-import { requireApprovalAnswer } from '@svc/registry/kit'
 import type { MessagePart } from '../model/message.ts'
 import { badParams } from '../wire/decode-params.ts'
 
-/** An answer and its approval, which a bare word does not name. */
-export type TaskAnswer = ApprovalAnswer & { approvalId?: string }
+/** A message that may be an answer: a bare text, or data that names the input. Its values are not checked yet. */
+export type GivenAnswer =
+  | { text: string }
+  | { list: 'approvals' | 'inputs'; inputId: string; answer: Record<string, unknown> }
 
-const FIELDS = new Set(['approvalId', 'approved', 'reason', 'args'])
+const FORMS = {
+  approvals: {
+    id: 'approvalId',
+    decides: 'approved',
+    fields: new Set(['approvalId', 'approved', 'reason', 'args'])
+  },
+  inputs: { id: 'inputId', decides: 'action', fields: new Set(['inputId', 'action', 'content']) }
+} as const
 
 /**
- * Reads a message as an answer: a single part, either the text `approve` or `deny`, or data of the form
- * `{ approvalId, approved, reason?, args? }`. In doubt a message is no answer.
- * @throws A2A_ERR_BAD_PARAMS, RUN_ERR_BAD_INPUT if data of this form has an invalid value
+ * Reads a message as an answer: a single part, either a text, or data of the form `{ approvalId, approved, reason?, args? }` or
+ * `{ inputId, action, content? }`. In doubt a message is no answer.
+ * @throws A2A_ERR_BAD_PARAMS
  */
-export function readAnswer(parts: readonly MessagePart[]): TaskAnswer | undefined {
+export function readAnswer(parts: readonly MessagePart[]): GivenAnswer | undefined {
   const [part, another] = parts
   if (part === undefined || another !== undefined || isQualified(part)) return undefined
-  if ('text' in part) return fromText(part.text)
+  if ('text' in part) return { text: part.text }
   return 'data' in part ? fromData(part.data) : undefined
 }
 
@@ -26,15 +33,15 @@ function isQualified({ metadata = {}, filename, mediaType, ...content }: Message
   return filename !== undefined || (mediaType ?? type) !== type || Object.keys(metadata).length > 0
 }
 
-function fromText(text: string): TaskAnswer | undefined {
-  return text === 'approve' || text === 'deny' ? { approved: text === 'approve' } : undefined
-}
-
-function fromData(data: unknown): TaskAnswer | undefined {
-  if (typeof data !== 'object' || data === null || Object.keys(data).some((name) => !FIELDS.has(name)))
-    return undefined
-  const { approvalId, approved, reason, args } = data as Record<string, unknown>
-  if (approvalId === undefined || typeof approved !== 'boolean') return undefined
-  if (typeof approvalId !== 'string') throw badParams('message.parts', 'Expected string as approvalId')
-  return { approvalId, ...requireApprovalAnswer({ approved, reason, args }) }
+function fromData(data: unknown): GivenAnswer | undefined {
+  if (typeof data !== 'object' || data === null) return undefined
+  for (const list of ['approvals', 'inputs'] as const) {
+    const { id, decides, fields } = FORMS[list]
+    const { [id]: inputId, ...answer } = data as Record<string, unknown>
+    if (inputId === undefined || Object.keys(data).some((name) => !fields.has(name))) continue
+    if (typeof answer[decides] !== (list === 'approvals' ? 'boolean' : 'string')) continue
+    if (typeof inputId !== 'string') throw badParams('message.parts', `Expected string as ${id}`)
+    return { list, inputId, answer }
+  }
+  return undefined
 }

@@ -23,10 +23,17 @@ export async function waitUntilSettled(runs: RunEngine, runId: string): Promise<
   }
 }
 
+const REQUESTS: ReadonlySet<string | undefined> = new Set<PartType>([
+  'tool.approval.request',
+  'input.request'
+])
+
 function isRequest(entry: LogEntry): boolean {
-  return typeOfEntry(entry) === ('tool.approval.request' satisfies PartType)
+  return REQUESTS.has(typeOfEntry(entry))
 }
 
 function isSettled(run: RunSummary | undefined): boolean {
-  return run === undefined || isTerminalStatus(run.status) || run.waiting.approvals.count > 0
+  if (run === undefined || isTerminalStatus(run.status)) return true
+  const { approvals, inputs } = run.waiting
+  return approvals.count + inputs.count > 0
 }

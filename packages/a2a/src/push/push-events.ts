@@ -10,7 +10,7 @@ import { TaskEvents, type EventTask } from '../tasks/task-events.ts'
  */
 export class PushEvents {
   readonly #events: TaskEvents
-  // Sizes of what the events retain: open approval requests, and structured output.
+  // Sizes of what the events retain: open requests, and structured output.
   readonly #held = new Map<string, number>()
   #size = 0
 
@@ -36,6 +36,8 @@ export class PushEvents {
     this.#size += size
     if (part.type === 'tool.approval.request') this.#held.set(part.approvalId, size)
     else if (part.type === 'tool.approval.response') this.#held.delete(part.approvalId)
+    else if (part.type === 'input.request') this.#held.set(part.inputId, size)
+    else if (part.type === 'input.response') this.#held.delete(part.inputId)
     else if (part.type === 'structured') this.#held.set('', size)
     return this.#events.add(part).filter((event) => !isAnswer(event) || event.lastChunk)
   }

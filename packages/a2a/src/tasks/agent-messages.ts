@@ -1,4 +1,4 @@
-import type { InputSummary, PartError, RunEngine } from '@svc/registry'
+import type { InputKind, InputSummary, PartError, PartOf, RunEngine } from '@svc/registry'
 import type { Message, MessagePart } from '../model/message.ts'
 import { toTimestamp } from '../model/task.ts'
 
@@ -7,10 +7,16 @@ interface TaskIds {
   contextId: string
 }
 
-/** A request for an approval. */
-export interface ApprovalPrompt {
-  approvalId: string
-  toolName: string
+/** A request for an input: an approval, the answer to a question, or the result of a client tool. */
+export interface InputPrompt {
+  inputId: string
+  kind: InputKind
+  /** The question. */
+  message?: string
+  /** JSON Schema of the answer's content. */
+  schema?: unknown
+  toolCallId?: string
+  toolName?: string
   args?: unknown
   /** Of arguments that are too long: the beginning of their JSON, and its bytes. */
   argsPreview?: string
@@ -24,15 +30,40 @@ export function answerMessage(task: TaskIds, text: string): Message {
   return agentMessage(task, `${task.taskId}.answer`, [{ text }])
 }
 
-/** Asks for an approval. While several wait, a bare word would not say which one it answers. */
-export function approvalMessage(task: TaskIds, prompt: ApprovalPrompt, isOnly = true): Message {
-  const { approvalId, toolName, args, argsPreview, argsBytes, expiresAt } = prompt
+/** Asks for an input. While several wait, a bare text would not say which one it answers. */
+export function promptMessage(task: TaskIds, prompt: InputPrompt, isOnly = true): Message {
+  const { inputId, kind, message, schema, toolCallId, toolName, args, argsPreview, argsBytes, expiresAt } =
+    prompt
   const what = argsPreview === undefined ? { args } : { argsPreview, argsBytes }
+  if (kind === 'approval') {
+    const data = { approvalId: inputId, toolName, ...what, expiresAt }
+    return agentMessage(task, inputId, [{ text: approvalText(toolName, isOnly) }, { data }])
+  }
+  const data = {
+    inputId,
+    kind,
+    ...(message !== undefined && { message }),
+    ...(schema !== undefined && { schema }),
+    ...(toolName !== undefined && { toolCallId, toolName, ...what }),
+    expiresAt
+  }
+  return agentMessage(task, inputId, [{ text: message ?? toolText(toolName) }, { data }])
+}
+
+function approvalText(toolName: string | undefined, isOnly: boolean): string {
   const how = isOnly
     ? 'answer "approve" or "deny"'
     : 'others wait too, so answer with data: its approvalId, and approved as true or false'
-  const text = `The tool "${toolName}" needs an approval: ${how}.`
-  return agentMessage(task, approvalId, [{ text }, { data: { approvalId, toolName, ...what, expiresAt } }])
+  return `The tool "${toolName}" needs an approval: ${how}.`
+}
+
+function toolText(toolName: string | undefined): string {
+  return `Your tool "${toolName}" is called: answer with data: the inputId, the action "accept", and its result as content.`
+}
+
+/** The request of a part. */
+export function promptOf(part: PartOf<'tool.approval.request'> | PartOf<'input.request'>): InputPrompt {
+  return part.type === 'input.request' ? part : { ...part, inputId: part.approvalId, kind: 'approval' }
 }
 
 /** Why a task failed. */
@@ -50,17 +81,17 @@ function agentMessage({ taskId, contextId }: TaskIds, messageId: string, parts: 
 /** Bytes of arguments that a task shows in full. */
 const MAX_ARGS = 2_097_152
 
-/** Reads the request of an approval, with long arguments if the whole task is wanted. */
+/** Reads a request, with long arguments if the whole task is wanted. */
 export async function readPrompt(
   { stores }: Pick<RunEngine, 'stores'>,
-  approval: InputSummary,
+  input: InputSummary,
   isWhole: boolean
-): Promise<ApprovalPrompt> {
-  const { inputId: approvalId, toolName = '', argsPreview, argsBytes } = approval
-  const prompt = { approvalId, toolName, expiresAt: toTimestamp(approval.expiresAt) }
-  if (argsPreview === undefined) return { ...prompt, args: approval.args }
+): Promise<InputPrompt> {
+  const { argsPreview, argsBytes, ...rest } = input
+  const prompt = { ...rest, expiresAt: toTimestamp(input.expiresAt) }
+  if (argsPreview === undefined) return prompt
   if (!isWhole || argsBytes > MAX_ARGS) return { ...prompt, argsPreview, argsBytes }
   let json = ''
-  for await (const piece of stores.runs.readArgs(approvalId)) json += piece
+  for await (const piece of stores.runs.readArgs(input.inputId)) json += piece
   return { ...prompt, args: JSON.parse(json) as unknown }
 }

@@ -1,6 +1,6 @@
 import type { RunEngine, RunStatus, RunSummary } from '@svc/registry'
 import type { Message } from '../model/message.ts'
-import { answerMessage, approvalMessage, readPrompt } from './agent-messages.ts'
+import { answerMessage, promptMessage, readPrompt } from './agent-messages.ts'
 
 /** The messages of a task, and how much of its history to return. */
 export interface HistorySource {
@@ -31,7 +31,7 @@ export async function readHistory(
     if (message.parts.length > 0) newest.push({ ...message, ...task })
     if (index < first || newest.length >= limit) continue
     const found = await runs.findInput(`${taskId}.${index - first + 1}`)
-    if (found !== undefined) newest.push(approvalMessage(task, await readPrompt(runs, found.input, isWhole)))
+    if (found !== undefined) newest.push(promptMessage(task, await readPrompt(runs, found.input, isWhole)))
   }
   return newest.slice(0, limit).toReversed()
 }

@@ -9,7 +9,7 @@ import {
 import { codeOf, createPause, loadResult, RunResultBuilder } from '@svc/registry/kit'
 import type { Message } from '../model/message.ts'
 import { toTimestamp, type Task, type TaskStatus } from '../model/task.ts'
-import { approvalMessage, errorMessage, readPrompt } from './agent-messages.ts'
+import { promptMessage, errorMessage, readPrompt } from './agent-messages.ts'
 import { toArtifacts } from './artifacts.ts'
 import { readHistory } from './history.ts'
 import { TaskEvents } from './task-events.ts'
@@ -126,8 +126,10 @@ async function readStatus(runs: RunEngine, run: TaskRun, isWhole: boolean): Prom
   const task = { taskId: run.runId, contextId: run.sessionId }
   if (state === 'failed' && error !== null) return { state, timestamp, message: errorMessage(task, error) }
   if (state !== 'input-required') return { state, timestamp }
-  const { first, count } = run.waiting.approvals
-  if (first[0] === undefined) return { state: 'working', timestamp }
-  const prompt = await readPrompt(runs, first[0], isWhole)
-  return { state, timestamp, message: approvalMessage(task, prompt, count === 1) }
+  const { approvals, inputs } = run.waiting
+  const [first] = [...approvals.first, ...inputs.first].toSorted((a, b) => a.expiresAt - b.expiresAt)
+  if (first === undefined) return { state: 'working', timestamp }
+  const prompt = await readPrompt(runs, first, isWhole)
+  const isOnly = approvals.count + inputs.count === 1
+  return { state, timestamp, message: promptMessage(task, prompt, isOnly) }
 }

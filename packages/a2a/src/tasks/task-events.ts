@@ -2,7 +2,7 @@ import type { Part, PartOf, RunStatus } from '@svc/registry'
 import { ToolCallList } from '@svc/registry/kit'
 import type { Artifact, MessagePart } from '../model/message.ts'
 import { toTimestamp, type TaskEvent, type TaskStatus } from '../model/task.ts'
-import { approvalMessage, errorMessage } from './agent-messages.ts'
+import { errorMessage, promptMessage, promptOf, type InputPrompt } from './agent-messages.ts'
 import { answerArtifact, toolArtifact } from './artifacts.ts'
 
 /** The task of the events. */
@@ -23,7 +23,7 @@ export class TaskEvents {
   #structured: unknown = null
   // The calls by their place in the result of the run.
   readonly #calls = new ToolCallList<number>()
-  readonly #waiting = new Map<string, PartOf<'tool.approval.request'>>()
+  readonly #waiting = new Map<string, InputPrompt>()
   #last: TaskStatus | undefined
 
   constructor(task: EventTask) {
@@ -60,10 +60,12 @@ export class TaskEvents {
       case 'tool.result':
         return this.#toolResult(part)
       case 'tool.approval.request':
-        this.#waiting.set(part.approvalId, part)
-        return [this.#request(part)]
+      case 'input.request':
+        return [this.#ask(promptOf(part))]
       case 'tool.approval.response':
         return [this.#answered(part.approvalId)]
+      case 'input.response':
+        return [this.#answered(part.inputId)]
       case 'error':
         return own ? [this.#status({ state: 'failed', message: errorMessage(this.#task, part.error) })] : NONE
       case 'finish':
@@ -80,15 +82,16 @@ export class TaskEvents {
     return this.#artifact(answerArtifact([{ text }]), append, false)
   }
 
-  #request(request: PartOf<'tool.approval.request'>): TaskEvent {
-    const message = approvalMessage(this.#task, request, this.#waiting.size === 1)
+  #ask(prompt: InputPrompt): TaskEvent {
+    this.#waiting.set(prompt.inputId, prompt)
+    const message = promptMessage(this.#task, prompt, this.#waiting.size === 1)
     return this.#status({ state: 'input-required', message })
   }
 
-  #answered(approvalId: string): TaskEvent {
-    this.#waiting.delete(approvalId)
+  #answered(inputId: string): TaskEvent {
+    this.#waiting.delete(inputId)
     const [next] = this.#waiting.values()
-    return next === undefined ? this.#status({ state: 'working' }) : this.#request(next)
+    return next === undefined ? this.#status({ state: 'working' }) : this.#ask(next)
   }
 
   #toolResult(part: PartOf<'tool.result'>): readonly TaskEvent[] {

@@ -1,12 +1,14 @@
 import { remoteAgent } from '@svc/a2a'
 import { createContext, createRunEngine, type NumberedPart } from '@svc/registry'
 import { runnableContract } from '@svc/registry/testing'
+import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import t from 'tap'
-import { asker, chunks, createWaiting, failing, worker } from '../helpers/agents.ts'
+import { asker, createQuestioner, chunks, createWaiting, failing, worker } from '../helpers/agents.ts'
 import { buildApp, echo } from '../helpers/build-app.ts'
 
 const token = 'the secret token'
+const questioner = createQuestioner(Type.Integer())
 
 for (const version of ['1.0', '0.3'] as const) {
   t.test(`the contract of runnables, against a server of ${version}`, async (t) => {
@@ -36,7 +38,7 @@ for (const version of ['1.0', '0.3'] as const) {
   t.test(`the result of a run through a server of ${version}`, async (t) => {
     const waiting = createWaiting()
     const { origin, runs } = await buildApp(t, {
-      runnables: [echo, worker, asker, failing, waiting.runnable, chunks(200)],
+      runnables: [echo, worker, asker, questioner, failing, waiting.runnable, chunks(200)],
       options: { versions: [version] }
     })
     const engine = createRunEngine()
@@ -82,6 +84,16 @@ for (const version of ['1.0', '0.3'] as const) {
         await engine.answer(part.approvalId, { approved: true, args: { path: 'z' } })
       }
       t.equal((await run.result()).text, 'true {"path":"z"}')
+    })
+
+    await t.test('questions are asked locally', async (t) => {
+      const run = await engine.start(make('questioner'), 'x')
+      for await (const part of run.parts()) {
+        if (part.type !== 'input.request') continue
+        t.match(part, { kind: 'question', message: 'Which size?', schema: { type: 'integer' } })
+        await engine.answer(part.inputId, { action: 'accept', content: 3 })
+      }
+      t.equal((await run.result()).text, '{"action":"accept","content":3}')
     })
 
     await t.test('a session is a context', async (t) => {

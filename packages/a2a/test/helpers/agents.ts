@@ -1,3 +1,4 @@
+import type { TSchema } from '@sinclair/typebox'
 import type { RunnableDefinition } from '@svc/registry'
 
 /** An agent that says one thing, then waits until it is released or canceled. */
@@ -103,4 +104,22 @@ export const giver: RunnableDefinition = {
     }
     yield { type: 'structured', value: [{ a: null }] }
   }
+}
+
+/** An agent that asks a question, with this schema of the answer, and reports the answer. */
+export function createQuestioner(schema?: TSchema, name = 'questioner'): RunnableDefinition {
+  return {
+    kind: 'agent',
+    name,
+    run: async (_input, context) =>
+      JSON.stringify(await context.ask({ message: 'Which size?', ...(schema && { schema }) }))
+  }
+}
+
+/** An agent that calls a tool of its caller, and reports the outcome. */
+export const clientCaller: RunnableDefinition = {
+  kind: 'agent',
+  name: 'caller',
+  run: async (_input, context) =>
+    JSON.stringify(await context.callClient({ toolCallId: 'c', toolName: 'locate', args: { near: 'x' } }))
 }

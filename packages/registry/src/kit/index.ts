@@ -84,7 +84,7 @@ export { collectStream, leaveStream } from '../runnables/collect-stream.ts'
 export { NameFinder } from '../runnables/name-finder.ts'
 export { namedEntries, toRunnables } from '../runnables/named-runnables.ts'
 
-export { requireApprovalAnswer } from '../runs/inputs/require-answer.ts'
+export { requireAnswer } from '../runs/inputs/require-answer.ts'
 export { defaultEvents } from '../runs/create-context.ts'
 export { isReplayed } from '../runs/journal/replayed-part.ts'
 export { loadResult } from '../runs/load-result.ts'

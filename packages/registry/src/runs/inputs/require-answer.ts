@@ -28,7 +28,7 @@ export async function requireAnswer(
  * @throws RUN_ERR_BAD_INPUT if `approved` is not a boolean, `reason` not a text of at most 4,096 characters, or `args` are given
  * and are not a JSON object; null is refused too, since it could be read as "unchanged"
  */
-export function requireApprovalAnswer(given: Partial<Record<keyof ApprovalAnswer, unknown>>): ApprovalAnswer {
+function requireApprovalAnswer(given: Partial<Record<keyof ApprovalAnswer, unknown>>): ApprovalAnswer {
   const { approved, reason, args } = given ?? {}
   // The requester may test for truthiness only, and the string "false" is truthy.
   if (typeof approved !== 'boolean') throw new RUN_ERR_BAD_INPUT('approved must be true or false')
