@@ -74,6 +74,28 @@ t.test('a call of a void attempt has no place among the artifacts, of a stream o
   t.same(Object.fromEntries(gather(events)), Object.fromEntries(gather([{ ...events[0]!, result }])))
 })
 
+t.test('parts that the protocol has no place for are left out', async (t) => {
+  const others: RunnableDefinition = {
+    kind: 'agent',
+    name: 'others',
+    async *stream() {
+      yield { type: 'tool.call.delta', toolCallId: 'a', toolName: 'add', delta: '{}' }
+      yield { type: 'text', text: 'Done.' }
+      yield { type: 'file', url: 'https://files.example/a.png', mimeType: 'image/png' }
+      yield { type: 'citation', url: 'https://pages.example', quote: 'hidden' }
+      yield { type: 'data', name: 'hidden', value: 1 }
+      yield { type: 'data', name: 'hidden', value: 1, transient: true }
+    }
+  }
+  const { stream, rpc, url } = await buildApp(t, { runnables: [others] })
+  const events = await stream('message/stream', say('x'))
+  const { result } = await rpc('tasks/get', { id: events[0]!.result.id })
+  t.match(result, { status: { state: 'completed' }, artifacts: [{ parts: [{ text: 'Done.' }] }] })
+  t.same(Object.fromEntries(gather(events)), { answer: 'Done.' })
+  const response = await post(url, 'SendStreamingMessage', sayV1('x'))
+  t.notMatch(JSON.stringify(events) + (await response.text()), /hidden|example/)
+})
+
 t.test('two subscribers get the same events in order, a late one after the task', async (t) => {
   const waiting = createWaiting()
   const { url } = await buildApp(t, { runnables: [waiting.runnable] })

@@ -13,7 +13,7 @@ export const EVENT_STREAM = `Each message is one part of the run: its \`data\` i
 Comments (\`:\`) keep the connection awake. The stream ends after a \`finish\` or \`error\` without \`source\`.
 
 \`\`\`
-data: {"seq":1,"type":"start","at":1767225600000,"runId":"r1","sessionId":"s1","kind":"agent","name":"support"}
+data: {"seq":1,"type":"start","at":1767225600000,"runId":"r1","sessionId":"s1","kind":"agent","name":"support","input":"Hi"}
 id: 1
 
 data: {"seq":2,"type":"text","at":1767225600000,"text":"Hello"}

@@ -31,6 +31,14 @@ t.test('each kind of runnable runs to its result', async (t) => {
   }
 })
 
+t.test('optional tokens reach the client, and are left out where nobody reports them', async (t) => {
+  const usage = { promptTokens: 3, completionTokens: 2, totalTokens: 5, reasoningTokens: 1 }
+  const thinking = scriptedRunnable([{ type: 'step', index: 0, usage }], { name: 'thinking' })
+  const { post } = await buildApp(t, { runnables: [thinking] })
+  const result = (await (await post('/agents/thinking/run', { input: 'x' })).json()) as RunResult
+  t.strictSame(result.usage, usage)
+})
+
 t.test('the fields of the body reach the runnable', async (t) => {
   const seen: object[] = []
   const spy = scriptedRunnable([

@@ -1,8 +1,10 @@
 import {
   assert,
   constantFrom,
+  dictionary,
   double,
   integer,
+  jsonValue,
   oneof,
   option,
   property,
@@ -21,22 +23,55 @@ const text = oneof(
   string({ unit: 'grapheme' }),
   constantFrom('"', '\\', '\n', '\u2028', '\ud800', '\u007f', '</script>', 'plain text', '')
 )
-const usage = record({ promptTokens: integer(), completionTokens: double(), totalTokens: integer() })
+const usage = record(
+  {
+    promptTokens: integer(),
+    completionTokens: double(),
+    totalTokens: integer(),
+    cachedPromptTokens: integer(),
+    reasoningTokens: integer()
+  },
+  { requiredKeys: ['promptTokens', 'completionTokens', 'totalTokens'] }
+)
+const model = record({ provider: text, modelId: text })
 const index = integer({ min: 0, max: 99 })
 const time = integer({ min: 0, max: Number.MAX_SAFE_INTEGER })
 const part = oneof(
   record({ type: constantFrom('text'), text }),
   record({ type: constantFrom('text'), text, source: constantFrom(['member']) }),
   record({ type: constantFrom('text'), text, more: text }),
-  record({
-    type: constantFrom('start'),
-    runId: uuid(),
-    sessionId: text,
-    kind: constantFrom('agent'),
-    name: text
-  }),
-  record({ type: constantFrom('step.start'), index, attempt: index }),
-  record({ type: constantFrom('step'), index, usage }),
+  record(
+    {
+      type: constantFrom('start'),
+      runId: uuid(),
+      sessionId: text,
+      kind: constantFrom('agent'),
+      name: text,
+      input: oneof(text, jsonValue()),
+      metadata: dictionary(text, text, { noNullPrototype: true })
+    },
+    { requiredKeys: ['type', 'runId', 'sessionId', 'kind', 'name'] }
+  ),
+  record(
+    { type: constantFrom('step.start'), index, attempt: index, model },
+    { requiredKeys: ['type', 'index', 'attempt'] }
+  ),
+  record(
+    {
+      type: constantFrom('step'),
+      index,
+      usage,
+      finishReason: constantFrom('stop', 'tool-calls'),
+      durationMs: double(),
+      firstTokenMs: double(),
+      model
+    },
+    { requiredKeys: ['type', 'index', 'usage'] }
+  ),
+  record({ type: constantFrom('tool.call.delta'), toolCallId: text, toolName: text, delta: text }),
+  record({ type: constantFrom('file'), mimeType: text, url: text, size: index, filename: text }),
+  record({ type: constantFrom('citation'), url: text, title: text, quote: text }),
+  record({ type: constantFrom('data'), name: text, value: jsonValue() }),
   record({ type: constantFrom('structured'), value: option(text) }),
   record({
     type: constantFrom('finish'),

@@ -228,7 +228,17 @@ t.test('the log has only valid parts and one end, whatever is yielded', async (t
       structured: anything,
       source: fc.constantFrom(['m'], []),
       error: fc.constant({ code: 'RUN_ERR_X', message: 'x', retryable: false }),
-      seq: fc.nat()
+      seq: fc.nat(),
+      at: anything,
+      name: fc.string(),
+      transient: fc.constantFrom(true, undefined),
+      mimeType: fc.string(),
+      size: fc.nat(),
+      url: fc.webUrl(),
+      quote: fc.string(),
+      delta: fc.string(),
+      model: fc.constant({ provider: 'p', modelId: 'm' }),
+      firstTokenMs: fc.nat()
     },
     { requiredKeys: ['type'] }
   )
@@ -241,6 +251,9 @@ t.test('the log has only valid parts and one end, whatever is yielded', async (t
         const parts = await partsOf(run)
         for (const [index, each] of parts.entries()) {
           if (each.seq !== index + 1) throw new Error(`seq ${each.seq} at ${index}`)
+          const before = parts[index - 1]?.at ?? 0
+          if (!Number.isInteger(each.at) || each.at < before) throw new Error(`at ${each.at} at ${index}`)
+          if (each.type === 'data' && each.transient) throw new Error('a transient part in the log')
           if (!Value.Check(PartSchema, each)) throw new Error(`no part: ${JSON.stringify(each)}`)
           const ends = (each.type === 'finish' || each.type === 'error') && !each.source?.length
           if (ends !== (index === parts.length - 1)) throw new Error(`${each.type} at ${index}`)
