@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox'
 import { setImmediate as turn } from 'node:timers/promises'
 import {
   createContext,
@@ -52,6 +53,43 @@ t.test('the name of a file is stored without the key, its bytes are not changed'
     }
   ])
   await (await engine.start(maker, 'x', withKey)).result()
+})
+
+t.test('a question, a client tool and their answers are stored and shown without the key', async (t) => {
+  const engine = buildEngine(t)
+  const outcomes: unknown[] = []
+  const asking = scriptedRunnable([
+    async (context) => {
+      const schema = Type.Object({ own: Type.Literal(key) }, { description: `of ${key}` })
+      const [first, second] = [
+        context.ask({ message: `Is it ${key}?`, schema, toolCallId: `call of ${key}` }),
+        context.callClient({ toolCallId: key, toolName: 'use', args: { [key]: key } })
+      ]
+      outcomes.push(await first, await second)
+    }
+  ])
+  const run = await engine.start(asking, 'x', withKey)
+  const { inputs } = (await engine.get(run.runId))!
+  t.match(inputs, [
+    {
+      message: 'Is it [redacted]?',
+      schema: { properties: { own: { const: '[redacted]' } }, description: 'of [redacted]' },
+      toolCallId: 'call of [redacted]'
+    },
+    { toolCallId: '[redacted]', args: { '[redacted]': '[redacted]' } }
+  ])
+  const listed = await engine.listInputs({ kinds: ['question', 'tool'], limit: 9 })
+  t.notMatch(JSON.stringify([inputs, listed, await engine.find(run.runId)]), key)
+  const shown = { action: 'accept', content: { own: '[redacted]' } } as const
+  const given = { action: 'accept', content: { result: key, list: [key] } } as const
+  await engine.answer(inputs[0]!.inputId, shown)
+  await engine.answer(inputs[1]!.inputId, given)
+  await run.result()
+  t.strictSame(outcomes, [shown, given], 'the run gets what was answered')
+  t.match((await engine.findInput(inputs[1]!.inputId))?.input.answer, {
+    content: { result: '[redacted]', list: ['[redacted]'] }
+  })
+  t.notMatch(JSON.stringify([await engine.get(run.runId), await partsOf(run)]), key)
 })
 
 t.test('after a restart, a run resumes without its key, for the same principal', async (t) => {
