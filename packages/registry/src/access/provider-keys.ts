@@ -39,9 +39,10 @@ export class ProviderKeys {
 
   /** The start options that let a run use the keys without revealing them, in its log or elsewhere. */
   forRun(log: RunLog): Pick<StartOptions, 'apiKey' | 'log' | 'redact'> {
+    if (this.#fromBody === undefined && this.#generic === undefined && this.#fromHeaders.size === 0)
+      return { log }
     const secrets = [this.#fromBody, ...this.#fromHeaders.values(), this.#generic]
     const keys = secrets.flatMap((secret) => secret?.reveal() ?? [])
-    if (keys.length === 0) return { log }
     return {
       apiKey: (provider) => this.find(provider),
       log: redactLog(log, keys),

@@ -168,7 +168,8 @@ export class HostedContext implements RunContext {
   }
 
   get idempotencyKey(): string {
-    return [this.#host.runId, ...this.#place.path].join('/')
+    const { path } = this.#place
+    return path.length === 0 ? this.#host.runId : [this.#host.runId, ...path].join('/')
   }
 
   get journal(): Journal | undefined {

@@ -20,10 +20,11 @@ export function runAgent(
   const run = { kind: 'agent', name, context, guard, events, sink } as const
   const turn = createTurn(plan, run)
   const memory = plan.memory && new RunMemory(plan.memory, context, events, name)
-  const sections = async (text: string) => [
+  const remember = async (from: RunMemory, text: string) => [
     skills?.prompt(),
-    memory && toMemoryText(await memory.retrieve(text, guard.signal))
+    toMemoryText(await from.retrieve(text, guard.signal))
   ]
+  const sections = (text: string) => (memory === undefined ? [skills?.prompt()] : remember(memory, text))
   return converse({
     begin: () => beginLoop(plan, run, turn, { input, sections, tools: () => plan.toolsOf(context) }),
     onAnswer(text) {

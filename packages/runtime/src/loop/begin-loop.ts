@@ -59,11 +59,13 @@ export async function beginLoop(
   if (!isContinued(input, context)) requireInput({}, input)
   const settle = <T>(work: Awaitable<T>): Awaitable<T> => (isPromise(work) ? guard.wait(work) : work)
   const journal = LoopJournal.of(context, guard)
-  const recorded = await journal?.recallLoop()
+  const recorded = journal && (await journal.recallLoop())
   const model = await settle(plan.resolveModel(context))
-  const tools = async () => {
-    const own = await settle(start.tools())
-    return context.clientTools.length === 0 ? own : addClientTools(own, await createClientTools(context))
+  const addTools = async (own: Awaitable<ToolSet>) =>
+    addClientTools(await own, await createClientTools(context))
+  const tools = () => {
+    const own = settle(start.tools())
+    return context.clientTools.length === 0 ? own : addTools(own)
   }
   if (recorded !== undefined) {
     await turn.lock()

@@ -118,9 +118,11 @@ export class ModelLoop {
   }
 
   /** Opens the next step. @throws RUN_ERR_BAD_AGENT, RUN_ERR_BAD_MODEL, the error of `prepareStep` */
-  async open(overrides: StepOverrides = {}): Promise<OpenStep> {
-    const { journal } = this
-    if (journal === undefined) return this.#open(overrides)
+  open(overrides: StepOverrides = {}): Promise<OpenStep> {
+    return this.journal === undefined ? this.#open(overrides) : this.#resume(this.journal, overrides)
+  }
+
+  async #resume(journal: LoopJournal, overrides: StepOverrides): Promise<OpenStep> {
     journal.work()
     const recorded = await journal.recallAnswer(this.#opened)
     if (recorded !== undefined) return this.#replay(journal, recorded, overrides)
@@ -239,7 +241,7 @@ export class ModelLoop {
     return nameOf(this.#host.kind, this.#host)
   }
 
-  async #changes(): Promise<StepChanges | undefined> {
+  #changes(): Awaitable<StepChanges | undefined> {
     const { prepareStep } = this.#plan
     if (prepareStep === undefined) return undefined
     const { context, guard } = this.#host

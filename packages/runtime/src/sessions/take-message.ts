@@ -2,6 +2,7 @@ import type { LanguageModelV4 } from '@ai-sdk/provider'
 import {
   textOfInput,
   type AcceptedMessage,
+  type Awaitable,
   type MessageInput,
   type RunContext,
   type RunInput
@@ -12,6 +13,7 @@ import type { UrlOptions } from '../files/allowed-url.ts'
 import { hasUrls, resolveUrls } from '../files/resolve-urls.ts'
 import { urlSupportOf } from '../files/url-support.ts'
 import { loadFiles } from './load-files.ts'
+import type { TakenMessage } from './turn.ts'
 
 /** The model that receives a message, and the limits for its files. */
 export interface MessageReader {
@@ -25,9 +27,17 @@ export interface MessageReader {
  * does not fetch itself.
  * @throws RUN_ERR_URL_…, or the reason why the run must end
  */
-export async function takeMessage(input: AcceptedMessage, { model, guard, urls }: MessageReader) {
+export function takeMessage(input: AcceptedMessage, reader: MessageReader): Awaitable<TakenMessage> {
   const loading = loadFiles(input)
-  const message: MessageInput = isPromise(loading) ? await guard.wait(loading) : loading
+  if (isPromise(loading) || hasUrls(loading)) return loadMessage(loading, reader)
+  return { input: loading, shown: loading }
+}
+
+async function loadMessage(
+  loading: Awaitable<MessageInput>,
+  { model, guard, urls }: MessageReader
+): Promise<TakenMessage> {
+  const message = isPromise(loading) ? await guard.wait(loading) : loading
   if (!hasUrls(message)) return { input: message, shown: message }
   const supports = await guard.wait(urlSupportOf(model))
   return { input: message, shown: await resolveUrls(message, supports, urls, guard.signal) }

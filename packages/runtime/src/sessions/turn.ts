@@ -67,11 +67,12 @@ export class Turn {
   }
 
   /** Locks the session. @throws RUN_ERR_STORE */
-  async lock(): Promise<void> {
+  lock(): Awaitable<void> {
     const store = this.#store
     if (store === undefined) return
     const unlocking = this.#call(() => store.lock(this.#key, this.#guard.signal))
-    this.#unlock = isPromise(unlocking) ? await unlocking : unlocking
+    const hold = (unlock: () => void) => void (this.#unlock = unlock)
+    return isPromise(unlocking) ? unlocking.then(hold) : hold(unlocking)
   }
 
   /** Loads the history of the locked session, and adds the user's message. @throws RUN_ERR_STORE */
