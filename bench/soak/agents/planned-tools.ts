@@ -52,8 +52,8 @@ export function plannedTools(ledger: Ledger, pace: number): Tool[] {
     }),
     define('send', true, send, true),
     define('send_once', false, send, true),
-    define('ask', true, ask),
-    define('ask_once', false, ask),
+    define('ask', true, askWhich),
+    define('ask_once', false, askWhich),
     defineTool({
       name: 'settle',
       description: 'Finds out what an interrupted call did, and does the rest',
@@ -75,8 +75,8 @@ async function send({ key, by }: Args): Promise<string> {
   return `sent ${numberOf(key)} by ${by}`
 }
 
-async function ask({ key }: Args, { context }: ToolContext): Promise<string> {
-  const { action, content } = await context.ask({
+async function askWhich({ key }: Args, { ask }: ToolContext): Promise<string> {
+  const { action, content } = await ask({
     message: `Which one for ${key}?`,
     schema: Type.Object({ choice: Type.Integer() })
   })

@@ -4,7 +4,6 @@ import { defineTool } from '@svc/runtime'
 
 const place = Type.String({ minLength: 1, maxLength: 200 })
 const strict = { additionalProperties: false } as const
-const DAY = 86_400_000
 
 /** The form that the guest fills in. */
 const GuestFormSchema = Type.Object(
@@ -23,13 +22,8 @@ export const askGuest = defineTool({
   input: Type.Object({ place }, strict),
   // Called again after a restart, it finds the question that it asked.
   idempotent: true,
-  timeout: DAY,
-  execute: ({ place: at }, { context }) =>
-    context.ask({
-      message: `A table at ${at}: for how many people, and when?`,
-      schema: GuestFormSchema,
-      timeout: DAY
-    })
+  execute: ({ place: at }, { ask }) =>
+    ask({ message: `A table at ${at}: for how many people, and when?`, schema: GuestFormSchema })
 })
 
 /** Books a table. The number of a booking follows from its idempotency key, so that a repeated call books nothing else. */
