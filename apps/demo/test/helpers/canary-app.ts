@@ -144,6 +144,21 @@ function addAgents(
         yield { type: 'text', text: `It is ${key}.` }
         yield { type: 'tool.call', toolCallId: '1', toolName: 'x', args: { key } }
         yield { type: 'tool.result', toolCallId: '1', toolName: 'x', result: [key], durationMs: 1 }
+        yield { type: 'tool.call.delta', toolCallId: '1', toolName: 'x', delta: `{"key":"${key}"}` }
+        yield {
+          type: 'file',
+          mimeType: 'text/plain',
+          filename: `${key}.txt`,
+          url: `https://files.example/${key}`
+        }
+        yield {
+          type: 'citation',
+          title: `On ${key}`,
+          url: `https://pages.example/${key}`,
+          quote: String(key)
+        }
+        yield { type: 'data', name: 'key', value: { [String(key)]: key } }
+        yield { type: 'data', name: 'key', value: [key], transient: true }
         yield { type: 'structured', value: { key } }
         throw Object.assign(new Error(`no good: ${key}`), { code: 'RUN_ERR_MODEL_AUTH', statusCode: 502 })
       }

@@ -84,7 +84,12 @@ t.test('the same over a socket', async (t) => {
         socket.once('agent.done', () => resolve())
         socket.once('agent.error', () => resolve())
       })
-      const ack: unknown = await socket.emitWithAck('agent.run', { name, input: 'Hello', ...payload })
+      const ack: unknown = await socket.emitWithAck('agent.run', {
+        name,
+        input: 'Hello',
+        parts: true,
+        ...payload
+      })
       told.push(JSON.stringify(ack))
       await ended
     }
