@@ -141,6 +141,12 @@ export const RUN_ERR_INTERRUPTED = createError(
   'The run was interrupted by a restart of the service',
   500
 )
+/** The process that executed the run has died 5 times without progress of the run, which may be the cause. */
+export const RUN_ERR_POISONED = createError(
+  'RUN_ERR_POISONED',
+  'The service died 5 times while it executed the run',
+  500
+)
 /** The run began with its caller's key for a model provider, which a restart of the service has lost; start it again. */
 export const RUN_ERR_KEY_GONE = createError(
   'RUN_ERR_KEY_GONE',

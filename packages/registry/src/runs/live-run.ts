@@ -21,6 +21,7 @@ import { PartWriter } from './log/part-writer.ts'
 import { readParts } from './log/log-reader.ts'
 import { newRun, toStartPart } from './new-run.ts'
 import type { Ending } from './final-state.ts'
+import { leftInOrder } from './recovery/deaths.ts'
 import type { Run } from './run-engine.ts'
 import { MAX_LOSSES, type Earlier, type HostedRun, type RunHost } from './run-host.ts'
 import { RunProgress } from './run-progress.ts'
@@ -139,6 +140,8 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     if (this.suspended) this.#settlement.outcome = { error: reason }
     this.#leave(reason)
     await this.writer.idle()
+    // If the store fails, it counts as a death.
+    if (this.suspended) await leftInOrder(this.#host.stores, this).catch(() => {})
   }
 
   /** Starts no more steps; calls back once the current ones are recorded and nothing but waits is in progress. */

@@ -6,11 +6,12 @@ import type { Runnable } from '../../contract/runnable.ts'
 import { isPromise, type Awaitable } from '../../contract/ports/awaitable.ts'
 import { runnableKeyText } from '../../contract/ports/run-scope.ts'
 import type { UnfinishedRun } from '../../contract/ports/run-store.ts'
-import { RUN_ERR_KEY_GONE } from '../../errors.ts'
+import { RUN_ERR_KEY_GONE, RUN_ERR_POISONED } from '../../errors.ts'
 import { LiveRun } from '../live-run.ts'
 import { toRecordedInput } from '../recorded-input.ts'
 import type { LiveRuns } from '../live-runs.ts'
 import { ParkedRuns } from './parked-runs.ts'
+import { survivesDeath } from './deaths.ts'
 import { endLeftRun, isDamaged, recallProgress, unfinishedRuns } from './left-runs.ts'
 import { isResumable, readResumeState, toResumeState, toStartOptions } from './resume-state.ts'
 import type { HostedRun, RunHost } from '../run-host.ts'
@@ -267,19 +268,17 @@ export class InterruptedRuns {
   async #resumeRun(runnable: Runnable, runId: string, own?: StartOptions, losses?: number): Promise<boolean> {
     const { stores, maxLogBytes, exposures } = this.#host
     const state = await readResumeState(stores, runId)
-    if (state === undefined) {
-      await endLeftRun(stores, runId)
-      return false
-    }
-    if (own === undefined && state.keyed && !this.#host.resumeWithServerKey) {
-      await endLeftRun(stores, runId, new RUN_ERR_KEY_GONE())
-      return false
-    }
+    const end = (how?: Error) => endLeftRun(stores, runId, how).then(() => false)
+    if (state === undefined) return end()
+    if (own === undefined && state.keyed && !this.#host.resumeWithServerKey)
+      return end(new RUN_ERR_KEY_GONE())
     const epoch = await stores.runs.lease(runId)
     const stored = epoch === undefined ? undefined : await stores.runs.get(runId)
     if (epoch === undefined || stored === undefined) return false
     const record = { ...stored, epoch }
     const recalled = await recallProgress(stores, runId, maxLogBytes, Date.now() - record.createdAt)
+    if (own === undefined && !(await survivesDeath(stores, record, state, recalled.log)))
+      return end(new RUN_ERR_POISONED())
     const options = own ?? toStartOptions(record, state, exposures)
     const run = new LiveRun(this.#host, runnable, options, { record, ...recalled, losses })
     this.#host.live.enter(run)
