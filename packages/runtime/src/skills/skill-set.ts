@@ -36,6 +36,8 @@ export function createSkillSet(skills: readonly Skill[], agentName: string): Ski
   const tool = defineTool({
     name: LOAD_SKILL,
     description: 'Loads the instructions of a skill, or one of its files. Call it before using the skill.',
+    // It only reads.
+    idempotent: true,
     input: Type.Object(
       {
         name: Type.String({ description: 'Name of the skill' }),
