@@ -1,8 +1,17 @@
-import type { Awaitable, EarlierAnswer, Journal, RecordedPart, RunContext, YieldedPart } from '@svc/registry'
+import {
+  RUN_ERR_DAMAGED,
+  type Awaitable,
+  type EarlierAnswer,
+  type Journal,
+  type RecordedPart,
+  type RunContext,
+  type YieldedPart
+} from '@svc/registry'
 import { isPromise } from '@svc/registry/kit'
 import type { RunGuard } from '../guards/run-guard.ts'
 import { toRecord, type AnswerRecord } from '../models/answer-record.ts'
 import type { ModelAnswer } from '../models/model-answer.ts'
+import { isRecord } from '../schemas/plain-schema.ts'
 import type { Turn, TurnRecord } from '../sessions/turn.ts'
 
 /** The beginning of a loop, so that another process says the same to the model. */
@@ -49,7 +58,7 @@ export class LoopJournal {
     return this.#journal
   }
 
-  /** How an earlier process began the loop; undefined if it recorded no step. */
+  /** How an earlier process began the loop; undefined if it recorded no step. @throws RUN_ERR_DAMAGED */
   async recallLoop(): Promise<LoopRecord | undefined> {
     await this.#recall(0)
     return this.#next?.loop
@@ -122,13 +131,21 @@ export class LoopJournal {
 
   async #recall(index: number): Promise<void> {
     const found = this.#isReplaying ? await this.#journal.recall(stepKey(index)) : undefined
-    this.#next = found?.output as StepRecord | undefined
+    this.#next = found && toStepRecord(found.output, index)
     this.#isReplaying = found !== undefined
     if (this.#isReplaying) this.#isRecording = true
   }
 }
 
 const STRUCTURED = '#structured'
+
+// Damage must not pass for a step that was never recorded, whose calls would be repeated.
+function toStepRecord(output: unknown, index: number): StepRecord {
+  const { answer, loop } = isRecord(output) ? (output as Partial<StepRecord>) : {}
+  const isWhole = isRecord(answer) && Array.isArray(answer['content']) && isRecord(answer['usage'])
+  if (!isWhole || (index === 0 && !isRecord(loop))) throw new RUN_ERR_DAMAGED(stepKey(index))
+  return output as StepRecord
+}
 
 // Nothing is said to the model after it, so that the text will do.
 function answerFromLog({ text, usage, finishReason }: EarlierAnswer): AnswerRecord {

@@ -1,4 +1,5 @@
-import type { Awaitable, Journal, YieldedPart } from '@svc/registry'
+import { RUN_ERR_DAMAGED, type Awaitable, type Journal, type YieldedPart } from '@svc/registry'
+import { isRecord } from '../schemas/plain-schema.ts'
 import { CallWork } from './call-work.ts'
 import { toCallPart, toOutcomePart, type ToolCall, type ToolOutcome } from './tool-outcome.ts'
 
@@ -18,11 +19,11 @@ export class CallJournal {
     this.#resumed = resumed
   }
 
-  /** The outcome of a call that an earlier process recorded. */
+  /** The outcome of a call that an earlier process recorded. @throws RUN_ERR_DAMAGED */
   async recall<C extends ToolCall>(call: C): Promise<ToolOutcome<C> | undefined> {
     if (!this.#resumed) return undefined
     const found = await this.#journal.recall(keyOf(call))
-    return found && { call, ...(found.output as OutcomeRecord) }
+    return found && { call, ...toOutcomeRecord(found.output, call) }
   }
 
   /** The part of a recalled outcome. */
@@ -62,6 +63,11 @@ export class CallJournal {
   #begun({ toolCallId, parentToolCallId }: ToolCall): boolean {
     return this.#resumed && (parentToolCallId === undefined || this.#journal.hasCall(toolCallId))
   }
+}
+
+function toOutcomeRecord(output: unknown, call: ToolCall): OutcomeRecord {
+  if (!isRecord(output) || typeof output['durationMs'] !== 'number') throw new RUN_ERR_DAMAGED(keyOf(call))
+  return output as unknown as OutcomeRecord
 }
 
 function keyOf({ toolCallId }: ToolCall): string {
