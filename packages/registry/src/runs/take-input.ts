@@ -23,25 +23,38 @@ export function takeInput(messages: readonly SessionMessage[], input: RunInput):
 }
 
 function requireComplete(messages: readonly SessionMessage[]): void {
-  let open = new Set<string>()
+  let open = new Map<string, string>()
   for (const [index, message] of messages.entries()) {
     if (message.role === 'tool') {
-      if (!open.delete(message.toolCallId))
-        throw badInput([{ path: `messages/${index}`, message: 'is the result of no tool call before it' }])
+      requireResult(message, open.get(message.toolCallId), index)
+      open.delete(message.toolCallId)
       continue
     }
-    requireNone(open, index - 1)
+    requireNone(open.size, index - 1)
     if (message.role === 'user') continue
-    const ids = message.toolCalls?.map(({ toolCallId }) => toolCallId)
-    open = new Set(ids)
-    if (open.size !== (ids?.length ?? 0))
+    const { toolCalls = [] } = message
+    open = new Map(toolCalls.map(({ toolCallId, toolName }) => [toolCallId, toolName]))
+    if (open.size !== toolCalls.length)
       throw badInput([{ path: `messages/${index}/toolCalls`, message: 'must have different ids' }])
   }
-  requireNone(open, messages.length - 1)
+  requireNone(open.size, messages.length - 1)
 }
 
-function requireNone(open: ReadonlySet<string>, index: number): void {
-  if (open.size === 0) return
-  const message = `must be followed by the results of all tool calls before it, ${open.size} more`
+function requireResult(
+  { toolName, result, error }: Extract<SessionMessage, { role: 'tool' }>,
+  called: string | undefined,
+  index: number
+): void {
+  const path = `messages/${index}`
+  if (called === undefined) throw badInput([{ path, message: 'is the result of no tool call before it' }])
+  if (called !== toolName)
+    throw badInput([{ path: `${path}/toolName`, message: `must be "${called}", as in its call` }])
+  if (result !== undefined && error !== undefined)
+    throw badInput([{ path, message: 'must have a result or an error, not both' }])
+}
+
+function requireNone(open: number, index: number): void {
+  if (open === 0) return
+  const message = `must be followed by the results of all tool calls before it, ${open} more`
   throw badInput([{ path: `messages/${index}`, message }])
 }

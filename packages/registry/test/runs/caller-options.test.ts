@@ -164,6 +164,8 @@ t.test('bad values are refused in the app’s own starts, too', async (t) => {
     { messages: null },
     { messages: [cyclic] },
     { messages: [user('\ud800')] },
+    { messages: [called, { ...result, toolName: 'y' }] },
+    { messages: [called, { ...result, error: { code: 'E', message: 'both' } }] },
     { instructions: 5 },
     { tools: [{ ...tools[0], input: { type: 'object', cyclic } }] }
   ]
