@@ -140,6 +140,16 @@ t.test('a damaged approval counts as denied', async (t) => {
   }
 })
 
+t.test('an answer of another shape counts as denied', async (t) => {
+  for (const json of ['5', '{}', 'null', '{"action":1}']) {
+    const { open, damage } = fileOf(t)
+    const runId = await leaveAsking(open)
+    damage(`update run_input set answer = '${json}'`)
+    const { runs } = await open()
+    t.match(await runs.get(runId), { inputs: [{ answer: { action: 'cancel' } }] }, json)
+  }
+})
+
 t.test('other damaged rows are skipped, and logged once', async (t) => {
   const { open, damage, lines } = fileOf(t)
   const first = await open()

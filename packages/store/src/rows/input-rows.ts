@@ -70,7 +70,7 @@ export function toInputSummary(row: InputRow): InputSummary {
   const args = json === null || isLong ? null : parseStored<unknown>(json)
   const source = parseStored<string[]>(row.source)
   const schema = row.schema === null ? null : parseStored<unknown>(row.schema)
-  const answer = row.answer === null ? null : parseStored<InputOutcome>(row.answer)
+  const answer = row.answer === null ? null : parseOutcome(row.answer)
   const path = parseStored<string[]>(row.path)
   const isDamaged = [args, source, path, schema, answer].includes(undefined)
   return {
@@ -86,4 +86,10 @@ export function toInputSummary(row: InputRow): InputSummary {
     expiresAt: row.expires_at,
     answer: isDamaged ? DAMAGED : (answer ?? null)
   }
+}
+
+// Any other JSON would count as an answer, or as none yet.
+function parseOutcome(json: string): InputOutcome | undefined {
+  const outcome = parseStored<Partial<InputOutcome> | null>(json)
+  return typeof outcome?.action === 'string' ? (outcome as InputOutcome) : undefined
 }
