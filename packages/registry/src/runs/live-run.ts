@@ -243,6 +243,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     }
     if (this.#ended) return undefined
     this.#settlement.report?.take(part)
+    if (this.resumed) this.#waits?.take(part)
     return this.writer.congested ? this.writer.idle() : undefined
   }
 

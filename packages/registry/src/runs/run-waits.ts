@@ -1,4 +1,5 @@
 import type { InputOutcome } from '../contract/input.ts'
+import type { YieldedPart } from '../contract/part.ts'
 import type { RunStore } from '../contract/ports/run-store.ts'
 import { sleepUntil } from '../timers.ts'
 import type { AskedInput, Asker } from './inputs/asked-input.ts'
@@ -79,6 +80,11 @@ export class RunWaits {
       this.#sleeps.delete(sleep)
       this.#look()
     }
+  }
+
+  /** Takes a part of a resumed run: the end of a tool call withdraws what only the earlier process asked for it. */
+  take(part: YieldedPart): void {
+    if (part.type === 'tool.result' || part.type === 'tool.error') this.#inputs.callEnded(part)
   }
 
   /** Rejects all waits, since the run has ended. */

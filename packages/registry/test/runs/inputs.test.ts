@@ -225,3 +225,43 @@ t.test('a resumed run that asks the same again gets its earlier answers', async 
   t.equal(parts.filter(({ type }) => type === 'input.request').length, 4)
   t.equal(parts.filter(({ type }) => type === 'input.response').length, 4)
 })
+
+t.test('what a resumed run does not ask again is canceled when its tool call ends', async (t) => {
+  const stores = createInProcessStores()
+  let resumed = false
+  const ended = {
+    type: 'tool.error',
+    toolName: 't',
+    error: { code: 'GONE', message: 'no such tool' }
+  } as const
+  const runnable = defineRunnable({
+    kind: 'workflow',
+    name: 'flow',
+    resumable: true,
+    async *stream(_input, context) {
+      if (!resumed)
+        await Promise.all(['a', 'b'].map((toolCallId) => context.ask({ message: '?', toolCallId })))
+      yield { ...ended, toolCallId: 'a' }
+      yield { type: 'data', name: 'b', value: await context.ask({ message: '?', toolCallId: 'b' }) }
+      yield { ...ended, toolCallId: 'b' }
+    }
+  })
+  const first = buildEngine(t, { stores })
+  const { runId } = await first.start(runnable, 'x')
+  for (let turns = 0; turns < 5; turns++) await turn()
+  await first.close()
+  resumed = true
+  const engine = buildEngine(t, { stores })
+  await engine.recover()
+  await engine.resume(runnable)
+  const types: string[] = []
+  for await (const part of engine.parts(runId)) {
+    types.push(part.type)
+    if (part.type !== 'input.response' || part.inputId !== `${runId}.1`) continue
+    t.equal(part.action, 'cancel')
+    await t.rejects(engine.answer(`${runId}.1`, { action: 'accept' }), { code: 'RUN_ERR_INPUT_ANSWERED' })
+    await engine.answer(`${runId}.2`, { action: 'accept' })
+  }
+  t.equal(types.filter((type) => type === 'input.request').length, 2)
+  t.match(await engine.get(runId), { status: 'completed' })
+})

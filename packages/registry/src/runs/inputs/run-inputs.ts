@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { InputKind, InputOutcome } from '../../contract/input.ts'
-import type { Part } from '../../contract/part.ts'
+import type { Part, PartOf } from '../../contract/part.ts'
 import type { Redact } from '../../contract/provider-key.ts'
 import type { RunStatus } from '../../contract/run-record.ts'
 import type { RunChange } from '../../contract/ports/run-store.ts'
@@ -119,6 +119,15 @@ export class RunInputs {
     const waiting = [...this.#waiting.values()]
     if (!waiting.every(({ durable }) => durable)) return undefined
     return Math.min(...waiting.map(({ input }) => input.expiresAt))
+  }
+
+  /** A tool call ended: cancels what an earlier process asked for it and this one did not ask again. */
+  callEnded({ toolCallId, source = [] }: Pick<PartOf<'tool.result'>, 'toolCallId' | 'source'>): void {
+    for (const input of this.#stored) {
+      if (input.toolCallId !== toolCallId || !isDeepStrictEqual(input.source, source)) continue
+      if (this.#earlier.delete(input.inputId) && this.#waiting.has(input.inputId))
+        this.#host.expire(input.inputId)
+    }
   }
 
   /** Rejects all waits, since the run has ended. */
