@@ -25,7 +25,7 @@ t.test('an unknown or bad option of a run is refused, and leaves nothing behind'
     [{ stores: {} }, /stores\/runs: expected an object/],
     [{ events: {} }, /events\/on: expected a function/],
     ['me', /expected an object/],
-    [{ ...createContext() }, /source: no such option/],
+    [{ ...createContext() }, /(source|reported): no such option/],
     [{ child: () => {} }, /child: no such option/],
     [
       {
