@@ -306,12 +306,16 @@ t.test('a run resumes only with the runnable of its own registry', async (t) => 
   t.equal(await engine.resume(wide(runnable), 'b'), 1)
 })
 
-t.test('a run with an uploaded file cannot be resumed', async (t) => {
+t.test('a run with bytes of the client cannot be resumed, one with a URL can', async (t) => {
   const { runnable } = resumable(() => new Promise(() => {}))
   const file = { size: 1, stream: async function* () {} }
-  const { stores, run } = await crash(runnable, [{ type: 'file', mimeType: 'a/b', file }])
-  t.equal(await stores.checkpoints.load(run.runId), undefined)
-  t.equal(await buildEngine(t, { stores }).recover(), 1)
+  const contents = { file: { file }, base64: { data: 'AAEC' }, url: { url: 'https://example.com/a' } }
+  for (const [name, content] of Object.entries(contents)) {
+    const { stores, run } = await crash(runnable, [{ type: 'file', mimeType: 'a/b', ...content }])
+    const isLost = name !== 'url'
+    t.equal((await stores.checkpoints.load(run.runId)) === undefined, isLost, name)
+    t.equal(await buildEngine(t, { stores }).recover(), isLost ? 1 : 0, name)
+  }
 })
 
 function named({ kind, name, stream }: Runnable) {

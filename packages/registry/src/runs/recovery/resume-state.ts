@@ -4,7 +4,7 @@ import type { Exposures } from '../../access/exposures.ts'
 import { resolveAuthorize } from '../../access/policy.ts'
 import { redactFields } from '../../access/redact-stores.ts'
 import { ClientToolsSchema } from '../../contract/client-tool.ts'
-import type { RunInput } from '../../contract/content-part.ts'
+import { DataContentPartSchema, type RunInput } from '../../contract/content-part.ts'
 import { ANONYMOUS, type Authorize, type Principal } from '../../contract/principal.ts'
 import type { Envelope } from '../../contract/run-context.ts'
 import type { Runnable } from '../../contract/runnable.ts'
@@ -55,15 +55,15 @@ export function isResumable(
 }
 
 /**
- * Builds the state, without the caller's keys; undefined if the input is not plain JSON, such as an uploaded file. The principal
- * is not redacted.
+ * Builds the state, without the caller's keys; undefined if the input has bytes of the client, which are not kept. The principal is
+ * not redacted.
  */
 export function toResumeState(
   input: RunInput,
   options: StartOptions,
   exposures: Pick<Exposures, 'policyOf'>
 ): ResumeState | undefined {
-  if (Array.isArray(input) && input.some((part) => typeof part?.file?.stream === 'function')) return undefined
+  if (Array.isArray(input) && input.some(hasBytes)) return undefined
   const { principal = ANONYMOUS, userId, envelope, surface, authorize, redact } = options
   const { messages, instructions, tools } = options
   const policy = surface === undefined ? undefined : exposures.policyOf(surface)
@@ -106,4 +106,10 @@ export function toStartOptions(
   const { authorize: fallback = refuse } = exposures.policy
   const authorize = policy?.authorize ?? (guarded ? resolveAuthorize(fallback) : undefined)
   return { ...asked, registry, sessionId, authorize }
+}
+
+function hasBytes(part: unknown): boolean {
+  const { file, data } = (part ?? {}) as { file?: { stream?: unknown }; data?: unknown }
+  if (typeof file?.stream === 'function') return true
+  return data !== undefined && Value.Check(DataContentPartSchema, part)
 }
