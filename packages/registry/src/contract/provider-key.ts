@@ -37,6 +37,9 @@ export interface Redact {
   text?: () => TextInIncrements
 }
 
+/** Redacts nothing: for runs without a caller's keys. */
+export const asItIs: Redact = (value) => value
+
 /** Redacts one text chunk by chunk. */
 export interface TextInIncrements {
   /** True if the next chunk may complete a key; if false, nothing is held back. */

@@ -1,4 +1,5 @@
 import { channel, type Channel } from 'node:diagnostics_channel'
+import { asItIs } from '../contract/provider-key.ts'
 import type { RunContext } from '../contract/run-context.ts'
 import { NO_METADATA } from '../contract/run-metadata.ts'
 import type { Runnable } from '../contract/runnable.ts'
@@ -59,8 +60,4 @@ export function emitEvent<N extends EventName>(
   events.emit(event, payload)
   const published = channelOf(event)
   if (published.hasSubscribers) published.publish(payload)
-}
-
-function asItIs<T>(value: T): T {
-  return value
 }

@@ -1,6 +1,5 @@
 import type { Static, TSchema } from '@sinclair/typebox'
-import type { Redact } from '../contract/provider-key.ts'
-import { ProviderKey } from '../contract/provider-key.ts'
+import { asItIs, ProviderKey, type Redact } from '../contract/provider-key.ts'
 import {
   ANONYMOUS,
   type AccessDecision,
@@ -60,7 +59,6 @@ const NOWHERE: readonly string[] = Object.freeze([])
 const NOTHING: Envelope = Object.freeze({})
 const NO_MESSAGES: readonly SessionMessage[] = Object.freeze([])
 const NO_TOOLS: readonly ClientTool[] = Object.freeze([])
-const asItIs: Redact = (value) => value
 
 /** How the context of a member or a step differs from that of its run. */
 interface Place {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { InputKind, InputOutcome } from '../../contract/input.ts'
 import type { Part, PartOf } from '../../contract/part.ts'
-import type { Redact } from '../../contract/provider-key.ts'
+import { asItIs, type Redact } from '../../contract/provider-key.ts'
 import type { RunStatus } from '../../contract/run-record.ts'
 import type { RunChange } from '../../contract/ports/run-store.ts'
 import type { StoredInput } from '../../contract/ports/stored-input.ts'
@@ -185,8 +185,6 @@ function matterOf(input: Omit<AskedInput, 'durable'> & Pick<Asker, 'source' | 'p
   const { kind, message, schema, toolCallId, toolName, args, source, path } = input
   return [kind, message, schema, toolCallId, toolName, args, source, path]
 }
-
-const asItIs: Redact = (value) => value
 
 function jsonOf(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value))

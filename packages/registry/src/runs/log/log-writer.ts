@@ -1,4 +1,4 @@
-import type { RunChange, StepRecord, StoredRun } from '../../contract/ports/run-store.ts'
+import type { RunChange, StoredRun } from '../../contract/ports/run-store.ts'
 import { isPromise, type Awaitable } from '../../contract/ports/awaitable.ts'
 import type { LogEntry, StreamLog } from '../../contract/ports/stream-log.ts'
 import type { TransientPart } from './transient-parts.ts'
@@ -22,7 +22,7 @@ interface Queued {
   readonly change: RunChange | undefined
   readonly record: PartRecord | undefined
   /** Called once it is stored. */
-  after?: () => void
+  readonly after: (() => void)[]
 }
 
 const NO_RECORDS: readonly PartRecord[] = []
@@ -59,7 +59,7 @@ export class LogWriter {
   write(entry: LogEntry, change?: RunChange, record?: PartRecord): void {
     if (this.#broken) return
     if (this.#working !== undefined) {
-      this.#queue.push({ entry, change, record })
+      this.#queue.push({ entry, change, record, after: [] })
       this.#queued += entry.json.length
       return
     }
@@ -87,14 +87,7 @@ export class LogWriter {
     const last = this.#queue.at(-1)
     if (this.#broken) return
     if (this.#working === undefined) act()
-    else if (last === undefined) this.#after.push(act)
-    else {
-      const { after } = last
-      last.after = () => {
-        after?.()
-        act()
-      }
-    }
+    else (last?.after ?? this.#after).push(act)
   }
 
   async #drain(first: Promise<void>): Promise<void> {
@@ -120,7 +113,7 @@ export class LogWriter {
     records: readonly PartRecord[] = NO_RECORDS
   ): Awaitable<void> {
     if (records.length === 0) return this.#log.append(this.#runId, this.#epoch, entries, change)
-    const steps = records.map(({ key, output }): StepRecord => ({ key, output }))
+    const steps = records.map((record) => record.toStep())
     const settle = () => {
       for (const record of records) record.settle()
       this.#events.onRecorded()
@@ -144,7 +137,7 @@ export class LogWriter {
       entries: batch.map(({ entry }) => entry),
       change: batch.at(-1)!.change,
       records: batch.flatMap(({ record }) => record ?? []),
-      after: batch.flatMap(({ after }) => after ?? [])
+      after: batch.flatMap(({ after }) => after)
     }
   }
 

@@ -282,7 +282,7 @@ export class InterruptedRuns {
     const options = own ?? toStartOptions(record, state, exposures)
     const run = new LiveRun(this.#host, runnable, options, { record, ...recalled, losses })
     this.#host.live.enter(run)
-    run.begin(state.input, true, toRecordedInput(state.input))
+    run.begin(state.input, true, run.writer.begun ? undefined : toRecordedInput(state.input))
     // Answers since the record was read found no run to deliver to.
     for (const { inputId, answer } of (await stores.runs.get(runId))?.inputs ?? [])
       if (answer !== null) await run.inputAnswered(inputId, answer)
