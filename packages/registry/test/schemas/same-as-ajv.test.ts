@@ -77,6 +77,16 @@ const { schema } = fc.letrec((again) => {
   }
 })
 
+/**
+ * The same schema, for Ajv: its code for `contains` without `maxContains` takes an empty array for one that fits
+ * when the array before it fitted.
+ */
+function forAjv(schema: object): object {
+  return JSON.parse(JSON.stringify(schema), (_, node) =>
+    node?.contains === undefined ? node : { maxContains: Number.MAX_SAFE_INTEGER, ...node }
+  )
+}
+
 t.test('it accepts the same values as Ajv', async (t) => {
   const documents = fc.record({ schema, one: schema, two: schema })
   let fitting = 0
@@ -88,7 +98,7 @@ t.test('it accepts the same values as Ajv', async (t) => {
         const whole = { allOf: [schema], $defs: { one, two } }
         const { check, leftOut } = compileForeignSchema(whole)
         if (leftOut.length > 0) throw new Error(leftOut.join())
-        const isValid = new Ajv2020({ strict: false, logger: false }).compile(whole)
+        const isValid = new Ajv2020({ strict: false, logger: false }).compile(forAjv(whole))
         for (const each of values) {
           let expected: boolean
           try {
