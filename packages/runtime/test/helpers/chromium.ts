@@ -1,0 +1,14 @@
+import { chromium, type Browser } from 'playwright-core'
+import { findChromium } from '../../src/browser/chromium/find-chromium.ts'
+
+/** The Chromium of this machine; undefined if there is none. */
+const CHROMIUM = await findChromium().catch(() => undefined)
+
+/** For the options of a test that needs Chromium. */
+export const needsChromium = { skip: CHROMIUM === undefined && 'no Chromium is installed' }
+
+/** Starts Chromium with plain Playwright, for tests of parts that a desk is made of. */
+export function launchPlain(args: readonly string[] = []): Promise<Browser> {
+  // Chromium's own sandbox does not work for root, as which tests run in containers.
+  return chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox', ...args] })
+}
