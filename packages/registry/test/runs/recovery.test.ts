@@ -221,6 +221,23 @@ t.test('an unloaded run waits for a runnable that was removed', async (t) => {
   t.match((await endOf(engine, runIds[0]!)).at(-1), { type: 'finish' })
 })
 
+t.test('answers do not extend the time that a run waits for its runnable', async (t) => {
+  const ids = Array.from({ length: 400 }, (_, at) => `c${at}`)
+  const gates = flow(({ approvals }) =>
+    Promise.all(ids.map((toolCallId) => approvals.request({ ...request, toolCallId, durable: true })))
+  )
+  const { stores, runIds } = await crash(gates, 1)
+  const engine = buildEngine(t, { stores, resumeTimeout: 50 })
+  await engine.recover()
+  const runId = runIds[0]!
+  let answered = 0
+  while ((await engine.get(runId))?.status !== 'failed') {
+    await engine.answer(`${runId}.${++answered}`, { approved: true }).catch(() => {})
+    await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+  t.ok(answered < ids.length, 'it ended while answers still came')
+})
+
 t.test('loading a run is retried', async (t) => {
   const { stores, runIds } = await crash(gate, 1)
   let faults = 1

@@ -144,7 +144,7 @@ export class InterruptedRuns {
     const run = this.#parked.get(runId)
     if (run === undefined) return this.#host.live.has(runId)
     if (this.#runnables.has(runnableKeyText(run))) await within(ANSWERS_WITHIN, this.#load(run))
-    else this.#awaitRunnable(run)
+    else if (!this.#parked.awaitsRunnable(runId)) this.#awaitRunnable(run)
     return true
   }
 

@@ -48,6 +48,11 @@ export class ParkedRuns {
     return this.#parked.get(runId)?.run
   }
 
+  /** True if the run waits for its runnable to be registered. */
+  awaitsRunnable(runId: string): boolean {
+    return this.#parked.get(runId)?.due?.awaitsRunnable === true
+  }
+
   /** The runs that wait for a runnable. */
   awaiting({ registry, kind, name }: RunnableKey): UnfinishedRun[] {
     const awaiting = [...this.#parked.values()].filter(
