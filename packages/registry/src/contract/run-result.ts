@@ -1,7 +1,16 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { FinishReasonSchema, ToolErrorSchema, type FinishReason, type Part, type PartOf } from './part.ts'
+import {
+  FinishReasonSchema,
+  PART_SCHEMAS,
+  ToolErrorSchema,
+  type FinishReason,
+  type NumberedPart,
+  type Part,
+  type PartOf
+} from './part.ts'
 import { ToolCallList } from './tool-call-list.ts'
 import { addUsage, UsageSchema, ZERO_USAGE, type Usage } from './usage.ts'
+import { VoidableList } from './voidable-list.ts'
 import { beginningOf, encodePieces } from '../wire/encode-pieces.ts'
 
 /** The length of a preview in characters. */
@@ -23,11 +32,16 @@ export const ToolCallSchema = Type.Object(
 )
 export type ToolCall = Static<typeof ToolCallSchema>
 
+/** One file of a run, as its `file` part describes it. */
+export const RunFileSchema = Type.Omit(PART_SCHEMAS.file, ['type'], { title: 'RunFile' })
+export type RunFile = Static<typeof RunFileSchema>
+
 /** The result of a run that did not fail. */
 export const RunResultSchema = Type.Object(
   {
     text: Type.String(),
     toolCalls: Type.Array(ToolCallSchema),
+    files: Type.Optional(Type.Array(RunFileSchema, { description: 'Absent if the run made none' })),
     usage: UsageSchema,
     structured: Type.Unknown({ description: 'null if there is none' }),
     durationMs: Type.Number({ description: 'Milliseconds' }),
@@ -42,8 +56,8 @@ export type RunResult = Static<typeof RunResultSchema>
 /**
  * Folds parts, in order, into a result. Every result is built here.
  *
- * `text` joins the text parts without `source` after the last `step.start`, or all of them if there is none. Tool calls and the
- * structured value of a void attempt are dropped; its tokens were used and count.
+ * `text` joins the text parts without `source` after the last `step.start`, or all of them if there is none. Tool calls, files and
+ * the structured value of a void attempt are dropped; its tokens were used and count.
  */
 export class RunResultBuilder {
   #runId = ''
@@ -56,6 +70,7 @@ export class RunResultBuilder {
   // The value before the step under way.
   #structuredBefore: unknown = null
   #toolCalls: ToolCallList<ToolCall> | undefined
+  #files: VoidableList<RunFile> | undefined
 
   add(part: Part): void {
     switch (part.type) {
@@ -65,6 +80,7 @@ export class RunResultBuilder {
         break
       case 'step.start':
         this.#toolCalls?.begin(part)
+        this.#files?.begin(part)
         if (!part.source?.length) this.#beginStep(part)
         break
       case 'step':
@@ -77,10 +93,15 @@ export class RunResultBuilder {
         break
       case 'finish':
         this.#toolCalls?.finish(part)
+        this.#files?.finish(part)
         if (!part.source?.length) this.#finish = part
         break
       case 'structured':
         if (!part.source?.length) this.#structured = part.value ?? null
+        break
+      case 'file':
+        this.#files ??= new VoidableList()
+        this.#files.add(part, toRunFile(part))
         break
       default:
         this.#addToolPart(part)
@@ -147,9 +168,11 @@ export class RunResultBuilder {
   /** The result so far. Before the `finish`: `finishReason: 'other'`, the usage of the steps, and no duration. */
   build(): RunResult {
     const finish = this.#finish
+    const files = this.#files?.values ?? []
     return {
       text: this.#text,
       toolCalls: this.#toolCalls?.values ?? [],
+      ...(files.length > 0 && { files }),
       usage: finish?.usage ?? this.#usage,
       structured: finish?.structured ?? this.#structured,
       durationMs: finish?.durationMs ?? 0,
@@ -158,6 +181,12 @@ export class RunResultBuilder {
       finishReason: finish?.finishReason ?? ('other' satisfies FinishReason)
     }
   }
+}
+
+// The place in the log belongs to the part alone.
+function toRunFile(part: PartOf<'file'> & Partial<Pick<NumberedPart, 'seq' | 'at'>>): RunFile {
+  const { type: _type, seq: _seq, at: _at, ...file } = part
+  return file
 }
 
 /** Builds the result of a run from its parts. */

@@ -179,6 +179,45 @@ t.test('a void attempt leaves no tool calls', async (t) => {
   t.same(await callsOf(call('a', 's'), begin(0, 2), call('b')), ['a', 'b'], 'its steps are not its answer')
 })
 
+const file = (filename: string, ...source: string[]): Part => ({
+  type: 'file',
+  fileId: `id of ${filename}`,
+  mimeType: 'text/csv',
+  filename,
+  ...(source.length > 0 && { source })
+})
+
+t.test('the files are those of attempts that count', async (t) => {
+  const namesOf = async (...parts: Part[]) => (await collectRun(parts)).files?.map(({ filename }) => filename)
+  t.same(
+    await namesOf(begin(0, 1), file('a'), begin(1, 1), file('b'), begin(1, 2), file('c')),
+    ['a', 'c'],
+    'only those since the step began are void'
+  )
+  t.same(
+    await namesOf(begin(0, 1, 's'), file('a', 's'), finished('s'), begin(0, 2, 's'), file('b', 's')),
+    ['a', 'b'],
+    'an execution that finished before stays'
+  )
+  t.same(await namesOf(begin(0, 1), file('a'), begin(0, 2)), undefined, 'without any the field is absent')
+})
+
+t.test('a file is described as in its part, without its place in the log', async (t) => {
+  const part = { ...file('a', 'm'), size: 3, sha256: 'ff', purpose: 'chart', toolCallId: '1', seq: 7, at: 9 }
+  t.strictSame((await collectRun([part as Part])).files, [
+    {
+      fileId: 'id of a',
+      mimeType: 'text/csv',
+      filename: 'a',
+      source: ['m'],
+      size: 3,
+      sha256: 'ff',
+      purpose: 'chart',
+      toolCallId: '1'
+    }
+  ])
+})
+
 t.test('the result of a void call is ignored', async (t) => {
   const result: Part = { type: 'tool.result', toolCallId: 'a', toolName: 't', result: 1, durationMs: 1 }
   const { toolCalls } = await collectRun([begin(0, 1), call('a'), begin(0, 2), result])
@@ -199,7 +238,6 @@ t.test('parts that are no answer leave no trace in the result', async (t) => {
   const others: Part[] = [
     { type: 'reasoning', text: 'hm' },
     { type: 'tool.call.delta', toolCallId: 'a', toolName: 't', delta: '{' },
-    { type: 'file', mimeType: 'image/png', url: 'https://files.example/a' },
     { type: 'citation', url: 'https://pages.example' },
     { type: 'data', name: 'progress', value: 1 },
     { type: 'input.request', inputId: 'i', kind: 'question', expiresAt: '2026-01-01T00:00:00Z' },

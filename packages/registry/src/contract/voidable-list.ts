@@ -1,0 +1,64 @@
+import type { PartOf } from './part.ts'
+
+/** Where in a run something was made: the path of member or step names; by default the run itself. */
+export interface Place {
+  readonly source?: readonly string[] | undefined
+}
+
+/**
+ * What the parts of a log made, in order, without what void attempts made: a `step.start` whose `attempt` is over 1 voids what was
+ * added since the step began, by its source and by what runs within it.
+ */
+export class VoidableList<T> {
+  readonly #items = new Map<number, { source: readonly string[]; value: T }>()
+  // How many items there were when a step began, or when the last execution of a source finished; default 0.
+  readonly #marks = new Map<string, number>()
+  #added = 0
+
+  /** The number of values that are not void. */
+  get size(): number {
+    return this.#items.size
+  }
+
+  get values(): T[] {
+    return Array.from(this.#items.values(), ({ value }) => value)
+  }
+
+  /** Returns the number of the value in the log, counted from 0, void ones included. */
+  add({ source = [] }: Place, value: T): number {
+    this.#items.set(this.#added, { source, value })
+    return this.#added++
+  }
+
+  /** The value with this number; undefined if there is none, or if it is void. */
+  at(number: number): T | undefined {
+    return this.#items.get(number)?.value
+  }
+
+  begin({ source = [], index, attempt }: PartOf<'step.start'>): void {
+    const step = stepKey(source, index)
+    if (attempt <= 1) return void this.#marks.set(step, this.#added)
+    const since = Math.max(this.#marks.get(step) ?? 0, this.#marks.get(sourceKey(source)) ?? 0)
+    for (const [number, item] of this.#items)
+      if (number >= since && isWithin(item.source, source)) this.#items.delete(number)
+  }
+
+  /** The next execution of the same member or step voids nothing of this one. */
+  finish({ source = [] }: PartOf<'finish'>): void {
+    this.#marks.set(sourceKey(source), this.#added)
+  }
+}
+
+// The steps of a workflow are not within its own answer.
+function isWithin(source: readonly string[], place: readonly string[]): boolean {
+  return place.length === 0 ? source.length === 0 : place.every((name, index) => source[index] === name)
+}
+
+/** The key of a member or step in a run. */
+export function sourceKey(source: readonly string[]): string {
+  return source.join('\u0000')
+}
+
+function stepKey(source: readonly string[], index: number): string {
+  return `${sourceKey(source)}\u0000#${index}`
+}
