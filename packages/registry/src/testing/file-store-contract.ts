@@ -25,8 +25,10 @@ async function read(store: FileStore, runId: string, fileId: string, range?: Byt
   return Buffer.concat(chunks)
 }
 
-async function* breaks(): AsyncGenerator<Uint8Array> {
-  yield Uint8Array.from([1])
+async function* noBytes(): AsyncGenerator<Uint8Array> {}
+
+async function* breaks(size: number): AsyncGenerator<Uint8Array> {
+  yield LARGE.subarray(0, size)
   throw Object.assign(new Error('broken'), { code: 'ECONNRESET' })
 }
 
@@ -56,8 +58,31 @@ export function fileStoreContract(
     t.same([large.size, large.sha256, 'filename' in large], [LARGE.length, sha256(LARGE), false])
     for (const _ of ['first', 'second'])
       t.equal(sha256((await read(store, 'r', large.fileId))!), large.sha256, 'is read as often as wanted')
-    const empty = await store.put('r', { mimeType: 'text/plain', content: new Uint8Array() })
-    t.equal((await read(store, 'r', empty.fileId))?.length, 0)
+  })
+
+  withStore(t, make, 'keeps files of no bytes', async (t, store) => {
+    for (const content of [new Uint8Array(), inChunks(new Uint8Array(), 1), noBytes()]) {
+      const { fileId, size, ...file } = await store.put('r', { mimeType: 'text/plain', content })
+      t.same([size, file.sha256], [0, sha256(new Uint8Array())])
+      for (const range of [undefined, { start: 0 }, { start: 0, end: 1 }, { start: 1 }])
+        t.equal((await read(store, 'r', fileId, range))?.length, 0, JSON.stringify(range))
+    }
+  })
+
+  withStore(t, make, 'keeps files of one run and of several at the same time', async (t, store) => {
+    const puts = Array.from({ length: 24 }, async (_, index) => {
+      const runId = `r${index % 3}`
+      const bytes = LARGE.subarray(index, 100_000 + index * 1_000)
+      const content = index % 2 === 0 ? bytes : inChunks(bytes, 10_000)
+      return { runId, bytes, file: await store.put(runId, { mimeType: 'a/b', content }) }
+    })
+    const kept = await Promise.all(puts)
+    t.equal(new Set(kept.map(({ file }) => file.fileId)).size, kept.length)
+    const hashes = kept.map(async ({ runId, file }) => sha256((await read(store, runId, file.fileId))!))
+    t.same(
+      await Promise.all(hashes),
+      kept.map(({ bytes }) => sha256(bytes))
+    )
   })
 
   withStore(t, make, 'reads ranges, and leaves out what lies beyond the end', async (t, store) => {
@@ -72,7 +97,11 @@ export function fileStoreContract(
       { start: length - 1, end: length + 10 },
       { start: length },
       { start: length + 10 },
-      { start: 5, end: 5 }
+      { start: 0, end: 0 },
+      { start: 5, end: 5 },
+      { start: 10, end: 5 },
+      { start: 1, end: Number.MAX_SAFE_INTEGER },
+      { start: Number.MAX_SAFE_INTEGER }
     ]
     for (const range of ranges) {
       const expected = LARGE.subarray(range.start, range.end)
@@ -95,8 +124,43 @@ export function fileStoreContract(
     t.same([...(await read(store, 'b', b.fileId))!], [1])
   })
 
+  withStore(t, make, 'takes any name of a run or a file, which is no path', async (t, store) => {
+    const names = ['..', '../x', '/etc/passwd', 'a/b', 'C:\\x', '', '.', 'x'.repeat(5_000), HOSTILE_TEXT]
+    const bytes = Uint8Array.from([1, 2])
+    for (const name of names) {
+      const { fileId, filename } = await store.put(name, { mimeType: 'a/b', filename: name, content: bytes })
+      t.equal(filename, name)
+      t.same([...(await read(store, name, fileId))!], [1, 2])
+      t.equal(await store.get(fileId, name), undefined)
+      for (const other of names) t.equal(await store.get(name, other), undefined)
+    }
+    await store.remove(names)
+  })
+
+  withStore(t, make, 'may be left or removed while it is read, and never ends early', async (t, store) => {
+    const { fileId } = await store.put('r', { mimeType: 'a/b', content: LARGE })
+    const open = async () => (await store.get('r', fileId))!.content
+    for await (const chunk of await open()) {
+      t.ok(chunk.length > 0)
+      break
+    }
+    const readAll = async (content: AsyncIterable<Uint8Array>, atFirst: () => unknown) => {
+      const chunks: Uint8Array[] = []
+      for await (const chunk of content) if (chunks.push(chunk) === 1) await atFirst()
+      t.equal(sha256(Buffer.concat(chunks)), sha256(LARGE), 'the whole file')
+    }
+    const [early, late] = [await open(), await open()]
+    const codes = [
+      await codeOf(() => readAll(early, () => store.remove(['r']))),
+      await codeOf(() => readAll(late, () => {}))
+    ]
+    for (const code of codes) t.ok(code === 'none' || code === 'RUN_ERR_NOT_FOUND', String(code))
+    t.equal(await store.get('r', fileId), undefined)
+  })
+
   withStore(t, make, 'rejects with the error of a stream that breaks', async (t, store) => {
-    t.equal(await codeOf(() => store.put('r', { mimeType: 'a/b', content: breaks() })), 'ECONNRESET')
+    for (const size of [0, 1, 100_000])
+      t.equal(await codeOf(() => store.put('r', { mimeType: 'a/b', content: breaks(size) })), 'ECONNRESET')
   })
 
   if (makeBounded === undefined) return
@@ -107,7 +171,12 @@ export function fileStoreContract(
     t.equal(await codeOf(() => put(LARGE)), 'RUN_ERR_FILE_LIMIT')
     t.equal(await codeOf(() => put(inChunks(LARGE, 100))), 'RUN_ERR_FILE_LIMIT')
     t.equal(await codeOf(() => put(LARGE.subarray(0, 401))), 'RUN_ERR_FILE_LIMIT')
+    t.equal(await codeOf(() => put(breaks(400))), 'ECONNRESET')
     t.equal((await read(store, 'r', fileId))?.length, 600)
     await put(LARGE.subarray(0, 400))
+    t.equal(await codeOf(() => put(Uint8Array.from([1]))), 'RUN_ERR_FILE_LIMIT')
+    await put(new Uint8Array())
+    await store.remove(['r'])
+    await put(LARGE.subarray(0, 1_000))
   })
 }

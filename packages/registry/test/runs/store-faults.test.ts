@@ -1,7 +1,15 @@
-import { createInProcessStores, createRunEngine, tellable, type Run, type Stores } from '@svc/registry'
+import {
+  createInProcessStores,
+  createRunEngine,
+  SILENT_LOG,
+  tellable,
+  type Run,
+  type Stores
+} from '@svc/registry'
 import { codeOf, scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'
+import { failingStores } from '../helpers/failing-stores.ts'
 
 const hanging = scriptedRunnable([60_000])
 const turn = () => new Promise((resolve) => setImmediate(resolve))
@@ -140,6 +148,26 @@ t.test('a store’s 5xx error becomes RUN_ERR_STORE, a 4xx error stays unchanged
   }
   await t.rejects(failing(507).find('x'), { code: 'RUN_ERR_STORE' })
   await t.rejects(failing(409).find('x'), { code: 'DISK_QUOTA' })
+})
+
+t.test('a file whose stream breaks rejects with that error, and the store counts as working', async (t) => {
+  const { stores, fail } = failingStores()
+  const errors: object[] = []
+  const log = { ...SILENT_LOG, error: (details: object) => void errors.push(details) }
+  const { files } = buildEngine(t, { stores, log }).stores
+  const broken = new Error('the client left')
+  async function* breaks() {
+    yield Buffer.from('a')
+    throw broken
+  }
+  const put = async (content: Uint8Array | AsyncIterable<Uint8Array>) =>
+    files!.put('r', { mimeType: 'a/b', content })
+  await t.rejects(put(breaks()), broken)
+  t.same(errors, [])
+  fail('disk full', (port) => port === 'files')
+  for (const content of [Buffer.from('a'), breaks()])
+    await t.rejects(put(content), { code: 'RUN_ERR_STORE', cause: { message: 'disk full' } })
+  t.match(errors, [{ store: 'files', method: 'put', err: { stack: /disk full/ } }])
 })
 
 t.test('a log that throws synchronously ends the run, at the first part or later', async (t) => {

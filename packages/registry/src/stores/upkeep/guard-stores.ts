@@ -3,6 +3,7 @@ import { RUN_ERR_STORE } from '../../errors.ts'
 import { isPromise } from '../../contract/ports/awaitable.ts'
 import type { Stores } from '../../contract/ports/stores.ts'
 import type { StoreWatch } from './store-watch.ts'
+import { watchContent, WatchedContent } from './watched-content.ts'
 
 type Method = (...args: unknown[]) => unknown
 
@@ -21,7 +22,7 @@ export function guardStores(stores: Stores, watch: StoreWatch): Stores {
     tasks: guarded('tasks'),
     checkpoints: guarded('checkpoints'),
     control: guarded('control'),
-    ...(stores.files && { files: guard(stores.files, 'files', watch) }),
+    ...(stores.files && { files: watchContent(guard(stores.files, 'files', watch)) }),
     check: () => watch.check()
   }
 }
@@ -64,6 +65,12 @@ function guardMethod(store: object, method: Method, failed: (err: unknown) => vo
 function isFault(err: unknown, args: readonly unknown[]): boolean {
   // A port refuses with errors below 500, and reports damage to one run; any other failure is the store's.
   if (isTellable(err) && ((err.statusCode ?? 500) < 500 || err.code === 'RUN_ERR_DAMAGED')) return false
-  // A caller that stops waiting for a session rejects with the reason of its signal.
-  return !args.some((arg) => arg instanceof AbortSignal && arg.aborted && arg.reason === err)
+  return !args.some((arg) => isCallers(err, arg))
+}
+
+// A caller that stops waiting for a session rejects with the reason of its signal, a file whose stream breaks with that error.
+function isCallers(err: unknown, arg: unknown): boolean {
+  if (arg instanceof AbortSignal) return arg.aborted && arg.reason === err
+  const { content } = (arg ?? {}) as { content?: unknown }
+  return content instanceof WatchedContent && content.hasThrown(err)
 }
