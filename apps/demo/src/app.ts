@@ -19,6 +19,9 @@ import { loadSections } from './docs/load-sections.ts'
 import type { Env } from './env.ts'
 import { addFrontDoor } from './front-door.ts'
 import { SERVER_OPTIONS } from './server-options.ts'
+import { SHOP } from './shop/pages/layout.ts'
+import { PRODUCTS } from './shop/products.ts'
+import { shop } from './shop/shop.ts'
 import { createDesk } from './teams/desk.ts'
 import { createTools } from './tools/create-tools.ts'
 import { createMemo } from './workflows/memo.ts'
@@ -61,6 +64,7 @@ export async function buildApp(
   await app.register(gateway, { asyncApi: { path: '/api/docs/asyncapi.json' } })
   await app.register(a2a, { basePath: '/a2a' })
   await app.register(errorHandler)
+  await app.register(shop, { prefix: SHOP, products: PRODUCTS })
   addFrontDoor(app)
 
   return app

@@ -1,10 +1,12 @@
 import type { FastifyInstance } from 'fastify'
+import { SHOP } from './shop/pages/layout.ts'
 import { post } from './welcome.ts'
 
 /** Serves `GET /`, an overview of the service, and formats errors outside of `/api`. */
 export function addFrontDoor(app: FastifyInstance): void {
   app.get('/', (request, reply) => {
-    const base = `${request.protocol}://${request.host}/api`
+    const origin = `${request.protocol}://${request.host}`
+    const base = `${origin}/api`
     const question = { input: 'How do I resume a stream?' }
     const page = {
       name: 'agent transport service',
@@ -15,7 +17,8 @@ export function addFrontDoor(app: FastifyInstance): void {
         workflows: `${base}/workflows`,
         runs: `${base}/runs`,
         registry: `${base}/registry`,
-        health: `${base}/readyz`
+        health: `${base}/readyz`,
+        shop: `${origin}${SHOP}`
       },
       try: [
         post(`${base}/agents/assistant/run`, question),

@@ -3,6 +3,7 @@ import type { RunSummary } from '@svc/registry'
 import { addressOf } from './address.ts'
 import type { DemoRole } from './auth/demo-auth.ts'
 import type { Env } from './env.ts'
+import { SHOP } from './shop/pages/layout.ts'
 
 /** What the output of the demo depends on, besides its environment. */
 export interface Welcome {
@@ -36,6 +37,7 @@ The agent transport service is up.
   data    ${join(resolve(DATA_DIR), 'app.db')}
   base    ${base}
   docs    ${base}/docs/
+  shop    ${origin}${SHOP}
 ${roles === undefined ? '' : introduce(roles)}${resumed.length === 0 ? '' : listResumed(resumed, base, as)}
 Ask something about this service:
 
