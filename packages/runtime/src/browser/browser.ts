@@ -102,7 +102,7 @@ export interface LookOptions {
 
 /** A page as the model sees it. Values of password fields are masked. */
 export interface Look extends DeskPlace {
-  /** The accessibility tree as YAML, one element a line, with refs of what can be acted on. */
+  /** The accessibility tree, one element a line, with refs of what can be acted on. */
   readonly text: string
   /** Lines left out because of `maxChars`. */
   readonly omitted: number

@@ -1,0 +1,57 @@
+import type { Box, SeenNode } from './seen-node.ts'
+
+/** A line of a look. */
+export interface Line {
+  readonly depth: number
+  readonly text: string
+  readonly ref?: string | undefined
+  readonly box?: Box | undefined
+}
+
+// Deeper trees are indented no further, or a line would consist of spaces.
+const MAX_INDENT = 40
+
+/** Formats a tree as lines in document order: `- role "name" [state] [key="value"] [ref=e1]: text`. */
+export function toLines(roots: readonly SeenNode[]): Line[] {
+  const lines: Line[] = []
+  // A stack of our own: a page may nest deeper than the call stack.
+  const stack: { node: SeenNode | string; depth: number; box: Box | undefined }[] = []
+  const push = (nodes: readonly (SeenNode | string)[], depth: number, box: Box | undefined): void => {
+    for (const node of nodes.toReversed()) stack.push({ node, depth: Math.min(depth, MAX_INDENT), box })
+  }
+  push(roots, 0, undefined)
+  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
+    const { node, depth, box } = next
+    if (typeof node === 'string') {
+      lines.push({ depth, text: `- text: ${quoteIfNeeded(node)}`, box })
+      continue
+    }
+    const ownBox = node.box ?? box
+    lines.push({ depth, text: formatNode(node), ref: node.ref, box: ownBox })
+    push(node.children, depth + 1, ownBox)
+  }
+  return lines
+}
+
+function formatNode(node: SeenNode): string {
+  const { role, name, states, facts, ref, text } = node
+  if (role === 'text') return `- text: ${quoteIfNeeded(text ?? '')}`
+  const head = [
+    `- ${role}`,
+    name === undefined || name === '' ? undefined : JSON.stringify(name),
+    ...states.map((state) => `[${state}]`),
+    ...Object.entries(facts).map(([key, value]) => `[${key}=${JSON.stringify(value)}]`),
+    ref === undefined ? undefined : `[ref=${ref}]`
+  ]
+  const line = head.filter((part) => part !== undefined).join(' ')
+  if (text !== undefined && text !== '') return `${line}: ${quoteIfNeeded(text)}`
+  return node.children.length === 0 ? line : `${line}:`
+}
+
+// Text that could be taken for what we wrote ourselves stands in quotes, as names always do.
+const PLAIN = /^[\p{L}\p{N}$€£¥(][^"\\[\]{}\p{Cc}]*$/u
+
+/** Quotes a text of the page, unless it cannot be mistaken for a part of the outline. */
+function quoteIfNeeded(text: string): string {
+  return PLAIN.test(text) ? text : JSON.stringify(text)
+}
