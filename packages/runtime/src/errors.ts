@@ -224,7 +224,7 @@ export const RUN_ERR_BAD_BROWSER = createError<[string]>('RUN_ERR_BAD_BROWSER', 
 /** No Chromium was found, or `playwright-core` is not installed. */
 export const RUN_ERR_BROWSER_MISSING = createError<[string]>('RUN_ERR_BROWSER_MISSING', 'No browser: %s', 500)
 /** The browser did not start, or is not safe to use. */
-export const RUN_ERR_BROWSER_FAILED = createError<[string]>(
+export const RUN_ERR_BROWSER_FAILED = createError<[string, ErrorOptions?]>(
   'RUN_ERR_BROWSER_FAILED',
   'The browser failed: %s',
   500

@@ -17,6 +17,7 @@ const PLACES = [
   '/Applications/Chromium.app/Contents/MacOS/Chromium',
   'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe'
 ]
+const INSTALL = 'install one, e.g. the Debian package chromium-headless-shell'
 
 /**
  * Finds Chromium: `CHROMIUM_PATH`, the folders of `PATH`, the usual places.
@@ -24,19 +25,20 @@ const PLACES = [
  */
 export async function findChromium(env: NodeJS.ProcessEnv = process.env): Promise<string> {
   const { CHROMIUM_PATH: given, PATH = '' } = env
-  if (given !== undefined && given !== '') {
-    if (await isExecutable(given)) return given
-    throw new RUN_ERR_BROWSER_MISSING(`CHROMIUM_PATH names no program: ${given}`)
-  }
+  if (given !== undefined && given !== '') return requireProgram(given, 'CHROMIUM_PATH')
   const onPath = NAMES.flatMap((name) =>
     PATH.split(delimiter)
       .filter(Boolean)
       .map((folder) => join(folder, name))
   )
   for (const path of [...onPath, ...PLACES]) if (await isExecutable(path)) return path
-  throw new RUN_ERR_BROWSER_MISSING(
-    'install one, e.g. the Debian package chromium-headless-shell, or set CHROMIUM_PATH'
-  )
+  throw new RUN_ERR_BROWSER_MISSING(`${INSTALL}, or set CHROMIUM_PATH`)
+}
+
+/** Returns a path that a setting gives, if it is a program. @throws RUN_ERR_BROWSER_MISSING */
+export async function requireProgram(path: string, setting: string): Promise<string> {
+  if (await isExecutable(path)) return path
+  throw new RUN_ERR_BROWSER_MISSING(`${setting} names no program: ${path}; ${INSTALL}`)
 }
 
 async function isExecutable(path: string): Promise<boolean> {

@@ -1,0 +1,93 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import type { Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PipeTransport } from './pipe-transport.ts'
+
+/**
+ * A Chromium that this process started. It is controlled by two pipes, and ends when they close: also if this process is killed.
+ * Its profile, caches and downloads are in one temporary folder, which is removed when it ends.
+ */
+export class ChromiumProcess {
+  readonly transport: PipeTransport
+  /** Resolves once the process has ended and its files are removed. */
+  readonly gone: Promise<void>
+  readonly folder: string
+  readonly #child: ChildProcess
+  readonly #streams: readonly Socket[]
+  #isGone = false
+
+  /** @throws if the program cannot be started */
+  static async start(path: string, args: readonly string[]): Promise<ChromiumProcess> {
+    const folder = await mkdtemp(join(tmpdir(), 'svc-browser-'))
+    const child = spawn(path, [...args, `--user-data-dir=${join(folder, 'profile')}`], {
+      env: { PATH: process.env['PATH'], LANG: 'C.UTF-8', HOME: folder, TMPDIR: folder },
+      stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
+      // A group of its own, so that its children can be killed with it.
+      detached: true
+    })
+    try {
+      await once(child, 'spawn')
+    } catch (err) {
+      await removeFolder(folder)
+      throw err
+    }
+    return new ChromiumProcess(child, folder)
+  }
+
+  private constructor(child: ChildProcess, folder: string) {
+    this.#child = child
+    this.folder = folder
+    this.#streams = child.stdio.slice(3) as Socket[]
+    const [input, output] = this.#streams as [Socket, Socket]
+    this.transport = new PipeTransport(input, output, () => this.kill())
+    process.on('exit', this.#onExit)
+    this.gone = once(child, 'exit').then(() => this.#clean())
+  }
+
+  get pid(): number {
+    return this.#child.pid!
+  }
+
+  /** Whether this process stays alive for the sake of the browser. */
+  keepAlive(isNeeded: boolean): void {
+    for (const handle of [this.#child, ...this.#streams]) {
+      if (isNeeded) handle.ref()
+      else handle.unref()
+    }
+  }
+
+  /** Ends it at once. Its files are temporary, so that nothing is left to be saved. */
+  kill(): void {
+    if (this.#isGone) return
+    try {
+      if (process.platform === 'win32') this.#child.kill('SIGKILL')
+      else process.kill(-this.pid, 'SIGKILL')
+    } catch {
+      // It is ending by itself.
+    }
+  }
+
+  readonly #onExit = () => {
+    this.kill()
+    rmSync(this.folder, REMOVAL)
+  }
+
+  async #clean(): Promise<void> {
+    // Its children outlive it by moments when it was killed alone.
+    this.kill()
+    this.#isGone = true
+    process.off('exit', this.#onExit)
+    this.transport.end()
+    await removeFolder(this.folder)
+  }
+}
+
+const REMOVAL = { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }
+
+async function removeFolder(folder: string): Promise<void> {
+  await rm(folder, REMOVAL).catch(() => undefined)
+}

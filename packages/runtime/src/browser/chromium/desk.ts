@@ -1,0 +1,160 @@
+import { RUN_ERR_BROWSER_ACTION_FAILED } from '../../errors.ts'
+import { unlessAborted } from '../../guards/guard.ts'
+import type {
+  Acted,
+  Desk,
+  DeskOptions,
+  DeskPlace,
+  Look,
+  LookOptions,
+  Screenshot,
+  ScreenshotOptions,
+  StorageState,
+  Target
+} from '../browser.ts'
+import type { DeskAction, Spot } from '../desk-action.ts'
+import { takeLook, takeScreenshot } from './basic-look.ts'
+import { performAction } from './basic-actions.ts'
+import type { DeskContext } from './desk-context.ts'
+
+/** What a desk gets from its browser. */
+export interface Seat {
+  /** Opens a browser context for it. @throws RUN_ERR_BROWSER_MISSING, RUN_ERR_BROWSER_FAILED */
+  open(state: StorageState | undefined): Promise<DeskContext>
+  /** Called when the desk has closed. */
+  leave(): void
+}
+
+/** A desk in Chromium. */
+export class ChromiumDesk implements Desk {
+  readonly #seat: Seat
+  readonly #options: DeskOptions
+  readonly #closing = new AbortController()
+  #context: DeskContext
+  #state: StorageState | undefined
+  #isCrashReported = false
+  #closed: Promise<void> | undefined
+
+  static async open(seat: Seat, options: DeskOptions): Promise<ChromiumDesk> {
+    return new ChromiumDesk(seat, options, await seat.open(options.state))
+  }
+
+  private constructor(seat: Seat, options: DeskOptions, context: DeskContext) {
+    this.#seat = seat
+    this.#options = options
+    this.#context = context
+    this.#state = options.state
+  }
+
+  async place(): Promise<DeskPlace> {
+    const { tabs, dialogs } = this.#context
+    const { current } = tabs
+    if (current === undefined) return { url: 'about:blank', title: '', tabs: [] }
+    const dialog = dialogs.of(current)
+    return {
+      url: current.url(),
+      title: await tabs.titleOf(current),
+      tabs: tabs.all.map((page, index) => ({ index, url: page.url(), isCurrent: page === current })),
+      ...(dialog && { dialog })
+    }
+  }
+
+  async look(options: LookOptions = {}): Promise<Look> {
+    return this.#during(async ({ tabs, dialogs }, signal) => {
+      const page = tabs.current!
+      const seen =
+        dialogs.of(page) === undefined ? await takeLook(page, options, this.#bounds(signal)) : BLOCKED
+      return { ...seen, ...(await this.place()) }
+    })
+  }
+
+  async screenshot(options: ScreenshotOptions = {}): Promise<Screenshot> {
+    return this.#during(({ tabs }, signal) => takeScreenshot(tabs.current!, options, this.#bounds(signal)))
+  }
+
+  async target(_spot: Spot): Promise<Target> {
+    throw new RUN_ERR_BROWSER_ACTION_FAILED('not known')
+  }
+
+  async act(action: DeskAction, signal: AbortSignal): Promise<Acted> {
+    return this.#during(async (context, ended) => {
+      const { tabs, dialogs } = context
+      const page = tabs.current!
+      if (action.action !== 'dialog') await this.#dismiss(context)
+      const scope = {
+        tabs,
+        dialogs,
+        hosts: this.#options.hosts,
+        timeout: this.#options.timeout,
+        notice: (text: string) => context.notice(text)
+      }
+      // A dialog blocks its page, and whatever is done to it: the model answers it with the next action.
+      const asked = new AbortController()
+      const acting = performAction(scope, action, AbortSignal.any([ended, asked.signal]))
+      await Promise.race([acting, dialogs.next(page)])
+      if (dialogs.of(page) === undefined) await acting
+      else asked.abort()
+      return { downloads: [], notices: context.takeNotices() }
+    }, signal)
+  }
+
+  async state(): Promise<StorageState> {
+    return (this.#state = await this.#during((context) => context.state()))
+  }
+
+  close(): Promise<void> {
+    return (this.#closed ??= this.#close())
+  }
+
+  async #close(): Promise<void> {
+    this.#closing.abort(new RUN_ERR_BROWSER_ACTION_FAILED('its browser is closed'))
+    await this.#context.close()
+    this.#seat.leave()
+  }
+
+  // Runs in the current tab, until the action, the desk or the browser ends.
+  async #during<T>(
+    work: (context: DeskContext, signal: AbortSignal) => Promise<T>,
+    signal?: AbortSignal
+  ): Promise<T> {
+    this.#closing.signal.throwIfAborted()
+    const context = await this.#ready()
+    const ended = AbortSignal.any([this.#closing.signal, context.crash, ...(signal ? [signal] : [])])
+    try {
+      return await unlessAborted(ended, () => work(context, ended))
+    } catch (err) {
+      if (context.crash.aborted) this.#isCrashReported = true
+      throw ended.aborted ? ended.reason : err
+    }
+  }
+
+  // A crash is reported once; then the desk begins with an empty tab.
+  async #ready(): Promise<DeskContext> {
+    if (this.#context.crash.aborted) {
+      if (!this.#isCrashReported) {
+        this.#isCrashReported = true
+        throw this.#context.crash.reason
+      }
+      if (this.#context.isOpen) await this.#context.recover()
+      else this.#context = await this.#seat.open(this.#state)
+      this.#isCrashReported = false
+    }
+    await this.#context.tabs.ensure()
+    return this.#context
+  }
+
+  async #dismiss(context: DeskContext): Promise<void> {
+    const { tabs, dialogs } = context
+    const dialog = dialogs.of(tabs.current!)
+    if (dialog === undefined) return
+    await dialogs.answer(tabs.current!, false)
+    context.notice(`The ${dialog.type} dialog was dismissed: ${JSON.stringify(dialog.message)}`)
+  }
+
+  #bounds(signal: AbortSignal) {
+    return { timeout: this.#options.timeout.action, signal }
+  }
+}
+
+// What a look at a page shows that a dialog blocks.
+const BLOCKED = { text: '', omitted: 0, hash: 'dialog' }
