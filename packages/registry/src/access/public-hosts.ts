@@ -50,7 +50,7 @@ const PRIVATE_NAME = /(?:^|\.)(?:localhost|local|internal|lan|home\.arpa|test|in
  * True if the host of a URL may be on the public internet, judged by its text. The connection must check what a name resolves to:
  * see `createPublicLookup`.
  */
-export function isPublicHost({ hostname }: URL): boolean {
+export function isPublicHost({ hostname }: Pick<URL, 'hostname'>): boolean {
   // `URL` has normalized the host: 0x7f.1 and 2130706433 are 127.0.0.1.
   const host = hostname.replace(/^\[(.*)\]$/, '$1')
   return isIP(host) === 0 ? host.includes('.') && !PRIVATE_NAME.test(host) : isPublicAddress(host)
