@@ -26,6 +26,7 @@ export function runAgent(
   ]
   const sections = (text: string) => (memory === undefined ? [skills?.prompt()] : remember(memory, text))
   return converse({
+    guard,
     begin: () => beginLoop(plan, run, turn, { input, sections, tools: () => plan.toolsOf(context) }),
     onAnswer(text) {
       if (context.recordsInput) memory?.store({ input: questionOf(input, context), text })

@@ -4,7 +4,7 @@ import { toLoggable } from '@svc/registry/kit'
 import type { RunEvents } from '../events/run-events.ts'
 import type { Tool, ToolContext } from '../tools/define-tool.ts'
 import { askApproval } from './ask-approval.ts'
-import { needsApproval, type ApprovalPolicy, type GivenArgs } from './approval-policy.ts'
+import { needsApproval, type ApprovalNote, type ApprovalPolicy, type GivenArgs } from './approval-policy.ts'
 
 /** How the tool calls of an agent are approved. */
 export interface ApprovalRules {
@@ -48,23 +48,28 @@ export async function approve(
 ): Promise<ApprovedArgs> {
   const { args } = given
   const { approval, events, signal, durable, rest } = rules
-  if (!(await requiresApproval(tool, given, context, approval))) return { args, edited: false, asked: false }
+  const required = await requiresApproval(tool, given, context, approval)
+  if (required === false) return { args, edited: false, asked: false }
   const bound = structuredClone(args)
+  const shown = required === true ? bound : { ...(bound as object), about: required.about }
   const { toolCallId } = context
   const { name: toolName, approvalTimeout: timeout = rules.approvalTimeout } = tool
   const asker = signal ? rules.context.child(toolCallId, { signal, unsourced: true }) : rules.context
   const request = {
     toolCallId,
     toolName,
-    args: structuredClone(bound),
+    args: structuredClone(shown),
     ...(durable && { durable }),
     ...(timeout !== undefined && { timeout })
   }
   const outcome = await rest(() => askApproval(asker, request, events))
   const { approved, reason, expired = false } = outcome
   // The approver saw, and may send back, the arguments with the caller's keys redacted.
-  const edited = outcome.args !== undefined && !isDeepStrictEqual(outcome.args, context.context.redact(bound))
-  if (approved) return { args: edited ? structuredClone(outcome.args) : bound, edited, asked: true }
+  const edited = outcome.args !== undefined && !isDeepStrictEqual(outcome.args, context.context.redact(shown))
+  if (approved) {
+    const taken = edited ? withoutNote(structuredClone(outcome.args!), required) : bound
+    return { args: taken, edited, asked: true }
+  }
   const what = expired ? 'The approval request expired' : 'The call was denied'
   throw new RUN_ERR_APPROVAL_DENIED(reason === undefined || expired ? what : `${what}: ${reason}`)
 }
@@ -74,11 +79,17 @@ async function requiresApproval(
   args: GivenArgs,
   context: ToolContext,
   policy: ApprovalPolicy
-): Promise<boolean> {
+): Promise<boolean | ApprovalNote> {
   try {
     return await needsApproval(tool, policy, args, context)
   } catch (err) {
     context.log.error({ err: toLoggable(err), toolName: tool.name }, 'approval policy failed')
     throw new RUN_ERR_APPROVAL_DENIED('The approval policy failed')
   }
+}
+
+function withoutNote(args: Record<string, unknown>, required: true | ApprovalNote): Record<string, unknown> {
+  if (required === true) return args
+  const { about: _, ...rest } = args
+  return rest
 }

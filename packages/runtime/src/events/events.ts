@@ -53,7 +53,13 @@ export const EVENT_SCHEMAS = {
   'voice.tool.call': event({ ...call, args: Type.Unknown() }),
   'voice.tool.result': event({ ...call, result: Type.Unknown(), durationMs }),
   'browser.step': event({ index: Type.Integer(), url: Type.Optional(Type.String()) }),
-  'browser.action': event({ index: Type.Integer(), action: Type.String(), args: Type.Unknown() }),
+  'browser.action': event({
+    toolCallId: Type.String(),
+    index: Type.Integer(),
+    action: Type.String(),
+    args: Type.Unknown()
+  }),
+  'browser.blocked': event({ host: Type.String(), reason: Type.String() }),
   'browser.done': event({ steps: Type.Integer(), durationMs }),
   'browser.error': event({ error: ToolErrorSchema, durationMs }),
   'memory.extract': event({ sessionId }),

@@ -1,6 +1,6 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import { RUN_ERR_CANCELED, type RunContext } from '@svc/registry'
-import { millisecondsSchema } from '@svc/registry/kit'
+import { RUN_ERR_CANCELED, type Awaitable, type RunContext } from '@svc/registry'
+import { millisecondsSchema, toLoggable } from '@svc/registry/kit'
 import { Guard } from './guard.ts'
 import { RUN_ERR_FIRST_TOKEN_TIMEOUT, RUN_ERR_TIMEOUT, RUN_ERR_TOKEN_TIMEOUT } from '../errors.ts'
 
@@ -26,7 +26,15 @@ export const TimeoutsSchema = Type.Object(
 // Milliseconds between two looks at a run that waits.
 const WAIT_PAUSE = 250
 
+// Milliseconds that the end of a run waits for its listeners.
+const RELEASE_TIMEOUT = 5_000
+
+/** Called once when a run ends: with the error that ended it, or undefined if it ended well. */
+export type EndListener = (error: unknown) => Awaitable<void>
+
 export const TIMEOUT_DEFAULTS: Timeouts = { firstToken: 60_000, betweenTokens: 60_000, run: 600_000 }
+
+type GuardedContext = Pick<RunContext, 'onAbort' | 'waitedMs' | 'runId' | 'log'>
 
 /**
  * Ends the waits of one run when its caller aborts or a time-out fires. Has the controller behind every model call, and one timer
@@ -35,15 +43,17 @@ export const TIMEOUT_DEFAULTS: Timeouts = { firstToken: 60_000, betweenTokens: 6
 export class RunGuard extends Guard {
   readonly #timeout: Timeouts
   readonly #off: () => void
-  readonly #context: Pick<RunContext, 'waitedMs'>
+  readonly #context: GuardedContext
   readonly #startedAt = performance.now()
   readonly #waitedBefore: number
   #waited: number
   #awaited: 'firstToken' | 'betweenTokens' | undefined
   #awaitedSince = 0
   #timer: NodeJS.Timeout
+  readonly #endListeners = new Set<EndListener>()
+  #release: { readonly error: unknown; readonly done: Promise<unknown> | undefined } | undefined
 
-  constructor(context: Pick<RunContext, 'onAbort' | 'waitedMs'>, timeout: Timeouts) {
+  constructor(context: GuardedContext, timeout: Timeouts) {
     super()
     this.#context = context
     this.#waitedBefore = this.#waited = context.waitedMs
@@ -81,11 +91,51 @@ export class RunGuard extends Guard {
     this.#awaited = undefined
   }
 
+  /** True once the listeners of the end have been called. */
+  get isReleased(): boolean {
+    return this.#release !== undefined
+  }
+
+  /** Calls `listener` once when the run ends, at once if it has; the returned function unsubscribes it. */
+  onRelease(listener: EndListener): () => void {
+    if (this.#release === undefined) this.#endListeners.add(listener)
+    else void this.#callAll([listener], this.#release.error)
+    return () => void this.#endListeners.delete(listener)
+  }
+
+  /** Calls those who wait for the end of the run, and waits for them, for at most 5 seconds. The first `error` counts. */
+  release(error?: unknown): Promise<unknown> | undefined {
+    this.#release ??= { error, done: this.#callAll([...this.#endListeners], error) }
+    return this.#release.done
+  }
+
+  override end(reason: unknown): void {
+    super.end(reason)
+    void this.release(reason)
+  }
+
   /** Ends pending waits, and removes the timer and the listener once the run has ended. */
   close(): void {
     if (this.isWaiting) this.end(new RUN_ERR_CANCELED())
     this.#off()
     clearTimeout(this.#timer)
+  }
+
+  #callAll(listeners: readonly EndListener[], error: unknown): Promise<unknown> | undefined {
+    if (listeners.length === 0) return undefined
+    const { promise: late, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, RELEASE_TIMEOUT)
+    const all = Promise.all(listeners.map((listener) => this.#call(listener, error)))
+    return Promise.race([all, late]).finally(() => clearTimeout(timer))
+  }
+
+  async #call(listener: EndListener, error: unknown): Promise<void> {
+    try {
+      await listener(error)
+    } catch (err) {
+      const { runId, log } = this.#context
+      log.error({ runId, err: toLoggable(err) }, 'a listener of the end of a run failed')
+    }
   }
 
   #setTimer(ms: number): NodeJS.Timeout {

@@ -1,6 +1,7 @@
 import { isPromise } from '@svc/registry/kit'
-import type { Awaitable, FinishReason, YieldedPart } from '@svc/registry'
+import { RUN_ERR_CANCELED, type Awaitable, type FinishReason, type YieldedPart } from '@svc/registry'
 import { interleave, type PartChannel } from '../children/part-channel.ts'
+import type { RunGuard } from '../guards/run-guard.ts'
 import { callTools } from '../tool-calls/call-tools.ts'
 import type { ModelAnswer } from '../models/model-answer.ts'
 import type { Checked, ModelLoop, OpenStep } from './model-loop.ts'
@@ -8,6 +9,7 @@ import type { Checked, ModelLoop, OpenStep } from './model-loop.ts'
 /** A turn of a conversation, from its beginning to its end. */
 export interface Conversation {
   readonly begin: () => Promise<ModelLoop>
+  readonly guard: RunGuard
   /** The parts of members, whose usage then counts too. */
   readonly channel?: PartChannel
   /** Called with the text of the answer once the turn is saved. */
@@ -20,8 +22,9 @@ export interface Conversation {
  * @throws RUN_ERR_MODEL_…, RUN_ERR_BAD_OUTPUT, RUN_ERR_STORE, the time-outs, the signal's reason
  */
 export async function* converse(conversation: Conversation): AsyncGenerator<YieldedPart, void> {
-  const { begin, channel, onAnswer, close } = conversation
+  const { begin, guard, channel, onAnswer, close } = conversation
   let loop: ModelLoop | undefined
+  let error: unknown
   try {
     loop = await begin()
     let finishReason: FinishReason = 'max-steps'
@@ -50,15 +53,23 @@ export async function* converse(conversation: Conversation): AsyncGenerator<Yiel
       const storing = stored()
       if (isPromise(storing)) await storing
       yield* useTools(loop, opened, channel)
-      if (!(await loop.isStopped())) continue
-      finishReason = 'stop'
+      const stopReason = await loop.stopReason()
+      if (stopReason === undefined) continue
+      finishReason = stopReason
       break
     }
     await loop.save()
     if (text !== '') onAnswer?.(text)
+    const releasing = guard.release()
+    if (releasing !== undefined) await releasing
     yield { type: 'finish', finishReason, ...(channel === undefined && { usage: loop.usage }) }
+  } catch (err) {
+    error = err
+    throw err
   } finally {
     loop?.journal?.rest()
+    // A reader that leaves gives no reason.
+    if (!guard.isReleased) await guard.release(error ?? new RUN_ERR_CANCELED())
     close()
   }
 }

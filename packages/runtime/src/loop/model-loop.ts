@@ -8,6 +8,7 @@ import {
   addUsage,
   ZERO_USAGE,
   type Awaitable,
+  type FinishReason,
   type PartSink,
   type RunContext,
   type Usage,
@@ -32,7 +33,7 @@ import { toLoopRecord, type LoopJournal } from './loop-journal.ts'
 import type { LoopPlan } from './loop-plan.ts'
 import { ReplayedStep } from './replayed-step.ts'
 import { copyPlain, prepareChanges, requireBoolean, requireTool, splitSystem } from './step-changes.ts'
-import { toModelChoice, type StepChanges, type StepResult, type ToolChoice } from './steps.ts'
+import { toModelChoice, toStepCall, type StepChanges, type StepResult, type ToolChoice } from './steps.ts'
 
 /** The run of a loop. */
 interface LoopHost {
@@ -94,6 +95,7 @@ export class ModelLoop {
   #opened = 0
   #maxSteps: number
   #usage: Usage = ZERO_USAGE
+  #stopped: FinishReason | undefined
 
   constructor(plan: LoopPlan, host: LoopHost, { turn, model, tools, sections, journal }: LoopState) {
     this.#plan = plan
@@ -148,23 +150,26 @@ export class ModelLoop {
     }
     const { retry, toolCallDeltas } = this.#plan
     const calls = { model, retry, toolCallDeltas, tools, ...this.#host, ...this.#scope }
-    return { index, step: new ModelStep(calls, options, index, earlier), toolCalls: this.#callsWith(tools) }
+    const step = new ModelStep(calls, options, index, earlier)
+    return { index, step, toolCalls: this.#callsWith(tools, index) }
   }
 
   // Only a step with tool calls may have left some to be made, by the tools that it had.
   async #replay(journal: LoopJournal, recorded: AnswerRecord, overrides: StepOverrides): Promise<OpenStep> {
     const step = new ReplayedStep(journal.journal, recorded, this.#scope, this.#opened)
-    const changes = step.answer.toolCalls.length > 0 ? await this.#changes() : undefined
+    const changes = step.answer.toolCalls.length > 0 ? await this.#changes(true) : undefined
     const index = this.#opened++
     const [tools] = prefixErrors(this.#subject, () => this.#apply(changes, overrides.tools, undefined))
-    return { index, step, toolCalls: this.#callsWith(tools, true) }
+    return { index, step, toolCalls: this.#callsWith(tools, index, true) }
   }
 
-  #callsWith(tools: ToolSet, isReplayed = false): OpenStep['toolCalls'] {
-    const { context, guard, events } = this.#host
+  #callsWith(tools: ToolSet, stepNumber: number, isReplayed = false): OpenStep['toolCalls'] {
+    const { kind, name, context, guard, events } = this.#host
     const { approval, approvalTimeout, sandbox } = this.#plan
     const journal = this.journal && new CallJournal(this.journal.journal, isReplayed)
-    return { tools, approval, approvalTimeout, sandbox, context, guard, events, journal }
+    const stopRun = (reason: FinishReason) => void (this.#stopped ??= reason)
+    const step = { runnable: { kind, name }, stepNumber, messages: splitSystem(this.turn.prompt)[1], stopRun }
+    return { tools, approval, approvalTimeout, sandbox, context, guard, events, journal, step }
   }
 
   /**
@@ -198,17 +203,18 @@ export class ModelLoop {
     this.#steps = Object.freeze([...this.#steps, copyPlain(step, Object.freeze)])
   }
 
-  /** True if a condition of `stopWhen` holds. @throws RUN_ERR_BAD_AGENT unless it returns a boolean */
-  async isStopped(): Promise<boolean> {
+  /** Why to finish after a step, if a tool says so or a condition of `stopWhen` holds. @throws RUN_ERR_BAD_AGENT */
+  async stopReason(): Promise<FinishReason | undefined> {
     const { stopWhen } = this.#plan
+    if (this.#stopped !== undefined) return this.#stopped
     // An earlier process has asked the conditions, and continued.
-    if (stopWhen.length === 0 || (await this.journal?.hasStep(this.#opened))) return false
+    if (stopWhen.length === 0 || (await this.journal?.hasStep(this.#opened))) return undefined
     for (const condition of stopWhen) {
       const result = await this.#host.guard.wait(Promise.resolve(condition({ steps: this.#steps })))
       requireBoolean(this.#subject, result)
-      if (result) return true
+      if (result) return 'stop'
     }
-    return false
+    return undefined
   }
 
   /** Checks an answer against the output. */
@@ -241,7 +247,7 @@ export class ModelLoop {
     return nameOf(this.#host.kind, this.#host)
   }
 
-  #changes(): Awaitable<StepChanges | undefined> {
+  #changes(isReplayed = false): Awaitable<StepChanges | undefined> {
     const { prepareStep } = this.#plan
     if (prepareStep === undefined) return undefined
     const { context, guard } = this.#host
@@ -250,7 +256,9 @@ export class ModelLoop {
       steps: this.#steps,
       model: this.#model,
       messages: copyPlain(splitSystem(this.turn.prompt)[1]),
-      context
+      context,
+      isReplayed,
+      onEnd: guard.onRelease.bind(guard)
     }
     return guard.wait(prepareChanges(this.#subject, prepareStep, state))
   }
@@ -284,16 +292,6 @@ export class ModelLoop {
     const own = instructions === undefined ? system : [{ role: 'system' as const, content }]
     return [...own, ...(messages ?? rest), ...this.tail]
   }
-}
-
-function toStepCall({
-  call,
-  editedArgs,
-  result,
-  error
-}: Pick<ToolOutcome, 'call' | 'editedArgs' | 'result' | 'error'>) {
-  const { toolCallId, toolName, args } = call
-  return { toolCallId, toolName, args: editedArgs ?? args, ...(error === undefined ? { result } : { error }) }
 }
 
 const NOTHING: Checked = {}

@@ -4,7 +4,9 @@ import type { Awaitable, FinishReason, RunContext, ToolError, Usage } from '@svc
 import { requireOptions } from '@svc/registry/kit'
 import { prefixedError } from '../checks/option-errors.ts'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
+import type { EndListener } from '../guards/run-guard.ts'
 import type { Model } from '../models/model.ts'
+import type { ToolOutcome } from '../tool-calls/tool-outcome.ts'
 import type { AgentTool } from '../tools/tool-set.ts'
 
 /** One step of a run so far: a model call, and the tool calls it led to. */
@@ -65,6 +67,10 @@ export interface StepState {
   /** A copy of the prompt without its instructions. */
   readonly messages: readonly PromptMessage[]
   readonly context: RunContext
+  /** True if an earlier process made the model call: the changes decide only what the calls of the step may use. */
+  readonly isReplayed: boolean
+  /** As in `ToolContext`. */
+  onEnd(listener: EndListener): () => void
 }
 
 /** Changes for one step; the default is the agent's own. */
@@ -86,4 +92,15 @@ export type PrepareStep = (state: StepState) => Awaitable<StepChanges | undefine
 /** A choice as providers take it. */
 export function toModelChoice(choice: ToolChoice): LanguageModelV4ToolChoice {
   return typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.toolName }
+}
+
+/** A served tool call as conditions and `prepareStep` see it. */
+export function toStepCall({
+  call,
+  editedArgs,
+  result,
+  error
+}: Pick<ToolOutcome, 'call' | 'editedArgs' | 'result' | 'error'>): StepToolCall {
+  const { toolCallId, toolName, args } = call
+  return { toolCallId, toolName, args: editedArgs ?? args, ...(error === undefined ? { result } : { error }) }
 }

@@ -1,4 +1,5 @@
 import type { RunInput } from '@svc/registry'
+import type { RunGuard } from '../guards/run-guard.ts'
 import { beginLoop, createTurn } from '../loop/begin-loop.ts'
 import type { LoopPlan } from '../loop/loop-plan.ts'
 import type { ModelLoop } from '../loop/model-loop.ts'
@@ -8,6 +9,7 @@ import type { TeamRun } from './team-run.ts'
 /** The leader's turn in a run. */
 export interface Leading {
   readonly begin: () => Promise<ModelLoop>
+  readonly guard: RunGuard
   /** Ends the turn; discards it unless it is saved. */
   readonly close: () => void
 }
@@ -23,6 +25,7 @@ export function leadRun(
   const turn = createTurn(plan, run)
   return {
     begin: () => beginLoop(plan, run, turn, { input, sections: () => [task], tools: () => tools }),
+    guard: run.guard,
     close: () => turn.end()
   }
 }

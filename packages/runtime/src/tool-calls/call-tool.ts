@@ -21,6 +21,7 @@ import { contentOf, toReferences, type ToolContentPart } from '../tools/tool-con
 import { messageOf, toToolOutput } from '../json/tool-output.ts'
 import type { CallJournal, EmitPart } from './call-journal.ts'
 import type { CallWork } from './call-work.ts'
+import { accessRun, type CallingStep } from './run-access.ts'
 import { toCallPart, toOutcomePart, type ToolCall, type ToolOutcome } from './tool-outcome.ts'
 import { createToolSet, type ToolSet } from '../tools/tool-set.ts'
 import { PausableTimeout } from './pausable-timeout.ts'
@@ -31,7 +32,8 @@ export interface ToolCalls extends ApprovalRules {
   readonly sandbox: SandboxChoice | undefined
   readonly context: RunContext
   readonly guard: RunGuard
-  /** Emits the parts of nested calls. */
+  readonly step: CallingStep
+  /** Emits the parts of nested calls and of tools. */
   readonly emit: EmitPart
   /** Only in a resumable run. */
   readonly journal?: CallJournal | undefined
@@ -207,6 +209,7 @@ class ToolAttempt {
     const { context, sandbox } = this.#calls
     const { toolCallId } = this.#call
     return {
+      ...accessRun(this.#calls, toolCallId),
       signal: this.#controller.signal,
       principal: context.principal,
       sessionId: context.sessionId,
@@ -267,6 +270,8 @@ class ToolAttempt {
       else resolve(work)
       return await done
     } catch (err) {
+      // Rejected too if the tool ended its run before it threw.
+      done.catch(() => {})
       if (this.#controller.signal.aborted && err === this.#controller.signal.reason) throw err
       const { toolCallId, log } = context
       if (!isRefusal(err)) log.warn({ err: toLoggable(err), toolName: tool.name, toolCallId }, 'tool failed')

@@ -1,7 +1,21 @@
+import type { LanguageModelV4Message } from '@ai-sdk/provider'
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
-import type { Answer, Awaitable, ClientCall, Principal, Question, RunContext, RunLog } from '@svc/registry'
+import type {
+  Answer,
+  Awaitable,
+  ClientCall,
+  FinishReason,
+  PartOf,
+  Principal,
+  Question,
+  RunContext,
+  RunLog,
+  RunnableKind
+} from '@svc/registry'
 import { millisecondsSchema, requireOptions } from '@svc/registry/kit'
 import { RUN_ERR_BAD_TOOL } from '../errors.ts'
+import type { MadeFile } from '../files/keep-file.ts'
+import type { EndListener } from '../guards/run-guard.ts'
 import { requireSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { compileSchema, type CompiledSchema, type Validate } from '../schemas/compile-schema.ts'
@@ -21,6 +35,12 @@ export interface ToolContext {
   readonly idempotencyKey: string
   /** The run's own context. */
   readonly context: RunContext
+  /** The agent whose call it is, or the team of the leader. */
+  readonly runnable: { readonly kind: RunnableKind; readonly name: string }
+  /** The step of the call, counted from 0. */
+  readonly stepNumber: number
+  /** The prompt that led to the call, without its instructions; shared, so do not change it. */
+  readonly messages: readonly LanguageModelV4Message[]
   /** Runs untrusted code; undefined unless the tool asks for it with `sandbox`. */
   readonly sandbox: Sandbox | undefined
   /**
@@ -43,6 +63,19 @@ export interface ToolContext {
    * @throws the error the model would have seen, with its `code`
    */
   callTool(tool: Tool, args: unknown, signal?: AbortSignal): Promise<unknown>
+  /** Adds a part to the log of the run before the result of the call: data for its readers, a source, a page. */
+  emit(part: PartOf<'data' | 'citation' | 'browser.page'>): void
+  /** Keeps a file in the file store of the run, and emits its `file` part; the model does not see it. */
+  keepFile(file: Omit<MadeFile, 'toolCallId'>): Promise<PartOf<'file'>>
+  /**
+   * Calls `listener` once when the agent's run ends, however it ends: with the error that ended it, or undefined. The end of the
+   * run waits for it, for at most 5 seconds. The returned function unsubscribes it.
+   */
+  onEnd(listener: EndListener): () => void
+  /** Ends the run with an error that the model cannot correct. @throws the error */
+  failRun(error: Error): never
+  /** Ends the run after this step, with the text so far. */
+  stopRun(finishReason: FinishReason): void
 }
 
 /** The result of `execute`: any value, or one the tool's `output` accepts. */

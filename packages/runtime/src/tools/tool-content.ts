@@ -3,7 +3,12 @@ import { RUN_ERR_TOOL_BAD_OUTPUT, RUN_ERR_TOOL_OUTPUT_TOO_LARGE } from '../error
 import { toReference } from '../files/content-reference.ts'
 
 /** A piece of a tool's result: text, or binary content as base64. */
-export type ToolContentPart = Exclude<ContentPart, { url: string }>
+export type ToolContentPart =
+  | Extract<ContentPart, { text: string }>
+  | (Exclude<ContentPart, { url: string } | { text: string }> & {
+      /** Of the `file` part, such as `screenshot`. */
+      purpose?: string
+    })
 
 const brand: unique symbol = Symbol.for('svc.tool-content') as never
 

@@ -43,7 +43,7 @@ t.test('every documented event has a schema, those of model calls included', asy
   t.strictSame(
     new Set(NAMES),
     new Set([
-      ...['browser.action', 'browser.done', 'browser.error', 'browser.step'],
+      ...['browser.action', 'browser.blocked', 'browser.done', 'browser.error', 'browser.step'],
       ...['memory.error', 'memory.extract', 'memory.stored'],
       ...['model.call', 'model.error', 'model.result'],
       ...['run.complete', 'run.error', 'run.start', 'run.stream.chunk'],

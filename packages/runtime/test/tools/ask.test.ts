@@ -3,7 +3,7 @@ import { createRunEngine, type Answer, type Run, type RunEngine } from '@svc/reg
 import { defineTool, type ToolContext } from '@svc/runtime'
 import t from 'tap'
 import { RunGuard } from '../../src/guards/run-guard.ts'
-import { makeAgent } from '../helpers/make-agent.ts'
+import { makeAgent, makeContext } from '../helpers/make-agent.ts'
 
 function asking(ask: (context: ToolContext) => unknown, timeout = 60_000) {
   const tool = defineTool({
@@ -94,6 +94,8 @@ t.test('the time of a run does not count while it waits', async (t) => {
   const wait: { ms?: number } = {}
   const guard = new RunGuard(
     {
+      runId: 'r',
+      log: makeContext().context.log,
       onAbort: () => () => {},
       get waitedMs() {
         if (++count === 4) looks.resolve()
