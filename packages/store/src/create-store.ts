@@ -2,7 +2,10 @@ import { SILENT_LOG, type RunLog, type Stores } from '@svc/registry'
 import { createInProcessControlBus } from '@svc/registry/store-kit'
 import { requireNode } from '@svc/registry/kit'
 import { Kysely } from 'kysely'
+import { createBytesInFolder } from './files/bytes-in-folder.ts'
+import { createBytesInMemory } from './files/bytes-in-memory.ts'
 import { createCheckpointStore } from './stores/checkpoint-store.ts'
+import { createFileStore } from './stores/file-store.ts'
 import { GroupCommit } from './group-commit.ts'
 import { createMemoryStore } from './stores/memory-store.ts'
 import { migrate } from './migrations/migrate.ts'
@@ -15,6 +18,7 @@ import { openDatabase } from './sqlite/open-database.ts'
 import { createStreamLog } from './stores/stream-log.ts'
 import { createSweep, freePages } from './maintenance/create-sweep.ts'
 import { Removals } from './maintenance/removals.ts'
+import { createFileSweep } from './maintenance/sweep-files.ts'
 import { sweepMemories } from './maintenance/sweep-memories.ts'
 import { sweepRuns } from './maintenance/sweep-runs.ts'
 import { sweepSessions } from './maintenance/sweep-sessions.ts'
@@ -23,7 +27,7 @@ import type { Tables } from './tables.ts'
 import { createTaskStore } from './stores/task-store.ts'
 
 /** Every store of the contract, on one database. */
-export interface Store extends Stores {
+export interface Store extends Required<Stores> {
   /** Probes the database with a small write and read. @throws the database's error */
   check(): Promise<void>
   /** Commits what is pending and closes the database; a second call does nothing. */
@@ -40,7 +44,7 @@ export async function createStore(
   logger: Pick<RunLog, 'error'> = SILENT_LOG
 ): Promise<Store> {
   requireNode()
-  const { retention, ...where } = resolveOptions(options)
+  const { retention, files: limits, ...where } = resolveOptions(options)
   const opened = openDatabase(where)
   const db = new Kysely<Tables>({ dialect: createNodeSqliteDialect(opened) })
   try {
@@ -55,10 +59,20 @@ export async function createStore(
     while (await commit.write(async () => freePages(opened.database)));
   }
   const removals = new Removals(log.abandon)
-  const sweepOfRuns = createSweep((now) => sweepRuns(db, commit, retention, now, removals), shrink)
+  const skipDamaged = createSkipDamaged(logger)
+  const bytes =
+    opened.path === undefined
+      ? createBytesInMemory()
+      : createBytesInFolder(`${opened.path}-files`, { synced: where.durability === 'full' })
+  const writing = new Set<string>()
+  const sweepFiles = createFileSweep(db, commit, bytes, writing)
+  const sweepOfRuns = createSweep(async (now) => {
+    const removed = await sweepRuns(db, commit, retention, now, removals)
+    await sweepFiles(now)
+    return removed
+  }, shrink)
   const sweepOfSessions = createSweep((now) => sweepSessions(db, commit, retention, now), shrink)
   const sweepOfMemories = createSweep((now) => sweepMemories(db, commit, retention, now), shrink)
-  const skipDamaged = createSkipDamaged(logger)
   let closed: Promise<void> | undefined
 
   return {
@@ -68,6 +82,7 @@ export async function createStore(
     memory: createMemoryStore(db, commit, retention, skipDamaged, sweepOfMemories),
     tasks: createTaskStore(db, commit, skipDamaged),
     checkpoints: createCheckpointStore(db, commit, skipDamaged),
+    files: createFileStore(db, commit, bytes, writing, limits, skipDamaged),
     // Only one process can open the file, so control messages never leave it.
     control: createInProcessControlBus(),
     check: () => probe(commit, opened.database),

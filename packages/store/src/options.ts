@@ -9,6 +9,15 @@ export interface StoreOptions {
   /** `normal` (default) survives every crash of the process, `full` also a power failure. */
   durability?: 'normal' | 'full'
   retention?: Partial<Retention>
+  files?: Partial<FileLimits>
+}
+
+/** The limits of the files of runs; see `RUN_ERR_FILE_LIMIT`. */
+export interface FileLimits {
+  /** Maximum bytes of one file; default 100 MiB. */
+  maxBytes: number
+  /** Maximum bytes of the files of one run; default 512 MiB. */
+  maxRunBytes: number
 }
 
 /** What a store keeps, and for how long. */
@@ -19,6 +28,8 @@ export interface Retention {
   maxRuns: number
   /** Maximum bytes of their logs, results and steps; default 1 GiB. */
   maxBytes: number
+  /** Maximum bytes of the files of finished runs; default 4 GiB. */
+  fileMaxBytes: number
   /** Retention of a session after its last message in milliseconds; default 30 days, 0 keeps it forever. */
   sessionMaxAge: number
   /** Maximum number of memories per owner and agent; default 10,000. */
@@ -34,9 +45,14 @@ export const StoreOptionsSchema = optionsSchema<StoreOptions>({
     maxAge: Type.Integer({ minimum: 0 }),
     maxRuns: Type.Integer({ minimum: 0 }),
     maxBytes: Type.Integer({ minimum: 0 }),
+    fileMaxBytes: Type.Integer({ minimum: 0 }),
     sessionMaxAge: Type.Integer({ minimum: 0 }),
     memoryMaxItems: Type.Integer({ minimum: 1 }),
     memoryMaxAge: Type.Integer({ minimum: 0 })
+  }),
+  files: optionsSchema<Partial<FileLimits>>({
+    maxBytes: Type.Integer({ minimum: 0 }),
+    maxRunBytes: Type.Integer({ minimum: 0 })
   })
 })
 
@@ -46,6 +62,7 @@ export interface ResolvedOptions {
   path: string
   durability: 'normal' | 'full'
   retention: Retention
+  files: FileLimits
 }
 
 const DAY = 86_400_000
@@ -53,16 +70,23 @@ const DEFAULT_RETENTION: Retention = {
   maxAge: 7 * DAY,
   maxRuns: 100_000,
   maxBytes: 1_073_741_824,
+  fileMaxBytes: 4_294_967_296,
   sessionMaxAge: 30 * DAY,
   memoryMaxItems: 10_000,
   memoryMaxAge: 365 * DAY
 }
+const DEFAULT_FILES: FileLimits = { maxBytes: 104_857_600, maxRunBytes: 536_870_912 }
 
 /** Validates options and fills in the defaults. @throws STO_ERR_BAD_OPTION */
 export function resolveOptions(options: StoreOptions): ResolvedOptions {
   requireOptions(StoreOptionsSchema, options, STO_ERR_BAD_OPTION)
-  const { url = 'sqlite:./data/app.db', durability = 'normal', retention = {} } = options
-  return { path: pathOf(url), durability, retention: { ...DEFAULT_RETENTION, ...givenOf(retention) } }
+  const { url = 'sqlite:./data/app.db', durability = 'normal', retention = {}, files = {} } = options
+  return {
+    path: pathOf(url),
+    durability,
+    retention: { ...DEFAULT_RETENTION, ...givenOf(retention) },
+    files: { ...DEFAULT_FILES, ...givenOf(files) }
+  }
 }
 
 function pathOf(url: string): string {

@@ -27,6 +27,8 @@ export interface Tables {
     ended_at: number | null
     /** The beginning of the result. */
     preview: string | null
+    /** Bytes of its files. */
+    file_bytes: number
   }
   /** Long values in pieces: results, and arguments by the id of their input. */
   run_value: { run_id: string; name: string; seq: number; json: string }
@@ -87,4 +89,14 @@ export interface Tables {
     pushed: number | null
   }
   checkpoint: { run_id: string; epoch: number; state: string }
+  /** What is known about files; their bytes are beside the database. */
+  file: {
+    file_id: string
+    run_id: string
+    mime_type: string
+    filename: string | null
+    size: number
+    sha256: string
+    created_at: number
+  }
 }

@@ -3,6 +3,7 @@ import type { Stores } from '@svc/registry'
 import {
   checkpointStoreContract,
   controlBusContract,
+  fileStoreContract,
   memoryRetentionContract,
   memoryStoreContract,
   runStoreContract,
@@ -59,3 +60,13 @@ t.test('control', async (t) =>
     fresh(({ control }) => control)
   )
 )
+
+for (const url of [undefined, 'sqlite::memory:'])
+  t.test(url === undefined ? 'files' : 'files in memory', async (t) => {
+    const make = (limits?: { maxRunBytes: number }) => async () => {
+      const where = url ?? `sqlite:${join(folder, `${++files}.db`)}`
+      const store = await createStore({ url: where, ...(limits && { files: limits }) })
+      return { ...store.files, close: store.close }
+    }
+    fileStoreContract(t, make(), (maxRunBytes) => make({ maxRunBytes }))
+  })

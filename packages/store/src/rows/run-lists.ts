@@ -20,7 +20,7 @@ type Expressions = ExpressionBuilder<Tables, 'run'>
 // Worded like the condition of a partial index, so that SQLite uses it.
 const isNotCompleted = sql<boolean>`status <> 'completed'`
 
-type ListedRow = Omit<Selectable<Tables['run']>, 'result' | 'ended_at'>
+type ListedRow = Omit<Selectable<Tables['run']>, 'result' | 'ended_at' | 'file_bytes'>
 
 // All columns but the large ones.
 const LISTED = [

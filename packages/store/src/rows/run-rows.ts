@@ -49,7 +49,8 @@ export function toRunRow(run: StoredRun): Tables['run'] {
     error: run.error && JSON.stringify(run.error),
     bytes: 0,
     ended_at: endOf(run.status, run.updatedAt),
-    preview: null
+    preview: null,
+    file_bytes: 0
   }
 }
 
@@ -90,7 +91,7 @@ export function parseMetadata(metadata: string | null): RunMetadata | null {
 
 /** The fields of a run that are in its row, without the result. */
 export function toRunHead(
-  row: Omit<Tables['run'], 'result' | 'ended_at'>
+  row: Omit<Tables['run'], 'result' | 'ended_at' | 'file_bytes'>
 ): Omit<StoredRun, 'result' | 'inputs'> {
   const error = row.error === null ? null : parseStored<StoredError>(row.error)
   return {

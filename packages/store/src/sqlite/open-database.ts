@@ -14,6 +14,8 @@ const MAX_IDLE_WAL = 67_108_864
 /** A database open in this process only. */
 export interface OpenDatabase {
   readonly database: DatabaseSync
+  /** The real path of its file; undefined for a database in memory. */
+  readonly path: string | undefined
   /** @throws STO_ERR_FILE_GONE if the file was deleted, moved or replaced; detected within a second */
   requireFile(): void
   close(): void
@@ -47,7 +49,7 @@ export function openDatabase({
     )
     // From here on a locked database is retried later instead of blocking the process.
     database.exec('pragma busy_timeout = 0')
-    return { database, requireFile: () => openFile?.requireThere(), close }
+    return { database, path: openFile?.path, requireFile: () => openFile?.requireThere(), close }
   } catch (err) {
     close()
     if (err instanceof STO_ERR_IN_USE || err instanceof STO_ERR_HARD_LINKS) throw err

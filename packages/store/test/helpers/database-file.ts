@@ -29,6 +29,12 @@ const DATA = `
   insert into checkpoint values ('w', 1, '{"input":1}');
 `
 
+/** What is added by the second version. */
+const FILES_DATA = `
+  insert into file values ('f', 'r', 'a/b', null, 4, 'h', 1);
+  update run set file_bytes = 4 where run_id = 'r';
+`
+
 /** Opens a file, brings it up to date with these migrations, and closes it. */
 export async function upgradeFile(
   file: string,
@@ -54,6 +60,10 @@ export async function makeFile(file: string, migrations: Migrations): Promise<vo
   database.exec(DATA)
   database.close()
   if (others.length > 0) await upgradeFile(file, migrations)
+  if (!('0002-files' in migrations)) return
+  const upgraded = new DatabaseSync(file)
+  upgraded.exec(FILES_DATA)
+  upgraded.close()
 }
 
 /** All that is in a file, but for the times of upgrades. */

@@ -133,5 +133,10 @@ t.test('sweeps read an index', async (t) => {
   const oldest = plan(`select run_id, ended_at, bytes from run where ${ended} order by ended_at limit 100`)
   t.match(oldest, /INDEX run_ended/)
   t.notMatch(oldest, /TEMP B-TREE/)
+  const withFiles = `${ended} and file_bytes > 0`
+  t.match(plan(`select sum(file_bytes) from run where ${withFiles}`), /COVERING INDEX run_with_files/)
+  const oldestFiles = plan(`select run_id, bytes from run where ${withFiles} order by ended_at limit 100`)
+  t.match(oldestFiles, /INDEX run_with_files/)
+  t.notMatch(oldestFiles, /TEMP B-TREE/)
   database.close()
 })
