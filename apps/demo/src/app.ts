@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import gateway from '@svc/gateway'
 import a2a from '@svc/a2a'
@@ -46,8 +45,7 @@ export async function buildApp(
   await app.register(requestLogging)
   await app.register(store, { url: `sqlite:${join(DATA_DIR, 'app.db')}` })
   await app.register(registry, { drainTimeout: 3_000, limits: { maxRuns: MAX_RUNS }, ...auth?.policy })
-  // With port 0 the port is known once the app listens.
-  const address = () => addressOf(HOST, (app.server.address() as AddressInfo | null)?.port ?? PORT)
+  const address = addressOf(HOST, PORT)
   const assistant = createAssistant(model, createTools(loadSections(ROOT), address))
   createDesk(model, [assistant, createAnalyst(model), createNotes(model)])
   await createCompanion(model)

@@ -1,5 +1,4 @@
 import { mkdirSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
 import type { RunEngine, RunSummary } from '@svc/registry'
 import { buildApp } from './app.ts'
 import { createDemoAuth } from './auth/demo-auth.ts'
@@ -20,16 +19,16 @@ try {
 
 async function start(env: Env): Promise<void> {
   const { model, label } = await chooseModel(env)
-  const release = await claimPort(env.HOST, env.PORT)
+  const { port, release } = await claimPort(env.HOST, env.PORT)
+  const settled = { ...env, PORT: port }
   mkdirSync(env.DATA_DIR, { recursive: true })
   const auth = env.DEMO_AUTH ? await createDemoAuth(env.DEMO_SECRET) : undefined
-  const app = await buildApp(env, model, auth)
+  const app = await buildApp(settled, model, auth)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop(app))
   await release()
-  await app.listen({ host: env.HOST, port: env.PORT })
-  const { port } = app.server.address() as AddressInfo
+  await app.listen({ host: env.HOST, port })
   const resumed = await resumedRuns(app.runs)
-  console.log(welcome({ ...env, PORT: port }, { label, roles: auth?.roles, resumed }))
+  console.log(welcome(settled, { label, roles: auth?.roles, resumed }))
 }
 
 // Those that an earlier process left in progress, once the others have ended; at most 5.

@@ -11,11 +11,17 @@ t.test('a port is held until it is let go, whoever calls meanwhile', async (t) =
   server.close()
   await once(server, 'close')
 
-  const release = await claimPort('127.0.0.1', port)
+  const { release } = await claimPort('127.0.0.1', port)
   await t.rejects(claimPort('127.0.0.1', port), { code: 'EADDRINUSE' })
   await once(connect(port, '127.0.0.1'), 'close')
   await release()
-  await (
-    await claimPort('127.0.0.1', port)
-  )()
+  const again = await claimPort('127.0.0.1', port)
+  await again.release()
+})
+
+t.test('with 0 it is a free one', async (t) => {
+  const { port, release } = await claimPort('127.0.0.1', 0)
+  t.ok(port > 0)
+  await t.rejects(claimPort('127.0.0.1', port), { code: 'EADDRINUSE' })
+  await release()
 })

@@ -7,7 +7,7 @@ import { createReadSection } from './read-section.ts'
 import { createSearchDocs } from './search-docs.ts'
 
 /** The tools of the assistant on the given documents; `address` replaces the one in their commands. */
-export function createTools(sections: readonly Section[], address?: () => string): Tool[] {
+export function createTools(sections: readonly Section[], address?: string): Tool[] {
   const index = createSectionIndex(sections)
   return [createSearchDocs(index), createReadSection(index, address), calculate, currentTime]
 }

@@ -4,7 +4,7 @@ import { withAddress } from '../docs/load-sections.ts'
 import type { SectionIndex } from '../docs/section-index.ts'
 
 /** Reads one section of the documents. */
-export function createReadSection(index: SectionIndex, address?: () => string): Tool {
+export function createReadSection(index: SectionIndex, address?: string): Tool {
   return defineTool({
     name: 'read_section',
     description: 'Reads a section of the documents of this service, in Markdown.',
@@ -22,7 +22,7 @@ export function createReadSection(index: SectionIndex, address?: () => string): 
       const section = index.get(id)
       if (section === undefined) return { section: id, error: 'there is no such section; search for one' }
       const { document, heading, parents } = section
-      const text = address === undefined ? section.text : withAddress(section.text, address())
+      const text = address === undefined ? section.text : withAddress(section.text, address)
       return { section: id, document, heading, parents, text }
     }
   })
