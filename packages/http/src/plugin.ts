@@ -20,6 +20,7 @@ import { approvalsRoutes } from './routes/approvals.ts'
 import { healthRoutes } from './routes/health.ts'
 import { inputsRoutes } from './routes/inputs.ts'
 import { listRoutes } from './routes/list.ts'
+import { runFilesRoutes } from './routes/run-files.ts'
 import { runRoutes } from './routes/run.ts'
 import { runsRoutes } from './routes/runs.ts'
 import { streamRoutes } from './routes/stream.ts'
@@ -101,6 +102,7 @@ export async function serve(
     })
     listRoutes(scope, surface)
     runsRoutes(scope, surface)
+    runFilesRoutes(scope, surface)
     approvalsRoutes(scope, surface)
     inputsRoutes(scope, surface)
     if (policy.hasAdmin) adminRoutes(scope, surface)

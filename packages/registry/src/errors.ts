@@ -165,6 +165,24 @@ export const RUN_ERR_FILE_LIMIT = createError<[number]>(
   'The file does not fit into the %d bytes of the file store',
   413
 )
+/** The run has no such file, or no longer. */
+export const RUN_ERR_FILE_NOT_FOUND = createError<[string]>(
+  'RUN_ERR_FILE_NOT_FOUND',
+  'The run has no file "%s"',
+  404
+)
+/** The stores of the engine have no file store. */
+export const RUN_ERR_FILES_NOT_KEPT = createError(
+  'RUN_ERR_FILES_NOT_KEPT',
+  'No files of runs are kept here',
+  404
+)
+/** The range has no bytes of the file. */
+export const RUN_ERR_BAD_RANGE = createError<[number]>(
+  'RUN_ERR_BAD_RANGE',
+  'The range is outside of the %d bytes of the file',
+  416
+)
 /** A runnable yielded an invalid part, or one without JSON. */
 export const RUN_ERR_BAD_PART = createError<[string, ErrorOptions?]>(
   'RUN_ERR_BAD_PART',

@@ -13,6 +13,7 @@ const EXPOSED_HEADERS = [
     'retry-after',
     'www-authenticate'
   ],
+  ...['accept-ranges', 'content-disposition', 'content-range', 'etag'],
   ...['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']
 ]
 

@@ -4,6 +4,7 @@ const TAG_OF = {
   workflow: 'Workflows',
   registry: 'Registry',
   run: 'Runs',
+  file: 'Runs',
   approval: 'Approvals',
   input: 'Inputs'
 }
@@ -37,7 +38,7 @@ export const TAGS = [
   { name: 'Teams', description: 'Run and list teams' },
   { name: 'Workflows', description: 'Run and list workflows' },
   { name: 'Registry', description: 'The names of all runnables' },
-  { name: 'Runs', description: 'Follow, read and cancel your own runs' },
+  { name: 'Runs', description: 'Follow, read and cancel your own runs, and read their files' },
   { name: 'Approvals', description: 'Approve or deny pending tool calls' },
   { name: 'Inputs', description: 'Answer questions, and give the results of client tools' },
   { name: 'Admin', description: 'The runs of all owners, and the registered runnables' },

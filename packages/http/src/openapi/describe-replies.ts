@@ -13,6 +13,7 @@ export const REASONS = {
   413: 'The body is too large',
   414: 'A segment of the path is too long',
   415: 'The media type of the body is not supported',
+  416: 'The range has no bytes of the file; `content-range` has its size',
   422: 'The `Idempotency-Key` was used with another body',
   429: 'Too many runs or requests; see `Retry-After`',
   499: 'The run was canceled',
@@ -44,6 +45,13 @@ export function emptyReply(description: string) {
 export function eventStreamReply(description: string) {
   const content = { 'text/event-stream': { schema: Type.Unsafe<unknown>(EventPartSchema) } }
   return { description, headers: describeHeaders({ 'x-run-id': RUN_ID }), content }
+}
+
+/** A reply of the bytes of a file, of any type. */
+export function fileReply(description: string, headers: Headers = {}) {
+  const schema = Type.Unsafe<unknown>({ type: 'string', format: 'binary' })
+  const all = { etag: 'Identifies the content', 'content-disposition': 'The name of the file', ...headers }
+  return { description, headers: describeHeaders(all), content: { '*/*': { schema } } }
 }
 
 /** Description of the header `x-run-id`. */

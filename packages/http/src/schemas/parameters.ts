@@ -35,6 +35,24 @@ export const RunParamsSchema = Type.Object({
   runId: Type.String({ description: 'From `x-run-id`, a `start` part or a result' })
 })
 
+/** Path parameters of a file of a run. */
+export const FileParamsSchema = Type.Object({
+  ...RunParamsSchema.properties,
+  fileId: Type.String({ description: 'From a `file` part, or the `files` of a result' })
+})
+
+/** Headers of requests for a file. */
+export const FileHeadersSchema = Type.Object({
+  Range: Type.Optional(
+    Type.String({
+      description:
+        'One range of bytes, such as `bytes=0-1023`; for several ranges the answer is the whole file'
+    })
+  ),
+  'If-Range': Type.Optional(Type.String({ description: 'The `etag` of the file that the range continues' })),
+  'If-None-Match': Type.Optional(Type.String({ description: 'The `etag` of a copy: 304 if it is the file' }))
+})
+
 /** Path parameters of an approval. */
 export const ApprovalParamsSchema = Type.Object({
   approvalId: Type.String({ description: 'From `GET /approvals` or a `tool.approval.request` part' })

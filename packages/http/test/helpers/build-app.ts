@@ -2,6 +2,7 @@ import http, { frameworkErrors, generateOpenApi, type HttpOptions, type OpenApiD
 import registryPlugin, {
   createRegistry,
   type Registry,
+  type RegistryPluginOptions,
   type RunEngine,
   type Runnable,
   type RunnableDefinition
@@ -14,7 +15,7 @@ export interface AppRequest {
   runnables?: (Runnable | RunnableDefinition)[]
   options?: HttpOptions
   fastify?: FastifyServerOptions
-  engine?: { drainTimeout?: number; limits?: { maxRuns?: number; maxRunsPerOwner?: number } }
+  engine?: Omit<RegistryPluginOptions, 'registry'>
   /** Whether the app lets the plugin answer URLs that Fastify refuses; default true. */
   handsOverBadUrls?: boolean
   /** Runs on the app before the plugin is registered. */

@@ -87,6 +87,8 @@ function createValidator(document: OpenApiDocument): ResponseValidator {
       if (status === 'default' && answered < 400) return [`${given} ${template} does not say ${answered}`]
       const [pointer, content] = responseOf(template, method, status)
       if (content === undefined) return body === '' ? [] : [`${status} has a body`]
+      // Bytes of any type.
+      if ('*/*' in content) return contentType ? [] : [`${status} of ${given} ${template} has no type`]
       const type = contentType?.split(';')[0] ?? ''
       if (content[type] === undefined) return [`${status} of ${given} ${template} is "${type}"`]
       const schema = `${pointer}/content/${escape(type)}/schema`

@@ -1,17 +1,14 @@
-import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import http, { type HttpOptions } from '@svc/http'
 import { createRegistry } from '@svc/registry'
 import Fastify from 'fastify'
-import { chromium } from 'playwright-core'
 import t from 'tap'
 import { echo } from '../helpers/build-app.ts'
+import { launchChromium, needsChromium } from '../helpers/chromium.ts'
 import { buildSecuredApp } from '../helpers/secured-app.ts'
 
-const executablePath = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium'
-const skip = existsSync(executablePath) ? false : `no Chromium at ${executablePath}; see CHROMIUM_PATH`
 const origin = 'https://app.example'
 const allowed = (response: Response) => response.headers.get('access-control-allow-origin')
 
@@ -138,14 +135,14 @@ t.test('every origin with credentials is an error at start', async (t) => {
   }
 })
 
-t.test('in a browser: a page of another origin reads a stream by fetch', { skip }, async (t) => {
+t.test('in a browser: a page of another origin reads a stream by fetch', needsChromium, async (t) => {
   const { url, as } = await buildSecuredApp(t, { runnables: [echo], options: { cors: true } })
   const server = createServer((_request, response) => response.end('<!doctype html><title>x</title>')).listen(
     0
   )
   await once(server, 'listening')
   t.teardown(() => server.close())
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+  const browser = await launchChromium()
   t.teardown(() => browser.close())
   const page = await browser.newPage()
   await page.goto(`http://localhost:${(server.address() as AddressInfo).port}/`)

@@ -24,6 +24,8 @@ const ways = (runId: string, approvalId: string): [method: string, path: string,
   ['GET', `/runs/${runId}`],
   ['HEAD', `/runs/${runId}`],
   ['GET', `/runs/${runId}/stream`],
+  ['GET', `/runs/${runId}/files/f`],
+  ['HEAD', `/runs/${runId}/files/f`],
   ['GET', `/runs/${runId}/stream?after=99`],
   ['POST', `/runs/${runId}/cancel`],
   ['POST', `/approvals/${approvalId}`, { approved: true }]

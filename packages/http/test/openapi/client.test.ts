@@ -10,6 +10,7 @@ import openapiTypescript, { astToString } from 'openapi-typescript'
 import t from 'tap'
 import { asking, waitingFor } from '../helpers/asking.ts'
 import { buildApp, echo } from '../helpers/build-app.ts'
+import { makerOf } from '../helpers/file-maker.ts'
 import { responseValidatorOf } from '../helpers/validate-response.ts'
 
 const run = promisify(execFile)
@@ -64,6 +65,13 @@ if (record.data?.status !== 'completed') throw new Error('not completed')
 const from = { path: { runId }, header: { 'Last-Event-ID': '1' } }
 await api.GET('/api/runs/{runId}/stream', { params: from, ...text })
 await api.GET('/api/runs/{runId}/stream', { params: { path: { runId }, query: { after: '3' } }, ...text })
+const made = await api.POST('/api/agents/{name}/run', { params: { path: { name: 'maker' as const } }, body })
+if (made.data === undefined || !('text' in made.data)) throw new Error('answered at once')
+const fileId: string | undefined = made.data.files?.[0]?.fileId
+if (fileId === undefined) throw new Error('no file')
+const range = { path: { runId: made.data.runId, fileId }, header: { Range: 'bytes=1-' } }
+const bytes = await api.GET('/api/runs/{runId}/files/{fileId}', { params: range, ...text })
+if (bytes.response.status !== 206 || bytes.data !== 'b') throw new Error('not the range')
 const again = await api.POST('/api/runs/{runId}/cancel', one)
 if (again.response.status !== 409 || again.error?.code !== 'RUN_ERR_TERMINAL') throw new Error('not refused')
 await api.GET('/api/runs/{runId}', { params: { path: { runId: 'none' } } })
@@ -144,9 +152,11 @@ const question = waitingFor(
   'question'
 )
 
+const maker = makerOf({ mimeType: 'text/plain', content: Buffer.from('ab') })
+
 t.test('a generated client type-checks, and runs every operation', async (t) => {
   const { url, origin } = await buildApp(t, {
-    runnables: [echo, asking(), question, { ...echo, kind: 'team', name: 'crew' }],
+    runnables: [echo, asking(), question, maker, { ...echo, kind: 'team', name: 'crew' }],
     options: {
       // Else the names of the agents would not be told.
       swagger: { protect: true },

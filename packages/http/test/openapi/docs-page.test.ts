@@ -1,10 +1,8 @@
-import { existsSync } from 'node:fs'
-import { chromium, type Browser, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import t from 'tap'
 import { buildApp, echo, type AppRequest } from '../helpers/build-app.ts'
+import { launchChromium, needsChromium } from '../helpers/chromium.ts'
 
-const executablePath = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium'
-const skip = existsSync(executablePath) ? false : `no Chromium at ${executablePath}; see CHROMIUM_PATH`
 let browser: Browser | undefined
 t.teardown(() => browser?.close())
 
@@ -43,7 +41,7 @@ t.test('every path of the page redirects to the trailing slash', async (t) => {
   }
 })
 
-t.test('in a browser: offline, and runs an agent', { skip }, async (t) => {
+t.test('in a browser: offline, and runs an agent', needsChromium, async (t) => {
   const { page, outside, errors } = await open(t, {})
   await page.getByText('Run an agent and wait for its end').click()
   await page.getByRole('button', { name: 'Try it out' }).click()
@@ -55,7 +53,7 @@ t.test('in a browser: offline, and runs an agent', { skip }, async (t) => {
   t.strictSame(errors, [])
 })
 
-t.test('in a browser: no prefix, other paths', { skip }, async (t) => {
+t.test('in a browser: no prefix, other paths', needsChromium, async (t) => {
   const options = { prefix: '', swagger: { title: 'Bare', docsPath: '/help', specPath: '/openapi.json' } }
   const { page, outside, errors } = await open(t, { options })
   t.equal(await page.title(), 'Bare')
@@ -67,7 +65,7 @@ t.test('in a browser: no prefix, other paths', { skip }, async (t) => {
 /** Opens the page of an app, and watches what it asks for and complains of. */
 async function open(t: Parameters<typeof buildApp>[0], { options = { swagger: true } }: AppRequest) {
   const { url, origin } = await buildApp(t, { runnables: [echo], options })
-  browser ??= await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+  browser ??= await launchChromium()
   const page: Page = await browser.newPage()
   const outside: string[] = []
   const errors: string[] = []

@@ -58,6 +58,8 @@ export { RunnableMetadataSchema } from '../contract/runnable.ts'
 
 export { emitEvent, type EventFields, type EventOrigin } from '../events/emit-event.ts'
 export { hasReport, RunReport } from '../events/run-report.ts'
+export { readBytes, requireFile } from '../files/require-file.ts'
+export { sendFile } from '../files/send-file.ts'
 export { toLoggable } from '../logging/to-loggable.ts'
 export {
   functionSchema,

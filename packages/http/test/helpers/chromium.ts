@@ -1,0 +1,15 @@
+import { existsSync } from 'node:fs'
+import { chromium, type Browser } from 'playwright-core'
+
+const PLACES = [process.env['CHROMIUM_PATH'], '/usr/bin/chromium-headless-shell', '/usr/bin/chromium']
+const executablePath = PLACES.find((place) => place !== undefined && existsSync(place))
+
+/** For the options of a test that needs Chromium. */
+export const needsChromium = {
+  skip: executablePath === undefined && 'no Chromium is installed; see CHROMIUM_PATH'
+}
+
+/** Starts Chromium. Its own sandbox does not work for root, as which tests run in containers. */
+export function launchChromium(): Promise<Browser> {
+  return chromium.launch({ executablePath: executablePath!, args: ['--no-sandbox'] })
+}
