@@ -2,7 +2,7 @@ import { chromium, type Browser } from 'playwright-core'
 import { findChromium } from '../../src/browser/chromium/find-chromium.ts'
 
 /** The Chromium of this machine; undefined if there is none. */
-const CHROMIUM = await findChromium().catch(() => undefined)
+export const CHROMIUM = await findChromium().catch(() => undefined)
 
 /** For the options of a test that needs Chromium. */
 export const needsChromium = { skip: CHROMIUM === undefined && 'no Chromium is installed' }

@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { PipeTransport } from './pipe-transport.ts'
 
 /**
@@ -62,13 +63,7 @@ export class ChromiumProcess {
 
   /** Ends it at once. Its files are temporary, so that nothing is left to be saved. */
   kill(): void {
-    if (this.#isGone) return
-    try {
-      if (process.platform === 'win32') this.#child.kill('SIGKILL')
-      else process.kill(-this.pid, 'SIGKILL')
-    } catch {
-      // It is ending by itself.
-    }
+    if (!this.#isGone) this.#signal('SIGKILL')
   }
 
   readonly #onExit = () => {
@@ -77,15 +72,27 @@ export class ChromiumProcess {
   }
 
   async #clean(): Promise<void> {
-    // Its children outlive it by moments when it was killed alone.
-    this.kill()
+    this.transport.end()
+    // Its children outlive it by moments.
+    for (let wait = 0; wait < LAST_CHILD && this.#signal('SIGKILL'); wait += 10) await pause(10)
     this.#isGone = true
     process.off('exit', this.#onExit)
-    this.transport.end()
     await removeFolder(this.folder)
+  }
+
+  // To its whole group; false if none of it lives.
+  #signal(signal: NodeJS.Signals): boolean {
+    try {
+      if (process.platform === 'win32') return this.#child.kill(signal)
+      return process.kill(-this.pid, signal)
+    } catch {
+      return false
+    }
   }
 }
 
+// Milliseconds. Where no process reaps orphans, they stay as zombies.
+const LAST_CHILD = 1_000
 const REMOVAL = { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }
 
 async function removeFolder(folder: string): Promise<void> {

@@ -1,12 +1,14 @@
 import { RUN_ERR_BROWSER_FAILED } from '../../errors.ts'
 import { unlessAborted } from '../../guards/guard.ts'
-import type { Browser, DeskOptions, StorageState } from '../browser.ts'
+import type { Browser, DeskOptions, Refusal } from '../browser.ts'
+import { openEgressProxy, type EgressProxy } from '../egress/egress-proxy.ts'
 import { BrowserPool } from './browser-pool.ts'
 import type { ChromiumOptions } from './chromium-options.ts'
 import { planChromium, type ChromiumPlan } from './plan-chromium.ts'
-import { DeskContext } from './desk-context.ts'
+import { LATE, withinTime } from './deadline.ts'
+import { DeskContext, type ContextStart } from './desk-context.ts'
 import { ChromiumDesk } from './desk.ts'
-import { launchBrowser } from './launch.ts'
+import { launchBrowser, type RunningBrowser } from './launch.ts'
 import { Places } from './places.ts'
 
 /**
@@ -34,31 +36,17 @@ class Chromium implements Browser {
   }
 
   async open(options: DeskOptions): Promise<ChromiumDesk> {
-    const closing = this.#closing.signal
-    const signal = AbortSignal.any([options.signal, closing])
+    const signal = AbortSignal.any([options.signal, this.#closing.signal])
     await this.#places.take(this.#plan.openTimeout, signal)
     this.#pool.enter()
-    const leave = () => {
-      this.#pool.leave()
-      this.#places.give()
-    }
-    const opening = ChromiumDesk.open(
-      {
-        open: (state) => this.#openContext(options, state),
-        leave: () => (this.#desks.delete(desk), leave())
-      },
-      options
-    )
-    let desk: ChromiumDesk
+    const opening = this.#openDesk(options)
     try {
-      desk = await unlessAborted(signal, () => opening)
+      return await unlessAborted(signal, () => opening)
     } catch (err) {
       // It may still be opening.
-      opening.then((late) => late.close(), leave)
+      void opening.then((desk) => desk.close(), ignore)
       throw err
     }
-    this.#desks.add(desk)
-    return desk
   }
 
   async close(): Promise<void> {
@@ -68,16 +56,61 @@ class Chromium implements Browser {
     await this.#pool.end()
   }
 
+  async #openDesk(options: DeskOptions): Promise<ChromiumDesk> {
+    const { hosts, limits } = options
+    const onBlocked = (refusal: Refusal) => options.onBlocked?.(refusal)
+    const leave = () => {
+      this.#pool.leave()
+      this.#places.give()
+    }
+    let proxy: EgressProxy | undefined
+    try {
+      if (this.isGuarded) proxy = await openEgressProxy({ hosts, maxBytes: limits.bytes, onBlocked })
+      const desk = await ChromiumDesk.open(
+        {
+          open: (state) => this.#openContext({ plan: this.#plan, options, state, proxy: proxy?.settings }),
+          get fault() {
+            return proxy?.error
+          },
+          leave: async () => {
+            this.#desks.delete(desk)
+            await proxy?.close()
+            leave()
+          }
+        },
+        options
+      )
+      this.#desks.add(desk)
+      return desk
+    } catch (err) {
+      await proxy?.close()
+      leave()
+      throw err
+    }
+  }
+
   // A browser that crashes meanwhile is replaced once.
-  async #openContext(options: DeskOptions, state: StorageState | undefined): Promise<DeskContext> {
+  async #openContext(start: ContextStart): Promise<DeskContext> {
     for (let attempt = 1; ; attempt++) {
-      const { browser } = await this.#pool.get()
+      const running = await this.#pool.get()
       try {
-        return await DeskContext.open(browser, this.#plan, options, state)
+        const context = await withinTime(openChecked(running, start), this.#plan.launchTimeout)
+        if (context !== LATE) return context
       } catch (cause) {
-        if (attempt === 2 || browser.isConnected())
-          throw new RUN_ERR_BROWSER_FAILED('it opens no page', { cause })
+        if (cause instanceof RUN_ERR_BROWSER_FAILED) throw cause
+        if (attempt === 1 && !running.browser.isConnected()) continue
+        throw new RUN_ERR_BROWSER_FAILED('it opens no page', { cause })
       }
+      // Its other desks do not get far either.
+      await running.end()
+      throw new RUN_ERR_BROWSER_FAILED('it does not respond')
     }
   }
 }
+
+async function openChecked({ browser, checked }: RunningBrowser, start: ContextStart): Promise<DeskContext> {
+  const [context] = await Promise.all([DeskContext.open(browser, start), checked])
+  return context
+}
+
+const ignore = () => undefined

@@ -1,28 +1,37 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { RUN_ERR_BROWSER_CRASHED } from '../../errors.ts'
 import type { DeskOptions, StorageState } from '../browser.ts'
-import type { ChromiumPlan } from './plan-chromium.ts'
+import type { EgressProxy } from '../egress/egress-proxy.ts'
 import { Dialogs } from './dialogs.ts'
+import { Downloads } from './downloads.ts'
+import type { ChromiumPlan } from './plan-chromium.ts'
 import { Tabs } from './tabs.ts'
 
 const MAX_NOTICES = 20
+
+/** What a browser context begins with. */
+export interface ContextStart {
+  readonly plan: ChromiumPlan
+  readonly options: DeskOptions
+  readonly state: StorageState | undefined
+  /** Undefined only for a browser that was not started here. */
+  readonly proxy: EgressProxy['settings'] | undefined
+}
 
 /** A browser context with its tabs. A desk gets another one after a crash of the browser. */
 export class DeskContext {
   readonly tabs: Tabs
   readonly dialogs = new Dialogs()
+  /** Set by `open`. */
+  downloads!: Downloads
   readonly #context: BrowserContext
   readonly #notices: string[] = []
   #crash = new AbortController()
   #isOpen = true
 
   /** Opens one, with an empty tab. */
-  static async open(
-    browser: Browser,
-    plan: ChromiumPlan,
-    options: DeskOptions,
-    state: StorageState | undefined
-  ): Promise<DeskContext> {
+  static async open(browser: Browser, start: ContextStart): Promise<DeskContext> {
+    const { plan, options, state, proxy } = start
     const context = await browser.newContext({
       acceptDownloads: options.maxDownloadBytes !== undefined,
       locale: plan.locale,
@@ -30,10 +39,17 @@ export class DeskContext {
       serviceWorkers: 'block',
       timezoneId: plan.timezone,
       viewport: plan.viewport,
+      ...(proxy && { proxy }),
       ...(state && { storageState: state as never })
     })
     const desk = new DeskContext(context, options.limits.tabs)
-    await desk.tabs.open()
+    const page = await desk.tabs.open()
+    desk.downloads = await Downloads.watch(browser, {
+      browserContextId: await desk.tabs.contextIdOf(page),
+      // A browser elsewhere has another disk.
+      maxBytes: proxy === undefined ? undefined : options.maxDownloadBytes,
+      onNotice: desk.notice
+    })
     return desk
   }
 
@@ -41,7 +57,7 @@ export class DeskContext {
     this.#context = context
     this.tabs = new Tabs(context, maxTabs, {
       onPage: (page) => this.#watch(page),
-      onNotice: (text) => this.notice(text)
+      onNotice: this.notice
     })
     // It closes when the browser ends, too.
     context.once('close', () => {
@@ -67,7 +83,7 @@ export class DeskContext {
   }
 
   /** Adds a notice for the model; a page can cause any number of them, of which the first are kept. */
-  notice(text: string): void {
+  readonly notice = (text: string): void => {
     if (this.#notices.length < MAX_NOTICES) this.#notices.push(text)
   }
 
@@ -81,6 +97,7 @@ export class DeskContext {
 
   async close(): Promise<void> {
     await this.#context.close().catch(() => undefined)
+    await this.downloads.close()
   }
 
   #watch(page: Page): void {

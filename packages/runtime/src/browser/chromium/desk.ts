@@ -1,4 +1,4 @@
-import { RUN_ERR_BROWSER_ACTION_FAILED } from '../../errors.ts'
+import { RUN_ERR_BROWSER_ACTION_FAILED, RUN_ERR_BROWSER_CRASHED } from '../../errors.ts'
 import { unlessAborted } from '../../guards/guard.ts'
 import type {
   Acted,
@@ -13,16 +13,20 @@ import type {
   Target
 } from '../browser.ts'
 import type { DeskAction, Spot } from '../desk-action.ts'
-import { takeLook, takeScreenshot } from './basic-look.ts'
+import { takeLook } from '../look/take-look.ts'
+import { takeScreenshot } from '../look/take-screenshot.ts'
 import { performAction } from './basic-actions.ts'
+import { withinTime } from './deadline.ts'
 import type { DeskContext } from './desk-context.ts'
 
 /** What a desk gets from its browser. */
 export interface Seat {
   /** Opens a browser context for it. @throws RUN_ERR_BROWSER_MISSING, RUN_ERR_BROWSER_FAILED */
   open(state: StorageState | undefined): Promise<DeskContext>
+  /** Set once its connections have exceeded their bytes. */
+  readonly fault: Error | undefined
   /** Called when the desk has closed. */
-  leave(): void
+  leave(): Promise<void>
 }
 
 /** A desk in Chromium. */
@@ -94,7 +98,9 @@ export class ChromiumDesk implements Desk {
       await Promise.race([acting, dialogs.next(page)])
       if (dialogs.of(page) === undefined) await acting
       else asked.abort()
-      return { downloads: [], notices: context.takeNotices() }
+      await this.#awaitDownloads(context)
+      if (this.#seat.fault !== undefined) throw this.#seat.fault
+      return { downloads: context.downloads.take(), notices: context.takeNotices() }
     }, signal)
   }
 
@@ -109,7 +115,7 @@ export class ChromiumDesk implements Desk {
   async #close(): Promise<void> {
     this.#closing.abort(new RUN_ERR_BROWSER_ACTION_FAILED('its browser is closed'))
     await this.#context.close()
-    this.#seat.leave()
+    await this.#seat.leave()
   }
 
   // Runs in the current tab, until the action, the desk or the browser ends.
@@ -123,8 +129,10 @@ export class ChromiumDesk implements Desk {
     try {
       return await unlessAborted(ended, () => work(context, ended))
     } catch (err) {
-      if (context.crash.aborted) this.#isCrashReported = true
-      throw ended.aborted ? ended.reason : err
+      const reason: unknown = ended.aborted ? ended.reason : (this.#seat.fault ?? err)
+      // A call may notice a crash before it is reported.
+      this.#isCrashReported = reason instanceof RUN_ERR_BROWSER_CRASHED
+      throw reason
     }
   }
 
@@ -149,6 +157,13 @@ export class ChromiumDesk implements Desk {
     if (dialog === undefined) return
     await dialogs.answer(tabs.current!, false)
     context.notice(`The ${dialog.type} dialog was dismissed: ${JSON.stringify(dialog.message)}`)
+  }
+
+  // As long as an action may take; longer ones are for a later action.
+  async #awaitDownloads({ downloads, notice }: DeskContext): Promise<void> {
+    if (downloads.pending.length === 0) return
+    await withinTime(downloads.settled(), this.#options.timeout.action)
+    for (const name of downloads.pending) notice(`The download of ${name} continues`)
   }
 
   #bounds(signal: AbortSignal) {

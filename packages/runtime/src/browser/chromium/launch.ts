@@ -1,15 +1,17 @@
-import { setTimeout as pause } from 'node:timers/promises'
-import type { Browser } from 'playwright-core'
-import { RUN_ERR_BROWSER_FAILED } from '../../errors.ts'
+import type { Browser, BrowserType } from 'playwright-core'
+import { RUN_ERR_BROWSER_FAILED, RUN_ERR_BROWSER_MISSING } from '../../errors.ts'
+import { EGRESS_FLAGS, probeUdp } from '../egress/direct-traffic.ts'
 import type { ChromiumPlan } from './plan-chromium.ts'
 import { ChromiumProcess } from './chromium-process.ts'
+import { LATE, withinTime } from './deadline.ts'
 import { findChromium, requireProgram } from './find-chromium.ts'
 import { LAUNCH_FLAGS } from './flags.ts'
-import { loadPlaywright } from './playwright.ts'
 
 /** A Chromium that runs, with the connection to it. */
 export interface RunningBrowser {
   readonly browser: Browser
+  /** Resolves once it is known to send nothing past its proxy. @throws RUN_ERR_BROWSER_FAILED */
+  readonly checked: Promise<void>
   /** Whether this process stays alive for the sake of the browser. */
   keepAlive(isNeeded: boolean): void
   /** Ends it, or the connection if it was not started here; resolves once nothing of it is left. */
@@ -25,7 +27,7 @@ export async function launchBrowser(plan: ChromiumPlan): Promise<RunningBrowser>
 }
 
 async function launchChromium(plan: ChromiumPlan): Promise<RunningBrowser> {
-  const { executablePath, sandbox, launchTimeout } = plan
+  const { executablePath, sandbox, args } = plan
   const playwright = await loadPlaywright()
   const path =
     executablePath === undefined
@@ -35,37 +37,53 @@ async function launchChromium(plan: ChromiumPlan): Promise<RunningBrowser> {
     throw new RUN_ERR_BROWSER_FAILED(
       "Chromium's sandbox does not work for root: run as another user, or set sandbox: false"
     )
-  const flags = [...LAUNCH_FLAGS, ...(sandbox ? [] : ['--no-sandbox']), ...plan.args]
-  const chromium = await ChromiumProcess.start(path, flags).catch((cause: unknown) => {
-    throw new RUN_ERR_BROWSER_FAILED('its program cannot be run', { cause })
-  })
-  const timer = new AbortController()
+  const flags = [...LAUNCH_FLAGS, ...EGRESS_FLAGS, ...(sandbox ? [] : ['--no-sandbox']), ...args]
+  const start = async () => {
+    const chromium = await ChromiumProcess.start(path, flags).catch((cause: unknown) => {
+      throw new RUN_ERR_BROWSER_FAILED('its program cannot be run', { cause })
+    })
+    return controlChromium(playwright, chromium, plan.launchTimeout)
+  }
+  // It may be killed while it starts: by the system for its memory, or by an update.
+  const running = (await start()) ?? (await start())
+  if (running === undefined) throw new RUN_ERR_BROWSER_FAILED('its process ends while it starts')
+  return running
+}
+
+// Undefined if the process ends meanwhile.
+async function controlChromium(
+  playwright: BrowserType,
+  chromium: ChromiumProcess,
+  timeout: number
+): Promise<RunningBrowser | undefined> {
+  const gone = chromium.gone.then(() => undefined)
+  // Its end breaks the connection too.
+  const connecting = playwright
+    .connectOverCDP(chromium.transport, { artifactsDir: chromium.folder, timeout: 0 })
+    .catch(() => gone)
   try {
-    const browser = await Promise.race([
-      playwright.connectOverCDP(chromium.transport, { artifactsDir: chromium.folder, timeout: 0 }),
-      chromium.gone.then(() => {
-        throw new RUN_ERR_BROWSER_FAILED('its process ended while it was starting')
-      }),
-      pause(launchTimeout, undefined, { signal: timer.signal }).then(() => {
-        throw new RUN_ERR_BROWSER_FAILED(`it did not start within ${launchTimeout} ms`)
-      })
-    ])
-    return {
-      browser,
-      keepAlive: (isNeeded) => chromium.keepAlive(isNeeded),
-      end() {
-        chromium.keepAlive(true)
-        chromium.kill()
-        return chromium.gone
-      }
+    const browser = await withinTime(Promise.race([connecting, gone]), timeout)
+    if (browser === LATE) throw new RUN_ERR_BROWSER_FAILED(`it did not start within ${timeout} ms`)
+    if (browser === undefined) return undefined
+    const end = () => {
+      chromium.keepAlive(true)
+      chromium.kill()
+      return chromium.gone
     }
+    const checked = checkEgress(browser)
+    checked.catch(end)
+    return { browser, checked, end, keepAlive: (isNeeded) => chromium.keepAlive(isNeeded) }
   } catch (err) {
     chromium.kill()
     await chromium.gone
     throw err
-  } finally {
-    timer.abort()
   }
+}
+
+async function checkEgress(browser: Browser): Promise<void> {
+  const context = await browser.newContext()
+  await probeUdp(await context.newPage())
+  await context.close()
 }
 
 async function connectTo(endpoint: string, timeout: number): Promise<RunningBrowser> {
@@ -73,5 +91,20 @@ async function connectTo(endpoint: string, timeout: number): Promise<RunningBrow
   const browser = await playwright.connectOverCDP(endpoint, { timeout }).catch((cause: unknown) => {
     throw new RUN_ERR_BROWSER_FAILED('its CDP endpoint does not respond', { cause })
   })
-  return { browser, keepAlive: () => undefined, end: () => browser.close() }
+  return {
+    browser,
+    checked: Promise.resolve(),
+    keepAlive: () => undefined,
+    end: () => browser.close()
+  }
+}
+
+// It is an optional peer.
+async function loadPlaywright(): Promise<BrowserType> {
+  try {
+    return (await import('playwright-core')).chromium
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw err
+    throw new RUN_ERR_BROWSER_MISSING('install the npm package playwright-core')
+  }
 }

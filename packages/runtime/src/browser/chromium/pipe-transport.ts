@@ -48,7 +48,19 @@ export class PipeTransport implements ConnectOverCDPTransport {
   // Each in a turn of its own, so that code that awaits one runs before the next.
   #deliver(text: string): void {
     setImmediate(() => {
-      if (!this.#isEnded) this.onmessage?.(JSON.parse(text) as object)
+      if (this.#isEnded) return
+      const message = parse(text)
+      // A program that says anything else is no Chromium.
+      if (message === undefined) this.close()
+      else this.onmessage?.(message)
     })
+  }
+}
+
+function parse(text: string): object | undefined {
+  try {
+    return JSON.parse(text) as object
+  } catch {
+    return undefined
   }
 }

@@ -30,11 +30,11 @@ export function planChromium(options: ChromiumOptions): ChromiumPlan {
   requireOptions(ChromiumOptionsSchema, options, RUN_ERR_BAD_BROWSER)
   const { args = [], connect, timezone } = options
   for (const [index, arg] of args.entries())
-    if (RESERVED.test(arg)) throw new RUN_ERR_BAD_BROWSER(`/args/${index} is set by the service: ${arg}`)
+    if (RESERVED.test(arg)) throw new RUN_ERR_BAD_BROWSER(`args/${index} is set by the service: ${arg}`)
   const unused = connect === undefined ? undefined : OF_LAUNCH.find((name) => options[name] !== undefined)
-  if (unused !== undefined) throw new RUN_ERR_BAD_BROWSER(`/${unused} does not apply with connect`)
+  if (unused !== undefined) throw new RUN_ERR_BAD_BROWSER(`${unused} does not apply with connect`)
   if (timezone !== undefined && !isTimezone(timezone))
-    throw new RUN_ERR_BAD_BROWSER(`/timezone is unknown: ${timezone}`)
+    throw new RUN_ERR_BAD_BROWSER(`timezone is unknown: ${timezone}`)
   return { ...DEFAULTS, ...givenOf(options) }
 }
 

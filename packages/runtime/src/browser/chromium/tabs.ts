@@ -1,6 +1,11 @@
 import type { BrowserContext, CDPSession, Page } from 'playwright-core'
 import { RUN_ERR_BROWSER_ACTION_FAILED } from '../../errors.ts'
 
+interface TargetInfo {
+  readonly title: string
+  readonly browserContextId?: string
+}
+
 /** The tabs of a desk, in the order in which they were opened. */
 export class Tabs {
   readonly #context: BrowserContext
@@ -64,16 +69,25 @@ export class Tabs {
     await this.ensure()
   }
 
-  /** Asks the browser, since the page may not respond. */
   async titleOf(page: Page): Promise<string> {
+    return (await this.#infoOf(page))?.title ?? ''
+  }
+
+  /** The id of the browser context that a tab is in. */
+  async contextIdOf(page: Page): Promise<string | undefined> {
+    return (await this.#infoOf(page))?.browserContextId
+  }
+
+  // Asks the browser, since the page may not respond.
+  async #infoOf(page: Page): Promise<TargetInfo | undefined> {
     let session = this.#sessions.get(page)
     if (session === undefined) this.#sessions.set(page, (session = this.#context.newCDPSession(page)))
     try {
       const { targetInfo } = await (await session).send('Target.getTargetInfo')
-      return targetInfo.title
+      return targetInfo
     } catch {
       // The page has closed or crashed meanwhile.
-      return ''
+      return undefined
     }
   }
 

@@ -1,0 +1,89 @@
+import { chmod, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { chromium, type ChromiumOptions } from '@svc/runtime/browser'
+import { CHROMIUM, needsChromium } from '../../helpers/chromium.ts'
+import { deskOptions } from '../../helpers/desk-options.ts'
+import { browserPids, useTemporaryFolder } from '../../helpers/processes.ts'
+
+const temporaryFiles = useTemporaryFolder(t)
+
+/** A program in place of Chromium. */
+async function program(t: Test, script: string): Promise<string> {
+  const path = join(t.testdir({}), 'program')
+  await writeFile(path, `#!/bin/sh\n${script}\n`)
+  await chmod(path, 0o755)
+  return path
+}
+
+async function refusal(options: ChromiumOptions): Promise<Error & { code?: string }> {
+  const browser = chromium({ sandbox: false, ...options })
+  return browser.open(deskOptions()).then(
+    () => Promise.reject(new Error('it started')),
+    (err: Error) => err
+  )
+}
+
+t.test('a program that is not there is named, and what to install', async (t) => {
+  const err = await refusal({ executablePath: '/no/such/chromium' })
+  t.match(err, { code: 'RUN_ERR_BROWSER_MISSING', message: '/no/such/chromium' })
+  t.match(err.message, 'Debian package chromium-headless-shell')
+})
+
+t.test('a program that does not become a browser fails in bounded time, and leaves nothing', async (t) => {
+  const cases: [string, string, string][] = [
+    ['ends with an error', 'echo PASSWORD=canary >&2; exit 1', 'its process ends'],
+    ['ends without one', 'exit 0', 'its process ends'],
+    ['says nothing', 'exec sleep 60', 'did not start within 300 ms'],
+    ['ignores signals', "trap '' TERM INT; while :; do sleep 60; done", 'did not start within 300 ms'],
+    ['closes its pipes', 'exec 3>&- 4>&-; exec sleep 60', 'did not start within 300 ms'],
+    ['answers nonsense', 'printf "nonsense\\0" >&4; exec sleep 60', 'its process ends']
+  ]
+  for (const [name, script, message] of cases) {
+    const err = await refusal({ executablePath: await program(t, script), launchTimeout: 300 })
+    t.match(err, { code: 'RUN_ERR_BROWSER_FAILED', message }, name)
+    t.notMatch(err.message, 'canary')
+    t.same(browserPids(), [], name)
+  }
+  t.same(temporaryFiles(), [])
+})
+
+t.test('a file that is no program of this system is reported', async (t) => {
+  const path = join(t.testdir({}), 'program')
+  await writeFile(path, 'neither a script nor a binary\0')
+  await chmod(path, 0o755)
+  t.match(await refusal({ executablePath: path }), { code: 'RUN_ERR_BROWSER_FAILED' })
+  t.match(await refusal({ executablePath: t.testdir({}) }), { code: 'RUN_ERR_BROWSER_FAILED' })
+})
+
+t.test('a start that is interrupted is repeated once', needsChromium, async (t) => {
+  const counter = join(t.testdir({}), 'counter')
+  const script = `if [ ! -e ${counter} ]; then touch ${counter}; kill -9 $$; fi; exec ${CHROMIUM} "$@"`
+  const browser = chromium({ sandbox: false, executablePath: await program(t, script) })
+  t.teardown(() => browser.close())
+  await (await browser.open(deskOptions())).close()
+})
+
+t.test('the browser gets none of the variables of the app', needsChromium, async (t) => {
+  const variables = join(t.testdir({}), 'variables')
+  process.env['SECRET_OF_THE_APP'] = 'canary'
+  t.teardown(() => delete process.env['SECRET_OF_THE_APP'])
+  await refusal({ executablePath: await program(t, `env > ${variables}; exit 1`) })
+  const given = await readFile(variables, 'utf8')
+  t.match(given, /^HOME=/m)
+  t.notMatch(given, 'canary')
+  t.notMatch(given, `HOME=${process.env['HOME']}\n`)
+})
+
+t.test(
+  'for root the sandbox option is named',
+  { skip: process.getuid?.() !== 0 && 'the user is not root' },
+  async (t) => {
+    t.match(await refusal({ sandbox: true }), { code: 'RUN_ERR_BROWSER_FAILED', message: 'sandbox: false' })
+  }
+)
+
+t.test('an endpoint that does not respond fails in bounded time', async (t) => {
+  const browser = chromium({ connect: 'ws://127.0.0.1:1/devtools', launchTimeout: 2_000 })
+  await t.rejects(browser.open(deskOptions()), { code: 'RUN_ERR_BROWSER_FAILED', message: 'CDP endpoint' })
+})
