@@ -11,13 +11,14 @@ export type AllowedHosts = 'public' | readonly string[]
 
 /**
  * Creates the policy of a desk. A name in `allow` must have public addresses only, which is checked on connect.
+ * @param allow may be empty if there are private hosts
  * @param privateHosts allowed too, and may have private addresses: exact names or addresses, each with a port if not 80 or 443
  * @throws RUN_ERR_BAD_BROWSER
  */
 export function createHostPolicy(allow: AllowedHosts, privateHosts: readonly string[] = []): HostPolicy {
   const exempt = requireList(privateHosts, 'privateHosts').map(parseExempt)
   const listed = allow === 'public' ? undefined : requireList(allow, 'allow').map(parseListed)
-  if (listed?.length === 0)
+  if (listed?.length === 0 && exempt.length === 0)
     throw new RUN_ERR_BAD_BROWSER("allow: expected a host, or 'public' for the public internet")
 
   function isListed(hostname: string, port: number): boolean {

@@ -192,3 +192,10 @@ t.test("allow is 'public' or a list with an entry", (t) => {
   })
   t.end()
 })
+
+t.test('allow may be empty beside private hosts, which are then all', (t) => {
+  const urls = ['http://127.0.0.1:3000/', 'http://127.0.0.1:3001/', 'http://shop.example/']
+  t.same(allows([], urls, ['127.0.0.1:3000']), urls.slice(0, 1))
+  t.throws(() => createHostPolicy([], []), { code: 'RUN_ERR_BAD_BROWSER', message: 'allow: ' })
+  t.end()
+})
