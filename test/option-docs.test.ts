@@ -11,6 +11,8 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
   registry: ['options.ts'],
   runtime: [
     'agents/agent-options.ts',
+    'browser/browser-agent-options.ts',
+    'browser/browser-options.ts',
     'teams/team-options.ts',
     'tools/define-tool.ts',
     'workflows/workflow-options.ts'

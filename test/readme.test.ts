@@ -16,6 +16,7 @@ const PRINTED: Readonly<Record<string, RegExp>> = {
   'docs/agents.md#8': /^\{ city: 'Rome', days: 3 \}\n$/,
   'docs/agents.md#9': /^4\.0\n$/,
   'docs/agents.md#10': /^You are Ada\.$/,
+  'docs/browser.md#1': /^guarded \d+\n$/,
   'docs/from-other-frameworks.md#1': /^Take a hat\.\n$/,
   'docs/from-other-frameworks.md#2': /^Once upon a time\.$/,
   'docs/from-other-frameworks.md#3': /^Bees, for the world\n$/,

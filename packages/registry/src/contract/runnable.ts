@@ -22,6 +22,11 @@ export const RunnableMetadataSchema = Type.Object(
     skills: Type.Optional(
       Type.Array(Type.Object({ name: Type.String(), description: Type.Optional(Type.String()) }))
     ),
+    egress: Type.Optional(
+      Type.Union([Type.Literal('guarded'), Type.Literal('unguarded')], {
+        description: 'Of an agent with a browser: `unguarded` if its pages may reach any host'
+      })
+    ),
     input: Type.Optional(Type.Unknown({ description: 'JSON Schema of the input, unless it is a message' })),
     output: Type.Optional(Type.Unknown({ description: 'JSON Schema of the structured output' }))
   },

@@ -51,6 +51,10 @@ export class RunSpans {
     open?.calls.set(id, this.#start(name, { ...options, startTime: event.at }, open.context))
   }
 
+  annotateCall({ idempotencyKey }: Base, id: string, attributes: Attributes): void {
+    for (const { calls } of this.#open.get(idempotencyKey) ?? []) calls.get(id)?.setAttributes(attributes)
+  }
+
   endCall(event: Base, id: string, attributes: Attributes, error?: { code: string }): void {
     for (const { calls } of this.#open.get(event.idempotencyKey) ?? []) {
       const span = calls.get(id)

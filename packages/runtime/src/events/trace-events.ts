@@ -65,6 +65,9 @@ export async function traceEvents(
         }
       })
     ),
+    bus.on('browser.action', (event) =>
+      spans.annotateCall(event, event.toolCallId, browserAttributes(event))
+    ),
     bus.on('tool.result', (event) => spans.endCall(event, event.toolCallId, {})),
     bus.on('tool.error', (event) => spans.endCall(event, event.toolCallId, {}, event.error)),
     recordModelCalls(bus, meters, chatAttributes),
@@ -79,6 +82,13 @@ function metadataOf({ metadata = {} }: Pick<RuntimeEvents['run.start'], 'metadat
   return Object.fromEntries(
     Object.entries(metadata).map(([key, value]) => [`svc.run.metadata.${key}`, value])
   )
+}
+
+// The host only: paths and queries may say what a run is about.
+function browserAttributes({ action, args }: RuntimeEvents['browser.action']): Attributes {
+  const { url } = args as { url?: unknown }
+  const host = typeof url === 'string' ? URL.parse(url)?.hostname : undefined
+  return { 'svc.browser.action': action, ...(host !== undefined && { 'server.address': host }) }
 }
 
 const modelCallId = ({ step, attempt }: Pick<ModelCall, 'step' | 'attempt'>) => `model ${step} ${attempt}`

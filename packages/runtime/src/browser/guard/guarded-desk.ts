@@ -1,0 +1,124 @@
+import { isTellable, tellable } from '@svc/registry'
+import { RUN_ERR_BROWSER_ACTION_FAILED, RUN_ERR_BROWSER_HOST_REFUSED } from '../../errors.ts'
+import type {
+  Acted,
+  Desk,
+  DeskPlace,
+  Download,
+  Look,
+  LookOptions,
+  Screenshot,
+  StorageState,
+  Target
+} from '../browser.ts'
+import type { DeskAction, Spot } from '../desk-action.ts'
+import type { Secrets } from './secrets.ts'
+
+/** A desk from which no secret returns: it fills them in, and redacts every text. */
+export class GuardedDesk {
+  readonly #desk: Desk
+  readonly #secrets: Secrets
+  // Elements that got a secret, to be covered in screenshots.
+  readonly #filled = new Set<string>()
+
+  constructor(desk: Desk, secrets: Secrets) {
+    this.#desk = desk
+    this.#secrets = secrets
+  }
+
+  async place(): Promise<DeskPlace> {
+    return this.#redactPlace(await this.#call(() => this.#desk.place()))
+  }
+
+  async look(options?: LookOptions): Promise<Look> {
+    const look = await this.#call(() => this.#desk.look(options))
+    return { ...look, ...this.#redactPlace(look), text: this.#secrets.redact(look.text) }
+  }
+
+  async target(spot: Spot): Promise<Target> {
+    const target = await this.#call(() => this.#desk.target(spot))
+    const { frameUrl, name, form, href } = target
+    const redact = (text: string) => this.#secrets.redact(text)
+    return {
+      ...target,
+      frameUrl: redact(frameUrl),
+      name: redact(name),
+      ...(form && { form: { ...form, action: redact(form.action) } }),
+      ...(href !== undefined && { href: redact(href) })
+    }
+  }
+
+  /** @throws RUN_ERR_BROWSER_HOST_REFUSED for a secret on another host, and the errors of the desk */
+  async act(action: DeskAction, signal: AbortSignal): Promise<Acted> {
+    const filled = action.action === 'type' ? await this.#fill(action) : action
+    const { downloads, notices } = await this.#call(() => this.#desk.act(filled, signal))
+    return {
+      notices: notices.map((notice) => this.#secrets.redact(notice)),
+      downloads: downloads.map((download): Download => {
+        const { filename, url, size } = download
+        const redacted = { filename: this.#secrets.redact(filename), url: this.#secrets.redact(url) }
+        return { ...redacted, size, content: () => download.content() }
+      })
+    }
+  }
+
+  /** @throws RUN_ERR_BROWSER_ACTION_FAILED if the page shows a secret as text */
+  async screenshot(marks: boolean): Promise<Screenshot> {
+    if (!this.#secrets.isEmpty && (await this.#showsSecret()))
+      throw new RUN_ERR_BROWSER_ACTION_FAILED('no screenshot, because the page shows a secret')
+    return this.#call(() => this.#desk.screenshot({ marks, hide: [...this.#filled] }))
+  }
+
+  state(): Promise<StorageState> {
+    return this.#desk.state()
+  }
+
+  close(): Promise<void> {
+    return this.#desk.close()
+  }
+
+  // Fields that got one are covered.
+  async #showsSecret(): Promise<boolean> {
+    const { text } = await this.#call(() => this.#desk.look({ maxChars: MAX_SHOWN }))
+    const lines = text
+      .split('\n')
+      .filter((line) => ![...this.#filled].some((ref) => line.includes(`[ref=${ref}]`)))
+    return this.#secrets.isIn(lines.join('\n'))
+  }
+
+  async #fill(action: Extract<DeskAction, { action: 'type' }>): Promise<DeskAction> {
+    const { at, text } = action
+    if (!this.#secrets.isNamedIn(text)) return action
+    if (at === undefined)
+      throw new RUN_ERR_BROWSER_HOST_REFUSED('a secret needs the field that it is typed into')
+    const filled = this.#secrets.fill(text, await this.#desk.target(at))
+    if ('ref' in at) this.#filled.add(at.ref)
+    return { ...action, text: filled }
+  }
+
+  #redactPlace({ url, title, tabs, dialog }: DeskPlace): DeskPlace {
+    const redact = (text: string) => this.#secrets.redact(text)
+    return {
+      url: redact(url),
+      title: redact(title),
+      tabs: tabs.map((tab) => ({ ...tab, url: redact(tab.url) })),
+      ...(dialog && { dialog: { ...dialog, message: redact(dialog.message) } })
+    }
+  }
+
+  async #call<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (err) {
+      if (!isTellable(err) || !this.#secrets.isIn(err.message)) throw err
+      const { code, statusCode, message } = err
+      throw tellable({
+        code,
+        message: this.#secrets.redact(message),
+        ...(statusCode !== undefined && { statusCode })
+      })
+    }
+  }
+}
+
+const MAX_SHOWN = 200_000

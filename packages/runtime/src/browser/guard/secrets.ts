@@ -1,0 +1,114 @@
+import { RUN_ERR_BAD_BROWSER, RUN_ERR_BROWSER_HOST_REFUSED } from '../../errors.ts'
+import type { Target } from '../browser.ts'
+import { formsOf, toPattern } from './secret-forms.ts'
+
+/** A value that the model can type without seeing it. */
+export interface BrowserSecret {
+  readonly value: string
+  /** The only hosts whose pages may get it, as `shop.example`, `shop.example:8443` or `*.shop.example`. */
+  readonly hosts: readonly string[]
+}
+
+/** What stands for a secret in everything that leaves the browser. */
+const HIDDEN = '[secret]'
+
+const NAME = /^\w{1,64}$/
+const HOST = /^(\*\.)?(\[[\da-f:]+\]|[^\s:/?#@*[\]]+)(:\d{1,5})?$/
+const PLACEHOLDER = /\{\{\s*(\w+)\s*\}\}/g
+
+/** The secrets of an agent: fills them in on their own hosts, and removes them from all that comes back. */
+export class Secrets {
+  readonly #secrets: ReadonlyMap<string, BrowserSecret>
+  readonly #pattern: RegExp | undefined
+
+  /** @throws RUN_ERR_BAD_BROWSER */
+  constructor(secrets: Readonly<Record<string, BrowserSecret>> = {}) {
+    for (const [name, { hosts }] of Object.entries(secrets)) {
+      if (!NAME.test(name))
+        throw new RUN_ERR_BAD_BROWSER(`secrets/${name}: a name has letters, digits and "_" only`)
+      for (const [index, host] of hosts.entries())
+        if (!HOST.test(host))
+          throw new RUN_ERR_BAD_BROWSER(
+            `secrets/${name}/hosts/${index}: expected a host such as "shop.example"`
+          )
+    }
+    this.#secrets = new Map(Object.entries(secrets))
+    this.#pattern = toPattern(Object.values(secrets).flatMap(({ value }) => formsOf(value)))
+  }
+
+  get isEmpty(): boolean {
+    return this.#secrets.size === 0
+  }
+
+  /** Names and hosts, for the model. */
+  describe(): string[] {
+    return [...this.#secrets].map(([name, { hosts }]) => `{{${name}}} on ${hosts.join(', ')}`)
+  }
+
+  /** True if a text has the placeholder of a secret. */
+  isNamedIn(text: string): boolean {
+    return [...text.matchAll(PLACEHOLDER)].some(([, name]) => this.#secrets.has(name!))
+  }
+
+  /** Fills in the secrets that a text names. @throws RUN_ERR_BROWSER_HOST_REFUSED unless the element and its form are theirs */
+  fill(text: string, target: Target): string {
+    return text.replaceAll(PLACEHOLDER, (placeholder, name: string) => {
+      const secret = this.#secrets.get(name)
+      if (secret === undefined) return placeholder
+      for (const url of [target.frameUrl, target.form?.action]) {
+        if (url !== undefined && !isAt(secret.hosts, url))
+          throw new RUN_ERR_BROWSER_HOST_REFUSED(`{{${name}}} may not be sent to ${hostOf(url)}`)
+      }
+      return secret.value
+    })
+  }
+
+  /** Removes the values of secrets from a text, however they are encoded in it. */
+  redact(text: string): string {
+    if (this.#pattern === undefined) return text
+    const plain = text.replaceAll(this.#pattern, HIDDEN)
+    if (!plain.includes('%')) return plain
+    // Characters that need no escape may be escaped all the same.
+    return plain.replaceAll(/\S*%[\da-f]{2}\S*/gi, (word) => {
+      const decoded = decode(word)
+      const hidden = decoded.replaceAll(this.#pattern!, HIDDEN)
+      return hidden === decoded ? word : hidden
+    })
+  }
+
+  /** True if a text or a file has the value of a secret. */
+  isIn(content: string | Uint8Array): boolean {
+    const text = typeof content === 'string' ? content : Buffer.from(content).toString('latin1')
+    return this.redact(text) !== text
+  }
+
+  /** A copy of the arguments of a call in which `[secret]` stands for each placeholder and each value. */
+  hide(args: unknown): unknown {
+    if (typeof args === 'string')
+      return this.redact(args).replaceAll(PLACEHOLDER, (placeholder, name: string) =>
+        this.#secrets.has(name) ? HIDDEN : placeholder
+      )
+    if (typeof args !== 'object' || args === null) return args
+    if (Array.isArray(args)) return args.map((each) => this.hide(each))
+    return Object.fromEntries(Object.entries(args).map(([key, each]) => [key, this.hide(each)]))
+  }
+}
+
+function isAt(hosts: readonly string[], url: string): boolean {
+  const { host, protocol } = URL.parse(url) ?? { host: '', protocol: '' }
+  if (protocol !== 'https:' && protocol !== 'http:') return false
+  return hosts.some((each) => {
+    const allowed = each.toLowerCase()
+    return allowed.startsWith('*.') ? host.endsWith(allowed.slice(1)) : host === allowed
+  })
+}
+
+function hostOf(url: string): string {
+  return URL.parse(url)?.host || 'a page without a host'
+}
+
+function decode(text: string): string {
+  return text.replaceAll(/(?:%[\da-f]{2})+/gi, (bytes) =>
+    Buffer.from(bytes.replaceAll('%', ''), 'hex').toString()
+  )
+}

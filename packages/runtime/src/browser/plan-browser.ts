@@ -1,0 +1,68 @@
+import { RUN_ERR_BAD_BROWSER } from '../errors.ts'
+import type { Schema } from '../schemas/schema.ts'
+import { ACTION_NAMES, type ActionName, type BrowserOptions, type See } from './browser-options.ts'
+import type { Browser, DeskOptions } from './browser.ts'
+import { chromium } from './chromium/chromium.ts'
+import { createHostPolicy } from './egress/allowed-host.ts'
+import { Secrets } from './guard/secrets.ts'
+import { createInProcessStateStore, type StateStore } from './state/state-store.ts'
+
+/** What the runs of an agent with browser tools have in common. */
+export interface BrowserPlan {
+  /** Chosen when it is first needed. */
+  readonly browser: () => Browser
+  /** True if the browser can reach only what `allow` names. */
+  readonly isGuarded: boolean
+  readonly see: See
+  readonly actions: ReadonlySet<ActionName>
+  readonly secrets: Secrets
+  readonly states: StateStore | undefined
+  readonly extract: Schema | undefined
+  readonly uploads: boolean
+  readonly downloads: { readonly maxBytes: number; readonly types: readonly string[] } | undefined
+  readonly keepsScreenshots: boolean
+  readonly desk: Pick<DeskOptions, 'hosts' | 'timeout' | 'limits' | 'maxDownloadBytes'>
+}
+
+const MAX_DOWNLOAD_BYTES = 10_000_000
+
+// One process of Chromium serves all agents that bring none of their own.
+let shared: Browser | undefined
+const sharedBrowser = () => (shared ??= chromium())
+
+// Sessions have keys, so that one store serves all agents.
+const sharedStates = createInProcessStateStore()
+
+/** Plans runs from checked options. @throws RUN_ERR_BAD_BROWSER */
+export function planBrowser(options: BrowserOptions): BrowserPlan {
+  const { allow, privateHosts, browser, see = 'tree', state = 'run', secrets, extract, limits } = options
+  const { action = 5_000, navigation = 30_000 } = options.timeout ?? {}
+  const { uploads = false, downloads } = options.files ?? {}
+  const names = options.actions ?? ACTION_NAMES
+  if (options.actions?.includes('extract') && extract === undefined)
+    throw new RUN_ERR_BAD_BROWSER('actions: "extract" needs the option extract, a schema')
+  const bound = downloads && { maxBytes: MAX_DOWNLOAD_BYTES, ...downloads }
+  const has: Partial<Record<ActionName, boolean>> = {
+    extract: extract !== undefined,
+    upload: uploads,
+    download: downloads !== undefined
+  }
+  return {
+    browser: () => browser ?? sharedBrowser(),
+    isGuarded: browser?.isGuarded ?? true,
+    see,
+    actions: new Set(names.filter((name) => has[name] ?? true)),
+    secrets: new Secrets(secrets),
+    states: state === 'run' ? undefined : state === 'session' ? sharedStates : state,
+    extract,
+    uploads,
+    downloads: bound,
+    keepsScreenshots: options.screenshots === 'steps',
+    desk: {
+      hosts: createHostPolicy(allow, privateHosts),
+      timeout: { action, navigation },
+      limits: { bytes: 50_000_000, tabs: 5, ...limits },
+      ...(bound && { maxDownloadBytes: bound.maxBytes })
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import { isTellable, tellable } from '@svc/registry'
+import { RUN_ERR_BROWSER_ACTION_FAILED, RUN_ERR_BROWSER_HOST_REFUSED } from '../../errors.ts'
+import { toolContent, type ToolContent } from '../../tools/tool-content.ts'
+import type { ToolContext } from '../../tools/define-tool.ts'
+import type { Action, Args, Done } from '../actions/action.ts'
+import type { Look, Screenshot } from '../browser.ts'
+import { requireSame } from '../guard/assessment.ts'
+import type { GuardedDesk } from '../guard/guarded-desk.ts'
+import { keepDownloads } from './keep-downloads.ts'
+import { writeReport } from './page-report.ts'
+import type { Visit } from './visit.ts'
+
+// Without a desk, nothing that the model could do helps.
+const ENDING = new Set(['RUN_ERR_BROWSER_MISSING', 'RUN_ERR_BROWSER_FAILED', 'RUN_ERR_BROWSER_BUSY'])
+
+/** Serves one call of a browser tool, after all earlier ones of the run. @throws RUN_ERR_BROWSER_… */
+export function serveAction(
+  action: Action,
+  args: Args,
+  visit: Visit,
+  call: ToolContext
+): Promise<string | ToolContent> {
+  return visit.exclusive(async () => {
+    call.signal.throwIfAborted()
+    try {
+      return await perform(action, args, visit, call)
+    } catch (err) {
+      call.signal.throwIfAborted()
+      if (isTellable(err) && ENDING.has(err.code)) call.failRun(err)
+      throw afterFailure(err, visit, call)
+    }
+  })
+}
+
+async function perform(
+  action: Action,
+  args: Args,
+  visit: Visit,
+  call: ToolContext
+): Promise<string | ToolContent> {
+  const { events, plan } = visit
+  events.action(call, action.name, () => plan.secrets.hide(args))
+  requireNoPlaceholder(action, args, visit)
+  if (action.name !== 'open' && !visit.isOpen)
+    throw new RUN_ERR_BROWSER_ACTION_FAILED(
+      'no page is open; pages of earlier are gone, so open one with browser_open'
+    )
+  const desk = await visit.desk()
+  const decided = visit.assessed.get(call.toolCallId)
+  if (decided !== undefined) await requireSame(decided, action, args, visit, call)
+  const { said, acted, excerpt, screenshot } = await performOn(desk, action, args, visit, call)
+  const kept = acted === undefined ? [] : await keepDownloads(acted.downloads, plan, call)
+  const { place, look, fault } = await lookAt(desk, excerpt === undefined)
+  if (place.url !== 'about:blank') visit.seen.add(place.url, look?.text ?? excerpt ?? '')
+  events.page(call, place)
+  const verdict = visit.loops.acted(action.name, args, look?.hash ?? excerpt ?? '')
+  if (verdict?.isOver === true) call.stopRun('max-steps')
+  const notices = [...(acted?.notices ?? []), ...kept, ...visit.takeBlocked(), ...fault]
+  const words = [said, verdict?.text].filter(Boolean).join('\n')
+  const text = writeReport(visit, { said: words, notices, place, look, excerpt })
+  const image = screenshot ?? (excerpt === undefined ? await picture(desk, visit, call) : undefined)
+  if (typeof image !== 'object') return image === undefined ? text : `${text}\n${image}`
+  const { mimeType, data } = image
+  const shown = { mimeType, filename: 'screenshot.jpg', data: data.toString('base64'), purpose: 'screenshot' }
+  return toolContent([
+    { type: 'text', text },
+    { type: 'image', ...shown }
+  ])
+}
+
+async function performOn(
+  desk: GuardedDesk,
+  action: Action,
+  args: Args,
+  visit: Visit,
+  call: ToolContext
+): Promise<Done> {
+  const scope = { desk, visit, call }
+  if (action.perform !== undefined) return action.perform(args, scope)
+  const acted = await desk.act(action.toDesk!(args, scope), call.signal)
+  return { said: `Done: ${action.name}.`, acted }
+}
+
+// The action is done, so that a page that does not show itself is no failure of it.
+async function lookAt(desk: GuardedDesk, isWanted: boolean) {
+  let look: Look | undefined
+  let fault: string[] = []
+  try {
+    if (isWanted) look = await desk.look()
+  } catch (err) {
+    if (!isTellable(err)) throw err
+    fault = [err.message]
+  }
+  return { look, fault, place: look ?? (await desk.place()) }
+}
+
+/** The image for the model, or why there is none; one that it does not see is kept, if that is wanted. */
+async function picture(
+  desk: GuardedDesk,
+  visit: Visit,
+  call: ToolContext
+): Promise<Screenshot | string | undefined> {
+  const { see, keepsScreenshots } = visit.plan
+  if (see === 'tree' && !keepsScreenshots) return undefined
+  try {
+    const screenshot = await desk.screenshot(see === 'both')
+    if (see !== 'tree') return screenshot
+    const { data, mimeType } = screenshot
+    await call.keepFile({ data, mimeType, filename: `step-${call.stepNumber}.jpg`, purpose: 'screenshot' })
+    return undefined
+  } catch (err) {
+    call.signal.throwIfAborted()
+    if (!isTellable(err)) throw err
+    return see === 'tree' ? undefined : err.message
+  }
+}
+
+// Anywhere else they would leave the browser, or reach another host.
+function requireNoPlaceholder({ name }: Action, args: Args, { plan }: Visit): void {
+  const { text, ...rest } = args
+  const elsewhere = name === 'type' ? rest : { ...rest, text }
+  if (plan.secrets.isNamedIn(JSON.stringify(elsewhere)))
+    throw new RUN_ERR_BROWSER_HOST_REFUSED('a secret can only be typed into a field')
+}
+
+/** The error for the model: a page may have chosen its words. */
+function afterFailure(err: unknown, visit: Visit, call: ToolContext): unknown {
+  const verdict = visit.loops.failed()
+  if (verdict !== undefined) call.stopRun('max-steps')
+  if (!isTellable(err)) return err
+  const { code, statusCode, message } = err
+  const ours = code === 'RUN_ERR_BROWSER_ACTION_FAILED' || code === 'RUN_ERR_BROWSER_HOST_REFUSED'
+  const safe = ours ? visit.boundary.enclose(message.slice(0, 2_000), 'excerpt') : message
+  const text = verdict === undefined ? safe : `${verdict.text}\n${safe}`
+  return tellable({ code, message: text, ...(statusCode !== undefined && { statusCode }) })
+}

@@ -1,0 +1,140 @@
+import type { RunContext, SessionKey } from '@svc/registry'
+import { RUN_ERR_BROWSER_ACTION_FAILED } from '../../errors.ts'
+import type { ToolContext } from '../../tools/define-tool.ts'
+import type { Look, Refusal } from '../browser.ts'
+import type { Decided } from '../guard/risk-kinds.ts'
+import { GuardedDesk } from '../guard/guarded-desk.ts'
+import { LoopGuard } from '../guard/loop-guard.ts'
+import { SeenTexts } from '../guard/seen-texts.ts'
+import type { BrowserPlan } from '../plan-browser.ts'
+import { Boundary } from './boundary.ts'
+import { VisitEvents } from './visit-events.ts'
+
+/** Whose visit it is, and how it learns of the end of the run. */
+export type Visitor = Pick<ToolContext, 'context' | 'runnable' | 'onEnd'>
+
+const STATE_TIMEOUT = 2_000
+
+/** What one run of an agent does with its browser: its desk, and what the guards remember. */
+export class Visit {
+  readonly plan: BrowserPlan
+  readonly boundary = new Boundary()
+  readonly loops = new LoopGuard()
+  readonly seen = new SeenTexts()
+  readonly events: VisitEvents
+  /** What was assessed before a call was approved, by the id of the call. */
+  readonly assessed = new Map<string, Decided>()
+  /** The last whole look that the model has, and how many changes followed. */
+  shown: { look: Look; changes: number } | undefined
+  readonly #context: RunContext
+  readonly #runnable: ToolContext['runnable']
+  readonly #over = new AbortController()
+  readonly #blocked = new Map<string, Refusal>()
+  #opening: Promise<GuardedDesk> | undefined
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(plan: BrowserPlan, { context, runnable, onEnd }: Visitor) {
+    this.plan = plan
+    this.#context = context
+    this.#runnable = runnable
+    this.events = new VisitEvents(context, runnable)
+    onEnd((error) => this.#end(error))
+  }
+
+  /** True once a page was opened. */
+  get isOpen(): boolean {
+    return this.#opening !== undefined
+  }
+
+  /** The address of the page that the model saw last. */
+  get url(): string | undefined {
+    return this.shown?.look.url
+  }
+
+  /** The desk, opened on first use. @throws RUN_ERR_BROWSER_MISSING, RUN_ERR_BROWSER_FAILED, RUN_ERR_BROWSER_BUSY */
+  desk(): Promise<GuardedDesk> {
+    return (this.#opening ??= this.#open())
+  }
+
+  /** Calls `work` once all earlier work is done: a desk does one thing at a time. */
+  exclusive<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(work)
+    this.#last = result.catch(() => {})
+    return result
+  }
+
+  /** Hosts that pages could not reach since the last call, in words. */
+  takeBlocked(): string[] {
+    const notices = [...this.#blocked.values()].map(({ host, reason }) => `Blocked: ${host} (${reason})`)
+    this.#blocked.clear()
+    return notices.slice(0, 5)
+  }
+
+  async #open(): Promise<GuardedDesk> {
+    const { plan } = this
+    const state = await plan.states?.load(this.#key)
+    const desk = await plan.browser().open({
+      ...plan.desk,
+      ...(state && { state }),
+      signal: this.#over.signal,
+      onBlocked: (refusal) => {
+        this.#blocked.set(refusal.host, refusal)
+        this.events.blocked(refusal)
+      }
+    })
+    return new GuardedDesk(desk, plan.secrets)
+  }
+
+  async #end(error: unknown): Promise<void> {
+    this.events.end(error)
+    this.#over.abort(error ?? new RUN_ERR_BROWSER_ACTION_FAILED('the run has ended'))
+    const desk = await this.#opened()
+    if (desk === undefined) return
+    try {
+      if (error === undefined) await this.#saveState(desk)
+    } finally {
+      await desk.close()
+    }
+  }
+
+  async #opened(): Promise<GuardedDesk | undefined> {
+    try {
+      return await this.#opening
+    } catch {
+      return undefined
+    }
+  }
+
+  async #saveState(desk: GuardedDesk): Promise<void> {
+    const { states } = this.plan
+    if (states === undefined) return
+    const { promise: late, resolve } = Promise.withResolvers<undefined>()
+    const timer = setTimeout(resolve, STATE_TIMEOUT, undefined)
+    const state = await Promise.race([desk.state(), late])
+    clearTimeout(timer)
+    if (state !== undefined) await states.save(this.#key, state)
+  }
+
+  get #key(): SessionKey {
+    const { registry, sessionOwner: owner, sessionId } = this.#context
+    return { registry, owner, sessionId, ...this.#runnable }
+  }
+}
+
+/** The visits of the runs of one agent. */
+export class Visits {
+  readonly #plan: BrowserPlan
+  readonly #visits = new WeakMap<RunContext, Visit>()
+
+  constructor(plan: BrowserPlan) {
+    this.#plan = plan
+  }
+
+  /** The visit of a run; a new one on its first call. */
+  of(visitor: Visitor): Visit {
+    const { context } = visitor
+    let visit = this.#visits.get(context)
+    if (visit === undefined) this.#visits.set(context, (visit = new Visit(this.#plan, visitor)))
+    return visit
+  }
+}
