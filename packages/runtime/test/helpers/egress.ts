@@ -1,6 +1,13 @@
 import type { LookupAddress } from 'node:dns'
 import { once } from 'node:events'
-import { createServer, type AddressInfo, type LookupFunction, type Server, type Socket } from 'node:net'
+import {
+  connect,
+  createServer,
+  type AddressInfo,
+  type LookupFunction,
+  type Server,
+  type Socket
+} from 'node:net'
 import type { Test } from 'tap'
 import type { Refusal } from '../../src/browser/browser.ts'
 import { createHostPolicy, type AllowedHosts } from '../../src/browser/egress/allowed-host.ts'
@@ -92,8 +99,7 @@ export async function serveRaw(
 
 /** Connects to a port. */
 export async function dial(t: Test, port: number): Promise<Socket> {
-  const { connect } = await import('node:net')
-  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+  const socket = connect({ port, host: '127.0.0.1' })
   socket.on('error', () => {})
   t.teardown(() => socket.destroy())
   await once(socket, 'connect')

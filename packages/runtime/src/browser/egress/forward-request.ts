@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { pipeline } from 'node:stream'
 import type { GuardedDialer } from './guarded-dialer.ts'
 import { endToEndHeaders, parseAbsolute, type AbsoluteTarget } from './proxy-message.ts'
-import { toAnswer } from './refused.ts'
+import { Refused, toAnswer } from './refused.ts'
 
 /** Serves a plain HTTP request: judges its target, connects, and passes request and response on. */
 export async function forwardRequest(
@@ -70,6 +70,8 @@ function refuse(request: IncomingMessage, reply: ServerResponse, err: unknown): 
   if (reply.writableEnded) return
   if (reply.headersSent) return void reply.destroy()
   const { status, phrase, text } = toAnswer(err)
+  // What is left of an upload would only be discarded.
+  if (err instanceof Refused && err.reason === 'bytes') reply.shouldKeepAlive = false
   request.resume()
   const type = ['Content-Type', 'text/plain; charset=utf-8', 'Cache-Control', 'no-store']
   reply.writeHead(status, phrase, [...type, 'Content-Length', String(Buffer.byteLength(text))])
