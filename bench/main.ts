@@ -1,4 +1,5 @@
 import { reportAgentLoop } from './agent-loop.ts'
+import { reportBrowser } from './browser.ts'
 import { reportGrowth } from './growth.ts'
 import { reportMemory } from './memory.ts'
 import { readNames, readOptions } from './read-options.ts'
@@ -12,6 +13,7 @@ import { VARIANTS } from './variants.ts'
 const SECTIONS: Record<string, (rounds: number) => Promise<void>> = {
   growth: reportGrowth,
   'agent-loop': reportAgentLoop,
+  browser: reportBrowser,
   memory: reportMemory,
   recall: reportRecall,
   sandbox: reportSandbox,

@@ -1,0 +1,144 @@
+import { chromium, findChromium, type Browser, type Desk } from '@svc/runtime/browser'
+import { chromium as playwright } from 'playwright-core'
+import { servePages } from './browser/pages.ts'
+import { memoryOfDescendants } from './browser/process-tree.ts'
+import { createShopper, refOf } from './browser/shopper.ts'
+import { median } from './load.ts'
+
+const TIMES = 11
+const ACTIONS = 60
+const AT_ONCE = 16
+const EVERYWHERE = { allows: () => true, mayBePrivate: () => true }
+
+/** Shows what browser agents cost: the browser, a desk, an action with the look after it, and whole runs. */
+export async function reportBrowser(): Promise<void> {
+  const executablePath = await findChromium().catch(() => undefined)
+  if (executablePath === undefined) return console.log('\nbrowser: not measured, as there is no Chromium')
+  const pages = await servePages()
+  console.log(`\nbrowser agents with ${executablePath}, milliseconds (plain Playwright beside)\n`)
+  await reportStarts(executablePath, pages.host)
+  await reportDesk(pages.host)
+  await reportRuns(pages.host)
+  pages.close()
+}
+
+async function reportStarts(executablePath: string, host: string): Promise<void> {
+  const plainArgs = ['--no-sandbox']
+  const plain = await times(TIMES, async () => {
+    const browser = await playwright.launch({ executablePath, args: plainArgs })
+    return () => browser.close()
+  })
+  const ours = await times(TIMES, async () => {
+    const browser = open()
+    await openDesk(browser)
+    return () => browser.close()
+  })
+  line('launch, with the first desk', ours, plain, 150)
+  const browser = open()
+  const first = await openDesk(browser)
+  const shared = await playwright.launch({ executablePath, args: plainArgs })
+  const pairs = {
+    ours: await times(TIMES, async () => {
+      const desk = await openDesk(browser)
+      await desk.act({ action: 'open', url: `http://${host}/` }, never)
+      return () => desk.close()
+    }),
+    plain: await times(TIMES, async () => {
+      const context = await shared.newContext()
+      const page = await context.newPage()
+      await page.goto(`http://${host}/`)
+      return () => context.close()
+    })
+  }
+  line('desk with a page', pairs.ours, pairs.plain, 80)
+  await shared.close()
+  const alone = await memoryOfDescendants()
+  const desks: Desk[] = []
+  for (let at = 0; at < 6; at++) {
+    const desk = await openDesk(browser)
+    await desk.act({ action: 'open', url: `http://${host}/` }, never)
+    desks.push(desk)
+  }
+  const perDesk = ((await memoryOfDescendants()) - alone) / desks.length
+  console.log(`${'PSS of a desk with a page'.padEnd(34)}${(perDesk / 1e6).toFixed(0)} MB   target ≤ 45`)
+  await first.close()
+  await browser.close()
+}
+
+async function reportDesk(host: string): Promise<void> {
+  const browser = open()
+  const desk = await openDesk(browser)
+  await desk.act({ action: 'open', url: `http://${host}/` }, never)
+  const ref = refOf((await desk.look()).text, 'textbox')
+  const actions = await times(ACTIONS, async () => {
+    await desk.act({ action: 'type', at: { ref }, text: 'widget' }, never)
+    await desk.look()
+  })
+  console.log(
+    `${'an action with the look after it'.padEnd(34)}p50 ${at(actions, 0.5)}, p95 ${at(actions, 0.95)}   target p95 ≤ 150`
+  )
+  await desk.act({ action: 'open', url: `http://${host}/large` }, never)
+  let chars = 0
+  const looks = await times(TIMES, async () => {
+    chars = (await desk.look()).text.length
+  })
+  console.log(
+    `${'a look at 10,000 elements'.padEnd(34)}p50 ${at(looks, 0.5)}, ${chars} characters   target ≤ 1,000 and ≤ 24,000`
+  )
+  await browser.close()
+}
+
+async function reportRuns(host: string): Promise<void> {
+  const browser = open()
+  const run = async () => {
+    const { text } = await createShopper(browser, host).run('How many widgets are there?')
+    if (text !== 'There are 30 widgets.') throw new Error(`the run ended with: ${text}`)
+  }
+  const [first = 0] = await times(1, run)
+  const warm = await times(TIMES, run)
+  const [together = 0] = await times(1, () =>
+    Promise.all(Array.from({ length: AT_ONCE }, run)).then(() => {})
+  )
+  console.log(
+    `${'a run of 6 actions'.padEnd(34)}first ${first.toFixed(0)}, then p50 ${at(warm, 0.5)}   target ≤ 700`
+  )
+  console.log(`${`${AT_ONCE} such runs at once`.padEnd(34)}${together.toFixed(0)}   target ≤ 4,000`)
+  await browser.close()
+}
+
+const never = new AbortController().signal
+
+function open(): Browser {
+  // Chromium's own sandbox does not work for root.
+  return chromium({ sandbox: process.getuid?.() !== 0, pages: 16 })
+}
+
+function openDesk(browser: Browser): Promise<Desk> {
+  return browser.open({
+    hosts: EVERYWHERE,
+    signal: never,
+    timeout: { action: 5_000, navigation: 30_000 },
+    limits: { bytes: 1e9, tabs: 5 }
+  })
+}
+
+type Cleanup = () => Promise<unknown>
+
+async function times(count: number, what: () => Promise<Cleanup | void>): Promise<number[]> {
+  const all: number[] = []
+  for (let index = 0; index < count; index++) {
+    const startedAt = performance.now()
+    const cleanUp = await what()
+    all.push(performance.now() - startedAt)
+    await cleanUp?.()
+  }
+  return all.toSorted((a, b) => a - b)
+}
+
+const at = (sorted: readonly number[], share: number) => sorted[Math.floor(sorted.length * share)]!.toFixed(0)
+
+function line(what: string, ours: readonly number[], plain: readonly number[], target: number): void {
+  console.log(
+    `${what.padEnd(34)}p50 ${median(ours).toFixed(0)} (${median(plain).toFixed(0)})   target ≤ ${target}`
+  )
+}
