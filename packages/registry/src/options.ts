@@ -96,9 +96,15 @@ export interface RecordOptions {
    * resume it; default true. Without it no run is resumable.
    */
   input?: boolean
+  /**
+   * The bytes that clients send with an input, as uploads or base64: in the file store of the run, until the run is removed. The `start`
+   * part then has their `fileId`, and another process can resume the run. Default false: references only, and such a run is not
+   * resumable. Needs `input` and a file store.
+   */
+  files?: boolean
 }
 
-const RecordSchema = optionsSchema<RecordOptions>({ input: Type.Boolean() })
+const RecordSchema = optionsSchema<RecordOptions>({ input: Type.Boolean(), files: Type.Boolean() })
 
 /** Options of a run engine; every one has a default. */
 export interface RunEngineOptions {
@@ -192,4 +198,12 @@ export function givenOf<Options extends object>(options: Options): Options {
 /** Checks options of an engine, where an undefined one counts as not given. @throws REG_ERR_BAD_OPTION */
 export function requireEngineOptions(options: RunEngineOptions): void {
   requireOptions(EngineOptionsSchema, givenOf(options))
+  const { record, stores } = options
+  if (!record?.files) return
+  if (record.input === false)
+    throw new REG_ERR_BAD_OPTION(
+      'record.files: it must be false where record.input is: files of an input belong to it'
+    )
+  if (stores !== undefined && stores.files === undefined)
+    throw new REG_ERR_BAD_OPTION('record.files: the stores have no file store: add `files` to them')
 }

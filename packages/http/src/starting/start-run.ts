@@ -55,9 +55,11 @@ async function startRun(
   // Not the URL: one resource has many spellings.
   const route = `${routeOptions.url} ${params.name}`
   const startKey = readStartKey(headers['idempotency-key'], route, body, uploads?.files)
-  const run = await surface.runs.start(runnable, body.input, { ...options, startKey })
-  // The run reads the files while it works.
-  if (uploads !== undefined && uploads.files.length > 0) uploads.keepUntil(run.result())
+  const starting = surface.runs.start(runnable, body.input, { ...options, startKey })
+  // The start may keep the files, and the run reads them while it works, even if the client has left.
+  if (uploads !== undefined && uploads.files.length > 0)
+    uploads.keepUntil(starting.then((started) => started.result()))
+  const run = await starting
   reply.header('x-run-id', run.runId)
   if (run.replayed) reply.header('idempotency-replayed', 'true')
   return run

@@ -1,7 +1,7 @@
 import { ANONYMOUS } from '../contract/principal.ts'
 import type { RunInput } from '../contract/content-part.ts'
 import type { EventBus } from '../contract/event-bus.ts'
-import { isPromise } from '../contract/ports/awaitable.ts'
+import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
 import type { RunSummary, StoredRun } from '../contract/ports/run-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import type { ApprovalAnswer } from '../contract/approval.ts'
@@ -31,7 +31,8 @@ import type { TransientPart } from './log/transient-parts.ts'
 import { Recovery } from './recovery/recovery.ts'
 import { ReplayedRun } from './replayed-run.ts'
 import { prepareStart } from './prepare-start.ts'
-import { toRecordedInput } from './recorded-input.ts'
+import { keepInput, type KeptInput } from './kept-input.ts'
+import { toRecordedInput, type RecordedInput } from './recorded-input.ts'
 import type { Run, RunEngine } from './run-engine.ts'
 import type { StartOptions } from './start-options.ts'
 
@@ -95,8 +96,11 @@ class Engine implements RunEngine {
         live.leave(run)
         return this.#replay(earlier, options)
       }
-      const checkpoint = interrupted.keep(run, input)
-      run.begin(input, checkpoint !== undefined, recorded)
+      const keeping = this.#keep(run, input, recorded, created)
+      const kept = isPromise(keeping) ? await keeping : keeping
+      if (run.ended) return run
+      const checkpoint = kept && interrupted.keep(run, kept)
+      run.begin(input, checkpoint !== undefined, recorded?.value)
       if (isPromise(created)) await created
       if (isPromise(checkpoint?.saved)) await checkpoint.saved
       live.begun(run)
@@ -199,6 +203,18 @@ class Engine implements RunEngine {
   async #recoverFirst(runId: string): Promise<void> {
     const { live, interrupted } = this.#host
     if (this.recovering && !live.has(runId)) await interrupted.recoverOne(runId)
+  }
+
+  // Undefined if the input or its bytes are kept nowhere, so that no other process could resume the run.
+  #keep(
+    run: LiveRun,
+    input: RunInput,
+    recorded: RecordedInput | undefined,
+    created: Awaitable<unknown>
+  ): Awaitable<KeptInput | undefined> {
+    if (recorded === undefined) return undefined
+    if (recorded.contents.length === 0) return { input, files: [] }
+    return this.record.files ? keepInput(recorded, run, created) : undefined
   }
 
   #replay(earlier: RunSummary, { startKey }: StartOptions): Run {

@@ -6,7 +6,7 @@ import type { Stores } from '../contract/ports/stores.ts'
 import { SILENT_LOG, type RunLog } from '../contract/run-log.ts'
 import { RUN_ERR_INTERRUPTED } from '../errors.ts'
 import { createEventBus } from '../events/create-event-bus.ts'
-import { ENGINE_DEFAULTS, type RecordOptions, type RunEngineOptions } from '../options.ts'
+import { ENGINE_DEFAULTS, givenOf, type RecordOptions, type RunEngineOptions } from '../options.ts'
 import { createInProcessStores } from '../stores/in-process/in-process-stores.ts'
 import { guardStores } from '../stores/upkeep/guard-stores.ts'
 import { StoreWatch } from '../stores/upkeep/store-watch.ts'
@@ -61,7 +61,7 @@ export class EngineHost implements ResumeHost, AnswerHost {
     setMaxListeners(0, this.closed)
     this.events = options.events ?? createEventBus(this.log)
     this.exposures = new Exposures({ authenticate, authorize })
-    this.record = { input: options.record?.input ?? true }
+    this.record = { input: true, files: false, ...givenOf(options.record ?? {}) }
     this.maxLogBytes = limits?.maxLogBytes ?? ENGINE_DEFAULTS.maxLogBytes
     this.live = new LiveRuns(new RunLimits(limits))
     this.interrupted = new InterruptedRuns(this, resumeTimeout)

@@ -5,7 +5,7 @@ import type { InputOutcome } from '../contract/input.ts'
 import type { RecordedStepOptions } from '../contract/run-context.ts'
 import type { RunResult } from '../contract/run-result.ts'
 import type { Runnable } from '../contract/runnable.ts'
-import { RUN_ERR_CANCELED, RUN_ERR_STORE, RUN_ERR_SUSPENDED } from '../errors.ts'
+import { RUN_ERR_STORE, RUN_ERR_SUSPENDED } from '../errors.ts'
 import type { EventBus } from '../contract/event-bus.ts'
 import { RunReport } from '../events/run-report.ts'
 import type { RunChange, StoredRun } from '../contract/ports/run-store.ts'
@@ -77,6 +77,10 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
       onRecorded: () => this.stepSettled(),
       onTransient: (part) => host.transients.publish(this.runId, part)
     })
+  }
+
+  get ended(): boolean {
+    return this.#ended
   }
 
   get mayResume(): boolean {
@@ -154,7 +158,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   }
 
   ask(asked: AskedInput, asker: Asker): Promise<InputOutcome> {
-    if (this.#ended) return Promise.reject(this.#why())
+    if (this.#ended) return Promise.reject(this.lateSignal.why)
     return this.#waitsOfRun.ask(asked, asker)
   }
 
@@ -195,7 +199,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   }
 
   requireOpen(): void {
-    if (this.#ended) throw this.#why()
+    if (this.#ended) throw this.lateSignal.why
   }
 
   stepSettled(err?: unknown): void {
@@ -284,7 +288,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
 
   #release(): void {
     // First, so that the abort signal does not withdraw pending inputs.
-    this.#waits?.abandon(this.#why())
+    this.#waits?.abandon(this.lateSignal.why)
     this.lateSignal.abort()
     this.#source?.leave((err) => logLate(this, err))
     // The run has ended only when its last part is in the log, or cannot be written.
@@ -292,9 +296,5 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
       this.#host.ended(this)
       this.#settlement.due()
     })
-  }
-
-  #why(): unknown {
-    return this.lateSignal.reason ?? new RUN_ERR_CANCELED()
   }
 }

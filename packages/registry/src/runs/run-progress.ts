@@ -60,8 +60,9 @@ export class RunProgress {
 
   #add(entry: LogEntry, part: Part): LogEntry {
     this.#seq++
-    // Arguments and results of tools may be mutated later, so the result is built from the log's copy.
-    this.#result.add(part.type.startsWith('tool.') || part.type === 'structured' ? entry.part : part)
+    // What a result has as it is may be mutated later, or be no JSON, so it is built from the log's copy.
+    const isTaken = part.type.startsWith('tool.') || part.type === 'structured' || part.type === 'file'
+    this.#result.add(isTaken ? entry.part : part)
     return entry
   }
 

@@ -1,4 +1,5 @@
 import type { RunResult } from '../contract/run-result.ts'
+import { RUN_ERR_CANCELED } from '../errors.ts'
 import type { RunReport } from '../events/run-report.ts'
 import { callNextTurn } from '../next-turn.ts'
 import type { Outcome } from './final-state.ts'
@@ -39,6 +40,11 @@ export class LateSignal {
   reason: unknown
   #controller: AbortController | undefined
   #listeners: Set<(reason: unknown) => void> | undefined
+
+  /** Why the run has ended. */
+  get why(): unknown {
+    return this.reason ?? new RUN_ERR_CANCELED()
+  }
 
   get signal(): AbortSignal {
     if (this.#controller === undefined) {

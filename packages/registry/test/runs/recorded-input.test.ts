@@ -8,7 +8,8 @@ import {
   type Run,
   type RunContext,
   type RunEngine,
-  type Runnable
+  type Runnable,
+  type Stores
 } from '@svc/registry'
 import { createRedact } from '@svc/registry/kit'
 import { scriptedRunnable } from '@svc/registry/testing'
@@ -175,6 +176,11 @@ t.test('a run whose process died before its start was written has the input all 
   t.match(start, { type: 'start', input: { topic: 'x' } })
 })
 
+function withoutFiles(): Stores {
+  const { files: _, ...stores } = createInProcessStores()
+  return stores
+}
+
 const held = () => new Promise<never>(() => {})
 
 async function stateOf({ stores }: RunEngine, runId: string) {
@@ -192,7 +198,7 @@ t.test('without `record.input` neither the log nor a checkpoint has it', async (
   run.result().catch(() => {})
   t.equal(recorded, false)
   t.equal(await stateOf(engine, run.runId), undefined)
-  t.strictSame(engine.record, { input: false })
+  t.strictSame(engine.record, { input: false, files: false })
   await engine.close()
   t.match(await engine.get(run.runId), { status: 'failed', error: { code: 'RUN_ERR_INTERRUPTED' } })
   const [start] = await engine.stores.log.read(run.runId, 0, { entries: 1, bytes: 1 })
@@ -207,5 +213,11 @@ t.test('without `record.input` neither the log nor a checkpoint has it', async (
 t.test('`record` is checked', async (t) => {
   for (const record of [null, true, { input: 'no' }, { output: false }])
     t.throws(() => createRunEngine({ record: record as never }), { code: 'REG_ERR_BAD_OPTION' })
-  t.strictSame(buildEngine(t, { record: {} }).record, { input: true })
+  t.strictSame(buildEngine(t, { record: {} }).record, { input: true, files: false })
+  const refused = [
+    { record: { input: false, files: true } },
+    { record: { files: true }, stores: withoutFiles() }
+  ]
+  for (const options of refused)
+    t.throws(() => createRunEngine(options), { code: 'REG_ERR_BAD_OPTION', message: /record\.files: / })
 })

@@ -1,5 +1,4 @@
 import pLimit, { type LimitFunction } from 'p-limit'
-import type { RunInput } from '../../contract/content-part.ts'
 import { isTerminalStatus } from '../../contract/run-record.ts'
 import type { RunLog } from '../../contract/run-log.ts'
 import type { Runnable } from '../../contract/runnable.ts'
@@ -8,6 +7,7 @@ import { runnableKeyText } from '../../contract/ports/run-scope.ts'
 import type { UnfinishedRun } from '../../contract/ports/run-store.ts'
 import { RUN_ERR_KEY_GONE, RUN_ERR_POISONED } from '../../errors.ts'
 import { LiveRun } from '../live-run.ts'
+import { restoreInput, type KeptInput } from '../kept-input.ts'
 import { toRecordedInput } from '../recorded-input.ts'
 import type { LiveRuns } from '../live-runs.ts'
 import { ParkedRuns } from './parked-runs.ts'
@@ -69,10 +69,10 @@ export class InterruptedRuns {
   }
 
   /** Saves the checkpoint from which another process can resume a new run; undefined if none can. */
-  keep({ runId, record, runnable, options }: HostedRun, input: RunInput): Checkpoint | undefined {
-    if (!this.#host.record.input || !isResumable(runnable, options, this.#host.durable)) return undefined
-    const state = toResumeState(input, options, this.#host.exposures)
-    return state && { saved: this.#host.stores.checkpoints.save(runId, record.epoch, state) }
+  keep({ runId, record, runnable, options }: HostedRun, kept: KeptInput): Checkpoint | undefined {
+    if (!isResumable(runnable, options, this.#host.durable)) return undefined
+    const state = toResumeState(kept, options, this.#host.exposures)
+    return { saved: this.#host.stores.checkpoints.save(runId, record.epoch, state) }
   }
 
   /** Removes the checkpoint of a run that has ended. */
@@ -272,6 +272,7 @@ export class InterruptedRuns {
     if (state === undefined) return end()
     if (own === undefined && state.keyed && !this.#host.resumeWithServerKey)
       return end(new RUN_ERR_KEY_GONE())
+    const input = await restoreInput(stores, runId, { input: state.input, files: state.files ?? [] })
     const epoch = await stores.runs.lease(runId)
     const stored = epoch === undefined ? undefined : await stores.runs.get(runId)
     if (epoch === undefined || stored === undefined) return false
@@ -282,7 +283,7 @@ export class InterruptedRuns {
     const options = own ?? toStartOptions(record, state, exposures)
     const run = new LiveRun(this.#host, runnable, options, { record, ...recalled, losses })
     this.#host.live.enter(run)
-    run.begin(state.input, true, run.writer.begun ? undefined : toRecordedInput(state.input))
+    run.begin(input, true, run.writer.begun ? undefined : toRecordedInput(state.input).value)
     // Answers since the record was read found no run to deliver to.
     for (const { inputId, answer } of (await stores.runs.get(runId))?.inputs ?? [])
       if (answer !== null) await run.inputAnswered(inputId, answer)

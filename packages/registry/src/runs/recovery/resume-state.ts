@@ -4,17 +4,18 @@ import type { Exposures } from '../../access/exposures.ts'
 import { resolveAuthorize } from '../../access/policy.ts'
 import { redactFields } from '../../access/redact-stores.ts'
 import { ClientToolsSchema } from '../../contract/client-tool.ts'
-import { DataContentPartSchema, type RunInput } from '../../contract/content-part.ts'
 import { ANONYMOUS, type Authorize, type Principal } from '../../contract/principal.ts'
 import type { Envelope } from '../../contract/run-context.ts'
 import type { Runnable } from '../../contract/runnable.ts'
 import type { StoredRun } from '../../contract/ports/run-store.ts'
 import { ConversationSchema } from '../../contract/ports/session-store.ts'
 import type { Stores } from '../../contract/ports/stores.ts'
+import { KeptFileSchema, type KeptInput } from '../kept-input.ts'
 import type { StartOptions } from '../start-options.ts'
 
 const ResumeStateSchema = Type.Object({
   input: Type.Optional(Type.Unknown()),
+  files: Type.Optional(Type.Array(KeptFileSchema)),
   principal: Type.Unsafe<Principal>(
     Type.Object({ sub: Type.String(), scopes: Type.Array(Type.String()) }, { additionalProperties: true })
   ),
@@ -39,7 +40,7 @@ const ResumeStateSchema = Type.Object({
 /** The data that another process needs to resume a run, besides its record. Never contains keys of model providers. */
 export type ResumeState = Static<typeof ResumeStateSchema>
 
-const FROM_CALLER = ['input', 'envelope', 'messages', 'instructions', 'tools'] as const
+const FROM_CALLER = ['input', 'files', 'envelope', 'messages', 'instructions', 'tools'] as const
 
 /**
  * True if another process may resume the runs of a runnable that start with these options. A workflow is resumed whatever its
@@ -54,21 +55,18 @@ export function isResumable(
   return resumable === true && (kind === 'workflow' || (durable && onDisconnect !== 'cancel'))
 }
 
-/**
- * Builds the state, without the caller's keys; undefined if the input has bytes of the client, which are not kept. The principal is
- * not redacted.
- */
+/** Builds the state, without the caller's keys. The principal is not redacted. */
 export function toResumeState(
-  input: RunInput,
+  { input, files }: KeptInput,
   options: StartOptions,
   exposures: Pick<Exposures, 'policyOf'>
-): ResumeState | undefined {
-  if (Array.isArray(input) && input.some(hasBytes)) return undefined
+): ResumeState {
   const { principal = ANONYMOUS, userId, envelope, surface, authorize, redact } = options
   const { messages, instructions, tools } = options
   const policy = surface === undefined ? undefined : exposures.policyOf(surface)
   const state = {
     ...(input !== undefined && { input }),
+    ...(files.length > 0 && { files: [...files] }),
     principal,
     ...(userId !== undefined && { userId }),
     ...(envelope !== undefined && { envelope }),
@@ -99,17 +97,11 @@ const refuse: Authorize = () => ({ allowed: false })
  */
 export function toStartOptions(
   { sessionId, registry }: Pick<StoredRun, 'sessionId' | 'registry'>,
-  { input: _, guarded, ...asked }: ResumeState,
+  { input: _, files: __, guarded, ...asked }: ResumeState,
   exposures: Pick<Exposures, 'policyOf' | 'policy'>
 ): StartOptions {
   const policy = asked.surface === undefined ? undefined : exposures.policyOf(asked.surface)
   const { authorize: fallback = refuse } = exposures.policy
   const authorize = policy?.authorize ?? (guarded ? resolveAuthorize(fallback) : undefined)
   return { ...asked, registry, sessionId, authorize }
-}
-
-function hasBytes(part: unknown): boolean {
-  const { file, data } = (part ?? {}) as { file?: { stream?: unknown }; data?: unknown }
-  if (typeof file?.stream === 'function') return true
-  return data !== undefined && Value.Check(DataContentPartSchema, part)
 }
