@@ -56,6 +56,12 @@ export const GTW_ERR_TOO_MANY_RUNS = createError(
   'This connection follows too many runs',
   429
 )
+/** The connection has too many unanswered `run.file` events: send the next one once an earlier one is answered. */
+export const GTW_ERR_TOO_MANY_READS = createError(
+  'GTW_ERR_TOO_MANY_READS',
+  'This connection reads too many files at once',
+  429
+)
 /** A message is larger than `limits.payload`, or than `limits.handshake` before a namespace admits the connection. */
 export const GTW_ERR_PAYLOAD_TOO_LARGE = createError(
   'GTW_ERR_PAYLOAD_TOO_LARGE',

@@ -1,4 +1,4 @@
-import { RUN_ERR_NOT_FOUND, type LogEntry } from '@svc/registry'
+import { RUN_ERR_NOT_FOUND, type LogEntry, type RunResult } from '@svc/registry'
 import { isPromise, loadResult, LogReader, type LogHost } from '@svc/registry/kit'
 import type { Outlet } from './outlet.ts'
 import { projectPart, type Projection, type ServerEvent } from './project-part.ts'
@@ -91,27 +91,27 @@ export class Feed {
       this.#end()
       return false
     }
-    this.#readText()
-      .then((text) => this.#emitLast(last, text))
+    this.#readResult()
+      .then((result) => this.#emitLast(last, result))
       .catch((err: unknown) => this.#end(err))
     return false
   }
 
-  // The result has the full text of the run.
-  async #readText(): Promise<string | undefined> {
+  // The result has the full text of the run, and its files.
+  async #readResult(): Promise<RunResult | null | undefined> {
     const { runs, runId } = this.#options
     const run = await runs.stores.runs.find(runId)
-    return run && (await loadResult(runs.stores, run))?.text
+    return run && loadResult(runs.stores, run)
   }
 
-  #emitLast(last: LogEntry, text: string | undefined): void {
+  #emitLast(last: LogEntry, result: RunResult | null | undefined): void {
     if (this.#closed) return
-    this.#emit(last, text)
+    this.#emit(last, result ?? undefined)
     this.#end()
   }
 
-  #emit({ part }: LogEntry, text?: string): void {
-    const event = projectPart(this.#options, part, text)
+  #emit({ part }: LogEntry, result?: RunResult): void {
+    const event = projectPart(this.#options, part, result)
     if (event !== undefined) this.#options.emit(event)
   }
 

@@ -1,4 +1,4 @@
-import type { NumberedPart, RunnableKind } from '@svc/registry'
+import type { NumberedPart, RunFile, RunnableKind } from '@svc/registry'
 import { beginningOf, encodePieces, isShort } from '@svc/registry/kit'
 import { previewOfJson } from '@svc/registry/store-kit'
 import type {
@@ -30,6 +30,14 @@ export type ServerEvent =
   | [`${RunnableKind}.error`, ErrorEvent]
   | ['run.suspended', SuspendedEvent]
 
+/** What the `finish` part of a run does not repeat. */
+interface Output {
+  readonly text: string
+  readonly files?: RunFile[]
+}
+
+const NO_OUTPUT: Output = { text: '' }
+
 /** The run of a part, and how much of the part clients may see. */
 export interface Projection {
   readonly runId: string
@@ -41,15 +49,15 @@ export interface Projection {
 
 /**
  * Projects a part to its event; undefined for parts without one.
- * @param text the full text of the run, for its last part
+ * @param result the text and files of the run, for its last part
  */
 export function projectPart(
   projection: Projection,
   part: NumberedPart,
-  text?: string
+  result?: Output
 ): ServerEvent | undefined {
   return (
-    toNamedEvent(projection, part, text) ?? (projection.parts ? toPartEvent(projection, part) : undefined)
+    toNamedEvent(projection, part, result) ?? (projection.parts ? toPartEvent(projection, part) : undefined)
   )
 }
 
@@ -71,7 +79,7 @@ function withoutToolArgs(part: NumberedPart): NumberedPart | undefined {
 function toNamedEvent(
   { runId, kind, exposeToolArgs }: Projection,
   part: NumberedPart,
-  text = ''
+  result = NO_OUTPUT
 ): ServerEvent | undefined {
   const { seq, source } = part
   const place = source === undefined || source.length === 0 ? { runId, seq } : { runId, seq, source }
@@ -102,7 +110,7 @@ function toNamedEvent(
     }
     case 'finish': {
       const { usage, durationMs, finishReason } = part
-      const output = { ...toOutput(text, part.structured), usage, durationMs, finishReason }
+      const output = { ...toOutput(result, part.structured), usage, durationMs, finishReason }
       return isOwn(part) ? [`${kind}.done`, { output, ...place }] : undefined
     }
     default:
@@ -117,14 +125,17 @@ function toArgs(args: unknown): { args: unknown; argsPreview?: string } {
 }
 
 function toOutput(
-  text: string,
+  { text, files }: Output,
   structured: unknown
-): { text: string; structured: unknown; truncated?: true } {
-  if (text.length <= MAX_LENGTH && isShort(structured, MAX_LENGTH)) return { text, structured }
+): Output & { structured: unknown; truncated?: true } {
+  const isWhole = isShort(structured, MAX_LENGTH)
+  const hasFiles = files !== undefined && isShort(files, MAX_LENGTH)
+  const isTruncated = text.length > MAX_LENGTH || !isWhole || (files !== undefined && !hasFiles)
   return {
-    text: beginningOf(text, MAX_LENGTH),
-    structured: isShort(structured, MAX_LENGTH) ? structured : null,
-    truncated: true
+    text: text.length > MAX_LENGTH ? beginningOf(text, MAX_LENGTH) : text,
+    structured: isWhole ? structured : null,
+    ...(hasFiles && { files }),
+    ...(isTruncated && { truncated: true })
   }
 }
 

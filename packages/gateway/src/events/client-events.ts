@@ -43,6 +43,21 @@ export const WatchEventSchema = Type.Object(
 )
 export type WatchEvent = Static<typeof WatchEventSchema>
 
+const byte = (description: string) =>
+  Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description }))
+
+/** `run.file`: reads bytes of a file of a run. */
+export const FileEventSchema = Type.Object(
+  {
+    runId: id('The run of the file'),
+    fileId: id('From a `file` part, or the `files` of the output'),
+    start: byte('The first byte, counted from 0; default 0'),
+    end: byte('The byte after the last one; default: as many as one answer has')
+  },
+  { ...strict, title: 'FileEvent' }
+)
+export type FileEvent = Static<typeof FileEventSchema>
+
 /** `approval.answer`: approves or denies a tool call. */
 export const AnswerEventSchema = Type.Composite(
   [Type.Object({ approvalId: id('The approval to answer') }), ApprovalAnswerSchema],
@@ -64,6 +79,7 @@ export const CLIENT_EVENTS = {
   'workflow.run': RunEventSchema,
   'run.cancel': CancelEventSchema,
   'run.watch': WatchEventSchema,
+  'run.file': FileEventSchema,
   'approval.answer': AnswerEventSchema,
   'input.answer': InputAnswerEventSchema
 } as const
@@ -78,6 +94,30 @@ export type Refusal = Static<typeof RefusalSchema>
 
 const StartedSchema = Type.Object({ runId: Type.String() }, { title: 'Started' })
 const DoneSchema = Type.Object({ ok: Type.Literal(true) }, { title: 'Ok' })
+
+/** Bytes of a file. The rest follows from `end` on, until that is the `size` of the file. */
+export const FileChunkSchema = Type.Object(
+  {
+    file: Type.Object({
+      fileId: Type.String(),
+      mimeType: Type.String({ description: 'As the run says: a file may be anything' }),
+      filename: Type.Optional(Type.String()),
+      size: Type.Integer({ description: 'Bytes' }),
+      sha256: Type.String()
+    }),
+    start: Type.Integer({ description: 'The first byte in `data`' }),
+    end: Type.Integer({ description: 'The byte after the last one in `data`' }),
+    data: Type.Unsafe<Uint8Array<ArrayBuffer> | ArrayBuffer>({
+      type: 'string',
+      format: 'binary',
+      description:
+        'At most 262,144 bytes, as an attachment of the packet: a Buffer in Node, an ArrayBuffer in browsers'
+    })
+  },
+  { title: 'FileChunk' }
+)
+export type FileChunk = Static<typeof FileChunkSchema>
+
 const WatchedSchema = Type.Object({ status: RunStatusSchema }, { title: 'Watched' })
 
 /** The schemas of the acknowledgements of accepted events. */
@@ -87,6 +127,7 @@ export const ACKNOWLEDGEMENTS = {
   'workflow.run': StartedSchema,
   'run.cancel': DoneSchema,
   'run.watch': WatchedSchema,
+  'run.file': FileChunkSchema,
   'approval.answer': DoneSchema,
   'input.answer': DoneSchema
 } as const
@@ -100,6 +141,7 @@ export interface ClientToServerEvents {
   'workflow.run': Listener<RunEvent, { runId: string }>
   'run.cancel': Listener<CancelEvent, { ok: true }>
   'run.watch': Listener<WatchEvent, { status: RunStatus }>
+  'run.file': Listener<FileEvent, FileChunk>
   'approval.answer': Listener<AnswerEvent, { ok: true }>
   'input.answer': Listener<InputAnswerEvent, { ok: true }>
 }

@@ -1,6 +1,6 @@
 import { Type, type Static, type TProperties } from '@sinclair/typebox'
 import type { NumberedPart, RunnableKind } from '@svc/registry'
-import { FinishReasonSchema, PART_SCHEMAS, UsageSchema } from '@svc/registry/kit'
+import { FinishReasonSchema, PART_SCHEMAS, RunFileSchema, UsageSchema } from '@svc/registry/kit'
 
 const place = {
   runId: Type.String({ description: 'Distinguishes the runs of one socket' }),
@@ -79,9 +79,13 @@ export const DoneEventSchema = defineEvent('Done', {
   output: Type.Object({
     text: Type.String(),
     structured: Type.Unknown({ description: 'null if there is none' }),
+    files: Type.Optional(
+      Type.Array(RunFileSchema, { description: 'For `run.file`; absent if there are none' })
+    ),
     truncated: Type.Optional(
       Type.Literal(true, {
-        description: 'More than 1 MiB: `text` is cut, a larger `structured` is null'
+        description:
+          'More than 1 MiB: `text` is cut, a larger `structured` is null, larger `files` are absent'
       })
     ),
     usage: UsageSchema,

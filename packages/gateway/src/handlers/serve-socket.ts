@@ -6,6 +6,7 @@ import type { ClientEvent } from '../events/client-events.ts'
 import { endsConnection, toRefusal } from '../events/refusals.ts'
 import type { Connection } from '../sockets/connection.ts'
 import type { Surface } from '../surface.ts'
+import { readFile } from './files.ts'
 import type { Handler } from './handler.ts'
 import { createRunHandler } from './run.ts'
 import { answerApproval, answerInput, cancelRun, watchRun } from './runs.ts'
@@ -17,6 +18,7 @@ const HANDLERS: ReadonlyMap<string, Handler<never>> = new Map<ClientEvent, Handl
   ['workflow.run', createRunHandler('workflow')],
   ['run.cancel', cancelRun],
   ['run.watch', watchRun],
+  ['run.file', readFile],
   ['approval.answer', answerApproval],
   ['input.answer', answerInput]
 ])

@@ -5,7 +5,7 @@ import type { DefaultEventsMap, Socket } from 'socket.io'
 import { Feed, type FeedOptions } from '../delivery/feed.ts'
 import { Outlet } from '../delivery/outlet.ts'
 import type { ServerEvent } from '../delivery/project-part.ts'
-import { GTW_ERR_TOKEN_EXPIRED, GTW_ERR_TOO_MANY_RUNS } from '../errors.ts'
+import { GTW_ERR_TOKEN_EXPIRED, GTW_ERR_TOO_MANY_READS, GTW_ERR_TOO_MANY_RUNS } from '../errors.ts'
 import type { ClientToServerEvents } from '../events/client-events.ts'
 import { endsConnection, toRefusal } from '../events/refusals.ts'
 import type { ErrorEvent, ServerToClientEvents } from '../events/server-events.ts'
@@ -24,6 +24,9 @@ export type GatewaySocket = Socket<
   GatewaySocketData
 >
 
+/** Reads of files that may wait for their turn. */
+const MAX_READS = 16
+
 /** A run to follow, after which part, and whether all parts are wanted. */
 type Followed = Pick<FeedOptions, 'runId' | 'kind' | 'after' | 'parts'>
 
@@ -36,6 +39,8 @@ export class Connection {
   #feeds: Map<string, Feed> | undefined
   #outlet: Outlet | undefined
   #starting = 0
+  #reads = 0
+  #lastRead: Promise<void> | undefined
   #fault: Error | undefined
 
   constructor(socket: GatewaySocket, surface: Surface) {
@@ -86,6 +91,24 @@ export class Connection {
     }
   }
 
+  /** Reads files one at a time, each once the connection accepts more. @throws GTW_ERR_TOO_MANY_READS */
+  async readInTurn<T>(read: () => Promise<T>): Promise<T> {
+    if (this.#reads >= MAX_READS) throw new GTW_ERR_TOO_MANY_READS()
+    const before = this.#lastRead
+    const { promise: over, resolve } = Promise.withResolvers<void>()
+    this.#lastRead = over
+    this.#reads++
+    try {
+      await before
+      await this.#untilWritable()
+      return await read()
+    } finally {
+      this.#reads--
+      // After the answer is written.
+      setImmediate(resolve)
+    }
+  }
+
   /** Emits the events of a run after a given part, until the run or the socket ends. */
   follow(followed: Followed): void {
     if (this.closed) return
@@ -97,7 +120,7 @@ export class Connection {
       ...followed,
       runs,
       exposeToolArgs: settings.exposeToolArgs,
-      outlet: (this.#outlet ??= new Outlet(this.socket.conn)),
+      outlet: this.#requireOutlet(),
       emit: (event) => this.#emit(event),
       ended: (err) => {
         feeds.delete(runId)
@@ -134,6 +157,17 @@ export class Connection {
     this.#feeds = undefined
     this.#outlet?.close()
     this.#surface.keeper.leave(this)
+  }
+
+  #requireOutlet(): Outlet {
+    return (this.#outlet ??= new Outlet(this.socket.conn))
+  }
+
+  // Never resolves if the connection ends before.
+  #untilWritable(): Promise<void> | undefined {
+    if (this.closed) return undefined
+    const outlet = this.#requireOutlet()
+    return outlet.writable ? undefined : new Promise((resolve) => outlet.onWritable(resolve))
   }
 
   #emit([name, payload]: ServerEvent): void {

@@ -55,8 +55,8 @@ t.test('the document is valid AsyncAPI 3.0, with every event in its direction', 
     Object.keys(CLIENT_EVENTS)
   )
   t.strictSame(Object.keys(ACKNOWLEDGEMENTS), Object.keys(CLIENT_EVENTS))
-  t.equal(Object.keys(operations).length, 7 + 3 * 9 + 2)
-  t.equal(Object.keys(channels['gateway']!.messages).length, 7 * 2 + 3 * 9 + 2)
+  t.equal(Object.keys(operations).length, 8 + 3 * 9 + 2)
+  t.equal(Object.keys(channels['gateway']!.messages).length, 8 * 2 + 3 * 9 + 2)
 })
 
 t.test('every reference resolves', async (t) => {
