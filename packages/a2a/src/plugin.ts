@@ -13,6 +13,7 @@ import fp from 'fastify-plugin'
 import { authenticateRequests } from './auth/authenticate-requests.ts'
 import type { Binding } from './bindings/binding.ts'
 import { answerRpc, refuseRpc } from './bindings/json-rpc.ts'
+import { filePathOf, fileRoute } from './bindings/file-route.ts'
 import { negotiateVersion } from './bindings/negotiate-version.ts'
 import { extendedCardRoutes, refuseRest, restRoutes, tenantRoutes } from './bindings/rest.ts'
 import { TenantPaths } from './bindings/tenant-paths.ts'
@@ -54,6 +55,7 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
     scope.setErrorHandler((err: FastifyError, request, reply) => refuse(err, binding, request, reply))
     scope.post(basePath || '/', (request, reply) => answerRpc(binding, request, reply))
     restRoutes(scope, basePath, binding)
+    fileRoute(scope, basePath, binding)
     if (surface.extendCard !== undefined) extendedCardRoutes(scope, basePath, binding)
     if (tenants !== undefined) tenantRoutes(scope, basePath, binding, tenants)
     scope.addHook('onReady', async () => surface.pushes?.resume())
@@ -85,6 +87,8 @@ function createSurface(app: FastifyInstance, settings: Settings, place: string):
     securitySchemes: policy.authenticate?.schemes
   }
   const path = app.prefix + settings.basePath || '/'
+  const fileUrl = (origin: string, taskId: string, fileId: string) =>
+    (url ?? origin + path).replace(/\/+$/, '') + filePathOf(taskId, fileId)
   return {
     runs,
     tasks,
@@ -92,13 +96,16 @@ function createSurface(app: FastifyInstance, settings: Settings, place: string):
     exposed,
     policy,
     pushes:
-      push === false ? undefined : new PushService({ runs, tasks, exposed, rules: push, log: app.log }, path),
+      push === false
+        ? undefined
+        : new PushService({ runs, tasks, exposed, fileUrl, rules: push, log: app.log }, path),
     extendCard: settings.extendedCard,
     extensions: settings.extensions,
     buildCard: (origin, tenant) =>
       tenant === undefined
         ? createCard(exposed.all(), url ?? origin + path, facts)
         : createCard([tenant], url ?? origin + path, toTenantFacts(facts, tenant.name)),
+    fileUrl,
     heartbeat
   }
 }

@@ -38,7 +38,7 @@ export function perform(
   const decoded = codec.decode[name](params)
   const tenant = codec.tenantOf(params)
   const served = tenant === undefined ? surface : toTenant(surface, tenant)
-  return operation.handle(served, new RequestCall(request, codec, extensions), decoded)
+  return operation.handle(served, new RequestCall(served, request, codec, extensions), decoded)
 }
 
 // A class: an object literal would define its accessor again for every request.
@@ -48,19 +48,30 @@ class RequestCall implements Call {
   readonly version: ProtocolVersion
   readonly endsWhenWaiting: boolean
   readonly extensions: readonly string[]
+  readonly #surface: Pick<Surface, 'fileUrl'>
   readonly #request: FastifyRequest
 
-  constructor(request: FastifyRequest, codec: Codec, extensions: readonly string[]) {
+  constructor(
+    surface: Pick<Surface, 'fileUrl'>,
+    request: FastifyRequest,
+    codec: Codec,
+    extensions: readonly string[]
+  ) {
     this.principal = request.a2aPrincipal
     this.log = request.log
     this.version = codec.version
     this.endsWhenWaiting = codec.endsWhenWaiting
     this.extensions = extensions
+    this.#surface = surface
     this.#request = request
   }
 
   get origin(): string {
     return `${this.#request.protocol}://${this.#request.host}`
+  }
+
+  fileUrl(taskId: string, fileId: string): string {
+    return this.#surface.fileUrl(this.origin, taskId, fileId)
   }
 }
 

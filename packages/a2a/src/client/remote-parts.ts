@@ -2,6 +2,7 @@ import type { YieldedPart } from '@svc/registry'
 import { textOf } from '../messages/to-input.ts'
 import type { Artifact, MessagePart } from '../model/message.ts'
 import type { Task, TaskEvent, TaskStatus } from '../model/task.ts'
+import { toFilePart } from './remote-file.ts'
 
 /**
  * Makes parts of a run from the events of a remote task. Artifacts are the answer, except for those with a tool call in their
@@ -10,6 +11,7 @@ import type { Task, TaskEvent, TaskStatus } from '../model/task.ts'
 export class RemoteParts {
   readonly #texts = new Map<string, string>()
   readonly #tools = new Set<string>()
+  readonly #files = new Set<string>()
   #steps = 0
   taskId: string | undefined
   contextId: string | undefined
@@ -26,6 +28,7 @@ export class RemoteParts {
       this.status = { state: 'completed' }
       yield* this.#say('message', textOf(event.message.parts))
       yield* structuredOf(event.message.parts)
+      yield* this.#filesOf(event.message.parts)
       return
     }
     if (event.type === 'task') {
@@ -68,6 +71,17 @@ export class RemoteParts {
     if (append) yield* this.#append(artifactId, textOf(parts))
     else yield* this.#say(artifactId, textOf(parts))
     yield* structuredOf(parts)
+    yield* this.#filesOf(parts)
+  }
+
+  // A task that is read again has the same files.
+  *#filesOf(parts: readonly MessagePart[]): Iterable<YieldedPart> {
+    for (const part of parts) {
+      const file = toFilePart(part)
+      if (file?.url === undefined || this.#files.has(file.url)) continue
+      this.#files.add(file.url)
+      yield file
+    }
   }
 
   // Linear: a text in many pieces is not compared with what was emitted.

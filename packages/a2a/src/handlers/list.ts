@@ -11,11 +11,11 @@ import { badParams } from '../wire/decode-params.ts'
 const MAX_LENGTH = 1_048_576
 
 /** The caller's own tasks, the last changed first. @throws A2A_ERR_BAD_PARAMS */
-export async function list(surface: Surface, { principal }: Call, request: ListRequest): Promise<TaskList> {
+export async function list(surface: Surface, call: Call, request: ListRequest): Promise<TaskList> {
   const { contextId, state, changedSince, pageSize, pageToken, historyLength, includeArtifacts } = request
   await nextTurn()
   const { runs, nextCursor, total } = await findRuns(surface, {
-    owner: principal.sub,
+    owner: call.principal.sub,
     scope: surface.exposed.scope(),
     limit: pageSize,
     ...(contextId !== undefined && { sessionId: contextId }),
@@ -29,7 +29,7 @@ export async function list(surface: Surface, { principal }: Call, request: ListR
   let nextPageToken = nextCursor ?? ''
   let left = MAX_LENGTH
   for (const [index, run] of runs.entries()) {
-    const task = await readTask(surface, run, { historyLength, includeArtifacts, isWhole: false })
+    const task = await readTask(surface, run, call, { historyLength, includeArtifacts, isWhole: false })
     tasks.push(task)
     left -= estimateLength(task, left)
     await pause()

@@ -13,7 +13,7 @@ export async function send(surface: Surface, call: Call, request: SendRequest): 
   const view = { historyLength: request.historyLength }
   if (!request.wait) {
     const isNew = messages !== undefined
-    return readTask(surface, run, view, {
+    return readTask(surface, run, call, view, {
       messages,
       ...(isNew && { result: new RunResultBuilder().build() })
     })
@@ -21,13 +21,13 @@ export async function send(surface: Surface, call: Call, request: SendRequest): 
   const result = await settled()
   const now = await surface.runs.find(run.runId)
   if (now === undefined) throw new A2A_ERR_TASK_NOT_FOUND()
-  return readTask(surface, now, view, { messages, result })
+  return readTask(surface, now, call, view, { messages, result })
 }
 
 /** Accepts a message and streams its task until it ends or waits for input. */
 export async function stream(surface: Surface, call: Call, request: SendRequest): Promise<TaskStream> {
   const { run, messages } = await acceptMessage(surface, call, request)
   const view = { historyLength: request.historyLength }
-  if (messages !== undefined) return openNewStream(surface, run, messages, view, isInterruptedState)
-  return openStream(surface, run, view, isInterruptedState, true)
+  if (messages !== undefined) return openNewStream(surface, run, call, messages, view, isInterruptedState)
+  return openStream(surface, run, call, view, isInterruptedState, true)
 }

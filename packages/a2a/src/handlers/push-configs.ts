@@ -11,7 +11,7 @@ export const setPushConfig: Handler<'setPushConfig', TaskPushConfig> = async (su
   const { taskId, ...config } = request
   const run = await requireTask(surface, call, taskId)
   await push.check(config.url, run.owner)
-  return push.add(run, config, call.version)
+  return push.add(run, config, call)
 }
 
 /** The configuration with the id, or the first one. @throws A2A_ERR_TASK_NOT_FOUND */

@@ -14,14 +14,14 @@ export async function get(
   call: Call,
   { id, historyLength }: Requests['get']
 ): Promise<Task> {
-  return readTask(surface, await requireTask(surface, call, id), { historyLength })
+  return readTask(surface, await requireTask(surface, call, id), call, { historyLength })
 }
 
 /** Cancels a task and its run. @throws A2A_ERR_TASK_NOT_FOUND, A2A_ERR_NOT_CANCELABLE */
 export async function cancel(surface: Surface, call: Call, { id }: Requests['cancel']): Promise<Task> {
   const run = await requireTask(surface, call, id)
   if (isTerminalStatus(run.status)) throw new A2A_ERR_NOT_CANCELABLE(run.status)
-  return readTask(surface, await end(surface, run))
+  return readTask(surface, await end(surface, run), call)
 }
 
 async function end({ runs }: Surface, { runId }: RunSummary): Promise<RunSummary> {
@@ -47,7 +47,7 @@ export async function subscribe(
   const { endsWhenWaiting } = call
   if (isTerminalStatus(run.status) && !endsWhenWaiting)
     throw new A2A_ERR_UNSUPPORTED(`the task is ${run.status}`)
-  return openStream(surface, run, {}, endsWhenWaiting ? isInterruptedState : never)
+  return openStream(surface, run, call, {}, endsWhenWaiting ? isInterruptedState : never)
 }
 
 function never(): boolean {

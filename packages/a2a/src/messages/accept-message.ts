@@ -67,7 +67,7 @@ async function dispatch(surface: Surface, call: Call, request: SendRequest): Pro
   const { taskId } = message
   if (taskId !== undefined) {
     const run = await inTurn(surface.turns, `task ${taskId}`, () => answerTask(surface, call, request))
-    if (push !== undefined) await surface.pushes!.add(run, push, call.version)
+    if (push !== undefined) await surface.pushes!.add(run, push, call)
     return { run, settled: () => waitUntilSettled(surface.runs, run.runId) }
   }
   const agent = await chooseAgent(surface, call, request)
@@ -118,8 +118,7 @@ async function startTask(
   }
   await tasks.create(task, first.messageId)
   const { owner } = task
-  if (push !== undefined)
-    await surface.pushes!.add({ runId, owner, status: 'working' }, push, call.version, 0)
+  if (push !== undefined) await surface.pushes!.add({ runId, owner, status: 'working' }, push, call, 0)
   // The end is known without reading the log; a request for an input has to be read there.
   const settled = () => {
     if (isAsked) return fromLog()

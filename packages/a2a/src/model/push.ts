@@ -13,6 +13,12 @@ export interface TaskPushConfig {
 /** A configuration as a client sends it; the id is optional. */
 export type GivenPushConfig = Omit<TaskPushConfig, 'taskId' | 'id'> & { id?: string }
 
+/** What a client speaks, and the scheme and host at which it reaches the service. */
+export interface PushClient {
+  readonly version: ProtocolVersion
+  readonly origin: string
+}
+
 /** Push notifications of a service's tasks. */
 export interface Pushes {
   /** Checks that an owner may push to a URL. @throws A2A_ERR_BAD_PARAMS, A2A_ERR_UNSUPPORTED */
@@ -21,7 +27,7 @@ export interface Pushes {
   add(
     run: Pick<RunSummary, 'runId' | 'owner' | 'status'>,
     given: GivenPushConfig,
-    version: ProtocolVersion,
+    client: PushClient,
     after?: number
   ): Promise<TaskPushConfig>
   list(taskId: string): Promise<TaskPushConfig[]>

@@ -68,8 +68,14 @@ export interface Results {
 /** The names of the operations. */
 export type OperationName = keyof Requests
 
+/** Where clients fetch the files of tasks. */
+export interface FileUrls {
+  /** Absolute. */
+  fileUrl(taskId: string, fileId: string): string
+}
+
 /** The caller of an operation, and how it is called. */
-export interface Call {
+export interface Call extends FileUrls {
   readonly principal: Principal
   readonly log: RunLog
   readonly version: ProtocolVersion

@@ -1,6 +1,6 @@
 import type { PushConfig, RunResult } from '@svc/registry'
 import type { Task, TaskEvent } from '../model/task.ts'
-import { ANSWER_ID, toArtifacts } from '../tasks/artifacts.ts'
+import { toAnswer } from '../tasks/artifacts.ts'
 import type { Codec } from '../wire/codec.ts'
 import type { Delivery } from './deliver.ts'
 import { isAnswer } from './push-events.ts'
@@ -41,7 +41,7 @@ async function withTask(event: TaskEvent, source: PushedTask): Promise<TaskEvent
 async function withAnswer(event: TaskEvent, source: PushedTask): Promise<TaskEvent | undefined> {
   if (!isAnswer(event)) return event
   const result = (await source.result()) ?? undefined
-  const artifact = result && toArtifacts(result).find(({ artifactId }) => artifactId === ANSWER_ID)
+  const artifact = result && toAnswer(result)
   return artifact && { ...event, artifact, append: false }
 }
 

@@ -8,6 +8,7 @@ import {
   type TaskStore
 } from '@svc/registry'
 import { loadResult, LogReader, type Exposed } from '@svc/registry/kit'
+import type { FileUrls } from '../model/requests.ts'
 import type { TaskEvent } from '../model/task.ts'
 import { readTask } from '../tasks/read-task.ts'
 import { pushCodecFor } from '../wire/codec-for.ts'
@@ -23,6 +24,8 @@ export interface PushSource {
   readonly tasks: TaskStore
   readonly exposed: Pick<Exposed, 'shows'>
   readonly rules: DeliveryRules
+  /** @param origin the scheme and host at which the client reaches the service */
+  fileUrl(origin: string, taskId: string, fileId: string): string
   readonly log: RunLog
   /** Limits the readers that read or send at once. */
   readonly readers: Budget
@@ -46,6 +49,7 @@ export class PushReader {
   readonly #taskId: string
   readonly #config: PushConfig
   readonly #codec: Codec
+  readonly #urls: FileUrls
   readonly #signal: AbortSignal
   // The last part whose events were all sent, and the number of events sent of the next one.
   #sent: number
@@ -57,6 +61,8 @@ export class PushReader {
     this.#taskId = taskId
     this.#config = config
     this.#codec = pushCodecFor(config.version)
+    const { origin = '' } = config
+    this.#urls = { fileUrl: (task, fileId) => source.fileUrl(origin, task, fileId) }
     this.#sent = sent
     this.#signal = signal
   }
@@ -80,7 +86,7 @@ export class PushReader {
         const entries = await reader.read()
         this.#signal.throwIfAborted()
         for (const entry of entries) {
-          events ??= await this.#recall(new PushEvents(task), seen)
+          events ??= await this.#recall(new PushEvents(task, this.#urls), seen)
           const pause = await this.#sendEntry(entry, events)
           if (pause !== undefined) return pause
           seen = entry.seq
@@ -145,7 +151,7 @@ export class PushReader {
     const release = await bodies.take(BODY_WEIGHT + size, this.#signal)
     try {
       const delivery = await encodePush(event, this.#config, this.#codec, {
-        task: () => this.#withRun((run) => readTask(this.#source, run)),
+        task: () => this.#withRun((run) => readTask(this.#source, run, this.#urls)),
         result: () => this.#withRun((run) => loadResult(runs.stores, run))
       })
       if (delivery === undefined) return false

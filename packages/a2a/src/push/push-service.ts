@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { ANONYMOUS, isTerminalStatus, type PushConfig, type RunSummary } from '@svc/registry'
 import { KeyedLock } from '@svc/registry/store-kit'
 import { A2A_ERR_TASK_NOT_FOUND, A2A_ERR_UNSUPPORTED } from '../errors.ts'
-import type { GivenPushConfig, Pushes, TaskPushConfig } from '../model/push.ts'
+import type { GivenPushConfig, PushClient, Pushes, TaskPushConfig } from '../model/push.ts'
 import { badParams } from '../wire/decode-params.ts'
-import type { ProtocolVersion } from '../wire/versions.ts'
 import { Budget } from './budget.ts'
 import { keepReading } from './keep-reading.ts'
 import { listOpenPushes } from './list-open-pushes.ts'
@@ -68,11 +67,12 @@ export class PushService implements Pushes {
   async add(
     run: Pick<RunSummary, 'runId' | 'owner' | 'status'>,
     given: GivenPushConfig,
-    version: ProtocolVersion,
+    { version, origin }: PushClient,
     after?: number
   ): Promise<TaskPushConfig> {
     const { runId: taskId, owner } = run
-    const config: PushConfig = { ...given, id: given.id ?? randomUUID(), version, endpoint: this.#endpoint }
+    const endpoint = this.#endpoint
+    const config: PushConfig = { ...given, id: given.id ?? randomUUID(), version, endpoint, origin }
     const sent = after ?? (await this.#lastPart(run))
     const release = await this.#adding.lock(taskId, this.#closing.signal)
     try {
@@ -157,7 +157,7 @@ export class PushService implements Pushes {
 }
 
 function toTaskPushConfig(taskId: string, config: PushConfig): TaskPushConfig {
-  const { version: _version, endpoint: _endpoint, ...given } = config
+  const { version: _version, endpoint: _endpoint, origin: _origin, ...given } = config
   return { taskId, ...given } as TaskPushConfig
 }
 

@@ -23,6 +23,8 @@ export interface Surface {
   readonly extensions: readonly AgentExtension[]
   /** The card of the service, or of one agent as a tenant. */
   buildCard(origin: string, tenant?: Runnable): AgentCard
+  /** The absolute URL of a file. @param origin the scheme and host at which the client reaches the service */
+  fileUrl(origin: string, taskId: string, fileId: string): string
   /** Milliseconds between comments on a silent event stream. */
   readonly heartbeat: number
 }

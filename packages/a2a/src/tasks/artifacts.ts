@@ -1,19 +1,28 @@
-import type { RunResult } from '@svc/registry'
+import { hash } from 'node:crypto'
+import type { RunFile, RunResult } from '@svc/registry'
 import type { Artifact, MessagePart } from '../model/message.ts'
+import type { FileUrls } from '../model/requests.ts'
 
 /** The id of the artifact that holds the answer. */
 export const ANSWER_ID = 'answer'
 
-/** The artifacts of a result, complete or partial: the answer, then the result of each tool call. */
-export function toArtifacts({ text, structured, toolCalls }: RunResult): Artifact[] {
+/** The artifacts of a result, complete or partial: the answer, the result of each tool call, then the files. */
+export function toArtifacts(result: RunResult, taskId: string, urls: FileUrls): Artifact[] {
+  const { toolCalls, files = [] } = result
+  const answer = toAnswer(result)
+  const artifacts = answer === undefined ? [] : [answer]
+  toolCalls.forEach(({ toolName, toolCallId, result: output }, index) => {
+    if (output !== undefined) artifacts.push(toolArtifact(index, toolName, toolCallId, output))
+  })
+  return [...artifacts, ...files.flatMap((file) => fileArtifact(file, taskId, urls) ?? [])]
+}
+
+/** The artifact that holds the answer of a result, if it has one. */
+export function toAnswer({ text, structured }: RunResult): Artifact | undefined {
   const parts: MessagePart[] = []
   if (text !== '') parts.push({ text })
   if (structured !== null) parts.push({ data: structured })
-  const artifacts: Artifact[] = parts.length === 0 ? [] : [answerArtifact(parts)]
-  toolCalls.forEach(({ toolName, toolCallId, result }, index) => {
-    if (result !== undefined) artifacts.push(toolArtifact(index, toolName, toolCallId, result))
-  })
-  return artifacts
+  return parts.length === 0 ? undefined : answerArtifact(parts)
 }
 
 export function answerArtifact(parts: MessagePart[]): Artifact {
@@ -24,4 +33,22 @@ export function answerArtifact(parts: MessagePart[]): Artifact {
 export function toolArtifact(index: number, name: string, toolCallId: string, result: unknown): Artifact {
   const part: MessagePart = typeof result === 'string' ? { text: result } : { data: result }
   return { artifactId: `tool-${index + 1}`, name, parts: [part], metadata: { toolCallId } }
+}
+
+/** A file by its URL, at this service or elsewhere; undefined if its content is not kept. */
+export function fileArtifact(file: RunFile, taskId: string, urls: FileUrls): Artifact | undefined {
+  const { fileId, url: given, mimeType: mediaType, filename, size, sha256, purpose } = file
+  const url = fileId === undefined ? given : urls.fileUrl(taskId, fileId)
+  if (url === undefined) return undefined
+  const named = filename !== undefined && { filename }
+  const metadata = {
+    ...(size !== undefined && { size }),
+    ...(sha256 !== undefined && { sha256 }),
+    ...(purpose !== undefined && { purpose })
+  }
+  return {
+    artifactId: `file-${fileId ?? hash('sha256', url).slice(0, 16)}`,
+    ...(filename !== undefined && { name: filename }),
+    parts: [{ url, mediaType, ...named, ...(Object.keys(metadata).length > 0 && { metadata }) }]
+  }
 }

@@ -11,7 +11,7 @@ import type { Surface } from '../service/surface.ts'
  */
 export async function requireTask(
   surface: Surface,
-  { principal }: Call,
+  { principal }: Pick<Call, 'principal'>,
   taskId: string
 ): Promise<RunSummary> {
   try {

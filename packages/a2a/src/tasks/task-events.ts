@@ -1,9 +1,10 @@
 import type { Part, PartOf, RunStatus } from '@svc/registry'
 import { ToolCallList } from '@svc/registry/kit'
 import type { Artifact, MessagePart } from '../model/message.ts'
+import type { FileUrls } from '../model/requests.ts'
 import { toTimestamp, type TaskEvent, type TaskStatus } from '../model/task.ts'
 import { errorMessage, promptMessage, promptOf, type InputPrompt } from './agent-messages.ts'
-import { answerArtifact, toolArtifact } from './artifacts.ts'
+import { answerArtifact, fileArtifact, toolArtifact } from './artifacts.ts'
 
 /** The task of the events. */
 export interface EventTask {
@@ -15,9 +16,13 @@ export interface EventTask {
 
 const NONE: readonly TaskEvent[] = Object.freeze([])
 
-/** Makes the events of a task from the parts of its run, in order. They depend on the log only, so every reader gets the same. */
+/**
+ * Makes the events of a task from the parts of its run, in order. They depend on the log only, so every reader gets the same; the
+ * URLs of files begin as the reader reaches the service.
+ */
 export class TaskEvents {
   readonly #task: EventTask
+  readonly #urls: FileUrls
   // Whether the next text begins the answer, continues it, or replaces it after a new step has made it void.
   #answer: 'none' | 'open' | 'void' = 'none'
   #structured: unknown = null
@@ -26,8 +31,9 @@ export class TaskEvents {
   readonly #waiting = new Map<string, InputPrompt>()
   #last: TaskStatus | undefined
 
-  constructor(task: EventTask) {
+  constructor(task: EventTask, urls: FileUrls) {
     this.#task = task
+    this.#urls = urls
   }
 
   /** The last status; undefined before the first. */
@@ -59,6 +65,8 @@ export class TaskEvents {
         return NONE
       case 'tool.result':
         return this.#toolResult(part)
+      case 'file':
+        return this.#file(part)
       case 'tool.approval.request':
       case 'input.request':
         return [this.#ask(promptOf(part))]
@@ -99,6 +107,11 @@ export class TaskEvents {
     if (index === undefined) return NONE
     const { toolName, toolCallId, result } = part
     return [this.#artifact(toolArtifact(index, toolName, toolCallId, result), false, true)]
+  }
+
+  #file(part: PartOf<'file'>): readonly TaskEvent[] {
+    const artifact = fileArtifact(part, this.#task.taskId, this.#urls)
+    return artifact === undefined ? NONE : [this.#artifact(artifact, false, true)]
   }
 
   #finish({ finishReason, durationMs, structured }: PartOf<'finish'>): readonly TaskEvent[] {

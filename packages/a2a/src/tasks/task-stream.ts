@@ -1,5 +1,6 @@
 import type { LogEntry } from '@svc/registry'
 import type { Message } from '../model/message.ts'
+import type { FileUrls } from '../model/requests.ts'
 import { toTimestamp, isTerminalState, type TaskEvent, type TaskState } from '../model/task.ts'
 import { readSoFar, readTask, type TaskRun, type TaskSource, type TaskView } from './read-task.ts'
 import { TaskEvents } from './task-events.ts'
@@ -19,6 +20,7 @@ export interface TaskStream {
 export async function openNewStream(
   source: TaskSource,
   run: TaskRun,
+  urls: FileUrls,
   messages: readonly Message[],
   view: TaskView,
   endsAt: (state: TaskState) => boolean
@@ -26,8 +28,14 @@ export async function openNewStream(
   const { createdAt } = run
   const status = { state: 'submitted', timestamp: toTimestamp(createdAt) } as const
   const submitted = { ...run, status: status.state }
-  const task = await readTask(source, submitted, { ...view, includeArtifacts: false }, { messages, status })
-  const events = new TaskEvents({ taskId: task.id, contextId: task.contextId, createdAt })
+  const task = await readTask(
+    source,
+    submitted,
+    urls,
+    { ...view, includeArtifacts: false },
+    { messages, status }
+  )
+  const events = new TaskEvents({ taskId: task.id, contextId: task.contextId, createdAt }, urls)
   return new LogStream(task.id, 0, { type: 'task', task }, events, endsAt)
 }
 
@@ -38,13 +46,14 @@ export async function openNewStream(
 export async function openStream(
   source: TaskSource,
   run: TaskRun,
+  urls: FileUrls,
   view: TaskView,
   endsAt: (state: TaskState) => boolean,
   endsIfSettled = false
 ): Promise<TaskStream> {
-  const { result, events, lastSeq } = await readSoFar(source.runs, run)
+  const { result, events, lastSeq } = await readSoFar(source.runs, run, urls)
   const known = { result: result.build(), status: events.status ?? { state: 'submitted' as const } }
-  const task = await readTask(source, { ...run, status: events.runStatus }, view, known)
+  const task = await readTask(source, { ...run, status: events.runStatus }, urls, view, known)
   const first: TaskEvent = { type: 'task', task }
   const stream = new LogStream(run.runId, lastSeq, first, events, endsAt)
   if (endsIfSettled && endsAt(events.runStatus)) stream.ended = true

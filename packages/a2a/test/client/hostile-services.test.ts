@@ -105,6 +105,38 @@ t.test('the cost of an answer is linear in its pieces', async (t) => {
   t.ok(took < 10_000, `${took} ms`)
 })
 
+t.test('URLs of files are of HTTP, and what is said of them fits', async (t) => {
+  const refused = [
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'file:///etc/passwd',
+    '/relative',
+    '',
+    'http://'
+  ]
+  const parts = [
+    ...[...refused, `https://files.example/${'a'.repeat(10_000)}`].map((url) => ({ url })),
+    { url: 'https://files.example/a', mediaType: 'a'.repeat(300), filename: 'b'.repeat(2_000) },
+    { url: 'https://files.example/b', metadata: { size: -1, sha256: 'x', purpose: { a: 1 }, fileId: 'f' } },
+    { url: 'https://files.example/b', mediaType: 'image/png' }
+  ]
+  const message = { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'Here.' }, ...parts] }
+  const agent = await serve(
+    t,
+    (response) =>
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { message } })),
+    direct
+  )
+  const { text, files } = await agent.run('x', createContext())
+  t.equal(text, 'Here.')
+  t.strictSame(files, [
+    { url: 'https://files.example/a', mimeType: 'application/octet-stream' },
+    { url: 'https://files.example/b', mimeType: 'application/octet-stream' }
+  ])
+})
+
 t.test('credentials that an error repeats are redacted', async (t) => {
   const message = (said: string) => ({ messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: said }] })
   const answers: Record<string, (said: string) => object> = {

@@ -81,7 +81,6 @@ t.test('parts that the protocol has no place for are left out', async (t) => {
     async *stream() {
       yield { type: 'tool.call.delta', toolCallId: 'a', toolName: 'add', delta: '{}' }
       yield { type: 'text', text: 'Done.' }
-      yield { type: 'file', url: 'https://files.example/a.png', mimeType: 'image/png' }
       yield { type: 'citation', url: 'https://pages.example', quote: 'hidden' }
       yield { type: 'data', name: 'hidden', value: 1 }
       yield { type: 'data', name: 'hidden', value: 1, transient: true }

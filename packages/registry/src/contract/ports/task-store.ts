@@ -23,6 +23,8 @@ export interface PushConfig {
   version?: string
   /** The path of the endpoint that received it; only that endpoint resumes it after a restart. */
   endpoint?: string
+  /** The scheme and host at which the client reached the service; URLs of files in notifications begin with it. */
+  origin?: string
 }
 
 /** A configuration with notifications left to deliver. */
