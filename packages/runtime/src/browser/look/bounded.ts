@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import { RUN_ERR_BROWSER_ACTION_FAILED, RUN_ERR_BROWSER_CRASHED } from '../../errors.ts'
 
 /** How long a look or a screenshot may take. */
@@ -14,20 +15,27 @@ const CRASHED = /Target crashed|Page crashed|has been closed|Target closed|Sessi
  * Awaits work on a page.
  * @throws RUN_ERR_BROWSER_ACTION_FAILED if it takes too long, RUN_ERR_BROWSER_CRASHED if the page or browser is gone
  */
-export async function bounded<T>(what: string, work: () => Promise<T>, bounds: LookBounds): Promise<T> {
-  const { timeout, signal } = bounds
+export async function bounded<T>(
+  page: Page,
+  what: string,
+  work: () => Promise<T>,
+  { timeout, signal }: LookBounds
+): Promise<T> {
   signal?.throwIfAborted()
   let timer: NodeJS.Timeout | undefined
   let onAbort: (() => void) | undefined
+  let onCrash: (() => void) | undefined
   const ended = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       reject(new RUN_ERR_BROWSER_ACTION_FAILED(`the page did not answer within ${timeout} ms: ${what}`))
     }, timeout)
     onAbort = () => reject(signal!.reason)
     signal?.addEventListener('abort', onAbort, { once: true })
+    onCrash = () => reject(new RUN_ERR_BROWSER_CRASHED())
+    page.once('crash', onCrash).once('close', onCrash)
   })
   try {
-    return await Promise.race([work(), ended])
+    return await Promise.race([answers(page).then(work), ended])
   } catch (error) {
     if (error instanceof Error && !('statusCode' in error) && CRASHED.test(error.message)) {
       throw new RUN_ERR_BROWSER_CRASHED({ cause: error })
@@ -35,6 +43,12 @@ export async function bounded<T>(what: string, work: () => Promise<T>, bounds: L
     throw error
   } finally {
     clearTimeout(timer)
+    if (onCrash !== undefined) page.off('crash', onCrash).off('close', onCrash)
     if (onAbort !== undefined) signal?.removeEventListener('abort', onAbort)
   }
+}
+
+// Only Playwright knows that a page crashed earlier; a connection of one's own would wait for it without end.
+async function answers(page: Page): Promise<void> {
+  await page.locator(':root').count()
 }

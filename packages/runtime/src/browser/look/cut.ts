@@ -1,9 +1,18 @@
+import { cutText } from './clean-text.ts'
 import type { Line } from './to-lines.ts'
 
 /** The size of a viewport, in CSS pixels. */
 export interface Viewport {
   readonly width: number
   readonly height: number
+}
+
+/** How much of an outline is kept. */
+export interface CutOptions {
+  readonly viewport: Viewport
+  readonly maxChars?: number | undefined
+  /** Elements of the page that are not among the lines. */
+  readonly pruned?: number
 }
 
 /** Default of `LookOptions.maxChars`. */
@@ -23,14 +32,17 @@ export interface CutText {
  * Joins lines to a text of at most `maxChars` characters: first what is in the viewport, then what comes below it, then
  * what is above. A line says how many are missing where.
  */
-export function cutLines(lines: readonly Line[], viewport: Viewport, maxChars: number = MAX_CHARS): CutText {
+export function cutLines(
+  lines: readonly Line[],
+  { viewport, maxChars = MAX_CHARS, pruned = 0 }: CutOptions
+): CutText {
   const maxLine = Math.max(200, Math.floor(maxChars / 4))
   const rendered = lines.map(({ depth, text }) => '  '.repeat(depth) + cutText(text, maxLine))
   const sizes = rendered.map((line) => line.length + 1)
   const total = sizes.reduce((sum, size) => sum + size, 0)
-  if (total <= maxChars) return { text: rendered.join('\n'), omitted: 0 }
+  if (total <= maxChars && pruned === 0) return { text: rendered.join('\n'), omitted: 0 }
   const kept = chooseLines(lines, sizes, viewport, Math.max(0, maxChars - RESERVED))
-  return joinKept(rendered, kept, maxChars)
+  return joinKept(rendered, kept, maxChars, pruned)
 }
 
 function chooseLines(
@@ -79,7 +91,12 @@ function parentsOf(lines: readonly Line[]): number[] {
   })
 }
 
-function joinKept(rendered: readonly string[], kept: readonly boolean[], maxChars: number): CutText {
+function joinKept(
+  rendered: readonly string[],
+  kept: readonly boolean[],
+  maxChars: number,
+  pruned: number
+): CutText {
   const out: string[] = []
   const firstKept = kept.indexOf(true)
   const lastKept = kept.lastIndexOf(true)
@@ -92,15 +109,7 @@ function joinKept(rendered: readonly string[], kept: readonly boolean[], maxChar
   })
   if (between > 0) out.push(`- … ${between} more lines in between`)
   if (below > 0) out.push(`- … ${below} more lines below`)
-  return { text: cutText(out.join('\n'), maxChars), omitted: kept.filter((isKept) => !isKept).length }
-}
-
-/** Cuts a text to a number of characters, and says how many are missing; never in the middle of a surrogate pair. */
-function cutText(text: string, maxChars: number): string {
-  if (text.length <= maxChars) return text
-  const note = `… ${text.length - maxChars} more characters`
-  const end = Math.max(0, maxChars - note.length)
-  // The high half of a pair at the end would stand alone.
-  const isHalf = end > 0 && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800
-  return text.slice(0, isHalf ? end - 1 : end) + note
+  if (pruned > 0) out.push(`- … ${pruned} more elements out of sight`)
+  const omitted = kept.filter((isKept) => !isKept).length + pruned
+  return { text: cutText(out.join('\n'), maxChars), omitted }
 }

@@ -5,6 +5,8 @@ export interface SeenNode {
   readonly ref?: string
   /** Its text, or the value of a field. */
   readonly text?: string
+  /** True if the value of the field is a secret. */
+  readonly isMasked?: boolean
   /** States in brackets, e.g. `checked`, `level=2`. */
   readonly states: readonly string[]
   /** Further facts as `key="value"`, e.g. the `url` of a link. */

@@ -11,7 +11,7 @@ export async function takeScreenshot(
   options: ScreenshotOptions,
   bounds: LookBounds
 ): Promise<Screenshot> {
-  return bounded('screenshot', () => screenshot(page, options, bounds), bounds)
+  return bounded(page, 'screenshot', () => screenshot(page, options, bounds), bounds)
 }
 
 async function screenshot(

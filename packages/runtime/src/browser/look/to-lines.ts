@@ -1,3 +1,4 @@
+import { quoteIfNeeded } from './clean-text.ts'
 import type { Box, SeenNode } from './seen-node.ts'
 
 /** A line of a look. */
@@ -46,12 +47,4 @@ function formatNode(node: SeenNode): string {
   const line = head.filter((part) => part !== undefined).join(' ')
   if (text !== undefined && text !== '') return `${line}: ${quoteIfNeeded(text)}`
   return node.children.length === 0 ? line : `${line}:`
-}
-
-// Text that could be taken for what we wrote ourselves stands in quotes, as names always do.
-const PLAIN = /^[\p{L}\p{N}$€£¥(][^"\\[\]{}\p{Cc}]*$/u
-
-/** Quotes a text of the page, unless it cannot be mistaken for a part of the outline. */
-function quoteIfNeeded(text: string): string {
-  return PLAIN.test(text) ? text : JSON.stringify(text)
 }
