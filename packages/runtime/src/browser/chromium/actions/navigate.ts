@@ -1,0 +1,51 @@
+import type { DeskAction } from '../../desk-action.ts'
+import type { Act } from './act.ts'
+import { checkUrl } from './check-url.ts'
+import { navigationError, netErrorCode } from './navigation-error.ts'
+
+type Open = Extract<DeskAction, { action: 'open' }>
+
+/** Opens a URL. A page that has begun counts as open: it may load more while the tab settles. */
+export async function open(act: Act, { url, newTab = false }: Open): Promise<void> {
+  const checked = checkUrl(url, act.desk.hosts)
+  if (newTab) await act.useNewTab()
+  await navigate(act, checked)
+}
+
+/** Goes back in the history of the tab. */
+export async function back(act: Act): Promise<void> {
+  if ((await historyOf(act)).index === 0) act.fail('there is no earlier page in this tab')
+  await act.step(() => act.page.goBack({ waitUntil: 'commit', ...act.limits }))
+}
+
+/** Loads the page again. The answer to a form is requested without the form: sending it twice could order twice. */
+export async function reload(act: Act): Promise<void> {
+  const url = act.page.url()
+  if ((await historyOf(act)).isFormAnswer) await navigate(act, url)
+  else await act.step(() => act.page.reload({ waitUntil: 'commit', ...act.limits }))
+}
+
+async function navigate(act: Act, url: string): Promise<void> {
+  const { page } = act
+  try {
+    await act.step(() => page.goto(url, { waitUntil: 'commit', ...act.limits }))
+  } catch (err) {
+    // The answer that is still to come would replace whatever the tab shows by then.
+    if (act.signal.aborted) void page.evaluate('stop()').catch(() => undefined)
+    const message = err instanceof Error ? err.message : ''
+    if (message.includes('Download is starting')) return
+    const code = netErrorCode(message)
+    if (code === 'ERR_ABORTED') act.fail('the server gave no page')
+    throw code === undefined ? err : (act.watch.failure ?? navigationError(url, code, act.desk.hosts))
+  }
+}
+
+async function historyOf({ page }: Act): Promise<{ index: number; isFormAnswer: boolean }> {
+  const session = await page.context().newCDPSession(page)
+  try {
+    const { currentIndex, entries } = await session.send('Page.getNavigationHistory')
+    return { index: currentIndex, isFormAnswer: entries[currentIndex]?.transitionType === 'form_submit' }
+  } finally {
+    await session.detach()
+  }
+}

@@ -1,0 +1,184 @@
+import type { Frame, Page, Request } from 'playwright-core'
+import type { HostPolicy } from '../../browser.ts'
+import { unlessAborted } from '../../../guards/guard.ts'
+import { navigationError, netErrorCode } from './navigation-error.ts'
+import { untilQuiet } from './until-quiet.ts'
+
+/** How long a page is awaited, in milliseconds. */
+export interface Patience {
+  /** Until the next page has begun, and its document is complete. */
+  readonly navigation: number
+  /** Until its images, styles and frames have loaded too. */
+  readonly load: number
+  /** Until the page reacts, where it is expected to do so late. Default: it need not react. */
+  readonly reaction?: number
+}
+
+// What a page shows depends on these; others, such as images and event streams, may load without end.
+const AWAITED: ReadonlySet<string> = new Set(['document', 'script', 'stylesheet', 'xhr', 'fetch'])
+// How long requests other than navigations are awaited.
+const REQUESTS = 1_000
+
+/** Follows what an action causes in a page: create it before the action, close it once the page has settled. */
+export class PageWatch {
+  readonly page: Page
+  readonly #hosts: HostPolicy
+  readonly #requests = new Set<Request>()
+  readonly #popups: Page[] = []
+  readonly #off: () => void
+  #navigation: Request | undefined
+  #failure: Error | undefined
+  #hasNavigated = false
+  #status: number | undefined
+  #changed = Promise.withResolvers<void>()
+
+  constructor(page: Page, hosts: HostPolicy) {
+    this.page = page
+    this.#hosts = hosts
+    const listeners = {
+      request: (request: Request) => this.#onRequest(request),
+      requestfinished: (request: Request) => this.#onEnd(request),
+      requestfailed: (request: Request) => this.#onEnd(request),
+      framenavigated: (frame: Frame) => this.#onNavigated(frame),
+      download: () => this.#endNavigation(),
+      popup: (popup: Page) => void this.#popups.push(popup)
+    }
+    const on = page.on.bind(page) as (name: string, listener: unknown) => void
+    const off = page.off.bind(page) as typeof on
+    for (const [name, listener] of Object.entries(listeners)) on(name, listener)
+    this.#off = () => Object.entries(listeners).forEach(([name, listener]) => off(name, listener))
+  }
+
+  close(): void {
+    this.#off()
+  }
+
+  /** True while the tab waits for the answer to a navigation. */
+  get isNavigating(): boolean {
+    return this.#navigation !== undefined
+  }
+
+  /** Why the last navigation failed. */
+  get failure(): Error | undefined {
+    return this.#failure
+  }
+
+  /** The HTTP status of the page that the action led to. */
+  get status(): number | undefined {
+    return this.#status
+  }
+
+  /**
+   * Waits until the page that the action leads to has loaded, and is quiet. False if it goes on loading.
+   * @throws RUN_ERR_BROWSER_HOST_REFUSED, RUN_ERR_BROWSER_ACTION_FAILED if a navigation failed; the reason of `signal`
+   */
+  async settle(signal: AbortSignal, { navigation, load, reaction = 0 }: Patience): Promise<boolean> {
+    const end = performance.now() + navigation
+    let requestsEnd = performance.now() + REQUESTS
+    for (let first = reaction; ; first = 0) {
+      await untilQuiet(this.page, signal, first)
+      if (this.#failure !== undefined) throw this.#failure
+      if (this.#navigation !== undefined || this.#hasNavigated) {
+        if (!(await this.#hasLoaded(signal, end, load))) return false
+        requestsEnd = performance.now() + REQUESTS
+      } else {
+        const isBusy = () => this.#requests.size > 0 && this.#navigation === undefined
+        if (!isBusy() || performance.now() >= requestsEnd) break
+        await this.#until(() => !isBusy(), signal, requestsEnd)
+      }
+    }
+    for (const popup of this.#popups) await reaches(popup, 'domcontentloaded', signal, end)
+    return true
+  }
+
+  async #hasLoaded(signal: AbortSignal, end: number, load: number): Promise<boolean> {
+    if (!(await this.#until(() => this.#navigation === undefined, signal, end))) return false
+    if (this.#failure !== undefined) throw this.#failure
+    if (!this.#hasNavigated) return true
+    this.#hasNavigated = false
+    if (!(await reaches(this.page, 'domcontentloaded', signal, end))) return false
+    return reaches(this.page, 'load', signal, Math.min(end, performance.now() + load))
+  }
+
+  // False if it is not so by the end.
+  async #until(isSo: () => boolean, signal: AbortSignal, end: number): Promise<boolean> {
+    const late = Promise.withResolvers<void>()
+    const timer = setTimeout(late.resolve, Math.max(0, end - performance.now()))
+    try {
+      while (!isSo() && performance.now() < end) {
+        await unlessAborted(signal, () => Promise.race([this.#changed.promise, late.promise]))
+      }
+      return isSo()
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  #onRequest(request: Request): void {
+    if (AWAITED.has(request.resourceType())) this.#requests.add(request)
+    if (this.#isOfPage(request)) {
+      this.#navigation = request
+      this.#failure = undefined
+    }
+    this.#wake()
+  }
+
+  #onEnd(request: Request): void {
+    this.#requests.delete(request)
+    const code = netErrorCode(request.failure()?.errorText ?? '')
+    if (code !== undefined && request === this.#navigation) {
+      // Aborted are also downloads, and answers without content: the page stays.
+      if (code !== 'ERR_ABORTED') this.#failure = navigationError(request.url(), code, this.#hosts)
+      this.#navigation = undefined
+    }
+    this.#wake()
+  }
+
+  #onNavigated(frame: Frame): void {
+    if (frame !== this.page.mainFrame()) return
+    // Without a request it is a change of history, or a page such as about:blank.
+    if (this.#navigation !== undefined) {
+      this.#requests.clear()
+      this.#status = this.#navigation.existingResponse()?.status()
+    }
+    this.#hasNavigated = true
+    this.#endNavigation()
+  }
+
+  #endNavigation(): void {
+    this.#navigation = undefined
+    this.#wake()
+  }
+
+  #isOfPage(request: Request): boolean {
+    if (!request.isNavigationRequest()) return false
+    try {
+      return request.frame() === this.page.mainFrame()
+    } catch {
+      // The frame is not there before a new page has begun.
+      return true
+    }
+  }
+
+  #wake(): void {
+    this.#changed.resolve()
+    this.#changed = Promise.withResolvers()
+  }
+}
+
+// False if the page does not reach the state by the end. A page that closes has reached all.
+async function reaches(
+  page: Page,
+  state: 'load' | 'domcontentloaded',
+  signal: AbortSignal,
+  end: number
+): Promise<boolean> {
+  const timeout = Math.max(1, end - performance.now())
+  try {
+    await page.waitForLoadState(state, { signal, timeout })
+    return true
+  } catch (err) {
+    signal.throwIfAborted()
+    return !(err instanceof Error && err.name === 'TimeoutError')
+  }
+}

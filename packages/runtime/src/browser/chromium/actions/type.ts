@@ -1,0 +1,85 @@
+import type { ElementHandle } from 'playwright-core'
+import type { DeskAction } from '../../desk-action.ts'
+import type { Act } from './act.ts'
+import { findTextField } from './find-text-field.ts'
+import { pressKey } from './press.ts'
+import { readTextField, type TextField } from './text-field.ts'
+import { formatFault } from './value-formats.ts'
+
+type Type = Extract<DeskAction, { action: 'type' }>
+
+// Characters that are typed key by key; more are inserted at once, all but the last.
+const KEYED = 40
+// Milliseconds in which a field that suggests values shows the first.
+const SUGGESTIONS = 300
+
+/** Types a text into a field, key by key where it is short, so that pages notice that listen to keys. */
+export async function type(act: Act, { at, text, append = false, submit = false }: Type): Promise<void> {
+  const element = await findTextField(act, at)
+  if (element === undefined) {
+    act.desk.notice('No field has the focus: the page got the keys')
+    await enterText(act, text)
+  } else {
+    const field = await act.step(() => element.evaluate(readTextField))
+    if (field.isSet) await setValue(act, element, field, text)
+    else await replaceText(act, element, field, text, append)
+    if (field.suggests && !submit) act.reaction = SUGGESTIONS
+  }
+  if (submit) await pressKey(act, 'Enter')
+}
+
+// Dates, colours and the like have no text to type into: the browser takes a whole value only.
+async function setValue(
+  act: Act,
+  element: ElementHandle,
+  { type: kind }: TextField,
+  text: string
+): Promise<void> {
+  const value = kind === 'color' ? text.trim().toLowerCase() : text.trim()
+  const fault = formatFault(kind, value)
+  if (fault !== undefined) act.fail(fault)
+  await act.step(() => element.waitForElementState('editable', act.limits))
+  await act.step(() => element.fill(value, act.limits))
+  const actual = await act.step(() => element.inputValue())
+  if (actual === value) return
+  // A slider takes the nearest of its values.
+  if (actual === '') act.fail(`the field did not take ${JSON.stringify(value.slice(0, 40))}`)
+  act.desk.notice(`The field took ${JSON.stringify(actual.slice(0, 40))} instead`)
+}
+
+async function replaceText(
+  act: Act,
+  element: ElementHandle,
+  { type: kind, maxLength }: TextField,
+  text: string,
+  append: boolean
+): Promise<void> {
+  const fault = kind === 'number' && !append ? formatFault(kind, text.trim()) : undefined
+  if (fault !== undefined) act.fail(fault)
+  await act.step(() => element.waitForElementState('editable', act.limits))
+  if (append) {
+    await act.step(() => element.focus())
+    await act.step(() => act.page.keyboard.press(END_OF_TEXT))
+  } else await act.step(() => element.selectText(act.limits))
+  if (text === '' && !append) await act.step(() => act.page.keyboard.press('Delete'))
+  else await enterText(act, kind === 'number' ? text.trim() : text)
+  if (maxLength !== undefined && text.length > maxLength) {
+    act.desk.notice(`The field takes at most ${maxLength} characters`)
+  }
+}
+
+const END_OF_TEXT = process.platform === 'darwin' ? 'Meta+ArrowDown' : 'Control+End'
+
+async function enterText(act: Act, text: string): Promise<void> {
+  const { keyboard } = act.page
+  const characters = text.length > KEYED ? undefined : text
+  // Enter would submit a form, and Tab leave the field.
+  if (characters !== undefined && !/[\n\r\t]/.test(characters)) {
+    await act.step(() => keyboard.type(characters))
+    return
+  }
+  const last = /[^\p{C}\p{M}\s]$/u.exec(text)?.[0] ?? ''
+  const first = text.slice(0, text.length - last.length)
+  if (first !== '') await act.step(() => keyboard.insertText(first))
+  if (last !== '') await act.step(() => keyboard.type(last))
+}

@@ -1,0 +1,56 @@
+import type { Page } from 'playwright-core'
+import { unlessAborted } from '../../../guards/guard.ts'
+import type { PageDocument } from './page-dom.ts'
+
+// Milliseconds without a change after which a page counts as quiet.
+const QUIET = 30
+// Milliseconds after which a page that never stops changing counts as quiet.
+const RESTLESS = 300
+// Milliseconds by which the answer of a page may be late.
+const LATE = 200
+
+/**
+ * Waits until the DOM of a page does not change for a moment. Bounded, whatever the page does.
+ * `reaction`: milliseconds that the first change may take. @throws the reason of `signal`
+ */
+export async function untilQuiet(page: Page, signal: AbortSignal, reaction: number): Promise<void> {
+  const bound = Promise.withResolvers<void>()
+  const timer = setTimeout(bound.resolve, reaction + RESTLESS + LATE)
+  // A page that navigates or closes meanwhile destroys the function that runs in it.
+  const quiet = page
+    .evaluate(quietMoment, { reaction, quiet: QUIET, restless: RESTLESS })
+    .catch(() => undefined)
+  try {
+    await unlessAborted(signal, () => Promise.race([quiet, bound.promise]))
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+interface PageGlobals {
+  readonly document: PageDocument
+  readonly MutationObserver: new (listener: () => void) => {
+    observe(target: PageDocument, options: Readonly<Record<string, boolean>>): void
+    disconnect(): void
+  }
+}
+
+// Runs in the page.
+function quietMoment(wait: { reaction: number; quiet: number; restless: number }): Promise<void> {
+  const { document, MutationObserver } = globalThis as unknown as PageGlobals
+  return new Promise((resolve) => {
+    const begin = performance.now()
+    let changed = 0
+    const observer = new MutationObserver(() => (changed = performance.now()))
+    observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true })
+    const timer = setInterval(() => {
+      const now = performance.now()
+      const isQuiet =
+        changed === 0 ? now - begin >= Math.max(wait.quiet, wait.reaction) : now - changed >= wait.quiet
+      if (!isQuiet && now - begin < wait.reaction + wait.restless) return
+      clearInterval(timer)
+      observer.disconnect()
+      resolve()
+    }, 10)
+  })
+}
