@@ -15,7 +15,8 @@ import type {
 import type { DeskAction, Spot } from '../desk-action.ts'
 import { takeLook } from '../look/take-look.ts'
 import { takeScreenshot } from '../look/take-screenshot.ts'
-import { performAction } from './basic-actions.ts'
+import { describeTarget } from './actions/describe-target.ts'
+import { performAction } from './actions/perform-action.ts'
 import { withinTime } from './deadline.ts'
 import type { DeskContext } from './desk-context.ts'
 
@@ -76,8 +77,8 @@ export class ChromiumDesk implements Desk {
     return this.#during(({ tabs }, signal) => takeScreenshot(tabs.current!, options, this.#bounds(signal)))
   }
 
-  async target(_spot: Spot): Promise<Target> {
-    throw new RUN_ERR_BROWSER_ACTION_FAILED('not known')
+  async target(spot: Spot): Promise<Target> {
+    return this.#during(({ tabs }, signal) => describeTarget(tabs.current!, spot, signal))
   }
 
   async act(action: DeskAction, signal: AbortSignal): Promise<Acted> {

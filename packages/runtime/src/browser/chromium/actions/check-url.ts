@@ -9,8 +9,7 @@ const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:':
  */
 export function checkUrl(text: string, hosts: HostPolicy): string {
   // The parser drops them silently, so that the URL opened would not be the one that was read.
-  // oxlint-disable-next-line no-control-regex
-  if (/[\u0000-\u001F\u007F]|^\s|\s$/u.test(text)) {
+  if (/\p{Cc}|^\s|\s$/u.test(text)) {
     throw new RUN_ERR_BROWSER_HOST_REFUSED('a URL that has control characters, or spaces around it')
   }
   if (text === 'about:blank') return text

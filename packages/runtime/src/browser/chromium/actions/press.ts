@@ -38,7 +38,7 @@ export async function pressKey(act: Act, key: string): Promise<void> {
     // Playwright holds down the keys before the one that it does not know.
     for (const held of keys.slice(0, -1)) await keyboard.up(held).catch(() => undefined)
     // A character that is on no key of the keyboard, e.g. é.
-    if (keys.length === 1 && [...key].length === 1) await act.step(() => keyboard.insertText(key))
+    if (keys.length === 1 && /^.$/su.test(key)) await act.step(() => keyboard.insertText(key))
     else
       act.fail(
         `there is no key "${key.slice(0, 40)}"; keys are named like Enter, Tab, Escape, ArrowDown or Control+A`

@@ -4,14 +4,10 @@ import type { PageElement, PageRoot } from './page-dom.ts'
 /** Runs in the page: the facts of the element that a click on `spot` reaches, e.g. of the button around an icon. */
 export function readTarget(spot: PageElement): Omit<Target, 'frameUrl'> {
   const MAX = 200
-  const plain = (text: unknown) =>
-    String(text ?? '')
-      .replace(/\s+/g, ' ')
-      .trim()
-      .slice(0, MAX)
+  const plain = (text: string | null | undefined) => (text ?? '').replace(/\s+/g, ' ').trim().slice(0, MAX)
   // Names of fields hide the members of their form: a field named "action" is form.action.
   const { getAttribute } = spot.ownerDocument.documentElement
-  const attribute = (element: PageElement, name: string) => getAttribute.call(element, name) as string | null
+  const attribute = (element: PageElement, name: string) => getAttribute.call(element, name)
   const resolve = (url: string) => URL.parse(url, spot.baseURI)?.href ?? url
 
   function closest(selector: string): PageElement | null {

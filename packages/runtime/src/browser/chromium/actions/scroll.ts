@@ -33,9 +33,9 @@ function scrollPage({ direction, pages }: Way): boolean {
     const { overflowX, overflowY } = box.ownerDocument.defaultView!.getComputedStyle(box)
     return box === root || /auto|scroll|overlay/.test(isVertical ? overflowY : overflowX)
   }
-  const area = (box: PageElement) => box.clientWidth * box.clientHeight
   const boxes = canScroll(root) ? [root] : Array.from(document.querySelectorAll('*')).filter(canScroll)
-  const box = boxes.reduce((largest, next) => (area(next) > area(largest) ? next : largest), boxes[0] ?? root)
+  boxes.sort((a, b) => b.clientWidth * b.clientHeight - a.clientWidth * a.clientHeight)
+  const box = boxes[0] ?? root
   const before = isVertical ? box.scrollTop : box.scrollLeft
   const by = sign * pages * 0.9 * (isVertical ? box.clientHeight : box.clientWidth)
   box.scrollBy({ top: isVertical ? by : 0, left: isVertical ? 0 : by, behavior: 'instant' })

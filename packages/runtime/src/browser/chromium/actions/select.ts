@@ -35,7 +35,8 @@ function listOf(element: PageElement): PageElement | null {
 
 // Runs in the page: options by value, by label, or by label in another case.
 function findOptions(list: PageElement, wanted: readonly string[]) {
-  const plain = (text: string) => text.replace(/\s+/g, ' ').trim()
+  const spaces = /\s+/g
+  const plain = (text: string) => text.replace(spaces, ' ').trim()
   const options = Array.from(list.options ?? [])
   const labels = options.map((option) => plain(option.label))
   let missing: string | undefined

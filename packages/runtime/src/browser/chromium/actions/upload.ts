@@ -59,9 +59,8 @@ function toPayload({ name, mimeType, data }: UploadedFile) {
 // The name only: no folders, and nothing that a server could read as one.
 function cleanName(name: string): string {
   const last = name.split(/[/\\]/).at(-1)!
-  // oxlint-disable-next-line no-control-regex
   const clean = last
-    .replace(/[\u0000-\u001F\u007F<>:"|?*]/g, '_')
+    .replace(/[\p{Cc}<>:"|?*]/gu, '_')
     .trim()
     .slice(0, 200)
   return /^\.*$/.test(clean) ? 'file' : clean
