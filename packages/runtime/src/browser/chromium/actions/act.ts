@@ -50,7 +50,7 @@ export class Act {
     return element
   }
 
-  /** Goes on in a new tab. @throws RUN_ERR_BROWSER_ACTION_FAILED at the limit of tabs */
+  /** Moves the action to a new tab. @throws RUN_ERR_BROWSER_ACTION_FAILED at the limit of tabs */
   async useNewTab(): Promise<void> {
     const page = await this.step(() => this.desk.tabs.open())
     this.#watch.close()

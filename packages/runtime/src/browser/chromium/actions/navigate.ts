@@ -14,7 +14,7 @@ export async function open(act: Act, { url, newTab = false }: Open): Promise<voi
 
 /** Goes back in the history of the tab. */
 export async function back(act: Act): Promise<void> {
-  if ((await historyOf(act)).index === 0) act.fail('there is no earlier page in this tab')
+  if (!(await historyOf(act)).hasEarlier) act.fail('there is no earlier page in this tab')
   await act.step(() => act.page.goBack({ waitUntil: 'commit', ...act.limits }))
 }
 
@@ -40,11 +40,13 @@ async function navigate(act: Act, url: string): Promise<void> {
   }
 }
 
-async function historyOf({ page }: Act): Promise<{ index: number; isFormAnswer: boolean }> {
+async function historyOf({ page }: Act): Promise<{ hasEarlier: boolean; isFormAnswer: boolean }> {
   const session = await page.context().newCDPSession(page)
   try {
     const { currentIndex, entries } = await session.send('Page.getNavigationHistory')
-    return { index: currentIndex, isFormAnswer: entries[currentIndex]?.transitionType === 'form_submit' }
+    // A tab begins with an empty page.
+    const hasEarlier = entries.slice(0, currentIndex).some(({ url }) => url !== 'about:blank')
+    return { hasEarlier, isFormAnswer: entries[currentIndex]?.transitionType === 'form_submit' }
   } finally {
     await session.detach()
   }

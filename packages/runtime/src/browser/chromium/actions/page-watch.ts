@@ -69,7 +69,7 @@ export class PageWatch {
   }
 
   /**
-   * Waits until the page that the action leads to has loaded, and is quiet. False if it goes on loading.
+   * Waits until the page that the action leads to has loaded, and is quiet. False if it is still loading at the end.
    * @throws RUN_ERR_BROWSER_HOST_REFUSED, RUN_ERR_BROWSER_ACTION_FAILED if a navigation failed; the reason of `signal`
    */
   async settle(signal: AbortSignal, { navigation, load, reaction = 0 }: Patience): Promise<boolean> {
