@@ -78,7 +78,7 @@ export class ChromiumDesk implements Desk {
   }
 
   async target(spot: Spot): Promise<Target> {
-    return this.#during(({ tabs }, signal) => describeTarget(tabs.current!, spot, signal))
+    return this.#during(({ tabs }, signal) => describeTarget(tabs.current!, spot, this.#bounds(signal)))
   }
 
   async act(action: DeskAction, signal: AbortSignal): Promise<Acted> {

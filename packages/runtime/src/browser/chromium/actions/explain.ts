@@ -5,6 +5,7 @@ import {
   RUN_ERR_BROWSER_STALE_REF
 } from '../../../errors.ts'
 import type { Spot } from '../../desk-action.ts'
+import { LATE, withinTime } from '../deadline.ts'
 import type { Act } from './act.ts'
 import type { PageElement } from './page-dom.ts'
 
@@ -40,14 +41,11 @@ const nameOf = (spot: Spot | undefined) => {
 
 // Undefined if the page is too busy to answer.
 async function ask(element: ElementHandle): Promise<string | undefined> {
-  const bound = Promise.withResolvers<undefined>()
-  const timer = setTimeout(bound.resolve, ANSWER, undefined)
-  try {
-    const asked = element.evaluate(obstacleOf).catch(() => undefined)
-    return await Promise.race([asked, bound.promise])
-  } finally {
-    clearTimeout(timer)
-  }
+  const answer = await withinTime(
+    element.evaluate(obstacleOf).catch(() => undefined),
+    ANSWER
+  )
+  return answer === LATE ? undefined : answer
 }
 
 // Runs in the page: why an element cannot be acted on.

@@ -2,6 +2,7 @@ import type { DeskAction } from '../../desk-action.ts'
 import type { Act } from './act.ts'
 import { checkUrl } from './check-url.ts'
 import { navigationError, netErrorCode } from './navigation-error.ts'
+import { stopLoading } from './stop-loading.ts'
 
 type Open = Extract<DeskAction, { action: 'open' }>
 
@@ -30,8 +31,7 @@ async function navigate(act: Act, url: string): Promise<void> {
   try {
     await act.step(() => page.goto(url, { waitUntil: 'commit', ...act.limits }))
   } catch (err) {
-    // The answer that is still to come would replace whatever the tab shows by then.
-    if (act.signal.aborted) void page.evaluate('stop()').catch(() => undefined)
+    if (act.signal.aborted) await stopLoading(page)
     const message = err instanceof Error ? err.message : ''
     if (message.includes('Download is starting')) return
     const code = netErrorCode(message)
@@ -40,7 +40,13 @@ async function navigate(act: Act, url: string): Promise<void> {
   }
 }
 
-async function historyOf({ page }: Act): Promise<{ hasEarlier: boolean; isFormAnswer: boolean }> {
+interface History {
+  /** False on the first page of a tab. */
+  readonly hasEarlier: boolean
+  readonly isFormAnswer: boolean
+}
+
+async function historyOf({ page }: Act): Promise<History> {
   const session = await page.context().newCDPSession(page)
   try {
     const { currentIndex, entries } = await session.send('Page.getNavigationHistory')

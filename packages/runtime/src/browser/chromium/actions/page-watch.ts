@@ -1,7 +1,9 @@
 import type { Frame, Page, Request } from 'playwright-core'
 import type { HostPolicy } from '../../browser.ts'
 import { unlessAborted } from '../../../guards/guard.ts'
+import { RUN_ERR_BROWSER_ACTION_FAILED } from '../../../errors.ts'
 import { navigationError, netErrorCode } from './navigation-error.ts'
+import { stopLoading } from './stop-loading.ts'
 import { untilQuiet } from './until-quiet.ts'
 
 /** How long a page is awaited, in milliseconds. */
@@ -92,7 +94,10 @@ export class PageWatch {
   }
 
   async #hasLoaded(signal: AbortSignal, end: number, load: number): Promise<boolean> {
-    if (!(await this.#until(() => this.#navigation === undefined, signal, end))) return false
+    if (!(await this.#until(() => this.#navigation === undefined, signal, end))) {
+      await stopLoading(this.page)
+      throw new RUN_ERR_BROWSER_ACTION_FAILED('the next page did not respond in time')
+    }
     if (this.#failure !== undefined) throw this.#failure
     if (!this.#hasNavigated) return true
     this.#hasNavigated = false

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { unlessAborted } from '../../../guards/guard.ts'
+import { withinTime } from '../deadline.ts'
 import type { PageDocument } from './page-dom.ts'
 
 // Milliseconds without a change after which a page counts as quiet.
@@ -14,17 +15,10 @@ const LATE = 200
  * `reaction`: milliseconds that the first change may take. @throws the reason of `signal`
  */
 export async function untilQuiet(page: Page, signal: AbortSignal, reaction: number): Promise<void> {
-  const bound = Promise.withResolvers<void>()
-  const timer = setTimeout(bound.resolve, reaction + RESTLESS + LATE)
+  const wait = { reaction, quiet: QUIET, restless: RESTLESS }
   // A page that navigates or closes meanwhile destroys the function that runs in it.
-  const quiet = page
-    .evaluate(quietMoment, { reaction, quiet: QUIET, restless: RESTLESS })
-    .catch(() => undefined)
-  try {
-    await unlessAborted(signal, () => Promise.race([quiet, bound.promise]))
-  } finally {
-    clearTimeout(timer)
-  }
+  const quiet = page.evaluate(quietMoment, wait).catch(() => undefined)
+  await unlessAborted(signal, () => withinTime(quiet, reaction + RESTLESS + LATE))
 }
 
 interface PageGlobals {
