@@ -34,6 +34,9 @@ async function navigate(act: Act, url: string): Promise<void> {
     if (act.signal.aborted) await stopLoading(page)
     const message = err instanceof Error ? err.message : ''
     if (message.includes('Download is starting')) return
+    // The page of an earlier failure may come late; a page that leads elsewhere by itself is no failure.
+    if (message.includes('interrupted by another navigation to "chrome-error:')) return navigate(act, url)
+    if (message.includes('interrupted by another navigation')) return
     const code = netErrorCode(message)
     if (code === 'ERR_ABORTED') act.fail('the server gave no page')
     throw code === undefined ? err : (act.watch.failure ?? navigationError(url, code, act.desk.hosts))

@@ -2,9 +2,11 @@ import type { Frame, Page, Request } from 'playwright-core'
 import type { HostPolicy } from '../../browser.ts'
 import { unlessAborted } from '../../../guards/guard.ts'
 import { RUN_ERR_BROWSER_ACTION_FAILED } from '../../../errors.ts'
+import { requireHost } from './check-url.ts'
 import { navigationError, netErrorCode } from './navigation-error.ts'
 import { stopLoading } from './stop-loading.ts'
 import { untilQuiet } from './until-quiet.ts'
+import { windowCount } from './window-count.ts'
 
 /** How long a page is awaited, in milliseconds. */
 export interface Patience {
@@ -20,6 +22,8 @@ export interface Patience {
 const AWAITED: ReadonlySet<string> = new Set(['document', 'script', 'stylesheet', 'xhr', 'fetch'])
 // How long requests other than navigations are awaited.
 const REQUESTS = 1_000
+// How long a window that the page asked for is awaited.
+const POPUPS = 2_000
 
 /** Follows what an action causes in a page: create it before the action, close it once the page has settled. */
 export class PageWatch {
@@ -27,6 +31,8 @@ export class PageWatch {
   readonly #hosts: HostPolicy
   readonly #requests = new Set<Request>()
   readonly #popups: Page[] = []
+  readonly #windows: { readonly value: number }
+  readonly #windowsBefore: number
   readonly #off: () => void
   #navigation: Request | undefined
   #failure: Error | undefined
@@ -37,13 +43,15 @@ export class PageWatch {
   constructor(page: Page, hosts: HostPolicy) {
     this.page = page
     this.#hosts = hosts
+    this.#windows = windowCount(page)
+    this.#windowsBefore = this.#windows.value
     const listeners = {
       request: (request: Request) => this.#onRequest(request),
       requestfinished: (request: Request) => this.#onEnd(request),
       requestfailed: (request: Request) => this.#onEnd(request),
       framenavigated: (frame: Frame) => this.#onNavigated(frame),
       download: () => this.#endNavigation(),
-      popup: (popup: Page) => void this.#popups.push(popup)
+      popup: (popup: Page) => this.#onPopup(popup)
     }
     const on = page.on.bind(page) as (name: string, listener: unknown) => void
     const off = page.off.bind(page) as typeof on
@@ -89,6 +97,8 @@ export class PageWatch {
         await this.#until(() => !isBusy(), signal, requestsEnd)
       }
     }
+    const opened = this.#windows.value - this.#windowsBefore
+    await this.#until(() => this.#popups.length >= opened, signal, performance.now() + POPUPS)
     for (const popup of this.#popups) await reaches(popup, 'domcontentloaded', signal, end)
     return true
   }
@@ -101,6 +111,9 @@ export class PageWatch {
     if (this.#failure !== undefined) throw this.#failure
     if (!this.#hasNavigated) return true
     this.#hasNavigated = false
+    // Over http the egress proxy answers in place of a host that is not allowed.
+    const url = URL.parse(this.page.url())
+    if (url !== null && /^https?:$/.test(url.protocol)) requireHost(url, this.#hosts)
     if (!(await reaches(this.page, 'domcontentloaded', signal, end))) return false
     return reaches(this.page, 'load', signal, Math.min(end, performance.now() + load))
   }
@@ -148,6 +161,11 @@ export class PageWatch {
     }
     this.#hasNavigated = true
     this.#endNavigation()
+  }
+
+  #onPopup(popup: Page): void {
+    this.#popups.push(popup)
+    this.#wake()
   }
 
   #endNavigation(): void {

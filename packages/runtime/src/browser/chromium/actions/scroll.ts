@@ -27,11 +27,18 @@ function scrollPage({ direction, pages }: Way): boolean {
   const isVertical = direction === 'up' || direction === 'down'
   const sign = direction === 'up' || direction === 'left' ? -1 : 1
   const root = document.scrollingElement ?? document.documentElement
+  // The viewport takes the overflow of the document, or of its body.
+  const isFixed = [root, document.body ?? root].some((each) =>
+    /hidden|clip/.test(
+      each.ownerDocument.defaultView!.getComputedStyle(each)[isVertical ? 'overflowY' : 'overflowX']
+    )
+  )
   const canScroll = (box: PageElement) => {
     if (isVertical ? box.scrollHeight <= box.clientHeight + 1 : box.scrollWidth <= box.clientWidth + 1)
       return false
     const { overflowX, overflowY } = box.ownerDocument.defaultView!.getComputedStyle(box)
-    return box === root || /auto|scroll|overlay/.test(isVertical ? overflowY : overflowX)
+    const overflow = isVertical ? overflowY : overflowX
+    return box === root ? !isFixed : /auto|scroll|overlay/.test(overflow)
   }
   const boxes = canScroll(root) ? [root] : Array.from(document.querySelectorAll('*')).filter(canScroll)
   boxes.sort((a, b) => b.clientWidth * b.clientHeight - a.clientWidth * a.clientHeight)

@@ -46,7 +46,7 @@ function findOptions(list: PageElement, wanted: readonly string[]) {
     let index = options.findIndex((option, at) => option.value === value || labels[at] === label)
     if (index < 0) index = labels.findIndex((each) => each.toLowerCase() === label.toLowerCase())
     if (index < 0) missing ??= value
-    else if (options[index]!.matches(':disabled')) disabled ??= value
+    else if (options[index]!.disabled || options[index]!.closest('optgroup:disabled')) disabled ??= value
     return index
   })
   return { isMultiple: list.multiple === true, indexes, missing, disabled, labels }

@@ -6,6 +6,8 @@ export interface TextField {
   readonly type: string
   /** True if the browser takes a whole value, e.g. a date, and no keys. */
   readonly isSet: boolean
+  /** True for the browser's own fields, false for rich text. */
+  readonly isPlain: boolean
   /** True if it shows suggestions while its text changes. */
   readonly suggests: boolean
   readonly maxLength: number | undefined
@@ -18,6 +20,7 @@ export function readTextField(field: PageElement): TextField {
   return {
     type,
     isSet: ['date', 'time', 'datetime-local', 'month', 'week', 'color', 'range'].includes(type),
+    isPlain: field.tagName === 'INPUT' || field.tagName === 'TEXTAREA',
     suggests:
       field.getAttribute('role') === 'combobox' ||
       /list|both/.test(field.getAttribute('aria-autocomplete') ?? ''),

@@ -1,6 +1,7 @@
 import type { ElementHandle } from 'playwright-core'
 import type { DeskAction } from '../../desk-action.ts'
 import type { Act } from './act.ts'
+import { enterText, setText } from './enter-text.ts'
 import { findTextField } from './find-text-field.ts'
 import { pressKey } from './press.ts'
 import { readTextField, type TextField } from './text-field.ts'
@@ -8,8 +9,8 @@ import { formatFault } from './value-formats.ts'
 
 type Type = Extract<DeskAction, { action: 'type' }>
 
-// Characters that are typed key by key; more are inserted at once, all but the last.
-const KEYED = 40
+// Characters for which Chromium's input is fast enough: its time grows with their square.
+const INSERTED = 1_000
 // Milliseconds in which a field that suggests values shows the first.
 const SUGGESTIONS = 300
 
@@ -50,7 +51,7 @@ async function setValue(
 async function replaceText(
   act: Act,
   element: ElementHandle,
-  { type: kind, maxLength }: TextField,
+  { type: kind, isPlain, maxLength }: TextField,
   text: string,
   append: boolean
 ): Promise<void> {
@@ -61,7 +62,8 @@ async function replaceText(
     await act.step(() => element.focus())
     await act.step(() => act.page.keyboard.press(END_OF_TEXT))
   } else await act.step(() => element.selectText(act.limits))
-  if (text === '' && !append) await act.step(() => act.page.keyboard.press('Delete'))
+  if (isPlain && text.length > INSERTED) await setText(act, element, text, append)
+  else if (text === '' && !append) await act.step(() => act.page.keyboard.press('Delete'))
   else await enterText(act, kind === 'number' ? text.trim() : text)
   if (maxLength !== undefined && text.length > maxLength) {
     act.desk.notice(`The field takes at most ${maxLength} characters`)
@@ -69,17 +71,3 @@ async function replaceText(
 }
 
 const END_OF_TEXT = process.platform === 'darwin' ? 'Meta+ArrowDown' : 'Control+End'
-
-async function enterText(act: Act, text: string): Promise<void> {
-  const { keyboard } = act.page
-  const characters = text.length > KEYED ? undefined : text
-  // Enter would submit a form, and Tab leave the field.
-  if (characters !== undefined && !/[\n\r\t]/.test(characters)) {
-    await act.step(() => keyboard.type(characters))
-    return
-  }
-  const last = /[^\p{C}\p{M}\s]$/u.exec(text)?.[0] ?? ''
-  const first = text.slice(0, text.length - last.length)
-  if (first !== '') await act.step(() => keyboard.insertText(first))
-  if (last !== '') await act.step(() => keyboard.type(last))
-}

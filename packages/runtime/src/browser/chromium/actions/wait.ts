@@ -8,8 +8,8 @@ type Wait = Extract<DeskAction, { action: 'wait' }>
 export async function wait(act: Act, { text, gone, time }: Wait): Promise<void> {
   const ms = Math.max(0, Math.min(time ?? Infinity, act.desk.timeout.action))
   if (text === undefined && gone === undefined) {
-    // Less than the time-out of the action, which would be an error.
-    await sleep(Math.min(ms, act.desk.timeout.action - 1), undefined, { signal: act.signal })
+    // That the time is over is the end of the action, and no failure.
+    await sleep(ms, undefined, { signal: act.signal }).catch(() => undefined)
     return
   }
   const late = AbortSignal.timeout(ms)
