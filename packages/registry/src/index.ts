@@ -88,6 +88,7 @@ export type { CallerOptions, StartOptions } from './runs/start-options.ts'
 
 export type { Awaitable } from './contract/ports/awaitable.ts'
 export type { CheckpointStore } from './contract/ports/checkpoint-store.ts'
+export type { BrowserState, BrowserStateStore } from './contract/ports/session-store.ts'
 export type { ByteRange, FileStore, NewFile, StoredFile } from './contract/ports/file-store.ts'
 export type { ControlBus, ControlMessage } from './contract/ports/control-bus.ts'
 export type { MemoryItem, MemoryStore, ScoredMemoryItem } from './contract/ports/memory-store.ts'

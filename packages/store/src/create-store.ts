@@ -4,6 +4,7 @@ import { requireNode } from '@svc/registry/kit'
 import { Kysely } from 'kysely'
 import { createBytesInFolder } from './files/bytes-in-folder.ts'
 import { createBytesInMemory } from './files/bytes-in-memory.ts'
+import { createBrowserStateStore } from './stores/browser-state-store.ts'
 import { createCheckpointStore } from './stores/checkpoint-store.ts'
 import { createFileStore } from './stores/file-store.ts'
 import { GroupCommit } from './group-commit.ts'
@@ -27,7 +28,7 @@ import type { Tables } from './tables.ts'
 import { createTaskStore } from './stores/task-store.ts'
 
 /** Every store of the contract, on one database. */
-export interface Store extends Required<Stores> {
+export interface Store extends Required<Omit<Stores, 'browserStates'>>, Pick<Stores, 'browserStates'> {
   /** Probes the database with a small write and read. @throws the database's error */
   check(): Promise<void>
   /** Commits what is pending and closes the database; a second call does nothing. */
@@ -44,7 +45,7 @@ export async function createStore(
   logger: Pick<RunLog, 'error'> = SILENT_LOG
 ): Promise<Store> {
   requireNode()
-  const { retention, files: limits, ...where } = resolveOptions(options)
+  const { retention, files: limits, stateKey, ...where } = resolveOptions(options)
   const opened = openDatabase(where)
   const db = new Kysely<Tables>({ dialect: createNodeSqliteDialect(opened) })
   try {
@@ -83,6 +84,7 @@ export async function createStore(
     tasks: createTaskStore(db, commit, skipDamaged),
     checkpoints: createCheckpointStore(db, commit, skipDamaged),
     files: createFileStore(db, commit, bytes, writing, limits, skipDamaged),
+    ...(stateKey && { browserStates: createBrowserStateStore(db, commit, stateKey, skipDamaged) }),
     // Only one process can open the file, so control messages never leave it.
     control: createInProcessControlBus(),
     check: () => probe(commit, opened.database),

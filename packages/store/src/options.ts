@@ -10,6 +10,10 @@ export interface StoreOptions {
   durability?: 'normal' | 'full'
   retention?: Partial<Retention>
   files?: Partial<FileLimits>
+  /**
+   * 32 bytes in base64 or hexadecimal digits, which encrypt the cookies and local storage of browsers. Without it they are not stored.
+   */
+  stateKey?: string
 }
 
 /** The limits of the files of runs; see `RUN_ERR_FILE_LIMIT`. */
@@ -53,7 +57,8 @@ export const StoreOptionsSchema = optionsSchema<StoreOptions>({
   files: optionsSchema<Partial<FileLimits>>({
     maxBytes: Type.Integer({ minimum: 0 }),
     maxRunBytes: Type.Integer({ minimum: 0 })
-  })
+  }),
+  stateKey: Type.String()
 })
 
 /** Options with their defaults. */
@@ -63,6 +68,7 @@ export interface ResolvedOptions {
   durability: 'normal' | 'full'
   retention: Retention
   files: FileLimits
+  stateKey: Buffer | undefined
 }
 
 const DAY = 86_400_000
@@ -85,8 +91,19 @@ export function resolveOptions(options: StoreOptions): ResolvedOptions {
     path: pathOf(url),
     durability,
     retention: { ...DEFAULT_RETENTION, ...givenOf(retention) },
-    files: { ...DEFAULT_FILES, ...givenOf(files) }
+    files: { ...DEFAULT_FILES, ...givenOf(files) },
+    stateKey: options.stateKey === undefined ? undefined : keyOf(options.stateKey)
   }
+}
+
+const KEY_BYTES = 32
+
+// Never shows the key.
+function keyOf(text: string): Buffer {
+  const key = Buffer.from(text, /^[\da-f]{64}$/i.test(text) ? 'hex' : 'base64')
+  if (key.length !== KEY_BYTES)
+    throw new STO_ERR_BAD_OPTION('stateKey: expected 32 bytes, in base64 or as 64 hexadecimal digits')
+  return key
 }
 
 function pathOf(url: string): string {

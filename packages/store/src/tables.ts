@@ -88,6 +88,8 @@ export interface Tables {
     /** The last part sent to its receiver; null when nothing is pending. */
     pushed: number | null
   }
+  /** AES-256-GCM of JSON, see `encoding/encrypted.ts`. */
+  browser_state: { session_key: string; state: Uint8Array; updated_at: number }
   checkpoint: { run_id: string; epoch: number; state: string }
   /** What is known about files; their bytes are beside the database. */
   file: {

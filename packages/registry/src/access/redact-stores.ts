@@ -4,14 +4,15 @@ import type { Redact } from '../contract/provider-key.ts'
 
 /**
  * Wraps the stores of a run so that contents are stored without the caller's keys. Owners and names are stored unchanged, and so are
- * the parts of a log, which are redacted before. The bytes of files are stored as they are.
+ * the parts of a log, which are redacted before. The bytes of files and the state of browsers are stored as they are.
  */
 export function redactStores(stores: Stores, redact: Redact | undefined): Stores {
   if (redact === undefined) return stores
-  const { runs, log, sessions, memory, checkpoints, tasks, control, files } = stores
+  const { runs, log, sessions, memory, checkpoints, tasks, control, files, browserStates } = stores
   return {
     tasks,
     control,
+    ...(browserStates && { browserStates }),
     runs: override(runs, {
       recordStep: (runId, epoch, key, output) => runs.recordStep(runId, epoch, key, redact(output)),
       answerInput: (runId, inputId, answer) =>

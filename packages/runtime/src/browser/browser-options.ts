@@ -1,11 +1,11 @@
 import { Type, type TSchema } from '@sinclair/typebox'
+import type { BrowserStateStore } from '@svc/registry'
 import { millisecondsSchema } from '@svc/registry/kit'
 import { functionSchema, optional, strict } from '../loop/model-options.ts'
 import type { Schema } from '../schemas/schema.ts'
 import type { Browser } from './browser.ts'
 import type { AllowedHosts } from './egress/allowed-host.ts'
 import type { BrowserSecret } from './guard/secrets.ts'
-import type { StateStore } from './state/state-store.ts'
 
 /** The actions of a browser; the tool of each is its name after `browser_`. */
 export const ACTION_NAMES = [
@@ -42,9 +42,10 @@ export interface BrowserOptions {
   /** Default `tree`. */
   see?: See
   /**
-   * How long cookies and local storage last: for the run (default), or for the session, in memory or in a store of your own.
+   * How long cookies and local storage last: for the run (default), or for the session, in the app's stores if they encrypt it, else in
+   * memory, or in a store of your own.
    */
-  state?: 'run' | 'session' | StateStore
+  state?: 'run' | 'session' | BrowserStateStore
   /** Values that the model can type, as `{{NAME}}`, but never sees. */
   secrets?: Readonly<Record<string, BrowserSecret>>
   files?: {

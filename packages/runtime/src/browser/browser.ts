@@ -1,3 +1,4 @@
+import type { BrowserState } from '@svc/registry'
 import type { DeskAction, Spot } from './desk-action.ts'
 
 /** Opens desks: the port behind browser agents and browser tools. */
@@ -52,11 +53,8 @@ export interface Refusal {
   readonly reason: 'host' | 'port' | 'address' | 'bytes' | 'connections' | 'malformed'
 }
 
-/** Cookies and local storage of a desk, as Playwright's `storageState` has them; plain JSON. */
-export interface StorageState {
-  readonly cookies: readonly Readonly<Record<string, unknown>>[]
-  readonly origins: readonly Readonly<Record<string, unknown>>[]
-}
+/** Cookies and local storage of a desk. */
+export type StorageState = BrowserState
 
 /** An isolated browser context with its tabs. Its methods are called one at a time. */
 export interface Desk {

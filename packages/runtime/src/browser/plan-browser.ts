@@ -1,3 +1,5 @@
+import type { BrowserState, BrowserStateStore, Stores } from '@svc/registry'
+import { sessionKeyText } from '@svc/registry/store-kit'
 import { RUN_ERR_BAD_BROWSER } from '../errors.ts'
 import type { Schema } from '../schemas/schema.ts'
 import { ACTION_NAMES, type ActionName, type BrowserOptions, type See } from './browser-options.ts'
@@ -5,7 +7,6 @@ import type { Browser, DeskOptions } from './browser.ts'
 import { chromium } from './chromium/chromium.ts'
 import { createHostPolicy } from './egress/allowed-host.ts'
 import { Secrets } from './guard/secrets.ts'
-import { createInProcessStateStore, type StateStore } from './state/state-store.ts'
 
 /** What the runs of an agent with browser tools have in common. */
 export interface BrowserPlan {
@@ -16,7 +17,8 @@ export interface BrowserPlan {
   readonly see: See
   readonly actions: ReadonlySet<ActionName>
   readonly secrets: Secrets
-  readonly states: StateStore | undefined
+  /** Where the state of the session is kept, by the stores of the run; undefined if it is not. */
+  readonly statesOf: ((stores: Stores) => BrowserStateStore) | undefined
   readonly extract: Schema | undefined
   readonly uploads: boolean
   readonly downloads: { readonly maxBytes: number; readonly types: readonly string[] } | undefined
@@ -25,6 +27,7 @@ export interface BrowserPlan {
 }
 
 const MAX_DOWNLOAD_BYTES = 10_000_000
+const MAX_SESSIONS = 1_000
 
 // One process of Chromium serves all agents that bring none of their own.
 let shared: Browser | undefined
@@ -53,7 +56,7 @@ export function planBrowser(options: BrowserOptions): BrowserPlan {
     see,
     actions: new Set(names.filter((name) => has[name] ?? true)),
     secrets: new Secrets(secrets),
-    states: state === 'run' ? undefined : state === 'session' ? sharedStates : state,
+    statesOf: statesOf(state),
     extract,
     uploads,
     downloads: bound,
@@ -64,5 +67,26 @@ export function planBrowser(options: BrowserOptions): BrowserPlan {
       limits: { bytes: 50_000_000, tabs: 5, ...limits },
       ...(bound && { maxDownloadBytes: bound.maxBytes })
     }
+  }
+}
+
+function statesOf(state: NonNullable<BrowserOptions['state']>): BrowserPlan['statesOf'] {
+  if (state === 'run') return undefined
+  return state === 'session' ? ({ browserStates = sharedStates }) => browserStates : () => state
+}
+
+/** Keeps the state of the sessions that were used last, in the memory of the process. */
+export function createInProcessStateStore(maxSessions: number = MAX_SESSIONS): BrowserStateStore {
+  const states = new Map<string, BrowserState>()
+  return {
+    load: (key) => states.get(sessionKeyText(key)),
+    save(key, state) {
+      const text = sessionKeyText(key)
+      // Last in order of insertion: the first is the one that was unused for longest.
+      states.delete(text)
+      states.set(text, state)
+      if (states.size > maxSessions) states.delete(states.keys().next().value!)
+    },
+    remove: (key) => void states.delete(sessionKeyText(key))
   }
 }

@@ -69,7 +69,8 @@ const RunOptionsSchema = Type.Object(
       Type.Object({
         ...{ runs: port, log: port, sessions: port, memory: port },
         ...{ tasks: port, checkpoints: port, control: port },
-        files: Type.Optional(port)
+        files: Type.Optional(port),
+        browserStates: Type.Optional(port)
       })
     ),
     events: withMethods('on', 'has', 'emit'),

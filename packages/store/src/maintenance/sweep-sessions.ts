@@ -14,6 +14,7 @@ export async function sweepSessions(
   now: number
 ): Promise<number> {
   if (sessionMaxAge === 0) return 0
+  await sweepStates(commit, now - sessionMaxAge)
   const old = db
     .selectFrom('session')
     .select('session_key')
@@ -32,8 +33,14 @@ export async function sweepSessions(
   }
 }
 
-/** Removes sessions with their messages. */
+/** Removes sessions with their messages and the state of their browsers. */
 export async function removeSessions(db: Kysely<Tables>, keys: readonly string[]): Promise<void> {
+  await db.deleteFrom('browser_state').where('session_key', 'in', keys).execute()
   await db.deleteFrom('session_message').where('session_key', 'in', keys).execute()
   await db.deleteFrom('session').where('session_key', 'in', keys).execute()
+}
+
+// Those of conversations that callers keep belong to no session here.
+async function sweepStates(commit: GroupCommit, before: number): Promise<void> {
+  await commit.write((trx) => trx.deleteFrom('browser_state').where('updated_at', '<=', before).execute())
 }

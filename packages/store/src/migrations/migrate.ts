@@ -1,8 +1,17 @@
 import type { Kysely } from 'kysely'
-import { Migrator } from 'kysely/migration'
+import { Migrator, type Migration } from 'kysely/migration'
 import { STO_ERR_OPEN } from '../errors.ts'
 import { retryBusy } from '../sqlite/retry-busy.ts'
-import { MIGRATIONS } from './migrations.ts'
+import { createFirstTables } from './0001-first-tables.ts'
+import { addFiles } from './0002-files.ts'
+import { addBrowserStates } from './0003-browser-states.ts'
+
+/** Every migration by its name, in order: one a file. A released one never changes. */
+export const MIGRATIONS: Readonly<Record<string, Migration>> = {
+  '0001-first-tables': { up: createFirstTables },
+  '0002-files': { up: addFiles },
+  '0003-browser-states': { up: addBrowserStates }
+}
 
 // Milliseconds to wait for another program's lock.
 const PATIENCE = 5_000

@@ -94,6 +94,21 @@ export interface SessionStore {
   lock(key: SessionKey, signal: AbortSignal): Awaitable<() => void>
 }
 
+/** Cookies and local storage of a browser, as Playwright's `storageState` has them; plain JSON. */
+export interface BrowserState {
+  readonly cookies: readonly Readonly<Record<string, unknown>>[]
+  readonly origins: readonly Readonly<Record<string, unknown>>[]
+}
+
+/** Keeps what a browser knows in a session. It has credentials: a store on disk must encrypt it. */
+export interface BrowserStateStore {
+  /** The state of a session; undefined if there is none. */
+  load(key: SessionKey): Awaitable<BrowserState | undefined>
+  /** Replaces the state of a session. */
+  save(key: SessionKey, state: BrowserState): Awaitable<void>
+  remove(key: SessionKey): Awaitable<void>
+}
+
 /**
  * A session's key as one string. It is unambiguous: registry ids and names contain no slash, and the session id is preceded by its
  * length. The global registry has no prefix.

@@ -4,7 +4,7 @@ import type { ControlBus } from './control-bus.ts'
 import type { FileStore } from './file-store.ts'
 import type { MemoryStore } from './memory-store.ts'
 import type { RunStore } from './run-store.ts'
-import type { SessionStore } from './session-store.ts'
+import type { BrowserStateStore, SessionStore } from './session-store.ts'
 import type { StreamLog } from './stream-log.ts'
 import type { TaskStore } from './task-store.ts'
 
@@ -19,6 +19,8 @@ export interface Stores {
   readonly control: ControlBus
   /** Optional: without it, logs have the size and hash of files, and no store has their bytes. */
   readonly files?: FileStore
+  /** Optional: without it, browsers forget their sessions with the process. */
+  readonly browserStates?: BrowserStateStore
   /** Rejects if the stores cannot read and write; an engine calls it at most once a second. Optional. */
   check?(): Awaitable<void>
 }

@@ -56,7 +56,7 @@ function toDeskAction(action: Action, args: Args, visit: Visit, call: ToolContex
 function assessUrl(url: string, visit: Visit, call: ToolContext): Omit<Assessment, 'args'> {
   const { seen, plan } = visit
   const host = URL.parse(url)?.host ?? ''
-  const piece = seen.pieceIn(url)
+  const piece = seen.pieceIn(url, userText(call))
   const isNew = host !== '' && !seen.hasVisited(url) && !isNamedByUser(host, call)
   const about = `Opens ${quote(plan.secrets.redact(url))}`
   if (piece !== undefined)
@@ -64,10 +64,15 @@ function assessUrl(url: string, visit: Visit, call: ToolContext): Omit<Assessmen
   return { kinds: isNew ? ['newHost'] : [], about }
 }
 
-// Hosts that the user asked for need no approval.
-function isNamedByUser(host: string, { messages }: ToolContext): boolean {
+// Hosts that the user asked for need no approval; `shop.example` in a message does not name `hop.example`.
+function isNamedByUser(host: string, call: ToolContext): boolean {
+  const escaped = host.replaceAll(/[.[\]]/g, String.raw`\$&`)
+  return new RegExp(String.raw`(?<![\w.-])${escaped}(?![\w-]|\.\w)`, 'i').test(userText(call))
+}
+
+function userText({ messages }: ToolContext): string {
   const parts = messages.flatMap((message) => (message.role === 'user' ? message.content : []))
-  return parts.some((part) => part.type === 'text' && part.text.toLowerCase().includes(host))
+  return parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
 }
 
 function isRisky({ name }: Action, { action }: DeskAction): boolean {

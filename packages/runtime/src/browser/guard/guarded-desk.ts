@@ -110,14 +110,17 @@ export class GuardedDesk {
     try {
       return await work()
     } catch (err) {
-      if (!isTellable(err) || !this.#secrets.isIn(err.message)) throw err
-      const { code, statusCode, message } = err
-      throw tellable({
-        code,
-        message: this.#secrets.redact(message),
-        ...(statusCode !== undefined && { statusCode })
-      })
+      throw this.#redactError(err)
     }
+  }
+
+  // Playwright quotes what it was asked to type.
+  #redactError(err: unknown): unknown {
+    if (!(err instanceof Error) || !this.#secrets.isIn(`${err.message}\n${err.stack}`)) return err
+    const message = this.#secrets.redact(err.message)
+    if (!isTellable(err)) return new Error(message)
+    const { code, statusCode } = err
+    return tellable({ code, message, ...(statusCode !== undefined && { statusCode }) })
   }
 }
 

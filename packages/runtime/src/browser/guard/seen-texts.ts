@@ -22,15 +22,18 @@ export class SeenTexts {
     return host !== undefined && this.#texts.has(host)
   }
 
-  /** A piece of a URL that was seen on a page of another host; undefined if there is none. */
-  pieceIn(url: string): string | undefined {
+  /** A piece of a URL that was seen on a page of another host, but not in a text of the user; undefined if there is none. */
+  pieceIn(url: string, ofUser: string): string | undefined {
     const parsed = URL.parse(url)
     if (parsed === null) return undefined
     const { host, searchParams, pathname, hash } = parsed
     const elsewhere = [...this.#texts].filter(([other]) => other !== host).map(([, text]) => text)
     const pieces = [...[...searchParams].flat(), ...pathname.split('/'), hash.slice(1)].map(decode)
     return pieces.find(
-      (piece) => piece.length >= MIN_PIECE && elsewhere.some((text) => text.includes(piece.toLowerCase()))
+      (piece) =>
+        piece.length >= MIN_PIECE &&
+        !ofUser.toLowerCase().includes(piece.toLowerCase()) &&
+        elsewhere.some((text) => text.includes(piece.toLowerCase()))
     )
   }
 }

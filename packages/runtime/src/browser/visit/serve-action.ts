@@ -111,7 +111,7 @@ async function picture(
   } catch (err) {
     call.signal.throwIfAborted()
     if (!isTellable(err)) throw err
-    return see === 'tree' ? undefined : err.message
+    return see === 'tree' ? undefined : visit.boundary.enclose(err.message, 'excerpt')
   }
 }
 

@@ -1,4 +1,4 @@
-import type { RunContext, SessionKey } from '@svc/registry'
+import type { BrowserStateStore, RunContext, SessionKey } from '@svc/registry'
 import { RUN_ERR_BROWSER_ACTION_FAILED } from '../../errors.ts'
 import type { ToolContext } from '../../tools/define-tool.ts'
 import type { Look, Refusal } from '../browser.ts'
@@ -72,7 +72,7 @@ export class Visit {
 
   async #open(): Promise<GuardedDesk> {
     const { plan } = this
-    const state = await plan.states?.load(this.#key)
+    const state = await this.#states?.load(this.#key)
     const desk = await plan.browser().open({
       ...plan.desk,
       ...(state && { state }),
@@ -106,13 +106,17 @@ export class Visit {
   }
 
   async #saveState(desk: GuardedDesk): Promise<void> {
-    const { states } = this.plan
+    const states = this.#states
     if (states === undefined) return
     const { promise: late, resolve } = Promise.withResolvers<undefined>()
     const timer = setTimeout(resolve, STATE_TIMEOUT, undefined)
     const state = await Promise.race([desk.state(), late])
     clearTimeout(timer)
     if (state !== undefined) await states.save(this.#key, state)
+  }
+
+  get #states(): BrowserStateStore | undefined {
+    return this.plan.statesOf?.(this.#context.stores)
   }
 
   get #key(): SessionKey {

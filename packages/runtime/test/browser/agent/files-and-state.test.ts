@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { createInProcessStateStore, type StateStore } from '@svc/runtime/browser'
+import { createInProcessStores, type BrowserStateStore } from '@svc/registry'
+import { createInProcessStateStore } from '@svc/runtime/browser'
 import t from 'tap'
 import type { FakePage } from '../../helpers/fake-browser.ts'
 import { collect, makeContext } from '../../helpers/make-agent.ts'
@@ -174,7 +175,7 @@ t.test('the state of a session is kept for its next run, and for no other', asyn
 
 t.test('a run that fails saves no state, and one whose store fails still closes its desk', async (t) => {
   const saved: unknown[] = []
-  const failing: StateStore = {
+  const failing: BrowserStateStore = {
     load: () => undefined,
     save(_, state) {
       saved.push(state)
@@ -208,4 +209,23 @@ t.test('the store in memory forgets the sessions that were unused for longest', 
   t.ok(store.load(key('1')))
   store.remove(key('1'))
   t.equal(store.load(key('1')), undefined)
+})
+
+t.test('state: session uses the store of the app, if it keeps such state', async (t) => {
+  const states = createInProcessStateStore()
+  const stores = { ...createInProcessStores(), browserStates: states }
+  const { agent, browser } = makeBrowserAgent((_, index) => (index % 2 === 0 ? open : 'Done.'), pages, {
+    state: 'session',
+    name: 'stored-state'
+  })
+  for (let runs = 0; runs < 2; runs++) await agent.run('Go', { sessionId: 's1', stores })
+  t.ok(browser.opened[1]?.state)
+  const key = {
+    registry: 'global',
+    owner: 'anonymous',
+    kind: 'agent' as const,
+    name: 'stored-state',
+    sessionId: 's1'
+  }
+  t.ok(states.load(key))
 })

@@ -104,6 +104,8 @@ t.test('a host that was neither visited nor named by the user', async (t) => {
   t.strictSame((await ask(t, [other], { input: 'Compare shop.example and other.example' })).asked, [])
   t.equal((await ask(t, [other, other])).asked.length, 1, 'visited then')
   t.equal((await ask(t, [other], { input: 'Go' })).asked.length, 2, 'the first page too')
+  for (const name of ['another.example', 'other.example.evil', 'x-other.example'])
+    t.equal((await ask(t, [other], { input: `Use ${SHOP} and ${name}` })).asked.length, 1, name)
 })
 
 t.test('text of one site does not leave in a URL of another', async (t) => {
@@ -113,6 +115,12 @@ t.test('text of one site does not leave in a URL of another', async (t) => {
   t.strictSame(
     (await ask(t, [act('open', { url: 'https://other.example/?q=widgets' })], { input })).asked,
     []
+  )
+  const asks = `${input}: look for violet-4711-x`
+  t.strictSame(
+    (await ask(t, [act('open', { url: 'https://other.example/?q=violet-4711-x' })], { input: asks })).asked,
+    [],
+    'the user may'
   )
 })
 

@@ -183,6 +183,28 @@ t.test('the value stands in nothing that a run leaves', async (t) => {
   )
 })
 
+t.test('an error that quotes a secret is redacted before the model and the log see it', async (t) => {
+  const { agent, browser } = makeBrowserAgent(
+    [act('open', { url: SHOP }), act('type', { ref: 'e1', text: '{{PASSWORD}}' }), 'Done.'],
+    leakyPages(),
+    options
+  )
+  const open = browser.open.bind(browser)
+  browser.open = async (given) => {
+    const desk = await open(given)
+    const performed = desk.act.bind(desk)
+    desk.act = async (action, signal) => {
+      if (action.action === 'type') throw new Error(`fill("${action.text}") failed`)
+      return performed(action, signal)
+    }
+    return desk
+  }
+  const { context, logged } = makeContext()
+  const { parts } = await collect(agent.stream('Go', context))
+  t.match(JSON.stringify(logged), 'fill(')
+  t.notMatch(JSON.stringify([parts, logged]), CANARY)
+})
+
 t.test('a secret is typed nowhere else, whatever the model writes', async (t) => {
   const { agent, browser } = makeBrowserAgent(
     [
