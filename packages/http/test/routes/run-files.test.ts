@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
-import { createInProcessStores, type NewFile, type RunResult } from '@svc/registry'
+import { createInProcessStores, RUN_ERR_NOT_FOUND, type NewFile, type RunResult } from '@svc/registry'
 import * as fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { buildApp, type AppRequest } from '../helpers/build-app.ts'
@@ -159,6 +159,17 @@ t.test('a store that fails before the first byte', async (t) => {
   )
   const { message } = await requireError(t, await get(path), 503, 'RUN_ERR_STORE')
   t.notMatch(message, /secret/)
+})
+
+t.test('a file that is removed before the first byte', async (t) => {
+  const { get, path, runId } = await withFiles(
+    t,
+    // oxlint-disable-next-line require-yield -- it fails first
+    filesOf(5, async function* () {
+      throw new RUN_ERR_NOT_FOUND(runId)
+    })
+  )
+  await requireError(t, await get(path), 404, 'RUN_ERR_NOT_FOUND')
 })
 
 t.test('a file that is gone before the first byte', async (t) => {

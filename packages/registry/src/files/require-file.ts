@@ -1,3 +1,4 @@
+import { isTellable } from '../contract/create-error.ts'
 import type { FileStore, StoredFile } from '../contract/ports/file-store.ts'
 import type { RunLog } from '../contract/run-log.ts'
 import { RUN_ERR_DAMAGED, RUN_ERR_FILE_NOT_FOUND, RUN_ERR_FILES_NOT_KEPT, RUN_ERR_STORE } from '../errors.ts'
@@ -25,7 +26,8 @@ export async function requireFile(
 
 /**
  * Reads exactly these bytes of a file, as they are asked for. Failures of the store are logged.
- * @throws RUN_ERR_FILE_NOT_FOUND, RUN_ERR_DAMAGED if the store has fewer bytes or more, as after a removal meanwhile, RUN_ERR_STORE
+ * @throws RUN_ERR_FILE_NOT_FOUND, RUN_ERR_DAMAGED if the store has fewer bytes or more, RUN_ERR_STORE, and what the store throws for a
+ * file that was removed meanwhile
  */
 export async function* readBytes(
   { files, log }: FileSource,
@@ -43,6 +45,7 @@ export async function* readBytes(
       yield bytes
     }
   } catch (err) {
+    if (isTellable(err)) throw err
     log.error({ runId, fileId, err: toLoggable(err) }, 'a file cannot be read')
     throw new RUN_ERR_STORE()
   }
