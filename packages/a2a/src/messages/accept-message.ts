@@ -20,6 +20,7 @@ import { answerTask } from './answer-task.ts'
 import { chooseAgent } from './choose-agent.ts'
 import { toInput } from './to-input.ts'
 import { waitUntilSettled } from './wait-until-settled.ts'
+import { hasBytes, withoutBytes } from './without-bytes.ts'
 
 /** Requests up to this many characters are compared as they are: as cheap to store as a hash, and faster to make. */
 const MAX_PLAIN = 256
@@ -114,7 +115,7 @@ async function startTask(
     owner: principal.sub,
     agentName: agent.name,
     createdAt: run.createdAt,
-    messages: [runs.record.input ? first : withoutContent(first)]
+    messages: [runs.record.input ? withoutBytes(first) : withoutContent(first)]
   }
   await tasks.create(task, first.messageId)
   const { owner } = task
@@ -179,10 +180,8 @@ function toStartKey(
 ): StartKey | undefined {
   if (messageId === undefined) return undefined
   const json = JSON.stringify({ ...message, tenant })
-  return {
-    key: `a2a:${messageId}`,
-    hash: json.length > MAX_PLAIN || !runs.record.input ? hash('sha256', json, 'base64url') : json
-  }
+  const isPlain = json.length <= MAX_PLAIN && runs.record.input && !message.parts.some(hasBytes)
+  return { key: `a2a:${messageId}`, hash: isPlain ? json : hash('sha256', json, 'base64url') }
 }
 
 const NEVER = new AbortController().signal

@@ -16,6 +16,7 @@ import { badParams } from '../wire/decode-params.ts'
 import { readAgentName } from './choose-agent.ts'
 import { findAnswered, type Answered } from './find-answered.ts'
 import { readAnswer } from './read-answer.ts'
+import { withoutBytes } from './without-bytes.ts'
 
 /** Messages of a task, and characters of their JSON, after which it accepts answers only. */
 const MAX_MESSAGES = 100
@@ -35,7 +36,7 @@ export async function answerTask(surface: Surface, call: Call, request: SendRequ
     throw badParams('message.contextId', 'The task belongs to another context')
 
   const messageId = message.messageId ?? randomId()
-  const stored: Message = { ...message, messageId }
+  const stored = withoutBytes({ ...message, messageId })
   const known = await surface.tasks.get(run.runId)
   const messages = (known?.messages ?? []) as Message[]
   // Sent twice, a message is one answer.
