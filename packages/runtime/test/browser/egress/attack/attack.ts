@@ -30,7 +30,6 @@ export const UNREAL: ReadonlySet<string> = new Set([
   'shared-storage',
   'svg-use',
   'web-install',
-  'webtransport',
   'xslt'
 ])
 

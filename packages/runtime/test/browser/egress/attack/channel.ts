@@ -9,7 +9,7 @@ export interface Channel {
   readonly kind: 'markup' | 'script' | 'frame' | 'document'
   /** What it reaches: the secret HTTP server, or a socket of its own, of which any connection or packet counts. */
   readonly via?: 'tcp' | 'udp' | undefined
-  /** The address of the secret server, instead of a name that leads to it. */
+  /** The address of the secret server, or a name that browsers trust without TLS, instead of a public name that leads to it. */
   readonly address?: string | undefined
   /** Headers of its document. */
   headers?(target: Target): Record<string, string>
@@ -21,7 +21,7 @@ export interface Channel {
 /** Where a channel is to lead. */
 export interface Target {
   readonly url: string
-  /** `name.localhost`, or the address. */
+  /** The name of the channel as a label of a domain, or the address. */
   readonly host: string
   readonly port: number
   /** The origin of the page. */

@@ -2,6 +2,7 @@ import type { Refusal } from '../../../../src/browser/browser.ts'
 import { chromium } from '../../../../src/browser/chromium/chromium.ts'
 import { launchPlain } from '../../../helpers/chromium.ts'
 import { deskOptions } from '../../../helpers/desk-options.ts'
+import { DOMAIN } from './secret.ts'
 
 /** What stands between the pages and the secret servers: nothing, Playwright's interception, or a desk. */
 export type Guard = 'none' | 'route' | 'desk'
@@ -13,8 +14,15 @@ export interface Ground {
   close(): Promise<void>
 }
 
-/** Names that lead to the secret servers. */
-export const REBINDING = ['rebind.example', 'secret.local', 'metadata.google.internal']
+/** Names that lead to the secret servers, for `fakeDns` and for Chromium's own resolver. */
+export const REBINDING = [
+  DOMAIN,
+  `*.${DOMAIN}`,
+  'secret.local',
+  'metadata.google.internal',
+  'localhost',
+  '*.localhost'
+]
 
 const DESKS = 4
 

@@ -57,12 +57,14 @@ export const MARKUP_CHANNELS: readonly Channel[] = [
   markup(
     'speculation-prefetch',
     ({ url }) =>
-      `<script type="speculationrules">{"prefetch":[{"urls":["${url}"],"eagerness":"immediate"}]}</script>`
+      `<script type="speculationrules">{"prefetch":[{"urls":["${url}"],"eagerness":"immediate"}]}</script>`,
+    { address: 'speculation-prefetch.localhost' }
   ),
   markup(
     'speculation-prerender',
     ({ url }) =>
-      `<script type="speculationrules">{"prerender":[{"urls":["${url}"],"eagerness":"immediate"}]}</script>`
+      `<script type="speculationrules">{"prerender":[{"urls":["${url}"],"eagerness":"immediate"}]}</script>`,
+    { address: 'speculation-prerender.localhost' }
   ),
   markup('video', ({ url }) => `<video src="${url}" preload="auto"></video>`),
   markup('video-source', ({ url }) => `<video preload="auto"><source src="${url}"></video>`),

@@ -20,6 +20,11 @@ const RTC = (
     connection.onicegatheringstatechange = () => connection.iceGatheringState === 'complete' && resolve()
   })`
 const TURN = (url: string) => `{ urls: '${url}', username: 'u', credential: 'c' }`
+const ACTIVE_WORKER = (query: string, scope: string) => `
+  const registration = await navigator.serviceWorker.register('/worker?${query}', { scope: '/${scope}/' })
+  const worker = registration.installing ?? registration.waiting ?? registration.active
+  if (worker.state !== 'activated')
+    await new Promise((resolve) => { worker.onstatechange = () => worker.state === 'activated' && resolve() })`
 const ELEMENT = (tag: string, action: string) =>
   `const element = document.body.appendChild(document.createElement('${tag}'))\n${action}`
 
@@ -88,7 +93,10 @@ export const SCRIPT_CHANNELS: readonly Channel[] = [
     { via: 'udp' }
   ),
   script('webrtc-stun', ({ port }) => RTC(`{ urls: 'stun:127.0.0.1:${port}' }`), { via: 'udp' }),
-  script('webrtc-stun-name', ({ host, port }) => RTC(`{ urls: 'stun:${host}:${port}' }`), { via: 'udp' }),
+  script('webrtc-stun-name', ({ host, port }) => RTC(`{ urls: 'stun:${host}:${port}' }`), {
+    via: 'udp',
+    address: 'webrtc-stun-name.localhost'
+  }),
   script('webrtc-turn-udp', ({ port }) => RTC(TURN(`turn:127.0.0.1:${port}?transport=udp`)), { via: 'udp' }),
   script('webrtc-turn-tcp', ({ port }) => RTC(TURN(`turn:127.0.0.1:${port}?transport=tcp`)), { via: 'tcp' }),
   script('webrtc-turn-tls', ({ host, port }) => RTC(TURN(`turns:${host}:${port}?transport=tcp`)), {
@@ -140,23 +148,15 @@ export const SCRIPT_CHANNELS: readonly Channel[] = [
   ),
   script('shared-worker-fetch', ({ url }) => SHARED(`await fetch('${url}').catch(() => 0)`)),
   script('shared-worker-import', ({ url }) => SHARED(`try { importScripts('${url}') } catch {}`)),
-  script(
-    'service-worker',
-    ({
-      url
-    }) => `const { active, installing, waiting } = await navigator.serviceWorker.register('/worker?to=' + encodeURIComponent('${url}'), { scope: '/worker-scope-a/' })
-    const worker = installing ?? waiting ?? active
-    await new Promise((resolve) => { worker.onstatechange = () => worker.state === 'activated' && resolve() })`
-  ),
+  script('service-worker', ({ url }) => ACTIVE_WORKER(`to=${encodeURIComponent(url)}`, 'fetching')),
   script(
     'service-worker-import',
     ({ url }) =>
-      `await navigator.serviceWorker.register('/worker?import=' + encodeURIComponent('${url}'), { scope: '/worker-scope-b/' })`
+      `await navigator.serviceWorker.register('/worker?import=' + encodeURIComponent('${url}'), { scope: '/importing/' })`
   ),
   script(
     'background-fetch',
-    ({ url }) => `const registration = await navigator.serviceWorker.register('/worker', { scope: '/' })
-    await navigator.serviceWorker.ready
+    ({ url }) => `${ACTIVE_WORKER('', 'background')}
     await registration.backgroundFetch.fetch('b', ['${url}'])`
   ),
   script(
@@ -195,7 +195,8 @@ export const SCRIPT_CHANNELS: readonly Channel[] = [
   script(
     'federated-login',
     ({ host, port }) =>
-      `await navigator.credentials.get({ identity: { providers: [{ configURL: 'http://${host}:${port}/r/federated-login', clientId: 'c' }] } })`
+      `await navigator.credentials.get({ identity: { providers: [{ configURL: 'http://${host}:${port}/r/federated-login', clientId: 'c' }] } })`,
+    { address: 'federated-login.localhost' }
   ),
   script(
     'payment-manifest',

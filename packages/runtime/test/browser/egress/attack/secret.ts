@@ -16,6 +16,9 @@ export interface Secret {
   close(): Promise<void>
 }
 
+/** Its names look public, and lead to the secret servers. */
+export const DOMAIN = 'rebind.example'
+
 const LOOPBACKS = ['127.0.0.1', '127.0.0.2', '::1']
 
 /** Opens the servers: HTTP on one port of three loopback addresses, and a socket for each channel that needs its own. */
@@ -80,7 +83,7 @@ export async function openSecret(channels: readonly Channel[]): Promise<Secret> 
     reached,
     counts,
     target({ name, address }, site) {
-      const host = address ?? `${name}.localhost`
+      const host = address ?? `${name}.${DOMAIN}`
       const own = ports.get(name) ?? port
       return { url: `http://${host}:${own}/r/${name}`, host, port: own, site }
     },

@@ -57,7 +57,9 @@ const NAVIGATIONS: readonly Channel[] = [
       `addEventListener('pagehide', () => fetch('${url}', { keepalive: true, mode: 'no-cors' })); location = '${site}/none'`
     )
   ),
-  tab('fetch-later-leaving', ({ url, site }) => RUN(`fetchLater('${url}'); location = '${site}/none'`)),
+  tab('fetch-later-leaving', ({ url, site }) => RUN(`fetchLater('${url}'); location = '${site}/none'`), {
+    address: 'fetch-later-leaving.localhost'
+  }),
   tab('fragment-directive', ({ url }) => RUN(`location = '${url}#:~:text=a'`))
 ]
 
