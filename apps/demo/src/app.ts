@@ -13,11 +13,13 @@ import { createBooking } from './agents/booking.ts'
 import { createCompanion } from './agents/companion.ts'
 import { createCourier } from './agents/courier.ts'
 import { createNotes } from './agents/notes.ts'
+import { createBrowser, createScout } from './agents/scout.ts'
 import type { DemoAuth } from './auth/demo-auth.ts'
 import { loadSections } from './docs/load-sections.ts'
 import type { Env } from './env.ts'
 import { addFrontDoor } from './front-door.ts'
 import { SERVER_OPTIONS } from './server-options.ts'
+import type { Product } from './shop/catalogue.ts'
 import { SHOP } from './shop/pages/layout.ts'
 import { PRODUCTS } from './shop/products.ts'
 import { shop } from './shop/shop.ts'
@@ -33,7 +35,8 @@ const MAX_RUNS = 200
 export async function buildApp(
   { DATA_DIR, HOST, LOG_LEVEL, PORT }: Env,
   model: Model,
-  auth?: DemoAuth
+  auth?: DemoAuth,
+  products: readonly Product[] = PRODUCTS
 ): Promise<FastifyInstance> {
   const app = Fastify({
     ...SERVER_OPTIONS,
@@ -52,6 +55,9 @@ export async function buildApp(
   createBooking(model)
   createCourier(model)
   createMemo(assistant)
+  const browser = createBrowser()
+  app.addHook('onClose', () => browser.close())
+  createScout(model, browser, address)
   await app.register(http, {
     prefix: '/api',
     fileUpload: true,
@@ -62,7 +68,7 @@ export async function buildApp(
   await app.register(gateway, { asyncApi: { path: '/api/docs/asyncapi.json' } })
   await app.register(a2a, { basePath: '/a2a' })
   await app.register(errorHandler)
-  await app.register(shop, { prefix: SHOP, products: PRODUCTS })
+  await app.register(shop, { prefix: SHOP, products })
   addFrontDoor(app)
 
   return app

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import type { RunEngine, RunSummary } from '@svc/registry'
+import { findChromium } from '@svc/runtime/browser'
 import { buildApp } from './app.ts'
 import { createDemoAuth } from './auth/demo-auth.ts'
 import { claimPort } from './claim-port.ts'
@@ -19,6 +20,10 @@ try {
 
 async function start(env: Env): Promise<void> {
   const { model, label } = await chooseModel(env)
+  const chromium = await findChromium().then(
+    (path) => ({ path }),
+    (err: Error) => ({ missing: err.message })
+  )
   const { port, release } = await claimPort(env.HOST, env.PORT)
   const settled = { ...env, PORT: port }
   mkdirSync(env.DATA_DIR, { recursive: true })
@@ -28,7 +33,7 @@ async function start(env: Env): Promise<void> {
   await release()
   await app.listen({ host: env.HOST, port })
   const resumed = await resumedRuns(app.runs)
-  console.log(welcome(settled, { label, roles: auth?.roles, resumed }))
+  console.log(welcome(settled, { label, roles: auth?.roles, chromium, resumed }))
 }
 
 // Those that an earlier process left in progress, once the others have ended; at most 5.

@@ -10,12 +10,14 @@ export interface Welcome {
   /** The model's id and where it runs. */
   label: string
   roles: readonly DemoRole[] | undefined
+  /** The program that the scout browses with, or why there is none. */
+  chromium: { path: string } | { missing: string }
   /** The runs of an earlier process that continue. */
   resumed: readonly RunSummary[]
 }
 
 /** The demo's output once it listens: addresses, and commands to paste into a shell. */
-export function welcome({ DATA_DIR, HOST, PORT }: Env, { label, roles, resumed }: Welcome): string {
+export function welcome({ DATA_DIR, HOST, PORT }: Env, { label, roles, chromium, resumed }: Welcome): string {
   const origin = `http://${addressOf(HOST, PORT)}`
   const base = `${origin}/api`
   const as = roles === undefined ? '' : ` -H "authorization: Bearer $USER_TOKEN"`
@@ -38,6 +40,7 @@ The agent transport service is up.
   base    ${base}
   docs    ${base}/docs/
   shop    ${origin}${SHOP}
+  scout   ${'path' in chromium ? `browses with ${chromium.path}` : chromium.missing}
 ${roles === undefined ? '' : introduce(roles)}${resumed.length === 0 ? '' : listResumed(resumed, base, as)}
 Ask something about this service:
 
@@ -84,7 +87,7 @@ Ask a team, whose leader hands each question to the agent that knows best:
 
   ${post(`${base}/teams/desk/run`, { input: 'The statistics of 3, 5 and 10, please' })}${as}
 
-Let a workflow write a memo and keep it, which waits for an approval of the text, even across a restart:
+${'missing' in chromium ? '' : browse(base, join(resolve(DATA_DIR), 'shop.jpg'), as)}Let a workflow write a memo and keep it, which waits for an approval of the text, even across a restart:
 
   ${post(`${base}/workflows/memo/run`, memo, "-s -H 'prefer: respond-async'")}${as}
   curl -s ${base}/approvals${as}
@@ -129,6 +132,26 @@ function firstInput(base: string, as: string): string {
 
 function firstOf(list: string, id: string): string {
   return `curl -s ${list} | sed -n 's/.*"${id}":"\\([^"]*\\)".*/\\1/p'`
+}
+
+function browse(base: string, file: string, as: string): string {
+  const run = `${base}/agents/scout/run`
+  const order =
+    'Order 2 enamel mugs. Name: Ada; E-mail: ada@example.org; Address: 1 Quay Street; Delivery: by post; Terms: yes'
+  // The last screenshot of the result, as the path of its file.
+  const path = String.raw`sed -n 's/.*"fileId":"\([^"]*\)".*"runId":"\([^"]*\)".*/\2\/files\/\1/p'`
+  const saved = `-w '{"file":"%{filename_effective}","type":"%{content_type}"}\\n'`
+  return `Let an agent browse the shop with Chromium, and save its last screenshot:
+
+  ${post(run, { input: 'How much is the rain jacket in size L?' })}${as}
+  curl -s -o ${file} ${saved} ${base}/runs/$(${post(run, { input: 'Which tea is the cheapest?' })}${as} | ${path})${as}
+
+Let it order something, which waits for an approval at the last click:
+
+  ${post(run, { input: order }, "-s -H 'prefer: respond-async'")}${as}
+  ${post(`${base}/approvals/$(${firstApproval(base, as)})`, { approved: true })}${as}
+
+`
 }
 
 function listResumed(runs: readonly RunSummary[], base: string, as: string): string {

@@ -1,8 +1,10 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { needsChromium } from '../helpers/scout-app.ts'
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url))
 const bash = (command: string) => promisify(execFile)('bash', ['-c', command], { cwd: root })
@@ -10,9 +12,12 @@ const bash = (command: string) => promisify(execFile)('bash', ['-c', command], {
 // Each test starts processes, on a machine that may be busy.
 t.setTimeout(180_000)
 
-/** Pastes a command, as people do: no answer before there is a question. */
+/** Pastes a command, as people do: no answer, and no list of questions, before there is a question. */
 async function paste(command: string, exports = ''): Promise<string> {
-  const question = /\$\((curl [^|]*\/(?:approvals|inputs)[^|]*)\|/.exec(command)?.[1]
+  const [, question] =
+    /\$\((curl [^|]*\/(?:approvals|inputs)[^|]*)\|/.exec(command) ??
+    /^(curl -s \S+\/(?:approvals|inputs)(?: -H .*)?)$/.exec(command) ??
+    []
   const isAsked = async () => /"(?:approvalId|inputId)"/.test((await bash(`${exports}\n${question}`)).stdout)
   while (question !== undefined && !(await isAsked()));
   return (await bash(`${exports}\n${command}`)).stdout
@@ -22,7 +27,7 @@ async function paste(command: string, exports = ''): Promise<string> {
 async function startDemo(
   t: { teardown(what: () => unknown): unknown },
   env: Record<string, string>
-): Promise<{ demo: ChildProcess; curls: string[]; exports: string; base: string }> {
+): Promise<{ demo: ChildProcess; said: string; curls: string[]; exports: string; base: string }> {
   const demo = spawn(process.execPath, ['--conditions=@svc/source', 'apps/demo/src/main.ts'], {
     cwd: root,
     env: { PATH: process.env['PATH'], PORT: '0', LOG_LEVEL: 'silent', ...env },
@@ -42,7 +47,7 @@ async function startDemo(
     .split('\n')
     .filter((line) => line.startsWith('  export '))
     .join('\n')
-  return { demo, curls, exports, base: /base {4}(\S+)/.exec(said)![1]! }
+  return { demo, said, curls, exports, base: /base {4}(\S+)/.exec(said)![1]! }
 }
 
 t.test('what it prints works when pasted, and it remembers over kill -9', async (t) => {
@@ -128,6 +133,31 @@ t.test('with DEMO_AUTH=1 it asks for a token, and prints one for each of three r
   const next = await startDemo(t, { DATA_DIR: t.testdirName, DEMO_AUTH: '1' })
   const old = `${exports}\ncurl -s -H "authorization: Bearer $ADMIN_TOKEN" ${next.base}/agents`
   t.match((await bash(old)).stdout, /HTTP_ERR_INVALID_TOKEN/, 'another secret, other tokens')
+})
+
+t.test('the scout browses as printed: an answer, a screenshot, an order', needsChromium, async (t) => {
+  const { base, curls } = await startDemo(t, { DATA_DIR: t.testdir() })
+  const at = curls.findIndex((curl) => curl.includes('/agents/scout/run'))
+  const [answer = '', screenshot = '', order = '', approval = ''] = curls.slice(at)
+  t.match(JSON.parse(await paste(answer)), { text: /^Rain jacket: Price in size L: €94\.00/ })
+  const { file, type } = JSON.parse(await paste(screenshot)) as { file: string; type: string }
+  t.equal(type, 'image/jpeg')
+  t.strictSame([...readFileSync(file).subarray(0, 3)], [0xff, 0xd8, 0xff])
+  const { runId } = JSON.parse(await paste(order)) as { runId: string }
+  t.match(JSON.parse(await paste(approval)), { runId })
+  const { stdout } = await bash(`curl -sN ${base}/runs/${runId}/stream`)
+  t.match(stdout, /"type":"finish"/)
+  const { result } = JSON.parse((await bash(`curl -s ${base}/runs/${runId}`)).stdout) as {
+    result: { text: string }
+  }
+  t.match(result.text, /^Ordered\. Your order number is HS-/)
+})
+
+t.test('without Chromium one line says what to install, and nothing to try needs it', async (t) => {
+  const { said, curls } = await startDemo(t, { DATA_DIR: t.testdir(), CHROMIUM_PATH: '/none' })
+  t.match(said, /^ {2}scout {3}No browser: .*chromium-headless-shell.*$/m)
+  t.notMatch(curls.join('\n'), 'scout')
+  t.match(JSON.parse((await bash(curls[0]!)).stdout), { finishReason: 'stop' })
 })
 
 t.test('a bad environment is one clear line', async (t) => {

@@ -21,10 +21,10 @@ t.test('every page is valid and accessible HTML', async (t) => {
   for (const url of ['/shop', '/shop?q=tea&page=2', '/shop?q=submarine', '/shop/products/enamel-mug'])
     await see(url)
   for (const url of ['/shop/products/rain-jacket', '/shop/products/rain-jacket?size=M']) await see(url)
-  for (const url of ['/shop/cart', '/shop/order', '/shop/hours', '/shop/about', '/shop/nothing'])
+  for (const url of ['/shop/cart', '/shop/place-order', '/shop/hours', '/shop/about', '/shop/nothing'])
     await see(url)
-  await see('/shop/order', {})
-  await see('/shop/order', ORDER)
+  await see('/shop/place-order', {})
+  await see('/shop/place-order', ORDER)
   t.equal(pages.size, 13)
   for (const [url, html] of pages) {
     const { results } = await validator.validateString(html)

@@ -15,7 +15,7 @@ t.test('from the product to the number of the order', async (t) => {
     /Cart \(3\).*Enamel mug 2 €23\.00 Rain jacket, size L 1 €94\.00 .*Total without delivery €117\.00/
   )
 
-  const { location } = await visit('/shop/order', { ...ORDER, gift: 'yes', note: '<b>ring</b> twice' })
+  const { location } = await visit('/shop/place-order', { ...ORDER, gift: 'yes', note: '<b>ring</b> twice' })
   t.match(location, /^\/shop\/orders\/HS-\d{6}$/)
   const { text, html } = await visit(location!)
   t.match(text, new RegExp(`Your order number is ${location!.slice(-9)}`))
@@ -24,7 +24,7 @@ t.test('from the product to the number of the order', async (t) => {
   t.match(html, '&lt;b&gt;ring&lt;/b&gt; twice')
   t.match((await visit('/shop/cart')).text, /Your cart is empty/)
   t.match(
-    await visit('/shop/order', ORDER),
+    await visit('/shop/place-order', ORDER),
     { status: 303, location: '/shop/cart' },
     'sent twice, ordered once'
   )
@@ -34,7 +34,7 @@ t.test('an order is seen by its visitor only', async (t) => {
   const app = await openShop(t)
   const [ada, eve] = [visitorOf(app), visitorOf(app)]
   await ada.visit('/shop/cart', { product: 'tea-atlas' })
-  const { location } = await ada.visit('/shop/order', ORDER)
+  const { location } = await ada.visit('/shop/place-order', ORDER)
   await eve.visit('/shop/cart', { product: 'tea-atlas' })
   t.equal((await eve.visit(location!)).status, 404)
   t.equal((await visitorOf(app).visit(location!)).status, 404)
@@ -64,10 +64,10 @@ t.test('quantities change, and stay within the stock', async (t) => {
 
 t.test('a form that is not whole comes back with what was entered and what to correct', async (t) => {
   const { visit } = visitorOf(await openShop(t))
-  t.match(await visit('/shop/order'), { status: 303, location: '/shop/cart' }, 'with an empty cart')
+  t.match(await visit('/shop/place-order'), { status: 303, location: '/shop/cart' }, 'with an empty cart')
   await visit('/shop/cart', { product: 'oolong-tea' })
-  t.match(await visit('/shop/order'), { status: 200, text: /Your products cost €14\.90/ })
-  const empty = await visit('/shop/order', { name: 'Ada "the first"' })
+  t.match(await visit('/shop/place-order'), { status: 200, text: /Your products cost €14\.90/ })
+  const empty = await visit('/shop/place-order', { name: 'Ada "the first"' })
   t.equal(empty.status, 422)
   for (const fault of [
     'e-mail address',
@@ -87,12 +87,17 @@ t.test('a form that is not whole comes back with what was entered and what to co
     ['date', '2020-01-01', /Choose a day from today on/],
     ['date', '2999-02-31', /Choose a day from today on/]
   ] as const) {
-    const { status, text, html } = await visit('/shop/order', { ...ORDER, [field]: value })
+    const { status, text, html } = await visit('/shop/place-order', { ...ORDER, [field]: value })
     t.equal(status, 422, value)
     t.match(text, fault, value)
     t.match(html, `aria-describedby="${field}-fault"`, value)
   }
-  const own = await visit('/shop/order', { ...ORDER, delivery: 'pick-up', address: '', date: '2999-12-31' })
+  const own = await visit('/shop/place-order', {
+    ...ORDER,
+    delivery: 'pick-up',
+    address: '',
+    date: '2999-12-31'
+  })
   t.match(
     (await visit(own.location!)).text,
     /Total with delivery €14\.90 .*Pick up in the shop .*Not before 2999-12-31/
@@ -115,7 +120,7 @@ t.test('memory is bounded: carts by products, the shop by visitors, a visitor by
 
   const orders: string[] = []
   for (let count = 0; count < 51; count++) {
-    orders.push((await first.visit('/shop/order', ORDER)).location!)
+    orders.push((await first.visit('/shop/place-order', ORDER)).location!)
     await first.visit('/shop/cart', { product: 'p0' })
   }
   t.equal((await first.visit(orders[0]!)).status, 404)

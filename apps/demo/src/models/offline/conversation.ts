@@ -29,6 +29,8 @@ export interface Conversation {
   files: number
   /** Calls made for the message so far. */
   outcomes: Outcome[]
+  /** What was said beside these calls. */
+  said: string
 }
 
 /** Reads a prompt. */
@@ -55,8 +57,12 @@ export function readPrompt(prompt: LanguageModelV4Prompt): Conversation {
       open.set(part.toolCallId, outcome)
     }
   }
-  const { user: message, outcomes } = turns.pop() ?? { user: '', outcomes: [] }
-  return { turns, message, files, outcomes }
+  const {
+    user: message,
+    outcomes,
+    assistant: said
+  } = turns.pop() ?? { user: '', outcomes: [], assistant: '' }
+  return { turns, message, files, outcomes, said }
 }
 
 function readOutput(output: LanguageModelV4ToolResultOutput): Pick<Outcome, 'result' | 'error'> {

@@ -8,6 +8,7 @@ import { answerDelivery } from './courier.ts'
 import { pickMember } from './desk.ts'
 import { answerNoteRequest } from './notes.ts'
 import { ruleModel, type Move } from './rule-model.ts'
+import { browse } from './scout/scout.ts'
 
 /** Options of the offline model. */
 export interface OfflineModelOptions {
@@ -20,7 +21,8 @@ export function createOfflineModel({ delay = 4 }: OfflineModelOptions = {}): Scr
   return ruleModel('offline', decide, delay)
 }
 
-function decide(conversation: Conversation, { tools = [], toolChoice }: LanguageModelV4CallOptions): Move {
+function decide(conversation: Conversation, options: LanguageModelV4CallOptions): Move {
+  const { prompt, tools = [], toolChoice } = options
   const usable = toolChoice?.type === 'none' ? [] : tools
   const member = pickMember(conversation.message, usable)
   if (member !== undefined) return { calls: [member] }
@@ -29,5 +31,6 @@ function decide(conversation: Conversation, { tools = [], toolChoice }: Language
   const names = new Set(usable.map(({ name }) => name))
   if (names.has('ask_guest')) return answerBookingRequest(conversation)
   if (names.has('deliver')) return answerDelivery(conversation)
+  if (names.has('browser_open')) return browse(conversation, prompt)
   return names.has('add_note') ? answerNoteRequest(conversation) : answerMessage(conversation, names)
 }

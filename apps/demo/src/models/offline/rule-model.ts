@@ -3,8 +3,8 @@ import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/
 import { scriptedModel, type ScriptedModel, type ScriptedTurn } from '@svc/runtime/testing'
 import { readPrompt, type Call, type Conversation } from './conversation.ts'
 
-/** What a model does next: calls tools, or answers. */
-export type Move = { calls: Call[] } | { answer: string }
+/** What a model does next: calls tools, with a note for itself if it needs one, or answers. */
+export type Move = { calls: Call[]; note?: string } | { answer: string }
 
 const CHARACTERS_PER_TOKEN = 4
 const MAX_CHUNKS = 400
@@ -25,7 +25,7 @@ export function ruleModel(
 }
 
 function toTurn(move: Move, prompt: LanguageModelV4Prompt): ScriptedTurn {
-  const text = 'answer' in move ? toChunks(move.answer) : []
+  const text = toChunks('answer' in move ? move.answer : (move.note ?? ''))
   const calls = 'calls' in move ? move.calls : []
   // File data is not read, so it costs nothing.
   const read = JSON.stringify(prompt, (key, value: unknown) => (key === 'data' ? undefined : value))

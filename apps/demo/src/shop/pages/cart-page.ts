@@ -53,7 +53,7 @@ function table({ lines, total }: Pick<Cart, 'lines' | 'total'>): Html {
     </table>
     <h2>Change quantities</h2>
     ${lines.map(quantityForm)}
-    <p><a class="button" href="${SHOP}/order">Order now</a></p>`
+    <p><a class="button" href="${SHOP}/place-order">Continue to the order</a></p>`
 }
 
 function quantityForm(line: CartLine, at: number): Html {

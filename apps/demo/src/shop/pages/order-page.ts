@@ -35,7 +35,7 @@ export function orderPage({ form, faults, today, total, pieces }: OrderPage): st
   const body = html`<h1>Order</h1>
     <p>Your products cost ${formatPrice(total)}, without delivery.</p>
     ${summary(faults)}
-    <form class="order" method="post" action="${SHOP}/order" novalidate>
+    <form class="order" method="post" action="${SHOP}/place-order" novalidate>
       ${input('name', 'Name', 'text', html`autocomplete="name" required`)}
       ${input('email', 'E-mail', 'email', html`autocomplete="email" required`)}
       ${input('phone', 'Phone (optional)', 'tel', html`autocomplete="tel"`)}

@@ -7,14 +7,14 @@ import { keepOrder, piecesOf, type Visitors } from '../visitors.ts'
 
 /** The order form, and placed orders. Without anything in the cart the form leads to the cart. */
 export function orderRoutes(app: FastifyInstance, visitors: Visitors): void {
-  app.get('/order', (request, reply) => {
+  app.get('/place-order', (request, reply) => {
     const cart = visitors.find(request)?.cart
     if (cart === undefined || cart.pieces === 0) return reply.redirect(`${SHOP}/cart`, 303)
     const { total, pieces } = cart
     return reply.send(orderPage({ form: EMPTY_ORDER, faults: {}, today: today(), total, pieces }))
   })
 
-  app.post<{ Body: OrderForm }>('/order', { schema: { body: OrderFormSchema } }, (request, reply) => {
+  app.post<{ Body: OrderForm }>('/place-order', { schema: { body: OrderFormSchema } }, (request, reply) => {
     const visitor = visitors.find(request)
     if (visitor === undefined || visitor.cart.pieces === 0) return reply.redirect(`${SHOP}/cart`, 303)
     const [form, { total, pieces }] = [request.body, visitor.cart]

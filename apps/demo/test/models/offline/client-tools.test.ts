@@ -3,7 +3,7 @@ import { answerByClientTool } from '../../../src/models/offline/client-tools.ts'
 
 const tool = (name: string) => ({ type: 'function' as const, name, inputSchema: {} })
 const conversation = (message: string, outcomes: object[] = []) =>
-  ({ turns: [], message, files: 0, outcomes }) as Parameters<typeof answerByClientTool>[0]
+  ({ turns: [], message, files: 0, said: '', outcomes }) as Parameters<typeof answerByClientTool>[0]
 
 t.test('calls the tool that the message mentions, and says what it gave', async (t) => {
   const tools = [tool('calculate'), tool('stock'), tool('shopping_list')]

@@ -40,6 +40,7 @@ t.test('turns, message and outcomes', async (t) => {
     ],
     message: '2+2?',
     files: 0,
+    said: '',
     outcomes: [{ toolName: 'calculate', args: { expression: '2+2' }, error: 'no' }]
   })
 })
@@ -67,5 +68,5 @@ t.test('files are counted, and an empty prompt is no fault', async (t) => {
     }
   ])
   t.strictSame([files, message], [1, 'see'])
-  t.strictSame(readPrompt([]), { turns: [], message: '', files: 0, outcomes: [] })
+  t.strictSame(readPrompt([]), { turns: [], message: '', files: 0, outcomes: [], said: '' })
 })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { answerDelivery } from '../../../src/models/offline/courier.ts'
 
 const conversation = (message: string, outcomes: object[] = []) =>
-  ({ turns: [], message, files: 0, outcomes }) as Parameters<typeof answerDelivery>[0]
+  ({ turns: [], message, files: 0, said: '', outcomes }) as Parameters<typeof answerDelivery>[0]
 const delivered = (parcel: number) => ({
   toolName: 'deliver',
   args: { parcel },

@@ -44,12 +44,13 @@ t.test('formats the outcome of its call', async (t) => {
       turns: [],
       message: 'delete note 1',
       files: 0,
+      said: '',
       outcomes: [{ ...call, ...outcome }]
     })
   }
   t.match(answer({ result: { id: '1', deleted: true } }), { answer: /gone/ })
   t.match(answer({ result: { id: '1', deleted: false } }), { answer: /no note 1/ })
   t.match(answer({ error: 'not today' }), { answer: /not today/ })
-  const hello = { turns: [], message: 'Hello', files: 0, outcomes: [] }
+  const hello = { turns: [], message: 'Hello', files: 0, outcomes: [], said: '' }
   t.match(answerNoteRequest(hello), { answer: /list my notes/ })
 })
