@@ -58,6 +58,8 @@ export interface PageDocument extends PageRoot {
   readonly documentElement: PageElement
   readonly scrollingElement: PageElement | null
   readonly defaultView: PageWindow | null
+  addEventListener(name: string, listener: () => void, capture: boolean): void
+  removeEventListener(name: string, listener: () => void, capture: boolean): void
   querySelectorAll(selector: string): ArrayLike<PageElement>
 }
 

@@ -11,7 +11,7 @@ const RESTLESS = 300
 const LATE = 200
 
 /**
- * Waits until the DOM of a page does not change for a moment. Bounded, whatever the page does.
+ * Waits until a page neither changes nor scrolls for a moment. Bounded, whatever the page does.
  * `reaction`: milliseconds that the first change may take. @throws the reason of `signal`
  */
 export async function untilQuiet(page: Page, signal: AbortSignal, reaction: number): Promise<void> {
@@ -35,8 +35,11 @@ function quietMoment(wait: { reaction: number; quiet: number; restless: number }
   return new Promise((resolve) => {
     const begin = performance.now()
     let changed = 0
-    const observer = new MutationObserver(() => (changed = performance.now()))
+    const onChange = () => (changed = performance.now())
+    const observer = new MutationObserver(onChange)
     observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true })
+    // Keys scroll in steps; the event does not bubble.
+    document.addEventListener('scroll', onChange, true)
     const timer = setInterval(() => {
       const now = performance.now()
       const isQuiet =
@@ -44,6 +47,7 @@ function quietMoment(wait: { reaction: number; quiet: number; restless: number }
       if (!isQuiet && now - begin < wait.reaction + wait.restless) return
       clearInterval(timer)
       observer.disconnect()
+      document.removeEventListener('scroll', onChange, true)
       resolve()
     }, 10)
   })
