@@ -53,10 +53,10 @@ export class GuardedDesk {
     const filled = action.action === 'type' ? await this.#fill(action) : action
     const { downloads, notices } = await this.#call(() => this.#desk.act(filled, signal))
     return {
-      notices: notices.map((notice) => this.#secrets.redact(notice)),
+      notices: notices.map((notice) => this.#secrets.redactName(notice)),
       downloads: downloads.map((download): Download => {
         const { filename, url, size } = download
-        const redacted = { filename: this.#secrets.redact(filename), url: this.#secrets.redact(url) }
+        const redacted = { filename: this.#secrets.redactName(filename), url: this.#secrets.redact(url) }
         return { ...redacted, size, content: () => download.content() }
       })
     }

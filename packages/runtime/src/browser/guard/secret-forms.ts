@@ -23,6 +23,13 @@ export function toPattern(texts: readonly string[]): RegExp | undefined {
   )
 }
 
+/** A pattern for these texts in names of files, where any character but letters and digits may be replaced; undefined for none. */
+export function toNamePattern(texts: readonly string[]): RegExp | undefined {
+  const named = texts.filter((text) => /[\p{L}\p{N}]{3}/u.test(text))
+  if (named.length === 0) return undefined
+  return new RegExp(named.map((text) => text.replaceAll(/[^\p{L}\p{N}]/gu, '.?')).join('|'), 'gsu')
+}
+
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 
 function toHtml(value: string): string {

@@ -1,6 +1,6 @@
 import { RUN_ERR_BAD_BROWSER, RUN_ERR_BROWSER_HOST_REFUSED } from '../../errors.ts'
 import type { Target } from '../browser.ts'
-import { formsOf, toPattern } from './secret-forms.ts'
+import { formsOf, toNamePattern, toPattern } from './secret-forms.ts'
 
 /** A value that the model can type without seeing it. */
 export interface BrowserSecret {
@@ -14,12 +14,15 @@ const HIDDEN = '[secret]'
 
 const NAME = /^\w{1,64}$/
 const HOST = /^(\*\.)?(\[[\da-f:]+\]|[^\s:/?#@*[\]]+)(:\d{1,5})?$/
+// Of files.
+const ENCODINGS = ['utf8', 'latin1', 'utf16le'] as const
 const PLACEHOLDER = /\{\{\s*(\w+)\s*\}\}/g
 
 /** The secrets of an agent: fills them in on their own hosts, and removes them from all that comes back. */
 export class Secrets {
   readonly #secrets: ReadonlyMap<string, BrowserSecret>
   readonly #pattern: RegExp | undefined
+  readonly #namePattern: RegExp | undefined
 
   /** @throws RUN_ERR_BAD_BROWSER */
   constructor(secrets: Readonly<Record<string, BrowserSecret>> = {}) {
@@ -33,7 +36,9 @@ export class Secrets {
           )
     }
     this.#secrets = new Map(Object.entries(secrets))
-    this.#pattern = toPattern(Object.values(secrets).flatMap(({ value }) => formsOf(value)))
+    const values = Object.values(secrets).map(({ value }) => value)
+    this.#pattern = toPattern(values.flatMap(formsOf))
+    this.#namePattern = toNamePattern(values)
   }
 
   get isEmpty(): boolean {
@@ -76,10 +81,16 @@ export class Secrets {
     })
   }
 
+  /** `redact` for names of files and texts that quote them: browsers replace characters in names. */
+  redactName(text: string): string {
+    const plain = this.redact(text)
+    return this.#namePattern === undefined ? plain : plain.replaceAll(this.#namePattern, HIDDEN)
+  }
+
   /** True if a text or a file has the value of a secret. */
   isIn(content: string | Uint8Array): boolean {
-    const text = typeof content === 'string' ? content : Buffer.from(content).toString('latin1')
-    return this.redact(text) !== text
+    if (typeof content === 'string') return this.redact(content) !== content
+    return ENCODINGS.some((encoding) => this.isIn(Buffer.from(content).toString(encoding)))
   }
 
   /** A copy of the arguments of a call in which `[secret]` stands for each placeholder and each value. */

@@ -1,3 +1,5 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { channelName, type RuntimeEvents } from '@svc/runtime'
 import t from 'tap'
 import { survive } from '../../helpers/crashing.ts'
 import { act, makeBrowserAgent, resultsIn } from '../../helpers/make-browser-agent.ts'
@@ -23,6 +25,10 @@ t.test('a run resumes after a crash at any write, and opens its page again', asy
   const whole = await survive(() => cartAgent().agent, [])
   t.equal(whole.result?.text, 'Two widgets.')
   let reopened = 0
+  const steps: string[] = []
+  const onStep = (event: unknown) => void steps.push((event as RuntimeEvents['browser.step']).runId)
+  subscribe(channelName('browser.step'), onStep)
+  t.teardown(() => unsubscribe(channelName('browser.step'), onStep))
   for (let lifetime = 1; lifetime < whole.appends; lifetime++) {
     const agents: ReturnType<typeof cartAgent>[] = []
     const make = () => {
@@ -30,10 +36,12 @@ t.test('a run resumes after a crash at any write, and opens its page again', asy
       agents.push(made)
       return made.agent
     }
-    const { status, result, parts } = await survive(make, [lifetime])
+    const { status, result, parts, runId } = await survive(make, [lifetime])
     t.equal(status, 'completed', `after ${lifetime} appends`)
     t.equal(result?.text, 'Two widgets.')
     t.equal(agents.at(-1)?.browser.openDesks, 0)
+    const calls = agents.reduce((sum, { model }) => sum + model.calls.length, 0)
+    t.equal(steps.filter((each) => each === runId).length, calls, 'a replayed step is not reported again')
     const pages = parts.flatMap((part) => (part.type === 'browser.page' ? [part.title] : []))
     t.equal(pages.at(-1), 'Cart')
     if (JSON.stringify(result?.toolCalls).includes('pages of earlier are gone')) reopened++

@@ -72,6 +72,9 @@ t.test('a value is found in whatever encoding it comes back', async (t) => {
   t.equal(secrets.redact('100%25 of %41 hunters'), '100%25 of %41 hunters')
   t.ok(secrets.isIn(Buffer.from(`a,b\n1,${Buffer.from(VALUE).toString('base64')}`)))
   t.notOk(secrets.isIn(Buffer.from('a,b')))
+  for (const encoding of ['utf8', 'utf16le', 'latin1'] as const)
+    t.ok(secrets.isIn(Buffer.from(VALUE, encoding)), encoding)
+  t.equal(secrets.redactName('Report for Hünter 2___x_.csv'), 'Report for [secret].csv')
 })
 
 t.test('arguments show which secret is used, not its value', async (t) => {
