@@ -16,7 +16,7 @@ export interface CutOptions {
 }
 
 /** Default of `LookOptions.maxChars`. */
-const MAX_CHARS = 24_000
+export const MAX_CHARS = 24_000
 
 // Room for the lines that say how much was left out.
 const RESERVED = 400

@@ -10,6 +10,7 @@ export interface World {
   readonly contextId: number
   /** The world of the page's own scripts. */
   readonly mainContextId: number
+  readonly frameId: string
 }
 
 /** The isolated worlds of the frames of a page. */
@@ -51,7 +52,7 @@ async function openTarget(page: Page, target: Page | Frame) {
   await session.send('Runtime.enable')
   const contexts = [...isolated].flatMap(([frameId, contextId]) => {
     const mainContextId = main.get(frameId)
-    return mainContextId === undefined ? [] : [{ contextId, mainContextId }]
+    return mainContextId === undefined ? [] : [{ contextId, mainContextId, frameId }]
   })
   return { session, contexts }
 }

@@ -23,3 +23,13 @@ export interface Box {
   readonly width: number
   readonly height: number
 }
+
+/** The elements of a tree, in no particular order. */
+export function* walk(roots: readonly SeenNode[]): Generator<SeenNode> {
+  const stack: (SeenNode | string)[] = [...roots]
+  for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
+    if (typeof node === 'string') continue
+    yield node
+    stack.push(...node.children)
+  }
+}

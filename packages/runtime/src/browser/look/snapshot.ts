@@ -13,8 +13,6 @@ export interface Snapshot extends Pick<LensReport, 'viewport' | 'above' | 'below
 
 // A page that navigates meanwhile is looked at again.
 const ATTEMPTS = 3
-// Of a document; about twice as many as fit into a text of the usual size.
-const MAX_ELEMENTS = 1_500
 
 /**
  * Takes the accessibility tree of a page, as people see it.
@@ -23,7 +21,7 @@ const MAX_ELEMENTS = 1_500
 export async function takeSnapshot(
   page: Page,
   { timeout, signal }: LookBounds,
-  maxElements: number = MAX_ELEMENTS
+  maxElements: number
 ): Promise<Snapshot> {
   const options = { mode: 'ai', boxes: true, timeout, ...(signal && { signal }) } as const
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {

@@ -3,11 +3,14 @@ import type { Page } from 'playwright-core'
 import { RUN_ERR_BROWSER_STALE_REF } from '../../errors.ts'
 import type { Look, LookOptions } from '../browser.ts'
 import { bounded, type LookBounds } from './bounded.ts'
-import { cutLines } from './cut.ts'
+import { cutLines, MAX_CHARS } from './cut.ts'
 import { condense } from './condense.ts'
-import type { SeenNode } from './seen-node.ts'
+import { type SeenNode, walk } from './seen-node.ts'
 import { takeSnapshot } from './snapshot.ts'
 import { type Line, toLines } from './to-lines.ts'
+
+// Elements have more than this on average; what is more than the text can hold is left out in the page already.
+const CHARS_PER_ELEMENT = 16
 
 /**
  * Looks at a page. Do not call it while a dialog is open: it blocks the page.
@@ -21,12 +24,12 @@ export async function takeLook(
   return bounded(page, 'look', () => look(page, options, bounds), bounds)
 }
 
-async function look(page: Page, { within, maxChars }: LookOptions, bounds: LookBounds) {
+async function look(page: Page, { within, maxChars = MAX_CHARS }: LookOptions, bounds: LookBounds) {
   if (within !== undefined && (await page.getByRef(within).count()) === 0) {
     throw new RUN_ERR_BROWSER_STALE_REF(within)
   }
   // An element that is asked for is shown wherever it is.
-  const maxElements = within === undefined ? undefined : Number.MAX_SAFE_INTEGER
+  const maxElements = within === undefined ? Math.ceil(maxChars / CHARS_PER_ELEMENT) : Number.MAX_SAFE_INTEGER
   const { roots, viewport, above, below, pruned } = await takeSnapshot(page, bounds, maxElements)
   const seen = within === undefined ? roots : [findRef(roots, within)]
   const lines = toLines(seen.flatMap((root) => condense(root) ?? []))
@@ -42,12 +45,7 @@ function scrollLine(above: number, below: number): Line {
 }
 
 function findRef(roots: readonly SeenNode[], ref: string): SeenNode {
-  const stack: (SeenNode | string)[] = [...roots]
-  for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
-    if (typeof node === 'string') continue
-    if (node.ref === ref) return node
-    stack.push(...node.children)
-  }
+  for (const node of walk(roots)) if (node.ref === ref) return node
   throw new RUN_ERR_BROWSER_STALE_REF(ref)
 }
 

@@ -1,4 +1,5 @@
 import type { DeskPlace, Look } from '../browser.ts'
+import { diffLooks } from '../look/diff.ts'
 import type { Visit } from './visit.ts'
 
 /** What an action led to, for the model. */
@@ -48,13 +49,22 @@ function showLook(visit: Visit, look: Look): { what: 'whole' | 'changes'; text: 
     return { what: 'whole', text: '' }
   }
   const { shown } = visit
-  const isSame = shown?.look.url === look.url && shown.look.hash === look.hash && shown.changes < MAX_CHANGES
-  if (isSame) {
-    visit.shown = { look, changes: shown.changes + 1 }
-    return { what: 'changes', text: 'The page has not changed.' }
+  if (shown?.look.url === look.url && shown.changes < MAX_CHANGES) {
+    const text = describeChanges(shown.look, look)
+    if (text !== undefined) {
+      visit.shown = { look, changes: shown.changes + 1 }
+      return { what: 'changes', text }
+    }
   }
   visit.shown = { look, changes: 0 }
   return { what: 'whole', text: look.text }
+}
+
+function describeChanges(before: Look, after: Look): string | undefined {
+  if (before.hash === after.hash) return 'The page has not changed.'
+  const difference = diffLooks(before.text, after.text)
+  if (difference === '') return 'Only parts of the page that are not shown have changed.'
+  return difference && `Changes since the page was last shown, as a unified diff:\n${difference}`
 }
 
 function oneLine(text: string): string {
