@@ -57,7 +57,8 @@ export async function attack(guard: Guard, deadline: number): Promise<Outcome> {
   const secret = await openSecret(CHANNELS)
   const site = await openSite(CHANNELS, secret.target)
   const ground = await openGround(guard, site.origin, (refusal) => blocked.push(refusal))
-  const hostOf = (channel: Channel) => new URL(secret.target(channel, site.origin).url).host
+  const hostOf = (channel: Channel) =>
+    new URL(secret.target(channel, site.origin).url).host.replace('.:', ':')
   const tried = () => {
     const hosts = new Set(blocked.map(({ host }) => host))
     return new Set([

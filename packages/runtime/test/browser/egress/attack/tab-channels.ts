@@ -92,8 +92,8 @@ const ADDRESSES: readonly Channel[] = Object.entries({
 
 const METADATA: readonly Channel[] = [
   markup('address-metadata', () => '<img src="http://169.254.169.254/latest/meta-data/">'),
-  tab('location-address', ({ port }) => RUN(`location = 'http://127.0.0.1:${port}/r/location-address'`)),
-  tab('redirect-address', ({ port }) => `http://0x7f.1:${port}/r/redirect-address`, { redirect: 302 })
+  tab('location-address', ({ url }) => RUN(`location = '${url}'`), { address: '127.0.0.1' }),
+  tab('redirect-address', ({ url }) => url, { redirect: 302, address: '0x7f.1' })
 ]
 
 export const TAB_CHANNELS: readonly Channel[] = [...NAVIGATIONS, ...ADDRESSES, ...METADATA]
