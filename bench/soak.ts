@@ -1,5 +1,6 @@
 import { readNames, readOptions } from './read-options.ts'
 import { soakAgents } from './soak/agents.ts'
+import { soakBrowser } from './soak/browser.ts'
 import { soakDrain } from './soak/drain.ts'
 import { soakKills } from './soak/kills.ts'
 import { soakLists } from './soak/lists.ts'
@@ -9,13 +10,13 @@ import { soakSockets } from './soak/sockets.ts'
 import { soakWaiting } from './soak/waiting.ts'
 import { soakWorkflowKills } from './soak/workflow-kills.ts'
 
-const USAGE = `npm run soak -- [--only runs,readers,kills,workflows,agents,waiting,drain,sockets,lists]
+const USAGE = `npm run soak -- [--only runs,readers,kills,workflows,agents,browser,waiting,drain,sockets,lists]
                 [--kills 100] [--count 1000] [--seed 1]
 
 Does the same again and again, many minutes long, and fails where memory grows or something is lost.
 
 --kills   of the services that run and of those of workflows
---count   runs of agents that a kill hits
+--count   runs of agents that a kill hits, and of browser agents
 --seed    the same runs of agents and the same kills again`
 const values = readOptions(USAGE, {
   only: { type: 'string' },
@@ -31,6 +32,7 @@ const soaks = {
   workflows: () => soakWorkflowKills(Number(values.kills)),
   agents: () => soakAgents(Number(values.count), Number(values.seed)),
   waiting: () => soakWaiting(1_000),
+  browser: () => soakBrowser(Number(values.count), Number(values.seed)),
   drain: () => soakDrain(20),
   sockets: () => soakSockets(100)
 }

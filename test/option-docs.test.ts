@@ -13,6 +13,7 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
     'agents/agent-options.ts',
     'browser/browser-agent-options.ts',
     'browser/browser-options.ts',
+    'browser/chromium/chromium-options.ts',
     'teams/team-options.ts',
     'tools/define-tool.ts',
     'workflows/workflow-options.ts'

@@ -1,8 +1,14 @@
+import { existsSync } from 'node:fs'
 import { chromium, type Browser } from 'playwright-core'
 import { findChromium } from '../../src/browser/chromium/find-chromium.ts'
 
 /** The Chromium of this machine; undefined if there is none. */
 export const CHROMIUM = await findChromium().catch(() => undefined)
+
+/** All kinds of Chromium of this machine. */
+export const CHROMIUMS: readonly string[] = [
+  ...new Set([CHROMIUM, '/usr/bin/chromium-headless-shell', '/usr/bin/chromium'])
+].filter((path): path is string => path !== undefined && existsSync(path))
 
 /** For the options of a test that needs Chromium. */
 export const needsChromium = { skip: CHROMIUM === undefined && 'no Chromium is installed' }

@@ -17,20 +17,22 @@ export async function deskAt(
   t.teardown(() => desk.close())
   const act = (action: DeskAction, signal = options.signal) => desk.act(action, signal)
   const text = async () => (await desk.look()).text
+  /** The first element whose line in a look has this in it. */
+  async function find(part: string): Promise<{ ref: string }> {
+    const seen = await text()
+    const line = seen.split('\n').find((each) => each.includes(part))
+    const ref = /\[ref=(\w+)\]/.exec(line ?? '')?.[1]
+    if (ref === undefined) throw new Error(`${part} is not in\n${seen}`)
+    return { ref }
+  }
   await act({ action: 'open', url: origin })
   return {
     desk,
     origin,
     act,
     text,
-    /** The first element whose line in a look has this in it. */
-    async find(part: string): Promise<{ ref: string }> {
-      const seen = await text()
-      const line = seen.split('\n').find((each) => each.includes(part))
-      const ref = /\[ref=(\w+)\]/.exec(line ?? '')?.[1]
-      if (ref === undefined) throw new Error(`${part} is not in\n${seen}`)
-      return { ref }
-    },
+    find,
+    click: async (part: string) => act({ action: 'click', at: await find(part) }),
     title: async () => (await desk.place()).title
   }
 }

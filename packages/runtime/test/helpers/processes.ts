@@ -27,6 +27,12 @@ export function browserPids(parent = process.pid): number[] {
   })
 }
 
+/** Kills the processes of all pages of the browsers that this process has started. */
+export function killPages(): void {
+  const isPage = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('--type=renderer')
+  for (const pid of browserPids().flatMap(groupOf).filter(isPage)) process.kill(pid, 'SIGKILL')
+}
+
 /** Gives this process a temporary folder of its own, and returns what lists it. */
 export function useTemporaryFolder(t: { teardown(remove: () => unknown): void }): () => string[] {
   const folder = mkdtempSync(join(tmpdir(), 'own-'))

@@ -30,10 +30,14 @@ export class BrowserPool {
 
   /** The browser; starts it unless it runs. @throws RUN_ERR_BROWSER_MISSING, RUN_ERR_BROWSER_FAILED */
   async get(): Promise<RunningBrowser> {
-    const running = (this.#running ??= this.#start())
-    const browser = await running
-    browser.keepAlive(true)
-    return browser
+    const starting = (this.#running ??= this.#start())
+    const running = await starting
+    if (running.ended.aborted) {
+      this.#forget(starting)
+      return this.get()
+    }
+    running.keepAlive(true)
+    return running
   }
 
   /** Ends the browser; resolves once nothing of it is left. */
@@ -46,14 +50,12 @@ export class BrowserPool {
 
   #start(): Promise<RunningBrowser> {
     const starting = this.#launch()
-    const forget = () => {
-      if (this.#running === starting) this.#running = undefined
-    }
-    starting.then(({ browser }) => {
-      browser.once('disconnected', forget)
-      if (!browser.isConnected()) forget()
-    }, forget)
+    starting.catch(() => this.#forget(starting))
     return starting
+  }
+
+  #forget(starting: Promise<RunningBrowser>): void {
+    if (this.#running === starting) this.#running = undefined
   }
 }
 

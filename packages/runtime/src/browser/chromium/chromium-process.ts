@@ -19,6 +19,7 @@ export class ChromiumProcess {
   readonly folder: string
   readonly #child: ChildProcess
   readonly #streams: readonly Socket[]
+  readonly #ended = new AbortController()
   #isGone = false
 
   /** @throws if the program cannot be started */
@@ -53,6 +54,11 @@ export class ChromiumProcess {
     return this.#child.pid!
   }
 
+  /** Aborts when the process has ended. */
+  get ended(): AbortSignal {
+    return this.#ended.signal
+  }
+
   /** Whether this process stays alive for the sake of the browser. */
   keepAlive(isNeeded: boolean): void {
     for (const handle of [this.#child, ...this.#streams]) {
@@ -72,6 +78,7 @@ export class ChromiumProcess {
   }
 
   async #clean(): Promise<void> {
+    this.#ended.abort()
     this.transport.end()
     // Its children outlive it by moments.
     for (let wait = 0; wait < LAST_CHILD && this.#signal('SIGKILL'); wait += 10) await pause(10)

@@ -89,7 +89,7 @@ class Chromium implements Browser {
     }
   }
 
-  // A browser that crashes meanwhile is replaced once.
+  // The browser, or the page, may crash meanwhile: once, that is no reason to give up.
   async #openContext(start: ContextStart): Promise<DeskContext> {
     for (let attempt = 1; ; attempt++) {
       const running = await this.#pool.get()
@@ -98,8 +98,8 @@ class Chromium implements Browser {
         if (context !== LATE) return context
       } catch (cause) {
         if (cause instanceof RUN_ERR_BROWSER_FAILED) throw cause
-        if (attempt === 1 && !running.browser.isConnected()) continue
-        throw new RUN_ERR_BROWSER_FAILED('it opens no page', { cause })
+        if (attempt === 2) throw new RUN_ERR_BROWSER_FAILED('it opens no page', { cause })
+        continue
       }
       // Its other desks do not get far either.
       await running.end()
@@ -108,8 +108,10 @@ class Chromium implements Browser {
   }
 }
 
-async function openChecked({ browser, checked }: RunningBrowser, start: ContextStart): Promise<DeskContext> {
-  const [context] = await Promise.all([DeskContext.open(browser, start), checked])
+async function openChecked(running: RunningBrowser, start: ContextStart): Promise<DeskContext> {
+  const { browser, checked, ended } = running
+  // Not every call to a browser settles when it ends.
+  const [context] = await unlessAborted(ended, () => Promise.all([DeskContext.open(browser, start), checked]))
   return context
 }
 

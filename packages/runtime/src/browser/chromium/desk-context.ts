@@ -1,5 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { RUN_ERR_BROWSER_CRASHED } from '../../errors.ts'
+import { unlessAborted } from '../../guards/guard.ts'
 import type { DeskOptions, StorageState } from '../browser.ts'
 import type { EgressProxy } from '../egress/egress-proxy.ts'
 import { Dialogs } from './dialogs.ts'
@@ -8,6 +9,10 @@ import type { ChromiumPlan } from './plan-chromium.ts'
 import { Tabs } from './tabs.ts'
 
 const MAX_NOTICES = 20
+// A page that locks the pointer gets every click, wherever it was meant to go.
+const WITHOUT_POINTER_LOCK = `Element.prototype.requestPointerLock = async function requestPointerLock() {
+  throw new DOMException('The pointer cannot be locked', 'NotSupportedError')
+}`
 
 /** What a browser context begins with. */
 export interface ContextStart {
@@ -22,12 +27,11 @@ export interface ContextStart {
 export class DeskContext {
   readonly tabs: Tabs
   readonly dialogs = new Dialogs()
-  /** Set by `open`. */
-  downloads!: Downloads
   readonly #context: BrowserContext
+  #downloads: Downloads | undefined
   readonly #notices: string[] = []
+  readonly #gone = new AbortController()
   #crash = new AbortController()
-  #isOpen = true
 
   /** Opens one, with an empty tab. */
   static async open(browser: Browser, start: ContextStart): Promise<DeskContext> {
@@ -43,13 +47,19 @@ export class DeskContext {
       ...(state && { storageState: state as never })
     })
     const desk = new DeskContext(context, options.limits.tabs)
-    const page = await desk.tabs.open()
-    desk.downloads = await Downloads.watch(browser, {
-      browserContextId: await desk.tabs.contextIdOf(page),
-      // A browser elsewhere has another disk.
-      maxBytes: proxy === undefined ? undefined : options.maxDownloadBytes,
-      onNotice: desk.notice
-    })
+    try {
+      await context.addInitScript(WITHOUT_POINTER_LOCK)
+      const page = await desk.tabs.open()
+      desk.#downloads = await Downloads.watch(browser, {
+        browserContextId: await desk.tabs.contextIdOf(page),
+        // A browser elsewhere has another disk.
+        maxBytes: proxy === undefined ? undefined : options.maxDownloadBytes,
+        onNotice: desk.notice
+      })
+    } catch (err) {
+      await desk.close()
+      throw err
+    }
     return desk
   }
 
@@ -61,9 +71,13 @@ export class DeskContext {
     })
     // It closes when the browser ends, too.
     context.once('close', () => {
-      this.#isOpen = false
+      this.#gone.abort(new RUN_ERR_BROWSER_CRASHED())
       this.#end()
     })
+  }
+
+  get downloads(): Downloads {
+    return this.#downloads!
   }
 
   /** Aborts when the current tab or the browser crashes, until `recover`; its reason is RUN_ERR_BROWSER_CRASHED. */
@@ -71,15 +85,22 @@ export class DeskContext {
     return this.#crash.signal
   }
 
-  /** False after the browser has ended. */
-  get isOpen(): boolean {
-    return this.#isOpen
+  /** Makes sure of a tab: an empty one after a crash, or if all are closed. False if the browser has ended. */
+  async recover(): Promise<boolean> {
+    const isCrashed = this.crash.aborted
+    if (isCrashed) this.#crash = new AbortController()
+    try {
+      await this.unlessGone(() => (isCrashed ? this.tabs.open() : this.tabs.ensure()))
+      return true
+    } catch (err) {
+      if (!this.#gone.signal.aborted) throw err
+      return false
+    }
   }
 
-  /** Continues with an empty tab after a crash of a page. */
-  async recover(): Promise<void> {
-    this.#crash = new AbortController()
-    await this.tabs.open()
+  /** Settles like `work()`, or rejects if the browser ends: not every call to it settles then. @throws RUN_ERR_BROWSER_CRASHED */
+  unlessGone<T>(work: () => T): Promise<Awaited<T>> {
+    return unlessAborted(this.#gone.signal, work)
   }
 
   /** Adds a notice for the model; a page can cause any number of them, of which the first are kept. */
@@ -96,8 +117,8 @@ export class DeskContext {
   }
 
   async close(): Promise<void> {
-    await this.#context.close().catch(() => undefined)
-    await this.downloads.close()
+    await this.unlessGone(() => this.#context.close()).catch(() => undefined)
+    await this.#downloads?.close()
   }
 
   #watch(page: Page): void {

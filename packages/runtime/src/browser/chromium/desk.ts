@@ -17,7 +17,7 @@ import { takeLook } from '../look/take-look.ts'
 import { takeScreenshot } from '../look/take-screenshot.ts'
 import { describeTarget } from './actions/describe-target.ts'
 import { performAction } from './actions/perform-action.ts'
-import { withinTime } from './deadline.ts'
+import { LATE, withinTime } from './deadline.ts'
 import type { DeskContext } from './desk-context.ts'
 
 /** What a desk gets from its browser. */
@@ -30,6 +30,9 @@ export interface Seat {
   leave(): Promise<void>
 }
 
+// Milliseconds.
+const CLEANUP = 1_000
+
 /** A desk in Chromium. */
 export class ChromiumDesk implements Desk {
   readonly #seat: Seat
@@ -38,6 +41,7 @@ export class ChromiumDesk implements Desk {
   #context: DeskContext
   #state: StorageState | undefined
   #isCrashReported = false
+  #acting: Promise<void> | undefined
   #closed: Promise<void> | undefined
 
   static async open(seat: Seat, options: DeskOptions): Promise<ChromiumDesk> {
@@ -52,13 +56,14 @@ export class ChromiumDesk implements Desk {
   }
 
   async place(): Promise<DeskPlace> {
-    const { tabs, dialogs } = this.#context
+    const context = this.#context
+    const { tabs, dialogs } = context
     const { current } = tabs
     if (current === undefined) return { url: 'about:blank', title: '', tabs: [] }
     const dialog = dialogs.of(current)
     return {
       url: current.url(),
-      title: await tabs.titleOf(current),
+      title: await context.unlessGone(() => tabs.titleOf(current)).catch(() => ''),
       tabs: tabs.all.map((page, index) => ({ index, url: page.url(), isCurrent: page === current })),
       ...(dialog && { dialog })
     }
@@ -96,6 +101,7 @@ export class ChromiumDesk implements Desk {
       // A dialog blocks its page, and whatever is done to it: the model answers it with the next action.
       const asked = new AbortController()
       const acting = performAction(scope, action, AbortSignal.any([ended, asked.signal]))
+      this.#acting = acting.catch(() => undefined)
       await Promise.race([acting, dialogs.next(page)])
       if (dialogs.of(page) === undefined) await acting
       else asked.abort()
@@ -106,7 +112,10 @@ export class ChromiumDesk implements Desk {
   }
 
   async state(): Promise<StorageState> {
-    return (this.#state = await this.#during((context) => context.state()))
+    const { action } = this.#options.timeout
+    const state = await this.#during((context) => withinTime(context.state(), action))
+    if (state === LATE) throw new RUN_ERR_BROWSER_ACTION_FAILED(`a page did not answer within ${action} ms`)
+    return (this.#state = state)
   }
 
   close(): Promise<void> {
@@ -125,6 +134,8 @@ export class ChromiumDesk implements Desk {
     signal?: AbortSignal
   ): Promise<T> {
     this.#closing.signal.throwIfAborted()
+    // An action that was aborted still stops what it began: the next call must not be stopped with it.
+    if (this.#acting !== undefined) await withinTime(this.#acting, CLEANUP)
     const context = await this.#ready()
     const ended = AbortSignal.any([this.#closing.signal, context.crash, ...(signal ? [signal] : [])])
     try {
@@ -139,16 +150,16 @@ export class ChromiumDesk implements Desk {
 
   // A crash is reported once; then the desk begins with an empty tab.
   async #ready(): Promise<DeskContext> {
-    if (this.#context.crash.aborted) {
-      if (!this.#isCrashReported) {
-        this.#isCrashReported = true
-        throw this.#context.crash.reason
-      }
-      if (this.#context.isOpen) await this.#context.recover()
-      else this.#context = await this.#seat.open(this.#state)
-      this.#isCrashReported = false
+    const { crash } = this.#context
+    const isReported = this.#isCrashReported
+    this.#isCrashReported = true
+    if (crash.aborted && !isReported) throw crash.reason
+    if (!(await this.#context.recover())) {
+      // The end of the browser may follow a crash of its page by a moment.
+      if (!isReported) throw new RUN_ERR_BROWSER_CRASHED()
+      this.#context = await this.#seat.open(this.#state)
     }
-    await this.#context.tabs.ensure()
+    this.#isCrashReported = false
     return this.#context
   }
 

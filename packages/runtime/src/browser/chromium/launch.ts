@@ -12,6 +12,8 @@ export interface RunningBrowser {
   readonly browser: Browser
   /** Resolves once it is known to send nothing past its proxy. @throws RUN_ERR_BROWSER_FAILED */
   readonly checked: Promise<void>
+  /** Aborts when the browser, or the connection to it, has ended. */
+  readonly ended: AbortSignal
   /** Whether this process stays alive for the sake of the browser. */
   keepAlive(isNeeded: boolean): void
   /** Ends it, or the connection if it was not started here; resolves once nothing of it is left. */
@@ -70,9 +72,19 @@ async function controlChromium(
       chromium.kill()
       return chromium.gone
     }
-    const checked = checkEgress(browser)
+    // The page of the probe may crash.
+    const checked = checkEgress(browser).catch((err: unknown) => {
+      if (err instanceof RUN_ERR_BROWSER_FAILED) throw err
+      return checkEgress(browser)
+    })
     checked.catch(end)
-    return { browser, checked, end, keepAlive: (isNeeded) => chromium.keepAlive(isNeeded) }
+    return {
+      browser,
+      checked,
+      end,
+      ended: chromium.ended,
+      keepAlive: (isNeeded) => chromium.keepAlive(isNeeded)
+    }
   } catch (err) {
     chromium.kill()
     await chromium.gone
@@ -91,9 +103,12 @@ async function connectTo(endpoint: string, timeout: number): Promise<RunningBrow
   const browser = await playwright.connectOverCDP(endpoint, { timeout }).catch((cause: unknown) => {
     throw new RUN_ERR_BROWSER_FAILED('its CDP endpoint does not respond', { cause })
   })
+  const ended = new AbortController()
+  browser.once('disconnected', () => ended.abort())
   return {
     browser,
     checked: Promise.resolve(),
+    ended: ended.signal,
     keepAlive: () => undefined,
     end: () => browser.close()
   }

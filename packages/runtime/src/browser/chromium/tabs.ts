@@ -70,7 +70,9 @@ export class Tabs {
   }
 
   async titleOf(page: Page): Promise<string> {
-    return (await this.#infoOf(page))?.title ?? ''
+    const { title = '' } = (await this.#infoOf(page)) ?? {}
+    // Without one some versions give the URL.
+    return title === page.url() ? '' : title
   }
 
   /** The id of the browser context that a tab is in. */
