@@ -111,6 +111,7 @@ t.test('complete programs compile', async (t) => {
       'docs/agents.md#9',
       'docs/agents.md#10',
       'docs/agents.md#11',
+      'docs/browser.md#1',
       'docs/errors.md#1',
       'docs/from-other-frameworks.md#1',
       'docs/from-other-frameworks.md#2',
