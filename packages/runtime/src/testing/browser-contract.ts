@@ -72,6 +72,12 @@ const CASES: Record<string, (t: ContractTest, bench: Bench) => Promise<void>> = 
     await act(desk, { action: 'back' })
     t.equal((await desk.place()).title, 'Form')
   },
+  async 'shows no password'(t, { visit }) {
+    const desk = await visit('/form')
+    const { text } = await desk.look()
+    t.ok(text.includes('Secret'))
+    t.ok(!text.includes('hunter2'))
+  },
   async 'describes a target'(t, { visit, origin }) {
     const desk = await visit('/form')
     const { text } = await desk.look()
@@ -176,7 +182,7 @@ const CASES: Record<string, (t: ContractTest, bench: Bench) => Promise<void>> = 
     t.equal((await desk.place()).title, 'Start', 'the desk continues')
   },
   async 'survives a page that never responds'(t, { visit, act, origin }) {
-    const desk = await visit('/busy', { timeout: { action: 500, navigation: 5_000 } })
+    const desk = await visit('/busy', { timeout: { action: 2_000, navigation: 10_000 } })
     const ref = refOf((await desk.look()).text, 'button "Work"')
     await codeOf(act(desk, { action: 'click', at: { ref } }))
     t.equal((await desk.place()).title, 'Busy')
