@@ -89,7 +89,6 @@ export class ChromiumDesk implements Desk {
   async act(action: DeskAction, signal: AbortSignal): Promise<Acted> {
     return this.#during(async (context, ended) => {
       const { tabs, dialogs } = context
-      const page = tabs.current!
       if (action.action !== 'dialog') await this.#dismiss(context)
       const scope = {
         tabs,
@@ -102,8 +101,8 @@ export class ChromiumDesk implements Desk {
       const asked = new AbortController()
       const acting = performAction(scope, action, AbortSignal.any([ended, asked.signal]))
       this.#acting = acting.catch(() => undefined)
-      await Promise.race([acting, dialogs.next(page)])
-      if (dialogs.of(page) === undefined) await acting
+      await Promise.race([acting, untilBlocked(context)])
+      if (dialogs.of(tabs.current!) === undefined) await acting
       else asked.abort()
       await this.#awaitDownloads(context)
       if (this.#seat.fault !== undefined) throw this.#seat.fault
@@ -181,6 +180,11 @@ export class ChromiumDesk implements Desk {
   #bounds(signal: AbortSignal) {
     return { timeout: this.#options.timeout.action, signal }
   }
+}
+
+// Resolves once the current tab has a dialog that it did not have before: an action may open another tab.
+async function untilBlocked({ tabs, dialogs }: DeskContext): Promise<void> {
+  while ((await dialogs.next()) !== tabs.current);
 }
 
 // What a look at a page shows that a dialog blocks.

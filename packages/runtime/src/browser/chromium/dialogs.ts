@@ -1,17 +1,16 @@
 import type { Dialog, Page } from 'playwright-core'
 import type { DeskPlace } from '../browser.ts'
 
-type Opened = PromiseWithResolvers<void>
-
 /** The dialogs of the tabs of a desk. A dialog blocks the scripts of its page until it is answered. */
 export class Dialogs {
   readonly #pending = new Map<Page, Dialog>()
-  readonly #waiting = new Map<Page, Opened>()
+  #opened = Promise.withResolvers<Page>()
 
   watch(page: Page): void {
     page.on('dialog', (dialog) => {
       this.#pending.set(page, dialog)
-      this.#waiting.get(page)?.resolve()
+      this.#opened.resolve(page)
+      this.#opened = Promise.withResolvers()
     })
     page.once('close', () => this.#pending.delete(page))
     page.once('crash', () => this.#pending.delete(page))
@@ -27,13 +26,9 @@ export class Dialogs {
     }
   }
 
-  /** Resolves once the page has a dialog. */
-  async next(page: Page): Promise<void> {
-    if (this.#pending.has(page)) return
-    const opened = this.#waiting.get(page) ?? Promise.withResolvers<void>()
-    this.#waiting.set(page, opened)
-    await opened.promise
-    this.#waiting.delete(page)
+  /** Resolves with the page once a dialog opens. */
+  next(): Promise<Page> {
+    return this.#opened.promise
   }
 
   /** Answers the dialog of a page; false if it has none. */

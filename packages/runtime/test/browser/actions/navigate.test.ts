@@ -1,3 +1,7 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { chromium } from '../../../src/browser/chromium/chromium.ts'
 import { needsChromium } from '../../helpers/chromium.ts'
@@ -210,5 +214,32 @@ t.test('pages', needsChromium, async (t) => {
     await act({ action: 'click', at: await find('"Confirm"') })
     await act({ action: 'dialog', accept: false })
     t.equal(await title(), 'false')
+  })
+
+  t.test('a dialog of a new tab ends the action that opens it', async (t) => {
+    const { act, desk, find, origin } = await deskAt(t, browser, {
+      '/': '<a href=/ask target=_blank>Ask</a>',
+      '/ask': `<script>document.title = confirm('Sure?')</script>`
+    })
+    await act({ action: 'click', at: await find('"Ask"') })
+    t.match(await desk.place(), { url: `${origin}/ask`, dialog: { message: 'Sure?' } })
+    await act({ action: 'dialog', accept: true })
+    t.match(await desk.place(), { title: 'true', dialog: undefined })
+    await act({ action: 'open', url: `${origin}/ask`, newTab: true })
+    t.match(await desk.place(), { tabs: { length: 3 }, dialog: { message: 'Sure?' } })
+  })
+
+  t.test('a certificate that is not valid is an error that says so', async (t) => {
+    const pem = readFileSync(new URL('../../fixtures/shop.example.pem', import.meta.url))
+    const server = createServer({ key: pem, cert: pem }, (_request, reply) => reply.end()).listen(
+      0,
+      '127.0.0.1'
+    )
+    await once(server, 'listening')
+    t.teardown(() => server.close())
+    const { act } = await deskAt(t, browser, '')
+    const { port } = server.address() as AddressInfo
+    const opened = act({ action: 'open', url: `https://127.0.0.1:${port}/` })
+    await t.rejects(opened, { ...failed, message: /no valid certificate.*\(ERR_CERT_/ })
   })
 })

@@ -73,4 +73,12 @@ t.test('uploads', needsChromium, async (t) => {
     const large = { name: 'large', mimeType: 'text/plain', data: new Uint8Array(51 * 1024 * 1024) }
     await t.rejects(upload('One', large), { code: 'RUN_ERR_BROWSER_TOO_LARGE' })
   })
+
+  t.test('a click on what asks for files names the action for them', async (t) => {
+    const { act, find } = await deskAt(t, browser, fields)
+    for (const name of ['One', 'Attach']) {
+      const { notices } = await act({ action: 'click', at: await find(`"${name}"`) })
+      t.same(notices, ['The page asks for files: use the upload action'], name)
+    }
+  })
 })

@@ -8,6 +8,7 @@ type Hover = Extract<DeskAction, { action: 'hover' }>
 /** Clicks once an element is visible, enabled, at rest and not covered; at a point, whatever is there. */
 export async function click(act: Act, { at, button = 'left', count = 1 }: Click): Promise<void> {
   const options = { button, clickCount: count }
+  act.watch.onFileChooser(() => act.desk.notice('The page asks for files: use the upload action'))
   if ('ref' in at) {
     const element = await act.find(at)
     await act.step(() => element.click({ ...options, ...act.limits }))

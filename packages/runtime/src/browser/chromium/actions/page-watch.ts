@@ -35,6 +35,7 @@ export class PageWatch {
   readonly #windowsBefore: number
   readonly #off: () => void
   #navigation: Request | undefined
+  #onChooser: (() => void) | undefined
   #failure: Error | undefined
   #hasNavigated = false
   #status: number | undefined
@@ -61,6 +62,13 @@ export class PageWatch {
 
   close(): void {
     this.#off()
+    if (this.#onChooser !== undefined) this.page.off('filechooser', this.#onChooser)
+  }
+
+  /** Calls the listener if the page asks for files, which stays without an answer. */
+  onFileChooser(listener: () => void): void {
+    this.#onChooser = listener
+    this.page.on('filechooser', listener)
   }
 
   /** True while the tab waits for the answer to a navigation. */
