@@ -20,6 +20,8 @@ interface RunFiles {
 export function createInProcessFileStore({ maxBytes, isLive = () => false }: FileLimits): FileStore {
   const runs = new Map<string, RunFiles>()
   let size = 0
+  // Of the streams that are being read.
+  let arriving = 0
 
   const drop = (runId: string) => {
     size -= runs.get(runId)?.size ?? 0
@@ -56,11 +58,27 @@ export function createInProcessFileStore({ maxBytes, isLive = () => false }: Fil
     return file
   }
 
+  const collect = async (content: AsyncIterable<Uint8Array>) => {
+    const chunks: Uint8Array[] = []
+    let collected = 0
+    try {
+      for await (const chunk of content) {
+        collected += chunk.length
+        arriving += chunk.length
+        if (arriving > maxBytes) throw new RUN_ERR_FILE_LIMIT(maxBytes)
+        // The source may reuse its buffer.
+        chunks.push(Uint8Array.from(chunk))
+      }
+      return Buffer.concat(chunks, collected)
+    } finally {
+      arriving -= collected
+    }
+  }
+
   return {
     put(runId, file) {
       const { content } = file
-      if (!(content instanceof Uint8Array))
-        return collect(content, maxBytes).then((bytes) => add(runId, file, bytes))
+      if (!(content instanceof Uint8Array)) return collect(content).then((bytes) => add(runId, file, bytes))
       return add(runId, file, Buffer.from(content))
     },
     get(runId, fileId, { start, end } = { start: 0 }) {
@@ -78,16 +96,4 @@ export function createInProcessFileStore({ maxBytes, isLive = () => false }: Fil
       for (const runId of runIds) drop(runId)
     }
   }
-}
-
-async function collect(content: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of content) {
-    size += chunk.length
-    if (size > maxBytes) throw new RUN_ERR_FILE_LIMIT(maxBytes)
-    // The source may reuse its buffer.
-    chunks.push(Uint8Array.from(chunk))
-  }
-  return Buffer.concat(chunks, size)
 }

@@ -1,5 +1,6 @@
 import type { MemoryItemRetention } from '../../contract/ports/memory-store.ts'
 import type { Stores } from '../../contract/ports/stores.ts'
+import { givenOf } from '../../options.ts'
 import { createInProcessCheckpointStore } from './checkpoint-store.ts'
 import { createInProcessControlBus } from './control-bus.ts'
 import { createInProcessFileStore } from './file-store.ts'
@@ -30,7 +31,7 @@ const DEFAULTS: InProcessRetention = {
 
 /** Every store in process memory: bounded, and lost with the process. */
 export function createInProcessStores(retention: Partial<InProcessRetention> = {}): Stores {
-  const kept = { ...DEFAULTS, ...retention }
+  const kept = { ...DEFAULTS, ...givenOf(retention) }
   const runs = new RunTable(kept)
   const isLive = (runId: string) => runs.findLive(runId) !== undefined
   const tasks = createInProcessTaskStore({
