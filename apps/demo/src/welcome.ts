@@ -144,7 +144,7 @@ function browse(base: string, file: string, as: string): string {
   return `Let an agent browse the shop with Chromium, and save its last screenshot:
 
   ${post(run, { input: 'How much is the rain jacket in size L?' })}${as}
-  curl -s -o ${file} ${saved} ${base}/runs/$(${post(run, { input: 'Which tea is the cheapest?' })}${as} | ${path})${as}
+  curl -s -o "${file}" ${saved} ${base}/runs/$(${post(run, { input: 'Which tea is the cheapest?' })}${as} | ${path})${as}
 
 Let it order something, which waits for an approval at the last click:
 

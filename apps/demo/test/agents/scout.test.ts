@@ -1,4 +1,5 @@
 import type { ClientToServerEvents, ServerToClientEvents } from '@svc/gateway'
+import { scriptedModel } from '@svc/runtime/testing'
 import { io, type Socket } from 'socket.io-client'
 import t, { type Test } from 'tap'
 import { PRODUCTS } from '../../src/shop/products.ts'
@@ -45,7 +46,7 @@ t.test('what the pages say decides: another catalogue, other answers', needsChro
         }
       : product
   )
-  const { ask } = await startScout(t, products)
+  const { ask } = await startScout(t, { products })
   t.match((await ask('How much is the rain jacket in size XXL?')).text, /Price in size XXL: €123\.45/)
   t.match((await ask('How much is the rain jacket in size M?')).text, /There is no size M, only L, XXL\./)
   t.match((await ask('Which tea is the cheapest?')).text, /Fennel tea at €4\.80/)
@@ -94,6 +95,27 @@ t.test('an order that is denied is not placed', needsChromium, async (t) => {
   })
   t.match(answer, { runId: run.runId })
   t.match(await resultOf(run), { text: /^I stopped: .*too many mugs/ })
+})
+
+t.test('an order sent by Enter waits for an approval too', needsChromium, async (t) => {
+  let origin = ''
+  const model = scriptedModel(({ prompt }, step) => {
+    const page = JSON.stringify(prompt.at(-1)).replaceAll('\\\\', '').replaceAll('\\"', '"')
+    const refOf = (element: string) => new RegExp(`${element}[^\\n]*?\\[ref=(\\w+)\\]`).exec(page)?.[1]
+    const calls = [
+      ['open', { url: `${origin}/shop/products/enamel-mug` }],
+      ['click', { ref: refOf('button "Add to cart"') }],
+      ['click', { ref: refOf('link "Continue to the order"') }],
+      ['type', { ref: refOf('textbox "Name"'), text: 'Ada', submit: true }]
+    ] as const
+    const [action, args] = calls[step] ?? []
+    return action === undefined ? 'Done.' : { toolCalls: [{ toolName: `browser_${action}`, args }] }
+  })
+  const scout = await startScout(t, { model })
+  origin = scout.origin
+  const run = await scout.begin('Go')
+  const { toolName, args } = await scout.partOf(run, 'tool.approval.request')
+  t.match({ toolName, args }, { toolName: 'browser_type', args: { text: 'Ada', submit: true } })
 })
 
 t.test('what the form lacks is not made up', needsChromium, async (t) => {

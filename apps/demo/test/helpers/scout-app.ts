@@ -1,5 +1,6 @@
 import { findChromium } from '@svc/runtime/browser'
 import type { Part, PartOf, RunRecord, RunResult } from '@svc/registry'
+import type { Model } from '@svc/runtime'
 import type { Test } from 'tap'
 import { buildApp } from '../../src/app.ts'
 import { claimPort } from '../../src/claim-port.ts'
@@ -12,12 +13,18 @@ const CHROMIUM = await findChromium().catch(() => undefined)
 /** For the options of a test that needs Chromium. */
 export const needsChromium = { skip: CHROMIUM === undefined && 'no Chromium is installed' }
 
+interface ScoutSettings {
+  products?: readonly Product[]
+  /** Default: the offline model. */
+  model?: Model
+}
+
 /** The demo on a port of its own, and the requests that tests send. */
-export async function startScout(t: Test, products?: readonly Product[]) {
+export async function startScout(t: Test, { products, model }: ScoutSettings = {}) {
   const { port, release } = await claimPort('127.0.0.1', 0)
   await release()
   const env = readEnv({ DATA_DIR: t.testdir(), LOG_LEVEL: 'silent', PORT: String(port) })
-  const app = await buildApp(env, createOfflineModel({ delay: 0 }), undefined, products)
+  const app = await buildApp(env, model ?? createOfflineModel({ delay: 0 }), undefined, products)
   t.teardown(() => app.close())
   const origin = await app.listen({ host: '127.0.0.1', port })
 

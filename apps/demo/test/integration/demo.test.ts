@@ -9,8 +9,8 @@ import { needsChromium } from '../helpers/scout-app.ts'
 const root = fileURLToPath(new URL('../../../../', import.meta.url))
 const bash = (command: string) => promisify(execFile)('bash', ['-c', command], { cwd: root })
 
-// Each test starts processes, on a machine that may be busy.
-t.setTimeout(180_000)
+// Each test starts processes and a browser, on a machine that may be busy.
+t.setTimeout(400_000)
 
 /** Pastes a command, as people do: no answer, and no list of questions, before there is a question. */
 async function paste(command: string, exports = ''): Promise<string> {
@@ -98,7 +98,7 @@ t.test('a second demo on the same data is one clear line, and the first does not
 
 t.test('with DEMO_AUTH=1 it asks for a token, and prints one for each of three roles', async (t) => {
   const { demo, curls, exports, base } = await startDemo(t, { DATA_DIR: t.testdir(), DEMO_AUTH: '1' })
-  const answers = []
+  const answers: string[] = []
   for (const curl of curls) answers.push(await paste(curl, exports))
   t.match(answers[0], /Last-Event-ID/)
   t.strictSame(
@@ -110,6 +110,20 @@ t.test('with DEMO_AUTH=1 it asks for a token, and prints one for each of three r
     answers.find((answer) => answer.includes('"approvals"')),
     /delete_note/
   )
+
+  await t.test('the scout answers, keeps a screenshot, and orders', needsChromium, async (t) => {
+    const at = curls.findIndex((curl) => curl.includes('/agents/scout/run'))
+    const [answer = '', screenshot = '', order = ''] = answers.slice(at)
+    t.match(JSON.parse(answer), { text: /^Rain jacket: Price in size L: €94\.00/ })
+    const { file, type } = JSON.parse(screenshot) as { file: string; type: string }
+    t.equal(type, 'image/jpeg')
+    t.strictSame([...readFileSync(file).subarray(0, 3)], [0xff, 0xd8, 0xff])
+    const { runId } = JSON.parse(order) as { runId: string }
+    const read = (path: string) =>
+      bash(`${exports}\ncurl -sN -H "authorization: Bearer $USER_TOKEN" ${base}/runs/${runId}${path}`)
+    t.match((await read('/stream')).stdout, /"type":"finish"/)
+    t.match(JSON.parse((await read('')).stdout), { result: { text: /^Ordered\. Your order number is HS-/ } })
+  })
 
   const status = async (as: string, path: string, data = '') => {
     const token = as === '' ? '' : `-H "authorization: Bearer $${as}_TOKEN"`
@@ -133,24 +147,6 @@ t.test('with DEMO_AUTH=1 it asks for a token, and prints one for each of three r
   const next = await startDemo(t, { DATA_DIR: t.testdirName, DEMO_AUTH: '1' })
   const old = `${exports}\ncurl -s -H "authorization: Bearer $ADMIN_TOKEN" ${next.base}/agents`
   t.match((await bash(old)).stdout, /HTTP_ERR_INVALID_TOKEN/, 'another secret, other tokens')
-})
-
-t.test('the scout browses as printed: an answer, a screenshot, an order', needsChromium, async (t) => {
-  const { base, curls } = await startDemo(t, { DATA_DIR: t.testdir() })
-  const at = curls.findIndex((curl) => curl.includes('/agents/scout/run'))
-  const [answer = '', screenshot = '', order = '', approval = ''] = curls.slice(at)
-  t.match(JSON.parse(await paste(answer)), { text: /^Rain jacket: Price in size L: €94\.00/ })
-  const { file, type } = JSON.parse(await paste(screenshot)) as { file: string; type: string }
-  t.equal(type, 'image/jpeg')
-  t.strictSame([...readFileSync(file).subarray(0, 3)], [0xff, 0xd8, 0xff])
-  const { runId } = JSON.parse(await paste(order)) as { runId: string }
-  t.match(JSON.parse(await paste(approval)), { runId })
-  const { stdout } = await bash(`curl -sN ${base}/runs/${runId}/stream`)
-  t.match(stdout, /"type":"finish"/)
-  const { result } = JSON.parse((await bash(`curl -s ${base}/runs/${runId}`)).stdout) as {
-    result: { text: string }
-  }
-  t.match(result.text, /^Ordered\. Your order number is HS-/)
 })
 
 t.test('without Chromium one line says what to install, and nothing to try needs it', async (t) => {
