@@ -17,6 +17,7 @@ const options = { rbac, swagger: { protect: true } }
 const admitted: Record<string, number> = {
   'GET /runs/:runId': 404,
   'GET /runs/:runId/stream': 404,
+  'GET /runs/:runId/files/:fileId': 404,
   'POST /runs/:runId/cancel': 404,
   'GET /approvals/:approvalId': 404,
   'POST /approvals/:approvalId': 404,
