@@ -21,6 +21,7 @@ export const ROUTE_SCOPES: Readonly<Record<string, readonly string[]>> = Object.
   'GET /runs': [],
   'GET /runs/:runId': [],
   'GET /runs/:runId/stream': [],
+  'GET /runs/:runId/files/:fileId': [],
   'POST /runs/:runId/cancel': [],
   'GET /approvals': [],
   'GET /approvals/:approvalId': [],
