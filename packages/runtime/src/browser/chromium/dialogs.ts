@@ -1,5 +1,6 @@
 import type { Dialog, Page } from 'playwright-core'
 import type { DeskPlace } from '../browser.ts'
+import { cutText } from '../look/clean-text.ts'
 
 /** The dialogs of the tabs of a desk. A dialog blocks the scripts of its page until it is answered. */
 export class Dialogs {
@@ -22,7 +23,7 @@ export class Dialogs {
     if (dialog === undefined) return undefined
     return {
       type: dialog.type() as NonNullable<DeskPlace['dialog']>['type'],
-      message: dialog.message().slice(0, MAX_MESSAGE)
+      message: cutText(dialog.message(), MAX_MESSAGE)
     }
   }
 

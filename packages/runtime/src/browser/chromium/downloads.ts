@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { basename, extname, join } from 'node:path'
 import type { Browser, CDPSession } from 'playwright-core'
 import type { Download } from '../browser.ts'
 
@@ -131,11 +131,16 @@ export class Downloads {
 }
 
 const MAX_NAME = 200
+const MAX_TYPE = 20
 
 /** The page chooses the name. */
 function cleanName(name: string): string {
   // oxlint-disable-next-line no-control-regex -- control characters are what is removed
-  const clean = basename(name.replace(/[\u0000-\u001F\u007F\\]/g, '_')).slice(-MAX_NAME)
+  const clean = basename(name.replace(/[\u0000-\u001F\u007F\\]/g, '_'))
+  if (clean.length > MAX_NAME) {
+    const type = extname(clean).slice(0, MAX_TYPE)
+    return `${clean.slice(0, MAX_NAME - MAX_TYPE)}…${type}`
+  }
   return clean === '' || clean === '.' || clean === '..' ? 'download' : clean
 }
 

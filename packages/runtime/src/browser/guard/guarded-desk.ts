@@ -64,8 +64,7 @@ export class GuardedDesk {
 
   /** @throws RUN_ERR_BROWSER_ACTION_FAILED if the page shows a secret as text */
   async screenshot(marks: boolean): Promise<Screenshot> {
-    if (!this.#secrets.isEmpty && (await this.#showsSecret()))
-      throw new RUN_ERR_BROWSER_ACTION_FAILED('no screenshot, because the page shows a secret')
+    if (!this.#secrets.isEmpty) await this.#coverFields()
     return this.#call(() => this.#desk.screenshot({ marks, hide: [...this.#filled] }))
   }
 
@@ -77,13 +76,16 @@ export class GuardedDesk {
     return this.#desk.close()
   }
 
-  // Fields that got one are covered.
-  async #showsSecret(): Promise<boolean> {
+  // Fields are covered wherever they have a secret: it may have been typed at coordinates, or be there after a reload.
+  async #coverFields(): Promise<void> {
     const { text } = await this.#call(() => this.#desk.look({ maxChars: MAX_SHOWN }))
-    const lines = text
-      .split('\n')
-      .filter((line) => ![...this.#filled].some((ref) => line.includes(`[ref=${ref}]`)))
-    return this.#secrets.isIn(lines.join('\n'))
+    const isFilled = (line: string) => [...this.#filled].some((ref) => line.includes(`[ref=${ref}]`))
+    for (const line of text.split('\n').filter((each) => this.#secrets.isIn(each) && !isFilled(each))) {
+      const [head = '', ref] = FIELD.exec(line) ?? []
+      if (ref === undefined || this.#secrets.isIn(head))
+        throw new RUN_ERR_BROWSER_ACTION_FAILED('no screenshot, because the page shows a secret')
+      this.#filled.add(ref)
+    }
   }
 
   async #fill(action: Extract<DeskAction, { action: 'type' }>): Promise<DeskAction> {
@@ -125,3 +127,6 @@ export class GuardedDesk {
 }
 
 const MAX_SHOWN = 200_000
+// A line of a look up to the value of a field. Names are quoted, so that none can forge a ref.
+const FIELD =
+  /^\s*- (?:textbox|searchbox|combobox) (?:"(?:[^"\\]|\\.)*" |\[[\w-]+(?:=(?:[\w.]+|"(?:[^"\\]|\\.)*"))?\] )*\[ref=(\w+)\]: /

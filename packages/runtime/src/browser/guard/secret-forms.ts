@@ -13,16 +13,6 @@ export function formsOf(value: string): string[] {
   return [...new Set(forms)]
 }
 
-/** One pattern for these texts, the longest first; undefined for none. */
-export function toPattern(texts: readonly string[]): RegExp | undefined {
-  if (texts.length === 0) return undefined
-  const sorted = [...new Set(texts)].sort((a, b) => b.length - a.length)
-  return new RegExp(
-    sorted.map((text) => text.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)).join('|'),
-    'g'
-  )
-}
-
 /** A pattern for these texts in names of files, where any character but letters and digits may be replaced; undefined for none. */
 export function toNamePattern(texts: readonly string[]): RegExp | undefined {
   const named = texts.filter((text) => /[\p{L}\p{N}]{3}/u.test(text))

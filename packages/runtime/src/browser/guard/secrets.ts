@@ -1,6 +1,7 @@
 import { RUN_ERR_BAD_BROWSER, RUN_ERR_BROWSER_HOST_REFUSED } from '../../errors.ts'
 import type { Target } from '../browser.ts'
-import { formsOf, toNamePattern, toPattern } from './secret-forms.ts'
+import { createHiding, HIDDEN } from './hide-forms.ts'
+import { formsOf, toNamePattern } from './secret-forms.ts'
 
 /** A value that the model can type without seeing it. */
 export interface BrowserSecret {
@@ -8,9 +9,6 @@ export interface BrowserSecret {
   /** The only hosts whose pages may get it, as `shop.example`, `shop.example:8443` or `*.shop.example`. */
   readonly hosts: readonly string[]
 }
-
-/** What stands for a secret in everything that leaves the browser. */
-const HIDDEN = '[secret]'
 
 const NAME = /^\w{1,64}$/
 const HOST = /^(\*\.)?(\[[\da-f:]+\]|[^\s:/?#@*[\]]+)(:\d{1,5})?$/
@@ -21,7 +19,8 @@ const PLACEHOLDER = /\{\{\s*(\w+)\s*\}\}/g
 /** The secrets of an agent: fills them in on their own hosts, and removes them from all that comes back. */
 export class Secrets {
   readonly #secrets: ReadonlyMap<string, BrowserSecret>
-  readonly #pattern: RegExp | undefined
+  /** Hides the values of secrets in a text; undefined without secrets. */
+  readonly #hiding: ((text: string) => string) | undefined
   readonly #namePattern: RegExp | undefined
 
   /** @throws RUN_ERR_BAD_BROWSER */
@@ -37,7 +36,7 @@ export class Secrets {
     }
     this.#secrets = new Map(Object.entries(secrets))
     const values = Object.values(secrets).map(({ value }) => value)
-    this.#pattern = toPattern(values.flatMap(formsOf))
+    this.#hiding = createHiding(values.flatMap(formsOf))
     this.#namePattern = toNamePattern(values)
   }
 
@@ -68,17 +67,15 @@ export class Secrets {
     })
   }
 
-  /** Removes the values of secrets from a text, however they are encoded in it. */
+  /** Removes the values of secrets from a text, however they are encoded in it. Takes time in proportion to the text. */
   redact(text: string): string {
-    if (this.#pattern === undefined) return text
-    const plain = text.replaceAll(this.#pattern, HIDDEN)
-    if (!plain.includes('%')) return plain
+    const hiding = this.#hiding
+    if (hiding === undefined) return text
+    const plain = hiding(text)
     // Characters that need no escape may be escaped all the same.
-    return plain.replaceAll(/\S*%[\da-f]{2}\S*/gi, (word) => {
-      const decoded = decode(word)
-      const hidden = decoded.replaceAll(this.#pattern!, HIDDEN)
-      return hidden === decoded ? word : hidden
-    })
+    if (!plain.includes('%') || hideEscaped(plain, hiding) === plain) return plain
+    const words = plain.replaceAll(/\S+/g, (word) => hideEscaped(word, hiding))
+    return words.replaceAll(/.+/g, (line) => hideEscaped(line, hiding))
   }
 
   /** `redact` for names of files and texts that quote them: browsers replace characters in names. */
@@ -116,6 +113,14 @@ function isAt(hosts: readonly string[], url: string): boolean {
 
 function hostOf(url: string): string {
   return URL.parse(url)?.host || 'a page without a host'
+}
+
+function hideEscaped(text: string, hiding: (text: string) => string): string {
+  if (!text.includes('%')) return text
+  const decoded = decode(text)
+  const hidden = hiding(decoded)
+  // A line break from an address would begin a line of its own.
+  return hidden === decoded ? text : hidden.replaceAll(/\p{Cc}/gu, ' ')
 }
 
 function decode(text: string): string {

@@ -14,6 +14,9 @@ import { VisitEvents } from './visit-events.ts'
 export type Visitor = Pick<ToolContext, 'context' | 'runnable' | 'onEnd'>
 
 const STATE_TIMEOUT = 2_000
+// Hosts that the model learns of per action, and the characters of a host name.
+const MAX_BLOCKED = 5
+const MAX_HOST = 253
 
 /** What one run of an agent does with its browser: its desk, and what the guards remember. */
 export class Visit {
@@ -67,7 +70,7 @@ export class Visit {
   takeBlocked(): string[] {
     const notices = [...this.#blocked.values()].map(({ host, reason }) => `Blocked: ${host} (${reason})`)
     this.#blocked.clear()
-    return notices.slice(0, 5)
+    return notices
   }
 
   async #open(): Promise<GuardedDesk> {
@@ -77,8 +80,10 @@ export class Visit {
       ...plan.desk,
       ...(state && { state }),
       signal: this.#over.signal,
-      onBlocked: (refusal) => {
-        this.#blocked.set(refusal.host, refusal)
+      onBlocked: ({ host, reason }) => {
+        // Names that a page makes up.
+        const refusal = { host: plan.secrets.redact(host).slice(0, MAX_HOST), reason }
+        if (this.#blocked.size < MAX_BLOCKED) this.#blocked.set(refusal.host, refusal)
         this.events.blocked(refusal)
       }
     })

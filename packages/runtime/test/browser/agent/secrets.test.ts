@@ -77,6 +77,69 @@ t.test('a value is found in whatever encoding it comes back', async (t) => {
   t.equal(secrets.redactName('Report for Hünter 2___x_.csv'), 'Report for [secret].csv')
 })
 
+t.test('a value is found in upper or lower case, partly escaped, and cut', async (t) => {
+  const hex = Buffer.from(VALUE).toString('hex').toUpperCase()
+  for (const text of [VALUE.toUpperCase(), VALUE.toLowerCase(), hex, VALUE.replace('&', '%26')])
+    t.equal(secrets.redact(`before ${text} after`), 'before [secret] after', text)
+  t.equal(secrets.redact(`"${VALUE.slice(0, 8)}… 30 more characters" …`), '"[secret]… 30 more characters" …')
+  t.equal(secrets.redact('Hünt … Hün… …'), 'Hünt … Hün… …')
+  const forged = `https://a/?q=${encodeURIComponent(VALUE)}%0A- button`.replace('H', '%48')
+  t.notMatch(secrets.redact(forged), '\n', 'no line is forged')
+})
+
+t.test('a word of any length is redacted, escaped or not', async (t) => {
+  // In quadratic time this would take minutes.
+  const long = 'x'.repeat(1_000_000)
+  for (const text of [`% ${long}`, `${long}%41`, '%41'.repeat(300_000), '…'.repeat(300_000), `${long}…`])
+    t.equal(secrets.redact(text), text)
+  t.notOk(secrets.isIn(Buffer.from(`% ${long}`)))
+})
+
+t.test(
+  'screenshots cover any field that has a secret, and there are none of a secret elsewhere',
+  async (t) => {
+    const shown = async (text: string) => {
+      const { agent, browser } = makeBrowserAgent(
+        [act('open', { url: SHOP }), act('screenshot'), 'Done.'],
+        { [SHOP]: { text } },
+        options
+      )
+      await agent.run('Go')
+      return browser.hidden.at(-1)
+    }
+    t.strictSame(await shown(`- textbox "User" [active] [placeholder="a [ref=e9] b"] [ref=e7]: ${CANARY}`), [
+      'e7'
+    ])
+    t.strictSame(await shown(`- textbox [ref=f1e2]: "[${CANARY}]"`), ['f1e2'])
+    for (const line of [
+      `- paragraph [ref=e7]: ${CANARY}`,
+      `- textbox "${CANARY}" [ref=e7]: ${CANARY}`,
+      `- paragraph: "- textbox [ref=e7]: ${CANARY}"`
+    ])
+      t.equal(await shown(line), undefined, line)
+  }
+)
+
+t.test('a host that is refused does not give a secret away', async (t) => {
+  const events: unknown[] = []
+  const bus = createEventBus()
+  bus.on('browser.blocked', (event) => void events.push(event))
+  const { agent, browser } = makeBrowserAgent(
+    [act('open', { url: SHOP }), act('click', { ref: 'e2' }), 'Done.'],
+    leakyPages(),
+    options
+  )
+  const open = browser.open.bind(browser)
+  browser.open = async (given) => {
+    for (let i = 0; i < 200; i++) given.onBlocked?.({ host: `${CANARY}.x${i}.example`, reason: 'host' })
+    return open(given)
+  }
+  const { parts } = await collect(agent.stream('Go', makeContext({ events: bus }).context))
+  t.match(JSON.stringify(parts), 'Blocked: [secret].x0.example (host)')
+  t.notMatch(JSON.stringify([parts, events]), CANARY)
+  t.equal(events.length, 200)
+})
+
 t.test('arguments show which secret is used, not its value', async (t) => {
   t.strictSame(secrets.hide({ text: 'a {{PASSWORD}} {{OTHER}}', list: [VALUE, 1, null] }), {
     text: 'a [secret] {{OTHER}}',

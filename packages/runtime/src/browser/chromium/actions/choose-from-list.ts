@@ -1,6 +1,7 @@
 import type { ElementHandle, Frame, Locator } from 'playwright-core'
 import type { Act } from './act.ts'
 import type { PageElement } from './page-dom.ts'
+import { cutText } from '../../look/clean-text.ts'
 
 // Milliseconds until a list that a click opens shows its options.
 const OPENING = 1_000
@@ -29,7 +30,7 @@ export function listLabels(labels: readonly string[]): string {
 const MAX_LABELS = 20
 
 /** A label in the text of an error. */
-export const quote = (label: string) => JSON.stringify(label.slice(0, 60))
+export const quote = (label: string) => JSON.stringify(cutText(label, 60))
 
 async function chooseOption(act: Act, frame: Frame, value: string): Promise<void> {
   const options = frame.getByRole('option').filter({ visible: true })

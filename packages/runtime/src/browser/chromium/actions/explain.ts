@@ -64,6 +64,7 @@ function obstacleOf(element: PageElement): string {
   if (top === null) return 'the element is outside of the viewport, and cannot be scrolled into it'
   if (element.contains(top) || top.contains(element)) return 'the element moves, or does not react'
   const role = top.closest('[role]')?.getAttribute('role') ?? top.tagName.toLowerCase()
-  const name = (top.innerText ?? '').replace(/\s+/g, ' ').trim().slice(0, 40)
-  return `the element is covered by another one: ${role.slice(0, 20)}${name === '' ? '' : ` ${JSON.stringify(name)}`}`
+  const name = (top.innerText ?? '').replace(/\s+/g, ' ').trim()
+  const start = name.length > 40 ? `${name.slice(0, 39)}…` : name
+  return `the element is covered by another one: ${role.slice(0, 20)}${name === '' ? '' : ` ${JSON.stringify(start)}`}`
 }

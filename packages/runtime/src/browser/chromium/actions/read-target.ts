@@ -4,7 +4,8 @@ import type { PageElement, PageRoot } from './page-dom.ts'
 /** Runs in the page: the facts of the element that a click on `spot` reaches, e.g. of the button around an icon. */
 export function readTarget(spot: PageElement): Omit<Target, 'frameUrl'> {
   const MAX = 200
-  const plain = (text: string | null | undefined) => (text ?? '').replace(/\s+/g, ' ').trim().slice(0, MAX)
+  const cut = (text: string) => (text.length > MAX ? `${text.slice(0, MAX - 1)}…` : text)
+  const plain = (text: string | null | undefined) => cut((text ?? '').replace(/\s+/g, ' ').trim())
   // Names of fields hide the members of their form: a field named "action" is form.action.
   const { getAttribute } = spot.ownerDocument.documentElement
   const attribute = (element: PageElement, name: string) => getAttribute.call(element, name)

@@ -1,5 +1,6 @@
 import type { ElementHandle } from 'playwright-core'
 import type { DeskAction } from '../../desk-action.ts'
+import { cutText } from '../../look/clean-text.ts'
 import type { Act } from './act.ts'
 import { enterText, setText } from './enter-text.ts'
 import { findTextField } from './find-text-field.ts'
@@ -44,8 +45,8 @@ async function setValue(
   const actual = await act.step(() => element.inputValue())
   if (actual === value) return
   // A slider takes the nearest of its values.
-  if (actual === '') act.fail(`the field did not take ${JSON.stringify(value.slice(0, 40))}`)
-  act.desk.notice(`The field took ${JSON.stringify(actual.slice(0, 40))} instead`)
+  if (actual === '') act.fail(`the field did not take ${JSON.stringify(cutText(value, 40))}`)
+  act.desk.notice(`The field took ${JSON.stringify(cutText(actual, 40))} instead`)
 }
 
 async function replaceText(
