@@ -35,7 +35,7 @@ const PRINTED: Readonly<Record<string, RegExp>> = {
   'docs/multi-modal.md#1': /^A dot\.\n$/,
   'docs/multi-modal.md#2': /\bfileId: '[\da-f-]{36}'/,
   'docs/multi-modal.md#3': /^<svg\n$/,
-  'docs/multi-modal.md#4': /^chart\.gif \d+ call-1\n$/,
+  'docs/multi-modal.md#4': /^week\.csv 18 call-1\nchart\.gif \d+ call-1\n$/,
   'docs/observability.md#1': /^greeter stop\n$/,
   'docs/runs.md#1': /^One shirt in L\.\n$/,
   'docs/runs.md#2': /^sales 200\nsupport 404\n$/,
