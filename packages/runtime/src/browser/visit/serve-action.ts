@@ -106,7 +106,12 @@ async function picture(
     const screenshot = await desk.screenshot(see === 'both')
     if (see !== 'tree') return screenshot
     const { data, mimeType } = screenshot
-    await call.keepFile({ data, mimeType, filename: `step-${call.stepNumber}.jpg`, purpose: 'screenshot' })
+    await call.keepFile({
+      data,
+      mimeType,
+      filename: visit.screenshotName(call.stepNumber),
+      purpose: 'screenshot'
+    })
     return undefined
   } catch (err) {
     call.signal.throwIfAborted()

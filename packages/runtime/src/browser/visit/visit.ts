@@ -33,6 +33,7 @@ export class Visit {
   readonly #runnable: ToolContext['runnable']
   readonly #over = new AbortController()
   readonly #blocked = new Map<string, Refusal>()
+  #pictured = { step: -1, times: 0 }
   #opening: Promise<GuardedDesk> | undefined
   #last: Promise<unknown> = Promise.resolve()
 
@@ -64,6 +65,13 @@ export class Visit {
     const result = this.#last.then(work)
     this.#last = result.catch(() => {})
     return result
+  }
+
+  /** A file name for the next screenshot: a step with several actions has several. */
+  screenshotName(step: number): string {
+    const times = this.#pictured.step === step ? this.#pictured.times + 1 : 1
+    this.#pictured = { step, times }
+    return times === 1 ? `step-${step}.jpg` : `step-${step}-${times}.jpg`
   }
 
   /** Hosts that pages could not reach since the last call, in words. */

@@ -100,6 +100,11 @@ t.test('screenshots: of each step, for the model, or on demand', async (t) => {
     [0, 1].map((step) => ({ filename: `step-${step}.jpg`, mimeType: 'image/jpeg', purpose: 'screenshot' }))
   )
 
+  const several = { toolCalls: [...open.toolCalls, ...act('hover', { ref: 'e5' }).toolCalls] }
+  const atOnce = makeBrowserAgent([several, 'Done.'], pages, { screenshots: 'steps' })
+  const named = (await collect(atOnce.agent.stream('Go'))).ofType('file')
+  t.match(named, [{ filename: 'step-0.jpg' }, { filename: 'step-0-2.jpg' }], 'each has a name of its own')
+
   const both = makeBrowserAgent([open, 'Done.'], pages, { see: 'both' })
   const { ofType } = await collect(both.agent.stream('Go'))
   t.match(ofType('file'), [{ purpose: 'screenshot', toolCallId: 'call-1' }])
