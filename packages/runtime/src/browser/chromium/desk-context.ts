@@ -54,7 +54,8 @@ export class DeskContext {
         browserContextId: await desk.tabs.contextIdOf(page),
         // A browser elsewhere has another disk.
         maxBytes: proxy === undefined ? undefined : options.maxDownloadBytes,
-        onNotice: desk.notice
+        onNotice: desk.notice,
+        hasFrame: (frameId) => desk.tabs.hasFrame(frameId)
       })
     } catch (err) {
       await desk.close()

@@ -172,7 +172,6 @@ export class ChromiumDesk implements Desk {
 
   // As long as an action may take; longer ones are for a later action.
   async #awaitDownloads({ downloads, notice }: DeskContext): Promise<void> {
-    if (downloads.pending.length === 0) return
     await withinTime(downloads.settled(), this.#options.timeout.action)
     for (const name of downloads.pending) notice(`The download of ${name} continues`)
   }

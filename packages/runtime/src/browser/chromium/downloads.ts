@@ -13,12 +13,22 @@ interface Begun {
   readonly url: string
 }
 
+interface Progress {
+  readonly guid: string
+  readonly state: 'inProgress' | 'completed' | 'canceled'
+  /** Bytes. */
+  readonly receivedBytes: number
+  readonly totalBytes: number
+}
+
 /** How the downloads of a browser context are treated. */
 export interface DownloadOptions {
   readonly browserContextId: string | undefined
   /** Bytes of one download; undefined refuses all. */
   readonly maxBytes: number | undefined
   readonly onNotice: (text: string) => void
+  /** True for a frame of the context's pages, by its id. */
+  readonly hasFrame: (frameId: string) => Promise<boolean>
 }
 
 /** The downloads of a browser context, in a private temporary folder. */
@@ -26,6 +36,7 @@ export class Downloads {
   readonly #session: CDPSession
   readonly #options: DownloadOptions
   readonly #folder: string | undefined
+  readonly #deciding = new Map<string, Promise<boolean>>()
   readonly #begun = new Map<string, Begun>()
   readonly #complete: Download[] = []
   #settled = Promise.withResolvers<void>()
@@ -33,7 +44,6 @@ export class Downloads {
   static async watch(browser: Browser, options: DownloadOptions): Promise<Downloads> {
     const { browserContextId, maxBytes } = options
     const folder = maxBytes === undefined ? undefined : await mkdtemp(join(tmpdir(), 'svc-downloads-'))
-    // One session for each context: it gets the events of no other.
     const session = await browser.newBrowserCDPSession()
     const downloads = new Downloads(session, options, folder)
     await session.send('Browser.setDownloadBehavior', {
@@ -50,15 +60,19 @@ export class Downloads {
     this.#session = session
     this.#options = options
     this.#folder = folder
-    session.on('Browser.downloadWillBegin', ({ guid, url, suggestedFilename }) =>
-      this.#begin(guid, { url, filename: cleanName(suggestedFilename) })
-    )
-    session.on('Browser.downloadProgress', ({ guid, state, receivedBytes, totalBytes }) => {
-      const begun = this.#begun.get(guid)
-      if (begun === undefined) return
-      if (state === 'completed') void this.#keep(guid, begun)
-      else if (state === 'canceled') this.#drop(guid, `The download of ${quoted(begun)} failed`)
-      else if (Math.max(receivedBytes, totalBytes) > (options.maxBytes ?? 0)) this.#refuse(guid, begun)
+    // Chromium reports the downloads of all contexts to every session.
+    session.on('Browser.downloadWillBegin', ({ frameId, guid, url, suggestedFilename }) => {
+      const deciding = this.#isOwn(frameId).then((isOwn) => {
+        this.#deciding.delete(guid)
+        if (isOwn) this.#begin(guid, { url, filename: cleanName(suggestedFilename) })
+        return isOwn
+      })
+      this.#deciding.set(guid, deciding)
+    })
+    session.on('Browser.downloadProgress', (progress) => {
+      const deciding = this.#deciding.get(progress.guid)
+      if (deciding === undefined) this.#onProgress(progress)
+      else void deciding.then(() => this.#onProgress(progress))
     })
   }
 
@@ -69,6 +83,7 @@ export class Downloads {
 
   /** Resolves once none is under way. */
   async settled(): Promise<void> {
+    await Promise.all(this.#deciding.values())
     if (this.#begun.size > 0) await this.#settled.promise
   }
 
@@ -79,8 +94,31 @@ export class Downloads {
 
   /** Removes the files. */
   async close(): Promise<void> {
+    await this.#session.detach().catch(() => undefined)
     if (this.#folder !== undefined)
       await rm(this.#folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined)
+  }
+
+  async #isOwn(frameId: string): Promise<boolean> {
+    const { browserContextId, hasFrame } = this.#options
+    try {
+      const { targetInfos } = await this.#session.send('Target.getTargets')
+      const target = targetInfos.find(({ targetId }) => targetId === frameId)
+      // Frames of the same site as their page are no targets.
+      if (target === undefined) return await hasFrame(frameId)
+      return browserContextId !== undefined && target.browserContextId === browserContextId
+    } catch {
+      // The browser has ended.
+      return false
+    }
+  }
+
+  #onProgress({ guid, state, receivedBytes, totalBytes }: Progress): void {
+    const begun = this.#begun.get(guid)
+    if (begun === undefined) return
+    if (state === 'completed') void this.#keep(guid, begun)
+    else if (state === 'canceled') this.#drop(guid, `The download of ${quoted(begun)} failed`)
+    else if (Math.max(receivedBytes, totalBytes) > (this.#options.maxBytes ?? 0)) this.#refuse(guid, begun)
   }
 
   #begin(guid: string, begun: Begun): void {

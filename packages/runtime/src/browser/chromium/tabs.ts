@@ -1,10 +1,19 @@
 import type { BrowserContext, CDPSession, Page } from 'playwright-core'
 import { RUN_ERR_BROWSER_ACTION_FAILED } from '../../errors.ts'
+import { LATE, withinTime } from './deadline.ts'
 
 interface TargetInfo {
   readonly title: string
   readonly browserContextId?: string
 }
+
+interface FrameTree {
+  readonly frame: { readonly id: string }
+  readonly childFrames?: readonly FrameTree[]
+}
+
+// Milliseconds in which a page lists its frames.
+const ANSWER = 1_000
 
 /** The tabs of a desk, in the order in which they were opened. */
 export class Tabs {
@@ -80,17 +89,32 @@ export class Tabs {
     return (await this.#infoOf(page))?.browserContextId
   }
 
+  /** True if one of its pages has the frame, in the process of the page; false too if that page does not respond. */
+  async hasFrame(frameId: string): Promise<boolean> {
+    const found = this.#all.map(async (page) => {
+      const session = await this.#sessionOf(page)
+      const { frameTree } = await session.send('Page.getFrameTree')
+      return isIn(frameTree, frameId)
+    })
+    const answers = await withinTime(Promise.allSettled(found), ANSWER)
+    return answers !== LATE && answers.some((answer) => answer.status === 'fulfilled' && answer.value)
+  }
+
   // Asks the browser, since the page may not respond.
   async #infoOf(page: Page): Promise<TargetInfo | undefined> {
-    let session = this.#sessions.get(page)
-    if (session === undefined) this.#sessions.set(page, (session = this.#context.newCDPSession(page)))
     try {
-      const { targetInfo } = await (await session).send('Target.getTargetInfo')
+      const { targetInfo } = await (await this.#sessionOf(page)).send('Target.getTargetInfo')
       return targetInfo
     } catch {
       // The page has closed or crashed meanwhile.
       return undefined
     }
+  }
+
+  #sessionOf(page: Page): Promise<CDPSession> {
+    let session = this.#sessions.get(page)
+    if (session === undefined) this.#sessions.set(page, (session = this.#context.newCDPSession(page)))
+    return session
   }
 
   #at(index: number): Page {
@@ -120,4 +144,8 @@ export class Tabs {
     this.#all.splice(index, 1)
     if (this.#current === page) this.#current = this.#all[Math.max(0, index - 1)]
   }
+}
+
+function isIn({ frame, childFrames = [] }: FrameTree, frameId: string): boolean {
+  return frame.id === frameId || childFrames.some((child) => isIn(child, frameId))
 }

@@ -43,7 +43,8 @@ function readBox(box: PageElement & { checked?: boolean; disabled?: boolean }) {
   return {
     isChecked: isNative ? box.checked === true : box.getAttribute('aria-checked') === 'true',
     isRadio: role === 'radio' || role === 'menuitemradio',
-    isHidden: !box.checkVisibility({ visibilityProperty: true }) || width < 2 || height < 2,
+    isHidden:
+      !box.checkVisibility({ visibilityProperty: true, opacityProperty: true }) || width < 2 || height < 2,
     isDisabled: box.matches(':disabled') || box.getAttribute('aria-disabled') === 'true'
   }
 }

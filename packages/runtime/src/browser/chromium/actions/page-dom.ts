@@ -36,7 +36,7 @@ export interface PageElement {
   getAttribute(name: string): string | null
   getRootNode(): PageRoot
   getBoundingClientRect(): { x: number; y: number; width: number; height: number }
-  checkVisibility(options?: { visibilityProperty?: boolean }): boolean
+  checkVisibility(options?: { visibilityProperty?: boolean; opacityProperty?: boolean }): boolean
   scrollBy(options: { top: number; left: number; behavior: 'instant' }): void
 }
 

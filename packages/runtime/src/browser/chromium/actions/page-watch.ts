@@ -30,7 +30,7 @@ export class PageWatch {
   readonly page: Page
   readonly #hosts: HostPolicy
   readonly #requests = new Set<Request>()
-  readonly #popups: Page[] = []
+  readonly #popups: { readonly page: Page; readonly offersFile: Promise<void> }[] = []
   readonly #windows: { readonly value: number }
   readonly #windowsBefore: number
   readonly #off: () => void
@@ -107,7 +107,10 @@ export class PageWatch {
     }
     const opened = this.#windows.value - this.#windowsBefore
     await this.#until(() => this.#popups.length >= opened, signal, performance.now() + POPUPS)
-    for (const popup of this.#popups) await reaches(popup, 'domcontentloaded', signal, end)
+    for (const { page, offersFile } of this.#popups) {
+      // A tab that only offers a file never gets a document.
+      await Promise.race([reaches(page, 'domcontentloaded', signal, end), offersFile])
+    }
     return true
   }
 
@@ -172,7 +175,8 @@ export class PageWatch {
   }
 
   #onPopup(popup: Page): void {
-    this.#popups.push(popup)
+    const offersFile = new Promise<void>((resolve) => popup.once('download', () => resolve()))
+    this.#popups.push({ page: popup, offersFile })
     this.#wake()
   }
 
