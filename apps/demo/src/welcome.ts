@@ -130,8 +130,10 @@ function firstInput(base: string, as: string): string {
   return firstOf(`${base}/inputs${as}`, 'inputId')
 }
 
+// A run may take some seconds until it waits.
 function firstOf(list: string, id: string): string {
-  return `curl -s ${list} | sed -n 's/.*"${id}":"\\([^"]*\\)".*/\\1/p'`
+  const found = `curl -s ${list} | sed -n 's/.*"${id}":"\\([^"]*\\)".*/\\1/p'`
+  return `for i in $(seq 30); do ${found} | grep . && break; sleep 1; done`
 }
 
 function browse(base: string, file: string, as: string): string {

@@ -12,12 +12,9 @@ const bash = (command: string) => promisify(execFile)('bash', ['-c', command], {
 // Each test starts processes and a browser, on a machine that may be busy.
 t.setTimeout(400_000)
 
-/** Pastes a command, as people do: no answer, and no list of questions, before there is a question. */
+/** Pastes a command, as people do: no list of questions before there is a question. Answers wait for it by themselves. */
 async function paste(command: string, exports = ''): Promise<string> {
-  const [, question] =
-    /\$\((curl [^|]*\/(?:approvals|inputs)[^|]*)\|/.exec(command) ??
-    /^(curl -s \S+\/(?:approvals|inputs)(?: -H .*)?)$/.exec(command) ??
-    []
+  const [, question] = /^(curl -s \S+\/(?:approvals|inputs)(?: -H .*)?)$/.exec(command) ?? []
   const isAsked = async () => /"(?:approvalId|inputId)"/.test((await bash(`${exports}\n${question}`)).stdout)
   while (question !== undefined && !(await isAsked()));
   return (await bash(`${exports}\n${command}`)).stdout

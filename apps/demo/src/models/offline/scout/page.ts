@@ -89,6 +89,6 @@ export function saidOn({ main }: SeenPage): string {
 }
 
 /** An answer with the address of its page. */
-export function cite(text: string, { url }: SeenPage): Move {
+export function cite(text: string, { url }: Pick<SeenPage, 'url'>): Move {
   return { answer: `${text}\n\nSource: ${url}` }
 }
