@@ -104,7 +104,7 @@ export interface Look extends DeskPlace {
   readonly text: string
   /** Lines left out because of `maxChars`. */
   readonly omitted: number
-  /** Equal for equal pages; not cryptographic. */
+  /** Equal for equal pages, whatever their refs; not cryptographic. */
   readonly hash: string
 }
 

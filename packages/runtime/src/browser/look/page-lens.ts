@@ -1,10 +1,11 @@
-import type { Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { findClickables } from './in-page/clickable.ts'
 import { describeElement } from './in-page/describe-element.ts'
 import { createHiddenText } from './in-page/hidden-text.ts'
-import { type ElementFacts, type LensReport, putLensOn } from './in-page/lens.ts'
+import { type ElementFacts, type LensOptions, type LensReport, putLensOn } from './in-page/lens.ts'
 import { findListening, type Listening } from './in-page/listening.ts'
 import { createMask, MASK } from './in-page/mask.ts'
+import { numberRefs } from './in-page/number-refs.ts'
 import { pruneFar } from './in-page/prune.ts'
 import { evaluateIn, openWorlds, type World, type Worlds } from './page-worlds.ts'
 
@@ -14,10 +15,12 @@ const IDS_PER_FRAME = 1e8
 // Elements of a frame that are asked for their listeners.
 const MAX_ASKED = 20_000
 
-const PARTS = { createHiddenText, createMask, describeElement, findClickables, pruneFar }
+const PARTS = { createHiddenText, createMask, describeElement, findClickables, numberRefs, pruneFar }
 const PARTS_SOURCE = Object.entries(PARTS)
   .map(([name, part]) => `${name}: ${String(part)}`)
   .join(',\n')
+// Numbers are not used twice in a context: a ref of another tab or an earlier page names nothing.
+const lastRefs = new WeakMap<BrowserContext, number>()
 const STATE = '(globalThis.__look ??= {})'
 
 /** What the lenses of a page reported, joined by the ids in a snapshot. */
@@ -35,6 +38,8 @@ export async function throughLens<T>(
   work: () => Promise<T>
 ): Promise<{ result: T; reports: LensReports }> {
   const worlds = await openWorlds(page)
+  const context = page.context()
+  const lastRef = lastRefs.get(context) ?? 0
   let ended: Promise<(LensReport | undefined)[]> | undefined
   const end = (): Promise<(LensReport | undefined)[]> =>
     (ended ??= Promise.all(
@@ -44,10 +49,14 @@ export async function throughLens<T>(
     ))
   try {
     await Promise.all(
-      worlds.list.map((world, index) => putOn(world, FIRST_ID + index * IDS_PER_FRAME, maxElements))
+      worlds.list.map((world, index) =>
+        putOn(world, { base: FIRST_ID + index * IDS_PER_FRAME, maxElements, lastRef })
+      )
     )
     const result = await work()
-    return { result, reports: joinReports(await end()) }
+    const reports = await end()
+    lastRefs.set(context, Math.max(lastRef, ...reports.map((report) => report?.lastRef ?? 0)))
+    return { result, reports: joinReports(reports) }
   } finally {
     closeAfter(end(), worlds)
   }
@@ -58,9 +67,9 @@ function closeAfter(ended: Promise<unknown>, worlds: Worlds): void {
   void ended.then(() => worlds.close())
 }
 
-async function putOn(world: World, base: number, maxElements: number): Promise<void> {
+async function putOn(world: World, place: Omit<LensOptions, 'mask' | 'listening'>): Promise<void> {
   const listening = await askListening(world)
-  const options = JSON.stringify({ base, mask: MASK, maxElements, listening })
+  const options = JSON.stringify({ ...place, mask: MASK, listening })
   await evaluateIn(world, `(${String(putLensOn)})(globalThis, ${STATE}, { ${PARTS_SOURCE} }, ${options})`)
 }
 

@@ -36,7 +36,7 @@ async function look(page: Page, { within, maxChars = MAX_CHARS }: LookOptions, b
   if (within === undefined) lines.unshift(scrollLine(above / viewport.height, below / viewport.height))
   return {
     ...cutLines(lines, { viewport, maxChars, pruned }),
-    hash: hashOf(lines.map(({ text }) => text).join('\n'))
+    hash: hashOf(lines.map(withoutRef).join('\n'))
   }
 }
 
@@ -47,6 +47,11 @@ function scrollLine(above: number, below: number): Line {
 function findRef(roots: readonly SeenNode[], ref: string): SeenNode {
   for (const node of walk(roots)) if (node.ref === ref) return node
   throw new RUN_ERR_BROWSER_STALE_REF(ref)
+}
+
+// A page that is loaded again has other refs.
+function withoutRef({ text, ref }: Line): string {
+  return ref === undefined ? text : text.replace(` [ref=${ref}]`, '')
 }
 
 function hashOf(text: string): string {

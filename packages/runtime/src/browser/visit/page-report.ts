@@ -61,7 +61,7 @@ function showLook(visit: Visit, look: Look): { what: 'whole' | 'changes'; text: 
 }
 
 function describeChanges(before: Look, after: Look): string | undefined {
-  if (before.hash === after.hash) return 'The page has not changed.'
+  if (before.hash === after.hash && before.text === after.text) return 'The page has not changed.'
   const difference = diffLooks(before.text, after.text)
   if (difference === '') return 'Only parts of the page that are not shown have changed.'
   return difference && `Changes since the page was last shown, as a unified diff:\n${difference}`

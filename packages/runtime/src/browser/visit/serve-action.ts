@@ -53,7 +53,11 @@ async function perform(
   const { place, look, fault } = await lookAt(desk, excerpt === undefined)
   if (place.url !== 'about:blank') visit.seen.add(place.url, look?.text ?? excerpt ?? '')
   events.page(call, place)
-  const verdict = visit.loops.acted(action.name, args, look?.hash ?? excerpt ?? '')
+  const verdict = visit.loops.acted(
+    action.name,
+    withoutRefs(args, visit.shown?.look),
+    look?.hash ?? excerpt ?? ''
+  )
   if (verdict?.isOver === true) call.stopRun('max-steps')
   const notices = [...(acted?.notices ?? []), ...kept, ...visit.takeBlocked(), ...fault]
   const words = [said, verdict?.text].filter(Boolean).join('\n')
@@ -66,6 +70,18 @@ async function perform(
     { type: 'text', text },
     { type: 'image', ...shown }
   ])
+}
+
+/** Arguments with elements by their lines: a page that is loaded again has other refs. */
+function withoutRefs(args: Args, look: Look | undefined): Args {
+  const lines = look?.text.split('\n') ?? []
+  const named = Object.entries(args).map(([key, value]) => {
+    const at = /^(?:ref|toRef)$/.test(key)
+      ? lines.findIndex((line) => line.includes(`[ref=${String(value)}]`))
+      : -1
+    return [key, at < 0 ? value : `${at}: ${lines[at]!.replace(`[ref=${String(value)}]`, '')}`]
+  })
+  return Object.fromEntries(named) as Args
 }
 
 async function performOn(

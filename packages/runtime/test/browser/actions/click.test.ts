@@ -79,7 +79,8 @@ t.test('clicks', needsChromium, async (t) => {
       `<button onclick="target.remove()">Remove</button><button id=target>Target</button>
       <button id=late disabled>Late</button><button onclick="setTimeout(() => late.remove(), 150)">Later</button>`
     )
-    const [target, late] = await Promise.all([find('"Target"'), find('"Late"')])
+    const target = await find('"Target"')
+    const late = await find('"Late"')
     await act({ action: 'click', at: await find('"Remove"') })
     const stale = { code: 'RUN_ERR_BROWSER_STALE_REF' }
     const began = performance.now()
@@ -161,7 +162,8 @@ t.test('clicks', needsChromium, async (t) => {
 
   t.test('the signal ends an action at once, with its reason', async (t) => {
     const { act, find } = await deskAt(t, browser, `<button disabled>Off</button><button>On</button>`)
-    const [off, on] = await Promise.all([find('"Off"'), find('"On"')])
+    const off = await find('"Off"')
+    const on = await find('"On"')
     const reason = new Error('enough')
     const controller = new AbortController()
     const clicked = act({ action: 'click', at: off }, controller.signal)

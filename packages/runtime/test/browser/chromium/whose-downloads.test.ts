@@ -53,4 +53,14 @@ t.test('downloads', needsChromium, async (t) => {
       t.match(downloads, [{ filename }])
     }
   })
+
+  t.test('in a new tab are not awaited as a page', async (t) => {
+    const other: RequestListener = (_request, reply) => reply.writeHead(200, attachment).end('id\n')
+    const page = '<a href=/report.csv target=_blank>Report</a>'
+    // Longer than a test may take.
+    const timeout = { action: 20_000, navigation: 600_000 }
+    const { act, find } = await deskAt(t, browser, { '/': page }, { maxDownloadBytes: 1_000, other, timeout })
+    const { downloads } = await act({ action: 'click', at: await find('link "Report"') })
+    t.match(downloads, [{ filename: 'report.csv' }])
+  })
 })

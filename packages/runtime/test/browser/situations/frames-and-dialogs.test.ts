@@ -41,6 +41,7 @@ const situations: Readonly<Record<string, Situation>> = {
     },
     steps: [
       { do: 'click', on: 'link "Next"', shows: 'button "Last"' },
+      { do: 'click', on: 'link "Next"', shows: 'look again' },
       { do: 'click', on: 'button "Close"', shows: /^(?![^]*[^-] +- button "Last")/ },
       { do: 'click', on: 'button "Last"', shows: 'look again' }
     ]

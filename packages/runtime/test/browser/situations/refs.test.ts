@@ -18,11 +18,25 @@ const situations: Readonly<Record<string, Situation>> = {
     ]
   },
   'refs of a page that was left': {
-    pages: { '/': '<a href=/two>Two</a><button>Only here</button>', '/two': '<h1>Second</h1>' },
+    pages: {
+      '/': '<a href=/two>Two</a><button>Only here</button>',
+      '/two': '<h1>Second</h1><button>Other</button>'
+    },
     steps: [
       { do: 'click', on: 'link "Two"', shows: 'Second' },
       { do: 'click', on: '"Only here"', shows: 'look again' },
-      { do: 'click', with: { ref: 'e99999' }, shows: 'look again' }
+      { do: 'click', with: { ref: 'e99999' }, shows: 'look again' },
+      { do: 'click', on: '"Other"', shows: 'Done: click' },
+      { do: 'back', shows: 'Two' },
+      { do: 'click', on: '"Other"', shows: 'look again' }
+    ]
+  },
+  'a click that loads the same page again, which is a loop': {
+    pages: '<button onclick="location.reload()">Again</button>',
+    steps: [
+      { do: 'click', on: '"Again"', shows: 'Done: click' },
+      { do: 'click', on: '"Again"', shows: /button "Again" \[ref=(?!e2\])/ },
+      { do: 'click', on: '"Again"', shows: 'The same action led to the same page 3 times' }
     ]
   },
   '10,000 elements, of which the last is reached': {

@@ -30,7 +30,8 @@ export class PageWatch {
   readonly page: Page
   readonly #hosts: HostPolicy
   readonly #requests = new Set<Request>()
-  readonly #popups: { readonly page: Page; readonly offersFile: Promise<void> }[] = []
+  readonly #popups: Page[] = []
+  readonly #download = Promise.withResolvers<void>()
   readonly #windows: { readonly value: number }
   readonly #windowsBefore: number
   readonly #off: () => void
@@ -51,7 +52,7 @@ export class PageWatch {
       requestfinished: (request: Request) => this.#onEnd(request),
       requestfailed: (request: Request) => this.#onEnd(request),
       framenavigated: (frame: Frame) => this.#onNavigated(frame),
-      download: () => this.#endNavigation(),
+      download: () => this.#onDownload(),
       popup: (popup: Page) => this.#onPopup(popup)
     }
     const on = page.on.bind(page) as (name: string, listener: unknown) => void
@@ -107,9 +108,9 @@ export class PageWatch {
     }
     const opened = this.#windows.value - this.#windowsBefore
     await this.#until(() => this.#popups.length >= opened, signal, performance.now() + POPUPS)
-    for (const { page, offersFile } of this.#popups) {
-      // A tab that only offers a file never gets a document.
-      await Promise.race([reaches(page, 'domcontentloaded', signal, end), offersFile])
+    for (const popup of this.#popups) {
+      // A tab that only offers a file never gets a document; Playwright reports the file on its opener.
+      await Promise.race([reaches(popup, 'domcontentloaded', signal, end), this.#download.promise])
     }
     return true
   }
@@ -175,9 +176,13 @@ export class PageWatch {
   }
 
   #onPopup(popup: Page): void {
-    const offersFile = new Promise<void>((resolve) => popup.once('download', () => resolve()))
-    this.#popups.push({ page: popup, offersFile })
+    this.#popups.push(popup)
     this.#wake()
+  }
+
+  #onDownload(): void {
+    this.#download.resolve()
+    this.#endNavigation()
   }
 
   #endNavigation(): void {

@@ -5,6 +5,7 @@ import type { describeElement } from './describe-element.ts'
 import type { createHiddenText } from './hidden-text.ts'
 import type { Listening } from './listening.ts'
 import type { createMask, MaskMemory } from './mask.ts'
+import type { numberRefs, Refs } from './number-refs.ts'
 import type { pruneFar } from './prune.ts'
 
 /** What a lens reports of an element: its box, and what the snapshot does not say. */
@@ -30,6 +31,8 @@ export interface LensReport {
   readonly below: number
   /** Elements that are not in the snapshot, because they are too many. */
   readonly pruned: number
+  /** The number of the last ref that is taken. */
+  readonly lastRef: number
 }
 
 /** What lenses of the same document share. */
@@ -38,6 +41,7 @@ export interface LensState {
   end?: (() => LensReport) | undefined
   restore?: (() => void) | undefined
   memory?: MaskMemory
+  refs?: Refs
 }
 
 /** What a lens is given from outside of the page. */
@@ -49,6 +53,8 @@ export interface LensOptions {
   readonly listening: Listening
   /** Elements of a document in its snapshot. */
   readonly maxElements: number
+  /** The number of the last ref that is taken. */
+  readonly lastRef: number
 }
 
 /** The scripts that a lens is made of. */
@@ -57,6 +63,7 @@ export interface LensParts {
   readonly createMask: typeof createMask
   readonly describeElement: typeof describeElement
   readonly findClickables: typeof findClickables
+  readonly numberRefs: typeof numberRefs
   readonly pruneFar: typeof pruneFar
 }
 
@@ -70,7 +77,7 @@ export function putLensOn(
   win: PageWindow,
   state: LensState,
   parts: LensParts,
-  { base, mask, listening, maxElements }: LensOptions
+  { base, mask, listening, maxElements, lastRef }: LensOptions
 ): void {
   // A lens that an interrupted look left on.
   state.restore?.()
@@ -106,6 +113,7 @@ export function putLensOn(
   }
   const isHidden = parts.createHiddenText(win, rectOf)
   const clickable = parts.findClickables(win, rectOf, listening)
+  const lastNumber = parts.numberRefs(win, (state.refs ??= new WeakMap()), lastRef)
   const pruned = parts.pruneFar(win, rectOf, maxElements)
 
   const lent = new Set<PageElement>()
@@ -217,6 +225,7 @@ export function putLensOn(
       }),
       viewport: { width: win.innerWidth, height: win.innerHeight },
       pruned: pruned.count,
+      lastRef: lastNumber(),
       above: Math.round(win.scrollY),
       below: Math.max(0, Math.round(scrollHeight - win.scrollY - win.innerHeight))
     }
