@@ -76,7 +76,9 @@ function userText({ messages }: ToolContext): string {
 }
 
 function isRisky({ name }: Action, { action }: DeskAction): boolean {
-  return name === 'download' || ['click', 'type', 'press', 'upload', 'drag'].includes(action)
+  return (
+    name === 'download' || ['click', 'type', 'press', 'check', 'select', 'upload', 'drag'].includes(action)
+  )
 }
 
 /** The target of an action; undefined where it has none or the page does not say. */
@@ -105,20 +107,26 @@ function kindsOf(
   const kinds = new Set<RiskKind>()
   if (action.action === 'upload') kinds.add('upload')
   if (name === 'download' || target?.isDownload === true) kinds.add('download')
-  const activates = action.action === 'click' || action.action === 'drag' || pressesEnter(action)
+  const sendsAnyForm = action.action === 'drag' || pressesEnter(action)
+  const activates = sendsAnyForm || action.action === 'click' || clicksButton(action, target)
   if (!activates) return [...kinds]
   // Without facts of the target, the worst is assumed.
   const submits =
-    target === undefined ||
-    (action.action === 'click'
-      ? target.submits === true
-      : target.form !== undefined || target.submits === true)
+    target === undefined || target.submits === true || (sendsAnyForm && target.form !== undefined)
   if (submits) kinds.add('submit')
   const path = submits ? (URL.parse(target?.form?.action ?? '')?.pathname ?? '') : ''
   for (const kind of kindsOfName(`${target?.name ?? ''} ${path.replaceAll(/[/_-]/g, ' ')}`)) kinds.add(kind)
   for (const url of [target?.href, submits ? target?.form?.action : undefined])
     if (url !== undefined && /^https?:/.test(url) && !seen.hasVisited(url)) kinds.add('newHost')
   return [...kinds]
+}
+
+// Fields, boxes and lists that a page draws itself are clicked, and any of them may be a button.
+function clicksButton(action: DeskAction, target: Target | undefined): boolean {
+  if (!['type', 'check', 'select', 'upload'].includes(action.action) || spotOf(action) === undefined)
+    return false
+  if (target === undefined || target.submits === true) return true
+  return ['button', 'a', 'area', 'summary'].includes(target.tag) || ['button', 'link'].includes(target.role)
 }
 
 function pressesEnter(action: DeskAction): boolean {

@@ -150,6 +150,27 @@ t.test('typing', needsChromium, async (t) => {
     }
   })
 
+  t.test('a button or a link is not pressed, since that would do more than typing', async (t) => {
+    const { act, find, title } = await deskAt(
+      t,
+      browser,
+      `<title>untouched</title><form onsubmit="document.title = 'sent'; return false"><button><b role=note aria-label=Bold>Order</b></button><button>Pay</button>
+      <input type=submit aria-label=Send></form><a href="#" onclick="document.title = 'followed'">Away</a>`
+    )
+    for (const [name, reason] of [
+      ['"Pay"', 'it is a button; use the click action'],
+      ['"Bold"', 'it is a button; use the click action'],
+      ['"Send"', 'it is a button; use the click action'],
+      ['"Away"', 'it is a link; use the click action']
+    ] as const)
+      await t.rejects(
+        act({ action: 'type', at: await find(name), text: 'x' }),
+        { ...failed, message: new RegExp(reason) },
+        name
+      )
+    t.equal(await title(), 'untouched')
+  })
+
   t.test('labels, fields drawn by the page, rich text, and passwords', async (t) => {
     const { act, find, title } = await deskAt(
       t,

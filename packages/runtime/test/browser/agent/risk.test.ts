@@ -18,7 +18,8 @@ const elements: Record<string, FakeElement> = {
   e6: { role: 'link', name: 'Partner', href: 'https://other.example/' },
   e7: { name: 'Menu' },
   e8: { role: 'textbox', tag: 'input', name: 'Note' },
-  e9: { name: 'Repay later', href: `${SHOP}help` }
+  e9: { name: 'Repay later', href: `${SHOP}help` },
+  e10: { role: 'checkbox', tag: 'input', name: 'Pay later', form }
 }
 const pages: Record<string, FakePage> = {
   [SHOP]: { title: 'Shop', text: 'The code is violet-4711-x.', elements },
@@ -60,6 +61,14 @@ t.test('what an action is, is decided by facts of the page', async (t) => {
     [act('type', { ref: 'e4', text: '5', submit: true }), '(submit)'],
     [act('type', { ref: 'e4', text: 'a\nb' }), '(submit)'],
     [act('type', { ref: 'e4', text: '5' }), undefined],
+    [act('type', { ref: 'e1', text: 'x' }), '(submit)'],
+    [act('check', { ref: 'e1', checked: true }), '(submit)'],
+    [act('select', { ref: 'e1', values: ['x'] }), '(submit)'],
+    [act('type', { ref: 'e3', text: 'x' }), '(delete)'],
+    [act('type', { ref: 'e6', text: 'x' }), '(newHost)'],
+    [act('type', { text: 'x' }), undefined],
+    [act('type', { ref: 'e8', text: 'pay' }), undefined],
+    [act('check', { ref: 'e10', checked: true }), undefined],
     [act('press', { ref: 'e4', key: 'Enter' }), '(submit)'],
     [act('press', { key: 'Enter' }), '(submit)'],
     [act('press', { ref: 'e4', key: 'Tab' }), undefined],

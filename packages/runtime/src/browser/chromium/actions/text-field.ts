@@ -44,5 +44,9 @@ export function textFieldOf(element: PageElement): PageElement | string {
   if (type === 'file') return 'it takes files; use the upload action'
   if (['button', 'submit', 'reset', 'image'].includes(type)) return 'it is a button; use the click action'
   if (type !== '' || field.tagName === 'INPUT' || field.tagName === 'TEXTAREA') return field
-  return field.isContentEditable ? field : ''
+  if (field.isContentEditable) return field
+  // Neither is clicked to see whether a field gets the focus: a click would send the form, or leave the page.
+  const button = element.closest('button, a[href]')
+  if (button?.tagName === 'A') return 'it is a link; use the click action'
+  return button?.form && button.type === 'submit' ? 'it is a button; use the click action' : ''
 }
