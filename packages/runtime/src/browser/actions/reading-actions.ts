@@ -44,7 +44,8 @@ export const READING_ACTIONS: readonly Action[] = [
       const lower = (wanted as string).toLowerCase()
       const lines = text.split('\n').filter((line) => line.toLowerCase().includes(lower))
       const shown = lines.slice(0, MAX_LINES).map((line) => line.trim().slice(0, MAX_LINE))
-      const said = `${lines.length} lines have the text${lines.length > MAX_LINES ? `; the first ${MAX_LINES}` : ''}.`
+      const found = lines.length === 1 ? '1 line has' : `${lines.length} lines have`
+      const said = `${found} the text${lines.length > MAX_LINES ? `; the first ${MAX_LINES}` : ''}.`
       return { said, excerpt: shown.join('\n') }
     }
   },
@@ -62,7 +63,7 @@ export const READING_ACTIONS: readonly Action[] = [
       const { fileId } = await call.keepFile({
         data,
         mimeType,
-        filename: 'screenshot.jpg',
+        filename: visit.screenshotName(call.stepNumber),
         purpose: 'screenshot'
       })
       if (fileId === undefined) throw new RUN_ERR_BROWSER_ACTION_FAILED('the screenshot could not be kept')

@@ -65,7 +65,8 @@ async function perform(
   const image = screenshot ?? (excerpt === undefined ? await picture(desk, visit, call) : undefined)
   if (typeof image !== 'object') return image === undefined ? text : `${text}\n${image}`
   const { mimeType, data } = image
-  const shown = { mimeType, filename: 'screenshot.jpg', data: data.toString('base64'), purpose: 'screenshot' }
+  const filename = visit.screenshotName(call.stepNumber)
+  const shown = { mimeType, filename, data: data.toString('base64'), purpose: 'screenshot' }
   return toolContent([
     { type: 'text', text },
     { type: 'image', ...shown }

@@ -107,7 +107,7 @@ t.test('screenshots: of each step, for the model, or on demand', async (t) => {
 
   const both = makeBrowserAgent([open, 'Done.'], pages, { see: 'both' })
   const { ofType } = await collect(both.agent.stream('Go'))
-  t.match(ofType('file'), [{ purpose: 'screenshot', toolCallId: 'call-1' }])
+  t.match(ofType('file'), [{ filename: 'step-0.jpg', purpose: 'screenshot', toolCallId: 'call-1' }])
   const [shown] = resultsIn(both.model.calls[1]!.prompt)
   t.match(shown, 'Rows')
   t.match(shown, '"mediaType":"image/jpeg"')
@@ -137,12 +137,13 @@ t.test('pixels: the model acts by coordinates, and sees no tree', async (t) => {
 
 t.test('find and read', async (t) => {
   const { agent } = makeBrowserAgent(
-    [open, act('find', { text: 'rows' }), act('read', { ref: 'e5' }), 'Done.'],
+    [open, act('find', { text: 'rows' }), act('read', { ref: 'e5' }), act('find', { text: 'more' }), 'Done.'],
     pages
   )
   const { toolCalls } = await agent.run('Go')
   t.match(toolCalls[1]?.result, /^2 lines have the text\.[^]*text: Rows\n- text: more ROWS\n\[page/)
   t.notMatch(toolCalls[2]?.result, 'Rows')
+  t.match(toolCalls[3]?.result, /^1 line has the text\./)
 })
 
 t.test('extract validates what it hands over', async (t) => {
