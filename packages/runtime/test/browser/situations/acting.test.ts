@@ -89,9 +89,10 @@ const situations: Readonly<Record<string, Situation>> = {
     pages: `<style>* { margin: 0 }</style><div role=button aria-label=Knob id=k style="width:40px;height:40px;position:absolute;background:red;touch-action:none">k</div>
       <div role=button aria-label=End style="width:40px;height:40px;position:absolute;left:300px;background:green">e</div><script>
         k.onpointerdown = (event) => k.setPointerCapture(event.pointerId)
-        k.onpointermove = (event) => event.buttons && (document.title = 'at ' + Math.round(event.clientX))
+        let moves = 0
+        k.onpointermove = (event) => event.buttons && (document.title = (++moves > 4 ? 'drawn to ' : 'jumped to ') + Math.round(event.clientX))
       </script>`,
-    steps: [{ do: 'drag', on: '"Knob"', onto: '"End"', shows: 'Title: at 320' }]
+    steps: [{ do: 'drag', on: '"Knob"', onto: '"End"', shows: 'Title: drawn to 320' }]
   }
 }
 

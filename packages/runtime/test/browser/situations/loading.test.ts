@@ -81,7 +81,7 @@ const situations: Readonly<Record<string, Situation>> = {
     ]
   },
   'a list that only has the rows in sight': {
-    pages: `<div id=box tabindex=0 aria-label=Rows role=list style="height:300px;overflow-y:auto;position:relative"><div style="height:30000px"></div></div><script>
+    pages: `<div id=box tabindex=0 aria-label=Rows role=list style="height:300px;overflow-y:auto;position:relative"><div style="height:30000px"></div></div><main style="height:3000px"></main><script>
       const draw = () => {
         for (const each of box.querySelectorAll('button')) each.remove()
         const first = Math.floor(box.scrollTop / 30)
