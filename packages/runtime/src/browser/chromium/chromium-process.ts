@@ -6,6 +6,7 @@ import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { RUN_ERR_BROWSER_FAILED } from '../../errors.ts'
 import { PipeTransport } from './pipe-transport.ts'
 
 /**
@@ -22,9 +23,11 @@ export class ChromiumProcess {
   readonly #ended = new AbortController()
   #isGone = false
 
-  /** @throws if the program cannot be started */
+  /** @throws RUN_ERR_BROWSER_FAILED without a temporary folder, and the system's error if the program cannot be started */
   static async start(path: string, args: readonly string[]): Promise<ChromiumProcess> {
-    const folder = await mkdtemp(join(tmpdir(), 'svc-browser-'))
+    const folder = await mkdtemp(join(tmpdir(), 'svc-browser-')).catch((cause: unknown) => {
+      throw new RUN_ERR_BROWSER_FAILED('its temporary folder cannot be created', { cause })
+    })
     const child = spawn(path, [...args, `--user-data-dir=${join(folder, 'profile')}`], {
       env: { PATH: process.env['PATH'], LANG: 'C.UTF-8', HOME: folder, TMPDIR: folder },
       stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],

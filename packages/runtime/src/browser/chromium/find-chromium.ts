@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { access } from 'node:fs/promises'
+import { access, stat } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { RUN_ERR_BROWSER_MISSING } from '../../errors.ts'
 
@@ -41,9 +41,12 @@ export async function requireProgram(path: string, setting: string): Promise<str
   throw new RUN_ERR_BROWSER_MISSING(`${setting} names no program: ${path}; ${INSTALL}`)
 }
 
+// Folders can be executable too.
 async function isExecutable(path: string): Promise<boolean> {
-  return access(path, constants.X_OK).then(
-    () => true,
-    () => false
-  )
+  try {
+    await access(path, constants.X_OK)
+    return (await stat(path)).isFile()
+  } catch {
+    return false
+  }
 }

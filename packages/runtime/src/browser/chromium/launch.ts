@@ -42,6 +42,7 @@ async function launchChromium(plan: ChromiumPlan): Promise<RunningBrowser> {
   const flags = [...LAUNCH_FLAGS, ...EGRESS_FLAGS, ...(sandbox ? [] : ['--no-sandbox']), ...args]
   const start = async () => {
     const chromium = await ChromiumProcess.start(path, flags).catch((cause: unknown) => {
+      if (cause instanceof RUN_ERR_BROWSER_FAILED) throw cause
       throw new RUN_ERR_BROWSER_FAILED('its program cannot be run', { cause })
     })
     return controlChromium(playwright, chromium, plan.launchTimeout)

@@ -1,6 +1,7 @@
 import { RUN_ERR_BROWSER_ACTION_FAILED, RUN_ERR_BROWSER_STALE_REF } from '../../errors.ts'
 import type { Action, Args } from '../actions/action.ts'
 import type { Target } from '../browser.ts'
+import { cleanText } from '../look/clean-text.ts'
 import type { DeskAction, Spot } from '../desk-action.ts'
 import type { ToolContext } from '../../tools/define-tool.ts'
 import type { Visit } from '../visit/visit.ts'
@@ -58,7 +59,7 @@ function assessUrl(url: string, visit: Visit, call: ToolContext): Omit<Assessmen
   const host = URL.parse(url)?.host ?? ''
   const piece = seen.pieceIn(url, userText(call))
   const isNew = host !== '' && !seen.hasVisited(url) && !isNamedByUser(host, call)
-  const about = `Opens ${quote(plan.secrets.redact(url))}`
+  const about = `Opens ${quoteUrl(plan.secrets.redact(url))}`
   if (piece !== undefined)
     return { kinds: ['newHost'], about: `${about}, and passes on text of another site: ${quote(piece)}` }
   return { kinds: isNew ? ['newHost'] : [], about }
@@ -137,15 +138,22 @@ function pressesEnter(action: DeskAction): boolean {
 function describe(action: Action, deskAction: DeskAction, target: Target | undefined, visit: Visit): string {
   const at = target === undefined ? 'the page' : `the ${target.role || target.tag} ${quote(target.name)}`
   const host = URL.parse(target?.frameUrl ?? visit.url ?? '')?.host ?? 'the page'
-  const form = target?.form && `; its form goes to ${quote(target.form.action)}`
+  const form = target?.form && `; its form goes to ${quoteUrl(target.form.action)}`
   const typed =
     deskAction.action === 'type' ? ` ${quote(String(visit.plan.secrets.hide(deskAction.text)))} into` : ''
   const files =
     deskAction.action === 'upload' ? ` ${deskAction.files.map((file) => quote(file.name)).join(', ')} to` : ''
-  const href = target?.href === undefined ? '' : `, a link to ${quote(target.href)}`
+  const href = target?.href === undefined ? '' : `, a link to ${quoteUrl(target.href)}`
   return `${action.name}${typed}${files} ${at}${href} on ${host}${form ?? ''}`
 }
 
-function quote(text: string): string {
-  return JSON.stringify(text.replaceAll(/\s+/g, ' ').slice(0, 120))
+// The host is never cut: what it begins with does not say whose it is.
+function quoteUrl(url: string): string {
+  return quote(url, (URL.parse(url)?.origin.length ?? 0) + MAX_QUOTED)
 }
+
+function quote(text: string, maxChars: number = MAX_QUOTED): string {
+  return JSON.stringify(cleanText(text).slice(0, maxChars))
+}
+
+const MAX_QUOTED = 120

@@ -12,6 +12,7 @@ import type {
   Target
 } from '../browser.ts'
 import type { DeskAction, Spot } from '../desk-action.ts'
+import { cleanText } from '../look/clean-text.ts'
 import type { Secrets } from './secrets.ts'
 
 /** A desk from which no secret returns: it fills them in, and redacts every text. */
@@ -42,7 +43,7 @@ export class GuardedDesk {
     return {
       ...target,
       frameUrl: redact(frameUrl),
-      name: redact(name),
+      name: cleanText(redact(name)),
       ...(form && { form: { ...form, action: redact(form.action) } }),
       ...(href !== undefined && { href: redact(href) })
     }
@@ -53,10 +54,13 @@ export class GuardedDesk {
     const filled = action.action === 'type' ? await this.#fill(action) : action
     const { downloads, notices } = await this.#call(() => this.#desk.act(filled, signal))
     return {
-      notices: notices.map((notice) => this.#secrets.redactName(notice)),
+      notices: notices.map((notice) => cleanText(this.#secrets.redactName(notice))),
       downloads: downloads.map((download): Download => {
         const { filename, url, size } = download
-        const redacted = { filename: this.#secrets.redactName(filename), url: this.#secrets.redact(url) }
+        const redacted = {
+          filename: cleanText(this.#secrets.redactName(filename)),
+          url: this.#secrets.redact(url)
+        }
         return { ...redacted, size, content: () => download.content() }
       })
     }
@@ -98,13 +102,14 @@ export class GuardedDesk {
     return { ...action, text: filled }
   }
 
+  // Pages choose all of it, and how long it is.
   #redactPlace({ url, title, tabs, dialog }: DeskPlace): DeskPlace {
-    const redact = (text: string) => this.#secrets.redact(text)
+    const clean = (text: string, maxChars: number) => cleanText(this.#secrets.redact(text), maxChars)
     return {
-      url: redact(url),
-      title: redact(title),
-      tabs: tabs.map((tab) => ({ ...tab, url: redact(tab.url) })),
-      ...(dialog && { dialog: { ...dialog, message: redact(dialog.message) } })
+      url: clean(url, MAX_URL),
+      title: clean(title, MAX_TITLE),
+      tabs: tabs.map((tab) => ({ ...tab, url: clean(tab.url, MAX_URL) })),
+      ...(dialog && { dialog: { ...dialog, message: clean(dialog.message, MAX_MESSAGE) } })
     }
   }
 
@@ -127,6 +132,9 @@ export class GuardedDesk {
 }
 
 const MAX_SHOWN = 200_000
+const MAX_URL = 2_000
+const MAX_TITLE = 300
+const MAX_MESSAGE = 1_000
 // A line of a look up to the value of a field. Names are quoted, so that none can forge a ref.
 const FIELD =
   /^\s*- (?:textbox|searchbox|combobox) (?:"(?:[^"\\]|\\.)*" |\[[\w-]+(?:=(?:[\w.]+|"(?:[^"\\]|\\.)*"))?\] )*\[ref=(\w+)\]: /

@@ -5,6 +5,7 @@ import type { ToolContext } from '../../tools/define-tool.ts'
 import type { Action, Args, Done } from '../actions/action.ts'
 import type { Look, Screenshot } from '../browser.ts'
 import { requireSame } from '../guard/assessment.ts'
+import { cleanText } from '../look/clean-text.ts'
 import type { GuardedDesk } from '../guard/guarded-desk.ts'
 import { keepDownloads } from './keep-downloads.ts'
 import { writeReport } from './page-report.ts'
@@ -152,7 +153,7 @@ function afterFailure(err: unknown, visit: Visit, call: ToolContext): unknown {
   if (!isTellable(err)) return err
   const { code, statusCode, message } = err
   const ours = code === 'RUN_ERR_BROWSER_ACTION_FAILED' || code === 'RUN_ERR_BROWSER_HOST_REFUSED'
-  const safe = ours ? visit.boundary.enclose(message.slice(0, 2_000), 'excerpt') : message
+  const safe = ours ? visit.boundary.enclose(cleanText(message, 2_000), 'excerpt') : message
   const text = verdict === undefined ? safe : `${verdict.text}\n${safe}`
   return tellable({ code, message: text, ...(statusCode !== undefined && { statusCode }) })
 }

@@ -19,7 +19,8 @@ const elements: Record<string, FakeElement> = {
   e7: { name: 'Menu' },
   e8: { role: 'textbox', tag: 'input', name: 'Note' },
   e9: { name: 'Repay later', href: `${SHOP}help` },
-  e10: { role: 'checkbox', tag: 'input', name: 'Pay later', form }
+  e10: { role: 'checkbox', tag: 'input', name: 'Pay later', form },
+  e11: { name: '\u202EyaP\u200B Buy' }
 }
 const pages: Record<string, FakePage> = {
   [SHOP]: { title: 'Shop', text: 'The code is violet-4711-x.', elements },
@@ -105,6 +106,14 @@ t.test('a denied action does not happen, and the run continues', async (t) => {
   t.match(result.toolCalls[1], { error: { code: 'RUN_ERR_APPROVAL_DENIED' } })
   t.strictSame(acted, ['open'])
   t.equal(result.text, 'Done.')
+})
+
+t.test('the approver sees the whole host, and no marks of direction', async (t) => {
+  const host = `shop.example.${'a'.repeat(60)}.${'b'.repeat(60)}.evil.example`
+  const [about] = (await ask(t, [act('open', { url: `https://${host}/${'p'.repeat(500)}` })])).asked
+  t.match(about, new RegExp(`^Opens "https://${host}/p+" \\(newHost\\)$`))
+  const { asked } = await ask(t, [act('click', { ref: 'e11' })])
+  t.match(asked, [/^click the button "yaP Buy"/])
 })
 
 t.test('a host that was neither visited nor named by the user', async (t) => {

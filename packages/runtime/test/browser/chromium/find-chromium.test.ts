@@ -21,6 +21,16 @@ t.test('a CHROMIUM_PATH that is no program is an error, not a reason to look els
   await t.rejects(findChromium({ CHROMIUM_PATH: path }), { code: 'RUN_ERR_BROWSER_MISSING', message: path })
 })
 
+t.test('a folder is no program', async (t) => {
+  const folder = t.testdir({ chromium: {}, bin: {} })
+  const path = join(folder, 'chromium')
+  await t.rejects(findChromium({ CHROMIUM_PATH: path }), { code: 'RUN_ERR_BROWSER_MISSING', message: path })
+  const onPath = join(folder, 'bin', 'chromium')
+  await writeFile(onPath, '')
+  await chmod(onPath, 0o755)
+  t.equal(await findChromium({ PATH: `${folder}:${join(folder, 'bin')}` }), onPath)
+})
+
 t.test('what it finds is a browser', needsChromium, async (t) => {
   const browser = await launchPlain()
   t.teardown(() => browser.close())

@@ -38,7 +38,10 @@ t.test('a program that does not become a browser fails in bounded time, and leav
     ['says nothing', 'exec sleep 60', 'did not start within 300 ms'],
     ['ignores signals', "trap '' TERM INT; while :; do sleep 60; done", 'did not start within 300 ms'],
     ['closes its pipes', 'exec 3>&- 4>&-; exec sleep 60', 'did not start within 300 ms'],
-    ['answers nonsense', 'printf "nonsense\\0" >&4; exec sleep 60', 'its process ends']
+    ['answers nonsense', 'printf "nonsense\\0" >&4; exec sleep 60', 'its process ends'],
+    ['answers null', 'printf "null\\0" >&4; exec sleep 60', 'its process ends'],
+    ['answers what was not asked', `printf '{"id":9,"result":{}}\\0' >&4; exec sleep 60`, 'its process ends'],
+    ['answers with zeros without end', 'exec cat /dev/zero >&4', 'its process ends']
   ]
   for (const [name, script, message] of cases) {
     const err = await refusal({ executablePath: await program(t, script), launchTimeout: 300 })
@@ -54,7 +57,18 @@ t.test('a file that is no program of this system is reported', async (t) => {
   await writeFile(path, 'neither a script nor a binary\0')
   await chmod(path, 0o755)
   t.match(await refusal({ executablePath: path }), { code: 'RUN_ERR_BROWSER_FAILED' })
-  t.match(await refusal({ executablePath: t.testdir({}) }), { code: 'RUN_ERR_BROWSER_FAILED' })
+  t.match(await refusal({ executablePath: t.testdir({}) }), { code: 'RUN_ERR_BROWSER_MISSING' })
+})
+
+t.test('a system without a temporary folder is reported', async (t) => {
+  const { TMPDIR } = process.env
+  t.teardown(() => {
+    if (TMPDIR === undefined) delete process.env['TMPDIR']
+    else process.env['TMPDIR'] = TMPDIR
+  })
+  process.env['TMPDIR'] = join(t.testdir({}), 'gone')
+  const err = await refusal({ executablePath: process.execPath })
+  t.match(err, { code: 'RUN_ERR_BROWSER_FAILED', message: 'its temporary folder cannot be created' })
 })
 
 t.test('a start that is interrupted is repeated once', needsChromium, async (t) => {
