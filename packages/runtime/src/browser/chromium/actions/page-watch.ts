@@ -95,7 +95,8 @@ export class PageWatch {
     const end = performance.now() + navigation
     let requestsEnd = performance.now() + REQUESTS
     for (let first = reaction; ; first = 0) {
-      await untilQuiet(this.page, signal, first)
+      // A page that is on its way is awaited first: what it leaves need not be quiet.
+      if (this.#navigation === undefined && !this.#hasNavigated) await untilQuiet(this.page, signal, first)
       if (this.#failure !== undefined) throw this.#failure
       if (this.#navigation !== undefined || this.#hasNavigated) {
         if (!(await this.#hasLoaded(signal, end, load))) return false
