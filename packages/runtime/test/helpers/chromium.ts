@@ -1,6 +1,10 @@
 import { existsSync } from 'node:fs'
 import { chromium, type Browser } from 'playwright-core'
+import t from 'tap'
 import { findChromium } from '../../src/browser/chromium/find-chromium.ts'
+
+// Browsers are slow on a busy machine: a file that hangs is ended, and one that waits for a processor is not.
+t.setTimeout(120_000)
 
 /** The Chromium of this machine; undefined if there is none. */
 export const CHROMIUM = await findChromium().catch(() => undefined)

@@ -26,7 +26,7 @@ export interface ContextStart {
 /** A browser context with its tabs. A desk gets another one after a crash of the browser. */
 export class DeskContext {
   readonly tabs: Tabs
-  readonly dialogs = new Dialogs()
+  readonly dialogs: Dialogs
   readonly #context: BrowserContext
   #downloads: Downloads | undefined
   readonly #notices: string[] = []
@@ -66,6 +66,7 @@ export class DeskContext {
 
   private constructor(context: BrowserContext, maxTabs: number) {
     this.#context = context
+    this.dialogs = new Dialogs(context)
     this.tabs = new Tabs(context, maxTabs, {
       onPage: (page) => this.#watch(page),
       onNotice: this.notice
@@ -123,7 +124,6 @@ export class DeskContext {
   }
 
   #watch(page: Page): void {
-    this.dialogs.watch(page)
     page.once('crash', () => {
       if (page === this.tabs.current) this.#end()
       else this.notice('A tab in the background crashed, and was closed')

@@ -1,20 +1,22 @@
-import type { Dialog, Page } from 'playwright-core'
+import type { BrowserContext, Dialog, Page } from 'playwright-core'
 import type { DeskPlace } from '../browser.ts'
 import { cutText } from '../look/clean-text.ts'
 
 /** The dialogs of the tabs of a desk. A dialog blocks the scripts of its page until it is answered. */
 export class Dialogs {
   readonly #pending = new Map<Page, Dialog>()
+  // Of pages that are not known yet.
+  readonly #early: Dialog[] = []
   #opened = Promise.withResolvers<Page>()
 
-  watch(page: Page): void {
-    page.on('dialog', (dialog) => {
-      this.#pending.set(page, dialog)
-      this.#opened.resolve(page)
-      this.#opened = Promise.withResolvers()
+  constructor(context: BrowserContext) {
+    // Not page by page: Playwright dismisses the dialogs of a new page until it knows of a listener.
+    context.on('page', (page) => this.#watch(page))
+    context.on('dialog', (dialog) => {
+      const page = dialog.page()
+      if (page === null) this.#early.push(dialog)
+      else this.#open(page, dialog)
     })
-    page.once('close', () => this.#pending.delete(page))
-    page.once('crash', () => this.#pending.delete(page))
   }
 
   /** The dialog of a page that waits for an answer. */
@@ -40,6 +42,19 @@ export class Dialogs {
     // The page may be gone by now, and its dialog with it.
     await (accept ? dialog.accept(text) : dialog.dismiss()).catch(() => undefined)
     return true
+  }
+
+  #watch(page: Page): void {
+    const early = this.#early.shift()
+    if (early !== undefined) this.#open(page, early)
+    page.once('close', () => this.#pending.delete(page))
+    page.once('crash', () => this.#pending.delete(page))
+  }
+
+  #open(page: Page, dialog: Dialog): void {
+    this.#pending.set(page, dialog)
+    this.#opened.resolve(page)
+    this.#opened = Promise.withResolvers()
   }
 }
 

@@ -5,7 +5,6 @@ import { deskOptions } from '../../helpers/desk-options.ts'
 import { deskAt } from '../../helpers/desk-at.ts'
 import { browserPids, killPages, until } from '../../helpers/processes.ts'
 
-t.setTimeout(120_000)
 const browser = chromium({ sandbox: false })
 t.teardown(() => browser.close())
 

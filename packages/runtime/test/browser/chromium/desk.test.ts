@@ -4,7 +4,6 @@ import { needsChromium } from '../../helpers/chromium.ts'
 import { deskOptions } from '../../helpers/desk-options.ts'
 import { servePages } from '../../helpers/page-server.ts'
 
-t.setTimeout(120_000)
 const browser = chromium({ sandbox: false })
 t.teardown(() => browser.close())
 

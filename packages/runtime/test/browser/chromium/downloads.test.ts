@@ -5,7 +5,6 @@ import { needsChromium } from '../../helpers/chromium.ts'
 import { deskAt } from '../../helpers/desk-at.ts'
 import { useTemporaryFolder } from '../../helpers/processes.ts'
 
-t.setTimeout(120_000)
 const temporaryFiles = useTemporaryFolder(t)
 const browser = chromium({ sandbox: false })
 t.teardown(() => browser.close())

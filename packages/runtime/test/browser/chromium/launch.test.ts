@@ -6,7 +6,6 @@ import { CHROMIUM, needsChromium } from '../../helpers/chromium.ts'
 import { deskOptions } from '../../helpers/desk-options.ts'
 import { browserPids, useTemporaryFolder } from '../../helpers/processes.ts'
 
-t.setTimeout(120_000)
 const temporaryFiles = useTemporaryFolder(t)
 
 /** A program in place of Chromium. */

@@ -7,7 +7,6 @@ import { deskOptions } from '../../helpers/desk-options.ts'
 import { browserPids, groupOf, until, useTemporaryFolder } from '../../helpers/processes.ts'
 
 const options = deskOptions()
-t.setTimeout(120_000)
 const temporaryFiles = useTemporaryFolder(t)
 
 function make(t: Test, more: ChromiumOptions = {}) {

@@ -3,7 +3,6 @@ import { chromium } from '@svc/runtime/browser'
 import { needsChromium } from '../../helpers/chromium.ts'
 import { deskAt } from '../../helpers/desk-at.ts'
 
-t.setTimeout(120_000)
 const browser = chromium({ sandbox: false })
 t.teardown(() => browser.close())
 

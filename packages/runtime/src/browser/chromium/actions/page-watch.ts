@@ -1,4 +1,4 @@
-import type { Frame, Page, Request } from 'playwright-core'
+import type { Frame, Page, Request, Response } from 'playwright-core'
 import type { HostPolicy } from '../../browser.ts'
 import { unlessAborted } from '../../../guards/guard.ts'
 import { RUN_ERR_BROWSER_ACTION_FAILED } from '../../../errors.ts'
@@ -24,6 +24,9 @@ const AWAITED: ReadonlySet<string> = new Set(['document', 'script', 'stylesheet'
 const REQUESTS = 1_000
 // How long a window that the page asked for is awaited.
 const POPUPS = 2_000
+// How long the error page of a navigation that failed is awaited.
+const ERROR_PAGE = 1_000
+const isErrorPage = (url: string) => url.startsWith('chrome-error:')
 
 /** Follows what an action causes in a page: create it before the action, close it once the page has settled. */
 export class PageWatch {
@@ -39,6 +42,8 @@ export class PageWatch {
   #onChooser: (() => void) | undefined
   #failure: Error | undefined
   #hasNavigated = false
+  #hasErrorPage = false
+  #answer: Response | undefined
   #status: number | undefined
   #changed = Promise.withResolvers<void>()
 
@@ -49,6 +54,7 @@ export class PageWatch {
     this.#windowsBefore = this.#windows.value
     const listeners = {
       request: (request: Request) => this.#onRequest(request),
+      response: (response: Response) => this.#onResponse(response),
       requestfinished: (request: Request) => this.#onEnd(request),
       requestfailed: (request: Request) => this.#onEnd(request),
       framenavigated: (frame: Frame) => this.#onNavigated(frame),
@@ -116,6 +122,16 @@ export class PageWatch {
     return true
   }
 
+  /** Waits for the error page that follows the failure of a navigation: later, it would end the next one. */
+  async settleFailure(signal: AbortSignal): Promise<void> {
+    if (this.#failure === undefined) return
+    await this.#until(
+      () => this.#hasErrorPage || this.page.isClosed(),
+      signal,
+      performance.now() + ERROR_PAGE
+    )
+  }
+
   async #hasLoaded(signal: AbortSignal, end: number, load: number): Promise<boolean> {
     if (!(await this.#until(() => this.#navigation === undefined, signal, end))) {
       await stopLoading(this.page)
@@ -150,8 +166,13 @@ export class PageWatch {
     if (this.#isOfPage(request)) {
       this.#navigation = request
       this.#failure = undefined
+      this.#hasErrorPage = false
     }
     this.#wake()
+  }
+
+  #onResponse(response: Response): void {
+    if (this.#isOfPage(response.request())) this.#answer = response
   }
 
   #onEnd(request: Request): void {
@@ -167,10 +188,16 @@ export class PageWatch {
 
   #onNavigated(frame: Frame): void {
     if (frame !== this.page.mainFrame()) return
+    if (isErrorPage(frame.url())) {
+      this.#hasErrorPage = true
+      // It is of a navigation before this one.
+      if (this.#navigation !== undefined) return
+    }
     // Without a request it is a change of history, or a page such as about:blank.
     if (this.#navigation !== undefined) {
       this.#requests.clear()
-      this.#status = this.#navigation.existingResponse()?.status()
+      // It may be the page of a request before the last one, which has no answer yet.
+      this.#status = this.#answer?.status()
     }
     this.#hasNavigated = true
     this.#endNavigation()

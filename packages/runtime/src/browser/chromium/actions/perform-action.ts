@@ -29,6 +29,7 @@ export async function performAction(
     if (action.action !== 'tab') await settle(act, signal)
   } catch (err) {
     signal.throwIfAborted()
+    await act.watch.settleFailure(signal)
     throw await explain(err, act, ms)
   } finally {
     act.watch.close()
