@@ -78,6 +78,11 @@ export class Tabs {
     await this.ensure()
   }
 
+  /** True if there is a current tab, and the browser still knows it. */
+  async isCurrentOpen(): Promise<boolean> {
+    return this.#current !== undefined && (await this.#infoOf(this.#current)) !== undefined
+  }
+
   async titleOf(page: Page): Promise<string> {
     const { title = '' } = (await this.#infoOf(page)) ?? {}
     // Without one some versions give the URL.

@@ -131,8 +131,9 @@ t.test('typing', needsChromium, async (t) => {
       browser,
       `<input type=checkbox aria-label=Check><input type=radio aria-label=Radio><input type=file aria-label=File>
       <input type=submit value=Send><select aria-label=List><option>1</select><p role=note aria-label=Text>text</p>
-      <input aria-label=Fixed readonly><input aria-label=Off disabled>`,
-      { timeout: { action: 600, navigation: 2_000 } }
+      <input aria-label=Fixed readonly><input aria-label=Off disabled><input type=date aria-label=Day disabled>`,
+      // A field that cannot be typed into is an error at once: nothing waits for the end of the action.
+      { timeout: { action: 600_000, navigation: 2_000 } }
     )
     const reasons = {
       Check: 'check action',
@@ -142,10 +143,11 @@ t.test('typing', needsChromium, async (t) => {
       List: 'select action',
       Text: 'no text field',
       Fixed: 'read-only',
-      Off: 'disabled'
+      Off: 'disabled',
+      Day: 'disabled'
     }
     for (const [name, reason] of Object.entries(reasons)) {
-      const typed = act({ action: 'type', at: await find(`"${name}"`), text: 'x' })
+      const typed = act({ action: 'type', at: await find(`"${name}"`), text: '2026-01-01' })
       await t.rejects(typed, { ...failed, message: new RegExp(reason) }, name)
     }
   })

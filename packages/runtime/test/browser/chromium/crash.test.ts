@@ -49,6 +49,21 @@ t.test(
   }
 )
 
+t.test(
+  'a crash of the browser with several tabs is not taken for a tab that closes itself',
+  needsChromium,
+  async (t) => {
+    const { act, find, origin } = await deskAt(t, browser, {
+      ...PAGES,
+      '/field': '<input aria-label=Name oninput="for (const end = Date.now() + 100; Date.now() < end; );">'
+    })
+    await act({ action: 'open', url: `${origin}/field`, newTab: true })
+    const typing = act({ action: 'type', at: await find('"Name"'), text: 'a'.repeat(40) })
+    for (const pid of browserPids()) process.kill(-pid, 'SIGKILL')
+    await t.rejects(typing, CRASHED)
+  }
+)
+
 t.test('desks close while the browser crashes', needsChromium, async (t) => {
   const { desk } = await deskAt(t, browser, PAGES)
   for (const pid of browserPids()) process.kill(-pid, 'SIGKILL')
@@ -58,7 +73,7 @@ t.test('desks close while the browser crashes', needsChromium, async (t) => {
 
 t.test('a page that computes without end blocks neither close nor other desks', needsChromium, async (t) => {
   const busy = '<title>Busy</title><button onclick="while (true);">Work</button>'
-  const { desk, click } = await deskAt(t, browser, busy, { timeout: { action: 300, navigation: 5_000 } })
+  const { desk, click } = await deskAt(t, browser, busy, { timeout: { action: 1_500, navigation: 5_000 } })
   await click('Work').catch(() => undefined)
   await t.rejects(desk.look(), { code: 'RUN_ERR_BROWSER_ACTION_FAILED' })
   await t.rejects(desk.screenshot(), { code: 'RUN_ERR_BROWSER_ACTION_FAILED' })

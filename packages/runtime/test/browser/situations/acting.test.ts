@@ -55,6 +55,21 @@ const situations: Readonly<Record<string, Situation>> = {
       { do: 'click', on: '"Allow"', shows: 'Title: signed in' }
     ]
   },
+  'a pop-up that closes itself while it is typed into': {
+    pages: {
+      '/': `<button onclick="window.open('/pop')">Sign in</button>`,
+      '/pop': `<input aria-label=Code oninput="opener.document.title = 'signed in'; window.close()">`
+    },
+    steps: [
+      { do: 'click', on: '"Sign in"', shows: '"Code"' },
+      {
+        do: 'type',
+        on: '"Code"',
+        with: { text: '0123456789012345678901234567890123456789' },
+        shows: /^(?=[^]*The tab has closed; the current one is 0)[^]*Title: signed in/
+      }
+    ]
+  },
   'a page that opens tabs without end': {
     pages: `<button onclick="for (let i = 0; i < 20; i++) window.open('about:blank')">Win</button>`,
     steps: [

@@ -6,6 +6,9 @@ export interface ActingDesk {
   readonly tabs: {
     /** The tab that actions apply to. */
     readonly current: Page | undefined
+    readonly all: readonly Page[]
+    /** True if there is a current tab, and the browser still knows it. */
+    isCurrentOpen(): Promise<boolean>
     /** Opens an empty tab, which becomes the current one. @throws RUN_ERR_BROWSER_ACTION_FAILED at the limit of tabs */
     open(): Promise<Page>
     /** Makes a tab the current one. @throws RUN_ERR_BROWSER_ACTION_FAILED if it does not exist */

@@ -20,12 +20,16 @@ export async function explain(err: unknown, { signal, subject }: Act, ms: number
   if (/not attached|not connected/i.test(message)) return new RUN_ERR_BROWSER_STALE_REF(nameOf(subject?.spot))
   if (/context was destroyed|Frame was detached/i.test(message))
     return failure('the page changed meanwhile; look again')
-  if (/has been closed/i.test(message)) return failure('the tab was closed')
+  if (saysClosed(err)) return failure('the tab was closed')
   if (!signal.aborted) return failure('the browser could not do this here')
   const obstacle = subject === undefined ? undefined : await ask(subject.element)
   if (obstacle === DETACHED) return new RUN_ERR_BROWSER_STALE_REF(nameOf(subject?.spot))
   return failure(obstacle ?? `the page did not respond within ${ms} ms`)
 }
+
+/** True for the error of a call that the end of its page has interrupted. */
+export const saysClosed = (err: unknown): boolean =>
+  err instanceof Error && /has been closed/i.test(err.message)
 
 const DETACHED = 'detached'
 

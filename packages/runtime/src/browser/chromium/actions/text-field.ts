@@ -11,12 +11,16 @@ export interface TextField {
   /** True if it shows suggestions while its text changes. */
   readonly suggests: boolean
   readonly maxLength: number | undefined
+  /** Why it takes no text now. */
+  readonly fault: string | undefined
 }
 
 /** Runs in the page. */
 export function readTextField(field: PageElement): TextField {
   const type = field.tagName === 'INPUT' ? (field.type ?? '') : ''
   const { maxLength = -1 } = field
+  const isOff = field.matches(':disabled') || field.closest('[aria-disabled=true]') !== null
+  const isFixed = field.matches('[readonly], [aria-readonly=true]')
   return {
     type,
     isSet: ['date', 'time', 'datetime-local', 'month', 'week', 'color', 'range'].includes(type),
@@ -24,7 +28,8 @@ export function readTextField(field: PageElement): TextField {
     suggests:
       field.getAttribute('role') === 'combobox' ||
       /list|both/.test(field.getAttribute('aria-autocomplete') ?? ''),
-    maxLength: maxLength >= 0 ? maxLength : undefined
+    maxLength: maxLength >= 0 ? maxLength : undefined,
+    fault: isOff ? 'the element is disabled' : isFixed ? 'the element is read-only' : undefined
   }
 }
 

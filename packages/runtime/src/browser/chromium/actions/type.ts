@@ -23,6 +23,7 @@ export async function type(act: Act, { at, text, append = false, submit = false 
     await enterText(act, text)
   } else {
     const field = await act.step(() => element.evaluate(readTextField))
+    if (field.fault !== undefined) act.fail(field.fault)
     if (field.isSet) await setValue(act, element, field, text)
     else await replaceText(act, element, field, text, append)
     if (field.suggests && !submit) act.reaction = SUGGESTIONS
@@ -40,7 +41,6 @@ async function setValue(
   const value = kind === 'color' ? text.trim().toLowerCase() : text.trim()
   const fault = formatFault(kind, value)
   if (fault !== undefined) act.fail(fault)
-  await act.step(() => element.waitForElementState('editable', act.limits))
   await act.step(() => element.fill(value, act.limits))
   const actual = await act.step(() => element.inputValue())
   if (actual === value) return
@@ -58,7 +58,6 @@ async function replaceText(
 ): Promise<void> {
   const fault = kind === 'number' && !append ? formatFault(kind, text.trim()) : undefined
   if (fault !== undefined) act.fail(fault)
-  await act.step(() => element.waitForElementState('editable', act.limits))
   if (append) {
     await act.step(() => element.focus())
     await act.step(() => act.page.keyboard.press(END_OF_TEXT))
