@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import { RUN_ERR_BROWSER_ACTION_FAILED, RUN_ERR_BROWSER_CRASHED } from '../../errors.ts'
 import { unlessAborted } from '../../guards/guard.ts'
 import type {
@@ -14,6 +15,7 @@ import type {
 } from '../browser.ts'
 import type { DeskAction, Spot } from '../desk-action.ts'
 import { takeLook } from '../look/take-look.ts'
+import { coverPasswords, coverPasswordsInUrl } from '../look/shown-passwords.ts'
 import { takeScreenshot } from '../look/take-screenshot.ts'
 import { describeTarget } from './actions/describe-target.ts'
 import { performAction } from './actions/perform-action.ts'
@@ -61,11 +63,14 @@ export class ChromiumDesk implements Desk {
     const { current } = tabs
     if (current === undefined) return { url: 'about:blank', title: '', tabs: [] }
     const dialog = dialogs.of(current)
+    const browserContext = current.context()
+    const cover = (text: string) => coverPasswords(browserContext, text)
+    const urlOf = (page: Page) => coverPasswordsInUrl(browserContext, page.url())
     return {
-      url: current.url(),
-      title: await context.unlessGone(() => tabs.titleOf(current)).catch(() => ''),
-      tabs: tabs.all.map((page, index) => ({ index, url: page.url(), isCurrent: page === current })),
-      ...(dialog && { dialog })
+      url: urlOf(current),
+      title: cover(await context.unlessGone(() => tabs.titleOf(current)).catch(() => '')),
+      tabs: tabs.all.map((page, index) => ({ index, url: urlOf(page), isCurrent: page === current })),
+      ...(dialog && { dialog: { ...dialog, message: cover(dialog.message) } })
     }
   }
 

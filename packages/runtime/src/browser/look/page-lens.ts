@@ -7,6 +7,7 @@ import { findListening, type Listening } from './in-page/listening.ts'
 import { createMask, MASK } from './in-page/mask.ts'
 import { numberRefs } from './in-page/number-refs.ts'
 import { pruneFar } from './in-page/prune.ts'
+import { rememberPasswords } from './shown-passwords.ts'
 import { evaluateIn, openWorlds, type World, type Worlds } from './page-worlds.ts'
 
 // Ids begin above every coordinate that a page can have, and each frame has a range of its own.
@@ -56,6 +57,7 @@ export async function throughLens<T>(
     const result = await work()
     const reports = await end()
     lastRefs.set(context, Math.max(lastRef, ...reports.map((report) => report?.lastRef ?? 0)))
+    for (const report of reports) rememberPasswords(context, report?.passwords ?? [])
     return { result, reports: joinReports(reports) }
   } finally {
     closeAfter(end(), worlds)

@@ -119,6 +119,17 @@ const situations: Readonly<Record<string, Situation>> = {
     },
     steps: [{ do: 'click', on: '"Order"', shows: /HTTP status 422[^]*The amount is missing/ }]
   },
+  'a password that the page puts into its title, its address and the next page': {
+    pages: {
+      '/': `<form action=/next><input type=password name=p aria-label=Word value="canary 12&3"><button>Send</button></form>
+        <button onclick="document.title = 'T ' + document.querySelector('input').value; location.hash = document.querySelector('input').value">Show</button>`,
+      '/next': '<p>Next page'
+    },
+    steps: [
+      { do: 'click', on: '"Show"', shows: /^(?=[^]*Title: T \[password\])(?![^]*canary)/ },
+      { do: 'click', on: '"Send"', shows: /^(?=[^]*\/next\?p=\[password\])(?![^]*canary)/ }
+    ]
+  },
   'fields that are off, read-only, or no fields': {
     pages:
       '<input aria-label=Off disabled><input aria-label=Fixed readonly value=1><p role=note aria-label=Text>text</p>',

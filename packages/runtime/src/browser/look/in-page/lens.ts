@@ -33,6 +33,8 @@ export interface LensReport {
   readonly pruned: number
   /** The number of the last ref that is taken. */
   readonly lastRef: number
+  /** The values of secret fields, since the document began. */
+  readonly passwords: readonly string[]
 }
 
 /** What lenses of the same document share. */
@@ -226,6 +228,7 @@ export function putLensOn(
       viewport: { width: win.innerWidth, height: win.innerHeight },
       pruned: pruned.count,
       lastRef: lastNumber(),
+      passwords: [...state.memory!.values].slice(0, 100),
       above: Math.round(win.scrollY),
       below: Math.max(0, Math.round(scrollHeight - win.scrollY - win.innerHeight))
     }
