@@ -19,7 +19,7 @@ import { coverPasswords, coverPasswordsInUrl } from '../look/shown-passwords.ts'
 import { takeScreenshot } from '../look/take-screenshot.ts'
 import { describeTarget } from './actions/describe-target.ts'
 import { performAction } from './actions/perform-action.ts'
-import { LATE, withinTime } from './deadline.ts'
+import { LATE, withinTime } from '../deadline.ts'
 import type { DeskContext } from './desk-context.ts'
 
 /** What a desk gets from its browser. */

@@ -3,7 +3,7 @@ import { RUN_ERR_BROWSER_FAILED, RUN_ERR_BROWSER_MISSING } from '../../errors.ts
 import { EGRESS_FLAGS, probeUdp } from '../egress/direct-traffic.ts'
 import type { ChromiumPlan } from './plan-chromium.ts'
 import { ChromiumProcess } from './chromium-process.ts'
-import { LATE, withinTime } from './deadline.ts'
+import { LATE, withinTime } from '../deadline.ts'
 import { findChromium, requireProgram } from './find-chromium.ts'
 import { LAUNCH_FLAGS } from './flags.ts'
 

@@ -1,6 +1,6 @@
 import type { BrowserContext, CDPSession, Page } from 'playwright-core'
 import { RUN_ERR_BROWSER_ACTION_FAILED } from '../../errors.ts'
-import { LATE, withinTime } from './deadline.ts'
+import { LATE, withinTime } from '../deadline.ts'
 
 interface TargetInfo {
   readonly title: string

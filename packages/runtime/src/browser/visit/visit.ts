@@ -3,6 +3,7 @@ import { RUN_ERR_BROWSER_ACTION_FAILED } from '../../errors.ts'
 import type { ToolContext } from '../../tools/define-tool.ts'
 import type { Look, Refusal } from '../browser.ts'
 import type { Decided } from '../guard/risk-kinds.ts'
+import { LATE, withinTime } from '../deadline.ts'
 import { GuardedDesk } from '../guard/guarded-desk.ts'
 import { LoopGuard } from '../guard/loop-guard.ts'
 import { SeenTexts } from '../guard/seen-texts.ts'
@@ -121,11 +122,8 @@ export class Visit {
   async #saveState(desk: GuardedDesk): Promise<void> {
     const states = this.#states
     if (states === undefined) return
-    const { promise: late, resolve } = Promise.withResolvers<undefined>()
-    const timer = setTimeout(resolve, STATE_TIMEOUT, undefined)
-    const state = await Promise.race([desk.state(), late])
-    clearTimeout(timer)
-    if (state !== undefined) await states.save(this.#key, state)
+    const state = await withinTime(desk.state(), STATE_TIMEOUT)
+    if (state !== LATE) await states.save(this.#key, state)
   }
 
   get #states(): BrowserStateStore | undefined {

@@ -3,7 +3,7 @@ import { RUN_ERR_BROWSER_ACTION_FAILED } from '../../../errors.ts'
 import { unlessAborted } from '../../../guards/guard.ts'
 import type { Target } from '../../browser.ts'
 import type { Spot } from '../../desk-action.ts'
-import { LATE, withinTime } from '../deadline.ts'
+import { LATE, withinTime } from '../../deadline.ts'
 import { findElement } from './find-element.ts'
 import { readTarget } from './read-target.ts'
 

@@ -5,7 +5,7 @@ import {
   RUN_ERR_BROWSER_STALE_REF
 } from '../../../errors.ts'
 import type { Spot } from '../../desk-action.ts'
-import { LATE, withinTime } from '../deadline.ts'
+import { LATE, withinTime } from '../../deadline.ts'
 import type { Act } from './act.ts'
 import type { PageElement } from './page-dom.ts'
 

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { withinTime } from '../deadline.ts'
+import { withinTime } from '../../deadline.ts'
 
 // Milliseconds in which the browser stops.
 const STOPPING = 500

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { unlessAborted } from '../../../guards/guard.ts'
-import { withinTime } from '../deadline.ts'
+import { withinTime } from '../../deadline.ts'
 import type { PageDocument } from './page-dom.ts'
 
 // Milliseconds without a change after which a page counts as quiet.
