@@ -1,4 +1,4 @@
-import type { InputKind, InputSummary, PartError, PartOf, RunEngine } from '@svc/registry'
+import type { InputSummary, PartError, PartOf, RunEngine } from '@svc/registry'
 import type { Message, MessagePart } from '../model/message.ts'
 import { toTimestamp } from '../model/task.ts'
 
@@ -8,18 +8,8 @@ interface TaskIds {
 }
 
 /** A request for an input: an approval, the answer to a question, or the result of a client tool. */
-export interface InputPrompt {
-  inputId: string
-  kind: InputKind
-  /** The question. */
-  message?: string
-  /** JSON Schema of the answer's content. */
-  schema?: unknown
-  toolCallId?: string
-  toolName?: string
-  args?: unknown
-  /** Of arguments that are too long: the beginning of their JSON, and its bytes. */
-  argsPreview?: string
+export interface InputPrompt extends Omit<InputSummary, 'source' | 'expiresAt' | 'answer' | 'argsBytes'> {
+  /** Only with `argsPreview`. */
   argsBytes?: number
   /** ISO 8601. */
   expiresAt: string
