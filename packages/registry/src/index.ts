@@ -77,6 +77,17 @@ export type {
 export * from './contract/scopes.ts'
 export { tellable, type TellableFault } from './contract/tellable.ts'
 export { addUsage, ZERO_USAGE, type Usage } from './contract/usage.ts'
+export {
+  isVoiceRunnable,
+  type AudioFormat,
+  type VoiceAnswerEnd,
+  type VoiceInput,
+  type VoiceLink,
+  type VoiceOutput,
+  type VoiceRunnable,
+  type VoiceSettings,
+  type VoiceTurnSettings
+} from './contract/voice.ts'
 export * from './errors.ts'
 
 export { channelName } from './events/emit-event.ts'
