@@ -60,7 +60,14 @@ export * from './contract/principal.ts'
 export { ProviderKey, type Redact, type TextInIncrements } from './contract/provider-key.ts'
 export type { OnDisconnect, RunBody } from './contract/run-body.ts'
 export type { EarlierAnswer, EarlierWait, Journal, RecordedPart } from './contract/journal.ts'
-export type { ChildOptions, Envelope, RecordedStepOptions, RunContext } from './contract/run-context.ts'
+export type { Delivered, Delivery } from './contract/delivery.ts'
+export type {
+  ChildCaller,
+  ChildOptions,
+  Envelope,
+  RecordedStepOptions,
+  RunContext
+} from './contract/run-context.ts'
 export type { RunEventMap } from './contract/run-events.ts'
 export type { MetadataFilter, RunMetadata } from './contract/run-metadata.ts'
 export { SILENT_LOG, type RunLog } from './contract/run-log.ts'

@@ -1,6 +1,7 @@
 import type { Static, TSchema } from '@sinclair/typebox'
 import type { Approvals } from './approval.ts'
 import type { ClientTool } from './client-tool.ts'
+import type { Delivery } from './delivery.ts'
 import type { EventBus } from './event-bus.ts'
 import type { Answer, ClientCall, Question } from './input.ts'
 import type { Journal } from './journal.ts'
@@ -17,6 +18,12 @@ export interface Envelope {
   readonly metadata?: Readonly<Record<string, unknown>>
   /** URIs of the active protocol extensions: those that the client named and the surface declares. */
   readonly extensions?: readonly string[]
+}
+
+/** What a caller gives a conversation beside its messages. */
+export interface ChildCaller {
+  readonly instructions?: string | undefined
+  readonly tools?: readonly ClientTool[] | undefined
 }
 
 /** How a member's or step's context differs from its parent's. */
@@ -38,6 +45,10 @@ export interface ChildOptions {
    * false: it gets none, and of a conversation that the caller keeps an empty one.
    */
   answersCaller?: boolean | undefined
+  /** Replaces what the caller of the run gave, for a child that answers the caller. Check it with `requireCaller`. */
+  caller?: ChildCaller | undefined
+  /** Default: the parent's, for a child that answers the caller without a `source` of its own. */
+  delivery?: Delivery | undefined
 }
 
 /** Options of a recorded step. */
@@ -76,6 +87,8 @@ export interface RunContext {
   readonly instructions: string | undefined
   /** The tools that the caller serves. */
   readonly clientTools: readonly ClientTool[]
+  /** How the answer is delivered, if that takes longer than to generate it. */
+  readonly delivery?: Delivery | undefined
   /** Aborts when the run is canceled or ends for any other reason. */
   readonly signal: AbortSignal
   /**

@@ -8,7 +8,14 @@ import {
   type Principal
 } from '../contract/principal.ts'
 import type { ClientTool } from '../contract/client-tool.ts'
-import type { ChildOptions, Envelope, RecordedStepOptions, RunContext } from '../contract/run-context.ts'
+import type { Delivery } from '../contract/delivery.ts'
+import type {
+  ChildCaller,
+  ChildOptions,
+  Envelope,
+  RecordedStepOptions,
+  RunContext
+} from '../contract/run-context.ts'
 import type { EventBus } from '../contract/event-bus.ts'
 import { NO_METADATA, type RunMetadata } from '../contract/run-metadata.ts'
 import type { StoredRun } from '../contract/ports/run-store.ts'
@@ -71,6 +78,9 @@ interface Place {
   readonly sessionId?: string | undefined
   readonly reported?: object | undefined
   readonly answersCaller: boolean
+  /** Undefined: the caller of the run. */
+  readonly caller?: ChildCaller | undefined
+  readonly delivery?: Delivery | undefined
 }
 
 const ROOT: Place = { source: NOWHERE, path: NOWHERE, journalPath: NOWHERE, answersCaller: true }
@@ -136,11 +146,20 @@ export class HostedContext implements RunContext {
   }
 
   get instructions(): string | undefined {
-    return this.#place.answersCaller ? this.#host.options.instructions : undefined
+    return this.#caller?.instructions
   }
 
   get clientTools(): readonly ClientTool[] {
-    return (this.#place.answersCaller ? this.#host.options.tools : undefined) ?? NO_TOOLS
+    return this.#caller?.tools ?? NO_TOOLS
+  }
+
+  get #caller(): ChildCaller | undefined {
+    const { answersCaller, caller = this.#host.options } = this.#place
+    return answersCaller ? caller : undefined
+  }
+
+  get delivery(): Delivery | undefined {
+    return this.#place.delivery
   }
 
   get signal(): AbortSignal {
@@ -225,6 +244,7 @@ export class HostedContext implements RunContext {
   child(name: string, options: ChildOptions = {}): RunContext {
     const place = this.#place
     const { key = name, attempt = 1, signal = place.signal, sessionId = this.sessionId } = options
+    const answersCaller = place.answersCaller && options.answersCaller === true
     return new HostedContext(this.#host, {
       source: options.unsourced ? place.source : [...place.source, name],
       path: [...place.path, key],
@@ -232,7 +252,9 @@ export class HostedContext implements RunContext {
       signal,
       sessionId,
       reported: options.reported,
-      answersCaller: place.answersCaller && options.answersCaller === true
+      answersCaller,
+      caller: options.caller ?? place.caller,
+      delivery: options.delivery ?? (answersCaller && options.unsourced ? place.delivery : undefined)
     })
   }
 }

@@ -6,6 +6,7 @@ import { findJsonFault } from '../contract/json-fault.ts'
 import { ConversationSchema } from '../contract/ports/session-store.ts'
 import { InstructionsSchema } from '../contract/run-body.ts'
 import { NO_METADATA, RunMetadataSchema, type RunMetadata } from '../contract/run-metadata.ts'
+import type { ChildCaller } from '../contract/run-context.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import { RUN_ERR_NO_CONVERSATION, RUN_ERR_TOOL_NAME_TAKEN } from '../errors.ts'
 import { findFaults } from '../schemas/find-faults.ts'
@@ -61,6 +62,20 @@ export function prepareStart<O extends StartOptions>(
     input: taken.input,
     options: { ...options, messages: taken.messages, metadata: toMetadata(metadata, redact) }
   }
+}
+
+/**
+ * Checks what replaces the caller's instructions and tools for a child.
+ * @throws RUN_ERR_BAD_INPUT, RUN_ERR_NO_CONVERSATION, RUN_ERR_TOOL_NAME_TAKEN
+ */
+export function requireCaller(
+  runnable: Pick<Runnable, 'kind' | 'toolNames'>,
+  { instructions, tools }: ChildCaller
+): void {
+  const asked = { instructions, tools }
+  requireFields(asked)
+  requireConverses(runnable, asked)
+  if (tools !== undefined) requireTools(runnable, tools)
 }
 
 /** True if a caller gave more than an input. */

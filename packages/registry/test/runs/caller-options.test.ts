@@ -7,7 +7,7 @@ import {
   type SessionMessage,
   type StartOptions
 } from '@svc/registry'
-import { createRedact } from '@svc/registry/kit'
+import { createRedact, requireCaller } from '@svc/registry/kit'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'
 
@@ -82,6 +82,50 @@ t.test('a child gets it only if it answers the caller', async (t) => {
   const { metadata } = given
   const all = [metadata, 3, 'Be brief', 1]
   t.strictSame(seen, [all, all, all, [metadata, 0, undefined, 0], [metadata, 0, undefined, 0]])
+})
+
+t.test(
+  'a child may have another caller, and a delivery, which pass to those that answer in its place',
+  async (t) => {
+    const engine = buildEngine(t)
+    const caller = { instructions: 'Be loud', tools: [] }
+    const delivery = { interrupted: AbortSignal.abort(), settle: () => ({ text: '', interrupted: true }) }
+    const own = { answersCaller: true, unsourced: true }
+    const runnable = defineRunnable({
+      kind: 'team',
+      name: 'crew',
+      run(_input, context) {
+        t.equal(context.delivery, undefined)
+        const turn = context.child('turn', { ...own, caller, delivery })
+        const see = (name: string, { delivery, instructions, clientTools }: RunContext, wanted: unknown[]) =>
+          t.strictSame([delivery, instructions, clientTools.length], wanted, name)
+        see('turn', turn, [delivery, 'Be loud', 0])
+        see('deep', turn.child('deep', own), [delivery, 'Be loud', 0])
+        see('a member with its own source', turn.child('m', { answersCaller: true }), [
+          undefined,
+          'Be loud',
+          0
+        ])
+        see('a tool', turn.child('c', { unsourced: true }), [undefined, undefined, 0])
+        see('next turn', context.child('next', own), [undefined, 'Be brief', 1])
+        return 'done'
+      }
+    })
+    await (await engine.start(runnable, 'x', { instructions: 'Be brief', tools })).result()
+  }
+)
+
+t.test('another caller is checked as the first one is', async (t) => {
+  const agent = { kind: 'agent', name: 'a', toolNames: ['locate'] } as const
+  t.throws(() => requireCaller(agent, { tools }), { code: 'RUN_ERR_TOOL_NAME_TAKEN' })
+  t.throws(() => requireCaller({ kind: 'workflow' }, { tools }), { code: 'RUN_ERR_NO_CONVERSATION' })
+  t.throws(() => requireCaller({ kind: 'agent' }, { tools: [...tools, ...tools] }), {
+    code: 'RUN_ERR_BAD_INPUT'
+  })
+  t.throws(() => requireCaller({ kind: 'agent' }, { instructions: 1 as never }), {
+    code: 'RUN_ERR_BAD_INPUT'
+  })
+  t.doesNotThrow(() => requireCaller(agent, { instructions: 'Be brief', tools: [] }))
 })
 
 t.test('the caller’s key in any of it is stored nowhere, and in no part or event', async (t) => {

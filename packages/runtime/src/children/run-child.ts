@@ -1,5 +1,7 @@
 import {
   RUN_ERR_CANCELED,
+  type ChildCaller,
+  type Delivery,
   type RunContext,
   type RunInput,
   type Runnable,
@@ -11,6 +13,7 @@ import {
   errorFromPart,
   isReplayed,
   leaveStream,
+  requireCaller,
   requireInput,
   RunReport,
   RunResultBuilder
@@ -41,6 +44,10 @@ export interface ChildCall {
   readonly unsourced?: boolean
   /** If true, it gets the conversation, instructions and tools of the caller of the run. */
   readonly answersCaller?: boolean
+  /** As in `ChildOptions`. */
+  readonly caller?: ChildCaller | undefined
+  /** As in `ChildOptions`. */
+  readonly delivery?: Delivery | undefined
   readonly emit: Emit
 }
 
@@ -49,10 +56,10 @@ export interface ChildCall {
  * @throws the child's error, thrown or in its `error` part; the reason why the parent ended, if it did
  */
 export async function runChild(call: ChildCall): Promise<RunResult> {
-  const { runnable, input, name, key, attempt, unsourced, answersCaller, emit } = call
+  const { runnable, input, name, key, attempt, unsourced, answersCaller, caller, delivery, emit } = call
   const guard = new ChildGuard(call.signal)
   const { signal } = guard
-  const options = { key, attempt, unsourced, answersCaller, signal, reported: runnable }
+  const options = { key, attempt, unsourced, answersCaller, caller, delivery, signal, reported: runnable }
   const context = call.context.child(name, options)
   const { journal } = context
   const startedAt = performance.now()
@@ -65,6 +72,7 @@ export async function runChild(call: ChildCall): Promise<RunResult> {
     const ended = await journal?.recall(RESULT)
     if (ended !== undefined) return ended.output as RunResult
     if (!isContinued(input, context)) requireInput(runnable, input)
+    if (caller !== undefined) requireCaller(runnable, caller)
     const { runId, sessionId } = context
     result.add({ type: 'start', runId, sessionId, kind: runnable.kind, name: runnable.name })
     report = new RunReport(context, runnable)
