@@ -1,0 +1,10 @@
+export type {
+  AnswerRequest,
+  EngineHost,
+  PlayedAnswer,
+  OpenVoiceEngine,
+  UserTurn,
+  VoiceEngine,
+  VoiceEngineEvent,
+  WrittenTurn
+} from './engines/engine.ts'
