@@ -1,5 +1,7 @@
 import { createError } from './contract/create-error.ts'
 
+export * from './voice/voice-errors.ts'
+
 /** An invalid name of a runnable. */
 export const REG_ERR_BAD_NAME = createError<[string]>('REG_ERR_BAD_NAME', 'Bad name: %s', 400)
 /** A kind other than agent, team or workflow. */

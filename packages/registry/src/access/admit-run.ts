@@ -8,7 +8,7 @@ import type { OnDisconnect, RunBody } from '../contract/run-body.ts'
 import { isAdmin } from '../contract/scopes.ts'
 import { RUN_ERR_CLIENT_INSTRUCTIONS, RUN_ERR_CLIENT_TOOLS } from '../errors.ts'
 import { badInput } from '../runs/require-input.ts'
-import type { StartOptions } from '../runs/start-options.ts'
+import type { CallerOptions, StartOptions } from '../runs/start-options.ts'
 import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
 import type { Exposed } from './exposed.ts'
 import type { Policy } from './policy.ts'
@@ -125,18 +125,27 @@ export function requireExposed(
  * @throws ForeignUser, RUN_ERR_CLIENT_INSTRUCTIONS, RUN_ERR_CLIENT_TOOLS, RUN_ERR_BAD_INPUT if the body has nothing to answer
  */
 export function toStartOptions(
-  { exposed, providerKeyHeaders, errors, clientInstructions, clientTools }: AdmittingSurface,
+  surface: AdmittingSurface,
   runnable: Runnable,
   { body, onDisconnect, principal, headers, log }: AskedRun
 ): StartOptions {
+  const { exposed, providerKeyHeaders, errors } = surface
   const { input, apiKey, onDisconnect: _, ...asked } = body
-  const { userId, messages, instructions, tools } = asked
+  const { userId, messages } = asked
   const isOwnUser = userId === undefined || userId === principal.sub || isAdmin(principal.scopes)
   if (exposed.hasUsers && !isOwnUser) throw new errors.ForeignUser()
-  if (instructions !== undefined && !clientInstructions) throw new RUN_ERR_CLIENT_INSTRUCTIONS()
-  if (tools !== undefined && !clientTools) throw new RUN_ERR_CLIENT_TOOLS()
+  requireCallerOptions(surface, asked)
   if (input === undefined && messages === undefined)
     throw badInput([{ path: 'input', message: 'is required' }])
   const keys = new ProviderKeys(headers, apiKey, providerKeyHeaders)
   return { ...exposed.startOptions(runnable), ...asked, onDisconnect, principal, ...keys.forRun(log) }
+}
+
+/** Checks that a surface accepts what a caller gave. @throws RUN_ERR_CLIENT_INSTRUCTIONS, RUN_ERR_CLIENT_TOOLS */
+export function requireCallerOptions(
+  { clientInstructions, clientTools }: Pick<AdmittingSurface, 'clientInstructions' | 'clientTools'>,
+  { instructions, tools }: Pick<CallerOptions, 'instructions' | 'tools'>
+): void {
+  if (instructions !== undefined && !clientInstructions) throw new RUN_ERR_CLIENT_INSTRUCTIONS()
+  if (tools !== undefined && !clientTools) throw new RUN_ERR_CLIENT_TOOLS()
 }

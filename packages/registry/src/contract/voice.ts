@@ -71,8 +71,8 @@ export type VoiceInput =
   /** The connection was lost, and the client may come back; nothing is played meanwhile. */
   | { readonly type: 'away' }
   | { readonly type: 'back' }
-  /** The last one: the user hung up, or did not come back. */
-  | { readonly type: 'end'; readonly reason: 'hangup' | 'gone' }
+  /** The last one: the user hung up, or did not come back, or the service shuts down. */
+  | { readonly type: 'end'; readonly reason: 'hangup' | 'gone' | 'shutdown' }
 
 /** The end of an answer. */
 export interface VoiceAnswerEnd {

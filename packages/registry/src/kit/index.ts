@@ -97,6 +97,17 @@ export { requireInput } from '../runs/require-input.ts'
 export { errorFromPart, errorFromStored, toPartError, toStoredError } from '../runs/run-error.ts'
 export { toPendingApproval, toPendingInput, toRunRecord } from '../runs/to-run-record.ts'
 
+export {
+  AudioFormatSchema,
+  bytesPerSample,
+  DEFAULT_AUDIO_FORMAT,
+  durationOf,
+  requireAudioFormat
+} from '../voice/audio-format.ts'
+export type { CallConnection, CallEnd, ClientInput } from '../voice/call-connection.ts'
+export type { CallClient, LiveCall } from '../voice/live-call.ts'
+export { LiveCalls, type AskedCall, type AskedReturn, type CallSurface } from '../voice/live-calls.ts'
+
 export { createPause, nextTurn } from '../next-turn.ts'
 export { randomId } from '../random-id.ts'
 export { backoffDelay, MAX_TIMER, millisecondsSchema } from '../timers.ts'

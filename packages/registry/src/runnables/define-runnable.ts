@@ -5,6 +5,7 @@ import type { YieldedPart } from '../contract/part.ts'
 import type { RunContext } from '../contract/run-context.ts'
 import type { RunResult } from '../contract/run-result.ts'
 import type { Runnable, RunnableDefinition, RunnableMetadata, RunOutput } from '../contract/runnable.ts'
+import type { VoiceRunnable } from '../contract/voice.ts'
 import { REG_ERR_BAD_RUNNABLE, RUN_ERR_BAD_RESULT } from '../errors.ts'
 import { createContext } from '../runs/create-context.ts'
 import { collectStream } from './collect-stream.ts'
@@ -29,14 +30,20 @@ export function defineRunnable(definition: RunnableDefinition | Runnable): Runna
   if (!definition.run && !definition.stream)
     throw new REG_ERR_BAD_RUNNABLE(`"${definition.name}" has neither run nor stream`)
   const isFixed = isReadOnly(definition, 'kind') && isReadOnly(definition, 'name')
-  return isFixed && isComplete(definition)
-    ? definition
-    : withOrigin(new DefinedRunnable(definition), definition)
+  return isFixed && isComplete(definition) ? definition : wrap(definition)
 }
 
 /** Wraps a runnable under another name. */
 export function renameRunnable(runnable: Runnable, name: string): Runnable {
-  return withOrigin(new DefinedRunnable(runnable, name), runnable)
+  return wrap(runnable, name)
+}
+
+function wrap(definition: RunnableDefinition | Runnable, name?: string): Runnable {
+  const wrapped = new DefinedRunnable(definition, name)
+  const { converse } = definition as Partial<VoiceRunnable>
+  if (typeof converse === 'function')
+    Object.assign(wrapped, { converse: converse.bind(definition) } satisfies Partial<VoiceRunnable>)
+  return withOrigin(wrapped, definition)
 }
 
 // `kind` and `name` are read-only, since registries and stores identify the runnable by them.

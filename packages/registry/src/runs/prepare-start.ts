@@ -48,12 +48,9 @@ export function prepareStart<O extends StartOptions>(
     requireInput(runnable, input)
     return { input, options }
   }
-  const asked = { metadata, messages, instructions, tools }
-  requireFields(asked)
-  requireConverses(runnable, asked)
+  requireConversation(runnable, { metadata, messages, instructions, tools })
   if (messages !== undefined && sessionId !== undefined)
     throw badInput([{ path: 'sessionId', message: 'must be left out where messages are given' }])
-  if (tools !== undefined) requireTools(runnable, tools)
   const taken = messages === undefined ? { input, messages } : takeInput(messages, input)
   const isContinued =
     messages !== undefined && taken.input === undefined && runnable.inputSchema === undefined
@@ -81,6 +78,20 @@ export function requireCaller(
 /** True if a caller gave more than an input. */
 export function hasCallerOptions({ metadata, messages, instructions, tools }: CallerOptions): boolean {
   return metadata !== undefined || messages !== undefined || instructions !== undefined || tools !== undefined
+}
+
+/**
+ * Checks what a caller gave besides an input.
+ * @throws RUN_ERR_BAD_INPUT, RUN_ERR_NO_CONVERSATION, RUN_ERR_TOOL_NAME_TAKEN
+ */
+export function requireConversation(
+  runnable: Pick<Runnable, 'kind' | 'toolNames'>,
+  { metadata, messages, instructions, tools }: CallerOptions
+): void {
+  const asked = { metadata, messages, instructions, tools }
+  requireFields(asked)
+  requireConverses(runnable, asked)
+  if (tools !== undefined) requireTools(runnable, tools)
 }
 
 function requireFields(asked: CallerOptions): void {

@@ -10,5 +10,6 @@ export {
   type ScriptedAct,
   type ScriptedRunnableOptions
 } from './scripted-runnable.ts'
+export { scriptedVoice, type Converse } from './scripted-voice.ts'
 export { sessionStoreContract } from './session-store-contract.ts'
 export { storedRun, textEntry, type RunStores } from './stored-run.ts'

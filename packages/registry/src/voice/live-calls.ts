@@ -1,0 +1,127 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { admitRun, requireAllowed, requireCallerOptions, type AdmittingSurface } from '../access/admit-run.ts'
+import { mayAnswer } from '../access/require-answerable.ts'
+import { requireRun, type RunAccess } from '../access/require-run.ts'
+import type { Principal } from '../contract/principal.ts'
+import type { RunBody } from '../contract/run-body.ts'
+import type { RunLog } from '../contract/run-log.ts'
+import { isVoiceRunnable, type VoiceRunnable } from '../contract/voice.ts'
+import { RUN_ERR_DRAINING, RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_NOT_FOUND } from '../errors.ts'
+import { givenOf } from '../options.ts'
+import { requireConversation } from '../runs/prepare-start.ts'
+import type { RunEngine } from '../runs/run-engine.ts'
+import type { CallConnection } from './call-connection.ts'
+import { toCallInput, toCallRunnable } from './call-run.ts'
+import { LiveCall, type CallClient, type CallHost } from './live-call.ts'
+import { VOICE_ERR_CALL_ENDED, VOICE_ERR_NOT_A_VOICE } from './voice-errors.ts'
+
+/** A surface that takes calls. */
+export interface CallSurface extends AdmittingSurface, Pick<RunAccess, 'exposed' | 'policy'> {
+  readonly exposed: AdmittingSurface['exposed'] & RunAccess['exposed']
+  readonly policy: RunAccess['policy']
+  readonly runs: RunEngine
+  readonly log: RunLog
+}
+
+/** A request for a call. */
+export interface AskedCall extends CallClient, Pick<RunBody, 'sessionId' | 'userId' | 'apiKey' | 'metadata'> {
+  /** The name of the voice agent. */
+  readonly name: string
+  /** May contain keys of model providers. */
+  readonly headers: IncomingHttpHeaders
+}
+
+/** A request to continue a call over another connection. */
+export interface AskedReturn {
+  readonly principal: Principal
+  readonly connection: CallConnection
+  /** The position of the last output that the client has; default: that of the latest, so that earlier ones are not sent. */
+  readonly after?: number | undefined
+}
+
+/** The calls of a surface. */
+export class LiveCalls {
+  readonly #surface: CallSurface
+  readonly #grace: number
+  readonly #calls = new Map<string, LiveCall>()
+  #isClosed = false
+
+  /** @param grace milliseconds in which the client of a lost connection may come back */
+  constructor(surface: CallSurface, grace: number) {
+    this.#surface = surface
+    this.#grace = grace
+  }
+
+  /** The number of calls in progress. */
+  get size(): number {
+    return this.#calls.size
+  }
+
+  /**
+   * Starts a call, which is a run. Its outputs wait for `LiveCall.connect`.
+   * @throws the surface's errors, VOICE_ERR_NOT_A_VOICE, VOICE_ERR_BAD_FORMAT, and those of `RunEngine.start`
+   */
+  async start(asked: AskedCall): Promise<LiveCall> {
+    const { name, principal, headers, settings, sessionId, userId, apiKey, metadata } = asked
+    const { runs, log } = this.#surface
+    const { instructions, tools } = settings
+    const body = givenOf({ input: {}, sessionId, userId, apiKey, metadata, instructions, tools }) as RunBody
+    const admission = { body, onDisconnect: 'cancel', principal, headers, log } as const
+    const { runnable, options } = await admitRun(this.#surface, 'agent', name, admission)
+    if (!isVoiceRunnable(runnable)) throw new VOICE_ERR_NOT_A_VOICE('agent', name)
+    const call = new LiveCall(this.#hostFor(runnable), asked)
+    const run = await runs.start(toCallRunnable(runnable, call), toCallInput(call.settings), options)
+    this.#calls.set(run.runId, call)
+    call.begun(run)
+    if (this.#isClosed) this.#shutDown(call)
+    return call
+  }
+
+  /**
+   * Continues a call over another connection, for its owner; the earlier connection is replaced.
+   * @throws RUN_ERR_NOT_FOUND, VOICE_ERR_CALL_ENDED, VOICE_ERR_BAD_AFTER, VOICE_ERR_OUTPUT_GONE, and the surface's errors
+   */
+  async resume(runId: string, { principal, connection, after }: AskedReturn): Promise<LiveCall> {
+    const { kind, name, owner } = await requireRun(this.#surface, runId, principal)
+    // An administrator sees the run, but must not take over the microphone.
+    if (owner !== principal.sub) throw new RUN_ERR_NOT_FOUND(runId)
+    await requireAllowed(this.#surface, principal, 'run', { kind, name })
+    const call = this.#calls.get(runId)
+    if (call === undefined) throw new VOICE_ERR_CALL_ENDED(runId)
+    call.connect(connection, after)
+    call.principal = principal
+    return call
+  }
+
+  /** Ends all calls, and those that are about to start, since the service shuts down. Resolves when their runs have ended. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    const calls = [...this.#calls.values()]
+    for (const call of calls) this.#shutDown(call)
+    await Promise.all(calls.map(({ over }) => over))
+  }
+
+  #shutDown(call: LiveCall): void {
+    const { code, message } = new RUN_ERR_DRAINING()
+    void call.send({ type: 'error', code, message })
+    call.end('shutdown')
+  }
+
+  #hostFor(runnable: VoiceRunnable): CallHost {
+    return {
+      grace: this.#grace,
+      requireSettings: (settings) => {
+        requireCallerOptions(this.#surface, settings)
+        requireConversation(runnable, settings)
+      },
+      answer: async ({ runId }, principal, inputId, answer) => {
+        const found = await this.#surface.runs.findInput(inputId)
+        const isOwn = found?.run.runId === runId
+        if (!isOwn || !(await mayAnswer(this.#surface, found.run, found.input.kind, principal)))
+          throw new RUN_ERR_INPUT_NOT_FOUND(inputId)
+        await this.#surface.runs.answer(inputId, answer)
+      },
+      ended: (call) => void this.#calls.delete(call.runId)
+    }
+  }
+}
