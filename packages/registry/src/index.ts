@@ -66,6 +66,7 @@ export type {
   ChildOptions,
   Envelope,
   RecordedStepOptions,
+  RequestedInput,
   RunContext
 } from './contract/run-context.ts'
 export type { RunEventMap } from './contract/run-events.ts'

@@ -5,6 +5,7 @@ import type { Delivery } from './delivery.ts'
 import type { EventBus } from './event-bus.ts'
 import type { Answer, ClientCall, Question } from './input.ts'
 import type { Journal } from './journal.ts'
+import type { PartOf } from './part.ts'
 import type { SessionMessage } from './ports/session-store.ts'
 import type { Stores } from './ports/stores.ts'
 import type { ProviderKey, Redact } from './provider-key.ts'
@@ -24,6 +25,13 @@ export interface Envelope {
 export interface ChildCaller {
   readonly instructions?: string | undefined
   readonly tools?: readonly ClientTool[] | undefined
+}
+
+/** An input that a run waits for. */
+export interface RequestedInput {
+  readonly request: PartOf<'tool.approval.request'> | PartOf<'input.request'>
+  /** Resolves once it is answered over any surface, or not needed any more. */
+  readonly settled: Promise<void>
 }
 
 /** How a member's or step's context differs from its parent's. */
@@ -49,6 +57,8 @@ export interface ChildOptions {
   caller?: ChildCaller | undefined
   /** Default: the parent's, for a child that answers the caller without a `source` of its own. */
   delivery?: Delivery | undefined
+  /** Called with each input that the child, or a child of it, waits for, once it can be answered. Default: the parent's. */
+  onInput?: ((input: RequestedInput) => void) | undefined
 }
 
 /** Options of a recorded step. */

@@ -81,6 +81,7 @@ interface Place {
   /** Undefined: the caller of the run. */
   readonly caller?: ChildCaller | undefined
   readonly delivery?: Delivery | undefined
+  readonly onInput?: ChildOptions['onInput']
 }
 
 const ROOT: Place = { source: NOWHERE, path: NOWHERE, journalPath: NOWHERE, answersCaller: true }
@@ -211,8 +212,8 @@ export class HostedContext implements RunContext {
   }
 
   #wait<T>(asked: () => AskedInput, read: (outcome: InputOutcome) => T): Promise<T> {
-    const { source, path, signal } = this.#place
-    const asking = async () => read(await this.#host.ask(asked(), { source, path, signal }))
+    const { source, path, signal, onInput } = this.#place
+    const asking = async () => read(await this.#host.ask(asked(), { source, path, signal, onInput }))
     const answer = asking()
     // It may be awaited later, or not at all; until then a rejection is not unhandled.
     answer.catch(() => {})
@@ -254,7 +255,8 @@ export class HostedContext implements RunContext {
       reported: options.reported,
       answersCaller,
       caller: options.caller ?? place.caller,
-      delivery: options.delivery ?? (answersCaller && options.unsourced ? place.delivery : undefined)
+      delivery: options.delivery ?? (answersCaller && options.unsourced ? place.delivery : undefined),
+      onInput: options.onInput ?? place.onInput
     })
   }
 }

@@ -1,6 +1,7 @@
 import type { ApprovalRequest } from '../../contract/approval.ts'
 import type { Answer, ClientCall, InputOutcome, Question } from '../../contract/input.ts'
 import { findJsonFault } from '../../contract/json-fault.ts'
+import type { ChildOptions } from '../../contract/run-context.ts'
 import type { StoredInput } from '../../contract/ports/stored-input.ts'
 import { RUN_ERR_BAD_QUESTION } from '../../errors.ts'
 
@@ -25,6 +26,7 @@ export interface Asker {
   readonly path: readonly string[]
   /** Withdraws what was asked for when it aborts. */
   readonly signal: AbortSignal | undefined
+  readonly onInput?: ChildOptions['onInput']
 }
 
 export function fromApproval({ toolCallId, toolName, args, ...rest }: ApprovalRequest): AskedInput {

@@ -1,10 +1,11 @@
 import { toApprovalOutcome } from '../../contract/approval.ts'
 import type { InputOutcome } from '../../contract/input.ts'
 import type { Part, PartOf } from '../../contract/part.ts'
+import type { RequestedInput } from '../../contract/run-context.ts'
 import type { StoredInput } from '../../contract/ports/stored-input.ts'
 
 /** The part that asks for an input. */
-export function toRequestPart(input: StoredInput): Part {
+export function toRequestPart(input: StoredInput): RequestedInput['request'] {
   const { inputId, kind, message, schema, toolCallId, toolName, args } = input
   const rest = { expiresAt: new Date(input.expiresAt).toISOString(), ...sourceOf(input) }
   if (kind === 'approval')

@@ -72,7 +72,7 @@ export class RunInputs {
     const earlier = this.#takeEarlier(asked, asker)
     if (earlier !== undefined) return earlier
     const { timeout, durable = false, ...what } = asked
-    const { source, path, signal } = asker
+    const { source, path, signal, onInput } = asker
     const inputId = `${this.#host.runId}.${++this.#count}`
     const expiresAt = Date.now() + Math.min(timeout ?? DEFAULT_TIMEOUTS[what.kind], MAX_TIMER)
     const input: StoredInput = { inputId, ...what, source, path, expiresAt, answer: null }
@@ -84,8 +84,13 @@ export class RunInputs {
       () => signal?.removeEventListener('abort', withdraw),
       () => {}
     )
+    const request = toRequestPart(input)
     try {
-      this.#host.write(toRequestPart(input), { status: 'input-required', at: Date.now(), input })
+      this.#host.write(request, { status: 'input-required', at: Date.now(), input })
+      if (onInput !== undefined) {
+        const settled = promise.then(nothing, nothing)
+        this.#host.writer.whenStored(() => onInput({ request, settled }))
+      }
     } catch (err) {
       this.#settle(inputId)?.reject(err)
     }
@@ -179,6 +184,8 @@ export class RunInputs {
     return outcome
   }
 }
+
+function nothing(): void {}
 
 // What an input is about, and who asks.
 function matterOf(input: Omit<AskedInput, 'durable'> & Pick<Asker, 'source' | 'path'>): unknown[] {
