@@ -1,4 +1,5 @@
 import { Agent, type Model, type Tool } from '@svc/runtime'
+import { SPOKEN } from '../models/offline/spoken.ts'
 
 const INSTRUCTIONS = `You are the assistant of the agent transport service's demo.
 Answer questions about this service only from its documents: search them, read the best section, quote it, and name the
@@ -17,5 +18,18 @@ export function createAssistant(model: Model, tools: readonly Tool[]): Agent {
     // A turn with look-ups has several messages: this is about 60 turns.
     history: { maxMessages: 400, maxTokens: 100_000 },
     replace: true
+  })
+}
+
+/** The assistant as it answers on the phone. */
+export function createReceptionist(model: Model, tools: readonly Tool[]): Agent {
+  return new Agent({
+    name: 'receptionist',
+    description: 'Answers on the phone: about this service, calculations, and the time.',
+    instructions: `${INSTRUCTIONS}\n${SPOKEN}`,
+    model,
+    tools,
+    history: { maxMessages: 400, maxTokens: 100_000 },
+    register: false
   })
 }

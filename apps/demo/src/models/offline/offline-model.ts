@@ -9,6 +9,7 @@ import { pickMember } from './desk.ts'
 import { answerNoteRequest } from './notes.ts'
 import { ruleModel, type Move } from './rule-model.ts'
 import { browse } from './scout/scout.ts'
+import { isSpoken, toSpoken } from './spoken.ts'
 
 /** Options of the offline model. */
 export interface OfflineModelOptions {
@@ -32,5 +33,6 @@ function decide(conversation: Conversation, options: LanguageModelV4CallOptions)
   if (names.has('ask_guest')) return answerBookingRequest(conversation)
   if (names.has('deliver')) return answerDelivery(conversation)
   if (names.has('browser_open')) return browse(conversation, prompt)
-  return names.has('add_note') ? answerNoteRequest(conversation) : answerMessage(conversation, names)
+  const move = names.has('add_note') ? answerNoteRequest(conversation) : answerMessage(conversation, names)
+  return 'answer' in move && isSpoken(prompt) ? { answer: toSpoken(move.answer) } : move
 }

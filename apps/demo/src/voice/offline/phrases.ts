@@ -11,7 +11,7 @@ export const PHRASES: Phrases = {
   rules: {
     number: 'two three four five six seven eight nine ten eleven twelve twenty fifty'.split(' '),
     place: ['tokyo', 'rome', 'paris', 'london', 'berlin', 'new york', 'sydney', 'cairo', 'madrid'],
-    thing: ['run', 'session', 'team', 'workflow', 'stream', 'task', 'skill', 'checkpoint'],
+    thing: ['run', 'session', 'team', 'workflow', 'task', 'skill'],
     name: ['ada', 'grace', 'alan']
   },
   phrases: [
