@@ -27,10 +27,15 @@ export function browserPids(parent = process.pid): number[] {
   })
 }
 
+/** The processes of all pages of the browsers that this process has started. */
+export function pagePids(): number[] {
+  const isPage = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('--type=renderer')
+  return browserPids().flatMap(groupOf).filter(isPage)
+}
+
 /** Kills the processes of all pages of the browsers that this process has started. */
 export function killPages(): void {
-  const isPage = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('--type=renderer')
-  for (const pid of browserPids().flatMap(groupOf).filter(isPage)) process.kill(pid, 'SIGKILL')
+  for (const pid of pagePids()) process.kill(pid, 'SIGKILL')
 }
 
 /** Gives this process a temporary folder of its own, and returns what lists it. */

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { RUN_ERR_BROWSER_FAILED } from '../../errors.ts'
 import { PipeTransport } from './pipe-transport.ts'
+import { hasLiving } from './process-group.ts'
 
 /**
  * A Chromium that this process started. It is controlled by two pipes, and ends when they close: also if this process is killed.
@@ -83,14 +84,21 @@ export class ChromiumProcess {
   async #clean(): Promise<void> {
     this.#ended.abort()
     this.transport.end()
-    // Its children outlive it by moments.
-    for (let wait = 0; wait < LAST_CHILD && this.#signal('SIGKILL'); wait += 10) await pause(10)
+    await this.#untilAlone()
     this.#isGone = true
     process.off('exit', this.#onExit)
     await removeFolder(this.folder)
   }
 
-  // To its whole group; false if none of it lives.
+  // Its children outlive it by moments.
+  async #untilAlone(): Promise<void> {
+    for (let waited = 0; waited < LAST_CHILD; waited += 10) {
+      if (!this.#signal('SIGKILL') || !(await hasLiving(this.pid))) return
+      await pause(10)
+    }
+  }
+
+  // To its whole group; false if nothing is left of it.
   #signal(signal: NodeJS.Signals): boolean {
     try {
       if (process.platform === 'win32') return this.#child.kill(signal)
@@ -101,7 +109,7 @@ export class ChromiumProcess {
   }
 }
 
-// Milliseconds. Where no process reaps orphans, they stay as zombies.
+// Milliseconds.
 const LAST_CHILD = 1_000
 const REMOVAL = { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }
 

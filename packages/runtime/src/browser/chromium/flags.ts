@@ -1,4 +1,5 @@
-// Services of a desktop browser that no page needs; most of them would connect to their vendor.
+// Services of a desktop browser that no page needs; most of them would connect to their vendor. With `--site-per-process` Chromium
+// also starts a spare renderer for each context, which a desk does not use: its first page has a process already.
 const OFF = [
   'AutofillServerCommunication',
   'AvoidCorsURLLoaderRestartOnRedirect',
@@ -11,6 +12,7 @@ const OFF = [
   'OptimizationHints',
   'PaintHolding',
   'PreconnectToSearch',
+  'SpareRendererForSitePerProcess',
   'Translate'
 ]
 

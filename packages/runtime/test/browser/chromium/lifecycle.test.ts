@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { chromium, type ChromiumOptions } from '@svc/runtime/browser'
 import { needsChromium } from '../../helpers/chromium.ts'
 import { deskOptions } from '../../helpers/desk-options.ts'
-import { browserPids, groupOf, until, useTemporaryFolder } from '../../helpers/processes.ts'
+import { browserPids, groupOf, pagePids, until, useTemporaryFolder } from '../../helpers/processes.ts'
 
 const options = deskOptions()
 const temporaryFiles = useTemporaryFolder(t)
@@ -20,6 +20,12 @@ t.test('desks that open at once share one process', needsChromium, async (t) => 
   const desks = await Promise.all([1, 2, 3].map(() => browser.open(options)))
   t.equal(browserPids().length, 1)
   await Promise.all(desks.map((desk) => desk.close()))
+})
+
+t.test('a desk has one process of its own, the one of its page', needsChromium, async (t) => {
+  const browser = make(t)
+  const desks = [await browser.open(options), await browser.open(options)]
+  t.equal(pagePids().length, desks.length)
 })
 
 t.test('places are given in the order of the requests', needsChromium, async (t) => {
