@@ -8,7 +8,7 @@ import { planChromium, type ChromiumPlan } from './plan-chromium.ts'
 import { LATE, withinTime } from '../deadline.ts'
 import { DeskContext, type ContextStart } from './desk-context.ts'
 import { ChromiumDesk } from './desk.ts'
-import { launchBrowser, type RunningBrowser } from './launch.ts'
+import { launchBrowser } from './launch.ts'
 import { Places } from './places.ts'
 
 /**
@@ -94,7 +94,9 @@ class Chromium implements Browser {
     for (let attempt = 1; ; attempt++) {
       const running = await this.#pool.get()
       try {
-        const context = await withinTime(openChecked(running, start), this.#plan.launchTimeout)
+        // Not every call to a browser settles when it ends.
+        const opening = unlessAborted(running.ended, () => DeskContext.open(running, start))
+        const context = await withinTime(opening, this.#plan.launchTimeout)
         if (context !== LATE) return context
       } catch (cause) {
         if (cause instanceof RUN_ERR_BROWSER_FAILED) throw cause
@@ -106,13 +108,6 @@ class Chromium implements Browser {
       throw new RUN_ERR_BROWSER_FAILED('it does not respond')
     }
   }
-}
-
-async function openChecked(running: RunningBrowser, start: ContextStart): Promise<DeskContext> {
-  const { browser, checked, ended } = running
-  // Not every call to a browser settles when it ends.
-  const [context] = await unlessAborted(ended, () => Promise.all([DeskContext.open(browser, start), checked]))
-  return context
 }
 
 const ignore = () => undefined

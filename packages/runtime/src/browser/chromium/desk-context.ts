@@ -1,10 +1,11 @@
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { RUN_ERR_BROWSER_CRASHED } from '../../errors.ts'
 import { unlessAborted } from '../../guards/guard.ts'
 import type { DeskOptions, StorageState } from '../browser.ts'
 import type { EgressProxy } from '../egress/egress-proxy.ts'
 import { Dialogs } from './dialogs.ts'
 import { Downloads } from './downloads.ts'
+import type { RunningBrowser } from './launch.ts'
 import type { ChromiumPlan } from './plan-chromium.ts'
 import { Tabs } from './tabs.ts'
 
@@ -33,8 +34,8 @@ export class DeskContext {
   readonly #gone = new AbortController()
   #crash = new AbortController()
 
-  /** Opens one, with an empty tab. */
-  static async open(browser: Browser, start: ContextStart): Promise<DeskContext> {
+  /** Opens one, with an empty tab. @throws RUN_ERR_BROWSER_FAILED if the browser sends anything past its proxy */
+  static async open({ browser, check }: RunningBrowser, start: ContextStart): Promise<DeskContext> {
     const { plan, options, state, proxy } = start
     const context = await browser.newContext({
       acceptDownloads: options.maxDownloadBytes !== undefined,
@@ -50,6 +51,9 @@ export class DeskContext {
     try {
       await context.addInitScript(WITHOUT_POINTER_LOCK)
       const page = await desk.tabs.open()
+      const checked = check(page)
+      // Awaited below.
+      checked.catch(() => undefined)
       desk.#downloads = await Downloads.watch(browser, {
         browserContextId: await desk.tabs.contextIdOf(page),
         // A browser elsewhere has another disk.
@@ -57,6 +61,7 @@ export class DeskContext {
         onNotice: desk.notice,
         hasFrame: (frameId) => desk.tabs.hasFrame(frameId)
       })
+      await checked
     } catch (err) {
       await desk.close()
       throw err

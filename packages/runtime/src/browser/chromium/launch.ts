@@ -1,6 +1,7 @@
-import type { Browser, BrowserType } from 'playwright-core'
+import type { Browser, BrowserType, Page } from 'playwright-core'
 import { RUN_ERR_BROWSER_FAILED, RUN_ERR_BROWSER_MISSING } from '../../errors.ts'
-import { EGRESS_FLAGS, probeUdp } from '../egress/direct-traffic.ts'
+import { EGRESS_FLAGS } from '../egress/direct-traffic.ts'
+import { EgressCheck } from '../egress/egress-check.ts'
 import type { ChromiumPlan } from './plan-chromium.ts'
 import { ChromiumProcess } from './chromium-process.ts'
 import { LATE, withinTime } from '../deadline.ts'
@@ -10,8 +11,11 @@ import { LAUNCH_FLAGS } from './flags.ts'
 /** A Chromium that runs, with the connection to it. */
 export interface RunningBrowser {
   readonly browser: Browser
-  /** Resolves once it is known to send nothing past its proxy. @throws RUN_ERR_BROWSER_FAILED */
-  readonly checked: Promise<void>
+  /**
+   * Resolves once it is known to send nothing past its proxy; ends it otherwise. `page`: an empty one, in which that is found out if it is
+   * not known yet. @throws RUN_ERR_BROWSER_FAILED, the error of the page if it crashes or closes
+   */
+  check(page: Page): Promise<void>
   /** Aborts when the browser, or the connection to it, has ended. */
   readonly ended: AbortSignal
   /** Whether this process stays alive for the sake of the browser. */
@@ -73,15 +77,18 @@ async function controlChromium(
       chromium.kill()
       return chromium.gone
     }
-    // The page of the probe may crash.
-    const checked = checkEgress(browser).catch((err: unknown) => {
-      if (err instanceof RUN_ERR_BROWSER_FAILED) throw err
-      return checkEgress(browser)
-    })
-    checked.catch(end)
+    const egress = new EgressCheck()
+    const check = async (page: Page) => {
+      try {
+        await egress.pass(page)
+      } catch (err) {
+        if (err instanceof RUN_ERR_BROWSER_FAILED) void end()
+        throw err
+      }
+    }
     return {
       browser,
-      checked,
+      check,
       end,
       ended: chromium.ended,
       keepAlive: (isNeeded) => chromium.keepAlive(isNeeded)
@@ -93,12 +100,6 @@ async function controlChromium(
   }
 }
 
-async function checkEgress(browser: Browser): Promise<void> {
-  const context = await browser.newContext()
-  await probeUdp(await context.newPage())
-  await context.close()
-}
-
 async function connectTo(endpoint: string, timeout: number): Promise<RunningBrowser> {
   const playwright = await loadPlaywright()
   const browser = await playwright.connectOverCDP(endpoint, { timeout }).catch((cause: unknown) => {
@@ -108,7 +109,7 @@ async function connectTo(endpoint: string, timeout: number): Promise<RunningBrow
   browser.once('disconnected', () => ended.abort())
   return {
     browser,
-    checked: Promise.resolve(),
+    check: async () => undefined,
     ended: ended.signal,
     keepAlive: () => undefined,
     end: () => browser.close()

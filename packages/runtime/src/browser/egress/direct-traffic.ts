@@ -17,15 +17,15 @@ export const EGRESS_FLAGS: readonly string[] = [
 ]
 
 /** The part of Playwright's `Page` that the probe uses. */
-interface Evaluator {
+export interface Evaluator {
   evaluate(expression: string): Promise<unknown>
 }
 
 const HOST = '127.0.0.1'
 
 /**
- * Makes a page send a STUN request to a socket of this process, and checks that it does not arrive. Takes about 150 ms; for an
- * empty page, once per process of the browser.
+ * Makes a page send a STUN request to a socket of this process, and checks that it does not arrive. Takes about 125 ms,
+ * most of which WebRTC waits; for an empty page, once per process of the browser.
  * @throws RUN_ERR_BROWSER_FAILED if the browser sends UDP past its proxy
  */
 export async function probeUdp(page: Evaluator): Promise<void> {
