@@ -1,7 +1,8 @@
 import { chromium, findChromium, type Browser, type Desk } from '@svc/runtime/browser'
 import { chromium as playwright, type Page } from 'playwright-core'
 import { servePages } from './browser/pages.ts'
-import { memoryOfDescendants } from './browser/process-tree.ts'
+import { runPlain } from './browser/plain-run.ts'
+import { cpuOfTree, memoryOfDescendants } from './browser/process-tree.ts'
 import { createShopper, refOf } from './browser/shopper.ts'
 import { median } from './load.ts'
 
@@ -20,15 +21,13 @@ export async function reportBrowser(): Promise<void> {
   await reportStarts(executablePath, pages.host)
   await reportMemory(pages.host)
   await reportDesk(pages.host)
-  await reportRuns(pages.host)
+  await reportRuns(executablePath, pages.host)
   pages.close()
 }
 
 async function reportStarts(executablePath: string, host: string): Promise<void> {
-  const launchPlain = () =>
-    playwright.launch({ executablePath, args: isRoot ? ['--no-sandbox'] : [], chromiumSandbox: !isRoot })
   const coldPlain = await times(TIMES, async () => {
-    const browser = await launchPlain()
+    const browser = await launchPlain(executablePath)
     await (await browser.newContext()).newPage()
     return () => browser.close()
   })
@@ -40,7 +39,7 @@ async function reportStarts(executablePath: string, host: string): Promise<void>
   line('launch, its check, the first desk', cold, coldPlain, 230)
   const browser = open()
   const first = await openDesk(browser)
-  const plain = await launchPlain()
+  const plain = await launchPlain(executablePath)
   const desks: Desk[] = []
   const warm = await times(TIMES, async () => void desks.push(await openDesk(browser)))
   const pages: Page[] = []
@@ -94,22 +93,31 @@ async function reportDesk(host: string): Promise<void> {
   await browser.close()
 }
 
-async function reportRuns(host: string): Promise<void> {
+async function reportRuns(executablePath: string, host: string): Promise<void> {
   const browser = open()
-  const run = async () => {
+  const ours = await measureRuns(async () => {
     const { text } = await createShopper(browser, host).run('How many widgets are there?')
     if (text !== 'There are 30 widgets.') throw new Error(`the run ended with: ${text}`)
-  }
+  })
+  await browser.close()
+  const plainBrowser = await launchPlain(executablePath)
+  const plain = await measureRuns(() => runPlain(plainBrowser, host))
+  await plainBrowser.close()
+  line('a run of 6 actions', ours.warm, plain.warm, 700)
+  line('its CPU, of all processes', [ours.cpu], [plain.cpu])
+  line(`${AT_ONCE} such runs at once`, [ours.together], [plain.together], 4_000)
+  line('the first run of a browser', [ours.first], [plain.first])
+}
+
+async function measureRuns(run: () => Promise<void>) {
   const [first = 0] = await times(1, run)
+  const before = await cpuOfTree()
   const warm = await times(TIMES, run)
+  const cpu = ((await cpuOfTree()) - before) / TIMES
   const [together = 0] = await times(1, () =>
     Promise.all(Array.from({ length: AT_ONCE }, run)).then(() => {})
   )
-  console.log(
-    `${'a run of 6 actions'.padEnd(36)}first ${first.toFixed(0)}, then p50 ${at(warm, 0.5)}   target ≤ 700`
-  )
-  console.log(`${`${AT_ONCE} such runs at once`.padEnd(36)}${together.toFixed(0)}   target ≤ 4,000`)
-  await browser.close()
+  return { first, warm, cpu, together }
 }
 
 // Chromium's own sandbox does not work for root.
@@ -118,6 +126,10 @@ const never = new AbortController().signal
 
 function open(): Browser {
   return chromium({ sandbox: !isRoot, pages: 16 })
+}
+
+function launchPlain(executablePath: string) {
+  return playwright.launch({ executablePath, args: isRoot ? ['--no-sandbox'] : [], chromiumSandbox: !isRoot })
 }
 
 function openDesk(browser: Browser): Promise<Desk> {

@@ -1,14 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { RUN_ERR_BROWSER_FAILED } from '../../errors.ts'
 import { PipeTransport } from './pipe-transport.ts'
-import { hasLiving } from './process-group.ts'
 
 /**
  * A Chromium that this process started. It is controlled by two pipes, and ends when they close: also if this process is killed.
@@ -115,4 +114,23 @@ const REMOVAL = { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }
 
 async function removeFolder(folder: string): Promise<void> {
   await rm(folder, REMOVAL).catch(() => undefined)
+}
+
+/**
+ * True if a process of a group lives. Zombies do not: they stay for good where no process reaps orphans, e.g. in a container without an
+ * init. A system without `/proc` does not show them; there the answer is always true.
+ */
+async function hasLiving(group: number): Promise<boolean> {
+  const names = await readdir('/proc').catch(() => undefined)
+  if (names === undefined) return true
+  const members = await Promise.all(names.filter((name) => /^\d+$/.test(name)).map((pid) => readMember(pid)))
+  return members.some((member) => member?.group === group && member.state !== 'Z')
+}
+
+// Undefined if it has ended meanwhile.
+async function readMember(pid: string): Promise<{ state: string; group: number } | undefined> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
+  // The name of the program, in parentheses, may contain anything.
+  const [state, , group] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? []
+  return state === undefined ? undefined : { state, group: Number(group) }
 }
