@@ -268,25 +268,19 @@ t.test('what a resumed run does not ask again is canceled when its tool call end
 
 t.test('a parent is notified of what its children wait for, once it can be answered', async (t) => {
   const engine = buildEngine(t)
-  const settled: string[] = []
+  const settled: unknown[] = []
   const { run, inputId, outcome } = await start(engine, (context) => {
     const parent = context.child('call', {
       onInput: async ({ request, settled: over }) => {
-        t.match(request, {
-          type: 'input.request',
-          inputId,
-          kind: 'tool',
-          toolName: 'look',
-          source: ['call', 'm']
-        })
-        await engine.answer(inputId, { action: 'accept', content: 'seen' })
+        if (request.type !== 'input.request') return
+        await engine.answer(request.inputId, { action: 'accept', content: 'seen' })
         await over
-        settled.push(inputId)
+        settled.push(request)
       }
     })
     return parent.child('m').callClient({ toolCallId: 'c', toolName: 'look', args: {} })
   })
   t.strictSame(await outcome, { action: 'accept', content: 'seen' })
   await run.result()
-  t.strictSame(settled, [inputId])
+  t.match(settled, [{ inputId, kind: 'tool', toolName: 'look', source: ['call', 'm'] }])
 })
