@@ -1,5 +1,7 @@
 import { createError, isTellable, type ToolError } from '@svc/registry'
 
+export * from './voice/errors.ts'
+
 /** An agent has an unknown option, or an option with a bad value. */
 export const RUN_ERR_BAD_AGENT = createError<[string]>('RUN_ERR_BAD_AGENT', 'Bad option of an agent: %s', 500)
 /** A team has an unknown option, or an option with a bad value. */

@@ -8,3 +8,5 @@ export type {
   VoiceEngineEvent,
   WrittenTurn
 } from './engines/engine.ts'
+export type { SpokenTurn, TurnDetector, VoiceDetection, VoiceDetector } from './detect/detector.ts'
+export { fvad, type FvadOptions } from './detect/fvad.ts'
