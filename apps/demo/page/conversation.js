@@ -1,0 +1,181 @@
+import { decodePcm, encodePcm } from './base64.js'
+import { levelOf, Microphone } from './microphone.js'
+import { RealtimeCall } from './realtime-call.js'
+import { Speaker } from './speaker.js'
+
+/** @typedef {import('./realtime-call.js').RealtimeEvent} RealtimeEvent */
+/** @typedef {'connecting' | 'listening' | 'thinking' | 'speaking' | 'over'} State */
+
+/**
+ * What a conversation shows.
+ * @typedef {object} View
+ * @property {(state: State) => void} showState
+ * @property {(level: number) => void} showLevel
+ * @property {(itemId: string, role: 'user' | 'assistant', text: string) => void} showText replaces the text of an item
+ * @property {(itemId: string) => void} showCut
+ * @property {(message: string) => void} showFault
+ */
+
+const FORMAT = { type: 'audio/pcm', rate: 24_000 }
+const SESSION = {
+  type: 'realtime',
+  output_modalities: ['audio'],
+  audio: {
+    input: {
+      format: FORMAT,
+      transcription: {},
+      turn_detection: { type: 'server_vad', create_response: true, interrupt_response: true }
+    },
+    output: { format: FORMAT }
+  }
+}
+
+/** A call with its microphone and its speaker. */
+export class Conversation {
+  #view
+  #call
+  #microphone = new Microphone()
+  #speaker = new Speaker()
+  /** The texts of answers so far, by item. @type {Map<string, string>} */
+  #answers = new Map()
+  /** The answer that is played, or the last one. */
+  #playing = ''
+  /** True from the end of a turn to the first audio of its answer. */
+  #isThinking = false
+  #isOver = false
+
+  /**
+   * @param {{ model: string, base: string, token: string }} service
+   * @param {View} view
+   */
+  constructor(service, view) {
+    this.#view = view
+    this.#call = new RealtimeCall({
+      ...service,
+      onEvent: (event) => this.#take(event),
+      onClose: (reason) => this.#end(reason)
+    })
+  }
+
+  /** @throws Error if the call cannot begin; without a microphone it begins, in writing */
+  async open() {
+    this.#view.showState('connecting')
+    await this.#speaker.open(({ isIdle }) => {
+      if (isIdle && !this.#isThinking) this.#view.showState('listening')
+    })
+    await this.#call.open()
+    await this.#microphone
+      .open((samples) => {
+        this.#view.showLevel(levelOf(samples))
+        this.#call.send({ type: 'input_audio_buffer.append', audio: encodePcm(samples) })
+      })
+      .catch((/** @type {Error} */ err) =>
+        this.#view.showFault(`No microphone (${err.message}). You can write instead.`)
+      )
+    // It may have ended while the browser asked for the microphone.
+    if (this.#isOver) await this.#microphone.close()
+  }
+
+  /** Sends a turn in writing. @param {string} text */
+  write(text) {
+    const content = [{ type: 'input_text', text }]
+    this.stop()
+    this.#call.send({ type: 'conversation.item.create', item: { type: 'message', role: 'user', content } })
+    this.#call.send({ type: 'response.create' })
+  }
+
+  /** Ends the answer in progress. */
+  stop() {
+    if (this.#isThinking || this.#playing !== '') this.#call.send({ type: 'response.cancel' })
+    void this.#cut()
+  }
+
+  hangUp() {
+    this.#call.hangUp()
+  }
+
+  /** @param {RealtimeEvent} event */
+  #take(event) {
+    const { type, item_id: itemId } = event
+    switch (type) {
+      case 'session.created':
+        this.#call.send({ type: 'session.update', session: SESSION })
+        return this.#view.showState('listening')
+      case 'input_audio_buffer.speech_started':
+        // Silence at once; whether it was speech is known a moment later.
+        this.#speaker.pause()
+        return this.#view.showState('listening')
+      case 'input_audio_buffer.speech_stopped':
+        return this.#speaker.resume()
+      case 'input_audio_buffer.committed':
+        this.#isThinking = true
+        return this.#view.showState('thinking')
+      case 'conversation.item.added':
+        return this.#addItem(event['item'])
+      case 'conversation.item.input_audio_transcription.completed':
+        return this.#view.showText(itemId, 'user', event['transcript'])
+      case 'conversation.item.input_audio_transcription.failed':
+        return this.#view.showText(itemId, 'user', '(not understood)')
+      case 'response.output_audio_transcript.delta':
+        this.#answers.set(itemId, (this.#answers.get(itemId) ?? '') + event['delta'])
+        return this.#view.showText(itemId, 'assistant', this.#answers.get(itemId) ?? '')
+      case 'response.output_audio.delta':
+        this.#isThinking = false
+        this.#playing = itemId
+        this.#view.showState('speaking')
+        return this.#speaker.play(itemId, decodePcm(event['delta']))
+      case 'output_audio_buffer.cleared':
+        return void this.#cut()
+      case 'response.done':
+        return this.#finish(event['response'])
+      case 'error':
+        return this.#fail(event['error'])
+      default:
+        return undefined
+    }
+  }
+
+  /** @param {Record<string, any>} item */
+  #addItem({ id, role, content }) {
+    if (role === 'user') this.#view.showText(id, 'user', content[0].text ?? content[0].transcript ?? '…')
+  }
+
+  /** @param {Record<string, any>} response */
+  #finish({ status, status_details: details }) {
+    this.#isThinking = false
+    if (status === 'failed') this.#view.showFault(details?.error?.message ?? 'The answer failed')
+    if (status === 'cancelled') void this.#cut()
+    else if (this.#playing === '') this.#view.showState('listening')
+  }
+
+  /** Falls silent, and reports how much of the answer was played: the session keeps only that. */
+  async #cut() {
+    const { itemId, ms, isIdle } = await this.#speaker.clear()
+    const isPlayed = itemId === '' || itemId !== this.#playing
+    this.#playing = ''
+    if (isPlayed || !isIdle) return
+    this.#view.showCut(itemId)
+    this.#call.send({
+      type: 'conversation.item.truncate',
+      item_id: itemId,
+      content_index: 0,
+      audio_end_ms: ms
+    })
+  }
+
+  /** @param {{ code: string, message: string }} fault */
+  #fail({ code, message }) {
+    // The answer may end while its cancellation is on the way.
+    if (code !== 'response_cancel_not_active') this.#view.showFault(message)
+  }
+
+  /** @param {string} reason */
+  #end(reason) {
+    this.#isOver = true
+    if (reason !== '') this.#view.showFault(reason)
+    this.#view.showLevel(0)
+    this.#view.showState('over')
+    void this.#microphone.close().catch(() => {})
+    void this.#speaker.close()
+  }
+}
