@@ -8,7 +8,7 @@ export interface VoiceDetector {
   readonly frame: number
   /**
    * Begins the audio of one call. What takes time to load is loaded by the first one, and kept.
-   * @throws VOICE_ERR_DETECTOR_MISSING if an optional package is not installed
+   * @throws RUN_ERR_NOT_INSTALLED
    */
   create(): Awaitable<VoiceDetection>
 }
@@ -24,9 +24,9 @@ export interface VoiceDetection {
   close(): void
 }
 
-/** Estimates whether the user has finished, not only paused: with it, a turn may end sooner or later than after `silence`. */
+/** Estimates whether the user has finished, or only pauses; asked after `silence`. */
 export interface TurnDetector {
-  /** The probability that the turn is over, 0 to 1. A failure counts as 1. */
+  /** The probability that the turn is over, 0 to 1; from 0.5 it is. A failure counts as 1. */
   probability(turn: SpokenTurn, signal: AbortSignal): Awaitable<number>
 }
 
@@ -34,6 +34,8 @@ export interface TurnDetector {
 export interface SpokenTurn {
   /** Its words, if the transcription streams; else empty. */
   readonly transcript: string
-  /** Its audio at 16,000 Hz; at most the last 8 seconds. */
+  /** Its audio; at most the last 8 seconds. */
   readonly audio: Int16Array
+  /** Hz of the audio; that of the voice detector. */
+  readonly rate: number
 }
