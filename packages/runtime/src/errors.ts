@@ -141,6 +141,8 @@ export const RUN_ERR_TOOL_FAILED = createError<[string]>('RUN_ERR_TOOL_FAILED', 
 export const RUN_ERR_TOOL_DECLINED = createError('RUN_ERR_TOOL_DECLINED', 'The client declined the call', 403)
 /** The caller of the run canceled a call of its tool. */
 export const RUN_ERR_TOOL_CANCELED = createError('RUN_ERR_TOOL_CANCELED', 'The client canceled the call', 499)
+/** The user interrupted the answer before the tool was called. */
+export const RUN_ERR_TOOL_SKIPPED = createError('RUN_ERR_TOOL_SKIPPED', 'The user interrupted first', 499)
 /** The tool took longer than its `timeout`. */
 export const RUN_ERR_TOOL_TIMEOUT = createError<[number]>(
   'RUN_ERR_TOOL_TIMEOUT',

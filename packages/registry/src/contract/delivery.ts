@@ -3,7 +3,7 @@ import type { Awaitable } from './ports/awaitable.ts'
 /** The beginning of a text that was delivered. */
 export interface Delivered {
   readonly text: string
-  /** True if the user interrupted the answer, in this text or before it. */
+  /** True if this text, or one before it, was not delivered to its end. */
   readonly interrupted: boolean
 }
 

@@ -39,6 +39,7 @@ export function sessionStoreContract(t: ContractTest, make: MakeStore<SessionSto
       {
         role: 'assistant',
         text: '',
+        interrupted: true,
         toolCalls: [{ toolCallId: 'c', toolName: 't', args: { constructor: 1 } }]
       },
       { role: 'tool', toolCallId: 'c', toolName: 't', result: [1, { a: null }] },

@@ -44,6 +44,17 @@ export class Guard {
     })
   }
 
+  /** Waits for `ms` milliseconds. @throws the reason why the work must end, if that comes first */
+  async sleep(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, ms)
+    try {
+      await this.wait(promise)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
   /** Ends the work, and every pending wait with `reason`. */
   end(reason: unknown): void {
     this.#isOver = true

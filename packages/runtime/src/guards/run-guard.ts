@@ -63,17 +63,6 @@ export class RunGuard extends Guard {
     this.#timer = this.#setTimer(Math.min(timeout.run, timeout.firstToken, timeout.betweenTokens))
   }
 
-  /** Waits for `ms` milliseconds. @throws the reason why the run must end, if that comes first */
-  async sleep(ms: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, ms)
-    try {
-      await this.wait(promise)
-    } finally {
-      clearTimeout(timer)
-    }
-  }
-
   /** Starts the time-out for the first token of a model call. */
   expectFirstToken(): void {
     this.#awaited = 'firstToken'

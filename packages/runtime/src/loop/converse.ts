@@ -2,7 +2,9 @@ import { isPromise } from '@svc/registry/kit'
 import { RUN_ERR_CANCELED, type Awaitable, type FinishReason, type YieldedPart } from '@svc/registry'
 import { interleave, type PartChannel } from '../children/part-channel.ts'
 import type { RunGuard } from '../guards/run-guard.ts'
+import { RUN_ERR_TOOL_SKIPPED, toToolError } from '../errors.ts'
 import { callTools } from '../tool-calls/call-tools.ts'
+import { toOutcomePart } from '../tool-calls/tool-outcome.ts'
 import type { ModelAnswer } from '../models/model-answer.ts'
 import type { Checked, ModelLoop, OpenStep } from './model-loop.ts'
 
@@ -18,13 +20,15 @@ export interface Conversation {
 }
 
 /**
- * The only model-tool loop: model → tools → model … → answer → saved turn. A run that fails or is canceled saves nothing.
+ * The only model-tool loop: model → tools → model … → answer → saved turn. A run that fails or is canceled saves nothing,
+ * or what was delivered of its answer.
  * @throws RUN_ERR_MODEL_…, RUN_ERR_BAD_OUTPUT, RUN_ERR_STORE, the time-outs, the signal's reason
  */
 export async function* converse(conversation: Conversation): AsyncGenerator<YieldedPart, void> {
   const { begin, guard, channel, onAnswer, close } = conversation
   let loop: ModelLoop | undefined
   let error: unknown
+  let isSaved = false
   try {
     loop = await begin()
     let finishReason: FinishReason = 'max-steps'
@@ -32,12 +36,21 @@ export async function* converse(conversation: Conversation): AsyncGenerator<Yiel
     while (loop.mayStep) {
       const opened = await loop.open()
       const { step } = opened
+      const { delivered } = loop
+      delivered?.begin(step)
       for (let part; (part = await step.next()) !== undefined;) yield part
       const { answer } = step
+      const isInterrupted = delivered?.isInterrupted === true
       const calls = answer.toolCalls.length > 0
-      const { structured, correction, fault } = calls ? UNCHECKED : await loop.check(answer)
+      const { structured, correction, fault } = calls || isInterrupted ? UNCHECKED : await loop.check(answer)
       const { part, stored } = loop.end(opened, calls || correction !== undefined || !isText(answer))
+      delivered?.send(answer, isInterrupted || !(calls || correction !== undefined), isInterrupted)
       yield part
+      if (isInterrupted) {
+        yield* skipTools(loop, opened)
+        finishReason = 'stop'
+        break
+      }
       if (fault !== undefined) throw fault.err
       if (correction !== undefined) {
         loop.askToCorrect(answer, correction)
@@ -59,6 +72,8 @@ export async function* converse(conversation: Conversation): AsyncGenerator<Yiel
       break
     }
     await loop.save()
+    isSaved = true
+    if (loop.delivered !== undefined) text = await loop.delivered.settled()
     if (text !== '') onAnswer?.(text)
     const releasing = guard.release()
     if (releasing !== undefined) await releasing
@@ -68,6 +83,7 @@ export async function* converse(conversation: Conversation): AsyncGenerator<Yiel
     throw err
   } finally {
     loop?.journal?.rest()
+    if (!isSaved) await loop?.delivered?.saveLate()
     // A reader that leaves gives no reason.
     if (!guard.isReleased) await guard.release(error ?? new RUN_ERR_CANCELED())
     close()
@@ -89,6 +105,14 @@ async function* useTools(
   loop.journal?.rest()
   const outcomes = yield* channel === undefined ? calling : interleave(calling, channel)
   loop.record(opened, outcomes)
+}
+
+/** Records a step whose answer the user interrupted before its tools were called. */
+export function* skipTools(loop: ModelLoop, opened: OpenStep): Generator<YieldedPart, void> {
+  const error = toToolError(new RUN_ERR_TOOL_SKIPPED())
+  const outcomes = opened.step.answer.toolCalls.map((call) => ({ call, error, durationMs: 0 }))
+  loop.record(opened, outcomes)
+  yield* outcomes.map(toOutcomePart)
 }
 
 function toStructured({ journal }: ModelLoop, value: unknown): Awaitable<YieldedPart> {

@@ -1,9 +1,4 @@
-import type {
-  LanguageModelV4,
-  LanguageModelV4CallOptions,
-  LanguageModelV4Message,
-  LanguageModelV4Prompt
-} from '@ai-sdk/provider'
+import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Message } from '@ai-sdk/provider'
 import {
   addUsage,
   ZERO_USAGE,
@@ -20,6 +15,7 @@ import type { RunEvents } from '../events/run-events.ts'
 import type { RunGuard } from '../guards/run-guard.ts'
 import type { AnswerRecord } from '../models/answer-record.ts'
 import type { AnswerScope, ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
+import type { InterruptibleStep } from '../models/interruptible-step.ts'
 import { ModelStep } from '../models/model-step.ts'
 import { prepareModel } from '../models/model.ts'
 import { OutputCheck } from '../output/output-format.ts'
@@ -29,10 +25,18 @@ import type { ToolCalls } from '../tool-calls/call-tool.ts'
 import type { ToolOutcome } from '../tool-calls/tool-outcome.ts'
 import { addClientTools } from '../tools/client-tools.ts'
 import { createToolSet, type ToolSet } from '../tools/tool-set.ts'
+import { DeliveredTurn } from './delivered-turn.ts'
 import { toLoopRecord, type LoopJournal } from './loop-journal.ts'
 import type { LoopPlan } from './loop-plan.ts'
 import { ReplayedStep } from './replayed-step.ts'
-import { copyPlain, prepareChanges, requireBoolean, requireTool, splitSystem } from './step-changes.ts'
+import {
+  copyPlain,
+  prepareChanges,
+  requireBoolean,
+  requireTool,
+  splitSystem,
+  toStepPrompt
+} from './step-changes.ts'
 import { toModelChoice, toStepCall, type StepChanges, type StepResult, type ToolChoice } from './steps.ts'
 
 /** The run of a loop. */
@@ -64,7 +68,7 @@ interface StepOverrides {
 /** An open step: its model call, and the rules for its tool calls. */
 export interface OpenStep {
   readonly index: number
-  readonly step: ModelStep | ReplayedStep
+  readonly step: ModelStep | InterruptibleStep | ReplayedStep
   readonly toolCalls: Omit<ToolCalls, 'emit'>
 }
 
@@ -80,6 +84,8 @@ export interface Checked {
 /** The steps of one run: opens model calls, and records their answers and outcomes in the turn. */
 export class ModelLoop {
   readonly turn: Turn
+  /** Set if the answer takes longer to deliver than to generate. */
+  readonly delivered: DeliveredTurn | undefined
   /** Messages after the conversation, in every step but not in the session. */
   tail: readonly LanguageModelV4Message[] = []
   readonly #plan: LoopPlan
@@ -100,7 +106,9 @@ export class ModelLoop {
   constructor(plan: LoopPlan, host: LoopHost, { turn, model, tools, sections, journal }: LoopState) {
     this.#plan = plan
     this.#host = host
+    const { delivery } = host.context
     this.turn = turn
+    this.delivered = delivery && new DeliveredTurn(delivery, turn, host.context)
     this.#model = model
     this.#tools = tools
     this.#sections = sections
@@ -145,12 +153,13 @@ export class ModelLoop {
       ...settings,
       ...(tools.forModel && { tools: tools.forModel }),
       ...(tools.forModel && toolChoice !== undefined && { toolChoice: toModelChoice(toolChoice) }),
-      prompt: this.#promptFor(changes),
+      prompt: toStepPrompt(this.turn.prompt, this.#sections, this.tail, changes),
       abortSignal: guard.signal
     }
     const { retry, toolCallDeltas } = this.#plan
     const calls = { model, retry, toolCallDeltas, tools, ...this.#host, ...this.#scope }
-    const step = new ModelStep(calls, options, index, earlier)
+    const step =
+      this.delivered?.step(calls, options, index, earlier) ?? new ModelStep(calls, options, index, earlier)
     return { index, step, toolCalls: this.#callsWith(tools, index) }
   }
 
@@ -189,7 +198,8 @@ export class ModelLoop {
 
   /** Records a step with its outcomes: in the turn, and for the conditions of the next one. */
   record({ index, step: { answer } }: OpenStep, outcomes: readonly ToolOutcome<ModelToolCall>[]): void {
-    this.turn.add(answer, outcomes)
+    const message = this.turn.add(answer, outcomes)
+    this.delivered?.record(message)
     const { prepareStep, stopWhen } = this.#plan
     if (prepareStep === undefined && stopWhen.length === 0) return
     const { text, usage, finishReason } = answer
@@ -206,6 +216,7 @@ export class ModelLoop {
   /** Why to finish after a step, if a tool says so or a condition of `stopWhen` holds. @throws RUN_ERR_BAD_AGENT */
   async stopReason(): Promise<FinishReason | undefined> {
     const { stopWhen } = this.#plan
+    if (this.delivered?.isInterrupted) return 'stop'
     if (this.#stopped !== undefined) return this.#stopped
     // An earlier process has asked the conditions, and continued.
     if (stopWhen.length === 0 || (await this.journal?.hasStep(this.#opened))) return undefined
@@ -239,6 +250,7 @@ export class ModelLoop {
   async save(): Promise<void> {
     const writing = this.journal?.written()
     if (isPromise(writing)) await writing
+    if (this.delivered !== undefined) await this.#host.guard.wait(this.delivered.settled())
     await this.turn.save(this.#host.context)
   }
 
@@ -280,17 +292,6 @@ export class ModelLoop {
         ? this.#tools
         : addClientTools(createToolSet([...tools, ...this.#plan.fixedTools]), this.#tools.clientTools)
     return activeTools === undefined ? all : all.only(activeTools)
-  }
-
-  #promptFor(changes: StepChanges | undefined): LanguageModelV4Prompt {
-    const { instructions, messages } = changes ?? {}
-    const { prompt } = this.turn
-    if (instructions === undefined && messages === undefined)
-      return this.tail.length === 0 ? prompt : [...prompt, ...this.tail]
-    const [system, rest] = splitSystem(prompt)
-    const content = [instructions, ...this.#sections].filter(Boolean).join('\n\n')
-    const own = instructions === undefined ? system : [{ role: 'system' as const, content }]
-    return [...own, ...(messages ?? rest), ...this.tail]
   }
 }
 

@@ -53,6 +53,21 @@ export function splitSystem(
   return [prompt.slice(0, count), prompt.slice(count)]
 }
 
+/** The prompt of a step: that of its turn with the changes, and the messages that no session keeps. */
+export function toStepPrompt(
+  prompt: LanguageModelV4Prompt,
+  sections: readonly (string | undefined)[],
+  tail: readonly LanguageModelV4Message[],
+  { instructions, messages }: StepChanges = {}
+): LanguageModelV4Prompt {
+  if (instructions === undefined && messages === undefined)
+    return tail.length === 0 ? prompt : [...prompt, ...tail]
+  const [system, rest] = splitSystem(prompt)
+  const content = [instructions, ...sections].filter(Boolean).join('\n\n')
+  const own = instructions === undefined ? system : [{ role: 'system' as const, content }]
+  return [...own, ...(messages ?? rest), ...tail]
+}
+
 /** Copies lists and plain objects at any depth; other objects, such as URLs and bytes, are shared. */
 export function copyPlain<T>(value: T, finish: <Copy>(copy: Copy) => Copy = (copy) => copy): T {
   if (Array.isArray(value)) return finish(value.map((each: unknown) => copyPlain(each, finish))) as T

@@ -1,6 +1,7 @@
 import type { LanguageModelV4FinishReason, LanguageModelV4ToolCallPart } from '@ai-sdk/provider'
 import type { PartOf, Usage } from '@svc/registry'
-import { ModelAnswer, type AnswerScope, type ModelToolCall, type ProviderOutcome } from './model-answer.ts'
+import { ModelAnswer, type AnswerScope, type ModelToolCall } from './model-answer.ts'
+import type { ProviderOutcome } from './provider-result.ts'
 import { restoreUrl, type AnswerContent } from './prompt-content.ts'
 
 /** A complete answer as JSON: everything that the provider expects back, and what the session and the result need. */

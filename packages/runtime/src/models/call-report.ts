@@ -8,7 +8,7 @@ import {
   type YieldedPart
 } from '@svc/registry'
 import type { RunEvents } from '../events/run-events.ts'
-import type { RunGuard } from '../guards/run-guard.ts'
+import type { ModelGuard } from '../guards/answer-guard.ts'
 import type { ToolSet } from '../tools/tool-set.ts'
 import { RUN_ERR_MODEL_FAILED, toToolError } from '../errors.ts'
 import type { AnswerScope, ModelAnswer } from './model-answer.ts'
@@ -18,7 +18,7 @@ import type { Retry } from './retry-model.ts'
 export interface ModelCalls extends AnswerScope {
   readonly model: LanguageModelV4
   readonly context: RunContext
-  readonly guard: RunGuard
+  readonly guard: ModelGuard
   readonly events: RunEvents
   /** Takes the parts that models stream; default: they are returned. */
   readonly sink?: PartSink | undefined

@@ -12,19 +12,19 @@ import type {
   SharedV4ProviderMetadata,
   SharedV4Warning
 } from '@ai-sdk/provider'
-import {
-  ZERO_USAGE,
-  type PartOf,
-  type StepFinishReason,
-  type ToolError,
-  type Usage,
-  type YieldedPart
-} from '@svc/registry'
+import { ZERO_USAGE, type PartOf, type StepFinishReason, type Usage, type YieldedPart } from '@svc/registry'
 import { RUN_ERR_TOOL_FAILED, toToolError } from '../errors.ts'
 import { parseArgs } from '../json/parse-json.ts'
 import { MadeParts } from './made-parts.ts'
-import { isEmpty, toObject, toPromptFile, toSafeName, type AnswerContent } from './prompt-content.ts'
-import { separateImage } from './provider-result.ts'
+import {
+  isEmpty,
+  toObject,
+  toPromptFile,
+  toSafeName,
+  withOptions,
+  type AnswerContent
+} from './prompt-content.ts'
+import { separateImage, type ProviderCalls, type ProviderOutcome } from './provider-result.ts'
 import { toUsage } from './to-usage.ts'
 import { ToolInputs } from './tool-inputs.ts'
 
@@ -49,16 +49,6 @@ export interface ModelToolCall {
   readonly fault?: string
   /** The call in the next prompt, where arguments are always an object. */
   readonly promptPart: LanguageModelV4ToolCallPart
-}
-
-/** The calls that providers execute, by their ids; a result may arrive in a later step than its call. */
-export type ProviderCalls = Map<string, ProviderOutcome['call'] & { readonly startedAt: number }>
-
-/** A tool call the provider executed, with its outcome. */
-export interface ProviderOutcome {
-  readonly call: { readonly toolCallId: string; readonly toolName: string; readonly args: unknown }
-  readonly result?: unknown
-  readonly error?: ToolError
 }
 
 /** What the answers of a run share. */
@@ -147,7 +137,7 @@ export class ModelAnswer {
         this.ended = part.finishReason
         this.usage = toUsage(part.usage)
         this.made.endText()
-        for (const id of this.#open.keys()) this.#close(id, undefined)
+        this.cut()
         return undefined
       case 'stream-start':
         this.warnings = part.warnings
@@ -159,6 +149,11 @@ export class ModelAnswer {
       default:
         return undefined
     }
+  }
+
+  /** Closes the blocks whose text is still arriving: nothing more will. */
+  cut(): void {
+    for (const id of this.#open.keys()) this.#close(id, undefined)
   }
 
   /** The text without the reasoning. */
@@ -289,10 +284,6 @@ export class ModelAnswer {
     callIds.add(toolCallId)
     return toolCallId
   }
-}
-
-function withOptions<P extends object>(part: P, metadata: SharedV4ProviderMetadata | undefined) {
-  return metadata === undefined ? part : { ...part, providerOptions: metadata }
 }
 
 function setMetadata(block: Block | undefined, metadata: SharedV4ProviderMetadata | undefined): void {

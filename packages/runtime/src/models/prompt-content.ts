@@ -4,7 +4,8 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4Prompt,
   LanguageModelV4ReasoningFile,
-  LanguageModelV4ReasoningFilePart
+  LanguageModelV4ReasoningFilePart,
+  SharedV4ProviderMetadata
 } from '@ai-sdk/provider'
 
 /** The content of a model's answer, as the next prompt has it. */
@@ -61,4 +62,9 @@ export function isEmpty(part: AnswerContent[number]): boolean {
 function toBase64(data: string | Uint8Array): string {
   if (typeof data === 'string') return data
   return Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64')
+}
+
+/** Adds what the provider expects back with a part. */
+export function withOptions<P extends object>(part: P, metadata: SharedV4ProviderMetadata | undefined) {
+  return metadata === undefined ? part : { ...part, providerOptions: metadata }
 }

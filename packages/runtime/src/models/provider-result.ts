@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { ContentReference } from '@svc/registry'
+import type { ContentReference, ToolError } from '@svc/registry'
 
 /** The first characters of images in base64, by media type. */
 const SIGNATURES: readonly (readonly [prefix: string, mimeType: string])[] = [
@@ -10,6 +10,16 @@ const SIGNATURES: readonly (readonly [prefix: string, mimeType: string])[] = [
 ]
 // Shorter texts may begin like an image by accident, and are no burden.
 const MIN_LENGTH = 64
+
+/** The calls that providers execute, by their ids; a result may arrive in a later step than its call. */
+export type ProviderCalls = Map<string, ProviderOutcome['call'] & { readonly startedAt: number }>
+
+/** A tool call the provider executed, with its outcome. */
+export interface ProviderOutcome {
+  readonly call: { readonly toolCallId: string; readonly toolName: string; readonly args: unknown }
+  readonly result?: unknown
+  readonly error?: ToolError
+}
 
 /** An image in the result of a tool that the provider executes. */
 export interface ResultImage {

@@ -6,6 +6,7 @@ import type {
   LanguageModelV4ToolResultPart
 } from '@ai-sdk/provider'
 import type { ContentPart, ContentReference, MessageInput, SessionMessage, ToolError } from '@svc/registry'
+import type { AssistantMessage } from './to-session.ts'
 import type { UrlSupport } from '../files/url-support.ts'
 import type { ToolContentPart } from '../tools/tool-content.ts'
 import { toObject } from '../models/prompt-content.ts'
@@ -106,11 +107,15 @@ function describe(
   return { type: 'text', text: `[${name}, ${mimeType}, ${detail}, ${origin} earlier]` }
 }
 
+const INTERRUPTED = '[interrupted here]'
+
 function toAssistantContent({
-  text,
+  text: said,
+  interrupted,
   files = [],
   toolCalls = []
-}: Extract<SessionMessage, { role: 'assistant' }>): AssistantPart[] {
+}: AssistantMessage): AssistantPart[] {
+  const text = interrupted === true ? `${said} ${INTERRUPTED}`.trimStart() : said
   const calls = toolCalls.map(({ toolCallId, toolName, args, providerExecuted }) => ({
     type: 'tool-call' as const,
     toolCallId,

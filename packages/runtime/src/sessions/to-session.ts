@@ -3,8 +3,10 @@ import { toReference } from '../files/content-reference.ts'
 import type { ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
 import type { ToolOutcome } from '../tool-calls/tool-outcome.ts'
 
+/** An answer of a session. */
+export type AssistantMessage = Extract<SessionMessage, { role: 'assistant' }>
 type UserMessage = Extract<SessionMessage, { role: 'user' }>
-type FileReference = NonNullable<Extract<SessionMessage, { role: 'assistant' }>['files']>[number]
+type FileReference = NonNullable<AssistantMessage['files']>[number]
 
 /** Converts an input for the session; binary content becomes a reference without the bytes. */
 export function toSessionInput(input: MessageInput): Awaitable<UserMessage> {

@@ -16,7 +16,9 @@ import { restorePrompt } from '../models/prompt-content.ts'
 import type { ToolOutcome } from '../tool-calls/tool-outcome.ts'
 import { cutHistory, type HistoryLimits } from './history.ts'
 import { pushHistory, toResultOutput, toUserMessage } from './to-prompt.ts'
-import { toSessionInput, toSessionStep } from './to-session.ts'
+import { toSessionInput, toSessionStep, type AssistantMessage } from './to-session.ts'
+
+export type { AssistantMessage } from './to-session.ts'
 
 /** A user's message. */
 export interface TakenMessage {
@@ -38,6 +40,8 @@ export interface TurnStart {
   readonly limits: HistoryLimits
   readonly model: LanguageModelV4
 }
+
+type SavingContext = Pick<RunContext, 'idempotencyKey' | 'redact' | 'recordsInput'>
 
 /** The beginning of a turn as JSON. */
 export interface TurnRecord {
@@ -64,6 +68,13 @@ export class Turn {
   /** The next prompt. A prompt is never mutated once a model has received it. */
   get prompt(): LanguageModelV4Prompt {
     return this.#prompt
+  }
+
+  /** True if it has text of an answer, or tool calls. */
+  get isAnswered(): boolean {
+    return this.#messages.some(
+      (message) => message.role === 'assistant' && (message.text !== '' || message.toolCalls !== undefined)
+    )
   }
 
   /** Locks the session. @throws RUN_ERR_STORE */
@@ -107,12 +118,14 @@ export class Turn {
     this.#prompt = [...this.#prompt, ...(message === undefined ? [] : [message]), toUserMessage(request)]
   }
 
-  /** Adds one step: the model's answer, and the outcomes of its tool calls. */
-  add(answer: ModelAnswer, outcomes: readonly ToolOutcome<ModelToolCall>[]): void {
+  /** Adds one step: the model's answer, and the outcomes of its tool calls. Returns the message of the answer, unless it is empty. */
+  add(answer: ModelAnswer, outcomes: readonly ToolOutcome<ModelToolCall>[]): AssistantMessage | undefined {
     for (const { call, editedArgs } of outcomes)
       if (editedArgs !== undefined) call.promptPart.input = editedArgs
-    this.#messages.push(...toSessionStep(answer, outcomes))
-    if (outcomes.length === 0) return
+    const messages = toSessionStep(answer, outcomes)
+    this.#messages.push(...messages)
+    const [message] = messages as [AssistantMessage?]
+    if (outcomes.length === 0) return message
     const results = outcomes.map(({ call: { promptPart }, result, error, content }) => ({
       type: 'tool-result' as const,
       toolCallId: promptPart.toolCallId,
@@ -120,6 +133,14 @@ export class Turn {
       output: toResultOutput(result, error, content)
     }))
     this.#prompt = [...this.#prompt, answer.toMessage()!, { role: 'tool', content: results }]
+    return message
+  }
+
+  /** Adds the text of an answer to the session alone. A message that stays empty is not saved. */
+  addText(text: string): AssistantMessage {
+    const message: AssistantMessage = { role: 'assistant', text }
+    this.#messages.push(message)
+    return message
   }
 
   /**
@@ -127,14 +148,22 @@ export class Turn {
    * recorded are left out.
    * @throws RUN_ERR_STORE
    */
-  save(context: Pick<RunContext, 'idempotencyKey' | 'redact' | 'recordsInput'>): Awaitable<void> {
-    const { idempotencyKey, recordsInput } = context
-    const store = this.#store
-    if (store === undefined) return this.end()
-    const messages = recordsInput ? this.#messages : this.#messages.filter(({ role }) => role !== 'user')
-    const saving = this.#call(() => store.append(this.#key, idempotencyKey, context.redact(messages)))
+  save(context: SavingContext): Awaitable<void> {
+    const saving = this.#call(() => this.#append(context))
     if (isPromise(saving)) return saving.then(() => this.end())
     this.end()
+  }
+
+  /** Saves the turn of a run that has ended already. @throws the store's error */
+  async saveLate(context: SavingContext): Promise<void> {
+    await this.#append(context)
+    this.end()
+  }
+
+  #append({ idempotencyKey, redact, recordsInput }: SavingContext): Awaitable<void> {
+    if (this.#store === undefined) return
+    const messages = this.#messages.filter((message) => isSaved(message, recordsInput))
+    return this.#store.append(this.#key, idempotencyKey, redact(messages))
   }
 
   /** Unlocks the session; discards unsaved messages. */
@@ -170,6 +199,12 @@ export class Turn {
     this.#guard.check()
     throw new RUN_ERR_STORE({ cause: err })
   }
+}
+
+function isSaved(message: SessionMessage, recordsInput: boolean): boolean {
+  if (message.role !== 'assistant') return recordsInput || message.role !== 'user'
+  const { text, interrupted, files, toolCalls } = message
+  return text !== '' || interrupted === true || files !== undefined || toolCalls !== undefined
 }
 
 function showsUrls(message: SessionMessage): boolean {

@@ -17,7 +17,7 @@ import { RunEvents } from '../events/run-events.ts'
 import type { TeamPlan } from './plan-team.ts'
 
 /** How a member is called; the key distinguishes its calls, and is its name by default. */
-type MemberCall = Pick<ChildCall, 'key' | 'unsourced' | 'answersCaller'>
+type MemberCall = Pick<ChildCall, 'key' | 'unsourced' | 'answersCaller' | 'delivery'>
 
 const failureKey = (key: string) => `#failure ${key}`
 
@@ -51,7 +51,7 @@ export class TeamRun {
   async runMember(
     runnable: Runnable,
     input: RunInput,
-    { key = runnable.name, unsourced = false, answersCaller = false }: MemberCall = {}
+    { key = runnable.name, unsourced = false, answersCaller = false, delivery }: MemberCall = {}
   ): Promise<RunResult> {
     const { name } = runnable
     const { context, channel } = this
@@ -62,7 +62,7 @@ export class TeamRun {
     try {
       await this.#authorize(runnable)
       if (journal !== undefined && runnable.resumable !== true) await this.#voidEarlier(name, unsourced)
-      const call = { runnable, input, context, signal, name, key, unsourced, answersCaller }
+      const call = { runnable, input, context, signal, name, key, unsourced, answersCaller, delivery }
       return await runChild({ ...call, emit: channel.put })
     } catch (err) {
       if (unsourced || signal.aborted) throw err

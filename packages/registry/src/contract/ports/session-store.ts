@@ -34,6 +34,11 @@ export const SessionMessageSchema = Type.Union(
     Type.Object({
       role: Type.Literal('assistant'),
       text: Type.String(),
+      interrupted: Type.Optional(
+        Type.Literal(true, {
+          description: 'The user interrupted the answer, and `text` is what was delivered of it'
+        })
+      ),
       files: Type.Optional(
         Type.Array(Type.Union([UrlContentPartSchema, ContentReferenceSchema]), {
           description: 'What the model made beside the text'

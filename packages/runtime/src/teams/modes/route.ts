@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import type { RunInput, Runnable, RunResult, YieldedPart } from '@svc/registry'
-import { NameFinder } from '@svc/registry/kit'
+import type { RunInput, Runnable, YieldedPart } from '@svc/registry'
+import { NameFinder, nextTurn } from '@svc/registry/kit'
 import { awaiting, interleave } from '../../children/part-channel.ts'
 import { RUN_ERR_NO_ROUTE, RUN_ERR_TOOL_BAD_ARGS, toToolError } from '../../errors.ts'
 import type { ModelAnswer, ModelToolCall } from '../../models/model-answer.ts'
@@ -9,6 +9,8 @@ import { toOutcomePart, type ToolOutcome } from '../../tool-calls/tool-outcome.t
 import { defineTool } from '../../tools/define-tool.ts'
 import { createToolSet, type ToolSet } from '../../tools/tool-set.ts'
 import type { LoopPlan } from '../../loop/loop-plan.ts'
+import { skipTools } from '../../loop/converse.ts'
+import type { MemberDelivery } from '../../loop/member-delivery.ts'
 import type { ModelLoop, OpenStep } from '../../loop/model-loop.ts'
 import { leadRun } from '../leader.ts'
 import { contentOf, listMembers } from '../members.ts'
@@ -27,12 +29,19 @@ export async function* route(
 ${listMembers(members)}`
   const { begin, close } = leadRun(plan, run, input, task)
   let loop: ModelLoop | undefined
+  let late: (() => Promise<void>) | undefined
   try {
     loop = await begin()
     const tools = toChoice(members)
     for (let attempt = 1; attempt <= ATTEMPTS && loop.mayStep; attempt++) {
       const opened = yield* ask(loop, tools)
       const { answer } = opened.step
+      if (loop.delivered?.isInterrupted) {
+        yield* skipTools(loop, opened)
+        await loop.save()
+        yield { type: 'finish', finishReason: 'stop' }
+        return
+      }
       const member = pick(members, answer)
       yield* reportChoice(run, answer, member)
       if (member === undefined) {
@@ -43,16 +52,22 @@ ${listMembers(members)}`
         continue
       }
       loop.journal?.rest()
-      const work = () =>
-        run.guard.wait(run.runMember(member, input, { unsourced: true, answersCaller: true }))
+      const delivery = loop.delivered?.handOver()
+      const call = { unsourced: true, answersCaller: true, delivery }
+      late = delivery && (() => saveLate(loop!, opened, delivery))
+      const work = () => run.guard.wait(run.runMember(member, input, call))
       const result = yield* interleave(awaiting(work), run.channel)
-      loop.record(opened, toOutcomes(answer, result))
+      late = undefined
+      const content = delivery?.isCut ? delivery.text : contentOf(result)
+      loop.record(opened, toOutcomes(answer, content, result.durationMs))
+      if (delivery !== undefined) loop.delivered?.takeBack(delivery)
       await loop.save()
       yield { type: 'finish', finishReason: result.finishReason, structured: result.structured }
       return
     }
   } finally {
     loop?.journal?.rest()
+    await late?.()
     close()
   }
   throw new RUN_ERR_NO_ROUTE()
@@ -108,12 +123,23 @@ async function* reportChoice(
 }
 
 // In the conversation, the member's answer is the result of the choice.
-function toOutcomes({ toolCalls }: ModelAnswer, result: RunResult): ToolOutcome<ModelToolCall>[] {
+function toOutcomes(
+  { toolCalls }: ModelAnswer,
+  result: unknown,
+  durationMs: number
+): ToolOutcome<ModelToolCall>[] {
   return toolCalls.map((call, index) =>
-    index === 0
-      ? { call, result: contentOf(result), durationMs: result.durationMs }
-      : { call, error: NOT_PICKED, durationMs: 0 }
+    index === 0 ? { call, result, durationMs } : { call, error: NOT_PICKED, durationMs: 0 }
   )
+}
+
+// The run has ended while the member answered; the member ends in the same turn of the event loop.
+async function saveLate(loop: ModelLoop, opened: OpenStep, delivery: MemberDelivery): Promise<void> {
+  await nextTurn()
+  if (delivery.text === '') return
+  loop.record(opened, toOutcomes(opened.step.answer, delivery.text, 0))
+  loop.delivered?.takeBack(delivery)
+  await loop.delivered?.saveLate()
 }
 
 // Drops any text beside the choice.
