@@ -51,3 +51,15 @@ export function toGrammar({ rules, phrases }: Phrases): string {
     '\n'
   )
 }
+
+/** An example of each phrase. */
+export function suggestPhrases({ rules, phrases }: Phrases): string[] {
+  // Not the first of each rule, so that two numbers of a phrase differ.
+  let next = 0
+  return phrases.map((phrase) =>
+    phrase.replace(/<(\w+)>/g, (_, name: string) => {
+      const words = rules[name] ?? []
+      return words[++next % words.length] ?? name
+    })
+  )
+}
