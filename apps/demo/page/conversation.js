@@ -12,7 +12,7 @@ import { Speaker } from './speaker.js'
  * @property {(state: State) => void} showState
  * @property {(level: number) => void} showLevel
  * @property {(itemId: string, role: 'user' | 'assistant', text: string) => void} showText replaces the text of an item
- * @property {(itemId: string) => void} showCut
+ * @property {(itemId: string, text: string) => void} showCut marks an answer as interrupted, with what was played of it
  * @property {(message: string) => void} showFault
  */
 
@@ -38,8 +38,10 @@ export class Conversation {
   #speaker = new Speaker()
   /** The texts of answers so far, by item. @type {Map<string, string>} */
   #answers = new Map()
-  /** The answer that is played, or the last one. */
+  /** The answer that is played; empty if there is none. */
   #playing = ''
+  /** True once all audio of that answer is here. */
+  #isWhole = false
   /** True from the end of a turn to the first audio of its answer. */
   #isThinking = false
   #isOver = false
@@ -60,8 +62,8 @@ export class Conversation {
   /** @throws Error if the call cannot begin; without a microphone it begins, in writing */
   async open() {
     this.#view.showState('connecting')
-    await this.#speaker.open(({ isIdle }) => {
-      if (isIdle && !this.#isThinking) this.#view.showState('listening')
+    await this.#speaker.open(({ itemId, isIdle }) => {
+      if (isIdle && this.#isWhole && itemId === this.#playing) this.#fallSilent()
     })
     await this.#call.open()
     await this.#microphone
@@ -120,12 +122,16 @@ export class Conversation {
         this.#answers.set(itemId, (this.#answers.get(itemId) ?? '') + event['delta'])
         return this.#view.showText(itemId, 'assistant', this.#answers.get(itemId) ?? '')
       case 'response.output_audio.delta':
-        this.#isThinking = false
-        this.#playing = itemId
-        this.#view.showState('speaking')
-        return this.#speaker.play(itemId, decodePcm(event['delta']))
+        return this.#play(itemId, event['delta'])
+      case 'response.output_audio.done':
+        this.#isWhole = true
+        return undefined
       case 'output_audio_buffer.cleared':
         return void this.#cut()
+      case 'conversation.item.truncated':
+        return this.#call.send({ type: 'conversation.item.retrieve', item_id: itemId })
+      case 'conversation.item.retrieved':
+        return this.#view.showCut(event['item'].id, event['item'].content[0].transcript ?? '')
       case 'response.done':
         return this.#finish(event['response'])
       case 'error':
@@ -148,19 +154,32 @@ export class Conversation {
     else if (this.#playing === '') this.#view.showState('listening')
   }
 
-  /** Falls silent, and reports how much of the answer was played: the session keeps only that. */
-  async #cut() {
-    const { itemId, ms, isIdle } = await this.#speaker.clear()
-    const isPlayed = itemId === '' || itemId !== this.#playing
+  /**
+   * @param {string} itemId
+   * @param {string} base64
+   */
+  #play(itemId, base64) {
+    this.#isThinking = false
+    this.#isWhole = false
+    this.#playing = itemId
+    this.#view.showState('speaking')
+    this.#speaker.play(itemId, decodePcm(base64))
+  }
+
+  #fallSilent() {
     this.#playing = ''
-    if (isPlayed || !isIdle) return
-    this.#view.showCut(itemId)
-    this.#call.send({
-      type: 'conversation.item.truncate',
-      item_id: itemId,
-      content_index: 0,
-      audio_end_ms: ms
-    })
+    if (!this.#isThinking && !this.#isOver) this.#view.showState('listening')
+  }
+
+  /** Discards the rest of an answer, and reports how much of it was played: the session keeps only that. */
+  async #cut() {
+    const cut = this.#playing
+    this.#fallSilent()
+    const { itemId, ms } = await this.#speaker.clear()
+    // Of an answer that had not begun, nothing was played.
+    const audio_end_ms = itemId === cut ? ms : 0
+    if (cut !== '')
+      this.#call.send({ type: 'conversation.item.truncate', item_id: cut, content_index: 0, audio_end_ms })
   }
 
   /** @param {{ code: string, message: string }} fault */

@@ -31,6 +31,7 @@ const signIn = find('sign-in', HTMLFormElement)
 const token = find('token', HTMLInputElement)
 const write = find('write', HTMLFormElement)
 const text = find('text', HTMLInputElement)
+const phraseList = find('phrases', HTMLElement)
 
 /** @type {Conversation | undefined} */
 let conversation
@@ -46,6 +47,7 @@ const view = {
     button.setAttribute('aria-pressed', String(!isOver))
     label.textContent = isOver ? 'Call' : 'Hang up'
     write.hidden = isOver
+    for (const choice of phraseList.querySelectorAll('button')) choice.disabled = isOver
     if (isOver) conversation = undefined
   },
   showLevel(value) {
@@ -57,7 +59,8 @@ const view = {
     if (last !== null) last.textContent = words
     transcript.scrollTop = transcript.scrollHeight
   },
-  showCut(itemId) {
+  showCut(itemId, words) {
+    view.showText(itemId, 'assistant', words)
     lines.get(itemId)?.classList.add('cut')
   },
   showFault(message) {
@@ -100,7 +103,7 @@ function start({ model, base, needsToken, phrases, missing }) {
     })
   }
   find('suggestions', HTMLElement).hidden = phrases.length === 0
-  find('phrases', HTMLElement).append(...phrases.map(suggest))
+  phraseList.append(...phrases.map(suggest))
 }
 
 /** @param {string} phrase */
@@ -108,6 +111,7 @@ function suggest(phrase) {
   const item = document.createElement('li')
   const choice = document.createElement('button')
   choice.type = 'button'
+  choice.disabled = true
   choice.textContent = phrase
   choice.onclick = () => conversation?.write(phrase)
   item.append(choice)
