@@ -1,5 +1,5 @@
-import type { Part, PartOf, RunStatus } from '@svc/registry'
-import { ToolCallList } from '@svc/registry/kit'
+import type { Part, PartOf, RunFile, RunStatus } from '@svc/registry'
+import { fileOfAudio, ToolCallList } from '@svc/registry/kit'
 import type { Artifact, MessagePart } from '../model/message.ts'
 import type { FileUrls } from '../model/requests.ts'
 import { toTimestamp, type TaskEvent, type TaskStatus } from '../model/task.ts'
@@ -23,8 +23,11 @@ const NONE: readonly TaskEvent[] = Object.freeze([])
 export class TaskEvents {
   readonly #task: EventTask
   readonly #urls: FileUrls
-  // Whether the next text begins the answer, continues it, or replaces it after a new step has made it void.
-  #answer: 'none' | 'open' | 'void' = 'none'
+  // Whether the next text begins the answer, continues it, or replaces it: after the turn of a call has ended, or once a new step
+  // has made it void.
+  #answer: 'none' | 'open' | 'over' | 'void' = 'none'
+  // Characters of the answer so far.
+  #length = 0
   #structured: unknown = null
   // The calls by their place in the result of the run.
   readonly #calls = new ToolCallList<number>()
@@ -55,7 +58,7 @@ export class TaskEvents {
         return own ? [this.#status({ state: 'working' }, 0)] : NONE
       case 'step.start':
         this.#calls.begin(part)
-        if (own && this.#answer === 'open') this.#answer = 'void'
+        if (own && this.#answer !== 'none') this.#answer = 'void'
         return NONE
       case 'structured':
         if (own) this.#structured = part.value ?? null
@@ -67,6 +70,10 @@ export class TaskEvents {
         return this.#toolResult(part)
       case 'file':
         return this.#file(part)
+      case 'voice.audio':
+        return this.#file(fileOfAudio(part))
+      case 'voice.turn':
+        return own ? this.#turn(part.text) : NONE
       case 'tool.approval.request':
       case 'input.request':
         return [this.#ask(promptOf(part))]
@@ -87,7 +94,18 @@ export class TaskEvents {
   #text(text: string): TaskEvent {
     const append = this.#answer === 'open'
     this.#answer = 'open'
+    this.#length = text.length + (append ? this.#length : 0)
     return this.#artifact(answerArtifact([{ text }]), append, false)
+  }
+
+  // What was spoken of an answer is its beginning, or all steps of it.
+  #turn(text: string): readonly TaskEvent[] {
+    if (this.#answer === 'none' && text === '') return NONE
+    const isSame = this.#answer === 'open' && this.#length === text.length
+    const events = isSame ? NONE : [this.#artifact(answerArtifact([{ text }]), false, false)]
+    this.#answer = 'over'
+    this.#length = text.length
+    return events
   }
 
   #ask(prompt: InputPrompt): TaskEvent {
@@ -109,7 +127,7 @@ export class TaskEvents {
     return [this.#artifact(toolArtifact(index, toolName, toolCallId, result), false, true)]
   }
 
-  #file(part: PartOf<'file'>): readonly TaskEvent[] {
+  #file(part: RunFile): readonly TaskEvent[] {
     const artifact = fileArtifact(part, this.#task.taskId, this.#urls)
     return artifact === undefined ? NONE : [this.#artifact(artifact, false, true)]
   }
@@ -121,7 +139,8 @@ export class TaskEvents {
     if (this.#answer === 'none' && data === null) return [status]
     // The protocol allows no artifact without parts, so the last chunk of a text is an empty one.
     const last: MessagePart = data === null ? { text: '' } : { data }
-    return [this.#artifact(answerArtifact([last]), this.#answer === 'open', true), status]
+    const append = this.#answer === 'open' || this.#answer === 'over'
+    return [this.#artifact(answerArtifact([last]), append, true), status]
   }
 
   // Timestamps come from the log only, so every reader gets the same.

@@ -75,6 +75,37 @@ t.test('artifacts of a task, as they are streamed and when it is read', async (t
   t.equal(fileUrlsIn(listed).length, 2)
 })
 
+t.test('the audio of an answer is a file, too', async (t) => {
+  const speaker: RunnableDefinition = {
+    kind: 'agent',
+    name: 'speaker',
+    async *stream(_input, { runId, stores }) {
+      const { fileId, size, sha256 } = await stores.files!.put(runId, { mimeType: 'audio/wav', content })
+      const audio = { itemId: 'i', mimeType: 'audio/wav', durationMs: 1, fileId, size, sha256: sha256! }
+      yield { type: 'text', text: 'Here.' }
+      yield { type: 'voice.audio', role: 'assistant', ...audio }
+    }
+  }
+  const app = await buildApp(t, { runnables: [speaker] })
+  for (const client of await connectSdkClients(app.origin)) {
+    const [url] = fileUrlsIn(await client.send([{ text: 'x' }]))
+    const reply = await fetch(url!)
+    t.equal(await reply.text(), content.toString(), client.name)
+    t.equal(reply.headers.get('content-type'), 'audio/wav')
+  }
+  const events = await app.stream('message/stream', say('x'))
+  t.match(
+    events.filter(({ result }) => result.artifact?.artifactId.startsWith('file-')),
+    [
+      {
+        result: {
+          artifact: { parts: [{ file: { mimeType: 'audio/wav' }, metadata: { purpose: 'speech' } }] }
+        }
+      }
+    ]
+  )
+})
+
 t.test('a file is served like one over HTTP, to the owner of the task only', async (t) => {
   const app = await buildApp(t, {
     runnables: [maker],

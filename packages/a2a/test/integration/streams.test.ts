@@ -46,6 +46,49 @@ t.test('a stream adds up to its task', async (t) => {
   t.same(states, ['submitted', 'working', 'completed'])
 })
 
+const turn = (index: number, status: 'completed' | 'interrupted', text: string) =>
+  ({ type: 'voice.turn', index, itemId: `i${index}`, status, heardMs: 1, text, latency: {} }) as const
+
+/** Turns of calls: `[text increments, what was spoken of them]`. */
+const calls: Record<string, readonly (readonly [said: readonly string[], spoken?: string])[]> = {
+  whole: [[['It is ', 'noon.'], 'It is noon.']],
+  interrupted: [[['It is ', 'noon.'], 'It is']],
+  silent: [[['It is '], '']],
+  mute: [[[], '']],
+  several: [
+    [['It is ', 'noon.'], 'It is'],
+    [['Yes', '?'], 'Yes?'],
+    [[], '']
+  ],
+  late: [[['It is noon.'], 'It is'], [['Ye', 's']]],
+  steps: [[['One moment. ', 'STEP', 'Noon.'], 'One moment. Noon.']],
+  begun: [[['It is'], 'It is'], [['STEP']]],
+  mid: [
+    [['It is'], 'It is'],
+    [['STEP', 'Ye', 's?'], 'Yes']
+  ]
+}
+
+for (const [name, turns] of Object.entries(calls))
+  t.test(`a stream of a call adds up to its task: ${name}`, async (t) => {
+    const calling: RunnableDefinition = {
+      kind: 'agent',
+      name: 'calling',
+      async *stream() {
+        for (const [index, [said, spoken]] of turns.entries()) {
+          for (const text of said)
+            yield text === 'STEP' ? { type: 'step.start', index: 0, attempt: 1 } : { type: 'text', text }
+          if (spoken !== undefined) yield turn(index, 'interrupted', spoken)
+        }
+      }
+    }
+    const { stream, rpc } = await buildApp(t, { runnables: [calling] })
+    const events = await stream('message/stream', say('x'))
+    const { result } = await rpc('tasks/get', { id: events[0]!.result.id })
+    const read = Object.fromEntries(gather([{ ...events[0]!, result }]))
+    t.same({ answer: '', ...Object.fromEntries(gather(events)) }, { answer: '', ...read })
+  })
+
 /** An agent whose first attempt of a step is void, with the call that it made. */
 const repeating: RunnableDefinition = {
   kind: 'agent',

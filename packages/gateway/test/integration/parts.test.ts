@@ -19,6 +19,26 @@ const script: ScriptedAct[] = [
   { type: 'citation', url: 'https://pages.example' },
   { type: 'file', url: 'https://files.example/a.png', mimeType: 'image/png' },
   { type: 'data', name: 'progress', value: { percent: 50 }, source: ['member'] },
+  { type: 'voice.transcript', itemId: 'i', text: 'Hi', final: true, startMs: 0, endMs: 1 },
+  {
+    type: 'voice.turn',
+    index: 0,
+    itemId: 'i',
+    status: 'interrupted',
+    heardMs: 1,
+    text: 'on',
+    latency: { firstAudioMs: 1 }
+  },
+  {
+    type: 'voice.audio',
+    role: 'user',
+    itemId: 'i',
+    fileId: 'f',
+    mimeType: 'audio/wav',
+    durationMs: 1,
+    size: 1,
+    sha256: 'aa'
+  },
   { type: 'structured', value: 'x'.repeat(1_100_000) },
   { type: 'error', error: { code: 'X', message: 'x', retryable: false }, source: ['member'] }
 ]

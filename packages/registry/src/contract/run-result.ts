@@ -56,14 +56,17 @@ export type RunResult = Static<typeof RunResultSchema>
 /**
  * Folds parts, in order, into a result. Every result is built here.
  *
- * `text` joins the text parts without `source` after the last `step.start`, or all of them if there is none. Tool calls, files and
- * the structured value of a void attempt are dropped; its tokens were used and count.
+ * `text` joins the text parts without `source` after the last `step.start`, or all of them if there is none. A `voice.turn` replaces
+ * them by what was spoken, so that the text of a call is that of its last turn. Tool calls, files and the structured value of a void
+ * attempt are dropped; its tokens were used and count.
  */
 export class RunResultBuilder {
   #runId = ''
   #sessionId = ''
   // Joined when it is read: a string that grows by concatenation keeps every increment in memory.
   #texts: string[] = []
+  // The next text begins another turn of a call.
+  #isTurnOver = false
   #structured: unknown = null
   #usage: Usage = ZERO_USAGE
   #finish: PartOf<'finish'> | undefined
@@ -76,7 +79,13 @@ export class RunResultBuilder {
     switch (part.type) {
       case 'text':
         if (part.source?.length) break
+        if (this.#isTurnOver) this.#beginText([])
         this.#texts.push(part.text)
+        break
+      case 'voice.turn':
+        if (part.source?.length) break
+        this.#beginText([part.text])
+        this.#isTurnOver = true
         break
       case 'step.start':
         this.#toolCalls?.begin(part)
@@ -103,15 +112,24 @@ export class RunResultBuilder {
         this.#files ??= new VoidableList()
         this.#files.add(part, toRunFile(part))
         break
+      case 'voice.audio':
+        this.#files ??= new VoidableList()
+        this.#files.add(part, fileOfAudio(part))
+        break
       default:
         this.#addToolPart(part)
     }
   }
 
   #beginStep({ attempt }: PartOf<'step.start'>): void {
-    this.#texts = []
+    this.#beginText([])
     if (attempt > 1) this.#structured = this.#structuredBefore
     else this.#structuredBefore = this.#structured
+  }
+
+  #beginText(texts: string[]): void {
+    this.#texts = texts
+    this.#isTurnOver = false
   }
 
   get #text(): string {
@@ -181,6 +199,19 @@ export class RunResultBuilder {
       finishReason: finish?.finishReason ?? ('other' satisfies FinishReason)
     }
   }
+}
+
+/** The file of spoken audio: the `speech` of an answer, or the `recording` of a user. */
+export function fileOfAudio({
+  role,
+  fileId,
+  mimeType,
+  size,
+  sha256,
+  source
+}: PartOf<'voice.audio'>): RunFile {
+  const purpose = role === 'assistant' ? 'speech' : 'recording'
+  return { fileId, mimeType, size, sha256, purpose, ...(source && { source }) }
 }
 
 // The place in the log belongs to the part alone.

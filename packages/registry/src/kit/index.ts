@@ -52,7 +52,7 @@ export { eventSchema, RUN_EVENT_SCHEMAS } from '../contract/run-events.ts'
 export { ApprovalAnswerSchema, PendingApprovalSchema } from '../contract/approval.ts'
 export { InputAnswerSchema, PendingInputSchema } from '../contract/input.ts'
 export { RunRecordSchema, RunStatusSchema } from '../contract/run-record.ts'
-export { RunFileSchema, RunResultBuilder, RunResultSchema } from '../contract/run-result.ts'
+export { fileOfAudio, RunFileSchema, RunResultBuilder, RunResultSchema } from '../contract/run-result.ts'
 export { ToolCallList } from '../contract/tool-call-list.ts'
 export { RunnableMetadataSchema } from '../contract/runnable.ts'
 

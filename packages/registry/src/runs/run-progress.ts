@@ -61,7 +61,9 @@ export class RunProgress {
   #add(entry: LogEntry, part: Part): LogEntry {
     this.#seq++
     // What a result has as it is may be mutated later, or be no JSON, so it is built from the log's copy.
-    const isTaken = part.type.startsWith('tool.') || part.type === 'structured' || part.type === 'file'
+    const { type } = part
+    const isTaken =
+      type.startsWith('tool.') || type === 'structured' || type === 'file' || type === 'voice.audio'
     this.#result.add(isTaken ? entry.part : part)
     return entry
   }

@@ -49,6 +49,44 @@ t.test('collects a result from parts', async (t) => {
   t.equal(cut.finishReason, 'other')
 })
 
+t.test('the text of a call is what was spoken in its last turn; its audio are files', async (t) => {
+  const turn = (index: number, text: string): Part => ({
+    type: 'voice.turn',
+    index,
+    itemId: `i${index}`,
+    status: 'interrupted',
+    heardMs: 10,
+    text,
+    latency: {}
+  })
+  const file = { fileId: 'f', mimeType: 'audio/wav', size: 3, sha256: 'aa' }
+  const audio = { type: 'voice.audio', itemId: 'i', ...file, durationMs: 4 } as const
+  const parts: Part[] = [
+    { type: 'voice.transcript', itemId: 'u', text: 'Hello', final: true, startMs: 0, endMs: 1 },
+    { ...audio, role: 'user' },
+    { type: 'text', text: 'One moment. ' },
+    { type: 'step.start', index: 1, attempt: 1 },
+    { type: 'text', text: 'It is' },
+    { type: 'text', text: ' noon.' },
+    turn(0, 'One moment. It is'),
+    { ...turn(1, 'of a member'), source: ['member'] },
+    { ...audio, role: 'assistant', source: ['phone'] }
+  ]
+  t.match(await collectRun(parts), {
+    text: 'One moment. It is',
+    files: [
+      { ...file, purpose: 'recording' },
+      { ...file, purpose: 'speech', source: ['phone'] }
+    ]
+  })
+  t.match(await collectRun([...parts, { type: 'text', text: 'Next' }]), { text: 'Next' })
+  t.match(await collectRun([...parts, { type: 'text', text: 'Next' }, turn(1, '')]), { text: '' })
+  const begun: Part = { type: 'step.start', index: 0, attempt: 1 }
+  t.match(await collectRun([...parts, begun, { type: 'text', text: 'A' }, { type: 'text', text: 'b' }]), {
+    text: 'Ab'
+  })
+})
+
 t.test('calls with the same id are all kept, each with its own result', async (t) => {
   const call = (args: number): Part => ({ type: 'tool.call', toolCallId: '1', toolName: 't', args })
   const result = (value: number): Part => ({
