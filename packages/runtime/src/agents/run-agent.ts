@@ -7,12 +7,16 @@ import { RunMemory } from '../memory/run-memory.ts'
 import { questionOf } from '../sessions/take-message.ts'
 import type { AgentPlan } from './plan-agent.ts'
 
-/** One run of an agent: the turn begins with skills and memories, and the memory stores what was said. */
+/**
+ * One run of an agent: the turn begins with skills and memories, and the memory stores what was said.
+ * @param words the text of the input, if it is known only when the turn is saved
+ */
 export function runAgent(
   plan: AgentPlan,
   input: RunInput,
   context: RunContext,
-  sink?: PartSink
+  sink?: PartSink,
+  words?: Promise<string | undefined>
 ): AsyncGenerator<YieldedPart, void> {
   const { name, skills } = plan
   const guard = new RunGuard(context, plan.timeout)
@@ -27,7 +31,7 @@ export function runAgent(
   const sections = (text: string) => (memory === undefined ? [skills?.prompt()] : remember(memory, text))
   return converse({
     guard,
-    begin: () => beginLoop(plan, run, turn, { input, sections, tools: () => plan.toolsOf(context) }),
+    begin: () => beginLoop(plan, run, turn, { input, words, sections, tools: () => plan.toolsOf(context) }),
     onAnswer(text) {
       if (context.recordsInput) memory?.store({ input: questionOf(input, context), text })
     },

@@ -37,6 +37,8 @@ export function createTurn({ sessions }: LoopPlan, { kind, name, context, guard 
 /** The start of a loop. */
 export interface LoopStart {
   readonly input: RunInput
+  /** As in `TurnStart`. */
+  readonly words?: Promise<string | undefined> | undefined
   /** Resolves the tools of the run. */
   readonly tools: () => Awaitable<ToolSet>
   /** Returns the sections after the instructions in the system prompt, for the text of the input. */
@@ -89,7 +91,8 @@ export async function beginLoop(
     system: system === '' ? undefined : system,
     isNew: context.newSession,
     limits: plan.history,
-    model
+    model,
+    words: start.words
   })
   return new ModelLoop(plan, run, { turn, model, sections: rest, journal, tools: await tools() })
 }

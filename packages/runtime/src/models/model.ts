@@ -26,14 +26,23 @@ export type ResolveModel = (context: RunContext) => Awaitable<LanguageModelV4>
  * @throws RUN_ERR_BAD_MODEL for anything but a model or a function, such as the id of a gateway's model
  */
 export function resolveModel(model: Model | ModelFunction, provider?: string): ResolveModel {
-  if (typeof model !== 'function') {
-    const lifted = prepareModel(model)
-    return () => lifted
+  if (typeof model === 'function') refuseProvider(model)
+  return resolveChoice(model, provider, prepareModel)
+}
+
+/** Resolves a model of any kind, or the function that returns it; `prepare` checks it. */
+export function resolveChoice<Chosen extends object, Prepared>(
+  choice: Chosen | ((request: ModelRequest) => Awaitable<Chosen>),
+  provider: string | undefined,
+  prepare: (chosen: Chosen) => Prepared
+): (context: RunContext) => Awaitable<Prepared> {
+  if (typeof choice !== 'function') {
+    const prepared = prepare(choice)
+    return () => prepared
   }
-  refuseProvider(model)
   return async (context) => {
     const apiKey = context.apiKey(provider)?.reveal()
-    return prepareModel(await model({ apiKey, provider, context }))
+    return prepare(await choice({ apiKey, provider, context }))
   }
 }
 

@@ -39,6 +39,8 @@ export interface TurnStart {
   readonly isNew: boolean
   readonly limits: HistoryLimits
   readonly model: LanguageModelV4
+  /** The text of the user's message, if it is known only later; undefined if there was none. The turn is saved with it. Never rejects. */
+  readonly words?: Promise<string | undefined> | undefined
 }
 
 type SavingContext = Pick<RunContext, 'idempotencyKey' | 'redact' | 'recordsInput'>
@@ -56,6 +58,7 @@ export class Turn {
   readonly #guard: RunGuard
   readonly #messages: SessionMessage[] = []
   #prompt: LanguageModelV4Message[] = []
+  #words: TurnStart['words']
   #unlock: (() => void) | undefined
 
   /** @param store undefined if the caller keeps the conversation: then nothing is locked, loaded or saved */
@@ -87,7 +90,8 @@ export class Turn {
   }
 
   /** Loads the history of the locked session, and adds the user's message. @throws RUN_ERR_STORE */
-  async begin({ message, kept, system, isNew, limits, model }: TurnStart): Promise<void> {
+  async begin({ message, kept, system, isNew, limits, model, words }: TurnStart): Promise<void> {
+    this.#words = words
     if (system !== undefined) this.#prompt.push({ role: 'system', content: system })
     const history = kept ?? (isNew ? [] : await this.#load(limits))
     if (history.length > 0) {
@@ -160,10 +164,20 @@ export class Turn {
     this.end()
   }
 
-  #append({ idempotencyKey, redact, recordsInput }: SavingContext): Awaitable<void> {
+  #append(context: SavingContext): Awaitable<void> {
     if (this.#store === undefined) return
+    if (this.#words === undefined) return this.#write(this.#store, context)
+    const store = this.#store
+    return this.#words.then((words) => {
+      const at = this.#messages.findIndex(({ role }) => role === 'user')
+      if (at >= 0) this.#messages.splice(at, 1, ...(words === undefined ? [] : [toWords(words)]))
+      return this.#write(store, context)
+    })
+  }
+
+  #write(store: SessionStore, { idempotencyKey, redact, recordsInput }: SavingContext): Awaitable<void> {
     const messages = this.#messages.filter((message) => isSaved(message, recordsInput))
-    return this.#store.append(this.#key, idempotencyKey, redact(messages))
+    return store.append(this.#key, idempotencyKey, redact(messages))
   }
 
   /** Unlocks the session; discards unsaved messages. */
@@ -199,6 +213,10 @@ export class Turn {
     this.#guard.check()
     throw new RUN_ERR_STORE({ cause: err })
   }
+}
+
+function toWords(content: string): SessionMessage {
+  return { role: 'user', content }
 }
 
 function isSaved(message: SessionMessage, recordsInput: boolean): boolean {

@@ -1,0 +1,33 @@
+import type { LanguageModelV4, LanguageModelV4Prompt } from '@ai-sdk/provider'
+import type { RunContext } from '@svc/registry'
+import type { AgentPlan } from '../../../agents/plan-agent.ts'
+import { RunEvents } from '../../../events/run-events.ts'
+import { RunGuard } from '../../../guards/run-guard.ts'
+import { createTurn } from '../../../loop/begin-loop.ts'
+
+/** The conversation of the session so far, as a prompt without instructions. @throws RUN_ERR_STORE, the signal's reason */
+export async function loadConversation(
+  plan: AgentPlan,
+  context: RunContext,
+  model: LanguageModelV4
+): Promise<LanguageModelV4Prompt> {
+  const { name } = plan
+  const guard = new RunGuard(context, plan.timeout)
+  const events = new RunEvents(context, name, 'agent')
+  const turn = createTurn(plan, { kind: 'agent', name, context, guard, events })
+  try {
+    await turn.lock()
+    await turn.begin({
+      message: undefined,
+      kept: context.messages,
+      system: undefined,
+      isNew: context.newSession,
+      limits: plan.history,
+      model
+    })
+    return turn.prompt
+  } finally {
+    guard.close()
+    turn.end()
+  }
+}

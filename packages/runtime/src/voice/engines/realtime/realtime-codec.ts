@@ -1,0 +1,127 @@
+import { isPromise } from '@svc/registry/kit'
+import type { Awaitable } from '@svc/registry'
+import { isRecord } from '../../../schemas/plain-schema.ts'
+import type { ClientEvent } from './client-event.ts'
+import type { RealtimeModel } from './realtime-model.ts'
+import { serializeSession, type Raw } from './serialize-session.ts'
+import { readServerEvents, type ServerEvent } from './server-event.ts'
+
+// Events of one connection by which doubled ones are noticed.
+const MAX_IDS = 2_048
+
+/** What the provider of a model takes. */
+export interface Abilities {
+  /** Conversations of items, as in OpenAI's protocol: earlier messages can be added, and setups are acknowledged. */
+  readonly items: boolean
+  /** Responses begin when they are asked for; else the provider begins them by itself. */
+  readonly create: boolean
+  readonly cancel: boolean
+  readonly truncate: boolean
+}
+
+/** An item that is in the conversation before the model takes part in it. */
+export type EarlierItem = (
+  | {
+      readonly message: { readonly role: 'user' | 'assistant'; readonly text: string }
+      readonly call?: never
+    }
+  | {
+      readonly message?: never
+      readonly call: { readonly callId: string; readonly name: string; readonly args: string }
+    }
+) & {
+  /** Default: the end of the conversation. `after`: an item, or `root`. */
+  readonly place?: { readonly id: string; readonly after: string } | undefined
+}
+
+/** Translates the events of one connection between calls and the provider. */
+export class RealtimeCodec {
+  readonly abilities: Abilities
+  readonly #model: RealtimeModel
+  readonly #parse: (raw: unknown) => unknown
+  readonly #seen = new Set<string>()
+
+  constructor(model: RealtimeModel) {
+    this.#model = model
+    this.#parse = model.createServerEventParser?.() ?? ((raw) => model.parseServerEvent(raw))
+    const takes = (event: ClientEvent) => this.#serialize(event) !== undefined
+    this.abilities = {
+      items: hasItems(this.#serialize(toTextItem('-'))),
+      create: takes({ type: 'response-create' }),
+      cancel: takes({ type: 'response-cancel' }),
+      truncate: takes({ type: 'conversation-item-truncate', itemId: '-', contentIndex: 0, audioEndMs: 0 })
+    }
+  }
+
+  /** The frame of an event; undefined if the provider takes none. `eventId` names it in the provider's errors, where it has some. */
+  encode(event: ClientEvent, eventId?: string): Awaitable<string | undefined> {
+    const raw =
+      event.type === 'session-update'
+        ? serializeSession(this.#model.provider, event.config, (each) => this.#serialize(each))
+        : this.#serialize(event)
+    return isPromise(raw) ? raw.then((value) => toFrame(value, eventId)) : toFrame(raw, eventId)
+  }
+
+  /** The frame that adds an earlier message or call of a tool after another item; undefined without items. */
+  encodeEarlier({ message, call, place }: EarlierItem): string | undefined {
+    const sample = this.#serialize(toTextItem('-'))
+    if (!hasItems(sample)) return undefined
+    const item =
+      message === undefined
+        ? { type: 'function_call', call_id: call.callId, name: call.name, arguments: call.args }
+        : {
+            type: 'message',
+            role: message.role,
+            content: [{ type: message.role === 'user' ? 'input_text' : 'output_text', text: message.text }]
+          }
+    if (place === undefined) return JSON.stringify({ ...sample, item })
+    const { id, after } = place
+    return JSON.stringify({ ...sample, previous_item_id: after, item: { id, ...item } })
+  }
+
+  /** The events of a frame, and the frame that the provider expects in return; what cannot be read is left out. */
+  decode(frame: string): { readonly events: readonly ServerEvent[]; readonly reply?: string } {
+    try {
+      const raw: unknown = JSON.parse(frame)
+      if (!isRecord(raw) || this.#isDoubled(raw['event_id'])) return NOTHING
+      const reply = this.#model.getHealthCheckResponse?.(raw)
+      const events = readServerEvents(this.#parse(raw))
+      return isRecord(reply) ? { events, reply: JSON.stringify(reply) } : { events }
+    } catch {
+      return NOTHING
+    }
+  }
+
+  #isDoubled(id: unknown): boolean {
+    if (typeof id !== 'string') return false
+    if (this.#seen.has(id)) return true
+    this.#seen.add(id)
+    if (this.#seen.size > MAX_IDS) this.#seen.delete(this.#seen.values().next().value!)
+    return false
+  }
+
+  #serialize(event: ClientEvent): Awaitable<Raw | undefined> {
+    const raw = this.#model.serializeClientEvent(event)
+    return isPromise(raw) ? raw.then(toRaw) : toRaw(raw)
+  }
+}
+
+const NOTHING = { events: [] }
+
+const toTextItem = (text: string): ClientEvent => ({
+  type: 'conversation-item-create',
+  item: { type: 'text-message', role: 'user', text }
+})
+
+function toRaw(value: unknown): Raw | undefined {
+  return isRecord(value) ? value : undefined
+}
+
+function toFrame(raw: Raw | undefined, eventId: string | undefined): string | undefined {
+  if (raw === undefined) return undefined
+  return JSON.stringify(eventId !== undefined && 'type' in raw ? { ...raw, event_id: eventId } : raw)
+}
+
+function hasItems(raw: unknown): raw is Raw & { item: Raw } {
+  return isRecord(raw) && raw['type'] === 'conversation.item.create' && isRecord(raw['item'])
+}
