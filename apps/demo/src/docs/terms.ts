@@ -16,7 +16,8 @@ export function termsOf(text: string): Term[] {
   return (text.normalize('NFKC').match(WORD) ?? []).flatMap((match) => {
     const word = match.replace(/(?<=[\p{L}\p{N}])[^\p{L}\p{N}]+$/u, '').replaceAll('’', "'")
     if (STOP_WORDS.has(word.toLowerCase())) return []
-    const pieces = word.split(BOUNDARY).filter(Boolean)
+    // A letter alone says nothing: "gRPC" is not about G.711 and RPC.
+    const pieces = word.split(BOUNDARY).filter(({ length }) => length > 1)
     const parts = pieces.length < 2 ? [] : pieces.map(stemOf)
     return [{ word, stem: stemOf(word.replace(/[_.@/-]+/g, '')), parts }]
   })

@@ -9,6 +9,7 @@ t.test('words are stemmed, and stop words left out', async (t) => {
 
 t.test('compound words have parts', async (t) => {
   t.strictSame(termsOf('maxSteps'), [{ word: 'maxSteps', stem: 'maxstep', parts: ['max', 'step'] }])
+  t.strictSame(termsOf('gRPC')[0]?.parts, [], 'a letter is no part')
   t.strictSame(termsOf('RUN_ERR_TERMINAL')[0]?.parts, ['run', 'err', 'termin'])
   t.equal(termsOf('time-out')[0]?.stem, termsOf('timeouts')[0]?.stem)
   t.strictSame(termsOf('@svc/http,')[0]?.parts, ['svc', 'http'])
