@@ -1,0 +1,93 @@
+import { Type } from '@sinclair/typebox'
+import type { NamedRunnables, Registry } from '@svc/registry'
+import {
+  CLIENT_OPTIONS,
+  EXPOSED_OPTIONS,
+  givenOf,
+  MAX_TIMER,
+  optionsSchema,
+  POLICY_OPTIONS,
+  requireOptions,
+  type PolicyOptions
+} from '@svc/registry/kit'
+import type { RegisterOptions } from 'fastify'
+import { RT_ERR_BAD_OPTION } from './errors.ts'
+
+/** Bounds of connections. */
+export interface RealtimeLimits {
+  /** Bytes of an event; default 1,048,576. */
+  payload?: number
+  /** Levels of objects and lists in an event; default 64. */
+  jsonDepth?: number
+  /** Events of one connection; default 200. */
+  eventsPerSecond?: number
+}
+
+/** Options of the plugin. */
+export interface RealtimeOptions extends PolicyOptions {
+  /** Voice agents to expose, as a list or by name; looked up before the registry. */
+  agents?: NamedRunnables
+  /** Where else to look up voice agents; `false`: nowhere; default `fastify.registry`. */
+  registry?: Registry | false
+  /** Whether sessions take `instructions` of their clients; default `true`. */
+  clientInstructions?: boolean
+  /** Whether sessions take `tools` that their clients serve; default `true`. */
+  clientTools?: boolean
+  /** At least 32 characters to encrypt client secrets with, the same in every process; default: a random one for this process. */
+  secret?: string
+  /** Seconds that a client secret is valid, unless its request says; default 600. */
+  secretLifetime?: number
+  /** Milliseconds for a lost connection to come back with `?call=`; default 10,000. */
+  reconnectGrace?: number
+  /** Milliseconds between pings; a client that answers none is disconnected; default 15,000. */
+  heartbeat?: number
+  limits?: RealtimeLimits
+}
+
+const bound = Type.Integer({ minimum: 1, maximum: MAX_TIMER })
+
+export const RealtimeOptionsSchema = optionsSchema<RealtimeOptions>({
+  agents: EXPOSED_OPTIONS.agents,
+  registry: EXPOSED_OPTIONS.registry,
+  ...POLICY_OPTIONS,
+  ...CLIENT_OPTIONS,
+  secret: Type.String({ minLength: 32 }),
+  secretLifetime: Type.Integer({ minimum: 10, maximum: 7_200 }),
+  reconnectGrace: Type.Integer({ minimum: 0, maximum: MAX_TIMER }),
+  heartbeat: bound,
+  limits: optionsSchema<RealtimeLimits>({
+    payload: bound,
+    jsonDepth: Type.Integer({ minimum: 1, maximum: 1_000 }),
+    eventsPerSecond: bound
+  })
+})
+
+const DEFAULTS = Object.freeze({
+  clientInstructions: true,
+  clientTools: true,
+  secretLifetime: 600,
+  reconnectGrace: 10_000,
+  heartbeat: 15_000
+})
+const DEFAULT_LIMITS: Readonly<Required<RealtimeLimits>> = Object.freeze({
+  payload: 1_048_576,
+  jsonDepth: 64,
+  eventsPerSecond: 200
+})
+
+/** Validates the options and fills in the defaults. @throws RT_ERR_BAD_OPTION */
+export function resolveOptions(given: RealtimeOptions & RegisterOptions) {
+  const { prefix: _prefix, logLevel, logSerializers, ...options } = given
+  requireOptions(RealtimeOptionsSchema, options, RT_ERR_BAD_OPTION)
+  const registerOptions: RegisterOptions = {
+    ...(logLevel !== undefined && { logLevel }),
+    ...(logSerializers !== undefined && { logSerializers })
+  }
+  return {
+    ...DEFAULTS,
+    ...givenOf(options),
+    limits: { ...DEFAULT_LIMITS, ...givenOf(options.limits ?? {}) },
+    registerOptions
+  }
+}
+export type RealtimeSettings = ReturnType<typeof resolveOptions>

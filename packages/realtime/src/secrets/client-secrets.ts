@@ -1,0 +1,62 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { Principal } from '@svc/registry'
+import { EncryptJWT, jwtDecrypt } from 'jose'
+import { RT_ERR_SECRET_TOO_LARGE } from '../errors.ts'
+import type { SessionConfig } from '../events/session.ts'
+
+/** What a client secret stands for. */
+export interface SecretClaims {
+  readonly principal: Principal
+  /** The name of the voice agent. */
+  readonly model: string
+  /** What the session begins with. */
+  readonly session: SessionConfig
+}
+
+const PREFIX = 'ek_'
+/** A secret is sent in a header, and Node takes 16 KiB of headers. */
+const MAX_LENGTH = 8_192
+const AUDIENCE = '@svc/realtime'
+const HEADER = { alg: 'dir', enc: 'A256GCM' } as const
+
+/**
+ * Issues and reads client secrets: encrypted JWTs, so that any process with the same key reads them, and their holder sees neither
+ * claims nor instructions.
+ */
+export class ClientSecrets {
+  readonly #key: Uint8Array
+
+  /** @param secret default: random */
+  constructor(secret: string | undefined) {
+    this.#key = secret === undefined ? randomBytes(32) : createHash('sha256').update(secret).digest()
+  }
+
+  /** True if a token has the form of a client secret. */
+  covers(token: string | undefined): token is string {
+    return token?.startsWith(PREFIX) ?? false
+  }
+
+  /** @param expiresAt seconds since the epoch @throws RT_ERR_SECRET_TOO_LARGE */
+  async issue(claims: SecretClaims, expiresAt: number): Promise<string> {
+    const { principal, model, session } = claims
+    const token = await new EncryptJWT({ principal, model, session })
+      .setProtectedHeader(HEADER)
+      .setAudience(AUDIENCE)
+      .setExpirationTime(expiresAt)
+      .encrypt(this.#key)
+    if (token.length + PREFIX.length > MAX_LENGTH) throw new RT_ERR_SECRET_TOO_LARGE(MAX_LENGTH)
+    return PREFIX + token
+  }
+
+  /** @throws if it is not valid, or has expired */
+  async read(token: string): Promise<SecretClaims> {
+    const { payload } = await jwtDecrypt(token.slice(PREFIX.length), this.#key, {
+      audience: AUDIENCE,
+      requiredClaims: ['exp'],
+      keyManagementAlgorithms: [HEADER.alg],
+      contentEncryptionAlgorithms: [HEADER.enc]
+    })
+    // Encrypted by `issue`, with a key that nothing else has.
+    return payload as unknown as SecretClaims
+  }
+}

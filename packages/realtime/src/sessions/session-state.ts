@@ -1,0 +1,207 @@
+import type { ClientTool, VoiceSettings, VoiceTurnSettings } from '@svc/registry'
+import { ProtocolError } from '../events/protocol-error.ts'
+import type { SessionConfig, TurnDetection, WireFormat } from '../events/session.ts'
+import { requireSupported, unsupported } from './unsupported.ts'
+
+type AudioInput = NonNullable<NonNullable<SessionConfig['audio']>['input']>
+type Tools = NonNullable<SessionConfig['tools']>
+type FunctionTool = Extract<Tools[number], { type: 'function' }>
+
+interface Effective {
+  readonly instructions: string
+  readonly modality: 'audio' | 'text'
+  readonly input: Required<WireFormat>
+  readonly output: Required<WireFormat>
+  readonly voice: string | undefined
+  readonly tools: readonly FunctionTool[]
+  readonly turnDetection: TurnDetection | null
+  readonly transcription: NonNullable<AudioInput['transcription']> | null
+}
+
+const DEFAULT_FORMAT = { type: 'audio/pcm', rate: 24_000 } as const
+const DEFAULT_DETECTION: TurnDetection = {
+  type: 'server_vad',
+  create_response: true,
+  interrupt_response: true
+}
+const DEFAULTS: Effective = {
+  instructions: '',
+  modality: 'audio',
+  input: DEFAULT_FORMAT,
+  output: DEFAULT_FORMAT,
+  voice: undefined,
+  tools: [],
+  turnDetection: DEFAULT_DETECTION,
+  transcription: {}
+}
+/** Milliseconds of silence that end a turn, by eagerness; by default as the agent has it. */
+const SILENCE_BY_EAGERNESS: Readonly<Record<string, number>> = { low: 1_200, high: 300 }
+
+/** The configuration of a session: what its client chose, over the defaults. */
+export class SessionState {
+  readonly id: string
+  /** The name of the voice agent. */
+  readonly model: string
+  #effective = DEFAULTS
+
+  constructor(id: string, model: string) {
+    this.id = id
+    this.model = model
+  }
+
+  /** False if transcripts of the user are not sent. */
+  get sendsTranscripts(): boolean {
+    return this.#effective.transcription !== null
+  }
+
+  get inputFormat(): Required<WireFormat> {
+    return this.#effective.input
+  }
+
+  get outputFormat(): Required<WireFormat> {
+    return this.#effective.output
+  }
+
+  get modality(): 'audio' | 'text' {
+    return this.#effective.modality
+  }
+
+  get voice(): string | undefined {
+    return this.#effective.voice
+  }
+
+  /**
+   * Takes a configuration; absent fields keep their value. On an error nothing changes.
+   * @returns a function that takes it back
+   * @throws ProtocolError
+   */
+  update(config: SessionConfig): () => void {
+    this.#requireSupported(config)
+    const earlier = this.#effective
+    const { instructions, output_modalities: modalities, tools, audio: { input, output } = {} } = config
+    this.#effective = {
+      instructions: instructions ?? earlier.instructions,
+      modality: modalities?.[0] ?? earlier.modality,
+      input: input?.format === undefined ? earlier.input : toFormat(input.format),
+      output: output?.format === undefined ? earlier.output : toFormat(output.format),
+      voice: toVoice(output?.voice) ?? earlier.voice,
+      tools: tools === undefined ? earlier.tools : tools.map(requireFunction),
+      turnDetection: toDetection(input?.turn_detection, earlier.turnDetection),
+      transcription: input?.transcription === undefined ? earlier.transcription : input.transcription
+    }
+    return () => (this.#effective = earlier)
+  }
+
+  /** What a call begins with, or is configured with. */
+  toSettings(): VoiceSettings {
+    const { instructions, modality, input, output, voice, tools, turnDetection } = this.#effective
+    return {
+      ...{ input, output, modality },
+      ...(voice !== undefined && { voice }),
+      ...(instructions !== '' && { instructions }),
+      ...(tools.length > 0 && { tools: tools.map(toClientTool) }),
+      turns: toTurns(turnDetection)
+    }
+  }
+
+  /** The session as its events show it. */
+  toWire() {
+    const { instructions, modality, input, output, voice, tools, turnDetection, transcription } =
+      this.#effective
+    return {
+      type: 'realtime' as const,
+      object: 'realtime.session',
+      id: this.id,
+      model: this.model,
+      instructions,
+      output_modalities: [modality],
+      tools: [...tools],
+      tool_choice: 'auto',
+      max_output_tokens: 'inf' as const,
+      tracing: null,
+      truncation: 'auto',
+      prompt: null,
+      include: null,
+      audio: {
+        input: {
+          format: toWireFormat(input),
+          noise_reduction: null,
+          transcription,
+          turn_detection: turnDetection
+        },
+        output: { format: toWireFormat(output), ...(voice !== undefined && { voice }), speed: 1 }
+      }
+    }
+  }
+
+  #requireSupported(config: SessionConfig): void {
+    const { type, model, audio, include } = config
+    if (type === 'transcription') throw unsupported('session.type', 'Only "realtime" is supported')
+    if (model !== undefined && model !== this.model)
+      throw new ProtocolError(
+        'invalid_value',
+        `The model of this session is '${this.model}' and cannot be changed: connect with ?model=${model} instead.`,
+        'session.model'
+      )
+    if ((include ?? []).length > 0)
+      throw unsupported('session.include', 'Log probabilities are not available')
+    requireSupported(config, 'session')
+    requireSupported(audio?.input, 'session.audio.input')
+    requireSupported(audio?.output, 'session.audio.output')
+    requireSupported(audio?.input?.turn_detection, 'session.audio.input.turn_detection')
+  }
+}
+
+/** True if a configuration has a field that a call begins with. */
+export function configuresCall({
+  instructions,
+  output_modalities: modalities,
+  tools,
+  audio
+}: SessionConfig): boolean {
+  return [instructions, modalities, tools, audio].some((each) => each !== undefined)
+}
+
+/** A format on the wire: G.711 has no rate there. */
+export function toWireFormat({ type, rate }: Required<WireFormat>): WireFormat {
+  return type === 'audio/pcm' ? { type, rate } : { type }
+}
+
+function toFormat({ type, rate }: WireFormat): Required<WireFormat> {
+  return type === 'audio/pcm' ? { type, rate: rate ?? DEFAULT_FORMAT.rate } : { type, rate: 8_000 }
+}
+
+function toVoice(voice: string | { id: string } | undefined): string | undefined {
+  return typeof voice === 'object' ? voice.id : voice
+}
+
+function requireFunction(tool: Tools[number], index: number): FunctionTool {
+  if (tool.type === 'function') return tool
+  throw unsupported(`session.tools[${index}].type`, 'Only "function" is supported')
+}
+
+function toClientTool({ name, description = '', parameters }: FunctionTool): ClientTool {
+  return { name, description, input: { type: 'object', ...parameters } }
+}
+
+function toDetection(given: TurnDetection | null | undefined, earlier: TurnDetection | null) {
+  if (given === undefined) return earlier
+  return given === null ? null : { create_response: true, interrupt_response: true, ...given }
+}
+
+function toTurns(detection: TurnDetection | null): VoiceTurnSettings {
+  if (detection === null) return { detect: false, respond: false, interrupt: false }
+  const { create_response: respond = true, interrupt_response: interrupt = true } = detection
+  const answering = { detect: true, respond, interrupt }
+  if (detection.type === 'semantic_vad') {
+    const silence = SILENCE_BY_EAGERNESS[detection.eagerness ?? 'auto']
+    return { ...answering, ...(silence !== undefined && { silence }) }
+  }
+  const { threshold, prefix_padding_ms: prefix, silence_duration_ms: silence } = detection
+  return {
+    ...answering,
+    ...(threshold !== undefined && { threshold }),
+    ...(prefix !== undefined && { prefix }),
+    ...(silence !== undefined && { silence })
+  }
+}

@@ -1,0 +1,67 @@
+import { isVoiceRunnable, VOICE_ERR_NOT_A_VOICE, type Principal } from '@svc/registry'
+import { readCredentials, requireAllowed, requireExposed } from '@svc/registry/kit'
+import { RT_ERR_INVALID_TOKEN, RT_ERR_NO_MODEL, RT_ERR_OTHER_MODEL } from '../errors.ts'
+import type { SessionConfig } from '../events/session.ts'
+import type { Surface } from '../surface.ts'
+import { identifyCaller, tokenOfProtocols, type CallerRequest } from './identify-caller.ts'
+
+/** The query of a handshake. */
+export interface HandshakeQuery {
+  /** The name of the voice agent. */
+  readonly model?: string
+  /** The call to continue: its `runId`. */
+  readonly call?: string
+  /** The session that the call belongs to. */
+  readonly sessionId?: string
+}
+
+/** An admitted client. */
+export interface Handshake extends Omit<HandshakeQuery, 'model'> {
+  readonly principal: Principal
+  /** Undefined only together with `call`. */
+  readonly model: string | undefined
+  /** What a client secret configures. */
+  readonly session: SessionConfig | undefined
+}
+
+/**
+ * Admits the client of a handshake.
+ * @throws RT_ERR_NO_TOKEN, RT_ERR_INVALID_TOKEN, RT_ERR_CROSS_ORIGIN, RT_ERR_NO_MODEL, RT_ERR_OTHER_MODEL, and the errors of
+ * `requireVoice`
+ */
+export async function admitHandshake(
+  surface: Surface,
+  request: CallerRequest,
+  query: HandshakeQuery
+): Promise<Handshake> {
+  const token = readCredentials(request.headers).token ?? tokenOfProtocols(request.headers)
+  const secret = surface.secrets.covers(token) ? await readSecret(surface, token) : undefined
+  const principal = secret?.principal ?? (await identifyCaller(surface, request, token))
+  const { call, sessionId } = query
+  const model = query.model ?? secret?.model
+  if (secret !== undefined && model !== secret.model) throw new RT_ERR_OTHER_MODEL(secret.model)
+  if (model === undefined && call === undefined) throw new RT_ERR_NO_MODEL()
+  if (model !== undefined) await requireVoice(surface, principal, model)
+  return {
+    ...{ principal, model, session: secret?.session },
+    ...(call !== undefined && { call }),
+    ...(sessionId !== undefined && { sessionId })
+  }
+}
+
+async function readSecret({ secrets }: Surface, token: string) {
+  try {
+    return await secrets.read(token)
+  } catch (cause) {
+    throw new RT_ERR_INVALID_TOKEN({ cause })
+  }
+}
+
+/**
+ * Checks that a caller may call an agent.
+ * @throws RT_ERR_FORBIDDEN, RT_ERR_MISSING_SCOPE, RT_ERR_UNKNOWN_RUNNABLE, VOICE_ERR_NOT_A_VOICE
+ */
+export async function requireVoice(surface: Surface, principal: Principal, name: string): Promise<void> {
+  await requireAllowed(surface, principal, 'run', { kind: 'agent', name })
+  if (!isVoiceRunnable(requireExposed(surface, 'agent', name))) throw new VOICE_ERR_NOT_A_VOICE('agent', name)
+}

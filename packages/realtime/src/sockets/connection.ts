@@ -1,0 +1,274 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import {
+  RUN_ERR_NOT_FOUND,
+  type Awaitable,
+  type Principal,
+  type RunLog,
+  type VoiceOutput
+} from '@svc/registry'
+import {
+  codeOf,
+  logFault,
+  MAX_TIMER,
+  randomId,
+  type CallConnection,
+  type CallEnd,
+  type LiveCall
+} from '@svc/registry/kit'
+import type { WebSocket } from 'ws'
+import { Conversation } from '../conversation/conversation.ts'
+import { RT_ERR_BINARY_FRAME, RT_ERR_REPLACED, RT_ERR_TOKEN_EXPIRED } from '../errors.ts'
+import { readEvent, type EventOrigin } from '../events/read-event.ts'
+import type { SessionConfig } from '../events/session.ts'
+import { toClientError } from '../events/to-error.ts'
+import { handleEvent } from '../handlers/handle-event.ts'
+import { answerCalls, type Caller } from '../handlers/handler.ts'
+import { projectOutput } from '../projection/project-output.ts'
+import { configuresCall, SessionState } from '../sessions/session-state.ts'
+import type { Surface } from '../surface.ts'
+import type { Handshake } from './admit-handshake.ts'
+import { CLOSE, closeCodeOf } from './close-codes.ts'
+import { EventSocket } from './event-socket.ts'
+import { FrameIntake } from './frame-intake.ts'
+
+/** Milliseconds for a client to configure its session before its call begins. */
+const START_DELAY = 1_000
+/** The close codes of a client that hung up: it closed the WebSocket itself, with a code or without. */
+const HANGUPS: readonly number[] = [1000, 1005]
+/** The errors of a start whose cause is the configuration, so that the client may send another. */
+const CONFIGURATION_ERRORS: readonly unknown[] = [
+  'RUN_ERR_TOOL_NAME_TAKEN',
+  'RUN_ERR_BAD_INPUT',
+  'RUN_ERR_CLIENT_INSTRUCTIONS',
+  'RUN_ERR_CLIENT_TOOLS'
+]
+
+/** The `session.update` that a call begins with. */
+interface FirstUpdate {
+  readonly eventId: string | null
+  undo(): void
+}
+
+/** One WebSocket: its client, and the call that it is in. */
+export class Connection implements CallConnection {
+  readonly #surface: Surface
+  readonly #ws: WebSocket
+  readonly #socket: EventSocket
+  readonly #headers: IncomingHttpHeaders
+  readonly #log: RunLog
+  readonly #intake: FrameIntake
+  #handshake: Handshake | undefined
+  #conversation: Conversation | undefined
+  #caller: (Caller & { readonly call: LiveCall }) | undefined
+  #isGreeted = false
+  #closeCode: number | undefined
+  #startTimer: NodeJS.Timeout | undefined
+  #expiryTimer: NodeJS.Timeout | undefined
+
+  constructor(
+    surface: Surface,
+    ws: WebSocket,
+    { headers, log }: { headers: IncomingHttpHeaders; log: RunLog }
+  ) {
+    const { limits, heartbeat } = surface.settings
+    this.#surface = surface
+    this.#ws = ws
+    this.#headers = headers
+    this.#log = log
+    this.#socket = new EventSocket(ws, heartbeat)
+    this.#intake = new FrameIntake(limits.eventsPerSecond)
+    ws.on('message', (data: Buffer, isBinary) => this.#take(data, isBinary))
+    ws.once('close', (code) => this.#left(code))
+  }
+
+  /** Serves the client once it is admitted. Never rejects. */
+  async begin(admitting: Promise<Handshake>): Promise<void> {
+    try {
+      const handshake = await admitting
+      this.#handshake = handshake
+      this.#watchExpiry(handshake.principal)
+      if (handshake.call === undefined) this.#create(handshake)
+      else await this.#resume(handshake.call, handshake)
+      this.#release()
+    } catch (err) {
+      this.#end(err)
+    }
+  }
+
+  /** An output of the call. */
+  send(output: VoiceOutput, position: number): Awaitable<void> {
+    const conversation = this.#conversation!
+    this.#greet(conversation)
+    conversation.position = position
+    projectOutput(conversation, output, this.#socket.emit)
+    // Outputs that the client gave without asking for a response belong to the next turn.
+    if (output.type === 'item' && this.#caller !== undefined) answerCalls(this.#caller, null)
+    return this.#socket.untilWritable()
+  }
+
+  ended(end: CallEnd): void {
+    if (end.status === 'failed') {
+      const error = { type: 'server_error', ...end.error, param: null, event_id: null }
+      this.#socket.emit({ type: 'error', error })
+      return this.#socket.close(CLOSE.failed, end.error.code)
+    }
+    const isRestart = this.#surface.runs.draining
+    this.#socket.close(isRestart ? CLOSE.restart : CLOSE.ended, isRestart ? 'shutdown' : end.status)
+  }
+
+  replaced(): void {
+    this.#socket.fail(new RT_ERR_REPLACED(), null)
+    this.#socket.close(CLOSE.replaced, 'replaced')
+  }
+
+  #create({ model, session }: Handshake): void {
+    const state = new SessionState(`sess_${randomId()}`, model!)
+    if (session !== undefined) state.update(session)
+    this.#conversation = new Conversation(state)
+    this.#socket.emit({ type: 'session.created', session: state.toWire() })
+    this.#startTimer = setTimeout(() => this.#start(), START_DELAY).unref()
+  }
+
+  async #resume(runId: string, { principal, model }: Handshake): Promise<void> {
+    const conversation = this.#surface.conversations.get(runId)
+    this.#conversation = conversation
+    if (model !== undefined && conversation !== undefined && model !== conversation.session.model)
+      throw new RUN_ERR_NOT_FOUND(runId)
+    const { calls } = this.#surface
+    const asked = { principal, connection: this }
+    const call = await calls
+      .resume(runId, { ...asked, after: conversation?.position })
+      .catch((err: unknown) => {
+        // Too much came meanwhile: the client continues with what comes now.
+        if (codeOf(err) === 'VOICE_ERR_OUTPUT_GONE') return calls.resume(runId, asked)
+        throw err
+      })
+    this.#greet(conversation!)
+    this.#join(call)
+  }
+
+  // The conversation of a call that is in progress.
+  #greet(conversation: Conversation): void {
+    if (this.#isGreeted) return
+    this.#isGreeted = true
+    const { session, id } = conversation
+    if (this.#handshake?.call !== undefined)
+      this.#socket.emit({ type: 'session.created', session: session.toWire() })
+    this.#socket.emit({ type: 'conversation.created', conversation: { id, object: 'realtime.conversation' } })
+  }
+
+  #start(update?: FirstUpdate): void {
+    clearTimeout(this.#startTimer)
+    this.#intake.hold()
+    const { principal, sessionId } = this.#handshake!
+    const { session } = this.#conversation!
+    const asked = {
+      ...{ name: session.model, principal, headers: this.#headers },
+      settings: session.toSettings(),
+      ...(sessionId !== undefined && { sessionId }),
+      // Clients of the protocol discard audio when speech starts; they report playback with `truncate` only.
+      ...{ canClear: true, reportsPlayback: false }
+    }
+    this.#surface.calls.start(asked).then(
+      (call) => this.#started(call, update),
+      (err: unknown) => this.#notStarted(err, update)
+    )
+  }
+
+  #started(call: LiveCall, update: FirstUpdate | undefined): void {
+    const { conversations } = this.#surface
+    const conversation = this.#conversation!
+    conversation.id = call.runId
+    conversations.set(call.runId, conversation)
+    void call.over.then(() => conversations.delete(call.runId))
+    this.#join(call)
+    this.#greet(conversation)
+    if (update !== undefined)
+      this.#socket.emit({ type: 'session.updated', session: conversation.session.toWire() })
+    call.connect(this, 0)
+    if (this.#closeCode !== undefined) return this.#left(this.#closeCode)
+    this.#release()
+  }
+
+  #notStarted(err: unknown, update: FirstUpdate | undefined): void {
+    update?.undo()
+    if (update === undefined || !CONFIGURATION_ERRORS.includes(codeOf(err))) return this.#end(err)
+    this.#fail(err, update.eventId)
+    this.#startTimer = setTimeout(() => this.#start(), START_DELAY).unref()
+    this.#release()
+  }
+
+  #join(call: LiveCall): void {
+    this.#caller = {
+      conversation: this.#conversation!,
+      call,
+      emit: this.#socket.emit,
+      fail: (err, eventId) => this.#fail(err, eventId)
+    }
+  }
+
+  #take(frame: Buffer, isBinary: boolean): void {
+    if (this.#ws.readyState !== this.#ws.OPEN) return
+    try {
+      if (isBinary) throw new RT_ERR_BINARY_FRAME()
+      if (this.#intake.take(frame)) this.#receive(frame)
+    } catch (err) {
+      this.#fail(err, null)
+      this.#ws.close(isBinary ? CLOSE.unsupported : CLOSE.refused, codeOf(err))
+    }
+  }
+
+  #release(): void {
+    this.#intake.release((frame) => this.#receive(frame))
+  }
+
+  #receive(frame: Buffer): void {
+    const origin: EventOrigin = { eventId: null }
+    try {
+      const event = readEvent(frame, this.#surface.settings.limits.jsonDepth, origin)
+      if (this.#caller !== undefined) return handleEvent(this.#caller, event)
+      if (event.type === 'session.update') return this.#configure(event.session, origin)
+      this.#intake.hold(frame)
+      return this.#start()
+    } catch (err) {
+      return this.#fail(err, origin.eventId)
+    }
+  }
+
+  // Configures the session before the call. Some clients switch tracing first, and send what matters after that.
+  #configure(config: SessionConfig, origin: EventOrigin): void {
+    const { session } = this.#conversation!
+    const undo = session.update(config)
+    if (configuresCall(config)) return this.#start({ undo, ...origin })
+    this.#socket.emit({ type: 'session.updated', session: session.toWire() })
+  }
+
+  #watchExpiry({ exp }: Principal): void {
+    if (exp === undefined) return
+    const wait = Math.min(Math.max(exp * 1_000 - Date.now(), 0), MAX_TIMER)
+    this.#expiryTimer = setTimeout(() => this.#end(new RT_ERR_TOKEN_EXPIRED()), wait).unref()
+  }
+
+  // The client has left, or was disconnected.
+  #left(code: number): void {
+    this.#closeCode = code
+    clearTimeout(this.#startTimer)
+    clearTimeout(this.#expiryTimer)
+    const call = this.#caller?.call
+    if (HANGUPS.includes(code)) call?.end('hangup')
+    else call?.disconnect(this)
+  }
+
+  #fail(err: unknown, eventId: string | null): void {
+    this.#socket.fail(err, eventId)
+    const { code, statusCode } = toClientError(err)
+    logFault(this.#log, 'event', { code, statusCode }, err)
+  }
+
+  // Ends the connection with an error.
+  #end(err: unknown): void {
+    this.#fail(err, null)
+    const { statusCode, code } = toClientError(err)
+    this.#socket.close(closeCodeOf(statusCode), code)
+  }
+}

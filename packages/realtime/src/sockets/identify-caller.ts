@@ -1,0 +1,43 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { ANONYMOUS, type Principal } from '@svc/registry'
+import { identify, isForeignOrigin, readCredentials } from '@svc/registry/kit'
+import { RT_ERR_CROSS_ORIGIN, RT_ERR_INVALID_TOKEN, RT_ERR_NO_TOKEN } from '../errors.ts'
+import type { Surface } from '../surface.ts'
+
+const CREDENTIAL_ERRORS = { NoToken: RT_ERR_NO_TOKEN, InvalidToken: RT_ERR_INVALID_TOKEN }
+const TOKEN_PROTOCOL = 'openai-insecure-api-key.'
+
+/** The parts of a request that identify its caller; a FastifyRequest has them. */
+export interface CallerRequest {
+  readonly headers: IncomingHttpHeaders
+  /** The requested host and port. */
+  readonly host: string
+}
+
+/** The token among the subprotocols of a handshake: browsers cannot send it in a header. */
+export function tokenOfProtocols({
+  'sec-websocket-protocol': offered = ''
+}: IncomingHttpHeaders): string | undefined {
+  const protocols = offered.split(',').map((each) => each.trim())
+  return protocols.find((each) => each.startsWith(TOKEN_PROTOCOL))?.slice(TOKEN_PROTOCOL.length)
+}
+
+/**
+ * Identifies the caller by a token, or by what else the app's `authenticate` reads.
+ * @throws RT_ERR_NO_TOKEN, RT_ERR_INVALID_TOKEN, RT_ERR_CROSS_ORIGIN, and errors of status 500 or more unchanged
+ */
+export async function identifyCaller(
+  { policy: { authenticate } }: Pick<Surface, 'policy'>,
+  { headers, host }: CallerRequest,
+  token: string | undefined
+): Promise<Principal> {
+  if (authenticate === undefined) return ANONYMOUS
+  const { cookies } = readCredentials(headers)
+  if (token === undefined && headers.cookie !== undefined && isForeignOrigin(headers, host))
+    throw new RT_ERR_CROSS_ORIGIN()
+  return identify(
+    authenticate,
+    { ...(token !== undefined && { token }), headers, cookies },
+    CREDENTIAL_ERRORS
+  )
+}

@@ -1,0 +1,51 @@
+import { Type } from '@sinclair/typebox'
+import type { FastifyInstance } from 'fastify'
+import { WebSocketServer } from 'ws'
+import { RT_ERR_UPGRADE_REQUIRED } from '../errors.ts'
+import type { Surface } from '../surface.ts'
+import { admitHandshake, type HandshakeQuery } from './admit-handshake.ts'
+import { tokenOfProtocols } from './identify-caller.ts'
+import type { Connections } from './connections.ts'
+import { upgradeOf } from './upgrades.ts'
+
+/** Milliseconds for a refusal with an HTTP status: Engine.IO ends upgrades on its server that are unanswered after a second. */
+const EARLY = 500
+const id = Type.Optional(Type.String({ minLength: 1, maxLength: 512 }))
+
+const HandshakeQuerySchema = Type.Object({ model: id, call: id, sessionId: id })
+
+/** `GET /realtime`: the handshake of a WebSocket. */
+export function realtimeRoute(scope: FastifyInstance, surface: Surface, connections: Connections): void {
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: surface.settings.limits.payload,
+    handleProtocols: (offered) => (offered.has('realtime') ? 'realtime' : false)
+  })
+  const schema = { querystring: HandshakeQuerySchema, hide: true } as object
+  scope.get<{ Querystring: HandshakeQuery }>(
+    '/realtime',
+    { schema, exposeHeadRoute: false },
+    async (request, reply) => {
+      const upgrade = upgradeOf(request.raw)
+      if (upgrade === undefined) throw new RT_ERR_UPGRADE_REQUIRED()
+      const { headers, host } = request
+      const admitting = admitHandshake(surface, { headers, host }, request.query)
+      // Browsers show no status of a refusal, but close codes and events.
+      if (tokenOfProtocols(headers) === undefined) await Promise.race([admitting, pause(EARLY)])
+      // The connection reports it, unless the handshake itself is invalid.
+      admitting.catch(() => {})
+      reply.hijack()
+      reply.raw.detachSocket(upgrade.socket as never)
+      server.handleUpgrade(request.raw, upgrade.socket, upgrade.head, (ws) => {
+        connections.open(ws, { admitting, headers, log: request.log })
+      })
+      return reply
+    }
+  )
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds).unref())
+}

@@ -1,0 +1,62 @@
+import {
+  DEFAULT_PROVIDER_KEY_HEADERS,
+  listNamed,
+  LiveCalls,
+  resolvePolicy,
+  type CallSurface,
+  type Policy
+} from '@svc/registry/kit'
+import type { FastifyInstance } from 'fastify'
+import type { Conversation } from './conversation/conversation.ts'
+import {
+  RT_ERR_BAD_OPTION,
+  RT_ERR_FOREIGN_USER,
+  RT_ERR_FORBIDDEN,
+  RT_ERR_MISSING_SCOPE,
+  RT_ERR_UNKNOWN_RUNNABLE
+} from './errors.ts'
+import type { RealtimeSettings } from './options.ts'
+import { ClientSecrets } from './secrets/client-secrets.ts'
+
+/** Shared by all connections. */
+export interface Surface extends CallSurface {
+  readonly policy: Policy
+  readonly settings: Pick<RealtimeSettings, 'limits' | 'heartbeat' | 'secretLifetime'>
+  readonly secrets: ClientSecrets
+  readonly calls: LiveCalls
+  /** The conversations of the calls in progress, by the id of their run. */
+  readonly conversations: Map<string, Conversation>
+}
+
+const ADMISSION_ERRORS = {
+  Forbidden: RT_ERR_FORBIDDEN,
+  MissingScope: RT_ERR_MISSING_SCOPE,
+  UnknownRunnable: RT_ERR_UNKNOWN_RUNNABLE,
+  ForeignUser: RT_ERR_FOREIGN_USER
+}
+
+/** Creates the surface of a scope. @throws RT_ERR_BAD_OPTION */
+export function createSurface(app: FastifyInstance, settings: RealtimeSettings, place: string): Surface {
+  const { runs, log } = app
+  const policy = resolvePolicy(settings, runs.exposures.policy)
+  const exposed = runs.exposures.add({
+    surface: `@svc/realtime ${place}`,
+    registry: settings.registry ?? app.registry,
+    kinds: ['agent'],
+    named: listNamed({ agents: settings.agents }, RT_ERR_BAD_OPTION),
+    policy
+  })
+  const surface: CallSurface & Pick<Surface, 'policy'> = {
+    ...{ runs, exposed, policy, log },
+    ...{ clientInstructions: settings.clientInstructions, clientTools: settings.clientTools },
+    providerKeyHeaders: DEFAULT_PROVIDER_KEY_HEADERS,
+    errors: ADMISSION_ERRORS
+  }
+  return {
+    ...surface,
+    settings,
+    secrets: new ClientSecrets(settings.secret),
+    calls: new LiveCalls(surface, settings.reconnectGrace),
+    conversations: new Map()
+  }
+}

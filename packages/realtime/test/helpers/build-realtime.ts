@@ -1,0 +1,111 @@
+import http, { type HttpOptions } from '@svc/http'
+import realtime, { type ClientEvent, type RealtimeOptions, type ServerEvent } from '@svc/realtime'
+import registryPlugin, {
+  createRegistry,
+  type Registry,
+  type RegistryPluginOptions,
+  type RunEngine,
+  type Runnable
+} from '@svc/registry'
+import { scriptedVoice } from '@svc/registry/testing'
+import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import { WebSocket, type ClientOptions } from 'ws'
+
+/** What a test may ask for; everything has a default. */
+export interface RealtimeRequest {
+  /** Default: a parrot named `voice`. */
+  runnables?: readonly Runnable[]
+  options?: RealtimeOptions
+  engine?: Omit<RegistryPluginOptions, 'registry'>
+  /** Serves HTTP too, under `/api`. */
+  http?: HttpOptions
+  fastify?: FastifyServerOptions & { https?: object }
+  /** Runs on the app before and after the plugin is registered. */
+  before?: (app: FastifyInstance) => unknown
+  after?: (app: FastifyInstance) => unknown
+}
+
+/** A client of the protocol, without a library. */
+export interface TestSocket {
+  ws: WebSocket
+  events: ServerEvent[]
+  send(event: ClientEvent): void
+  /** The next event of a type that was not returned yet, once it is there. */
+  next<T extends ServerEvent['type']>(type: T): Promise<Extract<ServerEvent, { type: T }>>
+  closed: Promise<{ code: number; reason: string }>
+}
+
+export interface TestRealtime {
+  app: FastifyInstance
+  registry: Registry
+  runs: RunEngine
+  /** `127.0.0.1:port` */
+  host: string
+  /** Opens a WebSocket; `query` is what follows the path. */
+  open(query?: string, options?: ClientOptions & { protocols?: string[] }): TestSocket
+}
+
+type Test = { teardown(fn: () => unknown): unknown }
+
+/** Serves voice agents under `/v1` on a free port until the test ends. */
+export async function buildRealtime(t: Test, request: RealtimeRequest = {}): Promise<TestRealtime> {
+  const { runnables = [scriptedVoice()], options, engine, fastify, before, after } = request
+  const app = Fastify({ forceCloseConnections: true, ...fastify } as FastifyServerOptions) as FastifyInstance
+  const registry = createRegistry()
+  for (const runnable of runnables) registry.add(runnable)
+  await app.register(registryPlugin, { registry, drainTimeout: 50, ...engine })
+  await before?.(app)
+  if (request.http !== undefined) await app.register(http, { prefix: '/api', ...request.http })
+  await app.register(realtime, { prefix: '/v1', ...options })
+  await after?.(app)
+  const origin = await app.listen({ port: 0, host: '127.0.0.1' })
+  t.teardown(() => app.close())
+  const { host } = new URL(origin)
+  return {
+    ...{ app, registry, runs: app.runs, host },
+    open(query = '?model=voice', { protocols, ...more } = {}) {
+      const ws = new WebSocket(`ws://${host}/v1/realtime${query}`, protocols ?? [], more)
+      t.teardown(() => ws.terminate())
+      return toTestSocket(ws)
+    }
+  }
+}
+
+function toTestSocket(ws: WebSocket): TestSocket {
+  const events: ServerEvent[] = []
+  const taken = new Set<ServerEvent>()
+  let wake = Promise.withResolvers<void>()
+  const news = () => {
+    wake.resolve()
+    wake = Promise.withResolvers()
+  }
+  let fault: Error | undefined
+  ws.on('message', (data) => {
+    events.push(JSON.parse((data as Buffer).toString()) as ServerEvent)
+    news()
+  })
+  ws.on('error', (err) => {
+    fault = err
+    news()
+  })
+  ws.once('close', news)
+  // Not `once`, which an error before the end would reject.
+  const closed = new Promise<{ code: number; reason: string }>((resolve) =>
+    ws.once('close', (code, reason) => resolve({ code, reason: reason.toString() }))
+  )
+  return {
+    ...{ ws, events, closed },
+    send: (event) => ws.send(JSON.stringify(event)),
+    async next(type) {
+      for (;;) {
+        const found = events.find((each) => each.type === type && !taken.has(each))
+        if (found !== undefined) {
+          taken.add(found)
+          return found as never
+        }
+        if (ws.readyState === ws.CLOSED) throw fault ?? new Error(`closed before ${type}`)
+        await wake.promise
+      }
+    }
+  }
+}
