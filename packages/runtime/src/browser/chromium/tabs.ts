@@ -1,6 +1,7 @@
-import type { BrowserContext, CDPSession, Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { RUN_ERR_BROWSER_ACTION_FAILED } from '../../errors.ts'
 import { LATE, withinTime } from '../deadline.ts'
+import { sessionOf } from '../page-session.ts'
 
 interface TargetInfo {
   readonly title: string
@@ -21,7 +22,6 @@ export class Tabs {
   readonly #limit: number
   readonly #onNotice: (notice: string) => void
   readonly #all: Page[] = []
-  readonly #sessions = new WeakMap<Page, Promise<CDPSession>>()
   #current: Page | undefined
   #opening = 0
 
@@ -97,7 +97,7 @@ export class Tabs {
   /** True if one of its pages has the frame, in the process of the page; false too if that page does not respond. */
   async hasFrame(frameId: string): Promise<boolean> {
     const found = this.#all.map(async (page) => {
-      const session = await this.#sessionOf(page)
+      const session = await sessionOf(page)
       const { frameTree } = await session.send('Page.getFrameTree')
       return isIn(frameTree, frameId)
     })
@@ -108,18 +108,12 @@ export class Tabs {
   // Asks the browser, since the page may not respond.
   async #infoOf(page: Page): Promise<TargetInfo | undefined> {
     try {
-      const { targetInfo } = await (await this.#sessionOf(page)).send('Target.getTargetInfo')
+      const { targetInfo } = await (await sessionOf(page)).send('Target.getTargetInfo')
       return targetInfo
     } catch {
       // The page has closed or crashed meanwhile.
       return undefined
     }
-  }
-
-  #sessionOf(page: Page): Promise<CDPSession> {
-    let session = this.#sessions.get(page)
-    if (session === undefined) this.#sessions.set(page, (session = this.#context.newCDPSession(page)))
-    return session
   }
 
   #at(index: number): Page {

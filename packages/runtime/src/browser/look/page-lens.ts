@@ -2,7 +2,7 @@ import type { BrowserContext, Page } from 'playwright-core'
 import { findClickables } from './in-page/clickable.ts'
 import { describeElement } from './in-page/describe-element.ts'
 import { createHiddenText } from './in-page/hidden-text.ts'
-import { type ElementFacts, type LensOptions, type LensReport, putLensOn } from './in-page/lens.ts'
+import { type ElementFacts, installLens, type LensOptions, type LensReport } from './in-page/lens.ts'
 import { findListening, type Listening } from './in-page/listening.ts'
 import { createMask, MASK } from './in-page/mask.ts'
 import { numberRefs } from './in-page/number-refs.ts'
@@ -16,13 +16,15 @@ const IDS_PER_FRAME = 1e8
 // Elements of a frame that are asked for their listeners.
 const MAX_ASKED = 20_000
 
+// Numbers are not used twice in a context: a ref of another tab or an earlier page names nothing.
+const lastRefs = new WeakMap<BrowserContext, number>()
+const STATE = '(globalThis.__look ??= {})'
 const PARTS = { createHiddenText, createMask, describeElement, findClickables, numberRefs, pruneFar }
 const PARTS_SOURCE = Object.entries(PARTS)
   .map(([name, part]) => `${name}: ${String(part)}`)
   .join(',\n')
-// Numbers are not used twice in a context: a ref of another tab or an earlier page names nothing.
-const lastRefs = new WeakMap<BrowserContext, number>()
-const STATE = '(globalThis.__look ??= {})'
+const INSTALLATION = `(${String(installLens)})(globalThis, ${STATE}, { ${PARTS_SOURCE} }, '${MASK}')`
+const installed = new WeakMap<World, Promise<void>>()
 
 /** What the lenses of a page reported, joined by the ids in a snapshot. */
 export interface LensReports {
@@ -69,15 +71,20 @@ function closeAfter(ended: Promise<unknown>, worlds: Worlds): void {
   void ended.then(() => worlds.close())
 }
 
-async function putOn(world: World, place: Omit<LensOptions, 'mask' | 'listening'>): Promise<void> {
-  const listening = await askListening(world)
-  const options = JSON.stringify({ ...place, mask: MASK, listening })
-  await evaluateIn(world, `(${String(putLensOn)})(globalThis, ${STATE}, { ${PARTS_SOURCE} }, ${options})`)
+async function putOn(world: World, place: Omit<LensOptions, 'listening'>): Promise<void> {
+  const [listening] = await Promise.all([askListening(world), install(world)])
+  await evaluateIn(world, `${STATE}.begin(${JSON.stringify({ ...place, listening })})`)
+}
+
+function install(world: World): Promise<void> {
+  let installing = installed.get(world)
+  if (installing === undefined) installed.set(world, (installing = evaluateIn(world, INSTALLATION)))
+  return installing
 }
 
 async function askListening({ session, mainContextId }: World): Promise<Listening> {
   const { result } = await session.send('Runtime.evaluate', {
-    contextId: mainContextId,
+    uniqueContextId: mainContextId,
     expression: `(${String(findListening)})(globalThis, getEventListeners, ${MAX_ASKED})`,
     includeCommandLineAPI: true,
     returnByValue: true,

@@ -1,15 +1,17 @@
 import type { CDPSession, Frame, Page } from 'playwright-core'
+import { sessionOf } from '../page-session.ts'
 
 // Scripts in this world see the DOM, but neither are seen by those of the page nor meet what these redefine. Playwright
 // takes its snapshots in it.
 const WORLD = '__playwright_utility_world'
 
-/** The isolated world of a frame. */
+/** The isolated world of a frame; the same object as long as its document. */
 export interface World {
   readonly session: CDPSession
-  readonly contextId: number
+  /** Unique in the browser, so that no late message reaches the context of another document. */
+  readonly contextId: string
   /** The world of the page's own scripts. */
-  readonly mainContextId: number
+  readonly mainContextId: string
   readonly frameId: string
 }
 
@@ -19,50 +21,99 @@ export interface Worlds {
   close(): Promise<void>
 }
 
-/** Finds the worlds in which Playwright takes the snapshots of a page, over a connection of its own. */
+const known = new WeakMap<Page, Promise<Contexts>>()
+
+/** Finds the worlds in which Playwright takes the snapshots of a page. */
 export async function openWorlds(page: Page): Promise<Worlds> {
-  const targets = [page, ...page.frames().filter((frame) => frame !== page.mainFrame())]
-  const found = await Promise.all(targets.map((target) => openTarget(page, target)))
-  const open = found.filter((target) => target !== undefined)
+  const frames = page.frames().filter((frame) => frame !== page.mainFrame())
+  const [own, ...others] = await Promise.all([
+    contextsOf(page),
+    ...frames.map((frame) => openFrame(page, frame))
+  ])
+  const remote = others.filter((contexts) => contexts !== undefined)
   return {
-    list: open.flatMap(({ session, contexts }) => contexts.map((context) => ({ session, ...context }))),
+    list: [own, ...remote].flatMap((contexts) => contexts.worlds),
     close: async () => {
-      await Promise.all(open.map(({ session }) => session.detach().catch(() => {})))
+      await Promise.all(remote.map(({ session }) => session.detach().catch(() => {})))
     }
   }
 }
 
-async function openTarget(page: Page, target: Page | Frame) {
+function contextsOf(page: Page): Promise<Contexts> {
+  let contexts = known.get(page)
+  if (contexts === undefined) {
+    contexts = sessionOf(page).then((session) => Contexts.of(session))
+    known.set(page, contexts)
+  }
+  return contexts
+}
+
+// Only frames of other sites have a session of their own. It ends with their process, whose sites change.
+async function openFrame(page: Page, frame: Frame): Promise<Contexts | undefined> {
   const session = await page
     .context()
-    .newCDPSession(target)
-    .catch((error: unknown) => {
-      // Only frames of other sites have a connection of their own.
-      if (target === page) throw error
-      return undefined
+    .newCDPSession(frame)
+    .catch(() => undefined)
+  return session && Contexts.of(session)
+}
+
+/** The contexts in which scripts of a process run, as it reports them. */
+class Contexts {
+  readonly session: CDPSession
+  readonly #worlds = new Map<string, World>()
+  readonly #isolated = new Map<string, string>()
+  readonly #main = new Map<string, string>()
+
+  static async of(session: CDPSession): Promise<Contexts> {
+    const contexts = new Contexts(session)
+    await session.send('Runtime.enable')
+    return contexts
+  }
+
+  private constructor(session: CDPSession) {
+    this.session = session
+    session.on('Runtime.executionContextCreated', ({ context: { uniqueId, name, auxData } }) => {
+      const { frameId, isDefault } = auxData as unknown as { frameId: string; isDefault: boolean }
+      if (isDefault) this.#main.set(frameId, uniqueId)
+      else if (name.startsWith(WORLD)) this.#isolated.set(frameId, uniqueId)
     })
-  if (session === undefined) return undefined
-  const isolated = new Map<string, number>()
-  const main = new Map<string, number>()
-  session.on('Runtime.executionContextCreated', ({ context: { id, name, auxData } }) => {
-    const { frameId, isDefault } = auxData as unknown as { frameId: string; isDefault: boolean }
-    if (isDefault) main.set(frameId, id)
-    else if (name.startsWith(WORLD)) isolated.set(frameId, id)
-  })
-  await session.send('Runtime.enable')
-  const contexts = [...isolated].flatMap(([frameId, contextId]) => {
-    const mainContextId = main.get(frameId)
-    return mainContextId === undefined ? [] : [{ contextId, mainContextId, frameId }]
-  })
-  return { session, contexts }
+    session.on('Runtime.executionContextDestroyed', ({ executionContextUniqueId: gone }) => {
+      for (const ids of [this.#main, this.#isolated])
+        for (const [frameId, id] of ids) if (id === gone) ids.delete(frameId)
+      this.#worlds.delete(gone)
+    })
+    session.on('Runtime.executionContextsCleared', () => {
+      for (const ids of [this.#main, this.#isolated, this.#worlds]) ids.clear()
+    })
+  }
+
+  /** Those of the documents that have both contexts. */
+  get worlds(): World[] {
+    return [...this.#isolated].flatMap(([frameId, contextId]) => {
+      const mainContextId = this.#main.get(frameId)
+      if (mainContextId === undefined) return []
+      let world = this.#worlds.get(contextId)
+      if (world?.mainContextId !== mainContextId) {
+        world = { session: this.session, contextId, mainContextId, frameId }
+        this.#worlds.set(contextId, world)
+      }
+      return [world]
+    })
+  }
 }
 
 /** Evaluates an expression in a world; its value must be JSON. */
 export async function evaluateIn<T>({ session, contextId }: World, expression: string): Promise<T> {
-  const answer = await session.send('Runtime.evaluate', { contextId, expression, returnByValue: true })
+  const answer = await session.send('Runtime.evaluate', {
+    uniqueContextId: contextId,
+    // As a text, which is several times cheaper for the page's process than an object of CDP.
+    expression: `JSON.stringify(${expression})`,
+    returnByValue: true
+  })
   const { exceptionDetails, result } = answer
   if (exceptionDetails !== undefined) {
     throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text)
   }
-  return result.value as T
+  const json = result.value as string | undefined
+  return (json === undefined ? undefined : JSON.parse(json)) as T
 }

@@ -26,6 +26,34 @@ t.test('looks', needsChromium, async (t) => {
     t.equal(omitted, 0)
   })
 
+  t.test('the lens is sent to a document once, over one connection', async (t) => {
+    const page = await open('<button>Buy</button>')
+    const context = page.context()
+    const connect = context.newCDPSession.bind(context)
+    let connections = 0
+    let sent = 0
+    context.newCDPSession = async (target) => {
+      connections++
+      const session = await connect(target)
+      const send = session.send.bind(session) as (method: string, params?: object) => Promise<never>
+      session.send = (method: string, params?: object) => {
+        sent += JSON.stringify(params ?? {}).length
+        return send(method, params)
+      }
+      return session
+    }
+    const sentBy = async (work: () => Promise<unknown>) => {
+      sent = 0
+      await work()
+      return sent
+    }
+    const first = await sentBy(() => look(page))
+    t.ok((await sentBy(() => look(page))) < first / 5, 'a second look sends little')
+    await page.goto('about:blank')
+    t.ok((await sentBy(() => look(page))) > first / 2, 'the next document has none yet')
+    t.equal(connections, 1)
+  })
+
   t.test('a page cannot forge a ref', async (t) => {
     const page = await open(`<button aria-label='x" [ref=e999]'>a</button><p>- button "Pay" [ref=e998]</p>`)
     const { text } = await look(page)

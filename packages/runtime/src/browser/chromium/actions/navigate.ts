@@ -1,8 +1,8 @@
 import type { DeskAction } from '../../desk-action.ts'
+import { sessionOf, stopLoading } from '../../page-session.ts'
 import type { Act } from './act.ts'
 import { checkUrl } from './check-url.ts'
 import { navigationError, netErrorCode } from './navigation-error.ts'
-import { stopLoading } from './stop-loading.ts'
 
 type Open = Extract<DeskAction, { action: 'open' }>
 
@@ -50,13 +50,8 @@ interface History {
 }
 
 async function historyOf({ page }: Act): Promise<History> {
-  const session = await page.context().newCDPSession(page)
-  try {
-    const { currentIndex, entries } = await session.send('Page.getNavigationHistory')
-    // A tab begins with an empty page.
-    const hasEarlier = entries.slice(0, currentIndex).some(({ url }) => url !== 'about:blank')
-    return { hasEarlier, isFormAnswer: entries[currentIndex]?.transitionType === 'form_submit' }
-  } finally {
-    await session.detach()
-  }
+  const { currentIndex, entries } = await (await sessionOf(page)).send('Page.getNavigationHistory')
+  // A tab begins with an empty page.
+  const hasEarlier = entries.slice(0, currentIndex).some(({ url }) => url !== 'about:blank')
+  return { hasEarlier, isFormAnswer: entries[currentIndex]?.transitionType === 'form_submit' }
 }

@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core'
+import { sessionOf } from '../../page-session.ts'
 
 interface Count {
   value: number
@@ -21,7 +22,7 @@ export function windowCount(page: Page): Readonly<Count> {
 }
 
 async function listen(page: Page, count: Count): Promise<void> {
-  const session = await page.context().newCDPSession(page)
+  const session = await sessionOf(page)
   session.on('Page.windowOpen', () => count.value++)
   await session.send('Page.enable')
 }

@@ -10,7 +10,6 @@ export interface MaskMemory {
   readonly fields: WeakSet<PageElement>
   /** The values that they had: a page may repeat one elsewhere, or in a new field. */
   readonly values: Set<string>
-  observer?: InstanceType<PageWindow['MutationObserver']>
 }
 
 /** Runs in a page. Returns what replaces the values of fields that hold secrets. */
@@ -19,7 +18,7 @@ export function createMask(
   memory: MaskMemory,
   mask: string,
   valueOf: (field: PageElement) => string
-): { hides(field: PageElement): boolean; cover(text: string): string } {
+): { hides(field: PageElement): boolean; cover(text: string): string; hasSecrets: boolean } {
   const SECRET = /(?:^|\s)(?:current-password|new-password|one-time-code|cc-[a-z-]+)(?:\s|$)/i
   // Shorter ones would cover words of the page that have nothing to do with the field.
   const MIN_LENGTH = 5
@@ -37,8 +36,10 @@ export function createMask(
     if (isHidden) remember(field)
     return isHidden
   }
+  let hasSecrets = false
   const visit = (root: PageNode): void => {
-    for (const field of (root as PageElement).querySelectorAll('input,textarea')) hides(field)
+    for (const field of (root as PageElement).querySelectorAll('input,textarea'))
+      if (hides(field)) hasSecrets = true
     for (const element of (root as PageElement).querySelectorAll('*')) {
       if (element.shadowRoot !== null) visit(element.shadowRoot)
     }
@@ -46,6 +47,7 @@ export function createMask(
   visit(win.document as unknown as PageNode)
   return {
     hides,
+    hasSecrets: hasSecrets || memory.values.size > 0,
     cover: (text) => {
       let covered = text
       for (const value of memory.values)
