@@ -56,6 +56,14 @@ export const GTW_ERR_TOO_MANY_RUNS = createError(
   'This connection follows too many runs',
   429
 )
+/** The connection has a call already. */
+export const GTW_ERR_CALL_IN_PROGRESS = createError(
+  'GTW_ERR_CALL_IN_PROGRESS',
+  'This connection has a call already',
+  409
+)
+/** The connection has no call. */
+export const GTW_ERR_NO_CALL = createError('GTW_ERR_NO_CALL', 'This connection has no call', 409)
 /** The connection has too many unanswered `run.file` events: send the next one once an earlier one is answered. */
 export const GTW_ERR_TOO_MANY_READS = createError(
   'GTW_ERR_TOO_MANY_READS',

@@ -38,8 +38,10 @@ export interface GatewayLimits {
   payload?: number
   /** Levels of objects and lists in a payload; default 64. */
   jsonDepth?: number
-  /** Packets of one connection, of every type; default 50. */
+  /** Packets of one connection, of every type but `voice.audio`; default 50. */
   eventsPerSecond?: number
+  /** Bytes of audio of one connection, each frame counting as 2,000 at least; default 2,000,000. */
+  audioBytesPerSecond?: number
   /** Runs that one socket follows at once; default 16. */
   runs?: number
   /** Bytes of a connection before a namespace admits it; default 65,536. */
@@ -95,6 +97,7 @@ export const GatewayOptionsSchema = optionsSchema<GatewayOptions>({
     payload: bound,
     jsonDepth: Type.Integer({ minimum: 1, maximum: 1000 }),
     eventsPerSecond: bound,
+    audioBytesPerSecond: bound,
     runs: bound,
     handshake: bound,
     waiting: bound
@@ -121,6 +124,7 @@ const DEFAULT_LIMITS: Readonly<Required<GatewayLimits>> = Object.freeze({
   payload: 1_000_000,
   jsonDepth: 64,
   eventsPerSecond: 50,
+  audioBytesPerSecond: 2_000_000,
   runs: 16,
   handshake: 65_536,
   waiting: 1_000

@@ -3,6 +3,7 @@ import {
   ensureEngine,
   DEFAULT_PROVIDER_KEY_HEADERS,
   listNamed,
+  LiveCalls,
   requireFreePlace,
   resolvePolicy,
   warnOfTimeouts
@@ -63,12 +64,14 @@ async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterO
   const registry = settings.registry ?? app.registry
   const exposed = runs.exposures.add({ surface: `@svc/gateway ${place}`, registry, named, policy })
   const keeper = new RunKeeper(reconnectGrace, log)
-  const surface = {
-    ...{ runs, exposed, policy, keeper, settings, log },
+  const admitting = {
+    ...{ runs, exposed, policy, log },
     ...{ clientInstructions: settings.clientInstructions, clientTools: settings.clientTools },
     providerKeyHeaders: DEFAULT_PROVIDER_KEY_HEADERS,
     errors: ADMISSION_ERRORS
   }
+  const calls = new LiveCalls(admitting, reconnectGrace)
+  const surface = { ...admitting, keeper, calls, settings }
   const connections = new Connections(surface)
   const find = connections.find.bind(connections)
   guardServer(app, io, { namespace: settings.namespace, limits: settings.limits, log, find })
@@ -90,7 +93,7 @@ async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterO
     app.get(asyncApi.path, { schema: HIDDEN }, async () => document)
   }
   whileServing(app, async () => {
-    await surface.runs.close()
+    await Promise.all([calls.close(), runs.close()])
     await connections.close()
   })
   app.addHook('preClose', async () => {

@@ -1,5 +1,5 @@
 import type { RunEngine, RunLog } from '@svc/registry'
-import type { AdmittingSurface, Exposed, Policy } from '@svc/registry/kit'
+import type { AdmittingSurface, Exposed, LiveCalls, Policy } from '@svc/registry/kit'
 import type { GatewaySettings, HandshakeCredentials } from './options.ts'
 import type { RunKeeper } from './sockets/run-keeper.ts'
 
@@ -12,6 +12,7 @@ export interface Surface extends AdmittingSurface {
   readonly exposed: Exposed
   readonly policy: GatewayPolicy
   readonly keeper: RunKeeper
+  readonly calls: LiveCalls
   readonly settings: Pick<GatewaySettings, 'limits' | 'onDisconnect' | 'exposeToolArgs'>
   readonly log: RunLog
 }

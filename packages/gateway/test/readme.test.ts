@@ -2,7 +2,13 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import * as gateway from '@svc/gateway'
-import { CLIENT_EVENTS, GatewayOptionsSchema, RUN_EVENTS, type GTW_ERR_UNKNOWN_RUNNABLE } from '@svc/gateway'
+import {
+  CLIENT_EVENTS,
+  GatewayOptionsSchema,
+  RUN_EVENTS,
+  VOICE_EVENTS,
+  type GTW_ERR_UNKNOWN_RUNNABLE
+} from '@svc/gateway'
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import { Inbox, type Client } from './helpers/build-gateway.ts'
@@ -37,8 +43,13 @@ t.test('the example runs', async (t) => {
 })
 
 t.test('the tables of events are the schemas', async (t) => {
-  const events = [...Object.keys(CLIENT_EVENTS), ...Object.keys(RUN_EVENTS).map((each) => `agent.${each}`)]
-  t.strictSame(firstColumn('Events').toSorted(), [...events, 'run.suspended', 'gateway.error'].toSorted())
+  const isOfCall = (event: string) => event.startsWith('voice.')
+  const clientEvents = Object.keys(CLIENT_EVENTS)
+  const runEvents = [...Object.keys(RUN_EVENTS).map((each) => `agent.${each}`), 'run.suspended']
+  const events = [...clientEvents.filter((event) => !isOfCall(event)), ...runEvents, 'gateway.error']
+  t.strictSame(firstColumn('Events').toSorted(), events.toSorted())
+  const sent = [...Object.keys(VOICE_EVENTS), 'error', 'done'].map((each) => `voice.${each}`)
+  t.strictSame(firstColumn('Calls').toSorted(), [...clientEvents.filter(isOfCall), ...sent].toSorted())
 })
 
 t.test('the table of codes is the catalogue, with their status', async (t) => {

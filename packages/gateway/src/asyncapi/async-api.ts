@@ -1,7 +1,9 @@
 import type { TSchema } from '@sinclair/typebox'
 import { RUNNABLE_KINDS, type SecuritySchemes } from '@svc/registry'
-import { ACKNOWLEDGEMENTS, CLIENT_EVENTS, RefusalSchema } from '../events/client-events.ts'
+import { RefusalSchema } from '../events/acknowledgements.ts'
+import { ACKNOWLEDGEMENTS, CLIENT_EVENTS } from '../events/client-events.ts'
 import { ErrorEventSchema, RUN_EVENTS, SuspendedEventSchema } from '../events/server-events.ts'
+import { VOICE_EVENTS, VoiceDoneEventSchema, VoiceErrorEventSchema } from '../events/voice-server-events.ts'
 import { resolveLimits, type GatewayOptions } from '../options.ts'
 import { resolveAsyncApi, type AsyncApiOptions } from './async-api-options.ts'
 
@@ -43,6 +45,9 @@ export function generateAsyncApi(
   }
   for (const kind of RUNNABLE_KINDS)
     for (const [event, schema] of Object.entries(RUN_EVENTS)) parts.send(`${kind}.${event}`, schema)
+  for (const [event, schema] of Object.entries(VOICE_EVENTS)) parts.send(`voice.${event}`, schema)
+  parts.send('voice.error', VoiceErrorEventSchema)
+  parts.send('voice.done', VoiceDoneEventSchema)
   parts.send('run.suspended', SuspendedEventSchema)
   parts.send('gateway.error', ErrorEventSchema)
 
@@ -72,7 +77,7 @@ function describeLimits(limits: GatewayOptions['limits']): string {
   const [bytes, packets] = [payload, eventsPerSecond].map((limit) => limit.toLocaleString('en'))
   return (
     `A message of more than ${bytes} bytes, and more than ${packets} packets a second, are answered with an error and a ` +
-    `disconnect; far larger ones close a WebSocket with code 1009, and get status 413 over polling. No event accepts binary data.`
+    `disconnect; far larger ones close a WebSocket with code 1009, and get status 413 over polling. Only voice.audio accepts binary data.`
   )
 }
 
@@ -96,13 +101,15 @@ class Parts {
     }
   }
 
-  /** Adds an event of the server. */
+  /** Adds an event of the server; if clients emit one of the same name, it is listed as `.sent`. */
   send(event: string, schema: TSchema): void {
-    this.#addMessage(event, schema)
-    this.operations[event] = {
+    const id = event in this.operations ? `${event}.sent` : event
+    this.#addMessage(id, schema)
+    this.messages[id]!.name = event
+    this.operations[id] = {
       action: 'send',
       channel: refTo('channels', CHANNEL),
-      messages: [refTo('channels', CHANNEL, 'messages', event)]
+      messages: [refTo('channels', CHANNEL, 'messages', id)]
     }
   }
 

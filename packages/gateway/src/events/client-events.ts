@@ -1,6 +1,8 @@
 import { Type, type Static } from '@sinclair/typebox'
 import type { RunStatus } from '@svc/registry'
 import { ApprovalAnswerSchema, InputAnswerSchema, RunBodySchema, RunStatusSchema } from '@svc/registry/kit'
+import { OkSchema, type ClientListener, type Ok } from './acknowledgements.ts'
+import { VOICE_ACKNOWLEDGEMENTS, VOICE_CLIENT_EVENTS, type VoiceClientEvents } from './voice-client-events.ts'
 
 const id = (description: string) => Type.String({ minLength: 1, maxLength: 512, description })
 const parts = {
@@ -81,19 +83,14 @@ export const CLIENT_EVENTS = {
   'run.watch': WatchEventSchema,
   'run.file': FileEventSchema,
   'approval.answer': AnswerEventSchema,
-  'input.answer': InputAnswerEventSchema
+  'input.answer': InputAnswerEventSchema,
+  ...VOICE_CLIENT_EVENTS
 } as const
 export type ClientEvent = keyof typeof CLIENT_EVENTS
-
-/** The acknowledgement of a refused event. */
-export const RefusalSchema = Type.Object(
-  { error: Type.String(), code: Type.String({ description: 'Stable, such as `GTW_ERR_BAD_PAYLOAD`' }) },
-  { title: 'Refusal' }
-)
-export type Refusal = Static<typeof RefusalSchema>
+/** An event with a JSON payload. */
+export type JsonEvent = Exclude<ClientEvent, 'voice.audio'>
 
 const StartedSchema = Type.Object({ runId: Type.String() }, { title: 'Started' })
-const DoneSchema = Type.Object({ ok: Type.Literal(true) }, { title: 'Ok' })
 
 /** Bytes of a file. The rest follows from `end` on, until that is the `size` of the file. */
 export const FileChunkSchema = Type.Object(
@@ -125,23 +122,22 @@ export const ACKNOWLEDGEMENTS = {
   'agent.run': StartedSchema,
   'team.run': StartedSchema,
   'workflow.run': StartedSchema,
-  'run.cancel': DoneSchema,
+  'run.cancel': OkSchema,
   'run.watch': WatchedSchema,
   'run.file': FileChunkSchema,
-  'approval.answer': DoneSchema,
-  'input.answer': DoneSchema
+  'approval.answer': OkSchema,
+  'input.answer': OkSchema,
+  ...VOICE_ACKNOWLEDGEMENTS
 } as const
 
-type Listener<Payload, Answer> = (payload: Payload, ack?: (answer: Answer | Refusal) => void) => void
-
 /** The events of clients, for `Socket<ServerToClientEvents, ClientToServerEvents>` of `socket.io-client`. */
-export interface ClientToServerEvents {
-  'agent.run': Listener<RunEvent, { runId: string }>
-  'team.run': Listener<RunEvent, { runId: string }>
-  'workflow.run': Listener<RunEvent, { runId: string }>
-  'run.cancel': Listener<CancelEvent, { ok: true }>
-  'run.watch': Listener<WatchEvent, { status: RunStatus }>
-  'run.file': Listener<FileEvent, FileChunk>
-  'approval.answer': Listener<AnswerEvent, { ok: true }>
-  'input.answer': Listener<InputAnswerEvent, { ok: true }>
+export interface ClientToServerEvents extends VoiceClientEvents {
+  'agent.run': ClientListener<RunEvent, { runId: string }>
+  'team.run': ClientListener<RunEvent, { runId: string }>
+  'workflow.run': ClientListener<RunEvent, { runId: string }>
+  'run.cancel': ClientListener<CancelEvent, Ok>
+  'run.watch': ClientListener<WatchEvent, { status: RunStatus }>
+  'run.file': ClientListener<FileEvent, FileChunk>
+  'approval.answer': ClientListener<AnswerEvent, Ok>
+  'input.answer': ClientListener<InputAnswerEvent, Ok>
 }

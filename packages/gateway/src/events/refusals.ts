@@ -7,7 +7,7 @@ import {
   GTW_ERR_TOO_MANY_EVENTS,
   GTW_ERR_TOO_MANY_RUNS
 } from '../errors.ts'
-import type { Refusal } from './client-events.ts'
+import type { Refusal } from './acknowledgements.ts'
 
 /** Converts any thrown value to what a client may see: tellable errors as they are, others as an internal error. */
 export function toRefusal(err: unknown): Refusal & { statusCode: number } {

@@ -1,6 +1,7 @@
 import { Type, type Static, type TProperties } from '@sinclair/typebox'
 import type { NumberedPart, RunnableKind } from '@svc/registry'
 import { FinishReasonSchema, PART_SCHEMAS, RunFileSchema, UsageSchema } from '@svc/registry/kit'
+import type { VoiceServerEvents } from './voice-server-events.ts'
 
 const place = {
   runId: Type.String({ description: 'Distinguishes the runs of one socket' }),
@@ -146,4 +147,4 @@ export type ServerToClientEvents = {
 } & {
   'run.suspended': (event: SuspendedEvent) => void
   'gateway.error': (event: ErrorEvent) => void
-}
+} & VoiceServerEvents

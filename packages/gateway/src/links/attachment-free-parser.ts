@@ -1,11 +1,12 @@
 import { Decoder, Encoder, type Packet } from 'socket.io-parser'
+import { announcesAudio } from './audio-packet.ts'
 import { hasAttachments, readHeader } from './packet-header.ts'
 
-/** A Socket.IO parser that never buffers attachments for some namespaces. */
+/** A Socket.IO parser that buffers no attachments for some namespaces, except the audio of calls. */
 export interface AttachmentFreeParser {
   readonly Encoder: typeof Encoder
   readonly Decoder: typeof Decoder
-  /** The namespaces whose attachments are dropped. */
+  /** The namespaces whose attachments are dropped, unless they are audio. */
   readonly namespaces: Set<string>
 }
 
@@ -60,7 +61,8 @@ export function createAttachmentFreeParser(): AttachmentFreeParser {
 
   const needsStripping = (message: string) => {
     const header = readHeader(message)
-    return header !== undefined && hasAttachments(header) && namespaces.has(header.namespace)
+    if (header === undefined || !hasAttachments(header) || !namespaces.has(header.namespace)) return false
+    return !announcesAudio(message)
   }
   const parser = { Encoder, Decoder: AttachmentFreeDecoder, namespaces }
   parsers.add(parser)

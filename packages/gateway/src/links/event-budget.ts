@@ -1,6 +1,6 @@
 const SECOND = 1_000
 
-/** Counts the packets of one connection per second. */
+/** Counts packets or bytes of one connection per second. */
 export class EventBudget {
   readonly #perSecond: number
   #since = 0
@@ -10,12 +10,13 @@ export class EventBudget {
     this.#perSecond = perSecond
   }
 
-  /** Counts a packet; false if it exceeds the limit. */
-  take(now: number = performance.now()): boolean {
+  /** Counts a packet, or some bytes; false if they exceed the limit. */
+  take(amount = 1, now: number = performance.now()): boolean {
     if (now - this.#since >= SECOND) {
       this.#since = now
       this.#taken = 0
     }
-    return ++this.#taken <= this.#perSecond
+    this.#taken += amount
+    return this.#taken <= this.#perSecond
   }
 }

@@ -11,12 +11,16 @@ import {
 import { toRefusal } from '../events/refusals.ts'
 import type { ErrorEvent } from '../events/server-events.ts'
 import type { GatewaySettings } from '../options.ts'
+import { announcesAudio } from './audio-packet.ts'
 import { isAttachmentFree, type AttachmentFreeParser } from './attachment-free-parser.ts'
 import { forceClose, forceCloseLater } from './force-close.ts'
 import type { EngineSocket, Link } from './link.ts'
 import { hasAttachments, readHeader, type PacketHeader } from './packet-header.ts'
 
-type Limits = Pick<GatewaySettings['limits'], 'payload' | 'eventsPerSecond' | 'handshake' | 'waiting'>
+type Limits = Pick<
+  GatewaySettings['limits'],
+  'payload' | 'eventsPerSecond' | 'audioBytesPerSecond' | 'handshake' | 'waiting'
+>
 
 /** A gateway on a guarded server. */
 export interface GuardedGateway {
@@ -51,7 +55,10 @@ export class LinkGuard {
   readonly #isReadable: boolean
   readonly #gateways = new Map<string, GuardedGateway>()
   /** The maximum of each limit over all gateways. */
-  readonly #limits: Limits = { payload: 0, eventsPerSecond: 0, handshake: 0, waiting: 0 }
+  readonly #limits: Limits = {
+    ...{ payload: 0, eventsPerSecond: 0, audioBytesPerSecond: 0 },
+    ...{ handshake: 0, waiting: 0 }
+  }
   /** Connections that no namespace has admitted yet, oldest first. */
   readonly #waiting = new Set<Link>()
 
@@ -110,6 +117,10 @@ export class LinkGuard {
     if (link.refused) return void link.conn.removeAllListeners('data')
     if (link.entered) link.intake.bytes = 0
     const { type, data } = received
+    if (link.expectsAudio && type === 'message' && typeof data !== 'string') {
+      const fault = this.#findAudioFault(link, sizeOf(data))
+      return fault && this.#refuse(link, fault)
+    }
     const isText = this.#isReadable && type === 'message' && typeof data === 'string'
     const header = isText ? readHeader(data) : undefined
     if (isText && header === undefined)
@@ -122,15 +133,23 @@ export class LinkGuard {
   #findFault(link: Link, { type, data }: Received, header: PacketHeader | undefined): Error | undefined {
     const gateway = header && this.#gateways.get(header.namespace)
     const limits = gateway?.limits ?? this.#limits
+    const socket = gateway?.find(link.conn)
+    if (socket !== undefined && announcesAudio(data as string))
+      return link.announceAudio(limits.audioBytesPerSecond) ? undefined : new GTW_ERR_TOO_MANY_EVENTS()
     if (!link.count(gateway, limits.eventsPerSecond)) return new GTW_ERR_TOO_MANY_EVENTS()
     if (type !== 'message') return undefined
     if (sizeOf(data) > (link.intake.bounded ? limits.handshake : limits.payload))
       return new GTW_ERR_PAYLOAD_TOO_LARGE()
     // Our parser drops attachments for our sockets.
-    const areDropped = this.#parser !== undefined && gateway?.find(link.conn) !== undefined
+    const areDropped = this.#parser !== undefined && socket !== undefined
     if (header !== undefined && hasAttachments(header) && !areDropped)
       return new GTW_ERR_BAD_PAYLOAD('it is binary')
     return undefined
+  }
+
+  #findAudioFault(link: Link, bytes: number): Error | undefined {
+    if (!link.takeAudio(bytes)) return new GTW_ERR_TOO_MANY_EVENTS()
+    return bytes > this.#limits.payload ? new GTW_ERR_PAYLOAD_TOO_LARGE() : undefined
   }
 
   #refuse(link: Link, err: Error, header?: PacketHeader): void {

@@ -9,6 +9,8 @@ export type EngineSocket = Socket['conn']
 
 /** Packets that may wait unread by a client that keeps sending. */
 const UNREAD = 1_000
+/** Bytes that a frame of audio counts for at least. */
+const MIN_FRAME = 2_000
 
 /** Counts the packets of one connection and tracks which of the app's own namespaces it is in. */
 export class Link {
@@ -20,6 +22,9 @@ export class Link {
   /** Whether it exceeded a limit and is about to close. */
   refused = false
   #packets = 0
+  // Once audio was sent: its budget, and whether the frame of an announcement is still to come.
+  #audio: EventBudget | undefined
+  #expectsAudio = false
   #budgets: Map<object | undefined, EventBudget> | undefined
   #namespaces: Set<string> | undefined
 
@@ -33,13 +38,35 @@ export class Link {
    * exceeds the limit, or the client leaves replies unread.
    */
   count(receiver: object | undefined, perSecond: number): boolean {
-    const { writeBuffer } = this.conn as unknown as { writeBuffer: readonly unknown[] }
-    if (writeBuffer.length > UNREAD) return false
+    if (this.#leavesUnread) return false
     if (!this.entered) return ++this.#packets <= perSecond
     const budgets = (this.#budgets ??= new Map())
     let budget = budgets.get(receiver)
     if (budget === undefined) budgets.set(receiver, (budget = new EventBudget(perSecond)))
     return budget.take()
+  }
+
+  /** Whether the next attachment is audio. */
+  get expectsAudio(): boolean {
+    return this.#expectsAudio
+  }
+
+  /** Counts an announcement of audio; false if it exceeds the limit, or the client leaves replies unread. */
+  announceAudio(bytesPerSecond: number): boolean {
+    this.#expectsAudio = true
+    this.#audio ??= new EventBudget(bytesPerSecond)
+    return !this.#leavesUnread && this.#audio.take(MIN_FRAME)
+  }
+
+  /** Counts the announced audio; false if it exceeds the limit. */
+  takeAudio(bytes: number): boolean {
+    this.#expectsAudio = false
+    return this.#audio!.take(Math.max(bytes - MIN_FRAME, 0))
+  }
+
+  get #leavesUnread(): boolean {
+    const { writeBuffer } = this.conn as unknown as { writeBuffer: readonly unknown[] }
+    return writeBuffer.length > UNREAD
   }
 
   /** The connection changed its transport. */

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Principal, RunnableKind } from '@svc/registry'
-import { toLoggable } from '@svc/registry/kit'
+import { toLoggable, type LiveCall } from '@svc/registry/kit'
 import type { DefaultEventsMap, Socket } from 'socket.io'
 import { Feed, type FeedOptions } from '../delivery/feed.ts'
 import { Outlet } from '../delivery/outlet.ts'
@@ -10,6 +10,7 @@ import type { ClientToServerEvents } from '../events/client-events.ts'
 import { endsConnection, toRefusal } from '../events/refusals.ts'
 import type { ErrorEvent, ServerToClientEvents } from '../events/server-events.ts'
 import type { Surface } from '../surface.ts'
+import { CallSlot } from './call-slot.ts'
 
 /** The gateway's `socket.data`; middleware may read it. */
 export interface GatewaySocketData {
@@ -42,6 +43,7 @@ export class Connection {
   #reads = 0
   #lastRead: Promise<void> | undefined
   #fault: Error | undefined
+  #slot: CallSlot | undefined
 
   constructor(socket: GatewaySocket, surface: Surface) {
     this.socket = socket
@@ -60,6 +62,16 @@ export class Connection {
   /** Number of followed runs. */
   get following(): number {
     return this.#feeds?.size ?? 0
+  }
+
+  /** True if events of runs or of a call may still follow. */
+  get awaitsEvents(): boolean {
+    return this.following > 0 || this.#slot?.isTaken === true
+  }
+
+  /** The call of the socket, if it has one. */
+  get slot(): CallSlot {
+    return (this.#slot ??= new CallSlot(this.socket))
   }
 
   /** Admits an event. @throws GTW_ERR_TOKEN_EXPIRED, and the error passed to `fail` */
@@ -134,8 +146,18 @@ export class Connection {
     feed.pump()
   }
 
+  /** Emits the events of a call after a given output, until the call or the socket ends. @param after default: the latest */
+  connectCall(call: LiveCall, after: number | undefined): void {
+    this.slot.connect(call, this.#requireOutlet(), after)
+    // The socket may have left before.
+    if (this.closed) this.slot.close()
+  }
+
   /** Emits an error that belongs to no active run; an exceeded limit also ends the connection. */
-  refuse(event: `${RunnableKind}.error` | 'gateway.error', { error, code }: ErrorEvent): void {
+  refuse(
+    event: `${RunnableKind}.error` | 'voice.error' | 'gateway.error',
+    { error, code }: ErrorEvent
+  ): void {
     this.socket.emit(event, { error, code })
     if (endsConnection({ code })) this.socket.disconnect(true)
   }
@@ -155,6 +177,7 @@ export class Connection {
   close(): void {
     for (const feed of this.#feeds?.values() ?? []) feed.close()
     this.#feeds = undefined
+    this.#slot?.close()
     this.#outlet?.close()
     this.#surface.keeper.leave(this)
   }

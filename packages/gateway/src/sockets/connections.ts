@@ -61,17 +61,11 @@ export class Connections {
   /** Disconnects all sockets once they have received their last events; closes unresponsive ones by force. */
   async close(): Promise<void> {
     clearInterval(this.#expiryTimer)
-    await until(() => this.#following === 0)
+    await until(() => [...this.#open.values()].every(({ awaitsEvents }) => !awaitsEvents))
     const links = [...this.#open.keys()]
     for (const { socket } of this.#open.values()) socket.disconnect(true)
     await until(() => links.every(({ readyState }) => readyState === 'closed'))
     for (const link of links) forceClose(link)
-  }
-
-  get #following(): number {
-    let sum = 0
-    for (const { following } of this.#open.values()) sum += following
-    return sum
   }
 
   #endExpired(): void {

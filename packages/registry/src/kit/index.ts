@@ -98,7 +98,6 @@ export { errorFromPart, errorFromStored, toPartError, toStoredError } from '../r
 export { toPendingApproval, toPendingInput, toRunRecord } from '../runs/to-run-record.ts'
 
 export {
-  AudioFormatSchema,
   bytesPerSample,
   DEFAULT_AUDIO_FORMAT,
   durationOf,
@@ -106,7 +105,8 @@ export {
 } from '../voice/audio-format.ts'
 export type { CallConnection, CallEnd, ClientInput } from '../voice/call-connection.ts'
 export type { CallClient, LiveCall } from '../voice/live-call.ts'
-export { LiveCalls, type AskedCall, type AskedReturn, type CallSurface } from '../voice/live-calls.ts'
+export { LiveCalls, type AskedCall, type CallSurface } from '../voice/live-calls.ts'
+export { VoiceSettingsSchema } from '../voice/voice-settings.ts'
 
 export { createPause, nextTurn } from '../next-turn.ts'
 export { randomId } from '../random-id.ts'

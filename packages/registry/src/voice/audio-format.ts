@@ -22,7 +22,7 @@ export const AudioFormatSchema = Type.Unsafe<AudioFormat>(
         { additionalProperties: false }
       )
     ],
-    { title: 'AudioFormat', description: '16-bit little-endian PCM, or G.711; one channel' }
+    { description: '16-bit little-endian PCM, or G.711; one channel' }
   )
 )
 const check = TypeCompiler.Compile(AudioFormatSchema)

@@ -20,7 +20,7 @@ export interface CallHost {
   /** Milliseconds for a lost connection to come back. */
   readonly grace: number
   /** Checks that the surface and the runnable accept settings. @throws RUN_ERR_CLIENT_INSTRUCTIONS, RUN_ERR_CLIENT_TOOLS, RUN_ERR_BAD_INPUT, RUN_ERR_TOOL_NAME_TAKEN */
-  requireSettings(settings: VoiceSettings): void
+  requireSettings(settings: Pick<VoiceSettings, 'instructions' | 'tools'>): void
   /** Answers an input of the call's run in the name of a caller. */
   answer(
     run: Pick<Run, 'runId'>,
@@ -115,10 +115,17 @@ export class LiveCall implements VoiceLink {
    */
   receive(input: ClientInput): void {
     if (input.type === 'audio') this.#intake.take(input.audio)
+    else if (input.type === 'respond' && input.instructions !== undefined)
+      this.#host.requireSettings({ instructions: input.instructions })
     else if (input.type === 'configure') return this.#configure(input.settings)
     else if (input.type === 'played') this.#feed.played(input.itemId, input.ms)
     else if (input.type === 'truncate') this.#feed.played(input.itemId, input.heardMs)
     this.input.push(input)
+  }
+
+  /** Checks that all outputs after a position can be sent. @throws VOICE_ERR_BAD_AFTER, VOICE_ERR_OUTPUT_GONE */
+  requireAfter(after: number): void {
+    this.#feed.requireAfter(after)
   }
 
   /**

@@ -10,7 +10,6 @@ import { RUN_ERR_DRAINING, RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_NOT_FOUND } from '..
 import { givenOf } from '../options.ts'
 import { requireConversation } from '../runs/prepare-start.ts'
 import type { RunEngine } from '../runs/run-engine.ts'
-import type { CallConnection } from './call-connection.ts'
 import { toCallInput, toCallRunnable } from './call-run.ts'
 import { LiveCall, type CallClient, type CallHost } from './live-call.ts'
 import { VOICE_ERR_CALL_ENDED, VOICE_ERR_NOT_A_VOICE } from './voice-errors.ts'
@@ -29,14 +28,6 @@ export interface AskedCall extends CallClient, Pick<RunBody, 'sessionId' | 'user
   readonly name: string
   /** May contain keys of model providers. */
   readonly headers: IncomingHttpHeaders
-}
-
-/** A request to continue a call over another connection. */
-export interface AskedReturn {
-  readonly principal: Principal
-  readonly connection: CallConnection
-  /** The position of the last output that the client has; default: that of the latest, so that earlier ones are not sent. */
-  readonly after?: number | undefined
 }
 
 /** The calls of a surface. */
@@ -78,17 +69,17 @@ export class LiveCalls {
   }
 
   /**
-   * Continues a call over another connection, for its owner; the earlier connection is replaced.
-   * @throws RUN_ERR_NOT_FOUND, VOICE_ERR_CALL_ENDED, VOICE_ERR_BAD_AFTER, VOICE_ERR_OUTPUT_GONE, and the surface's errors
+   * A call in progress, for its owner: `LiveCall.connect` continues it over another connection.
+   * @param principal the caller, in whose name the call answers inputs from now on
+   * @throws RUN_ERR_NOT_FOUND, VOICE_ERR_CALL_ENDED, and the surface's errors
    */
-  async resume(runId: string, { principal, connection, after }: AskedReturn): Promise<LiveCall> {
+  async resume(runId: string, principal: Principal): Promise<LiveCall> {
     const { kind, name, owner } = await requireRun(this.#surface, runId, principal)
     // An administrator sees the run, but must not take over the microphone.
     if (owner !== principal.sub) throw new RUN_ERR_NOT_FOUND(runId)
     await requireAllowed(this.#surface, principal, 'run', { kind, name })
     const call = this.#calls.get(runId)
     if (call === undefined) throw new VOICE_ERR_CALL_ENDED(runId)
-    call.connect(connection, after)
     call.principal = principal
     return call
   }

@@ -34,6 +34,11 @@ export class OutputFeed {
     return new Promise((resolve) => this.#waiting.push({ position, resolve }))
   }
 
+  /** Checks that all outputs after a position are kept. @throws VOICE_ERR_BAD_AFTER, VOICE_ERR_OUTPUT_GONE */
+  requireAfter(after: number): void {
+    this.#kept.requireAfter(after)
+  }
+
   /**
    * Sends to a connection from now on, instead of an earlier one.
    * @param after the last output that the client has; default: the latest
