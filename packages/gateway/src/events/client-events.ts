@@ -1,7 +1,15 @@
 import { Type, type Static } from '@sinclair/typebox'
 import type { RunStatus } from '@svc/registry'
-import { ApprovalAnswerSchema, InputAnswerSchema, RunBodySchema, RunStatusSchema } from '@svc/registry/kit'
-import { OkSchema, type ClientListener, type Ok } from './acknowledgements.ts'
+import { ApprovalAnswerSchema, InputAnswerSchema, RunBodySchema } from '@svc/registry/kit'
+import {
+  FileChunkSchema,
+  OkSchema,
+  StartedSchema,
+  WatchedSchema,
+  type ClientListener,
+  type FileChunk,
+  type Ok
+} from './acknowledgements.ts'
 import { VOICE_ACKNOWLEDGEMENTS, VOICE_CLIENT_EVENTS, type VoiceClientEvents } from './voice-client-events.ts'
 
 const id = (description: string) => Type.String({ minLength: 1, maxLength: 512, description })
@@ -89,33 +97,6 @@ export const CLIENT_EVENTS = {
 export type ClientEvent = keyof typeof CLIENT_EVENTS
 /** An event with a JSON payload. */
 export type JsonEvent = Exclude<ClientEvent, 'voice.audio'>
-
-const StartedSchema = Type.Object({ runId: Type.String() }, { title: 'Started' })
-
-/** Bytes of a file. The rest follows from `end` on, until that is the `size` of the file. */
-export const FileChunkSchema = Type.Object(
-  {
-    file: Type.Object({
-      fileId: Type.String(),
-      mimeType: Type.String({ description: 'As the run says: a file may be anything' }),
-      filename: Type.Optional(Type.String()),
-      size: Type.Integer({ description: 'Bytes' }),
-      sha256: Type.String()
-    }),
-    start: Type.Integer({ description: 'The first byte in `data`' }),
-    end: Type.Integer({ description: 'The byte after the last one in `data`' }),
-    data: Type.Unsafe<Uint8Array<ArrayBuffer> | ArrayBuffer>({
-      type: 'string',
-      format: 'binary',
-      description:
-        'At most 262,144 bytes, as an attachment of the packet: a Buffer in Node, an ArrayBuffer in browsers'
-    })
-  },
-  { title: 'FileChunk' }
-)
-export type FileChunk = Static<typeof FileChunkSchema>
-
-const WatchedSchema = Type.Object({ status: RunStatusSchema }, { title: 'Watched' })
 
 /** The schemas of the acknowledgements of accepted events. */
 export const ACKNOWLEDGEMENTS = {

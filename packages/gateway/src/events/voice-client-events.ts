@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { InstructionsSchema, RunBodySchema, VoiceSettingsSchema } from '@svc/registry/kit'
-import { OkSchema, type ClientListener, type Ok } from './acknowledgements.ts'
+import { CallSchema, OkSchema, type Call, type ClientListener, type Ok } from './acknowledgements.ts'
 
 const strict = { additionalProperties: false } as const
 const id = (description: string) => Type.String({ minLength: 1, maxLength: 256, description })
@@ -127,9 +127,6 @@ export const VOICE_CLIENT_EVENTS = {
   'voice.stop': VoicePlainEventSchema,
   'voice.audio': VoiceFrameSchema
 } as const
-
-const CallSchema = Type.Object({ runId: Type.String(), sessionId: Type.String() }, { title: 'Call' })
-type Call = Static<typeof CallSchema>
 
 /** The schemas of the acknowledgements of accepted events of calls. */
 export const VOICE_ACKNOWLEDGEMENTS = {

@@ -1,7 +1,8 @@
 import { RUN_ERR_BAD_RANGE } from '@svc/registry'
 import { readBytes, requireFile, requireRun } from '@svc/registry/kit'
 import { GTW_ERR_BAD_PAYLOAD } from '../errors.ts'
-import type { FileChunk, FileEvent } from '../events/client-events.ts'
+import type { FileChunk } from '../events/acknowledgements.ts'
+import type { FileEvent } from '../events/client-events.ts'
 import type { Handler } from './handler.ts'
 
 /** Bytes of one answer: a file in larger ones would hold back the events of the connection. */
