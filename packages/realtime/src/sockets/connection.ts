@@ -60,7 +60,6 @@ export class Connection implements CallConnection {
   #handshake: Handshake | undefined
   #conversation: Conversation | undefined
   #caller: (Caller & { readonly call: LiveCall }) | undefined
-  #isGreeted = false
   #closeCode: number | undefined
   #startTimer: NodeJS.Timeout | undefined
   #expiryTimer: NodeJS.Timeout | undefined
@@ -98,7 +97,6 @@ export class Connection implements CallConnection {
   /** An output of the call. */
   send(output: VoiceOutput, position: number): Awaitable<void> {
     const conversation = this.#conversation!
-    this.#greet(conversation)
     conversation.position = position
     projectOutput(conversation, output, this.#socket.emit)
     // Outputs that the client gave without asking for a response belong to the next turn.
@@ -134,23 +132,25 @@ export class Connection implements CallConnection {
     this.#conversation = conversation
     if (model !== undefined && conversation !== undefined && model !== conversation.session.model)
       throw new RUN_ERR_NOT_FOUND(runId)
-    const { calls } = this.#surface
-    const asked = { principal, connection: this }
-    const call = await calls
-      .resume(runId, { ...asked, after: conversation?.position })
-      .catch((err: unknown) => {
-        // Too much came meanwhile: the client continues with what comes now.
-        if (codeOf(err) === 'VOICE_ERR_OUTPUT_GONE') return calls.resume(runId, asked)
-        throw err
-      })
+    const call = await this.#surface.calls.resume(runId, principal)
     this.#greet(conversation!)
     this.#join(call)
+    this.#continue(call, conversation!.position)
+    if (this.#closeCode !== undefined) this.#left(this.#closeCode)
+  }
+
+  #continue(call: LiveCall, after: number): void {
+    try {
+      call.connect(this, after)
+    } catch (err) {
+      if (codeOf(err) !== 'VOICE_ERR_OUTPUT_GONE') throw err
+      // Too much came meanwhile: the client continues with what comes now.
+      call.connect(this)
+    }
   }
 
   // The conversation of a call that is in progress.
   #greet(conversation: Conversation): void {
-    if (this.#isGreeted) return
-    this.#isGreeted = true
     const { session, id } = conversation
     if (this.#handshake?.call !== undefined)
       this.#socket.emit({ type: 'session.created', session: session.toWire() })
