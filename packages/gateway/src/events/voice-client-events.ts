@@ -101,7 +101,7 @@ export type VoiceConfigureEvent = Static<typeof VoiceConfigureEventSchema>
 
 /** `voice.clear`, `voice.cancel`, `voice.stop`: discards the audio of the current turn; ends the answer; hangs up. */
 export const VoicePlainEventSchema = Type.Object({}, { ...strict, title: 'VoicePlainEvent' })
-export type VoicePlainEvent = Static<typeof VoicePlainEventSchema>
+export type VoicePlainEvent = Record<string, never>
 
 /** `voice.audio`: its payload is the attachment itself. */
 export const VoiceFrameSchema = Type.Unsafe<Uint8Array | ArrayBuffer>({

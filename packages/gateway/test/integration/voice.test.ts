@@ -66,7 +66,7 @@ t.test('every event of a client is an input of its call', async (t) => {
   await client.emitWithAck('voice.stop', {})
   await log.until('voice.done')
   t.same(inputs, [
-    ...events.map(([, payload, input]) => ({ ...(input.type !== 'audio' && payload), ...input })),
+    ...events.map(([, payload, input]) => Object.assign({}, input.type !== 'audio' && payload, input)),
     { type: 'end', reason: 'hangup' }
   ])
 })
