@@ -99,7 +99,10 @@ export interface RunContext {
   readonly clientTools: readonly ClientTool[]
   /** How the answer is delivered, if that takes longer than to generate it. */
   readonly delivery?: Delivery | undefined
-  /** Aborts when the run is canceled or ends for any other reason. */
+  /**
+   * Aborts when the run is canceled, fails or is suspended; not when it ends well, so that what a runnable holds is released in the
+   * `finally` of its stream.
+   */
   readonly signal: AbortSignal
   /**
    * Calls back with the reason when `signal` aborts, at once if it has, unless the returned function is called before. Cheaper than

@@ -1,4 +1,4 @@
-import { defineRunnable, tellable, type YieldedPart } from '@svc/registry'
+import { defineRunnable, tellable, type Run, type RunContext, type YieldedPart } from '@svc/registry'
 import { toRunRecord } from '@svc/registry/kit'
 import { scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
@@ -247,4 +247,32 @@ t.test('the context has the caller', async (t) => {
     { allowed: true },
     true
   ])
+})
+
+t.test('the signal aborts if the run fails or is canceled, not if it ends well', async (t) => {
+  const engine = buildEngine(t)
+  const fault = new Error('failed')
+  const ends: [string, (run: Run) => Promise<string>, boolean][] = [
+    ['well', async () => 'done', false],
+    ['failed', () => Promise.reject(fault), true],
+    ['canceled', (run) => (run.cancel(), new Promise(() => {})), true]
+  ]
+  for (const [name, act, isAborted] of ends) {
+    const seen = Promise.withResolvers<RunContext>()
+    const started = Promise.withResolvers<Run>()
+    const runnable = defineRunnable({
+      kind: 'agent',
+      name,
+      async run(_input, context) {
+        seen.resolve(context)
+        return act(await started.promise)
+      }
+    })
+    const run = await engine.start(runnable, 'x')
+    started.resolve(run)
+    await run.result().catch(() => {})
+    const { signal } = await seen.promise
+    t.equal(signal.aborted, isAborted, name)
+    if (name === 'failed') t.equal(signal.reason, fault)
+  }
 })

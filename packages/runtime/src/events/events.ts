@@ -2,6 +2,7 @@ import { Type, type Static } from '@sinclair/typebox'
 import {
   eventSchema as event,
   FinishReasonSchema,
+  PART_SCHEMAS,
   RUN_EVENT_SCHEMAS,
   ToolErrorSchema,
   UsageSchema
@@ -48,8 +49,31 @@ export const EVENT_SCHEMAS = {
     expired: Type.Boolean(),
     reason: Type.Optional(Type.String())
   }),
-  'voice.session.start': event({ sessionId }),
-  'voice.session.end': event({ sessionId, durationMs }),
+  'voice.session.start': event({
+    sessionId,
+    engine: Type.Union([Type.Literal('cascade'), Type.Literal('realtime')]),
+    format: Type.Object({ type: Type.String(), rate: Type.Integer({ description: 'Hz' }) })
+  }),
+  'voice.session.end': event({
+    sessionId,
+    durationMs,
+    turns: Type.Integer(),
+    interruptions: Type.Integer(),
+    reason: Type.Union(
+      ['hangup', 'gone', 'shutdown', 'idle', 'timeout', 'error'].map((each) => Type.Literal(each))
+    ),
+    usage: UsageSchema
+  }),
+  'voice.turn': event({
+    index: Type.Integer(),
+    status: PART_SCHEMAS['voice.turn'].properties.status,
+    latency: PART_SCHEMAS['voice.turn'].properties.latency
+  }),
+  'voice.interrupt': event({
+    heardMs: Type.Number({ description: 'Milliseconds of the answer that were played' }),
+    falseAlarm: Type.Boolean({ description: 'The user said nothing, and the answer was resumed' })
+  }),
+  'voice.reconnect': event({ attempt: Type.Integer(), reason: Type.String() }),
   'voice.tool.call': event({ ...call, args: Type.Unknown() }),
   'voice.tool.result': event({ ...call, result: Type.Unknown(), durationMs }),
   'browser.step': event({ index: Type.Integer(), url: Type.Optional(Type.String()) }),

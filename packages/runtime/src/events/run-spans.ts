@@ -6,7 +6,8 @@ type Base = Pick<RuntimeEvents['run.start'], 'idempotencyKey' | 'at'>
 
 interface OpenSpan {
   readonly span: Span
-  readonly context: Context
+  /** The parent of what begins within it. */
+  context: Context
   /** Open child spans of model and tool calls. */
   readonly calls: Map<string, Span>
 }
@@ -49,6 +50,14 @@ export class RunSpans {
   startCall(event: Base, id: string, name: string, options: SpanOptions): void {
     const open = this.#open.get(event.idempotencyKey)?.at(-1)
     open?.calls.set(id, this.#start(name, { ...options, startTime: event.at }, open.context))
+  }
+
+  /** As `startCall`; what begins from now on in the run is within it. */
+  enterCall(event: Base, id: string, name: string, options: SpanOptions): void {
+    this.startCall(event, id, name, options)
+    const open = this.#open.get(event.idempotencyKey)?.at(-1)
+    const span = open?.calls.get(id)
+    if (span !== undefined) open!.context = this.#api.trace.setSpan(open!.context, span)
   }
 
   annotateCall({ idempotencyKey }: Base, id: string, attributes: Attributes): void {

@@ -6,6 +6,10 @@ import { recordModelCalls } from './model-metrics.ts'
 import { recordRuns } from './run-metrics.ts'
 import { RunSpans } from './run-spans.ts'
 import type { TelemetryOptions } from './telemetry-options.ts'
+import { recordCalls } from './voice-metrics.ts'
+
+/** The id of the span of a call, within its run. */
+const VOICE_CALL = 'voice_call'
 
 type ModelCall = RuntimeEvents['model.call']
 
@@ -65,13 +69,35 @@ export async function traceEvents(
         }
       })
     ),
+    bus.on('voice.session.start', (event) =>
+      spans.enterCall(event, VOICE_CALL, `voice_call ${event.name}`, {
+        kind: INTERNAL,
+        attributes: {
+          'gen_ai.operation.name': 'voice_call',
+          'gen_ai.agent.name': event.name,
+          'gen_ai.conversation.id': event.sessionId,
+          'svc.voice.engine': event.engine,
+          'svc.voice.format': event.format.type,
+          'svc.voice.rate': event.format.rate
+        }
+      })
+    ),
+    bus.on('voice.session.end', (event) =>
+      spans.endCall(event, VOICE_CALL, {
+        ...usageOf(event.usage),
+        'svc.voice.turns': event.turns,
+        'svc.voice.interruptions': event.interruptions,
+        'svc.voice.end_reason': event.reason
+      })
+    ),
     bus.on('browser.action', (event) =>
       spans.annotateCall(event, event.toolCallId, browserAttributes(event))
     ),
     bus.on('tool.result', (event) => spans.endCall(event, event.toolCallId, {})),
     bus.on('tool.error', (event) => spans.endCall(event, event.toolCallId, {}, event.error)),
     recordModelCalls(bus, meters, chatAttributes),
-    recordRuns(bus, meters)
+    recordRuns(bus, meters),
+    recordCalls(bus, meters)
   ]
   return () => {
     for (const stop of stops) stop()

@@ -49,7 +49,8 @@ t.test('every documented event has a schema, those of model calls included', asy
       ...['run.complete', 'run.error', 'run.start', 'run.stream.chunk'],
       ...['skill.learned', 'skill.loaded'],
       ...['tool.approval.request', 'tool.approval.response', 'tool.call', 'tool.error', 'tool.result'],
-      ...['voice.session.end', 'voice.session.start', 'voice.tool.call', 'voice.tool.result']
+      ...['voice.session.end', 'voice.session.start', 'voice.turn', 'voice.interrupt', 'voice.reconnect'],
+      ...['voice.tool.call', 'voice.tool.result']
     ])
   )
   for (const name of NAMES)

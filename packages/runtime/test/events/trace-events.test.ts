@@ -245,6 +245,72 @@ t.test("the span of a member is a child of its team's", async (t) => {
     t.equal(byName[`invoke_agent ${name}`]?.parentSpanContext?.spanId, crew?.spanContext().spanId, name)
 })
 
+t.test('a call has a span around its turns, its latencies and its interruptions', async (t) => {
+  const { context, spans, metrics } = await traced(t)
+  const phone = new RunEvents(context, 'phone', 'agent')
+  const usage = { promptTokens: 5, completionTokens: 6, totalTokens: 11 }
+  const format = { type: 'audio/pcm', rate: 24_000 }
+  phone.emit('run.start', () => ({ sessionId: 's' }))
+  phone.emit('voice.session.start', () => ({ sessionId: 's', engine: 'cascade' as const, format }))
+  await makeAgent('x', { name: 'desk' }).agent.run('Hi', context.child('turn-0', { unsourced: true }))
+  phone.emit('voice.turn', () => ({
+    index: 0,
+    status: 'interrupted' as const,
+    latency: { endpointMs: 500, firstAudioMs: 750 }
+  }))
+  phone.emit('voice.turn', () => ({ index: 1, status: 'failed' as const, latency: {} }))
+  phone.emit('voice.interrupt', () => ({ heardMs: 100, falseAlarm: false }))
+  phone.emit('voice.interrupt', () => ({ heardMs: 100, falseAlarm: true }))
+  phone.emit('voice.session.end', () => ({
+    sessionId: 's',
+    durationMs: 1,
+    turns: 2,
+    interruptions: 1,
+    reason: 'hangup' as const,
+    usage
+  }))
+  phone.emit('run.complete', () => ({ sessionId: 's', finishReason: 'stop' as const, usage, durationMs: 1 }))
+  const byName = Object.fromEntries(spans().map((span) => [span.name, span]))
+  const parentOf = (name: string) => byName[name]?.parentSpanContext?.spanId
+  const call = byName['voice_call phone']
+  t.equal(parentOf('invoke_agent desk'), call?.spanContext().spanId)
+  t.equal(parentOf('voice_call phone'), byName['invoke_agent phone']?.spanContext().spanId)
+  t.strictSame(call?.attributes, {
+    'gen_ai.operation.name': 'voice_call',
+    'gen_ai.agent.name': 'phone',
+    'gen_ai.conversation.id': 's',
+    'gen_ai.usage.input_tokens': 5,
+    'gen_ai.usage.output_tokens': 6,
+    'svc.voice.engine': 'cascade',
+    'svc.voice.format': 'audio/pcm',
+    'svc.voice.rate': 24_000,
+    'svc.voice.turns': 2,
+    'svc.voice.interruptions': 1,
+    'svc.voice.end_reason': 'hangup'
+  })
+  const found = new Map((await metrics()).map(({ descriptor, dataPoints }) => [descriptor.name, dataPoints]))
+  const attributes = { 'gen_ai.agent.name': 'phone' }
+  t.match(found.get('svc.voice.response.latency'), [{ attributes, value: { sum: 0.75, count: 1 } }])
+  t.same(
+    found.get('svc.voice.interruptions')?.map(({ attributes: each, value }) => [each, value]),
+    [false, true].map((alarm) => [{ ...attributes, 'svc.voice.false_alarm': alarm }, 1])
+  )
+})
+
+t.test('a call that fails leaves no span open', async (t) => {
+  const { context, spans } = await traced(t)
+  const phone = new RunEvents(context, 'phone', 'agent')
+  const format = { type: 'audio/pcm', rate: 24_000 }
+  phone.emit('run.start', () => ({ sessionId: 's' }))
+  phone.emit('voice.session.start', () => ({ sessionId: 's', engine: 'cascade' as const, format }))
+  const error = { code: 'X', message: 'x', retryable: false }
+  phone.emit('run.error', () => ({ sessionId: 's', error, durationMs: 1 }))
+  t.same(
+    spans().map(({ name }) => name),
+    ['voice_call phone', 'invoke_agent phone']
+  )
+})
+
 t.test("a run's span is a child of the active span", async (t) => {
   const manager = new AsyncLocalStorageContextManager().enable()
   otelContext.setGlobalContextManager(manager)
