@@ -55,6 +55,6 @@ export class AnswerDelivery implements Delivery {
     const { played, interrupted } = this.#end!
     if (!interrupted) return { text, interrupted }
     const kept = Math.max(0, played.length - start)
-    return { text: text.slice(0, kept), interrupted }
+    return { text: text.slice(0, kept), interrupted: kept < text.length }
   }
 }
