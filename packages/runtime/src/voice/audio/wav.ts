@@ -36,7 +36,7 @@ const READERS: Record<string, ReadSample> = {
 }
 
 /** True if the bytes begin as a WAV file does. */
-function isWav(bytes: Uint8Array): boolean {
+export function isWav(bytes: Uint8Array): boolean {
   const view = viewOf(bytes)
   return bytes.length >= 12 && tagAt(view, 0) === 'RIFF' && tagAt(view, 8) === 'WAVE'
 }
