@@ -18,7 +18,8 @@ const MAX_ASKED = 20_000
 
 // Numbers are not used twice in a context: a ref of another tab or an earlier page names nothing.
 const lastRefs = new WeakMap<BrowserContext, number>()
-const STATE = '(globalThis.__look ??= {})'
+/** Where a world has its `LensState`. */
+export const STATE = '(globalThis.__look ??= {})'
 const PARTS = { createHiddenText, createMask, describeElement, findClickables, numberRefs, pruneFar }
 const PARTS_SOURCE = Object.entries(PARTS)
   .map(([name, part]) => `${name}: ${String(part)}`)

@@ -77,6 +77,25 @@ t.test('targets', needsChromium, async (t) => {
     t.match(await desk.target(await find('"Framed"')), framed)
   })
 
+  t.test('a page that redefines the DOM does not change the facts of its elements', async (t) => {
+    const { desk, find, origin } = await deskAt(
+      t,
+      browser,
+      `<form action=/pay method=post><button>Pay now</button></form><script>
+        Element.prototype.closest = () => null
+        Object.defineProperty(HTMLButtonElement.prototype, 'form', { get: () => null })
+        Object.defineProperty(HTMLButtonElement.prototype, 'type', { get: () => 'button' })
+        Object.defineProperty(HTMLElement.prototype, 'innerText', { get: () => 'Read more' })
+      </script>`
+    )
+    t.match(await desk.target(await find('"Pay now"')), {
+      name: 'Pay now',
+      type: 'submit',
+      submits: true,
+      form: { method: 'post', action: `${origin}/pay` }
+    })
+  })
+
   t.test('an element that is gone is stale', async (t) => {
     const { desk } = await deskAt(t, browser, 'x')
     for (const ref of ['e999', 'f7e1', 'nonsense', '']) {

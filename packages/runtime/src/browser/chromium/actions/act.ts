@@ -3,7 +3,8 @@ import { RUN_ERR_BROWSER_ACTION_FAILED } from '../../../errors.ts'
 import { unlessAborted } from '../../../guards/guard.ts'
 import type { Spot } from '../../desk-action.ts'
 import type { ActingDesk } from './acting-desk.ts'
-import { findElement } from './find-element.ts'
+import { findElement, findHandle } from './find-element.ts'
+import { type Found, HandleElement } from './found.ts'
 import { PageWatch } from './page-watch.ts'
 
 /** One action while it is performed. */
@@ -12,7 +13,7 @@ export class Act {
   /** Aborts with the caller's reason, or with a `TimeoutError` when the action takes too long. */
   readonly signal: AbortSignal
   /** What was acted on last, for the text of an error. */
-  subject: { readonly spot: Spot; readonly element: ElementHandle } | undefined
+  subject: { readonly spot: Spot; readonly element: Found } | undefined
   /** Milliseconds in which the page is expected to react; 0: it need not. */
   reaction = 0
   #watch: PageWatch
@@ -44,10 +45,17 @@ export class Act {
   }
 
   /** The element at a spot. @throws RUN_ERR_BROWSER_STALE_REF, RUN_ERR_BROWSER_ACTION_FAILED */
-  async find(spot: Spot): Promise<ElementHandle> {
+  async find(spot: Spot): Promise<Found> {
     const element = await this.step(() => findElement(this.page, spot))
     this.subject = { spot, element }
     return element
+  }
+
+  /** The same as a handle, for steps to elements around it: more costly. @throws as `find` */
+  async findHandle(spot: Spot): Promise<ElementHandle> {
+    const handle = await this.step(() => findHandle(this.page, spot))
+    this.subject = { spot, element: new HandleElement(handle) }
+    return handle
   }
 
   /** Moves the action to a new tab. @throws RUN_ERR_BROWSER_ACTION_FAILED at the limit of tabs */

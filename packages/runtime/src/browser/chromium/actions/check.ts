@@ -1,6 +1,7 @@
 import type { ElementHandle } from 'playwright-core'
 import type { DeskAction } from '../../desk-action.ts'
 import type { Act } from './act.ts'
+import { type Found, HandleElement } from './found.ts'
 import type { PageElement } from './page-dom.ts'
 
 type Check = Extract<DeskAction, { action: 'check' }>
@@ -8,16 +9,24 @@ type Check = Extract<DeskAction, { action: 'check' }>
 /** Checks or unchecks a checkbox, a radio button or a switch; by its label where the page hides it behind one. */
 export async function check(act: Act, { at, checked }: Check): Promise<void> {
   const found = await act.find(at)
-  const box = ((await act.step(() => found.evaluateHandle(boxOf))) as ElementHandle).asElement()
+  const own = await act.step(() => found.evaluate(readBox))
+  if (own.isBox && !own.isHidden) return checkBox(act, found, found, own, checked)
+  const handle = await act.findHandle(at)
+  const box = ((await act.step(() => handle.evaluateHandle(boxOf))) as ElementHandle).asElement()
   if (box === null) act.fail('it is no checkbox, radio button or switch')
-  const { isChecked, isRadio, isHidden, isDisabled } = await act.step(() => box.evaluate(readBox))
-  if (isDisabled) act.fail('it is disabled')
-  if (isChecked === checked) return
-  if (isRadio && !checked) act.fail('a radio button is unchecked by checking another one')
-  const label = isHidden
+  const state = await act.step(() => box.evaluate(readBox))
+  const label = state.isHidden
     ? ((await act.step(() => box.evaluateHandle(labelOf))) as ElementHandle).asElement()
     : null
-  await act.step(() => (label ?? box).click(act.limits))
+  return checkBox(act, new HandleElement(box), new HandleElement(label ?? box), state, checked)
+}
+
+// `clicked`: the box itself, or its label.
+async function checkBox(act: Act, box: Found, clicked: Found, state: Box, checked: boolean): Promise<void> {
+  if (state.isDisabled) act.fail('it is disabled')
+  if (state.isChecked === checked) return
+  if (state.isRadio && !checked) act.fail('a radio button is unchecked by checking another one')
+  await act.step(() => clicked.click(act.limits))
   if ((await act.step(() => box.evaluate(readBox))).isChecked !== checked) {
     act.fail(`the page did not let it become ${checked ? 'checked' : 'unchecked'}`)
   }
@@ -35,12 +44,22 @@ function boxOf(element: PageElement): PageElement | null {
   return inside.length === 1 ? inside[0]! : null
 }
 
+interface Box {
+  /** False for elements around a box. */
+  readonly isBox: boolean
+  readonly isChecked: boolean
+  readonly isRadio: boolean
+  readonly isHidden: boolean
+  readonly isDisabled: boolean
+}
+
 // Runs in the page.
-function readBox(box: PageElement & { checked?: boolean; disabled?: boolean }) {
+function readBox(box: PageElement & { checked?: boolean; disabled?: boolean }): Box {
   const isNative = box.tagName === 'INPUT'
   const role = isNative ? box.type : box.getAttribute('role')
   const { width, height } = box.getBoundingClientRect()
   return {
+    isBox: /^(?:checkbox|radio|switch|menuitemcheckbox|menuitemradio)$/.test(role ?? ''),
     isChecked: isNative ? box.checked === true : box.getAttribute('aria-checked') === 'true',
     isRadio: role === 'radio' || role === 'menuitemradio',
     isHidden:

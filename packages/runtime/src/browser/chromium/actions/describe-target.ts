@@ -1,4 +1,4 @@
-import type { ElementHandle, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { RUN_ERR_BROWSER_ACTION_FAILED } from '../../../errors.ts'
 import { unlessAborted } from '../../../guards/guard.ts'
 import type { Target } from '../../browser.ts'
@@ -8,7 +8,7 @@ import { findElement } from './find-element.ts'
 import { readTarget } from './read-target.ts'
 
 /**
- * The facts that decide what an action on an element is. The page can make up all but the URL of the frame. `timeout`: milliseconds.
+ * The facts that decide what an action on an element is. `timeout`: milliseconds.
  * @throws RUN_ERR_BROWSER_STALE_REF, RUN_ERR_BROWSER_ACTION_FAILED, the reason of the signal
  */
 export async function describeTarget(
@@ -23,11 +23,6 @@ export async function describeTarget(
 
 async function read(page: Page, spot: Spot): Promise<Target> {
   const element = await findElement(page, spot)
-  const [frameUrl, facts] = await Promise.all([frameUrlOf(element), element.evaluate(readTarget)])
+  const [frameUrl, facts] = await Promise.all([element.frameUrl(), element.evaluate(readTarget)])
   return { frameUrl, ...facts }
-}
-
-async function frameUrlOf(element: ElementHandle): Promise<string> {
-  const frame = await element.ownerFrame()
-  return frame?.url() ?? ''
 }

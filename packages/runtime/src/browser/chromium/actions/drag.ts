@@ -28,7 +28,7 @@ async function pointOf(act: Act, spot: Spot): Promise<{ x: number; y: number }> 
     requirePoint(act.page, spot)
     return spot
   }
-  const element = await act.find(spot)
+  const element = await act.findHandle(spot)
   await act.step(() => element.scrollIntoViewIfNeeded(act.limits))
   const box = await act.step(() => element.boundingBox())
   if (box === null) act.fail('the element is hidden')

@@ -1,5 +1,5 @@
-import type { ElementHandle } from 'playwright-core'
 import type { Act } from './act.ts'
+import type { Found } from './found.ts'
 import type { PageElement } from './page-dom.ts'
 
 // Characters that are typed key by key; more are inserted at once, all but the last.
@@ -17,7 +17,7 @@ export async function enterText(act: Act, text: string): Promise<void> {
 }
 
 /** Enters a long text, for which Chromium's input would take seconds: sets it as scripts do, all but the last character. */
-export async function setText(act: Act, field: ElementHandle, text: string, append: boolean): Promise<void> {
+export async function setText(act: Act, field: Found, text: string, append: boolean): Promise<void> {
   const last = lastKey(text)
   const set = { text: text.slice(0, text.length - last.length), append }
   await act.step(() => field.evaluate(setValueOf, set))
@@ -32,10 +32,7 @@ interface FieldGlobals {
 }
 
 // Runs in the page. The setter of the prototype, since frameworks replace that of the element.
-function setValueOf(
-  field: PageElement & { dispatchEvent(event: object): void },
-  { text, append }: { text: string; append: boolean }
-): void {
+function setValueOf(field: PageElement, { text, append }: { text: string; append: boolean }): void {
   const { InputEvent } = globalThis as unknown as FieldGlobals
   const { value: before = '', maxLength = -1 } = field
   const whole = append ? before + text : text

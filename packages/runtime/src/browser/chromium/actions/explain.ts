@@ -1,4 +1,3 @@
-import type { ElementHandle } from 'playwright-core'
 import {
   RUN_ERR_BROWSER_ACTION_FAILED,
   RUN_ERR_BROWSER_CRASHED,
@@ -7,6 +6,7 @@ import {
 import type { Spot } from '../../desk-action.ts'
 import { LATE, withinTime } from '../../deadline.ts'
 import type { Act } from './act.ts'
+import type { Found } from './found.ts'
 import type { PageElement } from './page-dom.ts'
 
 // Milliseconds in which a page says what is in the way.
@@ -18,7 +18,7 @@ export async function explain(err: unknown, { signal, subject }: Act, ms: number
   const message = err instanceof Error ? err.message : ''
   if (/crashed/i.test(message)) return new RUN_ERR_BROWSER_CRASHED()
   if (/not attached|not connected/i.test(message)) return new RUN_ERR_BROWSER_STALE_REF(nameOf(subject?.spot))
-  if (/context was destroyed|Frame was detached/i.test(message))
+  if (/context was destroyed|Frame was detached|uniqueContextId not found|cannot find context/i.test(message))
     return failure('the page changed meanwhile; look again')
   if (saysClosed(err)) return failure('the tab was closed')
   if (!signal.aborted) return failure('the browser could not do this here')
@@ -44,11 +44,11 @@ const nameOf = (spot: Spot | undefined) => {
 }
 
 // Undefined if the page is too busy to answer.
-async function ask(element: ElementHandle): Promise<string | undefined> {
-  const answer = await withinTime(
-    element.evaluate(obstacleOf).catch(() => undefined),
-    ANSWER
-  )
+async function ask(element: Found): Promise<string | undefined> {
+  const asked = element
+    .evaluate(obstacleOf)
+    .catch((err: unknown) => (err instanceof RUN_ERR_BROWSER_STALE_REF ? DETACHED : undefined))
+  const answer = await withinTime(asked, ANSWER)
   return answer === LATE ? undefined : answer
 }
 

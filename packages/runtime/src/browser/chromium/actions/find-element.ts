@@ -1,32 +1,40 @@
-import type { ElementHandle, Page } from 'playwright-core'
+import type { ElementHandle, Locator, Page } from 'playwright-core'
 import { RUN_ERR_BROWSER_ACTION_FAILED, RUN_ERR_BROWSER_STALE_REF } from '../../../errors.ts'
 import type { Spot } from '../../desk-action.ts'
+import { type Found, HandleElement, RefElement } from './found.ts'
 import type { PageDocument, PageElement } from './page-dom.ts'
 
 /**
  * The element at a spot, at once: it does not wait for one.
  * @throws RUN_ERR_BROWSER_STALE_REF, RUN_ERR_BROWSER_ACTION_FAILED for a point outside of the viewport
  */
-export async function findElement(page: Page, spot: Spot): Promise<ElementHandle> {
-  return 'ref' in spot ? findByRef(page, spot.ref) : findAtPoint(page, spot)
+export async function findElement(page: Page, spot: Spot): Promise<Found> {
+  if (!('ref' in spot)) return new HandleElement(await findAtPoint(page, spot))
+  if ((await locate(page, spot.ref, (locator) => locator.count())) === 0)
+    throw new RUN_ERR_BROWSER_STALE_REF(spot.ref)
+  return new RefElement(page, spot.ref)
 }
 
-async function findByRef(page: Page, ref: string): Promise<ElementHandle> {
+/** The same as a handle of Playwright's. @throws as `findElement` */
+export async function findHandle(page: Page, spot: Spot): Promise<ElementHandle> {
+  if (!('ref' in spot)) return findAtPoint(page, spot)
+  const [handle] = await locate(page, spot.ref, (locator) => locator.elementHandles())
+  if (handle === undefined) throw new RUN_ERR_BROWSER_STALE_REF(spot.ref)
+  return handle
+}
+
+async function locate<T>(page: Page, ref: string, work: (locator: Locator) => Promise<T>): Promise<T> {
   // Anything else would be a selector of Playwright's.
   if (!/^(?:f\d+)?e\d+$/.test(ref)) throw new RUN_ERR_BROWSER_STALE_REF(ref.slice(0, 20))
-  // Playwright rejects the ref of a frame that is gone as a bad selector.
-  const [element] = await page
-    .getByRef(ref)
-    .elementHandles()
-    .catch((err: unknown) => {
-      if (isBadSelector(err)) return []
-      throw err
-    })
-  if (element === undefined) throw new RUN_ERR_BROWSER_STALE_REF(ref)
-  return element
+  try {
+    return await work(page.getByRef(ref))
+  } catch (err) {
+    // Playwright rejects the ref of a frame that is gone as a bad selector.
+    if (err instanceof Error && err.message.includes('Invalid frame'))
+      throw new RUN_ERR_BROWSER_STALE_REF(ref)
+    throw err
+  }
 }
-
-const isBadSelector = (err: unknown) => err instanceof Error && err.message.includes('Invalid frame')
 
 async function findAtPoint(page: Page, at: { x: number; y: number }): Promise<ElementHandle> {
   requirePoint(page, at)

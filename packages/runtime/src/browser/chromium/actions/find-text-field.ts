@@ -1,17 +1,19 @@
 import type { ElementHandle } from 'playwright-core'
 import type { Spot } from '../../desk-action.ts'
 import type { Act } from './act.ts'
+import { type Found, HandleElement } from './found.ts'
 import type { PageDocument, PageElement } from './page-dom.ts'
-import { textFieldOf } from './text-field.ts'
+import { isTextField, textFieldOf } from './text-field.ts'
 
 /**
  * The field that a text is typed into; without a spot the one that has the focus, undefined if none has.
  * @throws RUN_ERR_BROWSER_ACTION_FAILED if there is no text field at the spot
  */
-export async function findTextField(act: Act, at: Spot | undefined): Promise<ElementHandle | undefined> {
+export async function findTextField(act: Act, at: Spot | undefined): Promise<Found | undefined> {
   if (at === undefined) return focusedField(act)
   const found = await act.find(at)
-  const field = await toField(act, found)
+  if (await act.step(() => found.evaluate(isTextField))) return found
+  const field = await toField(act, await act.findHandle(at))
   if (field !== undefined) return field
   // Pages draw fields of their own, which put the focus into a real one when they are clicked.
   await act.step(() => ('ref' in at ? found.click(act.limits) : act.page.mouse.click(at.x, at.y)))
@@ -20,16 +22,16 @@ export async function findTextField(act: Act, at: Spot | undefined): Promise<Ele
   return focused
 }
 
-async function toField(act: Act, element: ElementHandle): Promise<ElementHandle | undefined> {
+async function toField(act: Act, element: ElementHandle): Promise<Found | undefined> {
   const result = await act.step(() => element.evaluateHandle(textFieldOf))
   const field = result.asElement()
-  if (field !== null) return field as ElementHandle
+  if (field !== null) return new HandleElement(field as ElementHandle)
   const reason = await act.step(() => result.jsonValue())
   if (typeof reason === 'string' && reason !== '') act.fail(reason)
   return undefined
 }
 
-async function focusedField(act: Act): Promise<ElementHandle | undefined> {
+async function focusedField(act: Act): Promise<Found | undefined> {
   let frame = act.page.mainFrame()
   for (;;) {
     const active = (await act.step(() => frame.evaluateHandle(activeElement))).asElement()

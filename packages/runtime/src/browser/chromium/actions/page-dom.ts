@@ -36,6 +36,9 @@ export interface PageElement {
   getAttribute(name: string): string | null
   getRootNode(): PageRoot
   getBoundingClientRect(): { x: number; y: number; width: number; height: number }
+  focus(): void
+  select(): void
+  dispatchEvent(event: object): void
   checkVisibility(options?: { visibilityProperty?: boolean; opacityProperty?: boolean }): boolean
   scrollBy(options: { top: number; left: number; behavior: 'instant' }): void
 }
@@ -64,6 +67,7 @@ export interface PageDocument extends PageRoot {
 }
 
 export interface PageWindow {
+  getSelection(): { selectAllChildren(element: PageElement): void } | null
   readonly innerWidth: number
   readonly innerHeight: number
   getComputedStyle(element: PageElement): {

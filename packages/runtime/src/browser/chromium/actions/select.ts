@@ -2,6 +2,7 @@ import type { ElementHandle } from 'playwright-core'
 import type { DeskAction } from '../../desk-action.ts'
 import type { Act } from './act.ts'
 import { chooseFromList, listLabels, quote } from './choose-from-list.ts'
+import { type Found, HandleElement } from './found.ts'
 import type { PageElement } from './page-dom.ts'
 
 type Select = Extract<DeskAction, { action: 'select' }>
@@ -9,20 +10,26 @@ type Select = Extract<DeskAction, { action: 'select' }>
 /** Selects the options of a drop-down: of the browser's own by value or label, of one that the page draws by label. */
 export async function select(act: Act, { at, values }: Select): Promise<void> {
   const found = await act.find(at)
-  const list = ((await act.step(() => found.evaluateHandle(listOf))) as ElementHandle).asElement()
-  if (list === null) return chooseFromList(act, found, values)
+  if (await act.step(() => found.evaluate(isList))) return selectIn(act, found, values)
+  const handle = await act.findHandle(at)
+  const list = ((await act.step(() => handle.evaluateHandle(listOf))) as ElementHandle).asElement()
+  if (list === null) return chooseFromList(act, handle, values)
+  return selectIn(act, new HandleElement(list), values)
+}
+
+async function selectIn(act: Act, list: Found, values: readonly string[]): Promise<void> {
   const { isMultiple, indexes, missing, disabled, labels } = await act.step(() =>
     list.evaluate(findOptions, values)
   )
   if (missing !== undefined) act.fail(`there is no option ${quote(missing)}; ${listLabels(labels)}`)
   if (disabled !== undefined) act.fail(`the option ${quote(disabled)} is disabled`)
   if (values.length !== 1 && !isMultiple) act.fail('this list takes exactly one option')
-  await act.step(() =>
-    list.selectOption(
-      indexes.map((index) => ({ index })),
-      act.limits
-    )
-  )
+  await act.step(() => list.selectOptions(indexes, act.limits))
+}
+
+// Runs in the page.
+function isList(element: PageElement): boolean {
+  return element.tagName === 'SELECT'
 }
 
 // Runs in the page: the list that an element is, is an option of, or is the label of.

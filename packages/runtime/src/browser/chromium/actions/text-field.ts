@@ -33,6 +33,13 @@ export function readTextField(field: PageElement): TextField {
   }
 }
 
+/** Runs in the page: true for an element that takes text itself. */
+export function isTextField(element: PageElement): boolean {
+  const { tagName, type = '' } = element
+  const others = ['checkbox', 'radio', 'file', 'button', 'submit', 'reset', 'image']
+  return tagName === 'TEXTAREA' || (tagName === 'INPUT' && !others.includes(type))
+}
+
 /** Runs in the page: what takes the text if one is typed into an element. A string says why nothing does. */
 export function textFieldOf(element: PageElement): PageElement | string {
   const fields =

@@ -1,9 +1,9 @@
-import type { ElementHandle } from 'playwright-core'
 import type { DeskAction } from '../../desk-action.ts'
 import { cutText } from '../../look/clean-text.ts'
 import type { Act } from './act.ts'
 import { enterText, setText } from './enter-text.ts'
 import { findTextField } from './find-text-field.ts'
+import type { Found } from './found.ts'
 import { pressKey } from './press.ts'
 import { readTextField, type TextField } from './text-field.ts'
 import { formatFault } from './value-formats.ts'
@@ -32,17 +32,12 @@ export async function type(act: Act, { at, text, append = false, submit = false 
 }
 
 // Dates, colours and the like have no text to type into: the browser takes a whole value only.
-async function setValue(
-  act: Act,
-  element: ElementHandle,
-  { type: kind }: TextField,
-  text: string
-): Promise<void> {
+async function setValue(act: Act, element: Found, { type: kind }: TextField, text: string): Promise<void> {
   const value = kind === 'color' ? text.trim().toLowerCase() : text.trim()
   const fault = formatFault(kind, value)
   if (fault !== undefined) act.fail(fault)
   await act.step(() => element.fill(value, act.limits))
-  const actual = await act.step(() => element.inputValue())
+  const actual = await act.step(() => element.evaluate((field) => field.value ?? ''))
   if (actual === value) return
   // A slider takes the nearest of its values.
   if (actual === '') act.fail(`the field did not take ${JSON.stringify(cutText(value, 40))}`)
@@ -51,7 +46,7 @@ async function setValue(
 
 async function replaceText(
   act: Act,
-  element: ElementHandle,
+  element: Found,
   { type: kind, isPlain, maxLength }: TextField,
   text: string,
   append: boolean

@@ -16,7 +16,7 @@ export async function upload(act: Act, { at, files }: Upload): Promise<void> {
   const bytes = files.reduce((sum, { data }) => sum + data.byteLength, 0)
   if (bytes > MAX_BYTES)
     throw new RUN_ERR_BROWSER_TOO_LARGE(`${bytes} bytes to upload, of at most ${MAX_BYTES}`)
-  const found = await act.find(at)
+  const found = await act.findHandle(at)
   const field = ((await act.step(() => found.evaluateHandle(fileFieldOf))) as ElementHandle).asElement()
   const payloads = files.map(toPayload)
   if (field === null) {

@@ -14,6 +14,7 @@ export interface PageNode {
 /** An element; fields of inputs are undefined on others. */
 export interface PageElement extends PageNode {
   readonly tagName: string
+  readonly isConnected: boolean
   readonly id: string
   readonly parentElement: PageElement | null
   readonly shadowRoot: PageNode | null

@@ -43,6 +43,8 @@ export interface LensState {
   begin?: (options: LensOptions) => void
   /** Takes it off; undefined if it is not on. */
   end?: () => LensReport | undefined
+  /** The element of a ref of an earlier look. */
+  find?: (ref: string) => PageElement | undefined
 }
 
 /** What a lens is given from outside of the page. */
@@ -109,7 +111,7 @@ export function installLens(win: PageWindow, state: LensState, parts: LensParts,
   const style = win.getComputedStyle.bind(win)
 
   const memory: MaskMemory = { fields: new WeakSet(), values: new Set() }
-  const numbers = parts.numberRefs(win)
+  const refs = parts.numberRefs(win)
   let sight: Sight | undefined
 
   const textOf = (node: PageNode, { isHidden, cover }: Sight): string | null => {
@@ -243,7 +245,7 @@ export function installLens(win: PageWindow, state: LensState, parts: LensParts,
       ids: new Map()
     }
     pruneTypes(pruned)
-    numbers.last = Math.max(numbers.last, lastRef)
+    refs.last = Math.max(refs.last, lastRef)
     sight = next
   }
 
@@ -269,11 +271,11 @@ export function installLens(win: PageWindow, state: LensState, parts: LensParts,
       elements: last.elements.map((element) => factsOf(element, last)),
       viewport: { width: win.innerWidth, height: win.innerHeight },
       pruned: last.pruned.count,
-      lastRef: numbers.last,
+      lastRef: refs.last,
       passwords: [...memory.values].slice(0, 100),
       above: Math.round(win.scrollY),
       below: Math.max(0, Math.round(scrollHeight - win.scrollY - win.innerHeight))
     }
   }
-  Object.assign(state, { begin, end })
+  Object.assign(state, { begin, end, find: refs.find })
 }
