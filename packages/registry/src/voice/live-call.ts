@@ -156,6 +156,8 @@ export class LiveCall implements VoiceLink {
     this.#isEnding = true
     clearTimeout(this.#timer)
     this.input.push({ type: 'end', reason })
+    this.#pacer?.close()
+    this.#feed.release()
     this.#timer = setTimeout(() => void this.#run?.cancel().catch(() => {}), END_TIMEOUT)
   }
 

@@ -17,6 +17,7 @@ export class OutputFeed {
   #next = 1
   #isFull = false
   #waiting: Waiting[] = []
+  #isReleased = false
   #end: CallEnd | undefined
 
   get connected(): boolean {
@@ -30,7 +31,7 @@ export class OutputFeed {
     const position = this.#kept.last
     this.#pump()
     this.#kept.trim(this.connected ? this.#next : position)
-    if (this.#next > position && !this.#isFull) return undefined
+    if (this.#isReleased || (this.#next > position && !this.#isFull)) return undefined
     return new Promise((resolve) => this.#waiting.push({ position, resolve }))
   }
 
@@ -68,12 +69,18 @@ export class OutputFeed {
     this.#kept.played(itemId, ms, this.#next)
   }
 
+  /** No sender waits any longer: the call is about to end, whether its client takes more or not. */
+  release(): void {
+    this.#isReleased = true
+    for (const { resolve } of this.#waiting) resolve()
+    this.#waiting = []
+  }
+
   /** Takes no more outputs; the connection gets the end after what it has not received yet. */
   end(end: CallEnd): void {
     this.#end = end
     this.#pump()
-    for (const { resolve } of this.#waiting) resolve()
-    this.#waiting = []
+    this.release()
   }
 
   #pump(): void {

@@ -27,6 +27,7 @@ export class OutputPacer {
   // When all audio sent so far will have been played, by a monotonic clock.
   #playedAt = 0
   #timer: NodeJS.Timeout | undefined
+  #isClosed = false
 
   constructor(send: Send, format: () => AudioFormat) {
     this.#send = send
@@ -35,6 +36,7 @@ export class OutputPacer {
 
   /** Sends an output when it is due; the promise resolves then. */
   send(output: VoiceOutput): Awaitable<void> {
+    if (this.#isClosed) return output.type === 'audio' ? undefined : this.#send(output)
     if (output.type === 'clear') return this.#clear(output)
     if (!('responseId' in output)) return this.#send(output)
     const sent = new Promise<void>((resolve) => {
@@ -47,10 +49,14 @@ export class OutputPacer {
     return sent
   }
 
-  /** Discards what is held back. */
+  /** Discards the audio that is held back, and all that follows; other outputs no longer wait. */
   close(): void {
+    this.#isClosed = true
     clearTimeout(this.#timer)
-    for (const { sent } of this.#queue.splice(0)) sent?.()
+    for (const { output, sent } of this.#queue.splice(0)) {
+      if (output.type !== 'audio') void this.#send(output)
+      sent?.()
+    }
   }
 
   #clear(output: Extract<VoiceOutput, { type: 'clear' }>): Awaitable<void> {
