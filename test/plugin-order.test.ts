@@ -1,6 +1,7 @@
 import a2a from '@svc/a2a'
 import gateway from '@svc/gateway'
 import http from '@svc/http'
+import realtime from '@svc/realtime'
 import registry from '@svc/registry'
 import { scriptedRunnable } from '@svc/registry/testing'
 import runtime from '@svc/runtime'
@@ -12,6 +13,7 @@ const BRINGERS: Record<string, FastifyPluginAsync> = {
   '@svc/http': http,
   '@svc/gateway': gateway,
   '@svc/a2a': a2a,
+  '@svc/realtime': realtime,
   '@svc/runtime': runtime
 }
 const WITH_ENGINE = { ...BRINGERS, '@svc/registry': registry as FastifyPluginAsync }

@@ -22,6 +22,7 @@ const PRINTED: Readonly<Record<string, RegExp>> = {
   'docs/from-other-frameworks.md#3': /^Bees, for the world\n$/,
   'docs/from-other-frameworks.md#4': /^Ada\.\n$/,
   'docs/http.md#2': /^401 200\n$/,
+  'packages/realtime/README.md#1': /^Hello\n$/,
   'packages/registry/README.md#1': /"type":"start"[^]*"type":"finish"[^]*\none run, every wire \n$/,
   'packages/runtime/README.md#1': /^It is 42\.$/,
   'packages/runtime/README.md#3': /^\{ city: 'Rome' \}\n$/,
@@ -81,11 +82,12 @@ const ANSWERED: readonly (readonly [command: RegExp, answer: RegExp])[] = [
 // Starts a process for each program, which takes long on a busy machine.
 t.setTimeout(180_000)
 
-// The documents install the dependencies of the demo and Zod.
+// The documents install the dependencies of the demo, all our packages and Zod.
 const installed = ['apps/demo', 'packages/runtime'].map((name) => resolve(ROOT, name, 'node_modules'))
 const linked = [
   ...readdirSync(installed[0]!).map((name) => resolve(installed[0]!, name)),
-  resolve(installed[1]!, 'zod')
+  resolve(installed[1]!, 'zod'),
+  resolve(ROOT, 'node_modules/@svc')
 ]
 const modulesOf = (test: Test) =>
   Object.fromEntries(linked.map((path) => [basename(path), test.fixture('symlink', path)]))
@@ -143,6 +145,7 @@ t.test('complete programs compile', async (t) => {
       'packages/a2a/README.md#1',
       'packages/gateway/README.md#1',
       'packages/http/README.md#1',
+      'packages/realtime/README.md#1',
       'packages/registry/README.md#1',
       'packages/runtime/README.md#1',
       'packages/runtime/README.md#2',

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import a2a from '@svc/a2a'
 import gateway from '@svc/gateway'
 import http from '@svc/http'
+import realtime from '@svc/realtime'
 import registry, { createRegistry } from '@svc/registry'
 import runtime from '@svc/runtime'
 import store from '@svc/store'
@@ -22,7 +23,9 @@ const ENTRANCES: [prefix: string, plugin: FastifyPluginAsync, one: object, other
   ['GTW', gateway, {}, { namespace: '/' }, '@svc/gateway .*namespace "/"'],
   ['GTW', gateway, { namespace: '/chat' }, { namespace: '/chat' }, '@svc/gateway .*namespace "/chat"'],
   ['A2A', a2a, {}, { basePath: '/' }, '@svc/a2a .*base path "/"'],
-  ['A2A', a2a, { basePath: '/a/b' }, { basePath: '/b/', prefix: '/a' }, '@svc/a2a .*base path "/a/b"']
+  ['A2A', a2a, { basePath: '/a/b' }, { basePath: '/b/', prefix: '/a' }, '@svc/a2a .*base path "/a/b"'],
+  ['RT', realtime, {}, {}, '@svc/realtime .*path "/realtime"'],
+  ['RT', realtime, { prefix: '/v1' }, { prefix: '/v1/' }, '@svc/realtime .*path "/v1/realtime"']
 ]
 
 t.test('a surface registered twice in one place is refused, with its name and place', async (t) => {

@@ -17,7 +17,8 @@ async function realtime(app: FastifyInstance, options: RealtimeOptions & Registe
   await ensureEngine(app, '@svc/realtime')
   warnOfTimeouts(app)
 
-  const path = `${app.prefix}${options.prefix ?? ''}/realtime`
+  const prefix = (options.prefix ?? '').replace(/\/+$/, '')
+  const path = `${app.prefix}${prefix}/realtime`
   const place = `path "${path}"`
   requireFreePlace(rootOf(app), '@svc/realtime', place, (taken) => new RT_ERR_REGISTERED_TWICE(taken))
   const surface = createSurface(app, settings, place)
@@ -29,7 +30,7 @@ async function realtime(app: FastifyInstance, options: RealtimeOptions & Registe
     realtimeRoute(scope, surface, connections)
     clientSecretRoute(scope, surface)
   }
-  await app.register(scoped, { ...settings.registerOptions, prefix: options.prefix ?? '' })
+  await app.register(scoped, { ...settings.registerOptions, prefix })
   routeUpgrades(app, path)
   whileServing(app, async () => {
     await Promise.all([surface.runs.close(), surface.calls.close()])

@@ -5,12 +5,15 @@ import { toWireFormat, type SessionState } from '../sessions/session-state.ts'
 
 /** The answer of a response. */
 export interface OpenAnswer {
+  readonly responseId: string
   readonly itemId: string
   readonly previousItemId: string | null
   readonly outputIndex: number
   readonly modality: 'audio' | 'text'
+  /** All that was generated. */
   text: string
-  hasAudio: boolean
+  /** What was played of it, where it was stopped. */
+  playedText: string | undefined
   isDone: boolean
 }
 
@@ -71,11 +74,14 @@ export class OpenResponse {
   }
 }
 
-/** An answer as an item. */
+/** An answer as an item: with what was played, if it was stopped. */
 export function toMessage(
-  { itemId, modality, text }: Pick<OpenAnswer, 'itemId' | 'modality' | 'text'>,
-  status: 'in_progress' | 'completed' | 'incomplete'
+  answer: Pick<OpenAnswer, 'itemId' | 'modality' | 'text' | 'playedText'>,
+  given: 'in_progress' | 'completed' | 'incomplete'
 ): AssistantMessage {
+  const { itemId, modality, playedText } = answer
+  const text = playedText ?? answer.text
+  const status = playedText === undefined ? given : 'incomplete'
   const content: AssistantMessage['content'] =
     modality === 'audio' ? [{ type: 'output_audio', transcript: text }] : [{ type: 'output_text', text }]
   return {

@@ -9,8 +9,8 @@ import { answerCalls, type Caller, type Handler } from './handler.ts'
 type Options = NonNullable<ClientEvents['response.create']['response']>
 
 /**
- * `response.create`: asks for an answer. Outputs of function calls that were given are answered now, and the answer is what the run
- * makes of them; while other calls wait for their output, the response is empty.
+ * `response.create`: asks for an answer. Outputs of function calls that were given are answered now, and the run continues with them; the
+ * call expects to be asked for that response, too. While other calls wait for their output, the response is empty.
  * @throws ProtocolError
  */
 export const createResponse: Handler<'response.create'> = (
@@ -25,10 +25,9 @@ export const createResponse: Handler<'response.create'> = (
     )
   requireOptions(options, conversation)
   conversation.metadata = options.metadata ?? null
-  if (answerCalls(caller, id ?? null)) {
-    if (conversation.calls.missing) respondEmpty(caller)
-    return
-  }
+  conversation.createdBy = id ?? null
+  // While other calls wait, the run does not continue.
+  if (answerCalls(caller, id ?? null) && conversation.calls.missing) return respondEmpty(caller)
   const { instructions, output_modalities: modalities } = options
   call.receive({
     type: 'respond',

@@ -2,6 +2,7 @@ import type { VoiceOutput } from '@svc/registry'
 import type { Conversation } from '../conversation/conversation.ts'
 import { toMessage, type OpenAnswer } from '../conversation/open-response.ts'
 import type { Emit } from '../events/server-events.ts'
+import { releaseSpeech } from './project-speech.ts'
 
 type Output<T extends VoiceOutput['type']> = Extract<VoiceOutput, { type: T }>
 
@@ -11,17 +12,19 @@ export function openAnswer(conversation: Conversation, output: Output<'answer.st
   if (response === undefined) return
   const { itemId, modality, previousItemId } = output
   const previous = previousItemId ?? null
-  const item = toMessage({ itemId, modality, text: '' }, 'in_progress')
+  const item = toMessage({ itemId, modality, text: '', playedText: undefined }, 'in_progress')
   const outputIndex = response.add(item)
-  response.answer = {
-    ...{ itemId, previousItemId: previous, outputIndex, modality },
-    ...{ text: '', hasAudio: false, isDone: false }
+  const answer: OpenAnswer = {
+    ...{ responseId: response.id, itemId, previousItemId: previous, outputIndex, modality },
+    ...{ text: '', playedText: undefined, isDone: false }
   }
+  response.answer = answer
+  conversation.addAnswer(answer)
   items.add(itemId, item)
   emit({ type: 'response.output_item.added', response_id: response.id, output_index: outputIndex, item })
   emit({ type: 'conversation.item.added', previous_item_id: previous, item })
   const part = modality === 'audio' ? { type: modality, transcript: '' } : { type: modality, text: '' }
-  emit({ type: 'response.content_part.added', ...placeOf(response.id, response.answer), part })
+  emit({ type: 'response.content_part.added', ...placeOf(answer), part })
 }
 
 /** `text`: an increment of the answer's text. */
@@ -31,16 +34,18 @@ export function addText({ response }: Conversation, { delta }: Output<'text'>, e
   answer.text += delta
   const type =
     answer.modality === 'audio' ? 'response.output_audio_transcript.delta' : 'response.output_text.delta'
-  emit({ type, ...placeOf(response!.id, answer), delta })
+  emit({ type, ...placeOf(answer), delta })
 }
 
-/** `audio`: audio of the answer. */
-export function sendAudio({ response }: Conversation, { audio }: Output<'audio'>, emit: Emit): void {
-  const answer = response?.answer
-  if (answer === undefined || answer.isDone) return
-  answer.hasAudio = true
+/** `audio`: audio of the answer, also after the end of its response: what a false alarm has stopped is sent again. */
+export function sendAudio(conversation: Conversation, { itemId, audio }: Output<'audio'>, emit: Emit): void {
+  const answer = conversation.answerOf(itemId)
+  if (answer === undefined) return
+  const { playback, session } = conversation
+  playback.add(audio.byteLength, session.outputFormat)
+  if (answer.playedText !== undefined) resumeAnswer(conversation, answer)
   const delta = Buffer.from(audio.buffer, audio.byteOffset, audio.byteLength).toString('base64')
-  emit({ type: 'response.output_audio.delta', ...placeOf(response!.id, answer), delta })
+  emit({ type: 'response.output_audio.delta', ...placeOf(answer), delta })
 }
 
 /** Ends the item of an answer, unless it has ended. @param text all of it; default what came of it */
@@ -53,19 +58,16 @@ export function closeAnswer(
   if (response === undefined || answer === undefined || answer.isDone) return
   answer.isDone = true
   answer.text = text ?? answer.text
-  const place = placeOf(response.id, answer)
+  const place = placeOf(answer)
   const item = toMessage(answer, status)
+  const shown = answer.playedText ?? answer.text
   if (answer.modality === 'audio') {
     emit({ type: 'response.output_audio.done', ...place })
-    emit({ type: 'response.output_audio_transcript.done', ...place, transcript: answer.text })
-    emit({
-      type: 'response.content_part.done',
-      ...place,
-      part: { type: 'audio', transcript: answer.text }
-    })
+    emit({ type: 'response.output_audio_transcript.done', ...place, transcript: shown })
+    emit({ type: 'response.content_part.done', ...place, part: { type: 'audio', transcript: shown } })
   } else {
-    emit({ type: 'response.output_text.done', ...place, text: answer.text })
-    emit({ type: 'response.content_part.done', ...place, part: { type: 'text', text: answer.text } })
+    emit({ type: 'response.output_text.done', ...place, text: shown })
+    emit({ type: 'response.content_part.done', ...place, part: { type: 'text', text: shown } })
   }
   response.replace(answer.outputIndex, item)
   items.replace(answer.itemId, item)
@@ -78,32 +80,43 @@ export function closeAnswer(
   })
 }
 
-/** `clear`, `truncated`: the answer is what was played of it. */
-export function cutAnswer(
-  { response, items }: Conversation,
-  { type, itemId, heardMs, text }: Output<'clear'> | Output<'truncated'>,
-  emit: Emit
-): void {
-  const item = items.get(itemId)
-  const answer = response?.answer?.itemId === itemId ? response.answer : undefined
-  if (answer !== undefined) answer.text = text
-  if (item?.type === 'message' && item.role === 'assistant' && item.content[0] !== undefined) {
-    const modality = item.content[0].type === 'output_audio' ? 'audio' : 'text'
-    const cut = toMessage({ itemId, modality, text }, 'incomplete')
-    items.replace(itemId, cut)
-    if (answer !== undefined) response!.replace(answer.outputIndex, cut)
-  }
-  if (type === 'clear' && response !== undefined)
-    emit({ type: 'output_audio_buffer.cleared', response_id: response.id })
-  if (type === 'truncated')
-    emit({
-      type: 'conversation.item.truncated',
-      item_id: itemId,
-      content_index: 0,
-      audio_end_ms: Math.round(heardMs)
-    })
+/** `clear`: the answer is what was played of it. */
+export function clearAnswer(conversation: Conversation, output: Output<'clear'>, emit: Emit): void {
+  conversation.playback.cut()
+  releaseSpeech(conversation, emit)
+  const answer = cutAnswer(conversation, output)
+  if (answer !== undefined) emit({ type: 'output_audio_buffer.cleared', response_id: answer.responseId })
 }
 
-function placeOf(responseId: string, { itemId, outputIndex }: OpenAnswer) {
+/** `truncated`: the same, as the client asked for. */
+export function truncateAnswer(conversation: Conversation, output: Output<'truncated'>, emit: Emit): void {
+  conversation.playback.cut()
+  cutAnswer(conversation, output)
+  const { itemId, heardMs } = output
+  emit({
+    type: 'conversation.item.truncated',
+    item_id: itemId,
+    content_index: 0,
+    audio_end_ms: Math.round(heardMs)
+  })
+}
+
+function cutAnswer(
+  conversation: Conversation,
+  { itemId, text }: Output<'clear'> | Output<'truncated'>
+): OpenAnswer | undefined {
+  const answer = conversation.answerOf(itemId)
+  if (answer === undefined) return undefined
+  answer.playedText = text
+  if (answer.isDone) conversation.items.replace(itemId, toMessage(answer, 'incomplete'))
+  return answer
+}
+
+function resumeAnswer({ items }: Conversation, answer: OpenAnswer): void {
+  answer.playedText = undefined
+  if (answer.isDone) items.replace(answer.itemId, toMessage(answer, 'completed'))
+}
+
+function placeOf({ responseId, itemId, outputIndex }: OpenAnswer) {
   return { response_id: responseId, item_id: itemId, output_index: outputIndex, content_index: 0 }
 }

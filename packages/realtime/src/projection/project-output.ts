@@ -2,7 +2,9 @@ import type { VoiceOutput } from '@svc/registry'
 import type { Conversation } from '../conversation/conversation.ts'
 import { OpenResponse } from '../conversation/open-response.ts'
 import type { Emit } from '../events/server-events.ts'
-import { addText, closeAnswer, cutAnswer, openAnswer, sendAudio } from './project-answer.ts'
+import { addText, clearAnswer, closeAnswer, openAnswer, sendAudio, truncateAnswer } from './project-answer.ts'
+import { reportError } from './project-error.ts'
+import { startSpeech, stopSpeech } from './project-speech.ts'
 import { projectToolCall } from './project-tool-call.ts'
 import { addTurn, failTranscript, transcribe } from './project-turn.ts'
 
@@ -14,19 +16,9 @@ export function projectOutput(conversation: Conversation, output: VoiceOutput, e
     case 'text':
       return addText(conversation, output, emit)
     case 'speech.start':
-      conversation.speech.startMs = output.atMs
-      return emit({
-        type: 'input_audio_buffer.speech_started',
-        item_id: output.itemId,
-        audio_start_ms: Math.round(output.atMs)
-      })
+      return startSpeech(conversation, output, emit)
     case 'speech.stop':
-      conversation.speech.endMs = output.atMs
-      return emit({
-        type: 'input_audio_buffer.speech_stopped',
-        item_id: output.itemId,
-        audio_end_ms: Math.round(output.atMs)
-      })
+      return stopSpeech(conversation, output, emit)
     case 'item':
       return addTurn(conversation, output, emit)
     case 'transcript':
@@ -38,6 +30,7 @@ export function projectOutput(conversation: Conversation, output: VoiceOutput, e
       const response = new OpenResponse(output.responseId, id, session, metadata)
       conversation.response = response
       conversation.metadata = null
+      conversation.createdBy = null
       return emit({ type: 'response.created', response: response.toWire() })
     }
     case 'answer.start':
@@ -55,15 +48,11 @@ export function projectOutput(conversation: Conversation, output: VoiceOutput, e
       return emit({ type: 'response.done', response: response.toWire(output) })
     }
     case 'clear':
+      return clearAnswer(conversation, output, emit)
     case 'truncated':
-      return cutAnswer(conversation, output, emit)
-    case 'error': {
-      const { code, message } = output
-      return emit({
-        type: 'error',
-        error: { type: 'server_error', code, message, param: null, event_id: null }
-      })
-    }
+      return truncateAnswer(conversation, output, emit)
+    case 'error':
+      return reportError(conversation, output, emit)
     case 'state':
     case 'approval':
     case 'recording':

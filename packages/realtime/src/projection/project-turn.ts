@@ -2,6 +2,7 @@ import type { VoiceOutput } from '@svc/registry'
 import type { Conversation, EarlyTranscript } from '../conversation/conversation.ts'
 import type { Item, UserMessage } from '../events/items.ts'
 import type { Emit } from '../events/server-events.ts'
+import { releaseSpeech } from './project-speech.ts'
 
 /** Transcripts without an item that are kept: of speech that was none they have no end. */
 const MAX_EARLY = 64
@@ -23,6 +24,7 @@ export function addTurn(conversation: Conversation, output: Output<'item'>, emit
   items.add(itemId, item)
   if (text === undefined) {
     buffer.clear()
+    if (conversation.speech?.itemId === itemId) releaseSpeech(conversation, emit)
     emit({ type: 'input_audio_buffer.committed', item_id: itemId, previous_item_id: previous })
   }
   emit({ type: 'conversation.item.added', previous_item_id: previous, item })
@@ -74,12 +76,14 @@ function keep(transcripts: Map<string, EarlyTranscript>, itemId: string, transcr
 
 function complete({ session, speech }: Conversation, itemId: string, transcript: string, emit: Emit): void {
   if (!session.sendsTranscripts) return
+  const { startMs = 0, endMs = startMs } = speech?.itemId === itemId ? speech : {}
+  const milliseconds = Math.max(endMs - startMs, 0)
   emit({
     type: 'conversation.item.input_audio_transcription.completed',
     item_id: itemId,
     content_index: 0,
     transcript,
-    usage: { type: 'duration', seconds: Math.max(speech.endMs - speech.startMs, 0) / 1_000 }
+    usage: { type: 'duration', seconds: milliseconds / 1_000 }
   })
 }
 

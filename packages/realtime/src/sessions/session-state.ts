@@ -8,12 +8,13 @@ type Tools = NonNullable<SessionConfig['tools']>
 type FunctionTool = Extract<Tools[number], { type: 'function' }>
 
 interface Effective {
-  readonly instructions: string
+  /** Undefined until there are any: an empty text takes back what was there. */
+  readonly instructions: string | undefined
   readonly modality: 'audio' | 'text'
   readonly input: Required<WireFormat>
   readonly output: Required<WireFormat>
   readonly voice: string | undefined
-  readonly tools: readonly FunctionTool[]
+  readonly tools: readonly FunctionTool[] | undefined
   readonly turnDetection: TurnDetection | null
   readonly transcription: NonNullable<AudioInput['transcription']> | null
 }
@@ -25,12 +26,12 @@ const DEFAULT_DETECTION: TurnDetection = {
   interrupt_response: true
 }
 const DEFAULTS: Effective = {
-  instructions: '',
+  instructions: undefined,
   modality: 'audio',
   input: DEFAULT_FORMAT,
   output: DEFAULT_FORMAT,
   voice: undefined,
-  tools: [],
+  tools: undefined,
   turnDetection: DEFAULT_DETECTION,
   transcription: {}
 }
@@ -66,6 +67,11 @@ export class SessionState {
     return this.#effective.modality
   }
 
+  /** True if speech of the user interrupts an answer. */
+  get interrupts(): boolean {
+    return this.#effective.turnDetection?.interrupt_response ?? false
+  }
+
   get voice(): string | undefined {
     return this.#effective.voice
   }
@@ -80,26 +86,26 @@ export class SessionState {
     const earlier = this.#effective
     const { instructions, output_modalities: modalities, tools, audio: { input, output } = {} } = config
     this.#effective = {
-      instructions: instructions ?? earlier.instructions,
+      instructions: nextText(instructions, earlier.instructions),
       modality: modalities?.[0] ?? earlier.modality,
       input: input?.format === undefined ? earlier.input : toFormat(input.format),
       output: output?.format === undefined ? earlier.output : toFormat(output.format),
       voice: toVoice(output?.voice) ?? earlier.voice,
-      tools: tools === undefined ? earlier.tools : tools.map(requireFunction),
+      tools: nextTools(tools, earlier.tools),
       turnDetection: toDetection(input?.turn_detection, earlier.turnDetection),
       transcription: input?.transcription === undefined ? earlier.transcription : input.transcription
     }
     return () => (this.#effective = earlier)
   }
 
-  /** What a call begins with, or is configured with. */
+  /** What a call begins with, or is configured with: a client may take back instructions and tools. */
   toSettings(): VoiceSettings {
     const { instructions, modality, input, output, voice, tools, turnDetection } = this.#effective
     return {
       ...{ input, output, modality },
       ...(voice !== undefined && { voice }),
-      ...(instructions !== '' && { instructions }),
-      ...(tools.length > 0 && { tools: tools.map(toClientTool) }),
+      ...(instructions !== undefined && { instructions }),
+      ...(tools !== undefined && { tools: tools.map(toClientTool) }),
       turns: toTurns(turnDetection)
     }
   }
@@ -113,9 +119,9 @@ export class SessionState {
       object: 'realtime.session',
       id: this.id,
       model: this.model,
-      instructions,
+      instructions: instructions ?? '',
       output_modalities: [modality],
-      tools: [...tools],
+      tools: [...(tools ?? [])],
       tool_choice: 'auto',
       max_output_tokens: 'inf' as const,
       tracing: null,
@@ -178,6 +184,15 @@ function toVoice(voice: string | { id: string } | undefined): string | undefined
 function requireFunction(tool: Tools[number], index: number): FunctionTool {
   if (tool.type === 'function') return tool
   throw unsupported(`session.tools[${index}].type`, 'Only "function" is supported')
+}
+
+function nextText(given: string | undefined, earlier: string | undefined): string | undefined {
+  return given === undefined || (earlier === undefined && given === '') ? earlier : given
+}
+
+function nextTools(given: Tools | undefined, earlier: readonly FunctionTool[] | undefined) {
+  if (given === undefined || (earlier === undefined && given.length === 0)) return earlier
+  return given.map(requireFunction)
 }
 
 function toClientTool({ name, description = '', parameters }: FunctionTool): ClientTool {

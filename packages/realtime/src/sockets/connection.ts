@@ -166,8 +166,8 @@ export class Connection implements CallConnection {
       ...{ name: session.model, principal, headers: this.#headers },
       settings: session.toSettings(),
       ...(sessionId !== undefined && { sessionId }),
-      // Clients of the protocol discard audio when speech starts; they report playback with `truncate` only.
-      ...{ canClear: true, reportsPlayback: false }
+      // Clients of the protocol discard audio when speech starts, and report with `truncate` what they have played.
+      ...{ canClear: true, reportsPlayback: true }
     }
     this.#surface.calls.start(asked).then(
       (call) => this.#started(call, update),

@@ -50,6 +50,8 @@ class Call {
   #last: string | undefined
   #turn: { itemId: string; text: string } | undefined
   #audioMs = 0
+  // As in a VoiceAgent: the answer continues after tools by itself.
+  #continues = false
   #open: { responseId: string; itemId: string } | undefined
 
   constructor(link: VoiceLink, context: RunContext) {
@@ -70,6 +72,7 @@ class Call {
         return this.#addTurn(input.itemId ?? this.#id('item'), input.text)
       case 'commit': {
         const itemId = this.#id('item')
+        this.#continues = false
         await this.#link.send({ type: 'speech.start', itemId, atMs: 0 })
         await this.#link.send({ type: 'speech.stop', itemId, atMs: this.#audioMs })
         await this.#addTurn(itemId, undefined)
@@ -112,6 +115,10 @@ class Call {
   }
 
   async #respond(modality = this.#settings.modality ?? 'audio'): Promise<void> {
+    if (this.#continues) {
+      this.#continues = false
+      return
+    }
     const { text } = this.#turn ?? { text: 'nothing' }
     const tools = /^use (.+)$/.exec(text)?.[1]?.split(',')
     if (tools === undefined) await this.#say(text, modality)
@@ -136,6 +143,7 @@ class Call {
 
   async #use(tools: readonly string[], modality: 'audio' | 'text'): Promise<void> {
     const responseId = this.#id('resp')
+    this.#continues = true
     await this.#link.send({ type: 'response.start', responseId })
     const context = this.#context.child('turn', {
       key: responseId,
