@@ -10,7 +10,8 @@ import { realtimeEngine } from '../../../src/voice/engines/realtime/realtime.ts'
 type Event<T extends VoiceEngineEvent['type']> = Extract<VoiceEngineEvent, { type: T }>
 
 /** How a call of a test differs from the simplest one. */
-export interface RealtimeCallOptions extends Partial<Omit<RealtimeEngineOptions, 'model'>> {
+export interface RealtimeCallOptions extends Partial<Omit<RealtimeEngineOptions, 'model' | 'times'>> {
+  readonly times?: Partial<RealtimeEngineOptions['times']>
   readonly settings?: VoiceSettings
   readonly context?: ContextOptions
   /** How each complete answer is played; default: whole. */
@@ -40,6 +41,7 @@ export class RealtimeCall {
     {
       settings = {},
       context,
+      times,
       play = (call) => call.engine.delivered({ ms: 0, text: '' }),
       ...options
     }: RealtimeCallOptions = {}
@@ -50,8 +52,8 @@ export class RealtimeCall {
       name: 'live',
       retry: { baseDelay: 1 },
       turns: { threshold: 0.5, silence: 100, prefix: 0, interruptAfter: 40 },
-      times: { connect: 2_000, session: 3_600_000, transcription: 2_000 },
       ...options,
+      times: { connect: 2_000, session: 3_600_000, transcription: 2_000, response: 5_000, ...times },
       model
     })
     const runContext = createContext({ signal: ending.signal, ...context })
@@ -86,6 +88,12 @@ export class RealtimeCall {
     const end = this.next('response.end')
     this.speak(text)
     await end
+  }
+
+  /** Adds a turn in writing. */
+  write(itemId: string, text: string): void {
+    this.#words.set(itemId, text)
+    this.engine.write({ itemId, text })
   }
 
   /** Resolves at the next event of a type. */

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { setImmediate as tick } from 'node:timers/promises'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createOpenAI } from '@ai-sdk/openai'
@@ -16,6 +17,8 @@ export interface RealtimeServerOptions {
   ) => readonly (WireEvent | string | Buffer)[] | 'cut'
   /** False: an event of the client is ignored; `cut` ends the connection instead. */
   readonly receive?: (event: WireEvent, connection: ServedConnection) => boolean | 'cut'
+  /** True: a response begins with each turn, whatever the session says. */
+  readonly respondsByItself?: boolean
   /** Status of the handshake of a connection, from 0; default 101. */
   readonly handshake?: (index: number, request: IncomingMessage) => number
 }
@@ -59,8 +62,24 @@ export async function startRealtimeServer(
     /** All events that clients have sent. */
     received: (type: string) =>
       connections.flatMap((each) => each.received.filter((event) => event.type === type)),
+    /** Resolves once so many sessions were set up. */
+    async ready(count: number) {
+      await until(() => connections.filter(({ session }) => session['type']).length >= count)
+      await connections[count - 1]?.settled()
+    },
+    /** Resolves once clients have sent so many events of a type. */
+    arrived: (type: string, count: number) =>
+      until(
+        () =>
+          connections.flatMap(({ received }) => received).filter((event) => event.type === type).length >=
+          count
+      ),
     model: createOpenAI({ baseURL, apiKey: KEY }).experimental_realtime('m', { api: 'realtime' })
   }
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await tick()
 }
 
 /** The API key of the model. */

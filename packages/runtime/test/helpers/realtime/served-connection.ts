@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { setImmediate as tick } from 'node:timers/promises'
 import { decodeTones, ToneEncoder } from '@svc/runtime/testing'
@@ -100,6 +101,21 @@ export class ServedConnection {
     this.#ws.terminate()
   }
 
+  get isOpen(): boolean {
+    return this.#ws.readyState === this.#ws.OPEN
+  }
+
+  /** Resolves once the client has taken all events so far. */
+  async settled(): Promise<void> {
+    this.#ws.ping()
+    await once(this.#ws, 'pong')
+  }
+
+  /** Stops reading what the client sends. */
+  pause(): void {
+    this.#ws.pause()
+  }
+
   close(code: number): void {
     this.#ws.close(code)
   }
@@ -169,6 +185,7 @@ export class ServedConnection {
     this.items.push(item)
     this.send({ type: 'input_audio_buffer.committed', item_id: id, previous_item_id: previous })
     this.send({ type: 'conversation.item.added', item: { id } })
+    if (this.#options.respondsByItself) void this.#respond(undefined)
     setImmediate(() =>
       this.send({
         type: 'conversation.item.input_audio_transcription.completed',

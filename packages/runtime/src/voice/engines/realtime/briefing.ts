@@ -8,15 +8,24 @@ import type { Briefing } from './session-config.ts'
 export async function briefFirst(
   { agent }: RealtimePlan,
   context: RunContext,
-  { instructions: chosen, tools = [] }: VoiceSettings
+  settings: VoiceSettings
 ): Promise<Briefing> {
   const { instructions } = agent
+  const { instructions: chosen, tools } = callerOf(context, settings)
   const own = typeof instructions === 'function' ? await instructions(context) : instructions
   const set = await agent.toolsOf(context)
   return {
     instructions: [own, chosen].filter(Boolean).join('\n\n'),
     tools: [...(set.forModel ?? []).flatMap(toSessionTool), ...tools.map(toClientTool)]
   }
+}
+
+/** What the client of a call gives its turns: what it chose, else what it began the run with. */
+export function callerOf(
+  { instructions, clientTools }: RunContext,
+  settings: VoiceSettings
+): { readonly instructions: string | undefined; readonly tools: readonly ClientTool[] } {
+  return { instructions: settings.instructions ?? instructions, tools: settings.tools ?? clientTools }
 }
 
 /** The briefing in a step of a turn. */

@@ -25,6 +25,8 @@ export interface SessionParts {
   readonly onRestore: () => void
 }
 
+// Milliseconds.
+const MAX_CANCEL = 3_000
 const COMMIT = 'commit'
 const PARTIAL = 'conversation.item.input_audio_transcription.delta'
 const FAILED = 'conversation.item.input_audio_transcription.failed'
@@ -55,6 +57,7 @@ export class ModelSession {
       abilities: () => this.socket && this.abilities,
       send: (event, eventId) => this.#upstream.send(event, eventId),
       instructions: () => this.#briefing.instructions,
+      cancelTimeout: Math.min(plan.times.response / 2, MAX_CANCEL),
       onStuck: () => this.#upstream.renew('unresponsive')
     })
     this.#speech = new UserSpeech({

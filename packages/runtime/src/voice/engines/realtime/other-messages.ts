@@ -11,14 +11,17 @@ export class OtherMessages {
     this.#loaded = loaded
   }
 
-  /** The call has saved a turn with this question. */
-  save(question: string): void {
-    this.#question = question
+  /**
+   * The messages of others in the prompt of a turn, which ends with its question.
+   * @param words the question, as it will be saved
+   */
+  find(prompt: LanguageModelV4Prompt, words: Promise<string | undefined>): readonly LanguageModelV4Message[] {
+    const found = this.#find(prompt.filter(({ role }) => role !== 'system'))
+    void words.then((question) => (this.#question = question ?? this.#question))
+    return found
   }
 
-  /** The messages of others in the prompt of a turn, which ends with its question. */
-  find(prompt: LanguageModelV4Prompt): readonly LanguageModelV4Message[] {
-    const messages = prompt.filter(({ role }) => role !== 'system')
+  #find(messages: readonly LanguageModelV4Message[]): readonly LanguageModelV4Message[] {
     const earlier = messages.slice(0, messages.findLastIndex(isUser))
     if (this.#question === undefined) return earlier.slice(this.#loaded)
     const last = earlier.findLastIndex((message) => isUser(message) && textOf(message) === this.#question)

@@ -40,6 +40,8 @@ export interface RealtimeEngineOptions extends Pick<
   readonly times: ConnectionTimes & {
     /** Until the words of a turn are complete. */
     readonly transcription: number
+    /** Until the next token of a response. */
+    readonly response: number
   }
   /** By the name of the provider. */
   readonly providerOptions?: Readonly<Record<string, unknown>> | undefined
@@ -61,7 +63,8 @@ export function planRealtime(options: RealtimeEngineOptions): RealtimePlan {
   if (provider !== undefined && typeof model !== 'function')
     throw new RUN_ERR_BAD_AGENT('provider: only a model function gets the key of a provider')
   const resolveModel = resolveRealtimeModel(model, provider)
-  const plan = planAgent({ ...own, model: PLACEHOLDER })
+  const timeout = { firstToken: times.response, betweenTokens: times.response }
+  const plan = planAgent({ ...own, timeout, model: PLACEHOLDER })
   if (plan.tools !== undefined) requireFunctions(plan.tools)
   const toolsOf = async (context: RunContext) => requireFunctions(await plan.toolsOf(context))
   const agent = plan.tools === undefined ? { ...plan, toolsOf } : plan

@@ -1,5 +1,5 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider'
-import { defineRunnable, type Runnable, type VoiceSettings } from '@svc/registry'
+import { defineRunnable, RUN_ERR_CANCELED, type Runnable, type VoiceSettings } from '@svc/registry'
 import { runAgent } from '../../../agents/run-agent.ts'
 import { joinSamples } from '../../audio/frames.ts'
 import { loadResampler } from '../../audio/resample.ts'
@@ -15,7 +15,7 @@ import type {
   WrittenTurn
 } from '../engine.ts'
 import { AudioDecoder } from './base64-audio.ts'
-import { briefFirst, briefStep } from './briefing.ts'
+import { briefFirst, briefStep, callerOf } from './briefing.ts'
 import { Conversation } from './conversation.ts'
 import { LateWords } from './late-words.ts'
 import { loadConversation } from './load-conversation.ts'
@@ -65,12 +65,17 @@ class RealtimeEngine implements VoiceEngine {
   readonly #runnable: Runnable
   readonly #words: LateWords
   readonly #decoder = new AudioDecoder()
-  readonly #closing = new AbortController()
+  // Ends answers, with the call or its engine.
+  readonly #ending = new AbortController()
+  readonly #offAbort: () => void
+  #isClosed = false
   readonly #texts = new Set<SpokenText>()
   #others = new OtherMessages(0)
   #settings: VoiceSettings
   #answer: SpokenAnswer
   #request: AnswerRequest | undefined
+  // The words of its turns.
+  #question: Promise<string | undefined> = Promise.resolve(undefined)
   #run: AnswerRun | undefined
   // True until the first step of a turn.
   #isFirstStep = false
@@ -83,6 +88,7 @@ class RealtimeEngine implements VoiceEngine {
     this.#plan = plan
     this.#host = { ...host, notify: (event) => this.#notify(host, event) }
     this.#settings = host.settings
+    this.#offAbort = host.context.onAbort((reason) => this.#ending.abort(reason))
     this.#conversation = new Conversation(Math.max(agent.history.maxMessages, MIN_ENTRIES))
     this.#session = new ModelSession({
       plan,
@@ -100,7 +106,7 @@ class RealtimeEngine implements VoiceEngine {
       kind: 'agent',
       name: agent.name,
       stream: (input, context) =>
-        runAgent({ ...agent, resolveModel }, input, context, undefined, this.#wordsOf(this.#request))
+        runAgent({ ...agent, resolveModel }, input, context, undefined, this.#question)
     })
   }
 
@@ -130,8 +136,8 @@ class RealtimeEngine implements VoiceEngine {
   }
 
   respond(request: AnswerRequest): void {
-    const { instructions, tools } = this.#settings
     this.#request = request
+    this.#question = this.#words.of(request.turns)
     this.#answer = this.#newAnswer()
     this.#isFirstStep = true
     const run = new AnswerRun({
@@ -139,8 +145,8 @@ class RealtimeEngine implements VoiceEngine {
       runnable: this.#runnable,
       request,
       input: request.turns.map(({ text }) => text ?? NO_WORDS_YET).join('\n') || NO_WORDS_YET,
-      caller: { instructions, tools },
-      signal: this.#closing.signal
+      caller: callerOf(this.#host.context, this.#settings),
+      signal: this.#ending.signal
     })
     this.#run = run
     this.#session.isAnswering = true
@@ -186,8 +192,10 @@ class RealtimeEngine implements VoiceEngine {
   }
 
   close(): void {
-    this.#closing.abort(new Error('the call has ended'))
+    this.#isClosed = true
+    this.#offAbort()
     this.#session.close()
+    this.#ending.abort(new RUN_ERR_CANCELED())
   }
 
   // Realtime models take raw audio only.
@@ -204,7 +212,7 @@ class RealtimeEngine implements VoiceEngine {
   }
 
   #notify(host: EngineHost, event: VoiceEngineEvent): void {
-    if (!this.#closing.signal.aborted) host.notify(event)
+    if (!this.#isClosed) host.notify(event)
   }
 
   #newAnswer(): SpokenAnswer {
@@ -249,7 +257,7 @@ class RealtimeEngine implements VoiceEngine {
   #addOthers(prompt: LanguageModelV4Prompt): void {
     const [first] = this.#request?.turns ?? []
     const turn = first && this.#session.turn(first.itemId)
-    this.#conversation.insert(this.#others.find(prompt), turn, this.#session.socket)
+    this.#conversation.insert(this.#others.find(prompt, this.#question), turn, this.#session.socket)
   }
 
   // True if the answer ends with what came of it, since the provider cannot be asked to continue.
@@ -257,13 +265,5 @@ class RealtimeEngine implements VoiceEngine {
     this.#conversation.forgetCalls()
     this.#continues = this.#hasBegun && canAsk
     return this.#hasBegun && !canAsk
-  }
-
-  #wordsOf(request: AnswerRequest | undefined): Promise<string | undefined> {
-    const words = this.#words.of(request?.turns ?? [])
-    void words.then((text) => {
-      if (text !== undefined) this.#others.save(text)
-    })
-    return words
   }
 }

@@ -32,6 +32,8 @@ interface ResponseHost {
   readonly send: (event: ClientEvent, eventId: string) => void
   /** The instructions of the session; those of a response replace them. */
   readonly instructions: () => string
+  /** Milliseconds until a canceled response must have ended. */
+  readonly cancelTimeout: number
   /** A canceled response did not end. */
   readonly onStuck: () => void
 }
@@ -45,8 +47,6 @@ interface OpenResponse {
   timer?: NodeJS.Timeout
 }
 
-// Milliseconds until a canceled response must have ended.
-const CANCEL_TIMEOUT = 3_000
 const MAX_HELD = 10_000
 const MAX_ENDED = 64
 // The provider began a response by itself; the request is then answered by that one.
@@ -93,7 +93,7 @@ export class ResponseQueue {
       open.isCanceled = true
       if (this.#host.abilities()?.cancel) {
         this.#host.send({ type: 'response-cancel' }, `cancel_${open.eventId}`)
-        open.timer = setTimeout(() => this.#host.onStuck(), CANCEL_TIMEOUT)
+        open.timer = setTimeout(() => this.#host.onStuck(), this.#host.cancelTimeout)
       }
     }
     wanted.end({ status: 'canceled' })

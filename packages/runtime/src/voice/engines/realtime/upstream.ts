@@ -53,6 +53,8 @@ export class Upstream {
   #sessionTimer: NodeJS.Timeout | undefined
   #deadline: NodeJS.Timeout | undefined
   #isBusy = false
+  // True once the connection brought something.
+  #isConfirmed = false
 
   constructor(options: UpstreamOptions) {
     this.#options = options
@@ -83,6 +85,7 @@ export class Upstream {
 
   /** The connection works: later failures are retried as often as the first ones. */
   confirm(): void {
+    this.#isConfirmed = true
     this.#failures = 0
   }
 
@@ -123,6 +126,7 @@ export class Upstream {
     if (this.#closing.signal.aborted) return socket.close()
     if (!socket.isOpen) return this.#lose('closed')
     this.#socket = socket
+    this.#isConfirmed = false
     this.#sessionTimer = setTimeout(() => this.expire(), this.#options.times.session)
     this.#options.restore(socket)
   }
@@ -140,7 +144,8 @@ export class Upstream {
     this.#drop()
     if (this.#spare !== undefined) return this.#useSpare()
     const { retry, onFatal } = this.#options
-    if (++this.#failures > retry.attempts) return onFatal(new RUN_ERR_MODEL_UNREACHABLE())
+    if (!this.#isConfirmed && ++this.#failures >= retry.attempts)
+      return onFatal(new RUN_ERR_MODEL_UNREACHABLE())
     this.#replace(reason)
   }
 
@@ -165,7 +170,7 @@ export class Upstream {
   async #connect(): Promise<RealtimeSocket> {
     const { signal } = this.#closing
     const { retry } = this.#options
-    if (this.#failures > 1) await sleep(backoffDelay(this.#failures - 1, retry), undefined, { signal })
+    if (this.#failures > 0) await sleep(backoffDelay(this.#failures, retry), undefined, { signal })
     for (;;) {
       try {
         return await this.#openSocket(signal)
