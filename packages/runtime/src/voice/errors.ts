@@ -20,3 +20,9 @@ export const VOICE_ERR_TRANSCRIPTION_TIMEOUT = createError<[number]>(
   'The transcription model sent no transcript within %d ms',
   504
 )
+/** A voice detector has a bad option, or its model cannot be loaded. */
+export const VOICE_ERR_BAD_DETECTOR = createError<[string]>(
+  'VOICE_ERR_BAD_DETECTOR',
+  'Bad voice detector: %s',
+  500
+)

@@ -10,3 +10,4 @@ export type {
 } from './engines/engine.ts'
 export type { SpokenTurn, TurnDetector, VoiceDetection, VoiceDetector } from './detect/detector.ts'
 export { fvad, type FvadOptions } from './detect/fvad.ts'
+export { sileroVad, type SileroVadOptions } from './detect/silero.ts'

@@ -8,7 +8,7 @@ export interface VoiceDetector {
   readonly frame: number
   /**
    * Begins the audio of one call. What takes time to load is loaded by the first one, and kept.
-   * @throws RUN_ERR_NOT_INSTALLED
+   * @throws RUN_ERR_NOT_INSTALLED, VOICE_ERR_BAD_DETECTOR
    */
   create(): Awaitable<VoiceDetection>
 }
