@@ -27,6 +27,11 @@ export const RunnableMetadataSchema = Type.Object(
         description: 'Of an agent with a browser: `unguarded` if its pages may reach any host'
       })
     ),
+    voice: Type.Optional(
+      Type.Union([Type.Literal('cascade'), Type.Literal('realtime')], {
+        description: 'Of an agent that can be called: how it receives and answers speech'
+      })
+    ),
     input: Type.Optional(Type.Unknown({ description: 'JSON Schema of the input, unless it is a message' })),
     output: Type.Optional(Type.Unknown({ description: 'JSON Schema of the structured output' }))
   },

@@ -59,6 +59,14 @@ export type VoiceInput =
   | { readonly type: 'clear' }
   /** A turn in writing; it is answered by a `respond`, or at once with `respond: true`. */
   | { readonly type: 'text'; readonly text: string; readonly itemId?: string; readonly respond?: boolean }
+  /** A turn as an audio file, such as a voice message; `respond` as of a text. */
+  | {
+      readonly type: 'file'
+      readonly audio: Uint8Array
+      readonly mimeType: string
+      readonly itemId?: string
+      readonly respond?: boolean
+    }
   /** Asks for an answer. */
   | { readonly type: 'respond'; readonly instructions?: string; readonly modality?: 'audio' | 'text' }
   /** Ends the answer under way. */

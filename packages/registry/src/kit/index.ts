@@ -104,6 +104,7 @@ export {
   requireAudioFormat
 } from '../voice/audio-format.ts'
 export type { CallConnection, CallEnd, ClientInput } from '../voice/call-connection.ts'
+export { InputQueue } from '../voice/input-queue.ts'
 export type { CallClient, LiveCall } from '../voice/live-call.ts'
 export { LiveCalls, type AskedCall, type CallSurface } from '../voice/live-calls.ts'
 export { VoiceSettingsSchema } from '../voice/voice-settings.ts'

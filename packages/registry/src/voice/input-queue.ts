@@ -58,6 +58,6 @@ export class InputQueue implements AsyncIterableIterator<VoiceInput, undefined> 
 }
 
 function bytesOf(input: VoiceInput): number {
-  if (input.type === 'audio') return input.audio.byteLength
+  if (input.type === 'audio' || input.type === 'file') return input.audio.byteLength
   return input.type === 'configure' || input.type === 'text' ? JSON.stringify(input).length : 0
 }

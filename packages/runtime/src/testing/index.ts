@@ -12,3 +12,4 @@ export {
   type ToneTranscriptionCall,
   type ToneTranscriptionOptions
 } from './tone-transcription.ts'
+export { TestVoiceLink, voiceLink, type VoiceLinkOptions } from './voice-link.ts'

@@ -26,3 +26,38 @@ export const VOICE_ERR_BAD_DETECTOR = createError<[string]>(
   'Bad voice detector: %s',
   500
 )
+
+/** An option of a voice agent is invalid. */
+export const VOICE_ERR_BAD_OPTION = createError<[string]>(
+  'VOICE_ERR_BAD_OPTION',
+  'Bad option of a voice agent: %s',
+  500
+)
+/** The message has content that a voice agent cannot take; it takes texts and audio. */
+export const VOICE_ERR_BAD_MESSAGE = createError<[string]>(
+  'VOICE_ERR_BAD_MESSAGE',
+  'A voice agent takes texts and audio, but no %s',
+  400
+)
+/** A turn was committed with less than 100 milliseconds of audio. */
+export const VOICE_ERR_COMMIT_TOO_SHORT = createError<[number]>(
+  'VOICE_ERR_COMMIT_TOO_SHORT',
+  'The turn has %d ms of audio, but needs 100',
+  400
+)
+/** No answer is under way, so none can be canceled. */
+export const VOICE_ERR_NO_RESPONSE = createError('VOICE_ERR_NO_RESPONSE', 'No answer is under way', 409)
+/** An answer was asked for, but the user has said nothing since the last one. */
+export const VOICE_ERR_NOTHING_TO_ANSWER = createError(
+  'VOICE_ERR_NOTHING_TO_ANSWER',
+  'There is no turn to answer',
+  409
+)
+/** The call was silent for `idle`, so it ended. */
+export const VOICE_ERR_IDLE = createError<[number]>('VOICE_ERR_IDLE', 'The call was silent for %d ms', 408)
+/** The call took longer than `timeout.call`, so it ended. */
+export const VOICE_ERR_CALL_TIMEOUT = createError<[number]>(
+  'VOICE_ERR_CALL_TIMEOUT',
+  'The call took longer than %d ms',
+  504
+)

@@ -39,8 +39,8 @@ export type VoiceEngineEvent =
   /** Without a `turn` of its id by then, it was no speech. */
   | { readonly type: 'speech.stop'; readonly itemId: string; readonly atMs: number }
   /**
-   * A turn of the user is over, by silence, by `commit` or by `write`. The call takes turns in the order of these events, so that an
-   * engine reports a turn that arrived early after its predecessor.
+   * A turn of the user is over, by silence or by `commit`. The call takes turns in the order of these events, so that an engine reports
+   * a turn that arrived early after its predecessor.
    */
   | {
       readonly type: 'turn'
@@ -77,7 +77,7 @@ export type VoiceEngineEvent =
 
 /** What a call offers to its engine. */
 export interface EngineHost {
-  /** The context of the call's run; its signal aborts when the call ends. */
+  /** The context of the call: what it asks its client for, such as an approval, reaches the call. Its signal aborts when the call ends. */
   readonly context: RunContext
   /** What the client chose; the agent's own options are the engine's. */
   readonly settings: VoiceSettings
@@ -108,7 +108,7 @@ export interface VoiceEngine {
   commit(itemId: string): void
   /** Discards the audio that belongs to no turn yet, with the speech in it. */
   clear(): void
-  /** Adds a turn. */
+  /** Adds a turn that the call has taken already; the words of a file follow as a `transcript`. */
   write(turn: WrittenTurn): void
   /** Asks for an answer; ends with `response.end`. */
   respond(request: AnswerRequest): void
@@ -119,8 +119,8 @@ export interface VoiceEngine {
   /** All of the answer was played. */
   delivered(played: PlayedAnswer): void
   /**
-   * Ends the answer early: model and speech stop. A tool under way finishes, its result is kept for the next answer, and
-   * `response.end` follows then.
+   * Ends the answer early, and what a `say` has not spoken yet: model and speech stop. A tool under way finishes, its result is kept for
+   * the next answer, and `response.end` follows then, if an answer was asked for.
    */
   interrupt(played: PlayedAnswer): void
   /** The settings, complete, from now on. */

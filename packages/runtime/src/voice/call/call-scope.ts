@@ -1,0 +1,85 @@
+import type { RunContext, VoiceLink, VoiceSettings, YieldedPart } from '@svc/registry'
+import { codeOf, randomId, toPartError, toStoredError } from '@svc/registry/kit'
+import type { RunEvents } from '../../events/run-events.ts'
+import type { OpenVoiceEngine, VoiceEngine } from '../engines/engine.ts'
+
+/** What the call says itself about tools. */
+export interface SpokenTools {
+  readonly filler: string | undefined
+  /** Milliseconds of silence before the filler. */
+  readonly fillerAfter: number
+  readonly question: (call: { readonly toolName: string; readonly args: unknown }) => string
+  readonly yes: ReadonlySet<string>
+  readonly no: ReadonlySet<string>
+}
+
+/** What all calls of an agent have in common. Times are milliseconds. */
+export interface CallPlan {
+  readonly name: string
+  /** Names that the tools of a client must not have, as far as they are known. */
+  readonly toolNames: readonly string[] | undefined
+  readonly open: OpenVoiceEngine
+  readonly greeting: string | undefined
+  /** Undefined: answers are not interrupted. */
+  readonly interrupt: { readonly words: number; readonly resume: number } | undefined
+  readonly tools: SpokenTools
+  readonly idle: number
+  /** Of a whole call. */
+  readonly timeout: number
+  readonly record: boolean
+}
+
+/** What the parts of one call share. */
+export interface CallScope {
+  readonly plan: CallPlan
+  readonly link: VoiceLink
+  readonly context: RunContext
+  readonly engine: VoiceEngine
+  readonly events: RunEvents
+  /** The agent's settings with those of the client. */
+  readonly settings: VoiceSettings
+  readonly order: CallOrder
+  /** Writes a part of the call into the log. */
+  write(part: YieldedPart): void
+}
+
+/** The order of a call's items and answers. */
+export class CallOrder {
+  #last: string | undefined
+  #turns = 0
+
+  /** Puts an item after all others; returns the one before it. */
+  place(itemId: string): string | undefined {
+    const previous = this.#last
+    this.#last = itemId
+    return previous
+  }
+
+  /** The index of the next answer, from 0. */
+  nextTurn(): number {
+    return this.#turns++
+  }
+}
+
+/** Creates the id of an item or a response. */
+export function newId(prefix: 'item' | 'resp'): string {
+  return `${prefix}_${randomId().replaceAll('-', '')}`
+}
+
+/** The code and message of an error, as clients may see it. */
+export function shownError(err: unknown): { code: string; message: string } {
+  const { code, message } = toPartError(toStoredError(err))
+  return { code, message }
+}
+
+/** Sends an error of which the call takes no more notice. */
+export function sendError({ link }: Pick<CallScope, 'link'>, err: unknown): void {
+  void link.send({ type: 'error', ...shownError(err) })
+}
+
+/** True if an input was answered over another wire, or withdrawn. */
+export function isAnswered(err: unknown): boolean {
+  return /^RUN_ERR_(?:APPROVAL_ANSWERED|INPUT_ANSWERED|INPUT_NOT_FOUND|APPROVAL_NOT_FOUND)$/.test(
+    codeOf(err) ?? ''
+  )
+}

@@ -1,0 +1,96 @@
+import type { PartOf, YieldedPart } from '@svc/registry'
+import type { CallScope } from './call-scope.ts'
+import type { ClientToolCall } from './response.ts'
+
+/** What a watch needs of the responses. */
+export interface ToolHost {
+  /** Milliseconds until all audio so far is played; 0 while nothing is playing. */
+  playsFor(): number
+  /** Speaks a text of the call. */
+  say(text: string): void
+  callClient(calls: readonly ClientToolCall[]): void
+}
+
+/** The tools of the answers under way: fills silence, reports events, and has the client execute its own. */
+export class ToolWatch {
+  readonly #scope: CallScope
+  readonly #host: ToolHost
+  /** Tools in progress, by id. */
+  readonly #open = new Map<string, PartOf<'tool.call'>>()
+  /** Tools of the client that were called, but not asked for yet. */
+  readonly #expected = new Set<string>()
+  #asked: ClientToolCall[] = []
+  #timer: NodeJS.Timeout | undefined
+  /** Since a tool began; the filler is spoken once. */
+  #hasFilled = false
+
+  constructor(scope: CallScope, host: ToolHost) {
+    this.#scope = scope
+    this.#host = host
+  }
+
+  /** Takes a part of an answer. */
+  take(part: YieldedPart): void {
+    if (part.type === 'tool.call') this.#begin(part)
+    else if (part.type === 'tool.result' || part.type === 'tool.error') this.#end(part)
+  }
+
+  /** The run waits for the client's result of a tool. */
+  ask(call: ClientToolCall): void {
+    this.#asked.push(call)
+    this.#expected.delete(call.toolCallId)
+    this.#callClient()
+  }
+
+  /** The answer has ended, with all its tools. */
+  clear(): void {
+    clearTimeout(this.#timer)
+    this.#open.clear()
+    this.#expected.clear()
+    this.#asked = []
+    this.#hasFilled = false
+  }
+
+  #begin(part: PartOf<'tool.call'>): void {
+    const { toolCallId, toolName, args, runsAt } = part
+    if (part.providerExecuted) return
+    if (this.#open.size === 0) this.#hasFilled = false
+    this.#open.set(toolCallId, part)
+    if (runsAt === 'client') this.#expected.add(toolCallId)
+    else this.#fillAfter(this.#scope.plan.tools.fillerAfter)
+    this.#scope.events.emit('voice.tool.call', () => ({ toolCallId, toolName, args: structuredClone(args) }))
+  }
+
+  #end(part: PartOf<'tool.result'> | PartOf<'tool.error'>): void {
+    const { toolCallId, toolName } = part
+    if (!this.#open.delete(toolCallId)) return
+    if (this.#open.size === 0) clearTimeout(this.#timer)
+    this.#asked = this.#asked.filter((call) => call.toolCallId !== toolCallId)
+    if (this.#expected.delete(toolCallId)) this.#callClient()
+    if (part.type === 'tool.error') return
+    const { result, durationMs } = part
+    this.#scope.events.emit('voice.tool.result', () => ({
+      ...{ toolCallId, toolName, durationMs },
+      result: structuredClone(result)
+    }))
+  }
+
+  // Those of one step are called in one response.
+  #callClient(): void {
+    if (this.#expected.size > 0 || this.#asked.length === 0) return
+    this.#host.callClient(this.#asked)
+    this.#asked = []
+  }
+
+  #fillAfter(ms: number): void {
+    const { filler, fillerAfter } = this.#scope.plan.tools
+    if (filler === undefined || this.#hasFilled) return
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => {
+      const playsFor = this.#host.playsFor()
+      if (playsFor > 0) return this.#fillAfter(playsFor + fillerAfter)
+      this.#hasFilled = true
+      this.#host.say(filler)
+    }, ms)
+  }
+}

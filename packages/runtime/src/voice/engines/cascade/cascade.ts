@@ -1,0 +1,161 @@
+import type { Runnable, RunContext, VoiceSettings } from '@svc/registry'
+import { requireAudioFormat } from '@svc/registry/kit'
+import type { TurnDetector, VoiceDetector } from '../../detect/detector.ts'
+import type { EndpointSettings } from '../../detect/endpoint.ts'
+import type {
+  AnswerRequest,
+  EngineHost,
+  OpenVoiceEngine,
+  PlayedAnswer,
+  VoiceEngine,
+  WrittenTurn
+} from '../engine.ts'
+import type { OpenTranscription } from '../../speech/transcription.ts'
+import type { Speak } from '../../speech/lift-speech.ts'
+import { CascadeAnswer } from './cascade-answer.ts'
+import { Listening } from './listening.ts'
+import { Speaking } from './speaking.ts'
+
+/** What the calls of a cascade have in common. */
+export interface CascadePlan {
+  readonly answer: Runnable
+  readonly detector: VoiceDetector
+  readonly turnDetector: TurnDetector | undefined
+  readonly endpoint: EndpointSettings
+  readonly resolveModels: ResolveModels
+  readonly voice: string | undefined
+  /** BCP 47. */
+  readonly language: string | undefined
+  /** What the call says first; the answer must not repeat it. */
+  readonly greeting: string | undefined
+}
+
+/** The models of one call. */
+export interface CallModels {
+  readonly transcribe: OpenTranscription
+  readonly speak: Speak
+}
+
+/** Resolves the models of a call. */
+export type ResolveModels = (call: {
+  readonly context: RunContext
+  readonly emit: EngineHost['emit']
+  /** Hz of the user's audio, and of answers. */
+  readonly rates: { readonly input: number; readonly output: number }
+}) => Promise<CallModels>
+
+/** Begins engines that transcribe, have a runnable answer, and speak. */
+export function cascadeEngine(plan: CascadePlan): OpenVoiceEngine {
+  return async (host) => {
+    const { detector, turnDetector, endpoint } = plan
+    const outputRate = requireAudioFormat(host.settings.output).rate
+    const { notify, settings, context, emit } = host
+    const rates = { input: detector.rate, output: outputRate }
+    const models = await plan.resolveModels({ context, emit, rates })
+    const listening = await Listening.open({
+      ...{ notify, detector, turnDetector, transcribe: models.transcribe },
+      settings: endpointOf(endpoint, settings)
+    })
+    return new Cascade(plan, host, models, listening, outputRate)
+  }
+}
+
+class Cascade implements VoiceEngine {
+  readonly name = 'cascade'
+  readonly answersAudio = false
+  readonly inputRate: number
+  readonly outputRate: number
+  readonly #plan: CascadePlan
+  readonly #host: EngineHost
+  readonly #listening: Listening
+  readonly #speaking: Speaking
+  #settings: VoiceSettings
+  #answer: CascadeAnswer | undefined
+
+  constructor(
+    plan: CascadePlan,
+    host: EngineHost,
+    models: CallModels,
+    listening: Listening,
+    outputRate: number
+  ) {
+    this.inputRate = plan.detector.rate
+    this.outputRate = outputRate
+    this.#plan = plan
+    this.#host = host
+    this.#listening = listening
+    this.#settings = host.settings
+    this.#speaking = new Speaking({
+      notify: host.notify,
+      rate: outputRate,
+      language: plan.language,
+      speak: (text, signal) => models.speak(text, this.#settings.voice ?? plan.voice, signal),
+      onError: (error) => this.#answer?.failSpeech(error)
+    })
+  }
+
+  append(samples: Int16Array): void {
+    this.#listening.append(samples)
+  }
+
+  commit(itemId: string): void {
+    this.#listening.commit(itemId)
+  }
+
+  clear(): void {
+    this.#listening.clear()
+  }
+
+  write(turn: WrittenTurn): void {
+    if ('audio' in turn) this.#listening.read(turn.itemId, turn.audio, turn.mimeType)
+  }
+
+  respond(request: AnswerRequest): void {
+    const { answer: runnable, greeting } = this.#plan
+    const answer = new CascadeAnswer({
+      ...{ host: this.#host, runnable, request, settings: this.#settings, speaking: this.#speaking },
+      said: request.index === 0 ? greeting : undefined
+    })
+    this.#answer = answer
+    void answer.run()
+  }
+
+  say(text: string): void {
+    this.#speaking.say(text)
+  }
+
+  textAt(ms: number): string {
+    return this.#speaking.textAt(ms)
+  }
+
+  delivered(): void {
+    this.#answer?.delivered()
+  }
+
+  interrupt(played: PlayedAnswer): void {
+    this.#speaking.stop()
+    this.#answer?.interrupt(played)
+  }
+
+  configure(settings: VoiceSettings): void {
+    this.#settings = settings
+    this.#listening.configure(endpointOf(this.#plan.endpoint, settings))
+  }
+
+  close(): void {
+    this.#listening.close()
+    this.#speaking.stop()
+    this.#answer?.close()
+  }
+}
+
+function endpointOf(endpoint: EndpointSettings, { turns = {} }: VoiceSettings): EndpointSettings {
+  const { detect, threshold, silence, prefix } = turns
+  return {
+    ...endpoint,
+    ...(detect !== undefined && { detect }),
+    ...(threshold !== undefined && { threshold }),
+    ...(silence !== undefined && { silence, maxSilence: Math.max(silence, endpoint.maxSilence) }),
+    ...(prefix !== undefined && { prefix })
+  }
+}

@@ -1,0 +1,111 @@
+import { newId } from '../../call/call-scope.ts'
+import type { TurnDetector, VoiceDetector } from '../../detect/detector.ts'
+import type { EndpointSettings } from '../../detect/endpoint.ts'
+import { TurnFinder, type TurnEvent } from '../../detect/turn-finder.ts'
+import type { OpenTranscription } from '../../speech/transcription.ts'
+import type { EngineHost } from '../engine.ts'
+import { TurnWords } from './turn-words.ts'
+
+/** What listening needs of its engine. */
+export interface ListeningHost {
+  readonly notify: EngineHost['notify']
+  readonly detector: VoiceDetector
+  readonly turnDetector: TurnDetector | undefined
+  readonly settings: EndpointSettings
+  readonly transcribe: OpenTranscription
+}
+
+/** Finds the turns in the audio of a call, and their words. */
+export class Listening {
+  readonly #host: ListeningHost
+  #finder!: TurnFinder
+  /** The turn under way. */
+  #words: TurnWords | undefined
+  /** How the client names the turn that it commits. */
+  #name: string | undefined
+  readonly #open = new Set<TurnWords>()
+
+  /** @throws RUN_ERR_NOT_INSTALLED */
+  static async open(host: ListeningHost): Promise<Listening> {
+    const listening = new Listening(host)
+    const { detector, turnDetector, settings, notify } = host
+    listening.#finder = await TurnFinder.open(detector, {
+      settings,
+      turnDetector,
+      transcript: () => listening.#words?.text ?? '',
+      notify: (event) => listening.#take(event),
+      onError: (error) => notify({ type: 'error', error, fatal: false })
+    })
+    return listening
+  }
+
+  private constructor(host: ListeningHost) {
+    this.#host = host
+  }
+
+  append(samples: Int16Array): void {
+    this.#finder.append(samples)
+  }
+
+  commit(itemId: string): void {
+    this.#name = itemId
+    this.#finder.commit()
+  }
+
+  clear(): void {
+    this.#finder.clear()
+  }
+
+  configure(settings: EndpointSettings): void {
+    this.#finder.configure(settings)
+  }
+
+  /** Transcribes an audio file, the turn of this id. */
+  read(itemId: string, audio: Uint8Array, mimeType: string): void {
+    const words = this.#begin()
+    words.name(itemId)
+    words.read(audio, mimeType)
+  }
+
+  close(): void {
+    this.#finder.close()
+    for (const words of this.#open) words.stop()
+  }
+
+  #take(event: TurnEvent): void {
+    const { notify } = this.#host
+    if (event.type === 'start') {
+      const itemId = newId('item')
+      this.#words ??= this.#begin()
+      this.#words.name(itemId)
+      notify({ type: 'speech.start', itemId, atMs: event.atMs })
+    } else if (event.type === 'interrupt') {
+      const itemId = this.#words?.itemId
+      if (itemId !== undefined) notify({ type: 'speech.interrupt', itemId })
+    } else if (event.type === 'audio') {
+      this.#words ??= this.#begin()
+      this.#words.push(event.samples)
+    } else this.#end(event)
+  }
+
+  #end({ startMs, endMs, speechEndMs, isTurn }: Extract<TurnEvent, { type: 'end' }>): void {
+    const { notify } = this.#host
+    const words = this.#words ?? this.#begin()
+    const name = this.#name ?? newId('item')
+    this.#words = this.#name = undefined
+    const spoken = words.itemId
+    if (spoken !== undefined) notify({ type: 'speech.stop', itemId: spoken, atMs: speechEndMs })
+    if (!isTurn) return words.stop()
+    const itemId = spoken ?? name
+    words.name(itemId)
+    notify({ type: 'turn', itemId, startMs, endMs, endpointMs: Math.max(endMs - speechEndMs, 0) })
+    words.end()
+  }
+
+  #begin(): TurnWords {
+    const { notify, transcribe } = this.#host
+    const words = new TurnWords(transcribe, notify, () => this.#open.delete(words))
+    this.#open.add(words)
+    return words
+  }
+}
