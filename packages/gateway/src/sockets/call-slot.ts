@@ -9,12 +9,12 @@ const REPORT_INTERVAL = 1_000
 
 /** The call of a connection, of which it has one at a time. */
 export class CallSlot {
-  readonly #socket: Pick<Socket, 'emit'>
+  readonly #socket: Pick<Socket, 'emit' | 'conn'>
   #isTaken = false
   #call: { readonly live: LiveCall; readonly socket: CallSocket } | undefined
   readonly #reportedAt = new Map<string, number>()
 
-  constructor(socket: Pick<Socket, 'emit'>) {
+  constructor(socket: Pick<Socket, 'emit' | 'conn'>) {
     this.#socket = socket
   }
 
@@ -37,7 +37,8 @@ export class CallSlot {
 
   /** Connects the socket to the call that the slot was taken for. @param after as in `LiveCall.connect` */
   connect(live: LiveCall, outlet: Outlet, after: number | undefined): void {
-    const socket = new CallSocket(live.runId, { socket: this.#socket, outlet, over: () => this.#leave() })
+    const left = () => this.#leave()
+    const socket = new CallSocket({ call: live, socket: this.#socket, outlet, left })
     this.#call = { live, socket }
     live.connect(socket, after)
   }
@@ -52,6 +53,7 @@ export class CallSlot {
   close(): void {
     const call = this.#call
     this.#leave()
+    call?.socket.close()
     call?.live.disconnect(call.socket)
   }
 

@@ -1,31 +1,39 @@
 import type { VoiceOutput } from '@svc/registry'
-import type { CallConnection, CallEnd } from '@svc/registry/kit'
+import type { CallConnection, CallEnd, LiveCall } from '@svc/registry/kit'
 import type { Socket } from 'socket.io'
 import type { Outlet } from '../delivery/outlet.ts'
 import type { VoiceDoneEvent } from '../events/voice-server-events.ts'
 
-/** The socket of a call: outputs as events, each once the socket has taken the one before. */
-export class CallSocket implements CallConnection {
-  readonly #runId: string
-  readonly #socket: Pick<Socket, 'emit'>
-  readonly #outlet: Pick<Outlet, 'writable' | 'onWritable'>
-  readonly #over: () => void
+/** What a call's socket needs. */
+interface CallSocketOptions {
+  readonly call: Pick<LiveCall, 'runId' | 'acknowledged'>
+  readonly socket: Pick<Socket, 'emit' | 'conn'>
+  readonly outlet: Pick<Outlet, 'writable' | 'onWritable'>
+  /** Called when the socket has the call no longer. */
+  left(): void
+}
 
-  /** @param over called when the socket has the call no longer */
-  constructor(
-    runId: string,
-    { socket, outlet, over }: { socket: Pick<Socket, 'emit'>; outlet: Outlet; over: () => void }
-  ) {
-    this.#runId = runId
-    this.#socket = socket
-    this.#outlet = outlet
-    this.#over = over
+/**
+ * The socket of a call: outputs as events, each once the socket has taken the one before. A client that answers a ping of Engine.IO has
+ * received what was sent before it.
+ */
+export class CallSocket implements CallConnection {
+  readonly #options: CallSocketOptions
+  #sent = 0
+  #sentBeforePing = 0
+
+  constructor(options: CallSocketOptions) {
+    this.#options = options
+    const { conn } = options.socket
+    conn.on('packetCreate', this.#onPacket)
+    conn.on('heartbeat', this.#onPong)
   }
 
   send(output: VoiceOutput, position: number): Promise<void> | undefined {
+    const { call, socket, outlet } = this.#options
     const [name, payload] = toEvent(output)
-    this.#socket.emit(name, { runId: this.#runId, position, ...payload })
-    const outlet = this.#outlet
+    socket.emit(name, { runId: call.runId, position, ...payload })
+    this.#sent = position
     return outlet.writable ? undefined : new Promise((resolve) => outlet.onWritable(resolve))
   }
 
@@ -39,10 +47,25 @@ export class CallSocket implements CallConnection {
     this.#leave({ status: 'replaced' })
   }
 
-  #leave(how: Omit<VoiceDoneEvent, 'runId'>): void {
-    this.#socket.emit('voice.done', { runId: this.#runId, ...how })
-    this.#over()
+  /** The socket sends no more of the call. */
+  close(): void {
+    const { conn } = this.#options.socket
+    conn.off('packetCreate', this.#onPacket)
+    conn.off('heartbeat', this.#onPong)
   }
+
+  #leave(how: Omit<VoiceDoneEvent, 'runId'>): void {
+    const { call, socket, left } = this.#options
+    this.close()
+    socket.emit('voice.done', { runId: call.runId, ...how })
+    left()
+  }
+
+  readonly #onPacket = ({ type }: { type: string }): void => {
+    if (type === 'ping') this.#sentBeforePing = this.#sent
+  }
+
+  readonly #onPong = (): void => this.#options.call.acknowledged(this.#sentBeforePing)
 }
 
 function toEvent(output: VoiceOutput): [name: string, payload: object] {

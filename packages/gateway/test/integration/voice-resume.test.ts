@@ -1,7 +1,9 @@
 import { randomBytes, randomInt } from 'node:crypto'
+import { once } from 'node:events'
 import { createJwtAuthenticate } from '@svc/http'
 import type { VoiceInput } from '@svc/registry'
 import { scriptedVoice } from '@svc/registry/testing'
+import { Server } from 'socket.io'
 import t from 'tap'
 import { buildGateway, type Client, type GatewayRequest } from '../helpers/build-gateway.ts'
 import { CallLog, sendAudio, startCall } from '../helpers/call-log.ts'
@@ -149,4 +151,26 @@ t.test('a call without a token is refused with its socket', async (t) => {
     client.once('connect_error', (...values) => resolve(values))
   )
   t.match(err.data, { code: 'GTW_ERR_NO_TOKEN' })
+})
+
+t.test('what a client has received, by its answers to pings, is not kept', async (t) => {
+  const { connect } = await buildGateway(t, {
+    ...parrot,
+    before: (app) => app.decorate('io', new Server(app.server, { pingInterval: 100 }))
+  })
+  const client = await connect()
+  const log = new CallLog(client)
+  const { runId } = await startCall(client)
+  const audio = randomBytes(9_600)
+  sendAudio(client, audio)
+  client.emit('voice.commit', {})
+  const { position } = await log.until('voice.response.end')
+  t.same(log.audio, audio, 'the parser of the app takes audio, too')
+  // The second one answers a ping after the last output.
+  for (let pings = 0; pings < 2; pings++) await once(client.io as never, 'ping')
+  await client.emitWithAck('voice.commit', {})
+  const again = await connect()
+  const gone = await again.emitWithAck('voice.resume', { runId, after: 1 })
+  t.match(gone, { code: 'VOICE_ERR_OUTPUT_GONE' })
+  t.match(await again.emitWithAck('voice.resume', { runId, after: position! }), { runId })
 })

@@ -16,7 +16,7 @@ const MAX_ANSWERS = 256
 
 /**
  * Numbers the outputs of a call, from 1, and keeps those that the client may not have received: for a connection that comes back. What
- * was played has been received; beyond 4 MiB the oldest are dropped.
+ * was acknowledged or played has been received; beyond 4 MiB the oldest are dropped.
  */
 export class KeptOutputs {
   #kept: VoiceOutput[] = []
@@ -52,6 +52,11 @@ export class KeptOutputs {
     this.#drop(count)
   }
 
+  /** The client has received all outputs up to a position. */
+  acknowledged(position: number): void {
+    this.#drop(Math.max(position - this.#first + 1, 0))
+  }
+
   /** The client has played so many milliseconds of an answer: drops what it must have received for that, before a position. */
   played(itemId: string, ms: number, before: number): void {
     const isPlayed = (output: VoiceOutput) =>
@@ -73,8 +78,9 @@ export class KeptOutputs {
     if (after < this.#first - 1) throw new VOICE_ERR_OUTPUT_GONE(this.#first - 1)
   }
 
+  // Audio may be sent again from an earlier place.
   #setLength(itemId: string, ms: number): void {
-    this.#sentMs.set(itemId, ms)
+    this.#sentMs.set(itemId, Math.max(ms, this.#sentMs.get(itemId) ?? 0))
     if (this.#sentMs.size <= MAX_ANSWERS) return
     const [oldest] = this.#sentMs.keys()
     this.#sentMs.delete(oldest!)

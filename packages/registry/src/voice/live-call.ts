@@ -141,6 +141,11 @@ export class LiveCall implements VoiceLink {
     this.input.push({ type: 'back' })
   }
 
+  /** The client has received all outputs up to a position: they are not kept for its return. */
+  acknowledged(position: number): void {
+    this.#feed.acknowledged(position)
+  }
+
   /** A connection was lost. Without another one within the grace period the call ends. */
   disconnect(connection: CallConnection): void {
     if (!this.#feed.disconnect(connection) || this.#isEnding) return

@@ -63,6 +63,11 @@ export class OutputFeed {
     return true
   }
 
+  /** The client has received all outputs up to a position that was sent to it. */
+  acknowledged(position: number): void {
+    this.#kept.acknowledged(Math.min(position, this.#next - 1))
+  }
+
   /** The client has played so many milliseconds of an answer. @throws VOICE_ERR_UNKNOWN_ITEM, VOICE_ERR_BAD_POSITION */
   played(itemId: string, ms: number): void {
     this.#kept.requireSent(itemId, ms)

@@ -117,6 +117,31 @@ t.test('what was played is not kept, and a position must be one that was sent', 
   feed.requireAfter(10)
 })
 
+t.test('audio that is sent again from an earlier place does not shorten the answer', async () => {
+  const feed = new OutputFeed()
+  feed.connect(new TestConnection(), 0)
+  for (const startMs of [0, 100, 200, 50]) void feed.push(audio('answer', startMs, 4_800), FORMAT)
+  feed.played('answer', 300)
+})
+
+t.test('what was acknowledged is not kept, unless it was not sent yet', async (t) => {
+  const feed = new OutputFeed()
+  const connection = new TestConnection()
+  feed.connect(connection, 0)
+  fill(feed, 3)
+  feed.disconnect(connection)
+  fill(feed, 2)
+  feed.acknowledged(2)
+  feed.acknowledged(1)
+  feed.requireAfter(2)
+  t.throws(() => feed.requireAfter(1), { code: 'VOICE_ERR_OUTPUT_GONE' })
+  feed.acknowledged(9)
+  feed.requireAfter(3)
+  const next = new TestConnection()
+  feed.connect(next, 3)
+  t.same(next.positions, [4, 5])
+})
+
 t.test('the end follows the last output, on the connection that has the call then', async (t) => {
   const feed = new OutputFeed()
   const connection = new TestConnection()
