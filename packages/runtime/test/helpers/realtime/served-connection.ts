@@ -131,7 +131,7 @@ export class ServedConnection {
   #handle(event: WireEvent): void {
     switch (event.type) {
       case 'session.update':
-        this.session = event['session'] as Record<string, any>
+        this.session = mergeDeep(this.session, event['session'] as Record<string, any>)
         return this.send({ type: 'session.updated', session: this.session })
       case 'input_audio_buffer.append':
         return this.#microphone.append(toSamples(event['audio'] as string))
@@ -278,4 +278,14 @@ function toSamples(base64: string): Int16Array {
 
 function toBase64({ buffer, byteOffset, byteLength }: Int16Array): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString('base64')
+}
+
+// An update changes what it names.
+function mergeDeep(first: Record<string, any>, second: Record<string, any>): Record<string, any> {
+  const merged = { ...first }
+  for (const [key, value] of Object.entries(second)) {
+    const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value)
+    merged[key] = isRecord ? mergeDeep((first[key] ?? {}) as Record<string, any>, value) : value
+  }
+  return merged
 }

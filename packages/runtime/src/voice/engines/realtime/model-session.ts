@@ -42,6 +42,8 @@ export class ModelSession {
   #settings: VoiceSettings
   // Words of turns that are still arriving, by the model's items.
   readonly #partial = new Map<string, string>()
+  // That of the connection.
+  #voice: string | undefined
   // Turns in writing that a provider answers by itself.
   #written = 0
   #isAnswering = false
@@ -175,16 +177,21 @@ export class ModelSession {
     })
   }
 
-  // Sessions of providers without items cannot change.
+  // Sessions of providers without items cannot change. Those with items refuse another voice once the model has spoken.
   #update(): void {
-    if (!this.abilities.items) this.#upstream.expire()
-    else this.#upstream.send({ type: 'session-update', config: this.#config() })
+    if (!this.abilities.items) return this.#upstream.expire()
+    const { voice, ...config } = this.#config()
+    this.#upstream.send({ type: 'session-update', config })
+    if (voice === undefined || voice === this.#voice) return
+    this.#voice = voice
+    this.#upstream.send({ type: 'session-update', config: { voice } })
   }
 
   #restore(socket: RealtimeSocket): void {
     const { conversation, onRestore } = this.#parts
     onRestore()
     this.#partial.clear()
+    this.#voice = this.#config().voice
     this.#written = 0
     const unheard = conversation.restore(socket, (audio) => this.#sendTurn(socket, audio))
     for (const audio of this.#speech.restore(unheard)) socket.send({ type: 'input-audio-append', audio })
@@ -193,7 +200,7 @@ export class ModelSession {
 
   // A whole turn, in which the model must find no other ones.
   #sendTurn(socket: RealtimeSocket, frames: readonly string[]): void {
-    const config = this.#config()
+    const { voice: _, ...config } = this.#config()
     const detects = this.abilities.items && config.turnDetection?.type !== 'disabled'
     const turnDetection = { type: 'disabled' } as const
     if (detects) socket.send({ type: 'session-update', config: { ...config, turnDetection } })
