@@ -35,7 +35,7 @@ export async function bounded<T>(
     page.once('crash', onCrash).once('close', onCrash)
   })
   try {
-    return await Promise.race([answers(page).then(work), ended])
+    return await Promise.race([work(), ended])
   } catch (error) {
     if (error instanceof Error && !('statusCode' in error) && CRASHED.test(error.message)) {
       throw new RUN_ERR_BROWSER_CRASHED({ cause: error })
@@ -46,9 +46,4 @@ export async function bounded<T>(
     if (onCrash !== undefined) page.off('crash', onCrash).off('close', onCrash)
     if (onAbort !== undefined) signal?.removeEventListener('abort', onAbort)
   }
-}
-
-// Only Playwright knows that a page crashed earlier; a connection of one's own would wait for it without end.
-async function answers(page: Page): Promise<void> {
-  await page.locator(':root').count()
 }

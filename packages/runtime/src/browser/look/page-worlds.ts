@@ -1,4 +1,5 @@
 import type { CDPSession, Frame, Page } from 'playwright-core'
+import { RUN_ERR_BROWSER_CRASHED } from '../../errors.ts'
 import { sessionOf } from '../page-session.ts'
 
 // Scripts in this world see the DOM, but neither are seen by those of the page nor meet what these redefine. Playwright
@@ -27,7 +28,7 @@ const known = new WeakMap<Page, Promise<Contexts>>()
 export async function openWorlds(page: Page): Promise<Worlds> {
   const frames = page.frames().filter((frame) => frame !== page.mainFrame())
   const [own, ...others] = await Promise.all([
-    contextsOf(page),
+    ownContexts(page),
     ...frames.map((frame) => openFrame(page, frame))
   ])
   const remote = others.filter((contexts) => contexts !== undefined)
@@ -39,13 +40,32 @@ export async function openWorlds(page: Page): Promise<Worlds> {
   }
 }
 
+async function ownContexts(page: Page): Promise<Contexts> {
+  const contexts = await contextsOf(page)
+  // A document has begun, and Playwright waits until it has its worlds.
+  if (contexts.worlds.length === 0) await page.locator(':root').count()
+  return contexts
+}
+
 function contextsOf(page: Page): Promise<Contexts> {
   let contexts = known.get(page)
   if (contexts === undefined) {
-    contexts = sessionOf(page).then((session) => Contexts.of(session))
+    contexts = connect(page)
     known.set(page, contexts)
+    contexts.catch(() => known.delete(page))
+    page.once('crash', () => {
+      const crashed = Promise.reject(new RUN_ERR_BROWSER_CRASHED())
+      crashed.catch(() => undefined)
+      known.set(page, crashed)
+    })
   }
   return contexts
+}
+
+async function connect(page: Page): Promise<Contexts> {
+  // Only Playwright knows that a page crashed earlier; a session of one's own would wait for it without end.
+  await page.locator(':root').count()
+  return Contexts.of(await sessionOf(page))
 }
 
 // Only frames of other sites have a session of their own. It ends with their process, whose sites change.

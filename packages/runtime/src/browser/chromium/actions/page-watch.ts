@@ -63,6 +63,7 @@ export class PageWatch {
     }
     const on = page.on.bind(page) as (name: string, listener: unknown) => void
     const off = page.off.bind(page) as typeof on
+    subscribe(page, [...Object.keys(listeners), 'filechooser'])
     for (const [name, listener] of Object.entries(listeners)) on(name, listener)
     this.#off = () => Object.entries(listeners).forEach(([name, listener]) => off(name, listener))
   }
@@ -232,6 +233,16 @@ export class PageWatch {
     this.#changed.resolve()
     this.#changed = Promise.withResolvers()
   }
+}
+
+const subscribed = new WeakSet<Page>()
+
+// Playwright turns events on and off with their first and last listener, which costs each action more than the events do.
+function subscribe(page: Page, names: readonly string[]): void {
+  if (subscribed.has(page)) return
+  subscribed.add(page)
+  const on = page.on.bind(page) as (name: string, listener: () => void) => void
+  for (const name of names) on(name, () => undefined)
 }
 
 // False if the page does not reach the state by the end. A page that closes has reached all.

@@ -13,11 +13,15 @@ export function createHiddenText(
   const NAMING =
     'a[href],button,label,legend,caption,summary,option,[role=button],[role=link],[role=tab],[role=option],[role=checkbox],[role=radio],[role=switch],[role^=menuitem]'
   const MAX_NAME = 100
-  const styles = new Map<PageElement, PageStyle>()
-  const styleOf = (element: PageElement): PageStyle => {
-    let style = styles.get(element)
-    if (style === undefined) styles.set(element, (style = win.getComputedStyle(element)))
-    return style
+  // Each property that is read becomes a string of its own, and the ancestors of texts are the same again and again.
+  const once = <T>(compute: (style: PageStyle) => T): ((element: PageElement) => T) => {
+    const known = new Map<PageElement, { value: T }>()
+    return (element) => {
+      let result = known.get(element)
+      if (result === undefined)
+        known.set(element, (result = { value: compute(win.getComputedStyle(element)) }))
+      return result.value
+    }
   }
   const parentOf = (element: PageElement): PageElement | null =>
     element.assignedSlot ??
@@ -42,7 +46,7 @@ export function createHiddenText(
     let result = false
     for (let at: PageElement | null = element; at !== null; at = parentOf(at)) {
       const known = invisible.get(at)
-      if (known !== undefined || isClippedAway(styleOf(at))) {
+      if (known !== undefined || isClippedAway(win.getComputedStyle(at))) {
         result = known ?? true
         if (known === undefined) invisible.set(at, true)
         break
@@ -53,22 +57,26 @@ export function createHiddenText(
     return result
   }
 
+  const layoutOf = once(({ position, overflowX, overflowY, display, transform }) => {
+    const clips = (overflowX !== 'visible' || overflowY !== 'visible') && display !== 'inline'
+    return {
+      position,
+      overflowX,
+      overflowY,
+      clips,
+      isContaining: position !== 'static' || transform !== 'none'
+    }
+  })
+
   /** True if no scrolling brings the rectangle into sight. */
   const isOutOfReach = (element: PageElement, text: PageRect): boolean => {
     let { left, top, right, bottom } = text
     let escapes: string | undefined
     for (let at: PageElement | null = element; at !== null; at = parentOf(at)) {
-      const { position, overflowX, overflowY, display } = styleOf(at)
-      const isContaining = position !== 'static' || styleOf(at).transform !== 'none'
+      const { position, overflowX, overflowY, clips, isContaining } = layoutOf(at)
       if (escapes === undefined || (escapes === 'absolute' && isContaining)) {
         escapes = undefined
-        const clips = overflowX !== 'visible' || overflowY !== 'visible'
-        if (
-          clips &&
-          display !== 'inline' &&
-          at !== win.document.documentElement &&
-          at !== win.document.body
-        ) {
+        if (clips && at !== win.document.documentElement && at !== win.document.body) {
           const box = rectOf(at)
           if (box.width <= 1 || box.height <= 1) return true
           const scrollsX = overflowX === 'auto' || overflowX === 'scroll'
@@ -109,6 +117,16 @@ export function createHiddenText(
   }
   const isAlike = (one: number[], other: number[]): boolean =>
     [0, 1, 2].every((channel) => Math.abs(one[channel]! - other[channel]!) <= 8)
+  const groundOf = once((style) => ({
+    color: parseColor(style['backgroundColor']!),
+    hasImage: style['backgroundImage'] !== 'none',
+    // Text painted with an image, or upon one.
+    isInText: style['webkitBackgroundClip'] === 'text' || style['backgroundClip'] === 'text'
+  }))
+  const inkOf = once((style) => ({
+    color: parseColor(style['webkitTextFillColor'] ?? style['color']!),
+    hasShadow: style['textShadow'] !== 'none'
+  }))
   const IMAGES = new Set(['IMG', 'VIDEO', 'CANVAS', 'SVG', 'IFRAME', 'PICTURE', 'OBJECT', 'EMBED'])
 
   /** True if something other than its ancestors lies behind a text and makes it readable. */
@@ -118,41 +136,33 @@ export function createHiddenText(
     // Only what is in the viewport can be asked for; the rest gets the benefit of the doubt if it is positioned.
     if (x < 0 || y < 0 || x >= win.innerWidth || y >= win.innerHeight) {
       for (let at: PageElement | null = element; at !== null; at = parentOf(at)) {
-        if (styleOf(at).position !== 'static') return true
+        if (layoutOf(at).position !== 'static') return true
       }
       return false
     }
     return win.document.elementsFromPoint(x, y).some((behind) => {
       if (behind.contains(element) || element.contains(behind)) return false
       if (IMAGES.has(behind.tagName.toUpperCase())) return true
-      const { backgroundImage, backgroundColor } = styleOf(behind)
-      const background = parseColor(backgroundColor!)
-      return (
-        backgroundImage !== 'none' ||
-        (background !== undefined && background[3]! > 0.3 && !isAlike(color, background))
-      )
+      const { hasImage, color: background } = groundOf(behind)
+      return hasImage || (background !== undefined && background[3]! > 0.3 && !isAlike(color, background))
     })
   }
 
   const isColourless = (element: PageElement, text: PageRect): boolean => {
-    const style = styleOf(element)
-    if (style['textShadow'] !== 'none') return false
-    const color = parseColor(style['webkitTextFillColor'] ?? style['color']!)
-    if (color === undefined) return false
+    const { color, hasShadow } = inkOf(element)
+    if (hasShadow || color === undefined) return false
     for (let at: PageElement | null = element; at !== null; at = parentOf(at)) {
-      const { backgroundImage, backgroundColor, webkitBackgroundClip, backgroundClip } = styleOf(at)
-      // Text painted with an image, or upon one.
-      if (webkitBackgroundClip === 'text' || backgroundClip === 'text') return false
+      const { color: background, hasImage, isInText } = groundOf(at)
+      if (isInText) return false
       if (color[3]! < 0.05) continue
-      if (backgroundImage !== 'none') return false
-      const background = parseColor(backgroundColor!)
+      if (hasImage) return false
       if (background === undefined) return false
       if (background[3] === 0) continue
       if (background[3]! < 0.95 || !isAlike(color, background)) return false
       return !hasBackdrop(element, color, text)
     }
     if (color[3]! < 0.05) return true
-    const isDark = styleOf(win.document.documentElement)['colorScheme']!.includes('dark')
+    const isDark = win.getComputedStyle(win.document.documentElement)['colorScheme']!.includes('dark')
     return !isDark && isAlike(color, [255, 255, 255]) && !hasBackdrop(element, color, text)
   }
 
@@ -165,10 +175,10 @@ export function createHiddenText(
     if (parent === undefined || value.trim() === '') return false
     if (value.length <= MAX_NAME && parent.closest(NAMING) !== null) return false
     if (parent.tagName === 'OPTION' || parent.tagName === 'OPTGROUP') return false
-    if (isInvisible(parent) || Number.parseFloat(styleOf(parent)['fontSize']!) <= 1) return true
+    if (isInvisible(parent) || Number.parseFloat(win.getComputedStyle(parent)['fontSize']!) <= 1) return true
     range.selectNodeContents(text)
     const rect = range.getBoundingClientRect()
-    if (rect.width === 0 || rect.height === 0) return styleOf(parent)['display'] !== 'contents'
+    if (rect.width === 0 || rect.height === 0) return win.getComputedStyle(parent)['display'] !== 'contents'
     return isOutOfReach(parent, rect) || isColourless(parent, rect)
   }
   const results = new Map<PageNode, boolean>()
