@@ -58,21 +58,19 @@ export async function serve(t: Test, register: (app: FastifyInstance) => Promise
       const { body } = await ask('POST', path, { jsonrpc: '2.0', id: 1, method, params }, headers)
       return body.error ?? body.result
     },
-    async connect(namespace = '/', auth = {}) {
-      const socket = io(origin + namespace, {
-        transports: ['websocket'],
-        forceNew: true,
-        reconnection: false,
-        auth
-      })
-      t.teardown(() => socket.disconnect())
-      await new Promise<void>((resolve, reject) => {
-        socket.once('connect', resolve)
-        socket.once('connect_error', reject)
-      })
-      return { socket, ask: (event, payload) => socket.emitWithAck(event, payload) }
-    }
+    connect: (namespace = '/', auth = {}) => connectTo(t, origin + namespace, auth)
   }
+}
+
+/** Connects a client of sockets to a service until the test ends. */
+export async function connectTo(t: Test, url: string, auth: object = {}): Promise<Client> {
+  const socket = io(url, { transports: ['websocket'], forceNew: true, reconnection: false, auth })
+  t.teardown(() => socket.disconnect())
+  await new Promise<void>((resolve, reject) => {
+    socket.once('connect', resolve)
+    socket.once('connect_error', reject)
+  })
+  return { socket, ask: (event, payload) => socket.emitWithAck(event, payload) }
 }
 
 /** Repeats a request until the response matches. */

@@ -69,7 +69,7 @@ export function requireCaller(
   runnable: Pick<Runnable, 'kind' | 'toolNames'>,
   { instructions, tools }: ChildCaller
 ): void {
-  const asked = { instructions, tools }
+  const asked = { instructions, tools: tools?.length === 0 ? undefined : tools }
   requireFields(asked)
   requireConverses(runnable, asked)
   if (tools !== undefined) requireTools(runnable, tools)

@@ -126,6 +126,7 @@ t.test('another caller is checked as the first one is', async (t) => {
     code: 'RUN_ERR_BAD_INPUT'
   })
   t.doesNotThrow(() => requireCaller(agent, { instructions: 'Be brief', tools: [] }))
+  t.doesNotThrow(() => requireCaller({ kind: 'workflow' }, { tools: [] }))
 })
 
 t.test('the caller’s key in any of it is stored nowhere, and in no part or event', async (t) => {

@@ -9,6 +9,7 @@ export interface SpanProvider {
 export interface MetricProvider {
   getMeter(name: string): {
     createHistogram(name: string, options?: never): { record(value: number, attributes?: never): void }
+    createCounter(name: string, options?: never): { add(value: number, attributes?: never): void }
   }
 }
 

@@ -10,7 +10,8 @@ export function decodeAudio(bytes: Uint8Array, { type }: Pick<AudioFormat, 'type
   if (type === 'audio/pcma') return decodeG711(bytes, 'a')
   const { buffer, byteOffset, length } = bytes
   if (byteOffset % 2 === 0) return new Int16Array(buffer, byteOffset, length >> 1)
-  return new Int16Array(bytes.slice(0, length & ~1).buffer)
+  // Not `slice`, which gives a view of a Buffer.
+  return new Int16Array(new Uint8Array(bytes.subarray(0, length & ~1)).buffer)
 }
 
 /** Encodes samples as raw audio. The bytes may share memory with the samples. */
