@@ -29,6 +29,7 @@ export interface RealtimeRequest {
 export interface TestSocket {
   ws: WebSocket
   events: ServerEvent[]
+  /** Also before the WebSocket is open. */
   send(event: ClientEvent): void
   /** The next event of a type that was not returned yet, once it is there. */
   next<T extends ServerEvent['type']>(type: T): Promise<Extract<ServerEvent, { type: T }>>
@@ -95,7 +96,11 @@ function toTestSocket(ws: WebSocket): TestSocket {
   )
   return {
     ...{ ws, events, closed },
-    send: (event) => ws.send(JSON.stringify(event)),
+    send(event) {
+      const frame = JSON.stringify(event)
+      if (ws.readyState === ws.CONNECTING) ws.once('open', () => ws.send(frame))
+      else ws.send(frame)
+    },
     async next(type) {
       for (;;) {
         const found = events.find((each) => each.type === type && !taken.has(each))

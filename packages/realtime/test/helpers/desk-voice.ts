@@ -16,7 +16,11 @@ export interface Desk {
   readonly inputs: VoiceInput[]
   readonly links: VoiceLink[]
   /** Speech that was detected, while an answer plays. */
-  interrupt(heardMs: number, text: string): Promise<void>
+  interrupt(playedMs: number, text: string): Promise<void>
+  /** Speech that is too short to interrupt. */
+  noise(): Promise<void>
+  /** Speech without words, which stops the last answer for a moment. */
+  falseAlarm(playedMs: number): Promise<void>
 }
 
 /**
@@ -39,7 +43,12 @@ export function createDesk(name = 'desk'): Desk {
     },
     { name }
   )
-  return { voice, inputs, links, interrupt: (heardMs, text) => call!.interrupt(heardMs, text) }
+  return {
+    ...{ voice, inputs, links },
+    interrupt: (playedMs, text) => call!.interrupt(playedMs, text),
+    noise: () => call!.noise(),
+    falseAlarm: (playedMs) => call!.falseAlarm(playedMs)
+  }
 }
 
 class Call {
@@ -53,6 +62,7 @@ class Call {
   // As in a VoiceAgent: the answer continues after tools by itself.
   #continues = false
   #open: { responseId: string; itemId: string } | undefined
+  #latest: { responseId: string; itemId: string } | undefined
 
   constructor(link: VoiceLink, context: RunContext) {
     this.#link = link
@@ -99,6 +109,25 @@ class Call {
     }
   }
 
+  async noise(): Promise<void> {
+    const itemId = this.#id('item')
+    await this.#link.send({ type: 'speech.start', itemId, atMs: 10 })
+    await this.#link.send({ type: 'speech.stop', itemId, atMs: 20 })
+  }
+
+  async falseAlarm(playedMs: number): Promise<void> {
+    const { itemId, responseId } = this.#latest!
+    await this.#link.send({ type: 'speech.start', itemId: this.#id('item'), atMs: 10 })
+    await this.#link.send({ type: 'clear', itemId, heardMs: playedMs, text: 'Hel' })
+    await this.#link.send({
+      type: 'audio',
+      responseId,
+      itemId,
+      audio: silence(500 - playedMs),
+      startMs: playedMs
+    })
+  }
+
   async interrupt(heardMs: number, text: string): Promise<void> {
     const { itemId } = this.#open!
     const speech = this.#id('item')
@@ -131,6 +160,7 @@ class Call {
     await this.#link.send({ type: 'answer.start', responseId, itemId, previousItemId: this.#last, modality })
     this.#last = itemId
     this.#open = { responseId, itemId }
+    this.#latest = this.#open
     for (const delta of text.match(/\S+\s*/g) ?? [])
       await this.#link.send({ type: 'text', responseId, itemId, delta })
     if (modality === 'audio')
