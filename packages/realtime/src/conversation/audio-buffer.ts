@@ -1,5 +1,5 @@
 import { ProtocolError } from '../events/protocol-error.ts'
-import type { WireFormat } from '../events/session.ts'
+import type { AudioFormat } from '@svc/registry'
 
 /** The least audio of a commit. */
 const MIN_COMMIT_MS = 100
@@ -16,7 +16,7 @@ export class AudioBuffer {
    * @returns it in frames of at most 64 KiB
    * @throws ProtocolError unless it is base64 of whole samples
    */
-  append(base64: string, { type, rate }: Required<WireFormat>): Uint8Array[] {
+  append(base64: string, { type, rate }: AudioFormat): Uint8Array[] {
     const bytesPerSample = type === 'audio/pcm' ? 2 : 1
     const audio = decode(base64)
     if (audio.byteLength % bytesPerSample !== 0)

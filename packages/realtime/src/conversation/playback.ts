@@ -1,4 +1,4 @@
-import type { WireFormat } from '../events/session.ts'
+import type { AudioFormat } from '@svc/registry'
 
 /** Estimates whether a client is playing audio: in real time, from when it was sent. */
 export class Playback {
@@ -10,7 +10,7 @@ export class Playback {
   }
 
   /** Audio was sent. */
-  add(bytes: number, { type, rate }: Required<WireFormat>, now = performance.now()): void {
+  add(bytes: number, { type, rate }: AudioFormat, now = performance.now()): void {
     const samples = type === 'audio/pcm' ? bytes / 2 : bytes
     this.#endsAt = Math.max(this.#endsAt, now) + (samples / rate) * 1_000
   }

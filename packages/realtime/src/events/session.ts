@@ -5,17 +5,13 @@ const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T)
   Type.Union([schema, Type.Null()])
 
 /** Raw audio with one channel: PCM with 16 bits at 8,000 to 48,000 Hz, or G.711 at 8,000 Hz. */
-export const AudioFormatSchema = Type.Union([
-  Type.Object(
-    {
-      type: Type.Literal('audio/pcm'),
-      rate: Type.Optional(Type.Integer({ minimum: 8_000, maximum: 48_000, description: 'Default 24,000' }))
-    },
-    strict
-  ),
-  Type.Object({ type: Type.Literal('audio/pcmu'), rate: Type.Optional(Type.Literal(8_000)) }, strict),
-  Type.Object({ type: Type.Literal('audio/pcma'), rate: Type.Optional(Type.Literal(8_000)) }, strict)
-])
+export const AudioFormatSchema = Type.Object(
+  {
+    type: Type.Union([Type.Literal('audio/pcm'), Type.Literal('audio/pcmu'), Type.Literal('audio/pcma')]),
+    rate: Type.Optional(Type.Integer({ description: 'Hz; default 24,000 for PCM' }))
+  },
+  strict
+)
 
 const answering = {
   create_response: Type.Optional(Type.Boolean({ description: 'Answer each turn; default true' })),

@@ -1,4 +1,5 @@
-import type { ClientTool, VoiceSettings, VoiceTurnSettings } from '@svc/registry'
+import type { AudioFormat, ClientTool, VoiceSettings, VoiceTurnSettings } from '@svc/registry'
+import { requireAudioFormat } from '@svc/registry/kit'
 import { ProtocolError } from '../events/protocol-error.ts'
 import type { SessionConfig, TurnDetection, WireFormat } from '../events/session.ts'
 import { requireSupported, unsupported } from './unsupported.ts'
@@ -8,11 +9,11 @@ type Tools = NonNullable<SessionConfig['tools']>
 type FunctionTool = Extract<Tools[number], { type: 'function' }>
 
 interface Effective {
-  /** Undefined until there are any: an empty text takes back what was there. */
+  /** Undefined until there are any; an empty text takes back what was there. */
   readonly instructions: string | undefined
   readonly modality: 'audio' | 'text'
-  readonly input: Required<WireFormat>
-  readonly output: Required<WireFormat>
+  readonly input: AudioFormat
+  readonly output: AudioFormat
   readonly voice: string | undefined
   readonly tools: readonly FunctionTool[] | undefined
   readonly turnDetection: TurnDetection | null
@@ -55,11 +56,11 @@ export class SessionState {
     return this.#effective.transcription !== null
   }
 
-  get inputFormat(): Required<WireFormat> {
+  get inputFormat(): AudioFormat {
     return this.#effective.input
   }
 
-  get outputFormat(): Required<WireFormat> {
+  get outputFormat(): AudioFormat {
     return this.#effective.output
   }
 
@@ -88,8 +89,8 @@ export class SessionState {
     this.#effective = {
       instructions: nextText(instructions, earlier.instructions),
       modality: modalities?.[0] ?? earlier.modality,
-      input: input?.format === undefined ? earlier.input : toFormat(input.format),
-      output: output?.format === undefined ? earlier.output : toFormat(output.format),
+      input: nextFormat(input?.format, earlier.input, 'input'),
+      output: nextFormat(output?.format, earlier.output, 'output'),
       voice: toVoice(output?.voice) ?? earlier.voice,
       tools: nextTools(tools, earlier.tools),
       turnDetection: toDetection(input?.turn_detection, earlier.turnDetection),
@@ -104,7 +105,7 @@ export class SessionState {
     return {
       ...{ input, output, modality },
       ...(voice !== undefined && { voice }),
-      ...(instructions !== undefined && { instructions }),
+      ...(instructions !== undefined && { instructions: instructions || undefined }),
       ...(tools !== undefined && { tools: tools.map(toClientTool) }),
       turns: toTurns(turnDetection)
     }
@@ -169,12 +170,22 @@ export function configuresCall({
 }
 
 /** A format on the wire: G.711 has no rate there. */
-export function toWireFormat({ type, rate }: Required<WireFormat>): WireFormat {
+export function toWireFormat({ type, rate }: AudioFormat): WireFormat {
   return type === 'audio/pcm' ? { type, rate } : { type }
 }
 
-function toFormat({ type, rate }: WireFormat): Required<WireFormat> {
-  return type === 'audio/pcm' ? { type, rate: rate ?? DEFAULT_FORMAT.rate } : { type, rate: 8_000 }
+function nextFormat(
+  given: WireFormat | undefined,
+  earlier: AudioFormat,
+  of: 'input' | 'output'
+): AudioFormat {
+  if (given === undefined) return earlier
+  const { type, rate = type === 'audio/pcm' ? DEFAULT_FORMAT.rate : 8_000 } = given
+  try {
+    return requireAudioFormat({ type, rate })
+  } catch (err) {
+    throw new ProtocolError('invalid_value', (err as Error).message, `session.audio.${of}.format`)
+  }
 }
 
 function toVoice(voice: string | { id: string } | undefined): string | undefined {

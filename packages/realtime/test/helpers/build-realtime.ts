@@ -1,3 +1,5 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { json } from 'node:stream/consumers'
 import http, { type HttpOptions } from '@svc/http'
 import realtime, { type ClientEvent, type RealtimeOptions, type ServerEvent } from '@svc/realtime'
 import registryPlugin, {
@@ -34,6 +36,8 @@ export interface TestSocket {
   /** The next event of a type that was not returned yet, once it is there. */
   next<T extends ServerEvent['type']>(type: T): Promise<Extract<ServerEvent, { type: T }>>
   closed: Promise<{ code: number; reason: string }>
+  /** The response to a handshake that was refused. */
+  refusal: Promise<{ status: number; headers: IncomingHttpHeaders; body: unknown }>
 }
 
 export interface TestRealtime {
@@ -81,6 +85,8 @@ function toTestSocket(ws: WebSocket): TestSocket {
     wake = Promise.withResolvers()
   }
   let fault: Error | undefined
+  const early: string[] = []
+  ws.once('open', () => early.forEach((frame) => ws.send(frame)))
   ws.on('message', (data) => {
     events.push(JSON.parse((data as Buffer).toString()) as ServerEvent)
     news()
@@ -94,11 +100,17 @@ function toTestSocket(ws: WebSocket): TestSocket {
   const closed = new Promise<{ code: number; reason: string }>((resolve) =>
     ws.once('close', (code, reason) => resolve({ code, reason: reason.toString() }))
   )
+  const refusal = new Promise<Awaited<TestSocket['refusal']>>((resolve) =>
+    ws.once('unexpected-response', async (_request, response) => {
+      const { statusCode: status = 0, headers } = response
+      resolve({ status, headers, body: await json(response) })
+    })
+  )
   return {
-    ...{ ws, events, closed },
+    ...{ ws, events, closed, refusal },
     send(event) {
       const frame = JSON.stringify(event)
-      if (ws.readyState === ws.CONNECTING) ws.once('open', () => ws.send(frame))
+      if (ws.readyState === ws.CONNECTING) early.push(frame)
       else ws.send(frame)
     },
     async next(type) {

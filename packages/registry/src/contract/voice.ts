@@ -42,8 +42,8 @@ export interface VoiceSettings {
   /** `text`: answers are not spoken. */
   readonly modality?: 'audio' | 'text'
   readonly voice?: string
-  /** They follow the agent's own. */
-  readonly instructions?: string
+  /** They follow the agent's own. A `configure` with undefined takes back earlier ones. */
+  readonly instructions?: string | undefined
   /** The tools that the client serves. */
   readonly tools?: readonly ClientTool[]
   readonly turns?: VoiceTurnSettings
