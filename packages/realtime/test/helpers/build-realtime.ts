@@ -48,6 +48,8 @@ export interface TestRealtime {
   host: string
   /** Opens a WebSocket; `query` is what follows the path. */
   open(query?: string, options?: ClientOptions & { protocols?: string[] }): TestSocket
+  /** The same, and its call begins at once. */
+  call: TestRealtime['open']
 }
 
 type Test = { teardown(fn: () => unknown): unknown }
@@ -66,12 +68,17 @@ export async function buildRealtime(t: Test, request: RealtimeRequest = {}): Pro
   const origin = await app.listen({ port: 0, host: '127.0.0.1' })
   t.teardown(() => app.close())
   const { host } = new URL(origin)
+  const open: TestRealtime['open'] = (query = '?model=voice', { protocols, ...more } = {}) => {
+    const ws = new WebSocket(`ws://${host}/v1/realtime${query}`, protocols ?? [], more)
+    t.teardown(() => ws.terminate())
+    return toTestSocket(ws)
+  }
   return {
-    ...{ app, registry, runs: app.runs, host },
-    open(query = '?model=voice', { protocols, ...more } = {}) {
-      const ws = new WebSocket(`ws://${host}/v1/realtime${query}`, protocols ?? [], more)
-      t.teardown(() => ws.terminate())
-      return toTestSocket(ws)
+    ...{ app, registry, runs: app.runs, host, open },
+    call(query, more) {
+      const client = open(query, more)
+      client.send({ type: 'session.update', session: { output_modalities: ['audio'] } })
+      return client
     }
   }
 }
