@@ -3,8 +3,10 @@ import {
   createRegistry,
   createRunEngine,
   defineRunnable,
+  type EventBus,
   type NumberedPart,
   type Run,
+  type RunEngine,
   type Runnable,
   type SessionMessage,
   type Stores
@@ -33,6 +35,7 @@ export interface CallOptions {
   voice?: Partial<CascadeOptions>
   link?: VoiceLinkOptions
   stores?: Stores
+  events?: EventBus
   sessionId?: string
 }
 
@@ -42,6 +45,7 @@ export interface TestCall {
   readonly link: TestVoiceLink
   readonly voice: VoiceAgent
   readonly stores: Stores
+  readonly engine: RunEngine
   /** The parts of the call, which must be over. */
   parts(): Promise<NumberedPart[]>
   /** The messages of the agent's session. */
@@ -66,8 +70,8 @@ function makeVoice({ script = 'Hello there.', agent, answer, voice }: CallOption
 /** Starts a call as a run of an engine; both end with the test. */
 export async function startCall(t: Scope, options: CallOptions = {}): Promise<TestCall> {
   const voice = makeVoice(options)
-  const stores = options.stores ?? createInProcessStores()
-  const engine = createRunEngine({ stores, drainTimeout: 0 })
+  const { stores = createInProcessStores(), events, sessionId } = options
+  const engine = createRunEngine({ stores, drainTimeout: 0, ...(events && { events }) })
   t.teardown(() => engine.close())
   const link = voiceLink({
     answer: async (inputId, answer) => void (await engine.answer(inputId, answer)),
@@ -77,10 +81,9 @@ export async function startCall(t: Scope, options: CallOptions = {}): Promise<Te
     ...{ kind: 'agent', name: voice.name },
     stream: (_input, context) => voice.converse(link, context)
   })
-  const { sessionId } = options
   const run = await engine.start(call, 'call', { ...(sessionId !== undefined && { sessionId }) })
   return {
-    ...{ run, link, voice, stores },
+    ...{ run, link, voice, stores, engine },
     parts: () => Array.fromAsync(run.parts()),
     session: async () =>
       stores.sessions.load(

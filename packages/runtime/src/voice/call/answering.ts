@@ -1,6 +1,6 @@
 import type { AudioFormat, YieldedPart } from '@svc/registry'
 import type { AnswerRequest, VoiceEngineEvent } from '../engines/engine.ts'
-import type { CallScope } from './call-scope.ts'
+import { sendError, type CallScope } from './call-scope.ts'
 import { Response } from './response.ts'
 import type { EndedTurn } from './user-turns.ts'
 
@@ -112,6 +112,8 @@ export class Answering {
     if (error !== undefined && this.#status === 'completed') {
       this.#status = 'failed'
       this.#error = error
+      // The client has been notified of the end already.
+      if (!this.response.isOpen) sendError(this.#scope, error)
     }
     this.#isGenerated = true
     this.#check()
@@ -206,6 +208,7 @@ export class Answering {
     this.#measure()
     this.#isSilent = true
     if (!this.#isEngineDone) this.#scope.engine.delivered(this.#playback)
+    else if (this.#status === 'failed') this.#scope.engine.interrupt(this.#playback)
     this.#host.silent(this)
     if (this.#isEngineDone) this.#end()
   }
@@ -216,7 +219,8 @@ export class Answering {
     this.#isSilent = true
     this.response.cut(this.#status === 'canceled' ? 'canceled' : 'interrupted')
     // A text of the call itself may still be in the making.
-    if (!this.#isEngineDone || this.#sayings > 0) this.#scope.engine.interrupt(this.#playback)
+    if (!this.#isEngineDone || this.#sayings > 0 || this.#error !== undefined)
+      this.#scope.engine.interrupt(this.#playback)
     this.#sayings = 0
     this.#host.silent(this)
     if (this.#isEngineDone) this.#end()

@@ -66,7 +66,7 @@ export type VoiceEngineEvent =
   | { readonly type: 'audio'; readonly of: 'answer' | 'say'; readonly samples: Int16Array }
   /** The answer is complete: the engine now waits for `delivered` or `interrupt`. Absent if there is no answer. */
   | { readonly type: 'answer.end' }
-  /** The last event of a request. */
+  /** The last event of a request. After an error the call still reports by `interrupt` what was played. */
   | { readonly type: 'response.end'; readonly usage: Usage; readonly error?: unknown }
   /** The audio of a `say` is complete. */
   | { readonly type: 'said' }

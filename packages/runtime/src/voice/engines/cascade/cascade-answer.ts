@@ -23,6 +23,7 @@ export class CascadeAnswer {
   readonly #run: AnswerRun
   readonly #end = new AbortController()
   #isCut = false
+  #hasFailed = false
   #textAfterCut = 0
   #stopTimer: NodeJS.Timeout | undefined
 
@@ -39,9 +40,11 @@ export class CascadeAnswer {
         if (this.#isCut) this.#stopSoon()
         else if (isSpoken) speaking.push(delta)
       },
-      async onComplete() {
+      onComplete: async () => {
         speaking.flush()
         await speaking.spoken()
+        // The end of a failed answer is its error.
+        if (this.#hasFailed) await new Promise(() => {})
       }
     })
   }
@@ -66,7 +69,7 @@ export class CascadeAnswer {
 
   /** The rest of the answer cannot be spoken: it ends with what was. */
   failSpeech(error: unknown): void {
-    this.#isCut = true
+    this.#isCut = this.#hasFailed = true
     this.#end.abort(error)
   }
 
@@ -84,7 +87,9 @@ export class CascadeAnswer {
       hasTurns ? request.instructions : undefined
     ]
     const tools = settings.tools ?? context.clientTools
-    return { instructions: instructions.filter(Boolean).join('\n\n') || undefined, tools }
+    const text = instructions.filter(Boolean).join('\n\n')
+    // A workflow takes neither.
+    return { instructions: text === '' ? undefined : text, tools: tools.length === 0 ? undefined : tools }
   }
 
   // What is said before a tool is spoken at once.

@@ -103,10 +103,10 @@ export class Speaking {
         if (this.#queue[0] !== utterance) return
         notify({ type: 'audio', of, samples })
       }
+      alignment?.end()
     } catch (error) {
       this.#fail(of, error)
     }
-    alignment?.end()
     if (of === 'say' && this.#queue[0] === utterance) notify({ type: 'said' })
   }
 
