@@ -114,8 +114,8 @@ export class LiveCall implements VoiceLink {
    * VOICE_ERR_UNKNOWN_ITEM, VOICE_ERR_BAD_POSITION, and the errors of `CallHost.requireSettings`
    */
   receive(input: ClientInput): void {
-    if (input.type === 'audio') this.#intake.take(input.audio)
-    else if (input.type === 'respond' && input.instructions !== undefined)
+    if (input.type === 'audio') return this.#takeAudio(input.audio)
+    if (input.type === 'respond' && input.instructions !== undefined)
       this.#host.requireSettings({ instructions: input.instructions })
     else if (input.type === 'configure') return this.#configure(input.settings)
     else if (input.type === 'played') this.#feed.played(input.itemId, input.ms)
@@ -164,6 +164,12 @@ export class LiveCall implements VoiceLink {
     this.#pacer?.close()
     this.#feed.release()
     this.#timer = setTimeout(() => void this.#run?.cancel().catch(() => {}), END_TIMEOUT)
+  }
+
+  // The agent gets a copy: a frame may be a Buffer within a larger chunk that was received.
+  #takeAudio(audio: Uint8Array): void {
+    this.#intake.take(audio)
+    this.input.push({ type: 'audio', audio: new Uint8Array(audio) })
   }
 
   #configure(settings: VoiceSettings): void {

@@ -171,6 +171,24 @@ t.test('settings are checked, at the start and later; what is refused changes no
   t.match(inputs, [{ type: 'configure', settings }, { type: 'audio' }, { type: 'end' }])
 })
 
+t.test('an agent gets frames of its own, which no later one overwrites', async (t) => {
+  const frames: Uint8Array[] = []
+  const voice = scriptedVoice(async function* ({ input }) {
+    for await (const each of input) if (each.type === 'audio') frames.push(each.audio)
+    yield { type: 'text', text: 'Bye' }
+  })
+  const { start } = callSurface(t, { runnables: [voice] })
+  const call = await start()
+  const received = Buffer.alloc(101, 1)
+  call.receive({ type: 'audio', audio: received.subarray(1, 5) })
+  received.fill(2)
+  call.end('hangup')
+  await call.over
+  t.same(frames, [new Uint8Array([1, 1, 1, 1])])
+  t.same([frames[0]!.byteOffset, frames[0]!.buffer.byteLength], [0, 4])
+  t.equal(frames[0]!.constructor, Uint8Array)
+})
+
 t.test('a call answers inputs of its own run only, in the name of its caller', async (t) => {
   const asking = scriptedVoice(async function* (_link, context) {
     const { content } = await context.callClient({ toolCallId: 'call', toolName: 'look', args: {} })
