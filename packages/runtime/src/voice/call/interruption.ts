@@ -1,3 +1,4 @@
+import type { UserTurn } from '../engines/engine.ts'
 import type { CallScope } from './call-scope.ts'
 
 /** What an interruption does to the response on the air. */
@@ -45,9 +46,11 @@ export class Interruption {
     if (interrupt.words === 0) this.#hold(itemId)
   }
 
-  /** A response begins, while the user may already speak again. */
-  begin(): void {
+  /** A response to these turns begins, while the user may already speak again. */
+  begin(turns: readonly UserTurn[] = []): void {
     const { interrupt } = this.#scope.plan
+    // Engines that answer audio have the words of a turn later than its answer.
+    if (turns.some(({ itemId }) => itemId === this.#candidate)) this.#candidate = undefined
     if (this.#isSpeaking && this.#candidate !== undefined && interrupt?.words === 0)
       this.#hold(this.#candidate)
   }

@@ -219,7 +219,7 @@ export class Responses {
       this.#host.state('thinking')
     }
     answering.begin()
-    this.interruption.begin()
+    this.interruption.begin(answering.request?.turns)
   }
 
   #audio({ of, samples }: Event<'audio'>): void {

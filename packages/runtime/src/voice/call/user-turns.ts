@@ -131,14 +131,15 @@ export class UserTurns {
       ...{ itemId, text: words, final: true, startMs, endMs },
       ...(language !== undefined && { language })
     })
-    this.#close(turn, words === '' || this.#takeWords(words) ? undefined : words)
+    const isTaken = words !== '' && this.#takeWords(words)
+    this.#close(turn, words === '' || isTaken ? undefined : words, isTaken)
   }
 
   // A turn without words waits for nothing, unless the engine has answered it by its sound.
-  #close(turn: EndedTurn, text: string | undefined): void {
+  #close(turn: EndedTurn, text: string | undefined, isTaken = false): void {
     turn.text = text
     this.#open.delete(turn.itemId)
-    if (text === undefined && !this.#scope.engine.answersAudio)
+    if (text === undefined && (isTaken || !this.#scope.engine.answersAudio))
       this.#waiting = this.#waiting.filter((each) => each !== turn)
   }
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ZERO_USAGE, type ChildCaller, type RunInput, type Runnable, type YieldedPart } from '@svc/registry'
 import { runChild } from '../../children/run-child.ts'
 import { AnswerDelivery } from './answer-delivery.ts'
@@ -84,6 +85,8 @@ export class AnswerRun {
     this.#isComplete = true
     if (!hasText) return this.delivered()
     await this.#call.onComplete?.()
+    // The part of the last step comes first, if there is one: its usage is that of the response.
+    await nextTurn()
     if (!this.#delivery.interrupted.aborted) this.#call.host.notify({ type: 'answer.end' })
   }
 }
