@@ -1,10 +1,11 @@
 import { remoteAgent } from '@svc/a2a'
+import { Type } from '@sinclair/typebox'
 import { createRegistry, type Registry, type Runnable } from '@svc/registry'
-import { Agent, Team, Workflow } from '@svc/runtime'
+import { Agent, defineTool, Team, Workflow } from '@svc/runtime'
 import { decodeTones, scriptedModel, toneSpeech } from '@svc/runtime/testing'
 import t from 'tap'
 import { makePhone, serveVoice } from './helpers/serve-voice.ts'
-import type { Served } from './helpers/serve.ts'
+import { until, type Served } from './helpers/serve.ts'
 
 /** A voice message as a WAV file. */
 async function record(text: string): Promise<Buffer> {
@@ -119,6 +120,70 @@ for (const [surface, send] of Object.entries(SURFACES))
     t.notMatch(JSON.stringify(log), /UklGR/, 'no audio is in the log')
   })
 
+t.test('a message that cannot be answered is refused, each with its code', async (t) => {
+  const served = await serveVoice(t)
+  const part = { type: 'audio', mimeType: 'audio/wav' }
+  const cases: [name: string, content: object, status: number, code: string][] = [
+    ['an image', { type: 'image', mimeType: 'image/png', data: 'aGk=' }, 400, 'VOICE_ERR_BAD_MESSAGE'],
+    ['no WAV file', { ...part, data: 'aGk=' }, 422, 'VOICE_ERR_BAD_AUDIO'],
+    ['silence', await base64(''), 409, 'VOICE_ERR_NOTHING_TO_ANSWER'],
+    ['a private URL', { ...part, url: 'http://127.0.0.1/a.wav' }, 400, 'RUN_ERR_URL_REFUSED'],
+    ['too much', { ...part, data: 'A'.repeat(2_000_000) }, 413, 'HTTP_ERR_BODY_TOO_LARGE']
+  ]
+  for (const [name, content, status, code] of cases) {
+    const { body } = await served.ask('POST', '/agents/phone/run', { input: [content] })
+    t.match(body, { statusCode: status, code }, name)
+  }
+})
+
+t.test('a message may be text, or several parts; its bytes may be kept as files', async (t) => {
+  const said: string[] = []
+  const served = await serveVoice(t, {
+    options: { record: { files: true } },
+    phone: { greeting: 'Hello!' },
+    script({ prompt }) {
+      said.push(JSON.stringify(prompt))
+      return 'Noon.'
+    }
+  })
+  const ask = (input: unknown) => served.ask('POST', '/agents/phone/run', { input })
+  t.match((await ask('Time?')).body, { text: 'Noon.', files: [{ purpose: 'speech' }] })
+  const { body } = await ask([await base64('Time?'), { type: 'text', text: 'In Rome.' }])
+  t.match(body, { text: 'Noon.', files: [{ purpose: 'speech' }] })
+  t.match(said[1], 'Time?\\nIn Rome.')
+  t.notMatch(said[1], 'Hello!', 'no one was greeted')
+  const [start] = await Array.fromAsync(served.app.runs.parts(body.runId))
+  const { fileId } = (start as { input: { fileId: string }[] }).input[0]!
+  t.equal(listen(await fetchFile(served, body.runId, fileId)), 'Time?')
+})
+
+t.test('the tools of a voice message are approved and served over HTTP', async (t) => {
+  const pay = defineTool({
+    name: 'pay',
+    description: 'Pays',
+    input: Type.Object({}),
+    approval: true,
+    execute: () => 'paid'
+  })
+  const calls = ['pay', 'locate'].map((toolName) => ({ toolCalls: [{ toolName, toolCallId: toolName }] }))
+  const served = await serveVoice(t, {
+    script: [...calls, 'It is paid, in Rome.'],
+    desk: { tools: [pay] },
+    http: { clientTools: true }
+  })
+  const locate = { name: 'locate', description: 'Where the user is', input: { type: 'object' } }
+  const asked = { input: [await base64('Pay here')], tools: [locate] }
+  const { body } = await served.ask('POST', '/agents/phone/run', asked, { prefer: 'respond-async' })
+  const read = async () => (await served.ask('GET', `/runs/${body.runId}`)).body
+  const { pendingApprovals } = await until(read, ({ pendingApprovalCount }) => pendingApprovalCount === 1)
+  await served.ask('POST', `/approvals/${pendingApprovals[0].approvalId}`, { approved: true })
+  const { pendingInputs } = await until(read, ({ pendingInputCount }) => pendingInputCount === 1)
+  t.match(pendingInputs, [{ kind: 'tool', toolName: 'locate' }])
+  await served.ask('POST', `/inputs/${pendingInputs[0].inputId}`, { action: 'accept', content: 'Rome' })
+  const { result } = await until(read, ({ status }) => status === 'completed')
+  t.match(result, { text: 'It is paid, in Rome.', toolCalls: [{ result: 'paid' }, { result: 'Rome' }] })
+})
+
 /** Who answers the phone, other than an agent. */
 const ANSWERS: Record<string, (registry: Registry, origin: string) => Runnable> = {
   team: (registry) =>
@@ -158,7 +223,11 @@ for (const [kind, make] of Object.entries(ANSWERS))
     const far = await serveVoice(t, { script: 'The desk says noon.' })
     const served = await serveVoice(t, {
       add: (registry) =>
-        void makePhone(registry, { name: 'other', answer: make(createRegistry(), far.origin) })
+        void makePhone(registry, {
+          name: 'other',
+          greeting: 'Hello!',
+          answer: make(createRegistry(), far.origin)
+        })
     })
     const { body } = await served.ask('POST', '/agents/other/run', { input: [await base64('Time?')] })
     t.match(body, { text: SPOKEN[kind], finishReason: 'stop' })

@@ -1,6 +1,6 @@
 import a2a from '@svc/a2a'
 import gateway from '@svc/gateway'
-import http from '@svc/http'
+import http, { type HttpOptions } from '@svc/http'
 import registryPlugin, {
   createRegistry,
   type Registry,
@@ -20,6 +20,7 @@ export interface VoiceService {
   /** Adds more to the registry. */
   readonly add?: (registry: Registry, desk: Agent) => void
   readonly options?: RunEngineOptions
+  readonly http?: HttpOptions
 }
 
 type Test = Parameters<typeof serve>[0]
@@ -41,7 +42,7 @@ export function makePhone(
 
 /** Serves a voice agent on HTTP, sockets and A2A. */
 export async function serveVoice(t: Test, service: VoiceService = {}): Promise<Served> {
-  const { script = 'Noon.', desk: deskOptions, phone, add, options } = service
+  const { script = 'Noon.', desk: deskOptions, phone, add, options, http: httpOptions } = service
   const registry = createRegistry()
   const desk = new Agent({ name: 'desk', registry, model: scriptedModel(script), ...deskOptions })
   makePhone(registry, { answer: desk, ...phone })
@@ -49,7 +50,7 @@ export async function serveVoice(t: Test, service: VoiceService = {}): Promise<S
   return serve(t, async (app) => {
     await app.register(registryPlugin, { ...options, registry })
     await app.register(runtime)
-    await app.register(http, { fileUpload: true })
+    await app.register(http, { fileUpload: true, ...httpOptions })
     await app.register(gateway)
     await app.register(a2a, { basePath: '/a2a' })
   })

@@ -8,10 +8,11 @@ import {
   type VoiceLink,
   type VoiceOutput
 } from '@svc/registry'
-import { DEFAULT_AUDIO_FORMAT, durationOf, errorFromPart, InputQueue, requireInput } from '@svc/registry/kit'
+import { DEFAULT_AUDIO_FORMAT, durationOf, InputQueue, requireInput } from '@svc/registry/kit'
 import { URL_DEFAULTS } from '../files/allowed-url.ts'
 import { hasUrls, resolveUrls } from '../files/resolve-urls.ts'
 import { loadFiles } from '../sessions/load-files.ts'
+import type { FailingLink } from './call/call-scope.ts'
 import { VOICE_ERR_BAD_MESSAGE } from './errors.ts'
 
 type Turn = Extract<VoiceInput, { type: 'text' | 'file' }>
@@ -35,13 +36,13 @@ function toTurn(part: ContentPart): Turn {
 }
 
 /** The link of a message: a call of one answer, whose audio counts as played once it is there. */
-export class OneShotLink implements VoiceLink {
+export class OneShotLink implements VoiceLink, FailingLink {
   readonly settings = {}
   readonly canClear = true
   readonly reportsPlayback = true
   readonly input = new InputQueue()
   #hasBegun = false
-  #failure: { readonly code: string; readonly message: string } | undefined
+  #failure: { readonly err: unknown } | undefined
 
   constructor(turns: readonly Turn[]) {
     turns.forEach((turn, index) =>
@@ -50,8 +51,13 @@ export class OneShotLink implements VoiceLink {
   }
 
   /** Why there is no answer, or none to the end. */
-  get failure(): Error | undefined {
-    return this.#failure && errorFromPart({ ...this.#failure, retryable: false })
+  get failure(): { readonly err: unknown } | undefined {
+    return this.#failure
+  }
+
+  failed(err: unknown): void {
+    this.#failure ??= { err }
+    if (!this.#hasBegun) this.#end()
   }
 
   send(output: VoiceOutput): void {
@@ -59,20 +65,12 @@ export class OneShotLink implements VoiceLink {
     else if (output.type === 'audio') {
       const ms = output.startMs + durationOf(DEFAULT_AUDIO_FORMAT, output.audio.byteLength)
       this.input.push({ type: 'played', itemId: output.itemId, ms })
-    } else if (output.type === 'response.end') this.#failure ??= output.error
-    else if (output.type === 'transcript.failed') this.#fail(output)
-    else if (output.type === 'error') this.#fail(output)
-    else if (output.type === 'state' && output.state === 'listening' && this.#hasBegun) this.#end()
+    } else if (output.type === 'state' && output.state === 'listening' && this.#hasBegun) this.#end()
   }
 
   // No surface knows of this call.
   answer(inputId: string): Promise<void> {
     return Promise.reject(new RUN_ERR_INPUT_NOT_FOUND(inputId))
-  }
-
-  #fail({ code, message }: { code: string; message: string }): void {
-    this.#failure ??= { code, message }
-    if (!this.#hasBegun) this.#end()
   }
 
   #end(): void {

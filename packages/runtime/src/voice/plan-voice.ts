@@ -38,14 +38,14 @@ export function planVoice(options: VoiceAgentOptions): VoicePlan {
 
 function toCascade(options: CascadeOptions): VoicePlan {
   requireOptions(CascadeOptionsSchema, options, VOICE_ERR_BAD_OPTION)
-  const { answer, voice, language, greeting, turns = {}, timeout = {} } = options
+  const { answer, voice, language, turns = {}, timeout = {} } = options
   const { detect = fvad(), end, threshold = 0.5, silence = 500, maxSilence = 3_000, prefix = 300 } = turns
   return {
     ...planCalls(options, options.tools),
     toolNames: answer.toolNames,
     details: { voice: 'cascade', members: [answer.name] },
     open: cascadeEngine({
-      ...{ answer, voice, greeting, language },
+      ...{ answer, voice, language },
       detector: detect,
       turnDetector: end,
       endpoint: {

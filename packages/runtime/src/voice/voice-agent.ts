@@ -46,7 +46,7 @@ export class VoiceAgent extends BaseRunnable implements VoiceRunnable {
   protected override async *execute(input: RunInput, context: RunContext): AsyncGenerator<YieldedPart, void> {
     const link = new OneShotLink(await readMessage(input, context))
     yield* this.#call(link, context, 'answers')
-    if (link.failure !== undefined) throw link.failure
+    if (link.failure !== undefined) throw link.failure.err
     yield { type: 'finish', finishReason: 'stop' }
   }
 

@@ -66,15 +66,24 @@ export function newId(prefix: 'item' | 'resp'): string {
   return `${prefix}_${randomId().replaceAll('-', '')}`
 }
 
+/** A link that takes errors as they are, before clients see what they may of them. */
+export interface FailingLink {
+  failed(err: unknown): void
+}
+
 /** The code and message of an error, as clients may see it. */
-export function shownError(err: unknown): { code: string; message: string } {
+export function shownError(
+  { link }: Pick<CallScope, 'link'>,
+  err: unknown
+): { code: string; message: string } {
+  ;(link as Partial<FailingLink>).failed?.(err)
   const { code, message } = toPartError(toStoredError(err))
   return { code, message }
 }
 
 /** Sends an error of which the call takes no more notice. */
 export function sendError({ link }: Pick<CallScope, 'link'>, err: unknown): void {
-  void link.send({ type: 'error', ...shownError(err) })
+  void link.send({ type: 'error', ...shownError({ link }, err) })
 }
 
 /** True if an input was answered over another wire, or withdrawn. */

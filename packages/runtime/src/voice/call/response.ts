@@ -131,7 +131,7 @@ export class Response {
       // It may have been interrupted while its last audio waited.
       status: this.#cut ?? status,
       usage,
-      ...(error !== undefined && { error: shownError(error) })
+      ...(error !== undefined && { error: shownError(this.#scope, error) })
     }))
     this.#responseId = undefined
     this.#usage = ZERO_USAGE

@@ -77,7 +77,7 @@ export class UserTurns {
   /** The words of a turn are lost: nothing can answer it. */
   fail({ itemId, error }: Event<'transcript.failed'>): void {
     const { link, context, order, write } = this.#scope
-    const { code, message } = shownError(error)
+    const { code, message } = shownError(this.#scope, error)
     context.log.warn({ runId: context.runId, code }, 'a transcription failed')
     void link.send({ type: 'transcript.failed', itemId, code, message })
     if (!this.#scope.engine.answersAudio) {

@@ -1,4 +1,10 @@
-import { RUN_ERR_CANCELED, type Runnable, type VoiceSettings, type YieldedPart } from '@svc/registry'
+import {
+  RUN_ERR_CANCELED,
+  type ChildCaller,
+  type Runnable,
+  type VoiceSettings,
+  type YieldedPart
+} from '@svc/registry'
 import { AnswerRun } from '../answer-run.ts'
 import type { AnswerRequest, EngineHost, PlayedAnswer } from '../engine.ts'
 import type { Speaking } from './speaking.ts'
@@ -78,8 +84,10 @@ export class CascadeAnswer {
     this.#end.abort(new RUN_ERR_CANCELED())
   }
 
-  #callerFor(hasTurns: boolean) {
-    const { host, settings, request, said } = this.#call
+  #callerFor(hasTurns: boolean): ChildCaller | undefined {
+    const { host, runnable, settings, request, said } = this.#call
+    // It takes an input only.
+    if (runnable.kind === 'workflow') return undefined
     const { context } = host
     const instructions = [
       settings.instructions ?? context.instructions,

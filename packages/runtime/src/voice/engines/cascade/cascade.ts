@@ -26,8 +26,6 @@ export interface CascadePlan {
   readonly voice: string | undefined
   /** BCP 47. */
   readonly language: string | undefined
-  /** What the call says first; the answer must not repeat it. */
-  readonly greeting: string | undefined
 }
 
 /** The models of one call. */
@@ -71,6 +69,8 @@ class Cascade implements VoiceEngine {
   readonly #speaking: Speaking
   #settings: VoiceSettings
   #answer: CascadeAnswer | undefined
+  // Before the first answer: the greeting, which that must not repeat.
+  #said: string | undefined
 
   constructor(
     plan: CascadePlan,
@@ -111,16 +111,17 @@ class Cascade implements VoiceEngine {
   }
 
   respond(request: AnswerRequest): void {
-    const { answer: runnable, greeting } = this.#plan
+    const { answer: runnable } = this.#plan
     const answer = new CascadeAnswer({
       ...{ host: this.#host, runnable, request, settings: this.#settings, speaking: this.#speaking },
-      said: request.index === 0 ? greeting : undefined
+      said: request.index === 0 ? this.#said : undefined
     })
     this.#answer = answer
     void answer.run()
   }
 
   say(text: string): void {
+    this.#said ??= text
     this.#speaking.say(text)
   }
 
