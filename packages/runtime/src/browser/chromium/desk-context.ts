@@ -7,6 +7,7 @@ import { Dialogs } from './dialogs.ts'
 import { Downloads } from './downloads.ts'
 import type { RunningBrowser } from './launch.ts'
 import type { ChromiumPlan } from './plan-chromium.ts'
+import { signIn } from './sign-in.ts'
 import { Tabs } from './tabs.ts'
 
 const MAX_NOTICES = 20
@@ -44,16 +45,16 @@ export class DeskContext {
       serviceWorkers: 'block',
       timezoneId: plan.timezone,
       viewport: plan.viewport,
-      ...(proxy && { proxy }),
+      ...(proxy && { proxy: { server: proxy.server, bypass: proxy.bypass } }),
       ...(state && { storageState: state as never })
     })
     const desk = new DeskContext(context, options.limits.tabs)
     try {
       await context.addInitScript(WITHOUT_POINTER_LOCK)
       const page = await desk.tabs.open()
-      const checked = check(page)
+      const ready = Promise.all([check(page), proxy && signIn(page, proxy)])
       // Awaited below.
-      checked.catch(() => undefined)
+      ready.catch(() => undefined)
       desk.#downloads = await Downloads.watch(browser, {
         browserContextId: await desk.tabs.contextIdOf(page),
         // A browser elsewhere has another disk.
@@ -61,7 +62,7 @@ export class DeskContext {
         onNotice: desk.notice,
         hasFrame: (frameId) => desk.tabs.hasFrame(frameId)
       })
-      await checked
+      await ready
     } catch (err) {
       await desk.close()
       throw err

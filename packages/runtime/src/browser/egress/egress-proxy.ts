@@ -9,7 +9,7 @@ import { endWith, openTunnel, openWebSocket } from './open-tunnel.ts'
 
 /** The only way out of a desk. */
 export interface EgressProxy {
-  /** The `proxy` of Playwright's `newContext`. */
+  /** The `proxy` of Playwright's `newContext`, and the credentials for it. */
   readonly settings: {
     readonly server: string
     readonly username: string
@@ -23,6 +23,9 @@ export interface EgressProxy {
   /** Ends all connections and the listener; safe to call twice. */
   close(): Promise<void>
 }
+
+/** What a desk asks its proxy for first, to learn whether it has the credentials: the proxy answers it itself, with 204. */
+export const GREETING = 'http://desk.invalid/'
 
 const HOST = '127.0.0.1'
 const USERNAME = 'desk'
@@ -46,8 +49,10 @@ export async function openEgressProxy(options: DialerOptions): Promise<EgressPro
   const server = createServer(
     { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT },
     (request, reply) => {
-      if (isOwn(request)) void forwardRequest(dialer, request, reply)
-      else {
+      if (isOwn(request)) {
+        if (request.url === GREETING) reply.writeHead(204).end()
+        else void forwardRequest(dialer, request, reply)
+      } else {
         request.resume()
         reply.writeHead(407, CHALLENGE).end(NO_CREDENTIALS)
       }

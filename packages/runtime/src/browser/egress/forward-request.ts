@@ -45,6 +45,8 @@ function exchange(
   upstream.on('response', (response) => {
     try {
       const { statusCode = 502, statusMessage } = response
+      // Only a proxy sends 407: the browser would forget the credentials of this one.
+      if (statusCode === 407) throw new Error('A host answered with 407')
       reply.writeHead(statusCode, statusMessage, endToEndHeaders(response))
       pipeline(response, reply, () => socket.destroy())
     } catch (err) {
