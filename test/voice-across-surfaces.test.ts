@@ -1,7 +1,8 @@
 import { Type } from '@sinclair/typebox'
-import { defineTool } from '@svc/runtime'
+import { Agent, defineTool, Team } from '@svc/runtime'
+import { scriptedModel } from '@svc/runtime/testing'
 import t from 'tap'
-import { serveVoice, sessionOf, SocketCall } from './helpers/serve-voice.ts'
+import { makePhone, serveVoice, sessionOf, SocketCall } from './helpers/serve-voice.ts'
 import type { Client, Served } from './helpers/serve.ts'
 
 /** The parts that a socket gets of a run that it watches. */
@@ -104,18 +105,61 @@ t.test('a denial over another surface is what the model is given', async (t) => 
   await call.hangUp()
 })
 
-t.test('a cancel over HTTP hangs up, and what was played is in the session', async (t) => {
-  const served = await serveVoice(t, { script: ['The time is noon in Rome.'] })
-  const call = await SocketCall.start(await served.connect(), { sessionId: 's' })
-  call.playsFor = 200
+/** How a call ends, with the status of its run. */
+const ENDINGS: Record<string, [end: (served: Served, call: SocketCall) => Promise<unknown>, status: string]> =
+  {
+    'a hang-up': [(_served, call) => call.hangUp(), 'completed'],
+    'a cancel over HTTP': [(served, { runId }) => served.ask('POST', `/runs/${runId}/cancel`), 'canceled'],
+    'a cancel over A2A': [
+      (served, { runId }) => served.rpc('/a2a', 'tasks/cancel', { id: runId }),
+      'canceled'
+    ],
+    'a shutdown': [({ app }) => app.close(), 'completed']
+  }
+
+for (const [name, [end, status]] of Object.entries(ENDINGS))
+  t.test(`after ${name} the session has what was played`, async (t) => {
+    const served = await serveVoice(t, { script: ['The time is noon in Rome.'] })
+    const call = await SocketCall.start(await served.connect(), { sessionId: 's' })
+    call.playsFor = 0
+    await call.send('voice.text', { text: 'Time?', respond: true })
+    const { itemId } = await call.next('voice.answer.end')
+    await call.send('voice.played', { itemId, ms: 400 })
+    await end(served, call)
+    t.match(call.events.find(({ event }) => event === 'voice.done') ?? (await call.next('voice.done')), {
+      status
+    })
+    t.match(await sessionOf(served, 's'), [
+      { role: 'user', content: 'Time?' },
+      { role: 'assistant', text: /^The\b(?!.*Rome)/, interrupted: true }
+    ])
+    t.match(await served.app.runs.get(call.runId), { status })
+  })
+
+t.test('a member that answers for its team is interrupted, and both keep what was played', async (t) => {
+  const toClock = { toolCalls: [{ toolName: 'route', toolCallId: 'r', args: { member: 'clock' } }] }
+  const served = await serveVoice(t, {
+    add(registry) {
+      const clock = new Agent({ name: 'clock', registry, model: scriptedModel('The crew says noon.') })
+      const model = scriptedModel(toClock)
+      const crew = new Team({ name: 'crew', registry, mode: 'route', model, members: [clock] })
+      makePhone(registry, { name: 'crewphone', answer: crew })
+    }
+  })
+  const call = await SocketCall.start(await served.connect(), { sessionId: 's', name: 'crewphone' })
+  call.playsFor = 0
   await call.send('voice.text', { text: 'Time?', respond: true })
-  await call.next('voice.answer.end')
-  await served.ask('POST', `/runs/${call.runId}/cancel`)
-  t.match(await call.next('voice.done'), { status: 'canceled' })
-  const messages = await sessionOf(served, 's')
-  t.match(messages, [
-    { role: 'user', content: 'Time?' },
-    { role: 'assistant', text: /^The\b(?!.*Rome)/, interrupted: true }
+  const { itemId } = await call.next('voice.answer.end')
+  await call.send('voice.played', { itemId, ms: 400 })
+  await call.send('voice.cancel')
+  await call.next('voice.response.end')
+  await call.hangUp()
+  const [, answer] = await sessionOf(served, 's', 'clock')
+  t.match(answer, { text: /^The crew\b(?!.*noon)/, interrupted: true })
+  t.match(await sessionOf(served, 's', 'crew', 'team'), [
+    { role: 'user' },
+    { role: 'assistant', toolCalls: [{ toolName: 'route' }] },
+    { role: 'tool', result: (answer as { text: string }).text },
+    { role: 'assistant', text: '', interrupted: true }
   ])
-  t.match(await served.ask('GET', `/runs/${call.runId}`), { body: { status: 'canceled' } })
 })

@@ -140,8 +140,9 @@ export class SocketCall {
 export async function sessionOf(
   { app }: Served,
   sessionId: string,
-  name = 'desk'
+  name = 'desk',
+  kind: 'agent' | 'team' = 'agent'
 ): Promise<SessionMessage[]> {
-  const key = { registry: app.registry.id, kind: 'agent', owner: 'anonymous', name, sessionId } as const
+  const key = { registry: app.registry.id, kind, owner: 'anonymous', name, sessionId } as const
   return app.runs.stores.sessions.load(key, 1_000)
 }

@@ -86,15 +86,22 @@ export class DeliveredTurn {
     if (!this.#isComplete) this.#add('', true, this.isInterrupted)
     let text = ''
     let isMarked = false
+    let last: AssistantMessage | undefined
     for (const { delivered, isCut, message: recorded } of this.#sent) {
       const { text: beginning, interrupted } = await delivered
-      const message = recorded ?? (isCut ? this.#turn.addText('') : undefined)
+      const message = recorded ?? (isCut ? this.#unlessCalling(last) : undefined)
       if (message === undefined) continue
-      text = message.text = beginning
+      if (message !== last) text = message.text = beginning
+      last = message
       if (isMarked || !(interrupted || isCut)) continue
       message.interrupted = isMarked = true
     }
     return text
+  }
+
+  // The message of an interruption without a text of its own.
+  #unlessCalling(last: AssistantMessage | undefined): AssistantMessage {
+    return last === undefined || last.toolCalls !== undefined ? this.#turn.addText('') : last
   }
 
   /** Saves what was delivered of a turn that ends early, if anything was. Never throws. */

@@ -260,6 +260,25 @@ t.test('a run that is canceled during a tool keeps the text before it', async (t
   await next.ended
 })
 
+t.test('an interruption and a cancel during a tool mark the text before it', async (t) => {
+  const { tool, called } = makeTool()
+  const { agent } = makeAgent([callsLook('One moment.'), 'Yes?'], { tools: [tool] })
+  const { turn, messages } = makeCall(agent)
+  const { delivery, run, ended } = await turn('Look')
+  await called
+  delivery.interrupt(11)
+  run.cancel()
+  await ended
+  const next = await turn('Stop')
+  await next.delivery.until(1)
+  t.strictSame(await messages(), [
+    user('Look'),
+    { role: 'assistant', text: 'One moment.', interrupted: true }
+  ])
+  next.delivery.play()
+  await next.ended
+})
+
 t.test('a delivery that fails ends the turn', async (t) => {
   const { agent } = makeAgent('Hello.')
   const delivery = {
