@@ -7,6 +7,8 @@ import { runProgram } from './run-program.ts'
 
 /** Hz. The model of English has 16,000; more is filtered. */
 const MIN_RATE = 16_000
+/** Frames of 10 ms: a shorter pause does not end a phrase, and each file is one turn. */
+const PAUSE = '1000'
 
 /**
  * The program pocketsphinx as a transcription model of the AI SDK. It understands the phrases of a grammar (JSGF), in English, and takes WAV
@@ -63,7 +65,7 @@ function argumentsFor(
   if (commands) return [...options, 'single', audio]
   // Frames of 25.6 ms, in the next power of 2.
   const nfft = 2 ** Math.ceil(Math.log2(rate * 0.0256))
-  return [...options, '-nfft', String(nfft), '-logfn', '/dev/null', '-infile', audio]
+  return [...options, '-nfft', String(nfft), '-vad_postspeech', PAUSE, '-logfn', '/dev/null', '-infile', audio]
 }
 
 // Lines of text, of which pauses make several; in pocketsphinx 5 an object of JSON.
