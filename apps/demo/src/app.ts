@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path'
 import gateway from '@svc/gateway'
 import a2a from '@svc/a2a'
 import http, { errorHandler, requestLogging } from '@svc/http'
+import realtime from '@svc/realtime'
 import registry from '@svc/registry'
 import type { Model } from '@svc/runtime'
 import store from '@svc/store'
@@ -13,6 +14,7 @@ import { createBooking } from './agents/booking.ts'
 import { createCompanion } from './agents/companion.ts'
 import { createCourier } from './agents/courier.ts'
 import { createNotes } from './agents/notes.ts'
+import { createPhone } from './agents/phone.ts'
 import { createBrowser, createScout } from './agents/scout.ts'
 import type { DemoAuth } from './auth/demo-auth.ts'
 import { loadSections } from './docs/load-sections.ts'
@@ -26,17 +28,30 @@ import { shop } from './shop/shop.ts'
 import { createDesk } from './teams/desk.ts'
 import { createTools } from './tools/create-tools.ts'
 import { createMemo } from './workflows/memo.ts'
+import type { ChosenVoice } from './voice/choose-voice.ts'
+import { VOICE, voicePage } from './voice/voice-page.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
 /** Concurrent runs: as many as one process streams smoothly with the offline model. */
 const MAX_RUNS = 200
+/** Where clients of the Realtime API of OpenAI call. */
+const REALTIME = '/v1'
+
+/** What may differ from the defaults of the demo. */
+export interface AppOptions {
+  /** Default: requests need no token. */
+  auth?: DemoAuth | undefined
+  /** The models of calls; default: there are no calls. */
+  voice?: ChosenVoice | { readonly missing: string }
+  /** Of the shop. */
+  products?: readonly Product[] | undefined
+}
 
 /** Builds the service: store, run engine, agents, team, workflow and surfaces. It logs to stderr. */
 export async function buildApp(
   { DATA_DIR, HOST, LOG_LEVEL, PORT }: Env,
   model: Model,
-  auth?: DemoAuth,
-  products: readonly Product[] = PRODUCTS
+  { auth, voice = { missing: 'Calls are off' }, products = PRODUCTS }: AppOptions = {}
 ): Promise<FastifyInstance> {
   const app = Fastify({
     ...SERVER_OPTIONS,
@@ -49,7 +64,8 @@ export async function buildApp(
   await app.register(store, { url: `sqlite:${join(DATA_DIR, 'app.db')}` })
   await app.register(registry, { drainTimeout: 3_000, limits: { maxRuns: MAX_RUNS }, ...auth?.policy })
   const address = addressOf(HOST, PORT)
-  const assistant = createAssistant(model, createTools(loadSections(ROOT), address))
+  const tools = createTools(loadSections(ROOT), address)
+  const assistant = createAssistant(model, tools)
   createDesk(model, [assistant, createAnalyst(model), createNotes(model)])
   await createCompanion(model)
   createBooking(model)
@@ -58,6 +74,7 @@ export async function buildApp(
   const browser = createBrowser()
   app.addHook('onClose', () => browser.close())
   createScout(model, browser, address)
+  if ('listen' in voice) createPhone(model, tools, voice)
   await app.register(http, {
     prefix: '/api',
     fileUpload: true,
@@ -67,8 +84,13 @@ export async function buildApp(
   })
   await app.register(gateway, { asyncApi: { path: '/api/docs/asyncapi.json' } })
   await app.register(a2a, { basePath: '/a2a' })
+  await app.register(realtime, { prefix: REALTIME })
   await app.register(errorHandler)
   await app.register(shop, { prefix: SHOP, products })
+  await app.register(voicePage, {
+    ...{ prefix: VOICE, model: 'phone', base: REALTIME, needsToken: auth !== undefined },
+    ...('listen' in voice ? { phrases: voice.phrases } : { phrases: [], missing: voice.missing })
+  })
   addFrontDoor(app)
 
   return app

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { SHOP } from './shop/pages/layout.ts'
+import { VOICE } from './voice/voice-page.ts'
 import { post } from './welcome.ts'
 
 /** Serves `GET /`, an overview of the service, and formats errors outside of `/api`. */
@@ -18,7 +19,8 @@ export function addFrontDoor(app: FastifyInstance): void {
         runs: `${base}/runs`,
         registry: `${base}/registry`,
         health: `${base}/readyz`,
-        shop: `${origin}${SHOP}`
+        shop: `${origin}${SHOP}`,
+        phone: `${origin}${VOICE}/`
       },
       try: [
         post(`${base}/agents/assistant/run`, question),

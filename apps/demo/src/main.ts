@@ -6,6 +6,7 @@ import { createDemoAuth } from './auth/demo-auth.ts'
 import { claimPort } from './claim-port.ts'
 import { readEnv, type Env } from './env.ts'
 import { chooseModel } from './models/choose-model.ts'
+import { chooseVoice } from './voice/choose-voice.ts'
 import { welcome } from './welcome.ts'
 
 /** Milliseconds for closing before the process exits anyway. */
@@ -20,6 +21,7 @@ try {
 
 async function start(env: Env): Promise<void> {
   const { model, label } = await chooseModel(env)
+  const voice = await chooseVoice(env)
   const chromium = await findChromium().then(
     (path) => ({ path }),
     (err: Error) => ({ missing: err.message })
@@ -28,12 +30,12 @@ async function start(env: Env): Promise<void> {
   const settled = { ...env, PORT: port }
   mkdirSync(env.DATA_DIR, { recursive: true })
   const auth = env.DEMO_AUTH ? await createDemoAuth(env.DEMO_SECRET) : undefined
-  const app = await buildApp(settled, model, auth)
+  const app = await buildApp(settled, model, { auth, voice })
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop(app))
   await release()
   await app.listen({ host: env.HOST, port })
   const resumed = await resumedRuns(app.runs)
-  console.log(welcome(settled, { label, roles: auth?.roles, chromium, resumed }))
+  console.log(welcome(settled, { label, roles: auth?.roles, chromium, voice, resumed }))
 }
 
 // Those that an earlier process left in progress, once the others have ended; at most 5.

@@ -4,6 +4,7 @@ import { addressOf } from './address.ts'
 import type { DemoRole } from './auth/demo-auth.ts'
 import type { Env } from './env.ts'
 import { SHOP } from './shop/pages/layout.ts'
+import { VOICE } from './voice/voice-page.ts'
 
 /** What the output of the demo depends on, besides its environment. */
 export interface Welcome {
@@ -12,12 +13,15 @@ export interface Welcome {
   roles: readonly DemoRole[] | undefined
   /** The program that the scout browses with, or why there is none. */
   chromium: { path: string } | { missing: string }
+  /** What the phone understands and speaks with, or why there is no phone. */
+  voice: { label: string; phrases: readonly string[] } | { missing: string }
   /** The runs of an earlier process that continue. */
   resumed: readonly RunSummary[]
 }
 
 /** The demo's output once it listens: addresses, and commands to paste into a shell. */
-export function welcome({ DATA_DIR, HOST, PORT }: Env, { label, roles, chromium, resumed }: Welcome): string {
+export function welcome({ DATA_DIR, HOST, PORT }: Env, { label, ...given }: Welcome): string {
+  const { roles, chromium, voice, resumed } = given
   const origin = `http://${addressOf(HOST, PORT)}`
   const base = `${origin}/api`
   const as = roles === undefined ? '' : ` -H "authorization: Bearer $USER_TOKEN"`
@@ -41,6 +45,7 @@ The agent transport service is up.
   docs    ${base}/docs/
   shop    ${origin}${SHOP}
   scout   ${'path' in chromium ? `browses with ${chromium.path}` : chromium.missing}
+  phone   ${'label' in voice ? `${origin}${VOICE}/ with ${voice.label}` : voice.missing}
 ${roles === undefined ? '' : introduce(roles)}${resumed.length === 0 ? '' : listResumed(resumed, base, as)}
 Ask something about this service:
 
@@ -87,7 +92,7 @@ Ask a team, whose leader hands each question to the agent that knows best:
 
   ${post(`${base}/teams/desk/run`, { input: 'The statistics of 3, 5 and 10, please' })}${as}
 
-${'missing' in chromium ? '' : browse(base, join(resolve(DATA_DIR), 'shop.jpg'), as)}Let a workflow write a memo and keep it, which waits for an approval of the text, even across a restart:
+${'missing' in chromium ? '' : browse(base, join(resolve(DATA_DIR), 'shop.jpg'), as)}${'label' in voice && voice.phrases.length > 0 ? phone(base, resolve(DATA_DIR), as) : ''}Let a workflow write a memo and keep it, which waits for an approval of the text, even across a restart:
 
   ${post(`${base}/workflows/memo/run`, memo, "-s -H 'prefer: respond-async'")}${as}
   curl -s ${base}/approvals${as}
@@ -152,6 +157,18 @@ Let it order something, which waits for an approval at the last click:
 
   ${post(run, { input: order }, "-s -H 'prefer: respond-async'")}${as}
   ${post(`${base}/approvals/$(${firstApproval(base, as)})`, { approved: true })}${as}
+
+`
+}
+
+function phone(base: string, folder: string, as: string): string {
+  const [question, answer] = [join(folder, 'question.wav'), join(folder, 'answer.wav')]
+  const run = `curl -s ${base}/agents/phone/run -F files='@${question};type=audio/wav'${as}`
+  const path = String.raw`sed -n 's/.*"fileId":"\([^"]*\)".*"runId":"\([^"]*\)".*/\2\/files\/\1/p'`
+  return `Talk to the phone in a browser, at the address above; or send it a question as audio, and save its answer:
+
+  espeak-ng -v en-us+f3 -s 140 -w "${question}" 'what is twelve times seven'
+  curl -s -o "${answer}" ${base}/runs/$(${run} | ${path})${as}
 
 `
 }

@@ -24,7 +24,7 @@ export async function startScout(t: Test, { products, model }: ScoutSettings = {
   const { port, release } = await claimPort('127.0.0.1', 0)
   await release()
   const env = readEnv({ DATA_DIR: t.testdir(), LOG_LEVEL: 'silent', PORT: String(port) })
-  const app = await buildApp(env, model ?? createOfflineModel({ delay: 0 }), undefined, products)
+  const app = await buildApp(env, model ?? createOfflineModel({ delay: 0 }), { products })
   t.teardown(() => app.close())
   const origin = await app.listen({ host: '127.0.0.1', port })
 

@@ -65,7 +65,17 @@ function argumentsFor(
   if (commands) return [...options, 'single', audio]
   // Frames of 25.6 ms, in the next power of 2.
   const nfft = 2 ** Math.ceil(Math.log2(rate * 0.0256))
-  return [...options, '-nfft', String(nfft), '-vad_postspeech', PAUSE, '-logfn', '/dev/null', '-infile', audio]
+  return [
+    ...options,
+    '-nfft',
+    String(nfft),
+    '-vad_postspeech',
+    PAUSE,
+    '-logfn',
+    '/dev/null',
+    '-infile',
+    audio
+  ]
 }
 
 // Lines of text, of which pauses make several; in pocketsphinx 5 an object of JSON.

@@ -1,0 +1,23 @@
+import type { Model, Tool } from '@svc/runtime'
+import { VoiceAgent } from '@svc/runtime/voice'
+import type { ChosenVoice } from '../voice/choose-voice.ts'
+import { createReceptionist } from './assistant.ts'
+
+const GREETING = 'Hello! You can ask me about this service, for the time somewhere, or to calculate.'
+
+/** The phone of the demo: its assistant, between a transcription and a speech model. */
+export function createPhone(
+  model: Model,
+  tools: readonly Tool[],
+  { listen, speak }: ChosenVoice
+): VoiceAgent {
+  return new VoiceAgent({
+    name: 'phone',
+    description: 'Takes calls, and answers like the assistant.',
+    answer: createReceptionist(model, tools),
+    greeting: GREETING,
+    listen,
+    speak,
+    replace: true
+  })
+}

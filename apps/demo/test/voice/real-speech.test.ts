@@ -1,0 +1,55 @@
+import t from 'tap'
+import { buildApp } from '../../src/app.ts'
+import { readEnv } from '../../src/env.ts'
+import { createOfflineModel } from '../../src/models/offline/offline-model.ts'
+import { toGrammar } from '../../src/voice/offline/phrases.ts'
+import { pocketsphinx } from '../../src/voice/offline/pocketsphinx.ts'
+import { chooseVoice } from '../../src/voice/choose-voice.ts'
+import { PhoneClient } from '../helpers/phone-client.ts'
+import { speak, toWav } from '../helpers/sounds.ts'
+import { installed, skip } from '../helpers/speech-programs.ts'
+import { CALLS } from '../helpers/spoken-questions.ts'
+import { toSpokenWords } from '../helpers/spoken-words.ts'
+
+t.setTimeout(120_000)
+
+t.test('24 spoken questions are understood, and their spoken answers too', { skip }, async (t) => {
+  const voice = await chooseVoice({})
+  const app = await buildApp(
+    readEnv({ DATA_DIR: t.testdir(), LOG_LEVEL: 'silent' }),
+    createOfflineModel({ delay: 0 }),
+    { voice }
+  )
+  t.teardown(() => app.close())
+  const origin = await app.listen({ port: 0, host: '127.0.0.1' })
+  const url = `${origin.replace('http', 'ws')}/v1/realtime?model=phone`
+
+  const exchanges = await Promise.all(
+    CALLS.map(async (turns) => {
+      const said = await Promise.all(turns.map(([text]) => speak(text)))
+      const client = await PhoneClient.call(url, said[0]!.rate)
+      await client.answer()
+      const heard = []
+      for (const { samples } of said) heard.push(await client.say(samples))
+      client.hangUp()
+      return heard
+    })
+  )
+
+  const all = exchanges.flat()
+  t.same(
+    all.map(({ understood }) => understood),
+    CALLS.flat().map(([text]) => text)
+  )
+  for (const [index, [, expected]] of CALLS.flat().entries()) t.match(all[index]?.answer, expected)
+
+  const words = all.map(({ answer }) => toSpokenWords(answer))
+  const listen = pocketsphinx(installed!.recognizer, toGrammar({ rules: {}, phrases: [...new Set(words)] }))
+  const back = await Promise.all(
+    all.map(({ sound }) => listen.doGenerate({ audio: toWav([sound]), mediaType: 'audio/wav' }))
+  )
+  t.same(
+    back.map(({ text }) => text),
+    words
+  )
+})
