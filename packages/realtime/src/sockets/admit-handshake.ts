@@ -11,12 +11,14 @@ export interface HandshakeQuery {
   readonly model?: string
   /** The call to continue: its `runId`. */
   readonly call?: string
+  /** The same, by the name that clients of the protocol use. */
+  readonly call_id?: string
   /** The session that the call belongs to. */
   readonly sessionId?: string
 }
 
 /** An admitted client. */
-export interface Handshake extends Omit<HandshakeQuery, 'model'> {
+export interface Handshake extends Pick<HandshakeQuery, 'call' | 'sessionId'> {
   readonly principal: Principal
   /** Undefined only together with `call`. */
   readonly model: string | undefined
@@ -37,7 +39,7 @@ export async function admitHandshake(
   const token = readCredentials(request.headers).token ?? tokenOfProtocols(request.headers)
   const secret = surface.secrets.covers(token) ? await readSecret(surface, token) : undefined
   const principal = secret?.principal ?? (await identifyCaller(surface, request, token))
-  const { call, sessionId } = query
+  const { call_id: callId, call = callId, sessionId } = query
   const model = query.model ?? secret?.model
   if (secret !== undefined && model !== secret.model) throw new RT_ERR_OTHER_MODEL(secret.model)
   if (model === undefined && call === undefined) throw new RT_ERR_NO_MODEL()
