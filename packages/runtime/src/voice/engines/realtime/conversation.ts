@@ -8,7 +8,7 @@ export interface ConversationCall {
   readonly callId: string
   readonly name: string
   readonly args: string
-  output?: string
+  output?: string | undefined
 }
 
 interface Message {
@@ -64,9 +64,10 @@ export class Conversation {
     return message
   }
 
-  /** The model has called a tool. False for a call that is known. */
+  /** The model has called a tool. False for a call that is open already; ids may be used again later. */
   addCall(call: ConversationCall, socket: RealtimeSocket | undefined): boolean {
-    if (this.#entries.some((entry) => entry.call?.callId === call.callId)) return false
+    if (this.#entries.some((entry) => entry.call?.callId === call.callId && entry.call.output === undefined))
+      return false
     this.#entries.push({ call })
     if (socket !== undefined) this.#callers.set(call, socket)
     return true
@@ -78,10 +79,11 @@ export class Conversation {
     for (const { call } of this.#entries)
       if (call?.output === undefined && call) waiting.set(call.callId, call)
     if (waiting.size === 0) return
-    for (const { callId, output } of prompt.flatMap(outputsOf)) {
-      const call = waiting.get(callId)
-      if (call === undefined) continue
-      call.output = output
+    // Of several outputs with one id, the last is that of the open call.
+    const outputs = new Map(prompt.flatMap(outputsOf).map(({ callId, output }) => [callId, output]))
+    for (const [callId, call] of waiting) {
+      call.output = outputs.get(callId)
+      if (call.output === undefined) continue
       if (socket !== undefined) this.#sendOutput(socket, call)
     }
   }
