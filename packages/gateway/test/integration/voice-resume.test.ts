@@ -93,6 +93,29 @@ t.test('a socket that does not come back within the grace period hangs up', asyn
   }
 })
 
+t.test('a socket that leaves while its call starts leaves no call', async (t) => {
+  const asked = Promise.withResolvers<void>()
+  const allowed = Promise.withResolvers<{ allowed: true }>()
+  const authorize = () => {
+    asked.resolve()
+    return allowed.promise
+  }
+  const ended = Promise.withResolvers<void>()
+  const options = { authorize, reconnectGrace: 0 }
+  const { connect, runs, app } = await buildGateway(t, { ...parrot, options })
+  runs.events.on('run.complete', () => ended.resolve())
+  const client = await connect()
+  client.emit('voice.start', { name: 'voice' })
+  await asked.promise
+  const [served] = app.io.sockets.sockets.values()
+  const left = once(served!, 'disconnect')
+  cut(client)
+  await left
+  allowed.resolve({ allowed: true })
+  await ended.promise
+  t.equal(runs.active, 0)
+})
+
 t.test('a second connection takes the call; the first one is free for another', async (t) => {
   const { connect } = await buildGateway(t, parrot)
   const [first, second] = [await connect(), await connect()]
@@ -121,7 +144,7 @@ t.test('only the owner resumes a call, and only from a position that exists', as
     return other.emitWithAck('voice.resume', { runId, ...payload })
   }
   t.match(await resume({ sub: 'eve' }, {}), { code: 'RUN_ERR_NOT_FOUND' })
-  t.match(await resume({ sub: 'root', scope: 'admin:*' }, {}), { code: 'RUN_ERR_NOT_FOUND' })
+  t.match(await resume({ sub: 'root', scopes: ['admin:*'] }, {}), { code: 'RUN_ERR_NOT_FOUND' })
   t.match(await resume({}, { runId: 'nothing' }), { code: 'RUN_ERR_NOT_FOUND' })
   t.match(await resume({}, { after: 2 }), { code: 'VOICE_ERR_BAD_AFTER' })
   t.match(await client.emitWithAck('voice.resume', { runId }), { code: 'GTW_ERR_CALL_IN_PROGRESS' })
