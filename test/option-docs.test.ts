@@ -17,6 +17,7 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
     'browser/chromium/chromium-options.ts',
     'teams/team-options.ts',
     'tools/define-tool.ts',
+    'voice/voice-options.ts',
     'workflows/workflow-options.ts'
   ],
   store: ['options.ts']

@@ -12,4 +12,5 @@ export {
   type ToneTranscriptionCall,
   type ToneTranscriptionOptions
 } from './tone-transcription.ts'
+export { voiceContract, type ContractAnswer, type MakeVoice } from './voice-contract.ts'
 export { TestVoiceLink, voiceLink, type VoiceLinkOptions } from './voice-link.ts'

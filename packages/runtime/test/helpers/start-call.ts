@@ -57,7 +57,7 @@ interface Scope {
 }
 
 /** Makes a cascade of scripted and tone models. */
-function makeVoice({ script = 'Hello there.', agent, answer, voice }: CallOptions = {}): VoiceAgent {
+export function makeVoice({ script = 'Hello there.', agent, answer, voice }: CallOptions = {}): VoiceAgent {
   const registry = createRegistry()
   return new VoiceAgent({
     ...{ name: 'phone', registry, listen: toneTranscription(), speak: toneSpeech() },

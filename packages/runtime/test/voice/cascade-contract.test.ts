@@ -1,0 +1,34 @@
+import { createRegistry } from '@svc/registry'
+import { Agent } from '@svc/runtime'
+import {
+  scriptedModel,
+  toneDetector,
+  toneSpeech,
+  toneTranscription,
+  voiceContract
+} from '@svc/runtime/testing'
+import { VoiceAgent } from '@svc/runtime/voice'
+import t from 'tap'
+
+for (const streams of [true, false])
+  t.test(streams ? 'models that stream' : 'models that do not', async (t) =>
+    voiceContract(t, ({ reply }) => {
+      const registry = createRegistry()
+      const model = scriptedModel(({ prompt }) => {
+        const { content } = prompt.findLast(({ role }) => role === 'user')!
+        const [part] = content as { text: string }[]
+        return reply(part!.text)
+      })
+      const answer = new Agent({ name: 'desk', registry, model })
+      const models = { listen: toneTranscription({ streams }), speak: toneSpeech({ streams }) }
+      return {
+        voice: new VoiceAgent({
+          name: 'phone',
+          registry,
+          answer,
+          ...models,
+          turns: { detect: toneDetector() }
+        })
+      }
+    })
+  )
