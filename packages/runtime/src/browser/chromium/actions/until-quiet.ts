@@ -40,15 +40,18 @@ function quietMoment(wait: { reaction: number; quiet: number; restless: number }
     observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true })
     // Keys scroll in steps; the event does not bubble.
     document.addEventListener('scroll', onChange, true)
-    const timer = setInterval(() => {
+    const check = () => {
       const now = performance.now()
-      const isQuiet =
-        changed === 0 ? now - begin >= Math.max(wait.quiet, wait.reaction) : now - changed >= wait.quiet
-      if (!isQuiet && now - begin < wait.reaction + wait.restless) return
-      clearInterval(timer)
-      observer.disconnect()
-      document.removeEventListener('scroll', onChange, true)
-      resolve()
-    }, 10)
+      const quiet = changed === 0 ? begin + Math.max(wait.quiet, wait.reaction) : changed + wait.quiet
+      const left = Math.min(quiet, begin + wait.reaction + wait.restless) - now
+      // Timers of a page are no more exact than a millisecond.
+      if (left > 1) setTimeout(check, left)
+      else {
+        observer.disconnect()
+        document.removeEventListener('scroll', onChange, true)
+        resolve()
+      }
+    }
+    check()
   })
 }
