@@ -53,6 +53,11 @@ export interface Reply {
   readonly fails?: { readonly type: string; readonly code: string }
 }
 
+interface ResponseOptions {
+  readonly instructions?: string
+  readonly output_modalities?: readonly string[]
+}
+
 let ids = 0
 const newId = (prefix: string) => `${prefix}_${++ids}`
 
@@ -146,7 +151,7 @@ export class ServedConnection {
         return this.#truncate(event)
       case 'response.create':
         if (this.#active !== undefined) return this.#refuse(event, 'conversation_already_has_active_response')
-        return void this.#respond(event['response']?.instructions as string | undefined)
+        return void this.#respond(event['response'] as ResponseOptions | undefined)
       case 'response.cancel':
         if (this.#active === undefined) return this.#refuse(event, 'response_cancel_not_active')
         this.#active.isCanceled = true
@@ -185,7 +190,7 @@ export class ServedConnection {
     this.items.push(item)
     this.send({ type: 'input_audio_buffer.committed', item_id: id, previous_item_id: previous })
     this.send({ type: 'conversation.item.added', item: { id } })
-    if (this.#options.respondsByItself) void this.#respond(undefined)
+    if (this.#options.respondsByItself) void this.#respond()
     setImmediate(() =>
       this.send({
         type: 'conversation.item.input_audio_transcription.completed',
@@ -205,7 +210,7 @@ export class ServedConnection {
     this.send({ type: 'conversation.item.truncated', item_id: id, content_index: 0, audio_end_ms: ms })
   }
 
-  async #respond(own: string | undefined): Promise<void> {
+  async #respond({ instructions: own, output_modalities: modalities }: ResponseOptions = {}): Promise<void> {
     const response = (this.#active = { id: newId('resp'), isCanceled: false })
     this.responses++
     const { id } = response
@@ -223,7 +228,8 @@ export class ServedConnection {
       own
     })
     await tick()
-    if (text !== undefined) await this.#speak(response, text)
+    if (text !== undefined && modalities?.[0] === 'text') this.#write(id, text)
+    else if (text !== undefined) await this.#speak(response, text)
     for (const call of response.isCanceled ? [] : calls) this.#call(id, call)
     while (hangs && !response.isCanceled && this.#ws.readyState === this.#ws.OPEN) await tick()
     this.#active = undefined
@@ -259,6 +265,14 @@ export class ServedConnection {
     this.send({ type: 'response.output_audio.done', ...of })
     this.send({ type: 'response.output_audio_transcript.done', ...of, transcript: text })
     this.send({ type: 'response.output_item.done', ...of, item: { id: item.id } })
+  }
+
+  #write(responseId: string, text: string): void {
+    const id = newId('item')
+    const of = { response_id: responseId, item_id: id, output_index: 0, content_index: 0 }
+    this.items.push({ id, type: 'message', role: 'assistant', text })
+    this.send({ type: 'response.output_text.delta', ...of, delta: text })
+    this.send({ type: 'response.output_text.done', ...of, text })
   }
 
   #call(responseId: string, { callId, name, args }: NonNullable<Reply['calls']>[number]): void {
