@@ -160,6 +160,26 @@ t.test('settings change in the middle of a call', async (t) => {
   t.match(prompts[0], String.raw`how are you\nand now`)
 })
 
+t.test('a format that changes is that of the next answer, and of the audio from now on', async (t) => {
+  const { link } = await startCall(t, { script: 'All is well here.' })
+  link.speak('how are you')
+  const first = await link.next('answer.end')
+  const format = { type: 'audio/pcmu', rate: 8_000 } as const
+  link.push({ type: 'configure', settings: { output: format } })
+  t.equal(decodeTones(link.audioOf(first.itemId), 24_000), first.text)
+  await link.next('state', listening)
+  link.speak('and now')
+  const { itemId, durationMs } = await link.next('answer.end')
+  const bytes = link
+    .all('audio')
+    .filter((audio) => audio.itemId === itemId)
+    .map(({ audio }) => audio.length)
+  t.equal(
+    bytes.reduce((sum, each) => sum + each, 0),
+    durationMs * 8
+  )
+})
+
 t.test('what a client asks for in vain has a code, and the call continues', async (t) => {
   const { link } = await startCall(t)
   link.push({ type: 'cancel' })

@@ -10,6 +10,8 @@ export class CallAudio {
   readonly #engine: VoiceEngine
   #input: AudioFormat
   #output: AudioFormat
+  /** That of the next answer. */
+  #wanted: AudioFormat
   #toEngine: Resampler | undefined
   #toClient: Resampler | undefined
 
@@ -21,12 +23,23 @@ export class CallAudio {
     this.#open = open
     this.#engine = engine
     this.#input = requireAudioFormat(settings.input)
-    this.#output = requireAudioFormat(settings.output)
-    this.#connect()
+    this.#output = this.#wanted = requireAudioFormat(settings.output)
+    this.#toEngine = this.#between(this.#input.rate, engine.inputRate)
+    this.#toClient = this.#between(engine.outputRate, this.#output.rate)
   }
 
   /** The format that the client receives. */
   get format(): AudioFormat {
+    return this.#output
+  }
+
+  /** Begins an answer, in the format that the client wants now. */
+  begin(): AudioFormat {
+    if (this.#output !== this.#wanted) {
+      this.#output = this.#wanted
+      this.#toClient?.close()
+      this.#toClient = this.#between(this.#engine.outputRate, this.#output.rate)
+    }
     return this.#output
   }
 
@@ -46,25 +59,20 @@ export class CallAudio {
     return encodeAudio(this.#toClient?.flush() ?? new Int16Array(0), this.#output)
   }
 
-  /** Takes the formats of new settings, if they change. */
+  /** Takes the formats of new settings. An answer under way keeps its own. @throws VOICE_ERR_BAD_FORMAT */
   configure({ input, output }: VoiceSettings): void {
-    const earlier = [this.#input, this.#output]
-    this.#input = requireAudioFormat(input)
-    this.#output = requireAudioFormat(output)
-    if (this.#input.rate === earlier[0]!.rate && this.#output.rate === earlier[1]!.rate) return
-    this.close()
-    this.#connect()
+    const [received, wanted] = [requireAudioFormat(input), requireAudioFormat(output)]
+    const { rate } = this.#input
+    this.#input = received
+    this.#wanted = wanted
+    if (received.rate === rate) return
+    this.#toEngine?.close()
+    this.#toEngine = this.#between(received.rate, this.#engine.inputRate)
   }
 
   close(): void {
     this.#toEngine?.close()
     this.#toClient?.close()
-  }
-
-  #connect(): void {
-    const { inputRate, outputRate } = this.#engine
-    this.#toEngine = this.#between(this.#input.rate, inputRate)
-    this.#toClient = this.#between(outputRate, this.#output.rate)
   }
 
   #between(from: number, to: number): Resampler | undefined {

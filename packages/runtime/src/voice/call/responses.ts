@@ -25,7 +25,8 @@ type Input<T extends VoiceInput['type']> = Extract<VoiceInput, { type: T }>
 
 /** Converts the audio of the engine to the output format. */
 export interface OutputAudio {
-  readonly format: AudioFormat
+  /** Begins an answer; returns its format. */
+  begin(): AudioFormat
   encode(samples: Int16Array): Uint8Array
   /** The rest of what was encoded. */
   flush(): Uint8Array
@@ -114,7 +115,7 @@ export class Responses {
     }
     const modality = asked?.modality ?? settings.modality ?? 'audio'
     const request = { index: order.nextTurn(), turns, instructions: asked?.instructions, modality }
-    this.#begin(new Answering(this.#scope, this.#answeringHost, this.#output.format, { request, turns }))
+    this.#begin(new Answering(this.#scope, this.#answeringHost, this.#output.begin(), { request, turns }))
   }
 
   /** Asks for an answer, as soon as the response on the air has ended. */
@@ -129,7 +130,7 @@ export class Responses {
   say(text: string): void {
     if (this.#isClosed || text === '' || (this.#scope.settings.modality ?? 'audio') === 'text') return
     if (this.#onAir === undefined)
-      this.#begin(new Answering(this.#scope, this.#answeringHost, this.#output.format, undefined))
+      this.#begin(new Answering(this.#scope, this.#answeringHost, this.#output.begin(), undefined))
     this.#onAir?.say(text)
   }
 
@@ -249,7 +250,7 @@ export class Responses {
     if (working?.isOnAir) working.response.callClient(calls)
     // The user has interrupted the answer, but its tools still finish.
     else
-      new Answering(this.#scope, this.#answeringHost, this.#output.format, undefined).response.callClient(
+      new Answering(this.#scope, this.#answeringHost, this.#output.begin(), undefined).response.callClient(
         calls
       )
   }
