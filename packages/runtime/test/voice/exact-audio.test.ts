@@ -41,7 +41,8 @@ function dice(seed: number) {
   return { next, upTo, sentence }
 }
 
-const wordsOf = (text: string) => text.split(/\s+/).filter((word) => word !== '')
+// A sign belongs to the number before it.
+const wordsOf = (text: string) => text.split(/\s+(?!%)/).filter((word) => word !== '')
 
 /** True if the texts begin with the same words, and one has at most one word more. */
 function isWithinOneWord(text: string, said: string): boolean {
