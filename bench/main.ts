@@ -8,6 +8,7 @@ import { reportRequests } from './requests.ts'
 import { reportSandbox } from './sandbox.ts'
 import { reportSockets } from './sockets.ts'
 import { VARIANTS } from './variants.ts'
+import { reportVoice } from './voice.ts'
 
 /** What is measured besides requests; `rounds` is how often, where it is in rounds. */
 const SECTIONS: Record<string, (rounds: number) => Promise<void>> = {
@@ -17,7 +18,8 @@ const SECTIONS: Record<string, (rounds: number) => Promise<void>> = {
   memory: reportMemory,
   recall: reportRecall,
   sandbox: reportSandbox,
-  sockets: reportSockets
+  sockets: reportSockets,
+  voice: reportVoice
 }
 const names = [...VARIANTS.map(({ name }) => name), ...Object.keys(SECTIONS)]
 const USAGE = `npm run bench -- [--rounds 5] [--only ${names.slice(0, 2).join(',')}]

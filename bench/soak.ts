@@ -7,16 +7,17 @@ import { soakLists } from './soak/lists.ts'
 import { soakReaders } from './soak/readers.ts'
 import { soakRuns } from './soak/runs.ts'
 import { soakSockets } from './soak/sockets.ts'
+import { soakVoice } from './soak/voice.ts'
 import { soakWaiting } from './soak/waiting.ts'
 import { soakWorkflowKills } from './soak/workflow-kills.ts'
 
-const USAGE = `npm run soak -- [--only runs,readers,kills,workflows,agents,browser,waiting,drain,sockets,lists]
+const USAGE = `npm run soak -- [--only runs,readers,kills,workflows,agents,browser,voice,waiting,drain,sockets,lists]
                 [--kills 100] [--count 1000] [--seed 1]
 
 Does the same again and again, many minutes long, and fails where memory grows or something is lost.
 
 --kills   of the services that run and of those of workflows
---count   runs of agents that a kill hits, and of browser agents
+--count   runs of agents that a kill hits, of browser agents, and of calls
 --seed    the same runs of agents and the same kills again`
 const values = readOptions(USAGE, {
   only: { type: 'string' },
@@ -33,6 +34,7 @@ const soaks = {
   agents: () => soakAgents(Number(values.count), Number(values.seed)),
   waiting: () => soakWaiting(1_000),
   browser: () => soakBrowser(Number(values.count), Number(values.seed)),
+  voice: () => soakVoice(Number(values.count), Number(values.seed)),
   drain: () => soakDrain(20),
   sockets: () => soakSockets(100)
 }

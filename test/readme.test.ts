@@ -139,6 +139,8 @@ t.test('complete programs compile', async (t) => {
       'docs/skills.md#2',
       'docs/teams.md#1',
       'docs/teams.md#2',
+      'docs/voice.md#1',
+      'docs/voice.md#2',
       'docs/workflows.md#1',
       'docs/workflows.md#2',
       'docs/workflows.md#3',

@@ -1,12 +1,11 @@
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createRunEngine, type Run } from '@svc/registry'
 import { chromium, type Browser } from '@svc/runtime/browser'
+import { listeners, until, useTemporaryFolder } from '../leftovers.ts'
 import { Random } from '../random.ts'
 import { createAgents, ENDS, PAGE, type End } from './buyers.ts'
 import { browserGroups, killBrowsers, killPage, livingOf } from './incidents.ts'
@@ -128,20 +127,4 @@ async function timeToOpen(browser: Browser): Promise<number> {
   const took = performance.now() - begin
   await desk.close()
   return took
-}
-
-function listeners(): number {
-  return process.getActiveResourcesInfo().filter((name) => name === 'TCPServerWrap').length
-}
-
-/** Waits until it is so, for a moment at most. */
-async function until(isSo: () => boolean): Promise<void> {
-  for (let wait = 0; wait < 2_000 && !isSo(); wait += 10) await pause(10)
-}
-
-/** So that nothing else on the machine counts as left. */
-function useTemporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'soak-'))
-  process.env['TMPDIR'] = folder
-  return folder
 }

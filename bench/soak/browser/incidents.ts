@@ -1,26 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs'
-
-interface Process {
-  readonly pid: number
-  readonly state: string
-  readonly parent: number
-  readonly group: number
-}
-
-/** The processes of this machine, according to the kernel. */
-function processes(): Process[] {
-  return readdirSync('/proc').flatMap((name) => {
-    try {
-      const stat = /^\d+$/.test(name) && readFileSync(`/proc/${name}/stat`, 'utf8')
-      if (!stat) return []
-      const [state = '', parent, group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-      return [{ pid: Number(name), state, parent: Number(parent), group: Number(group) }]
-    } catch {
-      // It has ended meanwhile.
-      return []
-    }
-  })
-}
+import { readFileSync } from 'node:fs'
+import { processes } from '../leftovers.ts'
 
 function commandOf(pid: number): string {
   try {

@@ -144,7 +144,7 @@ export const OUT_OF_SCOPE: readonly string[] = [
   'Can I deploy it on AWS Lambda?',
   'Does it work with MongoDB?',
   'Who is Elon Musk?',
-  'What is the phone number of support?',
+  'What is the fax number of support?',
   'What is Rust?',
   'Which football team is best?',
   'Can I get a refund?',

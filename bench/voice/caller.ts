@@ -1,0 +1,114 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  defineRunnable,
+  type Run,
+  type RunEngine,
+  type VoiceInput,
+  type VoiceLink,
+  type VoiceOutput,
+  type VoiceRunnable
+} from '@svc/registry'
+
+/** Hz of what is sent and received. */
+export const RATE = 16_000
+/** Milliseconds of a frame. */
+const FRAME = 20
+
+type Kind = VoiceOutput['type']
+type Output<K extends Kind> = Extract<VoiceOutput, { type: K }>
+
+/** A client of a call, in the process of the call: there is no wire in between. */
+export class Caller implements VoiceLink {
+  readonly settings = {
+    input: { type: 'audio/pcm', rate: RATE },
+    output: { type: 'audio/pcm', rate: RATE }
+  } as const
+  readonly canClear = true
+  readonly reportsPlayback: boolean
+  /** Every output but audio, and when it came. */
+  readonly outputs: { readonly output: VoiceOutput; readonly at: number }[] = []
+  /** Samples of answers that were received. */
+  received = 0
+  readonly #waiting: VoiceInput[] = []
+  #wake: (() => void) | undefined
+  #watchers: { readonly type: Kind; resolve(output: VoiceOutput, at: number): void }[] = []
+  #run: Run | undefined
+
+  /** @param playsAtOnce whether answers count as played as soon as they arrive; else they take their time */
+  constructor(playsAtOnce: boolean) {
+    this.reportsPlayback = playsAtOnce
+  }
+
+  /** Calls a voice agent. */
+  async call(engine: RunEngine, voice: VoiceRunnable): Promise<Run> {
+    const { kind, name } = voice
+    const stream: Parameters<typeof defineRunnable>[0]['stream'] = (_input, context) =>
+      voice.converse(this, context)
+    this.#run = await engine.start(defineRunnable({ kind, name, stream }), 'A call')
+    return this.#run
+  }
+
+  get input(): AsyncIterable<VoiceInput> {
+    return this.#take()
+  }
+
+  send(output: VoiceOutput): void {
+    const at = performance.now()
+    if (output.type === 'audio') {
+      this.received += output.audio.byteLength / 2
+      if (this.reportsPlayback)
+        this.push({
+          ...{ type: 'played', itemId: output.itemId },
+          ms: output.startMs + (output.audio.byteLength / 2 / RATE) * 1_000
+        })
+    } else this.outputs.push({ output, at })
+    const found = this.#watchers.filter(({ type }) => type === output.type)
+    if (found.length === 0) return
+    this.#watchers = this.#watchers.filter(({ type }) => type !== output.type)
+    for (const { resolve } of found) resolve(output, at)
+  }
+
+  async answer(inputId: string): Promise<void> {
+    throw new Error(`${inputId} was not expected`)
+  }
+
+  push(input: VoiceInput): void {
+    this.#waiting.push(input)
+    this.#wake?.()
+  }
+
+  /** The next output of a type, and when it came. */
+  next<K extends Kind>(type: K): Promise<{ output: Output<K>; at: number }> {
+    return new Promise((resolve) =>
+      this.#watchers.push({ type, resolve: (output, at) => resolve({ output: output as Output<K>, at }) })
+    )
+  }
+
+  /** Sends audio in frames; at the pace of a microphone, or as fast as it is taken. */
+  async speak(samples: Int16Array, pace: 'live' | 'fast'): Promise<void> {
+    const bytes = new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength)
+    const size = (RATE * FRAME * 2) / 1_000
+    let due = performance.now()
+    for (let at = 0; at < bytes.byteLength; at += size) {
+      this.push({ type: 'audio', audio: bytes.subarray(at, at + size) })
+      due += FRAME
+      await pause(pace === 'live' ? Math.max(0, due - performance.now()) : 0)
+    }
+  }
+
+  /** Hangs up, and waits for the run. */
+  async hangUp(): Promise<void> {
+    this.push({ type: 'end', reason: 'hangup' })
+    await this.#run?.result()
+  }
+
+  async *#take(): AsyncGenerator<VoiceInput> {
+    for (;;) {
+      const next = this.#waiting.shift()
+      if (next !== undefined) {
+        yield next
+        if (next.type === 'end') return
+      } else await new Promise<void>((resolve) => (this.#wake = resolve))
+    }
+  }
+}
