@@ -120,6 +120,18 @@ for (const [surface, send] of Object.entries(SURFACES))
     t.notMatch(JSON.stringify(log), /UklGR/, 'no audio is in the log')
   })
 
+t.test('a voice message may last minutes', async (t) => {
+  const served = await serveVoice(t)
+  const silence = Buffer.alloc(48_000 * 120)
+  const long = Buffer.concat([await record('Is it noon?'), silence])
+  // The size in the header is that of the tones alone: the largest is one of a stream, until the end of the file.
+  long.writeUInt32LE(0xffffffff, 40)
+  const form = new FormData()
+  form.append('files', new Blob([new Uint8Array(long)], { type: 'audio/wav' }), 'q.wav')
+  const response = await fetch(`${served.origin}/agents/phone/run`, { method: 'POST', body: form })
+  t.match(await response.json(), { text: 'Noon.' })
+})
+
 t.test('a message that cannot be answered is refused, each with its code', async (t) => {
   const served = await serveVoice(t)
   const part = { type: 'audio', mimeType: 'audio/wav' }

@@ -5,12 +5,24 @@ import { VOICE_ERR_INPUT_FULL } from './voice-errors.ts'
 const MAX_BYTES = 2_097_152
 const MAX_INPUTS = 5_000
 
+/** How much may wait in an `InputQueue`. */
+interface InputLimits {
+  readonly bytes: number
+  readonly inputs: number
+}
+
 /** The inputs of a call that its runnable has not taken yet. Iterated once. */
 export class InputQueue implements AsyncIterableIterator<VoiceInput, undefined> {
   #waiting: VoiceInput[] = []
   #bytes = 0
   #take: ((result: IteratorResult<VoiceInput, undefined>) => void) | undefined
   #closed = false
+  readonly #limits: InputLimits
+
+  /** @param limits default: 2 MiB and 5,000 inputs */
+  constructor(limits: InputLimits = { bytes: MAX_BYTES, inputs: MAX_INPUTS }) {
+    this.#limits = limits
+  }
 
   /** Adds an input. After `end`, inputs are discarded. @throws VOICE_ERR_INPUT_FULL */
   push(input: VoiceInput): void {
@@ -50,7 +62,8 @@ export class InputQueue implements AsyncIterableIterator<VoiceInput, undefined> 
   #add(input: VoiceInput): void {
     const isOwn = input.type === 'end' || input.type === 'away' || input.type === 'back'
     const bytes = bytesOf(input)
-    if (!isOwn && (this.#waiting.length >= MAX_INPUTS || this.#bytes + bytes > MAX_BYTES))
+    const { bytes: maxBytes, inputs: maxInputs } = this.#limits
+    if (!isOwn && (this.#waiting.length >= maxInputs || this.#bytes + bytes > maxBytes))
       throw new VOICE_ERR_INPUT_FULL()
     this.#bytes += bytes
     this.#waiting.push(input)
@@ -59,5 +72,6 @@ export class InputQueue implements AsyncIterableIterator<VoiceInput, undefined> 
 
 function bytesOf(input: VoiceInput): number {
   if (input.type === 'audio' || input.type === 'file') return input.audio.byteLength
-  return input.type === 'configure' || input.type === 'text' ? JSON.stringify(input).length : 0
+  const { type } = input
+  return type === 'configure' || type === 'text' || type === 'respond' ? JSON.stringify(input).length : 0
 }

@@ -27,6 +27,8 @@ t.test('what an agent does not take is bounded; the end always has a place', asy
   queue.push(frame)
   const text = { type: 'text', text: 'x'.repeat(1_000) } as const
   t.throws(() => queue.push(text), { code: 'VOICE_ERR_INPUT_FULL' })
+  const asked = { type: 'respond', instructions: 'x'.repeat(1_000) } as const
+  t.throws(() => queue.push(asked), { code: 'VOICE_ERR_INPUT_FULL' })
   queue.push({ type: 'away' })
   queue.push({ type: 'end', reason: 'hangup' })
   const types = await Array.fromAsync(queue, ({ type }) => type)

@@ -40,7 +40,8 @@ export class OneShotLink implements VoiceLink, FailingLink {
   readonly settings = {}
   readonly canClear = true
   readonly reportsPlayback = true
-  readonly input = new InputQueue()
+  // The surface has bounded the message already, and its audio counts as played however long it is.
+  readonly input = new InputQueue({ bytes: Infinity, inputs: Infinity })
   #hasBegun = false
   #failure: { readonly err: unknown } | undefined
 

@@ -9,7 +9,7 @@ import { RUN_ERR_MODEL_STREAM_BROKEN } from '../../errors.ts'
 import { ChildGuard } from '../../guards/child-guard.ts'
 import type { Guard } from '../../guards/guard.ts'
 import type { OpenResampler } from '../audio/resample.ts'
-import { VOICE_ERR_SPEECH_TIMEOUT } from '../errors.ts'
+import { VOICE_ERR_SPEECH_TIMEOUT, VOICE_ERR_SPEECH_UNREADABLE } from '../errors.ts'
 import { awaitRetry, isUnsupported, toTokenUsage, waitWithin, type ModelReport } from './model-calls.ts'
 import { convertRate, readSpeech, SpeechReader } from './read-speech.ts'
 
@@ -38,6 +38,9 @@ export type Speak = (
 ) => AsyncGenerator<Int16Array, void>
 
 type Reader = ReadableStreamDefaultReader<StreamPart>
+
+/** Seconds of audio that a text may have, beside one for each of its characters. */
+const MAX_EXTRA = 30
 
 /** Models of any version with a method that only some of them have. */
 type AnySpeechModel = SpeechModelV4 & Partial<Pick<StreamingSpeechModel, 'doStream'>>
@@ -73,11 +76,14 @@ class LiftedSpeech {
       const guard = new ChildGuard(signal)
       const streams = this.#streams
       let begun = false
+      let length = 0
       try {
         for await (const samples of streams
           ? this.#stream(text, voice, guard)
           : this.#whole(text, voice, guard)) {
           begun = true
+          length += samples.length
+          this.#requireLength(length, text)
           yield samples
         }
         return
@@ -124,12 +130,16 @@ class LiftedSpeech {
 
   async *#read(reader: Reader, speech: SpeechReader, guard: Guard): AsyncGenerator<Int16Array, void> {
     let failure: unknown = new RUN_ERR_MODEL_STREAM_BROKEN()
+    let lastAt = performance.now()
     for (;;) {
-      const { done, value: part } = await this.#wait(guard, reader.read())
+      const { done, value: part } = await this.#wait(guard, reader.read(), lastAt)
       // A stream without `finish` broke off.
       if (done) throw failure
       if (part.type === 'error') failure = part.error
-      if (part.type === 'audio') yield speech.read(part)
+      if (part.type === 'audio' && part.audio.length > 0) {
+        yield speech.read(part)
+        lastAt = performance.now()
+      }
       if (part.type === 'finish') {
         this.#report(part.usage)
         yield speech.end()
@@ -138,9 +148,18 @@ class LiftedSpeech {
     }
   }
 
-  #wait<T>(guard: Guard, promise: PromiseLike<T>): Promise<T> {
+  // A stream that sends anything but audio is as late as one that sends nothing.
+  #wait<T>(guard: Guard, promise: PromiseLike<T>, since = performance.now()): Promise<T> {
     const { timeout } = this.#options
-    return waitWithin(guard, timeout, new VOICE_ERR_SPEECH_TIMEOUT(timeout), promise)
+    const left = Math.max(since + timeout - performance.now(), 1)
+    return waitWithin(guard, left, new VOICE_ERR_SPEECH_TIMEOUT(timeout), promise)
+  }
+
+  // A model that never ends would fill the memory.
+  #requireLength(samples: number, { length }: string): void {
+    const seconds = MAX_EXTRA + length
+    if (samples > seconds * this.#options.rate)
+      throw new VOICE_ERR_SPEECH_UNREADABLE(`more than ${seconds} seconds for a text of ${length} characters`)
   }
 
   #settings(voice: string | undefined, { signal: abortSignal }: Guard) {

@@ -7,7 +7,13 @@ import { writeWav } from '../audio/wav.ts'
 import { VOICE_ERR_TRANSCRIPTION_TIMEOUT } from '../errors.ts'
 import { LiveTranscription, type LiveOptions } from './live-transcription.ts'
 import { awaitRetry, isUnsupported, toTokenUsage, waitWithin, type ModelReport } from './model-calls.ts'
-import type { OpenTranscription, Transcript, TranscriptionHost, TurnTranscription } from './transcription.ts'
+import {
+  toTranscript,
+  type OpenTranscription,
+  type Transcript,
+  type TranscriptionHost,
+  type TurnTranscription
+} from './transcription.ts'
 
 /** A transcription model of the AI SDK; one with `doStream` transcribes while the user speaks. */
 export type TranscriptionModel = TranscriptionModelV4 | TranscriptionModelV3 | TranscriptionModelV2
@@ -92,7 +98,7 @@ class LiftedTranscription {
         const { text, language, usage } = await this.#wait(guard, making)
         const tokens = toTokenUsage(usage)
         if (tokens !== undefined) this.#options.onUsage(tokens)
-        return { text: text.trim(), language }
+        return toTranscript(text, language)
       } catch (err) {
         await awaitRetry(err, { attempt, signal: abortSignal, onFault: this.#options.onFault })
       }

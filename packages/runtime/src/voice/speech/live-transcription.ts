@@ -7,7 +7,7 @@ import type { Guard } from '../../guards/guard.ts'
 import { encodeAudio } from '../audio/codec.ts'
 import type { OpenResampler, Resampler } from '../audio/resample.ts'
 import { toTokenUsage, type ModelReport } from './model-calls.ts'
-import type { Transcript } from './transcription.ts'
+import { toTranscript, type Transcript } from './transcription.ts'
 
 type StreamedModel = TranscriptionModelV4 & Required<Pick<TranscriptionModelV4, 'doStream'>>
 type ProviderOptions = Parameters<StreamedModel['doStream']>[0]['providerOptions']
@@ -116,7 +116,7 @@ export class LiveTranscription {
   #finish({ text, language, usage }: Extract<StreamPart, { type: 'finish' }>): Transcript {
     const tokens = toTokenUsage(usage)
     if (tokens !== undefined) this.#options.onUsage(tokens)
-    return { text: text.trim() || this.#text, language }
+    return toTranscript(text.trim() || this.#text, language)
   }
 
   get #text(): string {

@@ -27,3 +27,8 @@ export interface Transcript {
   /** BCP 47. */
   readonly language?: string | undefined
 }
+
+/** A transcript as a provider returns it; a language that is no text is none. @throws TypeError if its text is none */
+export function toTranscript(text: string, language: unknown): Transcript {
+  return { text: text.trim(), language: typeof language === 'string' ? language : undefined }
+}

@@ -191,6 +191,33 @@ for (const streams of [true, false]) {
   })
 }
 
+t.test('a stream of nothing is a model that hangs', async (t) => {
+  const empty = async function* () {
+    for (;;) {
+      await new Promise((resolve) => setImmediate(resolve))
+      yield audioPart(new Uint8Array(0))
+    }
+  }
+  const model = { ...toneSpeech(), doStream: async () => ({ stream: ReadableStream.from(empty()) }) }
+  await t.rejects(ask(model as SpeechModel, { timeout: 50 }).text(), { code: 'VOICE_ERR_SPEECH_TIMEOUT' })
+})
+
+t.test('audio that is far too long for its text ends', async (t) => {
+  const endless = async function* () {
+    for (;;) {
+      await new Promise((resolve) => setImmediate(resolve))
+      yield audioPart(new Uint8Array(320_000))
+    }
+  }
+  const model = { ...toneSpeech(), doStream: async () => ({ stream: ReadableStream.from(endless()) }) }
+  const samples = new Int16Array(16_000 * 90)
+  for (const each of [model as SpeechModel, wholly(writeWav({ samples, rate: 16_000 }))])
+    await t.rejects(ask(each).text(), {
+      code: 'VOICE_ERR_SPEECH_UNREADABLE',
+      message: /: more than 55 seconds for a text of 25 characters$/
+    })
+})
+
 t.test('a reader that leaves ends the stream', async (t) => {
   const canceled = Promise.withResolvers<void>()
   const model = {

@@ -124,6 +124,15 @@ t.test('increments, revisions and final segments', async (t) => {
   t.strictSame(await listen(streaming([...parts, finish(' What is the time in Rome? ')])).say(), {
     text: 'What is the time in Rome?'
   })
+
+  t.test('a language that is no text is none', async (t) => {
+    const language = { code: 'en' } as unknown as string
+    const end = { ...finish('Hello'), language } as StreamPart
+    t.strictSame(await listen(streaming([end])).say(), { text: 'Hello' })
+    const doGenerate = async () => ({ text: 'Hello', language }) as never
+    const whole = { ...toneTranscription({ streams: false }), doGenerate }
+    t.strictSame(await listen(whole).say(), { text: 'Hello' })
+  })
 })
 
 t.test('a stream that fails is replaced by one request for all of the audio', async (t) => {
