@@ -125,8 +125,10 @@ t.test('a greeting is spoken first, and the model knows of it', async (t) => {
     },
     voice: { greeting: 'Welcome to the desk.' }
   })
-  const { itemId } = await link.next('answer.end')
+  const { itemId, text } = await link.next('answer.end')
   t.equal(decodeTones(link.audioOf(itemId), 24_000), 'Welcome to the desk.')
+  t.equal(text, 'Welcome to the desk.')
+  t.match(link.all('text'), [{ itemId, delta: text }])
   await link.next('state', listening)
   link.speak('how are you')
   t.match(await link.next('answer.end'), { text: 'Fine.' })

@@ -207,3 +207,25 @@ t.test('nothing is played while the client is away', async (t) => {
   t.ok(heardMs < 700, `${heardMs}`)
   t.ok(itemId)
 })
+
+t.test('an interrupted greeting shows what was played of it, and is no part of the session', async (t) => {
+  const greeting = 'Welcome to the desk for the weather. You can ask about every city.'
+  const { link, run, session } = await startCall(t, {
+    voice: { greeting },
+    link: { playback: 'reports' }
+  })
+  const { itemId } = await link.next('answer.end')
+  link.played(itemId, 1_000)
+  link.speak('how are you')
+  const { heardMs, text } = await link.next('clear')
+  t.ok(isWithinOneWord(text, saidBy(link, itemId, heardMs)), text)
+  t.match(text, /^Welcome to the/)
+  link.push({ type: 'truncate', itemId, heardMs: 1_000 })
+  const { text: kept } = await link.next('truncated')
+  t.ok(isWithinOneWord(kept, saidBy(link, itemId, 1_000)), kept)
+  t.match(kept, /^Welcome to/)
+  t.match(await link.next('answer.end'), { text: 'Hello there.' })
+  link.hangUp()
+  await run.result()
+  t.strictSame((await session())[0], { role: 'user', content: 'how are you' })
+})

@@ -2,6 +2,7 @@ import type { AudioFormat, YieldedPart } from '@svc/registry'
 import type { AnswerRequest, VoiceEngineEvent } from '../engines/engine.ts'
 import { sendError, type CallScope } from './call-scope.ts'
 import { Response } from './response.ts'
+import type { Sayings } from './sayings.ts'
 import type { EndedTurn } from './user-turns.ts'
 
 type Event<T extends VoiceEngineEvent['type']> = Extract<VoiceEngineEvent, { type: T }>
@@ -35,6 +36,7 @@ export class Answering {
   #error: unknown
   /** Texts of the call that are being spoken. */
   #sayings = 0
+  #said: Sayings | undefined
   #isGenerated = false
   #isSilent = false
   #isEngineDone: boolean
@@ -77,10 +79,17 @@ export class Answering {
   say(text: string): void {
     if (this.#isSilent) return
     this.#sayings++
+    if (this.request === undefined) this.#said = this.response.addSaying(text)
     this.#scope.engine.say(text)
   }
 
+  /** Takes the samples of a text of the call, which also come as `audio`. @param rate Hz */
+  saying(samples: Int16Array, rate: number): void {
+    if (!this.#isSilent) this.#said?.addAudio(samples, rate)
+  }
+
   said(): void {
+    this.#said?.said()
     this.#sayings = Math.max(this.#sayings - 1, 0)
     this.#check()
   }

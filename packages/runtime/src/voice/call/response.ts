@@ -8,6 +8,7 @@ import {
 } from '@svc/registry'
 import { newId, shownError, type CallScope } from './call-scope.ts'
 import { Playout } from './playout.ts'
+import { Sayings } from './sayings.ts'
 import type { SpokenOf } from './spoken-items.ts'
 
 type ResponseStatus = Extract<VoiceOutput, { type: 'response.end' }>['status']
@@ -46,6 +47,7 @@ export class Response {
   #firstTokenAt: number | undefined
   #firstAudioAt: number | undefined
   #cut: 'interrupted' | 'canceled' | undefined
+  #sayings: Sayings | undefined
 
   constructor(scope: CallScope, format: AudioFormat, modality: 'audio' | 'text') {
     this.#scope = scope
@@ -94,6 +96,15 @@ export class Response {
     this.#text += delta
     const responseId = this.open()
     this.playout.send(() => ({ type: 'text', responseId, itemId, delta }))
+  }
+
+  /** Adds a text of the call itself to a response that has no answer. */
+  addSaying(text: string): Sayings {
+    const delta = this.#text === '' ? text : ` ${text}`
+    this.addText(delta)
+    this.#sayings ??= new Sayings()
+    this.#sayings.add(delta)
+    return this.#sayings
   }
 
   /** Takes audio in the output format. */
@@ -148,11 +159,13 @@ export class Response {
   get playback(): { itemId: string; heardMs: number; answerMs: number; text: string; itemText: string } {
     const { itemId, heardMs, answerMs } = this.playout.cut
     const text = this.modality === 'text' ? this.#text : this.#scope.engine.textAt(answerMs)
-    return { itemId, heardMs, answerMs, text, itemText: text.slice(this.#starts.get(itemId) ?? 0) }
+    const itemText = this.#sayings?.textAt(heardMs) ?? text.slice(this.#starts.get(itemId) ?? 0)
+    return { itemId, heardMs, answerMs, text, itemText }
   }
 
-  /** The text of an item up to a time, of the answer that the engine made last. */
+  /** The text of an item up to a time; of an answer, only while it is the last one that the engine made. */
   textOf(itemId: string, ms: number): string {
+    if (this.#sayings !== undefined) return this.#sayings.textAt(ms)
     const text = this.#scope.engine.textAt(this.playout.answerMsAt(itemId, ms))
     return text.slice(this.#starts.get(itemId) ?? 0)
   }

@@ -150,8 +150,9 @@ export class Responses {
     const wasOnAir = found === this.#onAir
     found.truncate(itemId, heardMs)
     if (wasOnAir && !found.isOnAir) this.interruption.end()
-    const isLatest = this.#working === undefined || this.#working === found
-    const text = isLatest ? found.response.textOf(itemId, heardMs) : found.playback.text
+    // The engine knows only the last of its answers.
+    const isKnown = found.request === undefined || this.#working === undefined || this.#working === found
+    const text = isKnown ? found.response.textOf(itemId, heardMs) : found.playback.text
     void this.#scope.link.send({ type: 'truncated', itemId, heardMs, text })
   }
 
@@ -225,7 +226,9 @@ export class Responses {
 
   #audio({ of, samples }: Event<'audio'>): void {
     const answering = of === 'answer' ? this.#working : this.#onAir
-    if (answering?.isOnAir) answering.audio(this.#output.encode(samples), of)
+    if (!answering?.isOnAir) return
+    if (of === 'say') answering.saying(samples, this.#scope.engine.outputRate)
+    answering.audio(this.#output.encode(samples), of)
   }
 
   #silent(answering: Answering): void {
