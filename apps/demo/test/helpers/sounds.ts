@@ -20,6 +20,16 @@ export async function speak(text: string): Promise<Sound> {
   }
 }
 
+/** A quiet room: in digital silence, the noise suppression of browsers takes the first words for noise. */
+export function roomOf(ms: number, rate: number): Sound {
+  let state = 1
+  const noise = () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return (state / 2 ** 32 - 0.5) * 30
+  }
+  return { samples: Int16Array.from({ length: Math.round((ms * rate) / 1_000) }, noise), rate }
+}
+
 /** Joins sounds of one rate as a WAV file. */
 export function toWav(sounds: readonly Sound[]): Buffer {
   const { rate } = sounds[0]!
