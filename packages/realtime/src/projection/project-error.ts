@@ -8,7 +8,8 @@ const PROTOCOL_CODE_OF: Readonly<Record<string, ProtocolCode>> = {
   VOICE_ERR_COMMIT_TOO_SHORT: 'input_audio_buffer_commit_empty',
   VOICE_ERR_NO_RESPONSE: 'response_cancel_not_active',
   VOICE_ERR_UNKNOWN_ITEM: 'item_truncate_invalid_item_id',
-  VOICE_ERR_BAD_POSITION: 'invalid_value'
+  VOICE_ERR_BAD_POSITION: 'invalid_value',
+  VOICE_ERR_ITEM_EXISTS: 'invalid_value'
 }
 
 /** `error`: the call takes no notice of an event, or something failed. A refused `response.create` is named by its id. */

@@ -45,6 +45,12 @@ export const VOICE_ERR_COMMIT_TOO_SHORT = createError<[number]>(
   'The turn has %d ms of audio, but needs 100',
   400
 )
+/** The client named a turn as another item of the call. */
+export const VOICE_ERR_ITEM_EXISTS = createError<[string]>(
+  'VOICE_ERR_ITEM_EXISTS',
+  'The call has an item "%s" already: give the turn another id',
+  409
+)
 /** No answer is under way, so none can be canceled. */
 export const VOICE_ERR_NO_RESPONSE = createError('VOICE_ERR_NO_RESPONSE', 'No answer is under way', 409)
 /** An answer was asked for, but the user has said nothing since the last one. */

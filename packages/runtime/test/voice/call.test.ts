@@ -205,3 +205,33 @@ t.test('what a client asks for in vain has a code, and the call continues', asyn
   link.push({ type: 'truncate', itemId, heardMs: 100_000 })
   t.match(await link.next('error'), { code: 'VOICE_ERR_BAD_POSITION' })
 })
+
+t.test('an id of the client names one turn', async (t) => {
+  const { link } = await startCall(t, { link: { settings: { turns: { detect: false } } } })
+  link.push({ type: 'text', text: 'one', itemId: 'mine' })
+  link.push({ type: 'text', text: 'two', itemId: 'mine' })
+  t.match(await link.next('error'), { code: 'VOICE_ERR_ITEM_EXISTS' })
+  link.speak('this is mine, too')
+  link.push({ type: 'commit', itemId: 'mine' })
+  t.match(await link.next('error'), { code: 'VOICE_ERR_ITEM_EXISTS' })
+  link.push({ type: 'commit', itemId: 'other' })
+  t.match(await link.next('item'), { itemId: 'other', previousItemId: 'mine' })
+  const { itemId } = await link.next('answer.end')
+  link.push({ type: 'text', text: 'three', itemId })
+  t.match(await link.next('error'), { code: 'VOICE_ERR_ITEM_EXISTS' })
+  t.strictSame(
+    link.all('item').map(({ text }) => text),
+    ['one', undefined]
+  )
+})
+
+t.test('requests for an answer are one until it begins', async (t) => {
+  const { link } = await startCall(t, { script: ['One.', 'Two.'], link: { playback: 'reports' } })
+  link.push({ type: 'text', text: 'one', respond: true })
+  const { itemId, durationMs } = await link.next('answer.end')
+  link.push({ type: 'text', text: 'two' })
+  for (let count = 0; count < 20; count++) link.push({ type: 'respond' })
+  link.played(itemId, durationMs)
+  t.match(await link.next('answer.end'), { text: 'Two.' })
+  t.equal(link.all('error').length, 0)
+})

@@ -2,6 +2,7 @@ import type { RunContext, VoiceLink, VoiceSettings, YieldedPart } from '@svc/reg
 import { codeOf, randomId, toPartError, toStoredError } from '@svc/registry/kit'
 import type { RunEvents } from '../../events/run-events.ts'
 import type { OpenVoiceEngine, VoiceEngine } from '../engines/engine.ts'
+import { VOICE_ERR_ITEM_EXISTS } from '../errors.ts'
 
 /** What the call says itself about tools. */
 export interface SpokenTools {
@@ -43,21 +44,39 @@ export interface CallScope {
   write(part: YieldedPart): void
 }
 
+/** Ids that a client must not use again; the oldest are forgotten. */
+const MAX_IDS = 10_000
+
 /** The order of a call's items and answers. */
 export class CallOrder {
   #last: string | undefined
   #turns = 0
+  readonly #ids = new Set<string>()
 
   /** Puts an item after all others; returns the one before it. */
   place(itemId: string): string | undefined {
+    this.#keep(itemId)
     const previous = this.#last
     this.#last = itemId
     return previous
   }
 
+  /** Reserves the id of a client's turn. @throws VOICE_ERR_ITEM_EXISTS */
+  reserve(itemId: string): void {
+    if (this.#ids.has(itemId)) throw new VOICE_ERR_ITEM_EXISTS(itemId.slice(0, 64))
+    this.#keep(itemId)
+  }
+
   /** The index of the next answer, from 0. */
   nextTurn(): number {
     return this.#turns++
+  }
+
+  #keep(itemId: string): void {
+    this.#ids.add(itemId)
+    if (this.#ids.size <= MAX_IDS) return
+    const [oldest] = this.#ids
+    this.#ids.delete(oldest!)
   }
 }
 

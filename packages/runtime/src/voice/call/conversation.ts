@@ -63,13 +63,13 @@ export class Conversation {
       case 'audio':
         return this.#append(input.audio)
       case 'commit':
-        return this.#commit(input.itemId)
+        return this.#attempt(() => this.#commit(input.itemId))
       case 'clear':
         this.#pendingMs = 0
         return this.#scope.engine.clear()
       case 'text':
       case 'file':
-        return this.#write(input)
+        return this.#attempt(() => this.#write(input))
       case 'respond':
         return responses.respond(input)
       case 'cancel':
@@ -79,7 +79,7 @@ export class Conversation {
       case 'played':
         return responses.played(input)
       case 'configure':
-        return this.#configure(input.settings)
+        return this.#attempt(() => this.#configure(input.settings))
       case 'away':
       case 'back':
         return this.#connect(input.type === 'back')
@@ -122,14 +122,25 @@ export class Conversation {
     engine.append(samples)
   }
 
+  // What the client may not do is reported, and the call continues.
+  #attempt(take: () => void): void {
+    try {
+      take()
+    } catch (err) {
+      sendError(this.#scope, err)
+    }
+  }
+
   #commit(itemId = newId('item')): void {
     const ms = Math.round(this.#pendingMs)
-    if (ms < MIN_TURN) sendError(this.#scope, new VOICE_ERR_COMMIT_TOO_SHORT(ms))
-    else this.#scope.engine.commit(itemId)
+    if (ms < MIN_TURN) throw new VOICE_ERR_COMMIT_TOO_SHORT(ms)
+    this.#scope.order.reserve(itemId)
+    this.#scope.engine.commit(itemId)
   }
 
   #write(input: Extract<ClientInput, { type: 'text' | 'file' }>): void {
     const { itemId = newId('item'), respond } = input
+    this.#scope.order.reserve(itemId)
     const isWaiting = this.turns.write(itemId, input.type === 'text' ? input.text : undefined)
     this.#scope.engine.write({ ...input, itemId })
     this.#host.active()
@@ -138,15 +149,11 @@ export class Conversation {
 
   #configure(given: VoiceSettings): void {
     const { plan, engine } = this.#scope
-    try {
-      requireCaller({ kind: 'agent', toolNames: plan.toolNames }, given)
-      const settings = mergeSettings(this.#scope.settings, given)
-      this.#audio.configure(settings)
-      this.#host.configure(settings)
-      engine.configure(settings)
-    } catch (err) {
-      sendError(this.#scope, err)
-    }
+    requireCaller({ kind: 'agent', toolNames: plan.toolNames }, given)
+    const settings = mergeSettings(this.#scope.settings, given)
+    this.#audio.configure(settings)
+    this.#host.configure(settings)
+    engine.configure(settings)
   }
 
   #connect(isBack: boolean): void {

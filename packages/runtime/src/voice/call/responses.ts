@@ -62,7 +62,8 @@ export class Responses {
   #onAir: Answering | undefined
   /** The last one that was on the air. */
   #last: Answering | undefined
-  #asked: Input<'respond'>[] = []
+  /** What the next answer was asked for; further requests are for the same answer. */
+  #asked: Input<'respond'> | undefined
   /** True once tools of the client were called since the last turn. */
   #continued = false
   #isClosed = false
@@ -105,9 +106,9 @@ export class Responses {
     const { engine, settings, order } = this.#scope
     const isAutomatic = settings.turns?.respond !== false
     if (!engine.answersAudio && this.#turns.isTranscribing) return
-    const isAsked = this.#asked.length > 0
-    if (!isAsked && !(isAutomatic && this.#turns.waiting.some(({ isSpoken }) => isSpoken))) return
-    const [asked] = this.#asked.splice(0)
+    const asked = this.#asked
+    if (asked === undefined && !(isAutomatic && this.#turns.waiting.some(({ isSpoken }) => isSpoken))) return
+    this.#asked = undefined
     const turns = this.#turns.take()
     if (turns.length === 0 && asked?.instructions === undefined && !engine.answersAudio) {
       sendError(this.#scope, new VOICE_ERR_NOTHING_TO_ANSWER())
@@ -122,7 +123,7 @@ export class Responses {
   respond(input: Input<'respond'>): void {
     // Some clients ask for a response after the result of a tool, but the answer continues by itself.
     if (this.#continued) this.#continued = false
-    else this.#asked.push(input)
+    else this.#asked ??= input
     this.next()
   }
 
