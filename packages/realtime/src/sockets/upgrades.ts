@@ -24,7 +24,8 @@ export function routeUpgrades(app: FastifyInstance, path: string): void {
     const response = new ServerResponse(request)
     response.shouldKeepAlive = false
     response.assignSocket(socket as never)
-    response.once('finish', () => socket.end())
+    // Not just the end of our side: the client of a refused handshake might never end its own.
+    response.once('finish', () => socket.end(() => socket.destroy()))
     socket.on('error', () => socket.destroy())
     app.routing(request, response)
   }

@@ -53,6 +53,26 @@ t.test('a plain request, and an upgrade of another path', async (t) => {
   t.equal(response.statusCode, 404)
 })
 
+t.test('the connection of a refused handshake ends, even if its client keeps it open', async (t) => {
+  const { host } = await buildRealtime(t)
+  const [address, port] = host.split(':')
+  for (const path of ['/v1/realtime', '/elsewhere']) {
+    const tcp = connectTcp({ port: Number(port), host: address!, allowHalfOpen: true })
+    t.teardown(() => tcp.destroy())
+    tcp.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`)
+    const [answer] = (await once(tcp, 'data')) as [Buffer]
+    t.match(answer.toString(), /^HTTP\/1.1 40[04] /)
+    tcp.resume()
+    await once(tcp, 'end')
+    // The server has closed its side as a whole: what is sent to it is answered by a reset.
+    const timer = setInterval(() => tcp.write('x'), 10)
+    t.teardown(() => clearInterval(timer))
+    const [err] = (await once(tcp, 'error')) as [NodeJS.ErrnoException]
+    clearInterval(timer)
+    t.match(err.code, /^(?:ECONNRESET|EPIPE)$/)
+  }
+})
+
 t.test('a broken handshake is refused, and nothing else happens', async (t) => {
   const { host, open } = await buildRealtime(t)
   const [address, port] = host.split(':')
