@@ -24,6 +24,7 @@ function find(id, type) {
 
 const button = find('call', HTMLButtonElement)
 const label = find('call-label', HTMLElement)
+const log = find('log', HTMLElement)
 const transcript = find('transcript', HTMLElement)
 const notice = find('notice', HTMLElement)
 const level = find('level', HTMLMeterElement)
@@ -44,7 +45,6 @@ const view = {
     document.body.dataset['state'] = state
     find('state', HTMLElement).textContent = LABELS[state]
     const isOver = state === 'over'
-    button.setAttribute('aria-pressed', String(!isOver))
     label.textContent = isOver ? 'Call' : 'Hang up'
     write.hidden = isOver
     for (const choice of phraseList.querySelectorAll('button')) choice.disabled = isOver
@@ -57,7 +57,7 @@ const view = {
     const line = lines.get(itemId) ?? addLine(itemId, role)
     const last = line.lastChild
     if (last !== null) last.textContent = words
-    transcript.scrollTop = transcript.scrollHeight
+    log.scrollTop = log.scrollHeight
   },
   showCut(itemId, words) {
     view.showText(itemId, 'assistant', words)

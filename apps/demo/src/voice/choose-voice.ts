@@ -43,7 +43,7 @@ export async function chooseVoice(
     }
   }
   const programs = await findPrograms(variables)
-  if ('missing' in programs) return { missing: `needs speech: ${programs.missing}` }
+  if ('missing' in programs) return { missing: `Calls need programs for speech: ${programs.missing}` }
   return {
     listen: pocketsphinx(programs.recognizer, toGrammar(PHRASES)),
     speak: espeak(programs.espeak),

@@ -36,9 +36,9 @@ export async function voicePage(
   const config = { model, base, needsToken, phrases, missing }
   app.addHook('onRequest', async (_request, reply) => void reply.headers(HEADERS))
   app.get('/config.json', (_request, reply) => reply.send(config))
+  app.get('', (_request, reply) => reply.redirect(`${app.prefix}/`))
   await app.register(files, {
     root: FOLDER,
-    redirect: true,
     cacheControl: false,
     decorateReply: false,
     allowedPath: (path) => !/(?:\.json|\.d\.ts)$/.test(path)

@@ -27,6 +27,10 @@ t.test('the page and everything that it loads is served, under a strict policy',
   t.same((await app.inject(`${VOICE}/config.json`)).json(), OPTIONS)
 })
 
+t.test('its address is also found without the last slash', async (t) => {
+  t.match(await app.inject(VOICE), { statusCode: 302, headers: { location: `${VOICE}/` } })
+})
+
 t.test('nothing else of the folder is served', async (t) => {
   for (const path of ['tsconfig.json', 'worklets/globals.d.ts', 'worklets/', '../package.json', '.env'])
     t.equal((await app.inject(`${VOICE}/${path}`)).statusCode, 404, path)
