@@ -58,7 +58,7 @@ export type VoiceCommitEvent = Static<typeof VoiceCommitEventSchema>
 /** `voice.text`: a turn of the user in writing. */
 export const VoiceTextEventSchema = Type.Object(
   {
-    text: Type.String({ minLength: 1, maxLength: 65_536 }),
+    text: Type.String({ pattern: '\\S', maxLength: 65_536 }),
     itemId: Type.Optional(id('Your own id of the turn; default: one of the service')),
     respond: Type.Optional(
       Type.Boolean({ description: 'True to answer at once; default: at `voice.respond`' })

@@ -116,7 +116,7 @@ t.test('bad input is refused with a code, and the call continues', async (t) => 
   await refused('voice.audio', 'text where bytes are due', 'VOICE_ERR_BAD_FRAME')
   await refused('voice.audio', { audio: 'AAAA' }, 'VOICE_ERR_BAD_FRAME')
   await refused('voice.truncate', { itemId: 'nothing', heardMs: 1 }, 'VOICE_ERR_UNKNOWN_ITEM')
-  await refused('voice.text', { text: '' }, 'GTW_ERR_BAD_PAYLOAD')
+  for (const text of ['', ' \n']) await refused('voice.text', { text }, 'GTW_ERR_BAD_PAYLOAD')
   await refused('voice.respond', { instructions: 'Shout' }, 'RUN_ERR_CLIENT_INSTRUCTIONS')
   const input = { type: 'audio/mp3', rate: 44_100 }
   await refused('voice.configure', { settings: { input } }, 'VOICE_ERR_BAD_FORMAT')

@@ -7,6 +7,7 @@ interface FunctionCall {
 
 /** An output to answer an input of the run with. */
 export interface CallOutput {
+  readonly callId: string
   readonly inputId: string
   readonly output: string
 }
@@ -42,7 +43,7 @@ export class FunctionCalls {
     const outputs: CallOutput[] = []
     for (const [callId, { inputId, output }] of this.#pending) {
       if (output === undefined) continue
-      outputs.push({ inputId, output })
+      outputs.push({ callId, inputId, output })
       this.#pending.delete(callId)
     }
     return outputs

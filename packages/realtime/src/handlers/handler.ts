@@ -1,4 +1,4 @@
-import type { LiveCall } from '@svc/registry/kit'
+import { codeOf, type LiveCall } from '@svc/registry/kit'
 import type { Conversation } from '../conversation/conversation.ts'
 import type { ClientEvents, ClientEventType } from '../events/client-events.ts'
 import type { Emit } from '../events/server-events.ts'
@@ -18,9 +18,13 @@ export type Handler<T extends ClientEventType> = (caller: Caller, event: ClientE
 /** Answers the function calls whose outputs were given; false if there are none. */
 export function answerCalls({ conversation, call, fail }: Caller, eventId: string | null): boolean {
   const outputs = conversation.calls.take()
-  for (const { inputId, output } of outputs) {
+  for (const { callId, inputId, output } of outputs) {
     const answered = call.answer(inputId, { action: 'accept', content: toContent(output) })
-    answered.catch((err: unknown) => fail(err, eventId))
+    answered.catch((err: unknown) => {
+      // The run still waits: the client may give another output.
+      if (codeOf(err) === 'RUN_ERR_BAD_INPUT') conversation.calls.add(callId, inputId)
+      fail(err, eventId)
+    })
   }
   return outputs.length > 0
 }

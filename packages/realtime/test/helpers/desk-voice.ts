@@ -195,8 +195,10 @@ class Call {
     await begun
     const usage = { promptTokens: 3, completionTokens: 2, totalTokens: 5, cachedPromptTokens: 1 }
     await this.#link.send({ type: 'response.end', responseId, status: 'completed', usage })
-    void Promise.all(calling).then((answers) =>
-      this.#say(answers.map(({ content }) => JSON.stringify(content)).join(' and '), modality)
+    void Promise.all(calling).then(
+      (answers) => this.#say(answers.map(({ content }) => JSON.stringify(content)).join(' and '), modality),
+      // The call has ended.
+      () => {}
     )
   }
 

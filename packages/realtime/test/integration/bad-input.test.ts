@@ -228,3 +228,24 @@ t.test('instructions and tools of clients, where the app does not accept them', 
   client.send({ type: 'session.update', session: { instructions: '', tools: [] } })
   await client.next('session.updated')
 })
+
+t.test('an output of a function call that is refused may be given again', async (t) => {
+  const { open } = await buildRealtime(t, desks())
+  const { send, next } = open('?model=desk')
+  send({ type: 'session.update', session: { tools: [{ type: 'function', name: 'book' }] } })
+  const content = [{ type: 'input_text' as const, text: 'use book' }]
+  send({ type: 'conversation.item.create', item: { type: 'message', role: 'user', content } })
+  send({ type: 'response.create' })
+  const { call_id } = await next('response.function_call_arguments.done')
+  await next('response.done')
+  const answer = (output: string, event_id: string) => {
+    send({ type: 'conversation.item.create', item: { type: 'function_call_output', call_id, output } })
+    send({ type: 'response.create', event_id })
+  }
+  answer('x'.repeat(300_000), 'large')
+  t.match(await next('error'), { error: { code: 'RUN_ERR_BAD_INPUT', event_id: 'large' } })
+  answer('{"constructor":{"prototype":{}}}', 'keys')
+  t.match(await next('error'), { error: { code: 'RUN_ERR_BAD_INPUT', event_id: 'keys' } })
+  answer('done', 'right')
+  t.match(await next('response.output_audio_transcript.done'), { transcript: '"done"' })
+})
