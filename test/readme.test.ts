@@ -43,6 +43,7 @@ const PRINTED: Readonly<Record<string, RegExp>> = {
   'docs/sandbox.md#3': /^true\n$/,
   'docs/skills.md#2': /^\[ \{ name: 'greet', description: 'Greets someone\.' \} \]\n$/,
   'docs/teams.md#2': /^ada: 7 points, bob: 9 points 16\n$/,
+  'docs/voice.md#3': /^It is sunny\. audio\/wav\n$/,
   'docs/workflows.md#1': /^2 items, 36\.00 in all\n$/,
   'docs/workflows.md#2': /^good: true\n$/,
   'docs/workflows.md#3': /^About bees, published: true\n$/
@@ -141,6 +142,7 @@ t.test('complete programs compile', async (t) => {
       'docs/teams.md#2',
       'docs/voice.md#1',
       'docs/voice.md#2',
+      'docs/voice.md#3',
       'docs/workflows.md#1',
       'docs/workflows.md#2',
       'docs/workflows.md#3',
