@@ -145,13 +145,10 @@ function browse(base: string, file: string, as: string): string {
   const run = `${base}/agents/scout/run`
   const order =
     'Order 2 enamel mugs. Name: Ada; E-mail: ada@example.org; Address: 1 Quay Street; Delivery: by post; Terms: yes'
-  // The last screenshot of the result, as the path of its file.
-  const path = String.raw`sed -n 's/.*"fileId":"\([^"]*\)".*"runId":"\([^"]*\)".*/\2\/files\/\1/p'`
-  const saved = `-w '{"file":"%{filename_effective}","type":"%{content_type}"}\\n'`
   return `Let an agent browse the shop with Chromium, and save its last screenshot:
 
   ${post(run, { input: 'How much is the rain jacket in size L?' })}${as}
-  curl -s -o "${file}" ${saved} ${base}/runs/$(${post(run, { input: 'Which tea is the cheapest?' })}${as} | ${path})${as}
+  ${saveFile(file, base, `${post(run, { input: 'Which tea is the cheapest?' })}${as}`)}${as}
 
 Let it order something, which waits for an approval at the last click:
 
@@ -164,13 +161,19 @@ Let it order something, which waits for an approval at the last click:
 function phone(base: string, folder: string, as: string): string {
   const [question, answer] = [join(folder, 'question.wav'), join(folder, 'answer.wav')]
   const run = `curl -s ${base}/agents/phone/run -F files='@${question};type=audio/wav'${as}`
-  const path = String.raw`sed -n 's/.*"fileId":"\([^"]*\)".*"runId":"\([^"]*\)".*/\2\/files\/\1/p'`
   return `Talk to the phone in a browser, at the address above; or send it a question as audio, and save its answer:
 
   espeak-ng -v en-us+f3 -s 140 -w "${question}" 'what is twelve times seven'
-  curl -s -o "${answer}" ${base}/runs/$(${run} | ${path})${as}
+  ${saveFile(answer, base, run)}${as}
 
 `
+}
+
+// The last file of the result of a run.
+function saveFile(file: string, base: string, run: string): string {
+  const path = String.raw`sed -n 's/.*"fileId":"\([^"]*\)".*"runId":"\([^"]*\)".*/\2\/files\/\1/p'`
+  const saved = `-w '{"file":"%{filename_effective}","type":"%{content_type}"}\\n'`
+  return `curl -s -o "${file}" ${saved} ${base}/runs/$(${run} | ${path})`
 }
 
 function listResumed(runs: readonly RunSummary[], base: string, as: string): string {

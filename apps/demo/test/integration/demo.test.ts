@@ -36,14 +36,10 @@ async function startDemo(
     said += String(chunk)
     if (said.includes('Ctrl+C')) break
   }
-  const curls = said
-    .split('\n')
-    .filter((line) => line.startsWith('  curl '))
-    .map((line) => line.trim())
-  const exports = said
-    .split('\n')
-    .filter((line) => line.startsWith('  export '))
-    .join('\n')
+  const linesWith = (program: string) => said.split('\n').filter((line) => line.startsWith(`  ${program} `))
+  const curls = linesWith('curl').map((line) => line.trim())
+  for (const line of linesWith('espeak-ng')) await bash(line)
+  const exports = linesWith('export').join('\n')
   return { demo, said, curls, exports, base: /base {4}(\S+)/.exec(said)![1]! }
 }
 
