@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { within } from '@svc/registry/kit'
 import type { FastifyInstance } from 'fastify'
 import { WebSocketServer } from 'ws'
 import { RT_ERR_UPGRADE_REQUIRED } from '../errors.ts'
@@ -33,7 +34,7 @@ export function realtimeRoute(scope: FastifyInstance, surface: Surface, connecti
       const { headers, host } = request
       const admitting = admitHandshake(surface, { headers, host }, request.query)
       // Browsers show no status of a refusal, but close codes and events.
-      if (tokenOfProtocols(headers) === undefined) await Promise.race([admitting, pause(EARLY)])
+      if (tokenOfProtocols(headers) === undefined) await within(EARLY, admitting)
       // The connection reports it, unless the handshake itself is invalid.
       admitting.catch(() => {})
       reply.hijack()
@@ -44,8 +45,4 @@ export function realtimeRoute(scope: FastifyInstance, surface: Surface, connecti
       return reply
     }
   )
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds).unref())
 }

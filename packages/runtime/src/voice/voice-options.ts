@@ -3,12 +3,13 @@ import type { Runnable } from '@svc/registry'
 import { millisecondsSchema } from '@svc/registry/kit'
 import { functionSchema, optional, strict } from '../loop/model-options.ts'
 import { BASE_OPTIONS, type BaseOptions } from '../runnables/base-runnable.ts'
-import { AgentOptionsSchema, type AgentOptions } from '../agents/agent-options.ts'
+import { AgentOptionsSchema } from '../agents/agent-options.ts'
 import type { TurnDetector, VoiceDetector } from './detect/detector.ts'
 import type { SpeechModel } from './speech/lift-speech.ts'
 import type { TranscriptionModel } from './speech/lift-transcription.ts'
 import type { ModelOfCall } from './speech/voice-model.ts'
 import type { RealtimeModel } from './engines/realtime/realtime-model.ts'
+import type { AnsweringOptions } from './engines/realtime/realtime-plan.ts'
 
 /** When the user interrupts an answer. */
 export interface InterruptOptions {
@@ -107,23 +108,7 @@ export interface CascadeOptions extends CallOptions {
 }
 
 /** A call that a realtime model answers: it receives and sends audio itself. Times are milliseconds. */
-export interface RealtimeOptions
-  extends
-    CallOptions,
-    Pick<
-      AgentOptions,
-      | 'instructions'
-      | 'provider'
-      | 'tools'
-      | 'toolChoice'
-      | 'approval'
-      | 'approvalTimeout'
-      | 'sandbox'
-      | 'sessions'
-      | 'history'
-      | 'maxSteps'
-      | 'retry'
-    > {
+export interface RealtimeOptions extends CallOptions, AnsweringOptions {
   /** A realtime model of the AI SDK, or a function that returns the one of a call. */
   model: ModelOfCall<RealtimeModel>
   /** What the call says itself about the tools. */

@@ -1,6 +1,7 @@
 import { decodeTones, encodeTones, ToneDecoder, ToneEncoder } from '@svc/runtime/testing'
 import * as fc from 'fast-check'
 import t from 'tap'
+import { joinSamples } from '../../src/voice/audio/frames.ts'
 import { decodeG711, encodeG711 } from '../../src/voice/audio/g711.ts'
 import { loadResampler } from '../../src/voice/audio/resample.ts'
 
@@ -8,15 +9,7 @@ const RATES = [8_000, 16_000, 22_050, 24_000, 44_100, 48_000]
 const TEXT = 'Grüße aus Köln: 100 % „sicher", 東京 🎉 zzz'
 const openResampler = await loadResampler()
 
-function joined(...pieces: Int16Array[]) {
-  const all = new Int16Array(pieces.reduce((length, piece) => length + piece.length, 0))
-  let at = 0
-  for (const piece of pieces) {
-    all.set(piece, at)
-    at += piece.length
-  }
-  return all
-}
+const joined = (...pieces: Int16Array[]) => joinSamples(pieces)
 
 function resample(samples: Int16Array, from: number, to: number) {
   const resampler = openResampler(from, to)

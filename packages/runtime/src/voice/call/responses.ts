@@ -9,6 +9,7 @@ import {
   type VoiceInput,
   type YieldedPart
 } from '@svc/registry'
+import { within } from '@svc/registry/kit'
 import type { VoiceEngineEvent } from '../engines/engine.ts'
 import { VOICE_ERR_NO_RESPONSE, VOICE_ERR_NOTHING_TO_ANSWER } from '../errors.ts'
 import { Answering } from './answering.ts'
@@ -209,9 +210,7 @@ export class Responses {
     if (this.#working === undefined) return
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#whenIdle = resolve
-    const timer = setTimeout(resolve, ms)
-    await promise
-    clearTimeout(timer)
+    await within(ms, promise)
     this.#tools.clear()
   }
 

@@ -16,10 +16,9 @@ export interface RealtimeTurns {
   readonly interruptAfter: number
 }
 
-/** The options of the engine: those that an agent has too, and its own. */
-export interface RealtimeEngineOptions extends Pick<
+/** The options of an agent that realtime agents have too. */
+export type AnsweringOptions = Pick<
   AgentOptions,
-  | 'name'
   | 'instructions'
   | 'provider'
   | 'tools'
@@ -31,7 +30,10 @@ export interface RealtimeEngineOptions extends Pick<
   | 'history'
   | 'maxSteps'
   | 'retry'
-> {
+>
+
+/** The options of the engine: those that an agent has too, and its own. */
+export interface RealtimeEngineOptions extends AnsweringOptions, Pick<AgentOptions, 'name'> {
   readonly model: RealtimeModel | RealtimeModelFunction
   readonly voice?: string | undefined
   /** BCP 47; default: the model detects it. */

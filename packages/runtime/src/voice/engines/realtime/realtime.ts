@@ -1,9 +1,9 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider'
 import { defineRunnable, RUN_ERR_CANCELED, type Runnable, type VoiceSettings } from '@svc/registry'
 import { runAgent } from '../../../agents/run-agent.ts'
-import { joinSamples } from '../../audio/frames.ts'
 import { loadResampler } from '../../audio/resample.ts'
 import { readWav } from '../../audio/wav.ts'
+import { convertRate } from '../../speech/read-speech.ts'
 import { AnswerRun } from '../answer-run.ts'
 import type {
   AnswerRequest,
@@ -201,10 +201,7 @@ class RealtimeEngine implements VoiceEngine {
   // Realtime models take raw audio only.
   async #writeAudio({ itemId, audio }: Extract<WrittenTurn, { audio: Uint8Array }>): Promise<void> {
     try {
-      const { samples, rate } = readWav(audio)
-      const resampler = (await loadResampler())(rate, RATE)
-      const whole = joinSamples([resampler.push(samples), resampler.flush()])
-      resampler.close()
+      const whole = convertRate(readWav(audio), await loadResampler(), RATE)
       this.#session.writeAudio(itemId, whole)
     } catch (error) {
       this.#session.refuse(itemId, error)
