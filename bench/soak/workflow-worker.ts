@@ -38,7 +38,7 @@ const workflow = new Workflow({
 const store = await createStore({ url })
 const engine = createRunEngine({ stores: store })
 await engine.recover()
-const { runs: left } = await store.runs.listUnfinished({ limit: 1_000 })
+const { runs: left } = await store.runs.listLeft({ limit: 1_000 })
 await engine.resume(workflow)
 writeSync(1, 'up\n')
 for (const { runId } of left) for await (const _ of engine.parts(runId));

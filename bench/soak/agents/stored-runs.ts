@@ -8,7 +8,7 @@ export async function unfinishedLogs(db: string): Promise<Map<string, NumberedPa
   const store = await createStore({ url: `sqlite:${db}` })
   try {
     const logs = new Map<string, NumberedPart[]>()
-    for (const { runId } of (await store.runs.listUnfinished({ limit: 1_000 })).runs) {
+    for (const { runId } of (await store.runs.listLeft({ limit: 1_000 })).runs) {
       const stored = await store.runs.get(runId)
       if (stored === undefined || isTerminalStatus(stored.status)) continue
       const entries = await store.log.read(runId, 0, { entries: 100_000, bytes: Infinity })

@@ -28,7 +28,8 @@ import type { Tables } from './tables.ts'
 import { createTaskStore } from './stores/task-store.ts'
 
 /** Every store of the contract, on one database. */
-export interface Store extends Required<Omit<Stores, 'browserStates'>>, Pick<Stores, 'browserStates'> {
+export interface Store
+  extends Required<Omit<Stores, 'browserStates' | 'lease'>>, Pick<Stores, 'browserStates' | 'lease'> {
   /** Probes the database with a small write and read. @throws the database's error */
   check(): Promise<void>
   /** Commits what is pending and closes the database; a second call does nothing. */

@@ -29,6 +29,8 @@ export interface Tables {
     preview: string | null
     /** Bytes of its files. */
     file_bytes: number
+    /** When it was asked to be canceled, by the database's clock and in its format; null if it was not. */
+    cancel_at: unknown
   }
   /** Long values in pieces: results, and arguments by the id of their input. */
   run_value: { run_id: string; name: string; seq: number; json: string }

@@ -7,6 +7,7 @@ import {
   memoryRetentionContract,
   memoryStoreContract,
   runStoreContract,
+  sessionFenceContract,
   sessionStoreContract,
   taskStoreContract
 } from '@svc/registry/testing'
@@ -30,6 +31,7 @@ t.test('sessions', async (t) =>
     fresh(({ sessions }) => sessions)
   )
 )
+t.test('sessions of runs', async (t) => sessionFenceContract(t, open))
 t.test('memory', async (t) =>
   memoryStoreContract(
     t,

@@ -22,13 +22,13 @@ t.test('not ready before recovery is complete', async (t) => {
   let away = true
   const runs = {
     ...stores.runs,
-    async listUnfinished(query: Parameters<typeof stores.runs.listUnfinished>[0]) {
+    async listLeft(query: Parameters<typeof stores.runs.listLeft>[0]) {
       if (away) {
         away = false
         throw new Error('connection refused')
       }
       await reached.promise
-      return stores.runs.listUnfinished(query)
+      return stores.runs.listLeft(query)
     }
   }
   const { get, runs: engine } = await buildApp(t, {

@@ -8,11 +8,12 @@ import type { Redact } from '../contract/provider-key.ts'
  */
 export function redactStores(stores: Stores, redact: Redact | undefined): Stores {
   if (redact === undefined) return stores
-  const { runs, log, sessions, memory, checkpoints, tasks, control, files, browserStates } = stores
+  const { runs, log, sessions, memory, checkpoints, tasks, control, files, browserStates, lease } = stores
   return {
     tasks,
     control,
     ...(browserStates && { browserStates }),
+    ...(lease && { lease }),
     runs: override(runs, {
       recordStep: (runId, epoch, key, output) => runs.recordStep(runId, epoch, key, redact(output)),
       answerInput: (runId, inputId, answer) =>
@@ -29,7 +30,7 @@ export function redactStores(stores: Stores, redact: Redact | undefined): Stores
         )
     }),
     sessions: override(sessions, {
-      append: (key, turnId, messages) => sessions.append(key, turnId, redact(messages))
+      append: (key, turnId, messages, fence) => sessions.append(key, turnId, redact(messages), fence)
     }),
     memory: override(memory, {
       put: (item) => memory.put(redactFields(item, ['text', 'metadata'], redact))

@@ -125,6 +125,6 @@ export class EngineHost implements ResumeHost, AnswerHost {
     // Failures are in the service's log already.
     if (message.type === 'cancel')
       (this.live.get(message.runId) ?? this.interrupted).cancel(message.runId).catch(() => {})
-    else this.inputs.deliver(message.inputId, message.answer).catch(() => {})
+    else if (message.type === 'input') this.inputs.deliver(message.inputId, message.answer).catch(() => {})
   }
 }

@@ -29,6 +29,7 @@ export function newRun(
     epoch: 1,
     result: null,
     error: null,
+    cancelRequested: false,
     inputs: []
   }
 }

@@ -11,5 +11,5 @@ export {
   type ScriptedRunnableOptions
 } from './scripted-runnable.ts'
 export { scriptedVoice, type Converse } from './scripted-voice.ts'
-export { sessionStoreContract } from './session-store-contract.ts'
+export { sessionFenceContract, sessionStoreContract } from './session-store-contract.ts'
 export { storedRun, textEntry, type RunStores } from './stored-run.ts'

@@ -132,31 +132,39 @@ export function runListContract(test: TestStores): void {
       t.equal(await codeOf(() => runs.list({ limit: 1, cursor })), 'REG_ERR_BAD_CURSOR', cursor)
   })
 
-  test('lists unfinished runs, oldest first', async (t, { runs, log }) => {
+  test('lists unfinished runs that no living process has', async (t, { runs, log, lease }) => {
     const [first, second, third] = [3, 1, 2].map((createdAt) => storedRun({ createdAt }))
     for (const run of [first, second, third]) await runs.create(run!)
     await log.append(third!.runId, 1, [textEntry(1)], completed)
-    t.same(
-      (await runs.listUnfinished({ limit: 10 })).runs.map(({ runId }) => runId),
-      [second!.runId, first!.runId]
-    )
+    const listLeft = async () =>
+      (await runs.listLeft({ limit: 10 })).runs.map(({ runId }) => runId).toSorted()
+    if (lease !== undefined) {
+      t.same(await listLeft(), [], 'their process lives')
+      await lease.leave()
+    }
+    t.same(await listLeft(), [first!.runId, second!.runId].toSorted())
   })
 
-  test('lists unfinished runs in pages, with their keys only', async (t, { runs, log }) => {
+  test('lists left runs in pages, with their keys only', async (t, { runs, lease }) => {
     const all = Array.from({ length: 7 }, (_, index) => storedRun({ createdAt: 1 + (index >> 1) }))
     for (const run of all) await runs.create(run)
+    await runs.requestCancel(all[3]!.runId)
+    await lease?.leave()
     const seen: string[] = []
     for (let cursor: string | null | undefined; cursor !== null;) {
-      const page = await runs.listUnfinished({ limit: 3, ...(cursor !== undefined && { cursor }) })
+      const page = await runs.listLeft({ limit: 3, ...(cursor !== undefined && { cursor }) })
       t.ok(page.runs.length <= 3)
-      // A run that ends in between does not shift the others.
-      if (cursor === undefined) await log.append(page.runs[0]!.runId, 1, [textEntry(1)], completed)
+      // A run that is gone in between does not shift the others.
+      if (cursor === undefined) await runs.remove(page.runs[0]!.runId)
       seen.push(...page.runs.map(({ runId }) => runId))
-      for (const run of page.runs)
-        t.same(Object.keys(run).toSorted(), ['kind', 'name', 'owner', 'registry', 'runId'])
+      for (const run of page.runs) {
+        const { registry, kind, name, owner } = all[0]!
+        const cancelRequested = run.runId === all[3]!.runId
+        t.same(run, { runId: run.runId, registry, kind, name, owner, cancelRequested })
+      }
       cursor = page.nextCursor
     }
     t.same(seen.toSorted(), all.map(({ runId }) => runId).toSorted())
-    t.equal(await codeOf(() => runs.listUnfinished({ limit: 1, cursor: 'x' })), 'REG_ERR_BAD_CURSOR')
+    t.equal(await codeOf(() => runs.listLeft({ limit: 1, cursor: 'x' })), 'REG_ERR_BAD_CURSOR')
   })
 }

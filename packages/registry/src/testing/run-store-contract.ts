@@ -151,6 +151,21 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     t.equal(await codeOf(() => log.append('missing', 1, [textEntry(1)])), 'RUN_ERR_FENCED')
   })
 
+  test('keeps the wish to cancel a run until it ends', async (t, { runs, log }) => {
+    const { runId } = storedRun()
+    await runs.create(storedRun({ runId }))
+    t.equal((await runs.find(runId))?.cancelRequested, false)
+    t.equal(await runs.requestCancel(runId), true)
+    t.equal(await runs.requestCancel(runId), true)
+    t.equal((await runs.find(runId))?.cancelRequested, true)
+    await runs.lease(runId)
+    const { epoch, status, cancelRequested } = (await runs.get(runId))!
+    t.same({ epoch, status, cancelRequested }, { epoch: 2, status: 'submitted', cancelRequested: true })
+    await log.append(runId, 2, [textEntry(1)], completed)
+    t.equal(await runs.requestCancel(runId), false)
+    t.equal(await runs.requestCancel('missing'), false)
+  })
+
   test('a refused append does not affect others', async (t, { runs, log }) => {
     const good = storedRun()
     await runs.create(good)

@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import type { RunResult } from '../contract/run-result.ts'
+import type { NodeLease } from '../contract/ports/node-lease.ts'
 import type { RunStore, StoredRun } from '../contract/ports/run-store.ts'
 import type { LogEntry, StreamLog } from '../contract/ports/stream-log.ts'
 import { entryFromJson } from '../stores/log-entry.ts'
 import type { ContractTest } from './contract-test.ts'
 
-/** A run store and its stream log. */
+/** A run store and its stream log, and the lease of their process if several can share them. */
 export interface RunStores {
   runs: RunStore
   log: StreamLog
+  lease?: NodeLease
 }
 
 /** Adds one test of a contract, with fresh stores. */
@@ -31,6 +33,7 @@ export function storedRun(fields: Partial<StoredRun> = {}): StoredRun {
     epoch: 1,
     result: null,
     error: null,
+    cancelRequested: false,
     inputs: [],
     ...fields
   }

@@ -99,6 +99,6 @@ t.test('thousands of runs leave none active', async (t) => {
     await Promise.all([done.result(), hung.cancel()])
   }
   t.equal(engine.active, 0)
-  t.same((await stores.runs.listUnfinished({ limit: 10 })).runs, [])
+  t.same((await stores.runs.listLeft({ limit: 10 })).runs, [])
   t.equal((await stores.runs.list({ limit: 1_000 })).runs.length, 10)
 })

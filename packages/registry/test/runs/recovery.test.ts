@@ -189,9 +189,9 @@ t.test('runs not yet recovered can be canceled and answered', async (t) => {
   const list = Promise.withResolvers<void>()
   const runs = {
     ...stores.runs,
-    async listUnfinished(query: Parameters<typeof stores.runs.listUnfinished>[0]) {
+    async listLeft(query: Parameters<typeof stores.runs.listLeft>[0]) {
       await list.promise
-      return stores.runs.listUnfinished(query)
+      return stores.runs.listLeft(query)
     }
   }
   const engine = buildEngine(t, { stores: { ...stores, runs } })

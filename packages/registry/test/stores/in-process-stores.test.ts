@@ -6,6 +6,7 @@ import {
   memoryRetentionContract,
   memoryStoreContract,
   runStoreContract,
+  sessionFenceContract,
   sessionStoreContract,
   storedRun,
   taskStoreContract,
@@ -20,6 +21,7 @@ const fresh =
 
 t.test('runs and their logs', async (t) => runStoreContract(t, async () => createInProcessStores()))
 t.test('sessions', async (t) => sessionStoreContract(t, fresh('sessions')))
+t.test('sessions of runs', async (t) => sessionFenceContract(t, async () => createInProcessStores()))
 t.test('memory', async (t) => memoryStoreContract(t, fresh('memory')))
 t.test('retention of memories', async (t) =>
   memoryRetentionContract(t, async (retention) => createInProcessStores(retention).memory)

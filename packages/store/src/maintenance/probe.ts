@@ -43,6 +43,7 @@ function probedRun(): StoredRun {
     epoch: 1,
     result: null,
     error: null,
+    cancelRequested: false,
     inputs: []
   }
 }

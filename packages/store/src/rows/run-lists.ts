@@ -4,8 +4,8 @@ import type {
   RunPage,
   RunQuery,
   RunSummary,
-  UnfinishedPage,
-  UnfinishedQuery
+  LeftPage,
+  LeftQuery
 } from '@svc/registry'
 import { formatRunCursor, parseRunCursor } from '@svc/registry/store-kit'
 import { sql, type ExpressionBuilder, type Kysely, type Selectable, type SelectQueryBuilder } from 'kysely'
@@ -39,7 +39,8 @@ const LISTED = [
   'epoch',
   'error',
   'bytes',
-  'preview'
+  'preview',
+  'cancel_at'
 ] as const
 
 /** A run without its large values. */
@@ -82,15 +83,12 @@ export async function listChangedRuns(
   return { ...page, total }
 }
 
-/** A page of unfinished runs, oldest first. @throws REG_ERR_BAD_CURSOR */
-export async function listUnfinishedRuns(
-  db: Kysely<Tables>,
-  { limit, cursor }: UnfinishedQuery
-): Promise<UnfinishedPage> {
+/** A page of unfinished runs, oldest first: no other process has any of them. @throws REG_ERR_BAD_CURSOR */
+export async function listLeftRuns(db: Kysely<Tables>, { limit, cursor }: LeftQuery): Promise<LeftPage> {
   const after = cursor === undefined ? undefined : parseRunCursor(cursor)
   let query = db
     .selectFrom('run')
-    .select(['run_id', 'registry', 'kind', 'name', 'owner', 'created_at'])
+    .select(['run_id', 'registry', 'kind', 'name', 'owner', 'created_at', 'cancel_at'])
     .where('status', 'in', UNFINISHED)
     .where(isNotCompleted)
   if (after !== undefined)
@@ -105,7 +103,11 @@ export async function listUnfinishedRuns(
   const page = rows.slice(0, limit)
   const last = page.at(-1)
   return {
-    runs: page.map(({ run_id: runId, created_at: _, ...run }) => ({ runId, ...run })),
+    runs: page.map(({ run_id: runId, created_at: _, cancel_at, ...run }) => ({
+      runId,
+      ...run,
+      cancelRequested: cancel_at !== null
+    })),
     nextCursor:
       last && rows.length > limit ? formatRunCursor({ at: last.created_at, runId: last.run_id }) : null
   }

@@ -50,7 +50,8 @@ export function toRunRow(run: StoredRun): Tables['run'] {
     bytes: 0,
     ended_at: endOf(run.status, run.updatedAt),
     preview: null,
-    file_bytes: 0
+    file_bytes: 0,
+    cancel_at: null
   }
 }
 
@@ -107,7 +108,8 @@ export function toRunHead(
     updatedAt: row.updated_at,
     status: error === undefined ? 'failed' : row.status,
     epoch: row.epoch,
-    error: error === undefined ? damaged() : error
+    error: error === undefined ? damaged() : error,
+    cancelRequested: row.cancel_at !== null
   }
 }
 

@@ -1,10 +1,10 @@
 import { RUN_ERR_DAMAGED, type RunStore } from '@svc/registry'
 import { MAX_LISTED_ARGS } from '@svc/registry/store-kit'
-import type { Kysely } from 'kysely'
+import { sql, type Kysely } from 'kysely'
 import type { GroupCommit } from '../group-commit.ts'
 import { findInput, listInputs } from '../rows/input-lists.ts'
 import { readLarge, RESULT } from '../encoding/large-values.ts'
-import { findRun, listChangedRuns, listRuns, listUnfinishedRuns } from '../rows/run-lists.ts'
+import { findRun, listChangedRuns, listRuns, listLeftRuns } from '../rows/run-lists.ts'
 import { changeRun, TERMINAL, toRunRow, toRuns } from '../rows/run-rows.ts'
 import { bytesOfSteps, insertSteps, toStepRow } from '../rows/step-rows.ts'
 import { parseStored } from '../encoding/stored-values.ts'
@@ -55,7 +55,7 @@ export function createRunStore(
     },
     list: (query) => listRuns(db, query),
     listChanged: (query) => listChangedRuns(db, query),
-    listUnfinished: (query) => listUnfinishedRuns(db, query),
+    listLeft: (query) => listLeftRuns(db, query),
     listInputs: (query) => listInputs(db, query),
     findInput: (inputId) => findInput(db, inputId),
     async *readArgs(inputId) {
@@ -76,6 +76,16 @@ export function createRunStore(
           .returning('epoch')
           .executeTakeFirst()
         return leased?.epoch
+      }),
+    requestCancel: (runId) =>
+      commit.write(async (trx) => {
+        const { numUpdatedRows } = await trx
+          .updateTable('run')
+          .set({ cancel_at: sql`coalesce(cancel_at, current_timestamp)` })
+          .where('run_id', '=', runId)
+          .where('status', 'not in', TERMINAL)
+          .executeTakeFirst()
+        return numUpdatedRows === 1n
       }),
     answerInput: (runId, inputId, answer) =>
       commit.write(async (trx) => {

@@ -1,8 +1,8 @@
-import type { SessionMessage, SessionStore } from '@svc/registry'
+import { RUN_ERR_FENCED, type RunFence, type SessionMessage, type SessionStore } from '@svc/registry'
 import { createPause } from '@svc/registry/kit'
 import { KeyedLock, sessionKeyText } from '@svc/registry/store-kit'
 import { sql, type Kysely } from 'kysely'
-import type { GroupCommit } from '../group-commit.ts'
+import { Refused, type GroupCommit } from '../group-commit.ts'
 import { parseStored, type SkipDamaged } from '../encoding/stored-values.ts'
 import { removeSessions } from '../maintenance/sweep-sessions.ts'
 import type { Tables } from '../tables.ts'
@@ -50,8 +50,9 @@ export function createSessionStore(
       }
       return messages.toReversed()
     },
-    append: (key, turnId, messages) =>
+    append: (key, turnId, messages, fence) =>
       commit.write(async (trx) => {
+        if (fence !== undefined) await requireLease(trx, fence)
         const sessionKey = sessionKeyText(key)
         const turn = trx.selectFrom('session_message').where('session_key', '=', sessionKey)
         if (await turn.select('seq').where('turn_id', '=', turnId).limit(1).executeTakeFirst()) return
@@ -69,6 +70,11 @@ export function createSessionStore(
     sweep,
     lock: (key, signal) => locks.lock(sessionKeyText(key), signal)
   }
+}
+
+async function requireLease(db: Kysely<Tables>, { runId, epoch }: RunFence): Promise<void> {
+  const run = db.selectFrom('run').select('run_id').where('run_id', '=', runId).where('epoch', '=', epoch)
+  if ((await run.executeTakeFirst()) === undefined) throw new Refused(new RUN_ERR_FENCED(runId))
 }
 
 // Reserves numbers for messages and returns the last one.

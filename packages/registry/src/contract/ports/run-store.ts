@@ -39,6 +39,8 @@ export interface StoredRun extends RunnableKey {
   epoch: number
   result: RunResult | null
   error: StoredError | null
+  /** True if it is to be canceled by the process that has it, or takes it. */
+  cancelRequested: boolean
   inputs: readonly StoredInput[]
 }
 
@@ -111,20 +113,20 @@ export interface ChangedRunPage extends RunPage {
   total: number
 }
 
-/** A run in no terminal state, with the fields that recovery needs. */
-export type UnfinishedRun = Pick<StoredRun, 'runId' | 'registry' | 'kind' | 'name' | 'owner'>
+/** An unfinished run that no living process has, with the fields that recovery needs. */
+export type LeftRun = Pick<StoredRun, 'runId' | 'registry' | 'kind' | 'name' | 'owner' | 'cancelRequested'>
 
-/** Selects unfinished runs; the oldest come first. */
-export interface UnfinishedQuery {
+/** Selects the runs that no living process has. */
+export interface LeftQuery {
   /** At most this many; 1–1,000. */
   limit: number
   /** The `nextCursor` of the previous page. */
   cursor?: string
 }
 
-/** One page of unfinished runs; `nextCursor` is null on the last page. */
-export interface UnfinishedPage {
-  runs: UnfinishedRun[]
+/** One page of left runs; `nextCursor` is null on the last page. */
+export interface LeftPage {
+  runs: LeftRun[]
   nextCursor: string | null
 }
 
@@ -134,11 +136,13 @@ export interface UnfinishedPage {
  */
 export interface RunStore {
   /**
-   * Adds a new run. If its owner already has one of the same registry with the same start key, adds nothing and returns that
-   * one.
-   * @throws if its id is taken
+   * Adds a new run, which this process has. If its owner already has one of the same registry with the same start key, adds
+   * nothing and returns that one.
+   * @param maxPerOwner a store that several processes share counts the unfinished runs of the owner on all of them; other stores
+   * ignore it, since the engine counts its own
+   * @throws RUN_ERR_TOO_MANY_RUNS if the owner already has `maxPerOwner` unfinished runs; any other error if its id is taken
    */
-  create(run: StoredRun): Awaitable<RunSummary | undefined>
+  create(run: StoredRun, maxPerOwner?: number): Awaitable<RunSummary | undefined>
   /**
    * The complete run, as a snapshot that later writes do not change; undefined if there is none. Large runs may take several
    * turns of the event loop.
@@ -162,12 +166,21 @@ export interface RunStore {
   /** The JSON of an input's arguments; no pieces if there are none. */
   readArgs(inputId: string): JsonPieces
   /**
-   * Runs in no terminal state, oldest first, for recovery after a crash. Reads neither results nor arguments of inputs.
+   * Runs in no terminal state that no living process has, in any constant order, for recovery after a crash. For a store of one
+   * process those are all unfinished runs. Reads neither results nor arguments of inputs.
    * @throws REG_ERR_BAD_CURSOR
    */
-  listUnfinished(query: UnfinishedQuery): Awaitable<UnfinishedPage>
-  /** Leases a run: increments and returns its epoch; undefined if the run is terminal or unknown. */
+  listLeft(query: LeftQuery): Awaitable<LeftPage>
+  /**
+   * Leases a run for this process: increments and returns its epoch; undefined if the run is terminal or unknown, or if another
+   * living process has it.
+   */
   lease(runId: string): Awaitable<number | undefined>
+  /**
+   * Records that a run is to be canceled, so that a process that takes it over ends it; false if it is terminal or unknown. The
+   * process that has it is notified by a control message, which may get lost: a store of several processes then repeats it.
+   */
+  requestCancel(runId: string): Awaitable<boolean>
   /** Records the answer to a pending input: true for the first answer, false for every later one. */
   answerInput(runId: string, inputId: string, answer: InputOutcome): Awaitable<boolean>
   /** The recorded value of a step; undefined if it is not recorded. The steps of a run are removed when it ends. */

@@ -82,21 +82,38 @@ export interface SessionKey extends RunnableKey {
   readonly sessionId: string
 }
 
+/** The lease under which a run writes outside of its own records. */
+export interface RunFence {
+  readonly runId: string
+  readonly epoch: number
+}
+
 /** Keeps the messages of conversations. */
 export interface SessionStore {
   /** The newest `maxMessages` messages, oldest first. */
   load(key: SessionKey, maxMessages: number): Awaitable<SessionMessage[]>
-  /** Adds the messages of one turn atomically. A turn with a `turnId` that was saved before is ignored. */
-  append(key: SessionKey, turnId: string, messages: readonly SessionMessage[]): Awaitable<void>
+  /**
+   * Adds the messages of one turn atomically. A turn with a `turnId` that was saved before is ignored.
+   * @throws RUN_ERR_FENCED if a fence is given and its run was leased under another epoch since, or removed; a run that ended under
+   * this epoch may still save
+   */
+  append(
+    key: SessionKey,
+    turnId: string,
+    messages: readonly SessionMessage[],
+    fence?: RunFence
+  ): Awaitable<void>
   /** Removes a conversation. */
   remove(key: SessionKey): Awaitable<void>
   /** Removes the sessions that exceed the store's retention; returns their number. */
   sweep(now: number): Awaitable<number>
   /**
    * Waits, in call order, until no other turn of this session is in progress, and returns the function that ends this one.
+   * @param holder who takes the turn: the id of a run, which a path may follow after a slash. A store of several processes keeps the
+   * place of a holder whose run another process takes over. Without it, the turn ends with its process
    * @throws the signal's reason if it aborts first
    */
-  lock(key: SessionKey, signal: AbortSignal): Awaitable<() => void>
+  lock(key: SessionKey, signal: AbortSignal, holder?: string): Awaitable<() => void>
 }
 
 /** Cookies and local storage of a browser, as Playwright's `storageState` has them; plain JSON. */

@@ -3,6 +3,7 @@ import type { CheckpointStore } from './checkpoint-store.ts'
 import type { ControlBus } from './control-bus.ts'
 import type { FileStore } from './file-store.ts'
 import type { MemoryStore } from './memory-store.ts'
+import type { NodeLease } from './node-lease.ts'
 import type { RunStore } from './run-store.ts'
 import type { BrowserStateStore, SessionStore } from './session-store.ts'
 import type { StreamLog } from './stream-log.ts'
@@ -21,6 +22,8 @@ export interface Stores {
   readonly files?: FileStore
   /** Optional: without it, browsers forget their sessions with the process. */
   readonly browserStates?: BrowserStateStore
+  /** Absent if only one process can use the stores at a time. */
+  readonly lease?: NodeLease
   /** Rejects if the stores cannot read and write; an engine calls it at most once a second. Optional. */
   check?(): Awaitable<void>
 }

@@ -4,13 +4,12 @@ import type { RunLog } from '../../contract/run-log.ts'
 import type { Runnable } from '../../contract/runnable.ts'
 import { isPromise, type Awaitable } from '../../contract/ports/awaitable.ts'
 import { runnableKeyText } from '../../contract/ports/run-scope.ts'
-import type { UnfinishedRun } from '../../contract/ports/run-store.ts'
 import { RUN_ERR_KEY_GONE, RUN_ERR_POISONED } from '../../errors.ts'
 import { LiveRun } from '../live-run.ts'
 import { restoreInput, type KeptInput } from '../kept-input.ts'
 import { toRecordedInput } from '../recorded-input.ts'
 import type { LiveRuns } from '../live-runs.ts'
-import { ParkedRuns } from './parked-runs.ts'
+import { ParkedRuns, type ParkedRun } from './parked-runs.ts'
 import { survivesDeath } from './deaths.ts'
 import { endLeftRun, isDamaged, recallProgress, unfinishedRuns } from './left-runs.ts'
 import { isResumable, readResumeState, toResumeState, toStartOptions } from './resume-state.ts'
@@ -180,7 +179,7 @@ export class InterruptedRuns {
   }
 
   // Parks or loads a resumable run; ends any other, since it died with its process.
-  async #recoverRun(run: UnfinishedRun): Promise<'ended' | { load: Promise<unknown> } | undefined> {
+  async #recoverRun(run: ParkedRun): Promise<'ended' | { load: Promise<unknown> } | undefined> {
     const { runId } = run
     const { stores } = this.#host
     if (this.#host.live.has(runId) || this.moved(runId) || this.#parked.get(runId)) return undefined
@@ -191,8 +190,8 @@ export class InterruptedRuns {
     return undefined
   }
 
-  #awaitRunnable(run: UnfinishedRun): void {
-    const end = async ({ runId }: UnfinishedRun) => {
+  #awaitRunnable(run: ParkedRun): void {
+    const end = async ({ runId }: ParkedRun) => {
       await endLeftRun(this.#host.stores, runId)
       this.#parked.take(runId)
     }
@@ -214,14 +213,14 @@ export class InterruptedRuns {
   }
 
   // Resolves with true if the run was resumed; the next one is loaded once this one has settled.
-  #load(run: UnfinishedRun): Promise<boolean> {
+  #load(run: ParkedRun): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     this.#parked.park(run)
     void this.#queueOf(run).then((queue) => queue(() => this.#loadInTurn(run, resolve)))
     return promise
   }
 
-  async #queueOf({ runId }: UnfinishedRun): Promise<LimitFunction> {
+  async #queueOf({ runId }: ParkedRun): Promise<LimitFunction> {
     try {
       return ((await this.#host.stores.checkpoints.size(runId)) ?? 0) > LARGE ? this.#large : this.#small
     } catch {
@@ -230,7 +229,7 @@ export class InterruptedRuns {
     }
   }
 
-  async #loadInTurn(run: UnfinishedRun, loaded: (isResumed: boolean) => void): Promise<void> {
+  async #loadInTurn(run: ParkedRun, loaded: (isResumed: boolean) => void): Promise<void> {
     const { runId } = run
     for (let vacancy; (vacancy = this.#host.live.limits.vacancy()) !== undefined;) await vacancy
     const runnable = this.#runnables.get(runnableKeyText(run))
@@ -247,7 +246,7 @@ export class InterruptedRuns {
     this.#settled.delete(runId)
   }
 
-  async #tryResume(runnable: Runnable, run: UnfinishedRun): Promise<boolean> {
+  async #tryResume(runnable: Runnable, run: ParkedRun): Promise<boolean> {
     try {
       return await this.#resumeRun(runnable, run.runId)
     } catch (err) {

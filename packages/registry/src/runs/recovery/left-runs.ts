@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { codeOf } from '../../contract/create-error.ts'
 import { RUN_ERR_INTERRUPTED } from '../../errors.ts'
-import type { UnfinishedRun } from '../../contract/ports/run-store.ts'
+import type { LeftRun } from '../../contract/ports/run-store.ts'
 import type { Stores } from '../../contract/ports/stores.ts'
 import type { LogEntry } from '../../contract/ports/stream-log.ts'
 import { encodePart, timeAfter } from '../log/encode-part.ts'
@@ -18,10 +18,10 @@ const PAGE = { entries: 4_096, bytes: 1_048_576 }
 /**
  * Yields every unfinished run of the store, read in pages of small records, one per turn of the event loop.
  */
-export async function* unfinishedRuns({ runs }: Stores): AsyncGenerator<UnfinishedRun, void> {
+export async function* unfinishedRuns({ runs }: Stores): AsyncGenerator<LeftRun, void> {
   let cursor: string | null | undefined
   do {
-    const page = await runs.listUnfinished({ limit: RECORDS, ...(cursor && { cursor }) })
+    const page = await runs.listLeft({ limit: RECORDS, ...(cursor && { cursor }) })
     for (const run of page.runs) {
       await setImmediate()
       yield run

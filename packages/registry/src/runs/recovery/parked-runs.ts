@@ -1,19 +1,22 @@
 import type { RunnableKey } from '../../contract/names.ts'
-import type { UnfinishedRun } from '../../contract/ports/run-store.ts'
+import type { LeftRun } from '../../contract/ports/run-store.ts'
 import { MAX_TIMER } from '../../timers.ts'
 import type { OwnerCounts } from '../run-limits.ts'
+
+/** The fields of an unfinished run with which it can be loaded. */
+export type ParkedRun = Omit<LeftRun, 'cancelRequested'>
 
 /** An action on a run that is still parked at a given time. */
 interface Due {
   /** Milliseconds since the epoch. */
   at: number
-  act: (run: UnfinishedRun) => void
+  act: (run: ParkedRun) => void
   /** True if the run waits for its runnable to be registered. */
   awaitsRunnable?: boolean
 }
 
 interface Parked {
-  run: UnfinishedRun
+  run: ParkedRun
   due: Due | undefined
   timer: NodeJS.Timeout | undefined
 }
@@ -28,7 +31,7 @@ export class ParkedRuns {
   }
 
   /** Parks a run, or parks it again with another due time. */
-  park(run: UnfinishedRun, due?: Due): void {
+  park(run: ParkedRun, due?: Due): void {
     const { runId, registry, kind, name, owner } = run
     this.take(runId)
     // Only these fields: there may be very many parked runs.
@@ -44,7 +47,7 @@ export class ParkedRuns {
     parked.timer = setTimeout(wait, 0).unref()
   }
 
-  get(runId: string): UnfinishedRun | undefined {
+  get(runId: string): ParkedRun | undefined {
     return this.#parked.get(runId)?.run
   }
 
@@ -54,7 +57,7 @@ export class ParkedRuns {
   }
 
   /** The runs that wait for a runnable. */
-  awaiting({ registry, kind, name }: RunnableKey): UnfinishedRun[] {
+  awaiting({ registry, kind, name }: RunnableKey): ParkedRun[] {
     const awaiting = [...this.#parked.values()].filter(
       ({ run, due }) =>
         due?.awaitsRunnable && run.registry === registry && run.kind === kind && run.name === name

@@ -45,7 +45,7 @@ export function createInProcessStores(retention: Partial<InProcessRetention> = {
   return {
     runs: createInProcessRunStore(runs),
     log: createInProcessStreamLog(runs),
-    sessions: createInProcessSessionStore(),
+    sessions: createInProcessSessionStore((runId) => runs.find(runId)?.record.epoch),
     memory: createInProcessMemoryStore(kept),
     tasks,
     checkpoints: createInProcessCheckpointStore(),

@@ -6,8 +6,8 @@ import type {
   ChangedRunQuery,
   RunPage,
   RunQuery,
-  UnfinishedPage,
-  UnfinishedQuery
+  LeftPage,
+  LeftQuery
 } from '../../contract/ports/run-store.ts'
 import { summaryOf } from './input-lists.ts'
 import type { RunEntry } from './run-table.ts'
@@ -48,11 +48,8 @@ export function listChangedRuns(
   return { ...toPage(found, 'updatedAt', limit, after), total: found.length }
 }
 
-/** Lists a page of unfinished runs, oldest first. @throws REG_ERR_BAD_CURSOR */
-export function listUnfinishedRuns(
-  live: readonly RunEntry[],
-  { limit, cursor }: UnfinishedQuery
-): UnfinishedPage {
+/** Lists a page of unfinished runs, oldest first: no other process has any of them. @throws REG_ERR_BAD_CURSOR */
+export function listLeftRuns(live: readonly RunEntry[], { limit, cursor }: LeftQuery): LeftPage {
   const after = cursor === undefined ? undefined : parseRunCursor(cursor)
   const found = Array.from(live, ({ record }) => record)
     .filter(({ createdAt, runId }) => after === undefined || isOlder(after, { at: createdAt, runId }))
@@ -62,7 +59,14 @@ export function listUnfinishedRuns(
   const page = found.slice(0, limit)
   const last = page.at(-1)
   return {
-    runs: page.map(({ runId, registry, kind, name, owner }) => ({ runId, registry, kind, name, owner })),
+    runs: page.map(({ runId, registry, kind, name, owner, cancelRequested }) => ({
+      runId,
+      registry,
+      kind,
+      name,
+      owner,
+      cancelRequested
+    })),
     nextCursor:
       last && found.length > limit ? formatRunCursor({ at: last.createdAt, runId: last.runId }) : null
   }

@@ -4,7 +4,7 @@ import { runIdOf } from '../run-cursor.ts'
 import type { RunStore } from '../../contract/ports/run-store.ts'
 import { findInput, listInputs, summaryOf } from './input-lists.ts'
 import { recordStep, type RunTable } from './run-table.ts'
-import { listChangedRuns, listRuns, listUnfinishedRuns } from './run-lists.ts'
+import { listChangedRuns, listRuns, listLeftRuns } from './run-lists.ts'
 
 /** The records of runs and the journal of their steps, in process memory. */
 export function createInProcessRunStore(runs: RunTable): RunStore {
@@ -27,7 +27,7 @@ export function createInProcessRunStore(runs: RunTable): RunStore {
     },
     list: (query) => listRuns(runs.all(), query),
     listChanged: (query) => listChangedRuns(runs.all(), query),
-    listUnfinished: (query) => listUnfinishedRuns(runs.live(), query),
+    listLeft: (query) => listLeftRuns(runs.live(), query),
     listInputs: (query) => listInputs(runs.live(), query),
     findInput: (inputId) => findInput(runs.find(runIdOf(inputId)), inputId),
     *readArgs(inputId) {
@@ -38,6 +38,11 @@ export function createInProcessRunStore(runs: RunTable): RunStore {
     lease(runId) {
       const record = runs.findLive(runId)?.record
       return record && ++record.epoch
+    },
+    requestCancel(runId) {
+      const record = runs.findLive(runId)?.record
+      if (record === undefined) return false
+      return (record.cancelRequested = true)
     },
     answerInput(runId, inputId, answer) {
       const record = runs.findLive(runId)?.record

@@ -1,3 +1,4 @@
+import { RUN_ERR_FENCED } from '../../errors.ts'
 import { KeyedLock } from '../keyed-lock.ts'
 import { RecentMap } from './recent-map.ts'
 import { sessionKeyText, type SessionMessage, type SessionStore } from '../../contract/ports/session-store.ts'
@@ -12,8 +13,8 @@ interface Session {
   lastTurn: string
 }
 
-/** Conversations in process memory. */
-export function createInProcessSessionStore(): SessionStore {
+/** Conversations in process memory. @param epochOf the epoch of a run; undefined if there is none */
+export function createInProcessSessionStore(epochOf: (runId: string) => number | undefined): SessionStore {
   const sessions = new RecentMap<Session>(MAX_SESSIONS)
   const locks = new KeyedLock()
 
@@ -22,7 +23,8 @@ export function createInProcessSessionStore(): SessionStore {
       const messages = sessions.get(sessionKeyText(key))?.messages ?? []
       return messages.slice(Math.max(0, messages.length - count))
     },
-    append(key, turnId, messages) {
+    append(key, turnId, messages, fence) {
+      if (fence !== undefined && epochOf(fence.runId) !== fence.epoch) throw new RUN_ERR_FENCED(fence.runId)
       const text = sessionKeyText(key)
       const session = sessions.get(text)
       if (session === undefined) return sessions.set(text, { messages: [...messages], lastTurn: turnId })

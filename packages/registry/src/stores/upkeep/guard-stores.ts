@@ -12,7 +12,7 @@ type Method = (...args: unknown[]) => unknown
  * What a port says that it throws stays as it is.
  */
 export function guardStores(stores: Stores, watch: StoreWatch): Stores {
-  const guarded = <P extends Exclude<keyof Stores, 'check' | 'files' | 'browserStates'>>(port: P) =>
+  const guarded = <P extends Exclude<keyof Stores, 'check' | 'files' | 'browserStates' | 'lease'>>(port: P) =>
     guard(stores[port], port, watch)
   return {
     runs: guarded('runs'),
@@ -24,6 +24,7 @@ export function guardStores(stores: Stores, watch: StoreWatch): Stores {
     control: guarded('control'),
     ...(stores.files && { files: watchContent(guard(stores.files, 'files', watch)) }),
     ...(stores.browserStates && { browserStates: guard(stores.browserStates, 'browserStates', watch) }),
+    ...(stores.lease && { lease: guard(stores.lease, 'lease', watch) }),
     check: () => watch.check()
   }
 }
