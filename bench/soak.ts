@@ -17,7 +17,7 @@ const USAGE = `npm run soak -- [--only runs,readers,kills,workflows,agents,brows
 Does the same again and again, many minutes long, and fails where memory grows or something is lost.
 
 --kills   of the services that run and of those of workflows
---count   runs of agents that a kill hits, of browser agents, and of calls
+--count   runs of agents that a kill hits, of browser agents, of calls, and of turns of a call
 --seed    the same runs of agents and the same kills again`
 const values = readOptions(USAGE, {
   only: { type: 'string' },

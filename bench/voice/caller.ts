@@ -1,13 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import {
-  defineRunnable,
-  type Run,
-  type RunEngine,
-  type VoiceInput,
-  type VoiceLink,
-  type VoiceOutput,
-  type VoiceRunnable
-} from '@svc/registry'
+import type { RunEngine, VoiceInput, VoiceLink, VoiceOutput, VoiceRunnable } from '@svc/registry'
+import { startCall, type StartedCall } from './start-call.ts'
 
 /** Hz of what is sent and received. */
 export const RATE = 16_000
@@ -32,7 +25,7 @@ export class Caller implements VoiceLink {
   readonly #waiting: VoiceInput[] = []
   #wake: (() => void) | undefined
   #watchers: { readonly type: Kind; resolve(output: VoiceOutput, at: number): void }[] = []
-  #run: Run | undefined
+  #call: StartedCall | undefined
 
   /** @param playsAtOnce whether answers count as played as soon as they arrive; else they take their time */
   constructor(playsAtOnce: boolean) {
@@ -40,12 +33,8 @@ export class Caller implements VoiceLink {
   }
 
   /** Calls a voice agent. */
-  async call(engine: RunEngine, voice: VoiceRunnable): Promise<Run> {
-    const { kind, name } = voice
-    const stream: Parameters<typeof defineRunnable>[0]['stream'] = (_input, context) =>
-      voice.converse(this, context)
-    this.#run = await engine.start(defineRunnable({ kind, name, stream }), 'A call')
-    return this.#run
+  async call(engine: RunEngine, voice: VoiceRunnable): Promise<void> {
+    this.#call = await startCall(voice, this, engine)
   }
 
   get input(): AsyncIterable<VoiceInput> {
@@ -99,7 +88,7 @@ export class Caller implements VoiceLink {
   /** Hangs up, and waits for the run. */
   async hangUp(): Promise<void> {
     this.push({ type: 'end', reason: 'hangup' })
-    await this.#run?.result()
+    await this.#call?.end()
   }
 
   async *#take(): AsyncGenerator<VoiceInput> {

@@ -12,7 +12,10 @@ import { createPhone } from './phone.ts'
 const delays = monitorEventLoopDelay({ resolution: 1 })
 const app = Fastify()
 await app.register(registry)
-await app.register(realtime, { prefix: '/v1', agents: [createPhone('It jumps over the dog.', fvad())] })
+await app.register(realtime, {
+  prefix: '/v1',
+  agents: [createPhone('It jumps over the dog.', { turns: { detect: fvad() } })]
+})
 app.get('/state', async (): Promise<ServerState> => {
   delays.disable()
   const longest = delays.max / 1e6
