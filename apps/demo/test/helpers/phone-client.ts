@@ -68,19 +68,20 @@ export class PhoneClient {
     return this.answer()
   }
 
-  /** Waits for the next answer. */
+  /** Waits for the next answer. Audio of the one before it may still come, where that was resumed until the words of this turn came. */
   async answer(): Promise<Exchange> {
-    await this.#next('response.done')
+    const { response } = await this.#next('response.done')
+    const { id, status } = response as { id: string; status: string }
+    if (status !== 'completed') throw new Error(`the answer is ${status}`)
     const texts = this.#drain('conversation.item.input_audio_transcription.completed')
     const answers = this.#drain('response.output_audio_transcript.done')
-    const audio = this.#drain('response.output_audio.delta').map(({ delta }) =>
-      Buffer.from(delta as string, 'base64')
-    )
-    const bytes = Buffer.concat(audio)
+    const audio = this.#drain('response.output_audio.delta')
+      .filter((event) => event['response_id'] === id)
+      .map(({ delta }) => Buffer.from(delta as string, 'base64'))
     return {
       understood: texts.map(({ transcript }) => transcript as string).join(' '),
       answer: answers.map(({ transcript }) => transcript as string).join(' '),
-      sound: { samples: new Int16Array(new Uint8Array(bytes).buffer), rate: RATE }
+      sound: { samples: new Int16Array(new Uint8Array(Buffer.concat(audio)).buffer), rate: RATE }
     }
   }
 
