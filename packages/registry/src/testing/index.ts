@@ -12,4 +12,7 @@ export {
 } from './scripted-runnable.ts'
 export { scriptedVoice, type Converse } from './scripted-voice.ts'
 export { sessionFenceContract, sessionStoreContract } from './session-store-contract.ts'
+export { createTestCluster, type TestNode } from './cluster/test-cluster.ts'
+export { twoStoresContract } from './cluster/two-stores-contract.ts'
+export type { NodeStores, TwoStores } from './cluster/two-stores.ts'
 export { storedRun, textEntry, type RunStores } from './stored-run.ts'

@@ -1,6 +1,7 @@
 import { createInProcessStores, type Stores } from '@svc/registry'
 import {
   checkpointStoreContract,
+  createTestCluster,
   controlBusContract,
   fileStoreContract,
   memoryRetentionContract,
@@ -10,7 +11,8 @@ import {
   sessionStoreContract,
   storedRun,
   taskStoreContract,
-  textEntry
+  textEntry,
+  twoStoresContract
 } from '@svc/registry/testing'
 import t from 'tap'
 
@@ -22,6 +24,20 @@ const fresh =
 t.test('runs and their logs', async (t) => runStoreContract(t, async () => createInProcessStores()))
 t.test('sessions', async (t) => sessionStoreContract(t, fresh('sessions')))
 t.test('sessions of runs', async (t) => sessionFenceContract(t, async () => createInProcessStores()))
+t.test('nodes of a test', async (t) =>
+  twoStoresContract(t, async () => {
+    const cluster = createTestCluster()
+    const [first, second] = [cluster.join(), cluster.join()]
+    return {
+      first: first.stores,
+      second: second.stores,
+      async declareDead() {
+        first.declareDead()
+        void first.regainContact()
+      }
+    }
+  })
+)
 t.test('memory', async (t) => memoryStoreContract(t, fresh('memory')))
 t.test('retention of memories', async (t) =>
   memoryRetentionContract(t, async (retention) => createInProcessStores(retention).memory)

@@ -16,6 +16,8 @@ export interface NodeLease {
   onLost(listener: () => Awaitable<void>): () => void
   /** Calls the listener when another node may have left runs, because it died or departed, until the returned function is called. */
   onLeft(listener: () => void): () => void
+  /** Gives up one run, for other nodes to take at once. Called when nothing of it is being written. */
+  release(runId: string): Awaitable<void>
   /** Gives up all runs at once, for other nodes to take. Called before the stores close; a second call does nothing. */
   leave(): Awaitable<void>
 }

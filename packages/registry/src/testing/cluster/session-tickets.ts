@@ -1,0 +1,66 @@
+interface Ticket {
+  readonly holder: string | undefined
+  /** True while the process of its holder lives. */
+  isAlive: () => boolean
+  /** Lets the waiting holder begin its turn. */
+  begin: (() => void) | undefined
+}
+
+/** The turns of sessions that several nodes of a test share: the first ticket of a session has the turn. */
+export class SessionTickets {
+  readonly #queues = new Map<string, Ticket[]>()
+  readonly #isRunOver: (runId: string) => boolean
+
+  /** @param isRunOver true if a run has ended or is unknown */
+  constructor(isRunOver: (runId: string) => boolean) {
+    this.#isRunOver = isRunOver
+  }
+
+  /** As `SessionStore.lock`, for the process that `isAlive` reports. */
+  async lock(
+    key: string,
+    signal: AbortSignal,
+    holder: string | undefined,
+    isAlive: () => boolean
+  ): Promise<() => void> {
+    signal.throwIfAborted()
+    const queue = this.#queues.get(key) ?? []
+    this.#queues.set(key, queue)
+    // The run of a dead process keeps its place.
+    const kept = queue.find((ticket) => holder !== undefined && ticket.holder === holder && !ticket.isAlive())
+    const ticket = kept ?? { holder, isAlive, begin: undefined }
+    ticket.isAlive = isAlive
+    if (kept === undefined) queue.push(ticket)
+    const release = () => {
+      const index = queue.indexOf(ticket)
+      if (index !== -1 && ticket.isAlive === isAlive) queue.splice(index, 1)
+      this.look()
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const abandon = () => reject(signal.reason as Error)
+    signal.addEventListener('abort', abandon, { once: true })
+    ticket.begin = resolve
+    this.look()
+    try {
+      await promise
+    } catch (err) {
+      release()
+      throw err
+    } finally {
+      signal.removeEventListener('abort', abandon)
+    }
+    return release
+  }
+
+  /** Lets those begin whose turn it is, since a turn, a run or a process has ended. */
+  look(): void {
+    for (const queue of this.#queues.values()) {
+      while (queue[0] !== undefined && this.#isStale(queue[0])) queue.shift()
+      queue[0]?.begin?.()
+    }
+  }
+
+  #isStale({ holder, isAlive }: Ticket): boolean {
+    return !isAlive() && (holder === undefined || this.#isRunOver(holder.split('/', 1)[0]!))
+  }
+}

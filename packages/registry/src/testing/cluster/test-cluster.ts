@@ -1,0 +1,88 @@
+import { isTerminalStatus } from '../../contract/run-record.ts'
+import type { NodeLease } from '../../contract/ports/node-lease.ts'
+import type { RunStore, RunSummary } from '../../contract/ports/run-store.ts'
+import { sessionKeyText } from '../../contract/ports/session-store.ts'
+import type { Stores } from '../../contract/ports/stores.ts'
+import { RUN_ERR_TOO_MANY_RUNS } from '../../errors.ts'
+import { createInProcessStores } from '../../stores/in-process/in-process-stores.ts'
+import { SessionTickets } from './session-tickets.ts'
+import { TestLease, TestMembers } from './test-lease.ts'
+
+/** One node of a test: its view of the stores that it shares with the others. */
+export interface TestNode {
+  readonly stores: Stores & { readonly lease: NodeLease }
+  /** The lease is not held any more; calls of the stores still work. */
+  loseContact(): void
+  /** Others declare the node dead and may take its runs; the node does not notice yet. */
+  declareDead(): void
+  /** The lease is held again. A node that was declared dead notices it first, and joins again. */
+  regainContact(): Promise<void>
+}
+
+/** Stores in memory that several engines of a test share, as nodes of a service share a database. */
+export function createTestCluster(): { join(): TestNode } {
+  const shared = createInProcessStores()
+  const isOver = (runId: string) => {
+    const run = shared.runs.find(runId) as RunSummary | undefined
+    return run === undefined || isTerminalStatus(run.status)
+  }
+  const tickets = new SessionTickets(isOver)
+  const members = new TestMembers(() => tickets.look())
+  return {
+    join() {
+      const lease = new TestLease(members)
+      return {
+        stores: {
+          ...shared,
+          lease,
+          runs: { ...shared.runs, ...leased(shared.runs, members, lease) },
+          log: {
+            ...shared.log,
+            append(runId, epoch, entries, change, steps) {
+              const appended = shared.log.append(runId, epoch, entries, change, steps)
+              if (change !== undefined && isTerminalStatus(change.status)) tickets.look()
+              return appended
+            }
+          },
+          sessions: {
+            ...shared.sessions,
+            lock(key, signal, holder) {
+              const { node } = lease
+              return tickets.lock(sessionKeyText(key), signal, holder, () => members.isAlive(lease, node))
+            }
+          }
+        },
+        loseContact: () => lease.loseContact(),
+        declareDead: () => lease.declareDead(),
+        regainContact: () => lease.regainContact()
+      }
+    }
+  }
+}
+
+// The calls in which it matters which node has a run.
+function leased(runs: RunStore, members: TestMembers, lease: TestLease): Partial<RunStore> {
+  return {
+    async create(run, maxPerOwner = Infinity) {
+      const earlier = await runs.create(run)
+      if (earlier !== undefined) return earlier
+      const { runs: unfinished } = await runs.listLeft({ limit: 1_000 })
+      if (unfinished.filter(({ owner }) => owner === run.owner).length > maxPerOwner) {
+        await runs.remove(run.runId)
+        throw new RUN_ERR_TOO_MANY_RUNS()
+      }
+      members.take(run.runId, lease)
+      return undefined
+    },
+    async listLeft(query) {
+      const page = await runs.listLeft(query)
+      return { ...page, runs: page.runs.filter(({ runId }) => !members.has(runId)) }
+    },
+    async lease(runId) {
+      if (members.has(runId, lease)) return undefined
+      const epoch = await runs.lease(runId)
+      if (epoch !== undefined) members.take(runId, lease)
+      return epoch
+    }
+  }
+}

@@ -1,0 +1,139 @@
+import type { Awaitable } from '../../contract/ports/awaitable.ts'
+import type { NodeLease } from '../../contract/ports/node-lease.ts'
+
+/** The nodes of a test that share their stores, and the runs that each has. */
+export class TestMembers {
+  readonly #living = new Set<TestLease>()
+  readonly #nodes = new Map<string, object>()
+  readonly #leases = new Set<TestLease>()
+  readonly #onDeath: () => void
+
+  /** @param onDeath called when a node has died or departed */
+  constructor(onDeath: () => void) {
+    this.#onDeath = onDeath
+  }
+
+  add(lease: TestLease): void {
+    this.#leases.add(lease)
+    this.#living.add(lease)
+  }
+
+  isAlive(lease: TestLease, node: object): boolean {
+    return this.#living.has(lease) && lease.node === node
+  }
+
+  /** True if a living node has the run, other than `except`. */
+  has(runId: string, except?: TestLease): boolean {
+    const node = this.#nodes.get(runId)
+    return [...this.#living].some((lease) => lease !== except && lease.node === node)
+  }
+
+  take(runId: string, { node }: TestLease): void {
+    this.#nodes.set(runId, node)
+  }
+
+  leave(runId: string, { node }: TestLease): void {
+    if (this.#nodes.get(runId) !== node) return
+    this.#nodes.delete(runId)
+    this.#announce()
+  }
+
+  live(lease: TestLease): void {
+    this.#living.add(lease)
+  }
+
+  die(lease: TestLease): void {
+    if (!this.#living.delete(lease)) return
+    this.#announce(lease)
+    this.#onDeath()
+  }
+
+  #announce(except?: TestLease): void {
+    for (const lease of this.#leases) if (lease !== except) lease.othersLeft()
+  }
+}
+
+/** The lease of one node of a test. */
+export class TestLease implements NodeLease {
+  readonly #members: TestMembers
+  readonly #lost = new Set<() => Awaitable<void>>()
+  readonly #left = new Set<() => void>()
+  readonly #whenHeld = new Set<() => void>()
+  #node: object = {}
+  #hasContact = true
+  #isOver = false
+
+  constructor(members: TestMembers) {
+    this.#members = members
+    members.add(this)
+  }
+
+  /** Stands for the id under which the node has joined. */
+  get node(): object {
+    return this.#node
+  }
+
+  get held(): boolean {
+    return this.#hasContact && !this.#isOver
+  }
+
+  whenHeld(signal: AbortSignal): Awaitable<void> {
+    signal.throwIfAborted()
+    if (this.held) return
+    return new Promise((resolve, reject) => {
+      const held = () => {
+        signal.removeEventListener('abort', abandon)
+        resolve()
+      }
+      const abandon = () => {
+        this.#whenHeld.delete(held)
+        reject(signal.reason as Error)
+      }
+      signal.addEventListener('abort', abandon, { once: true })
+      this.#whenHeld.add(held)
+    })
+  }
+
+  onLost(listener: () => Awaitable<void>): () => void {
+    this.#lost.add(listener)
+    return () => this.#lost.delete(listener)
+  }
+
+  onLeft(listener: () => void): () => void {
+    this.#left.add(listener)
+    return () => this.#left.delete(listener)
+  }
+
+  release(runId: string): void {
+    this.#members.leave(runId, this)
+  }
+
+  leave(): void {
+    this.#isOver = true
+    this.#members.die(this)
+  }
+
+  /** As `NodeLease.onLeft`. */
+  othersLeft(): void {
+    for (const listener of this.#left) listener()
+  }
+
+  loseContact(): void {
+    this.#hasContact = false
+  }
+
+  declareDead(): void {
+    this.#members.die(this)
+  }
+
+  async regainContact(): Promise<void> {
+    if (!this.#isOver && !this.#members.isAlive(this, this.#node)) {
+      await Promise.all([...this.#lost].map((listener) => listener()))
+      this.#node = {}
+      this.#members.live(this)
+    }
+    this.#hasContact = true
+    for (const held of [...this.#whenHeld]) held()
+    this.#whenHeld.clear()
+  }
+}
