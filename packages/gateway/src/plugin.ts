@@ -63,7 +63,7 @@ async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterO
   const policy: GatewayPolicy = resolvePolicy(settings, runs.exposures.policy)
   const registry = settings.registry ?? app.registry
   const exposed = runs.exposures.add({ surface: `@svc/gateway ${place}`, registry, named, policy })
-  const keeper = new RunKeeper(reconnectGrace, log)
+  const keeper = new RunKeeper({ grace: reconnectGrace, control: runs.stores.control, log })
   const admitting = {
     ...{ runs, exposed, policy, log },
     ...{ clientInstructions: settings.clientInstructions, clientTools: settings.clientTools },

@@ -11,14 +11,16 @@ export const watchRun: Handler<WatchEvent> = async (surface, connection, payload
   const { runId, after = 0, parts = false } = payload
   const { runs, keeper } = surface
   const { principal } = connection
-  const { kind, status } = await requireRun(surface, runId, principal)
+  const run = await requireRun(surface, runId, principal)
+  const { kind, status } = run
   const isOver = await isEnd(runs.stores, runId, after)
   if (isOver === undefined) throw new GTW_ERR_BAD_AFTER()
   connection.requireCapacity(runId)
-  keeper.join(runId, principal.sub, connection)
-  if (connection.closed) keeper.leave(connection)
   const answer = { ack: { status } }
-  return isOver ? answer : { ...answer, after: () => connection.follow({ runId, kind, after, parts }) }
+  if (isOver) return answer
+  keeper.join(run, principal.sub, connection)
+  if (connection.closed) keeper.leave(connection)
+  return { ...answer, after: () => connection.follow({ runId, kind, after, parts }) }
 }
 
 /** `run.cancel`: cancels a run. @throws RUN_ERR_NOT_FOUND, RUN_ERR_TERMINAL */

@@ -51,6 +51,11 @@ export class Connection {
     this.#surface = surface
   }
 
+  /** Unique over all nodes. */
+  get id(): string {
+    return this.socket.id
+  }
+
   get closed(): boolean {
     return !this.socket.connected
   }
@@ -125,7 +130,7 @@ export class Connection {
   follow(followed: Followed): void {
     if (this.closed) return
     const { runId, kind } = followed
-    const { runs, settings, log } = this.#surface
+    const { runs, settings, keeper, log } = this.#surface
     const feeds = (this.#feeds ??= new Map())
     feeds.get(runId)?.close()
     const feed = new Feed({
@@ -136,7 +141,7 @@ export class Connection {
       emit: (event) => this.#emit(event),
       ended: (err) => {
         feeds.delete(runId)
-        if (err === undefined) return
+        if (err === undefined) return keeper.ended(runId, this)
         log.error({ err: toLoggable(err), runId }, 'the log of the run cannot be read')
         const { error, code } = toRefusal(err)
         this.#emit([`${kind}.error`, { error, code, runId }])

@@ -105,7 +105,8 @@ export function sharedRunContract(test: TestTwoStores): void {
     await second.runs.answerInput(run.runId, input.inputId, answer)
     await second.runs.requestCancel(run.runId)
     const messages: ControlMessage[] = [
-      { type: 'keep', runId: run.runId },
+      { type: 'watch', runId: run.runId, watcher: 'a-socket_1' },
+      { type: 'watch', runId: run.runId, watcher: 'a-socket_1', left: true },
       { type: 'input', runId: run.runId, inputId: input.inputId, answer },
       { type: 'cancel', runId: run.runId }
     ]
