@@ -34,12 +34,14 @@ export function toNeutral(value: unknown): unknown {
 
 const WRAPPERS = new Set(['task', 'message', 'statusUpdate', 'artifactUpdate'])
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
+const RUN_ID = /\b[0-9a-z]{7}[0-9A-Za-z]{22}\b/g
 
 function toNeutralText(text: string): string {
   const [, state] = /^(?:TASK_STATE|ROLE)_(\w+)$/.exec(text) ?? []
   if (state !== undefined) return state.toLowerCase().replaceAll('_', '-').replace('cancelled', 'canceled')
   return text
     .replaceAll(UUID, 'ID')
+    .replaceAll(RUN_ID, 'ID')
     .replace(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/, 'TIME')
     .replace(/^\d{13}\.ID$/, 'TOKEN')
 }

@@ -3,6 +3,7 @@ import { GLOBAL_REGISTRY } from '../contract/names.ts'
 import type { RunContext } from '../contract/run-context.ts'
 import { createEventBus } from '../events/create-event-bus.ts'
 import { randomId } from '../random-id.ts'
+import { newRunId } from '../run-id.ts'
 import { createInProcessStores } from '../stores/in-process/in-process-stores.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import { sleepUntil } from '../timers.ts'
@@ -32,7 +33,7 @@ let defaultStores: Stores | undefined
 export function createContext(options: ContextOptions = {}): RunContext {
   const { signal = new AbortController().signal } = options
   return new HostedContext({
-    runId: options.runId ?? randomId(),
+    runId: options.runId ?? newRunId(),
     record: { registry: options.registry ?? GLOBAL_REGISTRY, metadata: options.metadata ?? null },
     sessionId: options.sessionId ?? randomId(),
     options,

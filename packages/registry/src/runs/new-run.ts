@@ -4,9 +4,10 @@ import { ANONYMOUS } from '../contract/principal.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import type { StoredRun } from '../contract/ports/run-store.ts'
 import { randomId } from '../random-id.ts'
+import { newRunId } from '../run-id.ts'
 import type { StartOptions } from './start-options.ts'
 
-/** Creates the record of a new run; its id has 122 random bits. */
+/** Creates the record of a new run. */
 export function newRun(
   runnable: Runnable,
   { registry, principal = ANONYMOUS, sessionId = randomId(), startKey, metadata }: StartOptions,
@@ -15,7 +16,7 @@ export function newRun(
   const { kind, name } = runnable
   const now = Date.now()
   return {
-    runId: randomId(),
+    runId: newRunId(now),
     registry: registry ?? exposures.registryOf(runnable),
     kind,
     name,

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { StoredRun } from '@svc/registry'
-import { randomId } from '@svc/registry/kit'
+import { newRunId, randomId } from '@svc/registry/kit'
 import type { GroupCommit } from '../group-commit.ts'
 import { toRunRow } from '../rows/run-rows.ts'
 
@@ -29,7 +29,7 @@ export async function probe(commit: GroupCommit, database: DatabaseSync): Promis
 function probedRun(): StoredRun {
   const now = Date.now()
   return {
-    runId: randomId(),
+    runId: newRunId(),
     kind: 'agent',
     name: 'probe',
     registry: 'probe',
