@@ -67,7 +67,7 @@ export interface Desk {
   /**
    * Performs an action in the current tab, and waits until the page has settled.
    * @throws RUN_ERR_BROWSER_HOST_REFUSED, RUN_ERR_BROWSER_STALE_REF, RUN_ERR_BROWSER_ACTION_FAILED, RUN_ERR_BROWSER_CRASHED,
-   * RUN_ERR_BROWSER_TOO_LARGE, the reason of the signal
+   * RUN_ERR_BROWSER_TOO_LARGE, RUN_ERR_BROWSER_FAILED if the browser cannot be guarded, the reason of the signal
    */
   act(action: DeskAction, signal: AbortSignal): Promise<Acted>
   /** The current tab as a JPEG, with passwords hidden. */

@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright-core'
-import { RUN_ERR_BROWSER_CRASHED } from '../../errors.ts'
+import { RUN_ERR_BROWSER_CRASHED, RUN_ERR_BROWSER_FAILED } from '../../errors.ts'
 import { unlessAborted } from '../../guards/guard.ts'
 import type { DeskOptions, StorageState } from '../browser.ts'
 import type { EgressProxy } from '../egress/egress-proxy.ts'
@@ -30,12 +30,13 @@ export class DeskContext {
   readonly tabs: Tabs
   readonly dialogs: Dialogs
   readonly #context: BrowserContext
+  readonly #check: RunningBrowser['check']
   #downloads: Downloads | undefined
   readonly #notices: string[] = []
   readonly #gone = new AbortController()
   #crash = new AbortController()
 
-  /** Opens one, with an empty tab. @throws RUN_ERR_BROWSER_FAILED if the browser sends anything past its proxy */
+  /** Opens one, with an empty tab: await `checked` before anything else is opened. */
   static async open({ browser, check }: RunningBrowser, start: ContextStart): Promise<DeskContext> {
     const { plan, options, state, proxy } = start
     const context = await browser.newContext({
@@ -48,13 +49,15 @@ export class DeskContext {
       ...(proxy && { proxy: { server: proxy.server, bypass: proxy.bypass } }),
       ...(state && { storageState: state as never })
     })
-    const desk = new DeskContext(context, options.limits.tabs)
+    const desk = new DeskContext(context, check, options.limits.tabs)
     try {
       await context.addInitScript(WITHOUT_POINTER_LOCK)
       const page = await desk.tabs.open()
-      const ready = Promise.all([check(page), proxy && signIn(page, proxy)])
+      // It takes longer than all the rest, and whatever needs it waits for it.
+      desk.checked().catch(ignore)
+      const signedIn = proxy && signIn(page, proxy)
       // Awaited below.
-      ready.catch(() => undefined)
+      signedIn?.catch(ignore)
       desk.#downloads = await Downloads.watch(browser, {
         browserContextId: await desk.tabs.contextIdOf(page),
         // A browser elsewhere has another disk.
@@ -62,7 +65,7 @@ export class DeskContext {
         onNotice: desk.notice,
         hasFrame: (frameId) => desk.tabs.hasFrame(frameId)
       })
-      await ready
+      await signedIn
     } catch (err) {
       await desk.close()
       throw err
@@ -70,8 +73,9 @@ export class DeskContext {
     return desk
   }
 
-  private constructor(context: BrowserContext, maxTabs: number) {
+  private constructor(context: BrowserContext, check: RunningBrowser['check'], maxTabs: number) {
     this.#context = context
+    this.#check = check
     this.dialogs = new Dialogs(context)
     this.tabs = new Tabs(context, maxTabs, {
       onPage: (page) => this.#watch(page),
@@ -88,7 +92,25 @@ export class DeskContext {
     return this.#downloads!
   }
 
-  /** Aborts when the current tab or the browser crashes, until `recover`; its reason is RUN_ERR_BROWSER_CRASHED. */
+  /**
+   * Resolves once the browser is known to send nothing past its proxy. Call it with an open tab; nothing may be opened in it before.
+   * @throws RUN_ERR_BROWSER_FAILED if it does, RUN_ERR_BROWSER_CRASHED if the tab is gone before that is known
+   */
+  async checked(): Promise<void> {
+    try {
+      await this.#check(this.tabs.current!)
+    } catch (cause) {
+      if (!(cause instanceof RUN_ERR_BROWSER_FAILED)) throw new RUN_ERR_BROWSER_CRASHED({ cause })
+      // The browser is ended, which is no crash.
+      this.#crash.abort(cause)
+      throw cause
+    }
+  }
+
+  /**
+   * Aborts when the current tab or the browser crashes, until `recover`. Its reason is RUN_ERR_BROWSER_CRASHED, or RUN_ERR_BROWSER_FAILED
+   * if the browser did not pass its check.
+   */
   get crash(): AbortSignal {
     return this.#crash.signal
   }
@@ -125,7 +147,7 @@ export class DeskContext {
   }
 
   async close(): Promise<void> {
-    await this.unlessGone(() => this.#context.close()).catch(() => undefined)
+    await this.unlessGone(() => this.#context.close()).catch(ignore)
     await this.#downloads?.close()
   }
 
@@ -140,3 +162,5 @@ export class DeskContext {
     this.#crash.abort(new RUN_ERR_BROWSER_CRASHED())
   }
 }
+
+const ignore = () => undefined

@@ -94,6 +94,8 @@ export class ChromiumDesk implements Desk {
   async act(action: DeskAction, signal: AbortSignal): Promise<Acted> {
     return this.#during(async (context, ended) => {
       const { tabs, dialogs } = context
+      // Nothing else lets a page reach a server.
+      await context.checked()
       if (action.action !== 'dialog') await this.#dismiss(context)
       const scope = {
         tabs,
@@ -147,7 +149,7 @@ export class ChromiumDesk implements Desk {
     } catch (err) {
       const reason: unknown = ended.aborted ? ended.reason : (this.#seat.fault ?? err)
       // A call may notice a crash before it is reported.
-      this.#isCrashReported = reason instanceof RUN_ERR_BROWSER_CRASHED
+      this.#isCrashReported = reason instanceof RUN_ERR_BROWSER_CRASHED || reason === context.crash.reason
       throw reason
     }
   }

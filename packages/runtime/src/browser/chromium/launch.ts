@@ -12,11 +12,12 @@ import { LAUNCH_FLAGS } from './flags.ts'
 export interface RunningBrowser {
   readonly browser: Browser
   /**
-   * Resolves once it is known to send nothing past its proxy; ends it otherwise. `page`: an empty one, in which that is found out if it is
-   * not known yet. @throws RUN_ERR_BROWSER_FAILED, the error of the page if it crashes or closes
+   * Resolves once it is known to send nothing past its proxy; ends it otherwise, or if that takes longer than a launch may. `page`: an
+   * empty one, in which that is found out if it is not known yet.
+   * @throws RUN_ERR_BROWSER_FAILED, the error of the page if it crashes or closes
    */
   check(page: Page): Promise<void>
-  /** Aborts when the browser, or the connection to it, has ended. */
+  /** Aborts when the browser, or the connection to it, has ended; with RUN_ERR_BROWSER_FAILED if it did not pass its check. */
   readonly ended: AbortSignal
   /** Whether this process stays alive for the sake of the browser. */
   keepAlive(isNeeded: boolean): void
@@ -78,11 +79,16 @@ async function controlChromium(
       return chromium.gone
     }
     const egress = new EgressCheck()
+    const failed = new AbortController()
     const check = async (page: Page) => {
       try {
-        await egress.pass(page)
+        const passed = await withinTime(egress.pass(page), timeout)
+        if (passed === LATE) throw new RUN_ERR_BROWSER_FAILED('it does not respond')
       } catch (err) {
-        if (err instanceof RUN_ERR_BROWSER_FAILED) void end()
+        if (err instanceof RUN_ERR_BROWSER_FAILED) {
+          failed.abort(err)
+          void end()
+        }
         throw err
       }
     }
@@ -90,7 +96,7 @@ async function controlChromium(
       browser,
       check,
       end,
-      ended: chromium.ended,
+      ended: AbortSignal.any([failed.signal, chromium.ended]),
       keepAlive: (isNeeded) => chromium.keepAlive(isNeeded)
     }
   } catch (err) {

@@ -26,7 +26,7 @@ const HOST = '127.0.0.1'
 /**
  * Makes a page send a STUN request to a socket of this process, and checks that it does not arrive. Takes about 125 ms,
  * most of which WebRTC waits; for an empty page, once per process of the browser.
- * @throws RUN_ERR_BROWSER_FAILED if the browser sends UDP past its proxy
+ * @throws RUN_ERR_BROWSER_FAILED if the browser sends UDP past its proxy, or cannot be checked; the error of the page if it is gone
  */
 export async function probeUdp(page: Evaluator): Promise<void> {
   const socket = createSocket('udp4')
@@ -36,7 +36,11 @@ export async function probeUdp(page: Evaluator): Promise<void> {
     const { port } = socket.address()
     const firstPacket = once(socket, 'message')
     // The socket's own packet follows whatever the page has sent: a wait for the first one always ends.
-    const gathered = page.evaluate(gatherCandidates(port)).then(() => socket.send(OWN_PACKET, port, HOST))
+    const gathered = page.evaluate(gatherCandidates(port)).then((isDone) => {
+      if (isDone === false)
+        throw new RUN_ERR_BROWSER_FAILED('its traffic cannot be checked, since its WebRTC does not work')
+      socket.send(OWN_PACKET, port, HOST)
+    })
     const [packet] = (await Promise.race([firstPacket, gathered.then(() => firstPacket)])) as [Buffer]
     if (!packet.equals(OWN_PACKET))
       throw new RUN_ERR_BROWSER_FAILED('it sends UDP past its proxy, so its traffic cannot be guarded')
@@ -47,17 +51,18 @@ export async function probeUdp(page: Evaluator): Promise<void> {
 
 const OWN_PACKET = Buffer.from('end of probe')
 
-/** Resolves once WebRTC has asked a STUN server at the port for the page's addresses, or cannot. */
+/** Resolves once WebRTC has asked a STUN server at the port for the page's addresses, or has no way to; with false if it does not work. */
 function gatherCandidates(port: number): string {
-  return `new Promise((resolve, reject) => {
-    if (typeof RTCPeerConnection === 'undefined') return resolve()
+  return `new Promise((resolve) => {
+    if (typeof RTCPeerConnection === 'undefined') return resolve(true)
     const connection = new RTCPeerConnection({ iceServers: [{ urls: 'stun:${HOST}:${port}' }] })
     connection.onicegatheringstatechange = () => {
       if (connection.iceGatheringState !== 'complete') return
       connection.close()
-      resolve()
+      resolve(true)
     }
     connection.createDataChannel('probe')
-    connection.createOffer().then((offer) => connection.setLocalDescription(offer)).catch(reject)
-  })`
+    return connection.createOffer().then((offer) => connection.setLocalDescription(offer))
+      .catch(() => resolve(false))
+  }).catch(() => false)`
 }

@@ -1,7 +1,7 @@
 import { RUN_ERR_BROWSER_FAILED } from '../../errors.ts'
 import { probeUdp, type Evaluator } from './direct-traffic.ts'
 
-/** Checks a browser once, in the empty page of whichever desk opens first, for traffic past its proxy. */
+/** Checks a browser once, in the empty page of whichever desk asks first, for traffic past its proxy. */
 export class EgressCheck {
   #hasPassed = false
   #running: Promise<void> | undefined

@@ -45,6 +45,10 @@ t.test('a page that is gone leaves the check to the next one', async (t) => {
   t.equal(next.asked, 1)
 })
 
+t.test('a browser whose WebRTC does not work passes for no desk', async (t) => {
+  await t.rejects(new EgressCheck().pass(page(async () => false)), { code: 'RUN_ERR_BROWSER_FAILED' })
+})
+
 t.test('a browser that sends UDP passes for no desk', async (t) => {
   const check = new EgressCheck()
   const leaking = page(sendUdp)
