@@ -8,6 +8,54 @@ export const STO_ERR_OPEN = createError<[string, ErrorOptions?]>(
   'The database cannot be opened: %s',
   500
 )
+/** `pg`, the driver of Postgres, is not installed. */
+export const STO_ERR_DRIVER_MISSING = createError(
+  'STO_ERR_DRIVER_MISSING',
+  'A Postgres URL requires the package `pg`: install it with `npm install pg`',
+  500
+)
+/** The server of the database does not answer, is starting or stopping, or refuses the connection for now. */
+export const STO_ERR_UNREACHABLE = createError<[string, ErrorOptions?]>(
+  'STO_ERR_UNREACHABLE',
+  'The database cannot be reached: %s',
+  503
+)
+/** The server has no connection left. */
+export const STO_ERR_CONNECTIONS = createError(
+  'STO_ERR_CONNECTIONS',
+  'The database server has no connection left: raise its `max_connections`, or lower the `pool` of each process',
+  503
+)
+/** The database cannot be written: a replica, or a server in recovery. */
+export const STO_ERR_READ_ONLY = createError(
+  'STO_ERR_READ_ONLY',
+  'The database is read-only: it is a replica, or was the primary until a failover',
+  503
+)
+/** The disk of the database is full. */
+export const STO_ERR_FULL = createError<[string, ErrorOptions?]>(
+  'STO_ERR_FULL',
+  'The database has no space left: %s',
+  503
+)
+/** The user of the database lacks a permission. */
+export const STO_ERR_PERMISSION = createError<[string, ErrorOptions?]>(
+  'STO_ERR_PERMISSION',
+  'The user of the database lacks a permission: %s',
+  500
+)
+/** A newer version of the package has migrated the database. */
+export const STO_ERR_NEWER_SCHEMA = createError<[string]>(
+  'STO_ERR_NEWER_SCHEMA',
+  'A newer version of @svc/store has migrated the database (%s): update this service',
+  500
+)
+/** The schema has tables of the same names that another program made. */
+export const STO_ERR_OTHER_TABLES = createError<[string, string]>(
+  'STO_ERR_OTHER_TABLES',
+  'The schema %s has a table %s of another program: name another `schema`',
+  500
+)
 /** The database is already open, in this process or another. */
 export const STO_ERR_IN_USE = createError<[string]>(
   'STO_ERR_IN_USE',

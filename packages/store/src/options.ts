@@ -4,10 +4,22 @@ import { STO_ERR_BAD_OPTION } from './errors.ts'
 
 /** Options of a store. */
 export interface StoreOptions {
-  /** `sqlite:` and a path, or `sqlite::memory:`; default `sqlite:./data/app.db`. */
+  /**
+   * `sqlite:` and a path, or `sqlite::memory:`; `postgres://user:password@host:port/database`, which any number of processes share. Default
+   * `sqlite:./data/app.db`.
+   */
   url?: string
-  /** `normal` (default) survives every crash of the process, `full` also a power failure. */
+  /** On SQLite: `normal` (default) survives every crash of the process, `full` also a power failure. */
   durability?: 'normal' | 'full'
+  /** On Postgres: the schema of the tables, created if it does not exist; default `public`. */
+  schema?: string
+  /** On Postgres: maximum connections of this process for all but the logs of runs; default 6. */
+  pool?: number
+  /**
+   * On Postgres: milliseconds that the writes of runs in progress wait for a server that does not answer, before the runs end; default
+   * 60,000.
+   */
+  outage?: number
   retention?: Partial<Retention>
   files?: Partial<FileLimits>
   /**
@@ -42,9 +54,15 @@ export interface Retention {
   memoryMaxAge: number
 }
 
+// Names that need no quotes, and leave space for suffixes.
+const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,49}$/
+
 export const StoreOptionsSchema = optionsSchema<StoreOptions>({
   url: Type.String(),
   durability: Type.Union([Type.Literal('normal'), Type.Literal('full')]),
+  schema: Type.String({ pattern: SCHEMA_NAME.source }),
+  pool: Type.Integer({ minimum: 2, maximum: 1_000 }),
+  outage: Type.Integer({ minimum: 0 }),
   retention: optionsSchema<Partial<Retention>>({
     maxAge: Type.Integer({ minimum: 0 }),
     maxRuns: Type.Integer({ minimum: 0 }),
@@ -61,11 +79,26 @@ export const StoreOptionsSchema = optionsSchema<StoreOptions>({
   stateKey: Type.String()
 })
 
+/** A file, or a database in memory. */
+export interface SqliteOptions {
+  readonly kind: 'sqlite'
+  /** The file; `:memory:` for none. */
+  readonly path: string
+  readonly durability: 'normal' | 'full'
+}
+
+/** A database that processes share. */
+export interface PostgresOptions {
+  readonly kind: 'postgres'
+  readonly url: string
+  readonly schema: string
+  readonly pool: number
+  readonly outage: number
+}
+
 /** Options with their defaults. */
 export interface ResolvedOptions {
-  /** The file; `:memory:` for none. */
-  path: string
-  durability: 'normal' | 'full'
+  database: SqliteOptions | PostgresOptions
   retention: Retention
   files: FileLimits
   stateKey: Buffer | undefined
@@ -86,10 +119,9 @@ const DEFAULT_FILES: FileLimits = { maxBytes: 104_857_600, maxRunBytes: 536_870_
 /** Validates options and fills in the defaults. @throws STO_ERR_BAD_OPTION */
 export function resolveOptions(options: StoreOptions): ResolvedOptions {
   requireOptions(StoreOptionsSchema, options, STO_ERR_BAD_OPTION)
-  const { url = 'sqlite:./data/app.db', durability = 'normal', retention = {}, files = {} } = options
+  const { retention = {}, files = {} } = options
   return {
-    path: pathOf(url),
-    durability,
+    database: databaseOf(options),
     retention: { ...DEFAULT_RETENTION, ...givenOf(retention) },
     files: { ...DEFAULT_FILES, ...givenOf(files) },
     stateKey: options.stateKey === undefined ? undefined : keyOf(options.stateKey)
@@ -106,9 +138,35 @@ function keyOf(text: string): Buffer {
   return key
 }
 
+// A URL may have a password, so it is never shown.
+function databaseOf({
+  url = 'sqlite:./data/app.db',
+  ...options
+}: StoreOptions): SqliteOptions | PostgresOptions {
+  const kind = /^postgres(?:ql)?:/.test(url) ? 'postgres' : 'sqlite'
+  for (const name of kind === 'sqlite' ? POSTGRES_ONLY : SQLITE_ONLY)
+    if (options[name] !== undefined)
+      throw new STO_ERR_BAD_OPTION(`${name}: it has no effect on ${TITLES[kind]}`)
+  if (kind === 'sqlite') return { kind, path: pathOf(url), durability: options.durability ?? 'normal' }
+  if (!URL.canParse(url))
+    throw new STO_ERR_BAD_OPTION('url: it must be `postgres://user:password@host:port/database`')
+  return {
+    kind,
+    url,
+    schema: options.schema ?? 'public',
+    pool: options.pool ?? 6,
+    outage: options.outage ?? 60_000
+  }
+}
+
+const TITLES = { sqlite: 'SQLite', postgres: 'Postgres' }
+const SQLITE_ONLY = ['durability'] as const
+const POSTGRES_ONLY = ['schema', 'pool', 'outage'] as const
+
 function pathOf(url: string): string {
   const path = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(url)?.[1]
-  if (path === undefined) throw new STO_ERR_BAD_OPTION('url: it must be `sqlite:` and a path')
+  if (path === undefined)
+    throw new STO_ERR_BAD_OPTION('url: it must be `sqlite:` and a path, or `postgres://…`')
   if (path.includes('\u0000')) throw new STO_ERR_BAD_OPTION('url: the path has a null character')
   return path
 }

@@ -39,9 +39,16 @@ t.test('the engine of an app uses its store, and finds what was there before', a
 
 t.test('refuses bad options', async (t) => {
   const code = async (options: object) => codeOf(() => createStore(options))
-  for (const url of ['postgres://localhost/a', 'sqlite:', 'app.db', '', 'sqlite:a\u0000b'])
+  for (const url of ['postgres://a:b:c', 'mysql://localhost/a', 'sqlite:', 'app.db', '', 'sqlite:a\u0000b'])
     t.equal(await code({ url }), 'STO_ERR_BAD_OPTION', JSON.stringify(url))
   t.equal(await code({ url: 'sqlite::memory:', path: 'x' }), 'STO_ERR_BAD_OPTION')
+  const postgres = 'postgres://localhost/a'
+  for (const options of [
+    { url: postgres, durability: 'full' },
+    { url: postgres, schema: 'A b' },
+    { pool: 3 }
+  ])
+    t.equal(await code(options), 'STO_ERR_BAD_OPTION', JSON.stringify(options))
   await t.rejects(createStore({ durability: 'most' as never }), {
     code: 'STO_ERR_BAD_OPTION',
     message: "Bad option: durability: expected 'normal' or 'full', got another string"

@@ -1,8 +1,7 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { StoredRun } from '@svc/registry'
 import { newRunId, randomId } from '@svc/registry/kit'
-import type { GroupCommit } from '../group-commit.ts'
-import { toRunRow } from '../rows/run-rows.ts'
+import type { Commit } from '../commit.ts'
+import { removeRuns, toRunRow } from '../rows/run-rows.ts'
 
 // Milliseconds to wait for another program's lock.
 const PATIENCE = 1_000
@@ -11,19 +10,13 @@ const PATIENCE = 1_000
  * Inserts a run and removes it again, in one transaction: proves that the next run can be written.
  * @throws the error of the database
  */
-export async function probe(commit: GroupCommit, database: DatabaseSync): Promise<void> {
+export async function probe(commit: Commit): Promise<void> {
   const run = probedRun()
-  try {
-    await commit.write(async (trx) => {
-      await trx.insertInto('run').values(toRunRow(run)).execute()
-      await trx.insertInto('run_part').values({ run_id: run.runId, seq: 1, json: '{}' }).execute()
-      await trx.deleteFrom('run').where('run_id', '=', run.runId).execute()
-    }, PATIENCE)
-  } catch (err) {
-    // Cached damaged pages would outlive their repair.
-    if (database.isOpen) database.exec('pragma shrink_memory')
-    throw err
-  }
+  await commit.write(async (trx) => {
+    await trx.insertInto('run').values(toRunRow(run)).execute()
+    await trx.insertInto('run_part').values({ run_id: run.runId, seq: 1, json: '{}' }).execute()
+    await removeRuns(trx, [run.runId])
+  }, PATIENCE)
 }
 
 function probedRun(): StoredRun {

@@ -1,4 +1,6 @@
 import type { RunStore } from '@svc/registry'
+import type { Commit } from '../commit.ts'
+import { removeRuns } from '../rows/run-rows.ts'
 
 type Listener = Parameters<NonNullable<RunStore['onRemove']>>[0]
 
@@ -18,12 +20,10 @@ export class Removals {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Resolves once every listener has; call it outside of transactions. @throws the error of a listener */
-  async announce(runIds: readonly string[]): Promise<void> {
+  /** Removes runs once every listener has resolved; call it outside of transactions. @throws the error of a listener */
+  async remove(commit: Commit, runIds: readonly string[]): Promise<void> {
     for (const listener of this.#listeners) await listener(runIds)
-  }
-
-  done(runIds: readonly string[]): void {
+    await commit.write((trx) => removeRuns(trx, runIds))
     for (const runId of runIds) this.#abandon(runId)
   }
 }

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { FileBytes } from '../files/file-bytes.ts'
-import type { GroupCommit } from '../group-commit.ts'
+import type { Commit } from '../commit.ts'
 import type { Tables } from '../tables.ts'
 
 // Files per transaction or query, so that other work runs between two.
@@ -17,7 +17,7 @@ const LEFT_FOR = 24 * HOUR
  */
 export function createFileSweep(
   db: Kysely<Tables>,
-  commit: GroupCommit,
+  commit: Commit,
   bytes: FileBytes,
   writing: ReadonlySet<string>
 ): (now: number) => Promise<void> {
@@ -36,7 +36,7 @@ export function createFileSweep(
   }
 }
 
-async function removeLeft(db: Kysely<Tables>, commit: GroupCommit, now: number): Promise<void> {
+async function removeLeft(db: Kysely<Tables>, commit: Commit, now: number): Promise<void> {
   const left = db
     .selectFrom('file')
     .select('file_id')

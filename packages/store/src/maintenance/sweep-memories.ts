@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { GroupCommit } from '../group-commit.ts'
+import type { Commit } from '../commit.ts'
 import type { Retention } from '../options.ts'
 import type { Tables } from '../tables.ts'
 
@@ -9,7 +9,7 @@ const BATCH = 100
 /** Removes expired memories in batches, then empty spaces; returns the number of memories. */
 export async function sweepMemories(
   db: Kysely<Tables>,
-  commit: GroupCommit,
+  commit: Commit,
   { memoryMaxAge }: Pick<Retention, 'memoryMaxAge'>,
   now: number
 ): Promise<number> {

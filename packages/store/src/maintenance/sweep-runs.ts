@@ -1,5 +1,5 @@
 import { sql, type Kysely, type NotNull } from 'kysely'
-import type { GroupCommit } from '../group-commit.ts'
+import type { Commit } from '../commit.ts'
 import type { Retention } from '../options.ts'
 import type { Tables } from '../tables.ts'
 import type { Removals } from './removals.ts'
@@ -20,7 +20,7 @@ interface EndedRun {
 /** Removes finished runs beyond the limits of age, number and size, oldest first; returns how many. */
 export async function sweepRuns(
   db: Kysely<Tables>,
-  commit: GroupCommit,
+  commit: Commit,
   { maxAge, maxRuns, maxBytes, fileMaxBytes }: Retention,
   now: number,
   removals: Removals
@@ -44,7 +44,7 @@ export async function sweepRuns(
         bytes += run.bytes
       }
       if (ids.length === 0) return removed
-      await removeRuns(commit, removals, ids)
+      await removals.remove(commit, ids)
       removed += ids.length
     }
   }
@@ -71,14 +71,4 @@ export async function sweepRuns(
     return true
   })
   return removed + removedWithFiles
-}
-
-async function removeRuns(commit: GroupCommit, removals: Removals, ids: readonly string[]): Promise<void> {
-  await removals.announce(ids)
-  await commit.write(async (trx) => {
-    await trx.deleteFrom('run').where('run_id', 'in', ids).execute()
-    await trx.deleteFrom('checkpoint').where('run_id', 'in', ids).execute()
-    await trx.deleteFrom('task').where('task_id', 'in', ids).execute()
-  })
-  removals.done(ids)
 }

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { GroupCommit } from '../group-commit.ts'
+import type { Commit } from '../commit.ts'
 import type { Retention } from '../options.ts'
 import type { Tables } from '../tables.ts'
 
@@ -9,7 +9,7 @@ const BATCH = 100
 /** Removes sessions whose last message has expired, in batches; returns how many. */
 export async function sweepSessions(
   db: Kysely<Tables>,
-  commit: GroupCommit,
+  commit: Commit,
   { sessionMaxAge }: Pick<Retention, 'sessionMaxAge'>,
   now: number
 ): Promise<number> {
@@ -41,6 +41,6 @@ export async function removeSessions(db: Kysely<Tables>, keys: readonly string[]
 }
 
 // Those of conversations that callers keep belong to no session here.
-async function sweepStates(commit: GroupCommit, before: number): Promise<void> {
+async function sweepStates(commit: Commit, before: number): Promise<void> {
   await commit.write((trx) => trx.deleteFrom('browser_state').where('updated_at', '<=', before).execute())
 }

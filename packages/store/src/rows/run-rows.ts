@@ -12,7 +12,7 @@ import {
 import { toStoredError } from '@svc/registry/kit'
 import type { Kysely, Selectable } from 'kysely'
 import { insertInput, readInputs } from './input-rows.ts'
-import { Refused } from '../group-commit.ts'
+import { Refused } from '../commit.ts'
 import { insertLarge, parseLarge, RESULT, toShortJson } from '../encoding/large-values.ts'
 import { parseStored } from '../encoding/stored-values.ts'
 import type { Tables } from '../tables.ts'
@@ -153,4 +153,13 @@ export async function changeRun(
       .execute()
   }
   if (input !== undefined) await insertInput(db, runId, input)
+}
+
+// No foreign keys on Postgres: they would double the cost of each append.
+const RUN_TABLES = ['run_part', 'run_step', 'run_value', 'run_input', 'checkpoint', 'run'] as const
+
+/** Removes runs with all that belongs to them, except for the bytes of their files. */
+export async function removeRuns(db: Kysely<Tables>, runIds: readonly string[]): Promise<void> {
+  for (const table of RUN_TABLES) await db.deleteFrom(table).where('run_id', 'in', runIds).execute()
+  await db.deleteFrom('task').where('task_id', 'in', runIds).execute()
 }

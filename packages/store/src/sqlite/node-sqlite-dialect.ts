@@ -9,15 +9,13 @@ import {
   type SqliteDatabase,
   type SqliteStatement
 } from 'kysely'
+import { escapeNul, unescapeNul } from '../encoding/escaped-nul.ts'
 import type { OpenDatabase } from './open-database.ts'
 
 type Row = Record<string, SQLOutputValue>
 
 // Query texts are few and constant, so each statement is prepared once.
 const MAX_STATEMENTS = 256
-// SUBSTITUTE: JSON escapes it, so that stored JSON never changes.
-const ESCAPE = '\u001a'
-const NUL = '\u0000'
 
 /** A kysely dialect for `node:sqlite`. */
 export function createNodeSqliteDialect({ database, close }: OpenDatabase): Dialect {
@@ -96,21 +94,4 @@ function toStatement(statement: StatementSync): SqliteStatement {
 
 function escapeAll(parameters: readonly unknown[]): SQLInputValue[] {
   return parameters.map((value) => (typeof value === 'string' ? escapeNul(value) : (value as SQLInputValue)))
-}
-
-/**
- * Escapes null characters: many versions of Node read a text of SQLite only up to the first one, and other databases refuse
- * them.
- */
-export function escapeNul(text: string): string {
-  return text.includes(NUL) || text.includes(ESCAPE)
-    ? text.replaceAll(ESCAPE, `${ESCAPE}1`).replaceAll(NUL, `${ESCAPE}0`)
-    : text
-}
-
-/** Undoes `escapeNul`. */
-export function unescapeNul(stored: string): string {
-  return stored.includes(ESCAPE)
-    ? stored.replaceAll(`${ESCAPE}0`, NUL).replaceAll(`${ESCAPE}1`, ESCAPE)
-    : stored
 }

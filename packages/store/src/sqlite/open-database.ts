@@ -2,7 +2,7 @@ import { mkdirSync, realpathSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { STO_ERR_HARD_LINKS, STO_ERR_IN_USE, STO_ERR_OPEN } from '../errors.ts'
-import type { ResolvedOptions } from '../options.ts'
+import type { SqliteOptions } from '../options.ts'
 import { lockFile } from './lock-file.ts'
 import { OpenFile } from './open-file.ts'
 
@@ -25,10 +25,7 @@ export interface OpenDatabase {
  * Opens the file; creates it and its folder if needed.
  * @throws STO_ERR_OPEN, STO_ERR_IN_USE, STO_ERR_HARD_LINKS
  */
-export function openDatabase({
-  path,
-  durability
-}: Pick<ResolvedOptions, 'path' | 'durability'>): OpenDatabase {
+export function openDatabase({ path, durability }: Pick<SqliteOptions, 'path' | 'durability'>): OpenDatabase {
   const opened: (() => void)[] = []
   const close = () => {
     for (const each of opened.splice(0)) each()

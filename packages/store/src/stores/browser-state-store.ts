@@ -3,13 +3,13 @@ import { sessionKeyText } from '@svc/registry/store-kit'
 import type { Kysely } from 'kysely'
 import { decrypt, encrypt } from '../encoding/encrypted.ts'
 import { parseStored, type SkipDamaged } from '../encoding/stored-values.ts'
-import type { GroupCommit } from '../group-commit.ts'
+import type { Commit } from '../commit.ts'
 import type { Tables } from '../tables.ts'
 
 /** What browsers know in sessions, in SQL and encrypted. A state of another key counts as damaged. */
 export function createBrowserStateStore(
   db: Kysely<Tables>,
-  commit: GroupCommit,
+  commit: Commit,
   key: Uint8Array,
   skipDamaged: SkipDamaged
 ): BrowserStateStore {

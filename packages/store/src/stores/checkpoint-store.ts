@@ -1,13 +1,13 @@
 import { RUN_ERR_FENCED, type CheckpointStore } from '@svc/registry'
 import { sql, type Kysely } from 'kysely'
-import { Refused, type GroupCommit } from '../group-commit.ts'
+import { Refused, type Commit } from '../commit.ts'
 import { parseStored, type SkipDamaged } from '../encoding/stored-values.ts'
 import type { Tables } from '../tables.ts'
 
 /** Checkpoints of resumable runs, in SQL. */
 export function createCheckpointStore(
   db: Kysely<Tables>,
-  commit: GroupCommit,
+  commit: Commit,
   skipDamaged: SkipDamaged
 ): CheckpointStore {
   return {

@@ -4,7 +4,7 @@ import type { Kysely, Selectable } from 'kysely'
 import type { SkipDamaged } from '../encoding/stored-values.ts'
 import type { FileBytes } from '../files/file-bytes.ts'
 import { MeasuredContent, type Allowance } from '../files/measured-content.ts'
-import { Refused, type GroupCommit } from '../group-commit.ts'
+import { Refused, type Commit } from '../commit.ts'
 import type { FileLimits } from '../options.ts'
 import type { Tables } from '../tables.ts'
 
@@ -15,7 +15,7 @@ import type { Tables } from '../tables.ts'
  */
 export function createFileStore(
   db: Kysely<Tables>,
-  commit: GroupCommit,
+  commit: Commit,
   bytes: FileBytes,
   writing: Set<string>,
   limits: FileLimits,

@@ -27,7 +27,7 @@ export class FollowedLog {
     return page
   }
 
-  /** Drops the cached pages, since the log is about to change. */
+  /** Drops the cached pages, since the log has changed. */
   outdate(): void {
     this.#pages.clear()
   }

@@ -1,6 +1,6 @@
 import type { MemoryItem, MemoryStore } from '@svc/registry'
 import type { Kysely, Selectable } from 'kysely'
-import type { GroupCommit } from '../group-commit.ts'
+import type { Commit } from '../commit.ts'
 import { findByWords, indexWords } from './memory-words.ts'
 import type { Retention } from '../options.ts'
 import { decodeEmbedding, encodeEmbedding, parseStored, type SkipDamaged } from '../encoding/stored-values.ts'
@@ -12,7 +12,7 @@ const MOST_REMOVED = 100
 /** Memories of agents, in SQL. */
 export function createMemoryStore(
   db: Kysely<Tables>,
-  commit: GroupCommit,
+  commit: Commit,
   { memoryMaxItems }: Pick<Retention, 'memoryMaxItems'>,
   skipDamaged: SkipDamaged,
   sweep: MemoryStore['sweep']

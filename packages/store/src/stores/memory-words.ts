@@ -3,7 +3,7 @@ import { sql, type Kysely, type Transaction } from 'kysely'
 import type { Tables } from '../tables.ts'
 
 // A few sizes only, so that the statements stay prepared.
-const ROWS_AT_ONCE = [64, 8, 1]
+const ROWS_AT_ONCE = [64, 16, 4, 2, 1]
 const MOST_WORDS = 32
 // Postings read per search; the rarest words come first.
 const MOST_PLACES = 5_000
@@ -36,7 +36,9 @@ export async function findByWords(
   const weights = await weigh(db, spaceId, words)
   if (weights.length === 0) return []
   const score = sql.join(
-    padded(weights, { word: '', weight: 0 }).map(({ word, weight }) => sql`when ${word} then ${weight}`),
+    padded(weights, { word: '', weight: 0 }).map(
+      ({ word, weight }) => sql`when ${word} then cast(${weight} as numeric)`
+    ),
     sql` `
   )
   return await placesOf(

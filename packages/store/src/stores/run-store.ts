@@ -1,7 +1,7 @@
 import { RUN_ERR_DAMAGED, type RunStore } from '@svc/registry'
 import { MAX_LISTED_ARGS } from '@svc/registry/store-kit'
 import { sql, type Kysely } from 'kysely'
-import type { GroupCommit } from '../group-commit.ts'
+import type { Commit } from '../commit.ts'
 import { findInput, listInputs } from '../rows/input-lists.ts'
 import { readLarge, RESULT } from '../encoding/large-values.ts'
 import { findRun, listChangedRuns, listRuns, listLeftRuns } from '../rows/run-lists.ts'
@@ -14,7 +14,7 @@ import type { Tables } from '../tables.ts'
 /** Runs and the journal of their steps, in SQL. */
 export function createRunStore(
   db: Kysely<Tables>,
-  commit: GroupCommit,
+  commit: Commit,
   sweep: RunStore['sweep'],
   removals: Removals
 ): RunStore {
@@ -122,15 +122,7 @@ export function createRunStore(
         await changeRun(trx, runId, epoch, bytesOfSteps([row]))
         await insertSteps(trx, [row])
       }),
-    async remove(runId) {
-      await removals.announce([runId])
-      await commit.write(async (trx) => {
-        await trx.deleteFrom('run').where('run_id', '=', runId).execute()
-        await trx.deleteFrom('checkpoint').where('run_id', '=', runId).execute()
-        await trx.deleteFrom('task').where('task_id', '=', runId).execute()
-      })
-      removals.done([runId])
-    },
+    remove: (runId) => removals.remove(commit, [runId]),
     sweep,
     onRemove: (listener) => removals.listen(listener)
   }

@@ -2,7 +2,7 @@ import { RUN_ERR_FENCED, type RunFence, type SessionMessage, type SessionStore }
 import { createPause } from '@svc/registry/kit'
 import { KeyedLock, sessionKeyText } from '@svc/registry/store-kit'
 import { sql, type Kysely } from 'kysely'
-import { Refused, type GroupCommit } from '../group-commit.ts'
+import { Refused, type Commit } from '../commit.ts'
 import { parseStored, type SkipDamaged } from '../encoding/stored-values.ts'
 import { removeSessions } from '../maintenance/sweep-sessions.ts'
 import type { Tables } from '../tables.ts'
@@ -13,7 +13,7 @@ const MAX_PAGED = 65_536
 /** Conversations, in SQL; their turns are ordered within this process. */
 export function createSessionStore(
   db: Kysely<Tables>,
-  commit: GroupCommit,
+  commit: Commit,
   skipDamaged: SkipDamaged,
   sweep: SessionStore['sweep']
 ): SessionStore {

@@ -2,7 +2,7 @@ import { isTerminalStatus, type LogEntry, type ReadLimit, type StreamLog } from 
 import { entryFromJson } from '@svc/registry/store-kit'
 import { sql, type Kysely } from 'kysely'
 import { FollowedLog, type Wake } from './followed-log.ts'
-import type { GroupCommit } from '../group-commit.ts'
+import type { Commit } from '../commit.ts'
 import { changeRun, PART_BYTES } from '../rows/run-rows.ts'
 import { bytesOfSteps, insertSteps, removeProgress, toStepRow } from '../rows/step-rows.ts'
 import type { Tables } from '../tables.ts'
@@ -14,7 +14,7 @@ const MAX_ROWS = 64
 const MAX_PAGED = 65_536
 
 /** The logs of runs, in SQL. */
-export function createStreamLog(db: Kysely<Tables>, commit: GroupCommit): StreamLog {
+export function createStreamLog(db: Kysely<Tables>, commit: Commit): StreamLog {
   const followed = new Map<string, FollowedLog>()
   const readPage = async (runId: string, after: number, limit: ReadLimit) => {
     const rows = await db
@@ -52,8 +52,6 @@ export function createStreamLog(db: Kysely<Tables>, commit: GroupCommit): Stream
     },
     async append(runId, epoch, entries, change, steps = []) {
       await commit.write(async (trx) => {
-        // There is one connection: later reads wait for the commit.
-        followed.get(runId)?.outdate()
         const rows = steps.map((step) => toStepRow(runId, step))
         await changeRun(trx, runId, epoch, bytesOf(entries) + bytesOfSteps(rows), change)
         if (entries.length > 0)
@@ -64,7 +62,9 @@ export function createStreamLog(db: Kysely<Tables>, commit: GroupCommit): Stream
         if (change !== undefined && isTerminalStatus(change.status)) await removeProgress(trx, runId)
         else if (rows.length > 0) await insertSteps(trx, rows)
       })
-      followed.get(runId)?.wake(false)
+      const log = followed.get(runId)
+      log?.outdate()
+      log?.wake(false)
     },
     read(runId, after, limit) {
       const read = () => readPage(runId, after, limit)

@@ -1,16 +1,12 @@
 import type { PushConfig, StoredTask, TaskStore } from '@svc/registry'
 import { formatPushCursor, formatRunCursor, parsePushCursor, parseRunCursor } from '@svc/registry/store-kit'
 import type { Kysely, NotNull } from 'kysely'
-import type { GroupCommit } from '../group-commit.ts'
+import type { Commit } from '../commit.ts'
 import { parseStored, type SkipDamaged } from '../encoding/stored-values.ts'
 import type { Tables } from '../tables.ts'
 
 /** The A2A side of runs, in SQL. */
-export function createTaskStore(
-  db: Kysely<Tables>,
-  commit: GroupCommit,
-  skipDamaged: SkipDamaged
-): TaskStore {
+export function createTaskStore(db: Kysely<Tables>, commit: Commit, skipDamaged: SkipDamaged): TaskStore {
   const readTasks = (rows: readonly Tables['task'][]) => withMessages(db, rows, skipDamaged)
   const toConfig = (task_id: string, config_id: string, json: string) => {
     const config = parseStored<PushConfig>(json)

@@ -1,24 +1,26 @@
 import { storedRun, textEntry } from '@svc/registry/testing'
-import { createStore } from '@svc/store'
 import t from 'tap'
+import { eachStore } from '../helpers/each-store.ts'
 
-t.test('a run stays until all other data of it could be removed', async (t) => {
-  const store = await createStore({ url: 'sqlite::memory:' })
-  t.teardown(() => store.close())
-  const ended = { status: 'completed', at: 1 } as const
-  const [swept, removed] = [storedRun().runId, storedRun().runId]
-  for (const runId of [swept, removed]) {
-    await store.runs.create(storedRun({ runId }))
-    await store.log.append(runId, 1, [textEntry(1)], ended)
-  }
-  const stop = store.runs.onRemove!(async (runIds) => {
-    for (const runId of runIds) t.ok(await store.runs.find(runId), 'the listener comes first')
-    throw new Error('the files could not be removed')
+await eachStore(t, async (t, open) => {
+  t.test('a run stays until all other data of it could be removed', async (t) => {
+    const store = await open()
+    t.teardown(() => store.close())
+    const ended = { status: 'completed', at: 1 } as const
+    const [swept, removed] = [storedRun().runId, storedRun().runId]
+    for (const runId of [swept, removed]) {
+      await store.runs.create(storedRun({ runId }))
+      await store.log.append(runId, 1, [textEntry(1)], ended)
+    }
+    const stop = store.runs.onRemove!(async (runIds) => {
+      for (const runId of runIds) t.ok(await store.runs.find(runId), 'the listener comes first')
+      throw new Error('the files could not be removed')
+    })
+    await t.rejects(async () => store.runs.sweep(Number.MAX_SAFE_INTEGER), { message: /files/ })
+    await t.rejects(async () => store.runs.remove(removed), { message: /files/ })
+    for (const runId of [swept, removed]) t.ok(await store.runs.find(runId))
+    stop()
+    await store.runs.remove(removed)
+    t.equal(await store.runs.sweep(Number.MAX_SAFE_INTEGER), 1)
   })
-  await t.rejects(async () => store.runs.sweep(Number.MAX_SAFE_INTEGER), { message: /files/ })
-  await t.rejects(async () => store.runs.remove(removed), { message: /files/ })
-  for (const runId of [swept, removed]) t.ok(await store.runs.find(runId))
-  stop()
-  await store.runs.remove(removed)
-  t.equal(await store.runs.sweep(Number.MAX_SAFE_INTEGER), 1)
 })

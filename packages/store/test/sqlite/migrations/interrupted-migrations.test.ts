@@ -3,10 +3,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { codeOf } from '@svc/registry/testing'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import { MIGRATIONS } from '../../src/migrations/migrate.ts'
-import { copyFile, makeFile, readAll, upgradeFile, type Migrations } from '../helpers/database-file.ts'
-import { beforeEveryStatement } from '../helpers/every-statement.ts'
-import { killEverywhere, Left } from '../helpers/killed-upgrades.ts'
+import { MIGRATIONS } from '../../../src/sqlite/migrations/migrate.ts'
+import { copyFile, makeFile, readAll, upgradeFile, type Migrations } from '../../helpers/database-file.ts'
+import { beforeEveryStatement } from '../../helpers/every-statement.ts'
+import { killEverywhere, Left } from '../../helpers/killed-upgrades.ts'
 
 /** One more than there are: a column, an index, and a table that is made anew, each with data. */
 const SYNTHETIC: Migrations = {

@@ -1,11 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Kysely, Transaction } from 'kysely'
-import { STO_ERR_CLOSED } from './errors.ts'
-import { BUSY_PAUSE, isBusy } from './sqlite/retry-busy.ts'
-import type { Tables } from './tables.ts'
-
-/** A write within a transaction. If it throws before writing anything, only this write fails. */
-export type Write<T> = (trx: Transaction<Tables>) => Promise<T>
+import type { Kysely } from 'kysely'
+import { PATIENCE, Refused, type Commit, type Write } from '../commit.ts'
+import { STO_ERR_CLOSED } from '../errors.ts'
+import { BUSY_PAUSE, isBusy } from './retry-busy.ts'
+import type { Tables } from '../tables.ts'
 
 interface Pending {
   write: Write<unknown>
@@ -17,22 +15,11 @@ interface Pending {
   reject(reason: unknown): void
 }
 
-const PATIENCE = 5_000
-
-/** A write refused by the store's own rules, not by the database. */
-export class Refused extends Error {
-  readonly reason: Error
-
-  constructor(reason: Error) {
-    super(reason.message)
-    this.reason = reason
-  }
-}
-
 /**
  * Groups all writes of one event-loop turn into one transaction, in order. Each is acknowledged after the commit.
  */
-export class GroupCommit {
+export class GroupCommit implements Commit {
+  readonly outage = PATIENCE
   readonly #db: Kysely<Tables>
   readonly #requireFile: () => void
   #pending: Pending[] = []
@@ -45,10 +32,6 @@ export class GroupCommit {
     this.#requireFile = requireFile
   }
 
-  /**
-   * Resolves with the result of the write once it is committed.
-   * @param patience milliseconds to wait for another program's lock; default 5,000
-   */
   write<T>(write: Write<T>, patience = PATIENCE): Promise<T> {
     if (this.#closed) return Promise.reject(new STO_ERR_CLOSED())
     return new Promise<T>((resolve, reject) => {
@@ -57,7 +40,6 @@ export class GroupCommit {
     })
   }
 
-  /** Commits pending writes and refuses later ones. */
   async close(): Promise<void> {
     this.#closed = true
     await this.#working

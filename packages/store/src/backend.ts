@@ -1,0 +1,25 @@
+import type { ControlBus, StreamLog } from '@svc/registry'
+import type { Kysely } from 'kysely'
+import type { Commit } from './commit.ts'
+import type { FileBytes } from './files/file-bytes.ts'
+import type { Tables } from './tables.ts'
+
+/** What a kind of database brings to the stores, beside the SQL that all kinds share. */
+export interface Backend {
+  /** Reads; writes go through `commit`. */
+  readonly db: Kysely<Tables>
+  readonly commit: Commit
+  /** The bytes of the files of runs. */
+  readonly bytes: FileBytes
+  readonly log: StreamLog
+  readonly control: ControlBus
+  /**
+   * Runs a sweep, then returns space to the system; 0 if another process sweeps the same now.
+   * @throws the error of `remove`
+   */
+  sweep(name: string, remove: () => Promise<number>): Promise<number>
+  /** Probes the database with a small write and read. @throws the database's error */
+  check(): Promise<void>
+  /** Commits what is pending and closes the database. */
+  close(): Promise<void>
+}

@@ -1,0 +1,31 @@
+import type { Transaction } from 'kysely'
+import type { Tables } from './tables.ts'
+
+/** A write within a transaction. If it throws before writing anything, only this write fails. */
+export type Write<T> = (trx: Transaction<Tables>) => Promise<T>
+
+/** Commits writes, so that each sees all that were committed before it, as if there were one writer. */
+export interface Commit {
+  /** Milliseconds that the writes of a run in progress wait for a database that does not answer. */
+  readonly outage: number
+  /**
+   * Resolves with the result of the write once it is committed. A write may run several times, but is committed once.
+   * @param patience milliseconds to wait for a database that does not answer or is locked; default 5,000
+   */
+  write<T>(write: Write<T>, patience?: number): Promise<T>
+  /** Commits pending writes and refuses later ones. */
+  close(): Promise<void>
+}
+
+/** A write refused by the store's own rules, not by the database. */
+export class Refused extends Error {
+  readonly reason: Error
+
+  constructor(reason: Error) {
+    super(reason.message)
+    this.reason = reason
+  }
+}
+
+/** The default patience of a write, in milliseconds. */
+export const PATIENCE = 5_000

@@ -1,0 +1,40 @@
+import type { Backend } from '../backend.ts'
+import type { Retention } from '../options.ts'
+import type { Removals } from './removals.ts'
+import { sweepMemories } from './sweep-memories.ts'
+import { sweepRuns } from './sweep-runs.ts'
+import { sweepSessions } from './sweep-sessions.ts'
+
+type Sweep = (now: number) => Promise<number>
+
+/** Creates the sweeps of the stores, which remove what exceeds their retention and return its number. */
+export function createSweeps(
+  backend: Backend,
+  retention: Retention,
+  removals: Removals,
+  sweepFiles: (now: number) => Promise<void>
+): Record<'runs' | 'sessions' | 'memories', Sweep> {
+  const { db, commit } = backend
+  return {
+    runs: createSweep(backend, 'runs', async (now) => {
+      const removed = await sweepRuns(db, commit, retention, now, removals)
+      await sweepFiles(now)
+      return removed
+    }),
+    sessions: createSweep(backend, 'sessions', (now) => sweepSessions(db, commit, retention, now)),
+    memories: createSweep(backend, 'memories', (now) => sweepMemories(db, commit, retention, now))
+  }
+}
+
+// Runs one sweep at a time: two at once would each remove the surplus. A call during a sweep gets its result.
+function createSweep(backend: Backend, name: string, remove: Sweep): Sweep {
+  let underWay: Promise<number> | undefined
+  const sweep = async (now: number) => {
+    try {
+      return await backend.sweep(name, () => remove(now))
+    } finally {
+      underWay = undefined
+    }
+  }
+  return (now) => (underWay ??= sweep(now))
+}

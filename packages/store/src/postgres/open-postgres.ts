@@ -1,0 +1,60 @@
+import { createInProcessControlBus } from '@svc/registry/store-kit'
+import type { RunLog } from '@svc/registry'
+import { toLoggable } from '@svc/registry/kit'
+import { HandleEmptyInListsPlugin, Kysely, PostgresDialect, replaceWithNoncontingentExpression } from 'kysely'
+import type { Backend } from '../backend.ts'
+import { createBytesInMemory } from '../files/bytes-in-memory.ts'
+import { probe } from '../maintenance/probe.ts'
+import type { PostgresOptions } from '../options.ts'
+import { createStreamLog } from '../stores/stream-log.ts'
+import type { Tables } from '../tables.ts'
+import { isAway, isReadOnly } from './faults.ts'
+import { openPool } from './open-pool.ts'
+import { Opening } from './opening.ts'
+import { InOrder } from './in-order.ts'
+import { PatientPool } from './patient-pool.ts'
+import { PooledCommit } from './pooled-commit.ts'
+import { createSweeping } from './sweeping.ts'
+
+/**
+ * Opens a database on Postgres. One that cannot be reached yet, after 5 seconds, is opened by the first call that can.
+ * @throws STO_ERR_DRIVER_MISSING, and why a database that can be reached could not be opened
+ */
+export async function openPostgres(
+  options: PostgresOptions,
+  logger: Pick<RunLog, 'error'>
+): Promise<Backend> {
+  const connections = await openPool(options)
+  const opening = new Opening(connections, options)
+  const pool = new PatientPool(connections.pool, () => opening.ready())
+  try {
+    await pool.repeat(() => opening.ready())
+  } catch (err) {
+    if (!isAway(err) && !isReadOnly(err)) {
+      await pool.end()
+      throw err
+    }
+    logger.error(
+      { err: toLoggable(err) },
+      'the database cannot be opened yet: calls are refused until it can'
+    )
+  }
+  const db = new Kysely<Tables>({
+    dialect: new PostgresDialect({ pool }),
+    plugins: [new HandleEmptyInListsPlugin({ strategy: replaceWithNoncontingentExpression })]
+  }).withSchema(options.schema)
+  const commit = new PooledCommit(db, options.outage, () => pool.failingFor)
+  return {
+    db,
+    commit,
+    bytes: createBytesInMemory(),
+    log: createStreamLog(db, new InOrder(commit)),
+    control: createInProcessControlBus(),
+    sweep: createSweeping(connections, options.schema),
+    check: () => probe(commit),
+    async close() {
+      await commit.close()
+      await pool.end()
+    }
+  }
+}

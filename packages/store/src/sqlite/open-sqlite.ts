@@ -1,0 +1,76 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { createInProcessControlBus } from '@svc/registry/store-kit'
+import { Kysely } from 'kysely'
+import type { Backend } from '../backend.ts'
+import { createBytesInFolder } from '../files/bytes-in-folder.ts'
+import { createBytesInMemory } from '../files/bytes-in-memory.ts'
+import { probe } from '../maintenance/probe.ts'
+import type { SqliteOptions } from '../options.ts'
+import { createStreamLog } from '../stores/stream-log.ts'
+import type { Tables } from '../tables.ts'
+import { GroupCommit } from './group-commit.ts'
+import { migrate } from './migrations/migrate.ts'
+import { createNodeSqliteDialect } from './node-sqlite-dialect.ts'
+import { openDatabase } from './open-database.ts'
+
+// Free pages that the file keeps for later writes: 16 MiB.
+const KEPT = 4_096
+// Pages per call, so that other work runs between two calls.
+const SLICE = 1_000
+
+/** Opens a file, or a database in memory, and applies pending migrations. */
+export async function openSqlite(options: SqliteOptions): Promise<Backend> {
+  const opened = openDatabase(options)
+  const { database, path } = opened
+  const db = new Kysely<Tables>({ dialect: createNodeSqliteDialect(opened) })
+  try {
+    await migrate(db as unknown as Kysely<never>)
+  } catch (err) {
+    await db.destroy()
+    throw err
+  }
+  const commit = new GroupCommit(db, opened.requireFile)
+  return {
+    db,
+    commit,
+    bytes:
+      path === undefined
+        ? createBytesInMemory()
+        : createBytesInFolder(`${path}-files`, { synced: options.durability === 'full' }),
+    log: createStreamLog(db, commit),
+    // Only one process can open the file, so control messages never leave it.
+    control: createInProcessControlBus(),
+    async sweep(_name, remove) {
+      const removed = await remove()
+      while (await commit.write(async () => freePages(database)));
+      return removed
+    },
+    async check() {
+      try {
+        await probe(commit)
+      } catch (err) {
+        // Cached damaged pages would outlive their repair.
+        if (database.isOpen) database.exec('pragma shrink_memory')
+        throw err
+      }
+    },
+    async close() {
+      await commit.close()
+      await db.destroy()
+    }
+  }
+}
+
+// Returns some unused pages to the file system; true if more remain.
+function freePages(database: DatabaseSync): boolean {
+  const before = countFree(database)
+  if (before <= KEPT) return false
+  database.exec(`pragma incremental_vacuum(${Math.min(SLICE, before - KEPT)})`)
+  const left = countFree(database)
+  // A file without `auto_vacuum` keeps its pages and reuses them.
+  return left < before && left > KEPT
+}
+
+function countFree(database: DatabaseSync): number {
+  return Number(database.prepare('pragma freelist_count').get()!['freelist_count'])
+}

@@ -1,0 +1,70 @@
+import type { Stores } from '@svc/registry'
+import {
+  checkpointStoreContract,
+  controlBusContract,
+  fileStoreContract,
+  memoryRetentionContract,
+  memoryStoreContract,
+  runStoreContract,
+  sessionFenceContract,
+  sessionStoreContract,
+  taskStoreContract
+} from '@svc/registry/testing'
+import type { Test } from 'tap'
+import type { OpenStore } from './each-store.ts'
+
+/** All contract suites of the stores. */
+export function storeContracts(t: Test, open: OpenStore): void {
+  const fresh =
+    <S>(pick: (stores: Stores) => S) =>
+    async () => {
+      const store = await open()
+      return { ...pick(store), close: store.close }
+    }
+
+  t.test('runs and their logs', async (t) => runStoreContract(t, open))
+  t.test('sessions', async (t) =>
+    sessionStoreContract(
+      t,
+      fresh(({ sessions }) => sessions)
+    )
+  )
+  t.test('sessions of runs', async (t) => sessionFenceContract(t, open))
+  t.test('memory', async (t) =>
+    memoryStoreContract(
+      t,
+      fresh(({ memory }) => memory)
+    )
+  )
+  t.test('what is kept of memory', async (t) =>
+    memoryRetentionContract(t, async (retention) => {
+      const { memory, close } = await open({ retention })
+      return { ...memory, close }
+    })
+  )
+  t.test('tasks', async (t) =>
+    taskStoreContract(
+      t,
+      fresh(({ tasks }) => tasks)
+    )
+  )
+  t.test('checkpoints', async (t) =>
+    checkpointStoreContract(
+      t,
+      fresh(({ checkpoints }) => checkpoints)
+    )
+  )
+  t.test('control', async (t) =>
+    controlBusContract(
+      t,
+      fresh(({ control }) => control)
+    )
+  )
+  t.test('files', async (t) => {
+    const make = (limits?: { maxRunBytes: number }) => async () => {
+      const store = await open(limits && { files: limits })
+      return { ...store.files, close: store.close }
+    }
+    fileStoreContract(t, make(), (maxRunBytes) => make({ maxRunBytes }))
+  })
+}

@@ -1,0 +1,2 @@
+export { startPostgres, type Postgres, type PostgresOptions } from './start-postgres.ts'
+export { postgresForTests } from './for-tests.ts'
