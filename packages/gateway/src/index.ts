@@ -4,7 +4,7 @@ export { AsyncApiOptionsSchema, type AsyncApiOptions } from './asyncapi/async-ap
 export type { GatewaySocketData } from './sockets/connection.ts'
 export type { GatewayCors } from './sockets/origins.ts'
 export { GatewayOptionsSchema } from './options.ts'
-export type { GatewayAuthenticate, GatewayMiddleware, GatewayOptions } from './options.ts'
+export type { GatewayAuthenticate, GatewayMiddleware, GatewayOptions, GatewayTransport } from './options.ts'
 export * from './errors.ts'
 export * from './events/acknowledgements.ts'
 export * from './events/client-events.ts'

@@ -32,6 +32,9 @@ export type GatewayAuthenticate = Authenticate<HandshakeCredentials>
 /** A middleware of a Socket.IO namespace; it runs after authentication, with the caller in `socket.data.principal`. */
 export type GatewayMiddleware = (socket: Socket, next: (err?: ExtendedError) => void) => unknown
 
+/** How a client may connect. */
+export type GatewayTransport = 'polling' | 'websocket'
+
 /** Bounds of connections. */
 export interface GatewayLimits {
   /** Bytes of a message; default 1,000,000. */
@@ -60,6 +63,8 @@ export interface GatewayOptions extends ExposedOptions, PolicyOptions<HandshakeC
   namespace?: string
   /** Path of the created server; default `/socket.io`. */
   path?: string
+  /** The transports of the created server; default both. Polling needs a load balancer with sticky sessions. */
+  transports?: readonly GatewayTransport[]
   /** The cookie that may carry the token; default `token`. */
   cookieName?: string
   /** Middleware of the namespace, one or a list. */
@@ -90,6 +95,10 @@ export const GatewayOptionsSchema = optionsSchema<GatewayOptions>({
   io: objectSchema<Server>(),
   namespace: Type.String({ pattern: '^/[^,?#]*$' }),
   path: Type.String({ pattern: '^/.*[^/]$' }),
+  transports: Type.Array(Type.Union([Type.Literal('polling'), Type.Literal('websocket')]), {
+    minItems: 1,
+    uniqueItems: true
+  }),
   cookieName: Type.String({ minLength: 1 }),
   middleware: Type.Unsafe<GatewayMiddleware | GatewayMiddleware[]>(Type.Union([fn, Type.Array(fn)])),
   cors: Type.Unsafe<boolean | GatewayCors>(Type.Union([Type.Boolean(), CorsOptionsSchema])),
@@ -139,7 +148,7 @@ export function resolveOptions(given: GatewayOptions & RegisterOptions) {
   const { io } = options as { io?: Partial<Server> }
   if (io !== undefined && typeof io.of !== 'function')
     throw new GTW_ERR_BAD_OPTION('io: it must be a Socket.IO Server')
-  for (const key of ['path', 'cors'] as const) {
+  for (const key of ['path', 'transports', 'cors'] as const) {
     if (io !== undefined && options[key] !== undefined)
       throw new GTW_ERR_BAD_OPTION(`${key}: set it on the server that is passed as io`)
   }

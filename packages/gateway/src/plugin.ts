@@ -29,7 +29,7 @@ import type { GatewaySocket } from './sockets/connection.ts'
 import { Connections } from './sockets/connections.ts'
 import { guardMiddleware } from './sockets/guard-middleware.ts'
 import { RunKeeper } from './sockets/run-keeper.ts'
-import { HIDDEN, openSocketServer } from './sockets/socket-server.ts'
+import { HIDDEN, openSocketServer, warnOfPolling } from './sockets/socket-server.ts'
 import type { GatewayPolicy } from './surface.ts'
 
 declare module 'fastify' {
@@ -56,6 +56,7 @@ async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterO
   const named = listNamed(settings, GTW_ERR_BAD_OPTION)
   const io = settings.io ?? (await openSocketServer(app, settings))
   requireNoRecovery(io)
+  warnOfPolling(app, io)
   const place = `namespace "${settings.namespace}"`
   requireFreePlace(io, '@svc/gateway', place, (taken) => new GTW_ERR_REGISTERED_TWICE(taken))
 

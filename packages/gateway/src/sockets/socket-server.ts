@@ -8,7 +8,7 @@ import type { GatewaySettings } from '../options.ts'
 import { isRefusedOrigin } from './origins.ts'
 
 /** The settings of a server. */
-type ServerSettings = Pick<GatewaySettings, 'path' | 'cors' | 'limits' | 'authenticate' | 'cookieName'>
+type ServerSettings = Pick<GatewaySettings, 'path' | 'transports' | 'cors' | 'limits' | 'authenticate' | 'cookieName'>
 
 // The gateway itself disconnects its sockets, after their runs.
 const preClose = (done: Function) => void done()
@@ -27,7 +27,7 @@ const CONNECT_TIMEOUT = 10_000
  */
 export async function openSocketServer(app: FastifyInstance, settings: ServerSettings): Promise<Server> {
   if (app.hasDecorator('io')) return app.io
-  const { path, cors, limits, authenticate } = settings
+  const { path, transports, cors, limits, authenticate } = settings
   requireFreePlace(
     rootOf(app),
     '@svc/gateway',
@@ -37,6 +37,7 @@ export async function openSocketServer(app: FastifyInstance, settings: ServerSet
   const options: Partial<ServerOptions> = {
     path,
     ...(cors !== undefined && { cors }),
+    ...(transports !== undefined && { transports: [...transports] }),
     serveClient: false,
     parser: createAttachmentFreeParser(),
     maxHttpBufferSize: limits.payload + Math.min(limits.payload, EXCESS),
@@ -49,6 +50,19 @@ export async function openSocketServer(app: FastifyInstance, settings: ServerSet
   await app.register(fastifySocketIo.default, { ...options, preClose })
   serveOtherAddresses(app, path)
   return app.io
+}
+
+/** Warns, when the app is ready, if clients may poll a service of several nodes without the app having chosen so. */
+export function warnOfPolling(app: FastifyInstance, io: Server): void {
+  if (app.runs.stores.lease === undefined) return
+  const { opts } = io as unknown as { opts?: { transports?: unknown } }
+  if (opts?.transports !== undefined) return
+  app.addHook('onReady', async () =>
+    app.log.warn(
+      "clients that poll must reach the same node with each request: set transports: ['websocket'] of @svc/gateway, or, behind a load " +
+        "balancer with sticky sessions, transports: ['polling', 'websocket']"
+    )
+  )
 }
 
 // `localhost` may be two addresses. Fastify serves the second by another HTTP server, where Socket.IO does not listen, so

@@ -88,3 +88,32 @@ t.test('a watch that cannot be announced is answered, and logged', async (t) => 
   t.same(await client.emitWithAck('run.watch', { runId: run.runId }), { status: 'working' })
   t.match(lines.join(''), 'a watching client could not be announced')
 })
+
+t.test('without polling only WebSockets connect', async (t) => {
+  const { connect, origin } = await buildGateway(t, { options: { transports: ['websocket'] } })
+  const client = await connect()
+  t.ok(client.connected)
+  await t.rejects(connect({ transports: ['polling'] }))
+  t.equal((await fetch(`${origin}/socket.io/?EIO=4&transport=polling`)).status, 400)
+})
+
+t.test('an app of several nodes that did not choose its transports is warned of polling', async (t) => {
+  const warnings = async (options: GatewayOptions, lease: boolean) => {
+    const lines: string[] = []
+    const { stores } = createTestCluster().join()
+    const { lease: _, ...alone } = stores
+    await buildGateway(t, {
+      options,
+      engine: { stores: lease ? stores : alone },
+      fastify: {
+        requestTimeout: 1_000,
+        logger: { level: 'warn', stream: { write: (line: string) => void lines.push(line) } }
+      }
+    })
+    return lines.filter((line) => line.includes('transports')).length
+  }
+  t.equal(await warnings({}, true), 1)
+  t.equal(await warnings({}, false), 0)
+  t.equal(await warnings({ transports: ['websocket'] }, true), 0)
+  t.equal(await warnings({ transports: ['polling', 'websocket'] }, true), 0)
+})
