@@ -33,7 +33,7 @@ export interface RealtimeOptions extends PolicyOptions {
   clientInstructions?: boolean
   /** Whether sessions take `tools` that their clients serve; default `true`. */
   clientTools?: boolean
-  /** At least 32 characters to encrypt client secrets with, the same in every process; default: a random one for this process. */
+  /** At least 32 characters to encrypt client secrets with, the same on every node; default, for one node: random. */
   secret?: string
   /** Seconds that a client secret is valid, unless its request says; default 600. */
   secretLifetime?: number

@@ -38,6 +38,8 @@ const ADMISSION_ERRORS = {
 /** Creates the surface of a scope. @throws RT_ERR_BAD_OPTION */
 export function createSurface(app: FastifyInstance, settings: RealtimeSettings, place: string): Surface {
   const { runs, log } = app
+  if (runs.stores.lease !== undefined && settings.secret === undefined)
+    throw new RT_ERR_BAD_OPTION('secret: several nodes share the stores, and must share it too')
   const policy = resolvePolicy(settings, runs.exposures.policy)
   const exposed = runs.exposures.add({
     surface: `@svc/realtime ${place}`,

@@ -8,7 +8,10 @@ import type { GatewaySettings } from '../options.ts'
 import { isRefusedOrigin } from './origins.ts'
 
 /** The settings of a server. */
-type ServerSettings = Pick<GatewaySettings, 'path' | 'transports' | 'cors' | 'limits' | 'authenticate' | 'cookieName'>
+type ServerSettings = Pick<
+  GatewaySettings,
+  'path' | 'transports' | 'cors' | 'limits' | 'authenticate' | 'cookieName'
+>
 
 // The gateway itself disconnects its sockets, after their runs.
 const preClose = (done: Function) => void done()
