@@ -8,10 +8,10 @@ import { reportRequests } from './requests.ts'
 import { reportSandbox } from './sandbox.ts'
 import { reportSockets } from './sockets.ts'
 import { VARIANTS } from './variants.ts'
-import { reportVoice } from './voice.ts'
+import { reportVoice, type VoiceReportOptions } from './voice.ts'
 
 /** What is measured besides requests; `rounds` is how often, where it is in rounds. */
-const SECTIONS: Record<string, (rounds: number) => Promise<void>> = {
+const SECTIONS: Record<string, (rounds: number, options: VoiceReportOptions) => Promise<void>> = {
   growth: reportGrowth,
   'agent-loop': reportAgentLoop,
   browser: reportBrowser,
@@ -22,14 +22,21 @@ const SECTIONS: Record<string, (rounds: number) => Promise<void>> = {
   voice: reportVoice
 }
 const names = [...VARIANTS.map(({ name }) => name), ...Object.keys(SECTIONS)]
-const USAGE = `npm run bench -- [--rounds 5] [--only ${names.slice(0, 2).join(',')}]
+const USAGE = `npm run bench -- [--rounds 5] [--only ${names.slice(0, 2).join(',')}] [--silero silero_vad.onnx]
 
 Measures everything, on a machine that does nothing else, or only what is named:
-${names.join(', ')}`
+${names.join(', ')}
 
-const values = readOptions(USAGE, { rounds: { type: 'string', default: '5' }, only: { type: 'string' } })
+--silero  the file of Silero VAD, to measure it as a detector of calls`
+
+const values = readOptions(USAGE, {
+  rounds: { type: 'string', default: '5' },
+  only: { type: 'string' },
+  silero: { type: 'string' }
+})
 const rounds = Number(values.rounds)
 const only = readNames(values.only, names, USAGE) ?? names
 const variants = VARIANTS.filter(({ name }) => only.includes(name))
 if (variants.length > 0) await reportRequests(variants, rounds)
-for (const [name, report] of Object.entries(SECTIONS)) if (only.includes(name)) await report(rounds)
+for (const [name, report] of Object.entries(SECTIONS))
+  if (only.includes(name)) await report(rounds, { silero: values.silero })

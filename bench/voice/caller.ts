@@ -1,8 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { RunEngine, VoiceInput, VoiceLink, VoiceOutput, VoiceRunnable } from '@svc/registry'
+import type {
+  RunEngine,
+  VoiceInput,
+  VoiceLink,
+  VoiceOutput,
+  VoiceRunnable,
+  VoiceSettings
+} from '@svc/registry'
 import { startCall, type StartedCall } from './start-call.ts'
 
-/** Hz of what is sent and received. */
+/** Hz of what is sent, unless a caller has another rate, and received. */
 export const RATE = 16_000
 /** Milliseconds of a frame. */
 const FRAME = 20
@@ -12,10 +19,7 @@ type Output<K extends Kind> = Extract<VoiceOutput, { type: K }>
 
 /** A client of a call, in the process of the call: there is no wire in between. */
 export class Caller implements VoiceLink {
-  readonly settings = {
-    input: { type: 'audio/pcm', rate: RATE },
-    output: { type: 'audio/pcm', rate: RATE }
-  } as const
+  readonly settings: VoiceSettings
   readonly canClear = true
   readonly reportsPlayback: boolean
   /** Every output but audio, and when it came. */
@@ -27,9 +31,19 @@ export class Caller implements VoiceLink {
   #watchers: { readonly type: Kind; resolve(output: VoiceOutput, at: number): void }[] = []
   #call: StartedCall | undefined
 
-  /** @param playsAtOnce whether answers count as played as soon as they arrive; else they take their time */
-  constructor(playsAtOnce: boolean) {
+  readonly #inputRate: number
+
+  /**
+   * @param playsAtOnce whether answers count as played as soon as they arrive; else they take their time
+   * @param inputRate Hz of what is sent
+   */
+  constructor(playsAtOnce: boolean, inputRate = RATE) {
     this.reportsPlayback = playsAtOnce
+    this.#inputRate = inputRate
+    this.settings = {
+      input: { type: 'audio/pcm', rate: inputRate },
+      output: { type: 'audio/pcm', rate: RATE }
+    }
   }
 
   /** Calls a voice agent. */
@@ -73,16 +87,26 @@ export class Caller implements VoiceLink {
     )
   }
 
-  /** Sends audio in frames; at the pace of a microphone, or as fast as it is taken. */
-  async speak(samples: Int16Array, pace: 'live' | 'fast'): Promise<void> {
+  /** The last output of a type so far. @throws an Error if there is none */
+  last<K extends Exclude<Kind, 'audio'>>(type: K): Output<K> {
+    const found = this.outputs.findLast(({ output }) => output.type === type)
+    if (found === undefined) throw new Error(`there was no ${type}`)
+    return found.output as Output<K>
+  }
+
+  /** Sends audio in frames, at the pace of a microphone or as fast as it is taken. Returns when the last frame was sent. */
+  async speak(samples: Int16Array, pace: 'live' | 'fast'): Promise<number> {
     const bytes = new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength)
-    const size = (RATE * FRAME * 2) / 1_000
+    const size = 2 * Math.round((this.#inputRate * FRAME) / 1_000)
     let due = performance.now()
+    let sentAt = due
     for (let at = 0; at < bytes.byteLength; at += size) {
       this.push({ type: 'audio', audio: bytes.subarray(at, at + size) })
+      sentAt = performance.now()
       due += FRAME
       await pause(pace === 'live' ? Math.max(0, due - performance.now()) : 0)
     }
+    return sentAt
   }
 
   /** Hangs up, and waits for the run. */

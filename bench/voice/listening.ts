@@ -17,8 +17,10 @@ export interface Listening {
   /** Bytes of one call. */
   heapPerCall: number
   rssPerCall: number
-  /** Milliseconds. */
+  /** Milliseconds that the event loop was busy at the most: so late is a frame. */
   longestDelay: number
+  /** The same of a process without calls, meanwhile. */
+  idleDelay: number
 }
 
 /** Hz of the protocol. */
@@ -29,27 +31,30 @@ const FRAME = 40
 /** What a server spends on calls with background noise only. */
 export async function measureListening(calls: number, seconds: number): Promise<Listening> {
   const server = await startServer('phone', 'voice/serve.ts')
+  const idle = await startServer('idle', 'voice/serve.ts')
   try {
     const first = await Promise.all(Array.from({ length: 4 }, () => open(server)))
     await listen(first, 2)
     const before = await stateOf(server)
     const sockets = await Promise.all(Array.from({ length: calls }, () => open(server)))
     await listen(sockets, 2)
-    await stateOf(server)
+    await Promise.all([stateOf(server), stateOf(idle)])
     const cpu = server.cpu()
     await listen(sockets, seconds)
     const used = server.cpu() - cpu
     const after = await stateOf(server)
+    const { longestDelay: idleDelay } = await stateOf(idle)
     if (after.runs !== calls + first.length) throw new Error(`${after.runs} calls are in progress`)
     for (const socket of [...sockets, ...first]) socket.close()
     return {
       cpuPerSecond: used / 1_000 / calls / seconds,
       heapPerCall: (after.heap - before.heap) / calls,
       rssPerCall: (after.rss - before.rss) / calls,
-      longestDelay: after.longestDelay
+      longestDelay: after.longestDelay,
+      idleDelay
     }
   } finally {
-    await server.stop()
+    await Promise.all([server.stop(), idle.stop()])
   }
 }
 

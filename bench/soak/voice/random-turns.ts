@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { within } from '@svc/registry/kit'
 import { defineTool } from '@svc/runtime'
 import {
   toneSpeech,
@@ -11,6 +12,8 @@ import { ANSWERER, createPhone } from '../../voice/phone.ts'
 import { startCall } from '../../voice/start-call.ts'
 import { Random } from '../random.ts'
 
+/** Milliseconds for an answer: the turn is lost if there is none. */
+const DEADLINE = 10_000
 /** Of the default format: 24,000 samples of two bytes a second. */
 const BYTES_PER_MS = 48
 
@@ -71,11 +74,14 @@ export async function takeRandomTurns(turns: number, seed: number): Promise<Rand
     link.speak(text, 600)
     await link.next('item')
     const pace = random.next()
-    if (pace < 0.5) await link.next('response.end')
+    if (pace < 0.5) await within(DEADLINE, link.next('response.end'))
     else if (pace < 0.75) await wait(random.below(80))
   }
-  while (!lastPrompt.includes(said.at(-1)!)) await wait(5)
-  await link.next('state', ({ state }) => state === 'listening')
+  for (let waited = 0; waited < DEADLINE && !lastPrompt.includes(said.at(-1)!); waited += 5) await wait(5)
+  await within(
+    DEADLINE,
+    link.next('state', ({ state }) => state === 'listening')
+  )
   clearInterval(playing)
   link.hangUp()
   await call.end()

@@ -5,6 +5,7 @@ import { loadResampler } from '../../src/voice/audio/resample.ts'
 import { readWav } from '../../src/voice/audio/wav.ts'
 import type { VoiceDetector } from '../../src/voice/detect/detector.ts'
 import { TurnFinder } from '../../src/voice/detect/turn-finder.ts'
+import { createRandom } from './random.ts'
 
 const RATE = 16_000
 const PHRASES = [
@@ -60,6 +61,14 @@ export async function recordSpeech(): Promise<Recording | undefined> {
     if ((err as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw err
   }
+}
+
+/** Adds silence to a recording until so much of it is speech, from 0 to 1. */
+export function withShare({ samples, utterances }: Recording, share: number): Int16Array {
+  const spokenMs = utterances.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0)
+  const whole = new Int16Array(Math.max(samples.length, ((spokenMs / share) * RATE) / 1000))
+  whole.set(samples)
+  return whole
 }
 
 /** By name: what is added to speech of a loudness. */
@@ -144,23 +153,20 @@ function silence(ms: number): Int16Array {
   return new Int16Array((ms * RATE) / 1000)
 }
 
-// A linear congruential generator: tests hear the same noise each time.
-function random(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 2 ** 31 - 1
-  }
+// Tests hear the same noise each time.
+function noiseOf(seed: number): () => number {
+  const next = createRandom(seed)
+  return () => next() * 2 - 1
 }
 
 function white(length: number, loudness: number): Float64Array {
-  const next = random(7)
+  const next = noiseOf(7)
   // The mean square of a uniform distribution is a third.
   return Float64Array.from({ length }, () => next() * loudness * Math.sqrt(3))
 }
 
 function brown(length: number, loudness: number): Float64Array {
-  const next = random(11)
+  const next = noiseOf(11)
   let level = 0
   const walk = Float64Array.from({ length }, () => (level = 0.998 * level + next()))
   const own = loudnessOf(walk)
@@ -169,7 +175,7 @@ function brown(length: number, loudness: number): Float64Array {
 
 function clicks(length: number): Float64Array {
   const noise = new Float64Array(length)
-  const next = random(13)
+  const next = noiseOf(13)
   for (let at = 2_000; at < length; at += Math.round(RATE * (0.3 + 0.2 * Math.abs(next())))) {
     for (let offset = 0; offset < 80 && at + offset < length; offset++)
       noise[at + offset] = 12_000 * next() * Math.exp(-offset / 20)

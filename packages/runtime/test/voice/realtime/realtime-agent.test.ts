@@ -1,67 +1,15 @@
 import { Type } from '@sinclair/typebox'
-import {
-  createInProcessStores,
-  createRegistry,
-  createRunEngine,
-  defineRunnable,
-  GLOBAL_REGISTRY,
-  type Stores
-} from '@svc/registry'
 import { defineTool } from '@svc/runtime'
-import { decodeTones, voiceLink, type VoiceLinkOptions } from '@svc/runtime/testing'
-import { VoiceAgent, type RealtimeOptions } from '@svc/runtime/voice'
+import { decodeTones } from '@svc/runtime/testing'
 import t from 'tap'
-import { echo } from '../../helpers/realtime/echo.ts'
-import { startRealtimeServer, type RealtimeServerOptions } from '../../helpers/realtime/realtime-server.ts'
+import { startAgentCall } from '../../helpers/realtime/start-agent-call.ts'
 
 t.setTimeout(20_000)
 
 const listening = ({ state }: { state: string }) => state === 'listening'
 
-interface Options {
-  readonly server?: Partial<RealtimeServerOptions>
-  readonly voice?: Partial<RealtimeOptions>
-  readonly link?: VoiceLinkOptions
-  readonly stores?: Stores
-}
-
-async function startCall(
-  t: { teardown(fn: () => unknown): void },
-  { server, voice, link: linkOptions, stores = createInProcessStores() }: Options = {}
-) {
-  const upstream = await startRealtimeServer(t, { reply: echo, ...server })
-  const agent = new VoiceAgent({
-    ...{ name: 'live', registry: createRegistry(), model: upstream.model, retry: { baseDelay: 1 } },
-    ...voice,
-    turns: { silence: 100, prefix: 0, ...voice?.turns }
-  })
-  const engine = createRunEngine({ stores, drainTimeout: 0 })
-  t.teardown(() => engine.close())
-  const link = voiceLink({
-    answer: async (inputId, answer) => void (await engine.answer(inputId, answer)),
-    ...linkOptions
-  })
-  const call = defineRunnable({
-    ...{ kind: 'agent', name: agent.name },
-    stream: (_input, context) => agent.converse(link, context)
-  })
-  const run = await engine.start(call, 'call', { sessionId: 's1' })
-  const key = {
-    registry: GLOBAL_REGISTRY,
-    kind: 'agent',
-    name: 'live',
-    owner: 'anonymous',
-    sessionId: 's1'
-  } as const
-  return {
-    ...{ run, link, upstream, engine, agent },
-    session: async () => stores.sessions.load(key, 1_000),
-    parts: () => Array.fromAsync(run.parts())
-  }
-}
-
 t.test('a call of a realtime model is one run, with its turns in log and session', async (t) => {
-  const { link, run, parts, session, upstream } = await startCall(t, { voice: { greeting: 'Hello!' } })
+  const { link, run, parts, session, upstream } = await startAgentCall(t, { voice: { greeting: 'Hello!' } })
   const greeting = await link.next('answer.end')
   await link.next('state', listening)
   link.speak('one')
@@ -103,7 +51,7 @@ t.test('a call of a realtime model is one run, with its turns in log and session
 })
 
 t.test('the user interrupts an answer: the model and the session have what was played', async (t) => {
-  const { link, session, upstream, run } = await startCall(t, {
+  const { link, session, upstream, run } = await startAgentCall(t, {
     server: { reply: ({ text }) => ({ text: text === 'long' ? 'alpha beta gamma delta epsilon' : 'Fine.' }) },
     voice: { turns: { interrupt: { after: 40 } } },
     link: { playback: 'reports' }
@@ -139,7 +87,7 @@ t.test('a tool waits for an approval, which the user gives by voice', async (t) 
     input: Type.Object({ seats: Type.Integer() }),
     execute: ({ seats }) => `booked ${seats}`
   })
-  const { link, upstream } = await startCall(t, {
+  const { link, upstream } = await startAgentCall(t, {
     server: {
       reply({ items, own = '', text }) {
         const spoken = /: "(.*)"$/.exec(own)?.[1]
@@ -170,7 +118,7 @@ t.test('a tool waits for an approval, which the user gives by voice', async (t) 
 
 t.test('the client serves tools that it chose, and changes them', async (t) => {
   const tool = (name: string) => ({ name, description: 'A tool.', input: { type: 'object' } as never })
-  const { link, upstream } = await startCall(t, {
+  const { link, upstream } = await startAgentCall(t, {
     server: {
       reply: ({ items, text }) =>
         items.at(-1)?.output === undefined
@@ -195,7 +143,7 @@ t.test('the client serves tools that it chose, and changes them', async (t) => {
 })
 
 t.test('a client does not notice that the model is connected again', async (t) => {
-  const { link, upstream, session, run } = await startCall(t)
+  const { link, upstream, session, run } = await startAgentCall(t)
   for (const word of ['one', 'two', 'three']) {
     link.speak(word)
     await link.next('response.start')
@@ -210,10 +158,10 @@ t.test('a client does not notice that the model is connected again', async (t) =
 })
 
 t.test('a call fails with the model, and an answer with its response', async (t) => {
-  const { run, link } = await startCall(t, { server: { handshake: () => 401 } })
+  const { run, link } = await startAgentCall(t, { server: { handshake: () => 401 } })
   await t.rejects(run.result(), { code: 'RUN_ERR_MODEL_AUTH' })
   t.equal(link.all('state').length, 0)
-  const other = await startCall(t, { server: { reply: () => ({ fails: { type: 'x', code: 'bad' } }) } })
+  const other = await startAgentCall(t, { server: { reply: () => ({ fails: { type: 'x', code: 'bad' } }) } })
   other.link.speak('one')
   t.match(await other.link.next('response.end'), {
     status: 'failed',
@@ -222,7 +170,7 @@ t.test('a call fails with the model, and an answer with its response', async (t)
 })
 
 t.test('a message is a call of one turn', async (t) => {
-  const { agent, session } = await startCall(t)
+  const { agent, session } = await startAgentCall(t)
   const { text } = await agent.run('one', { sessionId: 's2' })
   t.equal(text, 'You said one.')
   t.same(await session(), [])
