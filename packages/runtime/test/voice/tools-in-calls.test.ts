@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { createEventBus } from '@svc/registry'
 import { defineTool } from '@svc/runtime'
 import { decodeTones } from '@svc/runtime/testing'
@@ -202,4 +203,24 @@ t.test('a call reports itself, its turns and its tools as events', async (t) => 
     'voice.turn phone agent',
     'voice.session.end phone agent'
   ])
+})
+
+t.test('hanging up does not wait for an approval, but for a tool in progress', async (t) => {
+  const booking = slowTool('book_table', true)
+  const search = slowTool('search')
+  const { link, run, parts } = await startCall(t, {
+    script: [{ toolCalls: [{ toolName: 'search' }, { toolName: 'book_table' }] }],
+    agent: { tools: [booking.tool, search.tool] }
+  })
+  link.speak('book me a table')
+  await link.next('approval')
+  await search.began
+  link.hangUp()
+  search.finish('found')
+  const ended = await Promise.race([run.result().then(() => true), wait(4_000, false, { ref: false })])
+  t.ok(ended, 'the run ends before its deadline')
+  t.match(
+    (await parts()).filter(({ type }) => type === 'tool.result'),
+    [{ toolName: 'search', result: 'found' }]
+  )
 })

@@ -68,6 +68,8 @@ export class Responses {
   /** True once tools of the client were called since the last turn. */
   #continued = false
   #isClosed = false
+  /** What the answer waits for. */
+  readonly #inputs = new Set<RequestedInput>()
   #whenIdle: (() => void) | undefined
 
   constructor(scope: CallScope, host: ResponsesHost, turns: UserTurns, output: OutputAudio) {
@@ -192,17 +194,21 @@ export class Responses {
     if (part.type === 'step') this.usage = addUsage(this.usage, part.usage)
     this.#working?.part(part)
     this.#tools.take(part)
+    this.#checkIdle()
   }
 
   /** The answer waits for the user, or for a tool of the client. */
   input(input: RequestedInput): void {
-    const { request } = input
+    const { request, settled } = input
+    this.#inputs.add(input)
+    void settled.then(() => this.#inputs.delete(input))
+    if (this.#isClosed) return this.#checkIdle()
     if (request.type !== 'input.request' || request.kind !== 'tool') return this.questions.ask(input)
     const { inputId, toolCallId = '', toolName = '', args } = request
     this.#tools.ask({ inputId, toolCallId, toolName, args })
   }
 
-  /** Ends everything: the call is over. Resolves once the engine has finished, or after a moment. */
+  /** Ends everything: the call is over. Resolves once the engine has finished or only waits for inputs, or after a moment. */
   async close(ms: number): Promise<void> {
     this.#isClosed = true
     this.interruption.end()
@@ -210,8 +216,13 @@ export class Responses {
     if (this.#working === undefined) return
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#whenIdle = resolve
+    this.#checkIdle()
     await within(ms, promise)
     this.#tools.clear()
+  }
+
+  #checkIdle(): void {
+    if (this.#isClosed && this.#inputs.size > 0 && !this.#tools.isWorking(this.#inputs)) this.#whenIdle?.()
   }
 
   #begin(answering: Answering): void {

@@ -1,4 +1,4 @@
-import type { PartOf, YieldedPart } from '@svc/registry'
+import type { PartOf, RequestedInput, YieldedPart } from '@svc/registry'
 import type { CallScope } from './call-scope.ts'
 import type { ClientToolCall } from './response.ts'
 
@@ -27,6 +27,12 @@ export class ToolWatch {
   constructor(scope: CallScope, host: ToolHost) {
     this.#scope = scope
     this.#host = host
+  }
+
+  /** True if a tool is in progress that does not wait for one of these inputs. */
+  isWorking(inputs: Iterable<RequestedInput>): boolean {
+    const waiting = new Set([...inputs].map(({ request }) => request.toolCallId))
+    return [...this.#open.keys()].some((toolCallId) => !waiting.has(toolCallId))
   }
 
   /** Takes a part of an answer. */
