@@ -1,0 +1,61 @@
+/** Object ids of the element types. */
+const TEXT = 25
+const INT4 = 23
+const INT8 = 20
+
+// Dimensions, whether there are nulls, the element type; then the length and the lower bound of the one dimension.
+const HEADER_BYTES = 20
+const LENGTH_BYTES = 4
+const NULL_LENGTH = -1
+
+/** A `text[]` in the binary format: no escapes to write, and none to parse. */
+export function textArray(values: readonly (string | null)[]): Buffer {
+  let size = HEADER_BYTES
+  for (const value of values) size += LENGTH_BYTES + (value === null ? 0 : Buffer.byteLength(value))
+  const bytes = writeHeader(size, TEXT, values.length)
+  let at = HEADER_BYTES
+  for (const value of values) {
+    const length = value === null ? 0 : bytes.write(value, at + LENGTH_BYTES)
+    bytes.writeInt32BE(value === null ? NULL_LENGTH : length, at)
+    at += LENGTH_BYTES + length
+  }
+  return bytes
+}
+
+/** An `integer[]` in the binary format. */
+export function intArray(values: readonly number[]): Buffer {
+  const bytes = writeHeader(HEADER_BYTES + values.length * 8, INT4, values.length)
+  let at = HEADER_BYTES
+  for (const value of values) {
+    bytes.writeInt32BE(4, at)
+    bytes.writeInt32BE(value, at + LENGTH_BYTES)
+    at += 8
+  }
+  return bytes
+}
+
+/** A `bigint[]` of safe integers in the binary format. */
+export function bigintArray(values: readonly (number | null)[]): Buffer {
+  let size = HEADER_BYTES
+  for (const value of values) size += LENGTH_BYTES + (value === null ? 0 : 8)
+  const bytes = writeHeader(size, INT8, values.length)
+  let at = HEADER_BYTES
+  for (const value of values) {
+    bytes.writeInt32BE(value === null ? NULL_LENGTH : 8, at)
+    at += LENGTH_BYTES
+    if (value === null) continue
+    bytes.writeBigInt64BE(BigInt(value), at)
+    at += 8
+  }
+  return bytes
+}
+
+function writeHeader(size: number, type: number, length: number): Buffer {
+  const bytes = Buffer.allocUnsafe(size)
+  bytes.writeInt32BE(1, 0)
+  bytes.writeInt32BE(1, 4)
+  bytes.writeInt32BE(type, 8)
+  bytes.writeInt32BE(length, 12)
+  bytes.writeInt32BE(1, 16)
+  return bytes
+}

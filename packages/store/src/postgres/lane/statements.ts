@@ -1,0 +1,179 @@
+/** A statement of the lane; prepared under its name, once per connection. */
+export interface Statement {
+  readonly name: string
+  readonly text: string
+}
+
+/** Which rows an append has besides parts: each kind costs its statement a clause. */
+export interface AppendShape {
+  readonly steps: boolean
+  readonly inputs: boolean
+  readonly values: boolean
+}
+
+/** The statements of a lane: each writes the rows of any number of runs. */
+export interface Statements {
+  /** Returns the ids that it inserted. */
+  readonly create: Statement
+  /** Returns the ordinals of the appends that are not fenced. */
+  append(shape: AppendShape): Statement
+  /** Also changes the records. Returns the ordinals of the appends that are not fenced. */
+  change(shape: AppendShape): Statement
+  /** Returns the ordinals of the checkpoints that are not fenced. */
+  readonly save: Statement
+  readonly forget: Statement
+  /** Of changes that were written before, returns the ordinals of those that ended their runs. */
+  readonly ended: Statement
+  /** Of runs that were created before, returns the ids. */
+  readonly created: Statement
+}
+
+/** The columns of a new run, in the order of the parameters of `create`. */
+export const RUN_COLUMNS = [
+  ['run_id', 'text'],
+  ['registry', 'text'],
+  ['kind', 'text'],
+  ['name', 'text'],
+  ['session_id', 'text'],
+  ['owner', 'text'],
+  ['start_key', 'text'],
+  ['start_hash', 'text'],
+  ['metadata', 'text'],
+  ['created_at', 'bigint'],
+  ['updated_at', 'bigint'],
+  ['status', 'text'],
+  ['epoch', 'int'],
+  ['result', 'text'],
+  ['error', 'text'],
+  ['ended_at', 'bigint']
+] as const
+
+/** The columns of a new input, in the order of the parameters of `change`. */
+export const INPUT_COLUMNS = [
+  ['input_id', 'text'],
+  ['kind', 'text'],
+  ['message', 'text'],
+  ['schema', 'text'],
+  ['tool_call_id', 'text'],
+  ['tool_name', 'text'],
+  ['args', 'text'],
+  ['args_bytes', 'bigint'],
+  ['source', 'text'],
+  ['path', 'text'],
+  ['expires_at', 'bigint'],
+  ['answer', 'text']
+] as const
+
+type Column = readonly [name: string, type: string]
+
+/** @param table quotes the name of a table, with its schema */
+export function createStatements(table: (name: string) => string): Statements {
+  const run = table('run')
+  const shaped = new Map<string, Statement>()
+  const build = (kind: 'append' | 'change', shape: AppendShape) => {
+    const { steps, inputs, values } = shape
+    const name = `svc ${kind}${steps ? ' steps' : ''}${inputs ? ' inputs' : ''}${values ? ' values' : ''}`
+    let statement = shaped.get(name)
+    if (statement === undefined) {
+      statement = { name, text: kind === 'append' ? appendText(table, shape) : changeText(table, shape) }
+      shaped.set(name, statement)
+    }
+    return statement
+  }
+  const names = RUN_COLUMNS.map(([name]) => name).join(', ')
+  const next = RUN_COLUMNS.length
+  return {
+    create: {
+      name: 'svc create',
+      // The runs of one owner in one batch count too.
+      text: `with n as (select * from ${unnest(RUN_COLUMNS, 1, ['most', 'bigint'])}),
+        o as (select owner, (select count(*) from ${run} r where r.owner = n.owner and r.ended_at is null) as live
+          from n where most is not null group by owner),
+        c as (select n.*, coalesce(o.live, 0) + row_number() over (partition by n.owner order by n.ord) as place
+          from n left join o using (owner))
+        insert into ${run} (${names}, node_id)
+        select ${names}, $${next + 2}::text from c where most is null or place <= most order by ord
+        on conflict do nothing returning run_id`
+    },
+    append: (shape) => build('append', shape),
+    change: (shape) => build('change', shape),
+    save: {
+      name: 'svc save',
+      text: `with u as (select * from unnest($1::text[], $2::int[], $3::text[]) with ordinality as t(run_id, epoch, state, ord)),
+        f as (select r.run_id, r.epoch, r.ended_at from ${run} r join u using (run_id) for share of r),
+        w as (insert into ${table('checkpoint')} as c (run_id, epoch, state) select run_id, epoch, state from u
+          where not exists (select from f where f.run_id = u.run_id and (f.epoch > u.epoch or f.ended_at is not null))
+          on conflict (run_id) do update set epoch = excluded.epoch, state = excluded.state where c.epoch <= excluded.epoch
+          returning run_id)
+        select ord::int from u join w using (run_id)`
+    },
+    forget: {
+      name: 'svc forget',
+      text: `delete from ${table('checkpoint')} where run_id = any($1::text[])`
+    },
+    ended: {
+      name: 'svc ended',
+      text: `select ord::int from unnest($1::text[], $2::int[], $3::bigint[]) with ordinality as t(run_id, epoch, ended_at, ord)
+        join ${run} r using (run_id, epoch, ended_at)`
+    },
+    created: { name: 'svc created', text: `select run_id from ${run} where run_id = any($1::text[])` }
+  }
+}
+
+// Locking the runs in share mode serializes the write with a lease of theirs: it is before the next epoch, or refused.
+function appendText(table: (name: string) => string, shape: AppendShape): string {
+  return `with u as (select * from unnest($1::text[], $2::int[]) with ordinality as t(run_id, epoch, ord)),
+    h as (select u.ord, r.run_id from ${table('run')} r join u using (run_id, epoch) where r.ended_at is null for share of r)
+    ${insertRows(table, shape, 3)}
+    select ord::int from h`
+}
+
+const CHANGE_COLUMNS: readonly Column[] = [
+  ['run_id', 'text'],
+  ['epoch', 'int'],
+  ['bytes', 'bigint'],
+  ['status', 'text'],
+  ['at', 'bigint'],
+  ['ended_at', 'bigint'],
+  ['result', 'text'],
+  ['preview', 'text'],
+  ['error', 'text']
+]
+
+function changeText(table: (name: string) => string, shape: AppendShape): string {
+  const removed = ['run_step', 'checkpoint'].map(
+    (name) => `, no_${name} as (delete from ${table(name)} x using h where h.ended_at is not null and x.run_id = h.run_id)`
+  )
+  return `with u as (select * from ${unnest(CHANGE_COLUMNS, 1)}),
+    h as (update ${table('run')} r set bytes = r.bytes + u.bytes, status = u.status, updated_at = u.at, ended_at = u.ended_at,
+      result = coalesce(u.result, r.result), preview = coalesce(u.preview, r.preview), error = coalesce(u.error, r.error)
+      from u where r.run_id = u.run_id and r.epoch = u.epoch and r.ended_at is null
+      returning u.ord, r.run_id, r.ended_at)
+    ${insertRows(table, shape, CHANGE_COLUMNS.length + 1)} ${removed.join(' ')}
+    select ord::int from h`
+}
+
+// Each row names the append that it belongs to by its ordinal.
+function insertRows(table: (name: string) => string, shape: AppendShape, first: number): string {
+  let next = first
+  const clause = (name: string, columns: readonly Column[], conflict = '') => {
+    const all: Column[] = [['ord', 'int'], ...columns]
+    const names = columns.map(([column]) => column).join(', ')
+    const rows = `unnest(${all.map(([, type]) => `$${next++}::${type}[]`).join(', ')})`
+    return `, n_${name} as (insert into ${table(name)} (run_id, ${names})
+      select h.run_id, ${columns.map(([column]) => `p.${column}`).join(', ')}
+      from ${rows} as p(ord, ${names}) join h on h.ord = p.ord ${conflict})`
+  }
+  const once = 'on conflict do nothing'
+  let text = clause('run_part', [['seq', 'int'], ['json', 'text']], once)
+  if (shape.steps) text += clause('run_step', [['key', 'text'], ['output', 'text']], once)
+  if (shape.inputs) text += clause('run_input', INPUT_COLUMNS, once)
+  if (shape.values) text += clause('run_value', [['name', 'text'], ['seq', 'int'], ['json', 'text']], once)
+  return text
+}
+
+function unnest(columns: readonly Column[], first: number, ...more: Column[]): string {
+  const all = [...columns, ...more]
+  const parameters = all.map(([, type], index) => `$${first + index}::${type}[]`)
+  return `unnest(${parameters.join(', ')}) with ordinality as t(${all.map(([name]) => name).join(', ')}, ord)`
+}
