@@ -35,6 +35,19 @@ export async function insertLarge(
   return { bytes, first }
 }
 
+/** The pieces of a value and their size in bytes, encoded over several turns of the event loop. */
+export async function encodeLarge(value: unknown): Promise<{ pieces: string[]; bytes: number; first: string }> {
+  const pause = createPause()
+  const pieces: string[] = []
+  let bytes = 0
+  for (const json of encodePieces(value)) {
+    pieces.push(json)
+    bytes += Buffer.byteLength(json)
+    await pause()
+  }
+  return { pieces, bytes, first: pieces[0] ?? '' }
+}
+
 /** The pieces of a value, read on demand. @throws RUN_ERR_NOT_FOUND if they are removed meanwhile */
 export async function* readLarge(
   db: Kysely<Tables>,

@@ -1,6 +1,6 @@
 import type { InputOutcome, InputSummary, StoredInput } from '@svc/registry'
 import { MAX_LISTED_ARGS, previewOfJson } from '@svc/registry/store-kit'
-import type { Kysely, Selectable } from 'kysely'
+import type { Insertable, Kysely, Selectable } from 'kysely'
 import { insertLarge, parseLarge, toShortJson } from '../encoding/large-values.ts'
 import { parseStored } from '../encoding/stored-values.ts'
 import type { Tables } from '../tables.ts'
@@ -12,31 +12,46 @@ type InputRow = Selectable<Tables['run_input']>
 
 /** Adds a pending input. */
 export async function insertInput(db: Kysely<Tables>, runId: string, input: StoredInput): Promise<void> {
-  const { inputId, args } = input
+  const args = toShortArgs(input) ?? toLongArgs(await insertLarge(db, runId, input.inputId, input.args))
+  await db.insertInto('run_input').values(toInputRow(runId, input, args)).execute()
+}
+
+/** The arguments of an input as its row has them: in full, or their beginning and their size in bytes. */
+export interface RowArgs {
+  readonly json: string | null
+  readonly bytes: number
+}
+
+/** Arguments that their row has in full; undefined if they are too long. */
+export function toShortArgs({ args }: StoredInput): RowArgs | undefined {
   const json = toShortJson(args, MAX_LISTED_ARGS)
-  const short = json === undefined || Buffer.byteLength(json) > MAX_LISTED_ARGS ? undefined : json
-  const kept =
-    short === undefined
-      ? await insertLarge(db, runId, inputId, args)
-      : { bytes: Buffer.byteLength(short), first: short }
-  await db
-    .insertInto('run_input')
-    .values({
-      input_id: inputId,
-      run_id: runId,
-      kind: input.kind,
-      message: input.message ?? null,
-      schema: input.schema === undefined ? null : JSON.stringify(input.schema),
-      tool_call_id: input.toolCallId ?? null,
-      tool_name: input.toolName ?? null,
-      args: short === undefined ? previewOfJson(kept.first) : short || null,
-      args_bytes: kept.bytes,
-      source: JSON.stringify(input.source),
-      path: JSON.stringify(input.path),
-      expires_at: input.expiresAt,
-      answer: input.answer && JSON.stringify(input.answer)
-    })
-    .execute()
+  if (json === undefined) return undefined
+  const bytes = Buffer.byteLength(json)
+  return bytes > MAX_LISTED_ARGS ? undefined : { json: json || null, bytes }
+}
+
+/** Arguments in pieces, of which their row has the beginning. */
+export function toLongArgs({ first, bytes }: { first: string; bytes: number }): RowArgs {
+  return { json: previewOfJson(first), bytes }
+}
+
+/** The row of a pending input. */
+export function toInputRow(runId: string, input: StoredInput, args: RowArgs): Insertable<Tables['run_input']> {
+  return {
+    input_id: input.inputId,
+    run_id: runId,
+    kind: input.kind,
+    message: input.message ?? null,
+    schema: input.schema === undefined ? null : JSON.stringify(input.schema),
+    tool_call_id: input.toolCallId ?? null,
+    tool_name: input.toolName ?? null,
+    args: args.json,
+    args_bytes: args.bytes,
+    source: JSON.stringify(input.source),
+    path: JSON.stringify(input.path),
+    expires_at: input.expiresAt,
+    answer: input.answer && JSON.stringify(input.answer)
+  }
 }
 
 /** Every input of a run, with full arguments. */

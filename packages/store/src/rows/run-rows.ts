@@ -24,7 +24,7 @@ export const TERMINAL: RunStatus[] = ['completed', 'failed', 'canceled']
 export const UNFINISHED: RunStatus[] = ['submitted', 'working', 'input-required']
 
 /** Characters of a result that is stored in the row of its run; a longer one is stored in pieces. */
-const MAX_IN_ROW = 16_384
+export const MAX_IN_ROW = 16_384
 
 /** Bytes of a part besides its JSON: its keys, twice, and its slot in a page. */
 export const PART_BYTES = 100

@@ -1,3 +1,5 @@
+import { escapeNul } from '../../encoding/escaped-nul.ts'
+
 /** Object ids of the element types. */
 const TEXT = 25
 const INT4 = 23
@@ -8,8 +10,9 @@ const HEADER_BYTES = 20
 const LENGTH_BYTES = 4
 const NULL_LENGTH = -1
 
-/** A `text[]` in the binary format: no escapes to write, and none to parse. */
-export function textArray(values: readonly (string | null)[]): Buffer {
+/** A `text[]` in the binary format: no quotes to write, and none to parse. Null characters are escaped. */
+export function textArray(texts: readonly (string | null)[]): Buffer {
+  const values = texts.map((text) => text && escapeNul(text))
   let size = HEADER_BYTES
   for (const value of values) size += LENGTH_BYTES + (value === null ? 0 : Buffer.byteLength(value))
   const bytes = writeHeader(size, TEXT, values.length)

@@ -13,8 +13,8 @@ export interface AppendShape {
 
 /** The statements of a lane: each writes the rows of any number of runs. */
 export interface Statements {
-  /** Returns the ids that it inserted. */
-  readonly create: Statement
+  /** Returns the ordinals of the runs that it inserted. `limited` if some owners may have only so many. */
+  create(limited: boolean): Statement
   /** Returns the ordinals of the appends that are not fenced. */
   append(shape: AppendShape): Statement
   /** Also changes the records. Returns the ordinals of the appends that are not fenced. */
@@ -24,7 +24,7 @@ export interface Statements {
   readonly forget: Statement
   /** Of changes that were written before, returns the ordinals of those that ended their runs. */
   readonly ended: Statement
-  /** Of runs that were created before, returns the ids. */
+  /** Of runs that may have been created before, returns the ordinals of those that were. */
   readonly created: Statement
 }
 
@@ -81,20 +81,30 @@ export function createStatements(table: (name: string) => string): Statements {
     return statement
   }
   const names = RUN_COLUMNS.map(([name]) => name).join(', ')
-  const next = RUN_COLUMNS.length
+  const node = `$${RUN_COLUMNS.length + 1}::text`
+  const created = (rows: string, from: string) => `with ${rows},
+    i as (insert into ${run} (${names}, node_id) select ${names}, ${node} from ${from} order by ord
+      on conflict do nothing returning run_id)
+    select ord::int from n join i using (run_id)`
+  const unlimited = {
+    name: 'svc create',
+    text: created(`n as (select * from ${unnest(RUN_COLUMNS, 1)})`, 'n')
+  }
+  const most = `$${RUN_COLUMNS.length + 2}::bigint[]`
+  // The runs of one owner in one batch count too.
+  const limited = {
+    name: 'svc create limited',
+    text: created(
+      `n as (select t.*, m.most from ${unnest(RUN_COLUMNS, 1)} join unnest(${most}) with ordinality as m(most, ord) using (ord)),
+      o as (select owner, (select count(*) from ${run} r where r.owner = n.owner and r.ended_at is null) as live
+        from n where most is not null group by owner),
+      c as (select n.*, coalesce(o.live, 0) + row_number() over (partition by n.owner order by n.ord) as place
+        from n left join o using (owner))`,
+      'c where most is null or place <= most'
+    )
+  }
   return {
-    create: {
-      name: 'svc create',
-      // The runs of one owner in one batch count too.
-      text: `with n as (select * from ${unnest(RUN_COLUMNS, 1, ['most', 'bigint'])}),
-        o as (select owner, (select count(*) from ${run} r where r.owner = n.owner and r.ended_at is null) as live
-          from n where most is not null group by owner),
-        c as (select n.*, coalesce(o.live, 0) + row_number() over (partition by n.owner order by n.ord) as place
-          from n left join o using (owner))
-        insert into ${run} (${names}, node_id)
-        select ${names}, $${next + 2}::text from c where most is null or place <= most order by ord
-        on conflict do nothing returning run_id`
-    },
+    create: (isLimited) => (isLimited ? limited : unlimited),
     append: (shape) => build('append', shape),
     change: (shape) => build('change', shape),
     save: {
@@ -116,7 +126,10 @@ export function createStatements(table: (name: string) => string): Statements {
       text: `select ord::int from unnest($1::text[], $2::int[], $3::bigint[]) with ordinality as t(run_id, epoch, ended_at, ord)
         join ${run} r using (run_id, epoch, ended_at)`
     },
-    created: { name: 'svc created', text: `select run_id from ${run} where run_id = any($1::text[])` }
+    created: {
+      name: 'svc created',
+      text: `select ord::int from unnest($1::text[]) with ordinality as t(run_id, ord) join ${run} using (run_id)`
+    }
   }
 }
 
@@ -172,8 +185,7 @@ function insertRows(table: (name: string) => string, shape: AppendShape, first: 
   return text
 }
 
-function unnest(columns: readonly Column[], first: number, ...more: Column[]): string {
-  const all = [...columns, ...more]
-  const parameters = all.map(([, type], index) => `$${first + index}::${type}[]`)
-  return `unnest(${parameters.join(', ')}) with ordinality as t(${all.map(([name]) => name).join(', ')}, ord)`
+function unnest(columns: readonly Column[], first: number): string {
+  const parameters = columns.map(([, type], index) => `$${first + index}::${type}[]`)
+  return `unnest(${parameters.join(', ')}) with ordinality as t(${columns.map(([name]) => name).join(', ')}, ord)`
 }

@@ -1,0 +1,64 @@
+import type { Insertable } from 'kysely'
+import type { Tables } from '../../tables.ts'
+
+/** A new run, which the writing node has. Its result is whether it was inserted. */
+export interface Creation {
+  readonly kind: 'create'
+  readonly runId: string
+  readonly row: Insertable<Tables['run']>
+  /** Unfinished runs that its owner may have. */
+  readonly most: number | undefined
+}
+
+/** Parts and steps of a run, and the change of its record that they cause. */
+export interface Append {
+  readonly kind: 'append'
+  readonly runId: string
+  readonly epoch: number
+  readonly parts: readonly { readonly seq: number; readonly json: string }[]
+  readonly steps: readonly { readonly key: string; readonly output: string | null }[]
+  readonly change: ChangedRows | undefined
+  /** What it adds to the size of the run. */
+  readonly bytes: number
+}
+
+/** The rows of a change. */
+export interface ChangedRows {
+  readonly status: string
+  readonly at: number
+  readonly endedAt: number | null
+  readonly result: string | null
+  readonly preview: string | null
+  readonly error: string | null
+  readonly input: Insertable<Tables['run_input']> | undefined
+  /** Pieces of large values. */
+  readonly values: readonly { readonly name: string; readonly seq: number; readonly json: string }[]
+}
+
+/** The latest checkpoint of a run. */
+export interface Save {
+  readonly kind: 'save'
+  readonly runId: string
+  readonly epoch: number
+  readonly state: string
+}
+
+/** The removal of a checkpoint. */
+export interface Forget {
+  readonly kind: 'forget'
+  readonly runId: string
+}
+
+export type LaneWrite = Creation | Append | Save | Forget
+
+/** The characters of a write's largest texts, about. */
+export function sizeOfWrite(write: LaneWrite): number {
+  switch (write.kind) {
+    case 'append':
+      return write.bytes
+    case 'save':
+      return write.state.length
+    default:
+      return 0
+  }
+}

@@ -1,0 +1,157 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { STO_ERR_CLOSED } from '../../errors.ts'
+import { Connection, type Connect } from '../connection.ts'
+import { isAway, isConflict, isReadOnly, toStoreError } from '../faults.ts'
+import { commitBatch } from './commit-batch.ts'
+import { sizeOfWrite, type LaneWrite } from './lane-writes.ts'
+import type { Statements } from './statements.ts'
+
+/** What a lane needs. */
+export interface LaneHost {
+  /** Opens a pipelined connection. */
+  readonly connect: Connect
+  readonly statements: Statements
+  readonly prepare: boolean
+  /** The node that has new runs. */
+  readonly nodeId: () => string
+  /** Milliseconds that the database may be away before writes are refused. */
+  readonly outage: number
+}
+
+interface Pending {
+  readonly write: LaneWrite
+  resolve(accepted: boolean): void
+  reject(reason: unknown): void
+}
+
+// Bytes and writes of a batch: a transaction should not take long, since later writes wait for it.
+const MAX_BYTES = 4_194_304
+const MAX_WRITES = 2_000
+// Milliseconds between two attempts.
+const FIRST_PAUSE = 20
+const LONGEST_PAUSE = 500
+
+/**
+ * The writes of a node's runs, over one connection: those of one turn of the event loop, and of the commit before it, are one
+ * transaction of few statements. Writes of one run take effect in call order.
+ */
+export class Lane {
+  readonly #host: LaneHost
+  readonly #connection: Connection
+  #queue: Pending[] = []
+  #working: Promise<void> | undefined
+  #failingSince: number | undefined
+  #closed = false
+
+  constructor(host: LaneHost) {
+    this.#host = host
+    this.#connection = new Connection(host.connect)
+  }
+
+  /**
+   * Resolves once it is committed: with false if the run is fenced, or if another run or the limit of its owner precludes a creation.
+   * @throws the database's error, for connection faults after `outage` milliseconds
+   */
+  write(write: LaneWrite): Promise<boolean> {
+    if (this.#closed) return Promise.reject(new STO_ERR_CLOSED())
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ write, resolve, reject })
+      this.#working ??= this.#work()
+    })
+  }
+
+  /** Commits pending writes, refuses later ones, and closes the connection. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#working
+    await this.#connection.close()
+  }
+
+  async #work(): Promise<void> {
+    while (this.#queue.length > 0) {
+      // Later writes of this turn join the transaction.
+      await new Promise((resolve) => setImmediate(resolve))
+      await this.#commit(this.#takeBatch())
+    }
+    this.#working = undefined
+  }
+
+  // A write that must come after a change, a checkpoint or the creation of its run waits for the next batch.
+  #takeBatch(): Pending[] {
+    const batch: Pending[] = []
+    const left: Pending[] = []
+    const closed = new Set<string>()
+    const begun = new Set<string>()
+    let bytes = 0
+    for (const each of this.#queue) {
+      const { write } = each
+      const isFull = batch.length > 0 && (bytes >= MAX_BYTES || batch.length === MAX_WRITES)
+      const mayJoin = !closed.has(write.runId) && !(write.kind === 'create' && begun.has(write.runId))
+      if (isFull || !mayJoin) {
+        left.push(each)
+        closed.add(write.runId)
+        continue
+      }
+      batch.push(each)
+      bytes += sizeOfWrite(write)
+      begun.add(write.runId)
+      if (isLast(write)) closed.add(write.runId)
+    }
+    this.#queue = left
+    return batch
+  }
+
+  async #commit(batch: readonly Pending[]): Promise<void> {
+    try {
+      const accepted = await this.#persist(batch.map(({ write }) => write))
+      for (const { write, resolve } of batch) resolve(accepted.has(write))
+    } catch (err) {
+      if (batch.length === 1 || isPassing(err)) {
+        for (const each of batch) each.reject(toStoreError(err))
+        return
+      }
+      // One write may have caused it: the halves in order, down to that one.
+      const middle = batch.length >> 1
+      await this.#commit(batch.slice(0, middle))
+      await this.#commit(batch.slice(middle))
+    }
+  }
+
+  // Tries again while the database is away.
+  async #persist(batch: readonly LaneWrite[]): Promise<ReadonlySet<LaneWrite>> {
+    for (let isRepeat = false, wait = FIRST_PAUSE; ; wait = Math.min(wait * 2, LONGEST_PAUSE)) {
+      try {
+        const accepted = await this.#attempt(batch, isRepeat)
+        this.#failingSince = undefined
+        return accepted
+      } catch (err) {
+        if (!isPassing(err)) throw err
+        isRepeat = true
+        const now = performance.now()
+        this.#failingSince ??= now
+        if (now - this.#failingSince >= this.#host.outage) throw err
+        await pause(wait)
+      }
+    }
+  }
+
+  async #attempt(batch: readonly LaneWrite[], isRepeat: boolean): Promise<ReadonlySet<LaneWrite>> {
+    const client = await this.#connection.get()
+    try {
+      const { statements, prepare, nodeId } = this.#host
+      return await commitBatch(client, batch, { statements, prepare, nodeId: nodeId(), isRepeat })
+    } catch (err) {
+      if (!isConflict(err) && isPassing(err)) this.#connection.drop()
+      throw err
+    }
+  }
+}
+
+// The same batch may succeed later, on another connection.
+function isPassing(err: unknown): boolean {
+  return isAway(err) || isReadOnly(err) || isConflict(err)
+}
+
+function isLast(write: LaneWrite): boolean {
+  return write.kind === 'append' ? write.change !== undefined : write.kind !== 'create'
+}

@@ -1,0 +1,108 @@
+import type { LogEntry, ReadLimit } from '@svc/registry'
+import { Tail, type TailLimit } from './tail.ts'
+
+/** Called for new parts, and with `true` after the last one. */
+export type Wake = (gone?: boolean) => void
+
+/** What this process knows of a log. */
+export interface LocalLog {
+  readonly tail: Tail
+  readonly followers: Set<Wake>
+  /** True while this node writes the log: what the tail does not have was not written. */
+  isOwn: boolean
+  /** True once the last entry is here. */
+  isOver: boolean
+  /** The last `seq` of another node's log for which readers were woken by a look. */
+  lookedAt: number
+}
+
+const FOLLOWED: TailLimit = { entries: 512, bytes: 262_144 }
+// For the reader that comes soon after the start.
+const UNFOLLOWED: TailLimit = { entries: 32, bytes: 16_384 }
+
+/** The logs that this node writes, and those of any node that its readers follow. */
+export class LocalLogs {
+  readonly #logs = new Map<string, LocalLog>()
+
+  get(runId: string): LocalLog | undefined {
+    return this.#logs.get(runId)
+  }
+
+  /** This node now writes the log; `isNew` if it is empty. */
+  own(runId: string, isNew: boolean): void {
+    const log = this.#open(runId)
+    log.tail.reset(isNew ? 0 : undefined)
+    log.isOwn = true
+  }
+
+  /** Another node may write the log from now on, or none does. */
+  disown(runId: string): void {
+    const log = this.#logs.get(runId)
+    if (log === undefined) return
+    log.isOwn = false
+    this.#closeUnused(runId, log)
+  }
+
+  /** Disowns every log. */
+  disownAll(): void {
+    for (const [runId, { isOwn }] of this.#logs) if (isOwn) this.disown(runId)
+  }
+
+  /** Adds what this node has committed, and wakes the readers. */
+  appended(runId: string, entries: readonly LogEntry[], isEnd: boolean): void {
+    const log = this.#logs.get(runId)
+    if (log === undefined) return
+    log.tail.add(entries, log.followers.size === 0 ? UNFOLLOWED : FOLLOWED)
+    this.wake(runId)
+    log.isOver = isEnd
+    this.#closeUnused(runId, log)
+  }
+
+  /** The entries after `after` if this process has them, none if there are none; undefined if only the database knows. */
+  read(runId: string, after: number, limit: ReadLimit): LogEntry[] | undefined {
+    const log = this.#logs.get(runId)
+    const page = log?.tail.read(after, limit)
+    return page !== undefined && (page.length > 0 || log!.isOwn) ? page : undefined
+  }
+
+  /** Keeps a page of another node's log for its other readers. */
+  keep(runId: string, entries: readonly LogEntry[]): void {
+    const log = this.#logs.get(runId)
+    if (log !== undefined && !log.isOwn && log.followers.size > 0) log.tail.add(entries, FOLLOWED)
+  }
+
+  follow(runId: string, follower: Wake): () => void {
+    const log = this.#open(runId)
+    log.followers.add(follower)
+    return () => {
+      log.followers.delete(follower)
+      if (this.#logs.get(runId) === log) this.#closeUnused(runId, log)
+    }
+  }
+
+  /** Wakes the readers of a log: it has news, or no more are to come. */
+  wake(runId: string, gone = false): void {
+    const log = this.#logs.get(runId)
+    if (log !== undefined) for (const follower of [...log.followers]) follower(gone)
+  }
+
+  /** The logs of other nodes that are followed here. */
+  foreign(): string[] {
+    return [...this.#logs].flatMap(([runId, { isOwn, followers }]) =>
+      isOwn || followers.size === 0 ? [] : [runId]
+    )
+  }
+
+  #open(runId: string): LocalLog {
+    let log = this.#logs.get(runId)
+    if (log === undefined) {
+      log = { tail: new Tail(), followers: new Set(), isOwn: false, isOver: false, lookedAt: 0 }
+      this.#logs.set(runId, log)
+    }
+    return log
+  }
+
+  #closeUnused(runId: string, log: LocalLog): void {
+    if ((!log.isOwn || log.isOver) && log.followers.size === 0) this.#logs.delete(runId)
+  }
+}

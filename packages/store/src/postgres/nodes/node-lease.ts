@@ -1,0 +1,234 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Awaitable, NodeLease } from '@svc/registry'
+import { randomId } from '@svc/registry/kit'
+import { Connection, type Connect } from '../connection.ts'
+import type { Query } from '../query.ts'
+import type { NodeChannel } from './node-channel.ts'
+
+/** What a lease needs. */
+export interface LeaseHost {
+  /** Opens a connection whose queries time out within a beat. */
+  readonly connect: Connect
+  readonly channel: NodeChannel
+  readonly query: Query
+  /** Quotes the name of a table, with its schema. */
+  readonly table: (name: string) => string
+  /** Milliseconds without contact after which other nodes declare this one dead. */
+  readonly ttl: number
+  /** Milliseconds between two contacts. */
+  readonly beat: number
+}
+
+/** What the database knows of the wishes for this node's runs. */
+export interface Wishes {
+  /** Runs to be canceled. */
+  readonly cancels: readonly string[]
+  /** Answered inputs of runs that wait. */
+  readonly answers: readonly string[]
+}
+
+interface Beat {
+  /** The database's clock, in milliseconds. */
+  now: number
+  alive: boolean
+  removed: number
+  cancels: string[]
+  answers: string[]
+}
+
+const LONGEST_MARGIN = 2_000
+const RETRY_PAUSE = 250
+// Beats between two looks at wishes, unless notifications may be lost: the look reads all unfinished runs of the node.
+const WISHES_EVERY = 4
+
+/**
+ * A node's row says when it was last seen, by the database's clock. A node that finds the row of another outdated removes it, and only
+ * then are the runs of that node left; a row that was removed never comes back.
+ */
+export class PostgresLease implements NodeLease {
+  readonly #host: LeaseHost
+  readonly #connection: Connection
+  readonly #text: string
+  readonly #lost = new Set<() => Awaitable<void>>()
+  readonly #left = new Set<() => void>()
+  readonly #wishes = new Set<(wishes: Wishes) => void>()
+  readonly #stopped = new AbortController()
+  #waiting = Promise.withResolvers<void>()
+  #nodeId = ''
+  // When the last successful contact began, by the monotonic clock.
+  #seenAt = -Infinity
+  // The first and the last of the contacts without a break between them, by the database's clock.
+  #contact: { since: number; last: number } | undefined
+  // Since the last look at wishes.
+  #beats = 0
+  #working: Promise<void> | undefined
+  #leaving: Promise<void> | undefined
+
+  constructor(host: LeaseHost) {
+    this.#host = host
+    this.#connection = new Connection(host.connect)
+    this.#text = beatText(host)
+    host.channel.on('left', () => this.#notifyLeft())
+    host.channel.onReconnect(() => {
+      this.#beats = 0
+      this.#notifyLeft()
+    })
+    this.#working = this.#keep()
+  }
+
+  /** The id under which this process has its runs now. */
+  get nodeId(): string {
+    return this.#nodeId
+  }
+
+  get held(): boolean {
+    const { ttl } = this.#host
+    return performance.now() - this.#seenAt < ttl - Math.min(LONGEST_MARGIN, ttl / 5)
+  }
+
+  async whenHeld(signal: AbortSignal): Promise<void> {
+    const aborted = Promise.withResolvers<never>()
+    const abort = () => aborted.reject(signal.reason as Error)
+    signal.throwIfAborted()
+    signal.addEventListener('abort', abort, { once: true })
+    try {
+      while (!this.held) await Promise.race([this.#waiting.promise, aborted.promise])
+    } finally {
+      signal.removeEventListener('abort', abort)
+    }
+  }
+
+  onLost(listener: () => Awaitable<void>): () => void {
+    this.#lost.add(listener)
+    return () => this.#lost.delete(listener)
+  }
+
+  onLeft(listener: () => void): () => void {
+    this.#left.add(listener)
+    return () => this.#left.delete(listener)
+  }
+
+  /** Calls the listener with what each beat finds, in case that a notification was lost. */
+  onWishes(listener: (wishes: Wishes) => void): void {
+    this.#wishes.add(listener)
+  }
+
+  async release(runId: string): Promise<void> {
+    const { query, table, channel } = this.#host
+    const text = `update ${table('run')} set node_id = null
+      where run_id = $1 and node_id = $2 and ended_at is null returning run_id`
+    const released = await query('svc release', text, [runId, this.#nodeId])
+    if (released.length > 0) await channel.post('left', [this.#nodeId])
+  }
+
+  leave(): Promise<void> {
+    return (this.#leaving ??= this.#leave())
+  }
+
+  async #leave(): Promise<void> {
+    this.#stopped.abort()
+    await this.#working
+    this.#seenAt = -Infinity
+    try {
+      const client = await this.#connection.get()
+      const left = `delete from ${this.#host.table('node')} where node_id = $1`
+      await client.query(left, [this.#nodeId])
+      await this.#host.channel.post('left', [this.#nodeId])
+    } catch {
+      // Others find its row outdated.
+    }
+    await this.#connection.close()
+  }
+
+  async #keep(): Promise<void> {
+    const { signal } = this.#stopped
+    while (!signal.aborted) {
+      const isAlive = await this.#contactOnce()
+      const wait = isAlive ? this.#host.beat : Math.min(RETRY_PAUSE, this.#host.beat)
+      await pause(wait, undefined, { ref: false, signal }).catch(() => {})
+    }
+  }
+
+  // False if it failed and should be tried again soon.
+  async #contactOnce(): Promise<boolean> {
+    const begun = performance.now()
+    try {
+      if (this.#nodeId === '') await this.#join()
+      const found = await this.#sendBeat()
+      if (!found.alive) {
+        await this.#rejoin()
+        return false
+      }
+      this.#seen(begun, found)
+      return true
+    } catch {
+      this.#contact = undefined
+      this.#connection.drop()
+      return false
+    }
+  }
+
+  async #join(): Promise<void> {
+    const client = await this.#connection.get()
+    const nodeId = randomId()
+    await client.query(`insert into ${this.#host.table('node')} (node_id) values ($1)`, [nodeId])
+    this.#nodeId = nodeId
+  }
+
+  async #rejoin(): Promise<void> {
+    this.#seenAt = -Infinity
+    this.#contact = undefined
+    await Promise.allSettled([...this.#lost].map(async (listener) => listener()))
+    void this.#host.channel.post('left', [this.#nodeId])
+    this.#nodeId = ''
+  }
+
+  async #sendBeat(): Promise<Beat> {
+    const { ttl, beat } = this.#host
+    const client = await this.#connection.get()
+    const { since = null, last = null } = this.#contact ?? {}
+    const wished = this.#beats === 0
+    const { rows } = await client.query<Beat>(this.#text, [this.#nodeId, ttl, beat, since, last, wished])
+    this.#beats = (this.#beats + 1) % WISHES_EVERY
+    return rows[0]!
+  }
+
+  #seen(begun: number, { now, removed, cancels, answers }: Beat): void {
+    const contact = this.#contact
+    const { beat, channel } = this.#host
+    const isUnbroken = contact !== undefined && now - contact.last < 2 * beat
+    this.#contact = { since: isUnbroken ? contact.since : now, last: now }
+    this.#seenAt = begun
+    this.#waiting.resolve()
+    this.#waiting = Promise.withResolvers()
+    if (removed > 0) {
+      void channel.post('left', [this.#nodeId])
+      this.#notifyLeft()
+    }
+    if (cancels.length > 0 || answers.length > 0)
+      for (const listener of this.#wishes) listener({ cancels, answers })
+  }
+
+  #notifyLeft(): void {
+    for (const listener of this.#left) listener()
+  }
+}
+
+// A node that was out of contact itself may not judge others, which need time to renew after an outage: it declares them dead only if it
+// has had contact for two beats without a break of two.
+function beatText({ table }: LeaseHost): string {
+  const ms = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`
+  return `with b as (update ${table('node')} set seen_at = clock_timestamp() where node_id = $1 returning seen_at),
+    o as (select node_id from ${table('node')}, b where node_id <> $1
+      and ${ms('b.seen_at')} - $4::float8 >= 2 * $3::float8 and ${ms('b.seen_at')} - $5::float8 < 2 * $3::float8
+      and ${ms('node.seen_at')} < ${ms('b.seen_at')} - $2::float8
+      for update of node skip locked),
+    d as (delete from ${table('node')} n using o where n.node_id = o.node_id returning n.node_id),
+    w as (select run_id, status, cancel_at from ${table('run')} where $6::boolean and node_id = $1 and ended_at is null
+      and (cancel_at is not null or status = 'input-required'))
+    select coalesce((select ${ms('seen_at')} from b), 0) as now, exists (select from b) as alive,
+      (select count(*)::int from d) as removed,
+      array(select run_id from w where cancel_at is not null) as cancels,
+      array(select i.input_id from w join ${table('run_input')} i using (run_id)
+        where w.status = 'input-required' and i.answer is not null) as answers`
+}

@@ -1,0 +1,93 @@
+import type { InputOutcome } from '@svc/registry'
+import { sessionKeyText } from '@svc/registry/store-kit'
+import type { ClientConfig } from 'pg'
+import type { Kysely } from 'kysely'
+import type { NodeParts } from '../backend.ts'
+import { PATIENCE } from '../commit.ts'
+import { parseStored } from '../encoding/stored-values.ts'
+import type { PostgresOptions } from '../options.ts'
+import type { Tables } from '../tables.ts'
+import { Lane } from './lane/lane.ts'
+import { createStatements } from './lane/statements.ts'
+import { BatchReads } from './log/batch-reads.ts'
+import { LocalLogs } from './log/local-logs.ts'
+import { createSharedStreamLog } from './log/stream-log.ts'
+import { WakeUps } from './log/wake-ups.ts'
+import { createSharedControlBus } from './nodes/control-bus.ts'
+import { NodeChannel } from './nodes/node-channel.ts'
+import { PostgresLease } from './nodes/node-lease.ts'
+import { SessionTurns } from './nodes/session-turns.ts'
+import type { Connections } from './open-pool.ts'
+import { createQuery, createTransact } from './query.ts'
+import { createLaneCheckpoints, createOwnedRuns } from './run-store.ts'
+
+// Milliseconds; a connection that does not answer is replaced.
+const LANE_TIMEOUT = 10_000
+const CHANNEL_TIMEOUT = 5_000
+
+/** What a node needs of its database. */
+export interface NodeHost {
+  readonly options: PostgresOptions
+  readonly connections: Connections
+  readonly db: Kysely<Tables>
+  /** Rejects while the database cannot be opened. */
+  readonly ready: () => Promise<void>
+}
+
+/** This process as one node of several on the same database: its lease, its lane of writes, and its messages to the others. */
+export function openNode({ options, connections, db, ready }: NodeHost): NodeParts {
+  const { schema, lease: times, outage, prepare, listenUrl } = options
+  const table = (name: string) => `"${schema}"."${name}"`
+  const connect = (config: ClientConfig) => async () => {
+    await ready()
+    const client = connections.createClient(config)
+    await client.connect()
+    return client
+  }
+  const pooled = { pool: connections.pool, ready, prepare }
+  const query = createQuery(pooled, PATIENCE)
+  const transact = createTransact(pooled, PATIENCE)
+  // A pooler of transactions neither passes notifications nor keeps a lease apart from other work.
+  const direct = listenUrl === undefined ? {} : { connectionString: listenUrl }
+  const channel = new NodeChannel(connect({ ...direct, query_timeout: CHANNEL_TIMEOUT }), schema)
+  const lease = new PostgresLease({
+    connect: connect({ ...direct, query_timeout: times.beat, connectionTimeoutMillis: times.beat }),
+    channel,
+    query,
+    table,
+    ...times
+  })
+  const nodeId = () => lease.nodeId
+  const lane = new Lane({
+    connect: connect({ query_timeout: LANE_TIMEOUT, pipeline: true }),
+    statements: createStatements(table),
+    prepare,
+    nodeId,
+    outage
+  })
+  const logs = new LocalLogs()
+  const reads = new BatchReads(createQuery(pooled, outage), table('run_part'))
+  const wakeUps = new WakeUps(logs, channel, query, table)
+  const turns = new SessionTurns({ query, transact, channel, nodeId, table })
+  lease.onLost(() => logs.disownAll())
+  const readAnswer = async (inputId: string) => {
+    const row = db.selectFrom('run_input').select('answer').where('input_id', '=', inputId)
+    const { answer = null } = (await row.executeTakeFirst()) ?? {}
+    return answer === null ? undefined : parseStored<InputOutcome>(answer)
+  }
+  return {
+    lease,
+    log: createSharedStreamLog({ lane, logs, reads, wakeUps }),
+    runs: createOwnedRuns({ db, lane, logs, query, nodeId, table }),
+    checkpoints: createLaneCheckpoints(lane),
+    sessions: { lock: (key, signal, holder) => turns.lock(sessionKeyText(key), signal, holder) },
+    control: createSharedControlBus(channel, lease, readAnswer),
+    async close() {
+      await lane.close()
+      await turns.close()
+      await lease.leave()
+      wakeUps.close()
+      await channel.close()
+    }
+  }
+}

@@ -1,0 +1,149 @@
+import {
+  REG_ERR_BAD_CURSOR,
+  RUN_ERR_FENCED,
+  RUN_ERR_TOO_MANY_RUNS,
+  type CheckpointStore,
+  type LeftRun,
+  type RunStore,
+  type StoredRun
+} from '@svc/registry'
+import type { Kysely } from 'kysely'
+import { findRun } from '../rows/run-lists.ts'
+import { PART_BYTES, toRunRow } from '../rows/run-rows.ts'
+import { bytesOfSteps, toStepRow } from '../rows/step-rows.ts'
+import type { Tables } from '../tables.ts'
+import type { Lane } from './lane/lane.ts'
+import type { LocalLogs } from './log/local-logs.ts'
+import type { Query } from './query.ts'
+
+/** What the runs of a node need. */
+export interface RunHost {
+  readonly db: Kysely<Tables>
+  readonly lane: Lane
+  readonly logs: LocalLogs
+  readonly query: Query
+  readonly nodeId: () => string
+  /** Quotes the name of a table, with its schema. */
+  readonly table: (name: string) => string
+}
+
+/** The part of a run store that says which node has a run. */
+export type OwnedRuns = Pick<RunStore, 'create' | 'lease' | 'listLeft' | 'recordStep'>
+
+// A run with the same start key that is removed between two looks.
+const ATTEMPTS = 3
+const CURSOR = /^[\da-f]{32}$/
+
+/** Runs of the nodes of a service: who creates or leases one has it while its node lives. */
+export function createOwnedRuns(host: RunHost): OwnedRuns {
+  const { lane, logs, query, nodeId } = host
+  const statements = createStatements(host.table)
+  return {
+    async create(run, maxPerOwner) {
+      // Its readers may follow it before the write is acknowledged.
+      logs.own(run.runId, true)
+      try {
+        const earlier = await createRun(host, run, maxPerOwner)
+        if (earlier !== undefined) logs.disown(run.runId)
+        return earlier
+      } catch (err) {
+        logs.disown(run.runId)
+        throw err
+      }
+    },
+    async lease(runId) {
+      const [leased] = await query<{ epoch: number }>('svc lease', statements.lease, [runId, nodeId()])
+      if (leased !== undefined) logs.own(runId, false)
+      return leased?.epoch
+    },
+    async listLeft({ limit, cursor = '' }) {
+      if (cursor !== '' && !CURSOR.test(cursor)) throw new REG_ERR_BAD_CURSOR()
+      const values = [nodeId(), cursor, limit + 1]
+      const rows = await query<Omit<LeftRun, 'runId'> & { run_id: string; place: string }>(
+        'svc left',
+        statements.left,
+        values
+      )
+      const page = rows.slice(0, limit)
+      return {
+        runs: page.map(({ run_id: runId, place: _, ...run }) => ({ runId, ...run })),
+        nextCursor: rows.length > limit ? page.at(-1)!.place : null
+      }
+    },
+    async recordStep(runId, epoch, key, output) {
+      const steps = [toStepRow(runId, { key, output })]
+      const bytes = bytesOfSteps(steps)
+      const write = { kind: 'append', runId, epoch, parts: [], steps, change: undefined, bytes } as const
+      if (!(await lane.write(write))) throw new RUN_ERR_FENCED(runId)
+    }
+  }
+}
+
+/** The part of a checkpoint store that writes. */
+export function createLaneCheckpoints(lane: Lane): Pick<CheckpointStore, 'save' | 'remove'> {
+  return {
+    async save(runId, epoch, state) {
+      const write = { kind: 'save', runId, epoch, state: JSON.stringify(state) } as const
+      if (!(await lane.write(write))) throw new RUN_ERR_FENCED(runId)
+    },
+    async remove(runId) {
+      await lane.write({ kind: 'forget', runId })
+    }
+  }
+}
+
+async function createRun(
+  { db, lane }: RunHost,
+  run: StoredRun,
+  most: number | undefined
+): ReturnType<typeof findRun> {
+  const { runId, owner, registry, startKey } = run
+  for (let attempt = 1; ; attempt++) {
+    if (await lane.write({ kind: 'create', runId, row: toRunRow(run), most })) return undefined
+    if (startKey !== null) {
+      const same = await db
+        .selectFrom('run')
+        .select('run_id')
+        .where('owner', '=', owner)
+        .where('registry', '=', registry)
+        .where('start_key', '=', startKey.key)
+        .executeTakeFirst()
+      const earlier = same && (await findRun(db, same.run_id))
+      if (earlier !== undefined) return earlier
+    }
+    if ((await findRun(db, runId)) !== undefined) throw new Error(`the id of run ${runId} is taken`)
+    if (most !== undefined && startKey === null) throw new RUN_ERR_TOO_MANY_RUNS()
+    if (attempt === ATTEMPTS)
+      throw most === undefined ? new Error(`run ${runId} cannot be created`) : new RUN_ERR_TOO_MANY_RUNS()
+  }
+}
+
+function createStatements(table: (name: string) => string) {
+  const [run, node] = [table('run'), table('node')]
+  const size = (name: string, json: string, extra: number) =>
+    `coalesce((select sum(octet_length(${json}) + ${extra}) from ${table(name)} x where x.run_id = r.run_id), 0)`
+  const columns = `r.run_id, r.registry, r.kind, r.name, r.owner, r.cancel_at is not null as "cancelRequested", md5(r.run_id || $1) as place`
+  return {
+    // Its size is the log's again, since the last appends of its node may not have been counted.
+    lease: `update ${run} r set epoch = r.epoch + 1, node_id = $2,
+        bytes = case when r.node_id = $2 then r.bytes
+          else ${size('run_part', 'x.json', PART_BYTES)} + ${size('run_step', 'x.output', 0)} + ${size('run_value', 'x.json', 0)} end
+      where r.run_id = $1 and r.ended_at is null
+        and (r.node_id is null or r.node_id = $2 or not exists (select from ${node} n where n.node_id = r.node_id))
+      returning r.epoch`,
+    // The nodes that have runs, one look at the index for each; then the runs of those that are gone, in another order for each node.
+    left: `with recursive had(node_id) as (
+        (select node_id from ${run} where ended_at is null and node_id is not null order by node_id limit 1)
+        union all
+        select (select r.node_id from ${run} r where r.ended_at is null and r.node_id > had.node_id order by r.node_id limit 1)
+        from had where had.node_id is not null
+      ), gone as (
+        select node_id from had where node_id is not null and not exists (select from ${node} n where n.node_id = had.node_id)
+      ), left_runs as (
+        select ${columns} from ${run} r join gone using (node_id) where r.ended_at is null
+        union all
+        select ${columns} from ${run} r where r.ended_at is null and r.node_id is null
+      )
+      select * from left_runs where place > $2 order by place limit $3`
+  }
+}
