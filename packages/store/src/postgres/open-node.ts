@@ -2,7 +2,7 @@ import type { InputOutcome } from '@svc/registry'
 import { sessionKeyText } from '@svc/registry/store-kit'
 import type { ClientConfig } from 'pg'
 import type { Kysely } from 'kysely'
-import type { NodeParts } from '../backend.ts'
+import type { Backend, NodeParts } from '../backend.ts'
 import { PATIENCE } from '../commit.ts'
 import { parseStored } from '../encoding/stored-values.ts'
 import type { PostgresOptions } from '../options.ts'
@@ -21,9 +21,6 @@ import type { Connections } from './open-pool.ts'
 import { createQuery, createTransact } from './query.ts'
 import { createLaneCheckpoints, createOwnedRuns } from './run-store.ts'
 
-// Milliseconds; a connection that does not answer is replaced.
-const LANE_TIMEOUT = 10_000
-const CHANNEL_TIMEOUT = 5_000
 
 /** What a node needs of its database. */
 export interface NodeHost {
@@ -34,8 +31,14 @@ export interface NodeHost {
   readonly ready: () => Promise<void>
 }
 
+/** A node, with the ports that only its messages make complete. */
+export interface OpenedNode extends NodeParts, Pick<Backend, 'log' | 'control'> {
+  /** Commits what is pending, gives up the lease and closes its connections. */
+  close(): Promise<void>
+}
+
 /** This process as one node of several on the same database: its lease, its lane of writes, and its messages to the others. */
-export function openNode({ options, connections, db, ready }: NodeHost): NodeParts {
+export function openNode({ options, connections, db, ready }: NodeHost): OpenedNode {
   const { schema, lease: times, outage, prepare, listenUrl } = options
   const table = (name: string) => `"${schema}"."${name}"`
   const connect = (config: ClientConfig) => async () => {
@@ -49,7 +52,7 @@ export function openNode({ options, connections, db, ready }: NodeHost): NodePar
   const transact = createTransact(pooled, PATIENCE)
   // A pooler of transactions neither passes notifications nor keeps a lease apart from other work.
   const direct = listenUrl === undefined ? {} : { connectionString: listenUrl }
-  const channel = new NodeChannel(connect({ ...direct, query_timeout: CHANNEL_TIMEOUT }), schema)
+  const channel = new NodeChannel(connect({ ...direct, query_timeout: times.ttl }), schema)
   const lease = new PostgresLease({
     connect: connect({ ...direct, query_timeout: times.beat, connectionTimeoutMillis: times.beat }),
     channel,
@@ -57,18 +60,18 @@ export function openNode({ options, connections, db, ready }: NodeHost): NodePar
     table,
     ...times
   })
-  const nodeId = () => lease.nodeId
   const lane = new Lane({
-    connect: connect({ query_timeout: LANE_TIMEOUT, pipeline: true }),
+    // A connection that does not answer is replaced before others take the runs.
+    connect: connect({ query_timeout: times.ttl, pipeline: true }),
     statements: createStatements(table),
     prepare,
-    nodeId,
+    nodeId: () => lease.nodeId,
     outage
   })
   const logs = new LocalLogs()
   const reads = new BatchReads(createQuery(pooled, outage), table('run_part'))
   const wakeUps = new WakeUps(logs, channel, query, table)
-  const turns = new SessionTurns({ query, transact, channel, nodeId, table })
+  const turns = new SessionTurns({ query, transact, channel, lease, table })
   lease.onLost(() => logs.disownAll())
   const readAnswer = async (inputId: string) => {
     const row = db.selectFrom('run_input').select('answer').where('input_id', '=', inputId)
@@ -78,7 +81,7 @@ export function openNode({ options, connections, db, ready }: NodeHost): NodePar
   return {
     lease,
     log: createSharedStreamLog({ lane, logs, reads, wakeUps }),
-    runs: createOwnedRuns({ db, lane, logs, query, nodeId, table }),
+    runs: createOwnedRuns({ db, lane, logs, query, lease, table }),
     checkpoints: createLaneCheckpoints(lane),
     sessions: { lock: (key, signal, holder) => turns.lock(sessionKeyText(key), signal, holder) },
     control: createSharedControlBus(channel, lease, readAnswer),

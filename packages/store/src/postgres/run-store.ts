@@ -7,6 +7,7 @@ import {
   type RunStore,
   type StoredRun
 } from '@svc/registry'
+import { isPromise } from '@svc/registry/kit'
 import type { Kysely } from 'kysely'
 import { findRun } from '../rows/run-lists.ts'
 import { PART_BYTES, toRunRow } from '../rows/run-rows.ts'
@@ -14,6 +15,7 @@ import { bytesOfSteps, toStepRow } from '../rows/step-rows.ts'
 import type { Tables } from '../tables.ts'
 import type { Lane } from './lane/lane.ts'
 import type { LocalLogs } from './log/local-logs.ts'
+import type { PostgresLease } from './nodes/node-lease.ts'
 import type { Query } from './query.ts'
 
 /** What the runs of a node need. */
@@ -22,7 +24,7 @@ export interface RunHost {
   readonly lane: Lane
   readonly logs: LocalLogs
   readonly query: Query
-  readonly nodeId: () => string
+  readonly lease: Pick<PostgresLease, 'nodeId' | 'joined'>
   /** Quotes the name of a table, with its schema. */
   readonly table: (name: string) => string
 }
@@ -36,11 +38,13 @@ const CURSOR = /^[\da-f]{32}$/
 
 /** Runs of the nodes of a service: who creates or leases one has it while its node lives. */
 export function createOwnedRuns(host: RunHost): OwnedRuns {
-  const { lane, logs, query, nodeId } = host
+  const { logs, lane, query, lease } = host
   const statements = createStatements(host.table)
   return {
     async create(run, maxPerOwner) {
       // Its readers may follow it before the write is acknowledged.
+      const joined = lease.joined()
+      if (isPromise(joined)) await joined
       logs.own(run.runId, true)
       try {
         const earlier = await createRun(host, run, maxPerOwner)
@@ -52,13 +56,13 @@ export function createOwnedRuns(host: RunHost): OwnedRuns {
       }
     },
     async lease(runId) {
-      const [leased] = await query<{ epoch: number }>('svc lease', statements.lease, [runId, nodeId()])
+      const [leased] = await query<{ epoch: number }>('svc lease', statements.lease, [runId, await lease.joined()])
       if (leased !== undefined) logs.own(runId, false)
       return leased?.epoch
     },
     async listLeft({ limit, cursor = '' }) {
       if (cursor !== '' && !CURSOR.test(cursor)) throw new REG_ERR_BAD_CURSOR()
-      const values = [nodeId(), cursor, limit + 1]
+      const values = [lease.nodeId, cursor, limit + 1]
       const rows = await query<Omit<LeftRun, 'runId'> & { run_id: string; place: string }>(
         'svc left',
         statements.left,

@@ -83,7 +83,7 @@ export function createStatements(table: (name: string) => string): Statements {
   const names = RUN_COLUMNS.map(([name]) => name).join(', ')
   const node = `$${RUN_COLUMNS.length + 1}::text`
   const created = (rows: string, from: string) => `with ${rows},
-    i as (insert into ${run} (${names}, node_id) select ${names}, ${node} from ${from} order by ord
+    i as (insert into ${run} (${names}, bytes, node_id) select ${names}, 0, ${node} from ${from} order by ord
       on conflict do nothing returning run_id)
     select ord::int from n join i using (run_id)`
   const unlimited = {

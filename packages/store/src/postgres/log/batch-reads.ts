@@ -19,7 +19,7 @@ interface Row {
 }
 
 // Rows per read, and reads per query: bounds of what one query returns.
-const MAX_ROWS = 64
+const MAX_ROWS = 512
 const MAX_READS = 100
 const MAX_SEQ = 2_147_483_647
 

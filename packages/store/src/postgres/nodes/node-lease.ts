@@ -1,7 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Awaitable, NodeLease } from '@svc/registry'
-import { randomId } from '@svc/registry/kit'
+import { randomId, within } from '@svc/registry/kit'
+import { PATIENCE } from '../../commit.ts'
+import { STO_ERR_CLOSED } from '../../errors.ts'
 import { Connection, type Connect } from '../connection.ts'
+import { toStoreError } from '../faults.ts'
 import type { Query } from '../query.ts'
 import type { NodeChannel } from './node-channel.ts'
 
@@ -55,6 +58,9 @@ export class PostgresLease implements NodeLease {
   readonly #stopped = new AbortController()
   #waiting = Promise.withResolvers<void>()
   #nodeId = ''
+  #hasJoined = false
+  // Why the last contact failed.
+  #fault: unknown
   // When the last successful contact began, by the monotonic clock.
   #seenAt = -Infinity
   // The first and the last of the contacts without a break between them, by the database's clock.
@@ -76,9 +82,14 @@ export class PostgresLease implements NodeLease {
     this.#working = this.#keep()
   }
 
-  /** The id under which this process has its runs now. */
+  /** The id under which this process has its runs; empty before it joined for the first time. */
   get nodeId(): string {
     return this.#nodeId
+  }
+
+  /** The id under which this process has new runs, once it has joined. @throws why it could not, after 5 seconds */
+  joined(): Awaitable<string> {
+    return this.#hasJoined ? this.#nodeId : this.#whenJoined()
   }
 
   get held(): boolean {
@@ -125,6 +136,15 @@ export class PostgresLease implements NodeLease {
     return (this.#leaving ??= this.#leave())
   }
 
+  async #whenJoined(): Promise<string> {
+    const until = performance.now() + PATIENCE
+    while (!this.#hasJoined) {
+      if (performance.now() >= until || this.#stopped.signal.aborted) throw toStoreError(this.#fault ?? new STO_ERR_CLOSED())
+      await within(RETRY_PAUSE, this.#waiting.promise)
+    }
+    return this.#nodeId
+  }
+
   async #leave(): Promise<void> {
     this.#stopped.abort()
     await this.#working
@@ -153,7 +173,7 @@ export class PostgresLease implements NodeLease {
   async #contactOnce(): Promise<boolean> {
     const begun = performance.now()
     try {
-      if (this.#nodeId === '') await this.#join()
+      if (!this.#hasJoined) await this.#join()
       const found = await this.#sendBeat()
       if (!found.alive) {
         await this.#rejoin()
@@ -161,7 +181,8 @@ export class PostgresLease implements NodeLease {
       }
       this.#seen(begun, found)
       return true
-    } catch {
+    } catch (err) {
+      this.#fault = err
       this.#contact = undefined
       this.#connection.drop()
       return false
@@ -173,14 +194,15 @@ export class PostgresLease implements NodeLease {
     const nodeId = randomId()
     await client.query(`insert into ${this.#host.table('node')} (node_id) values ($1)`, [nodeId])
     this.#nodeId = nodeId
+    this.#hasJoined = true
   }
 
   async #rejoin(): Promise<void> {
     this.#seenAt = -Infinity
     this.#contact = undefined
+    this.#hasJoined = false
     await Promise.allSettled([...this.#lost].map(async (listener) => listener()))
     void this.#host.channel.post('left', [this.#nodeId])
-    this.#nodeId = ''
   }
 
   async #sendBeat(): Promise<Beat> {

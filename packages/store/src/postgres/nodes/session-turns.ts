@@ -5,13 +5,14 @@ import { KeyedLock, type Release } from '@svc/registry/store-kit'
 import { bigintArray, textArray } from '../lane/binary-arrays.ts'
 import type { Query, Transact } from '../query.ts'
 import type { NodeChannel } from './node-channel.ts'
+import type { PostgresLease } from './node-lease.ts'
 
 /** What the turns of sessions need. */
 export interface TurnHost {
   readonly query: Query
   readonly transact: Transact
   readonly channel: NodeChannel
-  readonly nodeId: () => string
+  readonly lease: Pick<PostgresLease, 'joined'>
   /** Quotes the name of a table, with its schema. */
   readonly table: (name: string) => string
 }
@@ -122,7 +123,7 @@ export class SessionTurns {
   }
 
   async #take(sessionKey: string, holder: string): Promise<Ticket> {
-    const nodeId = this.#host.nodeId()
+    const nodeId = await this.#host.lease.joined()
     const values = [sessionKey, holder, nodeId]
     const { ticket, first } = await this.#transact<{ ticket: number; first: boolean }>(
       sessionKey,
