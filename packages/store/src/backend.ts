@@ -1,8 +1,16 @@
-import type { ControlBus, StreamLog } from '@svc/registry'
+import type { CheckpointStore, ControlBus, NodeLease, RunStore, SessionStore, StreamLog } from '@svc/registry'
 import type { Kysely } from 'kysely'
 import type { Commit } from './commit.ts'
 import type { FileBytes } from './files/file-bytes.ts'
 import type { Tables } from './tables.ts'
+
+/** What a process does differently that is one node of several on its database. */
+export interface NodeParts {
+  readonly lease: NodeLease
+  readonly runs: Pick<RunStore, 'create' | 'lease' | 'listLeft' | 'recordStep'>
+  readonly checkpoints: Pick<CheckpointStore, 'save' | 'remove'>
+  readonly sessions: Pick<SessionStore, 'lock'>
+}
 
 /** What a kind of database brings to the stores, beside the SQL that all kinds share. */
 export interface Backend {
@@ -13,6 +21,8 @@ export interface Backend {
   readonly bytes: FileBytes
   readonly log: StreamLog
   readonly control: ControlBus
+  /** Undefined if only one process can have the database open. */
+  readonly node: NodeParts | undefined
   /**
    * Runs a sweep, then returns space to the system; 0 if another process sweeps the same now.
    * @throws the error of `remove`

@@ -8,6 +8,8 @@ export type Write<T> = (trx: Transaction<Tables>) => Promise<T>
 export interface Commit {
   /** Milliseconds that the writes of a run in progress wait for a database that does not answer. */
   readonly outage: number
+  /** True if other processes write too: a write must lock the rows of others that it depends on. */
+  readonly isShared: boolean
   /**
    * Resolves with the result of the write once it is committed. A write may run several times, but is committed once.
    * @param patience milliseconds to wait for a database that does not answer or is locked; default 5,000

@@ -20,12 +20,29 @@ export interface StoreOptions {
    * 60,000.
    */
   outage?: number
+  /** On Postgres: how the process has its runs, beside others on the same database. */
+  lease?: Partial<LeaseTimes>
+  /**
+   * On Postgres: the URL of the server itself, if `url` leads to a pooler of transactions such as PgBouncer; for notifications and the
+   * lease, which need a connection of their own.
+   */
+  listenUrl?: string
+  /** On Postgres: false for a pooler that does not keep prepared statements; default true. */
+  prepare?: boolean
   retention?: Partial<Retention>
   files?: Partial<FileLimits>
   /**
    * 32 bytes in base64 or hexadecimal digits, which encrypt the cookies and local storage of browsers. Without it they are not stored.
    */
   stateKey?: string
+}
+
+/** How long a node may be out of contact; see `NodeLease`. */
+export interface LeaseTimes {
+  /** Milliseconds without contact after which other nodes take its runs; default 10,000. */
+  ttl: number
+  /** Milliseconds between two contacts; default 2,500. At most a third of `ttl`. */
+  beat: number
 }
 
 /** The limits of the files of runs; see `RUN_ERR_FILE_LIMIT`. */
@@ -63,6 +80,12 @@ export const StoreOptionsSchema = optionsSchema<StoreOptions>({
   schema: Type.String({ pattern: SCHEMA_NAME.source }),
   pool: Type.Integer({ minimum: 2, maximum: 1_000 }),
   outage: Type.Integer({ minimum: 0 }),
+  lease: optionsSchema<Partial<LeaseTimes>>({
+    ttl: Type.Integer({ minimum: 300, maximum: 600_000 }),
+    beat: Type.Integer({ minimum: 50, maximum: 200_000 })
+  }),
+  listenUrl: Type.String(),
+  prepare: Type.Boolean(),
   retention: optionsSchema<Partial<Retention>>({
     maxAge: Type.Integer({ minimum: 0 }),
     maxRuns: Type.Integer({ minimum: 0 }),
@@ -94,6 +117,9 @@ export interface PostgresOptions {
   readonly schema: string
   readonly pool: number
   readonly outage: number
+  readonly lease: LeaseTimes
+  readonly listenUrl: string | undefined
+  readonly prepare: boolean
 }
 
 /** Options with their defaults. */
@@ -114,6 +140,7 @@ const DEFAULT_RETENTION: Retention = {
   memoryMaxItems: 10_000,
   memoryMaxAge: 365 * DAY
 }
+const DEFAULT_LEASE: LeaseTimes = { ttl: 10_000, beat: 2_500 }
 const DEFAULT_FILES: FileLimits = { maxBytes: 104_857_600, maxRunBytes: 536_870_912 }
 
 /** Validates options and fills in the defaults. @throws STO_ERR_BAD_OPTION */
@@ -155,13 +182,23 @@ function databaseOf({
     url,
     schema: options.schema ?? 'public',
     pool: options.pool ?? 6,
-    outage: options.outage ?? 60_000
+    outage: options.outage ?? 60_000,
+    lease: leaseOf(options.lease),
+    listenUrl: options.listenUrl,
+    prepare: options.prepare ?? true
   }
+}
+
+function leaseOf(given: Partial<LeaseTimes> = {}): LeaseTimes {
+  const lease = { ...DEFAULT_LEASE, ...givenOf(given) }
+  if (lease.beat * 3 > lease.ttl)
+    throw new STO_ERR_BAD_OPTION('lease.beat: it must be at most a third of `lease.ttl`')
+  return lease
 }
 
 const TITLES = { sqlite: 'SQLite', postgres: 'Postgres' }
 const SQLITE_ONLY = ['durability'] as const
-const POSTGRES_ONLY = ['schema', 'pool', 'outage'] as const
+const POSTGRES_ONLY = ['schema', 'pool', 'outage', 'lease', 'listenUrl', 'prepare'] as const
 
 function pathOf(url: string): string {
   const path = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(url)?.[1]

@@ -36,7 +36,9 @@ export async function insertLarge(
 }
 
 /** The pieces of a value and their size in bytes, encoded over several turns of the event loop. */
-export async function encodeLarge(value: unknown): Promise<{ pieces: string[]; bytes: number; first: string }> {
+export async function encodeLarge(
+  value: unknown
+): Promise<{ pieces: string[]; bytes: number; first: string }> {
   const pause = createPause()
   const pieces: string[] = []
   let bytes = 0

@@ -21,7 +21,6 @@ import type { Connections } from './open-pool.ts'
 import { createQuery, createTransact } from './query.ts'
 import { createLaneCheckpoints, createOwnedRuns } from './run-store.ts'
 
-
 /** What a node needs of its database. */
 export interface NodeHost {
   readonly options: PostgresOptions
@@ -33,6 +32,8 @@ export interface NodeHost {
 
 /** A node, with the ports that only its messages make complete. */
 export interface OpenedNode extends NodeParts, Pick<Backend, 'log' | 'control'> {
+  /** Resolves once the process has joined the others. @throws why it could not, after 5 seconds */
+  joined(): Promise<void>
   /** Commits what is pending, gives up the lease and closes its connections. */
   close(): Promise<void>
 }
@@ -85,6 +86,9 @@ export function openNode({ options, connections, db, ready }: NodeHost): OpenedN
     checkpoints: createLaneCheckpoints(lane),
     sessions: { lock: (key, signal, holder) => turns.lock(sessionKeyText(key), signal, holder) },
     control: createSharedControlBus(channel, lease, readAnswer),
+    async joined() {
+      await lease.joined()
+    },
     async close() {
       await lane.close()
       await turns.close()

@@ -1,4 +1,3 @@
-import { createInProcessControlBus } from '@svc/registry/store-kit'
 import type { RunLog } from '@svc/registry'
 import { toLoggable } from '@svc/registry/kit'
 import { HandleEmptyInListsPlugin, Kysely, PostgresDialect, replaceWithNoncontingentExpression } from 'kysely'
@@ -6,12 +5,11 @@ import type { Backend } from '../backend.ts'
 import { createBytesInMemory } from '../files/bytes-in-memory.ts'
 import { probe } from '../maintenance/probe.ts'
 import type { PostgresOptions } from '../options.ts'
-import { createStreamLog } from '../stores/stream-log.ts'
 import type { Tables } from '../tables.ts'
 import { isAway, isReadOnly } from './faults.ts'
+import { openNode } from './open-node.ts'
 import { openPool } from './open-pool.ts'
 import { Opening } from './opening.ts'
-import { InOrder } from './in-order.ts'
 import { PatientPool } from './patient-pool.ts'
 import { PooledCommit } from './pooled-commit.ts'
 import { createSweeping } from './sweeping.ts'
@@ -26,11 +24,19 @@ export async function openPostgres(
 ): Promise<Backend> {
   const connections = await openPool(options)
   const opening = new Opening(connections, options)
-  const pool = new PatientPool(connections.pool, () => opening.ready())
+  const ready = () => opening.ready()
+  const pool = new PatientPool(connections.pool, ready)
+  const db = new Kysely<Tables>({
+    dialect: new PostgresDialect({ pool }),
+    plugins: [new HandleEmptyInListsPlugin({ strategy: replaceWithNoncontingentExpression })]
+  }).withSchema(options.schema)
+  const { log, control, joined, close, ...node } = openNode({ options, connections, db, ready })
   try {
-    await pool.repeat(() => opening.ready())
+    await pool.repeat(ready)
+    await joined()
   } catch (err) {
     if (!isAway(err) && !isReadOnly(err)) {
+      await close()
       await pool.end()
       throw err
     }
@@ -39,21 +45,19 @@ export async function openPostgres(
       'the database cannot be opened yet: calls are refused until it can'
     )
   }
-  const db = new Kysely<Tables>({
-    dialect: new PostgresDialect({ pool }),
-    plugins: [new HandleEmptyInListsPlugin({ strategy: replaceWithNoncontingentExpression })]
-  }).withSchema(options.schema)
   const commit = new PooledCommit(db, options.outage, () => pool.failingFor)
   return {
     db,
     commit,
     bytes: createBytesInMemory(),
-    log: createStreamLog(db, new InOrder(commit)),
-    control: createInProcessControlBus(),
+    log,
+    control,
+    node,
     sweep: createSweeping(connections, options.schema),
     check: () => probe(commit),
     async close() {
       await commit.close()
+      await close()
       await pool.end()
     }
   }

@@ -15,6 +15,7 @@ const LAST_PAUSE = 250
  */
 export class PooledCommit implements Commit {
   readonly outage: number
+  readonly isShared = true
   readonly #db: Kysely<Tables>
   readonly #failingFor: () => number
   readonly #pending = new Set<Promise<unknown>>()

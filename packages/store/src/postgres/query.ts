@@ -54,7 +54,10 @@ export function createTransact(host: QueryHost, patience: number): Transact {
     )
 }
 
-async function withClient<T>({ pool, ready }: QueryHost, use: (client: PoolClient) => Promise<T>): Promise<T> {
+async function withClient<T>(
+  { pool, ready }: QueryHost,
+  use: (client: PoolClient) => Promise<T>
+): Promise<T> {
   await ready()
   const client = await pool.connect()
   let isBroken = false

@@ -56,7 +56,10 @@ export function createOwnedRuns(host: RunHost): OwnedRuns {
       }
     },
     async lease(runId) {
-      const [leased] = await query<{ epoch: number }>('svc lease', statements.lease, [runId, await lease.joined()])
+      const [leased] = await query<{ epoch: number }>('svc lease', statements.lease, [
+        runId,
+        await lease.joined()
+      ])
       if (leased !== undefined) logs.own(runId, false)
       return leased?.epoch
     },

@@ -13,7 +13,10 @@ type InputRow = Selectable<Tables['run_input']>
 /** Adds a pending input. */
 export async function insertInput(db: Kysely<Tables>, runId: string, input: StoredInput): Promise<void> {
   const args = toShortArgs(input) ?? toLongArgs(await insertLarge(db, runId, input.inputId, input.args))
-  await db.insertInto('run_input').values(toInputRow(runId, input, args)).execute()
+  await db
+    .insertInto('run_input')
+    .values(toInputRow(runId, input, args))
+    .execute()
 }
 
 /** The arguments of an input as its row has them: in full, or their beginning and their size in bytes. */
@@ -36,7 +39,11 @@ export function toLongArgs({ first, bytes }: { first: string; bytes: number }): 
 }
 
 /** The row of a pending input. */
-export function toInputRow(runId: string, input: StoredInput, args: RowArgs): Insertable<Tables['run_input']> {
+export function toInputRow(
+  runId: string,
+  input: StoredInput,
+  args: RowArgs
+): Insertable<Tables['run_input']> {
   return {
     input_id: input.inputId,
     run_id: runId,

@@ -1,11 +1,11 @@
 import type { StepRecord } from '@svc/registry'
-import type { Insertable, Kysely } from 'kysely'
+import type { Insertable, Kysely, Selectable } from 'kysely'
 import type { Tables } from '../tables.ts'
 
 type StepRow = Insertable<Tables['run_step']>
 
 /** The row of a recorded step; the output is null if it has no JSON. */
-export function toStepRow(runId: string, { key, output }: StepRecord): StepRow {
+export function toStepRow(runId: string, { key, output }: StepRecord): Selectable<Tables['run_step']> {
   return { run_id: runId, key, output: JSON.stringify(output) ?? null }
 }
 

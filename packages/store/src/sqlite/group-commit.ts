@@ -20,6 +20,7 @@ interface Pending {
  */
 export class GroupCommit implements Commit {
   readonly outage = PATIENCE
+  readonly isShared = false
   readonly #db: Kysely<Tables>
   readonly #requireFile: () => void
   #pending: Pending[] = []

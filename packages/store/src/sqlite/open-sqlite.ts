@@ -40,6 +40,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Backend> {
     log: createStreamLog(db, commit),
     // Only one process can open the file, so control messages never leave it.
     control: createInProcessControlBus(),
+    node: undefined,
     async sweep(_name, remove) {
       const removed = await remove()
       while (await commit.write(async () => freePages(database)));

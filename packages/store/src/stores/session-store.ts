@@ -52,7 +52,7 @@ export function createSessionStore(
     },
     append: (key, turnId, messages, fence) =>
       commit.write(async (trx) => {
-        if (fence !== undefined) await requireLease(trx, fence)
+        if (fence !== undefined) await requireLease(trx, fence, commit.isShared)
         const sessionKey = sessionKeyText(key)
         const turn = trx.selectFrom('session_message').where('session_key', '=', sessionKey)
         if (await turn.select('seq').where('turn_id', '=', turnId).limit(1).executeTakeFirst()) return
@@ -72,9 +72,15 @@ export function createSessionStore(
   }
 }
 
-async function requireLease(db: Kysely<Tables>, { runId, epoch }: RunFence): Promise<void> {
+// Locks the run if another process could lease it before the turn is committed.
+async function requireLease(
+  db: Kysely<Tables>,
+  { runId, epoch }: RunFence,
+  isShared: boolean
+): Promise<void> {
   const run = db.selectFrom('run').select('run_id').where('run_id', '=', runId).where('epoch', '=', epoch)
-  if ((await run.executeTakeFirst()) === undefined) throw new Refused(new RUN_ERR_FENCED(runId))
+  const found = isShared ? run.forShare() : run
+  if ((await found.executeTakeFirst()) === undefined) throw new Refused(new RUN_ERR_FENCED(runId))
 }
 
 // Reserves numbers for messages and returns the last one.

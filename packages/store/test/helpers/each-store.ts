@@ -8,7 +8,8 @@ import type { Test } from 'tap'
 /** Opens a store of one kind of database, for a test that closes it. */
 export type OpenStore = (options?: StoreOptions) => Promise<Store>
 
-const randomSchema = () => `t_${randomBytes(6).toString('hex')}`
+/** A name for a schema that no other test has. */
+export const randomSchema = () => `t_${randomBytes(6).toString('hex')}`
 
 /** Runs tests of stores on SQLite and on Postgres, each store on a database of its own. */
 export async function eachStore(t: Test, run: (t: Test, open: OpenStore) => Promise<void>): Promise<void> {

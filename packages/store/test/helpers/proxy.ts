@@ -24,11 +24,12 @@ interface Pair {
 /** Starts a proxy in front of a database. */
 export async function startProxy(url: string): Promise<Proxy> {
   const target = new URL(url)
+  const { hostname, port } = target
   const pairs = new Set<Pair>()
   let losing = Promise.withResolvers<void>()
   let mode: 'pass' | 'hold' | 'lose' = 'pass'
   const proxy = createServer((client) => {
-    const server = connect(Number(target.port), target.hostname)
+    const server = connect(Number(port), hostname)
     const pair = { client, server }
     pairs.add(pair)
     const end = () => {

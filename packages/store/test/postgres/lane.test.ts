@@ -1,6 +1,6 @@
 import { codeOf, storedRun, textEntry } from '@svc/registry/testing'
 import { createStore } from '@svc/store'
-import pg from 'pg'
+import { Client } from 'pg'
 import t from 'tap'
 import { onPostgres } from '../helpers/each-store.ts'
 import { startProxy } from '../helpers/proxy.ts'
@@ -54,7 +54,7 @@ await onPostgres(t, async (t, open, url) => {
     t.teardown(() => store.close())
     const all = Array.from({ length: 50 }, () => storedRun())
     for (const run of all) await store.runs.create(run)
-    const admin = new pg.Client(url)
+    const admin = new Client(url)
     await admin.connect()
     t.teardown(() => admin.end())
     const { rows } = await admin.query<{ schema: string }>(
@@ -79,7 +79,10 @@ await onPostgres(t, async (t, open, url) => {
       [...poisoned]
     )
     for (const [index, { runId }] of all.entries())
-      t.equal((await store.log.read(runId, 0, { entries: 9, bytes: 9_000 })).length, poisoned.has(index) ? 0 : 1)
+      t.equal(
+        (await store.log.read(runId, 0, { entries: 9, bytes: 9_000 })).length,
+        poisoned.has(index) ? 0 : 1
+      )
     const seq = 2 ** 31
     const tooLarge = { seq, json: '{}', part: { seq, type: 'text', at: 1, text: '' } } as const
     const late = storedRun()
@@ -110,7 +113,10 @@ await onPostgres(t, async (t, open, url) => {
       (async () => checkpoints.save(runId, 1, 'late'))()
     ])
     const codes = settled.map((each) => (each.status === 'fulfilled' ? 'done' : each.reason.code))
-    t.same(codes, [...Array.from({ length: 7 }, () => 'done'), ...Array.from({ length: 3 }, () => 'RUN_ERR_FENCED')])
+    t.same(codes, [
+      ...Array.from({ length: 7 }, () => 'done'),
+      ...Array.from({ length: 3 }, () => 'RUN_ERR_FENCED')
+    ])
     t.equal((await log.read(runId, 0, all)).length, 3)
     t.equal(await runs.readStep(runId, 'a'), undefined, 'steps go with the end of the run')
     t.equal(await checkpoints.load(runId), undefined)

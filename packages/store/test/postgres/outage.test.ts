@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { storedRun, textEntry } from '@svc/registry/testing'
 import { startPostgres } from '@tools/postgres'
 import { createStore, type Store } from '@svc/store'
-import pg from 'pg'
+import { Client } from 'pg'
 import t from 'tap'
 import { startProxy } from '../helpers/proxy.ts'
 
@@ -63,7 +63,10 @@ t.test('outages', { skip: server instanceof Error && server.message }, async (t)
   other.lease!.onLost(() => void lost.push('direct'))
 
   /** What was acknowledged is in the log, once and in order. */
-  const check = async (t: { same(found: unknown, wanted: unknown): unknown }, written: { runId: string; parts: number }[]) => {
+  const check = async (
+    t: { same(found: unknown, wanted: unknown): unknown },
+    written: { runId: string; parts: number }[]
+  ) => {
     for (const { runId, parts } of written)
       t.same(
         await readAll(other, runId),
@@ -84,11 +87,13 @@ t.test('outages', { skip: server instanceof Error && server.message }, async (t)
 
   await t.test('connections that the server ends lose and double nothing', async (t) => {
     const writing = startWriting(store)
-    const admin = new pg.Client(url)
+    const admin = new Client(url)
     await admin.connect()
     for (let round = 0; round < 10; round++) {
       await sleep(50)
-      await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname is not null')
+      await admin.query(
+        'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname is not null'
+      )
     }
     await admin.end()
     await check(t, await writing.stop())

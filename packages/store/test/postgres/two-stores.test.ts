@@ -1,6 +1,6 @@
 import { twoStoresContract, type NodeStores } from '@svc/registry/testing'
 import { createStore } from '@svc/store'
-import pg from 'pg'
+import { Client } from 'pg'
 import t from 'tap'
 import { onPostgres, randomSchema } from '../helpers/each-store.ts'
 
@@ -10,10 +10,9 @@ await onPostgres(t, async (t, _open, url) =>
   twoStoresContract(t, async () => {
     const schema = randomSchema()
     const open = () => createStore({ url, schema, lease })
-    const admin = new pg.Client(url)
+    const admin = new Client(url)
     await admin.connect()
     const first = await open()
-    await first.lease!.whenHeld(t.context.signal ?? new AbortController().signal)
     const { rows } = await admin.query<{ node_id: string }>(`select node_id from ${schema}.node`)
     const second = await open()
     return {

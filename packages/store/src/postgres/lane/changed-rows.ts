@@ -1,50 +1,68 @@
-import { isTerminalStatus, type RunChange, type StoredInput } from '@svc/registry'
+import { isTerminalStatus, type Awaitable, type RunChange } from '@svc/registry'
 import { encodeLarge, RESULT, toShortJson } from '../../encoding/large-values.ts'
-import { toInputRow, toLongArgs, toShortArgs } from '../../rows/input-rows.ts'
+import { toInputRow, toLongArgs, toShortArgs, type RowArgs } from '../../rows/input-rows.ts'
 import { MAX_IN_ROW } from '../../rows/run-rows.ts'
 import type { ChangedRows } from './lane-writes.ts'
 
 type Values = { name: string; seq: number; json: string }[]
 
-/** The rows of a change, and the bytes that they add to the size of the run. Large values take several turns of the event loop. */
-export async function toChangedRows(
-  runId: string,
-  change: RunChange
-): Promise<{ rows: ChangedRows; bytes: number }> {
-  const { status, at, result, preview, error, input } = change
-  const values: Values = []
+/** The rows of a change, and the bytes that they add to the size of the run. */
+export interface SizedChange {
+  readonly rows: ChangedRows
+  readonly bytes: number
+}
+
+/** Large values take several turns of the event loop; without any the rows are returned at once. */
+export function toChangedRows(runId: string, change: RunChange): Awaitable<SizedChange> {
+  const { result, input } = change
   const json = result && toShortJson(result, MAX_IN_ROW)
-  const isLong = result !== undefined && json === undefined
-  const bytes = isLong ? await addLarge(values, RESULT, result) : Buffer.byteLength(json ?? '')
+  const args = input && toShortArgs(input)
+  const isLong = (result !== undefined && json === undefined) || (input !== undefined && args === undefined)
+  if (isLong) return toLargeRows(runId, change, json, args)
   return {
-    rows: {
-      status,
-      at,
-      endedAt: isTerminalStatus(status) ? at : null,
-      result: json ?? null,
-      preview: preview ?? null,
-      error: error ? JSON.stringify(error) : null,
-      input: input && (await toRow(runId, input, values)),
-      values
-    },
-    bytes
+    rows: toRows(change, json, input && args && toInputRow(runId, input, args), []),
+    bytes: Buffer.byteLength(json ?? '')
   }
 }
 
-async function toRow(runId: string, input: StoredInput, values: Values) {
-  const short = toShortArgs(input)
-  if (short !== undefined) return toInputRow(runId, input, short)
-  const { pieces, ...long } = await encodeLarge(input.args)
-  addPieces(values, input.inputId, pieces)
-  return toInputRow(runId, input, toLongArgs(long))
+async function toLargeRows(
+  runId: string,
+  change: RunChange,
+  json: string | undefined,
+  args: RowArgs | undefined
+): Promise<SizedChange> {
+  const { result, input } = change
+  const values: Values = []
+  let bytes = Buffer.byteLength(json ?? '')
+  if (result !== undefined && json === undefined) ({ bytes } = await addLarge(values, RESULT, result))
+  const kept = input && (args ?? toLongArgs(await addLarge(values, input.inputId, input.args)))
+  return { rows: toRows(change, json, input && kept && toInputRow(runId, input, kept), values), bytes }
 }
 
-async function addLarge(values: Values, name: string, value: unknown): Promise<number> {
-  const { pieces, bytes } = await encodeLarge(value)
-  addPieces(values, name, pieces)
-  return bytes
+function toRows(
+  { status, at, preview, error }: RunChange,
+  result: string | undefined,
+  input: ChangedRows['input'],
+  values: Values
+): ChangedRows {
+  return {
+    status,
+    at,
+    endedAt: isTerminalStatus(status) ? at : null,
+    result: result ?? null,
+    preview: preview ?? null,
+    error: error ? JSON.stringify(error) : null,
+    input,
+    values
+  }
 }
 
-function addPieces(values: Values, name: string, pieces: readonly string[]): void {
+async function addLarge(
+  values: Values,
+  name: string,
+  value: unknown
+): Promise<{ bytes: number; first: string }> {
+  const { pieces, ...size } = await encodeLarge(value)
   for (const [seq, json] of pieces.entries()) values.push({ name, seq, json })
+  return size
 }

@@ -174,7 +174,7 @@ function shapeOf(writes: readonly Append[]): AppendShape {
 }
 
 function rowsOf(writes: readonly Append[], shape: AppendShape): Buffer[] {
-  const parts = owned(writes, ({ parts }) => parts)
+  const parts = owned(writes, (write) => write.parts)
   const arrays = [
     parts.ords,
     intArray(parts.rows.map(({ seq }) => seq)),

@@ -155,7 +155,8 @@ const CHANGE_COLUMNS: readonly Column[] = [
 
 function changeText(table: (name: string) => string, shape: AppendShape): string {
   const removed = ['run_step', 'checkpoint'].map(
-    (name) => `, no_${name} as (delete from ${table(name)} x using h where h.ended_at is not null and x.run_id = h.run_id)`
+    (name) =>
+      `, no_${name} as (delete from ${table(name)} x using h where h.ended_at is not null and x.run_id = h.run_id)`
   )
   return `with u as (select * from ${unnest(CHANGE_COLUMNS, 1)}),
     h as (update ${table('run')} r set bytes = r.bytes + u.bytes, status = u.status, updated_at = u.at, ended_at = u.ended_at,
@@ -178,10 +179,34 @@ function insertRows(table: (name: string) => string, shape: AppendShape, first: 
       from ${rows} as p(ord, ${names}) join h on h.ord = p.ord ${conflict})`
   }
   const once = 'on conflict do nothing'
-  let text = clause('run_part', [['seq', 'int'], ['json', 'text']], once)
-  if (shape.steps) text += clause('run_step', [['key', 'text'], ['output', 'text']], once)
+  let text = clause(
+    'run_part',
+    [
+      ['seq', 'int'],
+      ['json', 'text']
+    ],
+    once
+  )
+  if (shape.steps)
+    text += clause(
+      'run_step',
+      [
+        ['key', 'text'],
+        ['output', 'text']
+      ],
+      once
+    )
   if (shape.inputs) text += clause('run_input', INPUT_COLUMNS, once)
-  if (shape.values) text += clause('run_value', [['name', 'text'], ['seq', 'int'], ['json', 'text']], once)
+  if (shape.values)
+    text += clause(
+      'run_value',
+      [
+        ['name', 'text'],
+        ['seq', 'int'],
+        ['json', 'text']
+      ],
+      once
+    )
   return text
 }
 

@@ -6,6 +6,7 @@ import {
   type StepRecord,
   type StreamLog
 } from '@svc/registry'
+import { isPromise } from '@svc/registry/kit'
 import { PART_BYTES } from '../../rows/run-rows.ts'
 import { bytesOfSteps, toStepRow } from '../../rows/step-rows.ts'
 import { toChangedRows } from '../lane/changed-rows.ts'
@@ -35,7 +36,8 @@ export function createSharedStreamLog({ lane, logs, reads, wakeUps }: StreamLogH
     steps: readonly StepRecord[] = []
   ) => {
     const rows = steps.map((step) => toStepRow(runId, step))
-    const changed = change && (await toChangedRows(runId, change))
+    const changing = change && toChangedRows(runId, change)
+    const changed = isPromise(changing) ? await changing : changing
     const parts = entries.map(({ seq, json }) => ({ seq, json }))
     const own = bytesOf(parts) + bytesOfSteps(rows) + (changed?.bytes ?? 0)
     const bytes = own + (unwritten.get(runId) ?? 0)

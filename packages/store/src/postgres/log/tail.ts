@@ -49,7 +49,8 @@ export class Tail {
     let dropped = 0
     const isTooLong = () =>
       this.#entries.length - dropped > limit.entries >> 1 || this.#bytes > limit.bytes >> 1
-    while (dropped < this.#entries.length && isTooLong()) this.#bytes -= sizeOfEntry(this.#entries[dropped++]!)
+    while (dropped < this.#entries.length && isTooLong())
+      this.#bytes -= sizeOfEntry(this.#entries[dropped++]!)
     this.#entries = this.#entries.slice(dropped)
     this.#before! += dropped
   }

@@ -17,8 +17,8 @@ export function createSharedControlBus(
 ): ControlBus {
   const local = createInProcessControlBus()
   const deliver = (message: ControlMessage) => void local.publish(message)
-  const deliverEach = (type: 'cancel' | 'keep') => (runIds: readonly string[]) => {
-    for (const runId of runIds) deliver({ type, runId })
+  const deliverCancels = (runIds: readonly string[]) => {
+    for (const runId of runIds) deliver({ type: 'cancel', runId })
   }
   const deliverAnswers = (inputIds: readonly string[]) => {
     for (const inputId of inputIds) void deliverAnswer(inputId)
@@ -28,18 +28,30 @@ export function createSharedControlBus(
     const answer = await readAnswer(inputId).catch(() => undefined)
     if (answer !== undefined) deliver({ type: 'input', runId: runIdOf(inputId), inputId, answer })
   }
-  channel.on('cancel', deliverEach('cancel'))
-  channel.on('keep', deliverEach('keep'))
+  channel.on('cancel', deliverCancels)
   channel.on('input', deliverAnswers)
+  channel.on('watch', (ids) => ids.forEach((id) => deliver(parseWatch(id))))
   lease.onWishes(({ cancels, answers }) => {
-    deliverEach('cancel')(cancels)
+    deliverCancels(cancels)
     deliverAnswers(answers)
   })
   return {
     async publish(message) {
       await local.publish(message)
-      await channel.post(message.type, [message.type === 'input' ? message.inputId : message.runId])
+      await channel.post(message.type, [toId(message)])
     },
     subscribe: (listener) => local.subscribe(listener)
   }
+}
+
+// Neither ids of runs nor those of watchers have colons.
+function toId(message: ControlMessage): string {
+  if (message.type === 'input') return message.inputId
+  if (message.type === 'cancel') return message.runId
+  return `${message.runId}:${message.watcher}${message.left ? ':left' : ''}`
+}
+
+function parseWatch(id: string): ControlMessage {
+  const [runId = '', watcher = '', left] = id.split(':')
+  return { type: 'watch', runId, watcher, ...(left !== undefined && { left: true }) }
 }

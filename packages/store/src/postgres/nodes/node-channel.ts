@@ -4,7 +4,7 @@ import { Connection, type Connect } from '../connection.ts'
 import { textArray } from '../lane/binary-arrays.ts'
 
 /** What a message is about; its words are ids. */
-export type Topic = 'cancel' | 'follow' | 'input' | 'keep' | 'left' | 'log' | 'turn'
+export type Topic = 'cancel' | 'follow' | 'input' | 'left' | 'log' | 'turn' | 'watch'
 
 type Listener = (ids: readonly string[]) => void
 
@@ -56,7 +56,11 @@ export class NodeChannel {
   post(topic: Topic, ids: Iterable<string>): Promise<void> {
     const posted = this.#posted.get(topic) ?? new Set()
     this.#posted.set(topic, posted)
-    for (const id of ids) posted.add(id)
+    // A repeated id counts as posted last, so that ids arrive in the order of their last posts.
+    for (const id of ids) {
+      posted.delete(id)
+      posted.add(id)
+    }
     return (this.#next ??= this.#sendNext())
   }
 

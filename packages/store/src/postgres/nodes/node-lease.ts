@@ -139,7 +139,8 @@ export class PostgresLease implements NodeLease {
   async #whenJoined(): Promise<string> {
     const until = performance.now() + PATIENCE
     while (!this.#hasJoined) {
-      if (performance.now() >= until || this.#stopped.signal.aborted) throw toStoreError(this.#fault ?? new STO_ERR_CLOSED())
+      if (performance.now() >= until || this.#stopped.signal.aborted)
+        throw toStoreError(this.#fault ?? new STO_ERR_CLOSED())
       await within(RETRY_PAUSE, this.#waiting.promise)
     }
     return this.#nodeId
@@ -239,7 +240,6 @@ export class PostgresLease implements NodeLease {
 // A node that was out of contact itself may not judge others, which need time to renew after an outage: it declares them dead only if it
 // has had contact for two beats without a break of two.
 function beatText({ table }: LeaseHost): string {
-  const ms = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`
   return `with b as (update ${table('node')} set seen_at = clock_timestamp() where node_id = $1 returning seen_at),
     o as (select node_id from ${table('node')}, b where node_id <> $1
       and ${ms('b.seen_at')} - $4::float8 >= 2 * $3::float8 and ${ms('b.seen_at')} - $5::float8 < 2 * $3::float8
@@ -253,4 +253,8 @@ function beatText({ table }: LeaseHost): string {
       array(select run_id from w where cancel_at is not null) as cancels,
       array(select i.input_id from w join ${table('run_input')} i using (run_id)
         where w.status = 'input-required' and i.answer is not null) as answers`
+}
+
+function ms(column: string): string {
+  return `(extract(epoch from ${column}) * 1000)::float8`
 }

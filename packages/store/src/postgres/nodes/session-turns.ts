@@ -49,7 +49,7 @@ export class SessionTurns {
   readonly #returning = new Set<Promise<void>>()
   readonly #timer: NodeJS.Timeout
   readonly #closed = new AbortController()
-  #looking: Promise<void> | undefined
+  #isLooking = false
   #isOutdated = false
 
   constructor(host: TurnHost) {
@@ -93,7 +93,7 @@ export class SessionTurns {
       released = true
       if (this.#use(id, -1) > 0) return next()
       this.#held.delete(id)
-      void this.#giveBack(ticket).then(next)
+      void this.#giveBack(ticket).finally(() => next())
     }
   }
 
@@ -190,14 +190,16 @@ export class SessionTurns {
   #look(): void {
     if (this.#waiting.size === 0) return
     this.#isOutdated = true
-    this.#looking ??= this.#lookAgain().finally(() => (this.#looking = undefined))
+    if (!this.#isLooking) void this.#lookAgain()
   }
 
   async #lookAgain(): Promise<void> {
+    this.#isLooking = true
     while (this.#isOutdated) {
       this.#isOutdated = false
       await this.#lookNow()
     }
+    this.#isLooking = false
   }
 
   async #lookNow(): Promise<void> {
