@@ -1,12 +1,13 @@
 import { requireOptions } from '@svc/registry/kit'
 import { RUN_ERR_BAD_BROWSER } from '../errors.ts'
-import { defineTool, type Tool } from '../tools/define-tool.ts'
+import { compileSchema, type CompiledSchema } from '../schemas/compile-schema.ts'
+import { createTool, defineTool, schemaError, type Tool } from '../tools/define-tool.ts'
 import type { Action, Args } from './actions/action.ts'
 import { ELEMENT_ACTIONS } from './actions/element-actions.ts'
 import { FILE_ACTIONS } from './actions/file-actions.ts'
 import { PAGE_ACTIONS } from './actions/page-actions.ts'
 import { READING_ACTIONS } from './actions/reading-actions.ts'
-import { BrowserOptionsSchema, type ActionName, type BrowserOptions } from './browser-options.ts'
+import { BrowserOptionsSchema, type ActionName, type BrowserOptions, type See } from './browser-options.ts'
 import { markBrowserTool } from './browser-tool.ts'
 import { planBrowser, type BrowserPlan } from './plan-browser.ts'
 import { serveAction } from './visit/serve-action.ts'
@@ -41,16 +42,32 @@ const MARGIN = 60_000
 function toTool(action: Action, plan: BrowserPlan, visits: Visits): Tool {
   const { name, description, input, isReadOnly = false } = action
   const { action: ofAction, navigation } = plan.desk.timeout
-  const tool = defineTool({
-    name: toolNameOf(name),
-    description,
-    input: input(plan.see),
-    idempotent: isReadOnly,
-    timeout: Math.min(2_147_483_647, navigation + 2 * ofAction + MARGIN),
-    maxOutputBytes: 4_194_304,
-    execute: (args, call) => serveAction(action, args as Args, visits.of(call), call)
-  })
+  const tool = createTool(
+    {
+      name: toolNameOf(name),
+      description,
+      input: input(plan.see),
+      idempotent: isReadOnly,
+      timeout: Math.min(2_147_483_647, navigation + 2 * ofAction + MARGIN),
+      maxOutputBytes: 4_194_304,
+      execute: (args, call) => serveAction(action, args as Args, visits.of(call), call)
+    },
+    () => compileInput(action, plan.see)
+  )
   return markBrowserTool(tool, { action, visits })
+}
+
+const compiled = new Map<string, CompiledSchema>()
+
+// All agents have the same actions, and to compile their schemas costs as much as to open a page.
+function compileInput({ name, input }: Action, see: See): CompiledSchema {
+  const key = `${name} ${see}`
+  let schema = compiled.get(key)
+  if (schema === undefined) {
+    schema = compileSchema(input(see), 'the arguments', schemaError('input', toolNameOf(name)))
+    compiled.set(key, schema)
+  }
+  return { ...schema, plain: structuredClone(schema.plain) }
 }
 
 function extractTool({ extract, secrets }: BrowserPlan): Tool {

@@ -1,17 +1,13 @@
-import { setTimeout as pause } from 'node:timers/promises'
-
 /** What `withinTime` resolves with when the time is over. */
 export const LATE: unique symbol = Symbol('late')
 
 /** Settles like `work`, or resolves with `LATE` after `ms` milliseconds. */
 export async function withinTime<T>(work: Promise<T>, ms: number): Promise<T | typeof LATE> {
-  const timer = new AbortController()
-  const expired = pause(ms, LATE, { signal: timer.signal })
-  // Aborted below.
-  expired.catch(() => undefined)
+  const { promise: late, resolve } = Promise.withResolvers<typeof LATE>()
+  const timer = setTimeout(resolve, ms, LATE)
   try {
-    return await Promise.race([work, expired])
+    return await Promise.race([work, late])
   } finally {
-    timer.abort()
+    clearTimeout(timer)
   }
 }

@@ -1,4 +1,4 @@
-import type { CDPSession, Page } from 'playwright-core'
+import type { Browser, CDPSession, Page } from 'playwright-core'
 import { withinTime } from './deadline.ts'
 
 const sessions = new WeakMap<Page, Promise<CDPSession>>()
@@ -15,6 +15,41 @@ export function sessionOf(page: Page): Promise<CDPSession> {
     sessions.set(page, session)
   }
   return session
+}
+
+const browserSessions = new WeakMap<Browser, Promise<CDPSession>>()
+
+/** The CDP session that all desks share for their browser. @throws Playwright's error if the browser is gone */
+export function sessionOfBrowser(browser: Browser): Promise<CDPSession> {
+  let session = browserSessions.get(browser)
+  if (session === undefined) {
+    session = browser.newBrowserCDPSession()
+    browserSessions.set(browser, session)
+  }
+  return session
+}
+
+/**
+ * Calls a function in the main frame of a page, among the page's own scripts. It may return a promise; argument and result must be JSON.
+ * Unlike `evaluate` of Playwright it needs no scripts in each document, and gives the page no user activation; it waits for a page
+ * that crashes without end.
+ * @throws Playwright's error if the page is gone, or navigates meanwhile
+ */
+export async function callInPage<A, R>(
+  page: Page,
+  call: (argument: A) => Promise<R>,
+  argument: A
+): Promise<R> {
+  const { result, exceptionDetails } = await (
+    await sessionOf(page)
+  ).send('Runtime.evaluate', {
+    expression: `(${String(call)})(${JSON.stringify(argument)})`,
+    awaitPromise: true,
+    returnByValue: true
+  })
+  if (exceptionDetails !== undefined)
+    throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text)
+  return result.value as R
 }
 
 // Milliseconds in which the browser stops.

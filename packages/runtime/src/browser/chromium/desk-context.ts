@@ -55,7 +55,7 @@ export class DeskContext {
       const page = await desk.tabs.open()
       // It takes longer than all the rest, and whatever needs it waits for it.
       desk.checked().catch(ignore)
-      const signedIn = proxy && signIn(page, proxy)
+      const signedIn = proxy && unlessAborted(desk.crash, () => signIn(page, proxy))
       // Awaited below.
       signedIn?.catch(ignore)
       desk.#downloads = await Downloads.watch(browser, {

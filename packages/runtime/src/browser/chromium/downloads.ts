@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { basename, extname, join } from 'node:path'
 import type { Browser, CDPSession } from 'playwright-core'
 import type { Download } from '../browser.ts'
+import { sessionOfBrowser } from '../page-session.ts'
 
 /** Downloads under way at once, and complete ones that no action has taken. */
 const MAX_DOWNLOADS = 20
@@ -11,6 +12,13 @@ const MAX_DOWNLOADS = 20
 interface Begun {
   readonly filename: string
   readonly url: string
+}
+
+interface Begin {
+  readonly frameId: string
+  readonly guid: string
+  readonly url: string
+  readonly suggestedFilename: string
 }
 
 interface Progress {
@@ -44,7 +52,7 @@ export class Downloads {
   static async watch(browser: Browser, options: DownloadOptions): Promise<Downloads> {
     const { browserContextId, maxBytes } = options
     const folder = maxBytes === undefined ? undefined : await mkdtemp(join(tmpdir(), 'svc-downloads-'))
-    const session = await browser.newBrowserCDPSession()
+    const session = await sessionOfBrowser(browser)
     const downloads = new Downloads(session, options, folder)
     await session.send('Browser.setDownloadBehavior', {
       ...(browserContextId !== undefined && { browserContextId }),
@@ -61,19 +69,8 @@ export class Downloads {
     this.#options = options
     this.#folder = folder
     // Chromium reports the downloads of all contexts to every session.
-    session.on('Browser.downloadWillBegin', ({ frameId, guid, url, suggestedFilename }) => {
-      const deciding = this.#isOwn(frameId).then((isOwn) => {
-        this.#deciding.delete(guid)
-        if (isOwn) this.#begin(guid, { url, filename: cleanName(suggestedFilename) })
-        return isOwn
-      })
-      this.#deciding.set(guid, deciding)
-    })
-    session.on('Browser.downloadProgress', (progress) => {
-      const deciding = this.#deciding.get(progress.guid)
-      if (deciding === undefined) this.#onProgress(progress)
-      else void deciding.then(() => this.#onProgress(progress))
-    })
+    session.on('Browser.downloadWillBegin', this.#onBegin)
+    session.on('Browser.downloadProgress', this.#onReport)
   }
 
   /** Names of those under way. */
@@ -94,9 +91,25 @@ export class Downloads {
 
   /** Removes the files. */
   async close(): Promise<void> {
-    await this.#session.detach().catch(() => undefined)
+    this.#session.off('Browser.downloadWillBegin', this.#onBegin)
+    this.#session.off('Browser.downloadProgress', this.#onReport)
     if (this.#folder !== undefined)
       await rm(this.#folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined)
+  }
+
+  readonly #onBegin = ({ frameId, guid, url, suggestedFilename }: Begin): void => {
+    const deciding = this.#isOwn(frameId).then((isOwn) => {
+      this.#deciding.delete(guid)
+      if (isOwn) this.#begin(guid, { url, filename: cleanName(suggestedFilename) })
+      return isOwn
+    })
+    this.#deciding.set(guid, deciding)
+  }
+
+  readonly #onReport = (progress: Progress): void => {
+    const deciding = this.#deciding.get(progress.guid)
+    if (deciding === undefined) this.#onProgress(progress)
+    else void deciding.then(() => this.#onProgress(progress))
   }
 
   async #isOwn(frameId: string): Promise<boolean> {

@@ -1,11 +1,11 @@
 import type { Page } from 'playwright-core'
 import { type EgressProxy, GREETING } from '../egress/egress-proxy.ts'
-import { sessionOf } from '../page-session.ts'
+import { callInPage, sessionOf } from '../page-session.ts'
 
 /**
  * Signs in a browser context to its proxy, from its first page, which is empty: Chromium keeps the credentials for all requests of the
- * context. Playwright would stop each of them for the credentials, and turn off the cache.
- * @throws the error of the page if it crashes or closes meanwhile
+ * context. Playwright would stop each of them for the credentials, and turn off the cache. Waits without end for a page that crashes.
+ * @throws the error of the page if it closes meanwhile
  */
 export async function signIn(
   page: Page,
@@ -25,6 +25,11 @@ export async function signIn(
     send('Fetch.continueWithAuth', { requestId, authChallengeResponse }).catch(() => undefined)
   })
   await send('Fetch.enable', { handleAuthRequests: true, patterns: [{ urlPattern: `${GREETING}*` }] })
-  await page.evaluate(`fetch('${GREETING}', { mode: 'no-cors' }).then(() => undefined)`)
+  await callInPage(page, greet, GREETING)
   await send('Fetch.disable')
+}
+
+// Runs in the page.
+async function greet(url: string): Promise<void> {
+  await fetch(url, { mode: 'no-cors' })
 }

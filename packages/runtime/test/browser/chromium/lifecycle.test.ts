@@ -88,8 +88,10 @@ t.test('a browser that is killed is replaced', needsChromium, async (t) => {
 })
 
 t.test('a browser that hangs is replaced', needsChromium, async (t) => {
-  const browser = make(t, { launchTimeout: 1_000 })
+  const browser = make(t, { launchTimeout: 3_000 })
   const desk = await browser.open(options)
+  // Its check has passed then: the time that it may take is part of the launch.
+  await desk.act({ action: 'scroll', direction: 'down' }, options.signal)
   const [pid] = browserPids()
   process.kill(-pid!, 'SIGSTOP')
   await t.rejects(browser.open(options), { code: 'RUN_ERR_BROWSER_FAILED' })

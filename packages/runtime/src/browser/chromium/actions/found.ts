@@ -63,6 +63,7 @@ export class RefElement implements Found {
   }
 
   async selectText(options: ActOptions): Promise<void> {
+    if (await this.evaluate(selectAll)) return
     await this.#locator.waitFor({ state: 'visible', ...options })
     await this.evaluate(selectAll)
   }
@@ -114,16 +115,20 @@ export class HandleElement implements Found {
   }
 }
 
-// Runs in the page.
-function selectAll(field: PageElement): void {
+// Runs in the page. False if the field is not visible, as Playwright understands it: then it does nothing.
+function selectAll(field: PageElement): boolean {
+  const { width, height } = field.getBoundingClientRect()
+  if (width === 0 || height === 0 || !field.checkVisibility({ visibilityProperty: true })) return false
   if (field.tagName === 'INPUT' || field.tagName === 'TEXTAREA') {
     field.select()
-    return field.focus()
+    field.focus()
+    return true
   }
   let host = field
   while (host.parentElement?.isContentEditable) host = host.parentElement
   host.focus()
   field.ownerDocument.defaultView!.getSelection()?.selectAllChildren(field)
+  return true
 }
 
 const toOptions = (indexes: readonly number[]) => indexes.map((index) => ({ index }))

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { unlessAborted } from '../../../guards/guard.ts'
 import { withinTime } from '../../deadline.ts'
+import { callInPage } from '../../page-session.ts'
 import type { PageDocument } from './page-dom.ts'
 
 // Milliseconds without a change after which a page counts as quiet.
@@ -17,7 +18,7 @@ const LATE = 200
 export async function untilQuiet(page: Page, signal: AbortSignal, reaction: number): Promise<void> {
   const wait = { reaction, quiet: QUIET, restless: RESTLESS }
   // A page that navigates or closes meanwhile destroys the function that runs in it.
-  const quiet = page.evaluate(quietMoment, wait).catch(() => undefined)
+  const quiet = callInPage(page, quietMoment, wait).catch(() => undefined)
   await unlessAborted(signal, () => withinTime(quiet, reaction + RESTLESS + LATE))
 }
 
