@@ -76,5 +76,11 @@ export const RT_ERR_NOT_STARTED = createError(
   'Too many events arrived before the call began',
   429
 )
+/** `authenticate` or `authorize` took longer than `handshakeTimeout`. */
+export const RT_ERR_HANDSHAKE_TIMEOUT = createError<[number]>(
+  'RT_ERR_HANDSHAKE_TIMEOUT',
+  'The client was not admitted within %d ms: try again',
+  503
+)
 /** The service failed; the log has the cause. */
 export const RT_ERR_INTERNAL = createError('RT_ERR_INTERNAL', 'Internal Server Error', 500)

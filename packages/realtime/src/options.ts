@@ -37,6 +37,8 @@ export interface RealtimeOptions extends PolicyOptions {
   secret?: string
   /** Seconds that a client secret is valid, unless its request says; default 600. */
   secretLifetime?: number
+  /** Milliseconds to admit a client, with `authenticate` and `authorize`; default 10,000. */
+  handshakeTimeout?: number
   /** Milliseconds for a lost connection to come back with `?call=`; default 10,000. */
   reconnectGrace?: number
   /** Milliseconds between pings; a client that answers none is disconnected; default 15,000. */
@@ -53,6 +55,7 @@ export const RealtimeOptionsSchema = optionsSchema<RealtimeOptions>({
   ...CLIENT_OPTIONS,
   secret: Type.String({ minLength: 32 }),
   secretLifetime: Type.Integer({ minimum: 10, maximum: 7_200 }),
+  handshakeTimeout: bound,
   reconnectGrace: Type.Integer({ minimum: 0, maximum: MAX_TIMER }),
   heartbeat: bound,
   limits: optionsSchema<RealtimeLimits>({
@@ -66,6 +69,7 @@ const DEFAULTS = Object.freeze({
   clientInstructions: true,
   clientTools: true,
   secretLifetime: 600,
+  handshakeTimeout: 10_000,
   reconnectGrace: 10_000,
   heartbeat: 15_000
 })

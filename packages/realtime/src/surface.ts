@@ -21,7 +21,7 @@ import { ClientSecrets } from './secrets/client-secrets.ts'
 /** Shared by all connections. */
 export interface Surface extends CallSurface {
   readonly policy: Policy
-  readonly settings: Pick<RealtimeSettings, 'limits' | 'heartbeat' | 'secretLifetime'>
+  readonly settings: Pick<RealtimeSettings, 'limits' | 'handshakeTimeout' | 'heartbeat' | 'secretLifetime'>
   readonly secrets: ClientSecrets
   readonly calls: LiveCalls
   /** The conversations of the calls in progress, by the id of their run. */

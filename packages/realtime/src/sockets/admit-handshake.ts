@@ -1,6 +1,11 @@
 import { isVoiceRunnable, VOICE_ERR_NOT_A_VOICE, type Principal } from '@svc/registry'
 import { readCredentials, requireAllowed, requireExposed } from '@svc/registry/kit'
-import { RT_ERR_INVALID_TOKEN, RT_ERR_NO_MODEL, RT_ERR_OTHER_MODEL } from '../errors.ts'
+import {
+  RT_ERR_HANDSHAKE_TIMEOUT,
+  RT_ERR_INVALID_TOKEN,
+  RT_ERR_NO_MODEL,
+  RT_ERR_OTHER_MODEL
+} from '../errors.ts'
 import type { SessionConfig } from '../events/session.ts'
 import type { Surface } from '../surface.ts'
 import { identifyCaller, tokenOfProtocols, type CallerRequest } from './identify-caller.ts'
@@ -28,14 +33,26 @@ export interface Handshake extends Pick<HandshakeQuery, 'call' | 'sessionId'> {
 
 /**
  * Admits the client of a handshake.
- * @throws RT_ERR_NO_TOKEN, RT_ERR_INVALID_TOKEN, RT_ERR_CROSS_ORIGIN, RT_ERR_NO_MODEL, RT_ERR_OTHER_MODEL, and the errors of
- * `requireVoice`
+ * @throws RT_ERR_NO_TOKEN, RT_ERR_INVALID_TOKEN, RT_ERR_CROSS_ORIGIN, RT_ERR_NO_MODEL, RT_ERR_OTHER_MODEL, RT_ERR_HANDSHAKE_TIMEOUT,
+ * and the errors of `requireVoice`
  */
 export async function admitHandshake(
   surface: Surface,
   request: CallerRequest,
   query: HandshakeQuery
 ): Promise<Handshake> {
+  const { handshakeTimeout } = surface.settings
+  const late = Promise.withResolvers<never>()
+  const expire = () => late.reject(new RT_ERR_HANDSHAKE_TIMEOUT(handshakeTimeout))
+  const timer = setTimeout(expire, handshakeTimeout)
+  try {
+    return await Promise.race([admit(surface, request, query), late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function admit(surface: Surface, request: CallerRequest, query: HandshakeQuery): Promise<Handshake> {
   const token = readCredentials(request.headers).token ?? tokenOfProtocols(request.headers)
   const secret = surface.secrets.covers(token) ? await readSecret(surface, token) : undefined
   const principal = secret?.principal ?? (await identifyCaller(surface, request, token))

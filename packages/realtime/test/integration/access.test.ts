@@ -4,11 +4,12 @@ import t from 'tap'
 import { buildRealtime } from '../helpers/build-realtime.ts'
 import { createDesk } from '../helpers/desk-voice.ts'
 
-/** Tokens are names; `late-…` takes long. */
+/** Tokens are names; `late-…` takes long, `stuck` never ends. */
 const authenticate: Authenticate = async ({ token, cookies }): Promise<Principal | null> => {
   const name = token ?? cookies['name']
   if (name === undefined) return null
   if (name.startsWith('late-')) await pause(600)
+  if (name === 'stuck') await new Promise(() => {})
   if (name.endsWith('bad')) throw new Error('no such token')
   const exp = name === 'brief' ? { exp: (Date.now() + 400) / 1_000 } : {}
   return { sub: name, scopes: name === 'guest' ? [] : ['agents:run'], ...exp }
@@ -36,6 +37,19 @@ t.test('the token: in a header, in a subprotocol, never in the query', async (t)
     headers: { 'www-authenticate': 'Bearer' },
     body: { error: { code: 'RT_ERR_NO_TOKEN' } }
   })
+})
+
+t.test('a client that is not admitted in time is refused, whatever authenticate does', async (t) => {
+  const { open } = await buildRealtime(t, {
+    runnables: [createDesk().voice],
+    options: { ...options, handshakeTimeout: 100 }
+  })
+  const code = 'RT_ERR_HANDSHAKE_TIMEOUT'
+  t.match(await open('?model=desk', bearer('stuck')).refusal, { status: 503, body: { error: { code } } })
+  const client = open('?model=desk', page('stuck'))
+  t.match(await client.next('error'), { error: { code, message: /within 100 ms/ } })
+  t.match(await client.closed, { code: 1013, reason: code })
+  t.ok(await open('?model=desk', bearer('ann')).next('session.created'))
 })
 
 t.test('refusals: by status, or where a client cannot see that, by event and close code', async (t) => {
