@@ -1,12 +1,12 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, chown, mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { promisify } from 'node:util'
-import { findBinaries, UNPRIVILEGED, toReadable } from './binaries.ts'
+import { findBinaries, toReadable, UNPRIVILEGED } from './binaries.ts'
+import { createData } from './create-data.ts'
 
 /** How to start a server. */
 export interface PostgresOptions {
@@ -58,8 +58,7 @@ export async function startPostgres({
     if (native !== binaries) await chmod(folder, 0o755)
     const data = join(folder, 'data')
     const run = { ...owner, cwd: folder, env: { LC_ALL: 'C', PATH: process.env['PATH'], TZ: 'UTC' } }
-    const init = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
-    await promisify(execFile)(join(native, 'bin', 'initdb'), init, run)
+    await createData(native, data, run)
     const all = { ...SETTINGS, fsync: durable ? 'on' : 'off', ...settings }
     const flags = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])
     const launch = (port: number) =>

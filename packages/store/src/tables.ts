@@ -93,7 +93,7 @@ export interface Tables {
   /** AES-256-GCM of JSON, see `encoding/encrypted.ts`. */
   browser_state: { session_key: string; state: Uint8Array; updated_at: number }
   checkpoint: { run_id: string; epoch: number; state: string }
-  /** What is known about files; their bytes are beside the database. */
+  /** What is known about files; their bytes are beside an SQLite database, and in `file_chunk` on Postgres. */
   file: {
     file_id: string
     run_id: string
@@ -102,5 +102,14 @@ export interface Tables {
     size: number
     sha256: string
     created_at: number
+  }
+  /** On Postgres only: the bytes of files, 256 KiB each but for the last. */
+  file_chunk: {
+    run_id: string
+    file_id: string
+    seq: number
+    bytes: Uint8Array
+    /** By the clock of the database. */
+    written_at: Generated<Date>
   }
 }

@@ -21,7 +21,7 @@ export function createBytesInFolder(folder: string, { synced }: FolderOptions): 
   const pathOf = (fileId: string) => join(folder, fileId)
 
   return {
-    async write(fileId, content) {
+    async write({ fileId }, content) {
       await mkdir(folder, { recursive: true, mode: 0o700 })
       const path = pathOf(fileId)
       const partial = path + PARTIAL
@@ -35,7 +35,7 @@ export function createBytesInFolder(folder: string, { synced }: FolderOptions): 
         throw err
       }
     },
-    size: async (fileId) => (await ifThere(stat(pathOf(fileId))))?.size,
+    size: async ({ fileId }) => (await ifThere(stat(pathOf(fileId))))?.size,
     async *read({ runId, fileId }, start, end) {
       if (start >= end) return
       const handle = await ifThere(open(pathOf(fileId)))

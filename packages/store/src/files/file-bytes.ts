@@ -1,11 +1,17 @@
-/** The bytes of files by the ids of the files, apart from what is known about them. */
+/** A file of a run. */
+export interface FileRef {
+  readonly runId: string
+  readonly fileId: string
+}
+
+/** The bytes of files, apart from what is known about them. */
 export interface FileBytes {
   /** Writes the content, or nothing. @throws the error of the content, or why it could not be written */
-  write(fileId: string, content: AsyncIterable<Uint8Array>): Promise<void>
+  write(file: FileRef, content: AsyncIterable<Uint8Array>): Promise<void>
   /** The number of bytes; undefined if there is no such file. */
-  size(fileId: string): Promise<number | undefined>
+  size(file: FileRef): Promise<number | undefined>
   /** The bytes from `start` up to `end`, which are read on iteration. @throws RUN_ERR_NOT_FOUND if they were removed since */
-  read(file: { runId: string; fileId: string }, start: number, end: number): AsyncIterable<Uint8Array>
+  read(file: FileRef, start: number, end: number): AsyncIterable<Uint8Array>
   /** Removes files, incomplete ones too; those that are not there count as removed. */
   remove(fileIds: readonly string[]): Promise<void>
   /** The ids of all files, incomplete ones too. */

@@ -2,10 +2,10 @@ import type { RunLog } from '@svc/registry'
 import { toLoggable } from '@svc/registry/kit'
 import { HandleEmptyInListsPlugin, Kysely, PostgresDialect, replaceWithNoncontingentExpression } from 'kysely'
 import type { Backend } from '../backend.ts'
-import { createBytesInMemory } from '../files/bytes-in-memory.ts'
 import { probe } from '../maintenance/probe.ts'
 import type { PostgresOptions } from '../options.ts'
 import type { Tables } from '../tables.ts'
+import { createBytesInTable } from './bytes-in-table.ts'
 import { isAway, isReadOnly } from './faults.ts'
 import { openNode } from './open-node.ts'
 import { openPool } from './open-pool.ts'
@@ -49,7 +49,7 @@ export async function openPostgres(
   return {
     db,
     commit,
-    bytes: createBytesInMemory(),
+    bytes: createBytesInTable(db, commit),
     log,
     control,
     node,

@@ -1,7 +1,8 @@
 import { Kysely, PostgresDialect } from 'kysely'
+import type { Client, PoolClient } from 'pg'
 import type { PostgresOptions } from '../options.ts'
+import { isCurrent, migrate } from './migrations/migrate.ts'
 import type { Connections } from './open-pool.ts'
-import { migrate } from './migrations/migrate.ts'
 
 // Milliseconds for which a failed attempt answers for others.
 const PAUSE = 250
@@ -26,10 +27,19 @@ export class Opening {
 
   async #open(): Promise<void> {
     try {
-      await this.#migrate()
+      if (!(await this.#isCurrent())) await this.#migrate()
     } catch (err) {
       setTimeout(() => (this.#opened = undefined), PAUSE).unref()
       throw err
+    }
+  }
+
+  async #isCurrent(): Promise<boolean> {
+    const client = await this.#connections.pool.connect()
+    try {
+      return await isCurrent(onOne(client), this.#options.schema)
+    } finally {
+      client.release()
     }
   }
 
@@ -37,14 +47,15 @@ export class Opening {
     const client = this.#connections.createClient({ query_timeout: MIGRATION_TIMEOUT })
     await client.connect()
     try {
-      const only = {
-        options: {},
-        connect: async () => Object.assign(client, { release: () => {} }),
-        end: async () => {}
-      }
-      await migrate(new Kysely({ dialect: new PostgresDialect({ pool: only }) }), this.#options.schema)
+      await migrate(onOne(client), this.#options.schema)
     } finally {
       await client.end()
     }
   }
+}
+
+function onOne(client: Client | PoolClient): Kysely<unknown> {
+  const query: PoolClient['query'] = client.query.bind(client)
+  const pool = { options: {}, connect: async () => ({ query, release: () => {} }), end: async () => {} }
+  return new Kysely({ dialect: new PostgresDialect({ pool }) })
 }

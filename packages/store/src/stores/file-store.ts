@@ -39,7 +39,7 @@ export function createFileStore(
       writing.add(fileId)
       try {
         const measured = new MeasuredContent(content, allowanceFor(await bytesOfRun(db, runId), limits))
-        await bytes.write(fileId, measured)
+        await bytes.write({ runId, fileId }, measured)
         const row = {
           file_id: fileId,
           run_id: runId,
@@ -67,7 +67,7 @@ export function createFileStore(
         .executeTakeFirst()
       if (row === undefined) return undefined
       const { size } = row
-      if ((await bytes.size(fileId)) !== size) return skipDamaged('file', fileId)
+      if ((await bytes.size({ runId, fileId })) !== size) return skipDamaged('file', fileId)
       return { file: toStoredFile(row), content: bytes.read({ runId, fileId }, start, Math.min(end, size)) }
     },
     async remove(runIds) {

@@ -20,7 +20,6 @@ const OURS = ['run', 'session', 'task', 'file', 'node', 'checkpoint']
  * @throws STO_ERR_NEWER_SCHEMA, STO_ERR_OTHER_TABLES, the errors of the database
  */
 export async function migrate(db: Kysely<unknown>, schema: string): Promise<string[]> {
-  if (await isCurrent(db, schema)) return []
   return await db.transaction().execute(async (trx) => {
     await sql`select pg_advisory_xact_lock(hashtextextended(${`svc migrate ${schema}`}, 0))`.execute(trx)
     if (await isCurrent(trx, schema)) return []
@@ -46,8 +45,11 @@ function migrationsOf(schema: string): Record<string, Migration> {
   return Object.fromEntries(named) as Record<string, Migration>
 }
 
-// Much faster than kysely's look at all tables of the database.
-async function isCurrent(db: Kysely<unknown>, schema: string): Promise<boolean> {
+/**
+ * True if no migration is pending; much faster than kysely's look at all tables of the database.
+ * @throws STO_ERR_NEWER_SCHEMA, STO_ERR_OTHER_TABLES
+ */
+export async function isCurrent(db: Kysely<unknown>, schema: string): Promise<boolean> {
   const { rows } = await sql<{ name: string }>`
     select tablename as name from pg_tables where schemaname = ${schema} and tablename = any(${[TABLE, ...OURS]})
   `.execute(db)
