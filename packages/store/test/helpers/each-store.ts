@@ -38,14 +38,14 @@ export async function eachStore(t: Test, run: (t: Test, open: OpenStore) => Prom
 /** Runs tests of stores on Postgres; skipped if it does not run on this machine. */
 export async function onPostgres(
   t: Test,
-  run: (t: Test, open: OpenPostgres) => Promise<void>
+  run: (t: Test, open: OpenPostgres, url: string) => Promise<void>
 ): Promise<void> {
   const url = await postgresForTests(t)
   await t.test('Postgres', { skip: url === undefined && 'no Postgres runs on this machine' }, async (t) => {
     const pool = new Pool({ connectionString: url!, max: 1 })
     pool.on('error', () => {})
     t.teardown(() => pool.end())
-    await run(t, openIn(url!, pool))
+    await run(t, openIn(url!, pool), url!)
   })
 }
 
