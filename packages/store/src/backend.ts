@@ -12,6 +12,23 @@ export interface NodeParts {
   readonly sessions: Pick<SessionStore, 'lock'>
 }
 
+/** The partitions of the logs of runs, each with the runs that began on one day. */
+export interface RunDays {
+  /**
+   * Adds partitions ahead of time, and finds those of which every run ended before a time.
+   * @param now milliseconds since the epoch
+   */
+  open(now: number, before: number): Promise<ExpiredDays>
+}
+
+/** Days of which no run is kept. */
+export interface ExpiredDays {
+  /** True for a run whose log goes with its day. */
+  has(runId: string): boolean
+  /** Removes the logs of these days; call it once their runs are removed. */
+  drop(): Promise<void>
+}
+
 /** What a kind of database brings to the stores, beside the SQL that all kinds share. */
 export interface Backend {
   /** Reads; writes go through `commit`. */
@@ -23,6 +40,8 @@ export interface Backend {
   readonly control: ControlBus
   /** Undefined if only one process can have the database open. */
   readonly node: NodeParts | undefined
+  /** Undefined if logs are not partitioned. */
+  readonly days: RunDays | undefined
   /**
    * Runs a sweep, then returns space to the system; 0 if another process sweeps the same now.
    * @throws the error of `remove`

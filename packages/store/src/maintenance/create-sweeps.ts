@@ -17,7 +17,9 @@ export function createSweeps(
   const { db, commit } = backend
   return {
     runs: createSweep(backend, 'runs', async (now) => {
-      const removed = await sweepRuns(db, commit, retention, now, removals)
+      const days = await backend.days?.open(now, now - retention.maxAge)
+      const removed = await sweepRuns(db, retention, now, (runIds) => removals.remove(commit, runIds, days))
+      await days?.drop()
       await sweepFiles(now)
       return removed
     }),

@@ -1,4 +1,5 @@
 import type { RunStore } from '@svc/registry'
+import type { ExpiredDays } from '../backend.ts'
 import type { Commit } from '../commit.ts'
 import { removeRuns } from '../rows/run-rows.ts'
 
@@ -20,10 +21,15 @@ export class Removals {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Removes runs once every listener has resolved; call it outside of transactions. @throws the error of a listener */
-  async remove(commit: Commit, runIds: readonly string[]): Promise<void> {
+  /**
+   * Removes runs once every listener has resolved; call it outside of transactions.
+   * @param days whose logs are removed otherwise
+   * @throws the error of a listener
+   */
+  async remove(commit: Commit, runIds: readonly string[], days?: ExpiredDays): Promise<void> {
     for (const listener of this.#listeners) await listener(runIds)
-    await commit.write((trx) => removeRuns(trx, runIds))
+    const withLogs = runIds.filter((runId) => days?.has(runId) !== true)
+    await commit.write((trx) => removeRuns(trx, runIds, withLogs))
     for (const runId of runIds) this.#abandon(runId)
   }
 }

@@ -1,8 +1,6 @@
 import { sql, type Kysely, type NotNull } from 'kysely'
-import type { Commit } from '../commit.ts'
 import type { Retention } from '../options.ts'
 import type { Tables } from '../tables.ts'
-import type { Removals } from './removals.ts'
 
 // Runs and bytes per transaction, so that other work runs between two.
 const BATCH = 100
@@ -20,10 +18,9 @@ interface EndedRun {
 /** Removes finished runs beyond the limits of age, number and size, oldest first; returns how many. */
 export async function sweepRuns(
   db: Kysely<Tables>,
-  commit: Commit,
   { maxAge, maxRuns, maxBytes, fileMaxBytes }: Retention,
   now: number,
-  removals: Removals
+  remove: (runIds: readonly string[]) => Promise<void>
 ): Promise<number> {
   const ended = db.selectFrom('run').where('ended_at', 'is not', null)
   const withFiles = ended.where(HAS_FILES)
@@ -44,7 +41,7 @@ export async function sweepRuns(
         bytes += run.bytes
       }
       if (ids.length === 0) return removed
-      await removals.remove(commit, ids)
+      await remove(ids)
       removed += ids.length
     }
   }

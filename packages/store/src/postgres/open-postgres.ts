@@ -2,6 +2,7 @@ import type { RunLog } from '@svc/registry'
 import { toLoggable } from '@svc/registry/kit'
 import { HandleEmptyInListsPlugin, Kysely, PostgresDialect, replaceWithNoncontingentExpression } from 'kysely'
 import type { Backend } from '../backend.ts'
+import { PATIENCE } from '../commit.ts'
 import { probe } from '../maintenance/probe.ts'
 import type { PostgresOptions } from '../options.ts'
 import type { Tables } from '../tables.ts'
@@ -12,6 +13,8 @@ import { openPool } from './open-pool.ts'
 import { Opening } from './opening.ts'
 import { PatientPool } from './patient-pool.ts'
 import { PooledCommit } from './pooled-commit.ts'
+import { createTransact } from './query.ts'
+import { createRunDays } from './run-days.ts'
 import { createSweeping } from './sweeping.ts'
 
 /**
@@ -53,6 +56,10 @@ export async function openPostgres(
     log,
     control,
     node,
+    days: createRunDays(
+      createTransact({ pool: connections.pool, ready, prepare: false }, PATIENCE),
+      options.schema
+    ),
     sweep: createSweeping(connections, options.schema),
     check: () => probe(commit),
     async close() {

@@ -156,10 +156,18 @@ export async function changeRun(
 }
 
 // No foreign keys on Postgres: they would double the cost of each append.
-const RUN_TABLES = ['run_part', 'run_step', 'run_value', 'run_input', 'checkpoint', 'run'] as const
+const RUN_TABLES = ['run_step', 'run_value', 'run_input', 'checkpoint', 'run'] as const
 
-/** Removes runs with all that belongs to them, except for the bytes of their files. */
-export async function removeRuns(db: Kysely<Tables>, runIds: readonly string[]): Promise<void> {
+/**
+ * Removes runs with all that belongs to them, except for the bytes of their files.
+ * @param withLogs those whose logs go too; default all
+ */
+export async function removeRuns(
+  db: Kysely<Tables>,
+  runIds: readonly string[],
+  withLogs = runIds
+): Promise<void> {
+  if (withLogs.length > 0) await db.deleteFrom('run_part').where('run_id', 'in', withLogs).execute()
   for (const table of RUN_TABLES) await db.deleteFrom(table).where('run_id', 'in', runIds).execute()
   await db.deleteFrom('task').where('task_id', 'in', runIds).execute()
 }

@@ -41,6 +41,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Backend> {
     // Only one process can open the file, so control messages never leave it.
     control: createInProcessControlBus(),
     node: undefined,
+    days: undefined,
     async sweep(_name, remove) {
       const removed = await remove()
       while (await commit.write(async () => freePages(database)));

@@ -1,11 +1,14 @@
 import { sql, type Kysely } from 'kysely'
+import { createFirstDays } from '../run-days.ts'
 
 /**
  * The tables, as `tables.ts` describes them. Ids compare byte by byte. Rows of runs have no foreign keys, which would double the cost of each
  * append, and no index that an append would have to change.
  */
 export async function createFirstTables(db: Kysely<unknown>, schema: string): Promise<void> {
-  await sql.raw(statements(schema).join(';\n')).execute(db)
+  const send = (statement: string) => sql.raw(statement).execute(db)
+  await send(statements(schema).join(';\n'))
+  await createFirstDays(send, schema, Date.now())
 }
 
 function statements(schema: string): string[] {
