@@ -1,4 +1,12 @@
-import type { CheckpointStore, ControlBus, NodeLease, RunStore, SessionStore, StreamLog } from '@svc/registry'
+import type {
+  Awaitable,
+  CheckpointStore,
+  ControlBus,
+  NodeLease,
+  RunStore,
+  SessionStore,
+  StreamLog
+} from '@svc/registry'
 import type { Kysely } from 'kysely'
 import type { Commit } from './commit.ts'
 import type { FileBytes } from './files/file-bytes.ts'
@@ -29,6 +37,14 @@ export interface ExpiredDays {
   drop(): Promise<void>
 }
 
+/** The process in whose name work is claimed. */
+export interface Claimant {
+  /** Its id; another one after it was declared dead. @throws why it is no node of the database now, after 5 seconds */
+  id(): Awaitable<string>
+  /** True if the table `node` has the ids of all living processes; false if this is the only one. */
+  readonly isShared: boolean
+}
+
 /** What a kind of database brings to the stores, beside the SQL that all kinds share. */
 export interface Backend {
   /** Reads; writes go through `commit`. */
@@ -42,6 +58,7 @@ export interface Backend {
   readonly node: NodeParts | undefined
   /** Undefined if logs are not partitioned. */
   readonly days: RunDays | undefined
+  readonly claimant: Claimant
   /**
    * Runs a sweep, then returns space to the system; 0 if another process sweeps the same now.
    * @throws the error of `remove`

@@ -39,7 +39,7 @@ export async function createStore(
   const { database, retention, files: limits, stateKey } = resolveOptions(options)
   const backend =
     database.kind === 'sqlite' ? await openSqlite(database) : await openPostgres(database, logger)
-  const { db, commit, bytes, log, control, node } = backend
+  const { db, commit, bytes, log, control, node, claimant } = backend
   const removals = new Removals(log.abandon)
   const skipDamaged = createSkipDamaged(logger)
   const writing = new Set<string>()
@@ -51,7 +51,7 @@ export async function createStore(
     runs: { ...createRunStore(db, commit, sweeps.runs, removals), ...node?.runs },
     sessions: { ...createSessionStore(db, commit, skipDamaged, sweeps.sessions), ...node?.sessions },
     memory: createMemoryStore(db, commit, retention, skipDamaged, sweeps.memories),
-    tasks: createTaskStore(db, commit, skipDamaged),
+    tasks: createTaskStore(db, commit, claimant, skipDamaged),
     checkpoints: { ...createCheckpointStore(db, commit, skipDamaged), ...node?.checkpoints },
     files: createFileStore(db, commit, bytes, writing, limits, skipDamaged),
     ...(stateKey && { browserStates: createBrowserStateStore(db, commit, stateKey, skipDamaged) }),

@@ -89,7 +89,15 @@ export interface Tables {
     config: string
     /** The last part sent to its receiver; null when nothing is pending. */
     pushed: number | null
+    /** Of its task. */
+    owner: string
+    /** That of the configuration; null if it has none. */
+    endpoint: string | null
+    /** The node that sends its notifications; null if it gave up. */
+    node_id: string | null
   }
+  /** The living nodes, on Postgres only. */
+  node: { node_id: string }
   /** AES-256-GCM of JSON, see `encoding/encrypted.ts`. */
   browser_state: { session_key: string; state: Uint8Array; updated_at: number }
   checkpoint: { run_id: string; epoch: number; state: string }

@@ -6,7 +6,8 @@ import {
   type Runnable,
   type RunResult,
   type RunSummary,
-  type StartKey
+  type StartKey,
+  type StoredTask
 } from '@svc/registry'
 import { isPromise, randomId, requireAllowed, type AccessErrors } from '@svc/registry/kit'
 import { NOTHING_PENDING, type KeyedLock } from '@svc/registry/store-kit'
@@ -88,7 +89,7 @@ async function startTask(
   const { principal, log } = call
   const { runs, tasks, exposed } = surface
   const start = exposed.startOptions(agent)
-  await requireFreshId(surface, start.registry, principal.sub, message)
+  const earlier = await requireFreshId(surface, start.registry, principal.sub, message)
   let isAsked = false
   let onAsked: (() => void) | undefined
   const run = await runs.start(agent, toInput(message.parts, agent), {
@@ -105,7 +106,8 @@ async function startTask(
   })
   const { runId, sessionId } = run
   const fromLog = () => waitUntilSettled(runs, runId)
-  if (run.replayed) return { run: await requireRun(surface, runId), settled: fromLog }
+  const replayed = run.replayed ? await requireRun(surface, runId) : undefined
+  if (replayed !== undefined && earlier !== undefined) return { run: replayed, settled: fromLog }
   const first: Message =
     message.messageId === undefined ? { ...message, messageId: randomId() } : (message as Message)
   const task = {
@@ -117,7 +119,10 @@ async function startTask(
     createdAt: run.createdAt,
     messages: [runs.record.input ? withoutBytes(first) : withoutContent(first)]
   }
-  await tasks.create(task, first.messageId)
+  const kept = await tasks.create(task, first.messageId)
+  // The node that started the run had not stored its task yet.
+  if (replayed !== undefined) return { run: replayed, settled: fromLog }
+  if (kept !== runId) await requireStillFresh(surface, run, task, message)
   const { owner } = task
   if (push !== undefined) await surface.pushes!.add({ runId, owner, status: 'working' }, push, call, 0)
   // The end is known without reading the log; a request for an input has to be read there.
@@ -143,20 +148,36 @@ function toNewRecord({ runId, sessionId, createdAt }: Run, { name }: Runnable): 
   return { runId, sessionId, name, status, createdAt, updatedAt: createdAt, error: null, waiting, bytes: 0 }
 }
 
-// A message that followed up on a task cannot start another one.
+// The task that the message started, if it is known. A message that followed up on a task cannot start another one.
 async function requireFreshId(
   surface: Surface,
   registry: string,
   owner: string,
   { messageId }: SendRequest['message']
-): Promise<void> {
-  if (messageId === undefined) return
+): Promise<string | undefined> {
+  if (messageId === undefined) return undefined
   const finding = surface.tasks.taskOfMessage(registry, owner, messageId)
   const taskId = isPromise(finding) ? await finding : finding
-  if (taskId === undefined) return
+  if (taskId === undefined) return undefined
   const [first] = await readMessages(surface, taskId)
   if (first !== undefined && (first.messageId !== messageId || first.taskId !== undefined))
     throw new RUN_ERR_KEY_REUSED()
+  return taskId
+}
+
+// Another node may have added the message to a task meanwhile.
+async function requireStillFresh(
+  surface: Surface,
+  run: Run,
+  { registry, owner }: Pick<StoredTask, 'registry' | 'owner'>,
+  message: SendRequest['message']
+): Promise<void> {
+  try {
+    await requireFreshId(surface, registry, owner, message)
+  } catch (err) {
+    await run.cancel()
+    throw err
+  }
 }
 
 async function requireRun({ runs }: Surface, runId: string): Promise<RunSummary> {

@@ -32,7 +32,7 @@ export interface Pushes {
   ): Promise<TaskPushConfig>
   list(taskId: string): Promise<TaskPushConfig[]>
   remove(taskId: string, id: string): Promise<void>
-  /** Resumes what a restart interrupted, in the background. */
+  /** Resumes what a restart interrupted, and what other nodes leave, in the background. */
   resume(): void
-  close(): void
+  close(): Promise<void>
 }

@@ -40,6 +40,9 @@ const MAX_HELD = 16_384
 /** A page of many small parts, or of one large part. */
 const PAGE = { entries: 512, bytes: 65_536 }
 
+/** What ends a reader early: the milliseconds to wait before it continues, or that it lost its configuration. */
+type Stop = number | 'lost'
+
 /**
  * Sends one receiver the events that follow the part `sent`, up to the task's last, and records its progress. While it waits
  * for parts, or for another attempt, it holds no budget and next to no memory.
@@ -68,7 +71,8 @@ export class PushReader {
   }
 
   /**
-   * Reads to the end of the task; returns early, with the milliseconds to wait before the next call, when a delivery failed.
+   * Reads to the end of the task, or until the configuration was removed or is another process's. Returns early, with the milliseconds
+   * to wait before the next call, when a delivery failed.
    * @throws the signal's reason when it aborts, and what the stores throw: call it again
    */
   async read(): Promise<number | undefined> {
@@ -87,8 +91,8 @@ export class PushReader {
         this.#signal.throwIfAborted()
         for (const entry of entries) {
           events ??= await this.#recall(new PushEvents(task, this.#urls), seen)
-          const pause = await this.#sendEntry(entry, events)
-          if (pause !== undefined) return pause
+          const stop = await this.#sendEntry(entry, events)
+          if (stop !== undefined) return stop === 'lost' ? undefined : stop
           seen = entry.seq
         }
         if (entries.length > 0 || reader.ended) continue
@@ -116,7 +120,7 @@ export class PushReader {
     return events
   }
 
-  async #sendEntry(entry: LogEntry, events: PushEvents): Promise<number | undefined> {
+  async #sendEntry(entry: LogEntry, events: PushEvents): Promise<Stop | undefined> {
     const { tasks } = this.#source
     const { seq, part } = entry
     const before = events.size
@@ -127,16 +131,16 @@ export class PushReader {
         const isWhole = this.#codec.pushes === 'task' || isAnswer(event)
         const size = isWhole ? events.size : events.size - before
         const outcome = await this.#send(event, size)
-        if (typeof outcome === 'number') return outcome
+        if (typeof outcome !== 'boolean') return outcome
         isSent ||= outcome
         this.#sentOfNext++
       }
       this.#sent = seq
       this.#sentOfNext = 0
     }
-    if (isTerminalPart(part)) await tasks.recordPush(this.#taskId, this.#config.id, null)
-    else if (isSent) await tasks.recordPush(this.#taskId, this.#config.id, seq)
-    return undefined
+    if (!isSent && !isTerminalPart(part)) return undefined
+    const pushed = isTerminalPart(part) ? null : seq
+    return (await tasks.recordPush(this.#taskId, this.#config.id, pushed)) ? undefined : 'lost'
   }
 
   async #withRun<T>(read: (run: RunSummary) => Promise<T>): Promise<T | undefined> {
@@ -144,9 +148,9 @@ export class PushReader {
     return run && read(run)
   }
 
-  // True if there was something to send, or the milliseconds until the next attempt. After the last one it gives up.
-  async #send(event: TaskEvent, size: number): Promise<boolean | number> {
-    const { runs, rules, log, bodies } = this.#source
+  // True if there was something to send, or when to attempt it again. After the last attempt it gives up.
+  async #send(event: TaskEvent, size: number): Promise<boolean | Stop> {
+    const { runs, tasks, rules, log, bodies } = this.#source
     if (this.#codec.pushes === 'task' && event.type !== 'status') return false
     const release = await bodies.take(BODY_WEIGHT + size, this.#signal)
     try {
@@ -155,6 +159,7 @@ export class PushReader {
         result: () => this.#withRun((run) => loadResult(runs.stores, run))
       })
       if (delivery === undefined) return false
+      if (!(await tasks.holdsPush(this.#taskId, this.#config.id))) return 'lost'
       const outcome = await deliver(delivery, rules, this.#signal)
       if (outcome === 'taken') {
         this.#failures = 0

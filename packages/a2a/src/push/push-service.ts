@@ -1,12 +1,21 @@
 import { randomUUID } from 'node:crypto'
-import { ANONYMOUS, isTerminalStatus, type PushConfig, type RunSummary } from '@svc/registry'
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  ANONYMOUS,
+  isTerminalStatus,
+  type NodeLease,
+  type OpenPush,
+  type PushConfig,
+  type RunSummary
+} from '@svc/registry'
+import { toLoggable } from '@svc/registry/kit'
 import { KeyedLock } from '@svc/registry/store-kit'
 import { A2A_ERR_TASK_NOT_FOUND, A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { GivenPushConfig, PushClient, Pushes, TaskPushConfig } from '../model/push.ts'
 import { badParams } from '../wire/decode-params.ts'
 import { Budget } from './budget.ts'
+import { claimPushes } from './claim-pushes.ts'
 import { keepReading } from './keep-reading.ts'
-import { listOpenPushes } from './list-open-pushes.ts'
 import { PushReader, type PushSource } from './push-reader.ts'
 import { requirePublicTarget, requireUrl, UnsafeTargetError } from './safe-target.ts'
 
@@ -20,22 +29,32 @@ const MAX_READERS = 512
 const MAX_BODIES = 33_554_432
 /** A page of many small entries, or of one large entry. */
 const PAGE = { entries: 512, bytes: 65_536 }
+/** Milliseconds between two claims of what other nodes may have left, besides those at their deaths. */
+const CLAIM_EVERY = 30_000
+/** Milliseconds until a node that was declared dead may have joined again. */
+const REJOIN_CHECK = 100
+
+/** The reader of a configuration. */
+interface Reading {
+  readonly controller: AbortController
+  /** Resolves once it records nothing more. */
+  readonly ended: Promise<void>
+}
 
 /**
  * Pushes the changes of tasks to the URLs of their clients. Each configuration has a reader of its own: its notifications stay
- * in order, and a receiver that is down delays no other. Progress is stored with the configuration, so that a restart resumes
- * there.
+ * in order, and a receiver that is down delays no other. Progress is stored with the configuration, and one node at a time has claimed
+ * it, so that a restart or another node resumes there.
  */
 export class PushService implements Pushes {
   readonly #source: PushSource
   readonly #endpoint: string
-  readonly #readers = new Map<string, AbortController>()
-  readonly #openOf = new Map<string, number>()
-  // One at a time per task, or concurrent calls could exceed the limit.
+  readonly #readers = new Map<string, Reading>()
+  // One at a time per task, or two calls could leave the reader of the first one.
   readonly #adding = new KeyedLock()
   readonly #closing = new AbortController()
-  // Configurations that clients change while interrupted ones are listed: the list may be outdated.
-  #changed: Set<string> | undefined
+  #mayClaim = false
+  #claiming: Promise<void> | undefined
 
   /** `endpoint` is the path of the service: services that share a store resume their own configurations alone. */
   constructor(source: Omit<PushSource, 'readers' | 'bodies'>, endpoint: string) {
@@ -44,15 +63,26 @@ export class PushService implements Pushes {
   }
 
   resume(): void {
-    this.#changed = new Set()
-    this.#resume()
-      .catch(() => {})
-      .finally(() => (this.#changed = undefined))
+    this.#claim()
+    const { lease } = this.#source.runs.stores
+    if (lease === undefined) return
+    const { signal } = this.#closing
+    const timer = setInterval(() => this.#claim(), CLAIM_EVERY).unref()
+    const ignoreLeft = lease.onLeft(() => this.#claim())
+    const ignoreLost = lease.onLost(() => {
+      for (const { controller } of this.#readers.values()) controller.abort()
+      void this.#claimAgain(lease)
+    })
+    signal.addEventListener('abort', () => {
+      clearInterval(timer)
+      ignoreLeft()
+      ignoreLost()
+    })
   }
 
   async check(text: string, owner: string): Promise<void> {
     const url = requireUrl(text, 'url')
-    if (owner !== ANONYMOUS.sub && (this.#openOf.get(owner) ?? 0) >= MAX_OPEN)
+    if (owner !== ANONYMOUS.sub && (await this.#source.tasks.countOpenPushes(owner)) >= MAX_OPEN)
       throw new A2A_ERR_UNSUPPORTED(
         `the unfinished tasks of one user have at most ${MAX_OPEN} push notification configurations`
       )
@@ -70,17 +100,17 @@ export class PushService implements Pushes {
     { version, origin }: PushClient,
     after?: number
   ): Promise<TaskPushConfig> {
-    const { runId: taskId, owner } = run
+    const { runId: taskId } = run
     const endpoint = this.#endpoint
     const config: PushConfig = { ...given, id: given.id ?? randomUUID(), version, endpoint, origin }
     const sent = after ?? (await this.#lastPart(run))
     const release = await this.#adding.lock(taskId, this.#closing.signal)
     try {
       await this.#store(taskId, config, sent)
+      if (sent !== null) this.#push({ taskId, config, pushed: sent })
     } finally {
       release()
     }
-    if (sent !== null) void this.#push(taskId, owner, config, sent)
     return toTaskPushConfig(taskId, config)
   }
 
@@ -91,25 +121,64 @@ export class PushService implements Pushes {
   }
 
   async remove(taskId: string, id: string): Promise<void> {
-    this.#stop(taskId, id)
+    this.#readers.get(keyOf(taskId, id))?.controller.abort()
     await this.#source.tasks.removePushConfig(taskId, id)
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#closing.abort()
-    for (const reader of this.#readers.values()) reader.abort()
+    const readers = [...this.#readers.values()]
+    for (const { controller } of readers) controller.abort()
+    await Promise.all([this.#claiming, ...readers.map(({ ended }) => ended)])
+    // With a lease, the node gives up everything at once.
+    if (this.#source.runs.stores.lease !== undefined) return
+    try {
+      await this.#source.tasks.releasePushes(this.#endpoint)
+    } catch (err) {
+      this.#source.log.error(
+        { err: toLoggable(err) },
+        'push notifications stay claimed until this process ends'
+      )
+    }
   }
 
-  async #resume(): Promise<void> {
-    const { readers } = this.#source
+  #claim(): void {
+    this.#mayClaim = true
+    this.#claiming ??= this.#claimAll()
+  }
+
+  async #claimAll(): Promise<void> {
+    const { readers, log } = this.#source
     const { signal } = this.#closing
-    for await (const { taskId, owner, config, pushed: sent } of listOpenPushes(this.#source, signal)) {
-      if (config.endpoint !== this.#endpoint) continue
-      // Starts no more readers than can run at once.
-      const release = await readers.take(1, signal)
-      release()
-      if (!this.#changed?.has(keyOf(taskId, config.id))) void this.#push(taskId, owner, config, sent)
+    try {
+      while (this.#mayClaim) {
+        this.#mayClaim = false
+        for await (const push of claimPushes(this.#source, this.#endpoint, signal)) {
+          // Starts no more readers than can run at once.
+          const release = await readers.take(1, signal)
+          release()
+          // A client may have replaced the configuration since.
+          const reading = this.#readers.get(keyOf(push.taskId, push.config.id))
+          if (reading === undefined || reading.controller.signal.aborted) this.#push(push)
+        }
+      }
+    } catch (err) {
+      if (!signal.aborted) log.error({ err: toLoggable(err) }, 'push notifications could not be claimed')
+    } finally {
+      this.#claiming = undefined
     }
+  }
+
+  // A node that was declared dead joins again after this event.
+  async #claimAgain(lease: NodeLease): Promise<void> {
+    const { signal } = this.#closing
+    try {
+      await pause(REJOIN_CHECK, undefined, { signal, ref: false })
+      await lease.whenHeld(signal)
+    } catch {
+      return
+    }
+    this.#claim()
   }
 
   // Null for a task that has ended.
@@ -124,35 +193,26 @@ export class PushService implements Pushes {
   }
 
   async #store(taskId: string, config: PushConfig, sent: number | null): Promise<void> {
-    const others = (await this.#source.tasks.listPushConfigs(taskId)).filter(({ id }) => id !== config.id)
-    if (others.length >= MAX_CONFIGS)
-      throw new A2A_ERR_UNSUPPORTED(`a task has at most ${MAX_CONFIGS} push notification configurations`)
     // The reader it replaces must record nothing after it.
-    this.#stop(taskId, config.id)
-    if (!(await this.#source.tasks.setPushConfig(taskId, config, sent))) throw new A2A_ERR_TASK_NOT_FOUND()
+    const reading = this.#readers.get(keyOf(taskId, config.id))
+    reading?.controller.abort()
+    await reading?.ended
+    const outcome = await this.#source.tasks.setPushConfig(taskId, config, sent, MAX_CONFIGS)
+    if (outcome === 'unknown') throw new A2A_ERR_TASK_NOT_FOUND()
+    if (outcome === 'full')
+      throw new A2A_ERR_UNSUPPORTED(`a task has at most ${MAX_CONFIGS} push notification configurations`)
   }
 
-  #stop(taskId: string, id: string): void {
-    const key = keyOf(taskId, id)
-    this.#changed?.add(key)
-    this.#readers.get(key)?.abort()
-  }
-
-  async #push(taskId: string, owner: string, config: PushConfig, sent: number): Promise<void> {
+  #push({ taskId, config, pushed }: OpenPush): void {
+    if (this.#closing.signal.aborted) return
     const key = keyOf(taskId, config.id)
-    const stop = new AbortController()
-    this.#readers.set(key, stop)
-    this.#count(owner, 1)
-    const reader = new PushReader(this.#source, taskId, config, sent, stop.signal)
-    await keepReading(reader, this.#source, taskId, stop.signal)
-    this.#count(owner, -1)
-    if (this.#readers.get(key) === stop) this.#readers.delete(key)
-  }
-
-  #count(owner: string, change: 1 | -1): void {
-    const open = (this.#openOf.get(owner) ?? 0) + change
-    if (open === 0) this.#openOf.delete(owner)
-    else this.#openOf.set(owner, open)
+    const controller = new AbortController()
+    const reader = new PushReader(this.#source, taskId, config, pushed, controller.signal)
+    const ended = keepReading(reader, this.#source, taskId, controller.signal).finally(() => {
+      if (this.#readers.get(key) === reading) this.#readers.delete(key)
+    })
+    const reading = { controller, ended }
+    this.#readers.set(key, reading)
   }
 }
 

@@ -54,6 +54,7 @@ async function leave(stores: Stores, url: string, tasks: number): Promise<string
   }
   for (let index = 0; index < tasks; index += 50)
     await Promise.all(Array.from({ length: 50 }, (_, more) => one(index + more)))
+  await stores.tasks.releasePushes('/a2a')
   return paths
 }
 
@@ -95,7 +96,7 @@ for (const [kind, { tasks: count, make }] of Object.entries(kinds))
     const paths = await leave(stores, receiver.url, count)
     await done()
 
-    const limits: number[] = []
+    const sizes: number[] = []
     const waiting = createWaiting()
     const { rpc, app } = await buildApp(t, {
       runnables: [waiting.runnable],
@@ -105,10 +106,11 @@ for (const [kind, { tasks: count, make }] of Object.entries(kinds))
         await request.before?.(app)
         app.addHook('onReady', async () => {
           const { tasks } = app.runs.stores
-          const { listOpenPushes } = tasks
-          tasks.listOpenPushes = (query) => {
-            limits.push(query.limit)
-            return listOpenPushes.call(tasks, query)
+          const { claimPushes } = tasks
+          tasks.claimPushes = async (claim) => {
+            const claimed = await claimPushes.call(tasks, claim)
+            sizes.push(claimed.length)
+            return claimed
           }
         })
       }
@@ -119,15 +121,18 @@ for (const [kind, { tasks: count, make }] of Object.entries(kinds))
         result: { status: { state: 'working' } }
       })
     t.ok(most <= 512, `${most} receivers at once`)
-    t.ok(Math.max(...limits) <= 100, 'it reads pages')
-    t.ok(limits.length <= 6, `none before there is room for it: ${limits.length} pages`)
+    t.ok(Math.max(...sizes) <= 50 * EACH, 'it claims some at a time')
+    t.ok(sizes.length <= 4, `none before there is room for it: ${sizes.length} claims`)
     gate.resolve()
     await receiver.until(paths.length)
-    while ((await app.runs.stores.tasks.listOpenPushes({ limit: 1 })).pushes.length > 0)
+    while ((await app.runs.stores.tasks.countOpenPushes('anonymous')) > 0)
       await new Promise((resolve) => setTimeout(resolve, 10))
     t.same(receiver.all.map(({ path }) => path).toSorted(), paths.toSorted(), 'each is told once')
     t.same(statesOf(receiver.all), { failed: paths.length / 2, completed: paths.length / 2 })
-    t.ok(limits.length > 12)
+    t.equal(
+      sizes.reduce((sum, size) => sum + size, 0),
+      paths.length
+    )
   })
 
 function statesOf(all: readonly Received[]): Record<string, number> {

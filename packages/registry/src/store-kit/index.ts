@@ -4,7 +4,6 @@ export { sessionKeyText } from '../contract/ports/session-store.ts'
 export { createInProcessControlBus } from '../stores/in-process/control-bus.ts'
 export { KeyedLock, type Release } from '../stores/keyed-lock.ts'
 export { entryFromJson, sizeOfEntry } from '../stores/log-entry.ts'
-export { formatPushCursor, parsePushCursor } from '../stores/push-cursor.ts'
 export {
   formatInputCursor,
   formatRunCursor,

@@ -2,6 +2,7 @@ import type { CheckpointStore } from '../contract/ports/checkpoint-store.ts'
 import type { ControlBus, ControlMessage } from '../contract/ports/control-bus.ts'
 import type { StoredTask, TaskStore } from '../contract/ports/task-store.ts'
 import { codeOf, HOSTILE_TEXT, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
+import { pushContract } from './push-contract.ts'
 
 const task = (taskId: string, fields: Partial<StoredTask> = {}): StoredTask => ({
   taskId,
@@ -85,96 +86,7 @@ export function taskStoreContract(t: ContractTest, make: MakeStore<TaskStore>): 
     t.equal(await store.lastOfContext(['global'], 'bob', 'c'), undefined)
   })
 
-  withStore(t, make, 'keeps push configurations with their task', async (t, store) => {
-    await store.create(task('a'), 'm1')
-    const config = {
-      id: 'p',
-      url: 'https://example.org',
-      token: 'x',
-      authentication: { schemes: ['Bearer'] }
-    }
-    t.equal(await store.setPushConfig('missing', config, 0), false)
-    t.equal(await store.setPushConfig('a', { id: 'p', url: 'https://old.example.org' }, 0), true)
-    t.equal(await store.setPushConfig('a', config, 0), true)
-    t.same(await store.listPushConfigs('a'), [config])
-    t.equal(await store.removePushConfig('a', 'p'), true)
-    t.equal(await store.removePushConfig('a', 'p'), false)
-    await store.setPushConfig('a', config, 0)
-    await store.remove('a')
-    t.equal(await store.get('a'), undefined)
-    t.same(await store.listPushConfigs('a'), [])
-    t.equal(await store.create(task('a'), 'm1'), 'a', 'the ids of its messages are free again')
-  })
-
-  withStore(t, make, 'lists push configurations with undelivered updates', async (t, store) => {
-    await store.create(task('a'), 'm1')
-    await store.create(task('b', { owner: 'bob' }), 'm2')
-    const [p, q] = [
-      { id: 'p', url: 'https://example.org', version: '1.0', endpoint: '/a2a' },
-      { id: 'q', url: 'https://example.org/q' }
-    ]
-    const open = async () => {
-      const { pushes, nextCursor } = await store.listOpenPushes({ limit: 9 })
-      t.equal(nextCursor, null)
-      return pushes
-    }
-    t.same(await open(), [])
-    await store.setPushConfig('a', p, 0)
-    await store.setPushConfig('a', q, null)
-    await store.setPushConfig('b', q, 7)
-    t.same(await open(), [
-      { taskId: 'a', owner: 'ada', config: p, pushed: 0 },
-      { taskId: 'b', owner: 'bob', config: q, pushed: 7 }
-    ])
-    t.equal(await store.recordPush('a', 'p', 3), true)
-    t.equal(await store.recordPush('b', 'q', null), true)
-    t.same(await open(), [{ taskId: 'a', owner: 'ada', config: p, pushed: 3 }])
-    t.same(await store.listPushConfigs('b'), [q], 'a completed one stays configured')
-    await store.setPushConfig('b', q, 9)
-    t.equal(await store.recordPush('b', 'p', 1), false)
-    t.equal(await store.recordPush('missing', 'p', 1), false)
-    await store.removePushConfig('a', 'p')
-    t.equal(await store.recordPush('a', 'p', 4), false, 'a removed one is not restored')
-    t.same(await open(), [{ taskId: 'b', owner: 'bob', config: q, pushed: 9 }])
-    await store.remove('b')
-    t.same(await open(), [])
-  })
-
-  withStore(t, make, 'lists open pushes in pages, despite changes between two pages', async (t, store) => {
-    const ids = ['p', 'q', 'a b', '["x"]', HOSTILE_TEXT]
-    const set = async (taskId: string, id: string, pushed: number | null) =>
-      store.setPushConfig(taskId, { id, url: 'https://example.org' }, pushed)
-    for (let index = 0; index < 10; index++) {
-      await store.create(task(`t${index}`), `m${index}`)
-      for (const id of ids) await set(`t${index}`, id, index === 4 ? null : index)
-    }
-    const seen: string[] = []
-    for (let cursor: string | null | undefined; cursor !== null;) {
-      const page = await store.listOpenPushes({ limit: 7, ...(cursor !== undefined && { cursor }) })
-      t.ok(page.pushes.length <= 7)
-      seen.push(...page.pushes.map(({ taskId, config, pushed }) => `${taskId} ${pushed} ${config.id}`))
-      if (cursor === undefined) {
-        // Changes before the cursor are not seen; changes after it are.
-        await store.setPushConfig('t0', { id: 'p', url: 'https://example.org' }, 99)
-        await store.recordPush('t9', 'q', null)
-        await store.remove('t8')
-        await set('t4', 'late', 4)
-      }
-      cursor = page.nextCursor
-    }
-    const expected = [0, 1, 2, 3, 5, 6, 7, 9].flatMap((index) => ids.map((id) => `t${index} ${index} ${id}`))
-    t.same(
-      seen.toSorted(),
-      [...expected.filter((each) => each !== 't9 9 q'), 't4 4 late'].toSorted(),
-      'each is listed once'
-    )
-    t.same(await store.listOpenPushes({ limit: 1, cursor: JSON.stringify(['z', '']) }), {
-      pushes: [],
-      nextCursor: null
-    })
-    for (const cursor of ['x', '[]', '["a"]', '[1,2]', 'null'])
-      t.equal(await codeOf(() => store.listOpenPushes({ limit: 1, cursor })), 'REG_ERR_BAD_CURSOR', cursor)
-  })
+  pushContract(t, make)
 }
 
 /** The contract of every `CheckpointStore`. */

@@ -1,4 +1,4 @@
-import type { InputOutcome } from '@svc/registry'
+import type { Awaitable, InputOutcome } from '@svc/registry'
 import { sessionKeyText } from '@svc/registry/store-kit'
 import type { ClientConfig } from 'pg'
 import type { Kysely } from 'kysely'
@@ -32,8 +32,8 @@ export interface NodeHost {
 
 /** A node, with the ports that only its messages make complete. */
 export interface OpenedNode extends NodeParts, Pick<Backend, 'log' | 'control'> {
-  /** Resolves once the process has joined the others. @throws why it could not, after 5 seconds */
-  joined(): Promise<void>
+  /** The id of the process, once it has joined the others. @throws why it could not, after 5 seconds */
+  joined(): Awaitable<string>
   /** Commits what is pending, gives up the lease and closes its connections. */
   close(): Promise<void>
 }
@@ -86,9 +86,7 @@ export function openNode({ options, connections, db, ready }: NodeHost): OpenedN
     checkpoints: createLaneCheckpoints(lane),
     sessions: { lock: (key, signal, holder) => turns.lock(sessionKeyText(key), signal, holder) },
     control: createSharedControlBus(channel, lease, readAnswer),
-    async joined() {
-      await lease.joined()
-    },
+    joined: () => lease.joined(),
     async close() {
       await lane.close()
       await turns.close()

@@ -60,6 +60,7 @@ export async function openPostgres(
       createTransact({ pool: connections.pool, ready, prepare: false }, PATIENCE),
       options.schema
     ),
+    claimant: { id: joined, isShared: true },
     sweep: createSweeping(connections, options.schema),
     check: () => probe(commit),
     async close() {

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { randomId } from '@svc/registry/kit'
 import { createInProcessControlBus } from '@svc/registry/store-kit'
 import { Kysely } from 'kysely'
 import type { Backend } from '../backend.ts'
@@ -29,6 +30,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Backend> {
     await db.destroy()
     throw err
   }
+  const processId = randomId()
   const commit = new GroupCommit(db, opened.requireFile)
   return {
     db,
@@ -42,6 +44,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Backend> {
     control: createInProcessControlBus(),
     node: undefined,
     days: undefined,
+    claimant: { id: () => processId, isShared: false },
     async sweep(_name, remove) {
       const removed = await remove()
       while (await commit.write(async () => freePages(database)));

@@ -1,18 +1,20 @@
-import type { PushConfig, StoredTask, TaskStore } from '@svc/registry'
-import { formatPushCursor, formatRunCursor, parsePushCursor, parseRunCursor } from '@svc/registry/store-kit'
-import type { Kysely, NotNull } from 'kysely'
+import type { StoredTask, TaskStore } from '@svc/registry'
+import { formatRunCursor, parseRunCursor } from '@svc/registry/store-kit'
+import type { Kysely } from 'kysely'
+import type { Claimant } from '../backend.ts'
 import type { Commit } from '../commit.ts'
 import { parseStored, type SkipDamaged } from '../encoding/stored-values.ts'
 import type { Tables } from '../tables.ts'
+import { createPushes } from './pushes.ts'
 
 /** The A2A side of runs, in SQL. */
-export function createTaskStore(db: Kysely<Tables>, commit: Commit, skipDamaged: SkipDamaged): TaskStore {
+export function createTaskStore(
+  db: Kysely<Tables>,
+  commit: Commit,
+  claimant: Claimant,
+  skipDamaged: SkipDamaged
+): TaskStore {
   const readTasks = (rows: readonly Tables['task'][]) => withMessages(db, rows, skipDamaged)
-  const toConfig = (task_id: string, config_id: string, json: string) => {
-    const config = parseStored<PushConfig>(json)
-    if (config === undefined) skipDamaged('push_config', `${task_id} ${config_id}`)
-    return config
-  }
   return {
     taskOfMessage: (registry, owner, messageId) => taskOfMessage(db, { registry, owner }, messageId),
     create: (task, messageId) =>
@@ -76,67 +78,7 @@ export function createTaskStore(db: Kysely<Tables>, commit: Commit, skipDamaged:
         nextCursor: more ? formatRunCursor({ at: last.createdAt, runId: last.taskId }) : null
       }
     },
-    setPushConfig: (taskId, config, pushed) =>
-      commit.write(async (trx) => {
-        if ((await senderOf(trx, taskId)) === undefined) return false
-        const row = { task_id: taskId, config_id: config.id, config: JSON.stringify(config), pushed }
-        await trx
-          .insertInto('push_config')
-          .values(row)
-          .onConflict((conflict) => conflict.columns(['task_id', 'config_id']).doUpdateSet(row))
-          .execute()
-        return true
-      }),
-    recordPush: (taskId, configId, pushed) =>
-      commit.write(async (trx) => {
-        const { numUpdatedRows } = await trx
-          .updateTable('push_config')
-          .set({ pushed })
-          .where('task_id', '=', taskId)
-          .where('config_id', '=', configId)
-          .executeTakeFirst()
-        return numUpdatedRows === 1n
-      }),
-    async listOpenPushes({ limit, cursor }) {
-      let query = db.selectFrom('push_config').innerJoin('task', 'task.task_id', 'push_config.task_id')
-      if (cursor !== undefined) {
-        const { taskId, configId } = parsePushCursor(cursor)
-        query = query.where((is) =>
-          is(is.refTuple('push_config.task_id', 'config_id'), '>', is.tuple(taskId, configId))
-        )
-      }
-      const rows = await query
-        .select(['push_config.task_id', 'owner', 'config_id', 'config', 'pushed'])
-        .where('pushed', 'is not', null)
-        .$narrowType<{ pushed: NotNull }>()
-        .orderBy('push_config.task_id')
-        .orderBy('config_id')
-        .limit(limit + 1)
-        .execute()
-      const page = rows.slice(0, limit)
-      const last = page.at(-1)
-      return {
-        pushes: page.flatMap(({ task_id: taskId, owner, config_id, config: json, pushed }) => {
-          const config = toConfig(taskId, config_id, json)
-          return config === undefined ? [] : { taskId, owner, config, pushed }
-        }),
-        nextCursor: last && rows.length > limit ? formatPushCursor(last.task_id, last.config_id) : null
-      }
-    },
-    async listPushConfigs(taskId) {
-      const configs = db.selectFrom('push_config').selectAll().where('task_id', '=', taskId)
-      const rows = await configs.orderBy('config_id').execute()
-      return rows.flatMap(({ config_id, config }) => toConfig(taskId, config_id, config) ?? [])
-    },
-    removePushConfig: (taskId, configId) =>
-      commit.write(async (trx) => {
-        const { numDeletedRows } = await trx
-          .deleteFrom('push_config')
-          .where('task_id', '=', taskId)
-          .where('config_id', '=', configId)
-          .executeTakeFirst()
-        return numDeletedRows === 1n
-      }),
+    ...createPushes(db, commit, claimant, skipDamaged),
     remove: (taskId) =>
       commit.write(async (trx) => {
         await trx.deleteFrom('task').where('task_id', '=', taskId).execute()

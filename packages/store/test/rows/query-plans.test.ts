@@ -36,6 +36,7 @@ async function plansOf(call: () => Promise<unknown>): Promise<string[]> {
   )
 }
 
+const claimant = { id: () => 'n', isShared: false }
 const cursor = '1000.a'
 const runnables = [
   { registry: 'global', kind: 'agent', name: 'a' },
@@ -106,7 +107,7 @@ t.test('a page of runs reads only an index, from where the previous page ended',
 })
 
 t.test('the last task of a context is found by an index', async (t) => {
-  const tasks = createTaskStore(db, new GroupCommit(db), () => undefined)
+  const tasks = createTaskStore(db, new GroupCommit(db), claimant, () => undefined)
   const plans = await plansOf(async () => tasks.lastOfContext(['global', 'b'], 'ada', 'c'))
   t.same(plans, ['SEARCH task USING INDEX task_context (owner=? AND context_id=?)'])
 })
@@ -133,12 +134,14 @@ t.test('the inputs of a waiting run are read from their index', async (t) => {
   const search = 'SEARCH run_input USING INDEX run_input_waiting (run_id=?)'
   t.same(plans, [search, search])
 })
-t.test('a page of open pushes is read from a partial index', async (t) => {
-  const tasks = createTaskStore(db, new GroupCommit(db), () => undefined)
-  for (const place of [{}, { cursor: '["a","p"]' }]) {
-    const plans = await plansOf(async () => tasks.listOpenPushes({ limit: 100, ...place }))
-    t.match(plans[0], /push_config USING INDEX push_config_open/)
-    t.equal(plans[0]!.includes('(task_id,config_id)>'), 'cursor' in place, plans[0]!)
-    t.match(plans.slice(1), [/^SEARCH task USING INDEX sqlite_autoindex_task_1 \(task_id=\?\)/])
-  }
+t.test('open pushes are claimed and counted by partial indexes', async (t) => {
+  const tasks = createTaskStore(db, new GroupCommit(db), claimant, () => undefined)
+  const claimed = await plansOf(() => Promise.resolve(tasks.claimPushes({ endpoint: '/a', maxTasks: 9 })))
+  t.same(claimed, [
+    'SEARCH push_config USING INDEX push_config_open (task_id=?)',
+    'LIST SUBQUERY 1',
+    'SCAN push_config USING INDEX push_config_open'
+  ])
+  const counted = await plansOf(() => Promise.resolve(tasks.countOpenPushes('ada')))
+  t.match(counted, [/push_config USING (COVERING )?INDEX push_config_open_of_owner \(owner=\?\)/])
 })

@@ -30,24 +30,21 @@ export interface PushConfig {
 /** A configuration with notifications left to deliver. */
 export interface OpenPush {
   taskId: string
-  /** Of the task. */
-  owner: string
   config: PushConfig
   /** The `seq` of the last part of the run's log that was delivered. */
   pushed: number
 }
 
-/** Lists open pushes in the order of task id and config id. */
-export interface OpenPushQuery {
-  limit: number
-  cursor?: string
+/** Selects open pushes to claim. */
+export interface PushClaim {
+  /** The `endpoint` of their configurations. */
+  endpoint: string
+  /** At most this many tasks, each with all its open pushes; 1–1,000. */
+  maxTasks: number
 }
 
-/** One page of open pushes; `nextCursor` is null on the last page. */
-export interface OpenPushPage {
-  pushes: OpenPush[]
-  nextCursor: string | null
-}
+/** What became of a configuration: it is stored, the task is unknown, or has the most configurations that it may have. */
+export type PushConfigOutcome = 'stored' | 'unknown' | 'full'
 
 /** Selects tasks; they are listed newest first. */
 export interface TaskQuery {
@@ -86,14 +83,29 @@ export interface TaskStore {
   ): Awaitable<StoredTask | undefined>
   list(query: TaskQuery): Awaitable<TaskPage>
   /**
-   * Adds or replaces a configuration; false if there is no such task. `pushed` is as in `OpenPush`; null if nothing is left to
-   * deliver.
+   * Adds or replaces a configuration, and claims its notifications for this process.
+   * @param pushed as in `OpenPush`; null if nothing is left to deliver
+   * @param maxPerTask configurations that a task may have
    */
-  setPushConfig(taskId: string, config: PushConfig, pushed: number | null): Awaitable<boolean>
-  /** Records what was delivered; false if the configuration no longer exists. */
+  setPushConfig(
+    taskId: string,
+    config: PushConfig,
+    pushed: number | null,
+    maxPerTask?: number
+  ): Awaitable<PushConfigOutcome>
+  /**
+   * Claims open pushes that no living process has claimed, for this process to deliver; an empty list if there is none. Processes that
+   * claim at the same time get different ones. For a store of one process those are what an earlier process left.
+   */
+  claimPushes(claim: PushClaim): Awaitable<OpenPush[]>
+  /** Gives up this process's claims of an endpoint, for other processes, or a later one. */
+  releasePushes(endpoint: string): Awaitable<void>
+  /** True if a configuration exists, with notifications left that this process has claimed. */
+  holdsPush(taskId: string, configId: string): Awaitable<boolean>
+  /** Records what was delivered; false if this process does not hold the push any more. */
   recordPush(taskId: string, configId: string, pushed: number | null): Awaitable<boolean>
-  /** Lists the pushes of all tasks that a restart interrupted. @throws REG_ERR_BAD_CURSOR */
-  listOpenPushes(query: OpenPushQuery): Awaitable<OpenPushPage>
+  /** The number of an owner's open pushes. */
+  countOpenPushes(owner: string): Awaitable<number>
   listPushConfigs(taskId: string): Awaitable<PushConfig[]>
   /** True if it existed. */
   removePushConfig(taskId: string, configId: string): Awaitable<boolean>

@@ -1,4 +1,3 @@
-import { formatPushCursor, parsePushCursor, type PushPosition } from '../push-cursor.ts'
 import { formatRunCursor, parseRunCursor } from '../run-cursor.ts'
 import type { OpenPush, StoredTask, TaskStore } from '../../contract/ports/task-store.ts'
 import { PassingMap, type Slot } from '../passing-map.ts'
@@ -13,7 +12,7 @@ export interface TaskRetention {
   isLive(taskId: string): boolean
 }
 
-type Push = Pick<OpenPush, 'config'> & { size: number; pushed: number | null }
+type Push = Pick<OpenPush, 'config'> & { size: number; pushed: number | null; isClaimed: boolean }
 
 // Messages are kept as JSON, so that callers cannot mutate them and copies are made on demand only.
 interface Entry {
@@ -39,6 +38,8 @@ export function createInProcessTaskStore({ maxTasks, taskMaxBytes, isLive }: Tas
     }
   })
   const byMessage = new PassingMap<string, Entry>()
+  // The tasks that may have open pushes.
+  const pushing = new Set<string>()
 
   const forgetMessages = ({ slots }: Entry) => {
     for (const slot of slots) byMessage.leave(slot)
@@ -55,6 +56,18 @@ export function createInProcessTaskStore({ maxTasks, taskMaxBytes, isLive }: Tas
     const isChanged = apply(entry)
     entries.add(taskId, entry)
     return isChanged
+  }
+  const openTasks = function* () {
+    for (const taskId of pushing) {
+      const entry = entries.get(taskId)
+      if (entry !== undefined && [...entry.configs.values()].some(({ pushed }) => pushed !== null))
+        yield entry
+      else pushing.delete(taskId)
+    }
+  }
+  const findHeld = (taskId: string, configId: string) => {
+    const push = entries.get(taskId)?.configs.get(configId)
+    return push !== undefined && push.pushed !== null && push.isClaimed ? push : undefined
   }
   const select = (owner: string | undefined, contextId: string | undefined) =>
     Array.from(entries.values())
@@ -116,39 +129,50 @@ export function createInProcessTaskStore({ maxTasks, taskMaxBytes, isLive }: Tas
         nextCursor: more ? formatRunCursor({ at: last.createdAt, runId: last.taskId }) : null
       }
     },
-    setPushConfig(taskId, config, pushed) {
-      return change(taskId, (entry) => {
-        entry.configs = new Map(entry.configs).set(config.id, {
-          config: structuredClone(config),
-          size: JSON.stringify(config).length,
-          pushed
-        })
+    setPushConfig(taskId, config, pushed, maxPerTask = Infinity) {
+      const configs = entries.get(taskId)?.configs
+      if (configs === undefined) return 'unknown'
+      if (!configs.has(config.id) && configs.size >= maxPerTask) return 'full'
+      change(taskId, (entry) => {
+        const size = JSON.stringify(config).length
+        const push = { config: structuredClone(config), size, pushed, isClaimed: true }
+        entry.configs = new Map(entry.configs).set(config.id, push)
         return true
       })
+      if (pushed !== null) pushing.add(taskId)
+      return 'stored'
     },
+    claimPushes(claim) {
+      const claimed: OpenPush[] = []
+      let tasks = 0
+      for (const { task, configs } of openTasks()) {
+        const before = claimed.length
+        for (const push of configs.values()) {
+          const { config, pushed, isClaimed } = push
+          if (pushed === null || isClaimed || config.endpoint !== claim.endpoint) continue
+          push.isClaimed = true
+          claimed.push({ taskId: task.taskId, config: structuredClone(config), pushed })
+        }
+        if (claimed.length > before && ++tasks === claim.maxTasks) break
+      }
+      return claimed
+    },
+    releasePushes(endpoint) {
+      for (const { configs } of openTasks())
+        for (const push of configs.values()) if (push.config.endpoint === endpoint) push.isClaimed = false
+    },
+    holdsPush: (taskId, configId) => findHeld(taskId, configId) !== undefined,
     recordPush(taskId, configId, pushed) {
-      const push = entries.get(taskId)?.configs.get(configId)
+      const push = findHeld(taskId, configId)
       if (push === undefined) return false
       push.pushed = pushed
       return true
     },
-    listOpenPushes({ limit, cursor }) {
-      const after = cursor === undefined ? undefined : parsePushCursor(cursor)
-      const open: OpenPush[] = []
-      for (const { task, configs } of entries.values())
-        for (const { config, pushed } of configs.values())
-          if (pushed !== null && (after === undefined || comparePush(task.taskId, config.id, after) > 0))
-            open.push({ taskId: task.taskId, owner: task.owner, config, pushed })
-      open.sort((one, { taskId, config }) =>
-        comparePush(one.taskId, one.config.id, { taskId, configId: config.id })
-      )
-      const pushes = open.slice(0, limit)
-      const last = pushes.at(-1)
-      return {
-        pushes: pushes.map((push) => ({ ...push, config: structuredClone(push.config) })),
-        nextCursor:
-          last !== undefined && open.length > limit ? formatPushCursor(last.taskId, last.config.id) : null
-      }
+    countOpenPushes(owner) {
+      let count = 0
+      for (const { task, configs } of openTasks())
+        if (task.owner === owner) for (const { pushed } of configs.values()) if (pushed !== null) count++
+      return count
     },
     listPushConfigs: (taskId) =>
       Array.from(entries.get(taskId)?.configs.values() ?? [], ({ config }) => structuredClone(config)),
@@ -170,14 +194,6 @@ function toTask(entry: Entry | undefined): StoredTask | undefined {
 
 function messageKey({ registry, owner }: Pick<StoredTask, 'registry' | 'owner'>, messageId: string): string {
   return `${registry}/${owner.length}:${owner}${messageId}`
-}
-
-function comparePush(taskId: string, configId: string, to: PushPosition): number {
-  return compare(taskId, to.taskId) || compare(configId, to.configId)
-}
-
-function compare(one: string, other: string): number {
-  return one < other ? -1 : one > other ? 1 : 0
 }
 
 type Position = Pick<StoredTask, 'createdAt' | 'taskId'>

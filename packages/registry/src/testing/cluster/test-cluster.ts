@@ -5,6 +5,7 @@ import { sessionKeyText } from '../../contract/ports/session-store.ts'
 import type { Stores } from '../../contract/ports/stores.ts'
 import { RUN_ERR_TOO_MANY_RUNS } from '../../errors.ts'
 import { createInProcessStores } from '../../stores/in-process/in-process-stores.ts'
+import { PushClaims } from './claimed-pushes.ts'
 import { SessionTickets } from './session-tickets.ts'
 import { TestLease, TestMembers } from './test-lease.ts'
 
@@ -27,6 +28,7 @@ export function createTestCluster(): { join(): TestNode } {
     return run === undefined || isTerminalStatus(run.status)
   }
   const tickets = new SessionTickets(isOver)
+  const pushes = new PushClaims()
   const members = new TestMembers(() => tickets.look())
   return {
     join() {
@@ -35,6 +37,11 @@ export function createTestCluster(): { join(): TestNode } {
         stores: {
           ...shared,
           lease,
+          tasks: pushes.share(
+            shared.tasks,
+            () => lease.node,
+            (node) => members.isNodeAlive(node)
+          ),
           runs: { ...shared.runs, ...leased(shared.runs, members, lease) },
           log: {
             ...shared.log,

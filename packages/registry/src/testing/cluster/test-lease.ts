@@ -22,6 +22,10 @@ export class TestMembers {
     return this.#living.has(lease) && lease.node === node
   }
 
+  isNodeAlive(node: object): boolean {
+    return [...this.#living].some((lease) => lease.node === node)
+  }
+
   /** True if a living node has the run, other than `except`. */
   has(runId: string, except?: TestLease): boolean {
     const node = this.#nodes.get(runId)

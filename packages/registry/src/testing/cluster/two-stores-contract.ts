@@ -2,6 +2,7 @@ import { withStore, type ContractTest, type MakeStore } from '../contract-test.t
 import { leftRunContract } from './left-run-contract.ts'
 import { sharedRunContract } from './shared-run-contract.ts'
 import { sharedSessionContract } from './shared-session-contract.ts'
+import { sharedTaskContract } from './shared-task-contract.ts'
 import type { TestTwoStores, TwoStores } from './two-stores.ts'
 
 /**
@@ -13,4 +14,5 @@ export function twoStoresContract(t: ContractTest, make: MakeStore<TwoStores>): 
   sharedRunContract(test)
   leftRunContract(test)
   sharedSessionContract(test)
+  sharedTaskContract(test)
 }

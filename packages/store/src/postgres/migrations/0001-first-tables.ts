@@ -100,9 +100,10 @@ function statements(schema: string): string[] {
     table(
       'push_config',
       `task_id ${id} not null references "${schema}".task on delete cascade, config_id ${id} not null, config text not null, pushed bigint,
-       primary key (task_id, config_id)`
+       owner ${id} not null, endpoint ${id}, node_id ${id}, primary key (task_id, config_id)`
     ),
     index('push_config_open', 'push_config (task_id, config_id) where pushed is not null'),
+    index('push_config_open_of_owner', 'push_config (owner) where pushed is not null'),
     table(
       'file',
       `file_id ${id} primary key, run_id ${id} not null, mime_type text not null, filename text, size bigint not null, sha256 text not null,

@@ -6,13 +6,15 @@ import { createFirstTables } from './0001-first-tables.ts'
 import { addFiles } from './0002-files.ts'
 import { addBrowserStates } from './0003-browser-states.ts'
 import { addCancelRequests } from './0004-cancel-requests.ts'
+import { addClaimedPushes } from './0005-claimed-pushes.ts'
 
 /** Every migration by its name, in order: one a file. A released one never changes. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-first-tables': { up: createFirstTables },
   '0002-files': { up: addFiles },
   '0003-browser-states': { up: addBrowserStates },
-  '0004-cancel-requests': { up: addCancelRequests }
+  '0004-cancel-requests': { up: addCancelRequests },
+  '0005-claimed-pushes': { up: addClaimedPushes }
 }
 
 // Milliseconds to wait for another program's lock.

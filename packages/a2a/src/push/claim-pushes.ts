@@ -1,42 +1,43 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { OpenPush, OpenPushPage } from '@svc/registry'
+import type { OpenPush } from '@svc/registry'
 import { toLoggable } from '@svc/registry/kit'
 import { pauseAfter } from './deliver.ts'
 import type { PushSource } from './push-reader.ts'
 
-/** Configurations per page. */
-const PAGE_SIZE = 100
+/** Tasks per claim. */
+const MAX_TASKS = 50
 /** Milliseconds between checks whether runs are still being recovered. */
 const RECOVERY_CHECK = 100
 
 /**
- * The push notifications that a restart interrupted, read lazily in pages; a failed read is repeated. Waits until runs are
- * recovered, since only then is it known which of them continue.
+ * Claims the push notifications of an endpoint that earlier processes or dead nodes left, a few at a time, as they are asked for; a failed
+ * claim is repeated. Waits until runs are recovered, since only then is it known which of them continue.
  * @throws the signal's reason when it aborts
  */
-export async function* listOpenPushes(
+export async function* claimPushes(
   source: Pick<PushSource, 'runs' | 'tasks' | 'rules' | 'log'>,
+  endpoint: string,
   signal: AbortSignal
 ): AsyncGenerator<OpenPush, void> {
   while (source.runs.recovering) await pause(RECOVERY_CHECK, undefined, { signal, ref: false })
-  for (let cursor: string | undefined; ;) {
-    const { pushes, nextCursor } = await readPage(source, cursor, signal)
+  for (;;) {
+    const pushes = await claimSome(source, endpoint, signal)
+    if (pushes.length === 0) return
     yield* pushes
-    if (nextCursor === null) return
-    cursor = nextCursor
   }
 }
 
-async function readPage(
+async function claimSome(
   { tasks, rules, log }: Pick<PushSource, 'tasks' | 'rules' | 'log'>,
-  cursor: string | undefined,
+  endpoint: string,
   signal: AbortSignal
-): Promise<OpenPushPage> {
+): Promise<OpenPush[]> {
   for (let faults = 1; ; faults++) {
+    signal.throwIfAborted()
     try {
-      return await tasks.listOpenPushes({ limit: PAGE_SIZE, ...(cursor !== undefined && { cursor }) })
+      return await tasks.claimPushes({ endpoint, maxTasks: MAX_TASKS })
     } catch (err) {
-      log.error({ err: toLoggable(err) }, 'interrupted push notifications cannot be listed yet')
+      log.error({ err: toLoggable(err) }, 'interrupted push notifications cannot be claimed yet')
       await pause(pauseAfter(faults, rules), undefined, { signal, ref: false })
     }
   }
