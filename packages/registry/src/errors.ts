@@ -215,6 +215,12 @@ export const RUN_ERR_TOO_MANY_RUNS = createError(
 )
 /** The service is shutting down and refuses new runs. */
 export const RUN_ERR_DRAINING = createError('RUN_ERR_DRAINING', 'The service is shutting down', 503)
+/** The process has lost contact with the store, so another one may take its runs: it starts none until contact is back. */
+export const RUN_ERR_NO_LEASE = createError(
+  'RUN_ERR_NO_LEASE',
+  'The service has lost contact with its store',
+  503
+)
 /** The service is recovering the runs of an earlier process; it answers, but a load balancer should wait. */
 export const RUN_ERR_RECOVERING = createError(
   'RUN_ERR_RECOVERING',

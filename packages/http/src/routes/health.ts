@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { RUN_ERR_DRAINING, RUN_ERR_RECOVERING } from '@svc/registry'
+import { RUN_ERR_DRAINING, RUN_ERR_NO_LEASE, RUN_ERR_RECOVERING } from '@svc/registry'
 import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
 import type { HttpScope, Surface } from '../surface.ts'
 
@@ -15,7 +15,8 @@ const live = {
 const ready = {
   ...open,
   operationId: 'getReadiness',
-  summary: 'Whether the service accepts runs: not draining, recovery complete, stores available',
+  summary:
+    'Whether the service accepts runs: not draining, recovery complete, stores available, no other node may take its runs',
   response: { 200: jsonReply('Ready', HealthSchema), ...errorReplies(500, 503) }
 }
 
@@ -28,6 +29,7 @@ export function healthRoutes(scope: HttpScope, { runs }: Surface): void {
   scope.get('/readyz', { schema: ready, config }, async () => {
     if (runs.draining) throw new RUN_ERR_DRAINING()
     if (runs.recovering) throw new RUN_ERR_RECOVERING()
+    if (runs.stores.lease?.held === false) throw new RUN_ERR_NO_LEASE()
     await runs.stores.check?.()
     return ok
   })

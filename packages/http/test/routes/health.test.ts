@@ -1,4 +1,5 @@
 import { createInProcessStores } from '@svc/registry'
+import { createTestCluster, scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
 import { buildApp } from '../helpers/build-app.ts'
 import { requireError } from '../helpers/require-error.ts'
@@ -43,6 +44,24 @@ t.test('not ready before recovery is complete', async (t) => {
   reached.resolve()
   await engine.recover()
   t.equal((await get('/readyz')).status, 200)
+})
+
+t.test('not ready, and no new runs, without contact to a store that several processes share', async (t) => {
+  const node = createTestCluster().join()
+  const { get, post } = await buildApp(t, {
+    runnables: [scriptedRunnable([])],
+    before: (app) => app.decorate('store', node.stores as never)
+  })
+  t.equal((await get('/readyz')).status, 200)
+  node.loseContact()
+  await requireError(t, await get('/readyz'), 503, 'RUN_ERR_NO_LEASE')
+  const refused = await post('/agents/scripted/run', { input: 'Hi' })
+  t.ok(refused.headers.get('retry-after'))
+  await requireError(t, refused, 503, 'RUN_ERR_NO_LEASE')
+  t.equal((await get('/runs')).status, 200)
+  await node.regainContact()
+  t.equal((await get('/readyz')).status, 200)
+  t.equal((await post('/agents/scripted/run', { input: 'Hi' })).status, 200)
 })
 
 t.test('not ready while a store fails', async (t) => {

@@ -41,7 +41,7 @@ export function createContext(options: ContextOptions = {}): RunContext {
     resumed: false,
     log: options.log ?? SILENT_LOG,
     lateSignal: { signal, onAbort: (listener) => listenTo(signal, listener) },
-    stores: redactStores(options.stores ?? (defaultStores ??= createInProcessStores()), options.redact),
+    ownStores: redactStores(options.stores ?? (defaultStores ??= createInProcessStores()), options.redact),
     events: options.events ?? defaultEvents,
     waitedMs: 0,
     ask: async ({ kind }) =>

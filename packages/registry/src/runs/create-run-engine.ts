@@ -1,4 +1,5 @@
 import { ANONYMOUS } from '../contract/principal.ts'
+import { codeOf } from '../contract/create-error.ts'
 import type { RunInput } from '../contract/content-part.ts'
 import type { EventBus } from '../contract/event-bus.ts'
 import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
@@ -11,6 +12,7 @@ import type { Runnable } from '../contract/runnable.ts'
 import {
   RUN_ERR_DRAINING,
   RUN_ERR_KEY_REUSED,
+  RUN_ERR_NO_LEASE,
   RUN_ERR_NOT_FOUND,
   RUN_ERR_STORE,
   RUN_ERR_TERMINAL
@@ -24,6 +26,7 @@ import {
 } from '../options.ts'
 import { requireNode } from '../app/start-checks.ts'
 import { runIdOf } from '../stores/run-cursor.ts'
+import { cancelElsewhere, cancelHere } from './cancel-run.ts'
 import { EngineHost } from './engine-host.ts'
 import { LiveRun } from './live-run.ts'
 import { readParts } from './log/log-reader.ts'
@@ -47,7 +50,7 @@ export function createRunEngine(options: RunEngineOptions = {}): RunEngine {
 class Engine implements RunEngine {
   readonly #host: EngineHost
   readonly #drainTimeout: number
-  readonly #recovery = new Recovery(() => this.#host.interrupted.recover())
+  readonly #recovery = new Recovery(() => this.#recover())
   readonly stores: Stores
   readonly events: EventBus
   readonly exposures: Exposures
@@ -85,13 +88,18 @@ class Engine implements RunEngine {
     const { live, interrupted } = this.#host
     const { input, options } = prepareStart(runnable, given, asked)
     const recorded = this.record.input ? toRecordedInput(input) : undefined
-    live.requireVacancy((options.principal ?? ANONYMOUS).sub)
+    const { sub } = options.principal ?? ANONYMOUS
+    if (this.stores.lease?.held === false) throw new RUN_ERR_NO_LEASE()
+    live.requireVacancy(sub)
     const run = new LiveRun(this.#host, runnable, options)
     live.enter(run)
     try {
-      const created = this.stores.runs.create(run.record)
-      // Only a start with a key has to know first whether there was an earlier one.
-      const earlier = options.startKey === undefined ? undefined : await created
+      const maxPerOwner = this.#maxPerOwner(sub)
+      const created = this.stores.runs.create(run.record, maxPerOwner)
+      if (isPromise(created)) run.created = created
+      // Only these starts may be refused by the store, or have an earlier run.
+      const mayDiffer = options.startKey !== undefined || maxPerOwner !== undefined
+      const earlier = mayDiffer ? await created : undefined
       if (earlier !== undefined) {
         live.leave(run)
         return this.#replay(earlier, options)
@@ -102,10 +110,15 @@ class Engine implements RunEngine {
       const checkpoint = kept && interrupted.keep(run, kept)
       run.begin(input, checkpoint !== undefined, recorded?.value)
       if (isPromise(created)) await created
+      run.created = undefined
       if (isPromise(checkpoint?.saved)) await checkpoint.saved
       live.begun(run)
     } catch (err) {
       if (err instanceof RUN_ERR_KEY_REUSED) throw err
+      if (codeOf(err) === 'RUN_ERR_TOO_MANY_RUNS') {
+        live.leave(run)
+        throw err
+      }
       await run.refuse(new RUN_ERR_STORE({ cause: err }))
       throw new RUN_ERR_STORE({ cause: err })
     }
@@ -137,19 +150,14 @@ class Engine implements RunEngine {
   }
 
   async cancel(runId: string): Promise<RunSummary> {
-    const { live, interrupted, lostRuns } = this.#host
     await this.#recoverFirst(runId)
-    await interrupted.moved(runId)
-    const run = live.get(runId)
-    if (run !== undefined && (await run.cancel())) return this.#require(runId)
-    if (await lostRuns.cancel(runId)) return this.#require(runId)
-    if (await interrupted.cancel(runId)) return this.#require(runId)
+    if (await cancelHere(this.#host, runId)) return this.#require(runId)
     const stored = await this.#require(runId)
     if (isTerminalStatus(stored.status)) throw new RUN_ERR_TERMINAL(stored.status)
     // The run is left for another process, which would not receive the cancel.
     if (this.#isOver) throw new RUN_ERR_DRAINING()
-    await this.stores.control.publish({ type: 'cancel', runId })
-    return stored
+    await cancelElsewhere(this.#host, runId)
+    return this.#require(runId)
   }
 
   listInputs(query: Parameters<RunEngine['listInputs']>[0]): ReturnType<RunEngine['listInputs']> {
@@ -168,6 +176,13 @@ class Engine implements RunEngine {
 
   recover(): Promise<number> {
     return this.#recovery.run()
+  }
+
+  async #recover(): Promise<number> {
+    const { ended, loads } = await this.#host.recover()
+    this.#host.takeOver?.begin()
+    await Promise.all(loads)
+    return ended
   }
 
   resume(runnable: Runnable, registry = this.exposures.registryOf(runnable)): Promise<number> {
@@ -215,6 +230,12 @@ class Engine implements RunEngine {
     if (recorded === undefined) return undefined
     if (recorded.contents.length === 0) return { input, files: [] }
     return this.record.files ? keepInput(recorded, run, created) : undefined
+  }
+
+  // Anonymous runs are not counted, and a store of one process counts none.
+  #maxPerOwner(owner: string): number | undefined {
+    if (this.stores.lease === undefined || owner === ANONYMOUS.sub) return undefined
+    return this.#host.live.limits.maxRunsPerOwner
   }
 
   #replay(earlier: RunSummary, { startKey }: StartOptions): Run {

@@ -4,6 +4,12 @@ import type { LiveRun } from './live-run.ts'
 export class Drain {
   readonly #waitingFor = new Set<string>()
   readonly #over = Promise.withResolvers<void>()
+  readonly #handOver: ((run: LiveRun) => void) | undefined
+
+  /** @param handOver leaves a run to another node, so that it need not wait for the others; undefined if there is none */
+  constructor(handOver?: (run: LiveRun) => void) {
+    this.#handOver = handOver
+  }
 
   /** Resolves once no run has to be waited for, after `timeout` milliseconds at the latest. */
   async wait(runs: readonly LiveRun[], timeout: number): Promise<void> {
@@ -17,7 +23,7 @@ export class Drain {
 
   /** A run that another process can resume need not end: it is left once its current steps are recorded. */
   stop(run: LiveRun): void {
-    if (run.resumable) run.stopSteps(() => this.leave(run.runId))
+    if (run.resumable) run.stopSteps(() => (this.#handOver ? this.#handOver(run) : this.leave(run.runId)))
   }
 
   /** A run has ended, or may be left as it is. */

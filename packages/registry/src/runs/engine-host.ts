@@ -1,6 +1,8 @@
 import { setMaxListeners } from 'node:events'
 import { Exposures } from '../access/exposures.ts'
+import { codeOf } from '../contract/create-error.ts'
 import type { EventBus } from '../contract/event-bus.ts'
+import type { Awaitable } from '../contract/ports/awaitable.ts'
 import type { ControlMessage } from '../contract/ports/control-bus.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import { SILENT_LOG, type RunLog } from '../contract/run-log.ts'
@@ -9,19 +11,27 @@ import { createEventBus } from '../events/create-event-bus.ts'
 import { ENGINE_DEFAULTS, givenOf, type RecordOptions, type RunEngineOptions } from '../options.ts'
 import { createInProcessStores } from '../stores/in-process/in-process-stores.ts'
 import { guardStores } from '../stores/upkeep/guard-stores.ts'
-import { StoreWatch } from '../stores/upkeep/store-watch.ts'
+import { toLoggable } from '../logging/to-loggable.ts'
+import { isReported, StoreWatch } from '../stores/upkeep/store-watch.ts'
 import { sweepRegularly } from '../stores/upkeep/sweep-stores.ts'
+import { cancelHere, type CancelHost } from './cancel-run.ts'
 import { InputAnswers, type AnswerHost } from './inputs/input-answers.ts'
 import type { LiveRun } from './live-run.ts'
 import { LiveRuns } from './live-runs.ts'
-import { InterruptedRuns, type ResumeHost } from './recovery/interrupted-runs.ts'
+import { recordProgress } from './recovery/deaths.ts'
+import { InterruptedRuns, type Found } from './recovery/interrupted-runs.ts'
+import type { ResumeHost } from './recovery/resume-run.ts'
 import { LostRuns } from './recovery/lost-runs.ts'
+import { TakeOver, type TakeOverHost } from './recovery/take-over.ts'
 import { TransientParts } from './log/transient-parts.ts'
 import type { HostedRun } from './run-host.ts'
 import { RunLimits } from './run-limits.ts'
 
+// Milliseconds without activity before a run is handed over.
+const GRACE = 25
+
 /** The engine as its runs see it: what they share, and what happens to them when they end, wait or lose their store. */
-export class EngineHost implements ResumeHost, AnswerHost {
+export class EngineHost implements ResumeHost, AnswerHost, CancelHost, TakeOverHost {
   readonly stores: Stores
   readonly events: EventBus
   readonly log: RunLog
@@ -34,14 +44,19 @@ export class EngineHost implements ResumeHost, AnswerHost {
   readonly live: LiveRuns
   readonly interrupted: InterruptedRuns
   readonly lostRuns: LostRuns
+  /** Undefined if no other process shares the stores. */
+  readonly takeOver: TakeOver | undefined
   readonly inputs = new InputAnswers(this)
   readonly #closed = new AbortController()
   readonly closed: AbortSignal = this.#closed.signal
   readonly #closing = new AbortController()
   readonly closing: AbortSignal = this.#closing.signal
   readonly #watch: StoreWatch
+  // Resumed runs that have made progress.
+  readonly #progressed = new WeakSet<HostedRun>()
   readonly #stopSweeps: () => void
   readonly #unsubscribe: () => void
+  readonly #stopLosing: (() => void) | undefined
   readonly #stopRemovals: (() => void) | undefined
 
   constructor(options: RunEngineOptions) {
@@ -66,6 +81,9 @@ export class EngineHost implements ResumeHost, AnswerHost {
     this.live = new LiveRuns(new RunLimits(limits))
     this.interrupted = new InterruptedRuns(this, resumeTimeout)
     this.#stopSweeps = sweepRegularly(this.stores, this.log)
+    const { lease } = this.stores
+    this.takeOver = lease && new TakeOver(this, lease)
+    this.#stopLosing = lease?.onLost(() => this.#leaseLost())
     this.#unsubscribe = this.stores.control.subscribe((message) => this.#obey(message))
     const { runs, files } = this.stores
     if (files !== undefined) this.#stopRemovals = runs.onRemove?.((runIds) => files.remove(runIds))
@@ -74,6 +92,20 @@ export class EngineHost implements ResumeHost, AnswerHost {
   ended(run: HostedRun): void {
     this.interrupted.forget(run)
     this.live.leave(run)
+  }
+
+  progressed(run: HostedRun): void {
+    if (!run.resumed || this.#progressed.has(run)) return
+    this.#progressed.add(run)
+    void this.left(run)
+  }
+
+  // If the store fails, it counts as a death.
+  left(run: HostedRun): Promise<void> {
+    return this.#attempt(
+      () => recordProgress(this.stores, run.record),
+      'the progress of a run could not be recorded'
+    )
   }
 
   dormant(run: HostedRun, until: number): void {
@@ -104,27 +136,61 @@ export class EngineHost implements ResumeHost, AnswerHost {
   /** Admits no more runs and waits for those in progress. Call it once. */
   drain(timeout: number): Promise<void> {
     this.#closing.abort()
-    return this.live.drain(timeout)
+    return this.live.drain(timeout, this.stores.lease && ((run) => this.#handOver(run)))
   }
 
   /** Suspends the runs that are left, or ends them as interrupted. */
   async close(): Promise<void> {
     this.#stopSweeps()
     this.#watch.close()
+    this.#stopLosing?.()
+    await this.takeOver?.idle()
+    await this.interrupted.settle()
     const left = this.live.list()
     await Promise.all(
       left.map((run) => (run.resumable ? run.suspend() : run.interrupt(new RUN_ERR_INTERRUPTED())))
     )
+    await this.#attempt(() => this.stores.lease?.leave(), 'the lease could not be given up')
     await this.interrupted.close()
     this.#closed.abort()
     this.#unsubscribe()
     this.#stopRemovals?.()
   }
 
+  recover(): Promise<Found> {
+    return this.interrupted.recover()
+  }
+
+  // A run that only another node can continue need not wait until this one has drained. What its last step triggers may be its end.
+  #handOver(run: LiveRun): void {
+    setTimeout(() => run.stopSteps(() => void this.#release(run)), GRACE).unref()
+  }
+
+  async #release(run: LiveRun): Promise<void> {
+    if (run.ended) return
+    await run.suspend()
+    await this.#attempt(() => this.stores.lease?.release(run.runId), 'a run could not be handed over yet')
+  }
+
+  #leaseLost(): void {
+    const runs = this.live.list()
+    this.log.error({ runs: runs.length }, 'this node was taken for dead: other nodes take its runs')
+    this.interrupted.abandon()
+    for (const run of runs) run.leave()
+  }
+
+  async #attempt(act: () => Awaitable<void>, message: string): Promise<void> {
+    try {
+      await act()
+    } catch (err) {
+      if (!isReported(err) && codeOf(err) !== 'RUN_ERR_FENCED')
+        this.log.error({ err: toLoggable(err) }, message)
+    }
+  }
+
   #obey(message: ControlMessage): void {
     // Failures are in the service's log already.
-    if (message.type === 'cancel')
-      (this.live.get(message.runId) ?? this.interrupted).cancel(message.runId).catch(() => {})
+    if (message.type === 'cancel') cancelHere(this, message.runId).catch(() => {})
     else if (message.type === 'input') this.inputs.deliver(message.inputId, message.answer).catch(() => {})
   }
 }

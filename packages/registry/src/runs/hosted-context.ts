@@ -44,7 +44,8 @@ export interface ContextHost {
   readonly options: StartOptions
   readonly log: RunLog
   readonly lateSignal: Pick<RunContext, 'signal' | 'onAbort'>
-  readonly stores: Stores
+  /** As in `RunContext.stores`. */
+  readonly ownStores: Stores
   readonly events: EventBus
   /** As in `RunContext`. */
   readonly recordsInput: boolean
@@ -182,7 +183,7 @@ export class HostedContext implements RunContext {
   }
 
   get stores(): Stores {
-    return this.#host.stores
+    return this.#host.ownStores
   }
 
   get idempotencyKey(): string {

@@ -1,6 +1,6 @@
 import { redactStores } from '../access/redact-stores.ts'
 import type { RunInput } from '../contract/content-part.ts'
-import { isTerminalPart, type NumberedPart, type Part, type YieldedPart } from '../contract/part.ts'
+import type { NumberedPart, Part, YieldedPart } from '../contract/part.ts'
 import type { InputOutcome } from '../contract/input.ts'
 import type { RecordedStepOptions } from '../contract/run-context.ts'
 import type { RunResult } from '../contract/run-result.ts'
@@ -10,31 +10,30 @@ import type { EventBus } from '../contract/event-bus.ts'
 import { RunReport } from '../events/run-report.ts'
 import type { RunChange, StoredRun } from '../contract/ports/run-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
-import { requirePart, wholePart } from './log/encode-part.ts'
+import { acceptPart, type AcceptingRun } from './accept-part.ts'
+import { fenceSessions } from './fenced-sessions.ts'
 import { HostedContext, type ContextHost } from './hosted-context.ts'
 import type { AskedInput, Asker } from './inputs/asked-input.ts'
 import { PartSource } from './part-source.ts'
 import type { RunJournal } from './journal/context-journal.ts'
-import { takeRecord } from './journal/part-record.ts'
-import { isReplayed } from './journal/replayed-part.ts'
 import { PartWriter } from './log/part-writer.ts'
 import { readParts } from './log/log-reader.ts'
+import { resultFromLog } from './load-result.ts'
 import { newRun, toStartPart } from './new-run.ts'
 import type { Ending } from './final-state.ts'
-import { leftInOrder } from './recovery/deaths.ts'
+import { isTaken } from './recovery/left-runs.ts'
 import type { Run } from './run-engine.ts'
 import { MAX_LOSSES, type Earlier, type HostedRun, type RunHost } from './run-host.ts'
 import { RunProgress } from './run-progress.ts'
 import { RunWaits, type WaitsHost } from './run-waits.ts'
 import { logFault, logLate, logLost } from './run-logging.ts'
-import { errorFromPart } from './run-error.ts'
 import { Settlement, LateSignal } from './settlement.ts'
 import { isReported } from '../stores/upkeep/store-watch.ts'
 import type { RunLog } from '../contract/run-log.ts'
 import type { StartOptions } from './start-options.ts'
 
 /** A run in progress in this process: numbers its parts, writes its log, and ends it once. */
-export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
+export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost, AcceptingRun {
   readonly runId: string
   readonly sessionId: string
   readonly createdAt: number
@@ -52,9 +51,12 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   losses: number
   readonly lateSignal = new LateSignal()
   executed: Promise<void> | undefined
+  /** Pending while its record is being stored. */
+  created: Promise<unknown> | undefined
   readonly writer: PartWriter
   readonly #host: RunHost
   readonly #earlier: Earlier | undefined
+  #ownStores: Stores | undefined
   #source: PartSource | undefined
   #waits: RunWaits | undefined
   #ended = false
@@ -121,6 +123,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   async cancel(): Promise<boolean> {
     const canceled = this.end({ type: 'finish', finishReason: 'canceled' })
     await this.writer.idle()
+    if (isTaken(this.#host.stores, this.loss)) return false
     if (canceled && this.loss) throw new RUN_ERR_STORE({ cause: this.loss })
     return canceled
   }
@@ -138,14 +141,19 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   }
 
   async suspend(): Promise<void> {
-    const reason = new RUN_ERR_SUSPENDED()
-    this.suspended = !this.#ended
     this.writer.flush()
-    if (this.suspended) this.#settlement.outcome = { error: reason }
-    this.#leave(reason)
+    if (!this.#ended) this.leave()
     await this.writer.idle()
     // If the store fails, it counts as a death.
-    if (this.suspended) await leftInOrder(this.#host.stores, this).catch(() => {})
+    if (this.suspended) await this.#host.left(this)
+  }
+
+  /** Stops without a last part: another process resumes or ends the run, or has done so. */
+  leave(reason: unknown = new RUN_ERR_SUSPENDED()): void {
+    this.suspended = true
+    this.#settlement.outcome = { error: new RUN_ERR_SUSPENDED() }
+    if (this.#host.stores.lease) this.#settlement.elsewhere = () => resultFromLog(this.#host, this.runId)
+    this.#leave(reason)
   }
 
   /** Starts no more steps; calls back once the current ones are recorded and nothing but waits is in progress. */
@@ -176,6 +184,11 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     return this.#waitsOfRun.journal.step(key, this.writer.flushingAfter(fn), options)
   }
 
+  /** The stores as its runnable gets them. */
+  get ownStores(): Stores {
+    return (this.#ownStores ??= fenceSessions(this.stores, this.record, () => this.created))
+  }
+
   get journal(): RunJournal | undefined {
     return this.resumable ? this.#waitsOfRun.journal : undefined
   }
@@ -191,6 +204,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   write(part: Part, change: RunChange): void {
     this.writer.write(part, change)
     if (change.input !== undefined) this.options.onInputRequest?.()
+    else this.#host.progressed(this)
   }
 
   // The store must know the input first.
@@ -203,8 +217,9 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
   }
 
   stepSettled(err?: unknown): void {
-    if (err === undefined && this.mayResume) this.losses = 0
-    else this.#isLostTo(err)
+    if (err !== undefined || !this.mayResume) return void this.#isLostTo(err)
+    this.losses = 0
+    this.#host.progressed(this)
   }
 
   /** Ends the run; true for the one call that did. */
@@ -227,7 +242,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
       const context = new HostedContext(this)
       this.#settlement.report = new RunReport(context, this.runnable)
       this.#source = new PartSource(this.runnable.stream(input, context))
-      await this.#source.deliverTo((part) => this.#accept(part))
+      await this.#source.deliverTo((part) => acceptPart(this, part))
       this.end({ type: 'finish', finishReason: 'stop' })
     } catch (err) {
       if (!this.#ended) this.end({ error: err })
@@ -235,40 +250,21 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost {
     }
   }
 
-  #accept(part: YieldedPart): Promise<void> | undefined {
-    this.requireOpen()
-    if (this.resumed && isReplayed(part)) return undefined
-    try {
-      this.#take(part)
-    } catch (err) {
-      // Before the runnable sees the error, which it could take for one of its own.
-      this.end({ error: err })
-      throw err
-    }
-    if (this.#ended) return undefined
+  accepted(part: YieldedPart): void {
     this.#settlement.report?.take(part)
     if (this.resumed) this.#waits?.take(part)
-    return this.writer.congested ? this.writer.idle() : undefined
-  }
-
-  #take(part: YieldedPart): void {
-    requirePart(part)
-    if (part.type === 'start') return
-    const record = this.resumable ? takeRecord(part) : undefined
-    if (!isTerminalPart(part)) this.writer.write(wholePart(part), undefined, record)
-    else if (part.type === 'finish') this.end(part)
-    else if (part.type === 'error') this.end({ error: errorFromPart(part.error) })
   }
 
   // After a store failure a run is left to be resumed instead of ending with the error.
   #isLostTo(err: unknown): boolean {
-    if (this.mayResume && isReported(err)) this.#storeFailed(err)
+    if ((this.mayResume && isReported(err)) || isTaken(this.#host.stores, err)) this.#storeFailed(err)
     return this.loss !== undefined
   }
 
   #storeFailed(err: unknown): void {
     if (this.loss) return
     this.loss = err
+    if (isTaken(this.#host.stores, err)) return this.leave(err)
     this.losses++
     logLost(this, err)
     this.suspended = this.resumable

@@ -56,10 +56,13 @@ export class LiveRuns {
     this.#drain?.leave(runId)
   }
 
-  /** Admits no more runs and waits for those in progress, for `timeout` milliseconds at most. Call it once. */
-  drain(timeout: number): Promise<void> {
+  /**
+   * Admits no more runs and waits for those in progress, for `timeout` milliseconds at most. Call it once.
+   * @param handOver leaves a run to another node, if there may be one
+   */
+  drain(timeout: number, handOver?: (run: LiveRun) => void): Promise<void> {
     this.limits.close()
-    this.#drain = new Drain()
+    this.#drain = new Drain(handOver)
     return this.#drain.wait(this.list(), timeout)
   }
 }

@@ -1,9 +1,33 @@
 import { isTerminalPart } from '../contract/part.ts'
 import { RunResultBuilder, type RunResult } from '../contract/run-result.ts'
+import { isTerminalStatus } from '../contract/run-record.ts'
+import { RUN_ERR_NOT_FOUND, RUN_ERR_SUSPENDED } from '../errors.ts'
 import { createPause } from '../next-turn.ts'
 import { isPromise } from '../contract/ports/awaitable.ts'
 import type { RunSummary } from '../contract/ports/run-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
+import { readEntries, type LogHost } from './log/log-reader.ts'
+import { errorFromStored } from './run-error.ts'
+
+/**
+ * The result of a run that this process does not execute, once it has ended.
+ * @throws the error of a run that failed, RUN_ERR_NOT_FOUND, RUN_ERR_SUSPENDED if the engine closes first
+ */
+export async function resultFromLog(host: LogHost, runId: string): Promise<RunResult> {
+  const { runs } = host.stores
+  let run = await runs.find(runId)
+  if (run !== undefined && !isTerminalStatus(run.status)) {
+    // Its log ends with the run, or with the engine.
+    for await (const _ of readEntries(host, runId));
+    run = await runs.find(runId)
+  }
+  if (run?.error) throw errorFromStored(run.error)
+  if (run !== undefined && !isTerminalStatus(run.status))
+    throw host.faultOf?.(runId) ?? new RUN_ERR_SUSPENDED()
+  const result = run && (await loadResult(host.stores, run))
+  if (!result) throw new RUN_ERR_NOT_FOUND(runId)
+  return result
+}
 
 /** The size of a run in bytes up to which its result is parsed as a whole. */
 const MAX_WHOLE = 2_097_152

@@ -1,9 +1,7 @@
 import type { NumberedPart } from '../contract/part.ts'
 import type { RunResult } from '../contract/run-result.ts'
 import { isTerminalStatus } from '../contract/run-record.ts'
-import { RUN_ERR_NOT_FOUND, RUN_ERR_SUSPENDED } from '../errors.ts'
-import { loadResult } from './load-result.ts'
-import { errorFromStored } from './run-error.ts'
+import { resultFromLog } from './load-result.ts'
 import type { Run, RunEngine } from './run-engine.ts'
 
 /** A run that an earlier call started, here or on another node; everything is read from the stores. */
@@ -24,19 +22,8 @@ export class ReplayedRun implements Run {
     this.createdAt = createdAt
   }
 
-  async result(): Promise<RunResult> {
-    let run = await this.#engine.find(this.runId)
-    if (run !== undefined && !isTerminalStatus(run.status)) {
-      // Its log ends with the run, or with the engine.
-      for await (const _ of this.parts());
-      run = await this.#engine.find(this.runId)
-    }
-    if (run?.error) throw errorFromStored(run.error)
-    if (run !== undefined && !isTerminalStatus(run.status))
-      throw this.#engine.faultOf(this.runId) ?? new RUN_ERR_SUSPENDED()
-    const result = run && (await loadResult(this.#engine.stores, run))
-    if (!result) throw new RUN_ERR_NOT_FOUND(this.runId)
-    return result
+  result(): Promise<RunResult> {
+    return resultFromLog(this.#engine, this.runId)
   }
 
   parts(after?: number, signal?: AbortSignal): AsyncIterable<NumberedPart> {

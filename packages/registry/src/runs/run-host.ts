@@ -19,6 +19,8 @@ export interface HostedRun {
   readonly record: StoredRun
   /** True if another process can resume it. */
   readonly resumable: boolean
+  /** True if an earlier process began it. */
+  readonly resumed: boolean
   /** True if it was left for another process, or for later. */
   readonly suspended: boolean
   /** How often its store failed since it last made progress. */
@@ -42,6 +44,10 @@ export interface RunHost {
   readonly closed: AbortSignal
   readonly transients: TransientParts
   ended(run: HostedRun): void
+  /** The run has recorded a step or an answer. */
+  progressed(run: HostedRun): void
+  /** The run is suspended in order. */
+  left(run: HostedRun): Promise<void>
   /** The run's log can no longer be written. */
   lost(run: HostedRun, reason: unknown): void
   expireInput(inputId: string): void

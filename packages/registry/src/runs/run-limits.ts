@@ -27,20 +27,20 @@ export class RunLimits {
   /** Dormant runs count too. */
   readonly owners = new OwnerCounts()
   readonly #maxRuns: number
-  readonly #maxRunsPerOwner: number
+  readonly maxRunsPerOwner: number
   readonly #waiting: (() => void)[] = []
   #live = 0
   #closed = false
 
   constructor({ maxRuns, maxRunsPerOwner }: EngineLimits = {}) {
     this.#maxRuns = maxRuns ?? ENGINE_DEFAULTS.maxRuns
-    this.#maxRunsPerOwner = maxRunsPerOwner ?? ENGINE_DEFAULTS.maxRunsPerOwner
+    this.maxRunsPerOwner = maxRunsPerOwner ?? ENGINE_DEFAULTS.maxRunsPerOwner
   }
 
   /** @throws RUN_ERR_OVERLOADED, RUN_ERR_TOO_MANY_RUNS */
   require(owner: string): void {
     if (this.#live >= this.#maxRuns) throw new RUN_ERR_OVERLOADED()
-    if (this.owners.of(owner) >= this.#maxRunsPerOwner) throw new RUN_ERR_TOO_MANY_RUNS()
+    if (this.owners.of(owner) >= this.maxRunsPerOwner) throw new RUN_ERR_TOO_MANY_RUNS()
   }
 
   enter(owner: string): void {

@@ -1,6 +1,5 @@
 import type { InputOutcome } from '../contract/input.ts'
 import type { YieldedPart } from '../contract/part.ts'
-import type { RunStore } from '../contract/ports/run-store.ts'
 import { sleepUntil } from '../timers.ts'
 import type { AskedInput, Asker } from './inputs/asked-input.ts'
 import { RunInputs, type InputHost } from './inputs/run-inputs.ts'
@@ -13,9 +12,7 @@ const GRACE = 25
 const MIN_DORMANCY = 1_000
 
 /** The parts of a run that its waits need. */
-export interface WaitsHost extends InputHost, JournalHost {
-  readonly stores: { readonly runs: RunStore }
-}
+export interface WaitsHost extends InputHost, JournalHost {}
 
 /** The waits of a run: for inputs, times and steps in progress. */
 export class RunWaits {
@@ -64,9 +61,7 @@ export class RunWaits {
 
   /** The journal of the run's steps. */
   get journal(): StepJournal {
-    this.#journal ??= new StepJournal(this.#host, this.#host.stores.runs, this.#earlier?.log, () =>
-      this.#look()
-    )
+    this.#journal ??= new StepJournal(this.#host, this.#earlier?.log, () => this.#look())
     return this.#journal
   }
 

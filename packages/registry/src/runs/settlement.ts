@@ -9,6 +9,8 @@ export class Settlement {
   outcome: Outcome | undefined
   /** Emits the end of the run; undefined if it never began. */
   report: RunReport | undefined
+  /** Reads the result if another process gives it; then `outcome` only says that the run has left this one. */
+  elsewhere: (() => Promise<RunResult>) | undefined
   #isDue = false
   #waiter: PromiseWithResolvers<RunResult> | undefined
 
@@ -30,6 +32,7 @@ export class Settlement {
 
   #settle({ resolve, reject }: PromiseWithResolvers<RunResult>): void {
     const outcome = this.outcome!
+    if (this.elsewhere !== undefined) return resolve(this.elsewhere())
     callNextTurn(() => ('result' in outcome ? resolve(outcome.result) : reject(outcome.error)))
   }
 }

@@ -114,8 +114,13 @@ export class LoopJournal {
   mayContinue(): Awaitable<void> {
     const waiting = this.#journal.mayContinue()
     if (!isPromise(waiting)) return
+    return this.#rested(waiting)
+  }
+
+  async #rested(waiting: Promise<void>): Promise<void> {
     this.rest()
-    return this.#guard.wait(waiting)
+    await this.#guard.wait(waiting)
+    this.work()
   }
 
   /** The loop ends, or waits for its tools, which mark their own work. */

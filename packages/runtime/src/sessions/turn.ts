@@ -55,16 +55,21 @@ export interface TurnRecord {
 export class Turn {
   readonly #store: SessionStore | undefined
   readonly #key: SessionKey
+  readonly #holder: string
   readonly #guard: RunGuard
   readonly #messages: SessionMessage[] = []
   #prompt: LanguageModelV4Message[] = []
   #words: TurnStart['words']
   #unlock: (() => void) | undefined
 
-  /** @param store undefined if the caller keeps the conversation: then nothing is locked, loaded or saved */
-  constructor(store: SessionStore | undefined, key: SessionKey, guard: RunGuard) {
+  /**
+   * @param store undefined if the caller keeps the conversation: then nothing is locked, loaded or saved
+   * @param holder as in `SessionStore.lock`
+   */
+  constructor(store: SessionStore | undefined, key: SessionKey, holder: string, guard: RunGuard) {
     this.#store = store
     this.#key = key
+    this.#holder = holder
     this.#guard = guard
   }
 
@@ -84,7 +89,7 @@ export class Turn {
   lock(): Awaitable<void> {
     const store = this.#store
     if (store === undefined) return
-    const unlocking = this.#call(() => store.lock(this.#key, this.#guard.signal))
+    const unlocking = this.#call(() => store.lock(this.#key, this.#guard.signal, this.#holder))
     const hold = (unlock: () => void) => void (this.#unlock = unlock)
     return isPromise(unlocking) ? unlocking.then(hold) : hold(unlocking)
   }

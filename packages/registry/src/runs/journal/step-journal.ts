@@ -1,5 +1,6 @@
 import { isPromise, type Awaitable } from '../../contract/ports/awaitable.ts'
 import type { RecordedStepOptions } from '../../contract/run-context.ts'
+import type { NodeLease } from '../../contract/ports/node-lease.ts'
 import type { RunStore } from '../../contract/ports/run-store.ts'
 import type { PartWriter } from '../log/part-writer.ts'
 import type { RecalledLog } from '../recovery/recalled-log.ts'
@@ -11,6 +12,8 @@ export interface JournalHost {
   readonly runId: string
   readonly record: { readonly epoch: number }
   readonly writer: Pick<PartWriter, 'idle' | 'whenStored'>
+  readonly stores: { readonly runs: RunStore; readonly lease?: NodeLease }
+  readonly lateSignal: { readonly signal: AbortSignal }
   /** @throws the reason of the end if the run has ended */
   requireOpen(): void
   /** A step was recorded, or the store failed to read or record it. */
@@ -21,16 +24,14 @@ export interface JournalHost {
 export class StepJournal implements RunJournal {
   readonly recalled: RecalledLog | undefined
   readonly #host: JournalHost
-  readonly #store: RunStore
   readonly #onActivity: () => void
   readonly #inProgress = new Map<string, Promise<unknown>>()
   #working = 0
   #onIdle: (() => void) | undefined
 
   /** @param onActivity called when work or a step ends */
-  constructor(host: JournalHost, store: RunStore, recalled: RecalledLog | undefined, onActivity: () => void) {
+  constructor(host: JournalHost, recalled: RecalledLog | undefined, onActivity: () => void) {
     this.#host = host
-    this.#store = store
     this.recalled = recalled
     this.#onActivity = onActivity
   }
@@ -42,14 +43,12 @@ export class StepJournal implements RunJournal {
   ): Promise<T> {
     const inProgress = this.#inProgress.get(key)
     if (inProgress !== undefined) return inProgress as Promise<T>
-    const endWork = journaled ? nothing : this.work()
-    const step = this.#execute(key, fn, endWork)
+    const step = this.#execute(key, fn, journaled ? () => nothing : () => this.work())
     this.#inProgress.set(key, step)
     try {
       return await step
     } finally {
       this.#inProgress.delete(key)
-      endWork()
     }
   }
 
@@ -65,12 +64,12 @@ export class StepJournal implements RunJournal {
   }
 
   recall(key: string): Awaitable<{ readonly output: unknown } | undefined> {
-    return this.#ask(() => this.#store.readStep(this.#host.runId, key))
+    return this.#ask(() => this.#host.stores.runs.readStep(this.#host.runId, key))
   }
 
   async recordAlone(record: PartRecord): Promise<void> {
-    const { runId, record: run } = this.#host
-    await this.#ask(() => this.#store.recordStep(runId, run.epoch, record.key, record.output))
+    const { runId, record: run, stores } = this.#host
+    await this.#ask(() => stores.runs.recordStep(runId, run.epoch, record.key, record.output))
     record.settle()
     this.#host.stepSettled()
   }
@@ -99,30 +98,48 @@ export class StepJournal implements RunJournal {
 
   mayContinue(): Awaitable<void> {
     // The run's signal ends the wait.
-    return this.#onIdle === undefined ? undefined : new Promise(() => {})
+    if (this.#onIdle !== undefined) return new Promise(() => {})
+    const { lease } = this.#host.stores
+    return lease === undefined || lease.held ? undefined : this.#whenHeld(lease)
+  }
+
+  // Another node may have taken the run by then: the signal says so.
+  async #whenHeld(lease: NodeLease): Promise<void> {
+    await lease.whenHeld(this.#host.lateSignal.signal)
+    await this.mayContinue()
   }
 
   #reportIdle(): void {
     if (this.#working === 0) this.#onIdle?.()
   }
 
-  async #execute<T>(key: string, fn: () => Promise<T> | T, endWork: () => void): Promise<T> {
-    const { runId, record } = this.#host
-    this.#host.requireOpen()
-    const recorded = await this.recall(key)
-    if (recorded !== undefined) return recorded.output as T
-    this.#host.requireOpen()
-    const waiting = this.mayContinue()
-    if (isPromise(waiting)) {
+  async #execute<T>(key: string, fn: () => Promise<T> | T, work: () => () => void): Promise<T> {
+    let endWork = work()
+    try {
+      this.#host.requireOpen()
+      const recorded = await this.recall(key)
+      if (recorded !== undefined) return recorded.output as T
+      this.#host.requireOpen()
+      const waiting = this.mayContinue()
+      if (isPromise(waiting)) {
+        endWork()
+        await waiting
+        endWork = work()
+      }
+      return await this.#executeNow(key, fn)
+    } finally {
       endWork()
-      await waiting
     }
+  }
+
+  async #executeNow<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
+    const { runId, record, stores } = this.#host
     const json = JSON.stringify(await fn())
     const output = json === undefined ? undefined : (JSON.parse(json) as T)
     // An output whose parts are lost would leave a gap in the log.
     const writing = this.written()
     if (isPromise(writing)) await writing
-    await this.#ask(() => this.#store.recordStep(runId, record.epoch, key, output))
+    await this.#ask(() => stores.runs.recordStep(runId, record.epoch, key, output))
     this.#host.stepSettled()
     return output as T
   }

@@ -1,49 +1,34 @@
-import pLimit, { type LimitFunction } from 'p-limit'
 import { isTerminalStatus } from '../../contract/run-record.ts'
-import type { RunLog } from '../../contract/run-log.ts'
 import type { Runnable } from '../../contract/runnable.ts'
 import { isPromise, type Awaitable } from '../../contract/ports/awaitable.ts'
 import { runnableKeyText } from '../../contract/ports/run-scope.ts'
-import { RUN_ERR_KEY_GONE, RUN_ERR_POISONED } from '../../errors.ts'
-import { LiveRun } from '../live-run.ts'
-import { restoreInput, type KeptInput } from '../kept-input.ts'
-import { toRecordedInput } from '../recorded-input.ts'
-import type { LiveRuns } from '../live-runs.ts'
-import { ParkedRuns, type ParkedRun } from './parked-runs.ts'
-import { survivesDeath } from './deaths.ts'
-import { endLeftRun, isDamaged, recallProgress, unfinishedRuns } from './left-runs.ts'
-import { isResumable, readResumeState, toResumeState, toStartOptions } from './resume-state.ts'
-import type { HostedRun, RunHost } from '../run-host.ts'
+import type { LeftRun } from '../../contract/ports/run-store.ts'
 import { within } from '../../timers.ts'
-import { toLoggable } from '../../logging/to-loggable.ts'
-import type { StartOptions } from '../start-options.ts'
-import { isReported } from '../../stores/upkeep/store-watch.ts'
+import type { KeptInput } from '../kept-input.ts'
+import type { HostedRun } from '../run-host.ts'
+import { OwnerCounts } from '../run-limits.ts'
+import { endLeftRun, isDamaged, leftRuns } from './left-runs.ts'
+import { ParkedRuns, type ParkedRun } from './parked-runs.ts'
+import { isResumable, toResumeState } from './resume-state.ts'
+import { resumeRun, type ResumeHost } from './resume-run.ts'
+import { logFault, RunLoader } from './run-loader.ts'
 
-// Runs loaded at once; of those with a large checkpoint (in bytes), one.
-const LOADED_AT_ONCE = 8
-const LARGE = 262_144
-// Milliseconds that a loaded run has to end or become dormant before the next one is loaded anyway.
-const SETTLES_WITHIN = 100
 // Milliseconds that an answer waits for its run to be loaded.
 const ANSWERS_WITHIN = 5_000
-// Milliseconds until loading is retried after a failure.
+// Milliseconds until ending a run is retried after a failure.
 const RETRY_AFTER = 5_000
-
-/** The parts of the engine that resuming runs needs. */
-export interface ResumeHost extends RunHost {
-  readonly log: RunLog
-  /** Aborts when the engine begins to close. */
-  readonly closing: AbortSignal
-  readonly live: LiveRuns
-  /** False if nothing outlasts the process. */
-  readonly durable: boolean
-  /** As in `RunEngineOptions`. */
-  readonly resumeWithServerKey: boolean
-}
 
 /** The first checkpoint of a run. */
 export interface Checkpoint {
   readonly saved: Awaitable<void>
+}
+
+/** What recovery has found. */
+export interface Found {
+  /** The number of runs that ended. */
+  readonly ended: number
+  /** Each resolves with true if it has resumed a run. */
+  readonly loads: readonly Promise<boolean>[]
 }
 
 /** Checkpoints resumable runs, resumes them after a restart, and unloads those that are dormant. */
@@ -51,20 +36,22 @@ export class InterruptedRuns {
   readonly #host: ResumeHost
   readonly #timeout: number
   readonly #parked: ParkedRuns
+  readonly #loader: RunLoader
   readonly #runnables = new Map<string, Runnable>()
-  readonly #small = pLimit(LOADED_AT_ONCE)
-  readonly #large = pLimit(1)
-  // Runs that are being loaded or unloaded.
-  readonly #loading = new Map<string, Promise<unknown>>()
   readonly #unloading = new Map<string, Promise<unknown>>()
-  // Called when a loaded run has ended or is unloaded.
-  readonly #settled = new Map<string, () => void>()
   readonly #forgetting = new Set<Promise<void>>()
 
   constructor(host: ResumeHost, timeout: number) {
     this.#host = host
     this.#timeout = timeout
-    this.#parked = new ParkedRuns(host.live.limits.owners)
+    // Shared stores count the runs of an owner themselves; other nodes may have those that are parked here.
+    this.#parked = new ParkedRuns(host.stores.lease ? new OwnerCounts() : host.live.limits.owners)
+    this.#loader = new RunLoader({
+      engine: host,
+      parked: this.#parked,
+      runnableOf: (run) => this.#runnables.get(runnableKeyText(run)),
+      awaitRunnable: (run) => this.#awaitRunnable(run)
+    })
   }
 
   /** Saves the checkpoint from which another process can resume a new run; undefined if none can. */
@@ -77,27 +64,26 @@ export class InterruptedRuns {
   /** Removes the checkpoint of a run that has ended. */
   forget({ runId, resumable, suspended }: HostedRun): void {
     if (!resumable) return
-    this.#settled.get(runId)?.()
+    this.#loader.settled(runId)
     if (suspended) return
     const removed = this.#host.stores.checkpoints.remove(runId)
     if (!isPromise(removed)) return
-    const forgotten = this.#logFault(removed, runId, 'the checkpoint of a run could not be removed')
+    const forgotten = this.#attempt(removed, runId, 'the checkpoint of a run could not be removed')
     this.#forgetting.add(forgotten)
     void forgotten.then(() => this.#forgetting.delete(forgotten))
   }
 
-  /** Ends or parks every run that a crash left, and loads those whose runnable is known; returns how many ended. */
-  async recover(): Promise<number> {
+  /** Ends or parks every run that no living process has, and begins to load those whose runnable is known. */
+  async recover(): Promise<Found> {
     let ended = 0
-    const loads: Promise<unknown>[] = []
-    for await (const run of unfinishedRuns(this.#host.stores)) {
+    const loads: Promise<boolean>[] = []
+    for await (const run of leftRuns(this.#host.stores)) {
       if (this.#host.closing.aborted) break
       const found = await this.#recoverRun(run)
       if (found === 'ended') ended++
       else if (found !== undefined) loads.push(found.load)
     }
-    await Promise.all(loads)
-    return ended
+    return { ended, loads }
   }
 
   /** Recovers one run ahead of its turn. */
@@ -112,7 +98,7 @@ export class InterruptedRuns {
     const { kind, name } = runnable
     const key = { registry, kind, name }
     this.#runnables.set(runnableKeyText(key), runnable)
-    const loads = this.#parked.awaiting(key).map((run) => this.#load(run))
+    const loads = this.#parked.awaiting(key).map((run) => this.#loader.load(run))
     return (await Promise.all(loads)).filter(Boolean).length
   }
 
@@ -138,21 +124,22 @@ export class InterruptedRuns {
   /** Loads a dormant run; resolves once it is loaded, with false if it is not one of this process. */
   async wake(runId: string): Promise<boolean> {
     // Loading reads the answers last.
-    if (this.#loading.has(runId)) return true
+    if (this.#loader.loading(runId)) return true
     await this.#unloading.get(runId)
     const run = this.#parked.get(runId)
     if (run === undefined) return this.#host.live.has(runId)
-    if (this.#runnables.has(runnableKeyText(run))) await within(ANSWERS_WITHIN, this.#load(run))
+    if (this.#runnables.has(runnableKeyText(run))) await within(ANSWERS_WITHIN, this.#loader.load(run))
     else if (!this.#parked.awaitsRunnable(runId)) this.#awaitRunnable(run)
-    return true
+    // Another node may have a run that is parked here.
+    return this.#host.stores.lease === undefined || this.#host.live.has(runId)
   }
 
   /** Resolves when the loading or unloading of a run is done; undefined if neither is in progress. */
   moved(runId: string): Promise<unknown> | undefined {
-    return this.#loading.get(runId) ?? this.#unloading.get(runId)
+    return this.#loader.loading(runId) ?? this.#unloading.get(runId)
   }
 
-  /** Ends a run that is not in memory; false if it is. */
+  /** Ends a run that is not in memory; false if it is, or if another node has it. */
   async cancel(runId: string): Promise<boolean> {
     if (this.#parked.get(runId) === undefined) return false
     const isCanceled = await endLeftRun(this.#host.stores, runId, 'canceled')
@@ -161,31 +148,43 @@ export class InterruptedRuns {
   }
 
   /** Resumes a run of this process whose log could not be written. @throws what the store throws */
-  async resumeHere({ runId, runnable, options, losses }: HostedRun): Promise<void> {
+  async resumeHere(run: HostedRun): Promise<void> {
     for (let vacancy; (vacancy = this.#host.live.limits.vacancy()) !== undefined;) await vacancy
     if (this.#host.closing.aborted) return
     try {
-      await this.#resumeRun(runnable, runId, options, losses)
+      await resumeRun(this.#host, run.runnable, run.runId, run)
     } catch (err) {
       if (!isDamaged(err)) throw err
-      await endLeftRun(this.#host.stores, runId, err)
+      await endLeftRun(this.#host.stores, run.runId, err)
     }
   }
 
+  /** Forgets the runs that are not in memory: other nodes take them. */
+  abandon(): void {
+    this.#parked.clear()
+  }
+
+  /** Loads no more runs, and resolves when none is on its way into memory or out of it. */
+  async settle(): Promise<void> {
+    this.#parked.clear()
+    await Promise.all([this.#loader.idle(), ...this.#unloading.values()])
+  }
+
+  /** Resolves when the checkpoints of ended runs are removed. */
   async close(): Promise<void> {
-    this.#parked.close()
-    await Promise.all([...this.#loading.values(), ...this.#unloading.values()])
+    this.#parked.clear()
     await Promise.all(this.#forgetting)
   }
 
   // Parks or loads a resumable run; ends any other, since it died with its process.
-  async #recoverRun(run: ParkedRun): Promise<'ended' | { load: Promise<unknown> } | undefined> {
-    const { runId } = run
+  async #recoverRun(run: LeftRun): Promise<'ended' | { load: Promise<boolean> } | undefined> {
+    const { runId, cancelRequested } = run
     const { stores } = this.#host
     if (this.#host.live.has(runId) || this.moved(runId) || this.#parked.get(runId)) return undefined
-    if ((await stores.checkpoints.size(runId)) === undefined)
-      return (await endLeftRun(stores, runId)) ? 'ended' : undefined
-    if (this.#runnables.has(runnableKeyText(run))) return { load: this.#load(run) }
+    const isLost = cancelRequested || (await stores.checkpoints.size(runId)) === undefined
+    if (isLost)
+      return (await endLeftRun(stores, runId, cancelRequested ? 'canceled' : undefined)) ? 'ended' : undefined
+    if (this.#runnables.has(runnableKeyText(run))) return { load: this.#loader.load(run) }
     this.#awaitRunnable(run)
     return undefined
   }
@@ -200,9 +199,8 @@ export class InterruptedRuns {
         at,
         act: (parked) => {
           park(Date.now() + RETRY_AFTER)
-          const ended = end(parked)
-          void this.#logFault(
-            ended,
+          void this.#attempt(
+            end(parked),
             run.runId,
             'a run whose runnable was not registered in time could not be ended'
           )
@@ -212,88 +210,11 @@ export class InterruptedRuns {
     park(Date.now() + this.#timeout)
   }
 
-  // Resolves with true if the run was resumed; the next one is loaded once this one has settled.
-  #load(run: ParkedRun): Promise<boolean> {
-    const { promise, resolve } = Promise.withResolvers<boolean>()
-    this.#parked.park(run)
-    void this.#queueOf(run).then((queue) => queue(() => this.#loadInTurn(run, resolve)))
-    return promise
-  }
-
-  async #queueOf({ runId }: ParkedRun): Promise<LimitFunction> {
-    try {
-      return ((await this.#host.stores.checkpoints.size(runId)) ?? 0) > LARGE ? this.#large : this.#small
-    } catch {
-      // Loading the run reports the error.
-      return this.#large
-    }
-  }
-
-  async #loadInTurn(run: ParkedRun, loaded: (isResumed: boolean) => void): Promise<void> {
-    const { runId } = run
-    for (let vacancy; (vacancy = this.#host.live.limits.vacancy()) !== undefined;) await vacancy
-    const runnable = this.#runnables.get(runnableKeyText(run))
-    if (runnable === undefined && this.#parked.get(runId)) this.#awaitRunnable(run)
-    if (runnable === undefined || this.#host.closing.aborted || !this.#parked.take(runId))
-      return loaded(false)
-    const settled = new Promise<void>((settle) => this.#settled.set(runId, settle))
-    const loading = this.#tryResume(runnable, run)
-    this.#loading.set(runId, loading)
-    const isResumed = await loading
-    this.#loading.delete(runId)
-    loaded(isResumed)
-    if (isResumed) await within(SETTLES_WITHIN, settled)
-    this.#settled.delete(runId)
-  }
-
-  async #tryResume(runnable: Runnable, run: ParkedRun): Promise<boolean> {
-    try {
-      return await this.#resumeRun(runnable, run.runId)
-    } catch (err) {
-      const { runId } = run
-      if (!isReported(err))
-        this.#host.log.error({ err: toLoggable(err), runId }, 'a run could not be resumed')
-      if (isDamaged(err)) {
-        const ended = endLeftRun(this.#host.stores, runId, err)
-        await this.#logFault(ended, runId, 'a damaged run could not be ended')
-        return false
-      }
-      this.#parked.park(run, { at: Date.now() + RETRY_AFTER, act: () => void this.wake(runId) })
-      return false
-    }
-  }
-
-  // `own` are its original options, in the process that started it.
-  async #resumeRun(runnable: Runnable, runId: string, own?: StartOptions, losses?: number): Promise<boolean> {
-    const { stores, maxLogBytes, exposures } = this.#host
-    const state = await readResumeState(stores, runId)
-    const end = (how?: Error) => endLeftRun(stores, runId, how).then(() => false)
-    if (state === undefined) return end()
-    if (own === undefined && state.keyed && !this.#host.resumeWithServerKey)
-      return end(new RUN_ERR_KEY_GONE())
-    const input = await restoreInput(stores, runId, { input: state.input, files: state.files ?? [] })
-    const epoch = await stores.runs.lease(runId)
-    const stored = epoch === undefined ? undefined : await stores.runs.get(runId)
-    if (epoch === undefined || stored === undefined) return false
-    const record = { ...stored, epoch }
-    const recalled = await recallProgress(stores, runId, maxLogBytes, Date.now() - record.createdAt)
-    if (own === undefined && !(await survivesDeath(stores, record, state, recalled.log)))
-      return end(new RUN_ERR_POISONED())
-    const options = own ?? toStartOptions(record, state, exposures)
-    const run = new LiveRun(this.#host, runnable, options, { record, ...recalled, losses })
-    this.#host.live.enter(run)
-    run.begin(input, true, run.writer.begun ? undefined : toRecordedInput(state.input).value)
-    // Answers since the record was read found no run to deliver to.
-    for (const { inputId, answer } of (await stores.runs.get(runId))?.inputs ?? [])
-      if (answer !== null) await run.inputAnswered(inputId, answer)
-    return true
-  }
-
-  async #logFault(work: Promise<unknown>, runId: string, message: string): Promise<void> {
+  async #attempt(work: Promise<unknown>, runId: string, message: string): Promise<void> {
     try {
       await work
     } catch (err) {
-      if (!isReported(err)) this.#host.log.error({ err: toLoggable(err), runId }, message)
+      logFault(this.#host, err, runId, message)
     }
   }
 }

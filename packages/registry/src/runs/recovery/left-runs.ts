@@ -16,9 +16,9 @@ const RECORDS = 100
 const PAGE = { entries: 4_096, bytes: 1_048_576 }
 
 /**
- * Yields every unfinished run of the store, read in pages of small records, one per turn of the event loop.
+ * Yields every unfinished run that no living process has, read in pages of small records, one per turn of the event loop.
  */
-export async function* unfinishedRuns({ runs }: Stores): AsyncGenerator<LeftRun, void> {
+export async function* leftRuns({ runs }: Stores): AsyncGenerator<LeftRun, void> {
   let cursor: string | null | undefined
   do {
     const page = await runs.listLeft({ limit: RECORDS, ...(cursor && { cursor }) })
@@ -75,6 +75,11 @@ async function endAsCanceled(stores: Stores, runId: string, epoch: number): Prom
     if (!isDamaged(err)) throw err
     await endAsFailed(stores, runId, epoch, err)
   }
+}
+
+/** True if an error says that another node has leased the run. */
+export function isTaken({ lease }: Stores, err: unknown): boolean {
+  return lease !== undefined && codeOf(err) === 'RUN_ERR_FENCED'
 }
 
 /** True if the stored data of a run is damaged. */

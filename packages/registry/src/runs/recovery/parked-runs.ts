@@ -74,7 +74,8 @@ export class ParkedRuns {
     return this.#parked.delete(runId)
   }
 
-  close(): void {
+  /** Removes all runs. */
+  clear(): void {
     for (const runId of this.#parked.keys()) this.take(runId)
   }
 }

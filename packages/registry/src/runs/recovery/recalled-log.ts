@@ -15,11 +15,6 @@ interface OpenSteps {
   open: number
 }
 
-const PROGRESS: ReadonlySet<string> = new Set([
-  ...['step', 'tool.result', 'tool.error'],
-  ...['tool.approval.response', 'input.response']
-])
-
 /** What the log of a resumed run says about its steps, tool calls and waits. */
 export class RecalledLog {
   readonly #steps = new Map<string, OpenSteps>()
@@ -27,13 +22,10 @@ export class RecalledLog {
   readonly #waits = new Map<string, Wait>()
   readonly #sources = new Set<string>()
   readonly #answer = new AnswerBuilder()
-  /** The number of the last part that records a step, a tool call or an answer; 0 if there is none. */
-  progress = 0
 
   add(part: NumberedPart): void {
     if (part.type !== 'start') this.#sources.add((part.source ?? []).join('\u0000'))
     if (!part.source?.length) this.#answer.add(part)
-    if (PROGRESS.has(part.type)) this.progress = part.seq
     switch (part.type) {
       case 'step.start':
         this.#beginStep(part)

@@ -28,14 +28,7 @@ const ResumeStateSchema = Type.Object({
     Type.String({ description: 'The surface whose policy decided what the run may reach' })
   ),
   guarded: Type.Boolean({ description: 'Whether the app gave that policy' }),
-  keyed: Type.Boolean({ description: 'Whether the caller gave a key for a model provider' }),
-  deaths: Type.Optional(
-    Type.Object({
-      count: Type.Integer({ description: 'Processes that have died since the last progress' }),
-      since: Type.Integer({ description: 'The number of the part that was the last progress' }),
-      left: Type.Boolean({ description: 'Whether the last process left the run in order' })
-    })
-  )
+  keyed: Type.Boolean({ description: 'Whether the caller gave a key for a model provider' })
 })
 /** The data that another process needs to resume a run, besides its record. Never contains keys of model providers. */
 export type ResumeState = Static<typeof ResumeStateSchema>

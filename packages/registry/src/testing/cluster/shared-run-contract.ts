@@ -90,7 +90,7 @@ export function sharedRunContract(test: TestTwoStores): void {
         runs.answerInput(run.runId, input.inputId, { action: 'accept', content: index })
       )
       const counted = await Promise.all(answers)
-      t.same(counted.toSorted(), [false, true])
+      t.equal(counted.filter(Boolean).length, 1)
       const answer = { action: 'accept', content: counted.indexOf(true) }
       for (const { runs } of [first, second]) t.same((await runs.get(run.runId))?.inputs[0]?.answer, answer)
     }

@@ -132,7 +132,7 @@ export class TestLease implements NodeLease {
 
   async regainContact(): Promise<void> {
     if (!this.#isOver && !this.#members.isAlive(this, this.#node)) {
-      await Promise.all([...this.#lost].map((listener) => listener()))
+      for (const listener of this.#lost) await listener()
       this.#node = {}
       this.#members.live(this)
     }

@@ -1,0 +1,52 @@
+import { isTerminalStatus } from '../contract/run-record.ts'
+import { RUN_ERR_TERMINAL } from '../errors.ts'
+import type { LiveRuns } from './live-runs.ts'
+import { readEntries, type LogHost } from './log/log-reader.ts'
+import type { InterruptedRuns } from './recovery/interrupted-runs.ts'
+import { endLeftRun } from './recovery/left-runs.ts'
+import type { LostRuns } from './recovery/lost-runs.ts'
+import type { Stores } from '../contract/ports/stores.ts'
+
+// Milliseconds in which another node is expected to end the run.
+const ENDS_WITHIN = 2_000
+/** Beyond the last part of any log. */
+const AFTER_ALL = 2_147_483_647
+
+/** The parts of the engine that canceling runs needs. */
+export interface CancelHost extends LogHost {
+  readonly stores: Stores
+  readonly live: LiveRuns
+  readonly interrupted: InterruptedRuns
+  readonly lostRuns: LostRuns
+}
+
+/** Ends a run of this process as canceled; false if it is not one, or has ended. @throws RUN_ERR_STORE */
+export async function cancelHere(
+  { live, interrupted, lostRuns }: CancelHost,
+  runId: string
+): Promise<boolean> {
+  await interrupted.moved(runId)
+  return (
+    ((await live.get(runId)?.cancel()) ?? false) ||
+    (await lostRuns.cancel(runId)) ||
+    (await interrupted.cancel(runId))
+  )
+}
+
+/**
+ * Cancels a run that this process does not have, and waits a moment for its end. Whichever process has the run ends it: now, or when
+ * it takes the run over.
+ * @throws RUN_ERR_TERMINAL if it has ended in another way
+ */
+export async function cancelElsewhere(host: CancelHost, runId: string): Promise<void> {
+  const { runs, control, lease } = host.stores
+  const statusNow = async () => (await runs.find(runId))?.status ?? 'canceled'
+  if (!(await runs.requestCancel(runId))) throw new RUN_ERR_TERMINAL(await statusNow())
+  // A run whose node has died belongs to no node.
+  if (lease !== undefined && (await endLeftRun(host.stores, runId, 'canceled'))) return
+  await control.publish({ type: 'cancel', runId })
+  if (lease === undefined) return
+  for await (const _ of readEntries(host, runId, AFTER_ALL, AbortSignal.timeout(ENDS_WITHIN)));
+  const status = await statusNow()
+  if (status !== 'canceled' && isTerminalStatus(status)) throw new RUN_ERR_TERMINAL(status)
+}

@@ -1,0 +1,76 @@
+import { isTerminalStatus } from '../../contract/run-record.ts'
+import type { RunLog } from '../../contract/run-log.ts'
+import type { Runnable } from '../../contract/runnable.ts'
+import { RUN_ERR_KEY_GONE, RUN_ERR_POISONED } from '../../errors.ts'
+import { restoreInput } from '../kept-input.ts'
+import { LiveRun } from '../live-run.ts'
+import type { LiveRuns } from '../live-runs.ts'
+import { toRecordedInput } from '../recorded-input.ts'
+import type { RunHost } from '../run-host.ts'
+import type { StartOptions } from '../start-options.ts'
+import { isPoisoned } from './deaths.ts'
+import { endLeftRun, recallProgress } from './left-runs.ts'
+import { readResumeState, toStartOptions } from './resume-state.ts'
+
+/** The parts of the engine that resuming runs needs. */
+export interface ResumeHost extends RunHost {
+  readonly log: RunLog
+  /** Aborts when the engine begins to close. */
+  readonly closing: AbortSignal
+  readonly live: LiveRuns
+  /** False if nothing outlasts the process. */
+  readonly durable: boolean
+  /** As in `RunEngineOptions`. */
+  readonly resumeWithServerKey: boolean
+}
+
+/** What a process knows about a run that it has executed before. */
+export interface OwnRun {
+  readonly options: StartOptions
+  /** As in `HostedRun`. */
+  readonly losses: number
+}
+
+/**
+ * Leases a run and resumes it from its checkpoint, or ends it if that is not possible; true if it was resumed, false if it has ended or
+ * another process has it.
+ * @param own in the process that started it
+ * @throws RUN_ERR_DAMAGED, RUN_ERR_STORE
+ */
+export async function resumeRun(
+  host: ResumeHost,
+  runnable: Runnable,
+  runId: string,
+  own?: OwnRun
+): Promise<boolean> {
+  const { stores, maxLogBytes, exposures } = host
+  const state = await readResumeState(stores, runId)
+  const end = (how?: 'canceled' | Error) => endLeftRun(stores, runId, how).then(() => false)
+  if (state === undefined) return end()
+  if (own === undefined && state.keyed && !host.resumeWithServerKey) return end(new RUN_ERR_KEY_GONE())
+  const input = await restoreInput(stores, runId, { input: state.input, files: state.files ?? [] })
+  const epoch = await stores.runs.lease(runId)
+  const stored = epoch === undefined ? undefined : await stores.runs.get(runId)
+  if (epoch === undefined || stored === undefined) return false
+  if (stored.cancelRequested) return end('canceled')
+  const record = { ...stored, epoch }
+  if (own === undefined && (await isPoisoned(stores, record))) return end(new RUN_ERR_POISONED())
+  const recalled = await recallProgress(stores, runId, maxLogBytes, Date.now() - record.createdAt)
+  const options = own?.options ?? toStartOptions(record, state, exposures)
+  const run = new LiveRun(host, runnable, options, { record, ...recalled, losses: own?.losses })
+  host.live.enter(run)
+  run.begin(input, true, run.writer.begun ? undefined : toRecordedInput(state.input).value)
+  host.live.begun(run)
+  // Its process has not died.
+  if (own !== undefined) host.progressed(run)
+  await catchUp(host, run)
+  return true
+}
+
+// What happened since the record was read found no run to deliver to.
+async function catchUp({ stores }: ResumeHost, run: LiveRun): Promise<void> {
+  const { inputs, status, cancelRequested } = (await stores.runs.get(run.runId)) ?? {}
+  for (const { inputId, answer } of inputs ?? [])
+    if (answer !== null) await run.inputAnswered(inputId, answer)
+  if (cancelRequested && !isTerminalStatus(status!)) await run.cancel()
+}

@@ -1,0 +1,117 @@
+import pLimit, { type LimitFunction } from 'p-limit'
+import type { Runnable } from '../../contract/runnable.ts'
+import { toLoggable } from '../../logging/to-loggable.ts'
+import { isReported } from '../../stores/upkeep/store-watch.ts'
+import { within } from '../../timers.ts'
+import { endLeftRun, isDamaged } from './left-runs.ts'
+import type { ParkedRun, ParkedRuns } from './parked-runs.ts'
+import { resumeRun, type ResumeHost } from './resume-run.ts'
+
+// Runs loaded at once; of those with a large checkpoint (in bytes), one.
+const LOADED_AT_ONCE = 8
+const LARGE = 262_144
+// Milliseconds that a loaded run has to end or become dormant before the next one is loaded anyway.
+const SETTLES_WITHIN = 100
+// Milliseconds until loading is retried after a failure.
+const RETRY_AFTER = 5_000
+
+/** What loading parked runs needs of those who park them. */
+export interface LoaderHost {
+  readonly engine: ResumeHost
+  readonly parked: ParkedRuns
+  runnableOf(run: ParkedRun): Runnable | undefined
+  /** The runnable of a run was removed before its turn. */
+  awaitRunnable(run: ParkedRun): void
+}
+
+/** Loads parked runs into memory, a few at a time, as far as the engine's limits admit them. */
+export class RunLoader {
+  readonly #host: LoaderHost
+  readonly #small = pLimit(LOADED_AT_ONCE)
+  readonly #large = pLimit(1)
+  readonly #loading = new Map<string, Promise<unknown>>()
+  // Called when a loaded run has ended or is unloaded.
+  readonly #settled = new Map<string, () => void>()
+
+  constructor(host: LoaderHost) {
+    this.#host = host
+  }
+
+  /** Resolves when the loading of a run is done; undefined if it is not being loaded. */
+  loading(runId: string): Promise<unknown> | undefined {
+    return this.#loading.get(runId)
+  }
+
+  /** Resolves when the runs that are being loaded now are loaded. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#loading.values())
+  }
+
+  /** Parks a run until its turn; resolves with true if it was resumed. The next one is loaded once this one has settled. */
+  load(run: ParkedRun): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    this.#host.parked.park(run)
+    void this.#queueOf(run).then((queue) => queue(() => this.#loadInTurn(run, resolve)))
+    return promise
+  }
+
+  /** A run has ended or is unloaded. */
+  settled(runId: string): void {
+    this.#settled.get(runId)?.()
+  }
+
+  async #queueOf({ runId }: ParkedRun): Promise<LimitFunction> {
+    const { stores } = this.#host.engine
+    try {
+      return ((await stores.checkpoints.size(runId)) ?? 0) > LARGE ? this.#large : this.#small
+    } catch {
+      // Loading the run reports the error.
+      return this.#large
+    }
+  }
+
+  async #loadInTurn(run: ParkedRun, loaded: (isResumed: boolean) => void): Promise<void> {
+    const { runId } = run
+    const { engine, parked } = this.#host
+    for (let vacancy; (vacancy = engine.live.limits.vacancy()) !== undefined;) await vacancy
+    const runnable = this.#host.runnableOf(run)
+    if (runnable === undefined && parked.get(runId)) this.#host.awaitRunnable(run)
+    if (runnable === undefined || engine.closing.aborted || !parked.take(runId)) return loaded(false)
+    const settled = new Promise<void>((settle) => this.#settled.set(runId, settle))
+    const loading = this.#tryResume(runnable, run)
+    this.#loading.set(runId, loading)
+    const isResumed = await loading
+    this.#loading.delete(runId)
+    loaded(isResumed)
+    if (isResumed) await within(SETTLES_WITHIN, settled)
+    this.#settled.delete(runId)
+  }
+
+  async #tryResume(runnable: Runnable, run: ParkedRun): Promise<boolean> {
+    const { engine, parked } = this.#host
+    const { runId } = run
+    try {
+      return await resumeRun(engine, runnable, runId)
+    } catch (err) {
+      logFault(engine, err, runId, 'a run could not be resumed')
+      if (isDamaged(err)) {
+        await endLeftRun(engine.stores, runId, err).catch((fault: unknown) =>
+          logFault(engine, fault, runId, 'a damaged run could not be ended')
+        )
+        return false
+      }
+      parked.park(run, { at: Date.now() + RETRY_AFTER, act: (again) => void this.load(again) })
+      return false
+    }
+  }
+}
+
+/** Logs why a run could not be resumed or ended, unless the store's failure is in the log already. */
+export function logFault(
+  { log }: Pick<ResumeHost, 'log'>,
+  err: unknown,
+  runId: string,
+  message: string
+): void {
+  if (!isReported(err)) log.error({ err: toLoggable(err), runId }, message)
+}
