@@ -1,5 +1,6 @@
 import { reportAgentLoop } from './agent-loop.ts'
 import { reportBrowser } from './browser.ts'
+import { reportCluster } from './cluster.ts'
 import { reportGrowth } from './growth.ts'
 import { reportMemory } from './memory.ts'
 import { readNames, readOptions } from './read-options.ts'
@@ -15,6 +16,7 @@ const SECTIONS: Record<string, (rounds: number, options: VoiceReportOptions) => 
   growth: reportGrowth,
   'agent-loop': reportAgentLoop,
   browser: reportBrowser,
+  cluster: reportCluster,
   memory: reportMemory,
   recall: reportRecall,
   sandbox: reportSandbox,

@@ -1,8 +1,7 @@
 import { codeOf, storedRun, textEntry } from '@svc/registry/testing'
-import { createStore } from '@svc/store'
-import { Client } from 'pg'
 import t from 'tap'
 import { onPostgres } from '../helpers/each-store.ts'
+import { createNodes } from '../helpers/nodes.ts'
 import { startProxy } from '../helpers/proxy.ts'
 
 const all = { entries: 1_000, bytes: 1_000_000 }
@@ -13,9 +12,8 @@ await onPostgres(t, async (t, open, url) => {
   await t.test('what a lost answer leaves unknown is written once', async (t) => {
     const proxy = await startProxy(url)
     t.teardown(() => proxy.close())
-    const schema = `lost_${process.pid}`
-    const store = await createStore({ url: proxy.url, schema })
-    t.teardown(() => store.close())
+    const { open } = await createNodes(t, url)
+    const store = await open({ url: proxy.url })
     const [created, appended, ended] = [storedRun(), storedRun(), storedRun()]
     for (const run of [appended, ended]) await store.runs.create(run)
     const { runs, log } = store
@@ -50,23 +48,14 @@ await onPostgres(t, async (t, open, url) => {
   })
 
   await t.test('a write that the database refuses fails alone', async (t) => {
+    const { schema, admin, open } = await createNodes(t, url)
     const store = await open()
-    t.teardown(() => store.close())
     const all = Array.from({ length: 50 }, () => storedRun())
     for (const run of all) await store.runs.create(run)
-    const admin = new Client(url)
-    await admin.connect()
-    t.teardown(() => admin.end())
-    const { rows } = await admin.query<{ schema: string }>(
-      `select n.nspname as schema from pg_class c join pg_namespace n on n.oid = c.relnamespace
-       where relname = 'run' and pg_relation_size(c.oid) > 0 order by c.oid desc limit 1`
-    )
-    const { schema } = rows[0]!
     await admin.query(`create function ${schema}.refuse() returns trigger language plpgsql as
       $$ begin if new.json like '%poison%' then raise 'poisoned'; end if; return new; end $$`)
     await admin.query(`create trigger refuse before insert on ${schema}.run_part
       for each row execute function ${schema}.refuse()`)
-    t.teardown(() => admin.query(`drop function ${schema}.refuse cascade`))
     const poisoned = new Set([7, 30])
     const settled = await Promise.allSettled(
       all.map(async ({ runId }, index) => {

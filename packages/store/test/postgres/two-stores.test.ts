@@ -1,31 +1,25 @@
 import { twoStoresContract, type NodeStores } from '@svc/registry/testing'
 import { createStore } from '@svc/store'
-import { Client } from 'pg'
 import t from 'tap'
-import { onPostgres, randomSchema } from '../helpers/each-store.ts'
+import { onPostgres } from '../helpers/each-store.ts'
 
 const lease = { ttl: 1_000, beat: 100 }
 
-await onPostgres(t, async (t, _open, url) =>
+await onPostgres(t, async (t, open) =>
   twoStoresContract(t, async () => {
-    const schema = randomSchema()
-    const open = () => createStore({ url, schema, lease })
-    const admin = new Client(url)
-    await admin.connect()
-    const first = await open()
-    const { rows } = await admin.query<{ node_id: string }>(`select node_id from ${schema}.node`)
-    const second = await open()
+    const first = await open({ lease })
+    const { url, schema, query, close } = first
+    const [node] = await query<{ node_id: string }>('select node_id from node')
+    const second = await createStore({ url, schema, lease })
     return {
-      first: first as NodeStores,
+      first: first as unknown as NodeStores,
       second: second as NodeStores,
       async declareDead() {
-        await admin.query(`delete from ${schema}.node where node_id = $1`, [rows[0]!.node_id])
+        await query('delete from node where node_id = $1', [node!.node_id])
       },
       async close() {
-        await first.close()
         await second.close()
-        await admin.query(`drop schema ${schema} cascade`)
-        await admin.end()
+        await close()
       }
     }
   })

@@ -1,0 +1,187 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startPostgres, type Postgres } from '@tools/postgres'
+import { NodeProcess } from './cluster/node-process.ts'
+import { ServerLoad } from './cluster/server-load.ts'
+import type { RunCost } from './cluster/run-cost.ts'
+import type { Asked, Reported } from './cluster/streams.ts'
+import { median } from './load.ts'
+
+const NODES = 3
+const IDLE = 10_000
+const STREAMED = 5_000
+
+type Kind = 'memory' | 'SQLite' | 'Postgres'
+
+/** Shows what runs cost on Postgres beside SQLite and memory, and how fast parts reach readers on another node. */
+export async function reportCluster(rounds: number): Promise<void> {
+  console.log('\nnodes on one Postgres\n')
+  const server = await startPostgres({ durable: true }).catch((err: Error) => err)
+  if (server instanceof Error) return console.log(`not measured: ${server.message}`)
+  try {
+    await reportRuns(server, rounds)
+    await reportStreams(server, rounds)
+    await reportIdle(server)
+  } finally {
+    await server.stop()
+  }
+}
+
+async function reportRuns(server: Postgres, rounds: number): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-bench-'))
+  const urls: Record<Kind, string> = {
+    memory: '',
+    SQLite: `sqlite:${join(folder, 'bench.db')}`,
+    Postgres: server.url
+  }
+  const costs: Record<Kind, RunCost[]> = { memory: [], SQLite: [], Postgres: [] }
+  for (let round = 0; round < rounds; round++)
+    for (const kind of Object.keys(urls) as Kind[]) costs[kind].push(await runAlone(urls[kind]))
+  await rm(folder, { recursive: true })
+  const of = (kind: Kind, key: keyof RunCost) => median(costs[kind].map((cost) => cost[key]))
+  const each = (key: keyof RunCost) =>
+    (Object.keys(urls) as Kind[])
+      .map((kind) => `${kind} ${of(kind, key).toFixed(key === 'p50' ? 1 : 0)}`)
+      .join(', ')
+  line('runs of 20 parts per second, 50 at once', each('runsPerSecond'))
+  line('CPU of the node per run, µs', each('cpuPerRun'), 'Postgres ≤ 150, or SQLite')
+  line('time of a run, p50 ms', each('p50'))
+}
+
+async function runAlone(url: string): Promise<RunCost> {
+  const node = new NodeProcess('run-cost.ts', url)
+  try {
+    return await node.next<RunCost>()
+  } finally {
+    await node.stop()
+  }
+}
+
+async function reportStreams(server: Postgres, rounds: number): Promise<void> {
+  const calm: Streamed[] = []
+  const full: Streamed[] = []
+  for (let round = 0; round < rounds; round++) {
+    calm.push(await stream(server, 20, 50))
+    full.push(await stream(server, 200, null))
+  }
+  const of = (all: readonly Streamed[], pick: (each: Streamed) => number, digits = 0) =>
+    median(all.map(pick)).toFixed(digits)
+  line(
+    '20 runs with 50 parts/s: delay to another node, ms',
+    `p50 ${of(calm, ({ p50 }) => p50, 1)}, p99 ${of(calm, ({ p99 }) => p99, 1)}`,
+    'p50 ≤ 10'
+  )
+  line(
+    '  control: how late a timer is, p50 ms',
+    of(calm, ({ lag }) => lag, 1)
+  )
+  line(
+    'parts per second, 200 runs, read on another node',
+    of(full, ({ rate }) => rate),
+    '≥ 30,000'
+  )
+  line(
+    '  CPU per part, µs',
+    `writer ${of(full, ({ cpu }) => cpu)}, reader ${of(full, ({ readerCpu }) => readerCpu)}, server ${of(full, ({ serverCpu }) => serverCpu)}`
+  )
+  const gaps = [...calm, ...full].reduce((sum, each) => sum + each.gaps, 0)
+  line('gaps and repetitions at the readers', String(gaps), '0')
+}
+
+interface Streamed {
+  readonly rate: number
+  readonly p50: number
+  readonly p99: number
+  readonly lag: number
+  readonly gaps: number
+  readonly cpu: number
+  readonly readerCpu: number
+  readonly serverCpu: number
+}
+
+async function stream(server: Postgres, runs: number, rate: number | null): Promise<Streamed> {
+  const [writer, reader] = [
+    new NodeProcess('streams.ts', server.url),
+    new NodeProcess('streams.ts', server.url)
+  ]
+  const load = await ServerLoad.watch(server.url)
+  try {
+    for (const node of [writer, reader]) await expect(node, 'ready')
+    const lag = measureLag()
+    const ask: Asked = { type: 'produce', runs, rate, duration: STREAMED }
+    writer.send(ask)
+    const { runIds } = await expect(writer, 'started')
+    reader.send({ type: 'follow', runIds } satisfies Asked)
+    const { parts, elapsed, cpu } = await expect(writer, 'produced')
+    reader.send({ type: 'finish' } satisfies Asked)
+    const followed = await expect(reader, 'followed')
+    const used = await load.since()
+    const sorted = followed.delays.toSorted((a, b) => a - b)
+    return {
+      rate: (parts * 1_000) / elapsed,
+      p50: sorted[sorted.length >> 1]!,
+      p99: sorted[Math.floor(sorted.length * 0.99)]!,
+      lag: await lag(),
+      gaps: followed.gaps + Math.abs(parts - followed.delays.length),
+      cpu: cpu / parts,
+      readerCpu: followed.cpu / parts,
+      serverCpu: used.cpu / parts
+    }
+  } finally {
+    await Promise.all([writer.stop(), reader.stop(), load.close()])
+  }
+}
+
+// What a machine does to any timer meanwhile.
+function measureLag(): () => Promise<number> {
+  const late: number[] = []
+  const stopped = new AbortController()
+  const watching = (async () => {
+    while (!stopped.signal.aborted) {
+      const due = performance.now() + 5
+      await sleep(5)
+      late.push(performance.now() - due)
+    }
+  })()
+  return async () => {
+    stopped.abort()
+    await watching
+    return late.toSorted((a, b) => a - b)[late.length >> 1]!
+  }
+}
+
+async function reportIdle(server: Postgres): Promise<void> {
+  const nodes = Array.from({ length: NODES }, () => new NodeProcess('streams.ts', server.url))
+  const load = await ServerLoad.watch(server.url)
+  try {
+    for (const node of nodes) await expect(node, 'ready')
+    nodes[0]!.send({ type: 'produce', runs: 50, rate: 20, duration: 2_000 } satisfies Asked)
+    await expect(nodes[0]!, 'started')
+    const busy = await load.connections()
+    await expect(nodes[0]!, 'produced')
+    await load.since()
+    await sleep(IDLE)
+    const { transactions } = await load.since()
+    line(`transactions per second of ${NODES} idle nodes`, ((transactions * 1_000) / IDLE).toFixed(1), '≤ 6')
+    line('connections of a busy node at most', String(busy), '≤ 9')
+  } finally {
+    await Promise.all([...nodes.map((node) => node.stop()), load.close()])
+  }
+}
+
+async function expect<T extends Reported['type']>(
+  node: NodeProcess,
+  type: T
+): Promise<Extract<Reported, { type: T }>> {
+  const reported = await node.next<Reported>()
+  if (reported.type !== type) throw new Error(`expected ${type}, found ${reported.type}`)
+  return reported as Extract<Reported, { type: T }>
+}
+
+function line(what: string, value: string, target?: string): void {
+  console.log(
+    `${what.padEnd(52)}${value.padEnd(40)}${target === undefined ? '' : `target ${target}`}`.trimEnd()
+  )
+}
