@@ -54,8 +54,10 @@ export function openNode({ options, connections, db, ready }: NodeHost): OpenedN
   // A pooler of transactions neither passes notifications nor keeps a lease apart from other work.
   const direct = listenUrl === undefined ? {} : { connectionString: listenUrl }
   const channel = new NodeChannel(connect({ ...direct, query_timeout: times.ttl }), schema)
+  // A contact that fails must leave time for two more.
+  const patience = Math.ceil(times.ttl / 4)
   const lease = new PostgresLease({
-    connect: connect({ ...direct, query_timeout: times.beat, connectionTimeoutMillis: times.beat }),
+    connect: connect({ ...direct, query_timeout: patience, connectionTimeoutMillis: patience }),
     channel,
     query,
     table,

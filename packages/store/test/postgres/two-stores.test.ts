@@ -3,7 +3,7 @@ import { createStore } from '@svc/store'
 import t from 'tap'
 import { onPostgres } from '../helpers/each-store.ts'
 
-const lease = { ttl: 1_000, beat: 100 }
+const lease = { ttl: 4_000, beat: 100 }
 
 await onPostgres(t, async (t, open) =>
   twoStoresContract(t, async () => {

@@ -10,7 +10,7 @@ import type { NodeChannel } from './node-channel.ts'
 
 /** What a lease needs. */
 export interface LeaseHost {
-  /** Opens a connection whose queries time out within a beat. */
+  /** Opens a connection whose queries time out early enough for another attempt. */
   readonly connect: Connect
   readonly channel: NodeChannel
   readonly query: Query
