@@ -1,2 +1,3 @@
 export { startPostgres, type Postgres, type PostgresOptions } from './start-postgres.ts'
 export { postgresForTests } from './for-tests.ts'
+export { startProxy, type Proxy } from './proxy.ts'

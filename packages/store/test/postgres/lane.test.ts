@@ -1,8 +1,8 @@
 import { codeOf, storedRun, textEntry } from '@svc/registry/testing'
+import { startProxy } from '@tools/postgres'
 import t from 'tap'
 import { onPostgres } from '../helpers/each-store.ts'
 import { createNodes } from '../helpers/nodes.ts'
-import { startProxy } from '../helpers/proxy.ts'
 
 const all = { entries: 1_000, bytes: 1_000_000 }
 const working = { status: 'working', at: 2 } as const

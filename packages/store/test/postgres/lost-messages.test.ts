@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ControlMessage, LogEntry } from '@svc/registry'
 import { storedRun, textEntry } from '@svc/registry/testing'
 import type { Store } from '@svc/store'
+import { startProxy } from '@tools/postgres'
 import t from 'tap'
 import { onPostgres } from '../helpers/each-store.ts'
 import { createNodes } from '../helpers/nodes.ts'
-import { startProxy } from '../helpers/proxy.ts'
 
 const lease = { ttl: 1_000, beat: 100 }
 const limit = { entries: 512, bytes: 65_536 }

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { storedRun, textEntry } from '@svc/registry/testing'
-import { startPostgres } from '@tools/postgres'
+import { startPostgres, startProxy } from '@tools/postgres'
 import { createStore, type Store } from '@svc/store'
 import { Client } from 'pg'
 import t from 'tap'
-import { startProxy } from '../helpers/proxy.ts'
 
 const RUNS = 20
 const lease = { ttl: 1_500, beat: 150 }

@@ -11,6 +11,10 @@ export interface Proxy {
   lost(): Promise<void>
   /** Neither delivers nor refuses anything, as a network that lost its route; `pass` resets what was held. */
   hold(): void
+  /** Resets all connections, and new ones at once. */
+  cut(): void
+  /** Delivers everything, in both directions so many milliseconds later. */
+  slow(delay: number): void
   /** Works again. */
   pass(): void
   close(): Promise<void>
@@ -21,14 +25,18 @@ interface Pair {
   readonly server: Socket
 }
 
+type Mode = 'pass' | 'hold' | 'cut' | 'lose'
+
 /** Starts a proxy in front of a database. */
 export async function startProxy(url: string): Promise<Proxy> {
   const target = new URL(url)
   const { hostname, port } = target
   const pairs = new Set<Pair>()
   let losing = Promise.withResolvers<void>()
-  let mode: 'pass' | 'hold' | 'lose' = 'pass'
+  let mode: Mode = 'pass'
+  let delay = 0
   const proxy = createServer((client) => {
+    if (mode === 'cut') return void client.resetAndDestroy()
     const server = connect(Number(port), hostname)
     const pair = { client, server }
     pairs.add(pair)
@@ -38,11 +46,13 @@ export async function startProxy(url: string): Promise<Proxy> {
       pairs.delete(pair)
     }
     for (const socket of [client, server]) socket.on('error', end).on('close', end)
+    const requests = new Line(server)
+    const answers = new Line(client)
     client.on('data', (bytes) => {
-      if (mode !== 'hold') server.write(bytes)
+      if (mode !== 'hold') requests.send(bytes, delay)
     })
     server.on('data', (bytes) => {
-      if (mode === 'pass') client.write(bytes)
+      if (mode === 'pass') answers.send(bytes, delay)
       else if (mode === 'lose') {
         end()
         losing.resolve()
@@ -62,14 +72,44 @@ export async function startProxy(url: string): Promise<Proxy> {
     },
     lost: () => losing.promise,
     hold: () => void (mode = 'hold'),
+    cut() {
+      mode = 'cut'
+      reset()
+    },
+    slow: (milliseconds) => void (delay = milliseconds),
     pass() {
       if (mode === 'hold') reset()
       mode = 'pass'
+      delay = 0
     },
     async close() {
       reset()
       proxy.close()
       await once(proxy, 'close')
     }
+  }
+}
+
+/** One direction of a connection: delivers in order, later. */
+class Line {
+  readonly #to: Socket
+  readonly #late: { bytes: Buffer; at: number }[] = []
+
+  constructor(to: Socket) {
+    this.#to = to
+  }
+
+  send(bytes: Buffer, delay: number): void {
+    if (delay === 0 && this.#late.length === 0) return void this.#to.write(bytes)
+    this.#late.push({ bytes, at: performance.now() + delay })
+    if (this.#late.length === 1) this.#deliverAfter(delay)
+  }
+
+  #deliverAfter(delay: number): void {
+    setTimeout(() => {
+      while (this.#late.length > 0 && this.#late[0]!.at <= performance.now())
+        this.#to.write(this.#late.shift()!.bytes)
+      if (this.#late.length > 0) this.#deliverAfter(Math.max(1, this.#late[0]!.at - performance.now()))
+    }, delay)
   }
 }
