@@ -30,16 +30,22 @@ const SESSION = {
   }
 }
 
+/** Milliseconds of silence after which the service ends a turn, with some to spare. */
+const TRAILING_SILENCE = 1_000
+
 /** A call with its microphone and its speaker. */
 export class Conversation {
   #view
   #call
-  #microphone = new Microphone()
+  /** Undefined while it is muted. @type {Microphone | undefined} */
+  #microphone
   #speaker = new Speaker()
   /** The texts of answers so far, by item. @type {Map<string, string>} */
   #answers = new Map()
   /** The answer that is played; empty if there is none. */
   #playing = ''
+  /** The answer that was played last. It may resume while the next one is being made. */
+  #latest = ''
   /** True once all audio of that answer is here. */
   #isWhole = false
   /** True from the end of a turn to the first audio of its answer. */
@@ -66,16 +72,34 @@ export class Conversation {
       if (isIdle && this.#isWhole && itemId === this.#playing) this.#fallSilent()
     })
     await this.#call.open()
-    await this.#microphone
+    await this.unmute()
+  }
+
+  /** Releases the microphone. What was being said is a turn. */
+  async mute() {
+    const microphone = this.#microphone
+    this.#microphone = undefined
+    this.#view.showLevel(0)
+    this.#send(new Int16Array((FORMAT.rate * TRAILING_SILENCE) / 1_000))
+    await microphone?.close()
+  }
+
+  /** Asks for the microphone, at first and again after `mute`. */
+  async unmute() {
+    const microphone = new Microphone()
+    this.#microphone = microphone
+    await microphone
       .open((samples) => {
+        if (this.#microphone !== microphone) return
         this.#view.showLevel(levelOf(samples))
-        this.#call.send({ type: 'input_audio_buffer.append', audio: encodePcm(samples) })
+        this.#send(samples)
       })
-      .catch((/** @type {Error} */ err) =>
-        this.#view.showFault(`No microphone (${err.message}). You can write instead.`)
-      )
-    // It may have ended while the browser asked for the microphone.
-    if (this.#isOver) await this.#microphone.close()
+      .catch((/** @type {Error} */ err) => {
+        if (this.#microphone === microphone)
+          this.#view.showFault(`No microphone (${err.message}). You can write instead.`)
+      })
+    // The call may have ended, or muted the microphone, while the browser asked for it.
+    if (this.#isOver || this.#microphone !== microphone) await microphone.close()
   }
 
   /** Sends a turn in writing. @param {string} text */
@@ -89,11 +113,17 @@ export class Conversation {
   /** Ends the answer in progress. */
   stop() {
     if (this.#isThinking || this.#playing !== '') this.#call.send({ type: 'response.cancel' })
+    this.#isThinking = false
     void this.#cut()
   }
 
   hangUp() {
     this.#call.hangUp()
+  }
+
+  /** @param {Int16Array} samples */
+  #send(samples) {
+    this.#call.send({ type: 'input_audio_buffer.append', audio: encodePcm(samples) })
   }
 
   /** @param {RealtimeEvent} event */
@@ -115,9 +145,9 @@ export class Conversation {
       case 'conversation.item.added':
         return this.#addItem(event['item'])
       case 'conversation.item.input_audio_transcription.completed':
-        return this.#view.showText(itemId, 'user', event['transcript'])
+        return this.#understand(itemId, event['transcript'])
       case 'conversation.item.input_audio_transcription.failed':
-        return this.#view.showText(itemId, 'user', '(not understood)')
+        return this.#understand(itemId, '')
       case 'response.output_audio_transcript.delta':
         this.#answers.set(itemId, (this.#answers.get(itemId) ?? '') + event['delta'])
         return this.#view.showText(itemId, 'assistant', this.#answers.get(itemId) ?? '')
@@ -146,12 +176,27 @@ export class Conversation {
     if (role === 'user') this.#view.showText(id, 'user', content[0].text ?? content[0].transcript ?? '…')
   }
 
+  /**
+   * @param {string} itemId
+   * @param {string} text empty for a turn without words, which has no answer
+   */
+  #understand(itemId, text) {
+    this.#view.showText(itemId, 'user', text || '(not understood)')
+    if (text !== '') return
+    this.#isThinking = false
+    if (this.#playing === '') this.#view.showState('listening')
+  }
+
   /** @param {Record<string, any>} response */
   #finish({ status, status_details: details }) {
+    // The next one may be in the making.
+    if (status === 'cancelled') {
+      void this.#cut()
+      return
+    }
     this.#isThinking = false
     if (status === 'failed') this.#view.showFault(details?.error?.message ?? 'The answer failed')
-    if (status === 'cancelled') void this.#cut()
-    else if (this.#playing === '') this.#view.showState('listening')
+    if (this.#playing === '') this.#view.showState('listening')
   }
 
   /**
@@ -159,16 +204,16 @@ export class Conversation {
    * @param {string} base64
    */
   #play(itemId, base64) {
-    this.#isThinking = false
+    if (itemId !== this.#latest) this.#isThinking = false
     this.#isWhole = false
-    this.#playing = itemId
+    this.#playing = this.#latest = itemId
     this.#view.showState('speaking')
     this.#speaker.play(itemId, decodePcm(base64))
   }
 
   #fallSilent() {
     this.#playing = ''
-    if (!this.#isThinking && !this.#isOver) this.#view.showState('listening')
+    if (!this.#isOver) this.#view.showState(this.#isThinking ? 'thinking' : 'listening')
   }
 
   /** Discards the rest of an answer, and reports how much of it was played: the session keeps only that. */
@@ -194,7 +239,8 @@ export class Conversation {
     if (reason !== '') this.#view.showFault(reason)
     this.#view.showLevel(0)
     this.#view.showState('over')
-    void this.#microphone.close().catch(() => {})
+    void this.#microphone?.close().catch(() => {})
+    this.#microphone = undefined
     void this.#speaker.close()
   }
 }

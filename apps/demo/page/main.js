@@ -28,6 +28,7 @@ const log = find('log', HTMLElement)
 const transcript = find('transcript', HTMLElement)
 const notice = find('notice', HTMLElement)
 const level = find('level', HTMLMeterElement)
+const mute = find('mute', HTMLButtonElement)
 const signIn = find('sign-in', HTMLFormElement)
 const token = find('token', HTMLInputElement)
 const write = find('write', HTMLFormElement)
@@ -47,8 +48,12 @@ const view = {
     const isOver = state === 'over'
     label.textContent = isOver ? 'Call' : 'Hang up'
     write.hidden = isOver
+    mute.hidden = isOver
     for (const choice of phraseList.querySelectorAll('button')) choice.disabled = isOver
-    if (isOver) conversation = undefined
+    if (isOver) {
+      conversation = undefined
+      mute.setAttribute('aria-pressed', 'false')
+    }
   },
   showLevel(value) {
     level.value = value
@@ -126,6 +131,11 @@ write.onsubmit = (event) => {
   event.preventDefault()
   conversation?.write(text.value)
   write.reset()
+}
+mute.onclick = async () => {
+  const isMuted = mute.getAttribute('aria-pressed') !== 'true'
+  mute.setAttribute('aria-pressed', String(isMuted))
+  await (isMuted ? conversation?.mute() : conversation?.unmute())
 }
 document.onkeydown = ({ key }) => {
   if (key === 'Escape') conversation?.stop()

@@ -3,15 +3,18 @@ export class Microphone {
   #context = new AudioContext()
   /** @type {MediaStream | undefined} */
   #stream
+  /** @type {Promise<void> | undefined} */
+  #closed
 
   /**
-   * Asks for the microphone and captures it until `close`; browsers remove the echo of what the page plays.
+   * Asks for the microphone and captures it until `close`; browsers remove the echo of what the page plays. Their gain control would
+   * clip the first words, and their noise suppression take a quiet voice for noise: models understand the plain audio better.
    * @param {(samples: Int16Array<ArrayBuffer>) => void} onAudio gets 40 ms of PCM at 24,000 Hz at a time
    * @throws DOMException if the user denies it, or there is none
    */
   async open(onAudio) {
     this.#stream = await navigator.mediaDevices.getUserMedia({
-      audio: { channelCount: 1, echoCancellation: true, noiseSuppression: true, autoGainControl: true }
+      audio: { channelCount: 1, echoCancellation: true, noiseSuppression: false, autoGainControl: false }
     })
     await this.#context.audioWorklet.addModule(new URL('worklets/capture.js', import.meta.url))
     const capture = new AudioWorkletNode(this.#context, 'capture', { numberOfOutputs: 0 })
@@ -21,10 +24,10 @@ export class Microphone {
     await this.#context.resume()
   }
 
-  /** Releases the microphone. */
-  async close() {
+  /** Releases the microphone; safe to call twice. */
+  close() {
     for (const track of this.#stream?.getTracks() ?? []) track.stop()
-    await this.#context.close()
+    return (this.#closed ??= this.#context.close())
   }
 }
 

@@ -1,11 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-
-/** Audio with one channel. */
-export interface Sound {
-  samples: Int16Array<ArrayBuffer>
-  /** Hz. */
-  rate: number
-}
+import type { Sound } from './sounds.ts'
 
 /** One turn of a call, as its client sees it. */
 export interface Exchange {

@@ -1,142 +1,116 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { findChromium } from '@svc/runtime/browser'
-import { chromium, type Page } from 'playwright-core'
 import t from 'tap'
 import { buildApp } from '../../src/app.ts'
 import { readEnv } from '../../src/env.ts'
 import { createOfflineModel } from '../../src/models/offline/offline-model.ts'
-import { chooseVoice } from '../../src/voice/choose-voice.ts'
-import { roomOf, speak, toWav } from '../helpers/sounds.ts'
+import { chooseVoice, type ChosenVoice } from '../../src/voice/choose-voice.ts'
+import { serveRecorder } from '../helpers/page-recorder.ts'
+import { PhonePage, type Shown } from '../helpers/phone-page.ts'
+import { speak } from '../helpers/sounds.ts'
 import { skip } from '../helpers/speech-programs.ts'
+import { CALLS } from '../helpers/spoken-questions.ts'
+import { toSpokenWords } from '../helpers/spoken-words.ts'
+import { understandAnswers } from '../helpers/understand-answers.ts'
 
-/** What two users say, and what is left of the answers. The answer about streams is so long that the next question interrupts it. */
-const CALLS = [
-  [
-    ['my name is ada', /^Noted: Your name is ada\.$/],
-    ['what is my name', /^Your name is ada\.$/],
-    ['thank you', /^You are welcome\.$/]
-  ],
-  [
-    ['my name is ada', /^Noted: Your name is ada\.$/],
-    ['how do i resume a stream', /^Request the run/],
-    ['what is fifty plus two', /^50 plus 2 is 52\.$/]
-  ]
-] as const
-
-/** Milliseconds from the end of one question to the next: for the silence, the transcript and the answer. */
-const BETWEEN = 7_000
-
-/** Milliseconds of silence before the first question: for the greeting. */
-const BEFORE = 9_000
-/** Records the states that the page shows. */
-const WATCH = `
-  var states = []
-  new MutationObserver(() => {
-    const { state } = document.body.dataset
-    if (states.at(-1) !== state) states.push(state)
-  }).observe(document.body, { attributeFilter: ['data-state'] })`
-
-const RETRIES = 2
+/** The first has so long an answer that the second interrupts it. */
+const LONG = 'how do i resume a stream'
+const SHORT = 'what is fifty plus two'
+const ANSWERS = CALLS.flat().map(([, answer]) => answer)
 
 t.setTimeout(200_000)
 
 const executablePath = await findChromium().catch(() => undefined)
 const noChromium = executablePath === undefined && 'There is no Chromium'
 
-async function startDemo(t: Test): Promise<string> {
+type Test = { teardown(what: () => unknown): unknown; testdir(): string; testdirName: string }
+
+async function startDemo(t: Test, change: (voice: ChosenVoice) => ChosenVoice = (voice) => voice) {
   const env = readEnv({ DATA_DIR: t.testdir(), LOG_LEVEL: 'silent' })
-  const app = await buildApp(env, createOfflineModel({ delay: 0 }), { voice: await chooseVoice({}) })
+  const voice = change((await chooseVoice({})) as ChosenVoice)
+  const app = await buildApp(env, createOfflineModel({ delay: 0 }), { voice })
   t.teardown(() => app.close())
+  serveRecorder(app)
   return app.listen({ port: 0, host: '127.0.0.1' })
 }
 
-type Test = { teardown(what: () => unknown): unknown; testdir(): string }
-
-/** Opens the page in a Chromium whose microphone plays a file. */
-async function openPage(t: Test, url: string, wav: Buffer): Promise<Page> {
-  const file = join(t.testdir(), 'microphone.wav')
-  writeFileSync(file, wav)
-  const browser = await chromium.launch({
-    executablePath: executablePath!,
-    chromiumSandbox: process.getuid?.() !== 0,
-    args: [
-      '--use-fake-device-for-media-stream',
-      '--use-fake-ui-for-media-stream',
-      `--use-file-for-fake-audio-capture=${file}%noloop`,
-      '--autoplay-policy=no-user-gesture-required'
-    ]
-  })
-  t.teardown(() => browser.close())
-  const context = await browser.newContext({ permissions: ['microphone'] })
-  const page = await context.newPage()
-  page.on('pageerror', (err) => {
-    throw err
-  })
-  await page.goto(url)
+async function openPage(t: Test, origin: string, folder = t.testdir()): Promise<PhonePage> {
+  const page = await PhonePage.open(`${origin}/voice/`, executablePath!, folder)
+  t.teardown(() => page.close())
   return page
 }
 
-async function toFile(texts: readonly string[]): Promise<Buffer> {
-  const spoken = await Promise.all(texts.map(speak))
-  const { rate } = spoken[0]!
-  return toWav([roomOf(BEFORE, rate), ...spoken.flatMap((sound) => [sound, roomOf(BETWEEN, rate)])])
+/** The words of each turn come later than an interrupted answer waits for them. */
+function slowly({ listen, ...voice }: ChosenVoice): ChosenVoice {
+  const response = { timestamp: new Date(), modelId: listen.modelId }
+  const transcript = { segments: [], language: 'en', durationInSeconds: 2, warnings: [], response }
+  const doGenerate = () => pause(3_000, { text: SHORT, ...transcript })
+  return { ...voice, listen: { ...listen, doGenerate } }
 }
 
-/** What the page shows at the end of a call. */
-interface Shown {
-  understood: string[]
-  answers: string[]
-  cuts: number
-  states: string[]
-  hasNotice: boolean
-}
-
-/** Calls from the page until all questions are answered, or the file of the microphone is over. */
-async function hold(t: Test, origin: string, texts: readonly string[]): Promise<Shown> {
-  const page = await openPage(t, `${origin}/voice/`, await toFile(texts))
-  await page.evaluate(WATCH)
-  await page.getByRole('button', { name: 'Call' }).click()
-  // The first is the greeting.
-  const last = page.locator('#transcript .assistant').nth(texts.length)
-  await last.waitFor({ timeout: BEFORE + texts.length * (BETWEEN + 3_000) }).catch(() => {})
-  await page.locator('body[data-state=listening]').waitFor()
-  const textsOf = (role: string) => page.locator(`#transcript .${role} span`).allTextContents()
-  const shown = {
-    understood: await textsOf('user'),
-    answers: (await textsOf('assistant')).slice(1),
-    cuts: await page.locator('#transcript .assistant.cut').count(),
-    states: await page.evaluate<string[]>('states'),
-    hasNotice: await page.locator('#notice').isVisible()
+/** Asks one question after the other, until one has no answer. */
+async function hold(page: PhonePage, questions: readonly string[]): Promise<Shown> {
+  const sounds = await Promise.all(questions.map(speak))
+  for (const [index, sound] of sounds.entries()) {
+    await page.say(sound)
+    // What the page shows then says more than a time-out.
+    if (!(await page.untilSpoken(index + 1))) break
   }
-  await page.context().browser()?.close()
-  return shown
+  return page.read()
 }
 
-function isComplete({ understood, answers, cuts }: Shown, texts: readonly string[]): boolean {
-  return understood.join() === texts.join() && answers.length === texts.length && cuts < 2
-}
+t.test('calls from the page', { skip: skip || noChromium, jobs: CALLS.length + 1 }, async (t) => {
+  const origin = await startDemo(t)
+  const calls = CALLS.map((turns, index) =>
+    t.test(`6 of 24 questions are understood, and what is played is too: ${index + 1}`, async (t) => {
+      const page = await openPage(t, origin)
+      const said = turns.map(([question]) => question)
+      const expected = turns.map(([, answer]) => answer)
 
+      await page.call()
+      await page.untilSpoken(0)
+      const { understood, answers, played, states, hasNotice } = await hold(page, said)
+
+      t.same(understood, said)
+      t.same(answers.map(({ text }) => text).slice(1), expected)
+      t.notOk(answers.find(({ wasCut }) => wasCut))
+      t.same(await understandAnswers(played.slice(1), ANSWERS), expected.map(toSpokenWords))
+      t.match(states.join(), 'listening,thinking,speaking,listening')
+      t.equal(hasNotice, false)
+    })
+  )
+  const interruption = t.test(
+    'a question interrupts the greeting, and another one a long answer',
+    async (t) => {
+      const page = await openPage(t, origin)
+      const [long, short] = await Promise.all([speak(LONG), speak(SHORT)])
+      await page.call()
+      await page.say(long)
+      await page.untilSpeaking(1)
+      await page.say(short)
+      await page.untilSpoken(2)
+
+      const { understood, answers } = await page.read()
+      t.same(understood, [LONG, SHORT])
+      t.match(answers, [
+        { text: /^Hello!/, wasCut: true },
+        { text: /^Request/, wasCut: true },
+        { text: '50 plus 2 is 52.', wasCut: false }
+      ])
+    }
+  )
+  await Promise.all([...calls, interruption])
+})
+
+// After the others: its phone replaces theirs.
 t.test(
-  'questions into the microphone of the page are answered, and interrupt long answers',
-  { skip: skip || noChromium, jobs: CALLS.length },
+  'an answer that resumes until the words of a turn come is not taken for its answer',
+  { skip: skip || noChromium },
   async (t) => {
-    const origin = await startDemo(t)
-    const calls = CALLS.map((turns, index) =>
-      t.test(`call ${index + 1}`, async (t) => {
-        const texts = turns.map(([text]) => text)
-        let call = await hold(t, origin, texts)
-        // A machine that is busy drops audio of its fake microphone.
-        for (let retry = 0; retry < RETRIES && !isComplete(call, texts); retry++)
-          call = await hold(t, origin, texts)
-
-        t.same(call.understood, texts)
-        for (const [at, [, expected]] of turns.entries()) t.match(call.answers[at], expected)
-        t.equal(call.cuts, index, 'only the long answer was cut')
-        t.match(call.states.join(), 'listening,thinking,speaking,listening')
-        t.equal(call.hasNotice, false)
-      })
-    )
-    await Promise.all(calls)
+    const page = await openPage(t, await startDemo(t, slowly), t.testdirName)
+    await page.call()
+    const { answers, states } = await hold(page, [SHORT])
+    t.match(answers, [{ wasCut: true }, { text: '50 plus 2 is 52.', wasCut: false }])
+    t.match(states.join(), /thinking,speaking,thinking,speaking,listening$/)
   }
 )
