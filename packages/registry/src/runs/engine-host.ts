@@ -24,7 +24,7 @@ import type { ResumeHost } from './recovery/resume-run.ts'
 import { LostRuns } from './recovery/lost-runs.ts'
 import { TakeOver, type TakeOverHost } from './recovery/take-over.ts'
 import { TransientParts } from './log/transient-parts.ts'
-import type { HostedRun } from './run-host.ts'
+import type { DormantWait, HostedRun } from './run-host.ts'
 import { RunLimits } from './run-limits.ts'
 
 // Milliseconds without activity before a run is handed over.
@@ -108,8 +108,8 @@ export class EngineHost implements ResumeHost, AnswerHost, CancelHost, TakeOverH
     )
   }
 
-  dormant(run: HostedRun, until: number): void {
-    void this.interrupted.unload(run, until)
+  dormant(run: HostedRun, wait: DormantWait): void {
+    void this.interrupted.unload(run, wait)
   }
 
   lost(run: HostedRun, reason: unknown): void {
@@ -129,8 +129,8 @@ export class EngineHost implements ResumeHost, AnswerHost, CancelHost, TakeOverH
     return run?.suspended ? undefined : run
   }
 
-  wake(runId: string): Promise<boolean> {
-    return this.interrupted.wake(runId)
+  wake(runId: string, inputId: string): Promise<boolean> {
+    return this.interrupted.wake(runId, inputId)
   }
 
   /** Admits no more runs and waits for those in progress. Call it once. */

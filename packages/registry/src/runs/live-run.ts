@@ -104,7 +104,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost, Acceptin
       if (!this.writer.begun) this.writer.start(toStartPart(this.record), recorded)
       if (this.#earlier !== undefined) {
         this.#waitsOfRun.resume(this.#earlier.log.answered)
-        this.#waitsOfRun.onDormant((until) => this.#host.dormant(this, until))
+        this.#waitsOfRun.onDormant((wait) => this.#host.dormant(this, wait))
       }
     } catch (err) {
       return void this.end({ error: err })

@@ -33,6 +33,14 @@ export interface HostedRun {
   suspend(): Promise<void>
 }
 
+/** What a dormant run waits for. */
+export interface DormantWait {
+  /** When the first wait ends, in milliseconds since the epoch. */
+  readonly until: number
+  /** The inputs whose answers end a wait. */
+  readonly inputIds: readonly string[]
+}
+
 /** The parts of the engine that a run needs. */
 export interface RunHost {
   readonly stores: Stores
@@ -51,8 +59,8 @@ export interface RunHost {
   /** The run's log can no longer be written. */
   lost(run: HostedRun, reason: unknown): void
   expireInput(inputId: string): void
-  /** A resumed run only waits, until this time at the earliest; it may leave memory. */
-  dormant(run: HostedRun, until: number): void
+  /** A resumed run only waits; it may leave memory. */
+  dormant(run: HostedRun, wait: DormantWait): void
 }
 
 /** The number of store failures in a row, without progress, after which a run is no longer resumed. */

@@ -3,7 +3,7 @@ import type { YieldedPart } from '../contract/part.ts'
 import { sleepUntil } from '../timers.ts'
 import type { AskedInput, Asker } from './inputs/asked-input.ts'
 import { RunInputs, type InputHost } from './inputs/run-inputs.ts'
-import type { Earlier } from './run-host.ts'
+import type { DormantWait, Earlier } from './run-host.ts'
 import { StepJournal, type JournalHost } from './journal/step-journal.ts'
 
 // Milliseconds without activity before a run counts as dormant.
@@ -21,7 +21,7 @@ export class RunWaits {
   readonly #sleeps = new Set<{ until: number }>()
   readonly #earlier: Earlier | undefined
   #journal: StepJournal | undefined
-  #onDormant: ((until: number) => void) | undefined
+  #onDormant: ((wait: DormantWait) => void) | undefined
   #grace: NodeJS.Timeout | undefined
 
   constructor(host: WaitsHost, earlier?: Earlier) {
@@ -36,10 +36,9 @@ export class RunWaits {
   }
 
   /**
-   * Calls back when the run only waits for durable inputs and times, none of them within a second, with the time at which the
-   * first wait ends.
+   * Calls back when the run only waits for durable inputs and times, none of them within a second.
    */
-  onDormant(callback: (until: number) => void): void {
+  onDormant(callback: (wait: DormantWait) => void): void {
     this.#onDormant = callback
     this.#look()
   }
@@ -98,7 +97,7 @@ export class RunWaits {
       const until = this.#dormantUntil
       if (until === undefined) return
       if (this.#host.writer.idle() !== undefined) this.#look()
-      else this.#onDormant?.(until)
+      else this.#onDormant?.({ until, inputIds: this.#inputs.pending })
     }, GRACE).unref()
   }
 

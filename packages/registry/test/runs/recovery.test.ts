@@ -104,6 +104,29 @@ t.test('large checkpoints are loaded one at a time', async (t) => {
   t.equal(counted.seen.loads, 12)
 })
 
+t.test('an answer that a store reports again does not load the run', async (t) => {
+  const asker = flow(async ({ approvals }) => {
+    await approvals.request({ ...request, durable: true })
+    await approvals.request({ ...request, toolCallId: 'd', durable: true })
+  })
+  const { stores, runIds } = await crash(asker, 1)
+  const counted = counting(stores)
+  const engine = buildEngine(t, { stores: counted.stores })
+  await engine.resume(asker)
+  await engine.recover()
+  await resting(engine)
+  await engine.answer(`${runIds[0]}.1`, { approved: true })
+  await until(() => engine.findInput(`${runIds[0]}.2`))
+  await resting(engine)
+  const { loads } = counted.seen
+  const answer = { action: 'accept' } as const
+  await stores.control.publish({ type: 'input', runId: runIds[0]!, inputId: `${runIds[0]}.1`, answer })
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  t.equal(counted.seen.loads, loads)
+  await engine.answer(`${runIds[0]}.2`, { approved: true })
+  t.match((await endOf(engine, runIds[0]!)).at(-1), { type: 'finish' })
+})
+
 t.test('an unloaded run can be canceled', async (t) => {
   const { stores, runIds } = await crash(gate, 2)
   const engine = buildEngine(t, { stores })

@@ -61,6 +61,10 @@ export function openNode({ options, connections, db, ready }: NodeHost): OpenedN
     channel,
     query,
     table,
+    onReleased: (runId) => {
+      logs.disown(runId)
+      wakeUps.announce(runId)
+    },
     ...times
   })
   const lane = new Lane({

@@ -22,8 +22,8 @@ export interface AnswerHost {
   readonly log: RunLog
   /** The run if it is in memory and not about to leave it. */
   answerable(runId: string): LiveRun | undefined
-  /** Loads a dormant run; false if it is not one of this process. */
-  wake(runId: string): Promise<boolean>
+  /** Loads a dormant run that waits for this input; false if it is not one of this process. */
+  wake(runId: string, inputId: string): Promise<boolean>
   readonly lostRuns: Pick<LostRuns, 'isToEnd' | 'end'>
 }
 
@@ -88,7 +88,7 @@ export class InputAnswers {
   async deliver(inputId: string, answer: InputOutcome): Promise<boolean> {
     const runId = runIdOf(inputId)
     const run = this.#host.answerable(runId)
-    if (run === undefined) return this.#host.wake(runId)
+    if (run === undefined) return this.#host.wake(runId, inputId)
     await run.inputAnswered(inputId, answer)
     if (run.loss && !run.mayResume) throw new RUN_ERR_STORE({ cause: run.loss })
     return true

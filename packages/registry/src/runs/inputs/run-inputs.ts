@@ -126,6 +126,11 @@ export class RunInputs {
     return Math.min(...waiting.map(({ input }) => input.expiresAt))
   }
 
+  /** The ids of the inputs that wait for their answers. */
+  get pending(): readonly string[] {
+    return [...this.#waiting.keys()]
+  }
+
   /** A tool call ended: cancels what an earlier process asked for it and this one did not ask again. */
   callEnded({ toolCallId, source = [] }: Pick<PartOf<'tool.result'>, 'toolCallId' | 'source'>): void {
     for (const input of this.#stored) {

@@ -5,7 +5,7 @@ import { runnableKeyText } from '../../contract/ports/run-scope.ts'
 import type { LeftRun } from '../../contract/ports/run-store.ts'
 import { within } from '../../timers.ts'
 import type { KeptInput } from '../kept-input.ts'
-import type { HostedRun } from '../run-host.ts'
+import type { DormantWait, HostedRun } from '../run-host.ts'
 import { OwnerCounts } from '../run-limits.ts'
 import { endLeftRun, isDamaged, leftRuns } from './left-runs.ts'
 import { ParkedRuns, type ParkedRun } from './parked-runs.ts'
@@ -110,7 +110,7 @@ export class InterruptedRuns {
   }
 
   /** Unloads a dormant run until an answer or this time wakes it. */
-  async unload(run: HostedRun, until: number): Promise<void> {
+  async unload(run: HostedRun, { until, inputIds }: DormantWait): Promise<void> {
     const { runId, record } = run
     if (this.#host.closing.aborted) return
     const unloaded = run.suspend()
@@ -118,16 +118,20 @@ export class InterruptedRuns {
     await unloaded
     this.#unloading.delete(runId)
     if (this.#host.closing.aborted || !run.suspended) return
-    this.#parked.park(record, { at: until, act: () => void this.wake(runId) })
+    this.#parked.park(record, { at: until, act: () => void this.wake(runId), inputIds })
   }
 
-  /** Loads a dormant run; resolves once it is loaded, with false if it is not one of this process. */
-  async wake(runId: string): Promise<boolean> {
+  /**
+   * Loads a dormant run; resolves once it is loaded, with false if it is not one of this process.
+   * @param inputId the input that was answered, if it is one: stores may report an answer more than once
+   */
+  async wake(runId: string, inputId?: string): Promise<boolean> {
     // Loading reads the answers last.
     if (this.#loader.loading(runId)) return true
     await this.#unloading.get(runId)
     const run = this.#parked.get(runId)
     if (run === undefined) return this.#host.live.has(runId)
+    if (inputId !== undefined && !this.#parked.awaitsInput(runId, inputId)) return true
     if (this.#runnables.has(runnableKeyText(run))) await within(ANSWERS_WITHIN, this.#loader.load(run))
     else if (!this.#parked.awaitsRunnable(runId)) this.#awaitRunnable(run)
     // Another node may have a run that is parked here.
@@ -181,10 +185,12 @@ export class InterruptedRuns {
     const { runId, cancelRequested } = run
     const { stores } = this.#host
     if (this.#host.live.has(runId) || this.moved(runId) || this.#parked.get(runId)) return undefined
-    const isLost = cancelRequested || (await stores.checkpoints.size(runId)) === undefined
-    if (isLost)
-      return (await endLeftRun(stores, runId, cancelRequested ? 'canceled' : undefined)) ? 'ended' : undefined
-    if (this.#runnables.has(runnableKeyText(run))) return { load: this.#loader.load(run) }
+    const size = cancelRequested ? undefined : await stores.checkpoints.size(runId)
+    if (size === undefined) {
+      const isEnded = await endLeftRun(stores, runId, cancelRequested ? 'canceled' : undefined)
+      return isEnded ? 'ended' : undefined
+    }
+    if (this.#runnables.has(runnableKeyText(run))) return { load: this.#loader.load(run, size) }
     this.#awaitRunnable(run)
     return undefined
   }

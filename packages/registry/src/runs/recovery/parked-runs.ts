@@ -13,6 +13,8 @@ interface Due {
   act: (run: ParkedRun) => void
   /** True if the run waits for its runnable to be registered. */
   awaitsRunnable?: boolean
+  /** The inputs that a dormant run waits for. */
+  inputIds?: readonly string[]
 }
 
 interface Parked {
@@ -54,6 +56,11 @@ export class ParkedRuns {
   /** True if the run waits for its runnable to be registered. */
   awaitsRunnable(runId: string): boolean {
     return this.#parked.get(runId)?.due?.awaitsRunnable === true
+  }
+
+  /** False if a dormant run waits for other inputs only. */
+  awaitsInput(runId: string, inputId: string): boolean {
+    return this.#parked.get(runId)?.due?.inputIds?.includes(inputId) ?? true
   }
 
   /** The runs that wait for a runnable. */

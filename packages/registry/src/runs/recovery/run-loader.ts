@@ -11,7 +11,7 @@ import { resumeRun, type ResumeHost } from './resume-run.ts'
 const LOADED_AT_ONCE = 8
 const LARGE = 262_144
 // Milliseconds that a loaded run has to end or become dormant before the next one is loaded anyway.
-const SETTLES_WITHIN = 100
+const SETTLES_WITHIN = 50
 // Milliseconds until loading is retried after a failure.
 const RETRY_AFTER = 5_000
 
@@ -47,11 +47,14 @@ export class RunLoader {
     await Promise.all(this.#loading.values())
   }
 
-  /** Parks a run until its turn; resolves with true if it was resumed. The next one is loaded once this one has settled. */
-  load(run: ParkedRun): Promise<boolean> {
+  /**
+   * Parks a run until its turn; resolves with true if it was resumed. The next one is loaded once this one has settled.
+   * @param size bytes of its checkpoint, if they are known
+   */
+  load(run: ParkedRun, size?: number): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     this.#host.parked.park(run)
-    void this.#queueOf(run).then((queue) => queue(() => this.#loadInTurn(run, resolve)))
+    void this.#queueOf(run, size).then((queue) => queue(() => this.#loadInTurn(run, resolve)))
     return promise
   }
 
@@ -60,10 +63,10 @@ export class RunLoader {
     this.#settled.get(runId)?.()
   }
 
-  async #queueOf({ runId }: ParkedRun): Promise<LimitFunction> {
+  async #queueOf({ runId }: ParkedRun, size?: number): Promise<LimitFunction> {
     const { stores } = this.#host.engine
     try {
-      return ((await stores.checkpoints.size(runId)) ?? 0) > LARGE ? this.#large : this.#small
+      return (size ?? (await stores.checkpoints.size(runId)) ?? 0) > LARGE ? this.#large : this.#small
     } catch {
       // Loading the run reports the error.
       return this.#large

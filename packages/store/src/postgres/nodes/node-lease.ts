@@ -16,6 +16,8 @@ export interface LeaseHost {
   readonly query: Query
   /** Quotes the name of a table, with its schema. */
   readonly table: (name: string) => string
+  /** A run was given up: another node writes its log from now on. */
+  readonly onReleased: (runId: string) => void
   /** Milliseconds without contact after which other nodes declare this one dead. */
   readonly ttl: number
   /** Milliseconds between two contacts. */
@@ -129,7 +131,9 @@ export class PostgresLease implements NodeLease {
     const text = `update ${table('run')} set node_id = null
       where run_id = $1 and node_id = $2 and ended_at is null returning run_id`
     const released = await query('svc release', text, [runId, this.#nodeId])
-    if (released.length > 0) await channel.post('left', [this.#nodeId])
+    if (released.length === 0) return
+    this.#host.onReleased(runId)
+    await channel.post('left', [this.#nodeId])
   }
 
   leave(): Promise<void> {
