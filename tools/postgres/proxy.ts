@@ -5,8 +5,11 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 export interface Proxy {
   /** The URL of the database by way of the proxy. */
   readonly url: string
-  /** Loses what the server answers next, then the connections: the client cannot know what was committed. */
-  loseAnswers(): void
+  /**
+   * Loses what the server answers next, then the connections: the client cannot know what was committed.
+   * @param to loses only the answers from the next statement with this text on
+   */
+  loseAnswers(to?: string): void
   /** Resolves once an answer was lost. */
   lost(): Promise<void>
   /** Neither delivers nor refuses anything, as a network that lost its route; `pass` resets what was held. */
@@ -33,6 +36,7 @@ export async function startProxy(url: string): Promise<Proxy> {
   const { hostname, port } = target
   const pairs = new Set<Pair>()
   let losing = Promise.withResolvers<void>()
+  let lostText: string | undefined
   let mode: Mode = 'pass'
   let delay = 0
   const proxy = createServer((client) => {
@@ -49,6 +53,10 @@ export async function startProxy(url: string): Promise<Proxy> {
     const requests = new Line(server)
     const answers = new Line(client)
     client.on('data', (bytes) => {
+      if (lostText !== undefined && bytes.includes(lostText)) {
+        mode = 'lose'
+        lostText = undefined
+      }
       if (mode !== 'hold') requests.send(bytes, delay)
     })
     server.on('data', (bytes) => {
@@ -66,9 +74,10 @@ export async function startProxy(url: string): Promise<Proxy> {
   }
   return {
     url: target.href,
-    loseAnswers() {
+    loseAnswers(to) {
       losing = Promise.withResolvers()
-      mode = 'lose'
+      lostText = to
+      if (to === undefined) mode = 'lose'
     },
     lost: () => losing.promise,
     hold: () => void (mode = 'hold'),

@@ -111,6 +111,8 @@ export interface Tables {
     sha256: string
     created_at: number
   }
+  /** On Postgres only: the last committed transaction of each writer, see `postgres/writers.ts`. */
+  writer: { writer_id: string; token: string; seen_at: Date }
   /** On Postgres only: the bytes of files, 256 KiB each but for the last. */
   file_chunk: {
     run_id: string

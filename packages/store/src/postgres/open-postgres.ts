@@ -1,9 +1,10 @@
 import type { RunLog } from '@svc/registry'
-import { toLoggable } from '@svc/registry/kit'
+import { codeOf, toLoggable } from '@svc/registry/kit'
 import { HandleEmptyInListsPlugin, Kysely, PostgresDialect, replaceWithNoncontingentExpression } from 'kysely'
 import type { Backend } from '../backend.ts'
 import { PATIENCE } from '../commit.ts'
 import { probe } from '../maintenance/probe.ts'
+import { STO_ERR_OPEN } from '../errors.ts'
 import type { PostgresOptions } from '../options.ts'
 import type { Tables } from '../tables.ts'
 import { createBytesInTable } from './bytes-in-table.ts'
@@ -41,10 +42,11 @@ export async function openPostgres(
     if (!isAway(err) && !isReadOnly(err)) {
       await close()
       await pool.end()
-      throw err
+      if (codeOf(err) !== undefined) throw err
+      throw new STO_ERR_OPEN((err as Error).message, { cause: err })
     }
     logger.error(
-      { err: toLoggable(err) },
+      { code: codeOf(err), err: toLoggable(err) },
       'the database cannot be opened yet: calls are refused until it can'
     )
   }

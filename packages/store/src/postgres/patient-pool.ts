@@ -7,6 +7,8 @@ import { isAway, isReadOnly, toStoreError } from './faults.ts'
 // Milliseconds between two attempts.
 const PAUSE = 100
 const BEGIN = /^(?:begin|start transaction)\b/
+// A transaction whose client was cut off keeps its locks no longer.
+const LIMIT = `; set local idle_in_transaction_session_timeout = '15s'`
 const READ = /^(?:select|with)\b/
 
 /**
@@ -81,7 +83,7 @@ class PatientClient implements PostgresPoolClient {
 
   query: Query = ((text: string, parameters: readonly unknown[]) => {
     if (BEGIN.test(text)) this.#inTransaction = true
-    const send = () => this.#send(text, parameters)
+    const send = () => this.#send(this.#inTransaction && BEGIN.test(text) ? text + LIMIT : text, parameters)
     return !this.#inTransaction && READ.test(text) ? this.#pool.repeat(send) : send()
   }) as Query
 

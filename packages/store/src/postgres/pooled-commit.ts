@@ -1,9 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { sql, type Kysely } from 'kysely'
+import type { Kysely } from 'kysely'
 import { PATIENCE, Refused, type Commit, type Write } from '../commit.ts'
 import { STO_ERR_CLOSED } from '../errors.ts'
 import type { Tables } from '../tables.ts'
 import { isAway, isConflict, isReadOnly, toStoreError } from './faults.ts'
+import { Writers } from './writers.ts'
 
 // Milliseconds between two attempts: doubles from the first to the last.
 const FIRST_PAUSE = 5
@@ -11,14 +12,15 @@ const LAST_PAUSE = 250
 
 /**
  * Commits each write in a serializable transaction of its own, so that the code of a write may assume that it is the only one, as on SQLite.
- * A transaction that lost against another, or its connection, is repeated.
+ * A transaction that lost against another, or its connection, is repeated; one of which only the answer was lost is not.
  */
 export class PooledCommit implements Commit {
-  readonly outage: number
   readonly isShared = true
+  readonly outage: number
   readonly #db: Kysely<Tables>
   readonly #failingFor: () => number
   readonly #pending = new Set<Promise<unknown>>()
+  readonly #writers = new Writers()
   #closed = false
 
   /**
@@ -45,56 +47,24 @@ export class PooledCommit implements Commit {
 
   async #repeat<T>(write: Write<T>, patience: number): Promise<T> {
     const until = performance.now() + patience
+    const attempts = this.#writers.begin<T>()
     for (let wait = FIRST_PAUSE; ; wait = Math.min(wait * 2, LAST_PAUSE)) {
-      const attempt: Attempt<T> = { transactionId: undefined, value: undefined }
       try {
-        return await this.#commit(write, attempt)
-      } catch (err) {
-        if (err instanceof Refused) throw err.reason
-        const isPassing = isAway(err) || isConflict(err) || isReadOnly(err)
-        if (!isPassing || performance.now() >= until || this.#failingFor() >= patience)
-          throw toStoreError(err)
-        await pause(wait * (0.5 + Math.random()))
-        if (isAway(err) && (await this.#isCommitted(attempt, until))) return attempt.value as T
-      }
-    }
-  }
-
-  async #commit<T>(write: Write<T>, attempt: Attempt<T>): Promise<T> {
-    return await this.#db
-      .transaction()
-      .setIsolationLevel('serializable')
-      .execute(async (trx) => {
-        const value = await write(trx)
-        const { rows } = await sql<{
-          id: string | null
-        }>`select pg_current_xact_id_if_assigned()::text as id`.execute(trx)
-        attempt.value = value
-        attempt.transactionId = rows[0]?.id ?? undefined
+        const value = await this.#db
+          .transaction()
+          .setIsolationLevel('serializable')
+          .execute((trx) => attempts.run(trx, () => write(trx)))
+        attempts.ended()
         return value
-      })
-  }
-
-  // Only the answer to the commit may have been lost.
-  async #isCommitted(attempt: Attempt<unknown>, until: number): Promise<boolean> {
-    const { transactionId } = attempt
-    if (transactionId === undefined) return false
-    for (;;) {
-      try {
-        const { rows } = await sql<{
-          status: string | null
-        }>`select pg_xact_status(${transactionId}::xid8) as status`.execute(this.#db)
-        if (rows[0]?.status !== 'in progress') return rows[0]?.status === 'committed'
       } catch (err) {
-        if (!isAway(err) || performance.now() >= until) throw toStoreError(err)
+        if (isAway(err)) attempts.lost()
+        const isPassing = isAway(err) || isConflict(err) || isReadOnly(err)
+        if (!isPassing || performance.now() >= until || this.#failingFor() >= patience) {
+          attempts.ended()
+          throw err instanceof Refused ? err.reason : toStoreError(err)
+        }
+        await pause(wait * (0.5 + Math.random()))
       }
-      await pause(LAST_PAUSE)
     }
   }
-}
-
-/** What is known of an attempt whose commit may have succeeded. */
-interface Attempt<T> {
-  transactionId: string | undefined
-  value: T | undefined
 }

@@ -3,7 +3,7 @@ import type { Connections } from './open-pool.ts'
 
 /**
  * Runs sweeps one after another, and each on one process of the service at a time: a transaction of its own holds the lock, which ends with its
- * connection.
+ * connection. Also removes the writers of processes that are gone.
  */
 export function createSweeping({ createClient }: Connections, schema: string): Backend['sweep'] {
   let last: Promise<unknown> = Promise.resolve()
@@ -16,7 +16,13 @@ export function createSweeping({ createClient }: Connections, schema: string): B
         'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as locked',
         [`svc sweep ${schema} ${name}`]
       )
-      return rows[0]!.locked ? await remove() : 0
+      if (!rows[0]!.locked) return 0
+      const removed = await remove()
+      await client.query(
+        `delete from "${schema}".writer where seen_at < clock_timestamp() - interval '1 day'`
+      )
+      await client.query('commit')
+      return removed
     } finally {
       await client.end()
     }

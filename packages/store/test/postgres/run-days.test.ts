@@ -83,6 +83,8 @@ await onPostgres(t, async (t, open) => {
     )
     t.equal(await store.runs.sweep(Date.now()), 0)
     await store.query('select pg_advisory_unlock_all()')
+    await store.query(`insert into writer values ('gone', 'x', clock_timestamp() - interval '25 hours')`)
     t.equal(await store.runs.sweep(Date.now()), 1)
+    t.same(await store.query(`select from writer where writer_id = 'gone'`), [])
   })
 })

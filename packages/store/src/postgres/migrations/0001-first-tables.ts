@@ -52,6 +52,7 @@ function statements(schema: string): string[] {
     index('run_input_waiting', 'run_input (run_id, expires_at, input_id, kind) where answer is null'),
     table('checkpoint', `run_id ${id} primary key, epoch integer not null, state text not null`),
     table('node', `node_id ${id} primary key, seen_at timestamptz not null default clock_timestamp()`),
+    table('writer', `writer_id ${id} primary key, token text not null, seen_at timestamptz not null`),
     table('session', `session_key ${id} primary key, last_seq integer not null, updated_at bigint not null`),
     index('session_oldest', 'session (updated_at)'),
     table(
