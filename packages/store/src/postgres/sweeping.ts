@@ -1,4 +1,5 @@
 import type { Backend } from '../backend.ts'
+import { toStoreError } from './faults.ts'
 import type { Connections } from './open-pool.ts'
 
 /**
@@ -9,8 +10,8 @@ export function createSweeping({ createClient }: Connections, schema: string): B
   let last: Promise<unknown> = Promise.resolve()
   const sweep = async (name: string, remove: () => Promise<number>) => {
     const client = createClient()
-    await client.connect()
     try {
+      await client.connect()
       await client.query('begin')
       const { rows } = await client.query<{ locked: boolean }>(
         'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as locked',
@@ -23,6 +24,8 @@ export function createSweeping({ createClient }: Connections, schema: string): B
       )
       await client.query('commit')
       return removed
+    } catch (err) {
+      throw toStoreError(err)
     } finally {
       await client.end()
     }

@@ -2,11 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { RunLog } from '@svc/registry'
 import { codeOf, storedRun, textEntry } from '@svc/registry/testing'
-import { startPostgres, type Postgres } from '@tools/postgres'
+import { startPostgres, startProxy, type Postgres } from '@tools/postgres'
 import { createStore, type Store } from '@svc/store'
 import { Client } from 'pg'
 import t, { type Test } from 'tap'
-import { startProxy } from '../helpers/proxy.ts'
 
 const CONNECTIONS = 12
 const settings = { max_connections: CONNECTIONS, superuser_reserved_connections: 0 }
@@ -118,13 +117,11 @@ t.test('servers', { skip: server instanceof Error && server.message }, async (t)
     for (;;) {
       const client = new Client(url)
       client.on('error', () => {})
-      if (
-        (await client.connect().then(
-          () => true,
-          () => false
-        )) === false
+      const isConnected = await client.connect().then(
+        () => true,
+        () => false
       )
-        break
+      if (!isConnected) break
       held.push(client)
     }
     const { codes, log } = createLog()
