@@ -116,7 +116,6 @@ t.test('another node continues the notifications of a node that departed', async
   for await (const _ of first.runs.parts(result.task.id as string));
   isAway = false
   await first.app.close()
-  await first.stores.lease.leave()
   await untilDelivered(second)
   t.equal(receiver.all.length, 6)
 })

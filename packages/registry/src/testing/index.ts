@@ -1,4 +1,5 @@
 export { codeOf, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
+export { createFailingStores, type FailingStores } from './failing-stores.ts'
 export { fileStoreContract } from './file-store-contract.ts'
 export { checkpointStoreContract, controlBusContract, taskStoreContract } from './other-stores-contract.ts'
 export { memoryRetentionContract, memoryStoreContract } from './memory-store-contract.ts'
