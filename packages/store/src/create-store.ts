@@ -11,6 +11,7 @@ import { createBrowserStateStore } from './stores/browser-state-store.ts'
 import { createCheckpointStore } from './stores/checkpoint-store.ts'
 import { createFileStore } from './stores/file-store.ts'
 import { createMemoryStore } from './stores/memory-store.ts'
+import { createRemoteSessionStore } from './stores/remote-session-store.ts'
 import { createRunStore } from './stores/run-store.ts'
 import { createSessionStore } from './stores/session-store.ts'
 import { createTaskStore } from './stores/task-store.ts'
@@ -55,6 +56,7 @@ export async function createStore(
     checkpoints: { ...createCheckpointStore(db, commit, skipDamaged), ...node?.checkpoints },
     files: createFileStore(db, commit, bytes, writing, limits, skipDamaged),
     ...(stateKey && { browserStates: createBrowserStateStore(db, commit, stateKey, skipDamaged) }),
+    remoteSessions: createRemoteSessionStore(db, commit),
     control,
     ...(node && { lease: node.lease }),
     check: backend.check,

@@ -100,6 +100,14 @@ export interface Tables {
   node: { node_id: string }
   /** AES-256-GCM of JSON, see `encoding/encrypted.ts`. */
   browser_state: { session_key: string; state: Uint8Array; updated_at: number }
+  /** Which conversation of another service belongs to a session. */
+  remote_session: {
+    session_key: string
+    remote: string
+    context_id: string
+    task_id: string | null
+    updated_at: number
+  }
   checkpoint: { run_id: string; epoch: number; state: string }
   /** What is known about files; their bytes are beside an SQLite database, and in `file_chunk` on Postgres. */
   file: {

@@ -43,7 +43,7 @@ export function remoteAgent(options: RemoteAgentOptions): RemoteAgent {
       ? requireNameOption('name, by default the host of url', host)
       : requireNameOption('name', options.name)
   const connection = new RemoteConnection(options)
-  const sessions = new RemoteSessions()
+  const sessions = new RemoteSessions({ name, url: options.url, agentName: options.agentName })
 
   return defineRunnable({
     kind: 'agent',
@@ -77,12 +77,12 @@ async function* streamRemote(
   const metadata = agentName === undefined ? {} : { metadata: { agentName } }
   // The same for every attempt of this run, so that the service accepts it once.
   const messageId = [context.idempotencyKey, ...context.source].join('/').slice(0, 256)
-  const more = { ...sessions.find(context), ...metadata }
+  const more = { ...(await sessions.find(context)), ...metadata }
   let message = toMessage(messageId, await toMessageParts(input), more)
   try {
     for (;;) {
       yield* follow(connection.send(message, limits), parts, connection, limits)
-      sessions.keep(context, parts)
+      await sessions.keep(context, parts)
       const answer = await answerRemote(parts, context)
       if (answer === undefined) break
       message = answer

@@ -1,32 +1,49 @@
-import type { RunContext } from '@svc/registry'
+import { hash } from 'node:crypto'
+import type { RemoteSession, RemoteSessionStore, RunContext, SessionKey } from '@svc/registry'
+import { createInProcessRemoteSessionStore } from '@svc/registry/store-kit'
 import type { RemoteParts } from './remote-parts.ts'
 
-/** The context of a session at the service, and its task that waits for a message. */
-interface RemoteSession {
-  contextId: string
-  taskId?: string
+/** The service and its agent that a runnable calls. */
+export interface RemotePeer {
+  /** The name of the runnable. */
+  readonly name: string
+  readonly url: string
+  readonly agentName: string | undefined
 }
 
-const MAX_SESSIONS = 10_000
-
-/** Maps our sessions to contexts of the service, as an LRU cache. */
+/** Which conversations of a service belong to our sessions. Kept in the stores of the run, so that any node continues them. */
 export class RemoteSessions {
-  readonly #sessions = new Map<string, RemoteSession>()
+  readonly #peer: RemotePeer
+  // For stores that keep none.
+  readonly #own = createInProcessRemoteSessionStore()
 
-  find(context: RunContext): Partial<RemoteSession> {
-    return this.#sessions.get(keyOf(context)) ?? {}
+  constructor(peer: RemotePeer) {
+    this.#peer = peer
   }
 
-  keep(context: RunContext, { contextId, taskId, status }: RemoteParts): void {
-    const key = keyOf(context)
-    this.#sessions.delete(key)
-    if (contextId === undefined || contextId === '') return
+  async find(context: RunContext): Promise<Partial<RemoteSession>> {
+    return (await this.#storeOf(context).load(this.#keyOf(context), this.#remoteOf(context))) ?? {}
+  }
+
+  async keep(context: RunContext, { contextId, taskId, status }: RemoteParts): Promise<void> {
+    const store = this.#storeOf(context)
+    const [key, remote] = [this.#keyOf(context), this.#remoteOf(context)]
+    if (contextId === undefined || contextId === '') return store.remove(key, remote)
     const waits = status.state === 'input-required' && taskId !== undefined
-    this.#sessions.set(key, { contextId, ...(waits && { taskId }) })
-    if (this.#sessions.size > MAX_SESSIONS) this.#sessions.delete(this.#sessions.keys().next().value!)
+    await store.save(key, remote, { contextId, ...(waits && { taskId }) })
   }
-}
 
-function keyOf({ sessionOwner, sessionId, source }: RunContext): string {
-  return JSON.stringify([sessionOwner, sessionId, ...source])
+  #storeOf({ stores }: RunContext): RemoteSessionStore {
+    return stores.remoteSessions ?? this.#own
+  }
+
+  #keyOf({ registry, sessionOwner, sessionId }: RunContext): SessionKey {
+    return { registry, kind: 'agent', name: this.#peer.name, owner: sessionOwner, sessionId }
+  }
+
+  // A team may have several members of one name. Hashed, since a URL may have credentials.
+  #remoteOf({ source }: RunContext): string {
+    const { url, agentName = null } = this.#peer
+    return hash('sha256', JSON.stringify([url, agentName, ...source]), 'base64url')
+  }
 }

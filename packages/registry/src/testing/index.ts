@@ -1,7 +1,12 @@
 export { codeOf, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
 export { createFailingStores, type FailingStores } from './failing-stores.ts'
 export { fileStoreContract } from './file-store-contract.ts'
-export { checkpointStoreContract, controlBusContract, taskStoreContract } from './other-stores-contract.ts'
+export {
+  checkpointStoreContract,
+  controlBusContract,
+  remoteSessionStoreContract,
+  taskStoreContract
+} from './other-stores-contract.ts'
 export { memoryRetentionContract, memoryStoreContract } from './memory-store-contract.ts'
 export { runStoreContract } from './run-store-contract.ts'
 export { runnableContract, type MakeRunnable, type RunnableContractOptions } from './runnable-contract.ts'

@@ -1,5 +1,6 @@
 import type { CheckpointStore } from '../contract/ports/checkpoint-store.ts'
 import type { ControlBus, ControlMessage } from '../contract/ports/control-bus.ts'
+import type { RemoteSessionStore, SessionKey } from '../contract/ports/session-store.ts'
 import type { StoredTask, TaskStore } from '../contract/ports/task-store.ts'
 import { codeOf, HOSTILE_TEXT, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
 import { pushContract } from './push-contract.ts'
@@ -103,6 +104,35 @@ export function checkpointStoreContract(t: ContractTest, make: MakeStore<Checkpo
     await store.remove('r')
     t.equal(await store.size('r'), undefined)
     t.equal(await store.load('r'), undefined)
+  })
+}
+
+/** The contract of every `RemoteSessionStore`. */
+export function remoteSessionStoreContract(t: ContractTest, make: MakeStore<RemoteSessionStore>): void {
+  withStore(t, make, 'keeps the conversation of each session at each service', async (t, store) => {
+    const key: SessionKey = { registry: 'global', owner: 'ada', kind: 'agent', name: 'far', sessionId: 's' }
+    const keys = [
+      key,
+      { ...key, owner: 'bob' },
+      { ...key, sessionId: HOSTILE_TEXT },
+      { ...key, registry: 'b' }
+    ]
+    for (const [index, each] of keys.entries()) {
+      t.equal(await store.load(each, 'x'), undefined)
+      await store.save(each, 'x', { contextId: `c${index}` })
+      await store.save(each, 'y', { contextId: HOSTILE_TEXT, taskId: `t${index}` })
+    }
+    for (const [index, each] of keys.entries()) {
+      t.same(await store.load(each, 'x'), { contextId: `c${index}` })
+      t.same(await store.load(each, 'y'), { contextId: HOSTILE_TEXT, taskId: `t${index}` })
+    }
+    await store.save(key, 'y', { contextId: 'next' })
+    t.same(await store.load(key, 'y'), { contextId: 'next' }, 'the task does not wait any more')
+    await store.remove(key, 'x')
+    await store.remove(key, 'x')
+    t.equal(await store.load(key, 'x'), undefined)
+    t.same(await store.load(key, 'y'), { contextId: 'next' })
+    t.same(await store.load(keys[1]!, 'x'), { contextId: 'c1' })
   })
 }
 

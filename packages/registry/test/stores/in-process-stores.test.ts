@@ -6,6 +6,7 @@ import {
   fileStoreContract,
   memoryRetentionContract,
   memoryStoreContract,
+  remoteSessionStoreContract,
   runStoreContract,
   sessionFenceContract,
   sessionStoreContract,
@@ -24,6 +25,9 @@ const fresh =
 t.test('runs and their logs', async (t) => runStoreContract(t, async () => createInProcessStores()))
 t.test('sessions', async (t) => sessionStoreContract(t, fresh('sessions')))
 t.test('sessions of runs', async (t) => sessionFenceContract(t, async () => createInProcessStores()))
+t.test('sessions at other services', async (t) =>
+  remoteSessionStoreContract(t, async () => createInProcessStores().remoteSessions!)
+)
 t.test('nodes of a test', async (t) =>
   twoStoresContract(t, async () => {
     const cluster = createTestCluster()

@@ -33,14 +33,16 @@ export async function sweepSessions(
   }
 }
 
-/** Removes sessions with their messages and the state of their browsers. */
+/** Removes sessions with their messages, the state of their browsers, and what they are at other services. */
 export async function removeSessions(db: Kysely<Tables>, keys: readonly string[]): Promise<void> {
   await db.deleteFrom('browser_state').where('session_key', 'in', keys).execute()
+  await db.deleteFrom('remote_session').where('session_key', 'in', keys).execute()
   await db.deleteFrom('session_message').where('session_key', 'in', keys).execute()
   await db.deleteFrom('session').where('session_key', 'in', keys).execute()
 }
 
-// Those of conversations that callers keep belong to no session here.
+// Those of conversations that callers, or other services, keep belong to no session here.
 async function sweepStates(commit: Commit, before: number): Promise<void> {
   await commit.write((trx) => trx.deleteFrom('browser_state').where('updated_at', '<=', before).execute())
+  await commit.write((trx) => trx.deleteFrom('remote_session').where('updated_at', '<=', before).execute())
 }

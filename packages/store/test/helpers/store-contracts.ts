@@ -5,6 +5,7 @@ import {
   fileStoreContract,
   memoryRetentionContract,
   memoryStoreContract,
+  remoteSessionStoreContract,
   runStoreContract,
   sessionFenceContract,
   sessionStoreContract,
@@ -52,6 +53,12 @@ export function storeContracts(t: Test, open: OpenStore): void {
     checkpointStoreContract(
       t,
       fresh(({ checkpoints }) => checkpoints)
+    )
+  )
+  t.test('sessions at other services', async (t) =>
+    remoteSessionStoreContract(
+      t,
+      fresh(({ remoteSessions }) => remoteSessions!)
     )
   )
   t.test('control', async (t) =>

@@ -131,6 +131,23 @@ export interface BrowserStateStore {
   remove(key: SessionKey): Awaitable<void>
 }
 
+/** The conversation of another service that belongs to a session. */
+export interface RemoteSession {
+  /** The id by which the service continues the conversation. */
+  readonly contextId: string
+  /** Its task that waits for the next message. */
+  readonly taskId?: string
+}
+
+/** Keeps which conversations of other services belong to sessions. */
+export interface RemoteSessionStore {
+  /** @param remote identifies the service, and who calls it within the session; at most 64 characters */
+  load(key: SessionKey, remote: string): Awaitable<RemoteSession | undefined>
+  /** Replaces what is kept. */
+  save(key: SessionKey, remote: string, session: RemoteSession): Awaitable<void>
+  remove(key: SessionKey, remote: string): Awaitable<void>
+}
+
 /**
  * A session's key as one string. It is unambiguous: registry ids and names contain no slash, and the session id is preceded by its
  * length. The global registry has no prefix.

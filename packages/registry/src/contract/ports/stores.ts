@@ -5,7 +5,7 @@ import type { FileStore } from './file-store.ts'
 import type { MemoryStore } from './memory-store.ts'
 import type { NodeLease } from './node-lease.ts'
 import type { RunStore } from './run-store.ts'
-import type { BrowserStateStore, SessionStore } from './session-store.ts'
+import type { BrowserStateStore, RemoteSessionStore, SessionStore } from './session-store.ts'
 import type { StreamLog } from './stream-log.ts'
 import type { TaskStore } from './task-store.ts'
 
@@ -22,6 +22,8 @@ export interface Stores {
   readonly files?: FileStore
   /** Optional: without it, browsers forget their sessions with the process. */
   readonly browserStates?: BrowserStateStore
+  /** Optional: without it, a session begins another conversation at another service after a restart, and on each node. */
+  readonly remoteSessions?: RemoteSessionStore
   /** Absent if only one process can use the stores at a time. */
   readonly lease?: NodeLease
   /** Rejects if the stores cannot read and write; an engine calls it at most once a second. Optional. */

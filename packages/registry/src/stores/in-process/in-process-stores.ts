@@ -5,6 +5,7 @@ import { createInProcessCheckpointStore } from './checkpoint-store.ts'
 import { createInProcessControlBus } from './control-bus.ts'
 import { createInProcessFileStore } from './file-store.ts'
 import { createInProcessMemoryStore } from './memory-store.ts'
+import { createInProcessRemoteSessionStore } from './remote-session-store.ts'
 import { createInProcessRunStore } from './run-store.ts'
 import { RunTable, type RunRetention } from './run-table.ts'
 import { createInProcessSessionStore } from './session-store.ts'
@@ -50,6 +51,7 @@ export function createInProcessStores(retention: Partial<InProcessRetention> = {
     tasks,
     checkpoints: createInProcessCheckpointStore(),
     control: createInProcessControlBus(),
+    remoteSessions: createInProcessRemoteSessionStore(),
     files: createInProcessFileStore({ maxBytes: kept.fileMaxBytes, isLive })
   }
 }

@@ -5,6 +5,8 @@ import type { Stores } from '../../contract/ports/stores.ts'
 import type { StoreWatch } from './store-watch.ts'
 import { watchContent, WatchedContent } from './watched-content.ts'
 
+/** The optional members of `Stores`. */
+type OptionalPort = 'check' | 'files' | 'browserStates' | 'remoteSessions' | 'lease'
 type Method = (...args: unknown[]) => unknown
 
 /**
@@ -12,8 +14,7 @@ type Method = (...args: unknown[]) => unknown
  * What a port says that it throws stays as it is.
  */
 export function guardStores(stores: Stores, watch: StoreWatch): Stores {
-  const guarded = <P extends Exclude<keyof Stores, 'check' | 'files' | 'browserStates' | 'lease'>>(port: P) =>
-    guard(stores[port], port, watch)
+  const guarded = <P extends Exclude<keyof Stores, OptionalPort>>(port: P) => guard(stores[port], port, watch)
   return {
     runs: guarded('runs'),
     log: guarded('log'),
@@ -24,6 +25,7 @@ export function guardStores(stores: Stores, watch: StoreWatch): Stores {
     control: guarded('control'),
     ...(stores.files && { files: watchContent(guard(stores.files, 'files', watch)) }),
     ...(stores.browserStates && { browserStates: guard(stores.browserStates, 'browserStates', watch) }),
+    ...(stores.remoteSessions && { remoteSessions: guard(stores.remoteSessions, 'remoteSessions', watch) }),
     ...(stores.lease && { lease: guard(stores.lease, 'lease', watch) }),
     check: () => watch.check()
   }

@@ -7,6 +7,7 @@ import { addFiles } from './0002-files.ts'
 import { addBrowserStates } from './0003-browser-states.ts'
 import { addCancelRequests } from './0004-cancel-requests.ts'
 import { addClaimedPushes } from './0005-claimed-pushes.ts'
+import { addRemoteSessions } from './0006-remote-sessions.ts'
 
 /** Every migration by its name, in order: one a file. A released one never changes. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -14,7 +15,8 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0002-files': { up: addFiles },
   '0003-browser-states': { up: addBrowserStates },
   '0004-cancel-requests': { up: addCancelRequests },
-  '0005-claimed-pushes': { up: addClaimedPushes }
+  '0005-claimed-pushes': { up: addClaimedPushes },
+  '0006-remote-sessions': { up: addRemoteSessions }
 }
 
 // Milliseconds to wait for another program's lock.

@@ -1,0 +1,39 @@
+import type { RemoteSessionStore } from '@svc/registry'
+import { sessionKeyText } from '@svc/registry/store-kit'
+import type { Kysely } from 'kysely'
+import type { Commit } from '../commit.ts'
+import type { Tables } from '../tables.ts'
+
+/** Conversations of other services, in SQL. */
+export function createRemoteSessionStore(db: Kysely<Tables>, commit: Commit): RemoteSessionStore {
+  return {
+    async load(key, remote) {
+      const row = await db
+        .selectFrom('remote_session')
+        .select(['context_id', 'task_id'])
+        .where('session_key', '=', sessionKeyText(key))
+        .where('remote', '=', remote)
+        .executeTakeFirst()
+      if (row === undefined) return undefined
+      const { context_id: contextId, task_id: taskId } = row
+      return { contextId, ...(taskId !== null && { taskId }) }
+    },
+    save: (key, remote, { contextId, taskId = null }) =>
+      commit.write(async (trx) => {
+        const row = { context_id: contextId, task_id: taskId, updated_at: Date.now() }
+        await trx
+          .insertInto('remote_session')
+          .values({ session_key: sessionKeyText(key), remote, ...row })
+          .onConflict((conflict) => conflict.columns(['session_key', 'remote']).doUpdateSet(row))
+          .execute()
+      }),
+    remove: (key, remote) =>
+      commit.write(async (trx) => {
+        await trx
+          .deleteFrom('remote_session')
+          .where('session_key', '=', sessionKeyText(key))
+          .where('remote', '=', remote)
+          .execute()
+      })
+  }
+}
