@@ -131,11 +131,14 @@ export class InterruptedRuns {
     await this.#unloading.get(runId)
     const run = this.#parked.get(runId)
     if (run === undefined) return this.#host.live.has(runId)
-    if (inputId !== undefined && !this.#parked.awaitsInput(runId, inputId)) return true
+    const { lease } = this.#host.stores
+    if (inputId !== undefined && !this.#parked.awaitsInput(runId, inputId)) return lease === undefined
     if (this.#runnables.has(runnableKeyText(run))) await within(ANSWERS_WITHIN, this.#loader.load(run))
     else if (!this.#parked.awaitsRunnable(runId)) this.#awaitRunnable(run)
-    // Another node may have a run that is parked here.
-    return this.#host.stores.lease === undefined || this.#host.live.has(runId)
+    if (lease === undefined || this.#host.live.has(runId)) return true
+    // Another node may have a run that is parked here, and has to when this one closes.
+    if (this.#host.closing.aborted && this.#parked.take(runId)) await lease.release(runId)
+    return false
   }
 
   /** Resolves when the loading or unloading of a run is done; undefined if neither is in progress. */

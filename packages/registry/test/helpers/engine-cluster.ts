@@ -1,0 +1,73 @@
+import {
+  defineRunnable,
+  type NumberedPart,
+  type RunContext,
+  type RunEngine,
+  type RunEngineOptions,
+  type Runnable
+} from '@svc/registry'
+import { createTestCluster, type TestNode } from '@svc/registry/testing'
+import type { Test } from 'tap'
+import { buildEngine } from './collect.ts'
+
+/** A node of a test: its stores, and its engine. */
+export interface Member {
+  readonly node: TestNode
+  readonly engine: RunEngine
+}
+
+/** Engines on shared stores, each with these runnables, and their take-over begun. */
+export async function cluster(
+  t: Test,
+  runnables: readonly Runnable[],
+  size = 2,
+  options: RunEngineOptions = {}
+): Promise<Member[]> {
+  const shared = createTestCluster()
+  const members: Member[] = []
+  for (let count = 0; count < size; count++) {
+    const node = shared.join()
+    const engine = buildEngine(t, { ...options, stores: node.stores })
+    for (const runnable of runnables) await engine.resume(runnable)
+    await engine.recover()
+    members.push({ node, engine })
+  }
+  return members
+}
+
+/** A workflow of steps, of which the test can hold some; it records which process executed each. */
+export function steps(
+  names: readonly string[],
+  act: (name: string, context: RunContext) => unknown
+): Runnable {
+  return defineRunnable({
+    kind: 'workflow',
+    name: 'flow',
+    resumable: true,
+    async *stream(_input, context) {
+      for (const name of names) {
+        let text = ''
+        await context.step(name, async () => void (text = `${String(await act(name, context))};`))
+        // A recorded step has written its text.
+        if (text !== '') yield { type: 'text', text }
+      }
+    }
+  })
+}
+
+export const textOf = (parts: readonly NumberedPart[]) =>
+  parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
+
+export function requireWhole(t: Test, parts: readonly NumberedPart[]): void {
+  t.same(
+    parts.map(({ seq }) => seq),
+    parts.map((_, index) => index + 1),
+    'no gap, nothing twice'
+  )
+}
+
+export const codeOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => 'none',
+    (err: { code: string }) => err.code
+  )
