@@ -90,7 +90,7 @@ export async function serve(
     if (scope.prefix !== app.prefix) scope.setNotFoundHandler(createNotFoundHandler(learnMethods(scope)))
     requireAccess(scope, policy)
     requireStrict(scope)
-    if (rateLimit) await limitRate(scope, rateLimit)
+    if (rateLimit) await limitRate(scope, rateLimit, runs.stores.counters)
     for (const each of middleware) addMiddleware(scope, each)
 
     if (swagger) openApi = await createOpenApi(plain, { ...documented, exposed, settings: swagger })

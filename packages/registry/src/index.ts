@@ -107,6 +107,7 @@ export type { CallerOptions, StartOptions } from './runs/start-options.ts'
 
 export type { Awaitable } from './contract/ports/awaitable.ts'
 export type { CheckpointStore } from './contract/ports/checkpoint-store.ts'
+export type { Counted, CounterStore, CounterWindow } from './contract/ports/counter-store.ts'
 export type { BrowserState, BrowserStateStore } from './contract/ports/session-store.ts'
 export type { RemoteSession, RemoteSessionStore } from './contract/ports/session-store.ts'
 export type { ByteRange, FileStore, NewFile, StoredFile } from './contract/ports/file-store.ts'

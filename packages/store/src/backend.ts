@@ -2,6 +2,7 @@ import type {
   Awaitable,
   CheckpointStore,
   ControlBus,
+  CounterStore,
   NodeLease,
   RunStore,
   SessionStore,
@@ -15,6 +16,7 @@ import type { Tables } from './tables.ts'
 /** What a process does differently that is one node of several on its database. */
 export interface NodeParts {
   readonly lease: NodeLease
+  readonly counters: CounterStore
   readonly runs: Pick<RunStore, 'create' | 'lease' | 'listLeft' | 'recordStep'>
   readonly checkpoints: Pick<CheckpointStore, 'save' | 'remove'>
   readonly sessions: Pick<SessionStore, 'lock'>

@@ -18,7 +18,9 @@ import { createTaskStore } from './stores/task-store.ts'
 
 /** Every store of the contract, on one database. */
 export interface Store
-  extends Required<Omit<Stores, 'browserStates' | 'lease'>>, Pick<Stores, 'browserStates' | 'lease'> {
+  extends
+    Required<Omit<Stores, 'browserStates' | 'counters' | 'lease'>>,
+    Pick<Stores, 'browserStates' | 'counters' | 'lease'> {
   /** Probes the database with a small write and read. @throws the database's error */
   check(): Promise<void>
   /** Commits what is pending and closes the database; a second call does nothing. */
@@ -58,7 +60,7 @@ export async function createStore(
     ...(stateKey && { browserStates: createBrowserStateStore(db, commit, stateKey, skipDamaged) }),
     remoteSessions: createRemoteSessionStore(db, commit),
     control,
-    ...(node && { lease: node.lease }),
+    ...(node && { lease: node.lease, counters: node.counters }),
     check: backend.check,
     close: () => (closed ??= backend.close())
   }

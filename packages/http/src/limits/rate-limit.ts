@@ -1,17 +1,23 @@
 import rateLimit, { type RateLimitPluginOptions } from '@fastify/rate-limit'
 import { Type } from '@sinclair/typebox'
-import { ANONYMOUS } from '@svc/registry'
+import { ANONYMOUS, type CounterStore } from '@svc/registry'
 import { functionSchema, objectSchema, optionsSchema } from '@svc/registry/kit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { HTTP_ERR_RATE_LIMITED } from '../errors.ts'
+import { countOverNodes } from './shared-counts.ts'
 
-/** Limits requests per principal, or per IP address without credentials. */
+/**
+ * Limits requests per principal, or per IP address without credentials.
+ * @param counters of stores that several nodes share: they count together, unless the options bring a store
+ */
 export async function limitRate(
-  scope: Pick<FastifyInstance, 'register'>,
-  options: RateLimitPluginOptions
+  scope: Pick<FastifyInstance, 'register' | 'prefix'>,
+  options: RateLimitPluginOptions,
+  counters: CounterStore | undefined
 ): Promise<void> {
   await scope.register(rateLimit, {
     keyGenerator: callerOf,
+    ...(counters && options.redis === undefined && { store: countOverNodes(counters, scope.prefix) }),
     ...options,
     errorResponseBuilder: (_request, { ttl }) =>
       Object.assign(new HTTP_ERR_RATE_LIMITED(), { retryAfter: ttl / 1000 })

@@ -1,4 +1,5 @@
-import t from 'tap'
+import { createFailingStores, createTestCluster, type TestNode } from '@svc/registry/testing'
+import t, { type Test } from 'tap'
 import { buildApp, echo } from '../helpers/build-app.ts'
 import { requireError } from '../helpers/require-error.ts'
 import { buildSecuredApp } from '../helpers/secured-app.ts'
@@ -69,4 +70,80 @@ t.test('options of the host apply', async (t) => {
   const { ask, as } = await buildSecuredApp(t, { options })
   t.equal((await ask('GET', '/agents', as('ann', '*'))).status, 200)
   t.equal((await ask('GET', '/agents', as('bob', '*'))).status, 429)
+})
+
+/** Two nodes of a service, and a request for each. */
+async function buildNodes(
+  t: Test,
+  options: object = {},
+  nodes: readonly Pick<TestNode, 'stores'>[] = joinTwo()
+) {
+  const build = async ({ stores }: Pick<TestNode, 'stores'>) => {
+    const { get } = await buildApp(t, {
+      options: { rateLimit: { ...rateLimit, ...options } },
+      engine: { stores }
+    })
+    return async () => (await get('/agents')).status
+  }
+  return [await build(nodes[0]!), await build(nodes[1]!)] as const
+}
+
+function joinTwo(): TestNode[] {
+  const { join } = createTestCluster()
+  return [join(), join()]
+}
+
+t.test('nodes on shared stores count together', async (t) => {
+  const [first, second] = await buildNodes(t)
+  t.same([await first(), await second(), await first()], [200, 200, 200])
+  t.same([await second(), await first()], [429, 429])
+  const [brief, other] = await buildNodes(t, { max: 1, timeWindow: 30 })
+  while ((await brief()) !== 200 || (await other()) !== 429);
+  while ((await other()) !== 200);
+  t.pass('a new window begins for both')
+})
+
+t.test('requests beyond the limit extend the window where the options say so', async (t) => {
+  for (const option of ['continueExceeding', 'exponentialBackoff']) {
+    const { stores } = createTestCluster().join()
+    const { get } = await buildApp(t, {
+      options: { rateLimit: { max: 1, timeWindow: 10_000, [option]: true } },
+      engine: { stores }
+    })
+    const resets: number[] = []
+    for (let count = 0; count < 4; count++)
+      resets.push(Number((await get('/agents')).headers.get('x-ratelimit-reset')))
+    t.same(resets, option === 'continueExceeding' ? [10, 10, 10, 10] : [10, 10, 20, 40])
+  }
+})
+
+t.test('while the counts fail or take too long, each node counts by itself', async (t) => {
+  const [node, other] = joinTwo()
+  const counters = createFailingStores({ ...node!.stores, lease: undefined } as never)
+  const { counters: failing } = counters.stores
+  const stores = { ...node!.stores, counters: failing! }
+  const [first, second] = await buildNodes(t, {}, [{ stores }, other!])
+  t.same([await first(), await second()], [200, 200])
+  counters.fail(new Error('connection refused'))
+  t.same([await first(), await first(), await first(), await first()], [200, 200, 200, 429])
+  t.same([await second(), await second()], [200, 429])
+
+  const hanging = { increment: () => new Promise<never>(() => {}) }
+  const [slow] = await buildNodes(t, {}, [{ stores: { ...node!.stores, counters: hanging } }, other!])
+  t.same([await slow(), await slow(), await slow(), await slow()], [200, 200, 200, 429])
+})
+
+t.test('a store of one’s own counts instead', async (t) => {
+  let count = 0
+  class Own {
+    incr(_key: string, done: (err: null, result: { current: number; ttl: number }) => void) {
+      done(null, { current: ++count, ttl: 1_000 })
+    }
+    child() {
+      return this
+    }
+  }
+  const [first, second] = await buildNodes(t, { store: Own })
+  t.same([await first(), await second(), await first(), await second()], [200, 200, 200, 429])
+  t.equal(count, 4)
 })

@@ -9,12 +9,13 @@ import type { Redact } from '../contract/provider-key.ts'
 export function redactStores(stores: Stores, redact: Redact | undefined): Stores {
   if (redact === undefined) return stores
   const { runs, log, sessions, memory, checkpoints, tasks, control } = stores
-  const { files, browserStates, remoteSessions, lease } = stores
+  const { files, browserStates, remoteSessions, counters, lease } = stores
   return {
     tasks,
     control,
     ...(browserStates && { browserStates }),
     ...(remoteSessions && { remoteSessions }),
+    ...(counters && { counters }),
     ...(lease && { lease }),
     runs: override(runs, {
       recordStep: (runId, epoch, key, output) => runs.recordStep(runId, epoch, key, redact(output)),

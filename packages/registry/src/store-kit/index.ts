@@ -2,6 +2,7 @@ export { createScopeFilter, runnableKeyText } from '../contract/ports/run-scope.
 export { hasMetadata } from '../contract/run-metadata.ts'
 export { sessionKeyText } from '../contract/ports/session-store.ts'
 export { createInProcessControlBus } from '../stores/in-process/control-bus.ts'
+export { createInProcessCounterStore, MAX_COUNTER_WINDOW } from '../stores/in-process/counter-store.ts'
 export { createInProcessRemoteSessionStore } from '../stores/in-process/remote-session-store.ts'
 export { KeyedLock, type Release } from '../stores/keyed-lock.ts'
 export { entryFromJson, sizeOfEntry } from '../stores/log-entry.ts'

@@ -1,4 +1,5 @@
 export { codeOf, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
+export { counterStoreContract } from './counter-contract.ts'
 export { createFailingStores, type FailingStores } from './failing-stores.ts'
 export { fileStoreContract } from './file-store-contract.ts'
 export {

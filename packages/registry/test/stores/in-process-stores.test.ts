@@ -1,8 +1,9 @@
 import { createInProcessStores, type Stores } from '@svc/registry'
 import {
   checkpointStoreContract,
-  createTestCluster,
   controlBusContract,
+  counterStoreContract,
+  createTestCluster,
   fileStoreContract,
   memoryRetentionContract,
   memoryStoreContract,
@@ -27,6 +28,9 @@ t.test('sessions', async (t) => sessionStoreContract(t, fresh('sessions')))
 t.test('sessions of runs', async (t) => sessionFenceContract(t, async () => createInProcessStores()))
 t.test('sessions at other services', async (t) =>
   remoteSessionStoreContract(t, async () => createInProcessStores().remoteSessions!)
+)
+t.test('counters', async (t) =>
+  counterStoreContract(t, async () => createTestCluster().join().stores.counters!)
 )
 t.test('nodes of a test', async (t) =>
   twoStoresContract(t, async () => {

@@ -7,6 +7,7 @@ import { PATIENCE } from '../commit.ts'
 import { parseStored } from '../encoding/stored-values.ts'
 import type { PostgresOptions } from '../options.ts'
 import type { Tables } from '../tables.ts'
+import { PostgresCounters } from './counter-store.ts'
 import { Lane } from './lane/lane.ts'
 import { createStatements } from './lane/statements.ts'
 import { BatchReads } from './log/batch-reads.ts'
@@ -78,6 +79,7 @@ export function openNode({ options, connections, db, ready }: NodeHost): OpenedN
   const logs = new LocalLogs()
   const reads = new BatchReads(createQuery(pooled, outage), table('run_part'))
   const wakeUps = new WakeUps(logs, channel, query, table)
+  const counters = new PostgresCounters(createQuery(pooled, 0), table('counter'))
   const turns = new SessionTurns({ query, transact, channel, lease, table })
   lease.onLost(() => logs.disownAll())
   const readAnswer = async (inputId: string) => {
@@ -87,6 +89,7 @@ export function openNode({ options, connections, db, ready }: NodeHost): OpenedN
   }
   return {
     lease,
+    counters,
     log: createSharedStreamLog({ lane, logs, reads, wakeUps }),
     runs: createOwnedRuns({ db, lane, logs, query, lease, table }),
     checkpoints: createLaneCheckpoints(lane),
@@ -95,6 +98,7 @@ export function openNode({ options, connections, db, ready }: NodeHost): OpenedN
     joined: () => lease.joined(),
     async close() {
       await lane.close()
+      await counters.close()
       await turns.close()
       await lease.leave()
       wakeUps.close()

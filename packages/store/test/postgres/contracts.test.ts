@@ -1,6 +1,15 @@
+import { counterStoreContract } from '@svc/registry/testing'
 import t from 'tap'
 import { onPostgres } from '../helpers/each-store.ts'
 import { storeContracts } from '../helpers/store-contracts.ts'
 
 t.setTimeout(120_000)
-await onPostgres(t, async (t, open) => storeContracts(t, open))
+await onPostgres(t, async (t, open) => {
+  storeContracts(t, open)
+  t.test('counters', async (t) =>
+    counterStoreContract(t, async () => {
+      const { counters, close } = await open()
+      return { increment: (key, window) => counters!.increment(key, window), close }
+    })
+  )
+})

@@ -1,6 +1,7 @@
 import type { Awaitable } from './awaitable.ts'
 import type { CheckpointStore } from './checkpoint-store.ts'
 import type { ControlBus } from './control-bus.ts'
+import type { CounterStore } from './counter-store.ts'
 import type { FileStore } from './file-store.ts'
 import type { MemoryStore } from './memory-store.ts'
 import type { NodeLease } from './node-lease.ts'
@@ -24,6 +25,8 @@ export interface Stores {
   readonly browserStates?: BrowserStateStore
   /** Optional: without it, a session begins another conversation at another service after a restart, and on each node. */
   readonly remoteSessions?: RemoteSessionStore
+  /** Absent if only one process can use the stores at a time: it counts by itself. */
+  readonly counters?: CounterStore
   /** Absent if only one process can use the stores at a time. */
   readonly lease?: NodeLease
   /** Rejects if the stores cannot read and write; an engine calls it at most once a second. Optional. */

@@ -4,6 +4,7 @@ import type { RunStore, RunSummary } from '../../contract/ports/run-store.ts'
 import { sessionKeyText } from '../../contract/ports/session-store.ts'
 import type { Stores } from '../../contract/ports/stores.ts'
 import { RUN_ERR_TOO_MANY_RUNS } from '../../errors.ts'
+import { createInProcessCounterStore } from '../../stores/in-process/counter-store.ts'
 import { createInProcessStores } from '../../stores/in-process/in-process-stores.ts'
 import { PushClaims } from './claimed-pushes.ts'
 import { SessionTickets } from './session-tickets.ts'
@@ -22,7 +23,7 @@ export interface TestNode {
 
 /** Stores in memory that several engines of a test share, as nodes of a service share a database. */
 export function createTestCluster(): { join(): TestNode } {
-  const shared = createInProcessStores()
+  const shared = { ...createInProcessStores(), counters: createInProcessCounterStore() }
   const isOver = (runId: string) => {
     const run = shared.runs.find(runId) as RunSummary | undefined
     return run === undefined || isTerminalStatus(run.status)

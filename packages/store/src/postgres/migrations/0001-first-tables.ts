@@ -53,6 +53,8 @@ function statements(schema: string): string[] {
     table('checkpoint', `run_id ${id} primary key, epoch integer not null, state text not null`),
     table('node', `node_id ${id} primary key, seen_at timestamptz not null default clock_timestamp()`),
     table('writer', `writer_id ${id} primary key, token text not null, seen_at timestamptz not null`),
+    `create unlogged table "${schema}".counter (key ${id} primary key, count bigint not null, length bigint not null, max bigint,
+       doubles integer not null, ends_at timestamptz not null) with (fillfactor = 50)`,
     table('session', `session_key ${id} primary key, last_seq integer not null, updated_at bigint not null`),
     index('session_oldest', 'session (updated_at)'),
     table(
