@@ -1,15 +1,18 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { SessionKey } from '@svc/registry'
 import { codeOf, storedRun, textEntry } from '@svc/registry/testing'
+import { Client } from 'pg'
 import t from 'tap'
 import { onPostgres } from '../helpers/each-store.ts'
 import { createNodes } from '../helpers/nodes.ts'
 
 const RACES = 100
+const all = { entries: 9, bytes: 9_000 }
 const never = new AbortController().signal
 const completed = { status: 'completed', at: 3 } as const
 
 await onPostgres(t, async (t, _open, url) => {
-  const { open } = await createNodes(t, url)
+  const { schema, admin, open } = await createNodes(t, url)
   const [first, second] = [await open(), await open()]
   const nodes = [first, second]
 
@@ -42,6 +45,33 @@ await onPostgres(t, async (t, _open, url) => {
     last()
   })
 
+  await t.test(
+    'an append that is being written when its run is taken is part of what was taken',
+    async (t) => {
+      const { runId } = storedRun()
+      await first.runs.create(storedRun({ runId }))
+      await first.log.append(runId, 1, [textEntry(1)])
+      const slow = new Client(url)
+      await slow.connect()
+      // The append waits for this transaction, after it found its epoch valid.
+      await slow.query('begin')
+      await slow.query(`insert into ${schema}.run_part (run_id, seq, json) values ($1, 2, '{}')`, [runId])
+      const appended = (async () => first.log.append(runId, 1, [textEntry(2)]))()
+      const isWaiting = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%run_part%'`
+      while ((await admin.query(isWaiting)).rows.length === 0) await sleep(10)
+      await admin.query(
+        `delete from ${schema}.node where node_id = (select node_id from ${schema}.run where run_id = $1)`,
+        [runId]
+      )
+      const taken = (async () => second.runs.lease(runId))().then(async () => second.log.read(runId, 0, all))
+      await Promise.race([taken, sleep(300)])
+      await slow.query('rollback')
+      await slow.end()
+      await appended
+      t.equal((await taken).length, 2)
+    }
+  )
+
   await t.test('leases of a run that was released, and writes of its earlier node', async (t) => {
     for (let race = 0; race < RACES / 4; race++) {
       const { runId } = storedRun()
@@ -51,7 +81,7 @@ await onPostgres(t, async (t, _open, url) => {
       await first.lease!.release(runId)
       const epoch = await second.runs.lease(runId)
       const ended = await late
-      const parts = (await second.log.read(runId, 0, { entries: 9, bytes: 9_000 })).length
+      const parts = (await second.log.read(runId, 0, all)).length
       const isEndedBefore = ended === 'none' && epoch === undefined && parts === 2
       const isFenced = ended === 'RUN_ERR_FENCED' && epoch === 2 && parts === 1
       t.ok(isEndedBefore || isFenced, `${ended} ${epoch} ${parts}`)
