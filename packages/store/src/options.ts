@@ -27,7 +27,10 @@ export interface StoreOptions {
    * lease, which need a connection of their own.
    */
   listenUrl?: string
-  /** On Postgres: false for a pooler that does not keep prepared statements; default true. */
+  /**
+   * On Postgres: true to keep prepared statements and settings in connections, which many poolers do not support; default true without
+   * `listenUrl`.
+   */
   prepare?: boolean
   retention?: Partial<Retention>
   files?: Partial<FileLimits>
@@ -185,7 +188,7 @@ function databaseOf({
     outage: options.outage ?? 60_000,
     lease: leaseOf(options.lease),
     listenUrl: options.listenUrl,
-    prepare: options.prepare ?? true
+    prepare: options.prepare ?? options.listenUrl === undefined
   }
 }
 

@@ -22,6 +22,8 @@ import type { Connections } from './open-pool.ts'
 import { createQuery, createTransact } from './query.ts'
 import { createLaneCheckpoints, createOwnedRuns } from './run-store.ts'
 
+const ONLY_BY_INDEX = 'set enable_seqscan = off; set enable_mergejoin = off'
+
 /** What a node needs of its database. */
 export interface NodeHost {
   readonly options: PostgresOptions
@@ -68,9 +70,15 @@ export function openNode({ options, connections, db, ready }: NodeHost): OpenedN
     },
     ...times
   })
+  const connectLane = connect({ query_timeout: times.ttl, pipeline: true })
   const lane = new Lane({
     // A connection that does not answer is replaced before others take the runs.
-    connect: connect({ query_timeout: times.ttl, pipeline: true }),
+    connect: async () => {
+      const client = await connectLane()
+      // Plans are kept, also those made while a table was small.
+      if (prepare) await client.query(ONLY_BY_INDEX)
+      return client
+    },
     statements: createStatements(table),
     prepare,
     nodeId: () => lease.nodeId,

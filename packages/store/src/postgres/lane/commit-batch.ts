@@ -16,7 +16,7 @@ export interface BatchHost {
   readonly nodeId: string
   /** False for connections that cannot keep prepared statements, such as through a pooler of transactions. */
   readonly prepare: boolean
-  /** True if an earlier attempt may have committed this batch, because its connection was lost. */
+  /** True if an earlier attempt may have committed some of this batch, because its connection was lost. */
   readonly isRepeat: boolean
 }
 
@@ -109,7 +109,7 @@ function toStatements(batch: readonly LaneWrite[], host: BatchHost): Sent[] {
   const { statements } = host
   if (creations.length > 0) sent.push(toCreate(creations, host))
   if (appends.length > 0) {
-    const shape = shapeOf(appends)
+    const shape = shapeOf(appends, host.isRepeat)
     const parameters = [...keysOf(appends), ...rowsOf(appends, shape)]
     sent.push({ statement: statements.append(shape), parameters, writes: appends })
   }
@@ -121,7 +121,7 @@ function toStatements(batch: readonly LaneWrite[], host: BatchHost): Sent[] {
     const parameters = [textArray(forgets.map(({ runId }) => runId))]
     sent.push({ statement: statements.forget, parameters, writes: [] })
   }
-  if (changing.length > 0) sent.push(toChange(changing, statements))
+  if (changing.length > 0) sent.push(toChange(changing, host))
   return sent
 }
 
@@ -142,10 +142,10 @@ function toCreate(writes: readonly Creation[], { statements, nodeId }: BatchHost
   return { statement: statements.create(isLimited), parameters, writes }
 }
 
-function toChange(writes: readonly Changing[], statements: Statements): Sent {
+function toChange(writes: readonly Changing[], { statements, isRepeat }: BatchHost): Sent {
   // A change of steps ends with the run.
   const kept = writes.map((write) => (write.change.endedAt === null ? write : { ...write, steps: [] }))
-  const shape = shapeOf(kept)
+  const shape = shapeOf(kept, isRepeat)
   const changes = writes.map(({ change }) => change)
   const parameters = [
     ...keysOf(writes),
@@ -165,11 +165,12 @@ function keysOf(writes: readonly { readonly runId: string; readonly epoch: numbe
   return [textArray(writes.map(({ runId }) => runId)), intArray(writes.map(({ epoch }) => epoch))]
 }
 
-function shapeOf(writes: readonly Append[]): AppendShape {
+function shapeOf(writes: readonly Append[], repeat: boolean): AppendShape {
   return {
     steps: writes.some(({ steps }) => steps.length > 0),
     inputs: writes.some(({ change }) => change?.input !== undefined),
-    values: writes.some(({ change }) => change !== undefined && change.values.length > 0)
+    values: writes.some(({ change }) => change !== undefined && change.values.length > 0),
+    repeat
   }
 }
 

@@ -27,6 +27,8 @@ interface Pending {
 // Bytes and writes of a batch: a transaction should not take long, since later writes wait for it.
 const MAX_BYTES = 4_194_304
 const MAX_WRITES = 2_000
+// Batches that the server has: while it commits one, this process makes the next.
+const MAX_IN_FLIGHT = 2
 // Milliseconds between two attempts.
 const FIRST_PAUSE = 20
 const LONGEST_PAUSE = 500
@@ -39,6 +41,9 @@ export class Lane {
   readonly #host: LaneHost
   readonly #connection: Connection
   #queue: Pending[] = []
+  readonly #inFlight = new Set<Promise<void>>()
+  // Those with writes in flight.
+  readonly #runs = new Set<string>()
   #working: Promise<void> | undefined
   #failingSince: number | undefined
   #closed = false
@@ -64,6 +69,7 @@ export class Lane {
   async close(): Promise<void> {
     this.#closed = true
     await this.#working
+    await Promise.all(this.#inFlight)
     await this.#connection.close()
   }
 
@@ -71,16 +77,27 @@ export class Lane {
     while (this.#queue.length > 0) {
       // Later writes of this turn join the transaction.
       await new Promise((resolve) => setImmediate(resolve))
-      await this.#commit(this.#takeBatch())
+      const batch = this.#inFlight.size < MAX_IN_FLIGHT ? this.#takeBatch() : []
+      if (batch.length > 0) this.#send(batch)
+      else await Promise.race(this.#inFlight)
     }
     this.#working = undefined
   }
 
-  // A write that must come after a change, a checkpoint or the creation of its run waits for the next batch.
+  #send(batch: readonly Pending[]): void {
+    for (const { write } of batch) this.#runs.add(write.runId)
+    const committed = this.#commit(batch).finally(() => {
+      for (const { write } of batch) this.#runs.delete(write.runId)
+      this.#inFlight.delete(committed)
+    })
+    this.#inFlight.add(committed)
+  }
+
+  // A run is in one batch at a time. A write that must come after a change, a checkpoint or the creation of its run waits for the next batch.
   #takeBatch(): Pending[] {
     const batch: Pending[] = []
     const left: Pending[] = []
-    const closed = new Set<string>()
+    const closed = new Set(this.#runs)
     const begun = new Set<string>()
     let bytes = 0
     for (const each of this.#queue) {
@@ -125,8 +142,9 @@ export class Lane {
         this.#failingSince = undefined
         return accepted
       } catch (err) {
-        if (!isPassing(err)) throw err
+        if (!isPassing(err) && (isRepeat || !isDuplicate(err))) throw err
         isRepeat = true
+        if (isDuplicate(err)) continue
         const now = performance.now()
         this.#failingSince ??= now
         if (now - this.#failingSince >= this.#host.outage) throw err
@@ -145,6 +163,11 @@ export class Lane {
       throw err
     }
   }
+}
+
+// A write whose connection was lost may be asked for again by its run, when the outage is over.
+function isDuplicate(err: unknown): boolean {
+  return (err as { code?: unknown } | undefined)?.code === '23505'
 }
 
 // The same batch may succeed later, on another connection.

@@ -9,6 +9,8 @@ export interface AppendShape {
   readonly steps: boolean
   readonly inputs: boolean
   readonly values: boolean
+  /** True if an earlier attempt may have written the same rows; looking for them costs as much as writing them. */
+  readonly repeat: boolean
 }
 
 /** The statements of a lane: each writes the rows of any number of runs. */
@@ -71,8 +73,8 @@ export function createStatements(table: (name: string) => string): Statements {
   const run = table('run')
   const shaped = new Map<string, Statement>()
   const build = (kind: 'append' | 'change', shape: AppendShape) => {
-    const { steps, inputs, values } = shape
-    const name = `svc ${kind}${steps ? ' steps' : ''}${inputs ? ' inputs' : ''}${values ? ' values' : ''}`
+    const more = Object.entries(shape).flatMap(([name, has]) => (has ? [name] : []))
+    const name = ['svc', kind, ...more].join(' ')
     let statement = shaped.get(name)
     if (statement === undefined) {
       statement = { name, text: kind === 'append' ? appendText(table, shape) : changeText(table, shape) }
@@ -133,10 +135,13 @@ export function createStatements(table: (name: string) => string): Statements {
   }
 }
 
+// Worded so that only the index of ids serves it: those of unfinished runs would be read as a whole for each run.
+const IS_UNFINISHED = 'coalesce(r.ended_at, 0) = 0'
+
 // Locking the runs in share mode serializes the write with a lease of theirs: it is before the next epoch, or refused.
 function appendText(table: (name: string) => string, shape: AppendShape): string {
   return `with u as (select * from unnest($1::text[], $2::int[]) with ordinality as t(run_id, epoch, ord)),
-    h as (select u.ord, r.run_id from ${table('run')} r join u using (run_id, epoch) where r.ended_at is null for share of r)
+    h as (select u.ord, r.run_id from ${table('run')} r join u using (run_id, epoch) where ${IS_UNFINISHED} for share of r)
     ${insertRows(table, shape, 3)}
     select ord::int from h`
 }
@@ -161,7 +166,7 @@ function changeText(table: (name: string) => string, shape: AppendShape): string
   return `with u as (select * from ${unnest(CHANGE_COLUMNS, 1)}),
     h as (update ${table('run')} r set bytes = r.bytes + u.bytes, status = u.status, updated_at = u.at, ended_at = u.ended_at,
       result = coalesce(u.result, r.result), preview = coalesce(u.preview, r.preview), error = coalesce(u.error, r.error)
-      from u where r.run_id = u.run_id and r.epoch = u.epoch and r.ended_at is null
+      from u where r.run_id = u.run_id and r.epoch = u.epoch and ${IS_UNFINISHED}
       returning u.ord, r.run_id, r.ended_at)
     ${insertRows(table, shape, CHANGE_COLUMNS.length + 1)} ${removed.join(' ')}
     select ord::int from h`
@@ -170,22 +175,23 @@ function changeText(table: (name: string) => string, shape: AppendShape): string
 // Each row names the append that it belongs to by its ordinal.
 function insertRows(table: (name: string) => string, shape: AppendShape, first: number): string {
   let next = first
-  const clause = (name: string, columns: readonly Column[], conflict = '') => {
+  const clause = (name: string, columns: readonly Column[], onConflict: string) => {
     const all: Column[] = [['ord', 'int'], ...columns]
     const names = columns.map(([column]) => column).join(', ')
     const rows = `unnest(${all.map(([, type]) => `$${next++}::${type}[]`).join(', ')})`
     return `, n_${name} as (insert into ${table(name)} (run_id, ${names})
       select h.run_id, ${columns.map(([column]) => `p.${column}`).join(', ')}
-      from ${rows} as p(ord, ${names}) join h on h.ord = p.ord ${conflict})`
+      from ${rows} as p(ord, ${names}) join h on h.ord = p.ord ${onConflict})`
   }
-  const once = 'on conflict do nothing'
+  const ifNew = 'on conflict do nothing'
+  const conflict = shape.repeat ? ifNew : ''
   let text = clause(
     'run_part',
     [
       ['seq', 'int'],
       ['json', 'text']
     ],
-    once
+    conflict
   )
   if (shape.steps)
     text += clause(
@@ -194,9 +200,9 @@ function insertRows(table: (name: string) => string, shape: AppendShape, first: 
         ['key', 'text'],
         ['output', 'text']
       ],
-      once
+      ifNew
     )
-  if (shape.inputs) text += clause('run_input', INPUT_COLUMNS, once)
+  if (shape.inputs) text += clause('run_input', INPUT_COLUMNS, conflict)
   if (shape.values)
     text += clause(
       'run_value',
@@ -205,7 +211,7 @@ function insertRows(table: (name: string) => string, shape: AppendShape, first: 
         ['seq', 'int'],
         ['json', 'text']
       ],
-      once
+      conflict
     )
   return text
 }
