@@ -63,17 +63,21 @@ export function countOverNodes(counters: CounterStore, place: string): Store {
       this.#extension = continueExceeding ? 'restart' : exponentialBackoff ? 'double' : undefined
     }
 
-    incr(key: string, callback: Parameters<Counting['incr']>[1], timeWindow: number, max: number): void {
+    incr(key: string, callback: Callback, timeWindow: number, max: number): void {
       const extension = this.#extension
       const window = { length: timeWindow, ...(extension && { max, extension }) }
-      counter.increment(`rate-limit ${this.#place} ${key}`, window).then(
-        ({ count, left }) => callback(null, { current: count, ttl: left }),
-        (err: unknown) => callback(err as Error)
-      )
+      void answer(counter.increment(`rate-limit ${this.#place} ${key}`, window), callback)
     }
 
     child(options: object): Counting {
       return new SharedCounts(options)
     }
   }
+}
+
+type Callback = Parameters<Counting['incr']>[1]
+
+async function answer(counting: Promise<Counted>, callback: Callback): Promise<void> {
+  const { count, left } = await counting
+  callback(null, { current: count, ttl: left })
 }

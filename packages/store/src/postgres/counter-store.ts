@@ -83,7 +83,7 @@ export class PostgresCounters implements CounterStore {
           resolve({ count: count - (waiting.length - 1 - index), left })
       }
     } catch (err) {
-      for (const { waiting } of all) for (const { reject } of waiting) reject(err as Error)
+      for (const { waiting } of all) for (const { reject } of waiting) reject(err)
     }
   }
 
