@@ -56,6 +56,14 @@ export const STO_ERR_OTHER_TABLES = createError<[string, string]>(
   'The schema %s has a table %s of another program: name another `schema`',
   500
 )
+/** A copy would mix its data with others. */
+export const STO_ERR_NOT_EMPTY = createError<[string, string]>(
+  'STO_ERR_NOT_EMPTY',
+  'The schema %s has data in %s: copy into an empty schema',
+  500
+)
+/** A copy would not be complete; nothing was copied. */
+export const STO_ERR_COPY = createError<[string]>('STO_ERR_COPY', 'The copy would not be complete: %s', 500)
 /** The database is already open, in this process or another. */
 export const STO_ERR_IN_USE = createError<[string]>(
   'STO_ERR_IN_USE',

@@ -86,8 +86,8 @@ export function createBytesInTable(db: Kysely<Tables>, commit: Commit): FileByte
   }
 }
 
-// Cuts a stream into chunks of one size, but for the last; a file of no bytes has an empty one.
-async function* inChunks(content: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer, void> {
+/** Cuts a stream into chunks of one size, but for the last; a file of no bytes has an empty one. */
+export async function* inChunks(content: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer, void> {
   let chunk = Buffer.allocUnsafe(PIECE)
   let length = 0
   let isEmpty = true

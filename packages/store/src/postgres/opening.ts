@@ -1,8 +1,7 @@
-import { Kysely, PostgresDialect } from 'kysely'
-import type { Client, PoolClient } from 'pg'
 import type { PostgresOptions } from '../options.ts'
 import { isCurrent, migrate } from './migrations/migrate.ts'
 import type { Connections } from './open-pool.ts'
+import { onOne } from './with-connection.ts'
 
 // Milliseconds for which a failed attempt answers for others.
 const PAUSE = 250
@@ -52,10 +51,4 @@ export class Opening {
       await client.end()
     }
   }
-}
-
-function onOne(client: Client | PoolClient): Kysely<unknown> {
-  const query: PoolClient['query'] = client.query.bind(client)
-  const pool = { options: {}, connect: async () => ({ query, release: () => {} }), end: async () => {} }
-  return new Kysely({ dialect: new PostgresDialect({ pool }) })
 }

@@ -19,13 +19,20 @@ const KEPT = 4_096
 // Pages per call, so that other work runs between two calls.
 const SLICE = 1_000
 
+/** An open file or database in memory. */
+interface OpenedSqlite extends Backend {
+  /** The names of the migrations that were pending. */
+  readonly applied: readonly string[]
+}
+
 /** Opens a file, or a database in memory, and applies pending migrations. */
-export async function openSqlite(options: SqliteOptions): Promise<Backend> {
+export async function openSqlite(options: SqliteOptions): Promise<OpenedSqlite> {
   const opened = openDatabase(options)
   const { database, path } = opened
   const db = new Kysely<Tables>({ dialect: createNodeSqliteDialect(opened) })
+  let applied: readonly string[]
   try {
-    await migrate(db as unknown as Kysely<never>)
+    applied = await migrate(db as unknown as Kysely<never>)
   } catch (err) {
     await db.destroy()
     throw err
@@ -33,6 +40,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Backend> {
   const processId = randomId()
   const commit = new GroupCommit(db, opened.requireFile)
   return {
+    applied,
     db,
     commit,
     bytes:

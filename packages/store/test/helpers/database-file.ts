@@ -39,7 +39,7 @@ const FILES_DATA = `
 export async function upgradeFile(
   file: string,
   migrations: Migrations,
-  upgrade: (db: Kysely<never>, migrations: Migrations) => Promise<void> = migrate
+  upgrade: (db: Kysely<never>, migrations: Migrations) => Promise<unknown> = migrate
 ): Promise<void> {
   const opened = openDatabase({ path: file, durability: 'normal' })
   const db = new Kysely<never>({ dialect: createNodeSqliteDialect(opened) })

@@ -22,22 +22,27 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
 // Milliseconds to wait for another program's lock.
 const PATIENCE = 5_000
 
-/** Applies pending migrations, each in its own transaction. @throws STO_ERR_OPEN */
-export async function migrate(db: Kysely<never>, migrations = MIGRATIONS): Promise<void> {
+/** Applies pending migrations, each in its own transaction; returns their names. @throws STO_ERR_OPEN */
+export async function migrate(db: Kysely<never>, migrations = MIGRATIONS): Promise<string[]> {
   try {
-    await upgrade(db, migrations)
+    return await upgrade(db, migrations)
   } catch (err) {
     throw new STO_ERR_OPEN((err as Error).message, { cause: err })
   }
 }
 
-async function upgrade(db: Kysely<never>, migrations: typeof MIGRATIONS): Promise<void> {
+async function upgrade(db: Kysely<never>, migrations: typeof MIGRATIONS): Promise<string[]> {
+  const applied: string[] = []
   const provider = { getMigrations: async () => migrations }
   const next = () =>
     db.transaction().execute(async (trx) => {
       const { error, results } = await new Migrator({ db: trx, provider }).migrateUp()
       if (error !== undefined) throw error as Error
-      return results?.length === 1
+      return results?.[0]?.migrationName
     })
-  while (await retryBusy(next, PATIENCE));
+  for (;;) {
+    const name = await retryBusy(next, PATIENCE)
+    if (name === undefined) return applied
+    applied.push(name)
+  }
 }
