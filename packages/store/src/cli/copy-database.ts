@@ -24,6 +24,7 @@ const TABLES = [
   'session',
   'session_message',
   'browser_state',
+  'remote_session',
   'memory_space',
   'memory_item',
   'memory_word',

@@ -42,10 +42,7 @@ function tablesOf(file: string): string[] {
   const database = new DatabaseSync(file)
   const rows = database.prepare(`select name from sqlite_master where type = 'table'`).all()
   database.close()
-  return rows
-    .map(({ name }) => String(name))
-    .filter((name) => !/^(?:sqlite|kysely)_/.test(name))
-    .toSorted()
+  return rows.map(({ name }) => String(name)).filter((name) => !/^(?:sqlite|kysely)_/.test(name))
 }
 
 /** Fills a store with something of each table; returns how to read all of it. */
@@ -203,8 +200,8 @@ t.test('with Postgres', { skip: url === undefined && 'no Postgres runs on this m
       { code: 0, err: '', out: /contents of files: 2 of 2\ncopied\n$/ },
       'a failed copy left nothing'
     )
-    const tables = [...copied.out.matchAll(/^(\w+): /gm)].map(([, name]) => name)
-    t.same(tables.toSorted(), tablesOf(file), 'no table is forgotten')
+    const tables = [...copied.out.matchAll(/^(\w+): /gm)].map(([, name]) => String(name))
+    t.same(new Set(tables), new Set(tablesOf(file)), 'no table is forgotten')
     t.match(await copy(), { code: 1, err: /^STO_ERR_NOT_EMPTY: / })
 
     const target = await createStore({ url: url!, schema, stateKey: KEY })
