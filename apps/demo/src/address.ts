@@ -3,3 +3,10 @@ export function addressOf(host: string, port: number): string {
   if (host === '0.0.0.0' || host === '::') return `localhost:${port}`
   return `${host.includes(':') ? `[${host}]` : host}:${port}`
 }
+
+/** The URL of a database, to be shown. */
+export function withoutPassword(url: string): string {
+  const shown = new URL(url)
+  shown.password = ''
+  return shown.href
+}

@@ -49,7 +49,7 @@ export interface AppOptions {
 
 /** Builds the service: store, run engine, agents, team, workflow and surfaces. It logs to stderr. */
 export async function buildApp(
-  { DATA_DIR, HOST, LOG_LEVEL, PORT }: Env,
+  { DATA_DIR, DATABASE_URL, HOST, LOG_LEVEL, PORT }: Env,
   model: Model,
   { auth, voice = { missing: 'Calls are off' }, products = PRODUCTS }: AppOptions = {}
 ): Promise<FastifyInstance> {
@@ -61,7 +61,7 @@ export async function buildApp(
   })
 
   await app.register(requestLogging)
-  await app.register(store, { url: `sqlite:${join(DATA_DIR, 'app.db')}` })
+  await app.register(store, { url: DATABASE_URL ?? `sqlite:${join(DATA_DIR, 'app.db')}` })
   await app.register(registry, { drainTimeout: 3_000, limits: { maxRuns: MAX_RUNS }, ...auth?.policy })
   const address = addressOf(HOST, PORT)
   const tools = createTools(loadSections(ROOT), address)

@@ -1,10 +1,13 @@
 import { join, resolve } from 'node:path'
 import type { RunSummary } from '@svc/registry'
-import { addressOf } from './address.ts'
+import { addressOf, withoutPassword } from './address.ts'
 import type { DemoRole } from './auth/demo-auth.ts'
 import type { Env } from './env.ts'
 import { SHOP } from './shop/pages/layout.ts'
 import { VOICE } from './voice/voice-page.ts'
+
+/** What a command of curl needs where requests need a token. */
+export const AS_USER = ' -H "authorization: Bearer $USER_TOKEN"'
 
 /** What the output of the demo depends on, besides its environment. */
 export interface Welcome {
@@ -20,11 +23,11 @@ export interface Welcome {
 }
 
 /** The demo's output once it listens: addresses, and commands to paste into a shell. */
-export function welcome({ DATA_DIR, HOST, PORT }: Env, { label, ...given }: Welcome): string {
+export function welcome({ DATA_DIR, DATABASE_URL, HOST, PORT }: Env, { label, ...given }: Welcome): string {
   const { roles, chromium, voice, resumed } = given
   const origin = `http://${addressOf(HOST, PORT)}`
   const base = `${origin}/api`
-  const as = roles === undefined ? '' : ` -H "authorization: Bearer $USER_TOKEN"`
+  const as = roles === undefined ? '' : AS_USER
   // With a token the user is its subject.
   const user = roles === undefined ? { userId: 'ada' } : {}
   const question = { input: 'How do I resume a stream?', sessionId: 'first-steps' }
@@ -40,7 +43,7 @@ export function welcome({ DATA_DIR, HOST, PORT }: Env, { label, ...given }: Welc
 The agent transport service is up.
 
   model   ${label}
-  data    ${join(resolve(DATA_DIR), 'app.db')}
+  data    ${DATABASE_URL === undefined ? join(resolve(DATA_DIR), 'app.db') : withoutPassword(DATABASE_URL)}
   base    ${base}
   docs    ${base}/docs/
   shop    ${origin}${SHOP}
@@ -187,7 +190,7 @@ ${lines.join('\n')}
 `
 }
 
-function introduce(roles: readonly DemoRole[]): string {
+export function introduce(roles: readonly DemoRole[]): string {
   const tokens = roles.map(({ role, token }) => `  export ${role.toUpperCase()}_TOKEN=${token}`)
   const rights = roles.map(({ role, may }) => `  ${role.padEnd(8)}may ${may}`)
   return `
