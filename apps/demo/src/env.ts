@@ -16,7 +16,9 @@ export const EnvSchema = Type.Object({
     default: './data',
     description: 'Folder of the database; created if needed'
   }),
-  DATABASE_URL: text('URL of a Postgres to use instead of SQLite, such as postgres://user:password@host/database'),
+  DATABASE_URL: text(
+    'URL of a Postgres to use instead of SQLite, such as postgres://user:password@host/database'
+  ),
   LOG_LEVEL: Type.Union(
     ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) => Type.Literal(level)),
     { default: 'warn', description: 'Lowest level that is logged' }

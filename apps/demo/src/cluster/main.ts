@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { startPostgres } from '@tools/postgres'
 import { createDemoAuth } from '../auth/demo-auth.ts'
-import { claimPort } from '../claim-port.ts'
+import { claimPort, type ClaimedPort } from '../claim-port.ts'
 import { readEnv } from '../env.ts'
 import { createBalancer } from './balancer.ts'
 import { Nodes } from './nodes.ts'
@@ -22,7 +22,10 @@ async function start(): Promise<void> {
   const { HOST, PORT, DATABASE_URL, DEMO_AUTH, DEMO_SECRET = randomSecret() } = readEnv(process.env)
   const roles = DEMO_AUTH ? (await createDemoAuth(DEMO_SECRET)).roles : undefined
   const front = await claimPort(HOST, PORT)
-  const claimed = await Promise.all(Array.from({ length: NODES }, () => claimPort('127.0.0.1', 0)))
+  const claimed = await Promise.all(
+    Array.from({ length: NODES }, (_, index) => portNear(front.port + 1 + index))
+  )
+  console.log(`Starting ${DATABASE_URL === undefined ? 'Postgres and ' : ''}${NODES} nodes …`)
   const postgres = DATABASE_URL === undefined ? await startPostgres({ durable: true }) : undefined
   const url = DATABASE_URL ?? postgres!.url
   const env = { ...process.env, HOST: '127.0.0.1', DATABASE_URL: url, DEMO_SECRET }
@@ -51,6 +54,11 @@ async function start(): Promise<void> {
   await once(balancer, 'listening')
   const isOwn = postgres !== undefined
   console.log(welcomeToCluster({ host: HOST, port: front.port, nodes: nodes.all, url, isOwn, roles }))
+}
+
+// The wanted one, or any that is free.
+function portNear(wanted: number): Promise<ClaimedPort> {
+  return claimPort('127.0.0.1', wanted).catch(() => claimPort('127.0.0.1', 0))
 }
 
 // All nodes must know it.

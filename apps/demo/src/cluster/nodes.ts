@@ -27,20 +27,27 @@ const RESTART_AFTER = 15_000
 export class Nodes {
   readonly #nodes: Running[]
   readonly #env: NodeJS.ProcessEnv
-  readonly #tell: (line: string) => void
+  readonly #report: (line: string) => void
   readonly #looking: NodeJS.Timeout
   readonly #restarts = new Set<NodeJS.Timeout>()
   #isClosing = false
 
   /**
    * @param env of every node, besides its port
-   * @param tell is told when a node ends or starts again
+   * @param report receives a line when a node ends or starts again
    */
-  constructor(ports: readonly number[], env: NodeJS.ProcessEnv, tell: (line: string) => void) {
+  constructor(ports: readonly number[], env: NodeJS.ProcessEnv, report: (line: string) => void) {
     this.#env = env
-    this.#tell = tell
+    this.#report = report
     this.#nodes = ports.map((port, index) => {
-      return { number: index + 1, port, isReady: false, pid: undefined, process: undefined, hasListened: false }
+      return {
+        number: index + 1,
+        port,
+        isReady: false,
+        pid: undefined,
+        process: undefined,
+        hasListened: false
+      }
     })
     this.#looking = setInterval(() => void this.#look(), LOOK)
   }
@@ -81,19 +88,22 @@ export class Nodes {
     ]
     const isListening = typeof said === 'object' && said?.listening === true
     if (isListening) node.hasListened = node.isReady = true
-    else throw new Error((typeof said === 'object' && said?.fault) || `node ${node.number} ended at its start`)
+    else
+      throw new Error((typeof said === 'object' && said?.fault) || `node ${node.number} ended at its start`)
   }
 
   #ended(node: Running, how: string): void {
     node.isReady = false
     node.process = undefined
     if (this.#isClosing || !node.hasListened) return
-    this.#tell(`node ${node.number} (pid ${node.pid}) ended: ${how}; another starts in ${RESTART_AFTER / 1000} s`)
+    this.#report(
+      `node ${node.number} (pid ${node.pid}) ended: ${how}; another starts in ${RESTART_AFTER / 1000} s`
+    )
     const timer = setTimeout(() => {
       this.#restarts.delete(timer)
       this.#start(node).then(
-        () => this.#tell(`node ${node.number} is back as pid ${node.pid}`),
-        (err: Error) => this.#tell(`node ${node.number} cannot start: ${err.message}`)
+        () => this.#report(`node ${node.number} is back as pid ${node.pid}`),
+        (err: Error) => this.#report(`node ${node.number} cannot start: ${err.message}`)
       )
     }, RESTART_AFTER)
     this.#restarts.add(timer)

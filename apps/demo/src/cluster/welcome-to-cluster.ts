@@ -36,7 +36,7 @@ Start a run on node 1 that takes some time, and watch it on node 2:
   ${post(`${first}/agents/courier/run`, deliver, RUN)}${as}
   curl -sN ${second}/runs/$(${lastRun(second, as)})/stream${as}
 
-Meanwhile kill node 1, in another terminal: within 15 seconds another node goes on with the run, and the stream too:
+Meanwhile kill node 1, in another terminal: within 15 seconds another node resumes the run, and the stream continues:
 
   kill -9 ${nodes[0]?.pid}
 
