@@ -16,7 +16,7 @@ import { createCourier } from './agents/courier.ts'
 import { createNotes } from './agents/notes.ts'
 import { createPhone } from './agents/phone.ts'
 import { createBrowser, createScout } from './agents/scout.ts'
-import type { DemoAuth } from './auth/demo-auth.ts'
+import { randomSecret, type DemoAuth } from './auth/demo-auth.ts'
 import { loadSections } from './docs/load-sections.ts'
 import type { Env } from './env.ts'
 import { addFrontDoor } from './front-door.ts'
@@ -49,7 +49,7 @@ export interface AppOptions {
 
 /** Builds the service: store, run engine, agents, team, workflow and surfaces. It logs to stderr. */
 export async function buildApp(
-  { DATA_DIR, DATABASE_URL, HOST, LOG_LEVEL, PORT }: Env,
+  { DATA_DIR, DATABASE_URL, DEMO_SECRET = randomSecret(), HOST, LOG_LEVEL, PORT }: Env,
   model: Model,
   { auth, voice = { missing: 'Calls are off' }, products = PRODUCTS }: AppOptions = {}
 ): Promise<FastifyInstance> {
@@ -82,9 +82,13 @@ export async function buildApp(
     swagger: { title: 'Agent transport service' },
     ...auth?.http
   })
-  await app.register(gateway, { asyncApi: { path: '/api/docs/asyncapi.json' } })
+  await app.register(gateway, {
+    asyncApi: { path: '/api/docs/asyncapi.json' },
+    // Clients that poll would need a balancer that knows them again.
+    ...(DATABASE_URL !== undefined && { transports: ['websocket'] })
+  })
   await app.register(a2a, { basePath: '/a2a' })
-  await app.register(realtime, { prefix: REALTIME })
+  await app.register(realtime, { prefix: REALTIME, secret: DEMO_SECRET })
   await app.register(errorHandler)
   await app.register(shop, { prefix: SHOP, products })
   await app.register(voicePage, {

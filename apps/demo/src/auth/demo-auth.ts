@@ -26,8 +26,13 @@ const ROLES = [
   { role: 'admin', may: 'do everything', scopes: ['admin:*'] }
 ]
 
+/** A new secret, which signs tokens until the process ends. */
+export function randomSecret(): string {
+  return randomBytes(32).toString('base64url')
+}
+
 /** Authentication by tokens for three roles, valid for a day and signed with `secret`; default: a new secret at each start. */
-export async function createDemoAuth(secret = randomBytes(32).toString('base64url')): Promise<DemoAuth> {
+export async function createDemoAuth(secret = randomSecret()): Promise<DemoAuth> {
   const signer = Fastify()
   await signer.register(jwtPlugin, { secret, sign: { expiresIn: '1 day' } })
   return {

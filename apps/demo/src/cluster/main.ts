@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { startPostgres } from '@tools/postgres'
-import { createDemoAuth } from '../auth/demo-auth.ts'
+import { createDemoAuth, randomSecret } from '../auth/demo-auth.ts'
 import { claimPort, type ClaimedPort } from '../claim-port.ts'
 import { readEnv } from '../env.ts'
 import { createBalancer } from './balancer.ts'
@@ -59,9 +58,4 @@ async function start(): Promise<void> {
 // The wanted one, or any that is free.
 function portNear(wanted: number): Promise<ClaimedPort> {
   return claimPort('127.0.0.1', wanted).catch(() => claimPort('127.0.0.1', 0))
-}
-
-// All nodes must know it.
-function randomSecret(): string {
-  return randomBytes(32).toString('base64url')
 }

@@ -13,16 +13,22 @@ export interface DemoProcess {
   stop(): Promise<number | null>
   /** Ends it as kill -9 does. */
   kill(): Promise<unknown>
+  /** What it wrote that matches, once it did; fails when it ends before. */
+  says(pattern: RegExp): Promise<RegExpExecArray>
   /** Where it listens, once it does; fails when it ends before. */
   base(): Promise<string>
 }
 
-/** The demo in a process of its own, with nothing in its environment but what is given. */
+/** The program of the demo's cluster. */
+export const CLUSTER = 'apps/demo/src/cluster/main.ts'
+
+/** The demo, or its cluster, in a process of its own, with nothing in its environment but what is given. */
 export function spawnDemo(
   t: { teardown(what: () => unknown): unknown },
-  env: Record<string, string>
+  env: Record<string, string>,
+  program = 'apps/demo/src/main.ts'
 ): DemoProcess {
-  const child = spawn(process.execPath, ['--conditions=@svc/source', 'apps/demo/src/main.ts'], {
+  const child = spawn(process.execPath, ['--conditions=@svc/source', program], {
     cwd: ROOT,
     env: { PATH: process.env['PATH'], PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe']
@@ -31,6 +37,14 @@ export function spawnDemo(
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)))
   const exited = once(child, 'close').then(([code]) => code as number | null)
+  const says = async (pattern: RegExp) => {
+    let found: RegExpExecArray | null
+    while ((found = pattern.exec(output)) === null) {
+      const ended = await Promise.race([exited, once(child.stdout, 'data')])
+      if (!Array.isArray(ended)) throw new Error(`the demo ended with ${ended}: ${output}`)
+    }
+    return found
+  }
   return {
     said: () => output,
     exited,
@@ -42,13 +56,7 @@ export function spawnDemo(
       child.kill('SIGKILL')
       return exited
     },
-    async base() {
-      let found: RegExpExecArray | null
-      while ((found = /base {4}(\S+)/.exec(output)) === null) {
-        const ended = await Promise.race([exited, once(child.stdout, 'data')])
-        if (!Array.isArray(ended)) throw new Error(`the demo ended with ${ended}: ${output}`)
-      }
-      return found[1]!
-    }
+    says,
+    base: async () => (await says(/base {4}(\S+)/))[1]!
   }
 }
