@@ -47,7 +47,7 @@ export const IN_SCOPE: readonly (readonly [question: string, answer: RegExp, doc
   ['Where is my data stored?', /app\.db/, STORAGE],
   ['How do I back up the database?', /\.backup/, STORAGE],
   ['How do I delete all data?', /delete the database file/, STORAGE],
-  ['Can I use PostgreSQL?', /not there yet/, STORAGE],
+  ['Can I use PostgreSQL?', /several processes can share/, STORAGE],
   ['How do I write my own store?', /RunStore/, STORAGE],
   ['Which error codes are there?', /_ERR_/, ERRORS],
   ['What does RUN_ERR_TERMINAL mean?', /^- `RUN_ERR_TERMINAL`: status: 409.*\n\nSource/, ERRORS],
