@@ -180,8 +180,10 @@ class Engine implements RunEngine {
 
   async #recover(): Promise<number> {
     const { ended, loads } = await this.#host.recover()
-    this.#host.takeOver?.begin()
-    await Promise.all(loads)
+    const { takeOver } = this.#host
+    // Other nodes may load them first.
+    if (takeOver === undefined) await Promise.all(loads)
+    else takeOver.begin()
     return ended
   }
 

@@ -6,6 +6,7 @@ import type { Awaitable } from '../contract/ports/awaitable.ts'
 import type { ControlMessage } from '../contract/ports/control-bus.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import { SILENT_LOG, type RunLog } from '../contract/run-log.ts'
+import type { RunResult } from '../contract/run-result.ts'
 import { RUN_ERR_INTERRUPTED } from '../errors.ts'
 import { createEventBus } from '../events/create-event-bus.ts'
 import { ENGINE_DEFAULTS, givenOf, type RecordOptions, type RunEngineOptions } from '../options.ts'
@@ -18,6 +19,7 @@ import { cancelHere, type CancelHost } from './cancel-run.ts'
 import { InputAnswers, type AnswerHost } from './inputs/input-answers.ts'
 import type { LiveRun } from './live-run.ts'
 import { LiveRuns } from './live-runs.ts'
+import { resultFromLog } from './load-result.ts'
 import { recordProgress } from './recovery/deaths.ts'
 import { InterruptedRuns, type Found } from './recovery/interrupted-runs.ts'
 import type { ResumeHost } from './recovery/resume-run.ts'
@@ -54,6 +56,8 @@ export class EngineHost implements ResumeHost, AnswerHost, CancelHost, TakeOverH
   readonly #watch: StoreWatch
   // Resumed runs that have made progress.
   readonly #progressed = new WeakSet<HostedRun>()
+  // Results that other nodes give.
+  readonly #awaited = new Set<Promise<RunResult>>()
   readonly #stopSweeps: () => void
   readonly #unsubscribe: () => void
   readonly #stopLosing: (() => void) | undefined
@@ -92,6 +96,16 @@ export class EngineHost implements ResumeHost, AnswerHost, CancelHost, TakeOverH
   ended(run: HostedRun): void {
     this.interrupted.forget(run)
     this.live.leave(run)
+  }
+
+  async resultElsewhere(runId: string): Promise<RunResult> {
+    const result = resultFromLog(this, runId)
+    this.#awaited.add(result)
+    try {
+      return await result
+    } finally {
+      this.#awaited.delete(result)
+    }
   }
 
   progressed(run: HostedRun): void {
@@ -153,6 +167,7 @@ export class EngineHost implements ResumeHost, AnswerHost, CancelHost, TakeOverH
     await this.#attempt(() => this.stores.lease?.leave(), 'the lease could not be given up')
     await this.interrupted.close()
     this.#closed.abort()
+    await Promise.allSettled(this.#awaited)
     this.#unsubscribe()
     this.#stopRemovals?.()
   }

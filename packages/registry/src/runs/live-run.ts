@@ -18,7 +18,6 @@ import { PartSource } from './part-source.ts'
 import type { RunJournal } from './journal/context-journal.ts'
 import { PartWriter } from './log/part-writer.ts'
 import { readParts } from './log/log-reader.ts'
-import { resultFromLog } from './load-result.ts'
 import { newRun, toStartPart } from './new-run.ts'
 import type { Ending } from './final-state.ts'
 import { isTaken } from './recovery/left-runs.ts'
@@ -152,7 +151,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost, Acceptin
   leave(reason: unknown = new RUN_ERR_SUSPENDED()): void {
     this.suspended = true
     this.#settlement.outcome = { error: new RUN_ERR_SUSPENDED() }
-    if (this.#host.stores.lease) this.#settlement.elsewhere = () => resultFromLog(this.#host, this.runId)
+    if (this.#host.stores.lease) this.#settlement.elsewhere = () => this.#host.resultElsewhere(this.runId)
     this.#leave(reason)
   }
 

@@ -3,6 +3,7 @@ import type { RunLog } from '../contract/run-log.ts'
 import type { EventBus } from '../contract/event-bus.ts'
 import type { StoredRun } from '../contract/ports/run-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
+import type { RunResult } from '../contract/run-result.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import type { RecordOptions } from '../options.ts'
 import type { TransientParts } from './log/transient-parts.ts'
@@ -52,6 +53,8 @@ export interface RunHost {
   readonly closed: AbortSignal
   readonly transients: TransientParts
   ended(run: HostedRun): void
+  /** The result of a run that another node has. @throws its error, RUN_ERR_SUSPENDED */
+  resultElsewhere(runId: string): Promise<RunResult>
   /** The run has recorded a step or an answer. */
   progressed(run: HostedRun): void
   /** The run is suspended in order. */
