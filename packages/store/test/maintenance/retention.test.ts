@@ -5,12 +5,11 @@ import type { SessionKey } from '@svc/registry'
 import { codeOf, storedRun, textEntry } from '@svc/registry/testing'
 import { createStore, type Store, type StoreOptions } from '@svc/store'
 import t from 'tap'
+import { eachStore } from '../helpers/each-store.ts'
 
 const KIB = 1_024
 const MIB = 1_048_576
 const key: SessionKey = { registry: 'global', owner: 'ada', kind: 'agent', name: 'echo', sessionId: 's' }
-const keep = (retention: NonNullable<StoreOptions['retention']>) =>
-  createStore({ url: 'sqlite::memory:', retention })
 
 let clock = 0
 
@@ -32,46 +31,77 @@ async function fill(store: Store, ...sizes: number[]): Promise<string[]> {
 const left = async (store: Store) =>
   (await store.runs.list({ limit: 1_000 })).runs.map(({ runId }) => runId).toSorted()
 
-t.test('the oldest runs are removed when the logs exceed their limit', async (t) => {
-  const store = await keep({ maxBytes: MIB })
-  const ids = await fill(store, 400_000, 400_000, 100_000, 400_000, 400_000)
-  t.equal(await store.runs.sweep(100), 2)
-  t.same(await left(store), ids.slice(2).toSorted())
-  t.equal(await store.runs.sweep(100), 0)
-  await fill(store, 900_000)
-  t.equal(await store.runs.sweep(100), 3)
-  await store.close()
-})
+await eachStore(t, async (t, open) => {
+  const keep = (retention: NonNullable<StoreOptions['retention']>) => open({ retention })
 
-t.test('results, steps and many small parts count too, and active runs stay', async (t) => {
-  const sizes: Record<string, (store: Store, runId: string) => unknown> = {
-    parts: async ({ log }, runId) => {
-      const entries = Array.from({ length: 800 }, (_, index) => textEntry(index + 1, 'é'))
-      await log.append(runId, 1, entries)
-    },
-    steps: ({ runs }, runId) => runs.recordStep(runId, 1, 'a', 'é'.repeat(50 * KIB)),
-    result: () => {}
-  }
-  for (const [what, write] of Object.entries(sizes)) {
-    const store = await keep({ maxBytes: 100 * KIB })
-    const run = storedRun()
-    await store.runs.create(run)
-    await write(store, run.runId)
-    t.equal(await store.runs.sweep(100), 0, `${what} of a run that goes on`)
-    const text = what === 'result' ? 'é'.repeat(52 * KIB) : ''
-    const result = { text } as never
-    await store.log.append(run.runId, 1, [], { status: 'completed', at: 1, result })
-    t.equal(await store.runs.sweep(100), 1, what)
+  t.test('the oldest runs are removed when the logs exceed their limit', async (t) => {
+    const store = await keep({ maxBytes: MIB })
+    const ids = await fill(store, 400_000, 400_000, 100_000, 400_000, 400_000)
+    t.equal(await store.runs.sweep(100), 2)
+    t.same(await left(store), ids.slice(2).toSorted())
+    t.equal(await store.runs.sweep(100), 0)
+    await fill(store, 900_000)
+    t.equal(await store.runs.sweep(100), 3)
     await store.close()
-  }
-})
+  })
 
-t.test('two sweeps at once remove no more than one', async (t) => {
-  const store = await keep({ maxRuns: 250 })
-  await fill(store, ...Array.from({ length: 700 }, () => 1))
-  await Promise.all([store.runs.sweep(100), store.runs.sweep(100)])
-  t.equal((await left(store)).length, 250)
-  await store.close()
+  t.test('results, steps and many small parts count too, and active runs stay', async (t) => {
+    const sizes: Record<string, (store: Store, runId: string) => unknown> = {
+      parts: async ({ log }, runId) => {
+        const entries = Array.from({ length: 800 }, (_, index) => textEntry(index + 1, 'é'))
+        await log.append(runId, 1, entries)
+      },
+      steps: ({ runs }, runId) => runs.recordStep(runId, 1, 'a', 'é'.repeat(50 * KIB)),
+      result: () => {}
+    }
+    for (const [what, write] of Object.entries(sizes)) {
+      const store = await keep({ maxBytes: 100 * KIB })
+      const run = storedRun()
+      await store.runs.create(run)
+      await write(store, run.runId)
+      t.equal(await store.runs.sweep(100), 0, `${what} of a run that goes on`)
+      const text = what === 'result' ? 'é'.repeat(52 * KIB) : ''
+      const result = { text } as never
+      await store.log.append(run.runId, 1, [], { status: 'completed', at: 1, result })
+      t.equal(await store.runs.sweep(100), 1, what)
+      await store.close()
+    }
+  })
+
+  t.test('two sweeps at once remove no more than one', async (t) => {
+    const store = await keep({ maxRuns: 250 })
+    await fill(store, ...Array.from({ length: 700 }, () => 1))
+    await Promise.all([store.runs.sweep(100), store.runs.sweep(100)])
+    t.equal((await left(store)).length, 250)
+    await store.close()
+  })
+
+  t.test('unused sessions are removed', async (t) => {
+    const store = await keep({ sessionMaxAge: 60_000 })
+    const say = async (sessionId: string, turn: string) =>
+      store.sessions.append({ ...key, sessionId }, turn, [{ role: 'user', content: turn }])
+    for (let index = 0; index < 250; index++) await say(`${index}`, 'a')
+    t.equal(await store.sessions.sweep(Date.now() + 30_000), 0)
+    t.equal(await store.sessions.sweep(Date.now() + 61_000), 250)
+    t.same(await store.sessions.load({ ...key, sessionId: '0' }, 9), [])
+    await say('0', 'a')
+    t.equal((await store.sessions.load({ ...key, sessionId: '0' }, 9)).length, 1)
+    await store.close()
+  })
+
+  t.test('sessions are kept for 30 days by default, and forever with 0', async (t) => {
+    for (const [retention, removed] of [
+      [{ sessionMaxAge: 0 }, [0, 0]],
+      [{}, [0, 1]]
+    ] as const) {
+      const store = await keep(retention)
+      await store.sessions.append(key, 'a', [{ role: 'user', content: 'a' }])
+      const day = 86_400_000
+      t.equal(await store.sessions.sweep(Date.now() + 29 * day), removed[0])
+      t.equal(await store.sessions.sweep(Date.now() + 31 * day), removed[1])
+      await store.close()
+    }
+  })
 })
 
 t.test('the file shrinks after a sweep', async (t) => {
@@ -84,33 +114,6 @@ t.test('the file shrinks after a sweep', async (t) => {
   t.ok(size < 24 * MIB, `${Math.round(size / MIB)} MiB`)
 })
 
-t.test('unused sessions are removed', async (t) => {
-  const store = await keep({ sessionMaxAge: 60_000 })
-  const say = async (sessionId: string, turn: string) =>
-    store.sessions.append({ ...key, sessionId }, turn, [{ role: 'user', content: turn }])
-  for (let index = 0; index < 250; index++) await say(`${index}`, 'a')
-  t.equal(await store.sessions.sweep(Date.now() + 30_000), 0)
-  t.equal(await store.sessions.sweep(Date.now() + 61_000), 250)
-  t.same(await store.sessions.load({ ...key, sessionId: '0' }, 9), [])
-  await say('0', 'a')
-  t.equal((await store.sessions.load({ ...key, sessionId: '0' }, 9)).length, 1)
-  await store.close()
-})
-
-t.test('sessions are kept for 30 days by default, and forever with 0', async (t) => {
-  for (const [retention, removed] of [
-    [{ sessionMaxAge: 0 }, [0, 0]],
-    [{}, [0, 1]]
-  ] as const) {
-    const store = await keep(retention)
-    await store.sessions.append(key, 'a', [{ role: 'user', content: 'a' }])
-    const day = 86_400_000
-    t.equal(await store.sessions.sweep(Date.now() + 29 * day), removed[0])
-    t.equal(await store.sessions.sweep(Date.now() + 31 * day), removed[1])
-    await store.close()
-  }
-})
-
 t.test('bad options are refused', async (t) => {
   for (const retention of [
     { maxBytes: -1 },
@@ -119,7 +122,11 @@ t.test('bad options are refused', async (t) => {
     { memoryMaxItems: 0 },
     { maxSize: 1 }
   ])
-    t.equal(await codeOf(() => keep(retention as object)), 'STO_ERR_BAD_OPTION', JSON.stringify(retention))
+    t.equal(
+      await codeOf(() => createStore({ url: 'sqlite::memory:', retention: retention as object })),
+      'STO_ERR_BAD_OPTION',
+      JSON.stringify(retention)
+    )
 })
 
 t.test('sweeps read an index', async (t) => {
