@@ -7,9 +7,9 @@ import {
   type StoredRun
 } from '@svc/registry'
 import { storedRun } from '@svc/registry/testing'
-import { createStore } from '@svc/store'
 import { array, assert, asyncProperty, constantFrom, integer, record, subarray } from 'fast-check'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { eachStore } from './helpers/each-store.ts'
 
 const runnables = [
   { registry: 'global', kind: 'agent', name: 'a' },
@@ -110,13 +110,12 @@ function lastChangedFirst(a: Position, b: Position): number {
   return b.updatedAt - a.updatedAt || (a.runId < b.runId ? 1 : a.runId > b.runId ? -1 : 0)
 }
 
-const stores = {
-  memory: async () => ({ ...createInProcessStores(), close: async () => {} }),
-  sqlite: () => createStore({ url: 'sqlite::memory:' })
-}
-
-for (const [name, make] of Object.entries(stores)) {
-  t.test(`${name}: pages are those of a plain list, whatever happens between them`, async () => {
+function checkPages(
+  t: Test,
+  make: () => Promise<Stores & { close(): Promise<void> }>,
+  numRuns: number
+): void {
+  t.test('pages are those of a plain list, whatever happens between them', async () => {
     await assert(
       asyncProperty(
         array(changes, { minLength: 40, maxLength: 120, size: 'max' }),
@@ -146,7 +145,12 @@ for (const [name, make] of Object.entries(stores)) {
           await store.close()
         }
       ),
-      { numRuns: name === 'memory' ? 200 : 40 }
+      { numRuns }
     )
   })
 }
+
+t.test('in process', async (t) =>
+  checkPages(t, async () => ({ ...createInProcessStores(), close: async () => {} }), 200)
+)
+await eachStore(t, async (t, open) => checkPages(t, open, 30))

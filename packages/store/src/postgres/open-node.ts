@@ -88,6 +88,7 @@ export function openNode({ options, connections, db, ready }: NodeHost): OpenedN
   const reads = new BatchReads(createQuery(pooled, outage), table('run_part'))
   const wakeUps = new WakeUps(logs, channel, query, table)
   const counters = new PostgresCounters(createQuery(pooled, 0), table('counter'))
+  const log = createSharedStreamLog({ lane, logs, reads, wakeUps })
   const turns = new SessionTurns({ query, transact, channel, lease, table })
   lease.onLost(() => logs.disownAll())
   const readAnswer = async (inputId: string) => {
@@ -98,8 +99,8 @@ export function openNode({ options, connections, db, ready }: NodeHost): OpenedN
   return {
     lease,
     counters,
-    log: createSharedStreamLog({ lane, logs, reads, wakeUps }),
-    runs: createOwnedRuns({ db, lane, logs, query, lease, table }),
+    log,
+    runs: createOwnedRuns({ db, lane, log, logs, query, lease, table }),
     checkpoints: createLaneCheckpoints(lane),
     sessions: { lock: (key, signal, holder) => turns.lock(sessionKeyText(key), signal, holder) },
     control: createSharedControlBus(channel, lease, readAnswer),

@@ -5,13 +5,13 @@ import {
   type CheckpointStore,
   type LeftRun,
   type RunStore,
-  type StoredRun
+  type StoredRun,
+  type StreamLog
 } from '@svc/registry'
 import { isPromise } from '@svc/registry/kit'
 import type { Kysely } from 'kysely'
 import { findRun } from '../rows/run-lists.ts'
 import { PART_BYTES, toRunRow } from '../rows/run-rows.ts'
-import { bytesOfSteps, toStepRow } from '../rows/step-rows.ts'
 import type { Tables } from '../tables.ts'
 import type { Lane } from './lane/lane.ts'
 import type { LocalLogs } from './log/local-logs.ts'
@@ -22,6 +22,7 @@ import type { Query } from './query.ts'
 export interface RunHost {
   readonly db: Kysely<Tables>
   readonly lane: Lane
+  readonly log: StreamLog
   readonly logs: LocalLogs
   readonly query: Query
   readonly lease: Pick<PostgresLease, 'nodeId' | 'joined'>
@@ -38,7 +39,7 @@ const CURSOR = /^[\da-f]{32}$/
 
 /** Runs of the nodes of a service: who creates or leases one has it while its node lives. */
 export function createOwnedRuns(host: RunHost): OwnedRuns {
-  const { logs, lane, query, lease } = host
+  const { log, logs, query, lease } = host
   const statements = createStatements(host.table)
   return {
     async create(run, maxPerOwner) {
@@ -77,12 +78,8 @@ export function createOwnedRuns(host: RunHost): OwnedRuns {
         nextCursor: rows.length > limit ? page.at(-1)!.place : null
       }
     },
-    async recordStep(runId, epoch, key, output) {
-      const steps = [toStepRow(runId, { key, output })]
-      const bytes = bytesOfSteps(steps)
-      const write = { kind: 'append', runId, epoch, parts: [], steps, change: undefined, bytes } as const
-      if (!(await lane.write(write))) throw new RUN_ERR_FENCED(runId)
-    }
+    // With no part: the log counts what its run has written.
+    recordStep: (runId, epoch, key, output) => log.append(runId, epoch, [], undefined, [{ key, output }])
   }
 }
 

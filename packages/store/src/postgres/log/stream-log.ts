@@ -52,6 +52,7 @@ export function createSharedStreamLog({ lane, logs, reads, wakeUps }: StreamLogH
 
   return {
     abandon(runId) {
+      unwritten.delete(runId)
       logs.disown(runId)
       logs.wake(runId, true)
     },
