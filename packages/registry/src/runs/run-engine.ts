@@ -48,7 +48,7 @@ export interface RunEngine {
   /**
    * Starts a run; resolves once its record is stored. Without an input, `messages` must end with what is to be answered.
    * @throws RUN_ERR_BAD_INPUT, RUN_ERR_NO_CONVERSATION, RUN_ERR_TOOL_NAME_TAKEN, RUN_ERR_DRAINING, RUN_ERR_OVERLOADED, RUN_ERR_TOO_MANY_RUNS, RUN_ERR_KEY_REUSED,
-   * RUN_ERR_STORE
+   * RUN_ERR_NO_LEASE, RUN_ERR_STORE
    */
   start(runnable: Runnable, input: RunInput, options?: StartOptions): Promise<Run>
   /** The stored run; finished runs are included while they are retained. */
@@ -65,7 +65,10 @@ export interface RunEngine {
    * parts are in no log.
    */
   followTransients(runId: string, listener: (part: TransientPart) => void): () => void
-  /** Ends a run as canceled. @throws RUN_ERR_NOT_FOUND, RUN_ERR_TERMINAL, RUN_ERR_STORE */
+  /**
+   * Ends a run as canceled, whichever node has it. Resolves with a run that has not ended yet if its node does not end it within 2
+   * seconds; it will then be canceled later. @throws RUN_ERR_NOT_FOUND, RUN_ERR_TERMINAL, RUN_ERR_STORE
+   */
   cancel(runId: string): Promise<RunSummary>
   /** Lists pending approvals, questions and client tools. */
   listInputs(query: InputQuery): Promise<InputPage>
@@ -80,7 +83,8 @@ export interface RunEngine {
    * Recovers the runs that a crash left in the store, a page at a time. Ends them as `failed` with RUN_ERR_INTERRUPTED and returns
    * their number. Resumable runs are resumed instead, a few at a time, once their runnable is known, and end like the others after
    * `resumeTimeout`. A resumed run that only waits for durable inputs and times leaves memory until it is woken. New runs may
-   * start in the meantime. @throws what the store throws; call it again
+   * start in the meantime. If several processes share the stores, only runs that none of them has are recovered, and from then on
+   * also those that another one leaves. @throws what the store throws; call it again
    */
   recover(): Promise<number>
   /**
@@ -93,7 +97,8 @@ export interface RunEngine {
   /**
    * Refuses new runs and waits for those in progress, which can still be read, watched, canceled and answered. Resolves when they
    * have ended, or after `timeout` milliseconds; default `drainTimeout`. A run that another process can resume starts no further
-   * step, and is not waited for once its current steps are recorded. A later call waits for the first one.
+   * step, and is not waited for once its current steps are recorded: if several processes share the stores, it is handed over then. A
+   * later call waits for the first one.
    * @throws REG_ERR_BAD_OPTION
    */
   drain(timeout?: number): Promise<void>
