@@ -38,7 +38,7 @@ export class ServerLoad {
     return { cpu: now.cpu - cpu, transactions: now.transactions - transactions }
   }
 
-  /** The most connections that one process has. */
+  /** The connections of all stores. */
   async connections(): Promise<number> {
     const { rows } = await this.#client.query<{ count: number }>(
       `select count(*)::int as count from pg_stat_activity where application_name like 'svc%'`

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { PATIENCE } from '../../commit.ts'
 import { STO_ERR_CLOSED } from '../../errors.ts'
 import { Connection, type Connect } from '../connection.ts'
 import { isAway, isConflict, isReadOnly, toStoreError } from '../faults.ts'
@@ -71,6 +72,11 @@ export class Lane {
     await this.#working
     await Promise.all(this.#inFlight)
     await this.#connection.close()
+  }
+
+  get #patience(): number {
+    const { outage } = this.#host
+    return this.#closed ? Math.min(outage, PATIENCE) : outage
   }
 
   async #work(): Promise<void> {
@@ -147,7 +153,7 @@ export class Lane {
         if (isDuplicate(err)) continue
         const now = performance.now()
         this.#failingSince ??= now
-        if (now - this.#failingSince >= this.#host.outage) throw err
+        if (now - this.#failingSince >= this.#patience) throw err
         await pause(wait)
       }
     }

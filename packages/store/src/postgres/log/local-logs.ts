@@ -12,17 +12,22 @@ export interface LocalLog {
   isOwn: boolean
   /** True once the last entry is here. */
   isOver: boolean
+  /** Bytes of appends that no change of the run's record has counted yet. */
+  uncounted: number
   /** The last `seq` of another node's log for which readers were woken by a look. */
   lookedAt: number
 }
 
 const FOLLOWED: TailLimit = { entries: 512, bytes: 262_144 }
-// For the reader that comes soon after the start.
+// For the reader that comes soon after the start, if it is one of the newest runs.
 const UNFOLLOWED: TailLimit = { entries: 32, bytes: 16_384 }
+const MAX_UNFOLLOWED = 2_000
 
 /** The logs that this node writes, and those of any node that its readers follow. */
 export class LocalLogs {
   readonly #logs = new Map<string, LocalLog>()
+  // Own logs that keep entries without a reader.
+  readonly #newest = new Set<string>()
 
   get(runId: string): LocalLog | undefined {
     return this.#logs.get(runId)
@@ -33,6 +38,8 @@ export class LocalLogs {
     const log = this.#open(runId)
     log.tail.reset(isNew ? 0 : undefined)
     log.isOwn = true
+    this.#newest.add(runId)
+    if (this.#newest.size > MAX_UNFOLLOWED) this.#dropOldest()
   }
 
   /** Another node may write the log from now on, or none does. */
@@ -52,7 +59,9 @@ export class LocalLogs {
   appended(runId: string, entries: readonly LogEntry[], isEnd: boolean): void {
     const log = this.#logs.get(runId)
     if (log === undefined) return
-    log.tail.add(entries, log.followers.size === 0 ? UNFOLLOWED : FOLLOWED)
+    if (log.followers.size > 0) log.tail.add(entries, FOLLOWED)
+    else if (this.#newest.has(runId)) log.tail.add(entries, UNFOLLOWED)
+    else log.tail.reset()
     this.wake(runId)
     log.isOver = isEnd
     this.#closeUnused(runId, log)
@@ -96,13 +105,22 @@ export class LocalLogs {
   #open(runId: string): LocalLog {
     let log = this.#logs.get(runId)
     if (log === undefined) {
-      log = { tail: new Tail(), followers: new Set(), isOwn: false, isOver: false, lookedAt: 0 }
+      log = { tail: new Tail(), followers: new Set(), isOwn: false, isOver: false, uncounted: 0, lookedAt: 0 }
       this.#logs.set(runId, log)
     }
     return log
   }
 
+  #dropOldest(): void {
+    const [runId = ''] = this.#newest
+    this.#newest.delete(runId)
+    const log = this.#logs.get(runId)
+    if (log?.followers.size === 0) log.tail.reset()
+  }
+
   #closeUnused(runId: string, log: LocalLog): void {
-    if ((!log.isOwn || log.isOver) && log.followers.size === 0) this.#logs.delete(runId)
+    if (log.isOwn && !log.isOver) return
+    this.#newest.delete(runId)
+    if (log.followers.size === 0) this.#logs.delete(runId)
   }
 }

@@ -25,9 +25,6 @@ export interface StreamLogHost {
 
 /** The logs of runs, which any node reads and one writes. */
 export function createSharedStreamLog({ lane, logs, reads, wakeUps }: StreamLogHost): StreamLog {
-  // Sizes of appends that no change of their run has written yet.
-  const unwritten = new Map<string, number>()
-
   const append = async (
     runId: string,
     epoch: number,
@@ -40,12 +37,21 @@ export function createSharedStreamLog({ lane, logs, reads, wakeUps }: StreamLogH
     const changed = isPromise(changing) ? await changing : changing
     const parts = entries.map(({ seq, json }) => ({ seq, json }))
     const own = bytesOf(parts) + bytesOfSteps(rows) + (changed?.bytes ?? 0)
-    const bytes = own + (unwritten.get(runId) ?? 0)
-    if (change === undefined) unwritten.set(runId, bytes)
-    else unwritten.delete(runId)
-    const write = { kind: 'append', runId, epoch, parts, steps: rows, change: changed?.rows, bytes } as const
+    const local = logs.get(runId)
+    const bytes = own + (local?.uncounted ?? 0)
+    // Each append would otherwise make another version of the run's row.
+    if (local !== undefined) local.uncounted = change === undefined ? bytes : 0
+    const size = change === undefined ? own : bytes
+    const write = {
+      kind: 'append',
+      runId,
+      epoch,
+      parts,
+      steps: rows,
+      change: changed?.rows,
+      bytes: size
+    } as const
     if (await lane.write(write)) return
-    unwritten.delete(runId)
     logs.disown(runId)
     throw new RUN_ERR_FENCED(runId)
   }
