@@ -58,12 +58,12 @@ export function createSharedStreamLog({ lane, logs, reads, wakeUps }: StreamLogH
 
   return {
     abandon(runId) {
-      unwritten.delete(runId)
       logs.disown(runId)
       logs.wake(runId, true)
     },
     async append(runId, epoch, entries, change, steps) {
       await append(runId, epoch, entries, change, steps)
+      if (entries.length === 0 && change === undefined) return
       logs.appended(runId, entries, change !== undefined && isTerminalStatus(change.status))
       wakeUps.notify(runId)
     },
