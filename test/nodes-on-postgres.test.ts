@@ -20,6 +20,8 @@ const authenticate = async ({ token = 'nobody' }: { token?: string | undefined }
   scopes: ['*'],
   claims: {}
 })
+/** Messages that race on both nodes, in 25s. */
+const RACES = Number(process.env['RACES'] ?? 50)
 const ann = { authorization: 'Bearer ann' }
 const postgres = await postgresForTests(t)
 const skip = postgres === undefined && 'no Postgres runs on this machine'
@@ -149,4 +151,26 @@ t.test('a rate limit counts on both nodes', { skip }, async (t) => {
     statuses.push((await fetch(`${origin}/api/agents`, { headers: ann })).status)
   }
   t.same(statuses, [200, 200, 200, 200, 200, 429, 429])
+})
+
+t.test(`${RACES} messages that arrive on both nodes at once are one whole task each`, { skip }, async (t) => {
+  const { first, second, goOn } = await buildNodes(t)
+  goOn()
+  const race = async (index: number) => {
+    const message = { messageId: `m${index}`, role: 'ROLE_USER', parts: [{ text: `${index}` }] }
+    const replies = await Promise.all([first, second].map((node) => rpc(node, 'SendMessage', { message })))
+    const [one, other] = replies.map(({ result }) => result.task)
+    if (one.id !== other.id) t.equal(one.id, other.id, `message ${index}`)
+    for (const { status, history } of [one, other])
+      if (status.state !== 'TASK_STATE_COMPLETED' || history[0].messageId !== message.messageId)
+        t.fail(`message ${index}: ${JSON.stringify({ status, history })}`)
+    return one.id as string
+  }
+  const ids = new Set<string>()
+  for (let index = 0; index < RACES; index += 25) {
+    const races = Array.from({ length: 25 }, (_, more) => race(index + more))
+    for (const id of await Promise.all(races)) ids.add(id)
+  }
+  t.equal(ids.size, RACES)
+  t.equal((await rpc(second, 'ListTasks', { pageSize: 1 })).result.totalSize, RACES)
 })
