@@ -10,8 +10,9 @@ import { resumeRun, type ResumeHost } from './resume-run.ts'
 // Runs loaded at once; of those with a large checkpoint (in bytes), one.
 const LOADED_AT_ONCE = 8
 const LARGE = 262_144
-// Milliseconds that a loaded run has to end or become dormant before the next one is loaded anyway.
-const SETTLES_WITHIN = 50
+// Runs in memory that may still end or become dormant at once; after this many milliseconds they count no more.
+const MAX_UNSETTLED = 32
+const SETTLES_WITHIN = 100
 // Milliseconds until loading is retried after a failure.
 const RETRY_AFTER = 5_000
 
@@ -32,6 +33,7 @@ export class RunLoader {
   readonly #loading = new Map<string, Promise<unknown>>()
   // Called when a loaded run has ended or is unloaded.
   readonly #settled = new Map<string, () => void>()
+  readonly #unsettled = new Set<Promise<void>>()
 
   constructor(host: LoaderHost) {
     this.#host = host
@@ -48,7 +50,7 @@ export class RunLoader {
   }
 
   /**
-   * Parks a run until its turn; resolves with true if it was resumed. The next one is loaded once this one has settled.
+   * Parks a run until its turn; resolves with true if it was resumed. Few are loaded before they have settled.
    * @param size bytes of its checkpoint, if they are known
    */
   load(run: ParkedRun, size?: number): Promise<boolean> {
@@ -76,6 +78,7 @@ export class RunLoader {
   async #loadInTurn(run: ParkedRun, loaded: (isResumed: boolean) => void): Promise<void> {
     const { runId } = run
     const { engine, parked } = this.#host
+    while (this.#unsettled.size >= MAX_UNSETTLED) await Promise.race(this.#unsettled)
     for (let vacancy; (vacancy = engine.live.limits.vacancy()) !== undefined;) await vacancy
     const runnable = this.#host.runnableOf(run)
     if (runnable === undefined && parked.get(runId)) this.#host.awaitRunnable(run)
@@ -86,8 +89,16 @@ export class RunLoader {
     const isResumed = await loading
     this.#loading.delete(runId)
     loaded(isResumed)
-    if (isResumed) await within(SETTLES_WITHIN, settled)
-    this.#settled.delete(runId)
+    if (isResumed) this.#awaitSettled(runId, settled)
+    else this.#settled.delete(runId)
+  }
+
+  #awaitSettled(runId: string, settled: Promise<void>): void {
+    const settling = within(SETTLES_WITHIN, settled).then(() => {
+      this.#settled.delete(runId)
+      this.#unsettled.delete(settling)
+    })
+    this.#unsettled.add(settling)
   }
 
   async #tryResume(runnable: Runnable, run: ParkedRun): Promise<boolean> {
