@@ -40,7 +40,10 @@ export async function startProxy(url: string): Promise<Proxy> {
   let mode: Mode = 'pass'
   let delay = 0
   const proxy = createServer((client) => {
-    if (mode === 'cut') return void client.resetAndDestroy()
+    if (mode === 'cut') {
+      client.resetAndDestroy()
+      return
+    }
     const server = connect(Number(port), hostname)
     const pair = { client, server }
     pairs.add(pair)

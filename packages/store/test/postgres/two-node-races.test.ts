@@ -84,7 +84,7 @@ await onPostgres(t, async (t, _open, url) => {
       const parts = (await second.log.read(runId, 0, all)).length
       const isEndedBefore = ended === 'none' && epoch === undefined && parts === 2
       const isFenced = ended === 'RUN_ERR_FENCED' && epoch === 2 && parts === 1
-      t.ok(isEndedBefore || isFenced, `${ended} ${epoch} ${parts}`)
+      t.ok(isEndedBefore || isFenced, JSON.stringify({ ended, epoch, parts }))
     }
   })
 })
