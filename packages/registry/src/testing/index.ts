@@ -14,6 +14,7 @@ export { runnableContract, type MakeRunnable, type RunnableContractOptions } fro
 export {
   pause,
   scriptedRunnable,
+  steppedRunnable,
   type ScriptedAct,
   type ScriptedRunnableOptions
 } from './scripted-runnable.ts'

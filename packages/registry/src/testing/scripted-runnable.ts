@@ -35,6 +35,28 @@ export function scriptedRunnable(
   })
 }
 
+/**
+ * Creates a workflow named `flow` that any process can resume: each step writes what `act` returns and a semicolon. A recorded step
+ * does neither again.
+ */
+export function steppedRunnable(
+  steps: readonly string[],
+  act: (step: string, context: RunContext) => unknown
+): Runnable {
+  return defineRunnable({
+    kind: 'workflow',
+    name: 'flow',
+    resumable: true,
+    async *stream(_input, context) {
+      for (const step of steps) {
+        let text = ''
+        await context.step(step, async () => void (text = `${String(await act(step, context))};`))
+        if (text !== '') yield { type: 'text', text }
+      }
+    }
+  })
+}
+
 /** Waits for `ms` milliseconds, or until the signal aborts. @throws the signal's reason */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -1,11 +1,4 @@
-import {
-  defineRunnable,
-  type NumberedPart,
-  type RunContext,
-  type RunEngine,
-  type RunEngineOptions,
-  type Runnable
-} from '@svc/registry'
+import { type NumberedPart, type RunEngine, type RunEngineOptions, type Runnable } from '@svc/registry'
 import { createTestCluster, type TestNode } from '@svc/registry/testing'
 import type { Test } from 'tap'
 import { buildEngine } from './collect.ts'
@@ -33,26 +26,6 @@ export async function cluster(
     members.push({ node, engine })
   }
   return members
-}
-
-/** A workflow of steps, of which the test can hold some; it records which process executed each. */
-export function steps(
-  names: readonly string[],
-  act: (name: string, context: RunContext) => unknown
-): Runnable {
-  return defineRunnable({
-    kind: 'workflow',
-    name: 'flow',
-    resumable: true,
-    async *stream(_input, context) {
-      for (const name of names) {
-        let text = ''
-        await context.step(name, async () => void (text = `${String(await act(name, context))};`))
-        // A recorded step has written its text.
-        if (text !== '') yield { type: 'text', text }
-      }
-    }
-  })
 }
 
 export const textOf = (parts: readonly NumberedPart[]) =>

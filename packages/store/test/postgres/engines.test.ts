@@ -7,7 +7,7 @@ import {
   type Runnable,
   type SessionKey
 } from '@svc/registry'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable, steppedRunnable } from '@svc/registry/testing'
 import { createStore, type Store } from '@svc/store'
 import { Client } from 'pg'
 import t, { type Test } from 'tap'
@@ -35,23 +35,6 @@ async function readWhole(t: Test, { engine }: Member, runId: string): Promise<Nu
     Array.from(numbers.keys(), (index) => index + 1)
   ) // eslint-disable-line
   return parts
-}
-
-/** A workflow of steps; each writes what `act` returns. */
-function stepped(names: readonly string[], act: (name: string) => unknown): Runnable {
-  return defineRunnable({
-    kind: 'workflow',
-    name: 'flow',
-    resumable: true,
-    async *stream(_input, context) {
-      for (const name of names) {
-        let text = ''
-        await context.step(name, async () => void (text = `${String(await act(name))};`))
-        // A recorded step has written its text.
-        if (text !== '') yield { type: 'text', text }
-      }
-    }
-  })
 }
 
 const textOf = (parts: readonly NumberedPart[]) =>
@@ -94,7 +77,7 @@ await onPostgres(t, async (t, _open, url) => {
     const hold = Promise.withResolvers<void>()
     const held = Promise.withResolvers<void>()
     const done: string[] = []
-    const flow = stepped(['one', 'two'], async (name) => {
+    const flow = steppedRunnable(['one', 'two'], async (name) => {
       done.push(name)
       if (done.length !== 2) return name
       held.resolve()
@@ -122,7 +105,7 @@ await onPostgres(t, async (t, _open, url) => {
     t.match(
       await (
         await first.engine.start(
-          stepped([], () => {}),
+          steppedRunnable([], () => {}),
           'x'
         )
       ).result(),
@@ -225,7 +208,7 @@ await onPostgres(t, async (t, _open, url) => {
   await t.test('a drain hands over runs at once, though others must end first', async (t) => {
     const hold = Promise.withResolvers<void>()
     const gate = Promise.withResolvers<void>()
-    const flow = stepped(['one', 'two'], async (name) => {
+    const flow = steppedRunnable(['one', 'two'], async (name) => {
       if (name === 'one') await hold.promise
       return name
     })
@@ -248,7 +231,7 @@ await onPostgres(t, async (t, _open, url) => {
   await t.test('a node that closes leaves its runs to others at once', async (t) => {
     const reached = Promise.withResolvers<void>()
     let attempts = 0
-    const flow = stepped(['one'], () => {
+    const flow = steppedRunnable(['one'], () => {
       if (++attempts > 1) return 'again'
       reached.resolve()
       return new Promise(() => {})

@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { defineRunnable } from '@svc/registry'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable, steppedRunnable } from '@svc/registry/testing'
 import t from 'tap'
 import { partsOf } from '../../helpers/collect.ts'
-import { cluster, codeOf, requireWhole, steps, textOf, type Member } from '../../helpers/engine-cluster.ts'
+import { cluster, codeOf, requireWhole, textOf, type Member } from '../../helpers/engine-cluster.ts'
 
 // The timers of engines do not keep a process alive.
 const keepAlive = setInterval(() => {}, 1_000)
@@ -12,7 +12,7 @@ t.teardown(() => clearInterval(keepAlive))
 t.test('a drain hands over runs at once, though others must end first', async (t) => {
   const done: string[] = []
   const one = Promise.withResolvers<void>()
-  const flow = steps(['one', 'two'], async (name) => {
+  const flow = steppedRunnable(['one', 'two'], async (name) => {
     done.push(name)
     if (name === 'one') await one.promise
     return name
@@ -36,7 +36,7 @@ t.test('a drain hands over runs at once, though others must end first', async (t
 })
 
 t.test('closing leaves to others what can be resumed, and ends the rest', async (t) => {
-  const flow = steps(['one', 'two'], async (name, { signal }) => {
+  const flow = steppedRunnable(['one', 'two'], async (name, { signal }) => {
     if (name === 'one' || attempts++ > 0) return name
     held.resolve()
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))

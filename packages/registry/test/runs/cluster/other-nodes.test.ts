@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { defineRunnable, type RunContext } from '@svc/registry'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable, steppedRunnable } from '@svc/registry/testing'
 import t from 'tap'
 import { partsOf } from '../../helpers/collect.ts'
-import { cluster, codeOf, requireWhole, steps, textOf, type Member } from '../../helpers/engine-cluster.ts'
+import { cluster, codeOf, requireWhole, textOf, type Member } from '../../helpers/engine-cluster.ts'
 
 // The timers of engines do not keep a process alive.
 const keepAlive = setInterval(() => {}, 1_000)
@@ -22,7 +22,7 @@ t.test('a run can be canceled on another node', async (t) => {
 })
 
 t.test('a run whose node died is canceled by the node that is asked, or that takes it', async (t) => {
-  const flow = steps(['one'], () => new Promise(() => {}))
+  const flow = steppedRunnable(['one'], () => new Promise(() => {}))
   const [first, second] = (await cluster(t, [flow])) as [Member, Member]
   const [asked, left] = [await first.engine.start(flow, 'x'), await first.engine.start(flow, 'x')]
   await first.node.stores.runs.requestCancel(left.runId)
@@ -80,7 +80,7 @@ t.test('an input is answered on any node; the first answer counts', async (t) =>
 })
 
 t.test('an answer to a run of a dead node is delivered by the node that takes it', async (t) => {
-  const asking = steps([], () => {})
+  const asking = steppedRunnable([], () => {})
   const flow = defineRunnable({
     ...asking,
     name: 'asking',

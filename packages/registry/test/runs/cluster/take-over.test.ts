@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { defineRunnable } from '@svc/registry'
-import { createTestCluster, scriptedRunnable } from '@svc/registry/testing'
+import { createTestCluster, scriptedRunnable, steppedRunnable } from '@svc/registry/testing'
 import t from 'tap'
 import { buildEngine, partsOf } from '../../helpers/collect.ts'
-import { cluster, codeOf, requireWhole, steps, textOf, type Member } from '../../helpers/engine-cluster.ts'
+import { cluster, codeOf, requireWhole, textOf, type Member } from '../../helpers/engine-cluster.ts'
 
 // The timers of engines do not keep a process alive.
 const keepAlive = setInterval(() => {}, 1_000)
@@ -13,7 +13,7 @@ t.test('another node resumes the runs of a dead one; its steps are not repeated'
   const done: string[] = []
   const hold = Promise.withResolvers<void>()
   const held = Promise.withResolvers<void>()
-  const flow = steps(['one', 'two', 'three'], async (name) => {
+  const flow = steppedRunnable(['one', 'two', 'three'], async (name) => {
     done.push(name)
     if (name === 'two' && done.length === 2) {
       held.resolve()
@@ -62,7 +62,7 @@ t.test('a node that was taken for dead leaves its runs, and starts new ones when
   const hold = Promise.withResolvers<void>()
   const held = Promise.withResolvers<void>()
   let attempts = 0
-  const flow = steps(['one'], async () => {
+  const flow = steppedRunnable(['one'], async () => {
     if (++attempts > 1) return 'again'
     held.resolve()
     await hold.promise
@@ -91,7 +91,7 @@ t.test('a node that was taken for dead leaves its runs, and starts new ones when
 t.test('without contact no step begins; it begins once contact is back', async (t) => {
   const done: string[] = []
   const one = Promise.withResolvers<void>()
-  const flow = steps(['one', 'two'], async (name) => {
+  const flow = steppedRunnable(['one', 'two'], async (name) => {
     done.push(name)
     if (name === 'one') await one.promise
     return name
@@ -146,7 +146,7 @@ t.test('what a node writes after another has leased its run is refused', async (
 
 t.test('only nodes that have its runnable take a run, as far as their limits admit', async (t) => {
   const hold = Promise.withResolvers<void>()
-  const flow = steps(['one'], () => hold.promise)
+  const flow = steppedRunnable(['one'], () => hold.promise)
   const shared = createTestCluster()
   const [dying, other, small] = [shared.join(), shared.join(), shared.join()] as const
   const first = buildEngine(t, { stores: dying.stores })
@@ -169,7 +169,7 @@ t.test('only nodes that have its runnable take a run, as far as their limits adm
 })
 
 t.test('a run with a key of its caller is not taken over', async (t) => {
-  const flow = steps(['one'], () => new Promise(() => {}))
+  const flow = steppedRunnable(['one'], () => new Promise(() => {}))
   const [first, second] = (await cluster(t, [flow])) as [Member, Member]
   const keyed = { apiKey: () => 'sk-secret', redact: <T>(value: T) => value }
   const run = await first.engine.start(flow, 'x', keyed)
@@ -184,7 +184,7 @@ t.test('a run that kills its node 5 times without progress is not taken again', 
     const names = makesProgress ? ['0', '1', '2', '3', '4', '5', '6', '7'] : ['0']
     let reached = Promise.withResolvers<void>()
     let isFirst = true
-    const flow = steps(names, async (name) => {
+    const flow = steppedRunnable(names, async (name) => {
       if (makesProgress && (isFirst = !isFirst)) return name
       reached.resolve()
       return new Promise<string>(() => {})
