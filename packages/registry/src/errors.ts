@@ -213,6 +213,12 @@ export const RUN_ERR_TOO_MANY_RUNS = createError(
   'Too many of your runs are in progress',
   429
 )
+/** The run cannot wait in the queue: no other process could begin it from what is stored. */
+export const RUN_ERR_NOT_QUEUEABLE = createError<[string]>(
+  'RUN_ERR_NOT_QUEUEABLE',
+  'The run cannot be queued: %s',
+  400
+)
 /** The service is shutting down and refuses new runs. */
 export const RUN_ERR_DRAINING = createError('RUN_ERR_DRAINING', 'The service is shutting down', 503)
 /** The process has lost contact with the store, so another one may take its runs: it starts none until contact is back. */

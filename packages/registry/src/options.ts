@@ -61,6 +61,19 @@ const EngineLimitsSchema = optionsSchema<EngineLimits>({
   maxLogBytes: Type.Integer({ minimum: 1024 })
 })
 
+/** How many runs from the queue are in progress; see `StartOptions.queue`. */
+export interface QueueOptions {
+  /** In this process; default 10. */
+  concurrency?: number
+  /** Per owner, except anonymous, in all processes; default 5. Runs that wait for an input count too. */
+  perOwner?: number
+}
+
+const QueueSchema = optionsSchema<QueueOptions>({
+  concurrency: Type.Integer({ minimum: 1, maximum: 1_000 }),
+  perOwner: Type.Integer({ minimum: 1 })
+})
+
 /** Retention of the in-process stores. */
 export interface RetentionOptions {
   /** Milliseconds that finished runs are kept; default 600,000. */
@@ -114,6 +127,8 @@ export interface RunEngineOptions {
   /** Gets the faults that belong to no request. */
   log?: RunLog | undefined
   limits?: EngineLimits | undefined
+  /** Given, even empty, it makes this process begin queued runs from its start on, whichever process queued them. */
+  queue?: QueueOptions | undefined
   /** Of the stores in memory; other stores have their own. */
   retention?: RetentionOptions | undefined
   record?: RecordOptions | undefined
@@ -141,7 +156,9 @@ export const ENGINE_DEFAULTS = Object.freeze({
   maxRunsPerOwner: 100,
   maxLogBytes: 67_108_864,
   drainTimeout: 10_000,
-  resumeTimeout: 300_000
+  resumeTimeout: 300_000,
+  queueConcurrency: 10,
+  queuePerOwner: 5
 })
 
 const port = Type.Object({})
@@ -150,10 +167,12 @@ const PLUGIN_FIELDS = {
     Type.Object({
       ...{ runs: port, log: port, sessions: port, memory: port },
       ...{ tasks: port, checkpoints: port, control: port },
-      files: Type.Optional(port)
+      files: Type.Optional(port),
+      queue: Type.Optional(port)
     })
   ),
   limits: EngineLimitsSchema,
+  queue: QueueSchema,
   retention: RetentionSchema,
   record: RecordSchema,
   drainTimeout: Type.Integer({ minimum: 0, maximum: MAX_TIMER }),

@@ -4,11 +4,12 @@ import type {
   ControlBus,
   CounterStore,
   NodeLease,
+  RunQueue,
   RunStore,
   SessionStore,
   StreamLog
 } from '@svc/registry'
-import type { Kysely } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import type { Commit } from './commit.ts'
 import type { FileBytes } from './files/file-bytes.ts'
 import type { Tables } from './tables.ts'
@@ -39,6 +40,18 @@ export interface ExpiredDays {
   drop(): Promise<void>
 }
 
+/** Notices when runs from the queue may begin. */
+export interface Dispatch extends Pick<RunQueue, 'serve' | 'look'> {
+  /** Resolves once runs can be added. @throws why they cannot */
+  ready(): Awaitable<void>
+  /** Called in the transaction that adds a run. */
+  added(trx: Transaction<Tables>): Awaitable<void>
+  /** This process has put a run into the queue. */
+  left(runId: string): void
+  /** This process has leased a run from the queue. */
+  taken(runId: string): void
+}
+
 /** The process in whose name work is claimed. */
 export interface Claimant {
   /** Its id; another one after it was declared dead. @throws why it is no node of the database now, after 5 seconds */
@@ -56,6 +69,7 @@ export interface Backend {
   readonly bytes: FileBytes
   readonly log: StreamLog
   readonly control: ControlBus
+  readonly dispatch: Dispatch
   /** Undefined if only one process can have the database open. */
   readonly node: NodeParts | undefined
   /** Undefined if logs are not partitioned. */

@@ -15,6 +15,8 @@ export interface Commit {
    * @param patience milliseconds to wait for a database that does not answer or is locked; default 5,000
    */
   write<T>(write: Write<T>, patience?: number): Promise<T>
+  /** As `write`, but the writes of one name take effect one after the other, in all processes, each after those before it. */
+  writeAlone<T>(name: string, write: Write<T>): Promise<T>
   /** Commits pending writes and refuses later ones. */
   close(): Promise<void>
 }

@@ -12,6 +12,7 @@ import { createCheckpointStore } from './stores/checkpoint-store.ts'
 import { createFileStore } from './stores/file-store.ts'
 import { createMemoryStore } from './stores/memory-store.ts'
 import { createRemoteSessionStore } from './stores/remote-session-store.ts'
+import { createRunQueue } from './stores/run-queue.ts'
 import { createRunStore } from './stores/run-store.ts'
 import { createSessionStore } from './stores/session-store.ts'
 import { createTaskStore } from './stores/task-store.ts'
@@ -42,7 +43,7 @@ export async function createStore(
   const { database, retention, files: limits, stateKey } = resolveOptions(options)
   const backend =
     database.kind === 'sqlite' ? await openSqlite(database) : await openPostgres(database, logger)
-  const { db, commit, bytes, log, control, node, claimant } = backend
+  const { db, commit, bytes, log, control, node, claimant, dispatch } = backend
   const removals = new Removals(log.abandon)
   const skipDamaged = createSkipDamaged(logger)
   const writing = new Set<string>()
@@ -59,6 +60,7 @@ export async function createStore(
     files: createFileStore(db, commit, bytes, writing, limits, skipDamaged),
     ...(stateKey && { browserStates: createBrowserStateStore(db, commit, stateKey, skipDamaged) }),
     remoteSessions: createRemoteSessionStore(db, commit),
+    queue: createRunQueue(db, commit, claimant, dispatch),
     control,
     ...(node && { lease: node.lease, counters: node.counters }),
     check: backend.check,

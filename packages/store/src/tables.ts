@@ -29,6 +29,10 @@ export interface Tables {
     preview: string | null
     /** Bytes of its files. */
     file_bytes: number
+    /** When it was put into the queue; null if it began at once. While it waits its epoch is 0. */
+    queued_at: number | null
+    /** On Postgres only: the process that has it, or had it last. */
+    node_id: Generated<string | null>
     /** When it was asked to be canceled, by the database's clock and in its format; null if it was not. */
     cancel_at: unknown
   }

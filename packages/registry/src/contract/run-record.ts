@@ -35,6 +35,11 @@ export const RunRecordSchema = Type.Object(
     status: RunStatusSchema,
     createdAt: Type.String({ format: 'date-time' }),
     updatedAt: Type.String({ format: 'date-time' }),
+    queuePosition: Type.Optional(
+      Type.Integer({
+        description: 'The place among the waiting runs of the owner, from 1, while it is queued'
+      })
+    ),
     metadata: Type.Optional(RunMetadataSchema),
     result: Type.Optional(RunResultSchema),
     error: Type.Optional(PartErrorSchema),

@@ -72,6 +72,10 @@ class DefinedRunnable implements Runnable {
     return this.#definition.resumable
   }
 
+  get queue(): boolean | undefined {
+    return this.#definition.queue
+  }
+
   get toolNames(): readonly string[] | undefined {
     return this.#definition.toolNames
   }

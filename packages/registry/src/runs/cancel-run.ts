@@ -39,9 +39,11 @@ export async function cancelHere(
  * @throws RUN_ERR_TERMINAL if it has ended in another way
  */
 export async function cancelElsewhere(host: CancelHost, runId: string): Promise<void> {
-  const { runs, control, lease } = host.stores
+  const { runs, control, lease, queue } = host.stores
   const statusNow = async () => (await runs.find(runId))?.status ?? 'canceled'
   if (!(await runs.requestCancel(runId))) throw new RUN_ERR_TERMINAL(await statusNow())
+  const withdrawn = await queue?.withdraw(runId)
+  if (withdrawn !== undefined) return void (await endLeftRun(host.stores, runId, 'canceled', withdrawn))
   // A run whose node has died belongs to no node.
   if (lease !== undefined && (await endLeftRun(host.stores, runId, 'canceled'))) return
   await control.publish({ type: 'cancel', runId })

@@ -32,6 +32,7 @@ import { LiveRun } from './live-run.ts'
 import { readParts } from './log/log-reader.ts'
 import type { TransientPart } from './log/transient-parts.ts'
 import { Recovery } from './recovery/recovery.ts'
+import { watchInputs } from './queue/queued-runs.ts'
 import { ReplayedRun } from './replayed-run.ts'
 import { prepareStart } from './prepare-start.ts'
 import { keepInput, type KeptInput } from './kept-input.ts'
@@ -90,6 +91,7 @@ class Engine implements RunEngine {
     const recorded = this.record.input ? toRecordedInput(input) : undefined
     const { sub } = options.principal ?? ANONYMOUS
     if (this.stores.lease?.held === false) throw new RUN_ERR_NO_LEASE()
+    if (options.queue ?? runnable.queue) return this.#enqueue(runnable, input, recorded, options)
     live.requireVacancy(sub)
     const run = new LiveRun(this.#host, runnable, options)
     live.enter(run)
@@ -180,6 +182,7 @@ class Engine implements RunEngine {
 
   async #recover(): Promise<number> {
     const { ended, loads } = await this.#host.recover()
+    await this.#host.queued.recover()
     const { takeOver } = this.#host
     // Other nodes may load them first.
     if (takeOver === undefined) await Promise.all(loads)
@@ -188,7 +191,9 @@ class Engine implements RunEngine {
   }
 
   resume(runnable: Runnable, registry = this.exposures.registryOf(runnable)): Promise<number> {
-    return this.#host.interrupted.resume(runnable, registry)
+    const resumed = this.#host.interrupted.resume(runnable, registry)
+    this.#host.queued.known(runnable)
+    return resumed
   }
 
   release(runnable: Runnable, registry = this.exposures.registryOf(runnable)): void {
@@ -220,6 +225,19 @@ class Engine implements RunEngine {
   async #recoverFirst(runId: string): Promise<void> {
     const { live, interrupted } = this.#host
     if (this.recovering && !live.has(runId)) await interrupted.recoverOne(runId)
+  }
+
+  async #enqueue(
+    runnable: Runnable,
+    input: RunInput,
+    recorded: RecordedInput | undefined,
+    options: StartOptions
+  ): Promise<Run> {
+    if (this.draining) throw new RUN_ERR_DRAINING()
+    const { run, earlier } = await this.#host.queued.add(runnable, input, recorded, options)
+    if (earlier !== undefined) return this.#replay(earlier, options)
+    if (options.onInputRequest) void watchInputs(this, run.runId, options.onInputRequest)
+    return new ReplayedRun(this, run, false)
   }
 
   // Undefined if the input or its bytes are kept nowhere, so that no other process could resume the run.

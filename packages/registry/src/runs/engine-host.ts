@@ -9,6 +9,7 @@ import { SILENT_LOG, type RunLog } from '../contract/run-log.ts'
 import type { RunResult } from '../contract/run-result.ts'
 import { RUN_ERR_INTERRUPTED } from '../errors.ts'
 import { createEventBus } from '../events/create-event-bus.ts'
+import { QueuedRuns, type QueueHost } from './queue/queued-runs.ts'
 import { ENGINE_DEFAULTS, givenOf, type RecordOptions, type RunEngineOptions } from '../options.ts'
 import { createInProcessStores } from '../stores/in-process/in-process-stores.ts'
 import { guardStores } from '../stores/upkeep/guard-stores.ts'
@@ -22,7 +23,6 @@ import { LiveRuns } from './live-runs.ts'
 import { resultFromLog } from './load-result.ts'
 import { recordProgress } from './recovery/deaths.ts'
 import { InterruptedRuns, type Found } from './recovery/interrupted-runs.ts'
-import type { ResumeHost } from './recovery/resume-run.ts'
 import { LostRuns } from './recovery/lost-runs.ts'
 import { TakeOver, type TakeOverHost } from './recovery/take-over.ts'
 import { TransientParts } from './log/transient-parts.ts'
@@ -33,7 +33,7 @@ import { RunLimits } from './run-limits.ts'
 const GRACE = 25
 
 /** The engine as its runs see it: what they share, and what happens to them when they end, wait or lose their store. */
-export class EngineHost implements ResumeHost, AnswerHost, CancelHost, TakeOverHost {
+export class EngineHost implements QueueHost, AnswerHost, CancelHost, TakeOverHost {
   readonly stores: Stores
   readonly events: EventBus
   readonly log: RunLog
@@ -46,6 +46,7 @@ export class EngineHost implements ResumeHost, AnswerHost, CancelHost, TakeOverH
   readonly live: LiveRuns
   readonly interrupted: InterruptedRuns
   readonly lostRuns: LostRuns
+  readonly queued: QueuedRuns
   /** Undefined if no other process shares the stores. */
   readonly takeOver: TakeOver | undefined
   readonly inputs = new InputAnswers(this)
@@ -84,6 +85,7 @@ export class EngineHost implements ResumeHost, AnswerHost, CancelHost, TakeOverH
     this.maxLogBytes = limits?.maxLogBytes ?? ENGINE_DEFAULTS.maxLogBytes
     this.live = new LiveRuns(new RunLimits(limits))
     this.interrupted = new InterruptedRuns(this, resumeTimeout)
+    this.queued = new QueuedRuns(this, options.queue)
     this.#stopSweeps = sweepRegularly(this.stores, this.log)
     const { lease } = this.stores
     this.takeOver = lease && new TakeOver(this, lease)
@@ -96,6 +98,7 @@ export class EngineHost implements ResumeHost, AnswerHost, CancelHost, TakeOverH
   ended(run: HostedRun): void {
     this.interrupted.forget(run)
     this.live.leave(run)
+    this.queued.ended(run)
   }
 
   async resultElsewhere(runId: string): Promise<RunResult> {
@@ -150,6 +153,7 @@ export class EngineHost implements ResumeHost, AnswerHost, CancelHost, TakeOverH
   /** Admits no more runs and waits for those in progress. Call it once. */
   drain(timeout: number): Promise<void> {
     this.#closing.abort()
+    void this.queued.stop()
     return this.live.drain(timeout, this.stores.lease && ((run) => this.#handOver(run)))
   }
 
@@ -164,6 +168,7 @@ export class EngineHost implements ResumeHost, AnswerHost, CancelHost, TakeOverH
     await Promise.all(
       left.map((run) => (run.resumable ? run.suspend() : run.interrupt(new RUN_ERR_INTERRUPTED())))
     )
+    await this.queued.stop()
     await this.#attempt(() => this.stores.lease?.leave(), 'the lease could not be given up')
     await this.interrupted.close()
     this.#closed.abort()

@@ -69,7 +69,8 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost, Acceptin
     ;({ runId: this.runId, sessionId: this.sessionId, createdAt: this.createdAt } = this.record)
     this.stores = redactStores(host.stores, options.redact)
     this.recordsInput = host.record.input
-    this.resumed = earlier !== undefined
+    // A run from the queue has its first epoch when it begins.
+    this.resumed = earlier !== undefined && this.record.epoch > 1
     this.#earlier = earlier
     this.losses = earlier?.losses ?? 0
     const progress = earlier?.progress ?? new RunProgress(host.maxLogBytes)

@@ -25,6 +25,7 @@ export function newRun(
     startKey: startKey ?? null,
     metadata: metadata ?? null,
     createdAt: now,
+    queuedAt: null,
     updatedAt: now,
     status: 'submitted',
     epoch: 1,

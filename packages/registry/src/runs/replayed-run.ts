@@ -4,18 +4,20 @@ import { isTerminalStatus } from '../contract/run-record.ts'
 import { resultFromLog } from './load-result.ts'
 import type { Run, RunEngine } from './run-engine.ts'
 
-/** A run that an earlier call started, here or on another node; everything is read from the stores. */
+/** A run that an earlier call started, here or on another node, or that waits in the queue; everything is read from the stores. */
 export class ReplayedRun implements Run {
   readonly runId: string
   readonly sessionId: string
   readonly createdAt: number
-  readonly replayed = true
+  readonly replayed: boolean
   readonly #engine: RunEngine
 
   constructor(
     engine: RunEngine,
-    { runId, sessionId, createdAt }: Pick<Run, 'runId' | 'sessionId' | 'createdAt'>
+    { runId, sessionId, createdAt }: Pick<Run, 'runId' | 'sessionId' | 'createdAt'>,
+    replayed = true
   ) {
+    this.replayed = replayed
     this.#engine = engine
     this.runId = runId
     this.sessionId = sessionId

@@ -40,6 +40,11 @@ export interface StartOptions extends CallerOptions {
    * service ends the run of an agent or a team, as if its client had left.
    */
   onDisconnect?: OnDisconnect | undefined
+  /**
+   * Whether the run waits in the queue until a process with its runnable begins it, with limits and fairness between owners (the option
+   * `queue` of the engine); default: what its runnable says, else false. It must be possible for another process to resume it.
+   */
+  queue?: boolean | undefined
   log?: RunLog | undefined
   /** Data that accompanied the input. */
   envelope?: Envelope | undefined

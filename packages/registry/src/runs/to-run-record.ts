@@ -7,7 +7,7 @@ import { toPartError } from './run-error.ts'
 
 /** A run as clients see it, without its result; times in ISO 8601, pending approvals and inputs only. */
 export function toRunRecord(run: RunSummary): Omit<RunRecord, 'result'> {
-  const { runId, kind, name, sessionId, status, metadata, error, waiting } = run
+  const { runId, kind, name, sessionId, status, queuePosition, metadata, error, waiting } = run
   const { approvals, inputs } = waiting
   return {
     runId,
@@ -17,6 +17,7 @@ export function toRunRecord(run: RunSummary): Omit<RunRecord, 'result'> {
     status,
     createdAt: new Date(run.createdAt).toISOString(),
     updatedAt: new Date(run.updatedAt).toISOString(),
+    ...(queuePosition !== null && { queuePosition }),
     ...(metadata !== null && { metadata }),
     ...(error !== null && { error: toPartError(error) }),
     pendingApprovals: approvals.first.map((approval) => toPendingApproval(runId, approval)),

@@ -4,6 +4,7 @@ export { sessionKeyText } from '../contract/ports/session-store.ts'
 export { createInProcessControlBus } from '../stores/in-process/control-bus.ts'
 export { createInProcessCounterStore, MAX_COUNTER_WINDOW } from '../stores/in-process/counter-store.ts'
 export { createInProcessRemoteSessionStore } from '../stores/in-process/remote-session-store.ts'
+export { QueueWorkers } from '../stores/queue-workers.ts'
 export { KeyedLock, type Release } from '../stores/keyed-lock.ts'
 export { entryFromJson, sizeOfEntry } from '../stores/log-entry.ts'
 export {

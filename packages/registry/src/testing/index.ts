@@ -9,6 +9,7 @@ export {
   taskStoreContract
 } from './other-stores-contract.ts'
 export { memoryRetentionContract, memoryStoreContract } from './memory-store-contract.ts'
+export { runQueueContract, type QueueStores } from './run-queue-contract.ts'
 export { runStoreContract } from './run-store-contract.ts'
 export { runnableContract, type MakeRunnable, type RunnableContractOptions } from './runnable-contract.ts'
 export {

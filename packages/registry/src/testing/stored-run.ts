@@ -28,6 +28,7 @@ export function storedRun(fields: Partial<StoredRun> = {}): StoredRun {
     startKey: null,
     metadata: null,
     createdAt: 1_000,
+    queuedAt: null,
     updatedAt: 1_000,
     status: 'submitted',
     epoch: 1,

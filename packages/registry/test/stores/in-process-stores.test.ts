@@ -8,6 +8,7 @@ import {
   memoryRetentionContract,
   memoryStoreContract,
   remoteSessionStoreContract,
+  runQueueContract,
   runStoreContract,
   sessionFenceContract,
   sessionStoreContract,
@@ -24,6 +25,12 @@ const fresh =
     createInProcessStores()[port]
 
 t.test('runs and their logs', async (t) => runStoreContract(t, async () => createInProcessStores()))
+t.test('queued runs', async (t) =>
+  runQueueContract(t, async () => {
+    const { queue, ...stores } = createInProcessStores()
+    return { ...stores, queue: queue! }
+  })
+)
 t.test('sessions', async (t) => sessionStoreContract(t, fresh('sessions')))
 t.test('sessions of runs', async (t) => sessionFenceContract(t, async () => createInProcessStores()))
 t.test('sessions at other services', async (t) =>

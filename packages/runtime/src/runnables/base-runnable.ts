@@ -21,6 +21,8 @@ export interface BaseOptions {
   name: string
   /** Shown to clients. */
   description?: string
+  /** Whether its runs wait in the queue of their engine (`StartOptions.queue`); default false. */
+  queue?: boolean
   /** Whether it registers itself; default true. */
   register?: boolean
   /** The registry it joins; default: the global one. */
@@ -34,6 +36,7 @@ export const BASE_OPTIONS = {
   // Names have an error of their own.
   name: Type.Any(),
   description: Type.Optional(Type.String()),
+  queue: Type.Optional(Type.Boolean()),
   register: Type.Optional(Type.Boolean()),
   registry: Type.Optional(
     Type.Object({ add: Type.Function([], Type.Unknown()), get: Type.Function([], Type.Unknown()) })
@@ -60,10 +63,13 @@ export abstract class BaseRunnable<out Output = unknown, out Structured = Output
   abstract readonly kind: RunnableKind
   readonly #name: string
   readonly #description: string | undefined
+  /** As in `Runnable`. */
+  readonly queue: boolean | undefined
 
-  constructor({ description }: BaseOptions, name: string) {
+  constructor({ description, queue }: BaseOptions, name: string) {
     this.#name = name
     this.#description = description
+    this.queue = queue
   }
 
   get name(): string {

@@ -57,7 +57,7 @@ export interface SpokenToolOptions {
 export type RealtimeTurnOptions = Pick<TurnOptions, 'threshold' | 'silence' | 'prefix' | 'interrupt'>
 
 /** What all voice agents have in common. Times are milliseconds. */
-export interface CallOptions extends BaseOptions {
+export interface CallOptions extends Omit<BaseOptions, 'queue'> {
   /** Spoken at the beginning of a call. */
   greeting?: string
   /** The voice of the model; a client may choose another. */
@@ -164,8 +164,11 @@ const SpokenToolsSchema = Type.Object(
   strict
 )
 
+// A call begins at once.
+const { queue: _, ...RUNNABLE_OPTIONS } = BASE_OPTIONS
+
 const CALL_OPTIONS = {
-  ...BASE_OPTIONS,
+  ...RUNNABLE_OPTIONS,
   greeting: optional(Type.String({ minLength: 1 })),
   voice: optional(Type.String({ minLength: 1 })),
   language: optional(Type.String({ minLength: 2 })),

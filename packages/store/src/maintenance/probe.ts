@@ -31,6 +31,7 @@ function probedRun(): StoredRun {
     startKey: null,
     metadata: null,
     createdAt: now,
+    queuedAt: null,
     updatedAt: now,
     status: 'submitted',
     epoch: 1,

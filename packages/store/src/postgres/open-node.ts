@@ -1,4 +1,4 @@
-import type { Awaitable, InputOutcome } from '@svc/registry'
+import type { Awaitable, InputOutcome, RunLog } from '@svc/registry'
 import { sessionKeyText } from '@svc/registry/store-kit'
 import type { ClientConfig } from 'pg'
 import type { Kysely } from 'kysely'
@@ -19,6 +19,7 @@ import { NodeChannel } from './nodes/node-channel.ts'
 import { PostgresLease } from './nodes/node-lease.ts'
 import { SessionTurns } from './nodes/session-turns.ts'
 import type { Connections } from './open-pool.ts'
+import { JobQueue } from './queue/job-queue.ts'
 import { createQuery, createTransact } from './query.ts'
 import { createLaneCheckpoints, createOwnedRuns } from './run-store.ts'
 
@@ -31,10 +32,11 @@ export interface NodeHost {
   readonly db: Kysely<Tables>
   /** Rejects while the database cannot be opened. */
   readonly ready: () => Promise<void>
+  readonly logger: Pick<RunLog, 'error'>
 }
 
 /** A node, with the ports that only its messages make complete. */
-export interface OpenedNode extends NodeParts, Pick<Backend, 'log' | 'control'> {
+export interface OpenedNode extends NodeParts, Pick<Backend, 'log' | 'control' | 'dispatch'> {
   /** The id of the process, once it has joined the others. @throws why it could not, after 5 seconds */
   joined(): Awaitable<string>
   /** Commits what is pending, gives up the lease and closes its connections. */
@@ -42,7 +44,7 @@ export interface OpenedNode extends NodeParts, Pick<Backend, 'log' | 'control'> 
 }
 
 /** This process as one node of several on the same database: its lease, its lane of writes, and its messages to the others. */
-export function openNode({ options, connections, db, ready }: NodeHost): OpenedNode {
+export function openNode({ options, connections, db, ready, logger }: NodeHost): OpenedNode {
   const { schema, lease: times, outage, prepare, listenUrl } = options
   const table = (name: string) => `"${schema}"."${name}"`
   const connect = (config: ClientConfig) => async () => {
@@ -90,6 +92,7 @@ export function openNode({ options, connections, db, ready }: NodeHost): OpenedN
   const counters = new PostgresCounters(createQuery(pooled, 0), table('counter'))
   const log = createSharedStreamLog({ lane, logs, reads, wakeUps })
   const turns = new SessionTurns({ query, transact, channel, lease, table })
+  const dispatch = new JobQueue({ options, connections, query, logs, table, ready, logger })
   lease.onLost(() => logs.disownAll())
   const readAnswer = async (inputId: string) => {
     const row = db.selectFrom('run_input').select('answer').where('input_id', '=', inputId)
@@ -98,6 +101,7 @@ export function openNode({ options, connections, db, ready }: NodeHost): OpenedN
   }
   return {
     lease,
+    dispatch,
     counters,
     log,
     runs: createOwnedRuns({ db, lane, log, logs, query, lease, table }),
@@ -106,6 +110,7 @@ export function openNode({ options, connections, db, ready }: NodeHost): OpenedN
     control: createSharedControlBus(channel, lease, readAnswer),
     joined: () => lease.joined(),
     async close() {
+      await dispatch.close()
       await lane.close()
       await counters.close()
       await turns.close()

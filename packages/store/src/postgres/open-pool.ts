@@ -1,4 +1,4 @@
-import type { Client, ClientConfig, Pool, types } from 'pg'
+import type { Client, ClientConfig, Pool, PoolConfig, types } from 'pg'
 import { STO_ERR_DRIVER_MISSING } from '../errors.ts'
 import type { PostgresOptions } from '../options.ts'
 import { escapeValues, unescapeNul } from '../encoding/escaped-nul.ts'
@@ -30,6 +30,8 @@ const PARSERS: Readonly<Record<number, Parse>> = {
 /** Opens connections to a database: those of a pool, and others for one purpose each. */
 export interface Connections {
   readonly pool: Pool
+  /** A pool apart from `pool`, which its user ends. */
+  createPool(overrides: PoolConfig): Pool
   /** A client that is not connected yet; `overrides` such as `query_timeout` and `pipeline` are options of `pg`. */
   createClient(overrides?: ClientConfig): Client
 }
@@ -51,9 +53,23 @@ export async function openPool({ url, pool: max }: PostgresOptions): Promise<Con
     }
   }
   const TextClient = createTextClient(driver.Client)
-  const pool = new driver.Pool({ ...config, Client: TextClient, max, idleTimeoutMillis: IDLE_TIMEOUT })
-  pool.on('error', ignore)
-  return { pool, createClient: (overrides) => new TextClient({ ...config, ...overrides }) }
+  const createPool = (overrides: PoolConfig) => {
+    const pool = new driver.Pool({
+      ...config,
+      Client: TextClient,
+      idleTimeoutMillis: IDLE_TIMEOUT,
+      ...overrides
+    })
+    pool.on('error', ignore)
+    // Its clients have one already, but graphile-worker checks that their pool gives them one.
+    pool.on('connect', (client) => client.on('error', ignore))
+    return pool
+  }
+  return {
+    pool: createPool({ max }),
+    createPool,
+    createClient: (overrides) => new TextClient({ ...config, ...overrides })
+  }
 }
 
 async function loadDriver(): Promise<Driver> {

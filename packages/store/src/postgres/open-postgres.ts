@@ -34,7 +34,13 @@ export async function openPostgres(
     dialect: new PostgresDialect({ pool }),
     plugins: [new HandleEmptyInListsPlugin({ strategy: replaceWithNoncontingentExpression })]
   }).withSchema(options.schema)
-  const { log, control, joined, close, ...node } = openNode({ options, connections, db, ready })
+  const { log, control, dispatch, joined, close, ...node } = openNode({
+    options,
+    connections,
+    db,
+    ready,
+    logger
+  })
   try {
     await pool.repeat(ready)
     await joined()
@@ -50,13 +56,14 @@ export async function openPostgres(
       'the database cannot be opened yet: calls are refused until it can'
     )
   }
-  const commit = new PooledCommit(db, options.outage, () => pool.failingFor)
+  const commit = new PooledCommit(db, options.schema, options.outage, () => pool.failingFor)
   return {
     db,
     commit,
     bytes: createBytesInTable(db, commit),
     log,
     control,
+    dispatch,
     node,
     days: createRunDays(
       createTransact({ pool: connections.pool, ready, prepare: false }, PATIENCE),

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Kysely } from 'kysely'
+import { sql, type IsolationLevel, type Kysely } from 'kysely'
 import { PATIENCE, Refused, type Commit, type Write } from '../commit.ts'
 import { STO_ERR_CLOSED } from '../errors.ts'
 import type { Tables } from '../tables.ts'
@@ -18,6 +18,7 @@ export class PooledCommit implements Commit {
   readonly isShared = true
   readonly outage: number
   readonly #db: Kysely<Tables>
+  readonly #schema: string
   readonly #failingFor: () => number
   readonly #pending = new Set<Promise<unknown>>()
   readonly #writers = new Writers()
@@ -27,15 +28,30 @@ export class PooledCommit implements Commit {
    * @param outage see `Commit`
    * @param failingFor milliseconds for which the server has been away
    */
-  constructor(db: Kysely<Tables>, outage: number, failingFor: () => number) {
+  constructor(db: Kysely<Tables>, schema: string, outage: number, failingFor: () => number) {
     this.#db = db
+    this.#schema = schema
     this.outage = outage
     this.#failingFor = failingFor
   }
 
   write<T>(write: Write<T>, patience = PATIENCE): Promise<T> {
+    return this.#track(write, patience, 'serializable')
+  }
+
+  writeAlone<T>(name: string, write: Write<T>): Promise<T> {
+    const lock = `svc ${name} ${this.#schema}`
+    const locked: Write<T> = async (trx) => {
+      await sql`select pg_advisory_xact_lock(hashtextextended(${lock}, 0))`.execute(trx)
+      return write(trx)
+    }
+    // A serializable transaction would not see what was committed while it waited.
+    return this.#track(locked, PATIENCE, 'read committed')
+  }
+
+  #track<T>(write: Write<T>, patience: number, isolation: IsolationLevel): Promise<T> {
     if (this.#closed) return Promise.reject(new STO_ERR_CLOSED())
-    const written = this.#repeat(write, patience)
+    const written = this.#repeat(write, patience, isolation)
     this.#pending.add(written)
     return written.finally(() => this.#pending.delete(written))
   }
@@ -45,14 +61,14 @@ export class PooledCommit implements Commit {
     await Promise.allSettled(this.#pending)
   }
 
-  async #repeat<T>(write: Write<T>, patience: number): Promise<T> {
+  async #repeat<T>(write: Write<T>, patience: number, isolation: IsolationLevel): Promise<T> {
     const until = performance.now() + patience
     const attempts = this.#writers.begin<T>()
     for (let wait = FIRST_PAUSE; ; wait = Math.min(wait * 2, LAST_PAUSE)) {
       try {
         const value = await this.#db
           .transaction()
-          .setIsolationLevel('serializable')
+          .setIsolationLevel(isolation)
           .execute((trx) => attempts.run(trx, () => write(trx)))
         attempts.ended()
         return value

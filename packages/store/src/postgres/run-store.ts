@@ -146,7 +146,7 @@ function createStatements(table: (name: string) => string) {
       ), left_runs as (
         select ${columns} from ${run} r join gone using (node_id) where r.ended_at is null
         union all
-        select ${columns} from ${run} r where r.ended_at is null and r.node_id is null
+        select ${columns} from ${run} r where r.ended_at is null and r.node_id is null and r.epoch > 0
       )
       select * from left_runs where place > $2 order by place limit $3`
   }

@@ -12,6 +12,7 @@ import { sql, type ExpressionBuilder, type Kysely, type Selectable, type SelectQ
 import { NOTHING_WAITING, readWaiting } from './input-lists.ts'
 import { isIn } from './in-scope.ts'
 import { scanMetadata } from './metadata-scan.ts'
+import { readPositions } from './queue-rows.ts'
 import { toRunHead, UNFINISHED } from './run-rows.ts'
 import type { Tables } from '../tables.ts'
 
@@ -20,7 +21,7 @@ type Expressions = ExpressionBuilder<Tables, 'run'>
 // Worded like the condition of a partial index, so that SQLite uses it.
 const isNotCompleted = sql<boolean>`status <> 'completed'`
 
-type ListedRow = Omit<Selectable<Tables['run']>, 'result' | 'ended_at' | 'file_bytes'>
+type ListedRow = Omit<Selectable<Tables['run']>, 'result' | 'ended_at' | 'file_bytes' | 'node_id'>
 
 // All columns but the large ones.
 const LISTED = [
@@ -40,13 +41,14 @@ const LISTED = [
   'error',
   'bytes',
   'preview',
+  'queued_at',
   'cancel_at'
 ] as const
 
 /** A run without its large values. */
 export async function findRun(db: Kysely<Tables>, runId: string): Promise<RunSummary | undefined> {
   const row = await db.selectFrom('run').select(LISTED).where('run_id', '=', runId).executeTakeFirst()
-  return row && toSummary(db, row)
+  return row && (await toSummaries(db, [row]))[0]
 }
 
 /** A page of runs, newest first. @throws REG_ERR_BAD_CURSOR */
@@ -91,6 +93,7 @@ export async function listLeftRuns(db: Kysely<Tables>, { limit, cursor }: LeftQu
     .select(['run_id', 'registry', 'kind', 'name', 'owner', 'created_at', 'cancel_at'])
     .where('status', 'in', UNFINISHED)
     .where(isNotCompleted)
+    .where('epoch', '>', 0)
   if (after !== undefined)
     query = query.where((run) =>
       run(run.refTuple('created_at', 'run_id'), '>', run.tuple(after.at, after.runId))
@@ -131,8 +134,7 @@ async function readPage(
     .orderBy('run_id', 'desc')
     .limit(limit + 1)
   const found = await readRows(db, ids, time)
-  const runs: RunSummary[] = []
-  for (const row of found.slice(0, limit)) runs.push(await toSummary(db, row))
+  const runs = await toSummaries(db, found.slice(0, limit))
   const last = found[limit - 1]
   return {
     runs,
@@ -142,9 +144,7 @@ async function readPage(
 
 async function readSummaries(db: Kysely<Tables>, ids: readonly string[], time: Time): Promise<RunSummary[]> {
   if (ids.length === 0) return []
-  const runs: RunSummary[] = []
-  for (const row of await readRows(db, ids, time)) runs.push(await toSummary(db, row))
-  return runs
+  return toSummaries(db, await readRows(db, ids, time))
 }
 
 function readRows(
@@ -161,13 +161,19 @@ function readRows(
     .execute()
 }
 
-/** The summary of a run in lists. */
-async function toSummary(db: Kysely<Tables>, row: ListedRow): Promise<RunSummary> {
-  const { run_id, status, preview, bytes } = row
-  return {
-    ...toRunHead(row),
-    preview,
-    bytes,
-    waiting: status === 'input-required' ? await readWaiting(db, run_id) : NOTHING_WAITING
+/** The summaries of runs in lists. */
+async function toSummaries(db: Kysely<Tables>, rows: readonly ListedRow[]): Promise<RunSummary[]> {
+  const positions = await readPositions(db, rows)
+  const runs: RunSummary[] = []
+  for (const row of rows) {
+    const { run_id, status, preview, bytes } = row
+    runs.push({
+      ...toRunHead(row),
+      preview,
+      bytes,
+      queuePosition: positions.get(run_id) ?? null,
+      waiting: status === 'input-required' ? await readWaiting(db, run_id) : NOTHING_WAITING
+    })
   }
+  return runs
 }

@@ -10,7 +10,7 @@ import {
   type StoredRun
 } from '@svc/registry'
 import { toStoredError } from '@svc/registry/kit'
-import type { Kysely, Selectable } from 'kysely'
+import type { Insertable, Kysely, Selectable } from 'kysely'
 import { insertInput, readInputs } from './input-rows.ts'
 import { Refused } from '../commit.ts'
 import { insertLarge, parseLarge, RESULT, toShortJson } from '../encoding/large-values.ts'
@@ -30,7 +30,7 @@ export const MAX_IN_ROW = 16_384
 export const PART_BYTES = 100
 
 /** The row of a new run. */
-export function toRunRow(run: StoredRun): Tables['run'] {
+export function toRunRow(run: StoredRun): Insertable<Tables['run']> {
   return {
     run_id: run.runId,
     registry: run.registry,
@@ -51,6 +51,7 @@ export function toRunRow(run: StoredRun): Tables['run'] {
     ended_at: endOf(run.status, run.updatedAt),
     preview: null,
     file_bytes: 0,
+    queued_at: run.queuedAt,
     cancel_at: null
   }
 }
@@ -79,7 +80,7 @@ export async function toRuns(
 }
 
 // Undefined if it is damaged.
-function readLongResult(db: Kysely<Tables>, { run_id, status }: Tables['run']) {
+function readLongResult(db: Kysely<Tables>, { run_id, status }: Pick<Tables['run'], 'run_id' | 'status'>) {
   return status === 'completed' || status === 'canceled' ? parseLarge<RunResult>(db, run_id, RESULT) : null
 }
 
@@ -92,7 +93,7 @@ export function parseMetadata(metadata: string | null): RunMetadata | null {
 
 /** The fields of a run that are in its row, without the result. */
 export function toRunHead(
-  row: Omit<Tables['run'], 'result' | 'ended_at' | 'file_bytes'>
+  row: Omit<Selectable<Tables['run']>, 'result' | 'ended_at' | 'file_bytes' | 'node_id'>
 ): Omit<StoredRun, 'result' | 'inputs'> {
   const error = row.error === null ? null : parseStored<StoredError>(row.error)
   return {
@@ -105,6 +106,7 @@ export function toRunHead(
     startKey: row.start_key === null ? null : { key: row.start_key, hash: row.start_hash ?? '' },
     metadata: parseMetadata(row.metadata),
     createdAt: row.created_at,
+    queuedAt: row.queued_at,
     updatedAt: row.updated_at,
     status: error === undefined ? 'failed' : row.status,
     epoch: row.epoch,

@@ -41,6 +41,10 @@ export class GroupCommit implements Commit {
     })
   }
 
+  writeAlone<T>(_name: string, write: Write<T>): Promise<T> {
+    return this.write(write)
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     await this.#working

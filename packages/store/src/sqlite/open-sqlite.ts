@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { randomId } from '@svc/registry/kit'
-import { createInProcessControlBus } from '@svc/registry/store-kit'
+import { createInProcessControlBus, QueueWorkers } from '@svc/registry/store-kit'
 import { Kysely } from 'kysely'
-import type { Backend } from '../backend.ts'
+import type { Backend, Dispatch } from '../backend.ts'
 import { createBytesInFolder } from '../files/bytes-in-folder.ts'
 import { createBytesInMemory } from '../files/bytes-in-memory.ts'
 import { probe } from '../maintenance/probe.ts'
@@ -50,6 +50,7 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenedSqlite> 
     log: createStreamLog(db, commit),
     // Only one process can open the file, so control messages never leave it.
     control: createInProcessControlBus(),
+    dispatch: createLocalDispatch(),
     node: undefined,
     days: undefined,
     claimant: { id: () => processId, isShared: false },
@@ -71,6 +72,19 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenedSqlite> 
       await commit.close()
       await db.destroy()
     }
+  }
+}
+
+// Only this process adds runs.
+function createLocalDispatch(): Dispatch {
+  const workers = new QueueWorkers()
+  return {
+    ready() {},
+    added() {},
+    left: () => workers.look(1),
+    taken() {},
+    serve: (concurrency, take) => workers.serve(concurrency, take),
+    look: () => workers.look()
   }
 }
 

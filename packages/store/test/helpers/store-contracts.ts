@@ -6,6 +6,7 @@ import {
   memoryRetentionContract,
   memoryStoreContract,
   remoteSessionStoreContract,
+  runQueueContract,
   runStoreContract,
   sessionFenceContract,
   sessionStoreContract,
@@ -24,6 +25,7 @@ export function storeContracts(t: Test, open: OpenStore): void {
     }
 
   t.test('runs and their logs', async (t) => runStoreContract(t, open))
+  t.test('queued runs', async (t) => runQueueContract(t, open))
   t.test('sessions', async (t) =>
     sessionStoreContract(
       t,

@@ -33,9 +33,11 @@ export interface StoredRun extends RunnableKey {
   /** Null if the caller attached none. */
   readonly metadata: RunMetadata | null
   readonly createdAt: number
+  /** When it was put into the queue (`RunQueue`); null if it began at once. */
+  readonly queuedAt: number | null
   updatedAt: number
   status: RunStatus
-  /** Fencing token: every lease increments it, every write names it. */
+  /** Fencing token: every lease increments it, every write names it. 0 while the run waits in the queue. */
   epoch: number
   result: RunResult | null
   error: StoredError | null
@@ -50,6 +52,8 @@ export interface RunSummary extends Readonly<Omit<StoredRun, 'result' | 'inputs'
   readonly bytes: number
   /** The beginning of its result; null while there is none. */
   readonly preview: string | null
+  /** Its place among the waiting runs of its owner, from 1; null if it does not wait in the queue. */
+  readonly queuePosition: number | null
   /** The pending approvals, and the other pending inputs. */
   readonly waiting: { readonly approvals: PendingSummary; readonly inputs: PendingSummary }
 }
@@ -138,8 +142,8 @@ export interface RunStore {
   /**
    * Adds a new run, which this process has. If its owner already has one of the same registry with the same start key, adds
    * nothing and returns that one.
-   * @param maxPerOwner a store that several processes share counts the unfinished runs of the owner on all of them; other stores
-   * ignore it, since the engine counts its own
+   * @param maxPerOwner a store that several processes share counts the unfinished runs of the owner on all of them, but not those that wait
+   * in the queue; other stores ignore it, since the engine counts its own
    * @throws RUN_ERR_TOO_MANY_RUNS if the owner already has `maxPerOwner` unfinished runs; any other error if its id is taken
    */
   create(run: StoredRun, maxPerOwner?: number): Awaitable<RunSummary | undefined>
@@ -167,7 +171,7 @@ export interface RunStore {
   readArgs(inputId: string): JsonPieces
   /**
    * Runs in no terminal state that no living process has, in any constant order, for recovery after a crash. For a store of one
-   * process those are all unfinished runs. Reads neither results nor arguments of inputs.
+   * process those are all unfinished runs. Runs that wait in the queue are left out. Reads neither results nor arguments of inputs.
    * @throws REG_ERR_BAD_CURSOR
    */
   listLeft(query: LeftQuery): Awaitable<LeftPage>

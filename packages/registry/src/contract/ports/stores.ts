@@ -5,6 +5,7 @@ import type { CounterStore } from './counter-store.ts'
 import type { FileStore } from './file-store.ts'
 import type { MemoryStore } from './memory-store.ts'
 import type { NodeLease } from './node-lease.ts'
+import type { RunQueue } from './run-queue.ts'
 import type { RunStore } from './run-store.ts'
 import type { BrowserStateStore, RemoteSessionStore, SessionStore } from './session-store.ts'
 import type { StreamLog } from './stream-log.ts'
@@ -27,6 +28,8 @@ export interface Stores {
   readonly remoteSessions?: RemoteSessionStore
   /** Absent if only one process can use the stores at a time: it counts by itself. */
   readonly counters?: CounterStore
+  /** Optional: without it no run can be queued. */
+  readonly queue?: RunQueue
   /** Absent if only one process can use the stores at a time. */
   readonly lease?: NodeLease
   /** Rejects if the stores cannot read and write; an engine calls it at most once a second. Optional. */

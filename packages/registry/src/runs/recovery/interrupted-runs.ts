@@ -1,5 +1,7 @@
 import { isTerminalStatus } from '../../contract/run-record.ts'
 import type { Runnable } from '../../contract/runnable.ts'
+import type { RunnableKey } from '../../contract/names.ts'
+import type { NextRun } from '../../contract/ports/run-queue.ts'
 import { isPromise, type Awaitable } from '../../contract/ports/awaitable.ts'
 import { runnableKeyText } from '../../contract/ports/run-scope.ts'
 import type { LeftRun } from '../../contract/ports/run-store.ts'
@@ -37,7 +39,7 @@ export class InterruptedRuns {
   readonly #timeout: number
   readonly #parked: ParkedRuns
   readonly #loader: RunLoader
-  readonly #runnables = new Map<string, Runnable>()
+  readonly #runnables = new Map<string, { runnable: Runnable; key: RunnableKey }>()
   readonly #unloading = new Map<string, Promise<unknown>>()
   readonly #forgetting = new Set<Promise<void>>()
 
@@ -49,7 +51,7 @@ export class InterruptedRuns {
     this.#loader = new RunLoader({
       engine: host,
       parked: this.#parked,
-      runnableOf: (run) => this.#runnables.get(runnableKeyText(run)),
+      runnableOf: (run) => this.#runnables.get(runnableKeyText(run))?.runnable,
       awaitRunnable: (run) => this.#awaitRunnable(run)
     })
   }
@@ -89,24 +91,49 @@ export class InterruptedRuns {
   /** Recovers one run ahead of its turn. */
   async recoverOne(runId: string): Promise<void> {
     const run = await this.#host.stores.runs.find(runId)
-    if (run !== undefined && !isTerminalStatus(run.status)) await this.#recoverRun(run)
+    // A waiting run needs no recovery.
+    if (run !== undefined && run.epoch > 0 && !isTerminalStatus(run.status)) await this.#recoverRun(run)
   }
 
   /** Resumes the runs that wait for a runnable; returns how many. */
   async resume(runnable: Runnable, registry: string): Promise<number> {
     if (runnable.resumable !== true) return 0
-    const { kind, name } = runnable
-    const key = { registry, kind, name }
-    this.#runnables.set(runnableKeyText(key), runnable)
+    const key = this.know(runnable, registry)
     const loads = this.#parked.awaiting(key).map((run) => this.#loader.load(run))
     return (await Promise.all(loads)).filter(Boolean).length
+  }
+
+  /** Makes a resumable runnable known; returns its key. */
+  know(runnable: Runnable, registry: string): RunnableKey {
+    const { kind, name } = runnable
+    const key = { registry, kind, name }
+    this.#runnables.set(runnableKeyText(key), { runnable, key })
+    return key
+  }
+
+  /** True if the runnable with this key is known. */
+  knows(key: RunnableKey): boolean {
+    return this.#runnables.has(runnableKeyText(key))
+  }
+
+  /** The keys of the runnables that are known. */
+  get known(): RunnableKey[] {
+    return Array.from(this.#runnables.values(), ({ key }) => key)
+  }
+
+  /** Begins a run from the queue, which this process has leased; true if it is in progress. */
+  async begin(next: NextRun): Promise<boolean> {
+    const found = this.#runnables.get(runnableKeyText(next))
+    if (found !== undefined) return await this.#loader.resume(found.runnable, next, next.epoch)
+    this.#awaitRunnable(next)
+    return false
   }
 
   /** Forgets a removed runnable; its runs wait for the next one of its name. */
   release(runnable: Runnable, registry: string): void {
     const { kind, name } = runnable
     const key = runnableKeyText({ registry, kind, name })
-    if (this.#runnables.get(key) === runnable) this.#runnables.delete(key)
+    if (this.#runnables.get(key)?.runnable === runnable) this.#runnables.delete(key)
   }
 
   /** Unloads a dormant run until an answer or this time wakes it. */

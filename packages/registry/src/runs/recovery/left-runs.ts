@@ -30,13 +30,17 @@ export async function* leftRuns({ runs }: Stores): AsyncGenerator<LeftRun, void>
   } while (cursor !== null)
 }
 
-/** Ends a run that no process executes, as canceled or with an error; false if it has already ended. */
+/**
+ * Ends a run that no process executes, as canceled or with an error; false if it has already ended.
+ * @param leased its epoch if this process has leased it
+ */
 export async function endLeftRun(
   stores: Stores,
   runId: string,
-  how: 'canceled' | Error = new RUN_ERR_INTERRUPTED()
+  how: 'canceled' | Error = new RUN_ERR_INTERRUPTED(),
+  leased?: number
 ): Promise<boolean> {
-  const epoch = await stores.runs.lease(runId)
+  const epoch = leased ?? (await stores.runs.lease(runId))
   if (epoch === undefined) return false
   if (how === 'canceled') await endAsCanceled(stores, runId, epoch)
   else await endAsFailed(stores, runId, epoch, how)

@@ -35,13 +35,15 @@ export interface OwnRun {
  * Leases a run and resumes it from its checkpoint, or ends it if that is not possible; true if it was resumed, false if it has ended or
  * another process has it.
  * @param own in the process that started it
+ * @param leased its epoch if this process has leased it
  * @throws RUN_ERR_DAMAGED, RUN_ERR_STORE
  */
 export async function resumeRun(
   host: ResumeHost,
   runnable: Runnable,
   runId: string,
-  own?: OwnRun
+  own?: OwnRun,
+  leased?: number
 ): Promise<boolean> {
   const { stores, maxLogBytes, exposures } = host
   const state = await readResumeState(stores, runId)
@@ -49,7 +51,7 @@ export async function resumeRun(
   if (state === undefined) return end()
   if (own === undefined && state.keyed && !host.resumeWithServerKey) return end(new RUN_ERR_KEY_GONE())
   const input = await restoreInput(stores, runId, { input: state.input, files: state.files ?? [] })
-  const epoch = await stores.runs.lease(runId)
+  const epoch = leased ?? (await stores.runs.lease(runId))
   const stored = epoch === undefined ? undefined : await stores.runs.get(runId)
   if (epoch === undefined || stored === undefined) return false
   if (stored.cancelRequested) return end('canceled')

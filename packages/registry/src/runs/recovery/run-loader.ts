@@ -60,6 +60,16 @@ export class RunLoader {
     return promise
   }
 
+  /** Resumes a run that this process has leased; true if it was resumed. It is loaded again later if that fails. */
+  async resume(runnable: Runnable, run: ParkedRun, leased?: number): Promise<boolean> {
+    const { runId } = run
+    const loading = this.#tryResume(runnable, run, leased)
+    this.#loading.set(runId, loading)
+    const isResumed = await loading
+    this.#loading.delete(runId)
+    return isResumed
+  }
+
   /** A run has ended or is unloaded. */
   settled(runId: string): void {
     this.#settled.get(runId)?.()
@@ -84,10 +94,7 @@ export class RunLoader {
     if (runnable === undefined && parked.get(runId)) this.#host.awaitRunnable(run)
     if (runnable === undefined || engine.closing.aborted || !parked.take(runId)) return loaded(false)
     const settled = new Promise<void>((settle) => this.#settled.set(runId, settle))
-    const loading = this.#tryResume(runnable, run)
-    this.#loading.set(runId, loading)
-    const isResumed = await loading
-    this.#loading.delete(runId)
+    const isResumed = await this.resume(runnable, run)
     loaded(isResumed)
     if (isResumed) this.#awaitSettled(runId, settled)
     else this.#settled.delete(runId)
@@ -101,11 +108,11 @@ export class RunLoader {
     this.#unsettled.add(settling)
   }
 
-  async #tryResume(runnable: Runnable, run: ParkedRun): Promise<boolean> {
+  async #tryResume(runnable: Runnable, run: ParkedRun, leased?: number): Promise<boolean> {
     const { engine, parked } = this.#host
     const { runId } = run
     try {
-      return await resumeRun(engine, runnable, runId)
+      return await resumeRun(engine, runnable, runId, undefined, leased)
     } catch (err) {
       logFault(engine, err, runId, 'a run could not be resumed')
       if (isDamaged(err)) {

@@ -6,6 +6,7 @@ import { createInProcessControlBus } from './control-bus.ts'
 import { createInProcessFileStore } from './file-store.ts'
 import { createInProcessMemoryStore } from './memory-store.ts'
 import { createInProcessRemoteSessionStore } from './remote-session-store.ts'
+import { createInProcessRunQueue } from './run-queue.ts'
 import { createInProcessRunStore } from './run-store.ts'
 import { RunTable, type RunRetention } from './run-table.ts'
 import { createInProcessSessionStore } from './session-store.ts'
@@ -43,13 +44,15 @@ export function createInProcessStores(retention: Partial<InProcessRetention> = {
   runs.onRemove((runIds) => {
     for (const runId of runIds) void tasks.remove(runId)
   })
+  const checkpoints = createInProcessCheckpointStore()
   return {
     runs: createInProcessRunStore(runs),
     log: createInProcessStreamLog(runs),
     sessions: createInProcessSessionStore((runId) => runs.find(runId)?.record.epoch),
     memory: createInProcessMemoryStore(kept),
     tasks,
-    checkpoints: createInProcessCheckpointStore(),
+    checkpoints,
+    queue: createInProcessRunQueue(runs, checkpoints),
     control: createInProcessControlBus(),
     remoteSessions: createInProcessRemoteSessionStore(),
     files: createInProcessFileStore({ maxBytes: kept.fileMaxBytes, isLive })

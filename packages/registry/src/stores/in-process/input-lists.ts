@@ -14,7 +14,18 @@ import type { RunEntry } from './run-table.ts'
 /** Summarizes a run for a list. */
 export function summaryOf(run: RunEntry): RunSummary {
   const { record, preview, log } = run
-  return summarizeRun(record, { preview, bytes: log.size }, (input) => summarize(run, input))
+  const known = { preview, bytes: log.size, queuePosition: positionOf(run) }
+  return summarizeRun(record, known, (input) => summarize(run, input))
+}
+
+function positionOf({ queue, record }: RunEntry): number | null {
+  if (queue === undefined) return null
+  let position = 1
+  for (const runId of queue.keys()) {
+    if (runId === record.runId) break
+    position++
+  }
+  return position
 }
 
 /** Summarizes an input; its arguments are encoded once, however often it is listed. */

@@ -52,6 +52,7 @@ export function listChangedRuns(
 export function listLeftRuns(live: readonly RunEntry[], { limit, cursor }: LeftQuery): LeftPage {
   const after = cursor === undefined ? undefined : parseRunCursor(cursor)
   const found = Array.from(live, ({ record }) => record)
+    .filter(({ epoch }) => epoch > 0)
     .filter(({ createdAt, runId }) => after === undefined || isOlder(after, { at: createdAt, runId }))
     .sort((a, b) =>
       isOlder({ at: a.createdAt, runId: a.runId }, { at: b.createdAt, runId: b.runId }) ? -1 : 1

@@ -36,8 +36,8 @@ export function createInProcessRunStore(runs: RunTable): RunStore {
       if (args !== undefined) yield* encodePieces(args)
     },
     lease(runId) {
-      const record = runs.findLive(runId)?.record
-      return record && ++record.epoch
+      const run = runs.findLive(runId)
+      return run && runs.lease(run)
     },
     requestCancel(runId) {
       const record = runs.findLive(runId)?.record

@@ -27,6 +27,8 @@ export interface RunEntry {
   /** Summaries of its inputs, by their ids. */
   summaries: Map<string, InputSummary> | undefined
   followers: Set<(gone?: boolean) => void> | undefined
+  /** The waiting runs of its owner while it waits in the queue, in order. */
+  queue: Map<string, RunEntry> | undefined
   /** Its slot while it is unfinished. */
   slot: Slot<RunEntry> | undefined
   /** The slot of its start key, if it has one. */
@@ -80,6 +82,7 @@ export class RunTable {
       steps: undefined,
       summaries: undefined,
       followers: undefined,
+      queue: undefined,
       slot: undefined,
       claim: undefined
     }
@@ -95,6 +98,12 @@ export class RunTable {
   /** The run if it is unfinished. */
   findLive(runId: string): RunEntry | undefined {
     return this.#live.get(runId)
+  }
+
+  /** Increments and returns the epoch of an unfinished run, which then waits no more. */
+  lease(run: RunEntry): number {
+    leaveQueue(run)
+    return ++run.record.epoch
   }
 
   live(): RunEntry[] {
@@ -144,6 +153,7 @@ export class RunTable {
   #gone(runs: Iterable<RunEntry>): void {
     const runIds: string[] = []
     for (const run of runs) {
+      leaveQueue(run)
       this.#byStartKey.leave(run.claim)
       wake(run, true)
       runIds.push(run.record.runId)
@@ -154,6 +164,11 @@ export class RunTable {
       if (isPromise(done)) done.catch(() => {})
     }
   }
+}
+
+function leaveQueue(run: RunEntry): void {
+  run.queue?.delete(run.record.runId)
+  run.queue = undefined
 }
 
 function startKeyOf({ registry, owner, startKey }: StoredRun): string | undefined {

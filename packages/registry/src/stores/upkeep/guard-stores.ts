@@ -6,7 +6,7 @@ import type { StoreWatch } from './store-watch.ts'
 import { watchContent, WatchedContent } from './watched-content.ts'
 
 /** The optional members of `Stores`. */
-type OptionalPort = 'check' | 'files' | 'browserStates' | 'remoteSessions' | 'counters' | 'lease'
+type OptionalPort = 'check' | 'files' | 'browserStates' | 'remoteSessions' | 'counters' | 'queue' | 'lease'
 type Method = (...args: unknown[]) => unknown
 
 /**
@@ -27,6 +27,7 @@ export function guardStores(stores: Stores, watch: StoreWatch): Stores {
     ...(stores.browserStates && { browserStates: guard(stores.browserStates, 'browserStates', watch) }),
     ...(stores.remoteSessions && { remoteSessions: guard(stores.remoteSessions, 'remoteSessions', watch) }),
     ...(stores.counters && { counters: guard(stores.counters, 'counters', watch) }),
+    ...(stores.queue && { queue: guard(stores.queue, 'queue', watch) }),
     ...(stores.lease && { lease: guard(stores.lease, 'lease', watch) }),
     check: () => watch.check()
   }

@@ -1,5 +1,6 @@
 import { isTerminalStatus } from '../../contract/run-record.ts'
 import type { NodeLease } from '../../contract/ports/node-lease.ts'
+import type { RunQueue } from '../../contract/ports/run-queue.ts'
 import type { RunStore, RunSummary } from '../../contract/ports/run-store.ts'
 import { sessionKeyText } from '../../contract/ports/session-store.ts'
 import type { Stores } from '../../contract/ports/stores.ts'
@@ -43,6 +44,7 @@ export function createTestCluster(): { join(): TestNode } {
             () => lease.node,
             (node) => members.isNodeAlive(node)
           ),
+          queue: { ...shared.queue!, ...queued(shared.queue!, members, lease) },
           runs: { ...shared.runs, ...leased(shared.runs, members, lease) },
           log: {
             ...shared.log,
@@ -64,6 +66,25 @@ export function createTestCluster(): { join(): TestNode } {
         declareDead: () => lease.declareDead(),
         regainContact: () => lease.regainContact()
       }
+    }
+  }
+}
+
+function queued(queue: RunQueue, members: TestMembers, lease: TestLease): Partial<RunQueue> {
+  return {
+    async add(run, first, checkpoint) {
+      members.release(run.runId)
+      return queue.add(run, first, checkpoint)
+    },
+    async next(query) {
+      const next = await queue.next(query)
+      if (next !== undefined) members.take(next.runId, lease)
+      return next
+    },
+    async withdraw(runId) {
+      const epoch = await queue.withdraw(runId)
+      if (epoch !== undefined) members.take(runId, lease)
+      return epoch
     }
   }
 }

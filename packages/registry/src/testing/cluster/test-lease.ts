@@ -42,6 +42,11 @@ export class TestMembers {
     this.#announce()
   }
 
+  /** No node has the run any more. */
+  release(runId: string): void {
+    this.#nodes.delete(runId)
+  }
+
   live(lease: TestLease): void {
     this.#living.add(lease)
   }

@@ -98,7 +98,7 @@ export function createStatements(table: (name: string) => string): Statements {
     name: 'svc create limited',
     text: created(
       `n as (select t.*, m.most from ${unnest(RUN_COLUMNS, 1)} join unnest(${most}) with ordinality as m(most, ord) using (ord)),
-      o as (select owner, (select count(*) from ${run} r where r.owner = n.owner and r.ended_at is null) as live
+      o as (select owner, (select count(*) from ${run} r where r.owner = n.owner and r.ended_at is null and r.epoch > 0) as live
         from n where most is not null group by owner),
       c as (select n.*, coalesce(o.live, 0) + row_number() over (partition by n.owner order by n.ord) as place
         from n left join o using (owner))`,

@@ -21,7 +21,7 @@ function statements(schema: string): string[] {
       `run_id ${id} primary key, registry ${id} not null, kind ${id} not null, name ${id} not null, session_id ${id} not null,
        owner ${id} not null, start_key ${id}, start_hash text, metadata text, created_at bigint not null, updated_at bigint not null,
        status ${id} not null, epoch integer not null, result text, error text, bytes bigint not null, ended_at bigint, preview text,
-       file_bytes bigint not null default 0, node_id ${id}, cancel_at timestamptz`
+       file_bytes bigint not null default 0, node_id ${id}, cancel_at timestamptz, queued_at bigint`
     ) + ' with (fillfactor = 80)',
     `create unique index run_start on "${schema}".run (owner, registry, start_key) where start_key is not null`,
     index('run_newest', 'run (owner, created_at, run_id, status, registry, kind, name)'),
@@ -31,7 +31,13 @@ function statements(schema: string): string[] {
     index('run_ended', 'run (ended_at) where ended_at is not null'),
     index('run_not_completed', `run (status, created_at, run_id) where status <> 'completed'`),
     index('run_of_node', 'run (node_id) where ended_at is null'),
-    index('run_of_owner', 'run (owner) where ended_at is null'),
+    index('run_of_owner', 'run (owner) where ended_at is null and epoch > 0'),
+    index(
+      'run_waiting',
+      'run (registry, kind, name, owner, queued_at, run_id) where epoch = 0 and ended_at is null'
+    ),
+    index('run_place', 'run (owner, queued_at, run_id) where epoch = 0 and ended_at is null'),
+    index('run_from_queue', 'run (owner) where queued_at is not null and epoch > 0 and ended_at is null'),
     index('run_with_files', 'run (ended_at, file_bytes) where file_bytes > 0 and ended_at is not null'),
     table(
       'run_part',

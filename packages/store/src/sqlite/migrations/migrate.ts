@@ -8,6 +8,7 @@ import { addBrowserStates } from './0003-browser-states.ts'
 import { addCancelRequests } from './0004-cancel-requests.ts'
 import { addClaimedPushes } from './0005-claimed-pushes.ts'
 import { addRemoteSessions } from './0006-remote-sessions.ts'
+import { addQueuedRuns } from './0007-queued-runs.ts'
 
 /** Every migration by its name, in order: one a file. A released one never changes. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -16,7 +17,8 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0003-browser-states': { up: addBrowserStates },
   '0004-cancel-requests': { up: addCancelRequests },
   '0005-claimed-pushes': { up: addClaimedPushes },
-  '0006-remote-sessions': { up: addRemoteSessions }
+  '0006-remote-sessions': { up: addRemoteSessions },
+  '0007-queued-runs': { up: addQueuedRuns }
 }
 
 // Milliseconds to wait for another program's lock.

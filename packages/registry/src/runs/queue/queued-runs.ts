@@ -1,0 +1,163 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { ANONYMOUS } from '../../contract/principal.ts'
+import type { RunInput } from '../../contract/content-part.ts'
+import type { NextRun, RunQueue } from '../../contract/ports/run-queue.ts'
+import type { RunSummary, StoredRun } from '../../contract/ports/run-store.ts'
+import type { Runnable } from '../../contract/runnable.ts'
+import { RUN_ERR_NOT_QUEUEABLE, RUN_ERR_STORE } from '../../errors.ts'
+import { toLoggable } from '../../logging/to-loggable.ts'
+import { ENGINE_DEFAULTS, type QueueOptions } from '../../options.ts'
+import { isReported } from '../../stores/upkeep/store-watch.ts'
+import { keepInput, type KeptInput } from '../kept-input.ts'
+import { readParts, type LogHost } from '../log/log-reader.ts'
+import { newRun, toStartPart } from '../new-run.ts'
+import type { RecordedInput } from '../recorded-input.ts'
+import type { InterruptedRuns } from '../recovery/interrupted-runs.ts'
+import { endLeftRun } from '../recovery/left-runs.ts'
+import type { ResumeHost } from '../recovery/resume-run.ts'
+import { toResumeState } from '../recovery/resume-state.ts'
+import type { HostedRun } from '../run-host.ts'
+import { RunProgress } from '../run-progress.ts'
+import type { StartOptions } from '../start-options.ts'
+import { requireQueueable } from './require-queueable.ts'
+
+// Milliseconds until serving the queue is tried again.
+const RETRY_AFTER = 5_000
+
+/** The parts of the engine that queued runs need. */
+export interface QueueHost extends ResumeHost {
+  readonly interrupted: InterruptedRuns
+}
+
+/** Queues runs, and begins those whose turn it is. */
+export class QueuedRuns {
+  readonly #host: QueueHost
+  readonly #queue: RunQueue | undefined
+  readonly #concurrency: number
+  readonly #perOwner: number
+  readonly #isAsked: boolean
+  #serving: Promise<(() => Promise<void>) | undefined> | undefined
+  // Called when a run that was begun here leaves memory.
+  readonly #ends = new Map<string, () => void>()
+
+  constructor(host: QueueHost, options: QueueOptions | undefined) {
+    this.#host = host
+    this.#queue = host.stores.queue
+    this.#concurrency = options?.concurrency ?? ENGINE_DEFAULTS.queueConcurrency
+    this.#perOwner = options?.perOwner ?? ENGINE_DEFAULTS.queuePerOwner
+    this.#isAsked = options !== undefined
+  }
+
+  /**
+   * Puts a new run into the queue; also returns the earlier run with its start key, if there is one.
+   * @throws RUN_ERR_NOT_QUEUEABLE, RUN_ERR_LOG_LIMIT, RUN_ERR_STORE
+   */
+  async add(
+    runnable: Runnable,
+    input: RunInput,
+    recorded: RecordedInput | undefined,
+    options: StartOptions
+  ): Promise<{ run: StoredRun; earlier: RunSummary | undefined }> {
+    const { stores, exposures, interrupted, maxLogBytes } = this.#host
+    const queue = this.#queue
+    if (queue === undefined) throw new RUN_ERR_NOT_QUEUEABLE('the stores have no queue')
+    requireQueueable(runnable, options, recorded, this.#host.record)
+    const begun = newRun(runnable, options, exposures)
+    const run = { ...begun, epoch: 0, queuedAt: begun.createdAt }
+    let kept: KeptInput | undefined = { input, files: [] }
+    if (recorded.contents.length > 0) {
+      // Files follow the record of their run, which waits once they are kept.
+      const earlier = await stores.runs.create(begun)
+      if (earlier !== undefined) return { run, earlier }
+      kept = await keepInput(recorded, { runId: run.runId, stores, log: this.#host.log }, undefined)
+      if (kept === undefined) await this.#refuse(run)
+    }
+    const part = { ...toStartPart(run), input: recorded.value }
+    const first = new RunProgress(maxLogBytes).next(part)
+    const earlier = await queue.add(run, first, toResumeState(kept!, options, exposures))
+    if (!interrupted.knows(run)) interrupted.know(runnable, run.registry)
+    this.serve()
+    return { run, earlier }
+  }
+
+  /** Begins to serve the queue if that was asked for, or if runs wait. @throws what the store throws */
+  async recover(): Promise<void> {
+    if (this.#queue !== undefined && (this.#isAsked || (await this.#queue.isWaiting()))) this.serve()
+  }
+
+  /** A runnable is known. */
+  known({ queue }: Runnable): void {
+    if (queue === true) this.serve()
+    if (this.#serving !== undefined) this.#queue?.look()
+  }
+
+  /** Begins waiting runs from now on. */
+  serve(): void {
+    if (this.#queue !== undefined && !this.#host.closing.aborted) this.#serving ??= this.#serve(this.#queue)
+  }
+
+  /** A run has ended, or has left memory. */
+  ended({ runId, record }: HostedRun): void {
+    const end = this.#ends.get(runId)
+    if (end !== undefined) end()
+    else if (record.queuedAt !== null) this.#queue?.look()
+  }
+
+  /** Begins no more runs; resolves when those that were begun have left memory. */
+  async stop(): Promise<void> {
+    const stop = await this.#serving
+    await stop?.()
+  }
+
+  async #serve(queue: RunQueue): Promise<(() => Promise<void>) | undefined> {
+    const { closing, log } = this.#host
+    while (!closing.aborted) {
+      try {
+        return await queue.serve(this.#concurrency, () => this.#take(queue))
+      } catch (err) {
+        if (!isReported(err)) log.error({ err: toLoggable(err) }, 'queued runs cannot be begun yet')
+        await pause(RETRY_AFTER, undefined, { ref: false, signal: closing }).catch(() => {})
+      }
+    }
+    return undefined
+  }
+
+  async #take(queue: RunQueue): Promise<boolean> {
+    const { live, closing, stores, interrupted, log } = this.#host
+    for (let vacancy; (vacancy = live.limits.vacancy()) !== undefined;) await vacancy
+    if (closing.aborted || stores.lease?.held === false) return false
+    const query = { runnables: interrupted.known, perOwner: this.#perOwner, unlimited: ANONYMOUS.sub }
+    try {
+      const next = await queue.next(query)
+      if (next !== undefined) await this.#execute(next)
+      return next !== undefined
+    } catch (err) {
+      if (!isReported(err)) log.error({ err: toLoggable(err) }, 'no queued run could be begun')
+      return false
+    }
+  }
+
+  async #execute(next: NextRun): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#ends.set(next.runId, resolve)
+    if (await this.#host.interrupted.begin(next)) await promise
+    this.#ends.delete(next.runId)
+  }
+
+  async #refuse({ runId }: StoredRun): Promise<never> {
+    const err = new RUN_ERR_STORE()
+    await endLeftRun(this.#host.stores, runId, err)
+    throw err
+  }
+}
+
+const REQUESTS: ReadonlySet<string> = new Set(['tool.approval.request', 'input.request'])
+
+/** Calls back each time that a run, on whichever node, asks for an input. Resolves when the run or this engine ends. */
+export async function watchInputs(host: LogHost, runId: string, onRequest: () => void): Promise<void> {
+  try {
+    for await (const { type } of readParts(host, runId)) if (REQUESTS.has(type)) onRequest()
+  } catch {
+    // The caller of the run gets the failure of the store.
+  }
+}

@@ -1,0 +1,117 @@
+import type { LogEntry, RunQueue, RunSummary, StoredRun } from '@svc/registry'
+import { sql, type Kysely, type Transaction } from 'kysely'
+import type { Claimant, Dispatch } from '../backend.ts'
+import type { Commit } from '../commit.ts'
+import { findNext, isAnyWaiting } from '../rows/queue-rows.ts'
+import { findRun } from '../rows/run-lists.ts'
+import { PART_BYTES, toRunRow } from '../rows/run-rows.ts'
+import type { Tables } from '../tables.ts'
+
+// A run whose turn it is may be canceled in that moment.
+const ATTEMPTS = 5
+
+/** Queued runs, in SQL; `dispatch` notices when one may begin. */
+export function createRunQueue(
+  db: Kysely<Tables>,
+  commit: Commit,
+  claimant: Claimant,
+  dispatch: Dispatch
+): RunQueue {
+  const lease = async (trx: Transaction<Tables>, runId: string, change: { status?: 'working' } = {}) => {
+    const id = await claimant.id()
+    const leased = await trx
+      .updateTable('run')
+      .set({
+        epoch: 1,
+        ...(claimant.isShared && { node_id: id }),
+        ...(change.status && { status: change.status, updated_at: Date.now() })
+      })
+      .where('run_id', '=', runId)
+      .where(sql<boolean>`epoch = 0 and ended_at is null`)
+      .returning('epoch')
+      .executeTakeFirst()
+    return leased?.epoch
+  }
+  return {
+    async add(run, first, checkpoint) {
+      await dispatch.ready()
+      const earlier = await commit.write(async (trx) => {
+        const known = await putRun(trx, run, claimant.isShared)
+        if (known !== 'new') return known
+        await putStart(trx, run.runId, first, checkpoint)
+        await dispatch.added(trx)
+        return undefined
+      })
+      dispatch.left(run.runId)
+      return earlier
+    },
+    async next(query) {
+      const next = await commit.writeAlone('queue', async (trx) => {
+        for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+          const found = await findNext(trx, query)
+          if (found === undefined) return undefined
+          const epoch = await lease(trx, found.runId, { status: 'working' })
+          if (epoch !== undefined) return { ...found, epoch }
+        }
+        return undefined
+      })
+      if (next !== undefined) dispatch.taken(next.runId)
+      return next
+    },
+    async withdraw(runId) {
+      const epoch = await commit.write((trx) => lease(trx, runId))
+      if (epoch !== undefined) dispatch.taken(runId)
+      return epoch
+    },
+    isWaiting: () => isAnyWaiting(db),
+    serve: (concurrency, take) => dispatch.serve(concurrency, take),
+    look: () => dispatch.look()
+  }
+}
+
+// An earlier run with its start key; undefined if it waits already, or has ended before it could.
+async function putRun(
+  trx: Transaction<Tables>,
+  run: StoredRun,
+  isShared: boolean
+): Promise<'new' | RunSummary | undefined> {
+  const { runId, startKey, owner, registry } = run
+  const insert = trx.insertInto('run').values(toRunRow(run))
+  const { numInsertedOrUpdatedRows } = await insert
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  if (numInsertedOrUpdatedRows !== 0n) return 'new'
+  const { numUpdatedRows } = await trx
+    .updateTable('run')
+    .set({ epoch: 0, queued_at: run.queuedAt, ...(isShared && { node_id: null }) })
+    .where('run_id', '=', runId)
+    .where('epoch', '=', 1)
+    .where('queued_at', 'is', null)
+    .where('ended_at', 'is', null)
+    .executeTakeFirst()
+  if (numUpdatedRows !== 0n) return 'new'
+  const same = trx.selectFrom('run').select('run_id')
+  if ((await same.where('run_id', '=', runId).executeTakeFirst()) !== undefined) return undefined
+  const earlier = await same
+    .where('owner', '=', owner)
+    .where('registry', '=', registry)
+    .where('start_key', '=', startKey!.key)
+    .executeTakeFirstOrThrow()
+  return findRun(trx, earlier.run_id)
+}
+
+async function putStart(
+  trx: Transaction<Tables>,
+  runId: string,
+  { seq, json }: LogEntry,
+  checkpoint: unknown
+): Promise<void> {
+  await trx.insertInto('run_part').values({ run_id: runId, seq, json }).execute()
+  const state = JSON.stringify(checkpoint)
+  await trx.insertInto('checkpoint').values({ run_id: runId, epoch: 0, state }).execute()
+  await trx
+    .updateTable('run')
+    .set({ bytes: Buffer.byteLength(json) + PART_BYTES })
+    .where('run_id', '=', runId)
+    .execute()
+}
