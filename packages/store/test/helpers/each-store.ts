@@ -120,6 +120,7 @@ async function withPostgres(t: Test, run: (t: Test, schemas: Schemas) => Promise
 class Schemas {
   readonly url: string
   readonly #pool: Pool
+  readonly #made: string[] = []
   readonly #empty: string[] = []
 
   constructor(url: string) {
@@ -129,7 +130,11 @@ class Schemas {
   }
 
   take(): string {
-    return this.#empty.pop() ?? randomSchema()
+    const empty = this.#empty.pop()
+    if (empty !== undefined) return empty
+    const schema = randomSchema()
+    this.#made.push(schema)
+    return schema
   }
 
   async query<R>(schema: string, sql: string, values?: unknown[]): Promise<R[]> {
@@ -152,6 +157,9 @@ class Schemas {
   }
 
   async close(): Promise<void> {
+    // A server of the tests' own goes as a whole.
+    if (process.env['TEST_PG_URL'] !== undefined)
+      for (const schema of this.#made) await this.#pool.query(`drop schema if exists ${schema} cascade`)
     await this.#pool.end()
   }
 }
