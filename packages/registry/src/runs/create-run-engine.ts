@@ -99,17 +99,21 @@ class Engine implements RunEngine {
       const maxPerOwner = this.#maxPerOwner(sub)
       const created = this.stores.runs.create(run.record, maxPerOwner)
       if (isPromise(created)) run.created = created
+      // With the creation: the answer to a start may get lost, and its repetition must find a run that can be resumed.
+      const isPlain = recorded?.contents.length === 0
+      const early = isPromise(created) && isPlain ? interrupted.keep(run, { input, files: [] }) : undefined
+      run.resumable = early !== undefined
       // Only these starts may be refused by the store, or have an earlier run.
       const mayDiffer = options.startKey !== undefined || maxPerOwner !== undefined
       const earlier = mayDiffer ? await created : undefined
       if (earlier !== undefined) {
-        live.leave(run)
+        this.#discard(run)
         return this.#replay(earlier, options)
       }
       const keeping = this.#keep(run, input, recorded, created)
       const kept = isPromise(keeping) ? await keeping : keeping
       if (run.ended) return run
-      const checkpoint = kept && interrupted.keep(run, kept)
+      const checkpoint = early ?? (kept && interrupted.keep(run, kept))
       run.begin(input, checkpoint !== undefined, recorded?.value)
       if (isPromise(created)) await created
       run.created = undefined
@@ -118,7 +122,7 @@ class Engine implements RunEngine {
     } catch (err) {
       if (err instanceof RUN_ERR_KEY_REUSED) throw err
       if (codeOf(err) === 'RUN_ERR_TOO_MANY_RUNS') {
-        live.leave(run)
+        this.#discard(run)
         throw err
       }
       await run.refuse(new RUN_ERR_STORE({ cause: err }))
@@ -219,6 +223,12 @@ class Engine implements RunEngine {
     const stored = await this.find(runId)
     if (stored === undefined) throw new RUN_ERR_NOT_FOUND(runId)
     return stored
+  }
+
+  // The store has not created the run.
+  #discard(run: LiveRun): void {
+    this.#host.interrupted.forget(run)
+    if (!run.ended) this.#host.live.leave(run)
   }
 
   // A run that recovery has not reached yet must be resumed or ended before anything else happens to it.

@@ -55,6 +55,7 @@ export class EngineHost implements QueueHost, AnswerHost, CancelHost, TakeOverHo
   readonly #closing = new AbortController()
   readonly closing: AbortSignal = this.#closing.signal
   readonly #watch: StoreWatch
+  deaths = 0
   // Resumed runs that have made progress.
   readonly #progressed = new WeakSet<HostedRun>()
   // Results that other nodes give.
@@ -195,6 +196,7 @@ export class EngineHost implements QueueHost, AnswerHost, CancelHost, TakeOverHo
   #leaseLost(): void {
     const runs = this.live.list()
     this.log.error({ runs: runs.length }, 'this node was taken for dead: other nodes take its runs')
+    this.deaths++
     this.interrupted.abandon()
     for (const run of runs) run.leave()
   }

@@ -83,7 +83,6 @@ export function openNode({ options, connections, db, ready, logger }: NodeHost):
     },
     statements: createStatements(table),
     prepare,
-    nodeId: () => lease.nodeId,
     outage
   })
   const logs = new LocalLogs()

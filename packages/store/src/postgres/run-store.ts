@@ -45,10 +45,10 @@ export function createOwnedRuns(host: RunHost): OwnedRuns {
     async create(run, maxPerOwner) {
       // Its readers may follow it before the write is acknowledged.
       const joined = lease.joined()
-      if (isPromise(joined)) await joined
+      const nodeId = isPromise(joined) ? await joined : joined
       logs.own(run.runId, true)
       try {
-        const earlier = await createRun(host, run, maxPerOwner)
+        const earlier = await createRun(host, run, nodeId, maxPerOwner)
         if (earlier !== undefined) logs.disown(run.runId)
         return earlier
       } catch (err) {
@@ -99,11 +99,12 @@ export function createLaneCheckpoints(lane: Lane): Pick<CheckpointStore, 'save' 
 async function createRun(
   { db, lane }: RunHost,
   run: StoredRun,
+  nodeId: string,
   most: number | undefined
 ): ReturnType<typeof findRun> {
   const { runId, owner, registry, startKey } = run
   for (let attempt = 1; ; attempt++) {
-    if (await lane.write({ kind: 'create', runId, row: toRunRow(run), most })) return undefined
+    if (await lane.write({ kind: 'create', runId, row: toRunRow(run), nodeId, most })) return undefined
     if (startKey !== null) {
       const same = await db
         .selectFrom('run')

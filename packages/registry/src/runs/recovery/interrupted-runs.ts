@@ -60,7 +60,10 @@ export class InterruptedRuns {
   keep({ runId, record, runnable, options }: HostedRun, kept: KeptInput): Checkpoint | undefined {
     if (!isResumable(runnable, options, this.#host.durable)) return undefined
     const state = toResumeState(kept, options, this.#host.exposures)
-    return { saved: this.#host.stores.checkpoints.save(runId, record.epoch, state) }
+    const saved = this.#host.stores.checkpoints.save(runId, record.epoch, state)
+    // Whoever waits for it gets the error; a run that could not be created is of no interest.
+    if (isPromise(saved)) saved.catch(() => {})
+    return { saved }
   }
 
   /** Removes the checkpoint of a run that has ended. */

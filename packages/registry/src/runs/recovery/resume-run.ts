@@ -17,6 +17,8 @@ export interface ResumeHost extends RunHost {
   readonly log: RunLog
   /** Aborts when the engine begins to close. */
   readonly closing: AbortSignal
+  /** How often this node was taken for dead, and lost all runs. */
+  readonly deaths: number
   readonly live: LiveRuns
   /** False if nothing outlasts the process. */
   readonly durable: boolean
@@ -46,11 +48,13 @@ export async function resumeRun(
   leased?: number
 ): Promise<boolean> {
   const { stores, maxLogBytes, exposures } = host
+  let { deaths } = host
   const state = await readResumeState(stores, runId)
   const end = (how?: 'canceled' | Error) => endLeftRun(stores, runId, how).then(() => false)
   if (state === undefined) return end()
   if (own === undefined && state.keyed && !host.resumeWithServerKey) return end(new RUN_ERR_KEY_GONE())
   const input = await restoreInput(stores, runId, { input: state.input, files: state.files ?? [] })
+  if (leased === undefined) ({ deaths } = host)
   const epoch = leased ?? (await stores.runs.lease(runId))
   const stored = epoch === undefined ? undefined : await stores.runs.get(runId)
   if (epoch === undefined || stored === undefined) return false
@@ -58,6 +62,8 @@ export async function resumeRun(
   const record = { ...stored, epoch }
   if (own === undefined && (await isPoisoned(stores, record))) return end(new RUN_ERR_POISONED())
   const recalled = await recallProgress(stores, runId, maxLogBytes, Date.now() - record.createdAt)
+  // Another node may have the run by now, and even have ended it: its steps would be repeated.
+  if (host.deaths !== deaths) return false
   const options = own?.options ?? toStartOptions(record, state, exposures)
   const run = new LiveRun(host, runnable, options, { record, ...recalled, losses: own?.losses })
   host.live.enter(run)

@@ -93,6 +93,7 @@ function queued(queue: RunQueue, members: TestMembers, lease: TestLease): Partia
 function leased(runs: RunStore, members: TestMembers, lease: TestLease): Partial<RunStore> {
   return {
     async create(run, maxPerOwner = Infinity) {
+      const { node } = lease
       const earlier = await runs.create(run)
       if (earlier !== undefined) return earlier
       const { runs: unfinished } = await runs.listLeft({ limit: 1_000 })
@@ -100,7 +101,7 @@ function leased(runs: RunStore, members: TestMembers, lease: TestLease): Partial
         await runs.remove(run.runId)
         throw new RUN_ERR_TOO_MANY_RUNS()
       }
-      members.take(run.runId, lease)
+      members.take(run.runId, { node })
       return undefined
     },
     async listLeft(query) {

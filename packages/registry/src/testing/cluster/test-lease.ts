@@ -32,7 +32,7 @@ export class TestMembers {
     return [...this.#living].some((lease) => lease !== except && lease.node === node)
   }
 
-  take(runId: string, { node }: TestLease): void {
+  take(runId: string, { node }: Pick<TestLease, 'node'>): void {
     this.#nodes.set(runId, node)
   }
 

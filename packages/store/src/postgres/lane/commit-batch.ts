@@ -12,8 +12,6 @@ import {
 /** What commits a batch. */
 export interface BatchHost {
   readonly statements: Statements
-  /** The node that has new runs. */
-  readonly nodeId: string
   /** False for connections that cannot keep prepared statements, such as through a pooler of transactions. */
   readonly prepare: boolean
   /** True if an earlier attempt may have committed some of this batch, because its connection was lost. */
@@ -129,15 +127,14 @@ function isChanging(write: LaneWrite): write is Changing {
   return write.kind === 'append' && write.change !== undefined
 }
 
-function toCreate(writes: readonly Creation[], { statements, nodeId }: BatchHost): Sent {
+function toCreate(writes: readonly Creation[], { statements }: BatchHost): Sent {
   const isLimited = writes.some(({ most }) => most !== undefined)
   const parameters: unknown[] = RUN_COLUMNS.map(([name, type]) =>
     toArray(
       type,
-      writes.map(({ row }) => row[name] ?? null)
+      writes.map(({ row, nodeId }) => (name === 'node_id' ? nodeId : (row[name] ?? null)))
     )
   )
-  parameters.push(nodeId)
   if (isLimited) parameters.push(bigintArray(writes.map(({ most }) => most ?? null)))
   return { statement: statements.create(isLimited), parameters, writes }
 }

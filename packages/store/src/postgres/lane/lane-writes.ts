@@ -1,11 +1,13 @@
 import type { Insertable } from 'kysely'
 import type { Tables } from '../../tables.ts'
 
-/** A new run, which the writing node has. Its result is whether it was inserted. */
+/** A new run. Its result is whether it was inserted. */
 export interface Creation {
   readonly kind: 'create'
   readonly runId: string
   readonly row: Insertable<Tables['run']>
+  /** The node that has it. If it is declared dead before the run is written, the run is left to others. */
+  readonly nodeId: string
   /** Unfinished runs that its owner may have. */
   readonly most: number | undefined
 }

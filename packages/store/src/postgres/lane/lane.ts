@@ -13,8 +13,6 @@ export interface LaneHost {
   readonly connect: Connect
   readonly statements: Statements
   readonly prepare: boolean
-  /** The node that has new runs. */
-  readonly nodeId: () => string
   /** Milliseconds that the database may be away before writes are refused. */
   readonly outage: number
 }
@@ -162,8 +160,8 @@ export class Lane {
   async #attempt(batch: readonly LaneWrite[], isRepeat: boolean): Promise<ReadonlySet<LaneWrite>> {
     const client = await this.#connection.get()
     try {
-      const { statements, prepare, nodeId } = this.#host
-      return await commitBatch(client, batch, { statements, prepare, nodeId: nodeId(), isRepeat })
+      const { statements, prepare } = this.#host
+      return await commitBatch(client, batch, { statements, prepare, isRepeat })
     } catch (err) {
       if (!isConflict(err) && isPassing(err)) this.#connection.drop()
       throw err

@@ -47,7 +47,8 @@ export const RUN_COLUMNS = [
   ['epoch', 'int'],
   ['result', 'text'],
   ['error', 'text'],
-  ['ended_at', 'bigint']
+  ['ended_at', 'bigint'],
+  ['node_id', 'text']
 ] as const
 
 /** The columns of a new input, in the order of the parameters of `change`. */
@@ -83,16 +84,15 @@ export function createStatements(table: (name: string) => string): Statements {
     return statement
   }
   const names = RUN_COLUMNS.map(([name]) => name).join(', ')
-  const node = `$${RUN_COLUMNS.length + 1}::text`
   const created = (rows: string, from: string) => `with ${rows},
-    i as (insert into ${run} (${names}, bytes, node_id) select ${names}, 0, ${node} from ${from} order by ord
+    i as (insert into ${run} (${names}, bytes) select ${names}, 0 from ${from} order by ord
       on conflict do nothing returning run_id)
     select ord::int from n join i using (run_id)`
   const unlimited = {
     name: 'svc create',
     text: created(`n as (select * from ${unnest(RUN_COLUMNS, 1)})`, 'n')
   }
-  const most = `$${RUN_COLUMNS.length + 2}::bigint[]`
+  const most = `$${RUN_COLUMNS.length + 1}::bigint[]`
   // The runs of one owner in one batch count too.
   const limited = {
     name: 'svc create limited',
