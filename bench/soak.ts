@@ -1,6 +1,7 @@
 import { readNames, readOptions } from './read-options.ts'
 import { soakAgents } from './soak/agents.ts'
 import { soakBrowser } from './soak/browser.ts'
+import { soakCluster } from './soak/cluster.ts'
 import { soakDrain } from './soak/drain.ts'
 import { soakKills } from './soak/kills.ts'
 import { soakLists } from './soak/lists.ts'
@@ -11,18 +12,20 @@ import { soakVoice } from './soak/voice.ts'
 import { soakWaiting } from './soak/waiting.ts'
 import { soakWorkflowKills } from './soak/workflow-kills.ts'
 
-const USAGE = `npm run soak -- [--only runs,readers,kills,workflows,agents,browser,voice,waiting,drain,sockets,lists]
-                [--kills 100] [--count 1000] [--seed 1]
+const USAGE = `npm run soak -- [--only runs,readers,kills,workflows,agents,browser,voice,waiting,drain,sockets,lists,cluster]
+                [--kills 100] [--count 1000] [--runs 5000] [--seed 1]
 
 Does the same again and again, many minutes long, and fails where memory grows or something is lost.
 
 --kills   of the services that run and of those of workflows
 --count   runs of agents that a kill hits, of browser agents, of calls, and of turns of a call
+--runs    of several nodes on one Postgres
 --seed    the same runs of agents and the same kills again`
 const values = readOptions(USAGE, {
   only: { type: 'string' },
   kills: { type: 'string', default: '100' },
   count: { type: 'string', default: '1000' },
+  runs: { type: 'string', default: '5000' },
   seed: { type: 'string', default: String(Date.now() % 1e9) }
 })
 const soaks = {
@@ -36,7 +39,8 @@ const soaks = {
   browser: () => soakBrowser(Number(values.count), Number(values.seed)),
   voice: () => soakVoice(Number(values.count), Number(values.seed)),
   drain: () => soakDrain(20),
-  sockets: () => soakSockets(100)
+  sockets: () => soakSockets(100),
+  cluster: () => soakCluster(Number(values.runs), Number(values.seed))
 }
 
 const only = readNames(values.only, Object.keys(soaks), USAGE)

@@ -31,7 +31,10 @@ t.test(
         const job = { id: plan.id, kind: 'agent', name: 'solo', plan } as const
         const runId = await startJob(service, job, run.startedOver)
         const asked = new Questions()
-        const ended = followRun(service, runId, new Random(index), (part) => asked.take(part))
+        const ended = followRun(service, runId, {
+          random: new Random(index),
+          onPart: (part) => asked.take(part)
+        })
         return { ...run, plan, runId, asked, ended }
       })
     )

@@ -125,7 +125,8 @@ function toAnswer(asking: Asking) {
   }
 }
 
-async function callA2a(
+/** Calls an operation of A2A. */
+export async function callA2a(
   url: string,
   method: string,
   params: object
@@ -138,7 +139,8 @@ async function callA2a(
   return (await response.json()) as { result?: unknown; error?: unknown }
 }
 
-async function emit(url: string, event: string, payload: object): Promise<unknown> {
+/** Sends an event on a new socket; resolves with its acknowledgement. */
+export async function emit(url: string, event: string, payload: object): Promise<unknown> {
   const socket = io(url, { transports: ['websocket'], forceNew: true, reconnection: false })
   try {
     return await new Promise((resolve, reject) => {

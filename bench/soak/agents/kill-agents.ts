@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import type { NumberedPart } from '@svc/registry'
 import { Random } from '../random.ts'
 import { answer, isAsking, startJob, SURFACES, type Surface } from './clients.ts'
 import { collectRun, compareRuns, DIFFERENCES, type EndedRun } from './ended-run.ts'
@@ -159,15 +160,18 @@ class AgentKills {
   async #runUnbroken(job: Job): Promise<EndedRun> {
     const service = this.#unbroken
     const runId = await startJob(service, job, 'http')
-    const received = await followRun(service, runId, new Random(0), (part) => {
-      if (isAsking(part)) this.#await(job, answer(service, runId, part, 'http'))
+    const received = await followRun(service, runId, {
+      random: new Random(0),
+      onPart: (part) => {
+        if (isAsking(part)) this.#await(job, answer(service, runId, part, 'http'))
+      }
     })
     return collectRun(service, job, runId, received)
   }
 
   async #follow(job: Job, runId: string, random: Random, calm: Promise<void>): Promise<EndedRun> {
     const service = this.#service
-    const received = await followRun(service, runId, random, (part) => {
+    const onPart = (part: NumberedPart) => {
       if (!isAsking(part)) return
       const surface = surfaceToAnswer(job, random)
       this.#count(`answers over ${surface}`)
@@ -176,7 +180,8 @@ class AgentKills {
         job,
         late.then(() => answer(service, runId, part, surface))
       )
-    })
+    }
+    const received = await followRun(service, runId, { random, onPart })
     await calm
     return collectRun(service, job, runId, received)
   }

@@ -13,8 +13,14 @@ export interface ServiceOptions {
   pace: number
 }
 
+/** A service of which a process may not answer. */
+export interface Persistent {
+  /** Does something with the address of a process, and again with another if it fails. */
+  persist<T>(act: (url: string) => Promise<T>): Promise<T>
+}
+
 /** A service that is killed and started again; its address changes each time. */
-export class Service {
+export class Service implements Persistent {
   readonly #options: ServiceOptions
   readonly #changes = new EventEmitter().setMaxListeners(0)
   #child: ChildProcess | undefined

@@ -1,0 +1,56 @@
+import { startPostgres } from '@tools/postgres'
+import { runChaos, type Chaos } from './cluster/chaos.ts'
+import { percentile } from './cluster/takeovers.ts'
+import type { Finding } from './finding.ts'
+
+const LEASE = { ttl: 10_000, beat: 2_500 }
+
+/** What went wrong in a chaos, by what it is. */
+export function faultsOf({ logs, steps, takeovers, stale, stuck, crashes, refused }: Chaos) {
+  return {
+    'runs that never ended': stuck,
+    'runs that ended otherwise than they should': logs.ends,
+    'starts that were refused otherwise than by Retry-After': refused,
+    'logs with holes': logs.holes,
+    'readers with gaps, repetitions or changed parts': logs.readers,
+    'recorded steps that were done again': steps.recorded,
+    'calls of tools that are not idempotent, done again': steps.once,
+    'writes of nodes that had lost the run': stale.map((write) => JSON.stringify(write)),
+    'runs taken from a node that worked': takeovers.fromLiving,
+    'processes that ended by themselves': crashes
+  }
+}
+
+/** Three nodes, whose clocks are 5 minutes apart, on a Postgres, while everything that can fails again and again. */
+export async function soakCluster(runs: number, seed: number): Promise<Finding[]> {
+  const chaos = await runChaos({
+    postgres: await startPostgres(),
+    ...{ runs, seed, atOnce: 100, lease: LEASE, clockShifts: [-300_000, 0, 300_000] },
+    times: {
+      kill: [5_000, 10_000],
+      stop: [20_000, 40_000],
+      away: [12_000, 16_000],
+      network: [20_000, 40_000],
+      crash: [10_000, 10_000],
+      disconnect: [10_000, 20_000]
+    }
+  })
+  const { counts, steps, takeovers, memory } = chaos
+  const findings: Finding[] = []
+  for (const [what, all] of Object.entries(faultsOf(chaos))) {
+    for (const each of all.slice(0, 20)) console.error(`${what}: ${each}`)
+    findings.push({ what, value: all.length, limit: 0, unit: '' })
+  }
+  const times = takeovers.times
+  const [half, most] = [0.5, 0.99].map((share) => percentile(times, share) / 1_000) as [number, number]
+  console.log(
+    `${chaos.runs} runs, seed ${seed}: ${JSON.stringify(counts)}; ${steps.interrupted} steps interrupted, ${steps.stopped} stopped`
+  )
+  return [
+    ...findings,
+    { what: `takeover p50 of ${times.length}`, value: half, limit: 20, unit: 's' },
+    { what: 'takeover p99', value: most, limit: 20, unit: 's' },
+    { what: 'takeover max', value: (times.at(-1) ?? 0) / 1_000, limit: 60, unit: 's' },
+    { what: 'memory of a node at the end', value: memory / 2 ** 20, limit: 600, unit: 'MiB' }
+  ]
+}

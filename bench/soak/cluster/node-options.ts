@@ -1,0 +1,14 @@
+/** What a node is told when it starts. */
+export interface NodeOptions {
+  /** Of the database. Its `application_name` is that of the process. */
+  readonly url: string
+  /** The name of the process, as its effects have it. */
+  readonly writer: string
+  /** The file of effects. */
+  readonly effects: string
+  /** A file for its log. */
+  readonly log: string
+  readonly lease: { readonly ttl: number; readonly beat: number }
+  /** Milliseconds. */
+  readonly drainTimeout: number
+}

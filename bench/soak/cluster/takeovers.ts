@@ -1,0 +1,43 @@
+import type { Joined, Leased } from './audit.ts'
+import type { Timeline } from './timeline.ts'
+
+/** How runs changed hands. */
+export interface Takeovers {
+  /**
+   * Milliseconds of each takeover, from the last moment at which its owner ceased to work, or at which the database and another
+   * node were both back.
+   */
+  readonly times: readonly number[]
+  /** Runs that were taken from a node that had worked for longer than its lease. */
+  readonly fromLiving: readonly string[]
+}
+
+/** Finds the takeovers among the leases, which are in the order of runs and epochs. */
+export function findTakeovers(
+  leases: readonly Leased[],
+  nodes: readonly Joined[],
+  timeline: Timeline,
+  ttl: number
+): Takeovers {
+  const times: number[] = []
+  const fromLiving: string[] = []
+  for (const [index, { runId, epoch, writer, at }] of leases.entries()) {
+    const before = leases[index - 1]
+    if (epoch === 1 || before?.runId !== runId || before.writer === writer) continue
+    const gone = nodes.findLast(
+      (node) => node.writer === before.writer && node.goneAt !== null && node.goneAt <= at
+    )
+    const lostAt = gone?.goneAt ?? at
+    const failed = [before.writer, 'database'].map((what) => timeline.lastFailure(what, lostAt - ttl, lostAt))
+    const last = failed.filter((time) => time !== undefined)
+    if (last.length === 0)
+      fromLiving.push(`${runId}: ${before.writer} → ${writer} at ${new Date(at).toISOString()}`)
+    else times.push(at - Math.max(...last, before.at, timeline.reachableSince(at, before.writer)))
+  }
+  return { times: times.toSorted((one, other) => one - other), fromLiving }
+}
+
+/** A percentile of sorted numbers; 0 of none. */
+export function percentile(sorted: readonly number[], share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
+}
