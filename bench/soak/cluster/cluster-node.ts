@@ -77,10 +77,10 @@ export class ClusterNode {
     this.#isEnding = false
     const url = new URL(this.#network.url)
     url.searchParams.set('application_name', this.writer)
-    const told: NodeOptions = { ...options, url: url.href, writer: this.writer }
+    const settings: NodeOptions = { ...options, url: url.href, writer: this.writer }
     const { NODE_OPTIONS: _hooks, ...env } = process.env
     const flags = ['--conditions=@svc/source', '--disable-warning=ExperimentalWarning']
-    const child = spawn(process.execPath, [...flags, PROGRAM, JSON.stringify(told)], {
+    const child = spawn(process.execPath, [...flags, PROGRAM, JSON.stringify(settings)], {
       env: { ...env, CLOCK_SHIFT: String(clockShift) },
       stdio: ['pipe', 'pipe', 'pipe']
     })
@@ -90,7 +90,7 @@ export class ClusterNode {
     createInterface({ input: child.stderr }).on('line', (line) => said.push(line))
     this.#exited = once(child, 'exit').then(([code, signal]) => {
       this.#url = undefined
-      timeline.record(told.writer, false)
+      timeline.record(settings.writer, false)
       if (!this.#isEnding) this.crashes.push(`${signal ?? code}: ${said.slice(-20).join('\n')}`)
     })
     const timer = setTimeout(() => child.kill('SIGKILL'), STARTS_WITHIN)

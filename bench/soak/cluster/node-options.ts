@@ -1,4 +1,4 @@
-/** What a node is told when it starts. */
+/** Settings of a node, given to its process. */
 export interface NodeOptions {
   /** Of the database. Its `application_name` is that of the process. */
   readonly url: string

@@ -61,7 +61,7 @@ export class InterruptedRuns {
     if (!isResumable(runnable, options, this.#host.durable)) return undefined
     const state = toResumeState(kept, options, this.#host.exposures)
     const saved = this.#host.stores.checkpoints.save(runId, record.epoch, state)
-    // Whoever waits for it gets the error; a run that could not be created is of no interest.
+    // Its caller gets the error, unless the run could not be created.
     if (isPromise(saved)) saved.catch(() => {})
     return { saved }
   }
