@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { RunStore } from '@svc/registry'
-import { createTestCluster, type TestNode } from '@svc/registry/testing'
+import { createTestCluster, steppedRunnable, type TestNode } from '@svc/registry/testing'
 import t, { type Test } from 'tap'
 import { buildEngine, partsOf } from '../../helpers/collect.ts'
-import { requireWhole, steps, textOf } from '../../helpers/engine-cluster.ts'
+import { requireWhole, textOf } from '../../helpers/engine-cluster.ts'
 
 // The timers of engines do not keep a process alive.
 const keepAlive = setInterval(() => {}, 1_000)
@@ -12,7 +12,7 @@ t.teardown(() => clearInterval(keepAlive))
 /** A flow of two steps whose executions are counted, and a way to make engines for it. */
 function setUp(t: Test) {
   const done: string[] = []
-  const flow = steps(['one', 'two'], (name) => {
+  const flow = steppedRunnable(['one', 'two'], (name) => {
     done.push(name)
     return name
   })
@@ -45,7 +45,7 @@ t.test('a run that is being loaded while its node is taken for dead is not execu
     }
   })
   const hanging = buildEngine(t, { stores: first.stores })
-  const hung = steps(['one', 'two'], (name) => (name === 'one' ? 'one' : new Promise(() => {})))
+  const hung = steppedRunnable(['one', 'two'], (name) => (name === 'one' ? 'one' : new Promise(() => {})))
   const run = await hanging.start(hung, 'x')
   while ((await first.stores.runs.readStep(run.runId, '["one"]')) === undefined) await turn()
   first.declareDead()
