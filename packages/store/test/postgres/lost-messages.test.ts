@@ -7,7 +7,7 @@ import t from 'tap'
 import { onPostgres } from '../helpers/each-store.ts'
 import { createNodes } from '../helpers/nodes.ts'
 
-const lease = { ttl: 1_000, beat: 100 }
+const lease = { ttl: 4_000, beat: 100 }
 const limit = { entries: 512, bytes: 65_536 }
 
 /** Reads a log as a reader does that only reads when it is woken; resolves once it has the part. */

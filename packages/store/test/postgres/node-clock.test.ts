@@ -9,7 +9,7 @@ import { createNodes } from '../helpers/nodes.ts'
 import type { SkewedReport } from '../helpers/skewed-node.ts'
 
 const HOUR = 3_600_000
-const lease = { ttl: 1_000, beat: 100 }
+const lease = { ttl: 1_500, beat: 150 }
 const program = fileURLToPath(new URL('../helpers/skewed-node.ts', import.meta.url))
 
 await onPostgres(t, async (t, _open, url) => {
@@ -25,7 +25,7 @@ await onPostgres(t, async (t, _open, url) => {
   )
   for (const node of skewed) t.teardown(() => node.kill())
   await Promise.all(skewed.map((node) => once(node, 'message')))
-  await sleep(3 * lease.ttl)
+  await sleep(2 * lease.ttl)
   for (const node of skewed) {
     node.send('report')
     const [report] = (await once(node, 'message')) as [SkewedReport]

@@ -6,7 +6,7 @@ import { Client } from 'pg'
 import t from 'tap'
 
 const RUNS = 20
-const lease = { ttl: 1_500, beat: 150 }
+const lease = { ttl: 2_000, beat: 200 }
 const completed = { status: 'completed', at: 3 } as const
 const server = await startPostgres().catch((err: Error) => err)
 
