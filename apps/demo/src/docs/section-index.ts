@@ -44,7 +44,6 @@ export function createSectionIndex(sections: readonly Section[]): SectionIndex {
     searchOptions: {
       tokenize: (query) => query.split(' '),
       boost: { heading: 4, parents: 1.5, document: 1.5 },
-      fuzzy: (term) => !isKnown(term) && term.length > 3 && FUZZY,
       prefix: (term) => !isKnown(term) && term.length > 4,
       // Guides come before package READMEs, and agents before everything else a question may mean.
       boostDocument: (id: string) =>
@@ -64,7 +63,12 @@ export function createSectionIndex(sections: readonly Section[]): SectionIndex {
       const terms = [...distinct.values()].slice(0, MAX_QUERY_TERMS)
       const words = expand(terms, isKnown)
       const total = sum(terms.map(weightOf))
-      const hits = engine.search([...words.keys()].join(' '), { boostTerm: (term) => words.get(term) ?? 1 })
+      // A name of several words ("GraphQL") is not a misspelling of another; its parts may be.
+      const names = new Set(terms.filter(({ parts }) => parts.length > 0).map(({ stem }) => stem))
+      const hits = engine.search([...words.keys()].join(' '), {
+        boostTerm: (term) => words.get(term) ?? 1,
+        fuzzy: (term) => !isKnown(term) && !names.has(term) && term.length > 3 && FUZZY
+      })
       const found = hits.slice(0, MAX_CANDIDATES).map((hit) => {
         const section = byId.get(hit.id as string)!
         const matched = new Set(matchedBy(hit))
