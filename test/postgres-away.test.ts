@@ -8,7 +8,7 @@ import Fastify, { type LightMyRequestResponse } from 'fastify'
 import t, { type Test } from 'tap'
 
 // Milliseconds that the start of a run waits for a server that went away.
-const OUTAGE = 1_500
+const OUTAGE = 3_000
 const server = await startPostgres().catch((err: Error) => err)
 
 /** Starts a service on the server. */
@@ -63,8 +63,9 @@ t.test('services', { skip: server instanceof Error && server.message }, async (t
       t.equal(await isReady(), false)
       await server.resume()
       await untilReady()
+      t.match((await run()).json(), { text: 'hello' })
       const [waiting] = await Promise.all([pause(50).then(run), server.restart('immediate')])
-      t.match(waiting.json(), { text: 'hello' })
+      t.match(waiting.json(), { text: 'hello' }, waiting.body)
     }
   )
 })
