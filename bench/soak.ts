@@ -18,7 +18,7 @@ const USAGE = `npm run soak -- [--only runs,readers,kills,workflows,agents,brows
 Does the same again and again, many minutes long, and fails where memory grows or something is lost.
 
 --kills   of the services that run and of those of workflows
---count   runs of agents that a kill hits, of browser agents, of calls, and of turns of a call
+--count   runs of agents that a kill hits, of browser agents, of calls, turns of a call, and races of two nodes
 --runs    of several nodes on one Postgres
 --seed    the same runs of agents and the same kills again`
 const values = readOptions(USAGE, {
@@ -40,7 +40,7 @@ const soaks = {
   voice: () => soakVoice(Number(values.count), Number(values.seed)),
   drain: () => soakDrain(20),
   sockets: () => soakSockets(100),
-  cluster: () => soakCluster(Number(values.runs), Number(values.seed))
+  cluster: () => soakCluster(Number(values.runs), Number(values.count), Number(values.seed))
 }
 
 const only = readNames(values.only, Object.keys(soaks), USAGE)

@@ -1,5 +1,7 @@
 import { startPostgres } from '@tools/postgres'
 import { runChaos, type Chaos } from './cluster/chaos.ts'
+import { createCluster } from './cluster/cluster.ts'
+import { runRaces } from './cluster/races.ts'
 import { percentile } from './cluster/takeovers.ts'
 import type { Finding } from './finding.ts'
 
@@ -21,8 +23,27 @@ export function faultsOf({ logs, steps, takeovers, stale, stuck, crashes, refuse
   }
 }
 
-/** Three nodes, whose clocks are 5 minutes apart, on a Postgres, while everything that can fails again and again. */
-export async function soakCluster(runs: number, seed: number): Promise<Finding[]> {
+/** Three nodes on a Postgres while everything fails again and again, and races of two nodes. */
+export async function soakCluster(runs: number, races: number, seed: number): Promise<Finding[]> {
+  return [...(await soakChaos(runs, seed)), ...(await soakRaces(races))]
+}
+
+async function soakRaces(count: number): Promise<Finding[]> {
+  const cluster = createCluster({ postgres: await startPostgres(), clockShifts: [0, 300_000], lease: LEASE })
+  try {
+    await Promise.all(cluster.nodes.map((node) => node.start()))
+    const [one, two] = cluster.nodes.map(({ url }) => url!) as [string, string]
+    return Object.entries(await runRaces(one, two, count)).map(([race, wrong]) => {
+      for (const each of wrong.slice(0, 20)) console.error(`${race}: ${each}`)
+      return { what: `wrong outcomes of ${count} races: ${race}`, value: wrong.length, limit: 0, unit: '' }
+    })
+  } finally {
+    await cluster.close()
+  }
+}
+
+// The clocks of the nodes are 5 minutes apart.
+async function soakChaos(runs: number, seed: number): Promise<Finding[]> {
   const chaos = await runChaos({
     postgres: await startPostgres(),
     ...{ runs, seed, atOnce: 100, lease: LEASE, clockShifts: [-300_000, 0, 300_000] },

@@ -66,6 +66,14 @@ export function addRunnables(registry: Registry, act: Act): void {
     [tool('send', 'once', true)]
   )
 
+  // How many turns its session has had, and a run that ends soon.
+  const counter = scriptedModel(
+    ({ prompt }) => ({ text: String(prompt.filter(({ role }) => role === 'assistant').length), delay: 2 }),
+    { record: false }
+  )
+  new Agent({ name: 'counter', model: counter, registry })
+  agent('brief', [{ text: words('word', 5), delay: 2 }])
+
   const step =
     (output: string) =>
     async ({ idempotencyKey }: { idempotencyKey: string }) => {
