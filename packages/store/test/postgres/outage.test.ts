@@ -136,4 +136,26 @@ t.test('outages', { skip: server instanceof Error && server.message }, async (t)
     for (const [index, runId] of writing.ids.entries())
       t.equal((await readAll(other, runId)).length, parts[index], 'nothing was added')
   })
+
+  await t.test('an outage that was too long does not shorten the patience in the next one', async (t) => {
+    const network = await startProxy(url)
+    const outage = 500
+    const impatient = await createStore({ url: network.url, lease: { ttl: 60_000 }, outage })
+    t.teardown(async () => {
+      await impatient.close()
+      await network.close()
+    })
+    const { runId } = storedRun()
+    await impatient.runs.create(storedRun({ runId }))
+    network.cut()
+    await t.rejects(async () => impatient.log.append(runId, 1, [textEntry(1)]), 'it was too long')
+    network.pass()
+    await sleep(2 * outage)
+    network.cut()
+    const appended = impatient.log.append(runId, 1, [textEntry(1)])
+    await sleep(outage / 5)
+    network.pass()
+    await appended
+    t.same(await readAll(impatient, runId), [1])
+  })
 })

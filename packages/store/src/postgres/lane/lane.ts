@@ -44,7 +44,8 @@ export class Lane {
   // Those with writes in flight.
   readonly #runs = new Set<string>()
   #working: Promise<void> | undefined
-  #failingSince: number | undefined
+  // The first and the last failure of the present outage.
+  #outage: { readonly since: number; last: number } | undefined
   #closed = false
 
   constructor(host: LaneHost) {
@@ -143,18 +144,25 @@ export class Lane {
     for (let isRepeat = false, wait = FIRST_PAUSE; ; wait = Math.min(wait * 2, LONGEST_PAUSE)) {
       try {
         const accepted = await this.#attempt(batch, isRepeat)
-        this.#failingSince = undefined
+        this.#outage = undefined
         return accepted
       } catch (err) {
         if (!isPassing(err) && (isRepeat || !isDuplicate(err))) throw err
         isRepeat = true
         if (isDuplicate(err)) continue
-        const now = performance.now()
-        this.#failingSince ??= now
-        if (now - this.#failingSince >= this.#patience) throw err
+        if (this.#lastsTooLong(performance.now())) throw err
         await pause(wait)
       }
     }
+  }
+
+  // A failure long after the one before begins another outage.
+  #lastsTooLong(now: number): boolean {
+    const patience = this.#patience
+    if (this.#outage === undefined || now - this.#outage.last > patience)
+      this.#outage = { since: now, last: now }
+    this.#outage.last = now
+    return now - this.#outage.since >= patience
   }
 
   async #attempt(batch: readonly LaneWrite[], isRepeat: boolean): Promise<ReadonlySet<LaneWrite>> {
