@@ -2,6 +2,7 @@ import { startPostgres } from '@tools/postgres'
 import { runChaos, type Chaos } from './cluster/chaos.ts'
 import { createCluster } from './cluster/cluster.ts'
 import { runRaces } from './cluster/races.ts'
+import { deployUnderLoad } from './cluster/rolling-deploy.ts'
 import { percentile } from './cluster/takeovers.ts'
 import type { Finding } from './finding.ts'
 
@@ -23,9 +24,26 @@ export function faultsOf({ logs, steps, takeovers, stale, stuck, crashes, refuse
   }
 }
 
-/** Three nodes on a Postgres while everything fails again and again, and races of two nodes. */
+/** Three nodes on a Postgres while everything fails again and again, their replacement under load, and races of two nodes. */
 export async function soakCluster(runs: number, races: number, seed: number): Promise<Finding[]> {
-  return [...(await soakChaos(runs, seed)), ...(await soakRaces(races))]
+  return [...(await soakChaos(runs, seed)), ...(await soakDeploy()), ...(await soakRaces(races))]
+}
+
+async function soakDeploy(): Promise<Finding[]> {
+  const options = { postgres: await startPostgres(), clockShifts: [0, 0, 0], lease: LEASE }
+  const { runs, served, refused, repeated, failed, logs, stuck } = await deployUnderLoad(options, 40)
+  const lost = [...stuck, ...logs.ends, ...logs.holes, ...logs.readers]
+  for (const each of [...failed, ...lost].slice(0, 20)) console.error(each)
+  const scope = `${served} served, ${refused} refused with Retry-After, ${repeated} repeated`
+  return [
+    {
+      what: `requests that failed while all nodes were replaced (${scope})`,
+      value: failed.length,
+      limit: 0,
+      unit: ''
+    },
+    { what: `runs lost or read otherwise, of ${runs}`, value: lost.length, limit: 0, unit: '' }
+  ]
 }
 
 async function soakRaces(count: number): Promise<Finding[]> {
