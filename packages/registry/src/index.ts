@@ -1,6 +1,7 @@
 export { default, type RegistryPluginOptions } from './plugin.ts'
 export type {
   EngineLimits,
+  QueueOptions,
   RecordOptions,
   RegistryOptions,
   RetentionOptions,

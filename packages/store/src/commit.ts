@@ -15,6 +15,11 @@ export interface Commit {
    * @param patience milliseconds to wait for a database that does not answer or is locked; default 5,000
    */
   write<T>(write: Write<T>, patience?: number): Promise<T>
+  /**
+   * As `write`, but others may commit between its statements, each of which sees what was committed before it: for frequent writes that are
+   * correct all the same, so that none is repeated because of another.
+   */
+  writeAmongOthers<T>(write: Write<T>): Promise<T>
   /** As `write`, but the writes of one name take effect one after the other, in all processes, each after those before it. */
   writeAlone<T>(name: string, write: Write<T>): Promise<T>
   /** Commits pending writes and refuses later ones. */

@@ -39,6 +39,10 @@ export class PooledCommit implements Commit {
     return this.#track(write, patience, 'serializable')
   }
 
+  writeAmongOthers<T>(write: Write<T>): Promise<T> {
+    return this.#track(write, PATIENCE, 'read committed')
+  }
+
   writeAlone<T>(name: string, write: Write<T>): Promise<T> {
     const lock = `svc ${name} ${this.#schema}`
     const locked: Write<T> = async (trx) => {
@@ -46,7 +50,7 @@ export class PooledCommit implements Commit {
       return write(trx)
     }
     // A serializable transaction would not see what was committed while it waited.
-    return this.#track(locked, PATIENCE, 'read committed')
+    return this.writeAmongOthers(locked)
   }
 
   #track<T>(write: Write<T>, patience: number, isolation: IsolationLevel): Promise<T> {

@@ -41,6 +41,10 @@ export class GroupCommit implements Commit {
     })
   }
 
+  writeAmongOthers<T>(write: Write<T>): Promise<T> {
+    return this.write(write)
+  }
+
   writeAlone<T>(_name: string, write: Write<T>): Promise<T> {
     return this.write(write)
   }

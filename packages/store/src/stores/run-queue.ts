@@ -35,7 +35,7 @@ export function createRunQueue(
   return {
     async add(run, first, checkpoint) {
       await dispatch.ready()
-      const earlier = await commit.write(async (trx) => {
+      const earlier = await commit.writeAmongOthers(async (trx) => {
         const known = await putRun(trx, run, claimant.isShared)
         if (known !== 'new') return known
         await putStart(trx, run.runId, first, checkpoint)
@@ -59,7 +59,7 @@ export function createRunQueue(
       return next
     },
     async withdraw(runId) {
-      const epoch = await commit.write((trx) => lease(trx, runId))
+      const epoch = await commit.writeAmongOthers((trx) => lease(trx, runId))
       if (epoch !== undefined) dispatch.taken(runId)
       return epoch
     },
