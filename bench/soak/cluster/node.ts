@@ -16,7 +16,7 @@ process.stdin.resume().once('end', () => process.exit())
 const { url, writer, effects, log, lease, drainTimeout } = JSON.parse(process.argv[2]!) as NodeOptions
 const registry = createRegistry()
 addRunnables(registry, (key, kind) => writeEffect(effects, { key, kind, writer, at: machineTime() }))
-const app = Fastify({ logger: { level: 'warn', file: log } })
+const app = Fastify({ logger: { level: 'warn', file: log }, return503OnClosing: false })
 await app.register(store, { url, lease })
 await app.register(registryPlugin, {
   registry,
