@@ -17,6 +17,8 @@ export const SERVER_OPTIONS = {
   },
   // The longest name of a runnable, with every character escaped.
   routerOptions: { maxParamLength: 128 * 12 },
+  // While it closes, the surfaces refuse what they cannot take any more, with Retry-After.
+  return503OnClosing: false,
   // A closing app drops idle connections; streams get their last part before.
   forceCloseConnections: true,
   frameworkErrors,
