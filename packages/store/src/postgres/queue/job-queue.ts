@@ -37,6 +37,8 @@ const LOOK_EVERY = 2_000
 // Milliseconds that a job waits which has begun no run, so that many such jobs cost little.
 const IDLE = 100
 const RESTART_AFTER = 1_000
+// In batches, even of one: otherwise graphile-worker 0.18 handles no error of completing a job, and a database that goes away ends the process.
+const BATCHES = { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } }
 
 /**
  * Jobs of graphile-worker say that runs may begin. A job names no run and decides nothing: the node that gets it takes the run whose turn
@@ -147,7 +149,13 @@ export class JobQueue implements Dispatch {
     stopping: AbortSignal
   ): Promise<void> {
     const runner = await worker.run(
-      { ...this.#settings(worker), concurrency, noHandleSignals: true, pollInterval: LOOK_EVERY },
+      {
+        ...this.#settings(worker),
+        preset: BATCHES,
+        concurrency,
+        noHandleSignals: true,
+        pollInterval: LOOK_EVERY
+      },
       { [TASK]: act },
       []
     )
