@@ -26,15 +26,25 @@ export function isAway(err: unknown): boolean {
   return typeof code === 'string' && code !== '' ? AWAY.test(code) : BROKEN.test(String(message))
 }
 
-/** True for a server that takes no writes for now. */
-export function isReadOnly(err: unknown): boolean {
+// A server that takes no writes for now.
+function isReadOnly(err: unknown): boolean {
   const { code } = toFault(err)
   return code === '25006' || code === 'STO_ERR_READ_ONLY'
 }
 
-/** True for a transaction that lost against another one, and would succeed if repeated. */
-export function isConflict(err: unknown): boolean {
+// A transaction that lost against another one, and would succeed if repeated.
+function isConflict(err: unknown): boolean {
   return CONFLICTS.has(toFault(err).code as string)
+}
+
+/** True for a connection of no more use: its server is away, or takes no writes now that another is the primary. */
+export function isLost(err: unknown): boolean {
+  return isAway(err) || isReadOnly(err)
+}
+
+/** True for an error after which the same work may succeed, on another connection or in another transaction. */
+export function isPassing(err: unknown): boolean {
+  return isLost(err) || isConflict(err)
 }
 
 /** The error of the store for an error of the database; any other error as it is. */

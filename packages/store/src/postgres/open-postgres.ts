@@ -8,7 +8,7 @@ import { STO_ERR_OPEN } from '../errors.ts'
 import type { PostgresOptions } from '../options.ts'
 import type { Tables } from '../tables.ts'
 import { createBytesInTable } from './bytes-in-table.ts'
-import { isAway, isReadOnly } from './faults.ts'
+import { isLost } from './faults.ts'
 import { openNode } from './open-node.ts'
 import { openPool } from './open-pool.ts'
 import { Opening } from './opening.ts'
@@ -45,7 +45,7 @@ export async function openPostgres(
     await pool.repeat(ready)
     await joined()
   } catch (err) {
-    if (!isAway(err) && !isReadOnly(err)) {
+    if (!isLost(err)) {
       await close()
       await pool.end()
       if (codeOf(err) !== undefined) throw err

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { PostgresPool, PostgresPoolClient } from 'kysely'
 import type { Pool, PoolClient } from 'pg'
 import { PATIENCE } from '../commit.ts'
-import { isAway, isReadOnly, toStoreError } from './faults.ts'
+import { isAway, isLost, toStoreError } from './faults.ts'
 
 // Milliseconds between two attempts.
 const PAUSE = 100
@@ -102,7 +102,7 @@ class PatientClient implements PostgresPoolClient {
       return await this.#client!.query(text, [...parameters])
     } catch (err) {
       // After a failover another server may be the primary.
-      this.#isBroken ||= isAway(err) || isReadOnly(err)
+      this.#isBroken ||= isLost(err)
       throw err
     }
   }

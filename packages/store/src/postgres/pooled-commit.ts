@@ -3,7 +3,7 @@ import { sql, type IsolationLevel, type Kysely } from 'kysely'
 import { PATIENCE, Refused, type Commit, type Write } from '../commit.ts'
 import { STO_ERR_CLOSED } from '../errors.ts'
 import type { Tables } from '../tables.ts'
-import { isAway, isConflict, isReadOnly, toStoreError } from './faults.ts'
+import { isAway, isPassing, toStoreError } from './faults.ts'
 import { Writers } from './writers.ts'
 
 // Milliseconds between two attempts: doubles from the first to the last.
@@ -78,8 +78,7 @@ export class PooledCommit implements Commit {
         return value
       } catch (err) {
         if (isAway(err)) attempts.lost()
-        const isPassing = isAway(err) || isConflict(err) || isReadOnly(err)
-        if (!isPassing || performance.now() >= until || this.#failingFor() >= patience) {
+        if (!isPassing(err) || performance.now() >= until || this.#failingFor() >= patience) {
           attempts.ended()
           throw err instanceof Refused ? err.reason : toStoreError(err)
         }

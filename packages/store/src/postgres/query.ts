@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Pool, PoolClient } from 'pg'
-import { isAway, isConflict, isReadOnly, toStoreError } from './faults.ts'
+import { isLost, isPassing, toStoreError } from './faults.ts'
 
 /** Runs a query on the pool, prepared under its name. @throws the store's error for that of the database */
 export type Query = <Row extends object>(
@@ -77,12 +77,8 @@ async function repeat<T>(patience: number, attempt: () => Promise<T>): Promise<T
     try {
       return await attempt()
     } catch (err) {
-      if (!(isLost(err) || isConflict(err)) || performance.now() >= until) throw toStoreError(err)
+      if (!isPassing(err) || performance.now() >= until) throw toStoreError(err)
       await pause(wait)
     }
   }
-}
-
-function isLost(err: unknown): boolean {
-  return isAway(err) || isReadOnly(err)
 }

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { PATIENCE } from '../../commit.ts'
 import { STO_ERR_CLOSED } from '../../errors.ts'
 import { Connection, type Connect } from '../connection.ts'
-import { isAway, isConflict, isReadOnly, toStoreError } from '../faults.ts'
+import { isLost, isPassing, toStoreError } from '../faults.ts'
 import { commitBatch } from './commit-batch.ts'
 import { sizeOfWrite, type LaneWrite } from './lane-writes.ts'
 import type { Statements } from './statements.ts'
@@ -171,7 +171,7 @@ export class Lane {
       const { statements, prepare } = this.#host
       return await commitBatch(client, batch, { statements, prepare, isRepeat })
     } catch (err) {
-      if (!isConflict(err) && isPassing(err)) this.#connection.drop()
+      if (isLost(err)) this.#connection.drop()
       throw err
     }
   }
@@ -180,11 +180,6 @@ export class Lane {
 // A write whose connection was lost may be asked for again by its run, when the outage is over.
 function isDuplicate(err: unknown): boolean {
   return (err as { code?: unknown } | undefined)?.code === '23505'
-}
-
-// The same batch may succeed later, on another connection.
-function isPassing(err: unknown): boolean {
-  return isAway(err) || isReadOnly(err) || isConflict(err)
 }
 
 function isLast(write: LaneWrite): boolean {
