@@ -10,7 +10,7 @@ import {
 } from '@svc/registry'
 import { isPromise } from '@svc/registry/kit'
 import type { Kysely } from 'kysely'
-import { findRun } from '../rows/run-lists.ts'
+import { findByStartKey, findRun } from '../rows/run-lists.ts'
 import { PART_BYTES, toRunRow } from '../rows/run-rows.ts'
 import type { Tables } from '../tables.ts'
 import type { Lane } from './lane/lane.ts'
@@ -102,20 +102,11 @@ async function createRun(
   nodeId: string,
   most: number | undefined
 ): ReturnType<typeof findRun> {
-  const { runId, owner, registry, startKey } = run
+  const { runId, startKey } = run
   for (let attempt = 1; ; attempt++) {
     if (await lane.write({ kind: 'create', runId, row: toRunRow(run), nodeId, most })) return undefined
-    if (startKey !== null) {
-      const same = await db
-        .selectFrom('run')
-        .select('run_id')
-        .where('owner', '=', owner)
-        .where('registry', '=', registry)
-        .where('start_key', '=', startKey.key)
-        .executeTakeFirst()
-      const earlier = same && (await findRun(db, same.run_id))
-      if (earlier !== undefined) return earlier
-    }
+    const earlier = await findByStartKey(db, run)
+    if (earlier !== undefined) return earlier
     if ((await findRun(db, runId)) !== undefined) throw new Error(`the id of run ${runId} is taken`)
     if (most !== undefined && startKey === null) throw new RUN_ERR_TOO_MANY_RUNS()
     if (attempt === ATTEMPTS)

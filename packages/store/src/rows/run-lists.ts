@@ -4,6 +4,7 @@ import type {
   RunPage,
   RunQuery,
   RunSummary,
+  StoredRun,
   LeftPage,
   LeftQuery
 } from '@svc/registry'
@@ -48,6 +49,22 @@ const LISTED = [
 /** A run without its large values. */
 export async function findRun(db: Kysely<Tables>, runId: string): Promise<RunSummary | undefined> {
   const row = await db.selectFrom('run').select(LISTED).where('run_id', '=', runId).executeTakeFirst()
+  return row && (await toSummaries(db, [row]))[0]
+}
+
+/** The run that an owner has begun with a start key, without its large values; undefined without a key. */
+export async function findByStartKey(
+  db: Kysely<Tables>,
+  { owner, registry, startKey }: Pick<StoredRun, 'owner' | 'registry' | 'startKey'>
+): Promise<RunSummary | undefined> {
+  if (startKey === null) return undefined
+  const row = await db
+    .selectFrom('run')
+    .select(LISTED)
+    .where('owner', '=', owner)
+    .where('registry', '=', registry)
+    .where('start_key', '=', startKey.key)
+    .executeTakeFirst()
   return row && (await toSummaries(db, [row]))[0]
 }
 

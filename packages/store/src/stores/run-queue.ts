@@ -3,7 +3,7 @@ import { sql, type Kysely, type Transaction } from 'kysely'
 import type { Claimant, Dispatch } from '../backend.ts'
 import type { Commit } from '../commit.ts'
 import { findNext, isAnyWaiting } from '../rows/queue-rows.ts'
-import { findRun } from '../rows/run-lists.ts'
+import { findByStartKey } from '../rows/run-lists.ts'
 import { PART_BYTES, toRunRow } from '../rows/run-rows.ts'
 import type { Tables } from '../tables.ts'
 
@@ -75,7 +75,7 @@ async function putRun(
   run: StoredRun,
   isShared: boolean
 ): Promise<'new' | RunSummary | undefined> {
-  const { runId, startKey, owner, registry } = run
+  const { runId } = run
   const insert = trx.insertInto('run').values(toRunRow(run))
   const { numInsertedOrUpdatedRows } = await insert
     .onConflict((conflict) => conflict.doNothing())
@@ -90,14 +90,11 @@ async function putRun(
     .where('ended_at', 'is', null)
     .executeTakeFirst()
   if (numUpdatedRows !== 0n) return 'new'
-  const same = trx.selectFrom('run').select('run_id')
-  if ((await same.where('run_id', '=', runId).executeTakeFirst()) !== undefined) return undefined
-  const earlier = await same
-    .where('owner', '=', owner)
-    .where('registry', '=', registry)
-    .where('start_key', '=', startKey!.key)
-    .executeTakeFirstOrThrow()
-  return findRun(trx, earlier.run_id)
+  const same = trx.selectFrom('run').select('run_id').where('run_id', '=', runId)
+  if ((await same.executeTakeFirst()) !== undefined) return undefined
+  const earlier = await findByStartKey(trx, run)
+  if (earlier === undefined) throw new Error(`run ${runId} cannot be queued`)
+  return earlier
 }
 
 async function putStart(

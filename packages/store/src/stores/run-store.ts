@@ -4,7 +4,7 @@ import { sql, type Kysely } from 'kysely'
 import type { Commit } from '../commit.ts'
 import { findInput, listInputs } from '../rows/input-lists.ts'
 import { readLarge, RESULT } from '../encoding/large-values.ts'
-import { findRun, listChangedRuns, listRuns, listLeftRuns } from '../rows/run-lists.ts'
+import { findByStartKey, findRun, listChangedRuns, listRuns, listLeftRuns } from '../rows/run-lists.ts'
 import { changeRun, TERMINAL, toRunRow, toRuns } from '../rows/run-rows.ts'
 import { bytesOfSteps, insertSteps, toStepRow } from '../rows/step-rows.ts'
 import { parseStored } from '../encoding/stored-values.ts'
@@ -21,9 +21,8 @@ export function createRunStore(
   return {
     create: (run) =>
       commit.write(async (trx) => {
-        const { startKey, owner, registry } = run
         const insert = trx.insertInto('run').values(toRunRow(run))
-        if (startKey === null) return void (await insert.execute())
+        if (run.startKey === null) return void (await insert.execute())
         const { numInsertedOrUpdatedRows } = await insert
           .onConflict((conflict) =>
             conflict
@@ -32,15 +31,7 @@ export function createRunStore(
               .doNothing()
           )
           .executeTakeFirst()
-        if (numInsertedOrUpdatedRows !== 0n) return undefined
-        const earlier = await trx
-          .selectFrom('run')
-          .select('run_id')
-          .where('owner', '=', owner)
-          .where('registry', '=', registry)
-          .where('start_key', '=', startKey.key)
-          .executeTakeFirst()
-        return earlier && findRun(trx, earlier.run_id)
+        return numInsertedOrUpdatedRows === 0n ? findByStartKey(trx, run) : undefined
       }),
     async get(runId) {
       const rows = await db.selectFrom('run').selectAll().where('run_id', '=', runId).execute()
