@@ -49,3 +49,16 @@ export async function within(ms: number, done: Promise<unknown>): Promise<void> 
     timeout.abort()
   }
 }
+
+/** Settles like `work()`, or rejects with the signal's reason if it aborts first. Does not start on an aborted signal. */
+export async function unlessAborted<T>(signal: AbortSignal, work: () => T): Promise<Awaited<T>> {
+  signal.throwIfAborted()
+  const { promise, reject } = Promise.withResolvers<never>()
+  const stop = () => reject(signal.reason as Error)
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    return await Promise.race([work(), promise])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}

@@ -1,4 +1,4 @@
-import { backoffDelay } from '@svc/registry/kit'
+import { backoffDelay, unlessAborted } from '@svc/registry/kit'
 import t from 'tap'
 
 const backoff = { baseDelay: 100, maxDelay: 1_000 }
@@ -21,4 +21,23 @@ t.test('jitter covers the whole pause, or the part that steadiness leaves', asyn
     backoffDelay(1, { ...backoff, steadiness: 0.5 }, () => 1),
     100
   )
+})
+
+t.test('work settles, unless a signal aborts first', async (t) => {
+  const controller = new AbortController()
+  const { signal } = controller
+  t.equal(await unlessAborted(signal, () => Promise.resolve(1)), 1)
+  await t.rejects(
+    unlessAborted(signal, () => Promise.reject(new Error('fault'))),
+    { message: 'fault' }
+  )
+  const waiting = unlessAborted(signal, () => new Promise(() => {}))
+  controller.abort(new Error('gone'))
+  await t.rejects(waiting, { message: 'gone' })
+  let begun = false
+  await t.rejects(
+    unlessAborted(signal, () => (begun = true)),
+    { message: 'gone' }
+  )
+  t.notOk(begun)
 })

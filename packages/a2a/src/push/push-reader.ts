@@ -7,7 +7,7 @@ import {
   type RunSummary,
   type TaskStore
 } from '@svc/registry'
-import { loadResult, LogReader, type Exposed } from '@svc/registry/kit'
+import { loadResult, LogReader, unlessAborted, type Exposed } from '@svc/registry/kit'
 import type { FileUrls } from '../model/requests.ts'
 import type { TaskEvent } from '../model/task.ts'
 import { readTask } from '../tasks/read-task.ts'
@@ -177,16 +177,6 @@ export class PushReader {
   }
 }
 
-async function nextParts(reader: LogReader, signal: AbortSignal): Promise<void> {
-  let stop: (() => void) | undefined
-  try {
-    await new Promise<void>((resolve, reject) => {
-      stop = () => reject(signal.reason as Error)
-      signal.addEventListener('abort', stop, { once: true })
-      reader.onNews(resolve)
-      if (signal.aborted) stop()
-    })
-  } finally {
-    if (stop !== undefined) signal.removeEventListener('abort', stop)
-  }
+function nextParts(reader: LogReader, signal: AbortSignal): Promise<void> {
+  return unlessAborted(signal, () => new Promise<void>((resolve) => reader.onNews(resolve)))
 }

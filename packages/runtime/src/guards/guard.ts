@@ -1,3 +1,5 @@
+export { unlessAborted } from '@svc/registry/kit'
+
 /** Lets pending waits fail as soon as the work they belong to must end. */
 export class Guard {
   readonly #controller = new AbortController()
@@ -61,18 +63,5 @@ export class Guard {
     this.#controller.abort(reason)
     for (const breaker of [...(this.#breakers ?? [])]) breaker(reason)
     this.#breakers?.clear()
-  }
-}
-
-/** Settles like `work()`, or rejects with the signal's reason if it aborts first. Does not start on an aborted signal. */
-export async function unlessAborted<T>(signal: AbortSignal, work: () => T): Promise<Awaited<T>> {
-  signal.throwIfAborted()
-  const { promise, reject } = Promise.withResolvers<never>()
-  const stop = () => reject(signal.reason as Error)
-  signal.addEventListener('abort', stop, { once: true })
-  try {
-    return await Promise.race([work(), promise])
-  } finally {
-    signal.removeEventListener('abort', stop)
   }
 }

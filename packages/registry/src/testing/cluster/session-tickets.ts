@@ -1,3 +1,5 @@
+import { unlessAborted } from '../../timers.ts'
+
 interface Ticket {
   readonly holder: string | undefined
   /** True while the process of its holder lives. */
@@ -36,18 +38,14 @@ export class SessionTickets {
       if (index !== -1 && ticket.isAlive === isAlive) queue.splice(index, 1)
       this.look()
     }
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const abandon = () => reject(signal.reason as Error)
-    signal.addEventListener('abort', abandon, { once: true })
+    const { promise, resolve } = Promise.withResolvers<void>()
     ticket.begin = resolve
     this.look()
     try {
-      await promise
+      await unlessAborted(signal, () => promise)
     } catch (err) {
       release()
       throw err
-    } finally {
-      signal.removeEventListener('abort', abandon)
     }
     return release
   }

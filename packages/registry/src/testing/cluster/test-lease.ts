@@ -1,5 +1,6 @@
 import type { Awaitable } from '../../contract/ports/awaitable.ts'
 import type { NodeLease } from '../../contract/ports/node-lease.ts'
+import { unlessAborted } from '../../timers.ts'
 
 /** The nodes of a test that share their stores, and the runs that each has. */
 export class TestMembers {
@@ -67,7 +68,7 @@ export class TestLease implements NodeLease {
   readonly #members: TestMembers
   readonly #lost = new Set<() => Awaitable<void>>()
   readonly #left = new Set<() => void>()
-  readonly #whenHeld = new Set<() => void>()
+  #regained = Promise.withResolvers<void>()
   #node: object = {}
   #hasContact = true
   #isOver = false
@@ -89,18 +90,7 @@ export class TestLease implements NodeLease {
   whenHeld(signal: AbortSignal): Awaitable<void> {
     signal.throwIfAborted()
     if (this.held) return
-    return new Promise((resolve, reject) => {
-      const held = () => {
-        signal.removeEventListener('abort', abandon)
-        resolve()
-      }
-      const abandon = () => {
-        this.#whenHeld.delete(held)
-        reject(signal.reason as Error)
-      }
-      signal.addEventListener('abort', abandon, { once: true })
-      this.#whenHeld.add(held)
-    })
+    return unlessAborted(signal, () => this.#regained.promise)
   }
 
   onLost(listener: () => Awaitable<void>): () => void {
@@ -142,7 +132,7 @@ export class TestLease implements NodeLease {
       this.#members.live(this)
     }
     this.#hasContact = true
-    for (const held of [...this.#whenHeld]) held()
-    this.#whenHeld.clear()
+    this.#regained.resolve()
+    this.#regained = Promise.withResolvers()
   }
 }

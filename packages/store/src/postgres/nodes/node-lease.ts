@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Awaitable, NodeLease } from '@svc/registry'
-import { randomId, within } from '@svc/registry/kit'
+import { randomId, unlessAborted, within } from '@svc/registry/kit'
 import { PATIENCE } from '../../commit.ts'
 import { STO_ERR_CLOSED } from '../../errors.ts'
 import { Connection, type Connect } from '../connection.ts'
@@ -100,15 +100,8 @@ export class PostgresLease implements NodeLease {
   }
 
   async whenHeld(signal: AbortSignal): Promise<void> {
-    const aborted = Promise.withResolvers<never>()
-    const abort = () => aborted.reject(signal.reason as Error)
     signal.throwIfAborted()
-    signal.addEventListener('abort', abort, { once: true })
-    try {
-      while (!this.held) await Promise.race([this.#waiting.promise, aborted.promise])
-    } finally {
-      signal.removeEventListener('abort', abort)
-    }
+    while (!this.held) await unlessAborted(signal, () => this.#waiting.promise)
   }
 
   onLost(listener: () => Awaitable<void>): () => void {

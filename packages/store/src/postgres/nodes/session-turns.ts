@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { isPromise, randomId } from '@svc/registry/kit'
+import { isPromise, randomId, unlessAborted } from '@svc/registry/kit'
 import { KeyedLock, type Release } from '@svc/registry/store-kit'
 import { bigintArray, textArray } from '../lane/binary-arrays.ts'
 import type { Query, Transact } from '../query.ts'
@@ -114,27 +114,17 @@ export class SessionTurns {
     }
   }
 
-  #wait(ticket: Ticket, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const leave = () => {
-        this.#waiting.delete(waiter)
-        signal.removeEventListener('abort', abort)
-      }
-      const abort = () => {
-        leave()
-        reject(signal.reason as Error)
-      }
-      const begin = () => {
-        leave()
-        resolve()
-      }
-      const waiter = { ticket, begin }
-      if (signal.aborted) return reject(signal.reason as Error)
-      signal.addEventListener('abort', abort)
-      this.#waiting.add(waiter)
-      // Its turn may have come since the ticket was taken.
-      this.#look()
-    })
+  async #wait(ticket: Ticket, signal: AbortSignal): Promise<void> {
+    const { promise, resolve: begin } = Promise.withResolvers<void>()
+    const waiter = { ticket, begin }
+    this.#waiting.add(waiter)
+    // Its turn may have come since the ticket was taken.
+    this.#look()
+    try {
+      await unlessAborted(signal, () => promise)
+    } finally {
+      this.#waiting.delete(waiter)
+    }
   }
 
   #giveBack(ticket: Ticket): Promise<void> {
