@@ -3,6 +3,7 @@ import { readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
+import { inspect } from 'node:util'
 import { createRunEngine, type Run } from '@svc/registry'
 import { chromium, type Browser } from '@svc/runtime/browser'
 import { listeners, until, useTemporaryFolder } from '../leftovers.ts'
@@ -64,10 +65,10 @@ export async function abuseBrowser(count: number, seed: number, batch: number): 
       // One at a time: a desk that opens survives one crash, not any number.
       await (incident = incident.then(() => disturb(end)))
     }
-    const outcome = await endOf(run)
+    const { outcome, error } = await endOf(run)
     const what = `${end}: ${outcome}`
     counts.set(what, (counts.get(what) ?? 0) + 1)
-    if (!isExpected(end, outcome)) faults.push(what)
+    if (!isExpected(end, outcome)) faults.push(`${what}${error === undefined ? '' : `, ${inspect(error)}`}`)
   }
 
   try {
@@ -100,10 +101,10 @@ function pickEnd(random: Random): End {
   return random.pick(ENDS.flatMap((end) => Array.from({ length: WEIGHTS[end] }, () => end)))
 }
 
-async function endOf(run: Run): Promise<string> {
+async function endOf(run: Run): Promise<{ outcome: string; error?: Error }> {
   return run.result().then(
-    ({ finishReason }) => finishReason,
-    (err: Error & { code?: string }) => err.code ?? err.message
+    ({ finishReason }) => ({ outcome: finishReason }),
+    (error: Error & { code?: string }) => ({ outcome: error.code ?? error.message, error })
   )
 }
 

@@ -20,6 +20,8 @@ export function chromium(options: ChromiumOptions = {}): Browser {
   return new Chromium(planChromium(options))
 }
 
+const MAX_OPENINGS = 5
+
 class Chromium implements Browser {
   readonly isGuarded: boolean
   readonly #plan: ChromiumPlan
@@ -89,7 +91,7 @@ class Chromium implements Browser {
     }
   }
 
-  // The browser, or the page, may crash meanwhile: once, that is no reason to give up.
+  // The browser, or the page, may crash meanwhile, also several times in a row: where memory is short, or another run's page is hostile.
   async #openContext(start: ContextStart): Promise<DeskContext> {
     for (let attempt = 1; ; attempt++) {
       const running = await this.#pool.get()
@@ -100,7 +102,7 @@ class Chromium implements Browser {
         if (context !== LATE) return context
       } catch (cause) {
         if (cause instanceof RUN_ERR_BROWSER_FAILED) throw cause
-        if (attempt === 2) throw new RUN_ERR_BROWSER_FAILED('it opens no page', { cause })
+        if (attempt === MAX_OPENINGS) throw new RUN_ERR_BROWSER_FAILED('it opens no page', { cause })
         continue
       }
       // Its other desks do not get far either.

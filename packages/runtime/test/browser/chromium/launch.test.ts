@@ -78,6 +78,47 @@ t.test('a start that is interrupted is repeated once', needsChromium, async (t) 
   await (await browser.open(deskOptions())).close()
 })
 
+/** A Chromium that is killed each time it is to open a tab, for a number of times. */
+async function crashingChromium(t: Test, times: number) {
+  const folder = t.testdir({
+    crashes: '',
+    'crashing.mjs': `#!${process.execPath}
+      import { spawn } from 'node:child_process'
+      import { appendFileSync, createReadStream, createWriteStream, readFileSync } from 'node:fs'
+      const crashes = new URL('crashes', import.meta.url)
+      const stdio = ['ignore', 'ignore', 'ignore', 'pipe', 'pipe']
+      const browser = spawn(${JSON.stringify(CHROMIUM)}, process.argv.slice(2), { stdio })
+      createReadStream(null, { fd: 3 }).on('data', (chunk) => {
+        const isDue = chunk.includes('Target.createTarget') && readFileSync(crashes).length < ${times}
+        if (!isDue) return browser.stdio[3].write(chunk)
+        appendFileSync(crashes, '.')
+        process.kill(0, 'SIGKILL')
+      })
+      browser.stdio[4].pipe(createWriteStream(null, { fd: 4 }))`
+  })
+  const executablePath = join(folder, 'crashing.mjs')
+  await chmod(executablePath, 0o755)
+  const browser = chromium({ sandbox: false, executablePath })
+  t.teardown(() => browser.close())
+  return { browser, crashes: async () => (await readFile(join(folder, 'crashes'))).length }
+}
+
+t.test('a desk opens though the browser crashes several times meanwhile', needsChromium, async (t) => {
+  const { browser, crashes } = await crashingChromium(t, 4)
+  const desk = await browser.open(deskOptions())
+  t.equal(await crashes(), 4)
+  t.match(await desk.look(), { url: 'about:blank' })
+})
+
+t.test('a browser that crashes whenever it opens a page is given up', needsChromium, async (t) => {
+  const { browser, crashes } = await crashingChromium(t, Infinity)
+  await t.rejects(browser.open(deskOptions()), {
+    code: 'RUN_ERR_BROWSER_FAILED',
+    message: 'it opens no page'
+  })
+  t.equal(await crashes(), 5)
+})
+
 t.test('the browser gets none of the variables of the app', needsChromium, async (t) => {
   const variables = join(t.testdir({}), 'variables')
   process.env['SECRET_OF_THE_APP'] = 'known to the app only'
