@@ -55,6 +55,7 @@ export interface Tables {
     path: string
     expires_at: number
     answer: string | null
+    seal_key: string | null
   }
   session: { session_key: string; last_seq: number; updated_at: number }
   session_message: { session_key: string; seq: number; turn_id: string; message: string }

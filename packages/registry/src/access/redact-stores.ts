@@ -1,13 +1,16 @@
 import type { RunChange } from '../contract/ports/run-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import type { Redact } from '../contract/provider-key.ts'
+import type { AnswerSeal } from './answer-seal.ts'
 
 /**
  * Wraps the stores of a run so that contents are stored without the caller's keys. Owners and names are stored unchanged, and so are
  * the parts of a log, which are redacted before. The bytes of files and the state of browsers are stored as they are.
+ * @param seal other processes that share the stores cannot redact the answers that they store: they encrypt them for this one
  */
-export function redactStores(stores: Stores, redact: Redact | undefined): Stores {
+export function redactStores(stores: Stores, redact: Redact | undefined, seal?: AnswerSeal): Stores {
   if (redact === undefined) return stores
+  const sealKey = stores.lease && seal?.publicKey
   const { runs, log, sessions, memory, checkpoints, tasks, control } = stores
   const { files, browserStates, remoteSessions, counters, lease } = stores
   return {
@@ -20,7 +23,9 @@ export function redactStores(stores: Stores, redact: Redact | undefined): Stores
     runs: override(runs, {
       recordStep: (runId, epoch, key, output) => runs.recordStep(runId, epoch, key, redact(output)),
       answerInput: (runId, inputId, answer) =>
-        runs.answerInput(runId, inputId, redactFields(answer, ['reason', 'content'], redact))
+        runs.answerInput(runId, inputId, redactFields(answer, ['reason', 'content'], redact)),
+      replaceAnswer: (inputId, sealed, answer) =>
+        runs.replaceAnswer(inputId, sealed, answer && redactFields(answer, ['reason', 'content'], redact))
     }),
     log: override(log, {
       append: (runId, epoch, entries, change, steps) =>
@@ -28,7 +33,7 @@ export function redactStores(stores: Stores, redact: Redact | undefined): Stores
           runId,
           epoch,
           entries,
-          change && redactInput(change, redact),
+          change && redactInput(change, redact, sealKey),
           steps?.map((step) => redactFields(step, ['output'], redact))
         )
     }),
@@ -57,11 +62,10 @@ export function redactFields<T extends object>(value: T, names: readonly (keyof 
 }
 
 // The result and the error of a change are already redacted.
-function redactInput(change: RunChange, redact: Redact): RunChange {
-  const { input } = change
-  return input === undefined
-    ? change
-    : { ...change, input: redactFields(input, ['message', 'schema', 'toolCallId', 'args'], redact) }
+function redactInput(change: RunChange, redact: Redact, sealKey: string | undefined): RunChange {
+  if (change.input === undefined) return change
+  const input = redactFields(change.input, ['message', 'schema', 'toolCallId', 'args'], redact)
+  return { ...change, input: sealKey === undefined ? input : { ...input, sealKey } }
 }
 
 // Methods are called on the store itself, which may be a class with private fields.

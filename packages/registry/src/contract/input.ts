@@ -44,6 +44,8 @@ export interface InputOutcome extends InputAnswer {
   reason?: string
   /** True if no answer came in time; `action` is then `cancel`. */
   expired?: boolean
+  /** The whole answer, encrypted to the `sealKey` of its input, until the process that has the run replaces it. */
+  sealed?: string
 }
 
 interface Waiting {
@@ -67,7 +69,7 @@ export interface Question<S extends TSchema = TSchema> extends Waiting {
 }
 
 /** The answer to a question; `content` with `accept` only. */
-export interface Answer<T = unknown> extends Omit<InputOutcome, 'reason' | 'content'> {
+export interface Answer<T = unknown> extends Omit<InputOutcome, 'reason' | 'content' | 'sealed'> {
   content?: T
 }
 

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events'
+import { AnswerSeal } from '../access/answer-seal.ts'
 import { Exposures } from '../access/exposures.ts'
 import { codeOf } from '../contract/create-error.ts'
 import type { EventBus } from '../contract/event-bus.ts'
@@ -43,6 +44,7 @@ export class EngineHost implements QueueHost, AnswerHost, CancelHost, TakeOverHo
   readonly resumeWithServerKey: boolean
   readonly record: Readonly<Required<RecordOptions>>
   readonly transients = new TransientParts()
+  readonly seal = new AnswerSeal()
   readonly live: LiveRuns
   readonly interrupted: InterruptedRuns
   readonly lostRuns: LostRuns

@@ -67,7 +67,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost, Acceptin
     this.options = options
     this.record = earlier?.record ?? newRun(runnable, options, host.exposures)
     ;({ runId: this.runId, sessionId: this.sessionId, createdAt: this.createdAt } = this.record)
-    this.stores = redactStores(host.stores, options.redact)
+    this.stores = redactStores(host.stores, options.redact, host.seal)
     this.recordsInput = host.record.input
     // A run from the queue has its first epoch when it begins.
     this.resumed = earlier !== undefined && this.record.epoch > 1

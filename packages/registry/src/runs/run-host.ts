@@ -1,3 +1,4 @@
+import type { AnswerSeal } from '../access/answer-seal.ts'
 import type { Exposures } from '../access/exposures.ts'
 import type { RunLog } from '../contract/run-log.ts'
 import type { EventBus } from '../contract/event-bus.ts'
@@ -52,6 +53,7 @@ export interface RunHost {
   readonly record: Readonly<Required<RecordOptions>>
   readonly closed: AbortSignal
   readonly transients: TransientParts
+  readonly seal: AnswerSeal
   ended(run: HostedRun): void
   /** The result of a run that another node has. @throws its error, RUN_ERR_SUSPENDED */
   resultElsewhere(runId: string): Promise<RunResult>

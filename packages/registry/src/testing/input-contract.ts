@@ -74,6 +74,30 @@ export function inputContract(test: TestStores): void {
     t.same(await kindsOf('approval', 'auth', 'tool'), ['tool', 'tool', 'auth'])
   })
 
+  test('replaces a sealed answer once, or removes it with its key', async (t, { runs, log }) => {
+    const { runId } = storedRun()
+    await runs.create(storedRun({ runId }))
+    const inputs = [1, 2].map((count) => ({ ...inputOf(`${runId}.${count}`), sealKey: '{"kty":"EC"}' }))
+    for (const [index, input] of inputs.entries())
+      await log.append(runId, 1, [textEntry(index + 1)], { status: 'input-required', at: 5, input })
+    t.same((await runs.get(runId))?.inputs, inputs)
+    const [{ inputId, ...input }, other] = inputs as [StoredInput, StoredInput]
+    t.equal((await runs.findInput(inputId))?.input.sealKey, '{"kty":"EC"}')
+    const sealed = { action: 'accept', sealed: 'a.b' } as const
+    const open = { action: 'accept', content: { a: 1 } } as const
+    t.equal(await runs.replaceAnswer(inputId, sealed, open), false, 'it has none')
+    for (const each of inputs) t.equal(await runs.answerInput(runId, each.inputId, sealed), true)
+    t.equal(await runs.replaceAnswer(inputId, { ...sealed, sealed: 'a.c' }, open), false, 'it has another')
+    t.equal(await runs.replaceAnswer(inputId, sealed, open), true)
+    t.equal(await runs.replaceAnswer(inputId, sealed, null), false, 'it is replaced')
+    t.equal(await runs.replaceAnswer(other.inputId, sealed, null), true)
+    t.equal((await runs.find(runId))?.waiting.approvals.count, 1)
+    const { sealKey: _, ...rest } = input
+    const { sealKey: __, ...pending } = other
+    t.same((await runs.get(runId))?.inputs, [{ inputId, ...rest, answer: open }, pending])
+    t.equal(await runs.answerInput(runId, other.inputId, open), true)
+  })
+
   test('accepts no answer after the end of the run', async (t, { runs, log }) => {
     const { runId } = storedRun()
     await runs.create(storedRun({ runId }))

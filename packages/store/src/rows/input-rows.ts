@@ -57,7 +57,8 @@ export function toInputRow(
     source: JSON.stringify(input.source),
     path: JSON.stringify(input.path),
     expires_at: input.expiresAt,
-    answer: input.answer && JSON.stringify(input.answer)
+    answer: input.answer && JSON.stringify(input.answer),
+    seal_key: input.sealKey ?? null
   }
 }
 
@@ -106,6 +107,7 @@ export function toInputSummary(row: InputRow): InputSummary {
     argsBytes,
     source: source ?? [],
     expiresAt: row.expires_at,
+    ...(row.seal_key !== null && { sealKey: row.seal_key }),
     answer: isDamaged ? DAMAGED : (answer ?? null)
   }
 }

@@ -95,6 +95,16 @@ export function createRunStore(
           .executeTakeFirst()
         return numUpdatedRows === 1n
       }),
+    replaceAnswer: (inputId, sealed, answer) =>
+      commit.write(async (trx) => {
+        const { numUpdatedRows } = await trx
+          .updateTable('run_input')
+          .set({ answer: answer && JSON.stringify(answer), seal_key: null })
+          .where('input_id', '=', inputId)
+          .where('answer', '=', JSON.stringify(sealed))
+          .executeTakeFirst()
+        return numUpdatedRows === 1n
+      }),
     async readStep(runId, key) {
       const row = await db
         .selectFrom('run_step')

@@ -7,6 +7,7 @@ import {
   type Runnable,
   type SessionKey
 } from '@svc/registry'
+import { createRedact } from '@svc/registry/kit'
 import { scriptedRunnable, steppedRunnable } from '@svc/registry/testing'
 import { createStore, type Store } from '@svc/store'
 import { Client } from 'pg'
@@ -65,6 +66,13 @@ await onPostgres(t, async (t, _open, url) => {
     }
     return {
       members: members as [Member, Member, Member],
+      /** The answers to inputs, as the table has them. */
+      async readAnswers(): Promise<string[]> {
+        const { rows } = await admin.query<{ answer: string }>(
+          `select answer from ${schema}.run_input where answer is not null`
+        )
+        return rows.map(({ answer }) => answer)
+      },
       /** Removes the node that has a run, as others do once its lease has expired. */
       async declareDead(runId: string) {
         const node = `select node_id from ${schema}.run where run_id = $1`
@@ -132,6 +140,36 @@ await onPostgres(t, async (t, _open, url) => {
     const ends: string[] = []
     for (let round = 0; round < 40; round++) ends.push(await race(round))
     t.ok(ends.includes('canceled') && ends.includes('stop'), 'each wins sometimes')
+  })
+
+  await t.test("no table has a caller's key that an answer on another node contains", async (t) => {
+    const key = 'sk-caller-0123'
+    const given = { approved: true, reason: `since ${key}`, args: { key } }
+    const asking = scriptedRunnable([
+      async ({ approvals }) =>
+        void t.strictSame(
+          await approvals.request({ toolCallId: 'c', toolName: 't', args: {} }),
+          given,
+          'delivered unchanged'
+        )
+    ])
+    const { members, readAnswers } = await cluster(t, [asking])
+    const [first, second] = members
+    const run = await first.engine.start(asking, 'x', { redact: createRedact([key]) })
+    const inputId = `${run.runId}.1`
+    while ((await second.engine.findInput(inputId)) === undefined) await turn()
+    const seen: string[] = []
+    const answering = second.engine.answer(inputId, given)
+    const ended = run.result().then(() => true)
+    while (!(await Promise.race([ended, turn(false)]))) seen.push(...(await readAnswers()))
+    await answering
+    seen.push(...(await readAnswers()))
+    t.notMatch(seen.join(), key)
+    t.same(JSON.parse(seen.at(-1)!), {
+      action: 'accept',
+      content: { key: '[redacted]' },
+      reason: 'since [redacted]'
+    })
   })
 
   await t.test('the first of two answers on two nodes counts', async (t) => {

@@ -20,6 +20,11 @@ export interface StoredInput {
   /** The path of keys of what asked; unlike `source`, unique per call of a member. */
   path: readonly string[]
   expiresAt: number
+  /**
+   * A public key, if the caller gave the run a key of its own: other processes encrypt their answers to it, since they cannot redact the
+   * caller's key. A JWK as JSON.
+   */
+  sealKey?: string
   /** Null while it is pending. */
   answer: InputOutcome | null
 }

@@ -1,5 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { sealAnswer, type AnswerSeal } from '../../access/answer-seal.ts'
 import type { ApprovalAnswer } from '../../contract/approval.ts'
 import type { InputAnswer, InputOutcome } from '../../contract/input.ts'
+import { isTerminalStatus } from '../../contract/run-record.ts'
 import {
   RUN_ERR_APPROVAL_ANSWERED,
   RUN_ERR_INPUT_ANSWERED,
@@ -11,15 +14,23 @@ import type { FoundInput, InputPage, InputQuery } from '../../contract/ports/sto
 import type { Stores } from '../../contract/ports/stores.ts'
 import type { LiveRun } from '../live-run.ts'
 import type { LostRuns } from '../recovery/lost-runs.ts'
+import { openAnswer } from './open-answer.ts'
 import { requireAnswer } from './require-answer.ts'
 import { toLoggable } from '../../logging/to-loggable.ts'
 import { isReported } from '../../stores/upkeep/store-watch.ts'
 import type { RunLog } from '../../contract/run-log.ts'
 
+// Milliseconds in which the process that has a run is expected to open a sealed answer, and between two looks.
+const TAKEN_WITHIN = 15_000
+const LOOK_EVERY = 50
+
 /** The parts of the engine that answering inputs needs. */
 export interface AnswerHost {
   readonly stores: Stores
   readonly log: RunLog
+  readonly seal: AnswerSeal
+  /** As in `RunEngineOptions`. */
+  readonly resumeWithServerKey: boolean
   /** The run if it is in memory and not about to leave it. */
   answerable(runId: string): LiveRun | undefined
   /** Loads a dormant run that waits for this input; false if it is not one of this process. */
@@ -54,7 +65,7 @@ export class InputAnswers {
     const { input } = found
     const outcome = await requireAnswer(input, answer)
     // The timer of a run that is not loaded may be late.
-    if (Date.now() < input.expiresAt && (await this.#accept(inputId, outcome))) return
+    if (Date.now() < input.expiresAt && (await this.#accept(inputId, outcome, input.sealKey))) return
     throw input.kind === 'approval' ? new RUN_ERR_APPROVAL_ANSWERED() : new RUN_ERR_INPUT_ANSWERED()
   }
 
@@ -89,20 +100,38 @@ export class InputAnswers {
     const runId = runIdOf(inputId)
     const run = this.#host.answerable(runId)
     if (run === undefined) return this.#host.wake(runId, inputId)
-    await run.inputAnswered(inputId, answer)
+    const opened = await openAnswer({ seal: this.#host.seal, runs: run.stores.runs }, inputId, answer)
+    if (opened !== null) await run.inputAnswered(inputId, opened)
     if (run.loss && !run.mayResume) throw new RUN_ERR_STORE({ cause: run.loss })
     return true
   }
 
-  async #accept(inputId: string, answer: InputOutcome): Promise<boolean> {
+  async #accept(inputId: string, given: InputOutcome, sealKey?: string): Promise<boolean> {
     const runId = runIdOf(inputId)
     // The run is lost and only to be ended: the store must know that first.
     const { lostRuns } = this.#host
     if (lostRuns.isToEnd(runId)) await lostRuns.end(runId)
-    const { stores } = this.#host.answerable(runId) ?? this.#host
+    const run = this.#host.answerable(runId)
+    const isSealed = run === undefined && sealKey !== undefined
+    const answer = isSealed ? await sealAnswer(inputId, given, sealKey) : given
+    const { stores } = run ?? this.#host
     if (!(await stores.runs.answerInput(runId, inputId, answer))) return false
     if (!(await this.deliver(inputId, answer)))
       await stores.control.publish({ type: 'input', runId, inputId, answer })
-    return true
+    if (answer.sealed === undefined || !this.#host.resumeWithServerKey || (await this.#isTaken(inputId)))
+      return true
+    return this.#accept(inputId, given)
+  }
+
+  // False if another process has taken the run over, and cannot open the answer.
+  async #isTaken(inputId: string): Promise<boolean> {
+    const until = performance.now() + TAKEN_WITHIN
+    do {
+      const found = await this.find(inputId)
+      if (found?.input.answer === null && !isTerminalStatus(found.run.status)) return false
+      if (found?.input.answer?.sealed === undefined || isTerminalStatus(found.run.status)) return true
+      await pause(LOOK_EVERY)
+    } while (performance.now() < until)
+    throw new RUN_ERR_STORE()
   }
 }

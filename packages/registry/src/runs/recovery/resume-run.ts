@@ -1,7 +1,9 @@
+import { redactStores } from '../../access/redact-stores.ts'
 import { isTerminalStatus } from '../../contract/run-record.ts'
 import type { RunLog } from '../../contract/run-log.ts'
 import type { Runnable } from '../../contract/runnable.ts'
 import { RUN_ERR_KEY_GONE, RUN_ERR_POISONED } from '../../errors.ts'
+import { openAnswers } from '../inputs/open-answer.ts'
 import { restoreInput } from '../kept-input.ts'
 import { LiveRun } from '../live-run.ts'
 import type { LiveRuns } from '../live-runs.ts'
@@ -59,7 +61,8 @@ export async function resumeRun(
   const stored = epoch === undefined ? undefined : await stores.runs.get(runId)
   if (epoch === undefined || stored === undefined) return false
   if (stored.cancelRequested) return end('canceled')
-  const record = { ...stored, epoch }
+  const { runs } = redactStores(stores, own?.options.redact)
+  const record = { ...stored, epoch, inputs: await openAnswers({ seal: host.seal, runs }, stored) }
   if (own === undefined && (await isPoisoned(stores, record))) return end(new RUN_ERR_POISONED())
   const recalled = await recallProgress(stores, runId, maxLogBytes, Date.now() - record.createdAt)
   // Another node may have the run by now, and even have ended it: its steps would be repeated.
@@ -76,9 +79,11 @@ export async function resumeRun(
 }
 
 // What happened since the record was read found no run to deliver to.
-async function catchUp({ stores }: ResumeHost, run: LiveRun): Promise<void> {
-  const { inputs, status, cancelRequested } = (await stores.runs.get(run.runId)) ?? {}
-  for (const { inputId, answer } of inputs ?? [])
+async function catchUp({ seal }: ResumeHost, run: LiveRun): Promise<void> {
+  const { runs } = run.stores
+  const stored = await runs.get(run.runId)
+  if (stored === undefined) return
+  for (const { inputId, answer } of await openAnswers({ seal, runs }, stored))
     if (answer !== null) await run.inputAnswered(inputId, answer)
-  if (cancelRequested && !isTerminalStatus(status!)) await run.cancel()
+  if (stored.cancelRequested && !isTerminalStatus(stored.status)) await run.cancel()
 }

@@ -51,6 +51,14 @@ export function createInProcessRunStore(runs: RunTable): RunStore {
       record.inputs = record.inputs.map((each) => (each === input ? { ...each, answer } : each))
       return true
     },
+    replaceAnswer(inputId, { sealed }, answer) {
+      const record = runs.findLive(runIdOf(inputId))?.record
+      const input = record?.inputs.find((each) => each.inputId === inputId)
+      if (record === undefined || sealed === undefined || input?.answer?.sealed !== sealed) return false
+      const { sealKey: _, ...rest } = input
+      record.inputs = record.inputs.map((each) => (each === input ? { ...rest, answer } : each))
+      return true
+    },
     readStep(runId, key) {
       const steps = runs.find(runId)?.steps
       return steps?.has(key) ? { output: structuredClone(steps.get(key)) } : undefined

@@ -64,7 +64,8 @@ export const INPUT_COLUMNS = [
   ['source', 'text'],
   ['path', 'text'],
   ['expires_at', 'bigint'],
-  ['answer', 'text']
+  ['answer', 'text'],
+  ['seal_key', 'text']
 ] as const
 
 type Column = readonly [name: string, type: string]

@@ -52,7 +52,8 @@ function statements(schema: string): string[] {
     table(
       'run_input',
       `input_id ${id} primary key, run_id ${id} not null, kind ${id} not null, message text, schema text, tool_call_id text, tool_name text,
-       args text, args_bytes bigint not null, source text not null, path text not null, expires_at bigint not null, answer text`
+       args text, args_bytes bigint not null, source text not null, path text not null, expires_at bigint not null, answer text,
+       seal_key text`
     ),
     index('run_input_run', 'run_input (run_id, expires_at, input_id, kind)'),
     index('run_input_waiting', 'run_input (run_id, expires_at, input_id, kind) where answer is null'),

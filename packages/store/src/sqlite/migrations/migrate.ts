@@ -9,6 +9,7 @@ import { addCancelRequests } from './0004-cancel-requests.ts'
 import { addClaimedPushes } from './0005-claimed-pushes.ts'
 import { addRemoteSessions } from './0006-remote-sessions.ts'
 import { addQueuedRuns } from './0007-queued-runs.ts'
+import { addSealedAnswers } from './0008-sealed-answers.ts'
 
 /** Every migration by its name, in order: one a file. A released one never changes. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -18,7 +19,8 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0004-cancel-requests': { up: addCancelRequests },
   '0005-claimed-pushes': { up: addClaimedPushes },
   '0006-remote-sessions': { up: addRemoteSessions },
-  '0007-queued-runs': { up: addQueuedRuns }
+  '0007-queued-runs': { up: addQueuedRuns },
+  '0008-sealed-answers': { up: addSealedAnswers }
 }
 
 // Milliseconds to wait for another program's lock.

@@ -1,0 +1,33 @@
+import type { AnswerSeal } from '../../access/answer-seal.ts'
+import type { InputOutcome } from '../../contract/input.ts'
+import type { RunStore, StoredRun } from '../../contract/ports/run-store.ts'
+
+/**
+ * The answer to an input of a run that this process has. What is sealed is replaced in the store by what it says; null if it was sealed for
+ * a process that is gone: the input then waits again.
+ * @param runs redacts the caller's keys, if this process has them
+ */
+export async function openAnswer(
+  { seal, runs }: { readonly seal: AnswerSeal; readonly runs: RunStore },
+  inputId: string,
+  answer: InputOutcome
+): Promise<InputOutcome | null> {
+  if (answer.sealed === undefined) return answer
+  const opened = (await seal.open(inputId, answer)) ?? null
+  await runs.replaceAnswer(inputId, answer, opened)
+  return opened
+}
+
+/** The inputs of a run with their answers opened. */
+export async function openAnswers(
+  host: Parameters<typeof openAnswer>[0],
+  { inputs }: Pick<StoredRun, 'inputs'>
+): Promise<StoredRun['inputs']> {
+  if (inputs.every(({ answer }) => answer?.sealed === undefined)) return inputs
+  return Promise.all(
+    inputs.map(async (input) => ({
+      ...input,
+      answer: input.answer && (await openAnswer(host, input.inputId, input.answer))
+    }))
+  )
+}
