@@ -33,6 +33,19 @@ const untilDelivered = async ({ stores }: TestNode) => {
   while ((await stores.tasks.countOpenPushes('anonymous')) > 0) await new Promise(setImmediate)
 }
 
+/** Two nodes, a task that has ended on the first, and a receiver that has refused its first notification. */
+async function buildUndelivered(t: Test) {
+  let isAway = true
+  const receiver = await createReceiver(t, () => (isAway ? 503 : 204))
+  // The first node does not try again while the test lasts.
+  const [first, second] = await buildNodes(t, [worker], 600_000)
+  const { result } = await first.rpc('SendMessage', send(receiver.url))
+  await receiver.until(1)
+  for await (const _ of first.runs.parts(result.task.id as string));
+  isAway = false
+  return { receiver, first, second }
+}
+
 t.test('one of two nodes sends the notifications of a task', async (t) => {
   const receiver = await createReceiver(t)
   const waiting = createWaiting()
@@ -85,14 +98,7 @@ t.test('a configuration that is replaced on another node is delivered from there
 })
 
 t.test('another node continues the notifications of a node that died', async (t) => {
-  let isAway = true
-  const receiver = await createReceiver(t, () => (isAway ? 503 : 204))
-  // The first node does not try again before it is declared dead.
-  const [first, second] = await buildNodes(t, [worker], 600_000)
-  const { result } = await first.rpc('SendMessage', send(receiver.url))
-  await receiver.until(1)
-  for await (const _ of first.runs.parts(result.task.id as string));
-  isAway = false
+  const { receiver, first, second } = await buildUndelivered(t)
   first.declareDead()
   await untilDelivered(second)
   const wanted = ['TASK_STATE_WORKING', 'tool-2', 'tool-1', 'answer', 'TASK_STATE_COMPLETED']
@@ -108,13 +114,7 @@ t.test('another node continues the notifications of a node that died', async (t)
 })
 
 t.test('another node continues the notifications of a node that departed', async (t) => {
-  let isAway = true
-  const receiver = await createReceiver(t, () => (isAway ? 503 : 204))
-  const [first, second] = await buildNodes(t, [worker], 600_000)
-  const { result } = await first.rpc('SendMessage', send(receiver.url))
-  await receiver.until(1)
-  for await (const _ of first.runs.parts(result.task.id as string));
-  isAway = false
+  const { receiver, first, second } = await buildUndelivered(t)
   await first.app.close()
   await untilDelivered(second)
   t.equal(receiver.all.length, 6)
