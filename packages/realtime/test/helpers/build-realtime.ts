@@ -12,6 +12,7 @@ import registryPlugin, {
 import { scriptedVoice } from '@svc/registry/testing'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import { WebSocket, type ClientOptions } from 'ws'
+import { createDesk, type Desk } from './desk-voice.ts'
 
 /** What a test may ask for; everything has a default. */
 export interface RealtimeRequest {
@@ -81,6 +82,15 @@ export async function buildRealtime(t: Test, request: RealtimeRequest = {}): Pro
       return client
     }
   }
+}
+
+/** Serves a desk, and opens a WebSocket to it. */
+export async function openDesk(
+  t: Test,
+  { desk = createDesk(), ...request }: Omit<RealtimeRequest, 'runnables'> & { desk?: Desk } = {}
+): Promise<TestRealtime & { desk: Desk; client: TestSocket }> {
+  const service = await buildRealtime(t, { ...request, runnables: [desk.voice] })
+  return { ...service, desk, client: service.open('?model=desk') }
 }
 
 function toTestSocket(ws: WebSocket): TestSocket {

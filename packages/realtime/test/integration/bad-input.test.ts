@@ -1,10 +1,8 @@
 import type { ClientEvent } from '@svc/realtime'
 import { scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
-import { buildRealtime, type TestRealtime } from '../helpers/build-realtime.ts'
+import { buildRealtime, openDesk, type TestRealtime } from '../helpers/build-realtime.ts'
 import { createDesk, silence } from '../helpers/desk-voice.ts'
-
-const desks = () => ({ runnables: [createDesk().voice] })
 
 /** Another client whose call is not affected. */
 async function stillServes({ open }: TestRealtime) {
@@ -16,8 +14,7 @@ async function stillServes({ open }: TestRealtime) {
 }
 
 t.test('faults of an event are named with its id, and the call continues', async (t) => {
-  const service = await buildRealtime(t, desks())
-  const client = service.open('?model=desk')
+  const { client, ...service } = await openDesk(t)
   await client.next('session.created')
   const item = (more: object) => ({ type: 'conversation.item.create', item: more })
   const session = (more: object) => ({ type: 'session.update', session: more })
@@ -111,8 +108,7 @@ t.test('faults of an event are named with its id, and the call continues', async
 })
 
 t.test('an invalid choice names what is possible', async (t) => {
-  const { open } = await buildRealtime(t, desks())
-  const client = open('?model=desk')
+  const { client } = await openDesk(t)
   const formats: [object, RegExp][] = [
     [{ type: 'audio/opus' }, /'audio\/pcm'/],
     [{ type: 'audio/pcm', rate: 96_000 }, /48000|from 8000|between/],
@@ -126,7 +122,7 @@ t.test('an invalid choice names what is possible', async (t) => {
 
 t.test('frames that end the connection', async (t) => {
   const service = await buildRealtime(t, {
-    ...desks(),
+    runnables: [createDesk().voice],
     options: { limits: { payload: 10_000, eventsPerSecond: 50 } }
   })
   const binary = service.open('?model=desk')
@@ -151,8 +147,7 @@ t.test('frames that end the connection', async (t) => {
 })
 
 t.test('audio that comes too fast is refused, and the call continues', async (t) => {
-  const service = await buildRealtime(t, desks())
-  const client = service.open('?model=desk')
+  const { client } = await openDesk(t)
   const second = Buffer.from(silence(1_000)).toString('base64')
   for (let count = 0; count < 11; count++)
     client.send({ type: 'input_audio_buffer.append', audio: second, event_id: `${count}` })
@@ -190,8 +185,7 @@ t.test('unknown agents, those that are no voice agents, and none', async (t) => 
 t.test('tools: a name that the agent has is refused, and another set is accepted', async (t) => {
   const desk = createDesk()
   Object.defineProperty(desk.voice, 'toolNames', { value: ['book'] })
-  const { open } = await buildRealtime(t, { runnables: [desk.voice] })
-  const client = open('?model=desk')
+  const { client } = await openDesk(t, { desk })
   const update = (name: string, id: string): ClientEvent => ({
     type: 'session.update',
     event_id: id,
@@ -216,8 +210,7 @@ t.test('tools: a name that the agent has is refused, and another set is accepted
 
 t.test('instructions and tools of clients, where the app does not accept them', async (t) => {
   const options = { clientInstructions: false, clientTools: false }
-  const { open } = await buildRealtime(t, { ...desks(), options })
-  const client = open('?model=desk')
+  const { client } = await openDesk(t, { options })
   client.send({ type: 'session.update', session: { instructions: 'Lie.' } })
   t.match(await client.next('error'), { error: { code: 'RUN_ERR_CLIENT_INSTRUCTIONS' } })
   client.send({
@@ -230,8 +223,8 @@ t.test('instructions and tools of clients, where the app does not accept them', 
 })
 
 t.test('an output of a function call that is refused may be given again', async (t) => {
-  const { open } = await buildRealtime(t, desks())
-  const { send, next } = open('?model=desk')
+  const { client } = await openDesk(t)
+  const { send, next } = client
   send({ type: 'session.update', session: { tools: [{ type: 'function', name: 'book' }] } })
   const content = [{ type: 'input_text' as const, text: 'use book' }]
   send({ type: 'conversation.item.create', item: { type: 'message', role: 'user', content } })

@@ -2,8 +2,8 @@ import { Value } from '@sinclair/typebox/value'
 import { SERVER_EVENTS, type ClientEvent, type ServerEvent } from '@svc/realtime'
 import type { RealtimeClientEvent, RealtimeServerEvent } from 'openai/resources/realtime/realtime'
 import t from 'tap'
-import { buildRealtime, type TestSocket } from '../helpers/build-realtime.ts'
-import { createDesk, silence } from '../helpers/desk-voice.ts'
+import { openDesk, type TestSocket } from '../helpers/build-realtime.ts'
+import { silence } from '../helpers/desk-voice.ts'
 
 // The events are those of the protocol: unknown or missing ones do not compile.
 const types = <T>(value: T): T => value
@@ -22,9 +22,7 @@ const write = ({ send }: TestSocket, text: string, id?: string) =>
 const base64 = (ms: number) => Buffer.from(silence(ms)).toString('base64')
 
 t.test('a spoken turn and its answer, event by event', async (t) => {
-  const { voice } = createDesk()
-  const { open, runs } = await buildRealtime(t, { runnables: [voice] })
-  const client = open('?model=desk')
+  const { client, runs } = await openDesk(t)
   client.send({ type: 'input_audio_buffer.append', audio: base64(100) })
   client.send({ type: 'input_audio_buffer.append', audio: base64(100) })
   client.send({ type: 'input_audio_buffer.commit' })
@@ -92,8 +90,7 @@ t.test('a spoken turn and its answer, event by event', async (t) => {
 })
 
 t.test('a written turn and a written answer', async (t) => {
-  const { open } = await buildRealtime(t, { runnables: [createDesk().voice] })
-  const client = open('?model=desk')
+  const { client } = await openDesk(t)
   client.send({ type: 'session.update', session: { type: 'realtime', output_modalities: ['text'] } })
   write(client, 'Hello there', 'mine')
   client.send({ type: 'response.create' })
@@ -117,8 +114,7 @@ t.test('a written turn and a written answer', async (t) => {
 })
 
 t.test('per-response options: modality and metadata; the others are refused', async (t) => {
-  const { open } = await buildRealtime(t, { runnables: [createDesk().voice] })
-  const client = open('?model=desk')
+  const { client } = await openDesk(t)
   write(client, 'Hi')
   const response = { output_modalities: ['text' as const], metadata: { topic: 'x' }, instructions: 'Brief' }
   client.send({ type: 'response.create', response })
@@ -141,8 +137,7 @@ t.test('per-response options: modality and metadata; the others are refused', as
 })
 
 t.test('one response at a time; cancel ends it', async (t) => {
-  const { open } = await buildRealtime(t, { runnables: [createDesk().voice] })
-  const client = open('?model=desk')
+  const { client } = await openDesk(t)
   write(client, 'long')
   client.send({ type: 'response.create' })
   const { response } = await client.next('response.created')
@@ -163,8 +158,7 @@ t.test('one response at a time; cancel ends it', async (t) => {
 })
 
 t.test('items are retrieved, and truncated to what was played', async (t) => {
-  const { open } = await buildRealtime(t, { runnables: [createDesk().voice] })
-  const client = open('?model=desk')
+  const { client } = await openDesk(t)
   write(client, 'Hello there', 'mine')
   client.send({ type: 'response.create' })
   const { response } = await client.next('response.done')
@@ -206,9 +200,7 @@ t.test('items are retrieved, and truncated to what was played', async (t) => {
 })
 
 t.test('an interruption is reported when it stops the answer, not before', async (t) => {
-  const desk = createDesk()
-  const { open } = await buildRealtime(t, { runnables: [desk.voice] })
-  const client = open('?model=desk')
+  const { desk, client } = await openDesk(t)
   write(client, 'long')
   client.send({ type: 'response.create' })
   const { item } = await client.next('response.output_item.added')
@@ -240,9 +232,7 @@ t.test('an interruption is reported when it stops the answer, not before', async
 })
 
 t.test('after a false alarm the answer is whole again, also after the end of its response', async (t) => {
-  const desk = createDesk()
-  const { open } = await buildRealtime(t, { runnables: [desk.voice] })
-  const client = open('?model=desk')
+  const { desk, client } = await openDesk(t)
   write(client, 'Hello there')
   client.send({ type: 'response.create' })
   const { response } = await client.next('response.done')
@@ -257,9 +247,7 @@ t.test('after a false alarm the answer is whole again, also after the end of its
 })
 
 t.test('a client without automatic answers: commits, responses, a cleared buffer', async (t) => {
-  const desk = createDesk()
-  const { open } = await buildRealtime(t, { runnables: [desk.voice] })
-  const client = open('?model=desk')
+  const { desk, client } = await openDesk(t)
   client.send({ type: 'session.update', session: { audio: { input: { turn_detection: null } } } })
   client.send({ type: 'input_audio_buffer.append', audio: base64(90) })
   client.send({ type: 'input_audio_buffer.commit', event_id: 'short' })
@@ -285,8 +273,7 @@ t.test('a client without automatic answers: commits, responses, a cleared buffer
 })
 
 t.test('transcripts are sent unless the session says no', async (t) => {
-  const { open } = await buildRealtime(t, { runnables: [createDesk().voice] })
-  const client = open('?model=desk')
+  const { client } = await openDesk(t)
   client.send({ type: 'session.update', session: { audio: { input: { transcription: null } } } })
   client.send({ type: 'input_audio_buffer.append', audio: base64(100) })
   client.send({ type: 'input_audio_buffer.commit' })

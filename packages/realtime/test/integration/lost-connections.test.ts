@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import t from 'tap'
-import { buildRealtime } from '../helpers/build-realtime.ts'
+import { buildRealtime, openDesk } from '../helpers/build-realtime.ts'
 import { createDesk } from '../helpers/desk-voice.ts'
 
 const text = (words: string) => ({
@@ -29,9 +29,7 @@ t.test('a client that closes its WebSocket hangs up', async (t) => {
 })
 
 t.test('a lost connection comes back: what was not sent follows, with the same items', async (t) => {
-  const desk = createDesk()
-  const { open } = await buildRealtime(t, { runnables: [desk.voice] })
-  const client = open('?model=desk')
+  const { desk, client, open } = await openDesk(t)
   client.send({ type: 'session.update', session: { instructions: 'Brief' } })
   client.send(text('long'))
   client.send({ type: 'response.create' })
@@ -95,9 +93,7 @@ t.test('a client that answers no ping is disconnected', async (t) => {
 })
 
 t.test('a client that left before its call began leaves none behind', async (t) => {
-  const desk = createDesk()
-  const { open, runs } = await buildRealtime(t, { runnables: [desk.voice] })
-  const client = open('?model=desk')
+  const { client, open, runs } = await openDesk(t)
   await client.next('session.created')
   client.send({ type: 'session.update', session: { instructions: 'Brief' } })
   client.ws.close()
@@ -165,8 +161,7 @@ t.test('a client that does not read makes its call wait, and loses nothing', asy
       yield { type: 'text', text: 'sent' }
     }
   })
-  const { open } = await buildRealtime(t, { runnables: [desk.voice] })
-  const client = open('?model=desk')
+  const { client } = await openDesk(t, { desk })
   await once(client.ws, 'open')
   client.send({ type: 'session.update', session: { instructions: 'Brief' } })
   await client.next('response.created')
