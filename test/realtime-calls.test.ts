@@ -1,13 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import realtime, { type ServerEvent } from '@svc/realtime'
-import registryPlugin, { createRegistry } from '@svc/registry'
-import { Agent } from '@svc/runtime'
-import { encodeTones, scriptedModel, toneDetector, type Script } from '@svc/runtime/testing'
-import Fastify, { type FastifyInstance } from 'fastify'
+import type { ServerEvent } from '@svc/realtime'
+import { encodeTones, type Script } from '@svc/runtime/testing'
 import { generate } from 'selfsigned'
 import t, { type Test } from 'tap'
 import { clock, REALTIME_CLIENTS, type RealtimeClient } from './helpers/realtime-clients.ts'
-import { makePhone } from './helpers/serve-voice.ts'
+import { servePhone, sessionOf } from './helpers/serve-voice.ts'
 
 // Answers play in real time; the three calls run side by side.
 t.setTimeout(30_000)
@@ -27,16 +24,9 @@ const script: Script = ({ prompt }) => {
 }
 
 /** A phone and its desk behind TLS, which `openai` needs. */
-async function servePhone(t: Test) {
+async function serveSecurely(t: Test) {
   const { private: key, cert } = await generate([{ name: 'commonName', value: '127.0.0.1' }])
-  const app = Fastify({ forceCloseConnections: true, https: { key, cert } }) as unknown as FastifyInstance
-  t.teardown(() => app.close())
-  const registry = createRegistry()
-  const desk = new Agent({ name: 'desk', registry, model: scriptedModel(script) })
-  makePhone(registry, { answer: desk, turns: { detect: toneDetector(), silence: 200 } })
-  await app.register(registryPlugin, { registry, drainTimeout: 50 })
-  await app.register(realtime, { prefix: '/v1' })
-  const origin = await app.listen({ port: 0, host: '127.0.0.1' })
+  const { app, origin } = await servePhone(t, script, { key, cert })
   return { app, host: new URL(origin).host }
 }
 
@@ -150,7 +140,7 @@ class Caller {
 
 for (const name of ['openai', 'agents', 'aiSdk'] as const)
   t.test(`${name}: 20 turns with tools, interruptions and a lost connection`, async (t) => {
-    const { app, host } = await servePhone(t)
+    const { app, host } = await serveSecurely(t)
     const caller = new Caller(name, host)
     await caller.connect()
     const users: string[] = []
@@ -196,8 +186,7 @@ for (const name of ['openai', 'agents', 'aiSdk'] as const)
     const { runs } = app
     for await (const part of runs.parts(caller.conversation)) void part
     const { sessionId } = (await runs.get(caller.conversation))!
-    const key = { registry: 'global', kind: 'agent', owner: 'anonymous', name: 'desk', sessionId } as const
-    const messages = await runs.stores.sessions.load(key, 1_000)
+    const messages = await sessionOf({ app }, sessionId)
     t.strictSame(
       messages.flatMap((message) => (message.role === 'user' ? [message.content] : [])),
       users

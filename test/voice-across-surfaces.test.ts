@@ -1,8 +1,7 @@
-import { Type } from '@sinclair/typebox'
-import { Agent, defineTool, Team } from '@svc/runtime'
+import { Agent, Team } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import t from 'tap'
-import { makePhone, serveVoice, sessionOf, SocketCall } from './helpers/serve-voice.ts'
+import { makePhone, pay, serveVoice, sessionOf, SocketCall } from './helpers/serve-voice.ts'
 import type { Client, Served } from './helpers/serve.ts'
 
 /** The parts that a socket gets of a run that it watches. */
@@ -41,13 +40,6 @@ t.test('a member watches a call over another socket, from its beginning', async 
   t.match(body, { status: 'completed', result: { text: 'Bye.' } })
 })
 
-const pay = defineTool({
-  name: 'pay',
-  description: 'Pays',
-  input: Type.Object({}),
-  approval: true,
-  execute: () => 'paid'
-})
 const asksToPay = [{ toolCalls: [{ toolName: 'pay', toolCallId: 'p' }] }, 'It is paid.']
 
 /** Answers an approval of a call over each surface. */

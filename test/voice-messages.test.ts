@@ -1,10 +1,9 @@
 import { remoteAgent } from '@svc/a2a'
-import { Type } from '@sinclair/typebox'
 import { createRegistry, type Registry, type Runnable } from '@svc/registry'
-import { Agent, defineTool, Team, Workflow } from '@svc/runtime'
+import { Agent, Team, Workflow } from '@svc/runtime'
 import { decodeTones, scriptedModel, toneSpeech } from '@svc/runtime/testing'
 import t from 'tap'
-import { makePhone, serveVoice } from './helpers/serve-voice.ts'
+import { makePhone, pay, serveVoice } from './helpers/serve-voice.ts'
 import { until, type Served } from './helpers/serve.ts'
 
 /** A voice message as a WAV file. */
@@ -170,13 +169,6 @@ t.test('a message may be text, or several parts; its bytes may be kept as files'
 })
 
 t.test('the tools of a voice message are approved and served over HTTP', async (t) => {
-  const pay = defineTool({
-    name: 'pay',
-    description: 'Pays',
-    input: Type.Object({}),
-    approval: true,
-    execute: () => 'paid'
-  })
   const calls = ['pay', 'locate'].map((toolName) => ({ toolCalls: [{ toolName, toolCallId: toolName }] }))
   const served = await serveVoice(t, {
     script: [...calls, 'It is paid, in Rome.'],

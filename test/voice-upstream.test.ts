@@ -1,13 +1,11 @@
 import { createOpenAI } from '@ai-sdk/openai'
 import { Type } from '@sinclair/typebox'
-import realtime from '@svc/realtime'
-import registryPlugin, { createRegistry, createRunEngine, defineRunnable } from '@svc/registry'
-import { Agent, defineTool } from '@svc/runtime'
-import { decodeTones, scriptedModel, toneDetector, voiceLink, type Script } from '@svc/runtime/testing'
+import { createRegistry, createRunEngine, defineRunnable } from '@svc/registry'
+import { defineTool } from '@svc/runtime'
+import { decodeTones, voiceLink, type Script } from '@svc/runtime/testing'
 import { VoiceAgent, type RealtimeOptions } from '@svc/runtime/voice'
-import Fastify from 'fastify'
 import t, { type Test } from 'tap'
-import { makePhone } from './helpers/serve-voice.ts'
+import { servePhone } from './helpers/serve-voice.ts'
 
 t.setTimeout(60_000)
 
@@ -27,14 +25,7 @@ const script: Script = ({ prompt }) => {
 
 /** A call of a realtime agent whose model is a voice agent, over our own endpoint of the Realtime protocol. */
 async function startCall(t: Test, voice: Partial<RealtimeOptions> = {}) {
-  const app = Fastify({ forceCloseConnections: true })
-  t.teardown(() => app.close())
-  const registry = createRegistry()
-  const desk = new Agent({ name: 'desk', registry, model: scriptedModel(script) })
-  makePhone(registry, { answer: desk, turns: { detect: toneDetector(), silence: 200 } })
-  await app.register(registryPlugin, { registry, drainTimeout: 50 })
-  await app.register(realtime, { prefix: '/v1' })
-  const origin = await app.listen({ port: 0, host: '127.0.0.1' })
+  const { app, origin } = await servePhone(t, script)
   const openai = createOpenAI({ baseURL: `${origin}/v1`, apiKey: 'none' })
   const live = new VoiceAgent({
     ...{ name: 'live', registry: createRegistry(), turns: { silence: 200 } },

@@ -1,15 +1,18 @@
+import { Type } from '@sinclair/typebox'
 import a2a from '@svc/a2a'
 import gateway from '@svc/gateway'
 import http, { type HttpOptions } from '@svc/http'
+import realtime from '@svc/realtime'
 import registryPlugin, {
   createRegistry,
   type Registry,
   type RunEngineOptions,
   type SessionMessage
 } from '@svc/registry'
-import runtime, { Agent, type AgentOptions } from '@svc/runtime'
+import runtime, { Agent, defineTool, type AgentOptions } from '@svc/runtime'
 import { scriptedModel, toneDetector, toneSpeech, toneTranscription, type Script } from '@svc/runtime/testing'
 import { VoiceAgent, type CascadeOptions } from '@svc/runtime/voice'
+import Fastify, { type FastifyInstance } from 'fastify'
 import { serve, type Client, type Served } from './serve.ts'
 
 /** What to serve: a desk that answers, and a phone that calls it. */
@@ -55,6 +58,28 @@ export async function serveVoice(t: Test, service: VoiceService = {}): Promise<S
     await app.register(a2a, { basePath: '/a2a' })
   })
 }
+
+/** Serves a phone on the Realtime protocol under `/v1`; `desk` answers its calls. */
+export async function servePhone(t: Test, script: Script, https?: object) {
+  const app = Fastify({ forceCloseConnections: true, ...(https && { https }) }) as FastifyInstance
+  t.teardown(() => app.close())
+  const registry = createRegistry()
+  const desk = new Agent({ name: 'desk', registry, model: scriptedModel(script) })
+  makePhone(registry, { answer: desk, turns: { detect: toneDetector(), silence: 200 } })
+  await app.register(registryPlugin, { registry, drainTimeout: 50 })
+  await app.register(realtime, { prefix: '/v1' })
+  const origin = await app.listen({ port: 0, host: '127.0.0.1' })
+  return { app, origin }
+}
+
+/** A tool whose calls need approval. */
+export const pay = defineTool({
+  name: 'pay',
+  description: 'Pays',
+  input: Type.Object({}),
+  approval: true,
+  execute: () => 'paid'
+})
 
 interface CallEvent {
   readonly event: string
@@ -138,7 +163,7 @@ export class SocketCall {
 
 /** The messages of a desk's session. */
 export async function sessionOf(
-  { app }: Served,
+  { app }: Pick<Served, 'app'>,
   sessionId: string,
   name = 'desk',
   kind: 'agent' | 'team' = 'agent'
