@@ -1,3 +1,4 @@
+import { dropOldest } from '@svc/registry/kit'
 import type { SessionState } from '../sessions/session-state.ts'
 import { AudioBuffer } from './audio-buffer.ts'
 import { FunctionCalls } from './function-calls.ts'
@@ -58,8 +59,6 @@ export class Conversation {
 
   addAnswer(answer: OpenAnswer): void {
     this.#answers.set(answer.itemId, answer)
-    if (this.#answers.size <= MAX_ANSWERS) return
-    const [oldest] = this.#answers.keys()
-    this.#answers.delete(oldest!)
+    dropOldest(this.#answers, MAX_ANSWERS)
   }
 }

@@ -1,3 +1,4 @@
+import { dropOldest } from '@svc/registry/kit'
 import type { Item } from '../events/items.ts'
 
 /** Items that are kept; the oldest are dropped. */
@@ -25,9 +26,7 @@ export class ItemList {
   add(id: string, item: Item): void {
     this.#items.set(id, item)
     this.#lastId = id
-    if (this.#items.size <= MAX_ITEMS) return
-    const [oldest] = this.#items.keys()
-    this.#items.delete(oldest!)
+    dropOldest(this.#items, MAX_ITEMS)
   }
 
   /** Replaces an item in its place; an unknown one is not added. */

@@ -1,4 +1,5 @@
 import type { VoiceOutput } from '@svc/registry'
+import { dropOldest } from '@svc/registry/kit'
 import type { Conversation, EarlyTranscript } from '../conversation/conversation.ts'
 import type { Item, UserMessage } from '../events/items.ts'
 import type { Emit } from '../events/server-events.ts'
@@ -69,9 +70,7 @@ export function failTranscript(
 
 function keep(transcripts: Map<string, EarlyTranscript>, itemId: string, transcript: EarlyTranscript): void {
   transcripts.set(itemId, transcript)
-  if (transcripts.size <= MAX_EARLY) return
-  const [oldest] = transcripts.keys()
-  transcripts.delete(oldest!)
+  dropOldest(transcripts, MAX_EARLY)
 }
 
 function complete({ session, speech }: Conversation, itemId: string, transcript: string, emit: Emit): void {

@@ -109,6 +109,7 @@ export type { CallClient, LiveCall } from '../voice/live-call.ts'
 export { LiveCalls, type AskedCall, type CallSurface } from '../voice/live-calls.ts'
 export { VoiceSettingsSchema } from '../voice/voice-settings.ts'
 
+export { dropOldest, setNewest } from '../drop-oldest.ts'
 export { createPause, nextTurn } from '../next-turn.ts'
 export { randomId } from '../random-id.ts'
 export { newRunId } from '../run-id.ts'

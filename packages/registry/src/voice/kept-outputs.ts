@@ -1,4 +1,5 @@
 import type { AudioFormat, VoiceOutput } from '../contract/voice.ts'
+import { dropOldest } from '../drop-oldest.ts'
 import { durationOf } from './audio-format.ts'
 import {
   VOICE_ERR_BAD_AFTER,
@@ -81,9 +82,7 @@ export class KeptOutputs {
   // Audio may be sent again from an earlier place.
   #setLength(itemId: string, ms: number): void {
     this.#sentMs.set(itemId, Math.max(ms, this.#sentMs.get(itemId) ?? 0))
-    if (this.#sentMs.size <= MAX_ANSWERS) return
-    const [oldest] = this.#sentMs.keys()
-    this.#sentMs.delete(oldest!)
+    dropOldest(this.#sentMs, MAX_ANSWERS)
   }
 
   #drop(count: number): void {

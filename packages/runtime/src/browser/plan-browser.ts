@@ -1,4 +1,5 @@
 import type { BrowserState, BrowserStateStore, Stores } from '@svc/registry'
+import { setNewest } from '@svc/registry/kit'
 import { sessionKeyText } from '@svc/registry/store-kit'
 import { RUN_ERR_BAD_BROWSER } from '../errors.ts'
 import type { Schema } from '../schemas/schema.ts'
@@ -80,13 +81,7 @@ export function createInProcessStateStore(maxSessions: number = MAX_SESSIONS): B
   const states = new Map<string, BrowserState>()
   return {
     load: (key) => states.get(sessionKeyText(key)),
-    save(key, state) {
-      const text = sessionKeyText(key)
-      // Last in order of insertion: the first is the one that was unused for longest.
-      states.delete(text)
-      states.set(text, state)
-      if (states.size > maxSessions) states.delete(states.keys().next().value!)
-    },
+    save: (key, state) => setNewest(states, sessionKeyText(key), state, maxSessions),
     remove: (key) => void states.delete(sessionKeyText(key))
   }
 }

@@ -1,4 +1,5 @@
 import type { LogEntry, ReadLimit } from '@svc/registry'
+import { dropOldest } from '@svc/registry/kit'
 
 /** Called for new parts, and with `true` after the last one. */
 export type Wake = (gone?: boolean) => void
@@ -20,7 +21,8 @@ export class FollowedLog {
     const known = this.#pages.get(key)
     if (known !== undefined) return known
     const page = read()
-    this.#keep(key, page)
+    this.#pages.set(key, page)
+    dropOldest(this.#pages, MAX_PAGES)
     page.catch(() => {
       if (this.#pages.get(key) === page) this.#pages.delete(key)
     })
@@ -34,10 +36,5 @@ export class FollowedLog {
 
   wake(gone: boolean): void {
     for (const follower of [...this.followers]) follower(gone)
-  }
-
-  #keep(key: string, page: Page): void {
-    if (this.#pages.size === MAX_PAGES) this.#pages.delete(this.#pages.keys().next().value!)
-    this.#pages.set(key, page)
   }
 }

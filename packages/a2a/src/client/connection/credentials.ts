@@ -1,4 +1,4 @@
-import { createRedact } from '@svc/registry/kit'
+import { createRedact, dropOldest } from '@svc/registry/kit'
 import type { RemoteAgentOptions } from '../remote-options.ts'
 
 /** The last values sent: a token may change with every request. */
@@ -31,6 +31,6 @@ export class Credentials {
   #remember(value: string): void {
     this.#sent.delete(value)
     this.#sent.add(value)
-    if (this.#sent.size > MAX_SENT) this.#sent.delete(this.#sent.values().next().value!)
+    dropOldest(this.#sent, MAX_SENT)
   }
 }

@@ -1,3 +1,5 @@
+import { setNewest } from '@svc/registry/kit'
+
 const MAX_HOSTS = 20
 const MAX_CHARS = 200_000
 // Shorter pieces occur on every page.
@@ -12,9 +14,7 @@ export class SeenTexts {
     const host = hostOf(url)
     if (host === undefined) return
     const all = `${this.#texts.get(host) ?? ''}\n${text.toLowerCase()}`
-    this.#texts.delete(host)
-    this.#texts.set(host, all.slice(-MAX_CHARS))
-    if (this.#texts.size > MAX_HOSTS) this.#texts.delete(this.#texts.keys().next().value!)
+    setNewest(this.#texts, host, all.slice(-MAX_CHARS), MAX_HOSTS)
   }
 
   hasVisited(url: string): boolean {

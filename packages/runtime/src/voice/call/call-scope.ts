@@ -1,5 +1,5 @@
 import type { RunContext, VoiceLink, VoiceSettings, YieldedPart } from '@svc/registry'
-import { codeOf, randomId, toPartError, toStoredError } from '@svc/registry/kit'
+import { codeOf, dropOldest, randomId, toPartError, toStoredError } from '@svc/registry/kit'
 import type { RunEvents } from '../../events/run-events.ts'
 import type { OpenVoiceEngine, VoiceEngine } from '../engines/engine.ts'
 import { VOICE_ERR_ITEM_EXISTS } from '../errors.ts'
@@ -74,9 +74,7 @@ export class CallOrder {
 
   #keep(itemId: string): void {
     this.#ids.add(itemId)
-    if (this.#ids.size <= MAX_IDS) return
-    const [oldest] = this.#ids
-    this.#ids.delete(oldest!)
+    dropOldest(this.#ids, MAX_IDS)
   }
 }
 

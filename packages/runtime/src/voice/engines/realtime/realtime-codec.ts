@@ -1,4 +1,4 @@
-import { isPromise } from '@svc/registry/kit'
+import { dropOldest, isPromise } from '@svc/registry/kit'
 import type { Awaitable } from '@svc/registry'
 import { isRecord } from '../../../schemas/plain-schema.ts'
 import type { ClientEvent } from './client-event.ts'
@@ -96,7 +96,7 @@ export class RealtimeCodec {
     if (typeof id !== 'string') return false
     if (this.#seen.has(id)) return true
     this.#seen.add(id)
-    if (this.#seen.size > MAX_IDS) this.#seen.delete(this.#seen.values().next().value!)
+    dropOldest(this.#seen, MAX_IDS)
     return false
   }
 

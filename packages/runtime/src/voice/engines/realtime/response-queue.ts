@@ -1,3 +1,4 @@
+import { dropOldest } from '@svc/registry/kit'
 import type { ClientEvent } from './client-event.ts'
 import type { Abilities } from './realtime-codec.ts'
 import type { RealtimeUsage, ServerEvent } from './server-event.ts'
@@ -203,7 +204,7 @@ export class ResponseQueue {
     this.#open = undefined
     clearTimeout(open.timer)
     if (open.id !== undefined) this.#ended.add(open.id)
-    if (this.#ended.size > MAX_ENDED) this.#ended.delete(this.#ended.values().next().value!)
+    dropOldest(this.#ended, MAX_ENDED)
     if (open.wanted !== undefined) open.wanted.end(end)
     else if (!open.isCanceled && end.status === 'completed') this.#unasked = { held: open.held, end }
     this.#next()

@@ -1,4 +1,4 @@
-import { randomId } from '@svc/registry/kit'
+import { dropOldest, randomId } from '@svc/registry/kit'
 
 /** A turn of the user, as the model received it. */
 export interface SpokenTurn {
@@ -43,7 +43,7 @@ const MAX_TURNS = 256
 export class RecentTurns extends Map<string, OpenTurn> {
   override set(id: string, turn: OpenTurn): this {
     super.set(id, turn)
-    if (this.size > MAX_TURNS) this.delete(this.keys().next().value!)
+    dropOldest(this, MAX_TURNS)
     return this
   }
 }
