@@ -21,7 +21,7 @@ Does the same again and again, many minutes long, and fails where memory grows o
 --kills   of the services that run and of those of workflows
 --count   runs of agents that a kill hits, of browser agents, of calls, turns of a call, and races of two nodes
 --runs    of several nodes on one Postgres
---seed    the same runs of agents and the same kills again`
+--seed    the same runs of agents, kills and crashes again`
 const values = readOptions(USAGE, {
   only: { type: 'string' },
   kills: { type: 'string', default: '100' },
@@ -36,7 +36,7 @@ const soaks = {
   kills: () => soakKills(Number(values.kills)),
   workflows: () => soakWorkflowKills(Number(values.kills)),
   agents: () => soakAgents(Number(values.count), Number(values.seed)),
-  queue: soakQueue,
+  queue: () => soakQueue(Number(values.seed)),
   waiting: () => soakWaiting(1_000),
   browser: () => soakBrowser(Number(values.count), Number(values.seed)),
   voice: () => soakVoice(Number(values.count), Number(values.seed)),

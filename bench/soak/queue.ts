@@ -6,6 +6,7 @@ import type { QueueOptions } from '@svc/registry'
 import { startPostgres, type Postgres } from '@tools/postgres'
 import { Pool } from 'pg'
 import type { Finding } from './finding.ts'
+import { Random } from './random.ts'
 
 /** How a node is started. */
 export interface NodeOptions {
@@ -34,6 +35,8 @@ export interface QueueLoad extends Pick<NodeOptions, 'work' | 'queue' | 'lease'>
   readonly kills: number
   /** Crashes of the database. */
   readonly crashes: number
+  /** Decides when what happens, and which nodes are killed. */
+  readonly seed: number
 }
 
 /** What came of it. */
@@ -65,7 +68,7 @@ const SCHEMA = 'queue'
 const LOOK = 100
 // Milliseconds without any run that ends.
 const STALLED = 60_000
-const LOAD: QueueLoad = {
+const LOAD: Omit<QueueLoad, 'seed'> = {
   many: 10_000,
   few: 100,
   work: 5,
@@ -76,7 +79,7 @@ const LOAD: QueueLoad = {
 }
 
 /** Two nodes begin queued runs while nodes are killed and the database crashes. */
-async function queueUnderFire(server: Postgres, load: QueueLoad): Promise<QueueReport> {
+export async function queueUnderFire(server: Postgres, load: QueueLoad): Promise<QueueReport> {
   const service = new QueueService(server, load)
   try {
     return await service.run()
@@ -91,10 +94,12 @@ class QueueService {
   readonly #pool: Pool
   readonly #nodes = new Map<number, ChildProcess>()
   readonly #killed = new Set<number>()
+  readonly #random: Random
 
   constructor(server: Postgres, load: QueueLoad) {
     this.#server = server
     this.#load = load
+    this.#random = new Random(load.seed)
     this.#pool = new Pool({ connectionString: server.url, max: 1 })
     this.#pool.on('error', () => {})
     this.#pool.on('connect', (client) => client.on('error', () => {}))
@@ -115,9 +120,10 @@ class QueueService {
     await Promise.all([order(first, 'grace', few), order(second, 'alan', few)])
     const total = many + 2 * few
     const incidents = kills + crashes
-    for (let index = 1; index <= incidents; index++) {
-      await this.#ended((total * index) / (incidents + 1))
-      if (index % 2 === 1 && this.#killed.size < kills) await this.#replace()
+    for (let index = 0; index < incidents; index++) {
+      await this.#ended((total * (index + 0.25 + this.#random.next() / 2)) / incidents)
+      const left = kills - this.#killed.size
+      if (this.#random.chance(left / (incidents - index))) await this.#replace()
       else await this.#server.restart('immediate')
     }
     await this.#ended(total)
@@ -138,7 +144,7 @@ class QueueService {
   }
 
   async #replace(): Promise<void> {
-    const [node, child] = [...this.#nodes][0]!
+    const [node, child] = this.#random.pick([...this.#nodes])
     const next = Math.max(...this.#nodes.keys()) + 1
     this.#nodes.delete(node)
     this.#killed.add(node)
@@ -159,6 +165,19 @@ class QueueService {
       }
       await pause(LOOK)
     }
+    if (process.env.QDEBUG) await this.dump()
+  }
+  async dump() {
+    for (const q of [
+      'select id, task_id, attempts, max_attempts, run_at-now() as due, locked_at-now() as locked, locked_by, last_error, key from queue_worker._private_jobs order by id limit 40',
+      'select count(*) from queue_worker._private_jobs',
+      'select status, epoch, node_id, owner, count(*) from queue.run where ended_at is null group by 1,2,3,4',
+      'select node_id, now()-seen_at as age from queue.node',
+      "select pid, state, wait_event_type, wait_event, now()-query_start as age, left(query,90) as q from pg_stat_activity where application_name like '%svc%'"
+    ])
+      console.table(await this.#query(q))
+    for (const child of this.#nodes.values()) child.kill('SIGUSR2')
+    await pause(500)
   }
 
   async #query<Row extends object>(text: string): Promise<Row[]> {
@@ -219,10 +238,10 @@ async function order(child: ChildProcess, owner: string, count: number): Promise
 }
 
 /** 10,200 queued runs of three owners, 6 kills and 6 crashes of the database. */
-export async function soakQueue(): Promise<Finding[]> {
+export async function soakQueue(seed: number): Promise<Finding[]> {
   const server = await startPostgres()
   try {
-    return toFindings(await queueUnderFire(server, LOAD))
+    return toFindings(await queueUnderFire(server, { ...LOAD, seed }))
   } finally {
     await server.stop()
   }

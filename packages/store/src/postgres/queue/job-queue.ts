@@ -1,16 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { RunLog } from '@svc/registry'
-import { toLoggable } from '@svc/registry/kit'
+import { within } from '@svc/registry/kit'
 import type * as graphile from 'graphile-worker'
 import { sql } from 'kysely'
 import type { Pool } from 'pg'
 import type { Dispatch } from '../../backend.ts'
-import { isAway } from '../faults.ts'
 import type { LocalLogs } from '../log/local-logs.ts'
 import type { Connections } from '../open-pool.ts'
 import type { PostgresOptions } from '../../options.ts'
 import type { Query } from '../query.ts'
 import { STO_ERR_QUEUE_MISSING } from '../../errors.ts'
+import { JobServer } from './job-server.ts'
 
 /** What the jobs of queued runs need. */
 export interface JobHost {
@@ -34,9 +34,11 @@ const TASK = 'run'
 const POOL = 2
 // Milliseconds between two looks, in case that a job was lost or none could begin.
 const LOOK_EVERY = 2_000
+const TIDY_EVERY = 60_000
+const LOST_AFTER = 60_000
+const CLOSES_WITHIN = 1_000
 // Milliseconds that a job waits which has begun no run, so that many such jobs cost little.
 const IDLE = 100
-const RESTART_AFTER = 1_000
 // In batches, even of one: otherwise graphile-worker 0.18 handles no error of completing a job, and a database that goes away ends the process.
 const BATCHES = { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } }
 
@@ -48,6 +50,7 @@ export class JobQueue implements Dispatch {
   readonly #host: JobHost
   readonly #schema: string
   readonly #lookText: string
+  readonly #tidyText: string
   readonly #servers = new Set<() => Promise<void>>()
   #worker: Promise<Worker> | undefined
   #pool: Pool | undefined
@@ -55,9 +58,8 @@ export class JobQueue implements Dispatch {
   constructor(host: JobHost) {
     this.#host = host
     this.#schema = `${host.options.schema}_worker`
-    this.#lookText = `select from (select where exists (select from ${host.table('run')} where epoch = 0 and ended_at is null)
-        and not exists (select from "${this.#schema}".jobs where locked_at is null)) wanted,
-      "${this.#schema}".add_job('${TASK}', job_key => 'look')`
+    this.#lookText = lookText(host.table('run'), this.#schema)
+    this.#tidyText = tidyText(this.#schema)
   }
 
   /** Makes the tables of the jobs, at the first call. @throws STO_ERR_QUEUE_MISSING */
@@ -77,6 +79,8 @@ export class JobQueue implements Dispatch {
 
   taken(runId: string): void {
     this.#host.logs.own(runId, false)
+    // Others need not wait until this run has ended.
+    this.look()
   }
 
   left(runId: string): void {
@@ -85,15 +89,26 @@ export class JobQueue implements Dispatch {
 
   async serve(concurrency: number, take: Take): Promise<() => Promise<void>> {
     await this.ready()
+    this.look()
+    void this.#tidy()
+    const timers = [
+      setInterval(() => this.look(), LOOK_EVERY).unref(),
+      setInterval(() => void this.#tidy(), TIDY_EVERY).unref()
+    ]
     const stopping = new AbortController()
-    const timer = setInterval(() => this.look(), LOOK_EVERY).unref()
-    const running = this.#keepRunning(concurrency, take, stopping.signal)
+    const server = new JobServer({
+      run: (count, act) => this.#run(count, act),
+      concurrency,
+      act: () => this.#act(take, stopping.signal),
+      missed: () => this.#look(),
+      logger: this.#host.logger
+    })
     let stopped: Promise<void> | undefined
     const stop = () => {
-      clearInterval(timer)
+      for (const timer of timers) clearInterval(timer)
       stopping.abort()
       this.#servers.delete(stop)
-      return (stopped ??= running)
+      return (stopped ??= server.stop())
     }
     this.#servers.add(stop)
     return stop
@@ -105,7 +120,8 @@ export class JobQueue implements Dispatch {
 
   async close(): Promise<void> {
     await Promise.all(Array.from(this.#servers, (stop) => stop()))
-    await this.#pool?.end()
+    // A connection that does not answer is not waited for.
+    if (this.#pool !== undefined) await within(CLOSES_WITHIN, this.#pool.end())
   }
 
   async #open(): Promise<Worker> {
@@ -128,53 +144,47 @@ export class JobQueue implements Dispatch {
     }
   }
 
-  // Its workers stop when the database is away for long.
-  async #keepRunning(concurrency: number, take: Take, stopping: AbortSignal): Promise<void> {
-    const { logger } = this.#host
-    const act = () => this.#act(take, stopping)
-    while (!stopping.aborted) {
-      try {
-        await this.#run((await this.#worker)!, concurrency, act, stopping)
-      } catch (err) {
-        if (!isAway(err)) logger.error({ err: toLoggable(err) }, 'the workers of the queue start again')
-      }
-      await pause(RESTART_AFTER, undefined, { ref: false, signal: stopping }).catch(() => {})
-    }
-  }
-
-  async #run(
-    worker: Worker,
-    concurrency: number,
-    act: () => Promise<void>,
-    stopping: AbortSignal
-  ): Promise<void> {
-    const runner = await worker.run(
-      {
-        ...this.#settings(worker),
-        preset: BATCHES,
-        concurrency,
-        noHandleSignals: true,
-        pollInterval: LOOK_EVERY
-      },
-      { [TASK]: act },
-      []
-    )
-    const stop = () => void runner.stop().catch(() => {})
-    stopping.addEventListener('abort', stop, { once: true })
-    if (stopping.aborted) stop()
-    await runner.promise.finally(() => stopping.removeEventListener('abort', stop))
+  async #run(concurrency: number, act: () => Promise<void>): Promise<graphile.Runner> {
+    const worker = (await this.#worker)!
+    const settings = this.#settings(worker)
+    const options = { noHandleSignals: true, pollInterval: LOOK_EVERY, preset: BATCHES }
+    return worker.run({ ...settings, ...options, concurrency }, { [TASK]: act }, [])
   }
 
   async #act(take: Take, stopping: AbortSignal): Promise<void> {
-    if (stopping.aborted) return
-    if (await take()) await this.#look()
-    else await pause(IDLE, undefined, { signal: stopping }).catch(() => {})
+    const hasTaken = await take()
+    if (!hasTaken) await pause(IDLE, undefined, { signal: stopping }).catch(() => {})
+    if (hasTaken || stopping.aborted) await this.#look()
   }
 
   async #look(): Promise<void> {
     // The next look makes up for one that fails.
     await this.#host.query('svc look', this.#lookText, []).catch(() => {})
   }
+
+  async #tidy(): Promise<void> {
+    await this.#host.query('svc tidy', this.#tidyText, []).catch(() => {})
+  }
+}
+
+// Adds a job if runs wait and no worker would get one now.
+function lookText(run: string, schema: string): string {
+  return `select from (select where exists (select from ${run} where epoch = 0 and ended_at is null)
+      and not exists (select from "${schema}".jobs
+        where locked_at is null and attempts < max_attempts and run_at <= now())) wanted,
+    "${schema}".add_job('${TASK}', job_key => 'look')`
+}
+
+// Gives back the jobs of workers that have had one for long: they are gone, or execute a run, which does not need its job. The next worker
+// that gets such a job removes it; one that none may get is removed here.
+function tidyText(schema: string): string {
+  const isLost = `locked_at < now() - interval '${LOST_AFTER} milliseconds'`
+  return `select case when workers <> '{}' then "${schema}".force_unlock_workers(workers) end,
+      (select count(*) from "${schema}".complete_jobs(spent))
+    from (select
+      array(select distinct locked_by from "${schema}".jobs where ${isLost}) as workers,
+      array(select id from "${schema}".jobs
+        where attempts >= max_attempts and (locked_at is null or ${isLost})) as spent) lost`
 }
 
 // Only apps with queued runs on Postgres install it.
