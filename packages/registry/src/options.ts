@@ -192,9 +192,18 @@ const EngineOptionsSchema = optionsSchema<RunEngineOptions>({
 export interface EnginePluginOptions<Registry = object> extends Omit<RunEngineOptions, 'events' | 'log'> {
   /** Default: the global one. */
   registry?: Registry | undefined
+  /**
+   * Milliseconds that a closing app still accepts connections, at least, so that load balancers and clients can turn to another
+   * process; default 1,000 if its stores are shared by several processes, else 0.
+   */
+  closeDelay?: number | undefined
 }
 
-export const PluginOptionsSchema = optionsSchema<EnginePluginOptions>({ registry: port, ...PLUGIN_FIELDS })
+export const PluginOptionsSchema = optionsSchema<EnginePluginOptions>({
+  ...PLUGIN_FIELDS,
+  registry: port,
+  closeDelay: Type.Integer({ minimum: 0, maximum: MAX_TIMER })
+})
 
 /**
  * Checks options against their schema; an error names what is unknown or bad, what was expected, and the type of the value.

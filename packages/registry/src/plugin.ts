@@ -10,6 +10,7 @@ import { createRunEngine } from './runs/create-run-engine.ts'
 import { recoverInBackground } from './runs/recovery/recover-in-background.ts'
 import type { RunEngine } from './runs/run-engine.ts'
 import type { Stores } from './contract/ports/stores.ts'
+import { defaultCloseDelay, serveOn } from './app/serve-on.ts'
 import { whileServing } from './app/while-serving.ts'
 
 const NAME = '@svc/registry'
@@ -39,7 +40,8 @@ export function installEngine(
 ): void {
   requireOptions(PluginOptionsSchema, withoutPrefix(options))
   requireOwnEngine(app, options.stores === undefined ? storesOf(scope) : undefined)
-  const { registry = globalRegistry, stores = storesOf(scope), ...rest } = options
+  const { registry = globalRegistry, stores = storesOf(scope), ...others } = options
+  const { closeDelay = defaultCloseDelay(stores), ...rest } = others
   const { drainTimeout = ENGINE_DEFAULTS.drainTimeout } = options
   const runs = createRunEngine({
     ...withoutPrefix(rest),
@@ -65,7 +67,7 @@ export function installEngine(
     // The app serves in the meantime; /readyz reports when recovery is done.
     void recoverInBackground(runs, app.log)
   })
-  whileServing(app, () => runs.close())
+  whileServing(app, async () => void (await Promise.all([runs.close(), serveOn(app, closeDelay)])))
   app.addHook('preClose', async () => {
     unsubscribe?.()
     await runs.drain(Math.min(drainTimeout, hookTimeoutOf(app)))
