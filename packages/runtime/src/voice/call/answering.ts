@@ -61,11 +61,6 @@ export class Answering {
     this.response = new Response(scope, format, asked?.request.modality ?? 'audio')
   }
 
-  /** True while the engine is busy with it. */
-  get isWorking(): boolean {
-    return !this.#isEngineDone
-  }
-
   /** True while it may still send something. */
   get isOnAir(): boolean {
     return !this.#isSilent

@@ -11,14 +11,13 @@ export class Recorder {
   readonly #context: RunContext
   readonly #write: (part: YieldedPart) => void
   readonly #rates: { readonly input: number; readonly output: number }
+  readonly #keepsUser: boolean
   /** Audio of the user; the first sample is at `#start`. */
   #input: Int16Array[] = []
   #start = 0
   #end = 0
   #answer: Int16Array[] = []
   readonly #saving: Promise<unknown>[] = []
-
-  readonly #keepsUser: boolean
 
   /**
    * @param rates Hz of the audio from the user, and of answers
@@ -30,10 +29,10 @@ export class Recorder {
     write: (part: YieldedPart) => void,
     whose: 'both' | 'answers'
   ) {
-    this.#keepsUser = whose === 'both'
     this.#context = context
-    this.#rates = rates
     this.#write = write
+    this.#rates = rates
+    this.#keepsUser = whose === 'both'
   }
 
   /** Takes audio of the user. */

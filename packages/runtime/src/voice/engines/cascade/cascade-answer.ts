@@ -86,7 +86,7 @@ export class CascadeAnswer {
 
   #callerFor(hasTurns: boolean): ChildCaller | undefined {
     const { host, runnable, settings, request, said } = this.#call
-    // It takes an input only.
+    // It takes neither instructions nor tools.
     if (runnable.kind === 'workflow') return undefined
     const { context } = host
     const instructions = [
@@ -96,7 +96,6 @@ export class CascadeAnswer {
     ]
     const tools = settings.tools ?? context.clientTools
     const text = instructions.filter(Boolean).join('\n\n')
-    // A workflow takes neither.
     return { instructions: text === '' ? undefined : text, tools: tools.length === 0 ? undefined : tools }
   }
 
