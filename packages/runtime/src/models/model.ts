@@ -46,6 +46,12 @@ export function resolveChoice<Chosen extends object, Prepared>(
   }
 }
 
+/** The name by which a provider is known, such as `openai` for `openai.transcription`. */
+export function nameOfProvider(provider: string): string {
+  const [name = ''] = provider.split('.')
+  return name
+}
+
 /** Converts a model to the current specification. @throws RUN_ERR_BAD_MODEL */
 export function prepareModel(model: Model): LanguageModelV4 {
   return liftModel(requireModel(model))

@@ -1,16 +1,22 @@
 import type {
-  Experimental_SpeechModelV4StreamPart as StreamPart,
   Experimental_StreamingSpeechModelV4 as StreamingSpeechModel,
   SpeechModelV2,
   SpeechModelV3,
   SpeechModelV4
 } from '@ai-sdk/provider'
-import { RUN_ERR_MODEL_STREAM_BROKEN } from '../../errors.ts'
 import { ChildGuard } from '../../guards/child-guard.ts'
 import type { Guard } from '../../guards/guard.ts'
+import { nameOfProvider } from '../../models/model.ts'
 import type { OpenResampler } from '../audio/resample.ts'
 import { VOICE_ERR_SPEECH_TIMEOUT, VOICE_ERR_SPEECH_UNREADABLE } from '../errors.ts'
-import { awaitRetry, isUnsupported, toTokenUsage, waitWithin, type ModelReport } from './model-calls.ts'
+import {
+  awaitRetry,
+  isUnsupported,
+  readStream,
+  reportUsage,
+  waitWithin,
+  type ModelReport
+} from './model-calls.ts'
 import { convertRate, readSpeech, SpeechReader } from './read-speech.ts'
 
 /** A speech model of the AI SDK; one with `doStream` sends audio before a sentence is complete. */
@@ -36,8 +42,6 @@ export type Speak = (
   voice: string | undefined,
   signal: AbortSignal
 ) => AsyncGenerator<Int16Array, void>
-
-type Reader = ReadableStreamDefaultReader<StreamPart>
 
 /** Seconds of audio that a text may have, beside one for each of its characters. */
 const MAX_EXTRA = 30
@@ -103,11 +107,11 @@ class LiftedSpeech {
 
   async *#whole(text: string, voice: string | undefined, guard: Guard): AsyncGenerator<Int16Array, void> {
     const { rate, openResampler } = this.#options
-    const raw = RAW_FORMATS[this.#model.provider.split('.')[0] ?? '']
+    const raw = RAW_FORMATS[nameOfProvider(this.#model.provider)]
     const outputFormat = raw?.outputFormat ?? 'wav'
     const making = this.#model.doGenerate({ text, outputFormat, ...this.#settings(voice, guard) })
     const { audio, usage } = await this.#wait(guard, making)
-    this.#report(usage)
+    reportUsage(this.#options, usage)
     yield convertRate(await readSpeech(audio, raw?.rate), openResampler, rate)
   }
 
@@ -118,33 +122,21 @@ class LiftedSpeech {
       outputFormat: { type: 'audio/pcm', rate },
       ...this.#settings(voice, guard)
     })
-    const reader = (await this.#wait(guard, opening)).stream.getReader()
+    const { stream } = await this.#wait(guard, opening)
     const speech = new SpeechReader(openResampler, rate)
+    let lastAt = performance.now()
     try {
-      yield* this.#read(reader, speech, guard)
+      for await (const part of readStream(stream, (reading) => this.#wait(guard, reading, lastAt))) {
+        if (part.type === 'audio' && part.audio.length > 0) {
+          yield speech.read(part)
+          lastAt = performance.now()
+        }
+        if (part.type !== 'finish') continue
+        reportUsage(this.#options, part.usage)
+        yield speech.end()
+      }
     } finally {
       speech.close()
-      reader.cancel().catch(ignore)
-    }
-  }
-
-  async *#read(reader: Reader, speech: SpeechReader, guard: Guard): AsyncGenerator<Int16Array, void> {
-    let failure: unknown = new RUN_ERR_MODEL_STREAM_BROKEN()
-    let lastAt = performance.now()
-    for (;;) {
-      const { done, value: part } = await this.#wait(guard, reader.read(), lastAt)
-      // A stream without `finish` broke off.
-      if (done) throw failure
-      if (part.type === 'error') failure = part.error
-      if (part.type === 'audio' && part.audio.length > 0) {
-        yield speech.read(part)
-        lastAt = performance.now()
-      }
-      if (part.type === 'finish') {
-        this.#report(part.usage)
-        yield speech.end()
-        return
-      }
     }
   }
 
@@ -166,11 +158,4 @@ class LiftedSpeech {
     const { language } = this.#options
     return { abortSignal, ...(voice !== undefined && { voice }), ...(language !== undefined && { language }) }
   }
-
-  #report(usage: object | undefined): void {
-    const tokens = toTokenUsage(usage)
-    if (tokens !== undefined) this.#options.onUsage(tokens)
-  }
 }
-
-function ignore(): void {}

@@ -1,12 +1,13 @@
 import type { TranscriptionModelV2, TranscriptionModelV3, TranscriptionModelV4 } from '@ai-sdk/provider'
 import { ChildGuard } from '../../guards/child-guard.ts'
+import { nameOfProvider } from '../../models/model.ts'
 import { toModelFault } from '../../models/model-fault.ts'
 import { joinSamples } from '../audio/frames.ts'
 import type { OpenResampler } from '../audio/resample.ts'
 import { writeWav } from '../audio/wav.ts'
 import { VOICE_ERR_TRANSCRIPTION_TIMEOUT } from '../errors.ts'
 import { LiveTranscription, type LiveOptions } from './live-transcription.ts'
-import { awaitRetry, isUnsupported, toTokenUsage, waitWithin, type ModelReport } from './model-calls.ts'
+import { awaitRetry, isUnsupported, reportUsage, waitWithin, type ModelReport } from './model-calls.ts'
 import {
   toTranscript,
   type OpenTranscription,
@@ -96,8 +97,7 @@ class LiftedTranscription {
           ...(providerOptions && { providerOptions })
         })
         const { text, language, usage } = await this.#wait(guard, making)
-        const tokens = toTokenUsage(usage)
-        if (tokens !== undefined) this.#options.onUsage(tokens)
+        reportUsage(this.#options, usage)
         return toTranscript(text, language)
       } catch (err) {
         await awaitRetry(err, { attempt, signal: abortSignal, onFault: this.#options.onFault })
@@ -160,7 +160,7 @@ class Turn implements TurnTranscription {
 }
 
 function providerOptionsOf({ provider }: TranscriptionModelV4, language: string | undefined) {
-  const name = provider.split('.')[0] ?? ''
+  const name = nameOfProvider(provider)
   const option = LANGUAGE_OPTIONS[name]
   if (language === undefined || option === undefined) return undefined
   return { [name]: { [option]: new Intl.Locale(language).language } }

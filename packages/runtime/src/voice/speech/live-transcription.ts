@@ -4,9 +4,10 @@ import type {
 } from '@ai-sdk/provider'
 import { RUN_ERR_MODEL_STREAM_BROKEN } from '../../errors.ts'
 import type { Guard } from '../../guards/guard.ts'
+import { nameOfProvider } from '../../models/model.ts'
 import { encodeAudio } from '../audio/codec.ts'
 import type { OpenResampler, Resampler } from '../audio/resample.ts'
-import { toTokenUsage, type ModelReport } from './model-calls.ts'
+import { readStream, reportUsage, type ModelReport } from './model-calls.ts'
 import { toTranscript, type Transcript } from './transcription.ts'
 
 type StreamedModel = TranscriptionModelV4 & Required<Pick<TranscriptionModelV4, 'doStream'>>
@@ -44,7 +45,7 @@ export class LiveTranscription {
   constructor(options: LiveOptions) {
     const { model, rate, openResampler } = options
     this.#options = options
-    const streamRate = RATES[model.provider.split('.')[0] ?? ''] ?? DEFAULT_RATE
+    const streamRate = RATES[nameOfProvider(model.provider)] ?? DEFAULT_RATE
     this.#resampler = openResampler(rate, streamRate)
     const audio = new ReadableStream<Uint8Array>({
       start: (controller) => {
@@ -88,19 +89,12 @@ export class LiveTranscription {
       abortSignal: guard.signal,
       ...(providerOptions && { providerOptions })
     })
-    const reader = (await guard.wait(opening)).stream.getReader()
-    try {
-      let failure: unknown = new RUN_ERR_MODEL_STREAM_BROKEN()
-      for (;;) {
-        const { done, value: part } = await guard.wait(reader.read())
-        if (done) throw failure
-        if (part.type === 'error') failure = part.error
-        else if (part.type === 'finish') return this.#finish(part)
-        else this.#take(part)
-      }
-    } finally {
-      reader.cancel().catch(ignore)
+    const { stream } = await guard.wait(opening)
+    for await (const part of readStream(stream, (reading) => guard.wait(reading))) {
+      if (part.type === 'finish') return this.#finish(part)
+      this.#take(part)
     }
+    throw new RUN_ERR_MODEL_STREAM_BROKEN()
   }
 
   #take(part: StreamPart): void {
@@ -114,8 +108,7 @@ export class LiveTranscription {
   }
 
   #finish({ text, language, usage }: Extract<StreamPart, { type: 'finish' }>): Transcript {
-    const tokens = toTokenUsage(usage)
-    if (tokens !== undefined) this.#options.onUsage(tokens)
+    reportUsage(this.#options, usage)
     return toTranscript(text.trim() || this.#text, language)
   }
 

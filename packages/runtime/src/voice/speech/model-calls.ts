@@ -54,8 +54,47 @@ export function isUnsupported(err: unknown): boolean {
   return (err as Error | undefined)?.name === 'AI_UnsupportedFunctionalityError'
 }
 
-/** Counts of tokens in a usage whose shape is the provider's own; undefined if it has none. */
-export function toTokenUsage(usage: object | undefined): Usage | undefined {
+/**
+ * Reads the parts of a stream, of which `finish` is the last.
+ * @param wait awaits the next part
+ * @throws RUN_ERR_MODEL_STREAM_BROKEN if it ends without `finish`, or the error that it has reported before
+ */
+export async function* readStream<P extends { readonly type: string }>(
+  stream: ReadableStream<P>,
+  wait: <T>(reading: Promise<T>) => Promise<T>
+): AsyncGenerator<Exclude<P, ErrorPart>, void> {
+  const reader = stream.getReader()
+  let failure: unknown = new RUN_ERR_MODEL_STREAM_BROKEN()
+  try {
+    for (;;) {
+      const { done, value: part } = await wait(reader.read())
+      if (done) throw failure
+      if (isError(part)) failure = part.error
+      else yield part as Exclude<P, ErrorPart>
+      if (part.type === 'finish') return
+    }
+  } finally {
+    reader.cancel().catch(() => {})
+  }
+}
+
+/** Reports the tokens of a usage, if it has any. */
+export function reportUsage({ onUsage }: Pick<ModelReport, 'onUsage'>, usage: object | undefined): void {
+  const tokens = toTokenUsage(usage)
+  if (tokens !== undefined) onUsage(tokens)
+}
+
+interface ErrorPart {
+  readonly type: 'error'
+  readonly error: unknown
+}
+
+function isError(part: { readonly type: string }): part is ErrorPart {
+  return part.type === 'error'
+}
+
+// Counts of tokens in a usage whose shape is the provider's own; undefined if it has none.
+function toTokenUsage(usage: object | undefined): Usage | undefined {
   const count = (...names: string[]) => {
     const counts = names.map((name) => (usage as Record<string, unknown>)[name])
     return counts.find((value) => typeof value === 'number' && Number.isFinite(value)) as number | undefined

@@ -1,5 +1,6 @@
 import type { Awaitable } from '@svc/registry'
 import { isPromise } from '@svc/registry/kit'
+import { nameOfProvider } from '../../../models/model.ts'
 import { isRecord } from '../../../schemas/plain-schema.ts'
 import type { ClientEvent, SessionConfig } from './client-event.ts'
 
@@ -18,7 +19,7 @@ export function serializeSession(
   const own = serialize({ type: 'session-update', config })
   if (own === undefined || isPromise(own)) return own
   leaveResponsesToUs(own)
-  const [name = ''] = provider.split('.')
+  const name = nameOfProvider(provider)
   const options = providerOptions?.[name]
   if (options === undefined) return own
   const whole = serialize({
