@@ -63,18 +63,8 @@ const TRIGGERS = `
       end if;
       return null;
     end $$;
-  create function audit.on_parts() returns trigger language plpgsql as $$
-    begin
-      insert into audit.part select n.run_id, n.seq, clock_timestamp() from new_rows n;
-      perform audit.check_owner(n.run_id, 'run_part') from (select distinct run_id from new_rows) n;
-      return null;
-    end $$;
-  create function audit.on_steps() returns trigger language plpgsql as $$
-    begin
-      insert into audit.step select n.run_id, n.key, clock_timestamp() from new_rows n;
-      perform audit.check_owner(n.run_id, 'run_step') from (select distinct run_id from new_rows) n;
-      return null;
-    end $$;
+  ${onRows('run_part', 'seq', 'audit.part')}
+  ${onRows('run_step', 'key', 'audit.step')}
   create function audit.on_node() returns trigger language plpgsql as $$
     begin
       if tg_op = 'INSERT' then insert into audit.node values (new.node_id, audit.writer(), clock_timestamp());
@@ -83,11 +73,21 @@ const TRIGGERS = `
       return null;
     end $$;
   create trigger audit after insert or delete on node for each row execute function audit.on_node();
-  create trigger audit after insert or update on run for each row execute function audit.on_run();
-  create trigger audit after insert on run_part referencing new table as new_rows for each statement execute function audit.on_parts();
-  create trigger audit after insert on run_step referencing new table as new_rows for each statement execute function audit.on_steps();`
+  create trigger audit after insert or update on run for each row execute function audit.on_run();`
 
 const MS = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`
+
+// Keeps which rows a table got when, and who inserted some into a run of another process.
+function onRows(table: string, key: string, kept: string): string {
+  return `
+  create function audit.on_${table}() returns trigger language plpgsql as $$
+    begin
+      insert into ${kept} select n.run_id, n.${key}, clock_timestamp() from new_rows n;
+      perform audit.check_owner(n.run_id, '${table}') from (select distinct run_id from new_rows) n;
+      return null;
+    end $$;
+  create trigger audit after insert on ${table} referencing new table as new_rows for each statement execute function audit.on_${table}();`
+}
 
 /** Watches a database whose tables exist. */
 export class Audit {

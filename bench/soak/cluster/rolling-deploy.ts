@@ -35,12 +35,12 @@ export async function deployUnderLoad(options: ClusterOptions, clients: number):
   const cluster = createCluster(options)
   const ready = new Set<string>()
   const balancer = createBalancer(() => cluster.nodes.flatMap(({ url }) => toTarget(url, ready)))
+  const looking = setInterval(() => {
+    for (const { url } of cluster.nodes) if (url !== undefined) void look(url, ready)
+  }, LOOK)
   try {
     await Promise.all(cluster.nodes.map((node) => node.start()))
     const audit = await Audit.begin(options.postgres.url)
-    const looking = setInterval(() => {
-      for (const { url } of cluster.nodes) if (url !== undefined) void look(url, ready)
-    }, LOOK)
     await once(balancer.listen(0, '127.0.0.1'), 'listening')
     const origin = `http://127.0.0.1:${(balancer.address() as AddressInfo).port}`
     while (ready.size < cluster.nodes.length) await pause(LOOK)
@@ -54,11 +54,11 @@ export async function deployUnderLoad(options: ClusterOptions, clients: number):
     }
     load.isOver = true
     await loading
-    clearInterval(looking)
     const { watched, served, refused, repeated, failed } = load
     const logs = compareLogs(watched, await audit.parts())
     return { runs: watched.length, served, refused, repeated, failed, logs, stuck: await audit.stuck() }
   } finally {
+    clearInterval(looking)
     balancer.close()
     await cluster.close()
   }
