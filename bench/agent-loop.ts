@@ -2,7 +2,7 @@ import { createContext, createEventBus, createInProcessStores } from '@svc/regis
 import { Agent } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import { streamText } from 'ai'
-import { median } from './load.ts'
+import { median } from './figures.ts'
 
 const RUNS = 20
 const DELTAS = 1_000

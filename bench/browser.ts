@@ -4,7 +4,7 @@ import { servePages } from './browser/pages.ts'
 import { runPlain } from './browser/plain-run.ts'
 import { cpuOfTree, memoryOfDescendants } from './browser/process-tree.ts'
 import { createShopper, refOf } from './browser/shopper.ts'
-import { median } from './load.ts'
+import { median, percentile } from './figures.ts'
 
 const TIMES = 11
 const ACTIONS = 60
@@ -165,7 +165,7 @@ async function times(count: number, what: () => Promise<Cleanup | void>): Promis
   return all.toSorted((a, b) => a - b)
 }
 
-const at = (sorted: readonly number[], share: number) => sorted[Math.floor(sorted.length * share)]!.toFixed(0)
+const at = (sorted: readonly number[], share: number) => percentile(sorted, share).toFixed(0)
 
 function line(what: string, ours: readonly number[], plain: readonly number[], target?: number): void {
   const goal = target === undefined ? '' : `   target ≤ ${target}`

@@ -7,7 +7,7 @@ import { NodeProcess } from './cluster/node-process.ts'
 import { ServerLoad } from './cluster/server-load.ts'
 import type { RunCost } from './cluster/run-cost.ts'
 import type { Asked, Reported } from './cluster/streams.ts'
-import { median } from './load.ts'
+import { median, percentile } from './figures.ts'
 
 const NODES = 3
 const IDLE = 10_000
@@ -121,8 +121,8 @@ async function stream(server: Postgres, runs: number, rate: number | null): Prom
     const sorted = followed.delays.toSorted((a, b) => a - b)
     return {
       rate: (parts * 1_000) / elapsed,
-      p50: sorted[sorted.length >> 1]!,
-      p99: sorted[Math.floor(sorted.length * 0.99)]!,
+      p50: percentile(sorted, 0.5),
+      p99: percentile(sorted, 0.99),
       lag: await lag(),
       gaps: followed.gaps + Math.abs(parts - followed.delays.length),
       cpu: cpu / parts,
@@ -148,7 +148,7 @@ function measureLag(): () => Promise<number> {
   return async () => {
     stopped.abort()
     await watching
-    return late.toSorted((a, b) => a - b)[late.length >> 1]!
+    return median(late)
   }
 }
 

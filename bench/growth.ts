@@ -9,7 +9,7 @@ import { Agent } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import { createStore } from '@svc/store'
 import Fastify from 'fastify'
-import { median } from './load.ts'
+import { median } from './figures.ts'
 import { ANSWER } from './variants.ts'
 
 const registry = createRegistry()

@@ -70,13 +70,6 @@ export async function send(server: ServerProcess, request: LoadRequest, amount: 
   return { perSecond: amount / seconds, p50, p99, cpu: cpu / amount }
 }
 
-/** The middle one of the values. */
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  const middle = sorted.length >> 1
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
-}
-
 function spinning() {
   let immediate: NodeJS.Immediate
   const again = () => (immediate = setImmediate(again))

@@ -1,4 +1,5 @@
-import { median, send } from './load.ts'
+import { median } from './figures.ts'
+import { send } from './load.ts'
 import { startServer, type ServerProcess } from './server-process.ts'
 import { VARIANTS } from './variants.ts'
 

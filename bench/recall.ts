@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createContext, createInProcessStores, SILENT_LOG, type MemoryStore } from '@svc/registry'
 import { recallMemory, type MemoryContext } from '@svc/runtime'
 import { createStore } from '@svc/store'
-import { median } from './load.ts'
+import { median, percentile } from './figures.ts'
 
 const SESSIONS = 10_000
 const TOPICS = [
@@ -102,7 +102,10 @@ async function report(name: string, items: MemoryStore): Promise<void> {
         if (text?.split('\n- ')[1]?.includes(pet)) found++
       }
     const { user, system } = process.cpuUsage(before)
-    const p95 = times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.95)]!
+    const p95 = percentile(
+      times.toSorted((a, b) => a - b),
+      0.95
+    )
     const figures = [median(times), p95, (user + system) / 1_000 / times.length].map((ms) =>
       ms.toFixed(1).padStart(8)
     )

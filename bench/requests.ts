@@ -1,4 +1,5 @@
-import { load, median, type Round } from './load.ts'
+import { median } from './figures.ts'
+import { load, type Round } from './load.ts'
 import { startServer, type ServerProcess } from './server-process.ts'
 import type { Variant } from './variants.ts'
 

@@ -1,5 +1,5 @@
 import { quickJsSandbox } from '@svc/runtime'
-import { median } from './load.ts'
+import { median, percentile } from './figures.ts'
 
 const CALLS = 500
 const COLD_STARTS = 10
@@ -45,6 +45,6 @@ async function times(count: number, what: () => Promise<number>): Promise<number
 }
 
 function line(what: string, sorted: readonly number[]): void {
-  const p99 = sorted[Math.floor(sorted.length * 0.99)]!
+  const p99 = percentile(sorted, 0.99)
   console.log(`${what.padEnd(40)}median ${median(sorted).toFixed(2)}, p99 ${p99.toFixed(2)}`)
 }

@@ -1,4 +1,4 @@
-import { median } from './load.ts'
+import { median } from './figures.ts'
 import { startServer, type ServerProcess } from './server-process.ts'
 import { follow, openSockets, type Client } from './sockets/clients.ts'
 import { measureIdle } from './sockets/memory.ts'

@@ -7,7 +7,7 @@ import { measureListening } from './voice/listening.ts'
 import { INTERRUPT_AFTER } from './voice/phone.ts'
 import { measureRealSpeech, type SpokenQuestion } from './voice/real-speech.ts'
 import { runInRuntime } from './voice/run-in-runtime.ts'
-import { median } from './load.ts'
+import { median, percentile } from './figures.ts'
 
 const CALLS = 200
 const SECONDS = 10
@@ -80,7 +80,7 @@ async function reportRealSpeech(rounds: number): Promise<void> {
   }
   const show = (key: 'latency' | 'control') => {
     const sorted = questions.map((question) => question[key]).toSorted((a, b) => a - b)
-    return `p50 ${at(sorted, 0.5).toFixed(0)}, p95 ${at(sorted, 0.95).toFixed(0)}`
+    return `p50 ${percentile(sorted, 0.5).toFixed(0)}, p95 ${percentile(sorted, 0.95).toFixed(0)}`
   }
   line('end of the voice → first audio, ms', show('latency'), 'p95 ≤ 900')
   line('  control: the silence, and the programs alone', show('control'))
@@ -94,13 +94,9 @@ async function repeat<T>(rounds: number, measure: () => Promise<T>): Promise<T[]
   return all
 }
 
-function at(sorted: readonly number[], share: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!
-}
-
 /** The medians, over the rounds, of their p50 and p99. */
 function percentiles(rounds: readonly (readonly number[])[]): string {
-  const middle = (share: number) => median(rounds.map((sorted) => at(sorted, share)))
+  const middle = (share: number) => median(rounds.map((sorted) => percentile(sorted, share)))
   return `p50 ${middle(0.5).toFixed(1)}, p99 ${middle(0.99).toFixed(1)}`
 }
 

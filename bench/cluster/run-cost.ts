@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { createRunEngine, defineRunnable } from '@svc/registry'
 import { createStore } from '@svc/store'
+import { median } from '../figures.ts'
 
 /** What a run costs its process. */
 export interface RunCost {
@@ -48,11 +49,10 @@ async function measure(url: string, atOnce: number, duration: number): Promise<R
   const { user, system } = process.cpuUsage(before)
   await engine.close()
   await stores?.close()
-  const sorted = times.toSorted((a, b) => a - b)
   return {
     runsPerSecond: (times.length * 1_000) / elapsed,
     cpuPerRun: (user + system) / times.length,
-    p50: sorted[sorted.length >> 1]!
+    p50: median(times)
   }
 }
 

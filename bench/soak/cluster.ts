@@ -1,9 +1,9 @@
 import { startPostgres } from '@tools/postgres'
+import { percentile } from '../figures.ts'
 import { runChaos, type Chaos } from './cluster/chaos.ts'
 import { createCluster } from './cluster/cluster.ts'
 import { runRaces } from './cluster/races.ts'
 import { deployUnderLoad } from './cluster/rolling-deploy.ts'
-import { percentile } from './cluster/takeovers.ts'
 import type { Finding } from './finding.ts'
 
 const LEASE = { ttl: 10_000, beat: 2_500 }

@@ -1,4 +1,4 @@
-import { median } from '../load.ts'
+import { median } from '../figures.ts'
 import { startServer, type ServerProcess } from '../server-process.ts'
 import { openSockets } from './clients.ts'
 

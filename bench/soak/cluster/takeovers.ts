@@ -36,8 +36,3 @@ export function findTakeovers(
   }
   return { times: times.toSorted((one, other) => one - other), fromLiving }
 }
-
-/** A percentile of sorted numbers; 0 of none. */
-export function percentile(sorted: readonly number[], share: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
-}
