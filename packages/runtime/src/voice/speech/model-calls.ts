@@ -1,4 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import { isTellable, type Usage } from '@svc/registry'
 import { RUN_ERR_MODEL_STREAM_BROKEN } from '../../errors.ts'
 import type { Guard } from '../../guards/guard.ts'
@@ -31,7 +31,7 @@ export async function awaitRetry(
   onFault(fault)
   const delay = retryDelay(fault, attempt, RETRY)
   if (delay === undefined) throw fault.error
-  await wait(delay, undefined, { signal })
+  await pause(delay, undefined, { signal })
 }
 
 /** Settles like the promise, or ends the guard with `late` after so many milliseconds. */
