@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { Type, type TInteger } from '@sinclair/typebox'
+import type { Stores } from './contract/ports/stores.ts'
 
 /** The longest delay of a Node.js timer in milliseconds; longer ones fire immediately. */
 export const MAX_TIMER = 2_147_483_647
@@ -28,9 +29,18 @@ export function backoffDelay(
   return longest * (steadiness + random() * (1 - steadiness))
 }
 
-/** Waits until a time, in milliseconds since the epoch, however far away. @throws the signal's reason if it aborts first */
-export async function sleepUntil(time: number, signal?: AbortSignal): Promise<void> {
-  for (let left = time - Date.now(); left > 0; left = time - Date.now()) {
+/** The time, in milliseconds since the epoch, on which all processes that share these stores agree. */
+export function timeOf({ lease }: Pick<Stores, 'lease'>): number {
+  return lease?.now() ?? Date.now()
+}
+
+/**
+ * Waits until a time, in milliseconds since the epoch, however far away.
+ * @param now the clock; default `Date.now`
+ * @throws the signal's reason if it aborts first
+ */
+export async function sleepUntil(time: number, signal?: AbortSignal, now = Date.now): Promise<void> {
+  for (let left = time - now(); left > 0; left = time - now()) {
     try {
       await setTimeout(Math.min(left, MAX_TIMER), undefined, { signal })
     } catch (err) {

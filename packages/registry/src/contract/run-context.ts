@@ -139,7 +139,12 @@ export interface RunContext {
    */
   step<T>(key: string, fn: () => Promise<T> | T, options?: RecordedStepOptions): Promise<T>
   /**
-   * Waits until a time, in milliseconds since the epoch. Like a durable approval, the wait survives a restart if the time was
+   * The time, in milliseconds since the epoch, on which all processes that may execute the run agree: that of the stores if several
+   * share them.
+   */
+  now(): number
+  /**
+   * Waits until a time, as `now` counts it. Like a durable approval, the wait survives a restart if the time was
    * recorded by a step.
    * @param signal aborts the wait; default: the context's
    * @throws the signal's reason if it aborts first

@@ -6,7 +6,7 @@ import { randomId } from '../random-id.ts'
 import { newRunId } from '../run-id.ts'
 import { createInProcessStores } from '../stores/in-process/in-process-stores.ts'
 import type { Stores } from '../contract/ports/stores.ts'
-import { sleepUntil } from '../timers.ts'
+import { sleepUntil, timeOf } from '../timers.ts'
 import { HostedContext, listenTo } from './hosted-context.ts'
 import type { StartOptions } from './start-options.ts'
 import { SILENT_LOG } from '../contract/run-log.ts'
@@ -32,6 +32,8 @@ let defaultStores: Stores | undefined
  */
 export function createContext(options: ContextOptions = {}): RunContext {
   const { signal = new AbortController().signal } = options
+  const stores = options.stores ?? (defaultStores ??= createInProcessStores())
+  const ownStores = redactStores(stores, options.redact)
   return new HostedContext({
     runId: options.runId ?? newRunId(),
     record: { registry: options.registry ?? GLOBAL_REGISTRY, metadata: options.metadata ?? null },
@@ -41,7 +43,7 @@ export function createContext(options: ContextOptions = {}): RunContext {
     resumed: false,
     log: options.log ?? SILENT_LOG,
     lateSignal: { signal, onAbort: (listener) => listenTo(signal, listener) },
-    ownStores: redactStores(options.stores ?? (defaultStores ??= createInProcessStores()), options.redact),
+    ownStores,
     events: options.events ?? defaultEvents,
     waitedMs: 0,
     ask: async ({ kind }) =>
@@ -49,6 +51,6 @@ export function createContext(options: ContextOptions = {}): RunContext {
         ? { action: 'decline', reason: 'no one can answer: the run has no engine' }
         : { action: 'cancel' },
     step: async (_key, fn) => fn(),
-    sleep: sleepUntil
+    sleep: (until, ends) => sleepUntil(until, ends, () => timeOf(ownStores))
   })
 }

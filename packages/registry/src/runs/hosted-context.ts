@@ -21,6 +21,7 @@ import { NO_METADATA, type RunMetadata } from '../contract/run-metadata.ts'
 import type { StoredRun } from '../contract/ports/run-store.ts'
 import type { SessionMessage } from '../contract/ports/session-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
+import { timeOf } from '../timers.ts'
 import type { StartOptions } from './start-options.ts'
 import type { Journal } from '../contract/journal.ts'
 import type { RunLog } from '../contract/run-log.ts'
@@ -237,6 +238,10 @@ export class HostedContext implements RunContext {
 
   step<T>(key: string, fn: () => Promise<T> | T, options?: RecordedStepOptions): Promise<T> {
     return this.#host.step(keyOf(this.#place.path, key), fn, options)
+  }
+
+  now(): number {
+    return timeOf(this.#host.ownStores)
   }
 
   sleep(until: number, signal = this.signal): Promise<void> {

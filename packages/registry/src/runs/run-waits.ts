@@ -1,6 +1,6 @@
 import type { InputOutcome } from '../contract/input.ts'
 import type { YieldedPart } from '../contract/part.ts'
-import { sleepUntil } from '../timers.ts'
+import { sleepUntil, timeOf } from '../timers.ts'
 import type { AskedInput, Asker } from './inputs/asked-input.ts'
 import { RunInputs, type InputHost } from './inputs/run-inputs.ts'
 import type { DormantWait, Earlier } from './run-host.ts'
@@ -12,7 +12,9 @@ const GRACE = 25
 const MIN_DORMANCY = 1_000
 
 /** The parts of a run that its waits need. */
-export interface WaitsHost extends InputHost, JournalHost {}
+export interface WaitsHost extends InputHost, JournalHost {
+  readonly stores: JournalHost['stores']
+}
 
 /** The waits of a run: for inputs, times and steps in progress. */
 export class RunWaits {
@@ -69,7 +71,7 @@ export class RunWaits {
     this.#sleeps.add(sleep)
     this.#look()
     try {
-      await sleepUntil(until, signal)
+      await sleepUntil(until, signal, () => timeOf(this.#host.stores))
     } finally {
       this.#sleeps.delete(sleep)
       this.#look()
@@ -106,6 +108,6 @@ export class RunWaits {
     const inputs = this.#inputs.dormantUntil
     if (inputs === undefined || this.#journal?.idle === false) return undefined
     const until = Math.min(inputs, ...Array.from(this.#sleeps, (sleep) => sleep.until))
-    return until === Infinity || until < Date.now() + MIN_DORMANCY ? undefined : until
+    return until === Infinity || until < timeOf(this.#host.stores) + MIN_DORMANCY ? undefined : until
   }
 }

@@ -14,9 +14,10 @@ export async function cluster(
   t: Test,
   runnables: readonly Runnable[],
   size = 2,
-  options: RunEngineOptions = {}
+  options: RunEngineOptions = {},
+  clock?: () => number
 ): Promise<Member[]> {
-  const shared = createTestCluster()
+  const shared = createTestCluster(clock)
   const members: Member[] = []
   for (let count = 0; count < size; count++) {
     const node = shared.join()

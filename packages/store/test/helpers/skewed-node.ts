@@ -7,6 +7,8 @@ export interface SkewedReport {
   readonly timesLost: number
   /** Runs that it could take. */
   readonly left: number
+  /** The time by the clock of its store. */
+  readonly now: number
 }
 
 // A node whose clock is off, with a run of its own, until it is killed.
@@ -20,5 +22,10 @@ await store.runs.create(storedRun())
 process.send!('ready')
 process.once('message', async () => {
   const { runs } = await store.runs.listLeft({ limit: 9 })
-  process.send!({ held: store.lease!.held, timesLost, left: runs.length } satisfies SkewedReport)
+  process.send!({
+    held: store.lease!.held,
+    timesLost,
+    left: runs.length,
+    now: store.lease!.now()
+  } satisfies SkewedReport)
 })

@@ -14,6 +14,11 @@ export interface NodeLease {
    * The node joins again under a new id once all listeners are done.
    */
   onLost(listener: () => Awaitable<void>): () => void
+  /**
+   * The time by the store's clock, in milliseconds since the epoch, as of the last contact. Nodes agree on it, whatever their own clocks
+   * say. Before the first contact, that of this process.
+   */
+  now(): number
   /** Calls the listener when another node may have left runs, because it died or departed, until the returned function is called. */
   onLeft(listener: () => void): () => void
   /** Gives up one run, for other nodes to take at once. Called when nothing of it is being written. */

@@ -18,6 +18,7 @@ import { openAnswer } from './open-answer.ts'
 import { requireAnswer } from './require-answer.ts'
 import { toLoggable } from '../../logging/to-loggable.ts'
 import { isReported } from '../../stores/upkeep/store-watch.ts'
+import { timeOf } from '../../timers.ts'
 import type { RunLog } from '../../contract/run-log.ts'
 
 // Milliseconds in which the process that has a run is expected to open a sealed answer, and between two looks.
@@ -65,7 +66,8 @@ export class InputAnswers {
     const { input } = found
     const outcome = await requireAnswer(input, answer)
     // The timer of a run that is not loaded may be late.
-    if (Date.now() < input.expiresAt && (await this.#accept(inputId, outcome, input.sealKey))) return
+    if (timeOf(this.#host.stores) < input.expiresAt && (await this.#accept(inputId, outcome, input.sealKey)))
+      return
     throw input.kind === 'approval' ? new RUN_ERR_APPROVAL_ANSWERED() : new RUN_ERR_INPUT_ANSWERED()
   }
 

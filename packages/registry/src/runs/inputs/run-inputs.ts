@@ -4,8 +4,9 @@ import type { Part, PartOf } from '../../contract/part.ts'
 import { asItIs, type Redact } from '../../contract/provider-key.ts'
 import type { RunStatus } from '../../contract/run-record.ts'
 import type { RunChange } from '../../contract/ports/run-store.ts'
+import type { Stores } from '../../contract/ports/stores.ts'
 import type { StoredInput } from '../../contract/ports/stored-input.ts'
-import { MAX_TIMER } from '../../timers.ts'
+import { MAX_TIMER, timeOf } from '../../timers.ts'
 import type { PartWriter } from '../log/part-writer.ts'
 import type { AskedInput, Asker } from './asked-input.ts'
 import { toRequestPart, toResponsePart } from './input-parts.ts'
@@ -29,6 +30,7 @@ interface Waiting extends PromiseWithResolvers<InputOutcome> {
 export interface InputHost {
   readonly runId: string
   readonly options: { readonly redact?: Redact | undefined }
+  readonly stores: Pick<Stores, 'lease'>
   write(part: Part, change: RunChange): void
   readonly writer: Pick<PartWriter, 'idle' | 'whenStored'>
   /** Cancels an input whose time is over, unless it was answered in the meantime. */
@@ -74,7 +76,7 @@ export class RunInputs {
     const { timeout, durable = false, ...what } = asked
     const { source, path, signal, onInput } = asker
     const inputId = `${this.#host.runId}.${++this.#count}`
-    const expiresAt = Date.now() + Math.min(timeout ?? DEFAULT_TIMEOUTS[what.kind], MAX_TIMER)
+    const expiresAt = timeOf(this.#host.stores) + Math.min(timeout ?? DEFAULT_TIMEOUTS[what.kind], MAX_TIMER)
     const input: StoredInput = { inputId, ...what, source, path, expiresAt, answer: null }
     const { promise } = this.#wait(input, durable)
     // The asker ended before the run did, so the answer is not needed.
@@ -152,7 +154,7 @@ export class RunInputs {
     const deferred = Promise.withResolvers<InputOutcome>()
     // After a restart it may be asked for later; until then a rejection is not unhandled.
     deferred.promise.catch(() => {})
-    const left = Math.min(Math.max(0, expiresAt - Date.now()), MAX_TIMER)
+    const left = Math.min(Math.max(0, expiresAt - timeOf(this.#host.stores)), MAX_TIMER)
     const timer = setTimeout(() => this.#host.expire(inputId), left).unref()
     const waiting = { ...deferred, input, timer, durable }
     if (this.#waiting.size === 0) this.#waitsSince = performance.now()

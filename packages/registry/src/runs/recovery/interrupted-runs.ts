@@ -5,7 +5,7 @@ import type { NextRun } from '../../contract/ports/run-queue.ts'
 import { isPromise, type Awaitable } from '../../contract/ports/awaitable.ts'
 import { runnableKeyText } from '../../contract/ports/run-scope.ts'
 import type { LeftRun } from '../../contract/ports/run-store.ts'
-import { within } from '../../timers.ts'
+import { timeOf, within } from '../../timers.ts'
 import type { KeptInput } from '../kept-input.ts'
 import type { DormantWait, HostedRun } from '../run-host.ts'
 import { OwnerCounts } from '../run-limits.ts'
@@ -47,7 +47,8 @@ export class InterruptedRuns {
     this.#host = host
     this.#timeout = timeout
     // Shared stores count the runs of an owner themselves; other nodes may have those that are parked here.
-    this.#parked = new ParkedRuns(host.stores.lease ? new OwnerCounts() : host.live.limits.owners)
+    const { stores, live } = host
+    this.#parked = new ParkedRuns(stores.lease ? new OwnerCounts() : live.limits.owners, stores)
     this.#loader = new RunLoader({
       engine: host,
       parked: this.#parked,
@@ -237,7 +238,7 @@ export class InterruptedRuns {
       this.#parked.park(run, {
         at,
         act: (parked) => {
-          park(Date.now() + RETRY_AFTER)
+          park(timeOf(this.#host.stores) + RETRY_AFTER)
           void this.#attempt(
             end(parked),
             run.runId,
@@ -246,7 +247,7 @@ export class InterruptedRuns {
         },
         awaitsRunnable: true
       })
-    park(Date.now() + this.#timeout)
+    park(timeOf(this.#host.stores) + this.#timeout)
   }
 
   async #attempt(work: Promise<unknown>, runId: string, message: string): Promise<void> {

@@ -1,6 +1,7 @@
 import type { RunnableKey } from '../../contract/names.ts'
 import type { LeftRun } from '../../contract/ports/run-store.ts'
-import { MAX_TIMER } from '../../timers.ts'
+import type { Stores } from '../../contract/ports/stores.ts'
+import { MAX_TIMER, timeOf } from '../../timers.ts'
 import type { OwnerCounts } from '../run-limits.ts'
 
 /** The fields of an unfinished run with which it can be loaded. */
@@ -8,7 +9,7 @@ export type ParkedRun = Omit<LeftRun, 'cancelRequested'>
 
 /** An action on a run that is still parked at a given time. */
 interface Due {
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch, as `timeOf`. */
   at: number
   act: (run: ParkedRun) => void
   /** True if the run waits for its runnable to be registered. */
@@ -26,10 +27,13 @@ interface Parked {
 /** The unfinished runs that are not loaded: they wait for their runnable, for an answer, for a time, or for their turn. */
 export class ParkedRuns {
   readonly #owners: OwnerCounts
+  readonly #stores: Pick<Stores, 'lease'>
   readonly #parked = new Map<string, Parked>()
 
-  constructor(owners: OwnerCounts) {
+  /** @param stores whose clock decides when a run is due */
+  constructor(owners: OwnerCounts, stores: Pick<Stores, 'lease'>) {
     this.#owners = owners
+    this.#stores = stores
   }
 
   /** Parks a run, or parks it again with another due time. */
@@ -42,7 +46,7 @@ export class ParkedRuns {
     this.#owners.add(owner)
     if (due === undefined) return
     const wait = () => {
-      const left = due.at - Date.now()
+      const left = due.at - timeOf(this.#stores)
       if (left <= 0) due.act(parked.run)
       else parked.timer = setTimeout(wait, Math.min(left, MAX_TIMER)).unref()
     }

@@ -2,7 +2,7 @@ import pLimit, { type LimitFunction } from 'p-limit'
 import type { Runnable } from '../../contract/runnable.ts'
 import { toLoggable } from '../../logging/to-loggable.ts'
 import { isReported } from '../../stores/upkeep/store-watch.ts'
-import { within } from '../../timers.ts'
+import { timeOf, within } from '../../timers.ts'
 import { endLeftRun, isDamaged } from './left-runs.ts'
 import type { ParkedRun, ParkedRuns } from './parked-runs.ts'
 import { resumeRun, type ResumeHost } from './resume-run.ts'
@@ -121,7 +121,7 @@ export class RunLoader {
         )
         return false
       }
-      parked.park(run, { at: Date.now() + RETRY_AFTER, act: (again) => void this.load(again) })
+      parked.park(run, { at: timeOf(engine.stores) + RETRY_AFTER, act: (again) => void this.load(again) })
       return false
     }
   }

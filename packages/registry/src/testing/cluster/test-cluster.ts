@@ -22,8 +22,11 @@ export interface TestNode {
   regainContact(): Promise<void>
 }
 
-/** Stores in memory that several engines of a test share, as nodes of a service share a database. */
-export function createTestCluster(): { join(): TestNode } {
+/**
+ * Stores in memory that several engines of a test share, as nodes of a service share a database.
+ * @param clock the clock of the stores; default `Date.now`
+ */
+export function createTestCluster(clock = Date.now): { join(): TestNode } {
   const shared = { ...createInProcessStores(), counters: createInProcessCounterStore() }
   const isOver = (runId: string) => {
     const run = shared.runs.find(runId) as RunSummary | undefined
@@ -31,7 +34,7 @@ export function createTestCluster(): { join(): TestNode } {
   }
   const tickets = new SessionTickets(isOver)
   const pushes = new PushClaims()
-  const members = new TestMembers(() => tickets.look())
+  const members = new TestMembers(() => tickets.look(), clock)
   return {
     join() {
       const lease = new TestLease(members)

@@ -8,10 +8,13 @@ export class TestMembers {
   readonly #nodes = new Map<string, object>()
   readonly #leases = new Set<TestLease>()
   readonly #onDeath: () => void
+  /** The clock of the stores. */
+  readonly clock: () => number
 
   /** @param onDeath called when a node has died or departed */
-  constructor(onDeath: () => void) {
+  constructor(onDeath: () => void, clock: () => number) {
     this.#onDeath = onDeath
+    this.clock = clock
   }
 
   add(lease: TestLease): void {
@@ -91,6 +94,10 @@ export class TestLease implements NodeLease {
     signal.throwIfAborted()
     if (this.held) return
     return unlessAborted(signal, () => this.#regained.promise)
+  }
+
+  now(): number {
+    return this.#members.clock()
   }
 
   onLost(listener: () => Awaitable<void>): () => void {

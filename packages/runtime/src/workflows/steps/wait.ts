@@ -22,7 +22,7 @@ async function sleepFor(
 ): Promise<undefined> {
   const end = await context.step(`${name}#end`, async () => {
     const ms = typeof time === 'function' ? await time(view) : time
-    return Date.now() + (Number.isFinite(ms) ? ms : 0)
+    return context.now() + (Number.isFinite(ms) ? ms : 0)
   })
   await context.sleep(end, signal)
 }

@@ -65,6 +65,8 @@ export class PostgresLease implements NodeLease {
   #fault: unknown
   // When the last successful contact began, by the monotonic clock.
   #seenAt = -Infinity
+  // The database's clock less the monotonic one, which is never set; until the first contact, that of this process.
+  #offset = Date.now() - performance.now()
   // The first and the last of the contacts without a break between them, by the database's clock.
   #contact: { since: number; last: number } | undefined
   // Since the last look at wishes.
@@ -102,6 +104,10 @@ export class PostgresLease implements NodeLease {
   async whenHeld(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
     while (!this.held) await unlessAborted(signal, () => this.#waiting.promise)
+  }
+
+  now(): number {
+    return Math.round(this.#offset + performance.now())
   }
 
   onLost(listener: () => Awaitable<void>): () => void {
@@ -219,6 +225,7 @@ export class PostgresLease implements NodeLease {
     const isUnbroken = contact !== undefined && now - contact.last < 2 * beat
     this.#contact = { since: isUnbroken ? contact.since : now, last: now }
     this.#seenAt = begun
+    this.#offset = now - (begun + performance.now()) / 2
     this.#waiting.resolve()
     this.#waiting = Promise.withResolvers()
     if (removed > 0) {
