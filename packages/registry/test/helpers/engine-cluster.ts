@@ -1,5 +1,5 @@
 import { type NumberedPart, type RunEngine, type RunEngineOptions, type Runnable } from '@svc/registry'
-import { createTestCluster, type TestNode } from '@svc/registry/testing'
+import { codeOf as codeOfCall, createTestCluster, type TestNode } from '@svc/registry/testing'
 import type { Test } from 'tap'
 import { buildEngine } from './collect.ts'
 
@@ -40,8 +40,5 @@ export function requireWhole(t: Test, parts: readonly NumberedPart[]): void {
   )
 }
 
-export const codeOf = (promise: Promise<unknown>) =>
-  promise.then(
-    () => 'none',
-    (err: { code: string }) => err.code
-  )
+/** As `codeOf` of the tests of stores, for a call in progress. */
+export const codeOf = (promise: Promise<unknown>) => codeOfCall(() => promise)

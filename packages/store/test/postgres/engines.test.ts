@@ -8,11 +8,11 @@ import {
   type SessionKey
 } from '@svc/registry'
 import { createRedact } from '@svc/registry/kit'
-import { scriptedRunnable, steppedRunnable } from '@svc/registry/testing'
-import { createStore, type Store } from '@svc/store'
-import { Client } from 'pg'
+import { codeOf, scriptedRunnable, steppedRunnable } from '@svc/registry/testing'
+import type { Store } from '@svc/store'
 import t, { type Test } from 'tap'
-import { onPostgres, randomSchema } from '../helpers/each-store.ts'
+import { onPostgres } from '../helpers/each-store.ts'
+import { createNodes } from '../helpers/nodes.ts'
 
 interface Member {
   readonly engine: RunEngine
@@ -20,21 +20,16 @@ interface Member {
 }
 
 const never = new AbortController().signal
-const codeOf = (promise: Promise<unknown>) =>
-  promise.then(
-    () => 'none',
-    (err: { code: string }) => err.code
-  )
 
 /** Reads a run to its end, and requires that its log has no gap. */
 async function readWhole(t: Test, { engine }: Member, runId: string): Promise<NumberedPart[]> {
   const parts: NumberedPart[] = []
   for await (const part of engine.parts(runId)) parts.push(part)
-  const numbers = parts.map(({ seq }) => seq)
   t.same(
-    numbers,
-    Array.from(numbers.keys(), (index) => index + 1)
-  ) // eslint-disable-line
+    parts.map(({ seq }) => seq),
+    parts.map((_, index) => index + 1),
+    'no gap, nothing twice'
+  )
   return parts
 }
 
@@ -44,20 +39,13 @@ const textOf = (parts: readonly NumberedPart[]) =>
 await onPostgres(t, async (t, _open, url) => {
   /** Engines with these runnables on one schema, each with connections and a lease of its own. */
   async function cluster(t: Test, runnables: readonly Runnable[], size = 2) {
-    const schema = randomSchema()
+    const { schema, admin, open } = await createNodes(t, url)
     const members: Member[] = []
-    const admin = new Client(url)
-    await admin.connect()
     t.teardown(async () => {
-      for (const { engine, store } of members) {
-        await engine.close()
-        await store.close()
-      }
-      await admin.query(`drop schema ${schema} cascade`)
-      await admin.end()
+      for (const { engine } of members) await engine.close()
     })
     for (let count = 0; count < size; count++) {
-      const store = await createStore({ url, schema, lease: { ttl: 1_000, beat: 100 } })
+      const store = await open({ lease: { ttl: 1_000, beat: 100 } })
       const engine = createRunEngine({ stores: store, drainTimeout: 0, limits: { maxRunsPerOwner: 5 } })
       members.push({ engine, store })
       for (const runnable of runnables) await engine.resume(runnable)
@@ -98,7 +86,7 @@ await onPostgres(t, async (t, _open, url) => {
     const [first, second, third] = members
     const run = await first.engine.start(flow, 'x')
     const plain = await first.engine.start(agent, 'x')
-    const failed = codeOf(plain.result())
+    const failed = codeOf(() => plain.result())
     await held.promise
     const reading = Promise.all(members.map((member) => readWhole(t, member, run.runId)))
     await declareDead(run.runId)
@@ -128,7 +116,7 @@ await onPostgres(t, async (t, _open, url) => {
     const race = async (round: number) => {
       const run = await first.engine.start(agent, 'x')
       for (let count = 0; count < round % 9; count++) await turn()
-      const canceled = codeOf(second.engine.cancel(run.runId))
+      const canceled = codeOf(() => second.engine.cancel(run.runId))
       for (let count = 0; count < round % 7; count++) await first.store.runs.find('missing')
       if (round % 2 === 0) for (const open of gates) open()
       const { finishReason } = await run.result()
@@ -188,7 +176,7 @@ await onPostgres(t, async (t, _open, url) => {
       while ((await second.engine.findInput(inputId)) === undefined) await turn()
       const answers = await Promise.all(
         [second, third].map(({ engine }, index) =>
-          codeOf(engine.answer(inputId, { approved: true, reason: `by ${index}` }))
+          codeOf(() => engine.answer(inputId, { approved: true, reason: `by ${index}` }))
         )
       )
       t.same(answers.toSorted(), ['RUN_ERR_APPROVAL_ANSWERED', 'none'])
@@ -208,7 +196,8 @@ await onPostgres(t, async (t, _open, url) => {
     t.equal(new Set(same.map(({ runId }) => runId)).size, 1)
     t.equal(same.filter(({ replayed }) => !replayed).length, 1)
     for (let index = 0; index < 4; index++) await start(index, {})
-    for (let index = 0; index < 3; index++) t.equal(await codeOf(start(index, {})), 'RUN_ERR_TOO_MANY_RUNS')
+    for (let index = 0; index < 3; index++)
+      t.equal(await codeOf(() => start(index, {})), 'RUN_ERR_TOO_MANY_RUNS')
     gate.resolve()
     await Promise.all(same.map((run) => run.result()))
     await start(0, {})
@@ -276,7 +265,7 @@ await onPostgres(t, async (t, _open, url) => {
     })
     const [first, second] = (await cluster(t, [flow])).members
     const run = await first.engine.start(flow, 'x')
-    const suspended = codeOf(run.result())
+    const suspended = codeOf(() => run.result())
     await reached.promise
     await first.engine.close()
     t.equal(await suspended, 'RUN_ERR_SUSPENDED')

@@ -1,3 +1,4 @@
+import type { NodeLease } from '../../contract/ports/node-lease.ts'
 import type { RunStore } from '../../contract/ports/run-store.ts'
 import { codeOf } from '../contract-test.ts'
 import { completed, storedRun, textEntry } from '../stored-run.ts'
@@ -26,11 +27,9 @@ export function leftRunContract(test: TestTwoStores): void {
     await second.runs.create(others)
     await first.log.append(ended.runId, 1, [textEntry(1)], completed)
     await first.log.append(mine.runId, 1, [textEntry(1)])
-    const left = Promise.withResolvers<void>()
-    const unsubscribe = second.lease.onLeft(left.resolve)
+    const left = whenLeft(second.lease)
     await declareDead()
-    await left.promise
-    unsubscribe()
+    await left
     t.same(await leftOf(second.runs), [mine.runId])
     const leases = await Promise.all([1, 2, 3].map(async () => second.runs.lease(mine.runId)))
     t.equal(leases.filter((epoch) => epoch !== undefined).length, 3, 'a node may lease its own run again')
@@ -89,11 +88,9 @@ export function leftRunContract(test: TestTwoStores): void {
   test('a node releases a run', async (t, { first, second }) => {
     const [released, kept] = [storedRun(), storedRun()]
     for (const run of [released, kept]) await first.runs.create(run)
-    const left = Promise.withResolvers<void>()
-    const unsubscribe = second.lease.onLeft(left.resolve)
+    const left = whenLeft(second.lease)
     await first.lease.release(released.runId)
-    await left.promise
-    unsubscribe()
+    await left
     t.same(await leftOf(second.runs), [released.runId])
     t.equal(await second.runs.lease(released.runId), 2)
     await first.lease.release(released.runId)
@@ -103,12 +100,10 @@ export function leftRunContract(test: TestTwoStores): void {
   test('a node that leaves leaves all runs at once', async (t, { first, second }) => {
     const runs = [storedRun(), storedRun()]
     for (const run of runs) await first.runs.create(run)
-    const left = Promise.withResolvers<void>()
-    const unsubscribe = second.lease.onLeft(left.resolve)
+    const left = whenLeft(second.lease)
     await first.lease.leave()
     await first.lease.leave()
-    await left.promise
-    unsubscribe()
+    await left
     t.equal(first.lease.held, false)
     t.same(await leftOf(second.runs), runs.map(({ runId }) => runId).toSorted())
   })
@@ -133,6 +128,16 @@ export function leftRunContract(test: TestTwoStores): void {
     await declareDead()
     const page = await second.runs.listLeft({ limit: 9 })
     t.equal(page.runs.find(({ runId }) => runId === run.runId)?.cancelRequested, true)
+  })
+}
+
+// Resolves at the next report that a node has left or released a run.
+function whenLeft(lease: NodeLease): Promise<void> {
+  return new Promise((resolve) => {
+    const unsubscribe = lease.onLeft(() => {
+      unsubscribe()
+      resolve()
+    })
   })
 }
 
