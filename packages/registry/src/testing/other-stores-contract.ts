@@ -1,29 +1,23 @@
 import type { CheckpointStore } from '../contract/ports/checkpoint-store.ts'
 import type { ControlBus, ControlMessage } from '../contract/ports/control-bus.ts'
 import type { RemoteSessionStore, SessionKey } from '../contract/ports/session-store.ts'
-import type { StoredTask, TaskStore } from '../contract/ports/task-store.ts'
+import type { TaskStore } from '../contract/ports/task-store.ts'
 import { codeOf, HOSTILE_TEXT, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
 import { pushContract } from './push-contract.ts'
-
-const task = (taskId: string, fields: Partial<StoredTask> = {}): StoredTask => ({
-  taskId,
-  contextId: 'c',
-  registry: 'global',
-  owner: 'ada',
-  agentName: 'echo',
-  createdAt: 1,
-  messages: [{ text: `first of ${taskId}` }],
-  ...fields
-})
+import { storedTask } from './stored-run.ts'
 
 /** The contract of every `TaskStore`. */
 export function taskStoreContract(t: ContractTest, make: MakeStore<TaskStore>): void {
   withStore(t, make, 'accepts each message once', async (t, store) => {
-    t.equal(await store.create(task('a'), 'm1'), 'a')
-    t.equal(await store.create(task('b'), 'm1'), 'a')
+    t.equal(await store.create(storedTask('a'), 'm1'), 'a')
+    t.equal(await store.create(storedTask('b'), 'm1'), 'a')
     t.equal(await store.get('b'), undefined)
-    t.equal(await store.create(task('b', { owner: 'bob' }), 'm1'), 'b', 'owners do not share message ids')
-    t.equal(await store.create(task('c', { registry: 'b' }), 'm1'), 'c', 'neither do registries')
+    t.equal(
+      await store.create(storedTask('b', { owner: 'bob' }), 'm1'),
+      'b',
+      'owners do not share message ids'
+    )
+    t.equal(await store.create(storedTask('c', { registry: 'b' }), 'm1'), 'c', 'neither do registries')
     t.equal(await store.addMessage('a', 'm2', { text: 'more' }), true)
     t.equal(await store.addMessage('a', 'm2', { text: 'more' }), false)
     t.equal(await store.addMessage('c', 'm2', { text: 'more' }), true)
@@ -33,7 +27,7 @@ export function taskStoreContract(t: ContractTest, make: MakeStore<TaskStore>): 
     t.equal(await store.taskOfMessage('global', 'ada', 'm2'), 'a')
     t.equal(await store.taskOfMessage('global', 'bob', 'm2'), undefined)
     t.equal(await store.taskOfMessage('global', 'ada', 'm3'), undefined)
-    t.same(await store.get('a'), task('a', { messages: [{ text: 'first of a' }, { text: 'more' }] }))
+    t.same(await store.get('a'), storedTask('a', { messages: [{ text: 'first of a' }, { text: 'more' }] }))
   })
 
   withStore(
@@ -42,7 +36,12 @@ export function taskStoreContract(t: ContractTest, make: MakeStore<TaskStore>): 
     'keeps every text unchanged, and distinguishes messages by each character',
     async (t, store) => {
       const [owner, contextId, agentName] = [HOSTILE_TEXT, `c${HOSTILE_TEXT}`, `n${HOSTILE_TEXT}`]
-      const kept = task('a', { owner, contextId, agentName, messages: [{ [HOSTILE_TEXT]: HOSTILE_TEXT }] })
+      const kept = storedTask('a', {
+        owner,
+        contextId,
+        agentName,
+        messages: [{ [HOSTILE_TEXT]: HOSTILE_TEXT }]
+      })
       t.equal(await store.create(kept, 'm\u0000'), 'a')
       t.equal(await store.taskOfMessage('global', owner, 'm'), undefined)
       t.equal(await store.taskOfMessage('global', 'a', 'm\u0000'), undefined)
@@ -63,7 +62,7 @@ export function taskStoreContract(t: ContractTest, make: MakeStore<TaskStore>): 
   withStore(t, make, 'lists newest first, in pages, by owner and context', async (t, store) => {
     for (let index = 0; index < 7; index++)
       await store.create(
-        task(`t${index}`, { createdAt: index >> 1, contextId: index === 3 ? 'd' : 'c' }),
+        storedTask(`t${index}`, { createdAt: index >> 1, contextId: index === 3 ? 'd' : 'c' }),
         `m${index}`
       )
     const first = await store.list({ owner: 'ada', contextId: 'c', limit: 4 })
@@ -79,7 +78,7 @@ export function taskStoreContract(t: ContractTest, make: MakeStore<TaskStore>): 
     t.equal(second.nextCursor, null)
     t.same((await store.list({ owner: 'bob', limit: 4 })).tasks, [])
     t.equal(await codeOf(() => store.list({ limit: 4, cursor: 'x' })), 'REG_ERR_BAD_CURSOR')
-    await store.create(task('later', { registry: 'b', createdAt: 9 }), 'later')
+    await store.create(storedTask('later', { registry: 'b', createdAt: 9 }), 'later')
     t.equal((await store.lastOfContext(['global'], 'ada', 'c'))?.taskId, 't6')
     t.equal((await store.lastOfContext(['b'], 'ada', 'c'))?.taskId, 'later')
     t.equal((await store.lastOfContext(['global', 'b'], 'ada', 'c'))?.taskId, 'later')

@@ -1,15 +1,7 @@
-import type { PushConfig, StoredTask, TaskStore } from '../contract/ports/task-store.ts'
+import type { PushConfig, TaskStore } from '../contract/ports/task-store.ts'
 import { HOSTILE_TEXT, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
+import { storedTask } from './stored-run.ts'
 
-const task = (taskId: string, owner = 'ada'): StoredTask => ({
-  taskId,
-  contextId: 'c',
-  registry: 'global',
-  owner,
-  agentName: 'echo',
-  createdAt: 1,
-  messages: [{ text: taskId }]
-})
 const at = (id: string, endpoint?: string): PushConfig => ({
   id,
   url: 'https://example.org',
@@ -19,7 +11,7 @@ const at = (id: string, endpoint?: string): PushConfig => ({
 /** The part of the contract of `TaskStore` about push notifications. */
 export function pushContract(t: ContractTest, make: MakeStore<TaskStore>): void {
   withStore(t, make, 'keeps push configurations with their task', async (t, store) => {
-    await store.create(task('a'), 'm1')
+    await store.create(storedTask('a'), 'm1')
     const config = { ...at('p'), token: 'x', authentication: { schemes: ['Bearer'] } }
     t.equal(await store.setPushConfig('missing', config, 0), 'unknown')
     t.equal(await store.setPushConfig('a', { id: 'p', url: 'https://old.example.org' }, 0), 'stored')
@@ -32,11 +24,11 @@ export function pushContract(t: ContractTest, make: MakeStore<TaskStore>): void 
     t.equal(await store.get('a'), undefined)
     t.same(await store.listPushConfigs('a'), [])
     t.equal(await store.countOpenPushes('ada'), 0)
-    t.equal(await store.create(task('a'), 'm1'), 'a', 'the ids of its messages are free again')
+    t.equal(await store.create(storedTask('a'), 'm1'), 'a', 'the ids of its messages are free again')
   })
 
   withStore(t, make, 'refuses configurations beyond the limit of a task', async (t, store) => {
-    await store.create(task('a'), 'm1')
+    await store.create(storedTask('a'), 'm1')
     const set = async (id: string) => store.setPushConfig('a', at(id), 0, 2)
     const outcomes = await Promise.all(['p', 'q', 'r', 's'].map(set))
     t.same(outcomes.toSorted(), ['full', 'full', 'stored', 'stored'])
@@ -47,8 +39,8 @@ export function pushContract(t: ContractTest, make: MakeStore<TaskStore>): void 
   })
 
   withStore(t, make, 'counts open pushes, and records what was delivered', async (t, store) => {
-    await store.create(task('a'), 'm1')
-    await store.create(task('b', 'bob'), 'm2')
+    await store.create(storedTask('a'), 'm1')
+    await store.create(storedTask('b', { owner: 'bob' }), 'm2')
     const counts = async () => [await store.countOpenPushes('ada'), await store.countOpenPushes('bob')]
     t.same(await counts(), [0, 0])
     await store.setPushConfig('a', at('p'), 0)
@@ -73,7 +65,7 @@ export function pushContract(t: ContractTest, make: MakeStore<TaskStore>): void 
   })
 
   withStore(t, make, 'open pushes are claimed once', async (t, store) => {
-    await store.create(task('a'), 'm1')
+    await store.create(storedTask('a'), 'm1')
     await store.setPushConfig('a', at('p', '/a'), 3)
     await store.setPushConfig('a', at('q', '/b'), 4)
     await store.setPushConfig('a', at('r', '/a'), null)
@@ -98,7 +90,7 @@ export function pushContract(t: ContractTest, make: MakeStore<TaskStore>): void 
     const ids = ['p', 'q', 'a b', '["x"]', HOSTILE_TEXT]
     const wanted: string[] = []
     for (let index = 0; index < 7; index++) {
-      await store.create(task(`t${index}`), `m${index}`)
+      await store.create(storedTask(`t${index}`), `m${index}`)
       for (const id of ids) {
         await store.setPushConfig(`t${index}`, at(id, '/a'), index === 4 ? null : index)
         if (index !== 4) wanted.push(`t${index} ${index} ${id}`)

@@ -3,6 +3,7 @@ import type { RunResult } from '../contract/run-result.ts'
 import type { NodeLease } from '../contract/ports/node-lease.ts'
 import type { RunStore, StoredRun } from '../contract/ports/run-store.ts'
 import type { LogEntry, StreamLog } from '../contract/ports/stream-log.ts'
+import type { StoredTask } from '../contract/ports/task-store.ts'
 import { entryFromJson } from '../stores/log-entry.ts'
 import type { ContractTest } from './contract-test.ts'
 
@@ -36,6 +37,20 @@ export function storedRun(fields: Partial<StoredRun> = {}): StoredRun {
     error: null,
     cancelRequested: false,
     inputs: [],
+    ...fields
+  }
+}
+
+/** Creates the task of a new run. */
+export function storedTask(taskId: string, fields: Partial<StoredTask> = {}): StoredTask {
+  return {
+    taskId,
+    contextId: 'c',
+    registry: 'global',
+    owner: 'ada',
+    agentName: 'echo',
+    createdAt: 1,
+    messages: [{ text: `first of ${taskId}` }],
     ...fields
   }
 }

@@ -1,5 +1,10 @@
 import { type NumberedPart, type RunEngine, type RunEngineOptions, type Runnable } from '@svc/registry'
-import { codeOf as codeOfCall, createTestCluster, type TestNode } from '@svc/registry/testing'
+import {
+  codeOf as codeOfCall,
+  createTestCluster,
+  steppedRunnable,
+  type TestNode
+} from '@svc/registry/testing'
 import type { Test } from 'tap'
 import { buildEngine } from './collect.ts'
 
@@ -27,6 +32,18 @@ export async function cluster(
     members.push({ node, engine })
   }
   return members
+}
+
+/** A workflow of two steps, of which the first is held back; `done` has the steps that began. */
+export function createHeldFlow() {
+  const done: string[] = []
+  const one = Promise.withResolvers<void>()
+  const flow = steppedRunnable(['one', 'two'], async (name) => {
+    done.push(name)
+    if (name === 'one') await one.promise
+    return name
+  })
+  return { flow, done, release: one.resolve }
 }
 
 export const textOf = (parts: readonly NumberedPart[]) =>

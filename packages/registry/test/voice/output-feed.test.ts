@@ -20,6 +20,21 @@ function fill(feed: OutputFeed, count: number): void {
   for (let position = 1; position <= count; position++) void feed.push(text(position), FORMAT)
 }
 
+/** Two outputs for a connection that takes no more until it is drained. */
+function sendTwo() {
+  const feed = new OutputFeed()
+  const connection = new TestConnection()
+  const full = Promise.withResolvers<void>()
+  connection.full = full.promise
+  feed.connect(connection, 0)
+  const sent = [feed.push(text(1), FORMAT), feed.push(text(2), FORMAT)]
+  const drain = () => {
+    connection.full = undefined
+    full.resolve()
+  }
+  return { feed, connection, sent, drain }
+}
+
 t.test('outputs before the first connection wait for it, in order', async (t) => {
   const feed = new OutputFeed()
   fill(feed, 3)
@@ -31,15 +46,9 @@ t.test('outputs before the first connection wait for it, in order', async (t) =>
 })
 
 t.test('a full connection gets no more, and the sender waits', async (t) => {
-  const feed = new OutputFeed()
-  const connection = new TestConnection()
-  const full = Promise.withResolvers<void>()
-  connection.full = full.promise
-  feed.connect(connection, 0)
-  const sent = [feed.push(text(1), FORMAT), feed.push(text(2), FORMAT)]
+  const { connection, sent, drain } = sendTwo()
   t.same(connection.positions, [1])
-  connection.full = undefined
-  full.resolve()
+  drain()
   for (const each of sent) await each
   t.same(connection.positions, [1, 2])
 })
@@ -143,17 +152,11 @@ t.test('what was acknowledged is not kept, unless it was not sent yet', async (t
 })
 
 t.test('the end follows the last output, on the connection that has the call then', async (t) => {
-  const feed = new OutputFeed()
-  const connection = new TestConnection()
-  const full = Promise.withResolvers<void>()
-  connection.full = full.promise
-  feed.connect(connection, 0)
-  const sent = [feed.push(text(1), FORMAT), feed.push(text(2), FORMAT)]
+  const { feed, connection, sent, drain } = sendTwo()
   feed.end({ status: 'completed' })
   for (const each of sent) await each
   t.equal(connection.end, undefined)
-  connection.full = undefined
-  full.resolve()
+  drain()
   t.same(await connection.over(), { status: 'completed' })
   t.same(connection.positions, [1, 2])
   t.equal(feed.push(text(3), FORMAT), undefined, 'later outputs are discarded')

@@ -1,15 +1,7 @@
-import type { StoredTask, TaskStore } from '../../contract/ports/task-store.ts'
+import type { TaskStore } from '../../contract/ports/task-store.ts'
+import { storedTask } from '../stored-run.ts'
 import type { TestTwoStores } from './two-stores.ts'
 
-const task = (taskId: string): StoredTask => ({
-  taskId,
-  contextId: 'c',
-  registry: 'global',
-  owner: 'ada',
-  agentName: 'echo',
-  createdAt: 1,
-  messages: [{ text: taskId }]
-})
 const config = { id: 'p', url: 'https://example.org', endpoint: '/a' }
 const claim = async ({ claimPushes }: TaskStore) => claimPushes({ endpoint: '/a', maxTasks: 9 })
 
@@ -18,7 +10,9 @@ export function sharedTaskContract(test: TestTwoStores): void {
   test('a message that both nodes receive is of one task', async (t, { first, second }) => {
     const each = Array.from({ length: 20 }, (_, index) => index)
     const nodeOf = (index: number) => (index % 2 === 0 ? first.tasks : second.tasks)
-    const created = await Promise.all(each.map(async (index) => nodeOf(index).create(task(`t${index}`), 'm')))
+    const created = await Promise.all(
+      each.map(async (index) => nodeOf(index).create(storedTask(`t${index}`), 'm'))
+    )
     t.equal(new Set(created).size, 1)
     const [taskId = ''] = created
     const added = await Promise.all(
@@ -32,7 +26,7 @@ export function sharedTaskContract(test: TestTwoStores): void {
     first,
     second
   }) => {
-    await first.tasks.create(task('a'), 'm')
+    await first.tasks.create(storedTask('a'), 'm')
     const outcomes = await Promise.all(
       Array.from({ length: 12 }, async (_, index) =>
         (index % 2 === 0 ? first : second).tasks.setPushConfig('a', { ...config, id: `${index}` }, 0, 5)
@@ -43,7 +37,7 @@ export function sharedTaskContract(test: TestTwoStores): void {
   })
 
   test('one node delivers the notifications of a push configuration', async (t, { first, second }) => {
-    await first.tasks.create(task('a'), 'm')
+    await first.tasks.create(storedTask('a'), 'm')
     await first.tasks.setPushConfig('a', config, 1)
     t.same(await claim(second.tasks), [], 'the node that set it delivers')
     t.equal(await second.tasks.recordPush('a', 'p', 2), false)
@@ -61,7 +55,7 @@ export function sharedTaskContract(test: TestTwoStores): void {
     second,
     declareDead
   }) => {
-    await first.tasks.create(task('a'), 'm')
+    await first.tasks.create(storedTask('a'), 'm')
     await first.tasks.setPushConfig('a', config, 1)
     await first.tasks.recordPush('a', 'p', 7)
     await declareDead()

@@ -3,27 +3,28 @@ import { defineRunnable } from '@svc/registry'
 import { scriptedRunnable, steppedRunnable } from '@svc/registry/testing'
 import t from 'tap'
 import { partsOf } from '../../helpers/collect.ts'
-import { cluster, codeOf, requireWhole, textOf, type Member } from '../../helpers/engine-cluster.ts'
+import {
+  cluster,
+  codeOf,
+  createHeldFlow,
+  requireWhole,
+  textOf,
+  type Member
+} from '../../helpers/engine-cluster.ts'
 
 // The timers of engines do not keep a process alive.
 const keepAlive = setInterval(() => {}, 1_000)
 t.teardown(() => clearInterval(keepAlive))
 
 t.test('a drain hands over runs at once, though others must end first', async (t) => {
-  const done: string[] = []
-  const one = Promise.withResolvers<void>()
-  const flow = steppedRunnable(['one', 'two'], async (name) => {
-    done.push(name)
-    if (name === 'one') await one.promise
-    return name
-  })
+  const { flow, done, release } = createHeldFlow()
   const gate = Promise.withResolvers<void>()
   const agent = scriptedRunnable([() => gate.promise, { type: 'text', text: 'plain' }])
   const [first, second] = (await cluster(t, [flow, agent], 2)) as [Member, Member]
   const [handed, plain] = [await first.engine.start(flow, 'x'), await first.engine.start(agent, 'x')]
   const here = partsOf(handed)
   const draining = first.engine.drain(600_000)
-  one.resolve()
+  release()
   const parts = await partsOf({ parts: (after) => second.engine.parts(handed.runId, after) })
   requireWhole(t, parts)
   t.same(await here, parts, 'a reader on the node that drains reads on')

@@ -3,7 +3,14 @@ import { defineRunnable } from '@svc/registry'
 import { createTestCluster, scriptedRunnable, steppedRunnable } from '@svc/registry/testing'
 import t from 'tap'
 import { buildEngine, partsOf } from '../../helpers/collect.ts'
-import { cluster, codeOf, requireWhole, textOf, type Member } from '../../helpers/engine-cluster.ts'
+import {
+  cluster,
+  codeOf,
+  createHeldFlow,
+  requireWhole,
+  textOf,
+  type Member
+} from '../../helpers/engine-cluster.ts'
 
 // The timers of engines do not keep a process alive.
 const keepAlive = setInterval(() => {}, 1_000)
@@ -89,18 +96,12 @@ t.test('a node that was taken for dead leaves its runs, and starts new ones when
 })
 
 t.test('without contact no step begins; it begins once contact is back', async (t) => {
-  const done: string[] = []
-  const one = Promise.withResolvers<void>()
-  const flow = steppedRunnable(['one', 'two'], async (name) => {
-    done.push(name)
-    if (name === 'one') await one.promise
-    return name
-  })
+  const { flow, done, release } = createHeldFlow()
   const [first] = (await cluster(t, [flow])) as [Member, Member]
   const run = await first.engine.start(flow, 'x')
   await turn()
   first.node.loseContact()
-  one.resolve()
+  release()
   for (let count = 0; count < 20; count++) await turn()
   t.same(done, ['one'])
   t.match(await first.engine.get(run.runId), { status: 'working' })
