@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { freePort } from '@tools/postgres'
 import t, { type Test } from 'tap'
 import { codeBlocks, curlsOf, installsOf, type CodeBlock } from './helpers/code-blocks.ts'
 import { startRegistry } from './helpers/local-registry.ts'
-import { freePort, start, untilSaid, untilUp, type Running } from './helpers/shell.ts'
+import { start, untilSaid, untilUp, type Running } from './helpers/shell.ts'
 import { bin, pack } from './helpers/tarballs.ts'
 
 /** A package that a user installs. */

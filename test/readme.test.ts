@@ -1,10 +1,11 @@
 import { globSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
+import { freePort } from '@tools/postgres'
 import t, { type Test } from 'tap'
 import { codeBlocks, compile, curlsOf, installsOf, isWhole, type CodeBlock } from './helpers/code-blocks.ts'
 import { startResponsesServer } from './helpers/responses-server.ts'
-import { freePort, start, untilUp } from './helpers/shell.ts'
+import { start, untilUp } from './helpers/shell.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const DOCUMENTS = globSync(['README.md', 'docs/*.md', 'packages/*/README.md'], { cwd: ROOT }).toSorted(

@@ -1,6 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer, type AddressInfo } from 'node:net'
 
 type Test = { teardown(what: () => unknown): unknown }
 
@@ -46,16 +45,6 @@ export async function untilSaid({ child, ended, output }: Running, text: string)
     await Promise.race([once(child.stdout!, 'data'), ended])
   }
   return output.stdout
-}
-
-/** A free port. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** Waits until a service responds with any status; rejects if its program ends before. */

@@ -106,7 +106,7 @@ async function serve(folder: string, launch: (port: number) => ChildProcess): Pr
 // Another process may take the port first.
 async function launchAnywhere(launch: (port: number) => ChildProcess) {
   for (let attempt = 1; ; attempt++) {
-    const port = await findFreePort()
+    const port = await freePort()
     try {
       return { server: await whenReady(launch(port)), port }
     } catch (err) {
@@ -115,7 +115,8 @@ async function launchAnywhere(launch: (port: number) => ChildProcess) {
   }
 }
 
-async function findFreePort(): Promise<number> {
+/** A free port of this machine, which another process may take. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
