@@ -244,40 +244,31 @@ for (const [name, script, act] of endings)
     }
   })
 
-t.test('a run that is canceled during a tool keeps the text before it', async (t) => {
-  const { tool, called } = makeTool()
-  const { agent } = makeAgent([callsLook('One moment.'), 'Yes?'], { tools: [tool] })
-  const { turn, messages } = makeCall(agent)
-  const { delivery, run, ended } = await turn('Look')
-  await called
-  delivery.play(11)
-  run.cancel()
-  await ended
-  const next = await turn('Stop')
-  await next.delivery.until(1)
-  t.strictSame(await messages(), [user('Look'), { role: 'assistant', text: 'One moment.' }])
-  next.delivery.play()
-  await next.ended
-})
-
-t.test('an interruption and a cancel during a tool mark the text before it', async (t) => {
-  const { tool, called } = makeTool()
-  const { agent } = makeAgent([callsLook('One moment.'), 'Yes?'], { tools: [tool] })
-  const { turn, messages } = makeCall(agent)
-  const { delivery, run, ended } = await turn('Look')
-  await called
-  delivery.interrupt(11)
-  run.cancel()
-  await ended
-  const next = await turn('Stop')
-  await next.delivery.until(1)
-  t.strictSame(await messages(), [
-    user('Look'),
-    { role: 'assistant', text: 'One moment.', interrupted: true }
-  ])
-  next.delivery.play()
-  await next.ended
-})
+for (const isInterrupted of [false, true])
+  t.test(
+    isInterrupted
+      ? 'an interruption and a cancel during a tool mark the text before it'
+      : 'a run that is canceled during a tool keeps the text before it',
+    async (t) => {
+      const { tool, called } = makeTool()
+      const { agent } = makeAgent([callsLook('One moment.'), 'Yes?'], { tools: [tool] })
+      const { turn, messages } = makeCall(agent)
+      const { delivery, run, ended } = await turn('Look')
+      await called
+      if (isInterrupted) delivery.interrupt(11)
+      else delivery.play(11)
+      run.cancel()
+      await ended
+      const next = await turn('Stop')
+      await next.delivery.until(1)
+      t.strictSame(await messages(), [
+        user('Look'),
+        { role: 'assistant', text: 'One moment.', ...(isInterrupted && { interrupted: true }) }
+      ])
+      next.delivery.play()
+      await next.ended
+    }
+  )
 
 t.test('a delivery that fails ends the turn', async (t) => {
   const { agent } = makeAgent('Hello.')

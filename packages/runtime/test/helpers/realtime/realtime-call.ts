@@ -1,4 +1,11 @@
-import { createContext, type ContextOptions, type VoiceSettings, type YieldedPart } from '@svc/registry'
+import {
+  createContext,
+  GLOBAL_REGISTRY,
+  type ContextOptions,
+  type SessionKey,
+  type VoiceSettings,
+  type YieldedPart
+} from '@svc/registry'
 import { encodeTones } from '@svc/runtime/testing'
 import type { PlayedAnswer, VoiceEngine, VoiceEngineEvent } from '../../../src/voice/engines/engine.ts'
 import {
@@ -8,6 +15,15 @@ import {
 import { realtimeEngine } from '../../../src/voice/engines/realtime/realtime.ts'
 
 type Event<T extends VoiceEngineEvent['type']> = Extract<VoiceEngineEvent, { type: T }>
+
+/** The session of calls with the `sessionId` `s1`. */
+export const SESSION: SessionKey = {
+  registry: GLOBAL_REGISTRY,
+  owner: 'anonymous',
+  kind: 'agent',
+  name: 'live',
+  sessionId: 's1'
+}
 
 /** How a call of a test differs from the simplest one. */
 export interface RealtimeCallOptions extends Partial<Omit<RealtimeEngineOptions, 'model' | 'times'>> {

@@ -1,24 +1,17 @@
 import { defineTool } from '@svc/runtime'
-import { createInProcessStores, GLOBAL_REGISTRY } from '@svc/registry'
+import { createInProcessStores } from '@svc/registry'
 import { Type } from '@sinclair/typebox'
 import t from 'tap'
 import { startGeminiServer } from '../../helpers/realtime/gemini-server.ts'
-import { RealtimeCall } from '../../helpers/realtime/realtime-call.ts'
+import { RealtimeCall, SESSION } from '../../helpers/realtime/realtime-call.ts'
 
-const KEY = {
-  registry: GLOBAL_REGISTRY,
-  owner: 'anonymous',
-  kind: 'agent',
-  name: 'live',
-  sessionId: 's1'
-} as const
 const say = (text: string) => ({ text: `You said ${text}.` })
 
 t.test('a provider that answers by itself, without items', async (t) => {
   for (const transcribesLate of [false, true]) {
     const server = await startGeminiServer(t, { reply: say, transcribesLate })
     const stores = createInProcessStores()
-    await stores.sessions.append(KEY, 't1', [
+    await stores.sessions.append(SESSION, 't1', [
       { role: 'user', content: 'hi' },
       { role: 'assistant', text: 'hello' }
     ])
@@ -37,7 +30,7 @@ t.test('a provider that answers by itself, without items', async (t) => {
     await written
     t.same(call.answers, ['You said one.', 'You said two.', 'You said three.'])
     t.match(call.all('response.end'), [{ usage: { promptTokens: 7 } }, {}, {}])
-    const messages = await stores.sessions.load(KEY, 100)
+    const messages = await stores.sessions.load(SESSION, 100)
     t.same(
       messages.slice(2).map((message) => (message.role === 'user' ? message.content : undefined)),
       ['one', undefined, 'two', undefined, 'three', undefined]

@@ -1,21 +1,14 @@
-import { createInProcessStores, GLOBAL_REGISTRY, type SessionMessage, type Stores } from '@svc/registry'
+import { createInProcessStores, type SessionMessage, type Stores } from '@svc/registry'
 import { defineTool } from '@svc/runtime'
 import { decodeTones } from '@svc/runtime/testing'
 import { Type } from '@sinclair/typebox'
 import t from 'tap'
-import { RealtimeCall } from '../../helpers/realtime/realtime-call.ts'
+import { RealtimeCall, SESSION } from '../../helpers/realtime/realtime-call.ts'
 import { startRealtimeServer } from '../../helpers/realtime/realtime-server.ts'
 
 const join = (pieces: readonly Int16Array[]) => Int16Array.from(pieces.flatMap((piece) => [...piece]))
 
-const KEY = {
-  registry: GLOBAL_REGISTRY,
-  owner: 'anonymous',
-  kind: 'agent',
-  name: 'live',
-  sessionId: 's1'
-} as const
-const load = async (stores: Stores): Promise<SessionMessage[]> => stores.sessions.load(KEY, 100)
+const load = async (stores: Stores): Promise<SessionMessage[]> => stores.sessions.load(SESSION, 100)
 
 const weather = defineTool({
   name: 'weather',
@@ -215,7 +208,7 @@ t.test('a call begins with the conversation of its session, and sees what others
     })
   })
   const stores = createInProcessStores()
-  await stores.sessions.append(KEY, 't1', [
+  await stores.sessions.append(SESSION, 't1', [
     { role: 'user', content: 'hi' },
     { role: 'assistant', text: '', toolCalls: [{ toolCallId: 'c9', toolName: 'weather', args: {} }] },
     { role: 'tool', toolCallId: 'c9', toolName: 'weather', result: 'grey' },
@@ -224,7 +217,7 @@ t.test('a call begins with the conversation of its session, and sees what others
   const call = await RealtimeCall.open(t, server.model, { context: { stores, sessionId: 's1' } })
   await call.ask('one')
   t.equal(call.answers[0], 'user:hi|weather:|result:"grey"|assistant:hello|user:one')
-  await stores.sessions.append(KEY, 't2', [
+  await stores.sessions.append(SESSION, 't2', [
     { role: 'user', content: 'typed' },
     { role: 'assistant', text: 'seen' }
   ])
