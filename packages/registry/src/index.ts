@@ -114,14 +114,13 @@ export type { RemoteSession, RemoteSessionStore } from './contract/ports/session
 export type { ByteRange, FileStore, NewFile, StoredFile } from './contract/ports/file-store.ts'
 export type { ControlBus, ControlMessage } from './contract/ports/control-bus.ts'
 export type { MemoryItem, MemoryStore, ScoredMemoryItem } from './contract/ports/memory-store.ts'
-export type { NodeLease } from './contract/ports/node-lease.ts'
+export type { NodeLease, RunFence } from './contract/ports/node-lease.ts'
 export type { NextQuery, NextRun, RunQueue } from './contract/ports/run-queue.ts'
 export type { RegistryScope, RunScope } from './contract/ports/run-scope.ts'
 export type * from './contract/ports/run-store.ts'
 export type * from './contract/ports/stored-input.ts'
 export type {
   ContentReference,
-  RunFence,
   SessionKey,
   SessionMessage,
   SessionStore

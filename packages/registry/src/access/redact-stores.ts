@@ -41,14 +41,15 @@ export function redactStores(stores: Stores, redact: Redact | undefined, seal?: 
       append: (key, turnId, messages, fence) => sessions.append(key, turnId, redact(messages), fence)
     }),
     memory: override(memory, {
-      put: (item) => memory.put(redactFields(item, ['text', 'metadata'], redact))
+      put: (item, fence) => memory.put(redactFields(item, ['text', 'metadata'], redact), fence)
     }),
     checkpoints: override(checkpoints, {
       save: (runId, epoch, state) => checkpoints.save(runId, epoch, redact(state))
     }),
     ...(files && {
       files: override(files, {
-        put: (runId, file) => files.put(runId, redactFields(file, ['mimeType', 'filename'], redact))
+        put: (runId, file, fence) =>
+          files.put(runId, redactFields(file, ['mimeType', 'filename'], redact), fence)
       })
     })
   }
@@ -68,8 +69,11 @@ function redactInput(change: RunChange, redact: Redact, sealKey: string | undefi
   return { ...change, input: sealKey === undefined ? input : { ...input, sealKey } }
 }
 
-// Methods are called on the store itself, which may be a class with private fields.
-function override<T extends object>(store: T, own: Partial<T>): T {
+/**
+ * A store with some methods of its own. The others are called on the store itself, which may be a class with private fields.
+ * @param own the methods that take the place of those of the store
+ */
+export function override<T extends object>(store: T, own: Partial<T>): T {
   return new Proxy(own as T, {
     get(_, name) {
       if (Object.hasOwn(own, name)) return own[name as keyof T]

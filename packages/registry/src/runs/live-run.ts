@@ -11,7 +11,7 @@ import { RunReport } from '../events/run-report.ts'
 import type { RunChange, StoredRun } from '../contract/ports/run-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import { acceptPart, type AcceptingRun } from './accept-part.ts'
-import { fenceSessions } from './fenced-sessions.ts'
+import { fenceStores } from './fence-stores.ts'
 import { HostedContext, type ContextHost } from './hosted-context.ts'
 import type { AskedInput, Asker } from './inputs/asked-input.ts'
 import { PartSource } from './part-source.ts'
@@ -186,7 +186,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost, Acceptin
 
   /** The stores as its runnable gets them. */
   get ownStores(): Stores {
-    return (this.#ownStores ??= fenceSessions(this.stores, this.record, () => this.created))
+    return (this.#ownStores ??= fenceStores(this.stores, this.record, () => this.created))
   }
 
   get journal(): RunJournal | undefined {

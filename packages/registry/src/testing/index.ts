@@ -9,6 +9,7 @@ export {
   taskStoreContract
 } from './other-stores-contract.ts'
 export { memoryRetentionContract, memoryStoreContract } from './memory-store-contract.ts'
+export { runFenceContract, type FencedStores } from './run-fence-contract.ts'
 export { runQueueContract, type QueueStores } from './run-queue-contract.ts'
 export { runStoreContract } from './run-store-contract.ts'
 export { runnableContract, type MakeRunnable, type RunnableContractOptions } from './runnable-contract.ts'
@@ -20,7 +21,7 @@ export {
   type ScriptedRunnableOptions
 } from './scripted-runnable.ts'
 export { scriptedVoice, type Converse } from './scripted-voice.ts'
-export { sessionFenceContract, sessionStoreContract } from './session-store-contract.ts'
+export { sessionStoreContract } from './session-store-contract.ts'
 export { createTestCluster, type TestNode } from './cluster/test-cluster.ts'
 export { twoStoresContract } from './cluster/two-stores-contract.ts'
 export type { NodeStores, TwoStores } from './cluster/two-stores.ts'

@@ -1,7 +1,5 @@
 import type { SessionKey, SessionMessage, SessionStore } from '../contract/ports/session-store.ts'
-import type { Stores } from '../contract/ports/stores.ts'
-import { codeOf, HOSTILE_TEXT, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
-import { completed, storedRun, textEntry } from './stored-run.ts'
+import { HOSTILE_TEXT, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
 
 const key: SessionKey = { registry: 'global', owner: 'ada', kind: 'agent', name: 'echo', sessionId: 's' }
 const never = new AbortController().signal
@@ -152,35 +150,4 @@ export function sessionStoreContract(t: ContractTest, make: MakeStore<SessionSto
     release()
     t.equal(await (async () => store.lock(key, controller.signal))().catch((err: unknown) => err), reason)
   })
-}
-
-/** The contract of every `SessionStore` beside its `RunStore`: a run that was leased again saves no more turns. */
-export function sessionFenceContract(
-  t: ContractTest,
-  make: MakeStore<Pick<Stores, 'runs' | 'log' | 'sessions'>>
-): void {
-  withStore(
-    t,
-    make,
-    'refuses the turn of a run that was leased again or removed',
-    async (t, { runs, log, sessions }) => {
-      const { runId } = storedRun()
-      await runs.create(storedRun({ runId }))
-      await sessions.append(key, 'one', turn('a'), { runId, epoch: 1 })
-      t.equal(await runs.lease(runId), 2)
-      const late = () => sessions.append(key, 'two', turn('b'), { runId, epoch: 1 })
-      t.equal(await codeOf(late), 'RUN_ERR_FENCED')
-      t.same(await sessions.load(key, 10), turn('a'))
-      await sessions.append(key, 'two', turn('b'), { runId, epoch: 2 })
-      await log.append(runId, 2, [textEntry(1)], completed)
-      await sessions.append(key, 'three', turn('c'), { runId, epoch: 2 })
-      t.same(await sessions.load(key, 10), [...turn('a'), ...turn('b'), ...turn('c')])
-      await runs.remove(runId)
-      t.equal(
-        await codeOf(() => sessions.append(key, 'four', turn('d'), { runId, epoch: 2 })),
-        'RUN_ERR_FENCED'
-      )
-      t.equal((await sessions.load(key, 10)).length, 6)
-    }
-  )
 }

@@ -10,7 +10,7 @@ import {
   remoteSessionStoreContract,
   runQueueContract,
   runStoreContract,
-  sessionFenceContract,
+  runFenceContract,
   sessionStoreContract,
   storedRun,
   taskStoreContract,
@@ -32,7 +32,7 @@ t.test('queued runs', async (t) =>
   })
 )
 t.test('sessions', async (t) => sessionStoreContract(t, fresh('sessions')))
-t.test('sessions of runs', async (t) => sessionFenceContract(t, async () => createInProcessStores()))
+t.test('what runs write', async (t) => runFenceContract(t, async () => createInProcessStores()))
 t.test('sessions at other services', async (t) =>
   remoteSessionStoreContract(t, async () => createInProcessStores().remoteSessions!)
 )

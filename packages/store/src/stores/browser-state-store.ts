@@ -4,6 +4,7 @@ import type { Kysely } from 'kysely'
 import { decrypt, encrypt } from '../encoding/encrypted.ts'
 import { parseStored, type SkipDamaged } from '../encoding/stored-values.ts'
 import type { Commit } from '../commit.ts'
+import { requireEpoch } from '../rows/require-epoch.ts'
 import type { Tables } from '../tables.ts'
 
 /** What browsers know in sessions, in SQL and encrypted. A state of another key counts as damaged. */
@@ -27,8 +28,9 @@ export function createBrowserStateStore(
       if (state === undefined) skipDamaged('browser_state', sessionKey)
       return state
     },
-    save: (session, state) =>
+    save: (session, state, fence) =>
       commit.write(async (trx) => {
+        await requireEpoch(trx, fence, commit.isShared)
         const sessionKey = sessionKeyText(session)
         const row = { state: encrypt(JSON.stringify(state), key, sessionKey), updated_at: Date.now() }
         await trx

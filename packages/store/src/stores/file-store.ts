@@ -1,4 +1,4 @@
-import { RUN_ERR_FILE_LIMIT, type FileStore, type StoredFile } from '@svc/registry'
+import { RUN_ERR_FILE_LIMIT, type FileStore, type RunFence, type StoredFile } from '@svc/registry'
 import { randomId } from '@svc/registry/kit'
 import type { Kysely, Selectable } from 'kysely'
 import type { SkipDamaged } from '../encoding/stored-values.ts'
@@ -6,6 +6,7 @@ import type { FileBytes } from '../files/file-bytes.ts'
 import { MeasuredContent, type Allowance } from '../files/measured-content.ts'
 import { Refused, type Commit } from '../commit.ts'
 import type { FileLimits } from '../options.ts'
+import { requireEpoch } from '../rows/require-epoch.ts'
 import type { Tables } from '../tables.ts'
 
 /**
@@ -21,8 +22,9 @@ export function createFileStore(
   limits: FileLimits,
   skipDamaged: SkipDamaged
 ): FileStore {
-  const insert = (row: Tables['file']) =>
+  const insert = (row: Tables['file'], fence: RunFence | undefined) =>
     commit.write(async (trx) => {
+      await requireEpoch(trx, fence, commit.isShared)
       if ((await bytesOfRun(trx, row.run_id)) + row.size > limits.maxRunBytes)
         throw new Refused(new RUN_ERR_FILE_LIMIT(limits.maxRunBytes))
       await trx.insertInto('file').values(row).execute()
@@ -34,7 +36,7 @@ export function createFileStore(
     })
 
   return {
-    async put(runId, { mimeType, filename, content }) {
+    async put(runId, { mimeType, filename, content }, fence) {
       const fileId = randomId()
       writing.add(fileId)
       try {
@@ -49,7 +51,7 @@ export function createFileStore(
           sha256: measured.sha256(),
           created_at: Date.now()
         }
-        await insert(row).catch(async (err: unknown) => {
+        await insert(row, fence).catch(async (err: unknown) => {
           await removeBytes(bytes, [fileId])
           throw err
         })

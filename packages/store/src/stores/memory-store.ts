@@ -4,6 +4,7 @@ import type { Commit } from '../commit.ts'
 import { findByWords, indexWords } from './memory-words.ts'
 import type { Retention } from '../options.ts'
 import { decodeEmbedding, encodeEmbedding, parseStored, type SkipDamaged } from '../encoding/stored-values.ts'
+import { requireEpoch } from '../rows/require-epoch.ts'
 import type { Tables } from '../tables.ts'
 
 // Surplus items removed per write; after a limit was lowered it takes several writes to reach it.
@@ -28,8 +29,9 @@ export function createMemoryStore(
   }
 
   return {
-    put: (item) =>
+    put: (item, fence) =>
       commit.write(async (trx) => {
+        await requireEpoch(trx, fence, commit.isShared)
         const { owner, namespace, id, text } = item
         const { space_id } = await trx
           .insertInto('memory_space')

@@ -2,6 +2,7 @@ import type { RemoteSessionStore } from '@svc/registry'
 import { sessionKeyText } from '@svc/registry/store-kit'
 import type { Kysely } from 'kysely'
 import type { Commit } from '../commit.ts'
+import { requireEpoch } from '../rows/require-epoch.ts'
 import type { Tables } from '../tables.ts'
 
 /** Conversations of other services, in SQL. */
@@ -18,8 +19,9 @@ export function createRemoteSessionStore(db: Kysely<Tables>, commit: Commit): Re
       const { context_id: contextId, task_id: taskId } = row
       return { contextId, ...(taskId !== null && { taskId }) }
     },
-    save: (key, remote, { contextId, taskId = null }) =>
+    save: (key, remote, { contextId, taskId = null }, fence) =>
       commit.write(async (trx) => {
+        await requireEpoch(trx, fence, commit.isShared)
         const row = { context_id: contextId, task_id: taskId, updated_at: Date.now() }
         await trx
           .insertInto('remote_session')

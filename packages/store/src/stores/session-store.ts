@@ -1,10 +1,11 @@
-import { RUN_ERR_FENCED, type RunFence, type SessionMessage, type SessionStore } from '@svc/registry'
+import type { SessionMessage, SessionStore } from '@svc/registry'
 import { createPause } from '@svc/registry/kit'
 import { KeyedLock, sessionKeyText } from '@svc/registry/store-kit'
 import { sql, type Kysely } from 'kysely'
-import { Refused, type Commit } from '../commit.ts'
+import type { Commit } from '../commit.ts'
 import { parseStored, type SkipDamaged } from '../encoding/stored-values.ts'
 import { removeSessions } from '../maintenance/sweep-sessions.ts'
+import { requireEpoch } from '../rows/require-epoch.ts'
 import type { Tables } from '../tables.ts'
 
 // Larger messages, in bytes, are read one by one.
@@ -52,7 +53,7 @@ export function createSessionStore(
     },
     append: (key, turnId, messages, fence) =>
       commit.write(async (trx) => {
-        if (fence !== undefined) await requireLease(trx, fence, commit.isShared)
+        await requireEpoch(trx, fence, commit.isShared)
         const sessionKey = sessionKeyText(key)
         const turn = trx.selectFrom('session_message').where('session_key', '=', sessionKey)
         if (await turn.select('seq').where('turn_id', '=', turnId).limit(1).executeTakeFirst()) return
@@ -70,17 +71,6 @@ export function createSessionStore(
     sweep,
     lock: (key, signal) => locks.lock(sessionKeyText(key), signal)
   }
-}
-
-// Locks the run if another process could lease it before the turn is committed.
-async function requireLease(
-  db: Kysely<Tables>,
-  { runId, epoch }: RunFence,
-  isShared: boolean
-): Promise<void> {
-  const run = db.selectFrom('run').select('run_id').where('run_id', '=', runId).where('epoch', '=', epoch)
-  const found = isShared ? run.forShare() : run
-  if ((await found.executeTakeFirst()) === undefined) throw new Refused(new RUN_ERR_FENCED(runId))
 }
 
 // Reserves numbers for messages and returns the last one.

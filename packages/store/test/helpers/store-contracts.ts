@@ -8,7 +8,7 @@ import {
   remoteSessionStoreContract,
   runQueueContract,
   runStoreContract,
-  sessionFenceContract,
+  runFenceContract,
   sessionStoreContract,
   taskStoreContract
 } from '@svc/registry/testing'
@@ -32,7 +32,7 @@ export function storeContracts(t: Test, open: OpenStore): void {
       fresh(({ sessions }) => sessions)
     )
   )
-  t.test('sessions of runs', async (t) => sessionFenceContract(t, open))
+  t.test('what runs write', async (t) => runFenceContract(t, () => open({ stateKey: 'ab'.repeat(32) })))
   t.test('memory', async (t) =>
     memoryStoreContract(
       t,

@@ -1,4 +1,5 @@
 import type { Awaitable } from './awaitable.ts'
+import type { RunFence } from './node-lease.ts'
 
 /** A file of a run, without its bytes. */
 export interface StoredFile {
@@ -34,9 +35,10 @@ export interface ByteRange {
 export interface FileStore {
   /**
    * Keeps a file of a run.
-   * @throws RUN_ERR_FILE_LIMIT if it exceeds the limits of the store, which then keeps none of it; the error of its stream
+   * @throws RUN_ERR_FILE_LIMIT if it exceeds the limits of the store, which then keeps none of it; RUN_ERR_FENCED as `RunFence` says; the
+   * error of its stream
    */
-  put(runId: string, file: NewFile): Awaitable<StoredFile>
+  put(runId: string, file: NewFile, fence?: RunFence): Awaitable<StoredFile>
   /**
    * A file with its bytes or a range of them, which are read only on iteration; undefined if there is none. Callers must not change
    * the bytes.

@@ -1,4 +1,5 @@
 import type { Awaitable } from './awaitable.ts'
+import type { RunFence } from './node-lease.ts'
 
 /** Something worth remembering beyond a session. Times are milliseconds since the epoch. */
 export interface MemoryItem {
@@ -28,8 +29,8 @@ export interface MemoryItemRetention {
 
 /** Keeps what agents remember, bounded in number and age per owner and namespace. */
 export interface MemoryStore {
-  /** Adds an item, or replaces the one with the same owner, namespace and id. */
-  put(item: MemoryItem): Awaitable<void>
+  /** Adds an item, or replaces the one with the same owner, namespace and id. @throws RUN_ERR_FENCED as `RunFence` says */
+  put(item: MemoryItem, fence?: RunFence): Awaitable<void>
   /**
    * The items that share words with the query, best first. A word that is rare in the namespace counts more than a common one;
    * a store may ignore the most common words if the query has rarer ones.

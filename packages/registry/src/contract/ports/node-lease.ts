@@ -26,3 +26,12 @@ export interface NodeLease {
   /** Gives up all runs at once, for other nodes to take. Called before the stores close; a second call does nothing. */
   leave(): Awaitable<void>
 }
+
+/**
+ * The lease under which a run writes outside of its own records. Once the run was leased under another epoch, or removed, stores refuse
+ * what is written under this one with RUN_ERR_FENCED. A run that ended under this epoch may still write.
+ */
+export interface RunFence {
+  readonly runId: string
+  readonly epoch: number
+}

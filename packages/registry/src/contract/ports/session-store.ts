@@ -3,6 +3,7 @@ import { TextContentPartSchema, UrlContentPartSchema } from '../content-part.ts'
 import { GLOBAL_REGISTRY, type RunnableKey } from '../names.ts'
 import { ToolErrorSchema } from '../part.ts'
 import type { Awaitable } from './awaitable.ts'
+import type { RunFence } from './node-lease.ts'
 
 const providerOptions = {
   providerOptions: Type.Optional(Type.Unknown({ description: 'Provider data to send back with the message' }))
@@ -82,20 +83,13 @@ export interface SessionKey extends RunnableKey {
   readonly sessionId: string
 }
 
-/** The lease under which a run writes outside of its own records. */
-export interface RunFence {
-  readonly runId: string
-  readonly epoch: number
-}
-
 /** Keeps the messages of conversations. */
 export interface SessionStore {
   /** The newest `maxMessages` messages, oldest first. */
   load(key: SessionKey, maxMessages: number): Awaitable<SessionMessage[]>
   /**
    * Adds the messages of one turn atomically. A turn with a `turnId` that was saved before is ignored.
-   * @throws RUN_ERR_FENCED if a fence is given and its run was leased under another epoch since, or removed; a run that ended under
-   * this epoch may still save
+   * @throws RUN_ERR_FENCED as `RunFence` says
    */
   append(
     key: SessionKey,
@@ -126,8 +120,8 @@ export interface BrowserState {
 export interface BrowserStateStore {
   /** The state of a session; undefined if there is none. */
   load(key: SessionKey): Awaitable<BrowserState | undefined>
-  /** Replaces the state of a session. */
-  save(key: SessionKey, state: BrowserState): Awaitable<void>
+  /** Replaces the state of a session. @throws RUN_ERR_FENCED as `RunFence` says */
+  save(key: SessionKey, state: BrowserState, fence?: RunFence): Awaitable<void>
   remove(key: SessionKey): Awaitable<void>
 }
 
@@ -143,8 +137,8 @@ export interface RemoteSession {
 export interface RemoteSessionStore {
   /** @param remote identifies the service, and who calls it within the session; at most 64 characters */
   load(key: SessionKey, remote: string): Awaitable<RemoteSession | undefined>
-  /** Replaces what is kept. */
-  save(key: SessionKey, remote: string, session: RemoteSession): Awaitable<void>
+  /** Replaces what is kept. @throws RUN_ERR_FENCED as `RunFence` says */
+  save(key: SessionKey, remote: string, session: RemoteSession, fence?: RunFence): Awaitable<void>
   remove(key: SessionKey, remote: string): Awaitable<void>
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { FileStore, NewFile, StoredFile } from '../../contract/ports/file-store.ts'
 import { RUN_ERR_FILE_LIMIT } from '../../errors.ts'
 import { randomId } from '../../random-id.ts'
+import type { RunTable } from './run-table.ts'
 
 /** The limits of a file store in process memory. */
 export interface FileLimits {
@@ -17,7 +18,10 @@ interface RunFiles {
 }
 
 /** Files in process memory. If a new one does not fit, those of ended runs go, the oldest run first. */
-export function createInProcessFileStore({ maxBytes, isLive = () => false }: FileLimits): FileStore {
+export function createInProcessFileStore(
+  { maxBytes, isLive = () => false }: FileLimits,
+  table: Pick<RunTable, 'requireEpoch'>
+): FileStore {
   const runs = new Map<string, RunFiles>()
   let size = 0
   // Of the streams that are being read.
@@ -76,10 +80,13 @@ export function createInProcessFileStore({ maxBytes, isLive = () => false }: Fil
   }
 
   return {
-    put(runId, file) {
+    put(runId, file, fence) {
       const { content } = file
-      if (!(content instanceof Uint8Array)) return collect(content).then((bytes) => add(runId, file, bytes))
-      return add(runId, file, Buffer.from(content))
+      const keep = (bytes: Buffer) => {
+        table.requireEpoch(fence)
+        return add(runId, file, bytes)
+      }
+      return content instanceof Uint8Array ? keep(Buffer.from(content)) : collect(content).then(keep)
     },
     get(runId, fileId, { start, end } = { start: 0 }) {
       const found = runs.get(runId)?.files.get(fileId)

@@ -48,13 +48,13 @@ export function createInProcessStores(retention: Partial<InProcessRetention> = {
   return {
     runs: createInProcessRunStore(runs),
     log: createInProcessStreamLog(runs),
-    sessions: createInProcessSessionStore((runId) => runs.find(runId)?.record.epoch),
-    memory: createInProcessMemoryStore(kept),
+    sessions: createInProcessSessionStore(runs),
+    memory: createInProcessMemoryStore(kept, runs),
     tasks,
     checkpoints,
     queue: createInProcessRunQueue(runs, checkpoints),
     control: createInProcessControlBus(),
-    remoteSessions: createInProcessRemoteSessionStore(),
-    files: createInProcessFileStore({ maxBytes: kept.fileMaxBytes, isLive })
+    remoteSessions: createInProcessRemoteSessionStore(runs),
+    files: createInProcessFileStore({ maxBytes: kept.fileMaxBytes, isLive }, runs)
   }
 }

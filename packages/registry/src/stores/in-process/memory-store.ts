@@ -1,14 +1,15 @@
 import type { MemoryItemRetention, MemoryStore } from '../../contract/ports/memory-store.ts'
 import { MemorySpace } from './memory-space.ts'
+import type { RunTable } from './run-table.ts'
 
 // The total of all spaces is limited to that of this many full ones; the space idle for longest is dropped.
 const FULL_SPACES = 10
 
 /** What agents remember, in process memory. */
-export function createInProcessMemoryStore({
-  memoryMaxItems,
-  memoryMaxAge
-}: MemoryItemRetention): MemoryStore {
+export function createInProcessMemoryStore(
+  { memoryMaxItems, memoryMaxAge }: MemoryItemRetention,
+  runs: Pick<RunTable, 'requireEpoch'>
+): MemoryStore {
   const spaces = new Map<string, MemorySpace>()
   let size = 0
 
@@ -21,7 +22,8 @@ export function createInProcessMemoryStore({
   }
 
   return {
-    put(item) {
+    put(item, fence) {
+      runs.requireEpoch(fence)
       const key = keyOf(item.owner, item.namespace)
       const space = spaces.get(key) ?? new MemorySpace()
       const before = space.size

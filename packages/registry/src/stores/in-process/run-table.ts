@@ -1,6 +1,8 @@
 import { isPromise, type Awaitable } from '../../contract/ports/awaitable.ts'
+import type { RunFence } from '../../contract/ports/node-lease.ts'
 import type { StoredRun } from '../../contract/ports/run-store.ts'
 import type { InputSummary } from '../../contract/ports/stored-input.ts'
+import { RUN_ERR_FENCED } from '../../errors.ts'
 import { PassingMap, type Slot } from '../passing-map.ts'
 import { AgingMap } from './aging-map.ts'
 import { CompactLog } from './compact-log.ts'
@@ -104,6 +106,12 @@ export class RunTable {
   lease(run: RunEntry): number {
     leaveQueue(run)
     return ++run.record.epoch
+  }
+
+  /** Does nothing without a fence. @throws RUN_ERR_FENCED as `RunFence` says */
+  requireEpoch(fence: RunFence | undefined): void {
+    if (fence !== undefined && this.find(fence.runId)?.record.epoch !== fence.epoch)
+      throw new RUN_ERR_FENCED(fence.runId)
   }
 
   live(): RunEntry[] {

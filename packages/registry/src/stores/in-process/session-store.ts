@@ -1,6 +1,6 @@
-import { RUN_ERR_FENCED } from '../../errors.ts'
 import { KeyedLock } from '../keyed-lock.ts'
 import { RecentMap } from './recent-map.ts'
+import type { RunTable } from './run-table.ts'
 import { sessionKeyText, type SessionMessage, type SessionStore } from '../../contract/ports/session-store.ts'
 
 // Keeps at least this many recently used sessions, and at most twice as many.
@@ -13,8 +13,8 @@ interface Session {
   lastTurn: string
 }
 
-/** Conversations in process memory. @param epochOf the epoch of a run; undefined if there is none */
-export function createInProcessSessionStore(epochOf: (runId: string) => number | undefined): SessionStore {
+/** Conversations in process memory. */
+export function createInProcessSessionStore(runs: Pick<RunTable, 'requireEpoch'>): SessionStore {
   const sessions = new RecentMap<Session>(MAX_SESSIONS)
   const locks = new KeyedLock()
 
@@ -24,7 +24,7 @@ export function createInProcessSessionStore(epochOf: (runId: string) => number |
       return messages.slice(Math.max(0, messages.length - count))
     },
     append(key, turnId, messages, fence) {
-      if (fence !== undefined && epochOf(fence.runId) !== fence.epoch) throw new RUN_ERR_FENCED(fence.runId)
+      runs.requireEpoch(fence)
       const text = sessionKeyText(key)
       const session = sessions.get(text)
       if (session === undefined) return sessions.set(text, { messages: [...messages], lastTurn: turnId })

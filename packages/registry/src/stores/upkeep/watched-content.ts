@@ -27,11 +27,12 @@ export class WatchedContent implements AsyncIterable<Uint8Array> {
 /** Passes streams to a file store as `WatchedContent`. */
 export function watchContent(files: FileStore): FileStore {
   return {
-    put(runId, file) {
+    put(runId, file, fence) {
       const { content } = file
       return files.put(
         runId,
-        content instanceof Uint8Array ? file : { ...file, content: new WatchedContent(content) }
+        content instanceof Uint8Array ? file : { ...file, content: new WatchedContent(content) },
+        fence
       )
     },
     get: (runId, fileId, range) => files.get(runId, fileId, range),

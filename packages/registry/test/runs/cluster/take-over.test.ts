@@ -125,10 +125,16 @@ t.test('what a node writes after another has leased its run is refused', async (
         await late.promise
         const { registry, sessionId } = context
         const key = { registry, kind: 'workflow', name: 'flow', owner: 'anonymous', sessionId } as const
-        const append = async () =>
-          context.stores.sessions.append(key, 'late', [{ role: 'user', content: 'x' }])
-        codes.push(await codeOf(append()))
-        codes.push(await codeOf(context.step('late', () => 1)))
+        const { sessions, memory, files, remoteSessions } = context.stores
+        const item = { id: 'late', owner: 'anonymous', namespace: 'flow', text: 'x', createdAt: 1 }
+        const writes = [
+          () => sessions.append(key, 'late', [{ role: 'user', content: 'x' }]),
+          () => memory.put(item),
+          () => files!.put(context.runId, { mimeType: 'text/plain', content: new Uint8Array(1) }),
+          () => remoteSessions!.save(key, 'other', { contextId: 'x' }),
+          () => context.step('late', () => 1)
+        ]
+        for (const write of writes) codes.push(await codeOf((async () => write())()))
         yield { type: 'text', text: 'zombie' }
       }
       yield { type: 'text', text: 'b' }
@@ -141,7 +147,10 @@ t.test('what a node writes after another has leased its run is refused', async (
   t.equal(textOf(parts), 'ab')
   late.resolve()
   t.match(await run.result(), { text: 'ab' })
-  t.same(codes, ['RUN_ERR_FENCED', 'RUN_ERR_FENCED'])
+  t.same(
+    codes,
+    Array.from({ length: 5 }, () => 'RUN_ERR_FENCED')
+  )
   t.equal(textOf(await partsOf(run)), 'ab')
 })
 
