@@ -4,7 +4,6 @@ import { startServer, type ServerProcess } from '../server-process.ts'
 /** What the server says of itself, in bytes and milliseconds. */
 export interface ServerState {
   rss: number
-  heap: number
   /** The longest time that its event loop was busy since the last question. */
   longestDelay: number
   runs: number
@@ -15,7 +14,6 @@ export interface Listening {
   /** CPU milliseconds of the server for one second of one call. */
   cpuPerSecond: number
   /** Bytes of one call. */
-  heapPerCall: number
   rssPerCall: number
   /** Milliseconds that the event loop was busy at the most: so late is a frame. */
   longestDelay: number
@@ -48,7 +46,6 @@ export async function measureListening(calls: number, seconds: number): Promise<
     for (const socket of [...sockets, ...first]) socket.close()
     return {
       cpuPerSecond: used / 1_000 / calls / seconds,
-      heapPerCall: (after.heap - before.heap) / calls,
       rssPerCall: (after.rss - before.rss) / calls,
       longestDelay: after.longestDelay,
       idleDelay

@@ -12,7 +12,6 @@ export interface Leased {
 /** A process was a node of the cluster. */
 export interface Joined {
   readonly writer: string
-  readonly joinedAt: number
   /** When it left or was declared dead; null if it did not. */
   readonly goneAt: number | null
 }
@@ -115,7 +114,7 @@ export class Audit {
   }
 
   nodes(): Promise<Joined[]> {
-    const columns = `writer, ${MS('joined_at')} as "joinedAt", ${MS('gone_at')} as "goneAt"`
+    const columns = `writer, ${MS('gone_at')} as "goneAt"`
     return this.query(`select ${columns} from audit.node order by joined_at`)
   }
 
