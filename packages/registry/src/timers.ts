@@ -1,5 +1,6 @@
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import { Type, type TInteger } from '@sinclair/typebox'
+import type { Awaitable } from './contract/ports/awaitable.ts'
 import type { Stores } from './contract/ports/stores.ts'
 
 /** The longest delay of a Node.js timer in milliseconds; longer ones fire immediately. */
@@ -42,7 +43,7 @@ export function timeOf({ lease }: Pick<Stores, 'lease'>): number {
 export async function sleepUntil(time: number, signal?: AbortSignal, now = Date.now): Promise<void> {
   for (let left = time - now(); left > 0; left = time - now()) {
     try {
-      await setTimeout(Math.min(left, MAX_TIMER), undefined, { signal })
+      await pause(Math.min(left, MAX_TIMER), undefined, { signal })
     } catch (err) {
       signal?.throwIfAborted()
       throw err
@@ -54,7 +55,7 @@ export async function sleepUntil(time: number, signal?: AbortSignal, now = Date.
 export async function within(ms: number, done: Promise<unknown>): Promise<void> {
   const timeout = new AbortController()
   try {
-    await Promise.race([done, setTimeout(ms, undefined, { signal: timeout.signal })])
+    await Promise.race([done, pause(ms, undefined, { signal: timeout.signal })])
   } finally {
     timeout.abort()
   }
@@ -70,5 +71,16 @@ export async function unlessAborted<T>(signal: AbortSignal, work: () => T): Prom
     return await Promise.race([work(), promise])
   } finally {
     signal.removeEventListener('abort', stop)
+  }
+}
+
+/** Settles like `work`, or rejects with the error that `late` makes after `ms` milliseconds. */
+export async function unlessLate<T>(ms: number, late: () => Error, work: Awaitable<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(late()), ms)
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    clearTimeout(timer)
   }
 }

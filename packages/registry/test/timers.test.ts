@@ -1,4 +1,4 @@
-import { backoffDelay, unlessAborted } from '@svc/registry/kit'
+import { backoffDelay, unlessAborted, unlessLate } from '@svc/registry/kit'
 import t from 'tap'
 
 const backoff = { baseDelay: 100, maxDelay: 1_000 }
@@ -40,4 +40,11 @@ t.test('work settles, unless a signal aborts first', async (t) => {
     { message: 'gone' }
   )
   t.notOk(begun)
+})
+
+t.test('work settles, unless it is late', async (t) => {
+  const late = () => new Error('late')
+  t.equal(await unlessLate(60_000, late, 1), 1)
+  await t.rejects(unlessLate(60_000, late, Promise.reject(new Error('fault'))), { message: 'fault' })
+  await t.rejects(unlessLate(1, late, new Promise(() => {})), { message: 'late' })
 })

@@ -1,5 +1,6 @@
 import type { RateLimitPluginOptions } from '@fastify/rate-limit'
 import type { Counted, CounterStore, CounterWindow } from '@svc/registry'
+import { unlessLate } from '@svc/registry/kit'
 import { createInProcessCounterStore } from '@svc/registry/store-kit'
 
 /** What `@fastify/rate-limit` counts with. */
@@ -30,16 +31,12 @@ class PatientCounter {
 
   async increment(key: string, window: CounterWindow): Promise<Counted> {
     if (performance.now() < this.#ownUntil) return this.#own.increment(key, window)
-    const timeout = Promise.withResolvers<never>()
-    const timer = setTimeout(() => timeout.reject(new Error('timeout')), PATIENCE)
     try {
-      return await Promise.race([this.#counters.increment(key, window), timeout.promise])
+      return await unlessLate(PATIENCE, () => new Error('timeout'), this.#counters.increment(key, window))
     } catch {
       // The engine logs the failures of its stores.
       this.#ownUntil = performance.now() + PAUSE
       return this.#own.increment(key, window)
-    } finally {
-      clearTimeout(timer)
     }
   }
 }

@@ -1,5 +1,5 @@
 import { isVoiceRunnable, VOICE_ERR_NOT_A_VOICE, type Principal } from '@svc/registry'
-import { readCredentials, requireAllowed, requireExposed } from '@svc/registry/kit'
+import { readCredentials, requireAllowed, requireExposed, unlessLate } from '@svc/registry/kit'
 import {
   RT_ERR_HANDSHAKE_TIMEOUT,
   RT_ERR_INVALID_TOKEN,
@@ -42,14 +42,8 @@ export async function admitHandshake(
   query: HandshakeQuery
 ): Promise<Handshake> {
   const { handshakeTimeout } = surface.settings
-  const late = Promise.withResolvers<never>()
-  const expire = () => late.reject(new RT_ERR_HANDSHAKE_TIMEOUT(handshakeTimeout))
-  const timer = setTimeout(expire, handshakeTimeout)
-  try {
-    return await Promise.race([admit(surface, request, query), late.promise])
-  } finally {
-    clearTimeout(timer)
-  }
+  const late = () => new RT_ERR_HANDSHAKE_TIMEOUT(handshakeTimeout)
+  return await unlessLate(handshakeTimeout, late, admit(surface, request, query))
 }
 
 async function admit(surface: Surface, request: CallerRequest, query: HandshakeQuery): Promise<Handshake> {

@@ -113,7 +113,7 @@ export { dropOldest, setNewest } from '../drop-oldest.ts'
 export { createPause, nextTurn } from '../next-turn.ts'
 export { randomId } from '../random-id.ts'
 export { newRunId } from '../run-id.ts'
-export { backoffDelay, MAX_TIMER, millisecondsSchema, unlessAborted, within } from '../timers.ts'
+export { backoffDelay, MAX_TIMER, millisecondsSchema, unlessAborted, unlessLate, within } from '../timers.ts'
 export { decodeJson, quoteName, type FaultClass } from '../wire/decode-json.ts'
 export {
   beginningOf,

@@ -1,3 +1,4 @@
+import { unlessLate } from '@svc/registry/kit'
 import { A2A_ERR_BAD_ANSWER } from '../../errors.ts'
 
 /** An answer stalls before its end. */
@@ -16,7 +17,11 @@ export async function* readBody({ body }: Response, idleTimeout: number): AsyncG
   const reader = body.getReader()
   try {
     for (;;) {
-      const { done, value } = await inTime(reader.read(), idleTimeout)
+      const { done, value } = await unlessLate(
+        idleTimeout,
+        () => new StalledError(idleTimeout),
+        reader.read()
+      )
       if (done) return
       yield value
     }
@@ -24,13 +29,6 @@ export async function* readBody({ body }: Response, idleTimeout: number): AsyncG
     // A reader that stops early needs no more of it.
     await reader.cancel().catch(() => {})
   }
-}
-
-function inTime<T>(promise: Promise<T>, ms: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new StalledError(ms)), ms)
-    promise.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
 }
 
 /** The text of an answer, of at most `maxBytes`. @throws A2A_ERR_BAD_ANSWER, and what the chunks throw */

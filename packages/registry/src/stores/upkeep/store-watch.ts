@@ -2,6 +2,7 @@ import type { RunLog } from '../../contract/run-log.ts'
 import { RUN_ERR_STORE } from '../../errors.ts'
 import type { Awaitable } from '../../contract/ports/awaitable.ts'
 import { toLoggable } from '../../logging/to-loggable.ts'
+import { unlessLate } from '../../timers.ts'
 
 /** Milliseconds between two checks of failing stores, and for which a check result is reused. */
 const LOOK_EVERY = 1_000
@@ -84,7 +85,7 @@ export class StoreWatch {
 
   async #requireWorking(): Promise<void> {
     try {
-      await inTime(this.#check())
+      await unlessLate(LOOK_TIMEOUT, () => new Error(`no answer within ${LOOK_TIMEOUT} ms`), this.#check())
     } catch (err) {
       this.failed(err, { method: 'check' })
       throw new RUN_ERR_STORE({ cause: err })
@@ -136,15 +137,5 @@ export class StoreWatch {
     try {
       this.#log[level](details, message)
     } catch {}
-  }
-}
-
-async function inTime(work: Awaitable<void>): Promise<void> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error(`no answer within ${LOOK_TIMEOUT} ms`)), LOOK_TIMEOUT)
-  try {
-    await Promise.race([work, promise])
-  } finally {
-    clearTimeout(timer)
   }
 }
