@@ -15,7 +15,7 @@ t.test(
     const report = await queueUnderFire(server, {
       many: 140,
       few: 30,
-      work: 20,
+      work: 40,
       queue: { concurrency: 5, perOwner: 3 },
       lease: { ttl: 3_000, beat: 300 },
       kills: 1,

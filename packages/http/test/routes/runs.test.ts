@@ -1,5 +1,5 @@
 import type { RunList } from '@svc/http'
-import type { RunRecord } from '@svc/registry'
+import { defineRunnable, type RunRecord } from '@svc/registry'
 import { scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
 import { buildApp, echo, type TestApp } from '../helpers/build-app.ts'
@@ -26,6 +26,54 @@ t.test('the record of a run', async (t) => {
   const run = await app.runs.start(endless, 'x')
   t.match(await (await app.get(`/runs/${run.runId}`)).json(), { status: 'working' })
 })
+
+t.test(
+  'a queued run has its place in its record, in lists and after a cancel of one before it',
+  async (t) => {
+    const gate = Promise.withResolvers<void>()
+    const queued = defineRunnable({
+      kind: 'agent',
+      name: 'queued',
+      resumable: true,
+      queue: true,
+      async *stream() {
+        await gate.promise
+        yield { type: 'text', text: 'done' }
+      }
+    })
+    const { get, post } = await buildApp(t, { runnables: [queued], engine: { queue: { concurrency: 1 } } })
+    const start = async () => {
+      const response = await post('/agents/queued/run', { input: 'x' }, { prefer: 'respond-async' })
+      t.equal(response.status, 202)
+      return ((await response.json()) as RunRecord).runId
+    }
+    const recordOf = async (runId: string) => (await (await get(`/runs/${runId}`)).json()) as RunRecord
+    const [first, second, third] = [await start(), await start(), await start()]
+    while ((await recordOf(first)).status === 'submitted');
+    t.notOk('queuePosition' in (await recordOf(first)))
+    t.match(await recordOf(second), { status: 'submitted', queuePosition: 1 })
+    t.match(await recordOf(third), { status: 'submitted', queuePosition: 2 })
+    const { runs } = (await (await get('/runs?name=queued')).json()) as RunList
+    t.strictSame(
+      new Map(runs.map(({ runId, queuePosition }) => [runId, queuePosition])),
+      new Map([
+        [third, 2],
+        [second, 1],
+        [first, undefined]
+      ])
+    )
+    t.match(await (await post(`/runs/${second}/cancel`)).json(), { runId: second, status: 'canceled' })
+    t.match(await recordOf(third), { status: 'submitted', queuePosition: 1 })
+    const reading = get(`/runs/${third}/stream`)
+    gate.resolve()
+    const parts = await readParts(await reading)
+    t.same(
+      parts.map(({ type }) => type),
+      ['start', 'text', 'finish']
+    )
+    t.match(await recordOf(third), { status: 'completed', queuePosition: undefined })
+  }
+)
 
 t.test('a run is canceled once', async (t) => {
   const { post, runs } = await buildApp(t, { runnables: [endless] })
