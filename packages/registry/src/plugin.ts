@@ -59,6 +59,11 @@ export function installEngine(
   let unsubscribe: (() => void) | undefined
   app.addHook('onReady', async () => runs.exposures.requireDistinct())
   app.addHook('onReady', async () => {
+    const isQueued = runs.exposures.list().some(({ runnable }) => runnable.queue === true)
+    // The store itself says what is missing: `runs` reports every failure as that of a store that is away.
+    if (isQueued || options.queue !== undefined) await stores?.queue?.requireInstalled?.()
+  })
+  app.addHook('onReady', async () => {
     unsubscribe = runs.exposures.watch({
       added: resume,
       removed: (exposed) => runs.release(exposed.runnable, exposed.registry)

@@ -41,7 +41,7 @@ export interface ExpiredDays {
 }
 
 /** Notices when runs from the queue may begin. */
-export interface Dispatch extends Pick<RunQueue, 'serve' | 'look'> {
+export interface Dispatch extends Pick<RunQueue, 'requireInstalled' | 'serve' | 'look'> {
   /** Resolves once runs can be added. @throws why they cannot */
   ready(): Awaitable<void>
   /** Called in the transaction that adds a run. */

@@ -233,6 +233,21 @@ t.test('a draining engine begins no more runs and takes none', async (t) => {
   t.equal(await codeOf(() => second!.result()), 'RUN_ERR_SUSPENDED')
 })
 
+t.test('a run begins though the store failed when it was to be taken', async (t) => {
+  const held = new Held()
+  const stores = createInProcessStores()
+  const queue = stores.queue!
+  let calls = 0
+  const next: typeof queue.next = (query) => {
+    if (++calls === 1) throw new Error('busy')
+    return queue.next(query)
+  }
+  const engine = buildEngine(t, { stores: { ...stores, queue: { ...queue, next } } })
+  const [run] = await startAll(engine, held, 'ada', 1)
+  held.open()
+  t.equal(await textOf(run!), 'did ada1')
+})
+
 /** Two engines on shared stores, each with its own form of the runnable. */
 async function twoNodes(t: Test, runnables: readonly [Held | undefined, Held], queue = {}) {
   const shared = createTestCluster()

@@ -1,6 +1,8 @@
+import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import type { NextQuery, StoredRun } from '@svc/registry'
-import { storedRun, textEntry } from '@svc/registry/testing'
+import { EventEmitter, once } from 'node:events'
+import { createRunEngine, defineRunnable, type NextQuery, type StoredRun } from '@svc/registry'
+import { codeOf, storedRun, textEntry } from '@svc/registry/testing'
 import { startPostgres, startProxy } from '@tools/postgres'
 import type { Store } from '@svc/store'
 import t, { type Test } from 'tap'
@@ -121,5 +123,73 @@ t.test('the queue on Postgres', { skip: server instanceof Error && server.messag
     here.release(long)
     await stopped
     t.equal(here.most(), 1)
+  })
+
+  await t.test('a run is not stuck that was taken when the database did not answer for long', async (t) => {
+    const proxy = await startProxy(url)
+    t.teardown(() => proxy.close())
+    const { open } = await createNodes(t, url)
+    const store = await open({ url: proxy.url, prepare: false })
+    const runId = await addRun(store)
+    proxy.loseAnswers('commit\0')
+    t.equal(await codeOf(async () => store.queue!.next(any)), 'STO_ERR_UNREACHABLE')
+    proxy.pass()
+    await store.lease!.whenHeld(new AbortController().signal)
+    t.equal(await store.queue!.isWaiting(), false)
+    const taken = await Promise.all([1, 2].map(async () => store.queue!.next(any)))
+    t.same(taken.map((next) => next?.runId).filter(Boolean), [runId], 'it is taken again, once')
+    t.equal(await store.queue!.next(any), undefined)
+  })
+
+  await t.test('without its package, an app that queues runs says so at its start', async (t) => {
+    const script = new URL('../helpers/without-queue.ts', import.meta.url).pathname
+    const output = execFileSync(process.execPath, ['--conditions=@svc/source', script, url], {
+      encoding: 'utf8'
+    })
+    t.same(output.trim().split('\n'), [
+      'a queue: STO_ERR_QUEUE_MISSING',
+      'an agent with a queue: STO_ERR_QUEUE_MISSING',
+      'no queue: none RUN_ERR_STORE STO_ERR_QUEUE_MISSING'
+    ])
+  })
+
+  await t.test('a draining process takes no more runs; those it has go on in another', async (t) => {
+    const { open } = await createNodes(t, url)
+    const gate = Promise.withResolvers<void>()
+    const begun: string[] = []
+    const changed = new EventEmitter()
+    const join = async (node: string) => {
+      const flow = defineRunnable({
+        kind: 'workflow',
+        name: 'flow',
+        resumable: true,
+        queue: true,
+        async *stream(input) {
+          begun.push(`${node} ${String(input)}`)
+          changed.emit('begun')
+          await gate.promise
+          yield { type: 'text', text: 'done' }
+        }
+      })
+      const engine = createRunEngine({ stores: await open(), queue: { concurrency: 1 } })
+      t.teardown(() => engine.close())
+      await engine.resume(flow)
+      await engine.recover()
+      return { engine, flow }
+    }
+    const first = await join('first')
+    const runs = []
+    for (const input of ['1', '2', '3', '4']) runs.push(await first.engine.start(first.flow, input))
+    while (begun.length < 1) await once(changed, 'begun')
+    const second = await join('second')
+    while (begun.length < 2) await once(changed, 'begun')
+    t.same(begun, ['first 1', 'second 2'])
+    const drained = first.engine.drain(60_000)
+    gate.resolve()
+    await drained
+    for (const { runId } of runs)
+      t.equal((await Array.fromAsync(second.engine.parts(runId))).at(-1)?.type, 'finish')
+    const here = begun.filter((run) => run.startsWith('first'))
+    t.same(here, ['first 1'], 'no other run begins here')
   })
 })

@@ -25,6 +25,8 @@ export interface NextQuery {
  * first part, and its checkpoint the input.
  */
 export interface RunQueue {
+  /** Checks that the packages it needs are installed; an app that queues runs calls it at its start. @throws the error that says which is not */
+  requireInstalled?(): Awaitable<void>
   /**
    * Adds a run with epoch 0, the first entry of its log and its checkpoint, in one transaction. If its owner already has a run of the same
    * registry with the same start key, adds nothing and returns that one. A run that this process has created and not begun is put

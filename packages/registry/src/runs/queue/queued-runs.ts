@@ -23,6 +23,8 @@ import { requireQueueable } from './require-queueable.ts'
 
 // Milliseconds until serving the queue is tried again.
 const RETRY_AFTER = 5_000
+// Milliseconds until taking a run is tried again.
+const TAKEN_AGAIN_AFTER = 1_000
 
 /** The parts of the engine that queued runs need. */
 export interface QueueHost extends ResumeHost {
@@ -123,18 +125,28 @@ export class QueuedRuns {
   }
 
   async #take(queue: RunQueue): Promise<boolean> {
-    const { live, closing, stores, interrupted, log } = this.#host
+    const { live } = this.#host
     for (let vacancy; (vacancy = live.limits.vacancy()) !== undefined;) await vacancy
-    if (closing.aborted || stores.lease?.held === false) return false
-    const query = { runnables: interrupted.known, perOwner: this.#perOwner, unlimited: ANONYMOUS.sub }
-    try {
-      const next = await queue.next(query)
-      if (next !== undefined) await this.#execute(next)
-      return next !== undefined
-    } catch (err) {
-      if (!isReported(err)) log.error({ err: toLoggable(err) }, 'no queued run could be begun')
-      return false
+    const next = await this.#next(queue)
+    if (next !== undefined) await this.#execute(next)
+    return next !== undefined
+  }
+
+  // Repeats what fails: no other call may follow, and a store that did not answer may have leased a run.
+  async #next(queue: RunQueue): Promise<NextRun | undefined> {
+    const { closing, stores, interrupted, log } = this.#host
+    while (!closing.aborted) {
+      const query = { runnables: interrupted.known, perOwner: this.#perOwner, unlimited: ANONYMOUS.sub }
+      try {
+        await stores.lease?.whenHeld(closing)
+        return await queue.next(query)
+      } catch (err) {
+        if (!closing.aborted && !isReported(err))
+          log.error({ err: toLoggable(err) }, 'no queued run can be begun yet')
+        await pause(TAKEN_AGAIN_AFTER, undefined, { ref: false, signal: closing }).catch(() => {})
+      }
     }
+    return undefined
   }
 
   async #execute(next: NextRun): Promise<void> {

@@ -62,6 +62,10 @@ export class JobQueue implements Dispatch {
     this.#tidyText = tidyText(this.#schema)
   }
 
+  async requireInstalled(): Promise<void> {
+    await loadWorker()
+  }
+
   /** Makes the tables of the jobs, at the first call. @throws STO_ERR_QUEUE_MISSING */
   async ready(): Promise<void> {
     this.#worker ??= this.#open()
