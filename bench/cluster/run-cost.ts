@@ -26,7 +26,7 @@ const speaker = defineRunnable({
   }
 })
 
-/** Runs of 20 parts, so many at once, for some milliseconds; with stores of the URL, or in memory without one. */
+/** Measures runs of 20 parts, `atOnce` at a time, for `duration` milliseconds; without a URL the stores are in memory. */
 async function measure(url: string, atOnce: number, duration: number): Promise<RunCost> {
   const stores = url === '' ? undefined : await createStore({ url })
   const engine = createRunEngine({ limits: { maxRuns: 100_000 }, ...(stores && { stores }) })

@@ -16,7 +16,7 @@ export interface Proxy {
   hold(): void
   /** Resets all connections, and new ones at once. */
   cut(): void
-  /** Delivers everything, in both directions so many milliseconds later. */
+  /** Delivers everything, `delay` milliseconds later in each direction. */
   slow(delay: number): void
   /** Works again. */
   pass(): void

@@ -13,7 +13,7 @@ export interface ServiceOptions {
   pace: number
 }
 
-/** A service of which a process may not answer. */
+/** A service with processes that may not answer. */
 export interface Persistent {
   /** Does something with the address of a process, and again with another if it fails. */
   persist<T>(act: (url: string) => Promise<T>): Promise<T>

@@ -21,7 +21,7 @@ export class Reach implements Persistent {
     this.#preferred = preferred
   }
 
-  /** The same nodes, of which one is preferred. */
+  /** The same nodes; one of them is preferred. */
   prefer(url: string): Reach {
     return new Reach(this.#nodes, this.#random, this.#over, url)
   }

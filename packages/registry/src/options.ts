@@ -25,12 +25,12 @@ export function optionsSchema<Options>(fields: OptionFields<Options>): OptionsSc
   return Type.Object(properties, { additionalProperties: false }) as unknown as OptionsSchema<Options>
 }
 
-/** The schema of a function, of which only that it is one is checked. */
+/** The schema of an option that must be a function. */
 export function functionSchema<Fn>() {
   return Type.Unsafe<Fn>(Type.Function([], Type.Unknown()))
 }
 
-/** The schema of an object of code, of which only that it is one is checked. */
+/** The schema of an option that must be an object, such as a server; its members are not checked. */
 export function objectSchema<T>() {
   return Type.Unsafe<T>(Type.Object({}))
 }

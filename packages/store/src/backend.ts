@@ -14,7 +14,7 @@ import type { Commit } from './commit.ts'
 import type { FileBytes } from './files/file-bytes.ts'
 import type { Tables } from './tables.ts'
 
-/** What a process does differently that is one node of several on its database. */
+/** The ports that differ for a process that is one node of several on its database. */
 export interface NodeParts {
   readonly lease: NodeLease
   readonly counters: CounterStore
@@ -26,13 +26,13 @@ export interface NodeParts {
 /** The partitions of the logs of runs, each with the runs that began on one day. */
 export interface RunDays {
   /**
-   * Adds partitions ahead of time, and finds those of which every run ended before a time.
+   * Adds partitions ahead of time, and finds those whose runs all ended before a time.
    * @param now milliseconds since the epoch
    */
   open(now: number, before: number): Promise<ExpiredDays>
 }
 
-/** Days of which no run is kept. */
+/** Days whose runs have all expired. */
 export interface ExpiredDays {
   /** True for a run whose log goes with its day. */
   has(runId: string): boolean

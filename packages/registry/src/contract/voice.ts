@@ -71,9 +71,9 @@ export type VoiceInput =
   | { readonly type: 'respond'; readonly instructions?: string; readonly modality?: 'audio' | 'text' }
   /** Ends the answer under way. */
   | { readonly type: 'cancel' }
-  /** The client has stopped an answer after so many milliseconds of it were played. */
+  /** The client has stopped an answer after it had played `heardMs` milliseconds of it. */
   | { readonly type: 'truncate'; readonly itemId: string; readonly heardMs: number }
-  /** So many milliseconds of an answer have been played. */
+  /** The client has played `ms` milliseconds of an answer. */
   | { readonly type: 'played'; readonly itemId: string; readonly ms: number }
   | { readonly type: 'configure'; readonly settings: VoiceSettings }
   /** The connection was lost, and the client may come back; nothing is played meanwhile. */

@@ -58,7 +58,7 @@ export class KeptOutputs {
     this.#drop(Math.max(position - this.#first + 1, 0))
   }
 
-  /** The client has played so many milliseconds of an answer: drops what it must have received for that, before a position. */
+  /** The client has played `ms` milliseconds of an answer: drops the outputs before a position that it must have received for that. */
   played(itemId: string, ms: number, before: number): void {
     const isPlayed = (output: VoiceOutput) =>
       output.type === 'audio' && output.itemId === itemId && output.startMs < ms

@@ -68,7 +68,7 @@ export class OutputFeed {
     this.#kept.acknowledged(Math.min(position, this.#next - 1))
   }
 
-  /** The client has played so many milliseconds of an answer. @throws VOICE_ERR_UNKNOWN_ITEM, VOICE_ERR_BAD_POSITION */
+  /** The client has played `ms` milliseconds of an answer. @throws VOICE_ERR_UNKNOWN_ITEM, VOICE_ERR_BAD_POSITION */
   played(itemId: string, ms: number): void {
     this.#kept.requireSent(itemId, ms)
     this.#kept.played(itemId, ms, this.#next)

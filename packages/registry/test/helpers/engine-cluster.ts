@@ -34,7 +34,7 @@ export async function cluster(
   return members
 }
 
-/** A workflow of two steps, of which the first is held back; `done` has the steps that began. */
+/** A workflow of two steps. The first one ends when `release` is called; `done` has the steps that began. */
 export function createHeldFlow() {
   const done: string[] = []
   const one = Promise.withResolvers<void>()

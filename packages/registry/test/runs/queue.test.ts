@@ -39,7 +39,7 @@ class Held {
     })
   }
 
-  /** Resolves once so many runs have begun. */
+  /** Resolves once `count` runs have begun. */
   async until(count: number): Promise<void> {
     while (this.begun.length < count) await new Promise<void>((resolve) => this.#waiting.push(resolve))
   }

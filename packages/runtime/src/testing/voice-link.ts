@@ -91,7 +91,7 @@ export class TestVoiceLink implements VoiceLink {
       this.push({ type: 'audio', audio: encodeAudio(samples.subarray(at, at + step), this.#inputFormat) })
   }
 
-  /** The client has played so many milliseconds of an answer. */
+  /** The client has played `ms` milliseconds of an answer. */
   played(itemId: string, ms: number): void {
     this.push({ type: 'played', itemId, ms })
   }

@@ -31,7 +31,7 @@ export interface Recording {
 
 /** How a detector finds the turns of a recording. */
 export interface Findings {
-  /** Utterances of which no turn has any audio. */
+  /** Utterances whose audio is in no turn. */
   readonly missed: number
   /** Turns that have no audio of an utterance. */
   readonly wrong: number
@@ -63,7 +63,7 @@ export async function recordSpeech(): Promise<Recording | undefined> {
   }
 }
 
-/** Adds silence to a recording until so much of it is speech, from 0 to 1. */
+/** Adds silence to a recording until only a share of it is speech, from 0 to 1. */
 export function withShare({ samples, utterances }: Recording, share: number): Int16Array {
   const spokenMs = utterances.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0)
   const whole = new Int16Array(Math.max(samples.length, ((spokenMs / share) * RATE) / 1000))

@@ -35,7 +35,7 @@ const TABLES = [
 ] as const satisfies readonly Table[]
 // Columns whose next value the database chooses.
 const COUNTED = { memory_space: 'space_id', memory_item: 'item_id' } as const
-// Rows per statement, of which each has at most 32 columns, and their approximate bytes.
+// Rows per statement, each with at most 32 columns, and their approximate bytes.
 const BATCH = 500
 const BATCH_BYTES = 4_194_304
 // Milliseconds between two lines of progress.

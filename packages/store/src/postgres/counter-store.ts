@@ -10,7 +10,7 @@ interface Pending {
   readonly waiting: PromiseWithResolvers<Counted>[]
 }
 
-/** A key after a statement, of which `key` is the hash. */
+/** The count of a key after a statement; `key` is its hash. */
 interface Row extends Counted {
   readonly key: string
 }
@@ -19,8 +19,8 @@ interface Row extends Counted {
 const CLEAN_EVERY = 60_000
 
 /**
- * Counts on Postgres, by its clock: what is asked for while a statement is under way goes into the next one. The table is not logged, so a crash
- * of the server forgets the counts.
+ * Counts on Postgres, by its clock: increments that are asked for while a statement is under way share the next one. The table is not
+ * logged, so a crash of the server forgets the counts.
  */
 export class PostgresCounters implements CounterStore {
   readonly #query: Query

@@ -18,7 +18,7 @@ const QUERY_TIMEOUT = 30_000
 const IDLE_TIMEOUT = 30_000
 const KEEPALIVE_DELAY = 10_000
 
-/** What Postgres's types are in JavaScript, where it is not what `pg` makes of them. */
+/** Parsers of the types that `pg` would convert otherwise, by their object ids. */
 const PARSERS: Readonly<Record<number, Parse>> = {
   // bigint and numeric: no number of ours exceeds 2^53.
   20: Number,

@@ -12,7 +12,7 @@ const LAST_PAUSE = 250
 
 /**
  * Commits each write in a serializable transaction of its own, so that the code of a write may assume that it is the only one, as on SQLite.
- * A transaction that lost against another, or its connection, is repeated; one of which only the answer was lost is not.
+ * A transaction that lost against another, or lost its connection, is repeated, unless it was committed and only the answer was lost.
  */
 export class PooledCommit implements Commit {
   readonly isShared = true

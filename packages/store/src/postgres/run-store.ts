@@ -33,11 +33,11 @@ export interface RunHost {
 /** The part of a run store that says which node has a run. */
 export type OwnedRuns = Pick<RunStore, 'create' | 'lease' | 'listLeft' | 'recordStep'>
 
-// A run with the same start key that is removed between two looks.
+// A run with the same start key may be removed between two attempts.
 const ATTEMPTS = 3
 const CURSOR = /^[\da-f]{32}$/
 
-/** Runs of the nodes of a service: who creates or leases one has it while its node lives. */
+/** Runs of the nodes of a service: a node has the runs that it creates or leases, as long as it lives. */
 export function createOwnedRuns(host: RunHost): OwnedRuns {
   const { log, logs, query, lease } = host
   const statements = createStatements(host.table)

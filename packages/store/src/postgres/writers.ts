@@ -16,7 +16,7 @@ export class Writers {
   }
 }
 
-/** The attempts to commit one write, of which at most one succeeds. */
+/** The attempts to commit one write; at most one of them succeeds. */
 export class Attempts<T> {
   readonly #free: string[]
   #writerId: string | undefined

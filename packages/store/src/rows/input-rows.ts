@@ -33,7 +33,7 @@ export function toShortArgs({ args }: StoredInput): RowArgs | undefined {
   return bytes > MAX_LISTED_ARGS ? undefined : { json: json || null, bytes }
 }
 
-/** Arguments in pieces, of which their row has the beginning. */
+/** Arguments that are stored in pieces; their row has the beginning. */
 export function toLongArgs({ first, bytes }: { first: string; bytes: number }): RowArgs {
   return { json: previewOfJson(first), bytes }
 }

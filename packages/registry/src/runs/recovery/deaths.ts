@@ -17,7 +17,7 @@ export async function isPoisoned({ runs }: Stores, { runId, epoch }: LeasedRun):
   return true
 }
 
-/** Records that the lease of a run is not in vain: it has made progress, or is given up in order. Further calls do nothing. */
+/** Records that a run has made progress under its lease, or that the lease is given up in order. Further calls do nothing. */
 export function recordProgress({ runs }: Stores, { runId, epoch }: LeasedRun): Awaitable<void> {
   return runs.recordStep(runId, epoch, keyOf(epoch), true)
 }

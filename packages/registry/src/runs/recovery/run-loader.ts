@@ -16,7 +16,7 @@ const SETTLES_WITHIN = 100
 // Milliseconds until loading is retried after a failure.
 const RETRY_AFTER = 5_000
 
-/** What loading parked runs needs of those who park them. */
+/** What a loader needs of the code that parks runs. */
 export interface LoaderHost {
   readonly engine: ResumeHost
   readonly parked: ParkedRuns

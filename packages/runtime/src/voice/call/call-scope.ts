@@ -98,7 +98,7 @@ export function shownError(
   return { code, message }
 }
 
-/** Sends an error of which the call takes no more notice. */
+/** Sends an error to the client; the call continues. */
 export function sendError({ link }: Pick<CallScope, 'link'>, err: unknown): void {
   void link.send({ type: 'error', ...shownError({ link }, err) })
 }

@@ -108,7 +108,7 @@ export class Playout {
     this.#watch()
   }
 
-  /** The client has played so much of an item. */
+  /** The client has played `ms` milliseconds of an item. */
   report(itemId: string, ms: number): void {
     const place = this.#items.placeOf(itemId, ms)
     if (place === undefined || this.#state !== 'open') return

@@ -61,7 +61,7 @@ export class Recorder {
     this.#save(itemId, 'user', all.slice(from, to), rate)
   }
 
-  /** An answer is over; so much of it was played. */
+  /** An answer is over; `playedMs` milliseconds of it were played. */
   answered(itemId: string, playedMs: number): void {
     const rate = this.#rates.output
     const samples = joinSamples(this.#answer.splice(0)).subarray(0, Math.round((playedMs * rate) / 1000))

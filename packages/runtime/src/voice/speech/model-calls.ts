@@ -34,7 +34,7 @@ export async function awaitRetry(
   await pause(delay, undefined, { signal })
 }
 
-/** Settles like the promise, or ends the guard with `late` after so many milliseconds. */
+/** Settles like the promise, or ends the guard with `late` after `ms` milliseconds. */
 export async function waitWithin<T>(
   guard: Guard,
   ms: number,
@@ -55,7 +55,7 @@ export function isUnsupported(err: unknown): boolean {
 }
 
 /**
- * Reads the parts of a stream, of which `finish` is the last.
+ * Reads the parts of a stream, up to `finish`.
  * @param wait awaits the next part
  * @throws RUN_ERR_MODEL_STREAM_BROKEN if it ends without `finish`, or the error that it has reported before
  */

@@ -20,7 +20,7 @@ const TURNS = 5
 /** Events of a new connection: what it is given of the conversation counts for no turn. */
 const SETUP = /^session\.|^conversation\.item\.(?:create|added)$/
 
-/** Calls an agent with a realtime model, and cuts the connection between the two at a random event of each turn, so many times. */
+/** Calls an agent with a realtime model, and cuts the connection between the two `count` times, each at a random event of a turn. */
 export async function cutUpstream(count: number, seed: number): Promise<CutUpstream> {
   const random = createRandom(seed)
   const faults: string[] = []

@@ -62,12 +62,12 @@ export async function startRealtimeServer(
     /** All events that clients have sent. */
     received: (type: string) =>
       connections.flatMap((each) => each.received.filter((event) => event.type === type)),
-    /** Resolves once so many sessions were set up. */
+    /** Resolves once `count` sessions were set up. */
     async ready(count: number) {
       await until(() => connections.filter(({ session }) => session['type']).length >= count)
       await connections[count - 1]?.settled()
     },
-    /** Resolves once clients have sent so many events of a type. */
+    /** Resolves once clients have sent `count` events of a type. */
     arrived: (type: string, count: number) =>
       until(
         () =>

@@ -41,7 +41,7 @@ export class Lane {
   readonly #connection: Connection
   #queue: Pending[] = []
   readonly #inFlight = new Set<Promise<void>>()
-  // Those with writes in flight.
+  // Runs with writes in flight.
   readonly #runs = new Set<string>()
   #working: Promise<void> | undefined
   // The first and the last failure of the present outage.

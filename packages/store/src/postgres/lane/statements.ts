@@ -15,7 +15,7 @@ export interface AppendShape {
 
 /** The statements of a lane: each writes the rows of any number of runs. */
 export interface Statements {
-  /** Returns the ordinals of the runs that it inserted. `limited` if some owners may have only so many. */
+  /** Returns the ordinals of the runs that it inserted. `limited` if some owners may have a limited number. */
   create(limited: boolean): Statement
   /** Returns the ordinals of the appends that are not fenced. */
   append(shape: AppendShape): Statement

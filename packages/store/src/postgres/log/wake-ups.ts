@@ -15,8 +15,8 @@ const LOOK_EVERY = 1_000
 const INTEREST = 5_000
 
 /**
- * Wakes the readers of logs that other nodes write. A node notifies the others only of logs that they said they follow; in case that
- * a notification is lost, followed logs are looked at once a second, all in one query.
+ * Wakes the readers of logs that other nodes write. A node notifies the others only of logs that they have announced to
+ * follow. In case a notification is lost, the state of all followed logs is read once a second, in one query.
  */
 export class WakeUps {
   readonly #logs: LocalLogs

@@ -12,7 +12,7 @@ export type ReadAnswer = (inputId: string) => Promise<InputOutcome | undefined>
  */
 export function createSharedControlBus(
   channel: NodeChannel,
-  lease: Pick<PostgresLease, 'onWishes'>,
+  lease: Pick<PostgresLease, 'onRequests'>,
   readAnswer: ReadAnswer
 ): ControlBus {
   const local = createInProcessControlBus()
@@ -31,7 +31,7 @@ export function createSharedControlBus(
   channel.on('cancel', deliverCancels)
   channel.on('input', deliverAnswers)
   channel.on('watch', (ids) => ids.forEach((id) => deliver(parseWatch(id))))
-  lease.onWishes(({ cancels, answers }) => {
+  lease.onRequests(({ cancels, answers }) => {
     deliverCancels(cancels)
     deliverAnswers(answers)
   })

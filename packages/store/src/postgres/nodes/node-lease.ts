@@ -24,8 +24,8 @@ export interface LeaseHost {
   readonly beat: number
 }
 
-/** What the database knows of the wishes for this node's runs. */
-export interface Wishes {
+/** What others have asked of this node's runs, if it may have missed their messages. */
+export interface Requests {
   /** Runs to be canceled. */
   readonly cancels: readonly string[]
   /** Answered inputs of runs that wait. */
@@ -43,8 +43,8 @@ interface Beat {
 
 const LONGEST_MARGIN = 2_000
 const RETRY_PAUSE = 250
-// Beats between two looks at wishes, unless notifications may be lost: the look reads all unfinished runs of the node.
-const WISHES_EVERY = 4
+// Beats between two reads of requests, which go through all unfinished runs of the node. The first beat of a new connection reads them too.
+const REQUESTS_EVERY = 4
 
 /**
  * A node's row says when it was last seen, by the database's clock. A node that finds the row of another outdated removes it, and only
@@ -56,7 +56,7 @@ export class PostgresLease implements NodeLease {
   readonly #text: string
   readonly #lost = new Set<() => Awaitable<void>>()
   readonly #left = new Set<() => void>()
-  readonly #wishes = new Set<(wishes: Wishes) => void>()
+  readonly #onRequests = new Set<(requests: Requests) => void>()
   readonly #stopped = new AbortController()
   #waiting = Promise.withResolvers<void>()
   #nodeId = ''
@@ -69,7 +69,7 @@ export class PostgresLease implements NodeLease {
   #offset = Date.now() - performance.now()
   // The first and the last of the contacts without a break between them, by the database's clock.
   #contact: { since: number; last: number } | undefined
-  // Since the last look at wishes.
+  // Since requests were last read.
   #beats = 0
   #working: Promise<void> | undefined
   #leaving: Promise<void> | undefined
@@ -120,9 +120,9 @@ export class PostgresLease implements NodeLease {
     return () => this.#left.delete(listener)
   }
 
-  /** Calls the listener with what each beat finds, in case that a notification was lost. */
-  onWishes(listener: (wishes: Wishes) => void): void {
-    this.#wishes.add(listener)
+  /** Calls the listener with the requests that a beat finds, in case a notification was lost. */
+  onRequests(listener: (requests: Requests) => void): void {
+    this.#onRequests.add(listener)
   }
 
   async release(runId: string): Promise<void> {
@@ -213,9 +213,16 @@ export class PostgresLease implements NodeLease {
     const { ttl, beat } = this.#host
     const client = await this.#connection.get()
     const { since = null, last = null } = this.#contact ?? {}
-    const wished = this.#beats === 0
-    const { rows } = await client.query<Beat>(this.#text, [this.#nodeId, ttl, beat, since, last, wished])
-    this.#beats = (this.#beats + 1) % WISHES_EVERY
+    const readsRequests = this.#beats === 0
+    const { rows } = await client.query<Beat>(this.#text, [
+      this.#nodeId,
+      ttl,
+      beat,
+      since,
+      last,
+      readsRequests
+    ])
+    this.#beats = (this.#beats + 1) % REQUESTS_EVERY
     return rows[0]!
   }
 
@@ -233,7 +240,7 @@ export class PostgresLease implements NodeLease {
       this.#notifyLeft()
     }
     if (cancels.length > 0 || answers.length > 0)
-      for (const listener of this.#wishes) listener({ cancels, answers })
+      for (const listener of this.#onRequests) listener({ cancels, answers })
   }
 
   #notifyLeft(): void {

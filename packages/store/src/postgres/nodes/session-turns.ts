@@ -24,11 +24,11 @@ interface Waiter {
 
 const LOOK_EVERY = 1_000
 const RETRY_PAUSE = 500
-// Which session it is would not save the others their look.
+// The id of the session would not save the other nodes their query.
 const ALL = '*'
 
 /**
- * The turns of sessions, over all nodes: who asks takes a ticket, and the lowest ticket has the turn. A ticket counts while its node
+ * The turns of sessions, over all nodes: each caller takes a ticket, and the lowest ticket has the turn. A ticket counts while its node
  * lives, or while its holder is an unfinished run, which another node then continues under the same ticket.
  */
 export class SessionTurns {

@@ -45,8 +45,8 @@ export function isFirst(table: (name: string) => string, sessionKey: string, tic
 }
 
 /**
- * Takes and returns tickets: all that a node asks for during one transaction in the next one. A session's tickets are numbered under a
- * lock of the session, so that a ticket is visible to all that are taken after it.
+ * Takes and returns tickets in batches: those that a node asks for during one transaction share the next. A session's tickets are
+ * numbered under a lock of the session, so that a ticket is visible to all that are taken after it.
  */
 export class TicketBatches {
   readonly #transact: Transact

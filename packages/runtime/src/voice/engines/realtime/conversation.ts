@@ -99,7 +99,7 @@ export class Conversation {
     return lines.length === 0 ? undefined : ['The conversation so far:', ...lines].join('\n')
   }
 
-  /** Sends the conversation to a new connection; returns the turns of which it got the audio, since their words are not known. */
+  /** Sends the conversation to a new connection; returns the turns whose audio it got, because their words are not known. */
   restore(socket: RealtimeSocket, sendAudio: (frames: readonly string[]) => void): SpokenTurn[] {
     this.#entries = this.#entries.slice(-this.#maxEntries)
     const known = socket.abilities.items ? [] : this.#known()

@@ -72,7 +72,7 @@ export class ResponseQueue {
     return this.#open?.wanted !== undefined || this.#waiting.length > 0
   }
 
-  /** True for a response of which no event was taken yet. */
+  /** True for a response without an event so far. */
   isNew(responseId: string): boolean {
     return this.#open?.id !== responseId && !this.#ended.has(responseId)
   }
