@@ -141,11 +141,22 @@ function withoutContent({ messageId, role }: Message): Message {
   return { messageId, role, parts: [] }
 }
 
-// The record that the engine has just stored: the run has started.
-function toNewRecord({ runId, sessionId, createdAt }: Run, { name }: Runnable): TaskRun {
+// The record that the engine has just stored: the run has started, or waits in the queue.
+function toNewRecord({ runId, sessionId, createdAt }: Run, { name, queue }: Runnable): TaskRun {
   const waiting = { approvals: NOTHING_PENDING, inputs: NOTHING_PENDING }
-  const status = 'working'
-  return { runId, sessionId, name, status, createdAt, updatedAt: createdAt, error: null, waiting, bytes: 0 }
+  const isQueued = queue === true
+  return {
+    runId,
+    sessionId,
+    name,
+    status: isQueued ? 'submitted' : 'working',
+    createdAt,
+    queuedAt: isQueued ? createdAt : null,
+    updatedAt: createdAt,
+    error: null,
+    waiting,
+    bytes: 0
+  }
 }
 
 // The task that the message started, if it is known. A message that followed up on a task cannot start another one.

@@ -82,7 +82,8 @@ export class PushReader {
     try {
       const run = await runs.find(this.#taskId)
       if (run === undefined || !exposed.shows(run)) return undefined
-      const task = { taskId: run.runId, contextId: run.sessionId, createdAt: run.createdAt }
+      const { sessionId, createdAt, queuedAt } = run
+      const task = { taskId: run.runId, contextId: sessionId, createdAt, queuedAt }
       let events: PushEvents | undefined
       let seen = 0
       reader = new LogReader(runs, this.#taskId)

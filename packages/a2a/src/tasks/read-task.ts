@@ -24,7 +24,16 @@ export interface TaskSource {
 /** The record of a task's run. */
 export type TaskRun = Pick<
   RunSummary,
-  'runId' | 'sessionId' | 'name' | 'status' | 'createdAt' | 'updatedAt' | 'error' | 'waiting' | 'bytes'
+  | 'runId'
+  | 'sessionId'
+  | 'name'
+  | 'status'
+  | 'createdAt'
+  | 'queuedAt'
+  | 'updatedAt'
+  | 'error'
+  | 'waiting'
+  | 'bytes'
 >
 
 /** How much of a task to read. */
@@ -92,11 +101,11 @@ export async function readMessages({ tasks }: Pick<TaskSource, 'tasks'>, taskId:
 
 export async function readSoFar(
   { stores }: RunEngine,
-  run: Pick<TaskRun, 'runId' | 'sessionId' | 'createdAt'>,
+  run: Pick<TaskRun, 'runId' | 'sessionId' | 'createdAt' | 'queuedAt'>,
   urls: FileUrls
 ): Promise<SoFar> {
-  const { runId, sessionId, createdAt } = run
-  const events = new TaskEvents({ taskId: runId, contextId: sessionId, createdAt }, urls)
+  const { runId, sessionId, createdAt, queuedAt } = run
+  const events = new TaskEvents({ taskId: runId, contextId: sessionId, createdAt, queuedAt }, urls)
   const result = new RunResultBuilder()
   const pause = createPause()
   let lastSeq = 0

@@ -12,6 +12,8 @@ export interface EventTask {
   contextId: string
   /** Milliseconds since the epoch. */
   createdAt: number
+  /** Null if its run began at once, with its first part. */
+  queuedAt: number | null
 }
 
 const NONE: readonly TaskEvent[] = Object.freeze([])
@@ -34,8 +36,12 @@ export class TaskEvents {
   readonly #waiting = new Map<string, InputPrompt>()
   #last: TaskStatus | undefined
 
+  // The first part of a queued run is its acceptance.
+  #isQueued: boolean
+
   constructor(task: EventTask, urls: FileUrls) {
     this.#task = task
+    this.#isQueued = task.queuedAt !== null
     this.#urls = urls
   }
 
@@ -50,6 +56,14 @@ export class TaskEvents {
   }
 
   add(part: Part): readonly TaskEvent[] {
+    if (!this.#isQueued) return this.#add(part)
+    if (part.type === 'start') return NONE
+    this.#isQueued = false
+    const isEnd = part.type === 'finish' || part.type === 'error'
+    return isEnd ? this.#add(part) : [this.#status({ state: 'working' }), ...this.#add(part)]
+  }
+
+  #add(part: Part): readonly TaskEvent[] {
     const own = !part.source?.length
     switch (part.type) {
       case 'text':

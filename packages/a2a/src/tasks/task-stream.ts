@@ -25,7 +25,7 @@ export async function openNewStream(
   view: TaskView,
   endsAt: (state: TaskState) => boolean
 ): Promise<TaskStream> {
-  const { createdAt } = run
+  const { createdAt, queuedAt } = run
   const status = { state: 'submitted', timestamp: toTimestamp(createdAt) } as const
   const submitted = { ...run, status: status.state }
   const task = await readTask(
@@ -35,7 +35,7 @@ export async function openNewStream(
     { ...view, includeArtifacts: false },
     { messages, status }
   )
-  const events = new TaskEvents({ taskId: task.id, contextId: task.contextId, createdAt }, urls)
+  const events = new TaskEvents({ taskId: task.id, contextId: task.contextId, createdAt, queuedAt }, urls)
   return new LogStream(task.id, 0, { type: 'task', task }, events, endsAt)
 }
 
