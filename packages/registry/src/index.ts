@@ -121,6 +121,7 @@ export type * from './contract/ports/run-store.ts'
 export type * from './contract/ports/stored-input.ts'
 export type {
   ContentReference,
+  EndTurn,
   SessionKey,
   SessionMessage,
   SessionStore

@@ -1,5 +1,6 @@
 import { SILENT_LOG, type RunLog, type Stores } from '@svc/registry'
 import { requireNode } from '@svc/registry/kit'
+import { SessionLocks } from '@svc/registry/store-kit'
 import { createSkipDamaged } from './encoding/stored-values.ts'
 import { createSweeps } from './maintenance/create-sweeps.ts'
 import { Removals } from './maintenance/removals.ts'
@@ -47,13 +48,14 @@ export async function createStore(
   const removals = new Removals(log.abandon)
   const skipDamaged = createSkipDamaged(logger)
   const writing = new Set<string>()
+  const locks = new SessionLocks()
   const sweeps = createSweeps(backend, retention, removals, createFileSweep(db, commit, bytes, writing))
   let closed: Promise<void> | undefined
 
   return {
-    log,
+    log: node ? log : locks.watch(log),
     runs: { ...createRunStore(db, commit, sweeps.runs, removals), ...node?.runs },
-    sessions: { ...createSessionStore(db, commit, skipDamaged, sweeps.sessions), ...node?.sessions },
+    sessions: { ...createSessionStore(db, commit, skipDamaged, sweeps.sessions, locks), ...node?.sessions },
     memory: createMemoryStore(db, commit, retention, skipDamaged, sweeps.memories),
     tasks: createTaskStore(db, commit, claimant, skipDamaged),
     checkpoints: { ...createCheckpointStore(db, commit, skipDamaged), ...node?.checkpoints },

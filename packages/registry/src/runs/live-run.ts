@@ -186,7 +186,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost, Acceptin
 
   /** The stores as its runnable gets them. */
   get ownStores(): Stores {
-    return (this.#ownStores ??= fenceStores(this.stores, this.record, () => this.created))
+    return (this.#ownStores ??= fenceStores(this))
   }
 
   get journal(): RunJournal | undefined {

@@ -6,6 +6,7 @@ export { createInProcessCounterStore, MAX_COUNTER_WINDOW } from '../stores/in-pr
 export { createInProcessRemoteSessionStore } from '../stores/in-process/remote-session-store.ts'
 export { QueueWorkers } from '../stores/queue-workers.ts'
 export { KeyedLock, type Release } from '../stores/keyed-lock.ts'
+export { SessionLocks } from '../stores/session-locks.ts'
 export { entryFromJson, sizeOfEntry } from '../stores/log-entry.ts'
 export {
   formatInputCursor,

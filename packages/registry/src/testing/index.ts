@@ -21,7 +21,7 @@ export {
   type ScriptedRunnableOptions
 } from './scripted-runnable.ts'
 export { scriptedVoice, type Converse } from './scripted-voice.ts'
-export { sessionStoreContract } from './session-store-contract.ts'
+export { keptTurnContract, sessionStoreContract } from './session-store-contract.ts'
 export { createTestCluster, type TestNode } from './cluster/test-cluster.ts'
 export { twoStoresContract } from './cluster/two-stores-contract.ts'
 export type { NodeStores, TwoStores } from './cluster/two-stores.ts'

@@ -1,5 +1,7 @@
 import type { SessionKey, SessionMessage, SessionStore } from '../contract/ports/session-store.ts'
+import type { Stores } from '../contract/ports/stores.ts'
 import { HOSTILE_TEXT, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
+import { completed, storedRun, textEntry } from './stored-run.ts'
 
 const key: SessionKey = { registry: 'global', owner: 'ada', kind: 'agent', name: 'echo', sessionId: 's' }
 const never = new AbortController().signal
@@ -149,5 +151,53 @@ export function sessionStoreContract(t: ContractTest, make: MakeStore<SessionSto
     const release = await third
     release()
     t.equal(await (async () => store.lock(key, controller.signal))().catch((err: unknown) => err), reason)
+  })
+}
+
+/** The contract of every `SessionStore` beside its `RunStore`: a suspended run keeps its turns. */
+export function keptTurnContract(
+  t: ContractTest,
+  make: MakeStore<Pick<Stores, 'runs' | 'log' | 'sessions'>>
+): void {
+  withStore(t, make, 'keeps the turn of a suspended run until it takes it again', async (t, stores) => {
+    const { runs, sessions } = stores
+    const order: string[] = []
+    const run = storedRun()
+    await runs.create(run)
+    const suspend = await sessions.lock(key, never, run.runId)
+    const take = (name: string, holder?: string) =>
+      (async () => sessions.lock(key, never, holder))().then((release) => {
+        order.push(name)
+        return release
+      })
+    const next = take('next')
+    await sessions.load(key, 1)
+    suspend(true)
+    suspend()
+    const elsewhere = await sessions.lock({ ...key, sessionId: 'other' }, never, run.runId)
+    elsewhere(true)
+    await sessions.load(key, 1)
+    t.same(order, [], 'the turn is not free')
+    const again = await take('again', run.runId)
+    const third = take('again', run.runId)
+    await sessions.load(key, 1)
+    again(true)
+    const last = await third
+    last()
+    const release = await next
+    release()
+    t.same(order, ['again', 'again', 'next'])
+  })
+
+  withStore(t, make, 'ends the turn of a suspended run with the run', async (t, { runs, log, sessions }) => {
+    const run = storedRun()
+    await runs.create(run)
+    const suspend = await sessions.lock(key, never, `${run.runId}/member`)
+    const next = (async () => sessions.lock(key, never))()
+    suspend(true)
+    await log.append(run.runId, 1, [textEntry(1)], completed)
+    const release = await next
+    release()
+    t.same(await sessions.load(key, 1), [])
   })
 }

@@ -10,6 +10,7 @@ import {
   remoteSessionStoreContract,
   runQueueContract,
   runStoreContract,
+  keptTurnContract,
   runFenceContract,
   sessionStoreContract,
   storedRun,
@@ -32,6 +33,7 @@ t.test('queued runs', async (t) =>
   })
 )
 t.test('sessions', async (t) => sessionStoreContract(t, fresh('sessions')))
+t.test('turns of suspended runs', async (t) => keptTurnContract(t, async () => createInProcessStores()))
 t.test('what runs write', async (t) => runFenceContract(t, async () => createInProcessStores()))
 t.test('sessions at other services', async (t) =>
   remoteSessionStoreContract(t, async () => createInProcessStores().remoteSessions!)

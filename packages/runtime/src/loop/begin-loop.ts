@@ -59,6 +59,8 @@ export async function beginLoop(
   const { input } = start
   guard.check()
   if (!isContinued(input, context)) requireInput({}, input)
+  // Before anything that takes time: turns of a session follow in the order in which their runs were accepted.
+  await turn.lock()
   const settle = <T>(work: Awaitable<T>): Awaitable<T> => (isPromise(work) ? guard.wait(work) : work)
   const journal = LoopJournal.of(context, guard)
   const recorded = journal && (await journal.recallLoop())
@@ -70,7 +72,6 @@ export async function beginLoop(
     return context.clientTools.length === 0 ? own : addTools(own)
   }
   if (recorded !== undefined) {
-    await turn.lock()
     turn.restore(recorded)
     const { sections } = recorded
     return new ModelLoop(plan, run, { turn, model, sections, journal, tools: await tools() })
@@ -79,7 +80,6 @@ export async function beginLoop(
     input === undefined
       ? undefined
       : await takeMessage(input as AcceptedMessage, { model, guard, urls: plan.urls })
-  await turn.lock()
   const { instructions } = plan
   const text = await settle(typeof instructions === 'function' ? instructions(context) : instructions)
   const own = await settle(start.sections(questionOf(message?.input, context)))

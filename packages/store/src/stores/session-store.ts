@@ -1,6 +1,6 @@
 import type { SessionMessage, SessionStore } from '@svc/registry'
 import { createPause } from '@svc/registry/kit'
-import { KeyedLock, sessionKeyText } from '@svc/registry/store-kit'
+import { sessionKeyText, type SessionLocks } from '@svc/registry/store-kit'
 import { sql, type Kysely } from 'kysely'
 import type { Commit } from '../commit.ts'
 import { parseStored, type SkipDamaged } from '../encoding/stored-values.ts'
@@ -16,9 +16,9 @@ export function createSessionStore(
   db: Kysely<Tables>,
   commit: Commit,
   skipDamaged: SkipDamaged,
-  sweep: SessionStore['sweep']
+  sweep: SessionStore['sweep'],
+  locks: SessionLocks
 ): SessionStore {
-  const locks = new KeyedLock()
   const readLarge = async (sessionKey: string, seq: number) => {
     const row = db.selectFrom('session_message').select('message').where('session_key', '=', sessionKey)
     return (await row.where('seq', '=', seq).executeTakeFirst())?.message
@@ -69,7 +69,7 @@ export function createSessionStore(
       }),
     remove: (key) => commit.write((trx) => removeSessions(trx, [sessionKeyText(key)])),
     sweep,
-    lock: (key, signal) => locks.lock(sessionKeyText(key), signal)
+    lock: (key, signal, holder) => locks.lock(sessionKeyText(key), signal, holder)
   }
 }
 

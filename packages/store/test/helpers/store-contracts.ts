@@ -8,6 +8,7 @@ import {
   remoteSessionStoreContract,
   runQueueContract,
   runStoreContract,
+  keptTurnContract,
   runFenceContract,
   sessionStoreContract,
   taskStoreContract
@@ -32,6 +33,7 @@ export function storeContracts(t: Test, open: OpenStore): void {
       fresh(({ sessions }) => sessions)
     )
   )
+  t.test('turns of suspended runs', async (t) => keptTurnContract(t, () => open()))
   t.test('what runs write', async (t) => runFenceContract(t, () => open({ stateKey: 'ab'.repeat(32) })))
   t.test('memory', async (t) =>
     memoryStoreContract(

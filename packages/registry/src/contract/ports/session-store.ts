@@ -83,6 +83,12 @@ export interface SessionKey extends RunnableKey {
   readonly sessionId: string
 }
 
+/**
+ * Ends a turn of a session; a second call does nothing.
+ * @param keep true if the run of its holder is suspended: the turn stays its holder's, which takes it again with `lock`. Default false
+ */
+export type EndTurn = (keep?: boolean) => void
+
 /** Keeps the messages of conversations. */
 export interface SessionStore {
   /** The newest `maxMessages` messages, oldest first. */
@@ -102,12 +108,13 @@ export interface SessionStore {
   /** Removes the sessions that exceed the store's retention; returns their number. */
   sweep(now: number): Awaitable<number>
   /**
-   * Waits, in call order, until no other turn of this session is in progress, and returns the function that ends this one.
+   * Waits, in call order, until no other turn of this session is in progress, and returns the function that ends this one. A turn
+   * that its suspended run keeps ends with the run.
    * @param holder who takes the turn: the id of a run, which a path may follow after a slash. A store of several processes keeps the
    * place of a holder whose run another process takes over. Without it, the turn ends with its process
    * @throws the signal's reason if it aborts first
    */
-  lock(key: SessionKey, signal: AbortSignal, holder?: string): Awaitable<() => void>
+  lock(key: SessionKey, signal: AbortSignal, holder?: string): Awaitable<EndTurn>
 }
 
 /** Cookies and local storage of a browser, as Playwright's `storageState` has them; plain JSON. */

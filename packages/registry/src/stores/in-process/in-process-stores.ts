@@ -1,6 +1,7 @@
 import type { MemoryItemRetention } from '../../contract/ports/memory-store.ts'
 import type { Stores } from '../../contract/ports/stores.ts'
 import { givenOf } from '../../options.ts'
+import { SessionLocks } from '../session-locks.ts'
 import { createInProcessCheckpointStore } from './checkpoint-store.ts'
 import { createInProcessControlBus } from './control-bus.ts'
 import { createInProcessFileStore } from './file-store.ts'
@@ -45,10 +46,11 @@ export function createInProcessStores(retention: Partial<InProcessRetention> = {
     for (const runId of runIds) void tasks.remove(runId)
   })
   const checkpoints = createInProcessCheckpointStore()
+  const locks = new SessionLocks()
   return {
     runs: createInProcessRunStore(runs),
-    log: createInProcessStreamLog(runs),
-    sessions: createInProcessSessionStore(runs),
+    log: locks.watch(createInProcessStreamLog(runs)),
+    sessions: createInProcessSessionStore(runs, locks),
     memory: createInProcessMemoryStore(kept, runs),
     tasks,
     checkpoints,

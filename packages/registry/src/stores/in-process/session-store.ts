@@ -1,4 +1,4 @@
-import { KeyedLock } from '../keyed-lock.ts'
+import type { SessionLocks } from '../session-locks.ts'
 import { RecentMap } from './recent-map.ts'
 import type { RunTable } from './run-table.ts'
 import { sessionKeyText, type SessionMessage, type SessionStore } from '../../contract/ports/session-store.ts'
@@ -14,9 +14,11 @@ interface Session {
 }
 
 /** Conversations in process memory. */
-export function createInProcessSessionStore(runs: Pick<RunTable, 'requireEpoch'>): SessionStore {
+export function createInProcessSessionStore(
+  runs: Pick<RunTable, 'requireEpoch'>,
+  locks: SessionLocks
+): SessionStore {
   const sessions = new RecentMap<Session>(MAX_SESSIONS)
-  const locks = new KeyedLock()
 
   return {
     load(key, count) {
@@ -38,6 +40,6 @@ export function createInProcessSessionStore(runs: Pick<RunTable, 'requireEpoch'>
     remove: (key) => sessions.delete(sessionKeyText(key)),
     // `append` and the map enforce the bounds.
     sweep: () => 0,
-    lock: (key, signal) => locks.lock(sessionKeyText(key), signal)
+    lock: (key, signal, holder) => locks.lock(sessionKeyText(key), signal, holder)
   }
 }

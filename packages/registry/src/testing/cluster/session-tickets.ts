@@ -1,3 +1,4 @@
+import type { EndTurn } from '../../contract/ports/session-store.ts'
 import { unlessAborted } from '../../timers.ts'
 
 interface Ticket {
@@ -24,7 +25,7 @@ export class SessionTickets {
     signal: AbortSignal,
     holder: string | undefined,
     isAlive: () => boolean
-  ): Promise<() => void> {
+  ): Promise<EndTurn> {
     signal.throwIfAborted()
     const queue = this.#queues.get(key) ?? []
     this.#queues.set(key, queue)
@@ -33,9 +34,11 @@ export class SessionTickets {
     const ticket = kept ?? { holder, isAlive, begin: undefined }
     ticket.isAlive = isAlive
     if (kept === undefined) queue.push(ticket)
-    const release = () => {
+    const release = (keep = false) => {
       const index = queue.indexOf(ticket)
-      if (index !== -1 && ticket.isAlive === isAlive) queue.splice(index, 1)
+      const isHeld = index !== -1 && ticket.isAlive === isAlive
+      if (isHeld && keep) Object.assign(ticket, { isAlive: () => false, begin: undefined })
+      else if (isHeld) queue.splice(index, 1)
       this.look()
     }
     const { promise, resolve } = Promise.withResolvers<void>()

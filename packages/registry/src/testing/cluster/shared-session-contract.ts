@@ -78,6 +78,24 @@ export function sharedSessionContract(test: TestTwoStores): void {
     t.same(order, ['taken', 'next'])
   })
 
+  test('a suspended run keeps its turn on whichever node continues it', async (t, { first, second }) => {
+    const runId = await startRun(first)
+    const suspend = await first.sessions.lock(key, never, runId)
+    const order: string[] = []
+    const next = (async () => second.sessions.lock(key, never, await startRun(second)))().then((release) => {
+      order.push('next')
+      release()
+    })
+    suspend(true)
+    await first.lease.release(runId)
+    t.equal(await second.runs.lease(runId), 2)
+    const continued = await second.sessions.lock(key, never, runId)
+    order.push('continued')
+    continued()
+    await next
+    t.same(order, ['continued', 'next'])
+  })
+
   test('the turn of a dead node ends with its run', async (t, { first, second, declareDead }) => {
     const runId = await startRun(first)
     await first.sessions.lock(key, never, `${runId}/member`)

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { EndTurn } from '@svc/registry'
 import { isPromise, randomId, unlessAborted } from '@svc/registry/kit'
 import { KeyedLock, type Release } from '@svc/registry/store-kit'
 import { bigintArray, textArray } from '../lane/binary-arrays.ts'
@@ -35,6 +36,7 @@ export class SessionTurns {
   readonly #host: TurnHost
   readonly #tickets: TicketBatches
   readonly #text: string
+  readonly #kept: string
   // Calls for the same holder, one after the other.
   readonly #locks = new KeyedLock()
   readonly #users = new Map<string, number>()
@@ -51,13 +53,15 @@ export class SessionTurns {
     this.#tickets = new TicketBatches(host.transact, host.table)
     this.#text = `select ord::int from unnest($1::text[], $2::bigint[]) with ordinality as f(session_key, ticket, ord)
       where ${isFirst(host.table, 'f.session_key', 'f.ticket')}`
+    this.#kept = `update ${host.table('session_turn')} set node_id = ''
+      where session_key = $1 and holder = $2 and node_id = $3 and ticket = $4`
     host.channel.on('turn', () => this.#look())
     host.channel.onReconnect(() => this.#look())
     this.#timer = setInterval(() => this.#look(), LOOK_EVERY).unref()
   }
 
   /** As `SessionStore.lock`. */
-  async lock(sessionKey: string, signal: AbortSignal, holder = `-${randomId()}`): Promise<Release> {
+  async lock(sessionKey: string, signal: AbortSignal, holder = `-${randomId()}`): Promise<EndTurn> {
     signal.throwIfAborted()
     const id = `${sessionKey}\n${holder}`
     this.#use(id, 1)
@@ -82,14 +86,14 @@ export class SessionTurns {
   }
 
   // The next call of the same holder gets its ticket, so that a run keeps its place.
-  #createRelease(id: string, ticket: Ticket, next: Release): Release {
+  #createRelease(id: string, ticket: Ticket, next: Release): EndTurn {
     let released = false
-    return () => {
+    return (keep = false) => {
       if (released) return
       released = true
       if (this.#use(id, -1) > 0) return next()
       this.#held.delete(id)
-      void this.#giveBack(ticket).finally(() => next())
+      void this.#giveBack(ticket, keep).finally(() => next())
     }
   }
 
@@ -127,16 +131,17 @@ export class SessionTurns {
     }
   }
 
-  #giveBack(ticket: Ticket): Promise<void> {
-    const returned = this.#return(ticket)
+  #giveBack(ticket: Ticket, keep = false): Promise<void> {
+    const returned = this.#return(ticket, keep)
     this.#returning.add(returned)
     return returned.finally(() => this.#returning.delete(returned))
   }
 
   // Until it succeeds, since the session has no other turn before.
-  async #return(ticket: Ticket): Promise<void> {
+  async #return(ticket: Ticket, keep: boolean): Promise<void> {
     for (;;) {
       try {
+        if (keep) return await this.#keep(ticket)
         const mayWait = await this.#tickets.return(ticket)
         if (mayWait) void this.#host.channel.post('turn', [ALL])
         return this.#look()
@@ -145,6 +150,12 @@ export class SessionTurns {
         await pause(RETRY_PAUSE, undefined, { signal: this.#closed.signal }).catch(() => {})
       }
     }
+  }
+
+  // A ticket of no node counts while its run is unfinished.
+  async #keep({ sessionKey, holder, nodeId, ticket }: Ticket): Promise<void> {
+    const values = [sessionKey, holder, nodeId, ticket]
+    await this.#host.query('svc keep turn', this.#kept, values)
   }
 
   // A look that is asked for during another one follows it, since that one may have missed the news.

@@ -24,6 +24,11 @@ interface Asked<T, R> {
 
 // Locks of a transaction take shared memory of the server.
 const MAX_BATCH = 200
+const RUN_ID = `split_part(o.holder, '/', 1)`
+const LONG_AGO = `extract(epoch from clock_timestamp() - interval '1 hour') * 1000`
+
+/** Quotes the name of a table, with its schema. */
+type TableName = (name: string) => string
 
 type NewTicket = Omit<Ticket, 'ticket'>
 type Taking = Asked<NewTicket, TakenTicket>
@@ -36,12 +41,25 @@ interface TakenRow {
   first: boolean
 }
 
-/** The condition that no ticket before this one counts: of a living node, or of an unfinished run. */
-export function isFirst(table: (name: string) => string, sessionKey: string, ticket: string): string {
-  return `not exists (
-    select from ${table('session_turn')} o where o.session_key = ${sessionKey} and o.ticket < ${ticket} and (
-      exists (select from ${table('node')} n where n.node_id = o.node_id)
-      or exists (select from ${table('run')} r where r.run_id = split_part(o.holder, '/', 1) and r.ended_at is null)))`
+/** The condition that no ticket before this one counts. */
+export function isFirst(table: TableName, sessionKey: string, ticket: string): string {
+  return `not exists (select from ${table('session_turn')} o
+    where o.session_key = ${sessionKey} and o.ticket < ${ticket} and ${counts(table)})`
+}
+
+/**
+ * Removes the tickets that do not count, and those of living nodes whose runs ended so long ago that they can only have been lost: a turn
+ * may be saved shortly after the end of its run.
+ */
+export function removeLostTickets(table: TableName): string {
+  return `delete from ${table('session_turn')} o where not ${counts(table)} or exists (
+    select from ${table('run')} r where r.run_id = ${RUN_ID} and r.ended_at < ${LONG_AGO})`
+}
+
+// Of a living node, or of an unfinished run.
+function counts(table: TableName): string {
+  return `(exists (select from ${table('node')} n where n.node_id = o.node_id)
+    or exists (select from ${table('run')} r where r.run_id = ${RUN_ID} and r.ended_at is null))`
 }
 
 /**
