@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
+import { within } from '../timers.ts'
 import { PassingMap } from '../stores/passing-map.ts'
 import { whileServing } from '../app/while-serving.ts'
 
@@ -48,9 +48,6 @@ export class OpenReplies {
 
   async #untilEmpty(): Promise<void> {
     if (this.#open.size === 0) return
-    const empty = new Promise<void>((resolve) => (this.#onEmpty = resolve))
-    const overdue = new AbortController()
-    await Promise.race([empty, pause(GRACE, undefined, overdue).catch(() => {})])
-    overdue.abort()
+    await within(GRACE, new Promise<void>((resolve) => (this.#onEmpty = resolve)))
   }
 }

@@ -1,6 +1,6 @@
 import { Type, type TSchema } from '@sinclair/typebox'
 import { RUN_ERR_CANCELED, type Awaitable, type RunContext } from '@svc/registry'
-import { millisecondsSchema, toLoggable } from '@svc/registry/kit'
+import { millisecondsSchema, toLoggable, within } from '@svc/registry/kit'
 import { Guard } from './guard.ts'
 import { RUN_ERR_FIRST_TOKEN_TIMEOUT, RUN_ERR_TIMEOUT, RUN_ERR_TOKEN_TIMEOUT } from '../errors.ts'
 
@@ -112,10 +112,7 @@ export class RunGuard extends Guard {
 
   #callAll(listeners: readonly EndListener[], error: unknown): Promise<unknown> | undefined {
     if (listeners.length === 0) return undefined
-    const { promise: late, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, RELEASE_TIMEOUT)
-    const all = Promise.all(listeners.map((listener) => this.#call(listener, error)))
-    return Promise.race([all, late]).finally(() => clearTimeout(timer))
+    return within(RELEASE_TIMEOUT, Promise.all(listeners.map((listener) => this.#call(listener, error))))
   }
 
   async #call(listener: EndListener, error: unknown): Promise<void> {

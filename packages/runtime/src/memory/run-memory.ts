@@ -1,5 +1,5 @@
 import { ANONYMOUS, GLOBAL_REGISTRY, type RunContext } from '@svc/registry'
-import { toLoggable } from '@svc/registry/kit'
+import { toLoggable, within } from '@svc/registry/kit'
 import { unlessAborted } from '../guards/guard.ts'
 import { RUN_ERR_MEMORY_FAILED, toToolError } from '../errors.ts'
 import type { RunEvents } from '../events/run-events.ts'
@@ -14,10 +14,7 @@ const pending = new Set<Promise<void>>()
 /** Waits for pending writes of memories, for at most `ms` milliseconds. */
 export async function settleMemories(ms: number): Promise<void> {
   if (pending.size === 0) return
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, ms)
-  await Promise.race([Promise.allSettled(pending), promise])
-  clearTimeout(timer)
+  await within(ms, Promise.allSettled(pending))
 }
 
 /** An agent's memory in one run. Its errors never fail the run, and it never receives the caller's keys. */

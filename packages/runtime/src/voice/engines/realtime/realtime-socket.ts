@@ -1,4 +1,4 @@
-import { isPromise } from '@svc/registry/kit'
+import { isPromise, unlessLate } from '@svc/registry/kit'
 import { WebSocket } from 'ws'
 import { unlessAborted } from '../../../guards/guard.ts'
 import type { ClientEvent, SessionConfig } from './client-event.ts'
@@ -71,7 +71,6 @@ export class RealtimeSocket {
    */
   static async open(options: SocketOptions): Promise<RealtimeSocket> {
     const { model, signal, timeout } = options
-    const { promise: late, reject } = Promise.withResolvers<never>()
     let socket: RealtimeSocket | undefined
     const open = async () => {
       const connection = await model.getServerWebSocketConfig!()
@@ -80,16 +79,11 @@ export class RealtimeSocket {
       await socket.#ready.promise
       return socket
     }
-    const timer = setTimeout(() => {
-      reject(Object.assign(new Error('the session was not set up in time'), { code: 'ETIMEDOUT' }))
-    }, timeout)
     try {
-      return await unlessAborted(signal, () => Promise.race([open(), late]))
+      return await unlessLate(timeout, createTimeout, unlessAborted(signal, open))
     } catch (err) {
       socket?.close()
       throw err
-    } finally {
-      clearTimeout(timer)
     }
   }
 
@@ -189,4 +183,9 @@ export class RealtimeSocket {
     if (REFUSALS.has(closeCode)) return Object.assign(error, { statusCode: 400 })
     return Object.assign(error, { code: 'ECONNRESET' })
   }
+}
+
+// The code makes it a fault that may pass.
+function createTimeout(): Error {
+  return Object.assign(new Error('the session was not set up in time'), { code: 'ETIMEDOUT' })
 }
