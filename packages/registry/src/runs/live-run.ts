@@ -278,6 +278,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost, Acceptin
   #leave(reason: unknown): void {
     if (this.#ended) return
     this.#ended = true
+    this.writer.drop()
     this.lateSignal.reason = reason
     this.#release()
   }

@@ -48,7 +48,9 @@ export class RunProgress {
 
   /** Numbers a short part regardless of the log's limit. @throws RUN_ERR_BAD_PART */
   rest(part: Part): LogEntry {
-    return this.#add(this.#encode(part), part)
+    const entry = this.#encode(part)
+    this.#bytes += sizeOfEntry(entry)
+    return this.#add(entry, part)
   }
 
   /** Encodes a part that gets no number. @throws RUN_ERR_BAD_PART */

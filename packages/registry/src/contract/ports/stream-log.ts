@@ -40,6 +40,12 @@ export interface StreamLog {
    * function is called.
    */
   follow(runId: string, wake: (gone?: boolean) => void): () => void
+  /**
+   * For a store in which each append costs much: text that has no reader is then appended some milliseconds later, joined with what
+   * follows. Calls `act` once, when a reader in any process begins to follow this log, unless the returned function is called before;
+   * undefined if one follows it now. Absent: text is never delayed.
+   */
+  onFollowed?(runId: string, act: () => void): (() => void) | undefined
   /** Notifies this process's followers that nothing more will be appended; the log stays. */
   abandon(runId: string): void
 }

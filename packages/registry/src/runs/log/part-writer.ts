@@ -5,6 +5,7 @@ import type { StreamLog } from '../../contract/ports/stream-log.ts'
 import { toFinalState, type Ending, type FinalState } from '../final-state.ts'
 import type { PartRecord } from '../journal/part-record.ts'
 import type { RunProgress } from '../run-progress.ts'
+import { HeldText } from './held-text.ts'
 import { LogWriter, type WriterEvents } from './log-writer.ts'
 import { RedactedWriter } from './redacted-writer.ts'
 
@@ -16,6 +17,8 @@ export class PartWriter {
   readonly #events: WriterEvents
   // Only for runs with a caller's keys.
   readonly #redacted: RedactedWriter | undefined
+  // Only in stores in which each part costs much.
+  readonly #held: HeldText | undefined
 
   constructor(
     log: StreamLog,
@@ -28,7 +31,9 @@ export class PartWriter {
     this.#redact = redact
     this.#events = events
     this.#writer = new LogWriter(log, record, events)
+    const onFollowed = log.onFollowed?.bind(log)
     if (redact) this.#redacted = new RedactedWriter(redact, progress, this.#writer)
+    else if (onFollowed) this.#held = new HeldText(record.runId, onFollowed, () => this.#writeHeld())
   }
 
   /** True if the log has a part. */
@@ -59,8 +64,15 @@ export class PartWriter {
    */
   write(part: Part, change?: RunChange, record?: PartRecord): void {
     if (part.type === 'data' && part.transient) return this.#pass(part)
-    if (this.#redacted === undefined) this.#writer.write(this.#progress.next(part), change, record)
-    else this.#redacted.write(part, change, record)
+    if (this.#redacted !== undefined) return this.#redacted.write(part, change, record)
+    if (this.#held !== undefined) {
+      const isPlain = change === undefined && record === undefined
+      if (isPlain && this.#held.add(part)) return
+      const before = this.#held.take()
+      if (before !== undefined) this.#writer.write(this.#progress.next(before))
+      if (isPlain && this.#held.add(part)) return
+    }
+    this.#writer.write(this.#progress.next(part), change, record)
   }
 
   #pass(part: PartOf<'data'>): void {
@@ -81,11 +93,28 @@ export class PartWriter {
   /** Writes the text held back. */
   flush(): void {
     this.#redacted?.flush()
+    this.#writeHeld()
+  }
+
+  /** Drops the text held back: another process continues the run. */
+  drop(): void {
+    this.#held?.take()
   }
 
   /** Wraps a step so that its text is in the log before its output is recorded. */
   flushingAfter<T>(step: () => Promise<T> | T): () => Promise<T> | T {
-    return this.#redacted?.flushingAfter(step) ?? step
+    if (this.#redacted === undefined && this.#held === undefined) return step
+    return async () => {
+      const output = await step()
+      this.flush()
+      return output
+    }
+  }
+
+  // It is short, so that it may exceed the limit of the log, at which the next part is refused.
+  #writeHeld(): void {
+    const held = this.#held?.take()
+    if (held !== undefined) this.#writer.write(this.#progress.rest(held))
   }
 
   /** As `LogWriter.idle`. */

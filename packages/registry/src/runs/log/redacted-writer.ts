@@ -47,15 +47,6 @@ export class RedactedWriter {
     for (const rest of this.#takeHeld()) this.#writer.write(this.#progress.rest(rest))
   }
 
-  /** Wraps a step so that its text is in the log before its output is recorded. */
-  flushingAfter<T>(step: () => Promise<T> | T): () => Promise<T> {
-    return async () => {
-      const output = await step()
-      this.flush()
-      return output
-    }
-  }
-
   #writeChunk(part: Chunk, begin: () => TextInIncrements): void {
     const key = keyOf(part)
     const text = this.#takeStream(key)?.text ?? begin()

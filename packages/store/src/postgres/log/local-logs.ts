@@ -8,6 +8,8 @@ export type Wake = (gone?: boolean) => void
 export interface LocalLog {
   readonly tail: Tail
   readonly followers: Set<Wake>
+  /** Called once, when a reader begins to follow it. */
+  onFollowed: (() => void) | undefined
   /** True while this node writes the log: what the tail does not have was not written. */
   isOwn: boolean
   /** True once the last entry is here. */
@@ -83,9 +85,29 @@ export class LocalLogs {
   follow(runId: string, follower: Wake): () => void {
     const log = this.#open(runId)
     log.followers.add(follower)
+    this.followed(runId)
     return () => {
       log.followers.delete(follower)
       if (this.#logs.get(runId) === log) this.#closeUnused(runId, log)
+    }
+  }
+
+  /** A reader on some node begins to follow the log. */
+  followed(runId: string): void {
+    const log = this.#logs.get(runId)
+    const act = log?.onFollowed
+    if (act === undefined) return
+    log!.onFollowed = undefined
+    act()
+  }
+
+  /** As `StreamLog.onFollowed`, for the readers on this node. */
+  onFollowed(runId: string, act: () => void): (() => void) | undefined {
+    const log = this.#logs.get(runId)
+    if (log?.isOwn !== true || log.followers.size > 0) return undefined
+    log.onFollowed = act
+    return () => {
+      if (log.onFollowed === act) log.onFollowed = undefined
     }
   }
 
@@ -105,7 +127,15 @@ export class LocalLogs {
   #open(runId: string): LocalLog {
     let log = this.#logs.get(runId)
     if (log === undefined) {
-      log = { tail: new Tail(), followers: new Set(), isOwn: false, isOver: false, uncounted: 0, lookedAt: 0 }
+      log = {
+        tail: new Tail(),
+        followers: new Set(),
+        onFollowed: undefined,
+        isOwn: false,
+        isOver: false,
+        uncounted: 0,
+        lookedAt: 0
+      }
       this.#logs.set(runId, log)
     }
     return log

@@ -75,6 +75,7 @@ export function createSharedStreamLog({ lane, logs, reads, wakeUps }: StreamLogH
         return entries
       })
     },
+    onFollowed: (runId, act) => (wakeUps.isFollowed(runId) ? undefined : logs.onFollowed(runId, act)),
     follow(runId, follower) {
       const unfollow = logs.follow(runId, follower)
       if (logs.get(runId)?.isOwn !== true) wakeUps.announce(runId)

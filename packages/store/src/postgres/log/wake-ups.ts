@@ -45,10 +45,16 @@ export class WakeUps {
 
   /** Notifies other nodes that follow this log. */
   notify(runId: string): void {
+    if (this.isFollowed(runId)) void this.#channel.post('log', [runId])
+  }
+
+  /** True if other nodes follow this log. */
+  isFollowed(runId: string): boolean {
     const until = this.#interest.get(runId)
-    if (until === undefined) return
-    if (until >= performance.now()) void this.#channel.post('log', [runId])
-    else this.#interest.delete(runId)
+    if (until === undefined) return false
+    if (until >= performance.now()) return true
+    this.#interest.delete(runId)
+    return false
   }
 
   /** Announces a reader of another node's log, and wakes it if the log is over or missing. */
@@ -68,6 +74,7 @@ export class WakeUps {
       if (this.#logs.get(runId)?.isOwn !== true) continue
       const known = this.#interest.get(runId) ?? 0
       this.#interest.set(runId, now + INTEREST)
+      this.#logs.followed(runId)
       // It may have read before our last append.
       if (known < now) this.notify(runId)
     }
