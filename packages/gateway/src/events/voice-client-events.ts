@@ -78,14 +78,14 @@ export const VoiceRespondEventSchema = Type.Object(
 )
 export type VoiceRespondEvent = Static<typeof VoiceRespondEventSchema>
 
-/** `voice.truncate`: the client has stopped an answer after so much of it was played. */
+/** `voice.truncate`: the client has stopped an answer after it had played `heardMs` milliseconds of it. */
 export const VoiceTruncateEventSchema = Type.Object(
   { itemId: id('The answer'), heardMs: milliseconds },
   { ...strict, title: 'VoiceTruncateEvent' }
 )
 export type VoiceTruncateEvent = Static<typeof VoiceTruncateEventSchema>
 
-/** `voice.played`: so much of an answer has been played. */
+/** `voice.played`: the client has played `ms` milliseconds of an answer. */
 export const VoicePlayedEventSchema = Type.Object(
   { itemId: id('The answer'), ms: milliseconds },
   { ...strict, title: 'VoicePlayedEvent' }
