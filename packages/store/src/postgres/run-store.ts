@@ -118,7 +118,8 @@ function createStatements(table: (name: string) => string) {
   const [run, node] = [table('run'), table('node')]
   const size = (name: string, json: string, extra: number) =>
     `coalesce((select sum(octet_length(${json}) + ${extra}) from ${table(name)} x where x.run_id = r.run_id), 0)`
-  const columns = `r.run_id, r.registry, r.kind, r.name, r.owner, r.cancel_at is not null as "cancelRequested", md5(r.run_id || $1) as place`
+  const columns = `r.run_id, r.registry, r.kind, r.name, r.owner, r.cancel_at is not null as "cancelRequested", md5(r.run_id || $1) as place,
+    (select octet_length(c.state) from ${table('checkpoint')} c where c.run_id = r.run_id) as "checkpointBytes"`
   return {
     // Its size is the log's again, since the last appends of its node may not have been counted.
     lease: `update ${run} r set epoch = r.epoch + 1, node_id = $2,

@@ -118,7 +118,13 @@ export interface ChangedRunPage extends RunPage {
 }
 
 /** An unfinished run that no living process has, with the fields that recovery needs. */
-export type LeftRun = Pick<StoredRun, 'runId' | 'registry' | 'kind' | 'name' | 'owner' | 'cancelRequested'>
+export interface LeftRun extends Pick<
+  StoredRun,
+  'runId' | 'registry' | 'kind' | 'name' | 'owner' | 'cancelRequested'
+> {
+  /** The size of its checkpoint, null if it has none. Left out by stores for which that costs as much as `CheckpointStore.size`. */
+  readonly checkpointBytes?: number | null
+}
 
 /** Selects the runs that no living process has. */
 export interface LeftQuery {

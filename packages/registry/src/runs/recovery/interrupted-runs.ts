@@ -219,14 +219,19 @@ export class InterruptedRuns {
     const { runId, cancelRequested } = run
     const { stores } = this.#host
     if (this.#host.live.has(runId) || this.moved(runId) || this.#parked.get(runId)) return undefined
-    const size = cancelRequested ? undefined : await stores.checkpoints.size(runId)
-    if (size === undefined) {
+    const size = cancelRequested ? null : (run.checkpointBytes ?? (await this.#sizeOf(run)))
+    if (size === null) {
       const isEnded = await endLeftRun(stores, runId, cancelRequested ? 'canceled' : undefined)
       return isEnded ? 'ended' : undefined
     }
     if (this.#runnables.has(runnableKeyText(run))) return { load: this.#loader.load(run, size) }
     this.#awaitRunnable(run)
     return undefined
+  }
+
+  // Null if it has no checkpoint.
+  async #sizeOf({ runId, checkpointBytes }: LeftRun): Promise<number | null> {
+    return checkpointBytes === null ? null : ((await this.#host.stores.checkpoints.size(runId)) ?? null)
   }
 
   #awaitRunnable(run: ParkedRun): void {

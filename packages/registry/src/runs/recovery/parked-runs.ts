@@ -5,7 +5,7 @@ import { MAX_TIMER, timeOf } from '../../timers.ts'
 import type { OwnerCounts } from '../run-limits.ts'
 
 /** The fields of an unfinished run with which it can be loaded. */
-export type ParkedRun = Omit<LeftRun, 'cancelRequested'>
+export type ParkedRun = Omit<LeftRun, 'cancelRequested' | 'checkpointBytes'>
 
 /** An action on a run that is still parked at a given time. */
 interface Due {

@@ -37,6 +37,19 @@ export function leftRunContract(test: TestTwoStores): void {
     t.equal((await second.runs.get(mine.runId))?.epoch, 4)
   })
 
+  test('a page of left runs has the sizes of their checkpoints, or none', async (t, stores) => {
+    const { first, second, declareDead } = stores
+    const [one, other] = [storedRun(), storedRun()]
+    for (const run of [one, other]) await first.runs.create(run)
+    await first.checkpoints.save(one.runId, 1, { at: 'ä' })
+    await declareDead()
+    const { runs } = await second.runs.listLeft({ limit: 9 })
+    t.equal(runs.length, 2)
+    for (const { runId, checkpointBytes } of runs)
+      if (checkpointBytes !== undefined)
+        t.equal(checkpointBytes, (await second.checkpoints.size(runId)) ?? null)
+  })
+
   test('a node whose run was taken writes nothing', async (t, { first, second, declareDead }) => {
     const run = storedRun()
     const key = { registry: 'global', owner: 'ada', kind: 'agent', name: 'echo', sessionId: 's' } as const
