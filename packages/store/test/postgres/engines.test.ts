@@ -179,7 +179,7 @@ await onPostgres(t, async (t, _open, url) => {
           codeOf(() => engine.answer(inputId, { approved: true, reason: `by ${index}` }))
         )
       )
-      t.same(answers.toSorted(), ['RUN_ERR_APPROVAL_ANSWERED', 'none'])
+      t.same(answers.map(String).toSorted(), ['RUN_ERR_APPROVAL_ANSWERED', 'none'])
       t.match(await run.result(), { text: `by ${answers.indexOf('none')}` })
     }
   })

@@ -74,7 +74,7 @@ t.test('an input is answered on any node; the first answer counts', async (t) =>
         codeOf(engine.answer(inputId, { approved: true, reason: `by ${index}` }))
       )
     )
-    t.same(answers.toSorted(), ['RUN_ERR_APPROVAL_ANSWERED', 'none'])
+    t.same(answers.map(String).toSorted(), ['RUN_ERR_APPROVAL_ANSWERED', 'none'])
     t.match(await run.result(), { text: `true by ${answers.indexOf('none')}` })
   }
 })
@@ -84,6 +84,7 @@ t.test('an answer to a run of a dead node is delivered by the node that takes it
   const flow = defineRunnable({
     ...asking,
     name: 'asking',
+    resumable: true,
     async *stream(_input: unknown, context: RunContext) {
       const { approved } = await context.approvals.request({ toolCallId: 'c', toolName: 't', args: {} })
       yield { type: 'text', text: String(approved) }

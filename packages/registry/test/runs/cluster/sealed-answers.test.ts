@@ -90,7 +90,7 @@ t.test('one of two answers on two other nodes counts', async (t) => {
         codeOf(engine.answer(inputId, { approved: true, reason: `by ${index} ${key}` }))
       )
     )
-    t.same(codes.toSorted(), ['RUN_ERR_APPROVAL_ANSWERED', 'none'])
+    t.same(codes.map(String).toSorted(), ['RUN_ERR_APPROVAL_ANSWERED', 'none'])
     await run.result()
     t.match(answers.pop(), { approved: true, reason: `by ${codes.indexOf('none')} ${key}` })
   }
