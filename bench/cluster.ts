@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { startPostgres, type Postgres } from '@tools/postgres'
 import { NodeProcess } from './cluster/node-process.ts'
 import { ServerLoad } from './cluster/server-load.ts'
-import type { RunCost } from './cluster/run-cost.ts'
+import type { RunCost, Written } from './cluster/run-cost.ts'
 import type { Asked, Reported } from './cluster/streams.ts'
 import { median, percentile } from './figures.ts'
 
@@ -21,9 +21,10 @@ export async function reportCluster(rounds: number): Promise<void> {
   const server = await startPostgres({ durable: true }).catch((err: Error) => err)
   if (server instanceof Error) return console.log(`not measured: ${server.message}`)
   try {
+    // First: afterwards the server vacuums what the others wrote.
+    await reportIdle(server)
     await reportRuns(server, rounds)
     await reportStreams(server, rounds)
-    await reportIdle(server)
   } finally {
     await server.stop()
   }
@@ -36,22 +37,27 @@ async function reportRuns(server: Postgres, rounds: number): Promise<void> {
     SQLite: `sqlite:${join(folder, 'bench.db')}`,
     Postgres: server.url
   }
-  const costs: Record<Kind, RunCost[]> = { memory: [], SQLite: [], Postgres: [] }
-  for (let round = 0; round < rounds; round++)
-    for (const kind of Object.keys(urls) as Kind[]) costs[kind].push(await runAlone(urls[kind]))
+  for (const written of ['data', 'text'] as const) {
+    const costs: Record<Kind, RunCost[]> = { memory: [], SQLite: [], Postgres: [] }
+    for (let round = 0; round < rounds; round++)
+      for (const kind of Object.keys(urls) as Kind[]) costs[kind].push(await runAlone(urls[kind], written))
+    reportCosts(written === 'data' ? '20 parts' : '20 increments of text without a reader', costs)
+  }
   await rm(folder, { recursive: true })
-  const of = (kind: Kind, key: keyof RunCost) => median(costs[kind].map((cost) => cost[key]))
-  const each = (key: keyof RunCost) =>
-    (Object.keys(urls) as Kind[])
-      .map((kind) => `${kind} ${of(kind, key).toFixed(key === 'p50' ? 1 : 0)}`)
-      .join(', ')
-  line('runs of 20 parts per second, 50 at once', each('runsPerSecond'))
-  line('CPU of the node per run, µs', each('cpuPerRun'), 'Postgres ≤ 150, or SQLite')
-  line('time of a run, p50 ms', each('p50'))
 }
 
-async function runAlone(url: string): Promise<RunCost> {
-  const node = new NodeProcess('run-cost.ts', url)
+function reportCosts(what: string, costs: Readonly<Record<Kind, readonly RunCost[]>>): void {
+  const each = (key: keyof RunCost) =>
+    Object.entries(costs)
+      .map(([kind, all]) => `${kind} ${median(all.map((cost) => cost[key])).toFixed(key === 'p50' ? 1 : 0)}`)
+      .join(', ')
+  line(`runs of ${what} per second, 50 at once`, each('runsPerSecond'), 'Postgres ≥ 2 × SQLite')
+  line('  CPU of the node per run, µs', each('cpuPerRun'), 'Postgres ≤ 150, or SQLite')
+  line('  time of a run, p50 ms', each('p50'))
+}
+
+async function runAlone(url: string, written: Written): Promise<RunCost> {
+  const node = new NodeProcess('run-cost.ts', url, written)
   try {
     return await node.next<RunCost>()
   } finally {
@@ -183,6 +189,6 @@ async function expect<T extends Reported['type']>(
 
 function line(what: string, value: string, target?: string): void {
   console.log(
-    `${what.padEnd(52)}${value.padEnd(40)}${target === undefined ? '' : `target ${target}`}`.trimEnd()
+    `${what.padEnd(72)}${value.padEnd(48)}${target === undefined ? '' : `target ${target}`}`.trimEnd()
   )
 }

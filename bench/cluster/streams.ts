@@ -45,7 +45,7 @@ async function follow(runId: string): Promise<void> {
   for await (const part of engine.parts(runId)) {
     if (part.seq !== last + 1) gaps++
     last = part.seq
-    if (part.type === 'text') delays.push(now() - Number(part.text))
+    if (part.type === 'data') delays.push(now() - Number(part.value))
   }
 }
 
@@ -63,7 +63,8 @@ async function produce(runs: number, rate: number | null, duration: number): Pro
         if (rate === null) await setImmediate()
         else if (wait > 0) await sleep(wait)
         parts++
-        yield { type: 'text' as const, text: String(now()) }
+        // Text would be joined until the readers follow.
+        yield { type: 'data' as const, name: 'time', value: now() }
       }
     }
   })

@@ -54,6 +54,7 @@ export async function deployUnderLoad(options: ClusterOptions, clients: number):
     }
     load.isOver = true
     await loading
+    load.close()
     const { watched, served, refused, repeated, failed } = load
     const logs = compareLogs(watched, await audit.parts())
     return { runs: watched.length, served, refused, repeated, failed, logs, stuck: await audit.stuck() }
@@ -86,6 +87,10 @@ class Load {
       await this.#send('GET', '/api/runs?limit=5')
       await this.#watch(random)
     }
+  }
+
+  /** Ends the connections, once all clients are done. */
+  close(): void {
     this.#agent.destroy()
   }
 

@@ -20,7 +20,7 @@ export interface NodeParts {
   readonly counters: CounterStore
   readonly runs: Pick<RunStore, 'create' | 'lease' | 'listLeft' | 'recordStep'>
   readonly checkpoints: Pick<CheckpointStore, 'save' | 'remove'>
-  readonly sessions: Pick<SessionStore, 'lock'>
+  readonly sessions: Pick<SessionStore, 'lock' | 'place'>
 }
 
 /** The partitions of the logs of runs, each with the runs that began on one day. */

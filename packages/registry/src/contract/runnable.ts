@@ -70,6 +70,8 @@ export interface Runnable {
    * disconnects.
    */
   readonly resumable?: boolean | undefined
+  /** True if each of its runs is a turn of its session (`SessionStore.lock`), in the stores of the engine. */
+  readonly takesTurns?: boolean | undefined
   /** True if its runs wait in the queue of their engine until a process begins them; default of `StartOptions.queue`. */
   readonly queue?: boolean | undefined
   /** Names of its own tools, as far as they are known before a run; tools of a caller must have others. */
@@ -91,6 +93,7 @@ export interface RunnableDefinition {
   description?: string | undefined
   inputSchema?: TSchema | undefined
   resumable?: boolean | undefined
+  takesTurns?: boolean | undefined
   queue?: boolean | undefined
   toolNames?: readonly string[] | undefined
   stream?(input: RunInput, context: RunContext): AsyncIterable<YieldedPart>

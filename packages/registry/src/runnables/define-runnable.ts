@@ -72,6 +72,10 @@ class DefinedRunnable implements Runnable {
     return this.#definition.resumable
   }
 
+  get takesTurns(): boolean | undefined {
+    return this.#definition.takesTurns
+  }
+
   get queue(): boolean | undefined {
     return this.#definition.queue
   }

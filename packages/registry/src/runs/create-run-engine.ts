@@ -36,6 +36,7 @@ import { watchInputs } from './queue/queued-runs.ts'
 import { ReplayedRun } from './replayed-run.ts'
 import { prepareStart } from './prepare-start.ts'
 import { keepInput, type KeptInput } from './kept-input.ts'
+import { placeRun } from './place-run.ts'
 import { toRecordedInput, type RecordedInput } from './recorded-input.ts'
 import type { Run, RunEngine } from './run-engine.ts'
 import type { StartOptions } from './start-options.ts'
@@ -114,7 +115,9 @@ class Engine implements RunEngine {
       const kept = isPromise(keeping) ? await keeping : keeping
       if (run.ended) return run
       const checkpoint = early ?? (kept && interrupted.keep(run, kept))
+      const placed = placeRun(this.stores, run)
       run.begin(input, checkpoint !== undefined, recorded?.value)
+      if (isPromise(placed)) await Promise.all([placed, created])
       if (isPromise(created)) await created
       run.created = undefined
       if (isPromise(checkpoint?.saved)) await checkpoint.saved

@@ -22,6 +22,7 @@ import type { StoredRun } from '../contract/ports/run-store.ts'
 import type { SessionMessage } from '../contract/ports/session-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import { timeOf } from '../timers.ts'
+import { sessionOwnerOf } from './place-run.ts'
 import type { StartOptions } from './start-options.ts'
 import type { Journal } from '../contract/journal.ts'
 import type { RunLog } from '../contract/run-log.ts'
@@ -127,8 +128,7 @@ export class HostedContext implements RunContext {
   }
 
   get sessionOwner(): string {
-    const { sub } = this.principal
-    return sub === ANONYMOUS.sub ? (this.userId ?? sub) : sub
+    return sessionOwnerOf(this.#host.options)
   }
 
   get recordsInput(): boolean {

@@ -52,6 +52,8 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost, Acceptin
   executed: Promise<void> | undefined
   /** Pending while its record is being stored. */
   created: Promise<unknown> | undefined
+  /** As `SessionStore.place` returns it. */
+  leavePlace: (() => void) | undefined
   readonly writer: PartWriter
   readonly #host: RunHost
   readonly #earlier: Earlier | undefined
@@ -290,6 +292,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost, Acceptin
     this.#source?.leave((err) => logLate(this, err))
     // The run has ended only when its last part is in the log, or cannot be written.
     this.writer.whenIdle(() => {
+      if (!this.suspended) this.leavePlace?.()
       this.#host.ended(this)
       this.#settlement.due()
     })

@@ -34,6 +34,10 @@ export class Agent<out Output extends Schema = Schema> extends BaseRunnable<Sche
     return this.#plan.durable
   }
 
+  get takesTurns(): boolean {
+    return this.#plan.sessions === undefined
+  }
+
   override get outputSchema(): OutputSchema<SchemaOutput<Output>> | undefined {
     return this.#plan.output?.schema
   }

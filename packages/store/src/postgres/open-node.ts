@@ -105,7 +105,10 @@ export function openNode({ options, connections, db, ready, logger }: NodeHost):
     log,
     runs: createOwnedRuns({ db, lane, log, logs, query, lease, table }),
     checkpoints: createLaneCheckpoints(lane),
-    sessions: { lock: (key, signal, holder) => turns.lock(sessionKeyText(key), signal, holder) },
+    sessions: {
+      lock: (key, signal, holder) => turns.lock(sessionKeyText(key), signal, holder),
+      place: (key, runId) => turns.place(sessionKeyText(key), runId)
+    },
     control: createSharedControlBus(channel, lease, readAnswer),
     joined: () => lease.joined(),
     async close() {

@@ -115,6 +115,11 @@ export interface SessionStore {
    * @throws the signal's reason if it aborts first
    */
   lock(key: SessionKey, signal: AbortSignal, holder?: string): Awaitable<EndTurn>
+  /**
+   * Gives an accepted run its place in the order of turns, which `lock` with its id as the holder then has; returns the function that
+   * gives the place back, and does nothing once `lock` was called. Absent: turns are in the order of `lock`.
+   */
+  place?(key: SessionKey, runId: string): Awaitable<() => void>
 }
 
 /** Cookies and local storage of a browser, as Playwright's `storageState` has them; plain JSON. */

@@ -7,6 +7,8 @@ interface Ticket {
   isAlive: () => boolean
   /** Lets the waiting holder begin its turn. */
   begin: (() => void) | undefined
+  /** True until its run asks for its turn. */
+  isPlaced: boolean
 }
 
 /** The turns of sessions that several nodes of a test share: the first ticket of a session has the turn. */
@@ -29,10 +31,12 @@ export class SessionTickets {
     signal.throwIfAborted()
     const queue = this.#queues.get(key) ?? []
     this.#queues.set(key, queue)
-    // The run of a dead process keeps its place.
-    const kept = queue.find((ticket) => holder !== undefined && ticket.holder === holder && !ticket.isAlive())
-    const ticket = kept ?? { holder, isAlive, begin: undefined }
-    ticket.isAlive = isAlive
+    // The run of a dead process keeps its place, and so does one that was placed.
+    const kept = queue.find(
+      (ticket) => holder !== undefined && ticket.holder === holder && (ticket.isPlaced || !ticket.isAlive())
+    )
+    const ticket: Ticket = kept ?? { holder, isAlive, begin: undefined, isPlaced: false }
+    Object.assign(ticket, { isAlive, isPlaced: false })
     if (kept === undefined) queue.push(ticket)
     const release = (keep = false) => {
       const index = queue.indexOf(ticket)
@@ -51,6 +55,19 @@ export class SessionTickets {
       throw err
     }
     return release
+  }
+
+  /** As `SessionStore.place`, for the process that `isAlive` reports. */
+  place(key: string, holder: string, isAlive: () => boolean): () => void {
+    const queue = this.#queues.get(key) ?? []
+    this.#queues.set(key, queue)
+    const ticket: Ticket = { holder, isAlive, begin: undefined, isPlaced: true }
+    queue.push(ticket)
+    return () => {
+      const index = queue.indexOf(ticket)
+      if (index !== -1 && ticket.isPlaced) queue.splice(index, 1)
+      this.look()
+    }
   }
 
   /** Lets those begin whose turn it is, since a turn, a run or a process has ended. */

@@ -1,4 +1,5 @@
 import type { SessionKey, SessionMessage } from '../../contract/ports/session-store.ts'
+import type { Stores } from '../../contract/ports/stores.ts'
 import { completed, textEntry } from '../stored-run.ts'
 import { startRun, type TestTwoStores } from './two-stores.ts'
 
@@ -50,6 +51,30 @@ export function sharedSessionContract(test: TestTwoStores): void {
     one()
     await Promise.all(others)
     t.same(order, ['two', 'three'])
+  })
+
+  test('an accepted run has its place before it asks for its turn', async (t, { first, second }) => {
+    const order: string[] = []
+    const begin = (name: string, stores: Pick<Stores, 'sessions'>, runId: string) =>
+      (async () => stores.sessions.lock(key, never, runId))().then((release) => {
+        order.push(name)
+        release()
+      })
+    const one = await first.sessions.lock(key, never, await startRun(first))
+    const [accepted, early, late] = [await startRun(first), await startRun(first), await startRun(second)]
+    const leave = await first.sessions.place!(key, accepted)
+    const leaveEarly = await first.sessions.place!(key, early)
+    const waiting = begin('late', second, late)
+    await second.sessions.load(key, 1)
+    waiting.catch(() => {})
+    const placed = begin('early', first, early)
+    one()
+    await second.sessions.load(key, 1)
+    t.same(order, [], 'the first place is that of a run that has not asked yet')
+    leave()
+    await Promise.all([placed, waiting])
+    leaveEarly()
+    t.same(order, ['early', 'late'])
   })
 
   test('the turn of a dead node ends, but for a run that continues', async (t, {

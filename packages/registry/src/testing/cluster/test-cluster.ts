@@ -59,6 +59,10 @@ export function createTestCluster(clock = Date.now): { join(): TestNode } {
           },
           sessions: {
             ...shared.sessions,
+            place(key, runId) {
+              const { node } = lease
+              return tickets.place(sessionKeyText(key), runId, () => members.isAlive(lease, node))
+            },
             lock(key, signal, holder) {
               const { node } = lease
               return tickets.lock(sessionKeyText(key), signal, holder, () => members.isAlive(lease, node))

@@ -6,7 +6,7 @@ import { bigintArray, textArray } from '../lane/binary-arrays.ts'
 import type { Query, Transact } from '../query.ts'
 import type { NodeChannel } from './node-channel.ts'
 import type { PostgresLease } from './node-lease.ts'
-import { isFirst, TicketBatches, type Ticket } from './ticket-batches.ts'
+import { isFirst, TicketBatches, type TakenTicket, type Ticket } from './ticket-batches.ts'
 
 /** What the turns of sessions need. */
 export interface TurnHost {
@@ -25,6 +25,8 @@ interface Waiter {
 
 const LOOK_EVERY = 1_000
 const RETRY_PAUSE = 500
+// A ticket of no node counts while its run is unfinished.
+const NO_NODE = ''
 // The id of the session would not save the other nodes their query.
 const ALL = '*'
 
@@ -41,6 +43,8 @@ export class SessionTurns {
   readonly #locks = new KeyedLock()
   readonly #users = new Map<string, number>()
   readonly #held = new Map<string, Ticket>()
+  // Tickets of accepted runs that have not asked for their turn.
+  readonly #placed = new Map<string, Promise<TakenTicket>>()
   readonly #waiting = new Set<Waiter>()
   readonly #returning = new Set<Promise<void>>()
   readonly #timer: NodeJS.Timeout
@@ -53,11 +57,28 @@ export class SessionTurns {
     this.#tickets = new TicketBatches(host.transact, host.table)
     this.#text = `select ord::int from unnest($1::text[], $2::bigint[]) with ordinality as f(session_key, ticket, ord)
       where ${isFirst(host.table, 'f.session_key', 'f.ticket')}`
-    this.#kept = `update ${host.table('session_turn')} set node_id = ''
+    this.#kept = `update ${host.table('session_turn')} set node_id = '${NO_NODE}'
       where session_key = $1 and holder = $2 and node_id = $3 and ticket = $4`
     host.channel.on('turn', () => this.#look())
     host.channel.onReconnect(() => this.#look())
     this.#timer = setInterval(() => this.#look(), LOOK_EVERY).unref()
+  }
+
+  /** As `SessionStore.place`. */
+  async place(sessionKey: string, runId: string): Promise<() => void> {
+    const id = `${sessionKey}\n${runId}`
+    const taking = this.#take(sessionKey, runId)
+    this.#placed.set(id, taking)
+    const leave = () => {
+      if (this.#placed.get(id) === taking) this.#placed.delete(id)
+      else return
+      taking.then((ticket) => this.#giveBack(ticket)).catch(() => {})
+    }
+    await taking.catch((err: unknown) => {
+      leave()
+      throw err
+    })
+    return leave
   }
 
   /** As `SessionStore.lock`. */
@@ -105,9 +126,10 @@ export class SessionTurns {
   }
 
   async #takeTurn(sessionKey: string, holder: string, signal: AbortSignal): Promise<Ticket> {
-    const joined = this.#host.lease.joined()
-    const nodeId = isPromise(joined) ? await joined : joined
-    const ticket = await this.#tickets.take(sessionKey, holder, nodeId)
+    const id = `${sessionKey}\n${holder}`
+    const placed = this.#placed.get(id)
+    this.#placed.delete(id)
+    const ticket = await (placed ?? this.#take(sessionKey, holder))
     try {
       if (!ticket.hasTurn) await this.#wait(ticket, signal)
       signal.throwIfAborted()
@@ -116,6 +138,11 @@ export class SessionTurns {
       await this.#giveBack(ticket)
       throw err
     }
+  }
+
+  async #take(sessionKey: string, holder: string): Promise<TakenTicket> {
+    const joined = this.#host.lease.joined()
+    return this.#tickets.take(sessionKey, holder, isPromise(joined) ? await joined : joined)
   }
 
   async #wait(ticket: Ticket, signal: AbortSignal): Promise<void> {
@@ -152,7 +179,6 @@ export class SessionTurns {
     }
   }
 
-  // A ticket of no node counts while its run is unfinished.
   async #keep({ sessionKey, holder, nodeId, ticket }: Ticket): Promise<void> {
     const values = [sessionKey, holder, nodeId, ticket]
     await this.#host.query('svc keep turn', this.#kept, values)
