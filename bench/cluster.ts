@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startPostgres, type Postgres } from '@tools/postgres'
+import { measureStandstill, type NodeEnd } from './cluster/changes-of-hands.ts'
 import { NodeProcess } from './cluster/node-process.ts'
 import { ServerLoad } from './cluster/server-load.ts'
 import type { RunCost, Written } from './cluster/run-cost.ts'
@@ -25,6 +26,8 @@ export async function reportCluster(rounds: number): Promise<void> {
     await reportIdle(server)
     await reportRuns(server, rounds)
     await reportStreams(server, rounds)
+    await reportStandstill(server, 'closed', 'node closes', 'p99 ≤ 1,000')
+    await reportStandstill(server, 'killed', 'node is killed', 'p99 ≤ 15,000')
   } finally {
     await server.stop()
   }
@@ -94,6 +97,12 @@ async function reportStreams(server: Postgres, rounds: number): Promise<void> {
   )
   const gaps = [...calm, ...full].reduce((sum, each) => sum + each.gaps, 0)
   line('gaps and repetitions at the readers', String(gaps), '0')
+}
+
+async function reportStandstill(server: Postgres, end: NodeEnd, when: string, target: string): Promise<void> {
+  const times = await measureStandstill(server.url, `bench_${end}`, end)
+  const [p50, p99] = [0.5, 0.99].map((share) => percentile(times, share).toFixed(0))
+  line(`100 workflows whose ${when}: until another has them, ms`, `p50 ${p50}, p99 ${p99}`, target)
 }
 
 interface Streamed {

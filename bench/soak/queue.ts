@@ -165,19 +165,6 @@ class QueueService {
       }
       await pause(LOOK)
     }
-    if (process.env.QDEBUG) await this.dump()
-  }
-  async dump() {
-    for (const q of [
-      'select id, task_id, attempts, max_attempts, run_at-now() as due, locked_at-now() as locked, locked_by, last_error, key from queue_worker._private_jobs order by id limit 40',
-      'select count(*) from queue_worker._private_jobs',
-      'select status, epoch, node_id, owner, count(*) from queue.run where ended_at is null group by 1,2,3,4',
-      'select node_id, now()-seen_at as age from queue.node',
-      "select pid, state, wait_event_type, wait_event, now()-query_start as age, left(query,90) as q from pg_stat_activity where application_name like '%svc%'"
-    ])
-      console.table(await this.#query(q))
-    for (const child of this.#nodes.values()) child.kill('SIGUSR2')
-    await pause(500)
   }
 
   async #query<Row extends object>(text: string): Promise<Row[]> {
@@ -241,7 +228,11 @@ async function order(child: ChildProcess, owner: string, count: number): Promise
 export async function soakQueue(seed: number): Promise<Finding[]> {
   const server = await startPostgres()
   try {
-    return toFindings(await queueUnderFire(server, { ...LOAD, seed }))
+    const report = await queueUnderFire(server, { ...LOAD, seed })
+    console.log(
+      `queue: seed ${seed}, ${report.runs} runs, of which ${report.takenOver} began again on another node`
+    )
+    return toFindings(report)
   } finally {
     await server.stop()
   }

@@ -13,7 +13,6 @@ export interface RunAccess {
 }
 
 /**
-/**
  * Finds a run that the caller reaches and that belongs to the surface; any other run counts as missing.
  * @throws RUN_ERR_NOT_FOUND
  */
