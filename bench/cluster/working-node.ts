@@ -46,7 +46,7 @@ await engine.resume(flow)
 await store.lease!.whenHeld(new AbortController().signal)
 await engine.recover()
 
-process.on('message', async (order: Order) => {
+async function obey(order: Order): Promise<void> {
   if (order.type === 'await') awaited = order
   else if (order.type === 'close') {
     await engine.close()
@@ -55,5 +55,7 @@ process.on('message', async (order: Order) => {
     await Promise.all(Array.from({ length: order.runs }, () => engine.start(flow, 'go')))
     report({ type: 'started' })
   }
-})
+}
+
+process.on('message', (order: Order) => void obey(order))
 report({ type: 'ready' })
