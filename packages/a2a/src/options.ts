@@ -8,6 +8,7 @@ import {
   optionsSchema,
   POLICY_OPTIONS,
   requireOptions,
+  type Lookup,
   type Policy
 } from '@svc/registry/kit'
 import type { RegisterOptions } from 'fastify'
@@ -15,7 +16,6 @@ import { A2A_ERR_BAD_OPTION } from './errors.ts'
 import type { AgentExtension, AgentProvider } from './model/agent-card.ts'
 import { requireHttpUrl, requireJson } from './option-checks.ts'
 import type { DeliveryRules } from './push/deliver.ts'
-import type { Lookup } from './push/safe-target.ts'
 import type { ExtendCard } from './service/surface.ts'
 import { PROTOCOL_VERSIONS, ProtocolVersionSchema, type ProtocolVersion } from './wire/versions.ts'
 

@@ -1,6 +1,4 @@
-import { backoffDelay } from '@svc/registry/kit'
-import { safePost } from './safe-post.ts'
-import { UnsafeTargetError, type TargetRules } from './safe-target.ts'
+import { backoffDelay, safePost, UnsafeTargetError, type TargetRules } from '@svc/registry/kit'
 
 /** How often, and how long, a delivery is attempted. */
 export interface DeliveryRules extends TargetRules {

@@ -8,7 +8,7 @@ import {
   type PushConfig,
   type RunSummary
 } from '@svc/registry'
-import { toLoggable } from '@svc/registry/kit'
+import { readTarget, requirePublicTarget, toLoggable, UnsafeTargetError } from '@svc/registry/kit'
 import { KeyedLock } from '@svc/registry/store-kit'
 import { A2A_ERR_TASK_NOT_FOUND, A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { GivenPushConfig, PushClient, Pushes, TaskPushConfig } from '../model/push.ts'
@@ -17,7 +17,6 @@ import { Budget } from './budget.ts'
 import { claimPushes } from './claim-pushes.ts'
 import { keepReading } from './keep-reading.ts'
 import { PushReader, type PushSource } from './push-reader.ts'
-import { requirePublicTarget, requireUrl, UnsafeTargetError } from './safe-target.ts'
 
 /** Configurations of one task. */
 const MAX_CONFIGS = 10
@@ -81,7 +80,8 @@ export class PushService implements Pushes {
   }
 
   async check(text: string, owner: string): Promise<void> {
-    const url = requireUrl(text, 'url')
+    const url = readTarget(text)
+    if (typeof url === 'string') throw badParams('url', url)
     if (owner !== ANONYMOUS.sub && (await this.#source.tasks.countOpenPushes(owner)) >= MAX_OPEN)
       throw new A2A_ERR_UNSUPPORTED(
         `the unfinished tasks of one user have at most ${MAX_OPEN} push notification configurations`

@@ -61,6 +61,14 @@ export { hasReport, RunReport } from '../events/run-report.ts'
 export { readBytes, requireFile } from '../files/require-file.ts'
 export { sendFile } from '../files/send-file.ts'
 export { toLoggable } from '../logging/to-loggable.ts'
+export { safePost, type SafeRequest } from '../outbound/safe-post.ts'
+export {
+  readTarget,
+  requirePublicTarget,
+  UnsafeTargetError,
+  type Lookup,
+  type TargetRules
+} from '../outbound/safe-target.ts'
 export {
   functionSchema,
   givenOf,

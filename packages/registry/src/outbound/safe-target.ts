@@ -1,13 +1,12 @@
 import { lookup as systemLookup, type LookupAddress } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { callbackify } from 'node:util'
-import { createPublicLookup, isPublicHost } from '@svc/registry/kit'
-import { badParams } from '../wire/decode-params.ts'
+import { createPublicLookup, isPublicHost } from '../access/public-hosts.ts'
 
 /** Finds the addresses of a host. */
 export type Lookup = (host: string) => Promise<readonly LookupAddress[]>
 
-/** Which hosts may receive pushes. */
+/** Which hosts may receive what clients ask the service to send. */
 export interface TargetRules {
   /** Default: the system's. */
   lookup?: Lookup | undefined
@@ -15,19 +14,19 @@ export interface TargetRules {
   allowPrivate?: boolean | undefined
 }
 
-/** The host of a push is not public. */
+/** The host of a URL from a client is not public. */
 export class UnsafeTargetError extends Error {
   constructor() {
     super('The host is not on the public internet')
   }
 }
 
-/** Parses a URL and checks its form. @throws A2A_ERR_BAD_PARAMS */
-export function requireUrl(text: string, field: string): URL {
+/** The URL of a receiver, or why the text is none: it must be absolute, of http or https, and without credentials. */
+export function readTarget(text: string): URL | string {
   const url = URL.parse(text)
-  if (url === null) throw badParams(field, 'Expected an absolute URL')
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw badParams(field, 'Expected http or https')
-  if (url.username !== '' || url.password !== '') throw badParams(field, 'Expected no credentials in it')
+  if (url === null) return 'Expected an absolute URL'
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'Expected http or https'
+  if (url.username !== '' || url.password !== '') return 'Expected no credentials in it'
   return url
 }
 
