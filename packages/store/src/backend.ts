@@ -18,8 +18,6 @@ import type { Tables } from './tables.ts'
 export interface NodeParts {
   readonly lease: NodeLease
   readonly counters: CounterStore
-  readonly runs: Pick<RunStore, 'create' | 'lease' | 'listLeft' | 'recordStep'>
-  readonly checkpoints: Pick<CheckpointStore, 'save' | 'remove'>
   readonly sessions: Pick<SessionStore, 'lock' | 'place'>
 }
 
@@ -68,6 +66,9 @@ export interface Backend {
   /** The bytes of the files of runs. */
   readonly bytes: FileBytes
   readonly log: StreamLog
+  /** What runs write, and how they are leased. */
+  readonly runs: Pick<RunStore, 'create' | 'lease' | 'recordStep'> & Partial<Pick<RunStore, 'listLeft'>>
+  readonly checkpoints: Pick<CheckpointStore, 'save' | 'remove'>
   readonly control: ControlBus
   readonly dispatch: Dispatch
   /** Undefined if only one process can have the database open. */

@@ -1,8 +1,9 @@
+import type { Awaitable } from '@svc/registry'
 import type { Transaction } from 'kysely'
 import type { Tables } from './tables.ts'
 
 /** A write within a transaction. If it throws before writing anything, only this write fails. */
-export type Write<T> = (trx: Transaction<Tables>) => Promise<T>
+export type Write<T> = (trx: Transaction<Tables>) => Awaitable<T>
 
 /** Commits writes, so that each sees all that were committed before it, as if there were one writer. */
 export interface Commit {

@@ -54,11 +54,11 @@ export async function createStore(
 
   return {
     log: node ? log : locks.watch(log),
-    runs: { ...createRunStore(db, commit, sweeps.runs, removals), ...node?.runs },
+    runs: { ...createRunStore(db, commit, sweeps.runs, removals), ...backend.runs },
     sessions: { ...createSessionStore(db, commit, skipDamaged, sweeps.sessions, locks), ...node?.sessions },
     memory: createMemoryStore(db, commit, retention, skipDamaged, sweeps.memories),
     tasks: createTaskStore(db, commit, claimant, skipDamaged),
-    checkpoints: { ...createCheckpointStore(db, commit, skipDamaged), ...node?.checkpoints },
+    checkpoints: { ...createCheckpointStore(db, skipDamaged), ...backend.checkpoints },
     files: createFileStore(db, commit, bytes, writing, limits, skipDamaged),
     ...(stateKey && { browserStates: createBrowserStateStore(db, commit, stateKey, skipDamaged) }),
     remoteSessions: createRemoteSessionStore(db, commit),

@@ -15,26 +15,6 @@ export function toShortJson(value: unknown, maxLength: number): string | undefin
   return isShort(value, maxLength) ? (JSON.stringify(value) ?? '') : undefined
 }
 
-/** Stores a value in pieces; returns their size in bytes and the first piece. */
-export async function insertLarge(
-  db: Kysely<Tables>,
-  runId: string,
-  name: string,
-  value: unknown
-): Promise<{ bytes: number; first: string }> {
-  const pause = createPause()
-  let bytes = 0
-  let seq = 0
-  let first = ''
-  for (const json of encodePieces(value)) {
-    if (seq === 0) first = json
-    await db.insertInto('run_value').values({ run_id: runId, name, seq: seq++, json }).execute()
-    bytes += Buffer.byteLength(json)
-    await pause()
-  }
-  return { bytes, first }
-}
-
 /** The pieces of a value and their size in bytes, encoded over several turns of the event loop. */
 export async function encodeLarge(
   value: unknown

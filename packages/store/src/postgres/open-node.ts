@@ -11,8 +11,9 @@ import { PostgresCounters } from './counter-store.ts'
 import { Lane } from './lane/lane.ts'
 import { createStatements } from './lane/statements.ts'
 import { BatchReads } from './log/batch-reads.ts'
-import { LocalLogs } from './log/local-logs.ts'
-import { createSharedStreamLog } from './log/stream-log.ts'
+import { LocalLogs } from '../runs/local-logs.ts'
+import { createWrittenCheckpoints, createWrittenRuns } from '../runs/written-runs.ts'
+import { createStreamLog } from '../runs/stream-log.ts'
 import { WakeUps } from './log/wake-ups.ts'
 import { createSharedControlBus } from './nodes/control-bus.ts'
 import { NodeChannel } from './nodes/node-channel.ts'
@@ -21,7 +22,7 @@ import { SessionTurns } from './nodes/session-turns.ts'
 import type { Connections } from './open-pool.ts'
 import { JobQueue } from './queue/job-queue.ts'
 import { createQuery, createTransact } from './query.ts'
-import { createLaneCheckpoints, createOwnedRuns } from './run-store.ts'
+import { createOwnedRuns } from './run-store.ts'
 
 const ONLY_BY_INDEX = 'set enable_seqscan = off; set enable_mergejoin = off'
 
@@ -36,7 +37,8 @@ export interface NodeHost {
 }
 
 /** A node, with the ports that only its messages make complete. */
-export interface OpenedNode extends NodeParts, Pick<Backend, 'log' | 'control' | 'dispatch'> {
+export interface OpenedNode
+  extends NodeParts, Pick<Backend, 'log' | 'runs' | 'checkpoints' | 'control' | 'dispatch'> {
   /** The id of the process, once it has joined the others. @throws why it could not, after 5 seconds */
   joined(): Awaitable<string>
   /** Commits what is pending, gives up the lease and closes its connections. */
@@ -89,7 +91,7 @@ export function openNode({ options, connections, db, ready, logger }: NodeHost):
   const reads = new BatchReads(createQuery(pooled, outage), table('run_part'))
   const wakeUps = new WakeUps(logs, channel, query, table)
   const counters = new PostgresCounters(createQuery(pooled, 0), table('counter'))
-  const log = createSharedStreamLog({ lane, logs, reads, wakeUps })
+  const log = createStreamLog({ writer: lane, logs, reads, wakeUps })
   const turns = new SessionTurns({ query, transact, channel, lease, table })
   const dispatch = new JobQueue({ options, connections, query, logs, table, ready, logger })
   lease.onLost(() => logs.disownAll())
@@ -103,8 +105,11 @@ export function openNode({ options, connections, db, ready, logger }: NodeHost):
     dispatch,
     counters,
     log,
-    runs: createOwnedRuns({ db, lane, log, logs, query, lease, table }),
-    checkpoints: createLaneCheckpoints(lane),
+    runs: {
+      ...createWrittenRuns({ db, writer: lane, log, logs, nodeId: () => lease.joined() }),
+      ...createOwnedRuns({ logs, query, lease, table })
+    },
+    checkpoints: createWrittenCheckpoints(lane),
     sessions: {
       lock: (key, signal, holder) => turns.lock(sessionKeyText(key), signal, holder),
       place: (key, runId) => turns.place(sessionKeyText(key), runId)

@@ -34,7 +34,7 @@ export async function openPostgres(
     dialect: new PostgresDialect({ pool }),
     plugins: [new HandleEmptyInListsPlugin({ strategy: replaceWithNoncontingentExpression })]
   }).withSchema(options.schema)
-  const { log, control, dispatch, joined, close, ...node } = openNode({
+  const { log, runs, checkpoints, control, dispatch, joined, close, ...node } = openNode({
     options,
     connections,
     db,
@@ -62,6 +62,8 @@ export async function openPostgres(
     commit,
     bytes: createBytesInTable(db, commit),
     log,
+    runs,
+    checkpoints,
     control,
     dispatch,
     node,

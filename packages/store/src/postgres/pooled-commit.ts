@@ -73,7 +73,7 @@ export class PooledCommit implements Commit {
         const value = await this.#db
           .transaction()
           .setIsolationLevel(isolation)
-          .execute((trx) => attempts.run(trx, () => write(trx)))
+          .execute((trx) => attempts.run(trx, async () => write(trx)))
         attempts.ended()
         return value
       } catch (err) {

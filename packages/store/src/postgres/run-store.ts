@@ -1,28 +1,11 @@
-import {
-  REG_ERR_BAD_CURSOR,
-  RUN_ERR_FENCED,
-  RUN_ERR_TOO_MANY_RUNS,
-  type CheckpointStore,
-  type LeftRun,
-  type RunStore,
-  type StoredRun,
-  type StreamLog
-} from '@svc/registry'
-import { isPromise } from '@svc/registry/kit'
-import type { Kysely } from 'kysely'
-import { findByStartKey, findRun } from '../rows/run-lists.ts'
-import { PART_BYTES, toRunRow } from '../rows/run-rows.ts'
-import type { Tables } from '../tables.ts'
-import type { Lane } from './lane/lane.ts'
-import type { LocalLogs } from './log/local-logs.ts'
+import { REG_ERR_BAD_CURSOR, type LeftRun, type RunStore } from '@svc/registry'
+import { PART_BYTES } from '../rows/run-rows.ts'
+import type { LocalLogs } from '../runs/local-logs.ts'
 import type { PostgresLease } from './nodes/node-lease.ts'
 import type { Query } from './query.ts'
 
 /** What the runs of a node need. */
 export interface RunHost {
-  readonly db: Kysely<Tables>
-  readonly lane: Lane
-  readonly log: StreamLog
   readonly logs: LocalLogs
   readonly query: Query
   readonly lease: Pick<PostgresLease, 'nodeId' | 'joined'>
@@ -31,31 +14,15 @@ export interface RunHost {
 }
 
 /** The part of a run store that says which node has a run. */
-export type OwnedRuns = Pick<RunStore, 'create' | 'lease' | 'listLeft' | 'recordStep'>
+export type OwnedRuns = Pick<RunStore, 'lease' | 'listLeft'>
 
-// A run with the same start key may be removed between two attempts.
-const ATTEMPTS = 3
 const CURSOR = /^[\da-f]{32}$/
 
 /** Runs of the nodes of a service: a node has the runs that it creates or leases, as long as it lives. */
 export function createOwnedRuns(host: RunHost): OwnedRuns {
-  const { log, logs, query, lease } = host
+  const { logs, query, lease } = host
   const statements = createStatements(host.table)
   return {
-    async create(run, maxPerOwner) {
-      // Its readers may follow it before the write is acknowledged.
-      const joined = lease.joined()
-      const nodeId = isPromise(joined) ? await joined : joined
-      logs.own(run.runId, true)
-      try {
-        const earlier = await createRun(host, run, nodeId, maxPerOwner)
-        if (earlier !== undefined) logs.disown(run.runId)
-        return earlier
-      } catch (err) {
-        logs.disown(run.runId)
-        throw err
-      }
-    },
     async lease(runId) {
       const [leased] = await query<{ epoch: number }>('svc lease', statements.lease, [
         runId,
@@ -77,40 +44,7 @@ export function createOwnedRuns(host: RunHost): OwnedRuns {
         runs: page.map(({ run_id: runId, place: _, ...run }) => ({ runId, ...run })),
         nextCursor: rows.length > limit ? page.at(-1)!.place : null
       }
-    },
-    // With no part: the log counts what its run has written.
-    recordStep: (runId, epoch, key, output) => log.append(runId, epoch, [], undefined, [{ key, output }])
-  }
-}
-
-/** The part of a checkpoint store that writes. */
-export function createLaneCheckpoints(lane: Lane): Pick<CheckpointStore, 'save' | 'remove'> {
-  return {
-    async save(runId, epoch, state) {
-      const write = { kind: 'save', runId, epoch, state: JSON.stringify(state) } as const
-      if (!(await lane.write(write))) throw new RUN_ERR_FENCED(runId)
-    },
-    async remove(runId) {
-      await lane.write({ kind: 'forget', runId })
     }
-  }
-}
-
-async function createRun(
-  { db, lane }: RunHost,
-  run: StoredRun,
-  nodeId: string,
-  most: number | undefined
-): ReturnType<typeof findRun> {
-  const { runId, startKey } = run
-  for (let attempt = 1; ; attempt++) {
-    if (await lane.write({ kind: 'create', runId, row: toRunRow(run), nodeId, most })) return undefined
-    const earlier = await findByStartKey(db, run)
-    if (earlier !== undefined) return earlier
-    if ((await findRun(db, runId)) !== undefined) throw new Error(`the id of run ${runId} is taken`)
-    if (most !== undefined && startKey === null) throw new RUN_ERR_TOO_MANY_RUNS()
-    if (attempt === ATTEMPTS)
-      throw most === undefined ? new Error(`run ${runId} cannot be created`) : new RUN_ERR_TOO_MANY_RUNS()
   }
 }
 

@@ -1,7 +1,7 @@
 import type { InputOutcome, InputSummary, StoredInput } from '@svc/registry'
 import { MAX_LISTED_ARGS, previewOfJson } from '@svc/registry/store-kit'
 import type { Insertable, Kysely, Selectable } from 'kysely'
-import { insertLarge, parseLarge, toShortJson } from '../encoding/large-values.ts'
+import { parseLarge, toShortJson } from '../encoding/large-values.ts'
 import { parseStored } from '../encoding/stored-values.ts'
 import type { Tables } from '../tables.ts'
 
@@ -9,15 +9,6 @@ import type { Tables } from '../tables.ts'
 const DAMAGED: InputOutcome = { action: 'cancel', reason: 'the stored request is damaged' }
 
 type InputRow = Selectable<Tables['run_input']>
-
-/** Adds a pending input. */
-export async function insertInput(db: Kysely<Tables>, runId: string, input: StoredInput): Promise<void> {
-  const args = toShortArgs(input) ?? toLongArgs(await insertLarge(db, runId, input.inputId, input.args))
-  await db
-    .insertInto('run_input')
-    .values(toInputRow(runId, input, args))
-    .execute()
-}
 
 /** The arguments of an input as its row has them: in full, or their beginning and their size in bytes. */
 export interface RowArgs {

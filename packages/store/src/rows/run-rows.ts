@@ -1,8 +1,6 @@
 import {
   isTerminalStatus,
   RUN_ERR_DAMAGED,
-  RUN_ERR_FENCED,
-  type RunChange,
   type RunMetadata,
   type RunResult,
   type RunStatus,
@@ -11,9 +9,8 @@ import {
 } from '@svc/registry'
 import { toStoredError } from '@svc/registry/kit'
 import type { Insertable, Kysely, Selectable } from 'kysely'
-import { insertInput, readInputs } from './input-rows.ts'
-import { Refused } from '../commit.ts'
-import { insertLarge, parseLarge, RESULT, toShortJson } from '../encoding/large-values.ts'
+import { readInputs } from './input-rows.ts'
+import { parseLarge, RESULT } from '../encoding/large-values.ts'
 import { parseStored } from '../encoding/stored-values.ts'
 import type { Tables } from '../tables.ts'
 
@@ -113,48 +110,6 @@ export function toRunHead(
     error: error === undefined ? damaged() : error,
     cancelRequested: row.cancel_at !== null
   }
-}
-
-/**
- * Updates an unfinished run leased with this epoch, and adds the bytes written to its size.
- * @throws Refused with RUN_ERR_FENCED
- */
-export async function changeRun(
-  db: Kysely<Tables>,
-  runId: string,
-  epoch: number,
-  bytes: number,
-  change?: RunChange
-): Promise<void> {
-  const { result, preview, input, error } = change ?? {}
-  const json = result && toShortJson(result, MAX_IN_ROW)
-  const { numUpdatedRows } = await db
-    .updateTable('run')
-    .set((set) => ({
-      bytes: set('bytes', '+', bytes + Buffer.byteLength(json ?? '')),
-      ...(change && {
-        status: change.status,
-        updated_at: change.at,
-        ended_at: endOf(change.status, change.at)
-      }),
-      ...(result && { result: json ?? null }),
-      ...(preview !== undefined && { preview }),
-      ...(error && { error: JSON.stringify(error) })
-    }))
-    .where('run_id', '=', runId)
-    .where('epoch', '=', epoch)
-    .where('status', 'not in', TERMINAL)
-    .executeTakeFirst()
-  if (numUpdatedRows === 0n) throw new Refused(new RUN_ERR_FENCED(runId))
-  if (result && json === undefined) {
-    const { bytes: more } = await insertLarge(db, runId, RESULT, result)
-    await db
-      .updateTable('run')
-      .set((set) => ({ bytes: set('bytes', '+', more) }))
-      .where('run_id', '=', runId)
-      .execute()
-  }
-  if (input !== undefined) await insertInput(db, runId, input)
 }
 
 // No foreign keys on Postgres: they would double the cost of each append.

@@ -1,9 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { isPromise } from '@svc/registry/kit'
 import type { Kysely } from 'kysely'
 import { PATIENCE, Refused, type Commit, type Write } from '../commit.ts'
 import { STO_ERR_CLOSED } from '../errors.ts'
 import { BUSY_PAUSE, isBusy } from './retry-busy.ts'
 import type { Tables } from '../tables.ts'
+
+// Turns of the event loop, as long as each brings more writes: a commit costs more than what it writes.
+const MAX_TURNS = 4
 
 interface Pending {
   write: Write<unknown>
@@ -16,7 +20,8 @@ interface Pending {
 }
 
 /**
- * Groups all writes of one event-loop turn into one transaction, in order. Each is acknowledged after the commit.
+ * Groups all writes of one turn of the event loop, and under load of the next few, into one transaction, in order. Each is acknowledged
+ * after the commit.
  */
 export class GroupCommit implements Commit {
   readonly outage = PATIENCE
@@ -56,8 +61,7 @@ export class GroupCommit implements Commit {
 
   async #work(): Promise<void> {
     while (this.#pending.length > 0) {
-      // Later writes of this turn join the transaction.
-      await new Promise((resolve) => setImmediate(resolve))
+      await this.#gather()
       const batch = this.#pending
       this.#pending = []
       const fault = await this.#commit(batch)
@@ -65,6 +69,14 @@ export class GroupCommit implements Commit {
       else if (fault !== undefined) await this.#commitEach(batch, fault)
     }
     this.#working = undefined
+  }
+
+  // Later writes join the transaction.
+  async #gather(): Promise<void> {
+    for (let turn = 0, before = 0; turn < MAX_TURNS && this.#pending.length > before; turn++) {
+      before = this.#pending.length
+      await new Promise((resolve) => setImmediate(resolve))
+    }
   }
 
   // A database error rolls back the whole transaction, though only one write may have caused it.
@@ -98,7 +110,8 @@ export class GroupCommit implements Commit {
       await this.#db.transaction().execute(async (trx) => {
         for (const { write, resolve, reject } of batch) {
           try {
-            const value = await write(trx)
+            const written = write(trx)
+            const value = isPromise(written) ? await written : written
             settle.push(() => resolve(value as never))
           } catch (err) {
             if (!(err instanceof Refused)) throw err

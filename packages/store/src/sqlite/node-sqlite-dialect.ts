@@ -1,4 +1,4 @@
-import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite'
 import {
   CompiledQuery,
   SqliteAdapter,
@@ -61,7 +61,7 @@ function toKysely(database: DatabaseSync, close: () => void): SqliteDatabase {
     prepare(sql) {
       const known = statements.get(sql)
       if (known !== undefined) return known
-      const statement = toStatement(database.prepare(sql))
+      const statement = prepareStatement(database, sql)
       if (statements.size < MAX_STATEMENTS) statements.set(sql, statement)
       return statement
     },
@@ -69,7 +69,9 @@ function toKysely(database: DatabaseSync, close: () => void): SqliteDatabase {
   }
 }
 
-function toStatement(statement: StatementSync): SqliteStatement {
+/** A statement that escapes null characters. */
+export function prepareStatement(database: DatabaseSync, sql: string): SqliteStatement {
+  const statement = database.prepare(sql)
   const columns = statement.columns()
   // Computed columns have no declared type.
   const texts = columns

@@ -8,6 +8,8 @@ import { OpenFile } from './open-file.ts'
 
 // Milliseconds to wait for other programs at the start.
 const OPENING_TIMEOUT = 5_000
+// Pages of the write-ahead log after which it is copied into the file, 16 MiB: pages that change often are copied less often.
+const MAX_WAL = 4_000
 // Bytes of disk that the idle write-ahead log keeps.
 const MAX_IDLE_WAL = 67_108_864
 
@@ -42,7 +44,7 @@ export function openDatabase({ path, durability }: Pick<SqliteOptions, 'path' | 
     // Only before the first write to a new file: later it has no effect and would wait for other programs.
     if (isNew(database)) database.exec('pragma auto_vacuum = incremental')
     database.exec(
-      `pragma journal_mode = wal; pragma synchronous = ${durability}; pragma journal_size_limit = ${MAX_IDLE_WAL}`
+      `pragma journal_mode = wal; pragma wal_autocheckpoint = ${MAX_WAL}; pragma synchronous = ${durability}; pragma journal_size_limit = ${MAX_IDLE_WAL}`
     )
     // From here on a locked database is retried later instead of blocking the process.
     database.exec('pragma busy_timeout = 0')

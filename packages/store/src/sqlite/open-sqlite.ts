@@ -7,12 +7,13 @@ import { createBytesInFolder } from '../files/bytes-in-folder.ts'
 import { createBytesInMemory } from '../files/bytes-in-memory.ts'
 import { probe } from '../maintenance/probe.ts'
 import type { SqliteOptions } from '../options.ts'
-import { createStreamLog } from '../stores/stream-log.ts'
+import type { LocalLogs } from '../runs/local-logs.ts'
 import type { Tables } from '../tables.ts'
 import { GroupCommit } from './group-commit.ts'
 import { migrate } from './migrations/migrate.ts'
 import { createNodeSqliteDialect } from './node-sqlite-dialect.ts'
 import { openDatabase } from './open-database.ts'
+import { openRuns } from './open-runs.ts'
 
 // Free pages that the file keeps for later writes: 16 MiB.
 const KEPT = 4_096
@@ -39,6 +40,7 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenedSqlite> 
   }
   const processId = randomId()
   const commit = new GroupCommit(db, opened.requireFile)
+  const { logs, log, runs, checkpoints } = openRuns(db, commit, database)
   return {
     applied,
     db,
@@ -47,10 +49,12 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenedSqlite> 
       path === undefined
         ? createBytesInMemory()
         : createBytesInFolder(`${path}-files`, { synced: options.durability === 'full' }),
-    log: createStreamLog(db, commit),
+    log,
+    runs,
+    checkpoints,
     // Only one process can open the file, so control messages never leave it.
     control: createInProcessControlBus(),
-    dispatch: createLocalDispatch(),
+    dispatch: createLocalDispatch(logs),
     node: undefined,
     days: undefined,
     claimant: { id: () => processId, isShared: false },
@@ -76,13 +80,16 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenedSqlite> 
 }
 
 // Only this process adds runs.
-function createLocalDispatch(): Dispatch {
+function createLocalDispatch(logs: LocalLogs): Dispatch {
   const workers = new QueueWorkers()
   return {
     ready() {},
     added() {},
-    left: () => workers.look(1),
-    taken() {},
+    left(runId) {
+      logs.disown(runId)
+      workers.look(1)
+    },
+    taken: (runId) => logs.own(runId, false),
     serve: (concurrency, take) => workers.serve(concurrency, take),
     look: () => workers.look()
   }

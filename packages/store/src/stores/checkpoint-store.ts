@@ -1,27 +1,14 @@
-import { RUN_ERR_FENCED, type CheckpointStore } from '@svc/registry'
+import type { CheckpointStore } from '@svc/registry'
 import { sql, type Kysely } from 'kysely'
-import { Refused, type Commit } from '../commit.ts'
 import { parseStored, type SkipDamaged } from '../encoding/stored-values.ts'
 import type { Tables } from '../tables.ts'
 
-/** Checkpoints of resumable runs, in SQL. */
+/** Reads checkpoints of resumable runs, in SQL. */
 export function createCheckpointStore(
   db: Kysely<Tables>,
-  commit: Commit,
   skipDamaged: SkipDamaged
-): CheckpointStore {
+): Omit<CheckpointStore, 'save' | 'remove'> {
   return {
-    save: (runId, epoch, state) =>
-      commit.write(async (trx) => {
-        const last = await find(trx, runId)
-        if (last !== undefined && last.epoch > epoch) throw new Refused(new RUN_ERR_FENCED(runId))
-        const row = { run_id: runId, epoch, state: JSON.stringify(state) }
-        await trx
-          .insertInto('checkpoint')
-          .values(row)
-          .onConflict((conflict) => conflict.column('run_id').doUpdateSet(row))
-          .execute()
-      }),
     async size(runId) {
       const row = await db
         .selectFrom('checkpoint')
@@ -36,11 +23,7 @@ export function createCheckpointStore(
       const state = parseStored<unknown>(row.state)
       if (state === undefined) return skipDamaged('checkpoint', runId)
       return { epoch: row.epoch, state }
-    },
-    remove: (runId) =>
-      commit.write(async (trx) => {
-        await trx.deleteFrom('checkpoint').where('run_id', '=', runId).execute()
-      })
+    }
   }
 }
 

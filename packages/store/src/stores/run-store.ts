@@ -4,35 +4,20 @@ import { sql, type Kysely } from 'kysely'
 import type { Commit } from '../commit.ts'
 import { findInput, listInputs } from '../rows/input-lists.ts'
 import { readLarge, RESULT } from '../encoding/large-values.ts'
-import { findByStartKey, findRun, listChangedRuns, listRuns, listLeftRuns } from '../rows/run-lists.ts'
-import { changeRun, TERMINAL, toRunRow, toRuns } from '../rows/run-rows.ts'
-import { bytesOfSteps, insertSteps, toStepRow } from '../rows/step-rows.ts'
+import { findRun, listChangedRuns, listRuns, listLeftRuns } from '../rows/run-lists.ts'
+import { TERMINAL, toRuns } from '../rows/run-rows.ts'
 import { parseStored } from '../encoding/stored-values.ts'
 import type { Removals } from '../maintenance/removals.ts'
 import type { Tables } from '../tables.ts'
 
-/** Runs and the journal of their steps, in SQL. */
+/** Runs and the journal of their steps, in SQL; what runs write goes through a `RunWriter`. */
 export function createRunStore(
   db: Kysely<Tables>,
   commit: Commit,
   sweep: RunStore['sweep'],
   removals: Removals
-): RunStore {
+): Omit<RunStore, 'create' | 'lease' | 'recordStep'> {
   return {
-    create: (run) =>
-      commit.write(async (trx) => {
-        const insert = trx.insertInto('run').values(toRunRow(run))
-        if (run.startKey === null) return void (await insert.execute())
-        const { numInsertedOrUpdatedRows } = await insert
-          .onConflict((conflict) =>
-            conflict
-              .columns(['owner', 'registry', 'start_key'])
-              .where('start_key', 'is not', null)
-              .doNothing()
-          )
-          .executeTakeFirst()
-        return numInsertedOrUpdatedRows === 0n ? findByStartKey(trx, run) : undefined
-      }),
     async get(runId) {
       const rows = await db.selectFrom('run').selectAll().where('run_id', '=', runId).execute()
       return (await toRuns(db, rows))[0]
@@ -57,17 +42,6 @@ export function createRunStore(
       if (args_bytes! <= MAX_LISTED_ARGS) yield args
       else yield* readLarge(db, run_id, inputId)
     },
-    lease: (runId) =>
-      commit.write(async (trx) => {
-        const leased = await trx
-          .updateTable('run')
-          .set((set) => ({ epoch: set('epoch', '+', 1) }))
-          .where('run_id', '=', runId)
-          .where('status', 'not in', TERMINAL)
-          .returning('epoch')
-          .executeTakeFirst()
-        return leased?.epoch
-      }),
     requestCancel: (runId) =>
       commit.write(async (trx) => {
         const { numUpdatedRows } = await trx
@@ -117,12 +91,6 @@ export function createRunStore(
       if (output === undefined) throw new RUN_ERR_DAMAGED(`step ${key}`)
       return { output }
     },
-    recordStep: (runId, epoch, key, output) =>
-      commit.write(async (trx) => {
-        const row = toStepRow(runId, { key, output })
-        await changeRun(trx, runId, epoch, bytesOfSteps([row]))
-        await insertSteps(trx, [row])
-      }),
     remove: (runId) => removals.remove(commit, [runId]),
     sweep,
     onRemove: (listener) => removals.listen(listener)

@@ -1,6 +1,6 @@
 import type { Client } from 'pg'
 import { bigintArray, intArray, textArray } from './binary-arrays.ts'
-import type { Append, ChangedRows, Creation, Forget, LaneWrite, Save } from './lane-writes.ts'
+import type { Append, ChangedRows, Creation, Forget, RunWrite, Save } from '../../runs/run-write.ts'
 import {
   INPUT_COLUMNS,
   RUN_COLUMNS,
@@ -23,7 +23,7 @@ type Changing = Append & { readonly change: ChangedRows }
 interface Sent {
   readonly statement: Statement
   readonly parameters: readonly unknown[]
-  readonly writes: readonly LaneWrite[]
+  readonly writes: readonly RunWrite[]
 }
 
 /**
@@ -34,16 +34,16 @@ interface Sent {
  */
 export async function commitBatch(
   client: Client,
-  batch: readonly LaneWrite[],
+  batch: readonly RunWrite[],
   host: BatchHost
-): Promise<ReadonlySet<LaneWrite>> {
+): Promise<ReadonlySet<RunWrite>> {
   const query = (statement: Statement, parameters: readonly unknown[]) =>
     client.query<{ ord: number }>({
       ...(host.prepare && { name: statement.name }),
       text: statement.text,
       values: [...parameters]
     })
-  const known = host.isRepeat ? await findCommitted(batch, query, host.statements) : new Set<LaneWrite>()
+  const known = host.isRepeat ? await findCommitted(batch, query, host.statements) : new Set<RunWrite>()
   const sent = toStatements(
     batch.filter((write) => !known.has(write)),
     host
@@ -71,13 +71,13 @@ type Query = (statement: Statement, parameters: readonly unknown[]) => Promise<{
 
 // Appends without a change and checkpoints may be repeated; a run that was created or ended must not seem taken or fenced.
 async function findCommitted(
-  batch: readonly LaneWrite[],
+  batch: readonly RunWrite[],
   query: Query,
   { created, ended }: Statements
-): Promise<Set<LaneWrite>> {
+): Promise<Set<RunWrite>> {
   const creations = batch.filter((write) => write.kind === 'create')
   const endings = batch.filter(isChanging).filter(({ change }) => change.endedAt !== null)
-  const found = new Set<LaneWrite>()
+  const found = new Set<RunWrite>()
   if (creations.length > 0) {
     const ids = textArray(creations.map(({ runId }) => runId))
     for (const { ord } of (await query(created, [ids])).rows) found.add(creations[ord - 1]!)
@@ -90,7 +90,7 @@ async function findCommitted(
 }
 
 // In this order, the writes of one run have the same effect as one after the other.
-function toStatements(batch: readonly LaneWrite[], host: BatchHost): Sent[] {
+function toStatements(batch: readonly RunWrite[], host: BatchHost): Sent[] {
   const creations: Creation[] = []
   const appends: Append[] = []
   const changing: Changing[] = []
@@ -123,7 +123,7 @@ function toStatements(batch: readonly LaneWrite[], host: BatchHost): Sent[] {
   return sent
 }
 
-function isChanging(write: LaneWrite): write is Changing {
+function isChanging(write: RunWrite): write is Changing {
   return write.kind === 'append' && write.change !== undefined
 }
 

@@ -4,7 +4,7 @@ import { STO_ERR_CLOSED } from '../../errors.ts'
 import { Connection, type Connect } from '../connection.ts'
 import { isLost, isPassing, toStoreError } from '../faults.ts'
 import { commitBatch } from './commit-batch.ts'
-import { sizeOfWrite, type LaneWrite } from './lane-writes.ts'
+import { sizeOfWrite, type RunWrite, type RunWriter } from '../../runs/run-write.ts'
 import type { Statements } from './statements.ts'
 
 /** What a lane needs. */
@@ -18,7 +18,7 @@ export interface LaneHost {
 }
 
 interface Pending {
-  readonly write: LaneWrite
+  readonly write: RunWrite
   resolve(accepted: boolean): void
   reject(reason: unknown): void
 }
@@ -36,7 +36,7 @@ const LONGEST_PAUSE = 500
  * The writes of a node's runs, over one connection: those of one turn of the event loop, and of the commit before it, are one
  * transaction of few statements. Writes of one run take effect in call order.
  */
-export class Lane {
+export class Lane implements RunWriter {
   readonly #host: LaneHost
   readonly #connection: Connection
   #queue: Pending[] = []
@@ -53,11 +53,8 @@ export class Lane {
     this.#connection = new Connection(host.connect)
   }
 
-  /**
-   * Resolves once it is committed: with false if the run is fenced, or if another run or the limit of its owner precludes a creation.
-   * @throws the database's error, for connection faults after `outage` milliseconds
-   */
-  write(write: LaneWrite): Promise<boolean> {
+  /** As `RunWriter.write`; connection faults are thrown after `outage` milliseconds. */
+  write(write: RunWrite): Promise<boolean> {
     if (this.#closed) return Promise.reject(new STO_ERR_CLOSED())
     return new Promise((resolve, reject) => {
       this.#queue.push({ write, resolve, reject })
@@ -140,7 +137,7 @@ export class Lane {
   }
 
   // Tries again while the database is away.
-  async #persist(batch: readonly LaneWrite[]): Promise<ReadonlySet<LaneWrite>> {
+  async #persist(batch: readonly RunWrite[]): Promise<ReadonlySet<RunWrite>> {
     for (let isRepeat = false, wait = FIRST_PAUSE; ; wait = Math.min(wait * 2, LONGEST_PAUSE)) {
       try {
         const accepted = await this.#attempt(batch, isRepeat)
@@ -165,7 +162,7 @@ export class Lane {
     return now - this.#outage.since >= patience
   }
 
-  async #attempt(batch: readonly LaneWrite[], isRepeat: boolean): Promise<ReadonlySet<LaneWrite>> {
+  async #attempt(batch: readonly RunWrite[], isRepeat: boolean): Promise<ReadonlySet<RunWrite>> {
     const client = await this.#connection.get()
     try {
       const { statements, prepare } = this.#host
@@ -182,6 +179,6 @@ function isDuplicate(err: unknown): boolean {
   return (err as { code?: unknown } | undefined)?.code === '23505'
 }
 
-function isLast(write: LaneWrite): boolean {
+function isLast(write: RunWrite): boolean {
   return write.kind === 'append' ? write.change !== undefined : write.kind !== 'create'
 }

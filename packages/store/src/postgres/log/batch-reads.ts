@@ -2,7 +2,8 @@ import type { LogEntry, ReadLimit } from '@svc/registry'
 import { entryFromJson } from '@svc/registry/store-kit'
 import { bigintArray, intArray, textArray } from '../lane/binary-arrays.ts'
 import type { Query } from '../query.ts'
-import { takePage } from './tail.ts'
+import type { LogReads } from '../../runs/stream-log.ts'
+import { takePage } from '../../runs/tail.ts'
 
 interface Asked {
   readonly runId: string
@@ -24,7 +25,7 @@ const MAX_READS = 100
 const MAX_SEQ = 2_147_483_647
 
 /** Reads pages of logs: all that one turn of the event loop asks for in one query. */
-export class BatchReads {
+export class BatchReads implements LogReads {
   readonly #query: Query
   readonly #text: string
   #asked = new Map<string, Asked>()

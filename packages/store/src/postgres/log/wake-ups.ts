@@ -1,7 +1,8 @@
 import type { NodeChannel } from '../nodes/node-channel.ts'
 import { textArray } from '../lane/binary-arrays.ts'
 import type { Query } from '../query.ts'
-import type { LocalLogs } from './local-logs.ts'
+import type { LocalLogs } from '../../runs/local-logs.ts'
+import type { LogWakeUps } from '../../runs/stream-log.ts'
 
 interface Look {
   run_id: string
@@ -18,7 +19,7 @@ const INTEREST = 5_000
  * Wakes the readers of logs that other nodes write. A node notifies the others only of logs that they have announced to
  * follow. In case a notification is lost, the state of all followed logs is read once a second, in one query.
  */
-export class WakeUps {
+export class WakeUps implements LogWakeUps {
   readonly #logs: LocalLogs
   readonly #channel: NodeChannel
   readonly #query: Query

@@ -1,13 +1,22 @@
 import type { Insertable } from 'kysely'
-import type { Tables } from '../../tables.ts'
+import type { Tables } from '../tables.ts'
+
+/** Writes what runs write, in order for each run. */
+export interface RunWriter {
+  /**
+   * Resolves once it is committed: with false if the run is fenced, or if another run or the limit of its owner precludes a creation.
+   * @throws the database's error
+   */
+  write(write: RunWrite): Promise<boolean>
+}
 
 /** A new run. Its result is whether it was inserted. */
 export interface Creation {
   readonly kind: 'create'
   readonly runId: string
   readonly row: Insertable<Tables['run']>
-  /** The node that has it. If it is declared dead before the run is written, the run is left to others. */
-  readonly nodeId: string
+  /** The node that has it; null without nodes. If it is declared dead before the run is written, the run is left to others. */
+  readonly nodeId: string | null
   /** Unfinished runs that its owner may have. */
   readonly most: number | undefined
 }
@@ -51,10 +60,10 @@ export interface Forget {
   readonly runId: string
 }
 
-export type LaneWrite = Creation | Append | Save | Forget
+export type RunWrite = Creation | Append | Save | Forget
 
 /** The characters of a write's largest texts, about. */
-export function sizeOfWrite(write: LaneWrite): number {
+export function sizeOfWrite(write: RunWrite): number {
   switch (write.kind) {
     case 'append':
       return write.bytes

@@ -2,29 +2,43 @@ import {
   isTerminalStatus,
   RUN_ERR_FENCED,
   type LogEntry,
+  type ReadLimit,
   type RunChange,
   type StepRecord,
   type StreamLog
 } from '@svc/registry'
 import { isPromise } from '@svc/registry/kit'
-import { PART_BYTES } from '../../rows/run-rows.ts'
-import { bytesOfSteps, toStepRow } from '../../rows/step-rows.ts'
-import { toChangedRows } from '../lane/changed-rows.ts'
-import type { Lane } from '../lane/lane.ts'
-import type { BatchReads } from './batch-reads.ts'
+import { PART_BYTES } from '../rows/run-rows.ts'
+import { toChangedRows } from './changed-rows.ts'
 import type { LocalLogs } from './local-logs.ts'
-import type { WakeUps } from './wake-ups.ts'
+import type { RunWriter } from './run-write.ts'
+
+/** Reads what this process does not have of a log. */
+export interface LogReads {
+  /** The entries of a log after a `seq`. */
+  read(runId: string, after: number, limit: ReadLimit): Promise<readonly LogEntry[]>
+}
+
+/** Connects the readers of logs with the processes that write them. */
+export interface LogWakeUps {
+  /** Wakes readers in other processes. */
+  notify(runId: string): void
+  /** True if other processes follow this log. */
+  isFollowed(runId: string): boolean
+  /** A reader follows a log that this process does not write: wakes it if the log is over or missing, and when it grows. */
+  announce(runId: string): void
+}
 
 /** What the logs of runs are made of. */
 export interface StreamLogHost {
-  readonly lane: Lane
+  readonly writer: RunWriter
   readonly logs: LocalLogs
-  readonly reads: BatchReads
-  readonly wakeUps: WakeUps
+  readonly reads: LogReads
+  readonly wakeUps: LogWakeUps
 }
 
-/** The logs of runs, which any node reads and one writes. */
-export function createSharedStreamLog({ lane, logs, reads, wakeUps }: StreamLogHost): StreamLog {
+/** The logs of runs: one process writes a log, and reads its end from memory. */
+export function createStreamLog({ writer, logs, reads, wakeUps }: StreamLogHost): StreamLog {
   const append = async (
     runId: string,
     epoch: number,
@@ -32,12 +46,14 @@ export function createSharedStreamLog({ lane, logs, reads, wakeUps }: StreamLogH
     change?: RunChange,
     steps: readonly StepRecord[] = []
   ) => {
-    const rows = steps.map((step) => toStepRow(runId, step))
+    const rows = steps.map(({ key, output }) => ({ key, output: JSON.stringify(output) ?? null }))
     const changing = change && toChangedRows(runId, change)
     const changed = isPromise(changing) ? await changing : changing
     const parts = entries.map(({ seq, json }) => ({ seq, json }))
     const own = bytesOf(parts) + bytesOfSteps(rows) + (changed?.bytes ?? 0)
     const local = logs.get(runId)
+    const isEnd = change !== undefined && isTerminalStatus(change.status)
+    if (local !== undefined && isEnd) local.isEnding = true
     const bytes = own + (local?.uncounted ?? 0)
     // Each append would otherwise make another version of the run's row.
     if (local !== undefined) local.uncounted = change === undefined ? bytes : 0
@@ -51,9 +67,13 @@ export function createSharedStreamLog({ lane, logs, reads, wakeUps }: StreamLogH
       change: changed?.rows,
       bytes: size
     } as const
-    if (await lane.write(write)) return
-    logs.disown(runId)
-    throw new RUN_ERR_FENCED(runId)
+    if (!(await writer.write(write))) {
+      logs.disown(runId)
+      throw new RUN_ERR_FENCED(runId)
+    }
+    if (entries.length === 0 && change === undefined) return
+    logs.appended(runId, entries, isEnd)
+    wakeUps.notify(runId)
   }
 
   return {
@@ -61,12 +81,7 @@ export function createSharedStreamLog({ lane, logs, reads, wakeUps }: StreamLogH
       logs.disown(runId)
       logs.wake(runId, true)
     },
-    async append(runId, epoch, entries, change, steps) {
-      await append(runId, epoch, entries, change, steps)
-      if (entries.length === 0 && change === undefined) return
-      logs.appended(runId, entries, change !== undefined && isTerminalStatus(change.status))
-      wakeUps.notify(runId)
-    },
+    append,
     read(runId, after, limit) {
       const known = logs.read(runId, after, limit)
       if (known !== undefined) return known
@@ -86,4 +101,8 @@ export function createSharedStreamLog({ lane, logs, reads, wakeUps }: StreamLogH
 
 function bytesOf(parts: readonly { readonly json: string }[]): number {
   return parts.reduce((sum, { json }) => sum + Buffer.byteLength(json) + PART_BYTES, 0)
+}
+
+function bytesOfSteps(rows: readonly { readonly output: string | null }[]): number {
+  return rows.reduce((sum, { output }) => sum + Buffer.byteLength(output ?? ''), 0)
 }

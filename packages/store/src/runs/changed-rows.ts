@@ -1,8 +1,8 @@
 import { isTerminalStatus, type Awaitable, type RunChange } from '@svc/registry'
-import { encodeLarge, RESULT, toShortJson } from '../../encoding/large-values.ts'
-import { toInputRow, toLongArgs, toShortArgs, type RowArgs } from '../../rows/input-rows.ts'
-import { MAX_IN_ROW } from '../../rows/run-rows.ts'
-import type { ChangedRows } from './lane-writes.ts'
+import { encodeLarge, RESULT, toShortJson } from '../encoding/large-values.ts'
+import { toInputRow, toLongArgs, toShortArgs, type RowArgs } from '../rows/input-rows.ts'
+import { MAX_IN_ROW } from '../rows/run-rows.ts'
+import type { ChangedRows } from './run-write.ts'
 
 type Values = { name: string; seq: number; json: string }[]
 

@@ -10,8 +10,10 @@ export interface LocalLog {
   readonly followers: Set<Wake>
   /** Called once, when a reader begins to follow it. */
   onFollowed: (() => void) | undefined
-  /** True while this node writes the log: what the tail does not have was not written. */
+  /** True while this process writes the log: what the tail does not have was not written. */
   isOwn: boolean
+  /** True once the write of the last entry has begun: until it is here, the database may be ahead. */
+  isEnding: boolean
   /** True once the last entry is here. */
   isOver: boolean
   /** Bytes of appends that no change of the run's record has counted yet. */
@@ -25,7 +27,7 @@ const FOLLOWED: TailLimit = { entries: 512, bytes: 262_144 }
 const UNFOLLOWED: TailLimit = { entries: 32, bytes: 16_384 }
 const MAX_UNFOLLOWED = 2_000
 
-/** The logs that this node writes, and those of any node that its readers follow. */
+/** The logs that this process writes, and those that its readers follow. */
 export class LocalLogs {
   readonly #logs = new Map<string, LocalLog>()
   // Own logs that keep entries without a reader.
@@ -35,16 +37,17 @@ export class LocalLogs {
     return this.#logs.get(runId)
   }
 
-  /** This node now writes the log; `isNew` if it is empty. */
+  /** This process now writes the log; `isNew` if it is empty. */
   own(runId: string, isNew: boolean): void {
     const log = this.#open(runId)
     log.tail.reset(isNew ? 0 : undefined)
     log.isOwn = true
+    log.isEnding = false
     this.#newest.add(runId)
     if (this.#newest.size > MAX_UNFOLLOWED) this.#dropOldest()
   }
 
-  /** Another node may write the log from now on, or none does. */
+  /** Another process may write the log from now on, or none does. */
   disown(runId: string): void {
     const log = this.#logs.get(runId)
     if (log === undefined) return
@@ -57,7 +60,7 @@ export class LocalLogs {
     for (const [runId, { isOwn }] of this.#logs) if (isOwn) this.disown(runId)
   }
 
-  /** Adds what this node has committed, and wakes the readers. */
+  /** Adds what this process has committed, and wakes the readers. */
   appended(runId: string, entries: readonly LogEntry[], isEnd: boolean): void {
     const log = this.#logs.get(runId)
     if (log === undefined) return
@@ -73,7 +76,8 @@ export class LocalLogs {
   read(runId: string, after: number, limit: ReadLimit): LogEntry[] | undefined {
     const log = this.#logs.get(runId)
     const page = log?.tail.read(after, limit)
-    return page !== undefined && (page.length > 0 || log!.isOwn) ? page : undefined
+    if (page === undefined || page.length > 0) return page
+    return log!.isOwn && (log!.isOver || !log!.isEnding) ? page : undefined
   }
 
   /** Keeps a page of another node's log for its other readers. */
@@ -92,7 +96,7 @@ export class LocalLogs {
     }
   }
 
-  /** A reader on some node begins to follow the log. */
+  /** A reader in some process begins to follow the log. */
   followed(runId: string): void {
     const log = this.#logs.get(runId)
     const act = log?.onFollowed
@@ -101,7 +105,7 @@ export class LocalLogs {
     act()
   }
 
-  /** As `StreamLog.onFollowed`, for the readers on this node. */
+  /** As `StreamLog.onFollowed`, for the readers in this process. */
   onFollowed(runId: string, act: () => void): (() => void) | undefined {
     const log = this.#logs.get(runId)
     if (log?.isOwn !== true || log.followers.size > 0) return undefined
@@ -132,6 +136,7 @@ export class LocalLogs {
         followers: new Set(),
         onFollowed: undefined,
         isOwn: false,
+        isEnding: false,
         isOver: false,
         uncounted: 0,
         lookedAt: 0

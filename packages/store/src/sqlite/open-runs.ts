@@ -1,0 +1,79 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { isTerminalStatus } from '@svc/registry'
+import { sql, type Kysely } from 'kysely'
+import type { Backend } from '../backend.ts'
+import type { Commit } from '../commit.ts'
+import { PART_BYTES, TERMINAL } from '../rows/run-rows.ts'
+import { LocalLogs } from '../runs/local-logs.ts'
+import { createStreamLog, type LogWakeUps } from '../runs/stream-log.ts'
+import { createWrittenCheckpoints, createWrittenRuns } from '../runs/written-runs.ts'
+import type { Tables } from '../tables.ts'
+import { createLogReads } from './log-reads.ts'
+import { SqliteRunWriter } from './run-writer.ts'
+
+/** What runs write into a database of this process only. */
+export interface OpenedRuns extends Pick<Backend, 'log' | 'runs' | 'checkpoints'> {
+  readonly logs: LocalLogs
+}
+
+/** The logs, records and checkpoints of runs, as runs write them. */
+export function openRuns(db: Kysely<Tables>, commit: Commit, database: DatabaseSync): OpenedRuns {
+  const writer = new SqliteRunWriter(commit, database)
+  const logs = new LocalLogs()
+  const log = createStreamLog({
+    writer,
+    logs,
+    reads: createLogReads(db),
+    wakeUps: createLocalWakeUps(commit, logs)
+  })
+  return {
+    logs,
+    log,
+    checkpoints: createWrittenCheckpoints(writer),
+    runs: {
+      ...createWrittenRuns({ db, writer, log, logs, nodeId: () => null }),
+      async lease(runId) {
+        const leased = await commit.write((trx) =>
+          trx
+            .updateTable('run')
+            .set((set) => ({
+              epoch: set('epoch', '+', 1),
+              ...(logs.get(runId)?.isOwn !== true && { bytes: sizeOf(runId) })
+            }))
+            .where('run_id', '=', runId)
+            .where('status', 'not in', TERMINAL)
+            .returning('epoch')
+            .executeTakeFirst()
+        )
+        if (leased !== undefined) logs.own(runId, false)
+        return leased?.epoch
+      }
+    }
+  }
+}
+
+// An earlier process may not have counted its last appends.
+function sizeOf(runId: string) {
+  const sum = (bytes: string, table: string) =>
+    sql<number>`coalesce((select sum(${sql.raw(bytes)}) from ${sql.table(table)} where run_id = ${runId}), 0)`
+  return sql<number>`${sum(`octet_length(json) + ${PART_BYTES}`, 'run_part')} + ${sum('octet_length(output)', 'run_step')}
+    + ${sum('octet_length(json)', 'run_value')}`
+}
+
+// No other process reads or writes.
+function createLocalWakeUps(commit: Commit, logs: LocalLogs): LogWakeUps {
+  return {
+    notify() {},
+    isFollowed: () => false,
+    announce: (runId) => void wakeIfEnded(commit, logs, runId)
+  }
+}
+
+// After pending writes, so that a run just created is found.
+async function wakeIfEnded(commit: Commit, logs: LocalLogs, runId: string): Promise<void> {
+  const known = await commit
+    .write((trx) => trx.selectFrom('run').select('status').where('run_id', '=', runId).executeTakeFirst())
+    .catch(() => undefined)
+  if (known === undefined) logs.wake(runId, true)
+  else if (isTerminalStatus(known.status)) logs.wake(runId)
+}

@@ -1,0 +1,152 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { SqliteStatement } from 'kysely'
+import type { Commit } from '../commit.ts'
+import type { Append, ChangedRows, Creation, RunWrite, RunWriter, Save } from '../runs/run-write.ts'
+import { prepareStatement } from './node-sqlite-dialect.ts'
+
+// Rows of one statement: each number of rows is another statement.
+const MAX_ROWS = 32
+
+type Row = Readonly<Record<string, unknown>>
+
+interface Insert {
+  readonly sql: string
+  readonly columns: readonly string[]
+}
+
+/**
+ * Writes what runs write by prepared statements, within the transaction of all writes of the same turn: these are most of the writes
+ * of a service, and to build a query costs more than to execute it.
+ */
+export class SqliteRunWriter implements RunWriter {
+  readonly #commit: Commit
+  readonly #database: DatabaseSync
+  readonly #statements = new Map<string, SqliteStatement>()
+  readonly #inserts = new Map<string, Insert>()
+
+  constructor(commit: Commit, database: DatabaseSync) {
+    this.#commit = commit
+    this.#database = database
+  }
+
+  /** As `RunWriter.write`; no limit of an owner is checked, since only one process creates runs. */
+  write(write: RunWrite): Promise<boolean> {
+    return this.#commit.write(() => this.#perform(write))
+  }
+
+  #perform(write: RunWrite): boolean {
+    switch (write.kind) {
+      case 'create':
+        return this.#create(write)
+      case 'append':
+        return this.#append(write)
+      case 'save':
+        return this.#save(write)
+      default:
+        this.#run('delete from checkpoint where run_id = ?', write.runId)
+        return true
+    }
+  }
+
+  // The start keys of an owner differ, and so do run ids.
+  #create({ row }: Creation): boolean {
+    return this.#insert('run', [row], 'on conflict do nothing') === 1
+  }
+
+  #append({ runId, epoch, parts, steps, change, bytes }: Append): boolean {
+    if (!(change ? this.#change(runId, epoch, change, bytes) : this.#isLeased(runId, epoch))) return false
+    this.#insert(
+      'run_part',
+      parts.map(({ seq, json }) => ({ run_id: runId, seq, json }))
+    )
+    if (change?.input !== undefined) this.#insert('run_input', [change.input])
+    const values = change?.values ?? []
+    this.#insert(
+      'run_value',
+      values.map((value) => ({ run_id: runId, ...value }))
+    )
+    // Steps and checkpoint may have more than the log of the run shows.
+    if (change !== undefined && change.endedAt !== null) {
+      this.#run('delete from run_step where run_id = ?', runId)
+      this.#run('delete from checkpoint where run_id = ?', runId)
+    } else {
+      const rows = steps.map(({ key, output }) => ({ run_id: runId, key, output }))
+      this.#insert('run_step', rows, 'on conflict do nothing')
+    }
+    return true
+  }
+
+  #isLeased(runId: string, epoch: number): boolean {
+    const sql = 'select 1 from run where run_id = ? and epoch = ? and ended_at is null'
+    return this.#prepare(sql).all([runId, epoch]).length === 1
+  }
+
+  #change(runId: string, epoch: number, change: ChangedRows, bytes: number): boolean {
+    const changed = this.#run(
+      `update run set bytes = bytes + ?, status = ?, updated_at = ?, ended_at = ?, result = coalesce(?, result),
+        preview = coalesce(?, preview), error = coalesce(?, error)
+        where run_id = ? and epoch = ? and ended_at is null`,
+      bytes,
+      change.status,
+      change.at,
+      change.endedAt,
+      change.result,
+      change.preview,
+      change.error,
+      runId,
+      epoch
+    )
+    return changed === 1
+  }
+
+  #save({ runId, epoch, state }: Save): boolean {
+    const saved = this.#run(
+      `insert into checkpoint (run_id, epoch, state) select ?1, ?2, ?3
+        where not exists (select 1 from run where run_id = ?1 and (epoch > ?2 or ended_at is not null))
+        on conflict (run_id) do update set epoch = excluded.epoch, state = excluded.state
+        where checkpoint.epoch <= excluded.epoch`,
+      runId,
+      epoch,
+      state
+    )
+    return saved === 1
+  }
+
+  // Returns the number of rows that were inserted.
+  #insert(table: string, rows: readonly Row[], conflict = ''): number {
+    let inserted = 0
+    for (let from = 0; from < rows.length; from += MAX_ROWS) {
+      const some = rows.slice(from, from + MAX_ROWS)
+      const { sql, columns } = this.#insertOf(table, some, conflict)
+      inserted += this.#run(sql, ...some.flatMap((row) => columns.map((column) => row[column])))
+    }
+    return inserted
+  }
+
+  #insertOf(table: string, rows: readonly Row[], conflict: string): Insert {
+    const key = `${table} ${rows.length}`
+    let insert = this.#inserts.get(key)
+    if (insert === undefined) {
+      const columns = Object.keys(rows[0]!)
+      const row = `(${columns.map(() => '?').join(', ')})`
+      const sql = `insert into ${table} (${columns.join(', ')}) values ${rows.map(() => row).join(', ')} ${conflict}`
+      insert = { sql, columns }
+      this.#inserts.set(key, insert)
+    }
+    return insert
+  }
+
+  // Returns the number of rows that were changed.
+  #run(sql: string, ...values: unknown[]): number {
+    return Number(this.#prepare(sql).run(values).changes)
+  }
+
+  #prepare(sql: string): SqliteStatement {
+    let statement = this.#statements.get(sql)
+    if (statement === undefined) {
+      statement = prepareStatement(this.#database, sql)
+      this.#statements.set(sql, statement)
+    }
+    return statement
+  }
+}
