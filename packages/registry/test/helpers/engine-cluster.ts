@@ -59,3 +59,9 @@ export function requireWhole(t: Test, parts: readonly NumberedPart[]): void {
 
 /** As `codeOf` of the tests of stores, for a call in progress. */
 export const codeOf = (promise: Promise<unknown>) => codeOfCall(() => promise)
+
+/** Keeps the process of a test alive until its end: the timers of engines do not. */
+export function stayAlive(t: Test): void {
+  const timer = setInterval(() => {}, 1_000)
+  t.teardown(() => clearInterval(timer))
+}

@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox'
 import {
   createContext,
   createEventBus,
@@ -5,8 +6,17 @@ import {
   type ContextOptions,
   type YieldedPart
 } from '@svc/registry'
-import { Agent, type AgentOptions, type Schema } from '@svc/runtime'
+import { Agent, defineTool, type AgentOptions, type Schema } from '@svc/runtime'
 import { scriptedModel, type Script, type ScriptedModel } from '@svc/runtime/testing'
+
+/** A tool whose calls need approval. */
+export const pay = defineTool({
+  name: 'pay',
+  description: 'Pays',
+  input: Type.Object({}),
+  approval: true,
+  execute: () => 'paid'
+})
 
 /** An unregistered agent with a scripted model. */
 export function makeAgent<Output extends Schema = Schema>(

@@ -1,23 +1,16 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
-import { Type } from '@sinclair/typebox'
 import { createInProcessStores, createRunEngine, type RunEngine } from '@svc/registry'
 import { createTestCluster } from '@svc/registry/testing'
-import { Agent, defineTool } from '@svc/runtime'
+import { Agent } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import t from 'tap'
+import { pay } from '../helpers/make-agent.ts'
 
 // The timers of engines do not keep a process alive.
 const keepAlive = setInterval(() => {}, 1_000)
 t.teardown(() => clearInterval(keepAlive))
 
 const sessionId = 's'
-const pay = defineTool({
-  name: 'pay',
-  description: 'Pays',
-  input: Type.Object({}),
-  approval: true,
-  execute: () => 'paid'
-})
 
 /** An agent whose first message needs an approval, and the prompts of its model as JSON. */
 function paying() {

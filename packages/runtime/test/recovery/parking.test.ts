@@ -4,6 +4,7 @@ import { createInProcessStores, createRunEngine, type NumberedPart, type RunEngi
 import { Agent, defineTool, type Tool } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import t from 'tap'
+import { pay } from '../helpers/make-agent.ts'
 
 // Longer than any of these tests.
 const LONG = 60_000
@@ -69,13 +70,6 @@ t.test('a drain waits for tools, and leaves the run before its next step', async
 
 t.test('a run that waits for an approval is left at once, also by a drain of its next process', async (t) => {
   const stores = createInProcessStores()
-  const pay = defineTool({
-    name: 'pay',
-    description: 'Pays',
-    input: Type.Object({}),
-    approval: true,
-    execute: () => 'paid'
-  })
   const { agent, calls } = calling(pay)
   let runId = ''
   for (const process of [1, 2]) {

@@ -1,8 +1,8 @@
-import { Type } from '@sinclair/typebox'
 import { createRegistry, createRunEngine } from '@svc/registry'
-import { Agent, defineTool } from '@svc/runtime'
+import { Agent } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import t from 'tap'
+import { pay } from '../helpers/make-agent.ts'
 import { member } from '../helpers/make-team.ts'
 import { crashIn, goOn, makeWorkflow } from '../helpers/make-workflow.ts'
 
@@ -106,13 +106,6 @@ t.test('an answer that is half written is continued', async (t) => {
 
 t.test('a tool of an agent in a step still waits for its approval', async (t) => {
   let calls = 0
-  const pay = defineTool({
-    name: 'pay',
-    description: 'Pays',
-    input: Type.Object({}),
-    approval: true,
-    execute: () => 'paid'
-  })
   // As providers do: another id for every call.
   const model = scriptedModel(({ prompt }) =>
     prompt.at(-1)?.role === 'tool'

@@ -66,17 +66,17 @@ export class QueuedRuns {
     requireQueueable(runnable, options, recorded, this.#host.record)
     const begun = newRun(runnable, options, exposures)
     const run = { ...begun, epoch: 0, queuedAt: begun.createdAt }
-    let kept: KeptInput | undefined = { input, files: [] }
+    let kept: KeptInput = { input, files: [] }
     if (recorded.contents.length > 0) {
       // Files follow the record of their run, which waits once they are kept.
       const earlier = await stores.runs.create(begun)
       if (earlier !== undefined) return { run, earlier }
-      kept = await keepInput(recorded, { runId: run.runId, stores, log: this.#host.log }, undefined)
-      if (kept === undefined) await this.#refuse(run)
+      const files = { runId: run.runId, stores, log: this.#host.log }
+      kept = (await keepInput(recorded, files, undefined)) ?? (await this.#refuse(run))
     }
     const part = { ...toStartPart(run), input: recorded.value }
     const first = new RunProgress(maxLogBytes).next(part)
-    const earlier = await queue.add(run, first, toResumeState(kept!, options, exposures))
+    const earlier = await queue.add(run, first, toResumeState(kept, options, exposures))
     if (!interrupted.knows(run)) interrupted.know(runnable, run.registry)
     this.serve()
     return { run, earlier }

@@ -3,14 +3,12 @@ import { defineRunnable, type Run } from '@svc/registry'
 import { scriptedRunnable } from '@svc/registry/testing'
 import t from 'tap'
 import { partsOf } from '../../helpers/collect.ts'
-import { cluster, textOf, type Member } from '../../helpers/engine-cluster.ts'
+import { cluster, textOf, type Member, stayAlive } from '../../helpers/engine-cluster.ts'
 
 const HOUR = 3_600_000
 const MINUTE = 60_000
 
-// The timers of engines do not keep a process alive.
-const keepAlive = setInterval(() => {}, 1_000)
-t.teardown(() => clearInterval(keepAlive))
+stayAlive(t)
 
 /** Two engines whose stores have another clock than their process. */
 async function skewed(runnable: Parameters<typeof cluster>[1][0], skew: number) {

@@ -9,12 +9,11 @@ import {
   createHeldFlow,
   requireWhole,
   textOf,
-  type Member
+  type Member,
+  stayAlive
 } from '../../helpers/engine-cluster.ts'
 
-// The timers of engines do not keep a process alive.
-const keepAlive = setInterval(() => {}, 1_000)
-t.teardown(() => clearInterval(keepAlive))
+stayAlive(t)
 
 t.test('a drain hands over runs at once, though others must end first', async (t) => {
   const { flow, done, release } = createHeldFlow()

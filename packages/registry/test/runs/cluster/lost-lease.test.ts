@@ -3,11 +3,9 @@ import type { RunStore } from '@svc/registry'
 import { createTestCluster, steppedRunnable, type TestNode } from '@svc/registry/testing'
 import t, { type Test } from 'tap'
 import { buildEngine, partsOf } from '../../helpers/collect.ts'
-import { requireWhole, textOf } from '../../helpers/engine-cluster.ts'
+import { requireWhole, textOf, stayAlive } from '../../helpers/engine-cluster.ts'
 
-// The timers of engines do not keep a process alive.
-const keepAlive = setInterval(() => {}, 1_000)
-t.teardown(() => clearInterval(keepAlive))
+stayAlive(t)
 
 /** A flow of two steps whose executions are counted, and a way to make engines for it. */
 function setUp(t: Test) {

@@ -3,11 +3,16 @@ import { defineRunnable, type RunContext } from '@svc/registry'
 import { scriptedRunnable, steppedRunnable } from '@svc/registry/testing'
 import t from 'tap'
 import { partsOf } from '../../helpers/collect.ts'
-import { cluster, codeOf, requireWhole, textOf, type Member } from '../../helpers/engine-cluster.ts'
+import {
+  cluster,
+  codeOf,
+  requireWhole,
+  textOf,
+  type Member,
+  stayAlive
+} from '../../helpers/engine-cluster.ts'
 
-// The timers of engines do not keep a process alive.
-const keepAlive = setInterval(() => {}, 1_000)
-t.teardown(() => clearInterval(keepAlive))
+stayAlive(t)
 
 t.test('a run can be canceled on another node', async (t) => {
   const agent = scriptedRunnable([{ type: 'text', text: 'a' }, () => new Promise(() => {})])

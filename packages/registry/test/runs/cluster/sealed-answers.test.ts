@@ -3,11 +3,9 @@ import { defineRunnable, type InputOutcome, type Run, type StartOptions } from '
 import { createRedact } from '@svc/registry/kit'
 import t from 'tap'
 import { partsOf } from '../../helpers/collect.ts'
-import { cluster, codeOf, type Member } from '../../helpers/engine-cluster.ts'
+import { cluster, codeOf, type Member, stayAlive } from '../../helpers/engine-cluster.ts'
 
-// The timers of engines do not keep a process alive.
-const keepAlive = setInterval(() => {}, 1_000)
-t.teardown(() => clearInterval(keepAlive))
+stayAlive(t)
 
 const key = 'sk-caller-0123'
 const withKey: StartOptions = { redact: createRedact([key]) }

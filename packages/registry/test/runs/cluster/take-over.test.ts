@@ -9,12 +9,11 @@ import {
   createHeldFlow,
   requireWhole,
   textOf,
-  type Member
+  type Member,
+  stayAlive
 } from '../../helpers/engine-cluster.ts'
 
-// The timers of engines do not keep a process alive.
-const keepAlive = setInterval(() => {}, 1_000)
-t.teardown(() => clearInterval(keepAlive))
+stayAlive(t)
 
 t.test('another node resumes the runs of a dead one; its steps are not repeated', async (t) => {
   const done: string[] = []

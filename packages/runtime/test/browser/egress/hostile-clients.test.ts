@@ -36,7 +36,8 @@ t.test('close ends 1,000 connections, and leaves nothing', async (t) => {
   await ended
   await t.rejects(talk(t, proxy.port, ''), { code: 'ECONNREFUSED' })
   while (origin.sockets.size > 0) await new Promise(setImmediate)
-  t.same(activeHandles(), before)
+  // The system reports a closed handle some turns later.
+  while (activeHandles() !== before) await new Promise(setImmediate)
   t.match(await proxy.close(), undefined)
 })
 
@@ -263,8 +264,6 @@ t.test('the connections that one client opens by pipelining are bounded', async 
 })
 
 /** What keeps this process alive, besides what it began with. */
-function activeHandles(): Record<string, number> {
-  const counts: Record<string, number> = {}
-  for (const name of process.getActiveResourcesInfo()) counts[name] = (counts[name] ?? 0) + 1
-  return counts
+function activeHandles(): string {
+  return process.getActiveResourcesInfo().toSorted().join(' ')
 }
