@@ -16,8 +16,8 @@ const VARYING = [
 const OF_CALLS = /^(?:tool\.approval|tool\.result|tool\.error|input\.|tool\.call:)/
 
 /**
- * What a log says once the void attempts of steps are taken out: the parts of each agent in their order, without times and ids.
- * Two runs of the same plan have the same.
+ * What a log says once the void attempts of steps are taken out: the parts of each agent in their order, without times and ids, text that
+ * was streamed in pieces as one part. Two runs of the same plan have the same.
  */
 export function canonicalLog(log: readonly NumberedPart[]): Record<string, string[]> {
   const bySource: Record<string, string[]> = {}
@@ -29,7 +29,7 @@ export function canonicalLog(log: readonly NumberedPart[]): Record<string, strin
       lines.push(...parallel.toSorted())
       parallel = []
     }
-    for (const part of parts) {
+    for (const part of joinText(parts)) {
       const isOfCall =
         OF_CALLS.test(part.type) || ('parentToolCallId' in part && part.parentToolCallId !== undefined)
       if (!isOfCall) flush()
@@ -39,6 +39,18 @@ export function canonicalLog(log: readonly NumberedPart[]): Record<string, strin
     bySource[source] = lines
   }
   return bySource
+}
+
+// Stores join text that no reader waits for.
+function joinText(parts: readonly NumberedPart[]): NumberedPart[] {
+  const joined: NumberedPart[] = []
+  for (const part of parts) {
+    const last = joined.at(-1)
+    if ((part.type === 'text' || part.type === 'reasoning') && last?.type === part.type)
+      joined[joined.length - 1] = { ...last, text: last.text + part.text }
+    else joined.push(part)
+  }
+  return joined
 }
 
 /** The parts that count: an `attempt` over 1 voids what the step of the same source said before. */

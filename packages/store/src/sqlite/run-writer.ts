@@ -101,13 +101,15 @@ export class SqliteRunWriter implements RunWriter {
 
   #save({ runId, epoch, state }: Save): boolean {
     const saved = this.#run(
-      `insert into checkpoint (run_id, epoch, state) select ?1, ?2, ?3
-        where not exists (select 1 from run where run_id = ?1 and (epoch > ?2 or ended_at is not null))
+      `insert into checkpoint (run_id, epoch, state) select ?, ?, ?
+        where not exists (select 1 from run where run_id = ? and (epoch > ? or ended_at is not null))
         on conflict (run_id) do update set epoch = excluded.epoch, state = excluded.state
         where checkpoint.epoch <= excluded.epoch`,
       runId,
       epoch,
-      state
+      state,
+      runId,
+      epoch
     )
     return saved === 1
   }
